@@ -26,7 +26,8 @@ type durationLevels struct {
 	P95, P99  conformal.Adaptive // corrections of the levels 0.95 and 0.99
 	Low, High float64            `cbor:",omitzero"` // range of log1p of the learned run times
 
-	Mixture meanMixture `cbor:",omitzero"` // averages the point prediction and the mean of the runs
+	Mixture meanMixture  `cbor:",omitzero"` // averages the point prediction and the mean of the runs
+	Drift   runTimeDrift `cbor:",omitzero"` // corrects this average by its recent errors
 }
 
 // Steps of durationLevels. A run above a quantile raises the level of this quantile by about the step.
@@ -57,7 +58,7 @@ func (m *Model) Ratios() []float64 {
 }
 
 // learnRunTime learns the run time of a success from the prediction before it; b comes from this prediction.
-func (m *Model) learnRunTime(seconds float64, p *experts.Point, b *buffers) {
+func (m *Model) learnRunTime(seconds float64, dagRun uint64, p *experts.Point, b *buffers) {
 	m.DurationLevels.start()
 	log := math.Log1p(seconds)
 	residual := log - m.runTimeAt(p, b)
@@ -73,6 +74,7 @@ func (m *Model) learnRunTime(seconds float64, p *experts.Point, b *buffers) {
 		m.DurationLevels.P99.Update(above99)
 	}
 	if !p.Imputed { // the error of an imputed prediction says nothing about the errors of the models
+		m.DurationLevels.Drift.learn(residual+m.DurationLevels.Drift.correction(), dagRun)
 		m.DurationLevels.Mixture.learn(log, m.boundedRunTime(p, b))
 		m.Overrun.Add(residual, maxOverruns)
 	}
@@ -120,9 +122,9 @@ func (m *Model) learnCensored(t *TrainingRow) {
 const runTimeSlack = 0.7
 
 // runTimeAt returns the prediction of the run time: the weighted average of the point prediction p, from which b comes,
-// and the mean of the runs, as log1p of seconds.
+// and the mean of the runs, corrected by the recent errors, as log1p of seconds.
 func (m *Model) runTimeAt(p *experts.Point, b *buffers) float64 {
-	return m.DurationLevels.Mixture.predict(m.boundedRunTime(p, b))
+	return m.DurationLevels.Mixture.predict(m.boundedRunTime(p, b)) + m.DurationLevels.Drift.correction()
 }
 
 // boundedRunTime returns the point prediction as log1p of seconds. Without the rise of an extrapolation it is within

@@ -87,7 +87,7 @@ type RunTimeProfile struct {
 	None        float64       // probability that the task has none of the shapes; 1 if there are no shapes
 	NewestRatio float64       // ratio of the newest run
 	IsOutlier   bool          // the newest run took more than OutlierRatio times its predicted median
-	Drift       float64       // median of the newest driftRuns ratios, divided by the median of the earlier ratios; 1: too few runs
+	Drift       float64       // median of the newest driftRuns ratios, divided by the median of the earlier ratios, without the correction of the drift; 1: too few runs
 }
 
 // BinWidth returns the width of the bins of Histogram. The first bin starts at 0, and the last bin
@@ -130,7 +130,8 @@ func (m *Model) RunTimeProfile(given *shape.Given) (p RunTimeProfile, ok bool) {
 		before, newest := slices.Clone(ratios[:len(ratios)-driftRuns]), slices.Clone(ratios[len(ratios)-driftRuns:])
 		slices.Sort(before)
 		slices.Sort(newest)
-		p.Drift = newest[len(newest)/2] / before[len(before)/2]
+		// The newest predictions contain the correction of the drift, so their ratios alone would hide it.
+		p.Drift = newest[len(newest)/2] / before[len(before)/2] * math.Exp(m.DurationLevels.Drift.correction())
 	}
 	return p, true
 }
