@@ -191,11 +191,8 @@ func (m *Model) cpuOfRow(q *Question, b *buffers) sizing.Cores {
 		b.coreLevels = append(b.coreLevels, m.Models.coreLevels(b.cells, b))
 		return m.cpuRequest(q, b.coreLevels)
 	}
-	for _, near := range b.neighbours {
-		b.donor = m.Models.Enc.DonorRows.row(near.donor, b.donor[:0])
-		b.imputed = m.Models.Enc.fillFrom(b.cells, b.donor, b.imputed[:0])
-		b.line, b.tree = m.Models.Enc.encode(b.imputed, b.line[:0], b.tree[:0])
-		b.groupOf = nil
+	for _, near := range b.similar {
+		m.Models.encodeDonorRow(b.cells, near, b)
 		b.coreLevels = append(b.coreLevels, m.Models.coreLevels(b.imputed, b))
 	}
 	b.line, b.tree = m.Models.Enc.encode(b.cells, b.line[:0], b.tree[:0])

@@ -16,6 +16,9 @@ type RunTime struct {
 	levels []float64 // log1p of the predicted seconds, see runTimeAt
 }
 
+// maxRunTimeLevels bounds the levels of a RunTime, because a quantile needs the probabilities at all levels dozens of times.
+const maxRunTimeLevels = 32
+
 // noDifference are the differences of the donor rows of a row without imputation.
 var noDifference = []float64{0}
 
@@ -36,6 +39,9 @@ func (m *Model) runTimeOf(ratios *ratioDistribution, p *experts.Point, b *buffer
 		if margin > 0 {
 			b.runTimeLevels = append(b.runTimeLevels, level-margin, level+margin)
 		}
+	}
+	if len(b.runTimeLevels) > maxRunTimeLevels {
+		b.runTimeLevels = thin(b.runTimeLevels, maxRunTimeLevels)
 	}
 	return RunTime{ratios, b.runTimeLevels}
 }
@@ -86,14 +92,14 @@ func (r RunTime) logTable(ratios []float64) []float64 {
 	return thin(all, len(ratios))
 }
 
-// thin sorts values and returns n of them, evenly spaced by rank from the first to the last.
+// thin returns n of the values in ascending order, evenly spaced by rank from the first to the last. There are at least n
+// values; thin overwrites them.
 func thin(values []float64, n int) []float64 {
 	slices.Sort(values)
-	evenly := make([]float64, n)
-	for i := range evenly {
-		evenly[i] = values[i*(len(values)-1)/max(1, n-1)]
+	for i := range n {
+		values[i] = values[i*(len(values)-1)/max(1, n-1)]
 	}
-	return evenly
+	return values[:n]
 }
 
 // bisect returns the smallest value between low and high that is high enough.
