@@ -111,6 +111,45 @@ func TestForecastFollowsTheDependenciesOfTheDAG(t *testing.T) {
 	assert.Equal(t, f, again, "the seed determines the forecast")
 }
 
+// In a fifth of the runs, full is true and task load takes two hours instead of a minute. A forecast that does not know
+// full must contain such runs, also if the reports have no times and arrive together.
+func TestForecastWithoutAFeatureContainsAllItsValues(t *testing.T) {
+	for name, hasTimes := range map[string]bool{"with times": true, "without times": false} {
+		e := newTestEnv(t, noAuth)
+		var items []string
+		for i := range 60 {
+			at := time.Date(2020, 1, 1+i, 0, 0, 0, 0, time.UTC)
+			for task, seconds := range []float64{60, 600} {
+				if task == 0 && i%5 == 0 {
+					seconds = 7200
+				}
+				seconds *= 1 + .05*math.Sin(float64(i+task))
+				ended, times := at.Add(time.Duration(seconds*float64(time.Second))), ""
+				if hasTimes {
+					times = fmt.Sprintf(`"started_at": %q, "ended_at": %q,`, at.Format(time.RFC3339Nano), ended.Format(time.RFC3339Nano))
+				}
+				items = append(items, fmt.Sprintf(`{"dag_id": "etl", "task_id": %q, "run_id": "r%d", "outcome": "success", "memory_max_bytes": 1000000000,
+					"duration_seconds": %.3f, %s "features": {"full": %t}}`, []string{"load", "fit"}[task], i, seconds, times, i%5 == 0))
+				at = ended
+			}
+		}
+		e.post("/observe/batch", `{"observations": [`+strings.Join(items, ",")+`]}`)
+		e.awaitRunTimes(60)
+		e.do(http.MethodPut, "/dags/etl/structure", `{"tasks": [{"task_id": "load", "upstream": []}, {"task_id": "fit", "upstream": ["load"]}]}`)
+		for query, ends := range map[string][2]float64{"": {660, 7800}, "?full=false": {660, 660}, "?full=true": {7800, 7800}} {
+			var f api.DagForecast
+			e.do(http.MethodGet, "/dags/etl/forecast"+query, "").into(&f)
+			assert.InEpsilon(t, ends[0], f.MedianSeconds, .1, "%s%s", name, query)
+			assert.InEpsilon(t, ends[1], f.P95Seconds, .2, "%s%s", name, query)
+			assert.GreaterOrEqual(t, f.P95Seconds, f.MedianSeconds, "%s%s", name, query)
+			assert.Equal(t, 40, f.PastRuns, "%s%s", name, query)
+			for _, task := range f.Tasks {
+				assert.LessOrEqual(t, task.EndP95Seconds, f.P95Seconds, "%s%s: %s", name, query, task.TaskID)
+			}
+		}
+	}
+}
+
 // Task fit takes half the time on nodes of type fast. Task load has never run on such a node.
 func TestRunTimeWhatIfAppliesTheEffectOfTheNodeType(t *testing.T) {
 	e := newTestEnv(t, noAuth)

@@ -1,7 +1,6 @@
 package service
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -71,7 +70,6 @@ type DAGForecast struct {
 const (
 	forecastRows = 200 // newest tries of each task
 	pastRuns     = 40  // newest runs that correct the 95 % quantile
-	pastDraws    = 200 // simulated draws per past run
 	tablePoints  = 200 // steps of a table of quantiles
 )
 
@@ -93,7 +91,7 @@ func (s *Service) Forecast(ctx context.Context, namespace, dag string, f sizing.
 		}
 		for i := range part {
 			t := &part[i]
-			t.Quantile = func(float64) float64 { return 0 }
+			t.Quantile, t.Median = fixed(0), fixed(0)
 			if tries, known := recent[t.ID]; !known || !s.prepareTask(ctx, &tries, f, t, &past) {
 				out.Unknown = append(out.Unknown, t.ID)
 			}
@@ -107,11 +105,18 @@ func (s *Service) Forecast(ctx context.Context, namespace, dag string, f sizing.
 	}
 	var calibration forecast.Calibration
 	if len(out.Unknown) == 0 {
-		if calibration, err = past.calibrate(tasks, seed); err != nil {
+		if calibration, err = past.calibrate(tasks); err != nil {
 			return nil, err
 		}
 	}
-	out.P95, out.PastRuns = calibration.P95(out.Result), calibration.Runs()
+	expected, err := forecast.SimulateMedians(tasks, seed, 0)
+	if err != nil {
+		return nil, err
+	}
+	out.P95, out.PastRuns = calibration.P95(out.Result, expected), calibration.Runs()
+	for i := range out.Tasks { // no task ends after its run
+		out.Tasks[i].EndP95 = min(out.Tasks[i].EndP95, out.P95)
+	}
 	return out, nil
 }
 
@@ -143,6 +148,7 @@ func (s *Service) prepareTask(ctx context.Context, recent *sizing.History, f siz
 	}
 	t.Quantile, t.Memory = forecast.Interpolate(r.times.Table(tablePoints)), r.memory
 	t.Instances = past.add(recent, r.past)
+	t.Median = forecast.Interpolate(r.times.LevelTable(tablePoints, medianOfLongest(t.Instances)))
 	return true
 }
 
@@ -177,96 +183,9 @@ func readForecast(task *modelcache.Task, sample sizing.Features, tries, successe
 	return taskForecast{times: model.RunTimes(tries), past: model.RunTimes(successes), memory: float64(limit)}
 }
 
-// shiftedQuantiles returns the quantile function of a run time in seconds. The argument at is log1p of the
-// predicted seconds, and ratios are the quantiles of the log ratio of run time to prediction.
-func shiftedQuantiles(at float64, ratios []float64) func(float64) float64 {
-	ratio := forecast.Interpolate(ratios)
-	return func(u float64) float64 { return math.Expm1(max(0, at+ratio(u))) }
-}
+// fixed returns the quantile function of a fixed run time.
+func fixed(seconds float64) func(float64) float64 { return func(float64) float64 { return seconds } }
 
-// pastOfDAG collects the newest runs of a DAG.
-type pastOfDAG struct {
-	runs  map[string]*pastRun // by run id
-	tasks int                 // number of tasks of the DAG
-	added int                 // number of tasks added so far
-}
-
-// pastRun holds the successes of one run, which may still be in progress. calibrate uses only runs in which all tasks
-// succeeded.
-type pastRun struct {
-	id         string
-	start, end time.Time
-	quantiles  []func(float64) float64 // quantile function of the run time of each task, up to the first task without a success
-	instances  []int                   // number of mapped instances of each task, in the same order
-}
-
-// add adds the successes of the next task with their predictions, one for each success. It returns the
-// median number of the task's mapped instances per run, or 1 without successes.
-func (p *pastOfDAG) add(recent *sizing.History, predicted taskmodel.RunTimes) (instances int) {
-	table := predicted.RatioTable(tablePoints)
-	longest := map[string]float64{} // by run id: the largest LogSeconds of an instance
-	count := map[string]int{}       // by run id: number of instances
-	var order []string              // run ids
-	for i := range recent.Rows {
-		r := &recent.Rows[i]
-		if r.Outcome != sizing.Success {
-			continue
-		}
-		at := predicted[0].LogSeconds()
-		if predicted = predicted[1:]; r.Duration <= 0 {
-			continue
-		}
-		if count[r.RunID]++; count[r.RunID] == 1 {
-			order = append(order, r.RunID)
-		}
-		longest[r.RunID] = max(longest[r.RunID], at)
-		run := p.runs[r.RunID]
-		if run == nil {
-			run = &pastRun{id: r.RunID, start: r.At}
-			p.runs[r.RunID] = run
-		}
-		if started := r.At.Add(-r.Duration); started.Before(run.start) {
-			run.start = started
-		}
-		if r.At.After(run.end) {
-			run.end = r.At
-		}
-	}
-	var counts []int
-	for _, id := range order {
-		if run := p.runs[id]; len(run.quantiles) == p.added {
-			run.quantiles, run.instances = append(run.quantiles, shiftedQuantiles(longest[id], table)), append(run.instances, count[id])
-		}
-		counts = append(counts, count[id])
-	}
-	p.added++
-	if len(counts) == 0 {
-		return 1
-	}
-	slices.Sort(counts)
-	return counts[len(counts)/2]
-}
-
-// calibrate compares the durations of the newest runs in which all tasks succeeded with forecasts of
-// these runs.
-func (p *pastOfDAG) calibrate(tasks []forecast.Task, seed uint64) (c forecast.Calibration, err error) {
-	var complete []*pastRun
-	for _, run := range p.runs {
-		if len(run.quantiles) == p.tasks {
-			complete = append(complete, run)
-		}
-	}
-	slices.SortFunc(complete, func(a, b *pastRun) int { return cmp.Or(b.end.Compare(a.end), cmp.Compare(a.id, b.id)) })
-	replayed := slices.Clone(tasks)
-	for _, run := range complete[:min(len(complete), pastRuns)] {
-		for i := range replayed {
-			replayed[i].Quantile, replayed[i].Instances = run.quantiles[i], run.instances[i]
-		}
-		r, err := forecast.Simulate(replayed, seed, pastDraws)
-		if err != nil {
-			return c, err
-		}
-		c.Add(r, run.end.Sub(run.start).Seconds())
-	}
-	return c, nil
-}
+// medianOfLongest returns the level of the quantile of one instance that is the median of the longest of n
+// independent instances.
+func medianOfLongest(n int) float64 { return math.Pow(.5, 1/float64(n)) }

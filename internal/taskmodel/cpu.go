@@ -3,6 +3,7 @@ package taskmodel
 import (
 	"cmp"
 	"math"
+	"slices"
 
 	"github.com/loadaware/loadaware/internal/ml/experts"
 	"github.com/loadaware/loadaware/internal/sizing"
@@ -71,6 +72,28 @@ func (c *CPUModel) request(rule int, level float64) float64 {
 	return math.Exp(level + sorted[min(n-1, int(math.Ceil(cpuQuantile*float64(n))))])
 }
 
+// mixtureRequest returns the same for a mixture of predictions with equal weights.
+func (c *CPUModel) mixtureRequest(rule int, levels [][coreRules]float64) float64 {
+	low, high := math.Inf(1), 0.0
+	for i := range levels {
+		r := c.request(rule, levels[i][rule])
+		low, high = min(low, r), max(high, r)
+	}
+	if low == high {
+		return high
+	}
+	sorted := c.Residuals[rule].Sorted
+	enough := cpuQuantile * float64(len(sorted)*len(levels))
+	return math.Exp(bisect(math.Log(low), math.Log(high), func(log float64) bool {
+		below := 0
+		for i := range levels {
+			n, _ := slices.BinarySearch(sorted, log-levels[i][rule])
+			below += n
+		}
+		return float64(below) >= enough
+	}))
+}
+
 // bestRule returns the rule that answers: the one with the smallest loss, or anyCores if the others have too few
 // residuals or hardly gain.
 func (c *CPUModel) bestRule(levels *[coreRules]float64) int {
@@ -87,15 +110,15 @@ func (c *CPUModel) bestRule(levels *[coreRules]float64) int {
 	return rule
 }
 
-// answer returns the CPU request in multiples of cpuStep; zero if it is unknown. A task counts as single-threaded if
+// answer returns the CPU request in multiples of cpuStep from the rules' predictions, one or several with equal weights;
+// zero if it is unknown. A task counts as single-threaded if
 // the quantile of its use is at most oneCoreAtMost and the median is above cpuStep. It gets at most one core.
-func (c *CPUModel) answer(levels *[coreRules]float64) sizing.Cores {
+func (c *CPUModel) answer(levels [][coreRules]float64) sizing.Cores {
 	all := &c.Residuals[anyCores]
 	if len(all.Sorted) < minCPURows {
 		return 0
 	}
-	rule := c.bestRule(levels)
-	used := c.request(rule, levels[rule])
+	used := c.mixtureRequest(c.bestRule(&levels[0]), levels)
 	if used <= oneCoreAtMost && math.Exp(all.Median()) > cpuStep {
 		return sizing.Cores(min(1, math.Ceil(used/cpuStep)*cpuStep))
 	}
@@ -104,6 +127,9 @@ func (c *CPUModel) answer(levels *[coreRules]float64) sizing.Cores {
 
 // noCoreLevels are the rules' predictions if only anyCores predicts.
 var noCoreLevels = [coreRules]float64{anyCores: 0, lineCores: math.NaN(), sameCores: math.NaN()}
+
+// onlyAnyCores is the mixture of noCoreLevels alone.
+var onlyAnyCores = [][coreRules]float64{noCoreLevels}
 
 // coreLevels returns the rules' predictions for a row, in log cores; b.line is the encoded row.
 func (m *models) coreLevels(cells []sizing.Value, b *buffers) (levels [coreRules]float64) {
@@ -140,7 +166,8 @@ func (m *models) summariseCores(rows []row) {
 	}
 }
 
-// coreLevelsOf returns the rules' predictions for a try, in log cores.
+// coreLevelsOf returns the rules' predictions for a try, in log cores. For a try without a rarely missing feature only
+// anyCores predicts, because its error says nothing about the errors of the others.
 func (m *Model) coreLevelsOf(t *TrainingRow) [coreRules]float64 {
 	if m.Models == nil || m.Models.ridges == nil {
 		return noCoreLevels
@@ -148,18 +175,31 @@ func (m *Model) coreLevelsOf(t *TrainingRow) [coreRules]float64 {
 	b := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(b)
 	b.cells = m.cells(t.Features, b.cells)
+	if m.Models.Enc.isIncomplete(b.cells) {
+		return noCoreLevels
+	}
 	b.line, b.tree = m.Models.Enc.encode(b.cells, b.line[:0], b.tree[:0])
 	b.groupOf = nil
 	return m.Models.coreLevels(b.cells, b)
 }
 
-// cpuOfRow returns the CPU request for the row in b.
+// cpuOfRow returns the CPU request for the row in b. If it lacks a rarely missing feature, the request comes from the
+// mixture of the predictions with the values of similar rows, the donor rows of the prediction of the peak.
 func (m *Model) cpuOfRow(q *Question, b *buffers) sizing.Cores {
-	levels := m.Models.coreLevels(b.cells, b)
-	return m.cpuRequest(q, &levels)
+	b.coreLevels = b.coreLevels[:0]
+	if m.Models.ridges == nil || !m.Models.Enc.isIncomplete(b.cells) {
+		b.coreLevels = append(b.coreLevels, m.Models.coreLevels(b.cells, b))
+		return m.cpuRequest(q, b.coreLevels)
+	}
+	for _, near := range b.similar {
+		m.Models.encodeDonorRow(b.cells, near, b)
+		b.coreLevels = append(b.coreLevels, m.Models.coreLevels(b.imputed, b))
+	}
+	b.line, b.tree = m.Models.Enc.encode(b.cells, b.line[:0], b.tree[:0])
+	return m.cpuRequest(q, b.coreLevels)
 }
 
 // cpuRequest returns the CPU request from the rules' predictions, limited by boundByRequest.
-func (m *Model) cpuRequest(q *Question, levels *[coreRules]float64) sizing.Cores {
+func (m *Model) cpuRequest(q *Question, levels [][coreRules]float64) sizing.Cores {
 	return m.CPU.boundByRequest(m.CPU.answer(levels), cmp.Or(q.Requested.CPU, m.Requested.CPU))
 }

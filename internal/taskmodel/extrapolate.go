@@ -25,6 +25,8 @@ type extrapolation struct {
 	isRaised      bool    // the answer follows from edgeAmount
 	aboveRange    int     // number of relevant inputs above their range, far or with a slope of their own
 	jointMargin   float64 // log margin for several inputs above their range at once
+	runTimeRise   float64 // by how much the trend raises the log run time above that at the edge of the range
+	runTimeMargin float64 // log margin of this rise
 	jointDistance float64 // sum of the distances of these inputs from their ranges, in log units
 }
 
@@ -34,11 +36,14 @@ type extrapolation struct {
 func (m *models) extrapolate(cells []sizing.Value, p *experts.Point, b *buffers) {
 	signals := b.signals
 	b.extrapolation.isCorrected = true
-	p.Duration = m.extrapolateRunTime(cells, b)
 	b.atEdge = m.clampToRange(cells, nil, b.atEdge[:0])
 	var edge experts.Point
 	m.predictInRange(b.atEdge, &edge, b)
-	rise, margin := m.rise(cells, b.atEdge)
+	m.extrapolateRunTime(cells, b.atEdge, p, &edge, b)
+	rise, margin := m.PeakTrend.change(cells, b.atEdge)
+	if rise < 0 {
+		rise, margin = 0, 0
+	}
 	most := m.maxLogPeak()
 	if rise > 0 {
 		b.extrapolation.riseFactor = math.Exp(max(0, min(rise, most-edge.Level[experts.LineTrees])))
@@ -93,24 +98,29 @@ func (t *trend) isUnboundedBelow(j int, cells []sizing.Value) bool {
 	return s != nil && s.Slope < 0
 }
 
-// rise returns by how much the trend rises from edge to cells, in log units, and the margin per
-// unit of this rise. edge are the cells with their inputs moved into the range. Both results are zero
-// if the trend does not rise.
-func (m *models) rise(cells, edge []sizing.Value) (rise, margin float64) {
+// change returns by how much the trend changes from edge to cells, in log units, and the margin per
+// unit of a rise. edge are the cells with their inputs moved into the range. Both results are zero if no input of the
+// trend is outside its range.
+func (t *trend) change(cells, edge []sizing.Value) (change, margin float64) {
 	margin = trendMargin
-	for _, s := range m.PeakTrend.Slopes {
-		raw, _ := m.PeakTrend.value(s.Field, cells)
-		if clamped, known := m.PeakTrend.value(s.Field, edge); known && clamped != raw {
-			rise, margin = 1, margin+2*s.Relative
+	isOutside := false
+	for _, s := range t.Slopes {
+		raw, _ := t.value(s.Field, cells)
+		if clamped, known := t.value(s.Field, edge); known && clamped != raw {
+			isOutside, margin = true, margin+2*s.Relative
 		}
 	}
-	if rise == 0 {
+	if !isOutside {
 		return 0, 0
 	}
-	if rise = m.PeakTrend.predict(cells) - m.PeakTrend.predict(edge); !(rise > 0) {
+	change = t.predict(cells) - t.predict(edge)
+	if math.IsNaN(change) { // a linear trend is below zero
 		return 0, 0
 	}
-	return rise * max(1, m.PeakTrend.ConvexSlope), margin
+	if change > 0 {
+		change *= max(1, t.ConvexSlope)
+	}
+	return change, margin
 }
 
 // maxExtrapolation bounds an extrapolation, as a multiple of the largest peak so far.

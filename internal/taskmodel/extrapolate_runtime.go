@@ -8,48 +8,41 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// The ridge regression of the log run time follows an input outside its range only if the slope of the log
-// run time over the log input has a small standard error. One of the two bounds suffices: a small absolute
-// error limits the harm of a wrong slope, and a small relative error shows that the run time depends on the
-// input. The bound for the peak (maxSlopeError) is stricter, because an excessive grant costs more than a
-// wrong run time.
-const (
-	maxRunTimeSlopeError         = 0.3
-	maxRunTimeSlopeRelativeError = 0.4
-)
-
-// runTimeInputs returns the inputs over which the slope of the log run time is reliable. The slope over
-// another input, such as a date difference that varied by a few days, is mostly noise, and the predicted
-// run time would diverge outside the range of this input.
-func (t *trend) runTimeInputs(rows []row) []int {
-	rows = slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.Untimed })
-	if len(rows) < minTrendRows {
-		return nil
-	}
-	y := make([]float64, len(rows))
-	for i := range rows {
-		y[i] = math.Log1p(rows[i].Seconds)
-	}
-	// The ranges are copied, because strongestInputs would replace their shares of the variance of the peak.
-	power := trend{Ranges: slices.Clone(t.Ranges), Pairs: slices.Clone(t.Pairs)}
-	if _, ok := power.solve(power.strongestInputs(rows, y), rows, y); !ok {
-		return nil
-	}
-	var inputs []int
-	for _, s := range power.Slopes {
-		if s.Relative <= maxRunTimeSlopeRelativeError || s.Relative*math.Abs(s.Slope) <= maxRunTimeSlopeError {
-			inputs = append(inputs, s.Field)
-		}
-	}
-	return inputs
+// runTimeTrend extrapolates the run time outside the range of the inputs, as PeakTrend does for the peak. It has the
+// fields of a trend that was fitted on the run times; it shares the ranges and the pairs of PeakTrend.
+type runTimeTrend struct {
+	Slopes      []slope
+	Base        float64
+	Linear      bool
+	ConvexSlope float64
 }
 
-// extrapolateRunTime returns the point prediction of the log run time for a row outside the range. It
-// follows the ridge regression in the inputs with a reliable slope. Any other input outside its range counts as
-// if it were at the edge.
-func (m *models) extrapolateRunTime(cells []sizing.Value, b *buffers) float64 {
-	b.atEdge = m.clampToRange(cells, m.RunTimeInputs, b.atEdge[:0])
-	var p experts.Point
-	m.predictInRange(b.atEdge, &p, b)
-	return p.Duration
+// fitRunTime fits the trend of the run time on the rows with a known one.
+func (m *models) fitRunTime(rows []row) {
+	timed := make([]row, 0, len(rows))
+	var y []float64
+	for _, r := range rows {
+		if !r.Untimed {
+			r.Peak = 1 + r.Seconds // trend reads the quantity that it predicts from here
+			timed, y = append(timed, r), append(y, math.Log(r.Peak))
+		}
+	}
+	// The ranges are copied, because fit replaces their shares of the variance of the peak.
+	t := trend{Ranges: slices.Clone(m.PeakTrend.Ranges), Pairs: slices.Clone(m.PeakTrend.Pairs)}
+	t.fit(timed, y)
+	m.RunTimeTrend = runTimeTrend{t.Slopes, t.Base, t.Linear, t.ConvexSlope}
+}
+
+// extrapolateRunTime sets the point prediction of the log run time for a row outside the range: the prediction at the
+// edge of the range, moved along the trend of the run time. edge are the cells with their inputs moved into the range.
+// It records the rise and its margin in b.extrapolation.
+func (m *models) extrapolateRunTime(cells, edge []sizing.Value, p, atEdge *experts.Point, b *buffers) {
+	f := &m.RunTimeTrend
+	t := trend{Ranges: m.PeakTrend.Ranges, Pairs: m.PeakTrend.Pairs, Slopes: f.Slopes, Base: f.Base, Linear: f.Linear, ConvexSlope: f.ConvexSlope}
+	change, margin := t.change(cells, edge)
+	if change > 0 {
+		change = min(change, math.Log(maxExtrapolation), maxLogSeconds-atEdge.Duration)
+		b.extrapolation.runTimeRise, b.extrapolation.runTimeMargin = change, change*margin
+	}
+	p.Duration = max(0, atEdge.Duration+change)
 }

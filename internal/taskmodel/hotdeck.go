@@ -179,8 +179,9 @@ type neighbour struct {
 
 // nearestDonorRows returns the donor rows most similar to a row in the features that the row has (Gower
 // 1971, each feature weighted by its relevance). Of donor rows at equal distance it selects some that are
-// evenly spaced by peak. The result is in the memory of b.
-func (e *encoder) nearestDonorRows(cells []sizing.Value, b *buffers) []neighbour {
+// evenly spaced by peak. similar begins with the nearest rows; the others are as near as the last of these. Both results
+// are in the memory of b.
+func (e *encoder) nearestDonorRows(cells []sizing.Value, b *buffers) (nearest, similar []neighbour) {
 	dst := b.neighbours[:0]
 	for i := range e.DonorRows.len() {
 		b.donor = e.DonorRows.row(i, b.donor[:0])
@@ -190,7 +191,12 @@ func (e *encoder) nearestDonorRows(cells []sizing.Value, b *buffers) []neighbour
 	slices.SortFunc(dst, func(a, b neighbour) int {
 		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(spaced(a.donor), spaced(b.donor)))
 	})
-	return dst[:min(len(dst), maxNeighbours, max(minNeighbours, len(dst)/neighbourPart))]
+	n := min(len(dst), maxNeighbours, max(minNeighbours, len(dst)/neighbourPart))
+	end := n
+	for end > 0 && end < len(dst) && dst[end].distance == dst[n-1].distance {
+		end++
+	}
+	return dst[:n], dst[:end]
 }
 
 // missingDonorDistance is added for a donor that lacks a feature to impute, so that it comes last.
@@ -228,9 +234,9 @@ func (e *encoder) distance(cells, donor []sizing.Value, bothMissing float64) (su
 // If the tail is this margin, the probability is the default risk target. Otherwise it is 1/(k+1): among k donor rows and
 // the run itself, the run is the largest with this probability.
 func (m *models) imputeFromDonorRows(cells []sizing.Value, p *experts.Point, b *buffers) {
-	b.neighbours = m.Enc.nearestDonorRows(cells, b)
+	b.neighbours, b.similar = m.Enc.nearestDonorRows(cells, b)
 	b.noFeatures = !m.Enc.hasAnyFeature(cells)
-	b.donorPoints = b.donorPoints[:0]
+	b.donorPoints, b.donorSeconds = b.donorPoints[:0], b.donorSeconds[:0]
 	stride := (len(b.neighbours) + maxMixtureDonorRows - 1) / maxMixtureDonorRows
 	var mean experts.Point
 	var squares, most [experts.ModelCount]float64
@@ -254,6 +260,7 @@ func (m *models) imputeFromDonorRows(cells []sizing.Value, p *experts.Point, b *
 			mean.Scale[k] += share * scale
 		}
 		mean.Duration += share * p.Duration
+		b.donorSeconds = append(b.donorSeconds, p.Duration)
 	}
 	widening := 1 + 1/math.Sqrt(float64(len(b.neighbours))) // the peak may exceed the largest prediction of a few donor rows, but not by much
 	for k := range b.donorMargin {
@@ -267,8 +274,23 @@ func (m *models) imputeFromDonorRows(cells []sizing.Value, p *experts.Point, b *
 	}
 	mean.Imputed = true
 	b.donorPointMean = mean
+	for _, further := range b.similar[len(b.neighbours):] { // a long run may be rarer than one in maxNeighbours
+		m.encodeDonorRow(cells, further, b)
+		b.donorSeconds = append(b.donorSeconds, m.pointRunTime(b.line, m.groupOf(b.imputed, b)))
+	}
+	for i := range b.donorSeconds {
+		b.donorSeconds[i] -= mean.Duration
+	}
 	*p = mean
 	b.line, b.tree = m.Enc.encode(cells, b.line[:0], b.tree[:0])
+}
+
+// encodeDonorRow sets b.imputed to a row with the values of a donor row, and encodes it.
+func (m *models) encodeDonorRow(cells []sizing.Value, near neighbour, b *buffers) {
+	b.donor = m.Enc.DonorRows.row(near.donor, b.donor[:0])
+	b.imputed = m.Enc.fillFrom(cells, b.donor, b.imputed[:0])
+	b.line, b.tree = m.Enc.encode(b.imputed, b.line[:0], b.tree[:0])
+	b.groupOf = nil
 }
 
 // describeMissing names the rarely missing features that a question lacks, and the part of amount, which is in

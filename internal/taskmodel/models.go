@@ -48,9 +48,7 @@ type models struct {
 
 	PeakTrend trend `cbor:"Beyond,omitzero"` // extrapolates outside the range of the inputs
 
-	// RunTimeInputs lists the inputs that the run time follows outside their range; see
-	// trend.runTimeInputs.
-	RunTimeInputs []int `cbor:",omitempty"`
+	RunTimeTrend runTimeTrend `cbor:",omitzero"` // extrapolates the run time; earlier releases do not store it
 
 	// RecurringColumns selects the columns whose values recur, see findRecurring; nil: all or none. Recurring
 	// holds the groups of rows with the same values of these columns.
@@ -172,7 +170,7 @@ func (m *models) fitTrend(rows []row, y []float64) {
 		m.PeakTrend.observe(rows[i].Cells)
 	}
 	m.PeakTrend.fit(rows, y)
-	m.RunTimeInputs = m.PeakTrend.runTimeInputs(rows)
+	m.fitRunTime(rows)
 }
 
 // fitLine fits the ridge and encodes the rows for the trees. It processes the rows in order, so

@@ -34,16 +34,20 @@ type buffers struct {
 	imputed         []sizing.Value              // cells with the values of one donor row
 	donor           []sizing.Value              // the values of one donor row
 	neighbours      []neighbour                 // the donor rows of the prediction
+	similar         []neighbour                 // neighbours and all other donor rows as near as the last of them, for run time and CPU
 	donorMargin     [experts.ModelCount]float64 // margin over donorMean, by model
 	donorMean       experts.Point               // mean of the predictions over donor rows
 	unseenProb      float64                     // probability that the run needs more than donorMargin covers
 	donorPoints     []experts.Point             // predictions with the values of up to maxMixtureDonorRows donor rows
 	donorPointMean  experts.Point               // donorMean before any extrapolation
+	donorSeconds    []float64                   // by donor row: predicted log run time minus that of donorPointMean
 	donorProbs      []float64                   // probabilities with the values of one donor row, by bin
 	group           *group                      // with the features of groupOf; nil: none
 	recurring       group                       // group that the method repeats has found
 	groupValue      group                       // to which group refers
 	groupOf         []sizing.Value              // the row that predictGroup has looked up last
+	runTimeLevels   []float64                   // see RunTime
+	coreLevels      [][coreRules]float64        // predictions of the CPU rules: one, or one for each donor row
 	noFeatures      bool                        // the row has no feature at all
 	unwidenedAmount float64                     // the answer without donorMargin; 0 for a complete row
 }
@@ -104,7 +108,6 @@ func (m *models) predictRow(cells []sizing.Value, p *experts.Point, b *buffers) 
 	level[experts.Line] = m.lineLevel(b.line)
 	floor := math.Exp(m.Low-ridgeSlack) / m.Unit
 	level[experts.Plain] = math.Log(max(floor, min(m.ridges[peak].Predict(b.line), sizing.MaxBytes/m.Unit)) * m.Unit)
-	p.Duration = max(0, min(maxLogSeconds, m.ridges[logSeconds].Predict(b.line)))
 	level[experts.Trees], level[experts.LineTrees] = level[experts.Line], level[experts.Line]
 	if m.Trees != nil {
 		level[experts.Trees] = m.Trees.Predict(b.tree)
@@ -115,6 +118,23 @@ func (m *models) predictRow(cells []sizing.Value, p *experts.Point, b *buffers) 
 	}
 	m.predictGroup(cells, p, b)
 	m.predictStack(p, median, b)
+}
+
+// pointRunTime returns the point prediction of the log run time for an encoded row and its group; nil: none.
+func (m *models) pointRunTime(line []float64, g *group) float64 {
+	predicted := max(0, min(maxLogSeconds, m.ridges[logSeconds].Predict(line)))
+	if g == nil {
+		return predicted
+	}
+	return g.runTime(predicted)
+}
+
+// runTime returns the mean log run time of a group, shrunk towards a prediction.
+func (g *group) runTime(predicted float64) float64 {
+	if g.Seconds == 0 {
+		return predicted
+	}
+	return (g.Seconds*g.Rows + 2*predicted) / (g.Rows + 2)
 }
 
 // maxLogSeconds bounds the predicted run times, in log1p of the seconds.
@@ -128,15 +148,17 @@ func (m *models) predictGroup(cells []sizing.Value, p *experts.Point, b *buffers
 	g := m.Groups.find(groupKey(m.Enc.Columns, cells, nil), &b.groupValue)
 	b.group, b.groupOf = g, cells
 	p.MinAmount, p.Repeats = g.minAmount(), m.repeats(cells, g, b)
+	if m.ridges != nil {
+		p.Duration = m.pointRunTime(b.line, g)
+	} else if g != nil {
+		p.Duration = g.runTime(p.Duration)
+	}
 	if g == nil {
 		return
 	}
 	newest := min(g.Rows, 2)
 	level[experts.Same] = (g.Mean*g.Rows + groupShrink*lineTrees) / (g.Rows + groupShrink)
 	level[experts.Fresh] = (g.Recent*newest + groupShrink*lineTrees) / (newest + groupShrink)
-	if g.Seconds > 0 {
-		p.Duration = (g.Seconds*g.Rows + 2*p.Duration) / (g.Rows + 2)
-	}
 	p.Scale[experts.SameScale] = math.Sqrt((g.Squares+3*spread*spread)/(g.Rows+2)) + spreadFloor
 }
 

@@ -26,7 +26,8 @@ type durationLevels struct {
 	P95, P99  conformal.Adaptive // corrections of the levels 0.95 and 0.99
 	Low, High float64            `cbor:",omitzero"` // range of log1p of the learned run times
 
-	Mixture meanMixture `cbor:",omitzero"` // averages the point prediction and the mean of the runs
+	Mixture meanMixture  `cbor:",omitzero"` // averages the point prediction and the mean of the runs
+	Drift   runTimeDrift `cbor:",omitzero"` // corrects this average by its recent errors
 }
 
 // Steps of durationLevels. A run above a quantile raises the level of this quantile by about the step.
@@ -56,12 +57,12 @@ func (m *Model) Ratios() []float64 {
 	return ratios
 }
 
-// learnRunTime learns the run time of a success from the prediction before it.
-func (m *Model) learnRunTime(seconds float64, p *experts.Point) {
+// learnRunTime learns the run time of a success from the prediction before it; b comes from this prediction.
+func (m *Model) learnRunTime(seconds float64, dagRun uint64, p *experts.Point, b *buffers) {
 	m.DurationLevels.start()
 	log := math.Log1p(seconds)
-	residual := log - m.runTimeAt(p)
-	m.DurationLevels.Mixture.learn(log, m.boundedRunTime(p))
+	residual := log - m.runTimeAt(p, b)
+	above95, above99 := m.isAboveQuantiles(log, p, b)
 	switch {
 	case len(m.Overrun.Ring) == 0:
 		m.DurationLevels.Low, m.DurationLevels.High = log, log
@@ -69,11 +70,27 @@ func (m *Model) learnRunTime(seconds float64, p *experts.Point) {
 		m.DurationLevels.Low, m.DurationLevels.High = min(m.DurationLevels.Low, log), max(m.DurationLevels.High, log)
 	}
 	if len(m.Overrun.Ring) > 0 {
-		m.DurationLevels.P95.Update(residual > m.ratios.p95)
-		m.DurationLevels.P99.Update(residual > m.ratios.p99)
+		m.DurationLevels.P95.Update(above95)
+		m.DurationLevels.P99.Update(above99)
 	}
-	m.Overrun.Add(residual, maxOverruns)
+	if !p.Imputed { // the error of an imputed prediction says nothing about the errors of the models
+		m.DurationLevels.Drift.learn(residual+m.DurationLevels.Drift.correction(), dagRun)
+		m.DurationLevels.Mixture.learn(log, m.boundedRunTime(p, b))
+		m.Overrun.Add(residual, maxOverruns)
+	}
 	m.updateRunTimes()
+}
+
+// isAboveQuantiles reports whether a run time, as log1p of seconds, is above the corrected 95 % and 99 % quantiles of
+// the prediction p; b comes from this prediction.
+func (m *Model) isAboveQuantiles(log float64, p *experts.Point, b *buffers) (above95, above99 bool) {
+	if !p.Imputed {
+		residual := log - m.runTimeAt(p, b)
+		return residual > m.ratios.p95, residual > m.ratios.p99
+	}
+	ratios := m.ratioDistribution(&m.ratios.ratioAnswer)
+	above := m.runTimeOf(&ratios, p, b).correctedAbove(log)
+	return above < .05, above < .01
 }
 
 // learnCensored learns the duration of a killed or failed try, or of a success with neither a peak nor an allocation, as
@@ -88,13 +105,13 @@ func (m *Model) learnCensored(t *TrainingRow) {
 	defer bufferPool.Put(b)
 	b.cells = m.cells(t.Features, b.cells)
 	m.Models.predict(b.cells, &p, b)
-	residual := math.Log1p(t.Duration.Seconds()) - m.runTimeAt(&p)
-	if residual <= m.ratios.p95 {
+	above95, above99 := m.isAboveQuantiles(math.Log1p(t.Duration.Seconds()), &p, b)
+	if !above95 {
 		return
 	}
 	m.DurationLevels.start()
 	m.DurationLevels.P95.Update(true)
-	if residual > m.ratios.p99 {
+	if above99 {
 		m.DurationLevels.P99.Update(true)
 	}
 	m.updateRunTimes()
@@ -104,18 +121,20 @@ func (m *Model) learnCensored(t *TrainingRow) {
 // times. Without this bound, the ridge regression of the run time would diverge for unusual inputs.
 const runTimeSlack = 0.7
 
-// runTimeAt returns the prediction of the run time: the weighted average of the point prediction and the
-// mean of the runs, as log1p of seconds.
-func (m *Model) runTimeAt(p *experts.Point) float64 {
-	return m.DurationLevels.Mixture.predict(m.boundedRunTime(p))
+// runTimeAt returns the prediction of the run time: the weighted average of the point prediction p, from which b comes,
+// and the mean of the runs, corrected by the recent errors, as log1p of seconds.
+func (m *Model) runTimeAt(p *experts.Point, b *buffers) float64 {
+	return m.DurationLevels.Mixture.predict(m.boundedRunTime(p, b)) + m.DurationLevels.Drift.correction()
 }
 
-// boundedRunTime returns the point prediction as log1p of seconds, within runTimeSlack of the learned range.
-func (m *Model) boundedRunTime(p *experts.Point) float64 {
+// boundedRunTime returns the point prediction as log1p of seconds. Without the rise of an extrapolation it is within
+// runTimeSlack of the learned range.
+func (m *Model) boundedRunTime(p *experts.Point, b *buffers) float64 {
 	if m.DurationLevels.High == 0 { // a model stored by an earlier release has no range
 		return p.Duration
 	}
-	return max(m.DurationLevels.Low-runTimeSlack, min(m.DurationLevels.High+runTimeSlack, p.Duration))
+	rise := b.extrapolation.runTimeRise
+	return max(m.DurationLevels.Low-runTimeSlack, min(m.DurationLevels.High+runTimeSlack, p.Duration-rise)) + rise
 }
 
 // ratioDistribution is the distribution of the ratio of a run time to its prediction, in log units.
@@ -174,30 +193,26 @@ const (
 
 // quantile returns the quantile of the log ratio at a level, by bisection.
 func (d *ratioDistribution) quantile(level float64) float64 {
-	low, high := -float64(maxLogRatio), float64(maxLogRatio)
-	for range bisections {
-		if middle := (low + high) / 2; d.below(middle) >= level {
-			high = middle
-		} else {
-			low = middle
-		}
-	}
-	return high
+	return bisect(-maxLogRatio, maxLogRatio, func(x float64) bool { return d.below(x) >= level })
 }
 
-// duration returns the predicted run time of the try of q; nil if no run has a ratio.
-func (m *Model) duration(p *experts.Point, q *Question) *sizing.Duration {
+// duration returns the predicted run time of the try of q; nil if no run has a ratio. b comes from the prediction p.
+func (m *Model) duration(p *experts.Point, q *Question, b *buffers) *sizing.Duration {
 	if len(m.Overrun.Ring) == 0 {
 		return nil
 	}
-	c, at := m.ratiosGiven(&q.Shape), m.runTimeAt(p)
-	d := &sizing.Duration{
-		Median: durationAt(at + c.median), P95: durationAt(at + c.p95), P99: durationAt(at + c.p99),
-		Shape: c.member, Outlier: c.outlier,
+	c := m.ratiosGiven(&q.Shape)
+	ratios := m.ratioDistribution(c)
+	d := &sizing.Duration{Shape: c.member, Outlier: c.outlier}
+	if r := m.runTimeOf(&ratios, p, b); len(r.levels) > 1 {
+		d.Median, d.P95, d.P99 = durationAt(r.correctedQuantile(.5)), durationAt(r.correctedQuantile(.05)), durationAt(r.correctedQuantile(.01))
+		d.Outlier = r.Above(OutlierRatio * d.Median.Seconds())
+	} else {
+		at := r.levels[0]
+		d.Median, d.P95, d.P99 = durationAt(at+c.median), durationAt(at+c.p95), durationAt(at+c.p99)
 	}
 	if q.Timeout > 0 {
-		ratios := m.ratioDistribution(c)
-		above := ratios.correctedAbove(math.Log1p(q.Timeout.Seconds()) - at)
+		above := m.runTimeOf(&ratios, p, b).correctedAbove(math.Log1p(q.Timeout.Seconds()))
 		d.Timeout = &above
 	}
 	return d
@@ -218,12 +233,6 @@ func (m *Model) OwnRunTimes() (runs int, mean float64, ok bool) {
 		}
 	}
 	return runs, mean, m.Experts.LearnedRows == len(m.EarlyRows)
-}
-
-// RunTime is the predicted distribution of one run time. It stays the same when the model learns.
-type RunTime struct {
-	ratios *ratioDistribution
-	level  float64 // log1p of the predicted seconds; see runTimeAt
 }
 
 // RunTime predicts the run time of a try with features f; ok is false if no run has a ratio (see Ratios).
@@ -252,27 +261,16 @@ func (m *Model) RunTimesGiven(given *shape.Given, tries []sizing.Features) RunTi
 		var p experts.Point
 		b.cells = m.cells(f, b.cells)
 		m.Models.predict(b.cells, &p, b)
-		all[i] = RunTime{ratios, m.runTimeAt(&p)}
+		all[i] = m.runTimeOf(ratios, &p, b)
+		all[i].levels = slices.Clone(all[i].levels)
 	}
 	return all
-}
-
-// Quantile returns the seconds that a run does not exceed with probability q. A q above maxQuantileLevel counts as
-// maxQuantileLevel. Unlike RunTimes.Quantile, it does not contain the corrections of durationLevels.
-func (r RunTime) Quantile(q float64) float64 {
-	return secondsAt(r.level + r.ratios.quantile(min(q, maxQuantileLevel)))
 }
 
 // secondsAt converts log1p of seconds, within bounds.
 func secondsAt(log float64) float64 {
 	return min(math.Expm1(max(0, min(maxLogSeconds, log))), sizing.MaxDuration.Seconds())
 }
-
-// Above returns P(run time > seconds), without the corrections of durationLevels.
-func (r RunTime) Above(seconds float64) float64 { return r.ratios.above(math.Log1p(seconds) - r.level) }
-
-// LogSeconds returns log1p of the predicted seconds, to which the ratios refer.
-func (r RunTime) LogSeconds() float64 { return r.level }
 
 // table returns n + 1 quantiles of the log ratio at equally spaced levels from 0 to 1, which are bounded by
 // 1 − maxQuantileLevel and maxQuantileLevel.

@@ -1,7 +1,5 @@
 package taskmodel
 
-import "math"
-
 // meanMixture averages the point prediction of the log run time with the mean of the task's own runs,
 // weighted by how well each predicted the earlier runs (Bayesian model averaging of two Gaussian
 // predictions). A ridge regression that was fitted on few values of the inputs diverges for new values, and then the
@@ -35,7 +33,5 @@ func (m *meanMixture) predict(predicted float64) float64 {
 	if n <= 0 {
 		return predicted
 	}
-	ratio := (m.PointError*n + priorVariance) / (m.MeanError*n + 2*priorVariance)
-	weight := 1 / (1 + math.Exp((n+1)/2*math.Log(ratio)-pointLogOdds))
-	return m.Mean + weight*(predicted-m.Mean)
+	return m.Mean + betterWeight(n, m.PointError, m.MeanError, pointLogOdds)*(predicted-m.Mean)
 }

@@ -16,15 +16,17 @@ type RunTimes []RunTime
 // Scale multiplies the predicted run time of each try by the factor with the same index.
 func (r RunTimes) Scale(factors []float64) {
 	for i := range r {
-		r[i].level = math.Log1p(math.Expm1(r[i].level) * factors[i])
+		for k, level := range r[i].levels {
+			r[i].levels[k] = math.Log1p(math.Expm1(level) * factors[i])
+		}
 	}
 }
 
 // Above returns P(run time > seconds).
 func (r RunTimes) Above(seconds float64) float64 {
-	sum := 0.0
+	sum, log := 0.0, math.Log1p(seconds)
 	for i := range r {
-		sum += r[i].ratios.correctedAbove(math.Log1p(seconds) - r[i].level)
+		sum += r[i].correctedAbove(log)
 	}
 	return sum / float64(max(1, len(r)))
 }
@@ -33,30 +35,33 @@ func (r RunTimes) Above(seconds float64) float64 {
 // maxQuantileLevel.
 func (r RunTimes) Quantile(q float64) float64 { return r.upperBound(1-min(q, maxQuantileLevel), 0) }
 
-// RatioTable returns n + 1 quantiles of the log ratio of run time to prediction, at equally spaced
-// levels from 0 to 1; nil without tries. Such a quantile plus the LogSeconds of a RunTime is a quantile of
-// its run time, as log1p of seconds.
-func (r RunTimes) RatioTable(n int) []float64 {
-	if len(r) == 0 {
-		return nil
-	}
-	return r[0].ratios.table(n) // all tries have the same distribution of the ratio
-}
-
 // Table returns n + 1 quantiles of the run time in seconds, at equally spaced levels from 0 to 1;
 // nil without tries.
 func (r RunTimes) Table(n int) []float64 {
-	ratios := r.RatioTable(n)
+	if len(r) == 0 {
+		return nil
+	}
+	return r.tableOf(r[0].ratios.table(n)) // all tries have the same distribution of the ratio
+}
+
+// LevelTable returns n + 1 quantiles of the seconds that a run does not exceed with probability q once its inputs are
+// known, at equally spaced levels from 0 to 1; nil without tries. They are equal if the inputs are known.
+func (r RunTimes) LevelTable(n int, q float64) []float64 {
+	if len(r) == 0 {
+		return nil
+	}
+	return r.tableOf(slices.Repeat([]float64{r[0].ratios.quantile(min(q, maxQuantileLevel))}, n+1))
+}
+
+// tableOf returns quantiles of the run time in seconds, as many as there are equally probable log ratios.
+func (r RunTimes) tableOf(ratios []float64) []float64 {
 	all := make([]float64, 0, len(r)*len(ratios))
 	for i := range r {
-		for _, ratio := range ratios {
-			all = append(all, r[i].level+ratio)
-		}
+		all = append(all, r[i].logTable(ratios)...)
 	}
-	slices.Sort(all)
-	table := make([]float64, len(ratios))
-	for i := range table {
-		table[i] = secondsAt(all[i*(len(all)-1)/n])
+	table := thin(all, len(ratios))
+	for i, log := range table {
+		table[i] = secondsAt(log)
 	}
 	return table
 }
@@ -68,17 +73,9 @@ func (r RunTimes) Remaining(elapsed, q float64) float64 {
 }
 
 // upperBound returns the smallest number of seconds, at least from, that a run exceeds with at most
-// the given probability. It uses bisection.
+// the given probability.
 func (r RunTimes) upperBound(probability, from float64) float64 {
-	low, high := math.Log1p(max(0, from)), maxLogSeconds
-	for range bisections {
-		if middle := (low + high) / 2; r.Above(math.Expm1(middle)) <= probability {
-			high = middle
-		} else {
-			low = middle
-		}
-	}
-	return secondsAt(high)
+	return secondsAt(bisect(math.Log1p(max(0, from)), maxLogSeconds, func(log float64) bool { return r.Above(math.Expm1(log)) <= probability }))
 }
 
 // RunTimeProfile describes the ratios of a task's run times to the predictions before the runs.
@@ -90,7 +87,7 @@ type RunTimeProfile struct {
 	None        float64       // probability that the task has none of the shapes; 1 if there are no shapes
 	NewestRatio float64       // ratio of the newest run
 	IsOutlier   bool          // the newest run took more than OutlierRatio times its predicted median
-	Drift       float64       // median of the newest driftRuns ratios, divided by the median of the earlier ratios; 1: too few runs
+	Drift       float64       // median of the newest driftRuns ratios, divided by the median of the earlier ratios, without the correction of the drift; 1: too few runs
 }
 
 // BinWidth returns the width of the bins of Histogram. The first bin starts at 0, and the last bin
@@ -133,7 +130,8 @@ func (m *Model) RunTimeProfile(given *shape.Given) (p RunTimeProfile, ok bool) {
 		before, newest := slices.Clone(ratios[:len(ratios)-driftRuns]), slices.Clone(ratios[len(ratios)-driftRuns:])
 		slices.Sort(before)
 		slices.Sort(newest)
-		p.Drift = newest[len(newest)/2] / before[len(before)/2]
+		// The newest predictions contain the correction of the drift, so their ratios alone would hide it.
+		p.Drift = newest[len(newest)/2] / before[len(before)/2] * math.Exp(m.DurationLevels.Drift.correction())
 	}
 	return p, true
 }

@@ -249,7 +249,14 @@ func TestTableOfManyTriesMatchesTheirMixture(t *testing.T) {
 	for _, i := range []int{10, 50, 100, 150, 190} {
 		assert.InEpsilon(t, times.Quantile(float64(i)/200), table[i], .03)
 	}
-	assert.Nil(t, RunTimes{}.RatioTable(200))
+	levels := times.LevelTable(200, .5)
+	require.Len(t, levels, 201)
+	assert.InEpsilon(t, 200, levels[100], .1)
+	assert.Greater(t, levels[200]/levels[0], 2.)
+	one := times[:1].LevelTable(200, .5)
+	assert.InEpsilon(t, one[0], one[200], 1e-9)
+	assert.InEpsilon(t, times[0].Quantile(.5), one[100], 1e-6)
+	assert.Empty(t, RunTimes{}.LevelTable(200, .5))
 	assert.Empty(t, RunTimes{}.Table(200))
 }
 

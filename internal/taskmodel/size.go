@@ -2,6 +2,7 @@ package taskmodel
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -86,7 +87,7 @@ func (m *Model) size(q Question, b *buffers) Answer {
 		s.Promised = nil
 	}
 	s.Bins = m.bins(&p, q, s.Limit, b)
-	s.CPU, s.Duration = m.cpuOfRow(&q, b), m.duration(&p, &q)
+	s.CPU, s.Duration = m.cpuOfRow(&q, b), m.duration(&p, &q, b)
 	s.HasMissing = m.Models.Enc.hasMissing(b.cells)
 	s.Source = sizing.FromModel
 	if m.Experts.IsColdStart() {
@@ -135,6 +136,9 @@ func (m *Model) reason(p *experts.Point, q Question, s *Answer, a experts.Answer
 	}
 	m.describeUnseen(&text, b)
 	m.describeExtrapolation(&text, a.Amount, b)
+	if rise := b.extrapolation.runTimeRise; rise > math.Log(outsideFactor) {
+		fmt.Fprintf(&text, "; run time extrapolated to %.3g times that at the edge of the known range", math.Exp(rise))
+	}
 	text.WriteString("; " + countRuns(m.Experts.LearnedRows))
 	if q.GuardFactor > 1 && !b.isLift { // the factor applies to first tries only
 		fmt.Fprintf(&text, "; widened by %.0f %% because more open tries were killed than promised", 100*(q.GuardFactor-1))

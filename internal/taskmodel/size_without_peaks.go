@@ -18,7 +18,7 @@ func (m *Model) sizeWithoutPeaks(q Question) Answer {
 	if q.Above == 0 && m.Bound > 0 && m.Bound >= max(q.Requested.Memory, m.Unmeasured.Largest) {
 		return m.sizeAboveKills(q)
 	}
-	s := Answer{Limit: q.Requested.Memory, Source: sizing.FromRequested, CPU: m.cpuRequest(&q, &noCoreLevels)}
+	s := Answer{Limit: q.Requested.Memory, Source: sizing.FromRequested, CPU: m.cpuRequest(&q, onlyAnyCores)}
 	s.Reason = "no peak of this task is known yet: the static request, unchanged"
 	if n := len(m.Quarantine); n > 0 && !slices.ContainsFunc(m.Quarantine, func(r quarantinedReport) bool { return r.Confirmable() }) {
 		s.Reason = "all reports of this task seem to be in another unit, and further reports cannot confirm them: the static request, unchanged"
@@ -76,7 +76,7 @@ func (m *Model) sizeAboveKills(q Question) Answer {
 	}
 	return Answer{
 		Limit: limit, Ladder: []sizing.Bytes{limit}, Promised: raisePromise(&promised, limit, m.Bound), Source: sizing.FromProfile,
-		CPU: m.cpuRequest(&q, &noCoreLevels), Reason: reason,
+		CPU: m.cpuRequest(&q, onlyAnyCores), Reason: reason,
 	}
 }
 

@@ -7,23 +7,24 @@ import (
 
 // Calibration corrects the forecast 95 % quantile of the end of a run with the past runs of its DAG. The
 // simulation assumes that tasks are independent, but a larger input slows all tasks of a run, and tasks
-// wait for slots. The correction is split conformal prediction on the ratio of the actual end to the
-// forecast median (Lei et al. 2018). The zero Calibration has no past runs.
+// wait for slots. The correction is split conformal prediction on the ratio of the actual end to the expected
+// end (Lei et al. 2018). The expected end is the end if every task takes its median run time (Task.Median). The zero
+// Calibration has no past runs.
 type Calibration struct {
-	ratios []float64 // actual end divided by the forecast median, ascending
+	ratios []float64 // actual end divided by the expected end, ascending
 }
 
 // minCalibration is the smallest number of past runs with which a forecast is corrected: the largest of
 // 19 ratios is the conformal 95 % quantile.
 const minCalibration = 19
 
-// Add adds a past run: its forecast and its actual end, in seconds from its start. It ignores a run whose
-// end or forecast median is not positive.
-func (c *Calibration) Add(r *Result, end float64) {
-	if !(r.Median > 0 && end > 0) {
+// Add adds a past run: its expected and its actual end, in seconds from its start. It ignores a run if one of
+// them is not positive.
+func (c *Calibration) Add(expected, end float64) {
+	if !(expected > 0 && end > 0) {
 		return
 	}
-	ratio := end / r.Median
+	ratio := end / expected
 	at, _ := slices.BinarySearch(c.ratios, ratio)
 	c.ratios = slices.Insert(c.ratios, at, ratio)
 }
@@ -31,16 +32,24 @@ func (c *Calibration) Add(r *Result, end float64) {
 // Runs returns the number of past runs.
 func (c *Calibration) Runs() int { return len(c.ratios) }
 
-// P95 returns the 95 % quantile of the end of the run with the forecast r, in seconds from its start. With
-// at least minCalibration past runs it is the simulated median times the conformal quantile of the
-// ratios, else the simulated quantile.
-func (c *Calibration) P95(r *Result) float64 {
+// P95 returns the 95 % quantile of the end of the run with the forecast r, in seconds from its start. expected is the
+// result of SimulateMedians for the run. With at least minCalibration past runs P95 is the conformal quantile of an
+// expected end times a ratio, but at least the simulated median, else the simulated quantile. The expected ends differ if
+// the inputs of the run are unknown, and the ratios do not contain these differences.
+func (c *Calibration) P95(r, expected *Result) float64 {
 	n := len(c.ratios)
 	if n < minCalibration {
 		return r.P95
 	}
-	rank := int(math.Ceil(.95 * float64(n+1)))
-	return r.Median * c.ratios[min(n, rank)-1]
+	ends := make([]float64, 0, n*len(expected.ends))
+	for _, ratio := range c.ratios {
+		for _, end := range expected.ends {
+			ends = append(ends, ratio*end)
+		}
+	}
+	slices.Sort(ends)
+	rank := int(math.Ceil(.95 * float64((n+1)*len(expected.ends))))
+	return max(r.Median, ends[min(len(ends), rank)-1])
 }
 
 // Interpolate returns the quantile function that interpolates linearly between the quantiles of a table. The table

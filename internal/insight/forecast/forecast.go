@@ -28,6 +28,7 @@ type Task struct {
 	Upstream  []string                // ids of the tasks that must end before this task starts
 	Instances int                     // number of mapped instances, which start together; zero counts as 1
 	Quantile  func(u float64) float64 // quantile function of the run time of one instance, in seconds
+	Median    func(u float64) float64 // quantile function of the median run time, which differs with inputs that are unknown; for SimulateMedians
 	Memory    float64                 // memory of one instance, in bytes
 }
 
@@ -144,6 +145,15 @@ func Simulate(tasks []Task, seed uint64, draws int) (*Result, error) {
 	}
 	s := simulation{tasks: tasks, order: order, draws: min(cmp.Or(max(0, draws), usualDraws), maxSteps/len(tasks)), rng: rand.New(rand.NewPCG(seed, uint64(len(tasks))))}
 	return s.run(), nil
+}
+
+// SimulateMedians simulates runs in which every task takes its median run time.
+func SimulateMedians(tasks []Task, seed uint64, draws int) (*Result, error) {
+	medians := slices.Clone(tasks)
+	for i := range medians {
+		medians[i].Quantile = medians[i].Median
+	}
+	return Simulate(medians, seed, draws)
 }
 
 // simulation holds the state of one Simulate.

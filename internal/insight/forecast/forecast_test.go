@@ -95,6 +95,34 @@ func manyTasks(n int) []forecast.Task {
 	return tasks
 }
 
+// The past runs are forecast with a feature that decides between ends near 600 and near 7,800 seconds. The next run lacks it.
+func TestCalibrationKeepsWhatTheFeaturesOfPastRunsExplain(t *testing.T) {
+	var c forecast.Calibration
+	for i := range 40 {
+		scale := 1.0
+		if i%5 == 0 {
+			scale = 13
+		}
+		c.Add(600*scale, (570+float64(i%4)*30)*scale)
+	}
+	of := func(median func(float64) float64) (r, expected *forecast.Result) {
+		tasks := []forecast.Task{{ID: "a", Quantile: fixed(1), Median: median}}
+		r, err := forecast.Simulate(tasks, 1, 0)
+		require.NoError(t, err)
+		expected, err = forecast.SimulateMedians(tasks, 1, 0)
+		require.NoError(t, err)
+		return r, expected
+	}
+	assert.InEpsilon(t, 660, c.P95(of(fixed(600))), 1e-9)
+	assert.InEpsilon(t, 8400, c.P95(of(func(u float64) float64 {
+		if u > .8 {
+			return 7800
+		}
+		return 600
+	})), .05)
+	assert.InEpsilon(t, 1, c.P95(of(fixed(.5))), 1e-9, "at least the median")
+}
+
 // The newest 30 % of the runs of eight generated workflows are forecast before they are learned, and
 // compared with their actual ends.
 func TestForecastOfGeneratedWorkflows(t *testing.T) {

@@ -40,14 +40,14 @@ func (w *Workflow) Evaluate(runs []Run) ([]Outcome, error) {
 		run, position := &runs[i], float64(i)/float64(len(runs))
 		features := sizing.Features{"size": sizing.NumberValue(run.Size)}
 		if position >= forecastFrom {
-			r, err := w.forecast(models, features)
+			r, expected, err := w.forecast(models, features)
 			if err != nil {
 				return nil, fmt.Errorf("forecast run %d: %w", i+1, err)
 			}
 			if position >= rateFrom {
-				outcomes = append(outcomes, Outcome{math.Abs(r.Median-run.End) / run.End, run.End <= past.P95(r), run.Memory <= r.Peak.P95})
+				outcomes = append(outcomes, Outcome{math.Abs(r.Median-run.End) / run.End, run.End <= past.P95(r, expected), run.Memory <= r.Peak.P95})
 			}
-			past.Add(r, run.End)
+			past.Add(expected.Median, run.End)
 		}
 		for k, m := range models {
 			m.Learn(taskmodel.TrainingRow{
@@ -59,18 +59,23 @@ func (w *Workflow) Evaluate(runs []Run) ([]Outcome, error) {
 	return outcomes, nil
 }
 
-// forecast forecasts a run by the models of its tasks.
-func (w *Workflow) forecast(models []*taskmodel.Model, f sizing.Features) (*forecast.Result, error) {
+// forecast forecasts a run by the models of its tasks; expected is the result of SimulateMedians.
+func (w *Workflow) forecast(models []*taskmodel.Model, f sizing.Features) (r, expected *forecast.Result, err error) {
 	tasks := slices.Clone(w.Tasks)
 	for i, m := range models {
 		r, ok := m.RunTime(f)
 		if !ok {
-			return nil, fmt.Errorf("task %s has no run time", tasks[i].ID)
+			return nil, nil, fmt.Errorf("task %s has no run time", tasks[i].ID)
 		}
-		tasks[i].Quantile = forecast.Interpolate(taskmodel.RunTimes{r}.Table(200))
+		times := taskmodel.RunTimes{r}
+		tasks[i].Quantile, tasks[i].Median = forecast.Interpolate(times.Table(200)), forecast.Interpolate(times.LevelTable(200, .5))
 		tasks[i].Memory = float64(m.Size(taskmodel.Question{Features: f, RiskTarget: sizing.DefaultRiskTarget}).Limit)
 	}
-	return forecast.Simulate(tasks, 5, draws)
+	if r, err = forecast.Simulate(tasks, 5, draws); err != nil {
+		return nil, nil, err
+	}
+	expected, err = forecast.SimulateMedians(tasks, 5, draws)
+	return r, expected, err
 }
 
 // Summary summarises outcomes.

@@ -1,0 +1,118 @@
+package taskmodel_test
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
+)
+
+// usage is the run time in seconds and the largest number of cores of one run.
+type usage struct{ seconds, cores float64 }
+
+// withUsage returns a fitted task of 150 runs of 1 GiB.
+func withUsage(t *testing.T, draw func(rng *rand.Rand) (sizing.Features, usage)) *task {
+	k, rng := newTask(t), newRand(31)
+	for range 150 {
+		f, used := draw(rng)
+		r := measuredRun(noise(rng, 0.05))
+		r.Duration = time.Duration(used.seconds * noise(rng, 0.05) * float64(time.Second))
+		r.CPUMax, r.Requested = sizing.Cores(used.cores*noise(rng, 0.02)), sizing.Resources{CPU: 8}
+		k.report(f, r)
+	}
+	k.fit()
+	return k
+}
+
+// askUsage asks for a run with a timeout of 900 seconds.
+func askUsage(k *task, f sizing.Features) taskmodel.Answer {
+	q := question(f)
+	q.Requested.CPU, q.Timeout = 8, 900*time.Second
+	return k.model.Size(q)
+}
+
+// A flag decides whether a run takes a minute and half a core, or two hours and six cores. A question without the flag
+// must not get the mean of both.
+func TestRunTimeAndCPUWithoutADecisiveFlag(t *testing.T) {
+	k := withUsage(t, func(rng *rand.Rand) (sizing.Features, usage) {
+		f := sizing.Features{"full": sizing.BoolValue(rng.Float64() < 0.3), "region": sizing.TextValue([]string{"a", "b"}[rng.IntN(2)])}
+		if f["full"] == sizing.BoolValue(true) {
+			return f, usage{7200, 6}
+		}
+		return f, usage{60, 0.5}
+	})
+	for name, f := range map[string]sizing.Features{
+		"no feature": nil, "another feature": {"region": sizing.TextValue("a")}, "an unknown feature": {"x": sizing.NumberValue(1)},
+	} {
+		s := askUsage(k, f)
+		require.NotNil(t, s.Duration, name)
+		assert.InEpsilon(t, 60, s.Duration.Median.Seconds(), 0.2, name)
+		assert.InEpsilon(t, 7400, s.Duration.P95.Seconds(), 0.2, name)
+		assert.InDelta(t, 0.3, *s.Duration.Timeout, 0.08, name)
+		assert.InDelta(t, 0.3, s.Duration.Outlier, 0.08, name)
+		assert.GreaterOrEqual(t, float64(s.CPU), 6.0, name)
+		times := k.model.RunTimes([]sizing.Features{f})
+		assert.InEpsilon(t, s.Duration.P95.Seconds(), times.Quantile(.95), 1e-3, name)
+		table := times.Table(200)
+		assert.InEpsilon(t, 60, table[100], 0.2, name)
+		assert.InEpsilon(t, 7400, table[190], 0.2, name)
+		assert.InEpsilon(t, 7400, times[0].Quantile(.95), 0.2, name)
+	}
+	short := askUsage(k, sizing.Features{"full": sizing.BoolValue(false), "region": sizing.TextValue("a")})
+	assert.Less(t, short.Duration.P95.Seconds(), 90.0)
+	assert.LessOrEqual(t, float64(short.CPU), 0.75)
+}
+
+func TestRunTimeAndCPUWithoutAProportionalInput(t *testing.T) {
+	k := withUsage(t, func(rng *rand.Rand) (sizing.Features, usage) {
+		rows := 1000 + 99_000*rng.Float64()
+		return sizing.Features{"rows": sizing.NumberValue(rows)}, usage{rows / 100, rows / 12_500}
+	})
+	s := askUsage(k, nil)
+	assert.InEpsilon(t, 950, s.Duration.P95.Seconds(), 0.2)
+	assert.GreaterOrEqual(t, float64(s.CPU), 7.0)
+}
+
+// Runs that lack the flag must not spoil the predictions of those that have it.
+func TestRunsWithoutADecisiveFlagLeaveTheOthersAlone(t *testing.T) {
+	k := withUsage(t, func(rng *rand.Rand) (sizing.Features, usage) {
+		full := rng.Float64() < 0.3
+		if full {
+			return sizing.Features{"full": sizing.BoolValue(full)}, usage{7200, 6}
+		}
+		return sizing.Features{"full": sizing.BoolValue(full)}, usage{60, 0.5}
+	})
+	short := sizing.Features{"full": sizing.BoolValue(false)}
+	before, ratios := askUsage(k, short), len(k.model.Ratios())
+	for i := range 6 {
+		r := measuredRun(1)
+		r.Duration, r.CPUMax, r.Requested = []time.Duration{time.Minute, 2 * time.Hour}[i%2], []sizing.Cores{0.5, 6}[i%2], sizing.Resources{CPU: 8}
+		k.report(nil, r)
+	}
+	after := askUsage(k, short)
+	assert.Len(t, k.model.Ratios(), ratios)
+	assert.InEpsilon(t, before.Duration.P95.Seconds(), after.Duration.P95.Seconds(), 0.1)
+	assert.Equal(t, before.CPU, after.CPU)
+}
+
+// Long runs are one in twenty. A few donor rows may contain none of them, so all rows as similar as these count.
+func TestQuantilesWithoutAFlagContainRareLongRuns(t *testing.T) {
+	for offset := range 5 {
+		i := offset
+		k := withUsage(t, func(rng *rand.Rand) (sizing.Features, usage) {
+			if i++; i%20 == 0 {
+				return sizing.Features{"full": sizing.BoolValue(true)}, usage{7200, 6}
+			}
+			return sizing.Features{"full": sizing.BoolValue(false)}, usage{60, 0.5}
+		})
+		s := askUsage(k, nil)
+		assert.Greater(t, s.Duration.P99.Seconds(), 6000.0, offset)
+		assert.InDelta(t, 0.05, *s.Duration.Timeout, 0.04, offset)
+		assert.GreaterOrEqual(t, float64(s.CPU), 6.0, offset)
+	}
+}

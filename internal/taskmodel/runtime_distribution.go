@@ -1,0 +1,115 @@
+package taskmodel
+
+import (
+	"math"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/ml/experts"
+)
+
+// RunTime is the predicted distribution of one run time. It stays the same when the model learns. If features are
+// imputed, it is the mixture of the distributions with the values of each donor row: a run takes as long as the runs
+// with one of these values, not as long as their mean. The slope of an extrapolation is uncertain, so it gives three levels:
+// the prediction, and the prediction plus and minus the margin.
+type RunTime struct {
+	ratios *ratioDistribution
+	levels []float64 // log1p of the predicted seconds, see runTimeAt
+}
+
+// maxRunTimeLevels bounds the levels of a RunTime, because a quantile needs the probabilities at all levels dozens of times.
+const maxRunTimeLevels = 32
+
+// noDifference are the differences of the donor rows of a row without imputation.
+var noDifference = []float64{0}
+
+// runTimeOf returns the distribution of the run time of the prediction p, in the memory of b, which comes from this
+// prediction.
+func (m *Model) runTimeOf(ratios *ratioDistribution, p *experts.Point, b *buffers) RunTime {
+	differences := b.donorSeconds
+	if !p.Imputed {
+		differences = noDifference
+	}
+	b.runTimeLevels = b.runTimeLevels[:0]
+	margin := b.extrapolation.runTimeMargin
+	for _, difference := range differences {
+		moved := *p
+		moved.Duration += difference
+		level := m.runTimeAt(&moved, b)
+		b.runTimeLevels = append(b.runTimeLevels, level)
+		if margin > 0 {
+			b.runTimeLevels = append(b.runTimeLevels, level-margin, level+margin)
+		}
+	}
+	if len(b.runTimeLevels) > maxRunTimeLevels {
+		b.runTimeLevels = thin(b.runTimeLevels, maxRunTimeLevels)
+	}
+	return RunTime{ratios, b.runTimeLevels}
+}
+
+// mean returns the mean of a probability over the levels; probability gets a log ratio of run time to prediction.
+func (r RunTime) mean(log float64, probability func(x float64) float64) float64 {
+	sum := 0.0
+	for _, level := range r.levels {
+		sum += probability(log - level)
+	}
+	return sum / float64(len(r.levels))
+}
+
+// correctedAbove returns P(log1p of the seconds > log) after the correction of the levels of the quantiles.
+func (r RunTime) correctedAbove(log float64) float64 { return r.mean(log, r.ratios.correctedAbove) }
+
+// correctedQuantile returns log1p of the seconds that a run exceeds with a probability, after the correction.
+func (r RunTime) correctedQuantile(probability float64) float64 {
+	return bisect(0, maxLogSeconds, func(log float64) bool { return r.correctedAbove(log) <= probability })
+}
+
+// Above returns P(run time > seconds), without the corrections of durationLevels.
+func (r RunTime) Above(seconds float64) float64 { return r.mean(math.Log1p(seconds), r.ratios.above) }
+
+// Quantile returns the seconds that a run does not exceed with probability q. A q above maxQuantileLevel counts as
+// maxQuantileLevel. Unlike RunTimes.Quantile, it does not contain the corrections of durationLevels.
+func (r RunTime) Quantile(q float64) float64 {
+	q = min(q, maxQuantileLevel)
+	if len(r.levels) == 1 {
+		return secondsAt(r.levels[0] + r.ratios.quantile(q))
+	}
+	return secondsAt(bisect(0, maxLogSeconds, func(log float64) bool { return r.mean(log, r.ratios.below) >= q }))
+}
+
+// LogSeconds returns log1p of the predicted seconds, of which the levels are the mean.
+func (r RunTime) LogSeconds() float64 {
+	return r.mean(0, func(x float64) float64 { return -x })
+}
+
+// logTable returns quantiles of log1p of the seconds, as many as there are equally probable log ratios.
+func (r RunTime) logTable(ratios []float64) []float64 {
+	all := make([]float64, 0, len(ratios)*len(r.levels))
+	for _, level := range r.levels {
+		for _, ratio := range ratios {
+			all = append(all, level+ratio)
+		}
+	}
+	return thin(all, len(ratios))
+}
+
+// thin returns n of the values in ascending order, evenly spaced by rank from the first to the last. There are at least n
+// values; thin overwrites them.
+func thin(values []float64, n int) []float64 {
+	slices.Sort(values)
+	for i := range n {
+		values[i] = values[i*(len(values)-1)/max(1, n-1)]
+	}
+	return values[:n]
+}
+
+// bisect returns the smallest value between low and high that is high enough.
+func bisect(low, high float64, isEnough func(x float64) bool) float64 {
+	for range bisections {
+		if middle := (low + high) / 2; isEnough(middle) {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	return high
+}

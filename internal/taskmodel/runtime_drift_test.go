@@ -1,0 +1,66 @@
+package taskmodel
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// A release triples the run times. Half of the tasks have a feature, which does not matter.
+func TestRunTimesFollowAStepWithinAFewRuns(t *testing.T) {
+	for _, hasFeature := range []bool{false, true} {
+		m, rng := New(), rand.New(rand.NewPCG(16, 0))
+		run := func(i int, seconds float64) {
+			row := timed(int64(i+1), 1, seconds*math.Exp(.05*rng.NormFloat64()))
+			if row.Features = nil; hasFeature {
+				row.Features = sizing.Features{"n": sizing.NumberValue(100 * rng.Float64())}
+			}
+			m.Learn(row)
+		}
+		ask := func() *sizing.Duration {
+			return m.Size(Question{Features: sizing.Features{"n": sizing.NumberValue(50)}, RiskTarget: sizing.DefaultRiskTarget, Timeout: 1200 * time.Second}).Duration
+		}
+		for i := range 100 {
+			run(i, 600)
+		}
+		assert.InEpsilon(t, 600, ask().Median.Seconds(), .05)
+		assert.Less(t, *ask().Timeout, .01)
+		run(100, 1800)
+		assert.InEpsilon(t, 600, ask().Median.Seconds(), .25, "one long run may be an outlier")
+		for i := range 5 {
+			run(101+i, 1800)
+		}
+		assert.InEpsilon(t, 1800, ask().Median.Seconds(), .25, "after 6 runs, has feature: %t", hasFeature)
+		assert.Greater(t, *ask().Timeout, .8)
+		for i := range 24 {
+			run(106+i, 1800)
+		}
+		assert.InEpsilon(t, 1800, ask().Median.Seconds(), .1, "after 30 runs, has feature: %t", hasFeature)
+		assert.Greater(t, *ask().Timeout, .9)
+	}
+}
+
+// The instances of a DAG run have a common factor. The first instances to end must not make the others seem predictable.
+func TestMappedInstancesDoNotCorrectEachOther(t *testing.T) {
+	m, rng := New(), rand.New(rand.NewPCG(17, 0))
+	above, runs := 0, 0
+	for i := range 300 {
+		factor := math.Exp(.4 * rng.NormFloat64())
+		d := durationOf(m, 100, 0)
+		for k := range 5 {
+			row := timed(int64(5*i+k+1), 100, 200*factor*math.Exp(.02*rng.NormFloat64()))
+			row.DAGRun = uint64(i + 1)
+			if i >= 20 {
+				runs++
+				above += boolToInt(row.Duration > d.P95)
+			}
+			m.Learn(row)
+		}
+	}
+	assert.InDelta(t, .05, float64(above)/float64(runs), .04)
+}
