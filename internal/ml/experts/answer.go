@@ -130,9 +130,54 @@ func (x *Experts) Answer(p *Point, target float64, s *Scratch) Answer {
 	return a
 }
 
-// expertAmount returns the weighted geometric mean of the amounts of the experts in picks,
-// the weighted mean of their expected kill rates, and the expert with the largest weight.
+// expertAmount returns the mean amount of the experts in picks, the weighted mean of their expected kill rates, and the
+// expert with the largest weight. The weights come from all rows, and most rows may say nothing about a rare value. So if
+// the amount is clearly below the prediction of the model with the smallest errors, no expert uses a smaller prediction.
 func (x *Experts) expertAmount(p *Point, picks []Pick, s *Scratch) (amount, promised float64, expert int) {
+	amount, promised, expert = x.meanAmount(p, picks, s)
+	best := x.bestModel()
+	if !x.isTooLow(math.Log(amount)-p.Level[best], best) {
+		return amount, promised, expert
+	}
+	raised := *p
+	for k := range raised.Level {
+		raised.Level[k] = max(p.Level[k], p.Level[best])
+	}
+	s.known = [pairCount]bool{} // the amounts for p do not apply to raised, and vice versa
+	amount, _, _ = x.meanAmount(&raised, picks, s)
+	s.known = [pairCount]bool{}
+	if model := ModelIndex(expert); p.Level[model] < p.Level[best] {
+		expert += (best - model) * distributionCount * len(prices)
+	}
+	return amount, promised, expert
+}
+
+// bestModel returns the model with the smallest squared errors.
+func (x *Experts) bestModel() (best int) {
+	for k := range x.SquaredErrors {
+		if x.SquaredErrors[k] < x.SquaredErrors[best] {
+			best = k
+		}
+	}
+	return best
+}
+
+// tooLow is the probability of a kill, by the residuals of one model, above which an amount is clearly below its prediction.
+const tooLow = 0.9
+
+// isTooLow reports whether the log residuals of a model are above v, which is negative, with a probability above tooLow.
+func (x *Experts) isTooLow(v float64, model int) bool {
+	if v >= 0 {
+		return false
+	}
+	pair := model*distributionCount + allRows
+	sorted := x.sorted(pair)
+	return exceedanceProb(&sorted, v, x.tables[pair].tail) > tooLow
+}
+
+// meanAmount returns the weighted geometric mean of the amounts of the experts in picks, the weighted mean of their
+// expected kill rates, and the expert with the largest weight.
+func (x *Experts) meanAmount(p *Point, picks []Pick, s *Scratch) (amount, promised float64, expert int) {
 	log, top, pair := 0.0, 0.0, -1
 	var a *pairAmounts
 	var logs [len(risks)]float64 // lazily computed logs of a.amount; 0: not computed

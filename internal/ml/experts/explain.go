@@ -1,5 +1,7 @@
 package experts
 
+import "math"
+
 // Blend holds the weight of each prediction in the expected log peak of an answer, to which the
 // safety margins are added. The weights sum to 1.
 type Blend struct {
@@ -8,7 +10,8 @@ type Blend struct {
 }
 
 // Blend returns the weights of the models and of the cold-start rule in the answer to a row
-// at a target kill rate, as if no margin of Repeats answered. The weight of a model is the sum over its selected experts.
+// at a target kill rate, as if no margin of Repeats answered. The weight of a model is the sum over the selected experts
+// that use it.
 func (x *Experts) Blend(p *Point, target float64, s *Scratch) (blend Blend) {
 	share := x.coldStartShare(p)
 	switch {
@@ -21,8 +24,16 @@ func (x *Experts) Blend(p *Point, target float64, s *Scratch) (blend Blend) {
 	if share == 1 {
 		return blend
 	}
-	for _, pick := range x.picksFor(target, s) {
-		blend.Model[ModelIndex(pick.Expert)] += (1 - share) * pick.Weight
+	picks := x.picksFor(target, s)
+	amount, _, _ := x.meanAmount(p, picks, s)
+	best := x.bestModel()
+	isRaised := x.isTooLow(math.Log(amount)-p.Level[best], best) // see expertAmount
+	for _, pick := range picks {
+		model := ModelIndex(pick.Expert)
+		if isRaised && p.Level[model] < p.Level[best] {
+			model = best
+		}
+		blend.Model[model] += (1 - share) * pick.Weight
 	}
 	return blend
 }
