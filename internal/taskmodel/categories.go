@@ -142,6 +142,7 @@ func (e *encoder) boundLevels() {
 // resetStatistics clears the level statistics.
 func (e *encoder) resetStatistics() {
 	for j := range e.Columns {
+		e.Columns[j].Counts = valueCounts{}
 		for _, l := range e.Columns[j].Levels {
 			l.Sum, l.Rows = 0, 0
 		}

@@ -68,6 +68,8 @@ type column struct {
 
 	// Constant is the only value of a category or a bool so far, with keyOf of its text; missing if there are several.
 	Constant sizing.Value `cbor:",omitzero"`
+
+	Counts valueCounts `cbor:",omitzero"` // zero in models stored before this field existed
 }
 
 // newEncoder chooses the columns of an encoding by rows, whose cells are in the order of schema; y holds the log peaks of
@@ -205,6 +207,7 @@ func (e *encoder) learn(cells []sizing.Value, y float64) {
 			l.Sum += y
 			l.Rows++
 		}
+		c.count(cells[j])
 	}
 }
 

@@ -116,6 +116,7 @@ func (m *models) predictRow(cells []sizing.Value, p *experts.Point, b *buffers) 
 	if m.Spread != nil {
 		p.Scale[experts.TreeScale] = math.Exp(m.Spread.Predict(b.tree))
 	}
+	p.IsException = m.Enc.hasException(cells)
 	m.predictGroup(cells, p, b)
 	m.predictStack(p, median, b)
 }

@@ -131,12 +131,12 @@ func (x *Experts) Answer(p *Point, target float64, s *Scratch) Answer {
 }
 
 // expertAmount returns the mean amount of the experts in picks, the weighted mean of their expected kill rates, and the
-// expert with the largest weight. The weights come from all rows, and most rows may say nothing about a rare value. So if
-// the amount is clearly below the prediction of the model with the smallest errors, no expert uses a smaller prediction.
+// expert with the largest weight. For an exception whose amount is clearly below the prediction of the model with the
+// smallest errors, no expert uses a smaller prediction.
 func (x *Experts) expertAmount(p *Point, picks []Pick, s *Scratch) (amount, promised float64, expert int) {
 	amount, promised, expert = x.meanAmount(p, picks, s)
 	best := x.bestModel()
-	if !x.isTooLow(math.Log(amount)-p.Level[best], best) {
+	if !x.isTooLow(amount, p, best) {
 		return amount, promised, expert
 	}
 	raised := *p
@@ -165,14 +165,16 @@ func (x *Experts) bestModel() (best int) {
 // tooLow is the probability of a kill, by the residuals of one model, above which an amount is clearly below its prediction.
 const tooLow = 0.9
 
-// isTooLow reports whether the log residuals of a model are above v, which is negative, with a probability above tooLow.
-func (x *Experts) isTooLow(v float64, model int) bool {
-	if v >= 0 {
+// isTooLow reports whether p is an exception whose amount is too low, with a probability above tooLow by the residuals of
+// a model.
+func (x *Experts) isTooLow(amount float64, p *Point, model int) bool {
+	residual := math.Log(amount) - p.Level[model]
+	if !p.IsException || residual >= 0 {
 		return false
 	}
 	pair := model*distributionCount + allRows
 	sorted := x.sorted(pair)
-	return exceedanceProb(&sorted, v, x.tables[pair].tail) > tooLow
+	return exceedanceProb(&sorted, residual, x.tables[pair].tail) > tooLow
 }
 
 // meanAmount returns the weighted geometric mean of the amounts of the experts in picks, the weighted mean of their

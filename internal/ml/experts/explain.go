@@ -1,7 +1,5 @@
 package experts
 
-import "math"
-
 // Blend holds the weight of each prediction in the expected log peak of an answer, to which the
 // safety margins are added. The weights sum to 1.
 type Blend struct {
@@ -27,7 +25,7 @@ func (x *Experts) Blend(p *Point, target float64, s *Scratch) (blend Blend) {
 	picks := x.picksFor(target, s)
 	amount, _, _ := x.meanAmount(p, picks, s)
 	best := x.bestModel()
-	isRaised := x.isTooLow(math.Log(amount)-p.Level[best], best) // see expertAmount
+	isRaised := x.isTooLow(amount, p, best) // see expertAmount
 	for _, pick := range picks {
 		model := ModelIndex(pick.Expert)
 		if isRaised && p.Level[model] < p.Level[best] {

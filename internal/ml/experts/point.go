@@ -39,4 +39,6 @@ type Point struct {
 	Repeats   Repeats             `cbor:"-"` // earlier rows with the same features or, if these are few, with the same recurring features
 	Imputed   bool                `cbor:"-"` // features are imputed, so Learn charges no expert for the row
 	ColdStart *bayes.Mixture      `cbor:"-"` // prediction of the cold-start rule; nil: none
+
+	IsException bool `cbor:"-"` // the row has a value about which the weights of the experts say little
 }

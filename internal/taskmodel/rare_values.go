@@ -1,0 +1,62 @@
+package taskmodel
+
+import "github.com/loadaware/loadaware/internal/sizing"
+
+// The experts learn their weights from all rows. About an exceptional value, such as the flag of a monthly full refresh,
+// these weights say little until as many rows have it as a task needs before the experts answer at all.
+const exceptionRows = 32
+
+// valueCounts counts the rows of a category or a bool by value.
+type valueCounts struct {
+	Rows float64    `cbor:",omitzero"` // rows that have the feature
+	Top  float64    `cbor:",omitzero"` // rows that have the most frequent value
+	Bool [2]float64 `cbor:",omitzero"` // rows with false and with true
+}
+
+// count counts a value that a column has learned.
+func (c *column) count(v sizing.Value) {
+	if v.Kind == sizing.Missing {
+		return
+	}
+	rows := 0.0
+	switch c.Kind {
+	case sizing.Bool:
+		n := &c.Counts.Bool[boolToInt(v.Num != 0)]
+		*n++
+		rows = *n
+	case sizing.Category:
+		rows = c.level(v).Rows
+	default:
+		return
+	}
+	c.Counts.Rows++
+	c.Counts.Top = max(c.Counts.Top, rows)
+}
+
+// isException reports whether a value is exceptional: some rows but fewer than exceptionRows have it, and more than half of
+// all rows have another value in common. A value of a category of many values, such as an id, is not exceptional.
+func (c *column) isException(v sizing.Value) bool {
+	if v.Kind == sizing.Missing || 2*c.Counts.Top <= c.Counts.Rows {
+		return false
+	}
+	rows := 0.0
+	switch c.Kind {
+	case sizing.Bool:
+		rows = c.Counts.Bool[boolToInt(v.Num != 0)]
+	case sizing.Category:
+		if l := c.find(v.Text); l != nil {
+			rows = l.Rows
+		}
+	}
+	return 0 < rows && rows < min(exceptionRows, c.Counts.Top)
+}
+
+// hasException reports whether a row has an exceptional value.
+func (e *encoder) hasException(cells []sizing.Value) bool {
+	for j := range e.Columns {
+		if e.Columns[j].isException(cells[j]) {
+			return true
+		}
+	}
+	return false
+}
