@@ -214,10 +214,17 @@ func Down(ctx context.Context, dsn string, n int) error {
 		if short := (migrate.ErrShortLimit{}); errors.As(err, &short) || errors.Is(err, fs.ErrNotExist) {
 			return nil // fewer than n steps, or none, were applied
 		}
-		if version, _, _ := m.Version(); err == nil && version > Target(current, n) {
+		if err != nil {
+			return err
+		}
+		version, _, err := m.Version()
+		if errors.Is(err, migrate.ErrNilVersion) { // no step remains
+			return nil
+		}
+		if err == nil && version > Target(current, n) {
 			return ctx.Err() // ctx ended between two steps
 		}
-		return err
+		return err // the end of ctx also cancels the query of the version
 	})
 }
 

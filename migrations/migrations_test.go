@@ -267,10 +267,7 @@ func TestCallStoppedBetweenStepsReturnsTheErrorOfTheContext(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	require.NoError(t, migrations.Up(t.Context(), dsn))
 	observer := connect(t, dsn)
-	// The trigger keeps each step from ending until its statement is cancelled, and then lets the step end.
-	require.NoError(t, exec(t, dsn, `CREATE FUNCTION wait_for_cancellation() RETURNS trigger LANGUAGE plpgsql AS $$
-		BEGIN PERFORM pg_sleep(60); RETURN new; EXCEPTION WHEN query_canceled THEN RETURN new; END $$;
-		CREATE TRIGGER wait BEFORE INSERT ON schema_migrations FOR EACH ROW WHEN (NOT new.dirty) EXECUTE FUNCTION wait_for_cancellation()`))
+	require.NoError(t, exec(t, dsn, waitForCancellation))
 	newest := latest(t)
 	for _, c := range []struct {
 		reached uint
@@ -283,15 +280,51 @@ func TestCallStoppedBetweenStepsReturnsTheErrorOfTheContext(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var migration errgroup.Group
 		migration.Go(func() error { return c.call(ctx) })
-		require.Eventually(t, func() (waits bool) {
-			require.NoError(t, observer.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep')").Scan(&waits))
-			return waits
-		}, testwait.Limit, 10*time.Millisecond)
+		require.Eventually(t, sleeps(t, observer), testwait.Limit, 10*time.Millisecond)
 		cancel()
 		err := migration.Wait()
 		require.ErrorIs(t, err, context.Canceled)
 		require.ErrorContains(t, err, fmt.Sprintf("stopped at step %d:", c.reached))
 		requireStatus(t, dsn, c.reached, false)
+	}
+}
+
+// The end of the context also cancels the query by which a call finds out how far it came.
+func TestCallWhoseVersionQueryIsCancelledReturnsTheErrorOfTheContext(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	require.NoError(t, migrations.Up(t.Context(), dsn))
+	observer := connect(t, dsn)
+	require.NoError(t, exec(t, dsn, waitForCancellation))
+	ctx, cancel := context.WithCancel(t.Context())
+	var calls errgroup.Group
+	calls.Go(func() error { return migrations.Down(ctx, dsn, 2) })
+	require.Eventually(t, sleeps(t, observer), testwait.Limit, 10*time.Millisecond)
+	// The holder waits for the step that sleeps, so it gets the lock before the query of the version, and
+	// keeps it until after the second request to cancel.
+	holder := connect(t, dsn)
+	var locked errgroup.Group
+	locked.Go(func() error {
+		_, err := holder.Exec(t.Context(), "BEGIN; LOCK TABLE schema_migrations; SELECT pg_sleep(1); COMMIT")
+		return err
+	})
+	require.Eventually(t, waitsForLock(t, observer, "relation = 'schema_migrations'::regclass"), testwait.Limit, 10*time.Millisecond)
+	cancel()
+	require.ErrorIs(t, calls.Wait(), context.Canceled)
+	require.NoError(t, locked.Wait())
+	requireStatus(t, dsn, migrations.Target(latest(t), 1), false)
+}
+
+// waitForCancellation creates a trigger that keeps each step from ending until its statement is cancelled,
+// and then lets the step end.
+const waitForCancellation = `CREATE FUNCTION wait_for_cancellation() RETURNS trigger LANGUAGE plpgsql AS $$
+	BEGIN PERFORM pg_sleep(60); RETURN new; EXCEPTION WHEN query_canceled THEN RETURN new; END $$;
+	CREATE TRIGGER wait BEFORE INSERT ON schema_migrations FOR EACH ROW WHEN (NOT new.dirty) EXECUTE FUNCTION wait_for_cancellation()`
+
+// sleeps reports whether a session of the database sleeps.
+func sleeps(t *testing.T, conn *pgx.Conn) func() bool {
+	return func() (found bool) {
+		require.NoError(t, conn.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep')").Scan(&found))
+		return found
 	}
 }
 
