@@ -24,7 +24,7 @@ type StepKind int
 const (
 	FactStep     StepKind = iota // the effect of a fact on the predicted peak
 	MarginStep                   // the margin for errors on tasks without history
-	RequestStep                  // the reduction to the static request, which the learned tasks rarely exceed
+	RequestStep                  // the reduction to the static request, because the learned tasks rarely exceed theirs
 	RoundingStep                 // rounding up to whole MiB
 )
 
@@ -77,7 +77,7 @@ func (m *Model) explain(q *Question, a *Answer) (e Explanation) {
 	e.Steps = append(e.Steps, Step{Kind: MarginStep, Name: fmt.Sprintf("the margin for errors on tasks without history, from %d tasks", m.Tasks), Log: amount - e.Level})
 	unbounded := math.Log(float64(a.unbounded))
 	if a.usesRequest {
-		e.Steps = append(e.Steps, Step{Kind: RequestStep, Name: "the static request, which " + m.describeTasks() + " rarely exceed", Log: unbounded - amount})
+		e.Steps = append(e.Steps, Step{Kind: RequestStep, Name: "the static request, because " + m.describeTasks() + " rarely exceed theirs", Log: unbounded - amount})
 	} else {
 		e.Steps = append(e.Steps, Step{Kind: RoundingStep, Name: "whole MiB", Log: unbounded - amount})
 	}
