@@ -30,7 +30,7 @@ type Instance struct {
 	Rendered RenderedFields `json:"rendered_fields"`
 }
 
-// RenderedFields holds the template fields of a pod operator that an import reads.
+// RenderedFields holds those template fields of a pod operator that the import uses.
 type RenderedFields struct {
 	Resources    json.RawMessage `json:"container_resources"`
 	Image        renderedText    `json:"image"`
@@ -70,9 +70,9 @@ type instanceKey struct {
 // Instances reads all pages again, up to three times in all. Then it yields ErrUnavailable.
 func (c *Client) Instances(ctx context.Context, dag string, runs []string) iter.Seq2[Instance, error] {
 	return func(yield func(Instance, error) bool) {
-		seen := map[instanceKey]bool{}
+		seen, total := map[instanceKey]bool{}, 0
 		for range 3 {
-			total := 1
+			total = 1 // until the first page says how many there are
 			for offset := 0; offset < total; {
 				page, all, err := c.instancePage(ctx, dag, runs, offset)
 				if err != nil {
@@ -97,7 +97,7 @@ func (c *Client) Instances(ctx context.Context, dag string, runs []string) iter.
 				return
 			}
 		}
-		yield(Instance{}, fmt.Errorf("%w: task instances of DAG %s changed while they were read; try again later", ErrUnavailable, dag))
+		yield(Instance{}, fmt.Errorf("%w: three passes over the task instances of DAG %s found %d of %d: the list changed meanwhile, or Airflow does not sort its pages; try again later", ErrUnavailable, dag, len(seen), total))
 	}
 }
 

@@ -36,11 +36,11 @@ type RunPage struct {
 	Remaining int // number of runs of this page and of all later pages
 }
 
-// Runs yields the runs that ended at since or later, by ascending end date, of the given
-// DAGs or of all readable DAGs. A run that ends during the iteration comes last, so no run
-// is missed, and a caller can resume at the end date of the last run.
+// Runs yields pages of the runs that ended at since or later, by ascending end date, of the
+// given DAGs or, if dags is empty, of all readable DAGs. A run that ends during the iteration
+// comes last, so no run is missed, and a caller can resume at the end date of the last run.
 //
-// Pages continue at the end date of the last row (keyset pagination), because clearing a
+// Each page continues at the end date of the last row (keyset pagination), because clearing a
 // run shifts the offsets of all runs after it.
 func (c *Client) Runs(ctx context.Context, since time.Time, dags []string) iter.Seq2[RunPage, error] {
 	return func(yield func(RunPage, error) bool) {
