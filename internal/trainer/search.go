@@ -136,7 +136,7 @@ func runAtLowestPriority(f func() error) error {
 		var err error
 		defer func() {
 			if r := recover(); r != nil {
-				err = fmt.Errorf("the training panicked; report this error: %v\n%s", r, debug.Stack())
+				err = fmt.Errorf("the background job panicked; report this error: %v\n%s", r, debug.Stack())
 			}
 			done <- err
 		}()
