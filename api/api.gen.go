@@ -1091,7 +1091,7 @@ type Model struct {
 	// Family Kind of the model, such as `experts`.
 	Family string `json:"family"`
 
-	// Observations Number of runs from which the model was trained.
+	// Observations Number of reports of the task at the training, including those that retention removed.
 	Observations int       `json:"observations"`
 	TrainedAt    time.Time `json:"trained_at"`
 	Version      int       `json:"version"`
@@ -1108,9 +1108,11 @@ type ModelVersion struct {
 	Active bool `json:"active"`
 
 	// Exam Evaluation of the version; free form.
-	Exam         json.RawMessage `json:"exam"`
-	Family       string          `json:"family"`
-	Observations int             `json:"observations"`
+	Exam   json.RawMessage `json:"exam"`
+	Family string          `json:"family"`
+
+	// Observations Number of reports of the task at the training, including those that retention removed.
+	Observations int `json:"observations"`
 
 	// PinnedBy Who pinned the active version, as `who` in `GET /audit`; null if no one did, and for other versions. A training may replace the active version only if this is null or `watchdog`.
 	PinnedBy  *string   `json:"pinned_by"`
@@ -2626,7 +2628,7 @@ type UsageProfile struct {
 type UsageProfileDetail struct {
 	LearnedAt time.Time `json:"learned_at"`
 
-	// Members Tasks with runs in the profile, those with most runs first.
+	// Members Tasks with runs in the profile, those with the most runs first.
 	Members []UsageProfileMember `json:"members"`
 
 	// Namespace 1 to 250 characters except control characters and '/'.

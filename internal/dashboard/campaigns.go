@@ -72,7 +72,8 @@ type FailedRun struct {
 	Notes    string    `json:"notes,omitempty"`
 }
 
-// LearnedTask compares the predictions of a task for archived runs before the campaign and now.
+// LearnedTask compares what two models of a task predict for archived runs of the campaign: the last one from before the
+// campaign was created, and the active one.
 type LearnedTask struct {
 	Task   string            `json:"task_id"`
 	Before *ModelPredictions `json:"before,omitempty"` // nil: no model was trained before the campaign was created, or it is no longer stored or cannot be decoded
@@ -83,11 +84,11 @@ type LearnedTask struct {
 // ModelPredictions summarises the predictions of one version of a model for archived runs.
 type ModelPredictions struct {
 	Version      int          `json:"version"`
-	Observations int          `json:"observations"` // number of training rows
+	Observations int          `json:"observations"` // number of reports of the task at the training
 	Grant        sizing.Bytes `json:"mean_grant_bytes"`
 	Width        float64      `json:"width"`             // median ratio of the grant at the default risk target to the grant at a risk of 50 %
 	Unstated     int          `json:"runs_without_risk"` // number of runs for which no risk can be stated, such as those outside the known range
-	Runs         int          `json:"runs"`              // number of archived runs
+	Runs         int          `json:"runs"`              // number of archived runs, at most 50
 }
 
 const campaignsPerPage = 50

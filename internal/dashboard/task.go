@@ -56,7 +56,7 @@ type Task struct {
 type Version struct {
 	Number     int       `json:"version"`
 	Family     string    `json:"family"`
-	Runs       int       `json:"observations"` // number of training rows
+	Runs       int       `json:"observations"` // number of reports of the task at the training
 	TrainedAt  time.Time `json:"trained_at"`
 	Active     bool      `json:"active"`
 	PinnedBy   string    `json:"pinned_by,omitempty"`

@@ -9,8 +9,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// LearnedTask compares what the models of a task before a campaign and now predict for archived runs of the
-// campaign.
+// LearnedTask compares what two models of a task predict for archived runs of a campaign: the last one from before the
+// campaign was created, and the active one.
 type LearnedTask struct {
 	Task   string
 	Before *ModelPredictions // nil: there was no model, or its version is no longer stored or cannot be decoded
@@ -24,7 +24,7 @@ type ModelPredictions struct {
 	Grant        sizing.Bytes // mean grant
 	Width        float64      // median over the runs: grant at the default risk target / grant at a target of one half
 	Unstated     int          // number of runs for which no risk can be stated, such as those outside the known range
-	Runs         int          // number of archived runs
+	Runs         int          // number of archived runs, at most maxLearnedRuns
 }
 
 const (
@@ -32,8 +32,8 @@ const (
 	maxLearnedRuns  = 50 // largest number of archived runs for which predictions are compared
 )
 
-// CampaignLearned compares what the models of the tasks of a campaign's DAG predict: the last models before
-// the campaign and the active ones. It omits tasks without an active model that can be decoded.
+// CampaignLearned compares what two models of each task of a campaign's DAG predict: the last one from before the
+// campaign was created, and the active one. It omits tasks without an active model that can be decoded.
 func (s *Service) CampaignLearned(ctx context.Context, id int64) ([]LearnedTask, error) {
 	c, err := s.store.Campaign(ctx, id)
 	if err != nil {

@@ -15,7 +15,7 @@ type Model struct {
 	Format       int    // version of the encoding of Blob
 	Blob         []byte // contains its own checksum
 	Share        []byte // what the task contributes to the statistics that the tasks of its DAG have in common; read by Shares only; nil for models of earlier releases
-	Observations int    // number of training rows
+	Observations int    // number of reports of the task at the training, including those that retention removed
 	LastSeq      int64  // seq of the newest training row
 	TrainedAt    time.Time
 	Evaluation   []byte // JSON: the evaluation that selected the model

@@ -145,7 +145,7 @@ type Member struct {
 	Share float64 // of the runs of the task
 }
 
-// Members returns the tasks of a profile, those with most runs first.
+// Members returns the tasks of a profile, those with the most runs first.
 func (s *Set) Members(id int) []Member {
 	in, all := make([]int, len(s.Tasks)), make([]int, len(s.Tasks))
 	for i, task := range s.TaskOf {

@@ -16,7 +16,7 @@ class ModelType0:
     Attributes:
         version (int):
         family (str): Kind of the model, such as `experts`.
-        observations (int): Number of runs from which the model was trained.
+        observations (int): Number of reports of the task at the training, including those that retention removed.
         trained_at (datetime.datetime):
     """
 

@@ -20,7 +20,7 @@ class ModelVersion:
     Attributes:
         version (int):
         family (str):
-        observations (int):
+        observations (int): Number of reports of the task at the training, including those that retention removed.
         trained_at (datetime.datetime):
         active (bool): The version answers predictions.
         pinned_by (None | str): Who pinned the active version, as `who` in `GET /audit`; null if no one did, and for

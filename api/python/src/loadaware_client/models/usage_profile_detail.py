@@ -23,7 +23,7 @@ class UsageProfileDetail:
         version (int):
         learned_at (datetime.datetime):
         profile (UsageProfile):
-        members (list[UsageProfileMember]): Tasks with runs in the profile, those with most runs first.
+        members (list[UsageProfileMember]): Tasks with runs in the profile, those with the most runs first.
     """
 
     namespace: str
