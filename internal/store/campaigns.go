@@ -24,7 +24,7 @@ type Campaigns interface {
 	CampaignStatus(ctx context.Context, id int64, failures int) (campaign.Status, error)
 	// Campaigns lists at most limit campaigns in any of the scopes, newest first, with ids below
 	// before (0: from the newest). The result has no Failures, and the GB·h of a campaign with
-	// very many reports may be a minute old.
+	// very many reports may be up to a minute old.
 	Campaigns(ctx context.Context, scopes []Scope, before int64, limit int) ([]campaign.Status, error)
 	// RegisterRuns adds runs in the state campaign.Registered. It ignores runs whose scenario, conf and
 	// execution date (in whole seconds) are registered already or equal those of an earlier run in runs. It
@@ -36,10 +36,11 @@ type Campaigns interface {
 	// CampaignRunTasks lists what the tasks of the current attempt of a run reported, by task
 	// and map index. It returns NotFound if there is no such run.
 	CampaignRunTasks(ctx context.Context, id int64, number int) ([]campaign.TaskReport, error)
-	// ClaimRuns leases at most limit runs to one worker, for one of its branches: a trigger, which starts a
+	// ClaimRuns leases at most limit runs to a worker, for one branch of the scheduler DAG: a trigger, which starts a
 	// step of a run, or a check, which reports the result of the step (campaign.Branch). Runs whose lease
 	// has expired take precedence. For a trigger, limit bounds the active runs of the branch over all workers: a
-	// run is active from its claim until a check reports its result. A trigger gets no runs while the
+	// run is active from its claim by the trigger until a check reports the result of the step, or the trigger
+	// reports that it could not start the step. A trigger gets no runs while the
 	// campaign is paused. A claim for a trigger of deployments or DAG runs stops a campaign whose budget is
 	// used up. In a stopped campaign, these triggers get only runs that were claimed before and whose lease has
 	// expired.
@@ -51,7 +52,7 @@ type Campaigns interface {
 	// ResetRun moves a run back by the rules of campaign.CheckReset. It starts a new attempt if
 	// campaign.RestartsRun says so. It returns NotFound if there is no such run.
 	ResetRun(ctx context.Context, id int64, number int, to campaign.State, notes string) (campaign.Run, error)
-	// PauseCampaign pauses or resumes a campaign. Resuming also lifts the stop by a used-up
+	// PauseCampaign pauses or resumes a campaign. Resuming also removes the stop by a used-up
 	// budget. A budget that is not nil replaces the stored one.
 	PauseCampaign(ctx context.Context, id int64, paused bool, budget *campaign.Budget) (campaign.Campaign, error)
 	// ReleaseRuns ends the expired leases of a campaign, and returns at most limit active runs whose
@@ -73,7 +74,7 @@ type RunReport struct {
 	Notes    string         // replaces the notes of the run; empty to keep them
 }
 
-// CampaignAudit is the audited form of a campaign or of one of its runs.
+// CampaignAudit is what the audit trail stores about a change of a campaign or of one of its runs.
 type CampaignAudit struct {
 	Campaign int64            `json:"campaign"` // id
 	Name     string           `json:"name,omitempty"`

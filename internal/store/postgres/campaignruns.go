@@ -255,8 +255,9 @@ func (s *Store) ResetRun(ctx context.Context, id int64, number int, to campaign.
 const releaseRunsSQL = `
 	UPDATE campaign_run SET leased_until = NULL WHERE campaign = $1 AND leased_until < now()`
 
-// stuckRunsSQL selects the active runs whose state has not changed for the time $2. A run is active from its
-// claim by a trigger until a check reports its result; these are the states in the list (campaign.State).
+// stuckRunsSQL selects the active runs whose state has not changed for the time $2. A run is active from its claim by a
+// trigger until a check reports the result of the step, or the trigger reports that it could not start the step. These
+// are the states in the list (campaign.State).
 const stuckRunsSQL = `
 	SELECT ` + runColumns + `
 	FROM campaign_run

@@ -89,8 +89,7 @@ const campaignsSQL = `
 		WHERE (scope.namespace = '' OR scope.namespace = campaign.namespace) AND starts_with(campaign.dag_id, scope.prefix))
 	ORDER BY id DESC LIMIT $4`
 
-// Campaigns lists campaigns with their progress, newest first. Their usage may be as old as campaignUsages
-// permits for a list.
+// Campaigns lists campaigns with their progress, newest first. Their GB·h may be up to a minute old (maxReuse).
 func (s *Store) Campaigns(ctx context.Context, scopes []store.Scope, before int64, limit int) ([]campaign.Status, error) {
 	f := store.SavingsFilter{Scopes: scopes}
 	args := filterArgs(&f)[:2]
