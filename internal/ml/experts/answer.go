@@ -143,9 +143,9 @@ func (x *Experts) expertAmount(p *Point, picks []Pick, s *Scratch) (amount, prom
 	for k := range raised.Level {
 		raised.Level[k] = max(p.Level[k], p.Level[best])
 	}
-	s.known = [pairCount]bool{} // the amounts for p do not apply to raised, and vice versa
+	s.isComputed = [pairCount]bool{} // the amounts for p do not apply to raised, and vice versa
 	amount, _, _ = x.meanAmount(&raised, picks, s)
-	s.known = [pairCount]bool{}
+	s.isComputed = [pairCount]bool{}
 	if model := ModelIndex(expert); p.Level[model] < p.Level[best] {
 		expert += (best - model) * distributionCount * len(prices)
 	}

@@ -37,7 +37,7 @@ func (x *Experts) ExceedanceProbs(p *Point, amounts, risk []float64, s *Scratch)
 		t, scale := x.distribution(p, model, dist, s)
 		sorted := x.residuals(model, dist, s)
 		level := p.Level[model]
-		if dist == linearResiduals {
+		if dist == byteResiduals {
 			mean := math.Exp(level)
 			for k := n - 1; k >= 0; k-- { // amounts ascend in most calls, and countAbove is fast for descending ones
 				risk[k] += weight * exceedanceProb(&sorted, amounts[k]*(1+roundingError)-mean, t.tail)

@@ -8,19 +8,20 @@ import (
 
 // The residual distributions of a model.
 const (
-	allRows           = iota                           // log residuals of the window
+	allRows           = iota                           // log residuals of the newest Config.WindowRows rows
 	nearestRows                                        // log residuals of the rows nearest in predicted level
 	treeScaled                                         // log residuals divided by TreeScale
 	sameScaled                                         // log residuals divided by SameScale
-	linearResiduals                                    // residuals of the peak itself
+	byteResiduals                                      // residuals in bytes
 	distributionCount                                  // number of distributions
 	pairCount         = ModelCount * distributionCount // number of pairs of a model and one of its residual distributions
 )
 
 // windowed lists the distributions that have a window. nearestRows has none: each answer
 // searches for the nearest rows.
-var windowed = [...]int{allRows, treeScaled, sameScaled, linearResiduals}
+var windowed = [...]int{allRows, treeScaled, sameScaled, byteResiduals}
 
+// distributionNames are the names in the reasons of answers; docs/learning.md lists them.
 var distributionNames = [distributionCount]string{"all rows", "rows near in level", "predicted spread", "spread of same inputs", "plain residuals"}
 
 // risks lists the exceedance probabilities among which an expert chooses. prices lists the
@@ -42,7 +43,7 @@ type Experts struct {
 	DependentRows  int                 `cbor:",omitzero"` // rows of LearnDependent
 	SquaredErrors  [ModelCount]float64 `cbor:"SqErr"`     // sums of the squared log residuals of each model
 	Shift          Shift               // CUSUM state of the change detection
-	AdaptiveTarget conformal.Adaptive  `cbor:"Kept"`          // corrects the allowed kill rate so that answers reach the target (adaptive conformal inference)
+	AdaptiveTarget conformal.Adaptive  `cbor:"Kept"`          // corrects the allowed kill rate so that the kill rate of the answers approaches Config.Target (adaptive conformal inference)
 	Rows           []Entry             `cbor:"Ledger"`        // newest Config.StoredRows rows, in a ring buffer
 	LowOutliers    []Entry             `cbor:"Low,omitempty"` // newest low outliers (see LowOutlierBound); they enter Rows only after a fall of the task's level
 	At             int                 // index of the oldest row in Rows
@@ -98,8 +99,8 @@ type Scratch struct {
 	grid   grid
 	picks  []Pick // experts for a target other than Config.Target
 
-	isLearning bool                   // Learn or LearnDeferred is charging a row: pairs keeps the allocations for this row
-	known      [pairCount]bool        // the elements of pairs for the row
+	isLearning bool                   // Learn or LearnDeferred is charging a row: pairs keeps the allocations of each pair
+	isComputed [pairCount]bool        // whether pairs[i] holds the allocations for this row
 	pairs      [pairCount]pairAmounts // without isLearning only the first one is used
 }
 
@@ -167,8 +168,9 @@ func (x *Experts) Learn(p *Point, peak, duration float64, at int64, pool *Pool, 
 	return changed
 }
 
-// LearnDependent counts a row whose error depends on those of other rows, so that it says little about the next one. It
-// charges no expert and stores no residual.
+// LearnDependent counts a row whose error is correlated with those of other rows, such as other instances of the same
+// mapped task in the DAG run. Such an error says little about the next row, so LearnDependent charges no expert and stores
+// no residual.
 func (x *Experts) LearnDependent(peak float64, pool *Pool) {
 	x.LearnedRows++
 	x.DependentRows++

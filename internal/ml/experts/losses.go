@@ -23,7 +23,7 @@ type pairAmounts struct {
 
 // startLearning makes amountsOf keep its results until isLearning is false. A row that is learned needs them up to four
 // times, and only the next row has others.
-func (s *Scratch) startLearning() { s.isLearning, s.known = true, [pairCount]bool{} }
+func (s *Scratch) startLearning() { s.isLearning, s.isComputed = true, [pairCount]bool{} }
 
 // amountsOf returns the allocations of one pair. They are valid until the next call.
 func (x *Experts) amountsOf(p *Point, pair int, s *Scratch) *pairAmounts {
@@ -31,8 +31,8 @@ func (x *Experts) amountsOf(p *Point, pair int, s *Scratch) *pairAmounts {
 		x.computeAmounts(p, pair, s, &s.pairs[0])
 		return &s.pairs[0]
 	}
-	if !s.known[pair] {
-		s.known[pair] = true
+	if !s.isComputed[pair] {
+		s.isComputed[pair] = true
 		x.computeAmounts(p, pair, s, &s.pairs[pair])
 	}
 	return &s.pairs[pair]
@@ -46,7 +46,7 @@ func (x *Experts) computeAmounts(p *Point, pair int, s *Scratch, a *pairAmounts)
 	predicted := math.Exp(level)
 	for i, r := range t.quantile {
 		var amount float64
-		if dist == linearResiduals {
+		if dist == byteResiduals {
 			amount = max(minAmount, predicted+r)
 		} else {
 			amount = math.Exp(level + scale*r)
@@ -64,7 +64,7 @@ func (a *pairAmounts) computeCosts(duration float64) {
 	}
 }
 
-// minAmount keeps allocations from linear residuals positive. At 1 MB it is below any real
+// minAmount keeps allocations from residuals in bytes positive. At 1 MB it is below any real
 // peak in bytes.
 const minAmount = 1e6
 

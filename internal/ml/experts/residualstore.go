@@ -26,8 +26,8 @@ func newEntry(p *Point, log float64) Entry {
 // residual returns the log residual of LineTrees.
 func (e *Entry) residual() float64 { return e.Log - e.Point.Level[LineTrees] }
 
-// linearResidual returns the residual of the peak itself for one model.
-func (e *Entry) linearResidual(model int) float64 {
+// byteResidual returns the residual in bytes of one model.
+func (e *Entry) byteResidual(model int) float64 {
 	return math.Exp(e.Log) - math.Exp(e.Point.Level[model])
 }
 

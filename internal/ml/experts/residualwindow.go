@@ -64,8 +64,8 @@ func (x *Experts) sorted(pair int) ascending {
 // insert adds the row at a position of the residual store to the window of a pair.
 func (x *Experts) insert(pair int, at uint16) {
 	w := &x.windows[pair]
-	if pair%distributionCount == linearResiduals {
-		v := x.Rows[at].linearResidual(pair / distributionCount)
+	if pair%distributionCount == byteResiduals {
+		v := x.Rows[at].byteResidual(pair / distributionCount)
 		i, _ := slices.BinarySearch(w.values, v)
 		w.values = slices.Insert(w.values, i, v)
 		return
@@ -78,8 +78,8 @@ func (x *Experts) insert(pair int, at uint16) {
 // store must still hold the row.
 func (x *Experts) remove(pair int, at uint16) {
 	w := &x.windows[pair]
-	if pair%distributionCount == linearResiduals {
-		i, _ := slices.BinarySearch(w.values, x.Rows[at].linearResidual(pair/distributionCount))
+	if pair%distributionCount == byteResiduals {
+		i, _ := slices.BinarySearch(w.values, x.Rows[at].byteResidual(pair/distributionCount))
 		w.values = slices.Delete(w.values, i, i+1)
 		return
 	}
@@ -111,10 +111,10 @@ func (x *Experts) rebuildWindows(n int) {
 		w := &x.windows[pair]
 		switch pair % distributionCount {
 		case nearestRows:
-		case linearResiduals:
+		case byteResiduals:
 			*w = residualWindow{values: make([]float64, n)}
 			for i, at := range positions {
-				w.values[i] = x.Rows[at].linearResidual(pair / distributionCount)
+				w.values[i] = x.Rows[at].byteResidual(pair / distributionCount)
 			}
 			slices.Sort(w.values)
 		default:

@@ -173,7 +173,7 @@ func TestResidualWindowsFollowTheStore(t *testing.T) {
 				e := &x.Rows[(x.At+len(x.Rows)-size+i)%len(x.Rows)]
 				want[i] = [distributionCount]float64{
 					allRows: e.Log - e.Point.Level[model], treeScaled: (e.Log - e.Point.Level[model]) / e.Point.Scale[TreeScale],
-					sameScaled: (e.Log - e.Point.Level[model]) / e.Point.Scale[SameScale], linearResiduals: math.Exp(e.Log) - math.Exp(e.Point.Level[model]),
+					sameScaled: (e.Log - e.Point.Level[model]) / e.Point.Scale[SameScale], byteResiduals: math.Exp(e.Log) - math.Exp(e.Point.Level[model]),
 				}[dist]
 			}
 			slices.Sort(want)
