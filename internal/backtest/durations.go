@@ -27,9 +27,10 @@ type DurationReport struct {
 		Promised float64 `json:"promised"` // expected number
 		Seen     int     `json:"seen"`     // actual number
 	} `json:"outliers"` // runs of more than three times the predicted median
-	Point []PointError        `json:"point_errors"` // by predictor
-	KS    []DistanceRow       `json:"distances"`    // by number of runs
-	Short []RunTimesByHistory `json:"short_tasks"`  // for the first runs of tasks, and for later runs; a kind without rows is left out
+	Point []PointError  `json:"point_errors"` // by predictor
+	KS    []DistanceRow `json:"distances"`    // by number of runs
+	// ByHistory has the first runs of tasks and the later runs; a kind without rows is left out.
+	ByHistory []RunTimesByHistory `json:"short_tasks"`
 }
 
 // Share is a number of rows, and its share of the rows with a prediction.
@@ -168,7 +169,7 @@ func (r *durationReplay) finish() (*DurationReport, error) {
 	for k, name := range []string{"loadaware", "running mean of the task"} {
 		report.Point = append(report.Point, pointError(name, r.errors[k]))
 	}
-	report.Short = r.byHistory.report()
+	report.ByHistory = r.byHistory.report()
 	var err error
 	report.KS, err = r.checks.distances()
 	return report, err

@@ -37,8 +37,8 @@ func WriteDurations(w io.Writer, format string, reports []*DurationReport) error
 		if err := write(points); err != nil {
 			return err
 		}
-		for i := range r.Short {
-			if err := r.Short[i].write(w, write); err != nil {
+		for i := range r.ByHistory {
+			if err := r.ByHistory[i].write(w, write); err != nil {
 				return err
 			}
 		}

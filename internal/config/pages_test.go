@@ -11,8 +11,8 @@ import (
 	"github.com/loadaware/loadaware/internal/httpapi/auth"
 )
 
-// proxyOf returns the proxy of an environment.
-func proxyOf(t *testing.T, header, networks, admins string, hasTokens bool) (auth.Proxy, error) {
+// proxyFromEnv returns the reverse proxy that these values of the environment variables configure.
+func proxyFromEnv(t *testing.T, header, networks, admins string, hasTokens bool) (auth.Proxy, error) {
 	t.Helper()
 	t.Setenv("LOADAWARE_UI_PROXY_HEADER", header)
 	t.Setenv("LOADAWARE_UI_PROXY_NETWORKS", networks)
@@ -25,10 +25,10 @@ func proxyOf(t *testing.T, header, networks, admins string, hasTokens bool) (aut
 }
 
 func TestProxySettingsAreReadAndOffByDefault(t *testing.T) {
-	proxy, err := proxyOf(t, "", "", "", true)
+	proxy, err := proxyFromEnv(t, "", "", "", true)
 	require.NoError(t, err)
 	assert.Equal(t, auth.Proxy{}, proxy, "off by default")
-	proxy, err = proxyOf(t, "X-Forwarded-User", "10.1.2.3/24, fd00::/8 127.0.0.1", "ann, bob@example.org", true)
+	proxy, err = proxyFromEnv(t, "X-Forwarded-User", "10.1.2.3/24, fd00::/8 127.0.0.1", "ann, bob@example.org", true)
 	require.NoError(t, err)
 	assert.Equal(t, auth.Proxy{
 		Header: "X-Forwarded-User", Admins: []string{"ann", "bob@example.org"},
@@ -36,7 +36,7 @@ func TestProxySettingsAreReadAndOffByDefault(t *testing.T) {
 	}, proxy)
 }
 
-func TestIncompleteProxiesAreRejected(t *testing.T) {
+func TestInvalidProxySettingsAreRejected(t *testing.T) {
 	for _, c := range []struct {
 		header, networks, admins string
 		hasTokens                bool
@@ -54,7 +54,7 @@ func TestIncompleteProxiesAreRejected(t *testing.T) {
 		{"Cookie", "10.1.2.3", "", true, "has another meaning"},
 		{"sec-fetch-site", "10.1.2.3", "", true, "has another meaning"},
 	} {
-		_, err := proxyOf(t, c.header, c.networks, c.admins, c.hasTokens)
+		_, err := proxyFromEnv(t, c.header, c.networks, c.admins, c.hasTokens)
 		assert.ErrorContains(t, err, c.message, "%+v", c)
 	}
 }

@@ -53,13 +53,13 @@ class Airflow:
         self._commands = Commands(self.env, home)
         self._migrate()
 
-    def start(self, *, with_pages: bool = False) -> None:
-        """Start all components. On Airflow 2, only `with_pages` starts a web server; tasks run without it."""
+    def start(self, *, with_ui: bool = False) -> None:
+        """Start all components. Tasks need no UI: without `with_ui`, Airflow 2 gets no web server."""
         components = [list(SCHEDULER), ["triggerer", "--skip-serve-logs"]]
         if MAJOR >= 3:
             components.append(["dag-processor"])
-        if MAJOR >= 3 or with_pages:
-            components.append(self._web_server("all" if with_pages else "execution"))
+        if MAJOR >= 3 or with_ui:
+            components.append(self._web_server("all" if with_ui else "execution"))
         self._processes = [self._run(*component) for component in components]
 
     def crash_scheduler(self) -> None:
@@ -74,7 +74,7 @@ class Airflow:
 
     @property
     def url(self) -> str:
-        """The address of the API and of the pages."""
+        """The address of the API and web UI."""
         return f"http://127.0.0.1:{self.env['TEST_API_PORT']}"
 
     def _web_server(self, apps: str) -> list[str]:
@@ -238,7 +238,7 @@ def _environment(home: Path) -> dict[str, str]:
         "SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "900",
         "SCHEDULER__SCHEDULER_ZOMBIE_TASK_THRESHOLD": "900",
         "WORKERS__MAX_FAILED_HEARTBEATS": "180",
-        # Nor fail a try whose process or whose requests to Airflow are slow.
+        # Do not fail a try because its process or its requests to Airflow are slow.
         "CORE__DAGBAG_IMPORT_TIMEOUT": "600",
         "WORKERS__EXECUTION_API_TIMEOUT": "120",
         "LOGGING__LOGGING_LEVEL": "INFO",

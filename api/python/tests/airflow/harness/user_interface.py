@@ -48,13 +48,13 @@ def serve_pages(path: Path, stack: ExitStack) -> dict[str, str]:
     )
     (home / "webserver_config.py").write_text(EVERYBODY_IS_ADMIN)
     stack.callback(airflow.stop)
-    airflow.start(with_pages=True)
+    airflow.start(with_ui=True)
     try:
         airflow.wait_for_dags({DAG_ID})
         airflow.trigger((DAG_ID, RUN_ID, {"need": NEED}))
         done = airflow.wait(DAG_ID, RUN_ID)[TASK_ID, -1]
         assert done.state == "success" and done.tries > 1, done
-        wait_for("Airflow's pages", lambda: _answers(airflow.url), seconds=600, every=0.5)
+        wait_for("Airflow's web UI", lambda: _answers(airflow.url), seconds=600, every=0.5)
     except BaseException:
         print(airflow.output(), file=sys.stderr)
         raise
