@@ -35,7 +35,9 @@ func TestDurations(t *testing.T) {
 	assert.InDelta(t, .99, report.P99.Share, .01)
 	assert.Less(t, report.Point[0].Median, report.Point[1].Median, "the size explains more than the mean of the past")
 	require.NotEmpty(t, report.KS)
-	assert.Less(t, report.KS[1].Loadaware, .908*report.KS[1].Boosted, "after eight runs, loadaware is clearly nearer than boosted trees")
+	// The paper that package shape follows reports a Kolmogorov–Smirnov distance 9.2 % below that of a regression.
+	assert.Less(t, report.KS[1].Loadaware, (1-.092)*report.KS[1].Boosted,
+		"after eight runs, loadaware's distributions are clearly nearer to the observed run times than the predictions of boosted trees")
 	var out bytes.Buffer
 	require.NoError(t, WriteDurations(&out, "table", []*DurationReport{report}))
 	assert.Contains(t, out.String(), "running mean of the task")
