@@ -13,8 +13,8 @@ import (
 // answers come from models that have not learned the task; see trial.
 
 const (
-	maxDAGs        = 64 // largest number of DAGs with a model of their own in a model by Fit: those with most tasks
-	minComparisons = 3  // smallest number of tasks of a DAG on which the two models are compared
+	maxDAGs        = 64 // Fit fits models of at most this many single DAGs: those with the most tasks
+	minComparisons = 3  // smallest number of newer tasks of a DAG on which the two models are compared; see isBetter
 )
 
 // dagState is what a Learner knows about one DAG.
@@ -27,9 +27,9 @@ type dagState struct {
 // hashOfDAG returns the hash by which a model knows a DAG.
 func hashOfDAG(dag string) uint64 { return hashOf(dagID, dag) }
 
-// learnDAG counts a success. With at least MinTasks tasks in the DAG, it fits the model of the DAG again if the
-// number of successes in the DAG has grown by the share RefitGrowth since the last fit; with fewer, if the DAG has a new
-// task. It fits no model while there is only one DAG, or while the DAG has fewer than minRatioTasks tasks.
+// learnDAG counts a success. If the DAG has at least MinTasks tasks, it fits the model of the DAG again when the number
+// of successes in the DAG has grown by the share RefitGrowth since the last fit. If the DAG has fewer tasks, it fits the
+// model again for each new task. It fits no model of the only DAG, or of a DAG with fewer than minRatioTasks tasks.
 func (l *Learner) learnDAG(dag string, isNewTask bool) {
 	s := l.dags[dag]
 	if s == nil {
@@ -68,7 +68,7 @@ func (l *Learner) withDAGs() *Model {
 	return &updated
 }
 
-// fitDAGs returns the models of the DAGs with most tasks; none if there is only one DAG.
+// fitDAGs returns the models of the DAGs with the most tasks; none if there is only one DAG.
 func (l *Learner) fitDAGs() map[uint64]*Model {
 	tasks := map[string]int{}
 	for _, t := range l.order {
@@ -109,9 +109,9 @@ func (l *Learner) fitDAG(dag string) *Model {
 func (m *Model) canAnswer() bool { return m.trees != nil || m.ratios.Tasks >= minRatioTasks }
 
 // isBetter reports whether the answers of a DAG's learner for the DAG's tasks would have cost less than those of the
-// namespace's learner, and would have been closer to the peaks of the newer half of the tasks. The cost alone misses how much
-// newer tasks differ from older ones, because trees of the DAG that are tried on an older task know newer ones. It is
-// false if fewer than minComparisons tasks of the newer half have both answers.
+// namespace's learner, and would have been closer to the peaks of the newer half of the tasks. The cost alone is
+// too optimistic: in the cross-validation, the trees that answer for an older task have learned newer tasks. isBetter
+// returns false if fewer than minComparisons tasks of the newer half have both answers.
 func isBetter(own, namespace *Learner) bool {
 	var ofOwn, ofNamespace, newerOfOwn, newerOfNamespace trials
 	for i, t := range own.order {
@@ -150,7 +150,7 @@ func (m *Model) first(task *sizing.TaskKey) *Model {
 	return m
 }
 
-// learnDAG returns a model whose model of the row's DAG has learned the row, or m itself if the row
+// learnDAG returns a copy of m in which the model of the row's DAG has learned the row, or m itself if the row
 // changes nothing; see Learn.
 func (m *Model) learnDAG(r *Row, level float64) *Model {
 	own := m.of(&r.Task)

@@ -103,7 +103,7 @@ func TestADAGLikeTheOthersIsSizedByTheNamespace(t *testing.T) {
 	}
 }
 
-// Kills of trials weigh more than their waste, but one kill among few trials does not decide alone.
+// A kill costs more than the memory that the killed grant wastes, but a single kill among few trials does not decide.
 func TestTheCostOfTrials(t *testing.T) {
 	of := func(limit, risk float64, peaks ...float64) float64 {
 		var s trials

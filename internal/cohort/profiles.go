@@ -16,7 +16,7 @@ const (
 	minProfileTasks = 20   // smallest number of tasks with a run in a class; fewer show nothing
 	profileRuns     = 5    // largest number of runs of a task that are used: the newest
 	maxProfileRows  = 4000 // largest number of rows that are used: the newest
-	maxClasses      = 16   // largest number of classes, those with most tasks: profiles and the outlier group
+	maxClasses      = 16   // largest number of classes, those with the most tasks: profiles and the outlier group
 	profileFolds    = 4    // of the cross-validation
 )
 
@@ -73,7 +73,7 @@ func FitProfiles(rows []Row, set *usageprofile.Set) *Profiles {
 	return &Profiles{*c, describe(tasks, ids)}
 }
 
-// label groups the newest rows by task and returns the ids of the profiles with most tasks. The index in
+// label groups the newest rows by task and returns the ids of the profiles with the most tasks. The index in
 // ids is the class. Rows of other profiles are dropped.
 func label(rows []Row, set *usageprofile.Set) (tasks []*labelledTask, ids []int) {
 	byTask := map[sizing.TaskKey]int{}

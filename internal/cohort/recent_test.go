@@ -60,8 +60,8 @@ func TestAPublishedModelLearnsFirstRunsAtOnce(t *testing.T) {
 	assert.Less(t, back.Limit, after.Limit, "the peaks replace the lower bounds of the kills")
 }
 
-// The error of a run counts from the level that was predicted for it, because the report of a kill
-// often has no metadata.
+// Learn takes the error of a run relative to the level that was predicted before the run. It does not predict the level
+// again from the report, because the report of a kill often has no metadata.
 func TestALearnedErrorCountsFromThePredictedLevel(t *testing.T) {
 	r := rand.New(rand.NewPCG(12, 1))
 	m, _ := published(t, 300, r)

@@ -23,11 +23,10 @@ type Row struct {
 	Peak   float64 // in bytes; for a kill a lower bound, usually the allocation
 	Killed bool
 
-	// Zero is unknown in the following fields.
-	Usage     usageprofile.Vector // decides on the usage profile of the run
-	Seconds   float64             // run time
-	Cores     float64             // largest CPU use
-	GPUMemory float64             // largest use, in bytes
+	Usage     usageprofile.Vector // decides on the usage profile of the run; NaN is unknown
+	Seconds   float64             // run time; 0: unknown
+	Cores     float64             // largest CPU use; 0: unknown
+	GPUMemory float64             // largest use, in bytes; 0: unknown
 }
 
 // RowOf returns the row of a stored try; ok is false if neither the peak nor a lower bound is known.

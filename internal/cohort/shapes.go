@@ -21,8 +21,8 @@ import (
 type Shapes struct {
 	classifier
 	shapes []int               // index of the shape of each class in the set of shapes
-	unseen []errorDistribution // by class; errors on tasks of this shape that the trees had not learned, without own runs
-	own    []errorDistribution // by class; errors on the same tasks after 1 to MaxOwnRuns own runs
+	unseen []errorDistribution // by class; errors of RunTimes on tasks of the class that its trees had not learned, without own runs
+	own    []errorDistribution // by class; errors of RunTimes on the same tasks, after 1 to MaxOwnRuns own runs
 }
 
 // shapeTrees holds the parameters of the trees of the classifier. It has half as many rounds as
@@ -37,8 +37,8 @@ const (
 
 // FitShapes learns which facts lead to which shape. The labels are the indices of the shapes of the tasks
 // with enough runs. FitShapes returns nil if there are too few tasks or only one shape, or if no fit is possible.
-// It also returns nil if the classifier does not predict the shape of tasks that it has not seen clearly better
-// than the shares of the shapes do. It completes the metadata of rows in place.
+// It also returns nil unless the classifier is clearly better than the shares of the shapes at predicting shapes of
+// unseen tasks. It completes the metadata of rows in place.
 func FitShapes(rows []Row, labels map[sizing.TaskKey]int) *Shapes {
 	completeMetadata(rows)
 	runs, shapes := labelShapes(rows, labels)
@@ -66,7 +66,8 @@ func FitShapes(rows []Row, labels map[sizing.TaskKey]int) *Shapes {
 }
 
 // labelShapes groups the newest successes by task, and returns the shapes of the tasks in ascending order.
-// The index in shapes is the class. Row.Peak is the run time in seconds.
+// The index in shapes is the class. Row.Peak holds the run time in seconds, because the encoder takes its target from
+// this field.
 func labelShapes(rows []Row, labels map[sizing.TaskKey]int) (tasks []*labelledTask, shapes []int) {
 	known := map[sizing.TaskKey]*labelledTask{}
 	for i := range rows {
@@ -94,8 +95,8 @@ func labelShapes(rows []Row, labels map[sizing.TaskKey]int) (tasks []*labelledTa
 	return tasks, shapes
 }
 
-// shareLosses returns the log losses of tasks if the shares of the classes among the tasks are the
-// predicted probabilities. Each class counts one task more. The shares come from the same tasks, so they
+// shareLosses returns the log losses of tasks if the shares of the classes among the tasks are the predicted
+// probabilities. Each class gets one additional task (Laplace smoothing). The shares come from the same tasks, so they
 // are hard to beat.
 func shareLosses(tasks []*labelledTask, classes int) []float64 {
 	counts := make([]float64, classes)
@@ -265,8 +266,8 @@ func (m *errorMixture) above(bound float64) float64 {
 	return sum / total
 }
 
-// below returns the probability that a future error is at most bound. In each part, a future error has
-// the mean weight and is above all others (split conformal prediction).
+// below returns the probability that a future error is at most bound. Each part counts one further error, which has the
+// mean weight and is above all others (split conformal prediction).
 func (m *errorMixture) below(bound float64) float64 {
 	sum, total := 0.0, 0.0
 	for i := range m.n {
@@ -276,8 +277,8 @@ func (m *errorMixture) below(bound float64) float64 {
 	return sum / total
 }
 
-// quantile returns the error that a future error does not exceed with a probability, by bisection between
-// the quantiles of the parts. The result is at most the largest error.
+// quantile returns the value that a future error does not exceed with the given probability. It bisects between the
+// smallest and the largest of the quantiles of the parts, so the result is at most the largest error.
 func (m *errorMixture) quantile(probability float64) float64 {
 	low, high := math.Inf(1), math.Inf(-1)
 	for i := range m.n {

@@ -28,7 +28,7 @@ const DefaultMaxLifts = 3
 type Grid string
 
 // Fine rounds grants up to a whole number of MiB. OnBins rounds up to the task's bins: Policy.Edges or, without
-// edges, the result of the bin search. In backtests Fine wastes less memory.
+// edges, the bins that waste the least memory in the task's history. In backtests Fine wastes less memory.
 const (
 	Fine   Grid = "fine"
 	OnBins Grid = "bins"
@@ -62,7 +62,7 @@ type Policy struct {
 	NeverAbove   bool       // until an OOM kill of the run, the grant is at most the static request of the ask
 	CPUUnmanaged bool       // the CPU answer is the requested CPU
 	Grid         Grid       // Fine if empty
-	Edges        Bins       // bins for OnBins; empty: the result of the bin search
+	Edges        Bins       // bins for OnBins; empty: the bins that waste the least memory in the task's history
 	Phases       PhasesMode `json:",omitempty"` // NoPhases if empty
 }
 
@@ -126,8 +126,9 @@ func (p Policy) WithDefaults() Policy {
 	return p
 }
 
-// CapFor returns the largest amount that may be granted: the smaller of the policy's cap and the caller's, or the only
-// one that is set. Without either it is four times known, the largest known request or peak, and zero if known is zero.
+// CapFor returns the cap of a request: the smaller of the policy's cap and the caller's, or the only one that is set.
+// Without either it is four times the parameter known, which is the largest known request or peak, or zero. The service
+// may raise this derived cap (derivedCap).
 func (p Policy) CapFor(callerCap, known Bytes) Bytes {
 	switch {
 	case p.Cap > 0 && callerCap > 0:

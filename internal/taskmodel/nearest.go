@@ -7,13 +7,13 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Neighbour is a past try with its distance to a question.
+// Neighbour is a past try with its distance to given features.
 type Neighbour struct {
 	Row *sizing.HistoryRow
 
-	// Distance is Gower's distance in the features of the question: a weighted mean of the differences in standard
-	// deviations. Two different categories count as 1, or as 0 if the last fit knows neither of them. A feature counts as 1
-	// if only the try lacks it, and as 0 if the question lacks it.
+	// Distance is Gower's distance: a weighted mean of the differences, each in units of the feature's standard deviation.
+	// Two different categories differ by 1, or by 0 if the last fit knows neither of them. A feature that only the try
+	// lacks counts as 1, and one that the given features lack counts as 0.
 	Distance float64
 }
 

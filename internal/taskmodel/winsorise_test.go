@@ -110,8 +110,8 @@ func TestDownwardChangeIsCalibrated(t *testing.T) {
 	}
 }
 
-// A task that needs a quarter of its old peak for good does not get the old amount for long. Its runs are
-// four hours apart, so that the low peaks last longer than a weekend.
+// A task whose peaks fall permanently to a quarter soon gets smaller grants. Its runs are four hours apart, so that the
+// low peaks last longer than a weekend.
 func TestLastingFallIsLearned(t *testing.T) {
 	for name, draw := range map[string]scaledGenerator{"sized": sized, "featureless": featureless} {
 		k, rng := newTask(t), newRand(1)

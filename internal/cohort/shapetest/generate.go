@@ -58,7 +58,7 @@ type task struct {
 	key      sizing.TaskKey
 	kind     int     // index in Kinds
 	seconds  float64 // typical run time for an input of 100 rows
-	power    float64 // exponent of the run time as a power of the input: 0 or 1
+	power    float64 // exponent e of run time ∝ rows^e: 0 or 1
 	metadata sizing.Metadata
 	node     string
 }
