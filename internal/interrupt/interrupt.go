@@ -31,8 +31,9 @@ func (i *Interruption) Unwrap() error { return i.cause }
 // ExitCode returns 128 plus the number of the signal, as shells do: 130 for SIGINT, 143 for SIGTERM.
 func (i *Interruption) ExitCode() int { return 128 + int(i.signal) }
 
-// Explain returns a message for err, the error of the interrupted command. If err wraps i or context.Canceled and
-// contains its text, the message names the signal in place of "context canceled". Otherwise it names the signal and then err.
+// Explain returns a message for err, the error of the interrupted command. If err wraps i or context.Canceled, and its
+// message contains the message of i or "context canceled", Explain returns the message of err with the signal in place of
+// "context canceled". Otherwise it returns the signal and then the message of err.
 func (i *Interruption) Explain(err error) string {
 	message := strings.ReplaceAll(err.Error(), context.Canceled.Error(), i.Error())
 	if (errors.Is(err, i) || errors.Is(err, context.Canceled)) && strings.Contains(message, i.Error()) {

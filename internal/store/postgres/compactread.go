@@ -11,7 +11,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// errUnknownWord means that the given vocabulary lacks a word of the receipt; see malformed.
+// errUnknownWord means that a receipt refers to a word that the caller's vocabulary lacks. This happens if the task is
+// deleted after the receipt is read and before the vocabulary is read, so malformed returns errStale for it.
 var errUnknownWord = errors.New("the compact form refers to an unknown word")
 
 var errMalformed = errors.New("the compact form is malformed")

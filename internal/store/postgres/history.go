@@ -27,12 +27,12 @@ const historyColumns = `seq, at, run_id, map_index, try_number, outcome,
 // search tries in this order:
 //  1. the receipt that the report names;
 //  2. the newest receipt of the try before its end, first in the eight days before the end and then in
-//     all weekly partitions;
+//     all partitions;
 //  3. the oldest receipt of the try in the day after its end, because the reporter's clock may be slow.
 //
 // If the try ended more than a day before the task's first receipt, only step 1 and the eight days are
-// searched. Receipts are written asynchronously and may arrive after the report. NaN marks a receipt
-// whose promise is missing or not comparable (comparedPromise). It ends the search.
+// searched. Receipts are written asynchronously and may arrive after the report, so every read of the history searches
+// again. NaN marks a receipt whose promise is missing or not comparable (comparedPromise). It ends the search.
 const promisedAtLaunch = `nullif(coalesce(
 			(SELECT ` + comparedPromise + ` FROM receipt WHERE receipt.prediction_id = observation.prediction_id AND ` + ofTry + `),
 			(SELECT coalesce(promised, 'NaN') FROM receipt_compact AS receipt WHERE receipt.prediction_id = ` + observedID + ` AND ` + ofCompactTry + `),
@@ -69,8 +69,8 @@ const (
 	ofCompactTry  = `receipt.name = ` + nameOfHistory + ` AND hashtext(receipt.run_id) # receipt.map_index
 				BETWEEN hashtext(observation.run_id) # observation.map_index AND hashtext(observation.run_id) # observation.map_index` + ofRun
 
-	// Like newestOfTry, these orders make the planner use the index receipt_compact_try, because only
-	// this index has the order of the hash (# is XOR); see preferIndexesSQL.
+	// preferIndexesSQL makes sorts expensive for the planner. These orders begin with the hash (# is XOR), and only the
+	// index receipt_compact_try orders the receipts of a task by the hash. So the planner uses this index; see newestOfTry.
 	newestOfCompactTry = `
 			ORDER BY hashtext(receipt.run_id) # receipt.map_index DESC, receipt.at DESC LIMIT 1`
 	oldestOfCompactTry = `
