@@ -37,7 +37,7 @@ type Config struct {
 	Prices         savings.Prices   // of memory and CPU; without prices the pages show no money
 	Prefix         string           // path at which a reverse proxy serves the pages, such as /loadaware; "" at the root
 	FrameAncestors string           // sources of pages that may frame these pages (CSP); 'none' if empty
-	SessionKey     []byte           // signs sessions; random if empty, so that a restart ends them
+	SessionKey     []byte           // signs sessions; random if empty: then a restart ends all sessions
 	WhatIfs        *whatif.Jobs     // jobs shared with the API; New creates them if nil
 	Log            *slog.Logger     // slog.Default() if nil
 	Now            func() time.Time // time.Now if nil
@@ -113,7 +113,7 @@ func (d *Dashboard) route() {
 	}
 }
 
-// ServeHTTP serves a path below Root or below the prefix and Root.
+// ServeHTTP serves Root and the paths below it, with and without the prefix.
 func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if d.cfg.Prefix == "" || !strings.HasPrefix(r.URL.Path, d.cfg.Prefix+Root) {
 		d.mux.ServeHTTP(w, r)

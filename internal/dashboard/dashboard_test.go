@@ -103,7 +103,7 @@ func (e *env) send(r *http.Request, headers ...header) *httptest.ResponseRecorde
 	return rec
 }
 
-// page returns a page that must be shown.
+// page returns the HTML of a page, and fails the test unless its status is 200.
 func (e *env) page(target string) string {
 	e.t.Helper()
 	rec := e.get(target)
@@ -112,7 +112,7 @@ func (e *env) page(target string) string {
 	return rec.Body.String()
 }
 
-// key is the task that most tests report.
+// key is the task whose runs most tests report.
 var key = sizing.TaskKey{Namespace: sizing.DefaultNamespace, DAG: "etl", Task: "load"}
 
 // observe reports runs of a task that requests 8 GiB. Each run succeeds with 4 GiB; every 20th run is
@@ -237,7 +237,7 @@ func TestTasksAreSortedAndFiltered(t *testing.T) {
 	} {
 		assert.Equal(t, want, order(query), query)
 	}
-	assert.Contains(t, e.page("/ui/tasks?severity=warning&sort=-severity"), "/ui/tasks?severity=warning&amp;sort=severity\"", "a column with the name of a filter keeps the filter")
+	assert.Contains(t, e.page("/ui/tasks?severity=warning&sort=-severity"), "/ui/tasks?severity=warning&amp;sort=severity\"", "the link that sorts by severity keeps the filter by severity")
 }
 
 func TestUnknownValuesOfParametersAreErrors(t *testing.T) {
@@ -386,8 +386,8 @@ func TestSignInRedirectsToOwnPagesOnly(t *testing.T) {
 	assert.Equal(t, http.StatusForbidden, rec.Code, "sign-in by another page")
 	rec = e.post("/ui/signin", url.Values{"token": {secret("admin")}}, header{"X-Forwarded-Proto": "https"})
 	assert.True(t, rec.Result().Cookies()[0].Secure)
-	// A browser sends no strict cookie when it follows a link of another site. The answer loads itself
-	// again, and the second request has the cookie.
+	// When a browser follows a link of another site, it does not send cookies with SameSite=Strict. The page reloads
+	// itself, and the second request has the cookie.
 	rec = e.get("/ui/tasks?q=a", header{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"})
 	assert.Equal(t, http.StatusOK, rec.Code)
 	assert.Contains(t, rec.Body.String(), `http-equiv="refresh"`)

@@ -18,10 +18,10 @@ type Profiles struct {
 	Missing       string       `json:"missing,omitempty"` // why there are no profiles
 	Version       int          `json:"version"`
 	LearnedAt     *time.Time   `json:"learned_at"`
-	Runs          int          `json:"runs"`           // number of grouped runs
+	Runs          int          `json:"runs"`           // number of runs from which the profiles were found
 	Tasks         int          `json:"tasks"`          // number of tasks of these runs
 	Quantities    []string     `json:"quantities"`     // by which runs are compared
-	Coverage      float64      `json:"coverage"`       // share of the runs with a profile
+	Coverage      float64      `json:"coverage"`       // share of these runs with a profile
 	Silhouette    float64      `json:"silhouette"`     // −1 to 1; high: the profiles are distinct
 	DaviesBouldin float64      `json:"davies_bouldin"` // 0 or more; low: the profiles are distinct
 	Hopkins       float64      `json:"hopkins"`        // 0 to 1; high: the runs form groups
@@ -37,7 +37,7 @@ type ProfileRow struct {
 	Runs       int         `json:"runs"`
 	Tasks      int         `json:"tasks"`
 	Killed     int         `json:"killed"`         // OOM-killed runs
-	Share      float64     `json:"share"`          // of the grouped runs
+	Share      float64     `json:"share"`          // of the runs from which the profiles were found
 	Previous   *float64    `json:"previous_share"` // Share in the previous version; nil: a new profile
 	Spreads    []SpreadRow `json:"spreads"`
 	Memory     *SpreadRow  `json:"-"`
@@ -186,9 +186,9 @@ func (d *Dashboard) chooseProfile(v *pageRequest, page *Profiles, set *service.U
 // TaskUsage is the usage profile of a task.
 type TaskUsage struct {
 	ID       int     `json:"id"`            // 0: the outlier group
-	Share    float64 `json:"share"`         // of the task's grouped runs; of the placed ones if no run is grouped
+	Share    float64 `json:"share"`         // of the task's runs from which the profiles were found or, if there are none, of the compared runs
 	Placed   int     `json:"placed_runs"`   // number of the newest runs that were compared with the profiles
-	Outliers int     `json:"outliers"`      // of the placed runs
+	Outliers int     `json:"outliers"`      // number of compared runs without a profile
 	Score    float64 `json:"outlier_score"` // outlier score of the newest run
 	URL      string  `json:"-"`
 }

@@ -53,7 +53,7 @@ func TestAnswersUseTheModelsOfOtherTasksOfTheDAG(t *testing.T) {
 		r.reportErraticRuns("sibling", 40*i, 40)
 		_, err := r.Train(t.Context(), task("sibling"))
 		require.NoError(t, err)
-		// A new replica may not have decoded the sibling at its first prediction.
+		// The answers of a new replica use the sibling's share even before the replica decodes the sibling's model.
 		assertSameAnswers(t, fmt.Sprint("after training ", i), r, joinReplica(t, r.dsn, service.Config{}).start())
 		other.waitFor(func() bool { return other.modelVersion("sibling") == i+1 }, "a publication")
 		assertSameAnswers(t, fmt.Sprint("on another replica ", i), r, other)

@@ -55,8 +55,8 @@ func BenchmarkPredictShape(b *testing.B) {
 			runs[fmt.Sprint("task", i)] = 24
 		}
 		for name, n := range runs {
-			kind := 1
-			_, _ = fmt.Sscanf(name, "task%d", &kind) // the others are of kind 1, like the asks of shaped
+			kind := 1                                // of the benchmarked tasks
+			_, _ = fmt.Sscanf(name, "task%d", &kind) // the kinds of the numbered tasks alternate
 			var reports []sizing.Observation
 			for i := range n {
 				reports = append(reports, shapedRun(namespace, name, kind%2, i))
