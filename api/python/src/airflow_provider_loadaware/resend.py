@@ -19,8 +19,8 @@ def send_pending(service: Service, spool: Spool, deadline: Deadline, run_key: st
     """Send up to BATCH pending reports. Sending a report twice is harmless, because the server counts a try once.
 
     Raises NotAnsweredError or a retryable RejectedError; the reports then stay pending. A report that the server may
-    record later is sent again after all others. A report that cannot be sent, or that the server rejects for good, is
-    dropped with a warning.
+    record later is sent again after all others. A report that cannot be sent, or that the server rejects permanently,
+    is dropped with a warning.
     """
     pending = _sendable(spool, run_key)
     if not pending:
@@ -30,7 +30,7 @@ def send_pending(service: Service, spool: Spool, deadline: Deadline, run_key: st
     except RejectedError as error:
         if error.retryable:
             raise
-        for key, report in pending.items():  # the server rejects the batch for good
+        for key, report in pending.items():  # the server rejects the batch permanently
             _drop(spool, key, report, str(error))
         return
     for (key, report), answer in zip(pending.items(), answers, strict=True):

@@ -28,7 +28,7 @@ def send_changed(service: Service, namespace: str, dag: Any, folder: Path | None
     """Send the structure of a DAG if it differs from the one that this machine sent last. Returns whether it was sent.
 
     Without a folder nothing is sent, because every try would send it again. Without tasks, or with more than MAX_TASKS,
-    nothing is sent either. A structure that the server rejects for good is not sent again. Exceptions of
+    nothing is sent either. A structure that the server rejects permanently is not sent again. Exceptions of
     Service.request propagate.
     """
     tasks = of_dag(dag)

@@ -109,7 +109,7 @@ def test_delays_are_printed(outage: Outage, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_failed_reports_are_sent_later_and_once(outage: Outage) -> None:
-    # Except 404: the client drops reports that the server rejects for good.
+    # Except 404: the client drops reports that the server rejects permanently.
     unreported = [case for case in MATRIX if case[1] != "predict" and case[0] != "answers 404"]
     before = outage.server.get(f"/tasks/{DAG_ID}/{TASK_ID}")["observations"]
     again = [
