@@ -18,12 +18,13 @@ import (
 // FormatVersion is the newest version of a blob. It changes if older releases cannot read the blob,
 // or if a number in it changes its meaning, for example through another encoding of the features or
 // another order of models, experts or risks.
-const FormatVersion = 5
+const FormatVersion = 6
 
 // A blob has the oldest version that can hold its model, so that older releases read as many models as possible.
 const (
 	unscreenedVersion = 3 // the models use all columns of the encoding, which has none of the columns that FormatVersion added
 	screenedVersion   = 4 // the models use only some columns; see encoder.screenColumns
+	offsetFreeVersion = 5 // the line has no offset, see models.Offset
 )
 
 // ErrFormat reports a blob that is damaged or of an unknown version. The task must be trained again; until then a
@@ -41,8 +42,10 @@ const (
 func (m *Model) Format() int {
 	switch {
 	case m.Models == nil:
+	case m.Models.Above != nil:
+		return FormatVersion
 	case slices.ContainsFunc(m.Models.Enc.Columns, func(c column) bool { return c.WithMonthDay || c.WithHour || c.Numbers.count() > 0 }):
-		return FormatVersion // older releases would give the trees too few inputs
+		return offsetFreeVersion // older releases would give the trees too few inputs
 	case m.Models.Enc.KeepLine != nil || m.Models.Enc.KeepTree != nil:
 		return screenedVersion
 	}
@@ -120,6 +123,9 @@ func Open(blob []byte) (*Model, error) {
 			return nil, fmt.Errorf("%w: %w", ErrFormat, err)
 		}
 	}
+	if m.Models != nil && !m.Models.hasValidOffset() {
+		return nil, fmt.Errorf("%w: offset %v", ErrFormat, m.Models.Offset)
+	}
 	m.Experts.Rebuild(expertConfig)
 	m.updateRunTimes()
 	if m.Models != nil && m.Models.Line.Targets > 0 {
@@ -144,6 +150,14 @@ func (m *models) resume(line linear.State) error {
 	}
 	m.ridges, err = m.line.Solve()
 	return err
+}
+
+// hasValidOffset reports whether the offset and its regression are complete.
+func (m *models) hasValidOffset() bool {
+	if m.Above == nil {
+		return m.Offset == 0
+	}
+	return m.Offset > 0 && m.Offset <= sizing.MaxBytes && m.Above.Cols() == m.Enc.LineWidth
 }
 
 // isSolutionOf reports whether the stored solution has the dimensions of a line.

@@ -55,7 +55,7 @@ func (m *Model) drivers(h *sizing.History) []string {
 	}
 	previous := h.Schema.PreviousSameName()
 	lineNames, treeNames := m.Models.Enc.columnNames()
-	coefficients := m.Models.ridges[logPeak].Coefficients()
+	coefficients := m.Models.lineRidge().Coefficients()
 	mean := make([]float64, len(coefficients))
 	rows := h.Rows[max(0, len(h.Rows)-maxExplainedRows):]
 	for pass := range 2 { // first the mean of the rows, then the contributions relative to this mean

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/loadaware/loadaware/internal/ml/experts"
+	"github.com/loadaware/loadaware/internal/ml/linear"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
@@ -18,8 +19,9 @@ import (
 // the answer. The line is a ridge regression of the log peak. The values of each model are:
 //
 //	trees             exact, path-dependent (gbt.Regressor.ExplainPlayers)
-//	line              exact; the column of an unknown player has its mean; see explainLine
-//	line on the peak  exact over all subsets of up to maxExactPlayers players; see explainPlain
+//	line              exact over all subsets of up to maxExactPlayers players; the column of an unknown player has its
+//	                  mean; see explainSum
+//	line on the peak  likewise
 //	identical runs    one term, because their mean depends on all features together
 //	median            only a base
 //	stack             the values of the models that it combines, and the terms recent and clipped
@@ -84,30 +86,11 @@ func (m *Model) explainLevel(cells []sizing.Value, edge *experts.Point, weights 
 	if lineTrees != 0 && o.Trees != nil {
 		add(lineTrees, o.Resid.ExplainPlayers(b.tree, treePlayers, phi))
 	}
-	add(line+lineTrees, o.explainLine(b.line, linePlayers, phi))
+	add(line+lineTrees, explainSum(o.lineRidge(), o.levelOf, b.line, linePlayers, phi))
 	if weight := weights[experts.Plain]; weight != 0 {
-		add(weight, o.explainPlain(b.line, linePlayers, phi))
+		add(weight, explainSum(o.ridges[peak], o.plainLevel, b.line, linePlayers, phi))
 	}
 	return a
-}
-
-// explainLine writes the Shapley values of the line for the encoded row x to phi, and returns the level
-// at the means of the columns. If lineLevel clips the level, the values shrink in proportion: an unusual
-// input would otherwise get an implausible factor.
-func (m *models) explainLine(x []float64, players []int, phi []float64) (expected float64) {
-	clear(phi)
-	expected = m.ridges[logPeak].Explain(x, players, phi)
-	sum := 0.0
-	for _, v := range phi {
-		sum += v
-	}
-	clipped := max(m.Low-ridgeSlack, min(m.High+ridgeSlack, expected+sum))
-	if clipped != expected+sum && sum != 0 {
-		for i := range phi {
-			phi[i] *= (clipped - expected) / sum
-		}
-	}
-	return expected
 }
 
 // columnPlayers returns the player of each column that encode writes, for the line and for the trees. It
@@ -135,19 +118,16 @@ func (m *Model) columnPlayers(cells []sizing.Value) (line, tree []int) {
 	return gather(line, 0, e.KeepLine), gather(tree, 0, e.KeepTree)
 }
 
-// maxExactPlayers bounds the subsets of explainPlain to 4,096.
+// maxExactPlayers bounds the subsets of explainSum to 4,096.
 const maxExactPlayers = 12
 
-// explainPlain writes the Shapley values of the line on the peak itself to phi, in log bytes, and
-// returns the level at the means of the columns. The Shapley values of the logarithm of a sum have no closed form,
-// so it enumerates the subsets of the players. If there are more than maxExactPlayers, the players
-// with the smallest contributions form one player, whose value is then divided in proportion to
-// their contributions.
-func (m *models) explainPlain(x []float64, players []int, phi []float64) (expected float64) {
+// explainSum writes the Shapley values of level(ridge.Predict(x)) to phi, in log bytes, and returns the level at the
+// means of the columns. The Shapley values of a function of a sum have no closed form, so it enumerates the subsets of
+// the players. If there are more than maxExactPlayers, the players with the smallest contributions to the sum form one
+// player, whose value is then divided in proportion to their contributions.
+func explainSum(ridge *linear.Ridge, level func(float64) float64, x []float64, players []int, phi []float64) (expected float64) {
 	clear(phi)
-	at := m.ridges[peak].Explain(x, players, phi)
-	floor := math.Exp(m.Low-ridgeSlack) / m.Unit
-	level := func(v float64) float64 { return math.Log(max(floor, min(v, sizing.MaxBytes/m.Unit)) * m.Unit) }
+	at := ridge.Explain(x, players, phi)
 	var active []int
 	for i, v := range phi {
 		if v != 0 {

@@ -75,9 +75,9 @@ func (m *Model) levelOfPlayers(cells []sizing.Value, weights *[experts.ModelCoun
 	}
 	phi := make([]float64, 64)
 	trees := total(o.Trees.ExplainPlayers(tree, hide(treePlayers), phi), phi)
-	lineTrees := o.ridges[logPeak].Predict(masked) + total(o.Resid.ExplainPlayers(tree, hide(treePlayers), phi), phi)
-	plain := math.Log(max(math.Exp(o.Low-ridgeSlack)/o.Unit, o.ridges[peak].Predict(masked)) * o.Unit)
-	return weights[experts.Line]*o.ridges[logPeak].Predict(masked) + weights[experts.Trees]*trees + weights[experts.LineTrees]*lineTrees + weights[experts.Plain]*plain
+	line := o.levelOf(o.lineRidge().Predict(masked))
+	lineTrees := line + total(o.Resid.ExplainPlayers(tree, hide(treePlayers), phi), phi)
+	return weights[experts.Line]*line + weights[experts.Trees]*trees + weights[experts.LineTrees]*lineTrees + weights[experts.Plain]*o.plainLevel(o.ridges[peak].Predict(masked))
 }
 
 func TestFeatureTermsAreShapleyValues(t *testing.T) {

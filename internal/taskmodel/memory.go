@@ -72,6 +72,9 @@ func (m *models) bytes() int64 {
 	for _, r := range m.ridges {
 		size += r.MemoryBytes()
 	}
+	if m.Above != nil {
+		size += m.Above.MemoryBytes()
+	}
 	return size + m.Enc.bytes()
 }
 

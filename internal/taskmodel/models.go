@@ -20,8 +20,8 @@ const (
 	targetCount
 )
 
-// models are the point predictors of one task. The line is a ridge regression. A fit replaces the
-// encoding, the line and the trees. Between fits, learn updates the line, the groups, the stack, the smoothed
+// models are the point predictors of one task. The line is a ridge regression, see lineRidge. A fit replaces the
+// encoding, the line and the trees. Between fits, learn updates the line unless it has an offset, the groups, the stack, the smoothed
 // errors, the ranges of the peaks and the inputs, and the statistics of the encoding. LineTrees is the prediction of
 // the line plus that of the trees Resid (experts.LineTrees).
 type models struct {
@@ -54,6 +54,11 @@ type models struct {
 	// holds the groups of rows with the same values of these columns.
 	RecurringColumns []bool  `cbor:",omitempty"`
 	Recurring        *groups `cbor:",omitempty"`
+
+	// Offset is the part of each peak in bytes that does not depend on the features; 0: none. Above predicts
+	// log(peak − Offset), and is the line if there is an offset. Only a fit changes both.
+	Offset float64       `cbor:",omitzero"`
+	Above  *linear.Ridge `cbor:",omitempty"`
 
 	Unsolved int // number of rows added to the line since it was last solved
 
@@ -186,11 +191,15 @@ func (m *models) fitLine(rows []row, y []float64) (*table.Table, error) {
 	var x []float64
 	var untimed []int // indexes of the rows with an unknown run time
 	var inputs [][]float64
+	var newest offsetRows
 	m.Low, m.High = math.Inf(1), math.Inf(-1)
 	for i := range rows {
 		x, t.X = m.Enc.encode(rows[i].Cells, x[:0], t.X)
 		t.W[i] = rows[i].Weight
 		m.Low, m.High = min(m.Low, y[i]), max(m.High, y[i])
+		if len(rows)-i <= maxOffsetRows {
+			newest.add(x, y[i], rows[i].Weight)
+		}
 		if rows[i].Untimed && !m.IsUntimed {
 			untimed, inputs = append(untimed, i), append(inputs, slices.Clone(x))
 		} else if err := m.line.Add(x, m.targets(&rows[i], x), rows[i].Weight); err != nil {
@@ -206,8 +215,10 @@ func (m *models) fitLine(rows []row, y []float64) (*table.Table, error) {
 			return nil, err
 		}
 	}
-	m.ridges, err = m.line.Solve()
-	return t, err
+	if m.ridges, err = m.line.Solve(); err != nil {
+		return nil, err
+	}
+	return t, m.fitOffset(&newest)
 }
 
 // targets returns the targets of the ridge for a row with the encoded inputs x. An unknown run time is the predicted one,
@@ -246,7 +257,7 @@ func (m *models) fitTrees(t *table.Table, rows []row, config gbt.Config, fits *F
 	var x, tree []float64
 	for i := range rows {
 		x, tree = m.Enc.encode(rows[i].Cells, x[:0], tree[:0])
-		in.base[i] = m.lineLevel(x)
+		in.base[i] = m.levelOf(m.lineRidge().Predict(x))
 	}
 	in.spreads, in.known = m.spreadTargets(rows)
 	e, err := fitOnce(fits, func() fitHash { return in.hash(fits) }, func() (ensembles, error) { return in.fit(fits) })

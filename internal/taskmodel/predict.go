@@ -105,9 +105,8 @@ func (m *models) predictRow(cells []sizing.Value, p *experts.Point, b *buffers) 
 	}
 	b.line, b.tree = m.Enc.encode(cells, b.line[:0], b.tree[:0])
 	level := &p.Level
-	level[experts.Line] = m.lineLevel(b.line)
-	floor := math.Exp(m.Low-ridgeSlack) / m.Unit
-	level[experts.Plain] = math.Log(max(floor, min(m.ridges[peak].Predict(b.line), sizing.MaxBytes/m.Unit)) * m.Unit)
+	level[experts.Line] = m.levelOf(m.lineRidge().Predict(b.line))
+	level[experts.Plain] = m.plainLevel(m.ridges[peak].Predict(b.line))
 	level[experts.Trees], level[experts.LineTrees] = level[experts.Line], level[experts.Line]
 	if m.Trees != nil {
 		level[experts.Trees] = m.Trees.Predict(b.tree)
@@ -180,10 +179,10 @@ func (m *models) predictStack(p *experts.Point, median float64, b *buffers) {
 	p.Level[experts.Stack] = max(low, min(high, lineTrees+m.Stack.Predict(b.signals[:])))
 }
 
-// lineLevel returns the line's log peak for an encoded row. It clips the log peak at ridgeSlack outside
-// the range of the line's rows, because a ridge on raw features would diverge for an unusual input.
-func (m *models) lineLevel(x []float64) float64 {
-	return max(m.Low-ridgeSlack, min(m.High+ridgeSlack, m.ridges[logPeak].Predict(x)))
+// plainLevel returns the log peak for a prediction of the ridge regression of the peak itself.
+func (m *models) plainLevel(predicted float64) float64 {
+	floor := math.Exp(m.Low-ridgeSlack) / m.Unit
+	return math.Log(max(floor, min(predicted, sizing.MaxBytes/m.Unit)) * m.Unit)
 }
 
 // bufferPool avoids allocations in concurrent predictions; see BenchmarkSize.

@@ -1,0 +1,133 @@
+package taskmodel
+
+import (
+	"math"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/ml/linear"
+	"github.com/loadaware/loadaware/internal/ml/table"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Many programs need a fixed amount of memory, the offset, and a second amount that is proportional to powers of the
+// inputs. The logarithm of the second amount is linear in the logarithms of the inputs, but that of the peak is not. Therefore
+// the line predicts log(peak − offset) if this makes its errors smaller.
+
+// offsetShares are the offsets that a fit tries, as shares of a low quantile of the peaks.
+var offsetShares = [...]float64{0.25, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98}
+
+const (
+	minOffsetRows   = 8    // fewest rows for an offset
+	maxOffsetRows   = 5000 // newest rows on which a line with an offset is fitted
+	maxComparedRows = 1000 // newest rows on which the offsets are compared
+	offsetQuantile  = 0.01 // level of the low quantile
+	minAboveOffset  = 0.02 // smallest share of a peak that counts as above the offset
+	minOffsetWeight = 0.1  // see offsetRows.target
+	offsetClip      = 1.0  // largest error in log units in the comparison; larger errors are clipped
+	maxLogPeak      = 100  // far above all log peaks; avoids infinite intermediate values
+)
+
+// lineRidge returns the ridge regression of the line.
+func (m *models) lineRidge() *linear.Ridge {
+	if m.Above != nil {
+		return m.Above
+	}
+	return m.ridges[logPeak]
+}
+
+// levelOf returns the log peak for a prediction of lineRidge. It clips the log peak at ridgeSlack outside
+// the range of the line's rows, because a ridge on raw features would diverge for an unusual input.
+func (m *models) levelOf(predicted float64) float64 {
+	return max(m.Low-ridgeSlack, min(m.High+ridgeSlack, withOffset(predicted, m.Offset)))
+}
+
+// withOffset returns the log peak for a logarithm of the part above the offset.
+func withOffset(above, offset float64) float64 {
+	if offset == 0 {
+		return above
+	}
+	return math.Log(offset + math.Exp(min(above, maxLogPeak)))
+}
+
+// hasAmounts reports whether a number or a date is encoded. Without one there is no amount with which a peak could grow.
+func (e *encoder) hasAmounts() bool {
+	return slices.ContainsFunc(e.Columns, func(c column) bool {
+		return c.Kind == sizing.Number || c.Kind == sizing.Date || c.Numbers.count() > 0
+	})
+}
+
+// offsetRows are the newest rows of a fit, encoded for the line.
+type offsetRows struct {
+	columns int
+	inputs  []float64 // row by row
+	levels  []float64 // log peaks
+	weights []float64
+}
+
+func (r *offsetRows) add(x []float64, level, weight float64) {
+	r.columns = len(x)
+	r.inputs, r.levels, r.weights = append(r.inputs, x...), append(r.levels, level), append(r.weights, weight)
+}
+
+// newest returns the newest n rows.
+func (r *offsetRows) newest(n int) *offsetRows {
+	first := max(0, len(r.levels)-n)
+	return &offsetRows{columns: r.columns, inputs: r.inputs[first*r.columns:], levels: r.levels[first:], weights: r.weights[first:]}
+}
+
+// fit fits a line with an offset. An error of the log peak is about (1 − offset/peak) times the error of the target, so the
+// square of this factor is the weight of a row: near the offset, the noise of the peak would otherwise dominate.
+func (r *offsetRows) fit(offset float64) (*linear.Ridge, error) {
+	t := &table.Table{Names: make([]string, r.columns), X: r.inputs, Y: make([]float64, len(r.levels)), W: make([]float64, len(r.levels))}
+	for i, level := range r.levels {
+		peak := math.Exp(level)
+		t.Y[i] = math.Log(max(peak-offset, minAboveOffset*peak))
+		factor := max(minOffsetWeight, 1-offset/peak)
+		t.W[i] = r.weights[i] * factor * factor
+	}
+	return linear.Fit(t, linear.Config{})
+}
+
+// criterion returns the Bayesian information criterion of a line, without the parameters that lines with different offsets share.
+func (r *offsetRows) criterion(ridge *linear.Ridge, offset float64) float64 {
+	squares, weight := 0.0, 0.0
+	for i, level := range r.levels {
+		e := level - withOffset(ridge.Predict(r.inputs[i*r.columns:(i+1)*r.columns]), offset)
+		e = max(-offsetClip, min(offsetClip, e))
+		squares, weight = squares+r.weights[i]*e*e, weight+r.weights[i]
+	}
+	c := weight * math.Log(squares/weight+spreadFloor*spreadFloor)
+	if offset > 0 {
+		c += math.Log(weight)
+	}
+	return c
+}
+
+// fitOffset gives the line an offset if that makes its errors smaller than chance would.
+func (m *models) fitOffset(rows *offsetRows) error {
+	if len(rows.levels) < minOffsetRows || !m.Enc.hasAmounts() {
+		return nil
+	}
+	levels := slices.Sorted(slices.Values(rows.levels))
+	low := math.Exp(levels[int(offsetQuantile*float64(len(levels)))])
+	compared := rows.newest(maxComparedRows)
+	plain, err := compared.fit(0)
+	if err != nil {
+		return err
+	}
+	best, least := 0.0, compared.criterion(plain, 0)
+	for _, share := range offsetShares {
+		ridge, err := compared.fit(share * low)
+		if err != nil {
+			return err
+		}
+		if c := compared.criterion(ridge, share*low); c < least {
+			best, least = share*low, c
+		}
+	}
+	if best > 0 {
+		m.Offset = best
+		m.Above, err = rows.fit(best)
+	}
+	return err
+}
