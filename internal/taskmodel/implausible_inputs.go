@@ -2,6 +2,7 @@ package taskmodel
 
 import (
 	"math"
+	"slices"
 
 	"github.com/loadaware/loadaware/internal/sizing"
 )
@@ -26,7 +27,24 @@ func (t *trend) isImplausible(j int, cells []sizing.Value, isUsual bool) bool {
 	if distance < 0 && s.Low >= 0 && !t.isNegative(j, cells) {
 		return false
 	}
-	return math.Abs(distance) > s.maxDistance(j >= 0 && !isUsual) && (t.isRelevant(j) || t.slopeOf(j) != nil)
+	isHeavyTailed := j >= 0 && !isUsual && !slices.Contains(t.Refuted, j)
+	return math.Abs(distance) > s.maxDistance(isHeavyTailed) && (t.isRelevant(j) || t.slopeOf(j) != nil)
+}
+
+// isRefuted reports whether a row with a usual peak refutes the extrapolation of a number above its range: the number is
+// implausible because of this peak. Until the next fit knows such numbers, they are probably mistakes too, such as those of a
+// source that has changed its unit.
+func (t *trend) isRefuted(j int, cells []sizing.Value) bool {
+	return t.isLargeNumber(j, cells) && t.isImplausible(j, cells, true) && !t.isImplausible(j, cells, false)
+}
+
+// refute records the numbers of a row with a usual peak whose extrapolation this row refutes.
+func (t *trend) refute(cells []sizing.Value) {
+	for j := range cells {
+		if t.isRefuted(j, cells) {
+			t.Refuted = append(t.Refuted, j)
+		}
+	}
 }
 
 // maxDistance returns the largest plausible distance of an input from its range. If the range spans many orders of
@@ -49,6 +67,9 @@ func (t *trend) isNegative(j int, cells []sizing.Value) bool {
 	x, _ := t.value(j, cells)
 	return x < 0
 }
+
+// isUsual reports whether a measured peak in bytes is not above all others.
+func (m *models) isUsual(peak float64) bool { return math.Log(peak) <= m.High }
 
 // withoutImplausible returns cells without the implausible inputs, and records these in b.extrapolation.
 // Of the two values of an implausible pair it drops the one that is part of more implausible pairs, or
