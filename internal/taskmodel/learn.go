@@ -146,7 +146,7 @@ func (m *Model) learnRow(r *row, t *TrainingRow) {
 		m.Unpredicted = append(m.Unpredicted, t.Seq)
 	}
 	if !r.Untimed && !m.Models.IsUntimed {
-		m.learnRunTime(r.Seconds, t.DAGRun, &p, b)
+		m.learnRunTime(r.Seconds, t.At, &p, b)
 	}
 	lowest := m.Experts.LowOutlierBound()
 	if in.isCharged {

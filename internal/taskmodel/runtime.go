@@ -57,9 +57,14 @@ func (m *Model) Ratios() []float64 {
 	return ratios
 }
 
-// learnRunTime learns the run time of a success from the prediction before it; b comes from this prediction.
-func (m *Model) learnRunTime(seconds float64, dagRun uint64, p *experts.Point, b *buffers) {
+// learnRunTime learns the run time of a success from the prediction before it; b comes from this prediction. at is the end of
+// the run in Unix seconds.
+func (m *Model) learnRunTime(seconds float64, at int64, p *experts.Point, b *buffers) {
 	m.DurationLevels.start()
+	drift := &m.DurationLevels.Drift
+	drift.startBatch(float64(at)-seconds, float64(at))
+	batch := drift.Batch
+	drift.Batch = errorBatch{} // unknown at the start of the run
 	log := math.Log1p(seconds)
 	residual := log - m.runTimeAt(p, b)
 	above95, above99 := m.isAboveQuantiles(log, p, b)
@@ -74,10 +79,11 @@ func (m *Model) learnRunTime(seconds float64, dagRun uint64, p *experts.Point, b
 		m.DurationLevels.P99.Update(above99)
 	}
 	if !p.Imputed { // the error of an imputed prediction says nothing about the errors of the models
-		m.DurationLevels.Drift.learn(residual+m.DurationLevels.Drift.correction(), dagRun)
+		batch.learn(residual + drift.correction())
 		m.DurationLevels.Mixture.learn(log, m.boundedRunTime(p, b))
 		m.Overrun.Add(residual, maxOverruns)
 	}
+	drift.Batch = batch
 	m.updateRunTimes()
 }
 

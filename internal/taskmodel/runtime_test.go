@@ -16,7 +16,7 @@ import (
 // timed returns a successful run with n rows of input and a run time in seconds.
 func timed(seq int64, n, seconds float64) TrainingRow {
 	return TrainingRow{
-		Seq: seq, Features: sizing.Features{"n": sizing.NumberValue(n)}, Outcome: sizing.Success, Censoring: sizing.Exact,
+		Seq: seq, At: 100_000 * seq, Features: sizing.Features{"n": sizing.NumberValue(n)}, Outcome: sizing.Success, Censoring: sizing.Exact,
 		Peak: sizing.Bytes(1e9 + 1e6*n), Duration: time.Duration(seconds * float64(time.Second)), FirstTry: true, Try: 1,
 	}
 }
