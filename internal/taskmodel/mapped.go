@@ -59,6 +59,9 @@ func (m *Model) dagRunOf(id uint64) *dagRun {
 		}
 	}
 	if len(m.DAGRuns) == maxDAGRuns {
+		if m.DAGRuns[0].ID == m.FirstDAGRun {
+			m.FirstDAGRun = 0
+		}
 		m.DAGRuns = slices.Delete(m.DAGRuns, 0, 1)
 	}
 	run := dagRun{ID: id}

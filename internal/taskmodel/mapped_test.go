@@ -189,3 +189,20 @@ func TestStoredBetweenInstancesOfAnException(t *testing.T) {
 	}
 	require.True(t, gobytes.Equal(blobOf(t, k.model), blobOf(t, stored.model)))
 }
+
+// Instances of the first DAG run that are run again after many other DAG runs have the models of these DAG runs, so the model
+// learns their errors.
+func TestTheFirstDAGRunIsForgotten(t *testing.T) {
+	k, rng := newTask(t), newRand(5)
+	m := mappedTask{hasRegion: true, deviation: 0.1}
+	for run := range 20 {
+		features, gibs := m.draw(rng)
+		k.reportMapped(run, features, gibs)
+	}
+	before := len(k.model.OutOfSample)
+	features, gibs := m.draw(rng)
+	for i := range features {
+		k.reportInstance(0, i, features[i], gibs[i])
+	}
+	require.Len(t, k.model.OutOfSample, before+len(features))
+}
