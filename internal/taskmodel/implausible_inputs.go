@@ -27,37 +27,31 @@ func (t *trend) isImplausible(j int, cells []sizing.Value, isUsual bool) bool {
 	if distance < 0 && s.Low >= 0 && !t.isNegative(j, cells) {
 		return false
 	}
-	isHeavyTailed := j >= 0 && !isUsual && !slices.Contains(t.Refuted, j)
+	isHeavyTailed := distance > 0 && j >= 0 && !isUsual && !slices.Contains(t.Refuted, j)
 	return math.Abs(distance) > s.maxDistance(isHeavyTailed) && (t.isRelevant(j) || t.slopeOf(j) != nil)
 }
 
-// isRefuted reports whether a row with a usual peak refutes the extrapolation of a number above its range: the number is
-// implausible because of this peak. Until the next fit knows such numbers, they are probably mistakes too, such as those of a
-// source that has changed its unit.
-func (t *trend) isRefuted(j int, cells []sizing.Value) bool {
-	return t.isLargeNumber(j, cells) && t.isImplausible(j, cells, true) && !t.isImplausible(j, cells, false)
-}
-
-// refute records the numbers of a row with a usual peak whose extrapolation this row refutes.
+// refute records the large numbers of a row that are implausible only because its peak is usual. Until the next fit knows such
+// numbers, the next ones are probably mistakes too, such as those of a source that has changed its unit.
 func (t *trend) refute(cells []sizing.Value) {
 	for j := range cells {
-		if t.isRefuted(j, cells) {
+		if t.isImplausible(j, cells, true) && !t.isImplausible(j, cells, false) {
 			t.Refuted = append(t.Refuted, j)
 		}
 	}
 }
 
 // maxDistance returns the largest plausible distance of an input from its range. If the range spans many orders of
-// magnitude, the input may be as far outside. A count or a size may always be: its tail is often heavy. But a large one with a
-// usual peak is probably a mistake, and a date far in the future or a difference of dates stands for an unknown one.
+// magnitude, the input may be as far outside. Above its range, a count or a size may always be as far: its tail is often heavy. But
+// a large one with a usual peak is probably a mistake, and a date far in the future or a difference of dates stands for an unknown one.
 func (s *interval) maxDistance(isHeavyTailed bool) float64 {
 	switch {
-	case s.Low < 0:
-		return math.Log1p(implausibleFactor)
-	case isHeavyTailed && s.High == 0: // without a scale, no input is implausible
+	case isHeavyTailed && s.magnitude() == 0: // without a scale, no input is implausible
 		return math.Inf(1)
 	case isHeavyTailed:
 		return math.Log(maxImplausibleFactor)
+	case s.Low < 0:
+		return math.Log1p(implausibleFactor)
 	}
 	return max(math.Log1p(implausibleFactor), min(math.Log(maxImplausibleFactor), math.Log1p(s.High)-math.Log1p(s.Low)))
 }

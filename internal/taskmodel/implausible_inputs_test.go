@@ -117,6 +117,29 @@ func TestUsualPeakRefutesTheExtrapolationOfItsInput(t *testing.T) {
 	}
 }
 
+// One run sent -1 for an unknown number of rows. A large number is still extrapolated, and one far below zero is not.
+func TestNegativeNumberDoesNotBoundTheLargeOnes(t *testing.T) {
+	for seed := range uint64(3) {
+		k, rng := newTask(t), newRand(440+seed)
+		for i := range 60 {
+			v := 10 + 90*rng.Float64()
+			f := withRows(v)
+			if i == 30 {
+				f = withRows(-1)
+			}
+			k.reportSuccess(f, (.2+v/100)*noise(rng, .06))
+		}
+		k.fit()
+		q := question(withRows(5000))
+		q.Cap = 0
+		s := k.model.Size(q)
+		require.NotContains(t, s.Reason, "treated as missing")
+		require.Greater(t, s.Limit, bytes(40), s.Reason)
+		q.Features = withRows(-5000)
+		require.Contains(t, k.model.Size(q).Reason, "treated as missing")
+	}
+}
+
 // The peak falls as the input rises, or it is constant at the edge of the range. So an answer outside the range must be below
 // 1.3 times the answer at its edge or below 10 GiB, or below 50 GiB if the input is treated as missing. On the plateau, the
 // reason of an answer above 1.5 times the answer at the edge contains "extrapolated".

@@ -29,7 +29,7 @@ type trend struct {
 
 	Pairs []inputPair `cbor:",omitempty"` // the pairs of encoder.Pairs
 
-	// Refuted lists the fields of which a run since the last fit had a large number and a usual peak; see isRefuted.
+	// Refuted lists the fields of which a run since the last fit had a large number and a usual peak; see refute.
 	Refuted []int `cbor:",omitempty"`
 }
 
