@@ -66,7 +66,7 @@ func (m *Model) learnRunTime(seconds float64, at int64, p *experts.Point, b *buf
 	batch := drift.Batch
 	drift.Batch = errorBatch{} // unknown at the start of the run
 	log := math.Log1p(seconds)
-	residual := log - m.runTimeAt(p, b)
+	bounded, residual := m.boundedRunTime(p, b), log-m.runTimeAt(p, b)
 	above95, above99 := m.isAboveQuantiles(log, p, b)
 	switch {
 	case len(m.Overrun.Ring) == 0:
@@ -80,7 +80,7 @@ func (m *Model) learnRunTime(seconds float64, at int64, p *experts.Point, b *buf
 	}
 	if !p.Imputed { // the error of an imputed prediction says nothing about the errors of the models
 		batch.learn(residual + drift.correction())
-		m.DurationLevels.Mixture.learn(log, m.boundedRunTime(p, b))
+		m.DurationLevels.Mixture.learn(log, bounded)
 		m.Overrun.Add(residual, maxOverruns)
 	}
 	drift.Batch = batch

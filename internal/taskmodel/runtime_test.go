@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/loadaware/loadaware/internal/ml/experts"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
@@ -292,4 +293,17 @@ func TestRunTimesFollowReliableGrowthOutsideTheRange(t *testing.T) {
 	edge := m.RunTimes([]sizing.Features{{"n": sizing.NumberValue(550)}})
 	outside := m.RunTimes([]sizing.Features{{"n": sizing.NumberValue(1000)}})
 	assert.Greater(t, outside.Quantile(.5), 1.3*edge.Quantile(.5))
+}
+
+// A prediction far above the known run times is judged as bounded by them, even if the run itself widens their range.
+func TestARunTimeDoesNotWidenTheRangeOfItsOwnPrediction(t *testing.T) {
+	m, b := New(), new(buffers)
+	learnRuns(m, rand.New(rand.NewPCG(8, 0)), 0, 50, .05, 1)
+	p := experts.Point{Duration: 12}
+	predicted, want := m.boundedRunTime(&p, b), m.DurationLevels.Mixture
+	assert.Less(t, predicted, 8.0)
+	want.learn(11, predicted)
+	m.learnRunTime(math.Expm1(11), 1e9, &p, b)
+	assert.InDelta(t, want.PointError, m.DurationLevels.Mixture.PointError, 1e-9)
+	assert.Greater(t, m.boundedRunTime(&p, b), predicted)
 }
