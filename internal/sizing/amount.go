@@ -32,13 +32,17 @@ const maxExponent = 15
 // thousands matches a number with separators, such as 1,234,567.50.
 var thousands = regexp.MustCompile(`^[1-9]\d{0,2}(,\d{3})+(\.\d+)?$`)
 
-// ParseNumber returns the value of a decimal number that is no text, such as a number in JSON. An integer with more than
-// maxDigits digits is a category, as in a text. ok is false if a float64 cannot hold the number.
+// firstInexact is the smallest integer that a float64 does not distinguish from the next one.
+const firstInexact = 1 << 53
+
+// ParseNumber returns the value of a decimal number that is no text, such as a number in JSON. An integer of at least
+// firstInexact is a category, because it may be an id; a time in microseconds is smaller. ok is false if a float64 cannot hold
+// the number.
 func ParseNumber(number string) (v Value, ok bool) {
-	if isLongInteger(number) {
+	x, err := strconv.ParseFloat(number, 64)
+	if isLongInteger(number) && math.Abs(x) >= firstInexact {
 		return Value{Kind: Category, Text: number}, len(number) <= MaxFeatureString
 	}
-	x, err := strconv.ParseFloat(number, 64)
 	return NumberValue(x), err == nil
 }
 

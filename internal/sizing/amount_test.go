@@ -85,11 +85,14 @@ func TestAmountsOfOldCategoriesAreReadAsNumbers(t *testing.T) {
 	assert.Equal(t, sizing.Missing, s.Fields[1].ReadStored(s.Fields[0].Value(1)).Kind)
 }
 
-func TestLongIntegersAreCategories(t *testing.T) {
+func TestIntegersThatAreNotExactAreCategories(t *testing.T) {
 	for text, want := range map[string]sizing.Value{
 		"123456789012345":      sizing.NumberValue(123456789012345),
 		"-123456789012345":     sizing.NumberValue(-123456789012345),
-		"1234567890123456":     {Kind: sizing.Category, Text: "1234567890123456"},
+		"9007199254740991":     sizing.NumberValue(1<<53 - 1),
+		"-9007199254740991":    sizing.NumberValue(1 - 1<<53),
+		"9007199254740992":     {Kind: sizing.Category, Text: "9007199254740992"},
+		"9007199254740993":     {Kind: sizing.Category, Text: "9007199254740993"},
 		"-1234567890123456789": {Kind: sizing.Category, Text: "-1234567890123456789"},
 		"1234567890123456.5":   sizing.NumberValue(1234567890123456.5),
 		"0.12345678901234567":  sizing.NumberValue(.12345678901234567),

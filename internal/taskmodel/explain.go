@@ -118,7 +118,7 @@ func (m *Model) explainPoint(cells []sizing.Value, p *experts.Point, target floa
 	atEdge := cells
 	if m.Models.ridges != nil {
 		if m.Models.findOutside(cells, &scratch.extrapolation) {
-			atEdge = m.Models.clampToRange(cells, nil, nil)
+			atEdge = m.Models.clampToRange(cells, nil)
 		}
 		scratch.extrapolation = extrapolation{}
 		m.Models.predictInRange(atEdge, &edge, scratch)

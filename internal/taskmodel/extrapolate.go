@@ -36,7 +36,7 @@ type extrapolation struct {
 func (m *models) extrapolate(cells []sizing.Value, p *experts.Point, b *buffers) {
 	signals := b.signals
 	b.extrapolation.isCorrected = true
-	b.atEdge = m.clampToRange(cells, nil, b.atEdge[:0])
+	b.atEdge = m.clampToRange(cells, b.atEdge[:0])
 	var edge experts.Point
 	m.predictInRange(b.atEdge, &edge, b)
 	m.extrapolateRunTime(cells, b.atEdge, p, &edge, b)
@@ -163,11 +163,10 @@ func raiseLevels(p, edge *experts.Point, rise float64, exact bool) {
 	}
 }
 
-// clampToRange appends cells to dst, and moves the inputs outside their range to the edge, except those
-// in free, which lists inputs by the indices of type trend.
-func (m *models) clampToRange(cells []sizing.Value, free []int, dst []sizing.Value) []sizing.Value {
+// clampToRange appends cells to dst, and moves the inputs outside their range to the edge.
+func (m *models) clampToRange(cells, dst []sizing.Value) []sizing.Value {
 	for j, v := range cells {
-		if m.PeakTrend.distance(j, cells) != 0 && !slices.Contains(free, j) {
+		if m.PeakTrend.distance(j, cells) != 0 {
 			v.Num = m.PeakTrend.Ranges[j].edge(v.Num)
 		}
 		dst = append(dst, v)
@@ -175,7 +174,7 @@ func (m *models) clampToRange(cells []sizing.Value, free []int, dst []sizing.Val
 	for k := range m.PeakTrend.Pairs {
 		pair := &m.PeakTrend.Pairs[k]
 		pair.keepDifference(cells, dst)
-		if m.PeakTrend.distance(^k, dst) != 0 && !slices.Contains(free, ^k) {
+		if m.PeakTrend.distance(^k, dst) != 0 {
 			pair.moveToRange(dst)
 		}
 	}
@@ -193,7 +192,7 @@ func (m *models) nearestKnown(b *buffers, dst []sizing.Value) []sizing.Value {
 			}
 		}
 	}
-	return m.clampToRange(cells, nil, dst)
+	return m.clampToRange(cells, dst)
 }
 
 // Extrapolated returns the peak that the trend predicts for f, with the margin of the extrapolation; zero if all inputs

@@ -2,6 +2,7 @@ package taskmodel
 
 import (
 	"math"
+	"slices"
 
 	"github.com/loadaware/loadaware/internal/sizing"
 )
@@ -26,20 +27,31 @@ func (t *trend) isImplausible(j int, cells []sizing.Value, isUsual bool) bool {
 	if distance < 0 && s.Low >= 0 && !t.isNegative(j, cells) {
 		return false
 	}
-	return math.Abs(distance) > s.maxDistance(j >= 0 && !isUsual) && (t.isRelevant(j) || t.slopeOf(j) != nil)
+	isHeavyTailed := distance > 0 && j >= 0 && !isUsual && !slices.Contains(t.Refuted, j)
+	return math.Abs(distance) > s.maxDistance(isHeavyTailed) && (t.isRelevant(j) || t.slopeOf(j) != nil)
+}
+
+// refute records the large numbers of a row that are implausible only because its peak is usual. Until the next fit knows such
+// numbers, the next ones are probably mistakes too, such as those of a source that has changed its unit.
+func (t *trend) refute(cells []sizing.Value) {
+	for j := range cells {
+		if t.isImplausible(j, cells, true) && !t.isImplausible(j, cells, false) {
+			t.Refuted = append(t.Refuted, j)
+		}
+	}
 }
 
 // maxDistance returns the largest plausible distance of an input from its range. If the range spans many orders of
-// magnitude, the input may be as far outside. A count or a size may always be: its tail is often heavy. But a large one with a
-// usual peak is probably a mistake, and a date far in the future or a difference of dates stands for an unknown one.
+// magnitude, the input may be as far outside. Above its range, a count or a size may always be as far: its tail is often heavy. But
+// a large one with a usual peak is probably a mistake, and a date far in the future or a difference of dates stands for an unknown one.
 func (s *interval) maxDistance(isHeavyTailed bool) float64 {
 	switch {
-	case s.Low < 0:
-		return math.Log1p(implausibleFactor)
-	case isHeavyTailed && s.High == 0: // without a scale, no input is implausible
+	case isHeavyTailed && s.magnitude() == 0: // without a scale, no input is implausible
 		return math.Inf(1)
 	case isHeavyTailed:
 		return math.Log(maxImplausibleFactor)
+	case s.Low < 0:
+		return math.Log1p(implausibleFactor)
 	}
 	return max(math.Log1p(implausibleFactor), min(math.Log(maxImplausibleFactor), math.Log1p(s.High)-math.Log1p(s.Low)))
 }
@@ -49,6 +61,9 @@ func (t *trend) isNegative(j int, cells []sizing.Value) bool {
 	x, _ := t.value(j, cells)
 	return x < 0
 }
+
+// isUsual reports whether a measured peak in bytes is not above all others.
+func (m *models) isUsual(peak float64) bool { return math.Log(peak) <= m.High }
 
 // withoutImplausible returns cells without the implausible inputs, and records these in b.extrapolation.
 // Of the two values of an implausible pair it drops the one that is part of more implausible pairs, or

@@ -59,7 +59,7 @@ func TestImplausibleInputCountsAsMissing(t *testing.T) {
 	}
 }
 
-// The unit of an input changes from MB to KB. Its values count as implausible and as missing until the next fit. After
+// The unit of an input changes from MB to KB. Its values with usual peaks are learned as missing until the next fit. After
 // this fit the models know the new range, but the lines of the cold start have learned the old values only.
 func TestColdStartAfterTheUnitOfAnInputChanged(t *testing.T) {
 	for seed := range uint64(5) {
@@ -84,6 +84,59 @@ func TestColdStartAfterTheUnitOfAnInputChanged(t *testing.T) {
 			require.Less(t, s.Limit, bytes(16), s.Reason)
 			k.reportSuccess(f, gibs)
 		}
+	}
+}
+
+// The unit of an input changes from MB to KB. The first run with such a large number may be a large run. After its usual peak,
+// no further run gets more than the static request.
+func TestUsualPeakRefutesTheExtrapolationOfItsInput(t *testing.T) {
+	for seed := range uint64(5) {
+		k, rng := newTask(t), newRand(430+seed)
+		for range 33 {
+			v := 50 + 950*rng.Float64()
+			k.reportSuccess(withRows(v), (.5+v/100)*noise(rng, .06))
+		}
+		k.fit()
+		for i := range 3 {
+			v := 400 + 200*rng.Float64()
+			q := question(withRows(1000 * v))
+			q.Cap = 0
+			s := k.model.Size(q)
+			require.Contains(t, s.Reason, "outside the known range")
+			if i == 0 {
+				require.Greater(t, s.Limit, bytes(1000), s.Reason)
+			} else {
+				require.LessOrEqual(t, s.Limit, bytes(32), s.Reason)
+				require.Contains(t, s.Reason, "treated as missing")
+			}
+			end := measuredRun((.5 + v/100) * noise(rng, .06))
+			end.Allocated.Memory = 0
+			k.report(withRows(1000*v), end)
+			require.Empty(t, k.model.Quarantine)
+		}
+	}
+}
+
+// One run sent -1 for an unknown number of rows. A large number is still extrapolated, and one far below zero is not.
+func TestNegativeNumberDoesNotBoundTheLargeOnes(t *testing.T) {
+	for seed := range uint64(3) {
+		k, rng := newTask(t), newRand(440+seed)
+		for i := range 60 {
+			v := 10 + 90*rng.Float64()
+			f := withRows(v)
+			if i == 30 {
+				f = withRows(-1)
+			}
+			k.reportSuccess(f, (.2+v/100)*noise(rng, .06))
+		}
+		k.fit()
+		q := question(withRows(5000))
+		q.Cap = 0
+		s := k.model.Size(q)
+		require.NotContains(t, s.Reason, "treated as missing")
+		require.Greater(t, s.Limit, bytes(40), s.Reason)
+		q.Features = withRows(-5000)
+		require.Contains(t, k.model.Size(q).Reason, "treated as missing")
 	}
 }
 

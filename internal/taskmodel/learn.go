@@ -134,7 +134,7 @@ func (m *Model) learnRow(r *row, t *TrainingRow) {
 	var p experts.Point
 	b := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(b)
-	b.isLift, b.isUsualPeak = false, math.Log(r.Peak) <= m.Models.High
+	b.isLift, b.isUsualPeak = false, m.Models.isUsual(r.Peak)
 	defer func() { b.isUsualPeak = false }()
 	in := m.predictAtLaunch(r, t.DAGRun, &p, b)
 	switch {
@@ -146,7 +146,7 @@ func (m *Model) learnRow(r *row, t *TrainingRow) {
 		m.Unpredicted = append(m.Unpredicted, t.Seq)
 	}
 	if !r.Untimed && !m.Models.IsUntimed {
-		m.learnRunTime(r.Seconds, t.DAGRun, &p, b)
+		m.learnRunTime(r.Seconds, t.At, &p, b)
 	}
 	lowest := m.Experts.LowOutlierBound()
 	if in.isCharged {

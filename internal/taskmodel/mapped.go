@@ -59,6 +59,9 @@ func (m *Model) dagRunOf(id uint64) *dagRun {
 		}
 	}
 	if len(m.DAGRuns) == maxDAGRuns {
+		if m.DAGRuns[0].ID == m.FirstDAGRun {
+			m.FirstDAGRun = 0
+		}
 		m.DAGRuns = slices.Delete(m.DAGRuns, 0, 1)
 	}
 	run := dagRun{ID: id}
@@ -153,8 +156,9 @@ func (m *Model) predictAtLaunch(r *row, id uint64, p *experts.Point, b *buffers)
 	if !l.IsPredicted {
 		return instance{weight: l.Errors.count(m.WithinFeatures.correlation(m.Experts.PriorDeviation, &featureClusters))}
 	}
+	isException := p.IsException // a stored point has none
 	*p = l.Point
-	p.MinAmount, p.Repeats, b.signals = l.MinAmount, l.Repeats, l.Signals
+	p.IsException, p.MinAmount, p.Repeats, b.signals = isException, l.MinAmount, l.Repeats, l.Signals
 	return m.WithinFeatures.learn(&l.Errors, residualOf(r, p), m.Experts.PriorDeviation, &featureClusters)
 }
 

@@ -40,13 +40,18 @@ func (m *mappedTask) draw(rng *rand.Rand) (features []sizing.Features, gibs []fl
 func (k *task) reportMapped(run int, features []sizing.Features, gibs []float64) {
 	k.t.Helper()
 	for i := range features {
-		r := measuredRun(gibs[i])
-		r.RunID = fmt.Sprint("dag-run-", run)
-		row := k.row(features[i], r)
-		row.MapIndex = i
-		k.model.Learn(taskmodel.NewTrainingRow(&k.history.Schema, row))
+		k.reportInstance(run, i, features[i], gibs[i])
 	}
 	k.train()
+}
+
+// reportInstance reports an instance of a DAG run.
+func (k *task) reportInstance(run, mapIndex int, f sizing.Features, gibs float64) {
+	r := measuredRun(gibs)
+	r.RunID = fmt.Sprint("dag-run-", run)
+	row := k.row(f, r)
+	row.MapIndex = mapIndex
+	k.model.Learn(taskmodel.NewTrainingRow(&k.history.Schema, row))
 }
 
 // All instances of a DAG run are sized before the first of them is reported. Their kills come in clusters, so the bound is
@@ -157,12 +162,47 @@ func TestStoredBetweenInstances(t *testing.T) {
 	stored := k.fork()
 	for _, other := range []*task{k, stored} {
 		for i := 5; i < len(features); i++ {
-			r := measuredRun(gibs[i])
-			r.RunID = "dag-run-6"
-			row := other.row(features[i], r)
-			row.MapIndex = i
-			other.model.Learn(taskmodel.NewTrainingRow(&other.history.Schema, row))
+			other.reportInstance(6, i, features[i], gibs[i])
 		}
 	}
 	require.True(t, gobytes.Equal(blobOf(t, k.model), blobOf(t, stored.model)))
+}
+
+// The same for a DAG run that is an exception: its instances have a flag that only one of many earlier DAG runs had. The first
+// instance needs little, so that the experts still grant less than the prediction.
+func TestStoredBetweenInstancesOfAnException(t *testing.T) {
+	k, rng := newTask(t), newRand(0)
+	draw := func(isFull bool) (features []sizing.Features, gibs []float64) {
+		f := sizing.Features{"full_refresh": sizing.BoolValue(isFull), "rows": sizing.NumberValue(float64(900 + rng.IntN(200)))}
+		peak := map[bool]float64{true: 10, false: 1}[isFull]
+		return []sizing.Features{f, f}, []float64{peak, peak * (1.1 + 0.1*rng.Float64())}
+	}
+	for run := range 110 {
+		features, gibs := draw(run == 100)
+		k.reportMapped(run, features, gibs)
+	}
+	features, gibs := draw(true)
+	k.reportInstance(110, 0, features[0], gibs[0]/10)
+	stored := k.fork()
+	for _, other := range []*task{k, stored} {
+		other.reportInstance(110, 1, features[1], gibs[1])
+	}
+	require.True(t, gobytes.Equal(blobOf(t, k.model), blobOf(t, stored.model)))
+}
+
+// Instances of the first DAG run that are run again after many other DAG runs have the models of these DAG runs, so the model
+// learns their errors.
+func TestTheFirstDAGRunIsForgotten(t *testing.T) {
+	k, rng := newTask(t), newRand(5)
+	m := mappedTask{hasRegion: true, deviation: 0.1}
+	for run := range 20 {
+		features, gibs := m.draw(rng)
+		k.reportMapped(run, features, gibs)
+	}
+	before := len(k.model.OutOfSample)
+	features, gibs := m.draw(rng)
+	for i := range features {
+		k.reportInstance(0, i, features[i], gibs[i])
+	}
+	require.Len(t, k.model.OutOfSample, before+len(features))
 }

@@ -97,7 +97,7 @@ type Model struct {
 	DurationLevels durationLevels // zero in models stored before this field existed
 
 	DAGRuns        []dagRun   // newest DAG runs of a mapped task, oldest first
-	FirstDAGRun    uint64     // id of the DAG run of the first row; 0: none
+	FirstDAGRun    uint64     // id of the DAG run of the first row; 0: none, or no longer in DAGRuns
 	WithinRuns     intraClass // correlation of the errors of instances of a DAG run
 	WithinFeatures intraClass // the same, of those with the same features
 

@@ -326,6 +326,7 @@ func (m *models) observe(r *row, outlier bool, b *buffers) {
 	m.Recent.Add(y, maxRecentRows)
 	if b.isCleaned && y <= m.High {
 		m.PeakTrend.observe(b.cleaned) // like an isolated number, an implausible one must not widen the range
+		m.PeakTrend.refute(r.Cells)
 	} else {
 		m.PeakTrend.observe(r.Cells)
 	}

@@ -3,9 +3,11 @@ package taskmodel_test
 import (
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/loadaware/loadaware/internal/sizing"
 )
@@ -35,5 +37,31 @@ func TestDifferenceOfOffsetsIsLearned(t *testing.T) {
 			assert.Greater(t, granted.Limit, bytes(needed), "%s offsets, %v rows: %s", name, n, granted.Reason)
 			assert.Less(t, granted.Limit, bytes(2*needed), "%s offsets, %v rows: %s", name, n, granted.Reason)
 		}
+	}
+}
+
+// Times in microseconds have 16 digits. They are numbers, and their difference is learned.
+func TestDifferenceOfMicrosecondsIsLearned(t *testing.T) {
+	at := func(us int64) sizing.Value {
+		v, ok := sizing.ParseNumber(strconv.FormatInt(us, 10))
+		require.True(t, ok)
+		return v
+	}
+	times := func(from, seconds int64) sizing.Features {
+		return sizing.Features{"start_us": at(from), "end_us": at(from + 1e6*seconds)}
+	}
+	k, rng := newTask(t), newRand(4)
+	from := int64(1_718_000_000_000_000)
+	for range 150 {
+		seconds := int64(math.Exp(5 + 5*rng.Float64()))
+		k.reportSuccess(times(from, seconds), (0.4+float64(seconds)/2000)*noise(rng, 0.04))
+		from += 3_600_000_000
+		k.train()
+	}
+	k.fit()
+	for _, seconds := range []int64{200, 2000, 20_000} {
+		needed, granted := 0.4+float64(seconds)/2000, k.model.Size(question(times(from, seconds)))
+		assert.Greater(t, granted.Limit, bytes(needed), "%d seconds: %s", seconds, granted.Reason)
+		assert.Less(t, granted.Limit, bytes(2*needed), "%d seconds: %s", seconds, granted.Reason)
 	}
 }

@@ -105,14 +105,16 @@ type forecast struct {
 	imputed   bool    // rarely missing features are missing
 }
 
-// forecast predicts a row from its features; known is false if there are no models.
-func (m *Model) forecast(f sizing.Features) (c forecast, known bool) {
+// forecast predicts a report from its features, as learnRow does; known is false if there are no models.
+func (m *Model) forecast(t *TrainingRow) (c forecast, known bool) {
 	if m.Models == nil {
 		return forecast{}, false
 	}
 	b := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(b)
-	b.cells = m.cells(f, b.cells)
+	b.cells = m.cells(t.Features, b.cells)
+	b.isUsualPeak = t.Censoring == sizing.Exact && m.Models.isUsual(float64(t.Peak))
+	defer func() { b.isUsualPeak = false }()
 	var p experts.Point
 	m.Models.predict(b.cells, &p, b)
 	trees, line := math.Exp(p.Level[experts.Trees]), math.Exp(p.Level[experts.LineTrees])
@@ -131,7 +133,7 @@ func (m *Model) checkPlausibility(t *TrainingRow) (implausibility, bool) {
 		return checkFirstReport(t)
 	}
 	peak := float64(t.Peak)
-	c, known := m.forecast(t.Features)
+	c, known := m.forecast(t)
 	if !known {
 		c = forecast{low: 0, high: m.Experts.MaxPeak, center: m.Experts.MaxPeak}
 	}

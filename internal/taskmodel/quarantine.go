@@ -158,7 +158,7 @@ func (m *Model) findConfirmed(t *TrainingRow) int {
 		return -1
 	}
 	peak := float64(t.Peak)
-	c, known := m.forecast(t.Features)
+	c, known := m.forecast(t)
 	// If the models predict t from its features, then t is no evidence for a report that they do not predict.
 	addsEvidence := func(low bool) bool {
 		switch {

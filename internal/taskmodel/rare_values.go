@@ -34,9 +34,10 @@ func (c *column) count(v sizing.Value) {
 }
 
 // isException reports whether a value is exceptional: some rows but fewer than exceptionRows have it, and more than half of
-// all rows have another value in common. A value of a category of many values, such as an id, is not exceptional.
+// all rows have another value in common. A value of a category of many values, such as an id, is not exceptional. In a model
+// stored before the counts existed, the levels count more rows than Counts.Rows until the next fit, and no value is exceptional.
 func (c *column) isException(v sizing.Value) bool {
-	if v.Kind == sizing.Missing || 2*c.Counts.Top <= c.Counts.Rows {
+	if v.Kind == sizing.Missing || 2*c.Counts.Top <= c.Counts.Rows || c.Counts.Top > c.Counts.Rows {
 		return false
 	}
 	rows := 0.0

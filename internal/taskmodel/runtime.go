@@ -57,11 +57,16 @@ func (m *Model) Ratios() []float64 {
 	return ratios
 }
 
-// learnRunTime learns the run time of a success from the prediction before it; b comes from this prediction.
-func (m *Model) learnRunTime(seconds float64, dagRun uint64, p *experts.Point, b *buffers) {
+// learnRunTime learns the run time of a success from the prediction before it; b comes from this prediction. at is the end of
+// the run in Unix seconds.
+func (m *Model) learnRunTime(seconds float64, at int64, p *experts.Point, b *buffers) {
 	m.DurationLevels.start()
+	drift := &m.DurationLevels.Drift
+	drift.startBatch(float64(at)-seconds, float64(at))
+	batch := drift.Batch
+	drift.Batch = errorBatch{} // unknown at the start of the run
 	log := math.Log1p(seconds)
-	residual := log - m.runTimeAt(p, b)
+	bounded, residual := m.boundedRunTime(p, b), log-m.runTimeAt(p, b)
 	above95, above99 := m.isAboveQuantiles(log, p, b)
 	switch {
 	case len(m.Overrun.Ring) == 0:
@@ -74,10 +79,11 @@ func (m *Model) learnRunTime(seconds float64, dagRun uint64, p *experts.Point, b
 		m.DurationLevels.P99.Update(above99)
 	}
 	if !p.Imputed { // the error of an imputed prediction says nothing about the errors of the models
-		m.DurationLevels.Drift.learn(residual+m.DurationLevels.Drift.correction(), dagRun)
-		m.DurationLevels.Mixture.learn(log, m.boundedRunTime(p, b))
+		batch.learn(residual + drift.correction())
+		m.DurationLevels.Mixture.learn(log, bounded)
 		m.Overrun.Add(residual, maxOverruns)
 	}
+	drift.Batch = batch
 	m.updateRunTimes()
 }
 
@@ -204,23 +210,24 @@ func (m *Model) duration(p *experts.Point, q *Question, b *buffers) *sizing.Dura
 	c := m.ratiosGiven(&q.Shape)
 	ratios := m.ratioDistribution(c)
 	d := &sizing.Duration{Shape: c.member, Outlier: c.outlier}
-	if r := m.runTimeOf(&ratios, p, b); len(r.levels) > 1 {
-		d.Median, d.P95, d.P99 = durationAt(r.correctedQuantile(.5)), durationAt(r.correctedQuantile(.05)), durationAt(r.correctedQuantile(.01))
-		d.Outlier = r.Above(OutlierRatio * d.Median.Seconds())
+	r := RunTimes{m.runTimeOf(&ratios, p, b)}
+	if levels := r[0].levels; len(levels) > 1 {
+		d.Median, d.P95, d.P99 = toDuration(r.Quantile(.5)), toDuration(r.Quantile(.95)), toDuration(r.Quantile(.99))
+		d.Outlier = r[0].Above(OutlierRatio * d.Median.Seconds())
 	} else {
-		at := r.levels[0]
-		d.Median, d.P95, d.P99 = durationAt(at+c.median), durationAt(at+c.p95), durationAt(at+c.p99)
+		at := levels[0]
+		d.Median, d.P95, d.P99 = toDuration(secondsAt(at+c.median)), toDuration(secondsAt(at+c.p95)), toDuration(secondsAt(at+c.p99))
 	}
 	if q.Timeout > 0 {
-		above := m.runTimeOf(&ratios, p, b).correctedAbove(math.Log1p(q.Timeout.Seconds()))
+		above := r.Above(q.Timeout.Seconds())
 		d.Timeout = &above
 	}
 	return d
 }
 
-// durationAt converts log1p of seconds. The result is at least a millisecond, because zero means unknown.
-func durationAt(log float64) time.Duration {
-	return max(time.Millisecond, time.Duration(secondsAt(log)*float64(time.Second)).Round(time.Millisecond))
+// toDuration converts seconds. The result is at least a millisecond, because zero means unknown.
+func toDuration(seconds float64) time.Duration {
+	return max(time.Millisecond, time.Duration(seconds*float64(time.Second)).Round(time.Millisecond))
 }
 
 // OwnRunTimes returns the number of runs with a known run time, and the mean of their log seconds. ok is

@@ -58,11 +58,6 @@ func (r RunTime) mean(log float64, probability func(x float64) float64) float64 
 // correctedAbove returns P(log1p of the seconds > log) after the correction of the levels of the quantiles.
 func (r RunTime) correctedAbove(log float64) float64 { return r.mean(log, r.ratios.correctedAbove) }
 
-// correctedQuantile returns log1p of the seconds that a run exceeds with a probability, after the correction.
-func (r RunTime) correctedQuantile(probability float64) float64 {
-	return bisect(0, maxLogSeconds, func(log float64) bool { return r.correctedAbove(log) <= probability })
-}
-
 // Above returns P(run time > seconds), without the corrections of durationLevels.
 func (r RunTime) Above(seconds float64) float64 { return r.mean(math.Log1p(seconds), r.ratios.above) }
 

@@ -6,32 +6,60 @@ import "math"
 // how well the corrected and the plain predictions predicted the earlier runs, as meanMixture does. After a release that
 // changes the run times, the models and their ratios need dozens of runs to adapt; a few runs show the error. While the
 // errors are independent, smoothing only adds noise, and the correction has hardly any weight.
+//
+// Runs that started together, such as the mapped instances of a DAG run, end in the order of their run times, and their errors
+// may have a common cause. Only their mean error says something about later runs. So the errors are collected in a
+// batch until a run is learned that started after the first of them was known.
 type runTimeDrift struct {
-	Runs           float64 // number of learned runs, at most mixtureMemory
-	Error          float64 // smoothed error at driftRate
-	PlainError     float64 // mean squared error of the predictions, before each run was learned
+	Runs           float64 // number of learned batches, at most mixtureMemory
+	Error          float64 // smoothed mean error of the batches at driftRate
+	PlainError     float64 // mean of the squared mean errors of the predictions, before each batch was learned
 	CorrectedError float64 // the same after the correction by Error
-	DAGRun         uint64  // of the newest mapped instance; 0: none
+	Batch          errorBatch
+}
+
+// errorBatch is the newest batch. Its runs are not yet part of Error.
+type errorBatch struct {
+	Errors float64 `cbor:",omitzero"` // sum of the errors
+	Runs   float64 `cbor:",omitzero"`
+	Start  float64 `cbor:",omitzero"` // the end of its first run in Unix seconds
 }
 
 const plainLogOdds = 1.5 // prior log odds of the plain prediction, because most tasks do not drift
 
-// learn adds the error of a prediction. Of the mapped instances of a DAG run, only the first one counts: the others started
-// before its error was known. dagRun is zero for a run that is no mapped instance.
-func (d *runTimeDrift) learn(err float64, dagRun uint64) {
-	if dagRun != 0 && dagRun == d.DAGRun {
-		return
+// startBatch starts a new batch if a run, whose start and end are in Unix seconds, started after the first run of the current
+// batch had ended.
+func (d *runTimeDrift) startBatch(start, end float64) {
+	if start >= d.Batch.Start {
+		*d = d.withBatch()
+		d.Batch.Start = end
 	}
-	d.DAGRun = dagRun
-	d.Runs = min(d.Runs+1, mixtureMemory)
+}
+
+// learn adds the error of a prediction to the batch. The prediction must not contain the errors of the batch.
+func (b *errorBatch) learn(err float64) {
+	b.Errors += err
+	b.Runs++
+}
+
+// withBatch returns the drift after the batch, and an empty batch.
+func (d runTimeDrift) withBatch() runTimeDrift {
+	if d.Batch.Runs == 0 {
+		return d
+	}
+	err := d.Batch.Errors / d.Batch.Runs
 	corrected := err - d.Error
+	d.Runs = min(d.Runs+1, mixtureMemory)
 	d.PlainError += (err*err - d.PlainError) / d.Runs
 	d.CorrectedError += (corrected*corrected - d.CorrectedError) / d.Runs
 	d.Error += driftRate * corrected
+	d.Batch = errorBatch{}
+	return d
 }
 
-// correction returns what to add to a prediction.
-func (d *runTimeDrift) correction() float64 {
+// correction returns what to add to a prediction for a run that starts now.
+func (d runTimeDrift) correction() float64 {
+	d = d.withBatch()
 	return d.Error * (1 - betterWeight(d.Runs, d.PlainError, d.CorrectedError, plainLogOdds))
 }
 

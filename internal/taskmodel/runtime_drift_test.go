@@ -3,11 +3,13 @@ package taskmodel
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/loadaware/loadaware/internal/ml/shape"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
@@ -54,7 +56,7 @@ func TestMappedInstancesDoNotCorrectEachOther(t *testing.T) {
 		d := durationOf(m, 100, 0)
 		for k := range 5 {
 			row := timed(int64(5*i+k+1), 100, 200*factor*math.Exp(.02*rng.NormFloat64()))
-			row.DAGRun = uint64(i + 1)
+			row.DAGRun, row.At = uint64(i+1), int64(3600*i)+int64(row.Duration.Seconds())
 			if i >= 20 {
 				runs++
 				above += boolToInt(row.Duration > d.P95)
@@ -63,4 +65,31 @@ func TestMappedInstancesDoNotCorrectEachOther(t *testing.T) {
 		}
 	}
 	assert.InDelta(t, .05, float64(above)/float64(runs), .04)
+}
+
+// Runs that start together end in the order of their run times, so the first reports are those of short runs. This says nothing
+// about the runs that start later, whether they are mapped instances of one DAG run, of two concurrent ones, or of none.
+func TestTheOrderOfTheReportsDoesNotCorrectRunTimes(t *testing.T) {
+	for name, dagRun := range map[string]func(batch, k int) uint64{
+		"one DAG run": func(batch, _ int) uint64 { return uint64(batch + 1) },
+		"two":         func(batch, k int) uint64 { return uint64(2*batch + k%2 + 1) },
+		"none":        func(int, int) uint64 { return 0 },
+	} {
+		m, rng := New(), rand.New(rand.NewPCG(18, 0))
+		for batch := range 40 {
+			seconds := make([]float64, 20)
+			for k := range seconds {
+				seconds[k] = 200 * math.Exp(.5*rng.NormFloat64())
+			}
+			slices.Sort(seconds)
+			for k, s := range seconds {
+				row := timed(int64(20*batch+k+1), 100, s)
+				row.DAGRun, row.At = dagRun(batch, k), int64(3600*batch)+int64(s)
+				m.Learn(row)
+			}
+			assert.InDelta(t, 0, m.DurationLevels.Drift.correction(), .05, "%s, batch %d", name, batch)
+		}
+		p, _ := m.RunTimeProfile(&shape.Given{})
+		assert.InDelta(t, 1, p.Drift, .3, name)
+	}
 }

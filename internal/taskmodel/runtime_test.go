@@ -10,13 +10,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/loadaware/loadaware/internal/ml/experts"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
 // timed returns a successful run with n rows of input and a run time in seconds.
 func timed(seq int64, n, seconds float64) TrainingRow {
 	return TrainingRow{
-		Seq: seq, Features: sizing.Features{"n": sizing.NumberValue(n)}, Outcome: sizing.Success, Censoring: sizing.Exact,
+		Seq: seq, At: 100_000 * seq, Features: sizing.Features{"n": sizing.NumberValue(n)}, Outcome: sizing.Success, Censoring: sizing.Exact,
 		Peak: sizing.Bytes(1e9 + 1e6*n), Duration: time.Duration(seconds * float64(time.Second)), FirstTry: true, Try: 1,
 	}
 }
@@ -292,4 +293,17 @@ func TestRunTimesFollowReliableGrowthOutsideTheRange(t *testing.T) {
 	edge := m.RunTimes([]sizing.Features{{"n": sizing.NumberValue(550)}})
 	outside := m.RunTimes([]sizing.Features{{"n": sizing.NumberValue(1000)}})
 	assert.Greater(t, outside.Quantile(.5), 1.3*edge.Quantile(.5))
+}
+
+// A prediction far above the known run times is judged as bounded by them, even if the run itself widens their range.
+func TestARunTimeDoesNotWidenTheRangeOfItsOwnPrediction(t *testing.T) {
+	m, b := New(), new(buffers)
+	learnRuns(m, rand.New(rand.NewPCG(8, 0)), 0, 50, .05, 1)
+	p := experts.Point{Duration: 12}
+	predicted, want := m.boundedRunTime(&p, b), m.DurationLevels.Mixture
+	assert.Less(t, predicted, 8.0)
+	want.learn(11, predicted)
+	m.learnRunTime(math.Expm1(11), 1e9, &p, b)
+	assert.InDelta(t, want.PointError, m.DurationLevels.Mixture.PointError, 1e-9)
+	assert.Greater(t, m.boundedRunTime(&p, b), predicted)
 }

@@ -28,6 +28,9 @@ type trend struct {
 	ConvexSlope float64 `cbor:"Steeper,omitzero"` // see convexSlope; at most 1: not convex, 0: unknown
 
 	Pairs []inputPair `cbor:",omitempty"` // the pairs of encoder.Pairs
+
+	// Refuted lists the fields of which a run since the last fit had a large number and a usual peak; see refute.
+	Refuted []int `cbor:",omitempty"`
 }
 
 // interval is the range of the values of an input in learned rows.

@@ -190,6 +190,11 @@ func decode(path string, response []byte, to any) error {
 	decoder := json.NewDecoder(bytes.NewReader(response))
 	decoder.UseNumber() // different long ids would be equal as float64
 	err := decoder.Decode(to)
+	if err == nil {
+		if _, end := decoder.Token(); !errors.Is(end, io.EOF) {
+			err = errors.New("data after the JSON value")
+		}
+	}
 	var typeError *json.UnmarshalTypeError
 	switch {
 	case err == nil:

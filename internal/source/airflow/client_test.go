@@ -143,6 +143,7 @@ func TestErrorOfInvalidResponseNamesTheCause(t *testing.T) {
 		`{"task_instances": []}`: "total_entries is missing",
 		`<html>login</html>`:     "returns HTML instead of JSON",
 		`{"task_instances": [`:   "unexpected EOF",
+		`{"task_instances": [], "total_entries": 0}{"task_instances": []}`: "data after the JSON value",
 	} {
 		client, err := newClient(t, airflow.Config{}, func(w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodGet {

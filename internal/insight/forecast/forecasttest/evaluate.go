@@ -51,7 +51,7 @@ func (w *Workflow) Evaluate(runs []Run) ([]Outcome, error) {
 		}
 		for k, m := range models {
 			m.Learn(taskmodel.TrainingRow{
-				Seq: int64(i + 1), Features: features, Outcome: sizing.Success, Censoring: sizing.Exact, Peak: sizing.Bytes(run.Peaks[k]),
+				Seq: int64(i + 1), At: int64(i) * 86_400, Features: features, Outcome: sizing.Success, Censoring: sizing.Exact, Peak: sizing.Bytes(run.Peaks[k]),
 				Duration: time.Duration(run.Seconds[k] * float64(time.Second)), FirstTry: true, Try: 1, Run: uint64(i + 1),
 			})
 		}

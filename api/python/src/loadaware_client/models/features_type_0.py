@@ -15,8 +15,8 @@ class FeaturesType0:
     boolean, a category (a string of at most 500 characters) or a date (a string: `2020-01-03` or RFC 3339); null means
     missing. A string that is a decimal number (`1253`) or an amount of bytes or time (`37.5GB`, `16Gi`, `90 min`)
     counts
-    as a number; one with leading zeros (`007`) or more than 15 digits is a category. So is an integer of more than 15
-    digits that is sent as a number, because it is an id. `True` and `false` in a string are
+    as a number; one with leading zeros (`007`) or more than 15 digits is a category. So is an integer from
+    2^53 on (9007199254740992) that is sent as a number, because it may be an id. `True` and `false` in a string are
     booleans, and `20250103` is a date. Arrays and objects are invalid. A value whose kind differs from most values of
     its feature counts as
     missing; a boolean counts as 0 or 1 if the others are numbers.
