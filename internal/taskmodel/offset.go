@@ -17,7 +17,7 @@ import (
 var offsetShares = [...]float64{0.25, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98}
 
 const (
-	minOffsetRows   = 8    // fewest rows for an offset
+	minOffsetRows   = 32   // fewest rows for an offset; with fewer the task is in its cold start
 	maxOffsetRows   = 5000 // newest rows on which a line with an offset is fitted
 	maxComparedRows = 1000 // newest rows on which the offsets are compared
 	offsetQuantile  = 0.01 // level of the low quantile

@@ -70,6 +70,17 @@ func (m *Mixture) exceedanceAndNeed(y float64) (p, need float64) {
 	return p / sum, need / p
 }
 
+// TopLevel returns the highest level of a component that is not negligible.
+func (m *Mixture) TopLevel() float64 {
+	top := math.Inf(-1)
+	for i, level := range m.Level[:m.N] {
+		if !m.isNegligible(i) {
+			top = max(top, level)
+		}
+	}
+	return top
+}
+
 // MeanLevel returns the weighted mean of the components' levels.
 func (m *Mixture) MeanLevel() float64 {
 	mid := 0.0

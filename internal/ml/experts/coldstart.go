@@ -20,11 +20,11 @@ func (x *Experts) coldStartAmount(p *Point, target float64) (amount, promised fl
 }
 
 // mixtureAmount returns the amount with the least expected cost under the predictive distribution of the
-// mixture, at most coldStartReach times MaxPeak and at least p.MinAmount, and its promise before the correction by the pool.
+// mixture, within coldStartReach and at least p.MinAmount, and its promise before the correction by the pool.
 func (x *Experts) mixtureAmount(p *Point, target float64) (amount, promised float64) {
 	factor := max(1, x.Factor) // > 1 if tasks of the pool, mainly those of this age, were killed more often than promised
 	wanted, risk := p.ColdStart.Grant(killCost, x.coldStartPrice(p, target), factor)
-	most := math.Log(x.MaxPeak * coldStartReach)
+	most := max(math.Log(x.MaxPeak), p.ColdStart.TopLevel()) + math.Log1p(coldStartReach/float64(max(1, x.independentRows())))
 	if log := min(wanted, most); log == wanted && math.Exp(log) >= p.MinAmount {
 		return math.Exp(log), risk / factor
 	}
@@ -32,8 +32,9 @@ func (x *Experts) mixtureAmount(p *Point, target float64) (amount, promised floa
 	return amount, p.ColdStart.ExceedanceProb(math.Log(amount))
 }
 
-// coldStartReach bounds the extrapolation of the mixture, as a multiple of MaxPeak.
-const coldStartReach = 1000
+// coldStartReach bounds the margin of the mixture: with n rows, the amount is at most 1 + coldStartReach/n times the largest
+// peak, or times the highest prediction. The mixture forgets no row, so its distribution is too wide long after a change.
+const coldStartReach = 300
 
 // coldStartPrice returns the price of a kill in units of the row's own cost. The price is
 // Config.ColdStartPrice times the geometric mean of the row's cost and the pool's mean row cost (only the row's

@@ -63,3 +63,18 @@ func TestThePriorOfTheBlendGrowsWithTheRows(t *testing.T) {
 	assert.Less(t, x.hedgeShare(), atFewRows)
 	assert.Greater(t, x.hedgeShare(), 0.5)
 }
+
+// A distribution that is much too wide, as long after a change, widens the amount of a young task only.
+func TestTheMarginOfTheColdStartRuleShrinksWithTheRows(t *testing.T) {
+	x, s, _ := trained(Default(target), 1, 300, normal(0.2))
+	p, _ := s.next()
+	p.ColdStart = mixtureAt(x.MaxPeak, 3)
+	amountAt := func(rows int) float64 {
+		x.LearnedRows = rows
+		amount, _ := x.coldStartAmount(&p, target)
+		return amount / x.MaxPeak
+	}
+	assert.Greater(t, amountAt(3), 4.0)
+	assert.InDelta(t, 2, amountAt(300), 1e-9)
+	assert.InDelta(t, 1.01, amountAt(30_000), 1e-9)
+}
