@@ -22,7 +22,7 @@ const FormatVersion = 6
 
 // A blob has the oldest version that can hold its model, so that older releases read as many models as possible.
 const (
-	unscreenedVersion = 3 // the models use all columns of the encoding, which has none of the columns that FormatVersion added
+	unscreenedVersion = 3 // the models use all columns of the encoding, which has none of the columns that offsetFreeVersion added
 	screenedVersion   = 4 // the models use only some columns; see encoder.screenColumns
 	offsetFreeVersion = 5 // the line has no offset, see models.Offset
 )

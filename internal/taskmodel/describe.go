@@ -55,17 +55,19 @@ func (m *Model) drivers(h *sizing.History) []string {
 	}
 	previous := h.Schema.PreviousSameName()
 	lineNames, treeNames := m.Models.Enc.columnNames()
-	coefficients := m.Models.lineRidge().Coefficients()
+	line := m.Models.lineRidge()
+	coefficients := line.Coefficients()
 	mean := make([]float64, len(coefficients))
 	rows := h.Rows[max(0, len(h.Rows)-maxExplainedRows):]
 	for pass := range 2 { // first the mean of the rows, then the contributions relative to this mean
 		for i := range rows {
 			x, tree = m.Models.Enc.encode(cellsOf(&h.Schema, previous, rows[i].Features), x[:0], tree[:0])
+			slope := m.Models.slopeAt(m.Models.levelOf(line.Predict(x)))
 			for j, c := range coefficients {
 				if pass == 0 {
 					mean[j] += x[j] / float64(len(rows))
 				} else {
-					share[lineNames[j]] += math.Abs(c * (x[j] - mean[j]))
+					share[lineNames[j]] += math.Abs(slope * c * (x[j] - mean[j]))
 				}
 			}
 			if pass == 1 && trees != nil {

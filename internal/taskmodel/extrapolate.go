@@ -78,8 +78,8 @@ func (m *models) findOutside(cells []sizing.Value, found *extrapolation) (outsid
 			found.jointDistance += distance
 			found.aboveRange++
 		}
-		// A line with an offset is steeper, so even slightly outside the range only the trend raises the prediction.
-		outside = outside || (isOutside || t.slopeOf(j) != nil || m.Above != nil) && t.rangeOf(j).Rows >= minTrendRows
+		// A line with an offset may be steep, so slightly outside the range, too, the peak is at most the largest one if no trend rises.
+		outside = outside || (isOutside || t.slopeOf(j) != nil || m.Above != nil && t.isRelevant(j)) && t.rangeOf(j).Rows >= minTrendRows
 		if isOutside && t.isRelevant(j) {
 			found.outside = append(found.outside, j)
 			found.noRisk = found.noRisk || distance > math.Log(noRiskFactor) || distance < -math.Log(noRiskFactor) && t.isUnboundedBelow(j, cells)

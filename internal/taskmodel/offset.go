@@ -20,9 +20,9 @@ const (
 	minOffsetRows   = 32   // fewest rows for an offset; with fewer the task is in its cold start
 	maxOffsetRows   = 5000 // newest rows on which a line with an offset is fitted
 	maxComparedRows = 1000 // newest rows on which the offsets are compared
-	offsetQuantile  = 0.01 // level of the low quantile
+	offsetQuantile  = 0.01 // level of the low quantile, of the compared rows
 	minAboveOffset  = 0.02 // smallest share of a peak that counts as above the offset
-	minOffsetWeight = 0.1  // see offsetRows.target
+	minOffsetWeight = 0.1  // see offsetRows.fit
 	offsetClip      = 1.0  // largest error in log units in the comparison; larger errors are clipped
 	maxLogPeak      = 100  // far above all log peaks; avoids infinite intermediate values
 )
@@ -40,6 +40,9 @@ func (m *models) lineRidge() *linear.Ridge {
 func (m *models) levelOf(predicted float64) float64 {
 	return max(m.Low-ridgeSlack, min(m.High+ridgeSlack, withOffset(predicted, m.Offset)))
 }
+
+// slopeAt returns the derivative of levelOf at a log peak: by how much it changes with the prediction of lineRidge.
+func (m *models) slopeAt(level float64) float64 { return 1 - m.Offset/math.Exp(level) }
 
 // withOffset returns the log peak for a logarithm of the part above the offset.
 func withOffset(above, offset float64) float64 {
@@ -108,9 +111,9 @@ func (m *models) fitOffset(rows *offsetRows) error {
 	if len(rows.levels) < minOffsetRows || !m.Enc.hasAmounts() {
 		return nil
 	}
-	levels := slices.Sorted(slices.Values(rows.levels))
-	low := math.Exp(levels[int(offsetQuantile*float64(len(levels)))])
 	compared := rows.newest(maxComparedRows)
+	levels := slices.Sorted(slices.Values(compared.levels))
+	low := math.Exp(levels[int(offsetQuantile*float64(len(levels)))])
 	plain, err := compared.fit(0)
 	if err != nil {
 		return err

@@ -102,3 +102,31 @@ func TestFeatureTermsWithAnOffsetSumToTheLevel(t *testing.T) {
 	require.InDelta(t, p.Level[experts.Line], a.base+a.phi[0]+a.phi[1], 1e-9)
 	require.Greater(t, min(a.phi[0], a.phi[1]), 0.1)
 }
+
+// A number of no influence, such as a counter, is always slightly above its range. That needs no correction.
+func TestACounterIsNotExtrapolatedBecauseOfAnOffset(t *testing.T) {
+	m := offsetTask(t, 200, func(_, stores float64) float64 { return 2 + 0.3*stores })
+	require.Positive(t, m.Models.Offset)
+	outside := func(name string, value float64) bool {
+		f := sizing.Features{"rows": sizing.NumberValue(100), "stores": sizing.NumberValue(20)}
+		f[name] = sizing.NumberValue(value)
+		return m.Models.findOutside(m.cells(f, nil), new(extrapolation))
+	}
+	require.True(t, outside("stores", 52))
+	require.False(t, outside("rows", 24_000))
+}
+
+func TestTheOffsetFollowsAFall(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 6))
+	var rows offsetRows
+	for i := range 5000 {
+		x, base := rng.Float64(), 4.0
+		if i >= 4960 {
+			base = 1
+		}
+		rows.add([]float64{math.Log(x)}, math.Log((base+x)*float64(sizing.GiB)), 1)
+	}
+	m := models{Enc: &encoder{LineWidth: 1, Columns: []column{{Kind: sizing.Number}}}}
+	require.NoError(t, m.fitOffset(&rows))
+	require.Less(t, m.Offset, 1.1*float64(sizing.GiB))
+}
