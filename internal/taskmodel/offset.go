@@ -22,7 +22,7 @@ const (
 	maxComparedRows = 1000 // newest rows on which the offsets are compared
 	offsetQuantile  = 0.01 // level of the low quantile, of the compared rows
 	minAboveOffset  = 0.02 // smallest share of a peak that counts as above the offset
-	minOffsetWeight = 0.1  // see offsetRows.fit
+	minOffsetWeight = 0.1  // smallest factor whose square is the weight of a row, see offsetRows.fit
 	offsetClip      = 1.0  // largest error in log units in the comparison; larger errors are clipped
 	maxLogPeak      = 100  // far above all log peaks; avoids infinite intermediate values
 )
