@@ -13,14 +13,14 @@ import (
 var compressedPage []byte
 
 //go:embed openapi.gen.yaml.gz
-var compressedContract []byte
+var compressedSpec []byte
 
 // DocsPage returns openapi.yaml as an HTML page. The only style of the page is DocsStyle. The first call
 // decompresses the page.
 var DocsPage = sync.OnceValues(func() ([]byte, error) { return decompress(compressedPage) })
 
 // OpenAPI returns the text of openapi.yaml. The first call decompresses the text.
-var OpenAPI = sync.OnceValues(func() ([]byte, error) { return decompress(compressedContract) })
+var OpenAPI = sync.OnceValues(func() ([]byte, error) { return decompress(compressedSpec) })
 
 // DocsStyle is the style sheet in DocsPage.
 //

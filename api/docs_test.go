@@ -20,6 +20,6 @@ func TestCompressedDocumentsEqualTheFiles(t *testing.T) {
 		assert.True(t, string(want) == string(got), "%s: run make gen", file) // assert.Equal would print thousands of lines
 		again, err := embedded()
 		require.NoError(t, err)
-		assert.Same(t, &got[0], &again[0], "decompressed once")
+		assert.Same(t, &got[0], &again[0], "the second call returns the result of the first")
 	}
 }

@@ -44,7 +44,8 @@ func readInt64(dec *jsontext.Decoder, v *int64) error {
 	return nil
 }
 
-// parseInteger parses a JSON number exactly; big.Rat would allocate a gigabyte for 1e1000000000. ok is false unless it is an integer that fits int64.
+// parseInteger parses a JSON number exactly. ok is true if the number is an integer that fits int64. The function does
+// not use big.Rat, which would allocate a gigabyte for 1e1000000000.
 func parseInteger(text string) (v int64, ok bool) {
 	mantissa, exponent, _ := strings.Cut(strings.ToLower(text), "e")
 	whole, fraction, _ := strings.Cut(mantissa, ".")
@@ -88,7 +89,7 @@ func rejectNullNumber(dec *jsontext.Decoder, _ *float64) error {
 	return errors.ErrUnsupported // the library reads the value
 }
 
-// rejectNullAmounts rejects null for a list of amounts; a nullable list is a pointer.
+// rejectNullAmounts rejects null for a list of amounts. A list that may be null has the type *[]int64 instead.
 func rejectNullAmounts(dec *jsontext.Decoder, _ *[]int64) error {
 	if dec.PeekKind() == 'n' {
 		return errors.New("must be an array")
@@ -154,8 +155,8 @@ func FieldName(p jsontext.Pointer) string {
 	return name
 }
 
-const maxFieldName = 120 // characters
+const maxFieldName = 120 // characters; FieldName cuts a longer name, so that an error stays short
 
-// freeObjects are the fields whose value is an object with names that the client chooses. So a number below them is a
-// name, and not the index of an array.
+// freeObjects are the fields whose value is an object with names that the client chooses. A number after such a field
+// in a JSON pointer is therefore a name, and not the index of an array.
 var freeObjects = []string{"features", "metadata", "set", "conf", "parameters"}

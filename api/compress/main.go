@@ -1,5 +1,5 @@
-// Command compress writes a compressed copy of a file, which the server embeds instead of the file
-// to keep the container image small. The same file gives the same copy.
+// Command compress writes a gzip copy of a file. The server embeds the copy instead of the file, so that the
+// container image stays small. Equal files give equal copies.
 //
 //	go run ./compress ../openapi.yaml openapi.gen.yaml.gz   # by go generate ./api
 package main
@@ -22,14 +22,14 @@ func main() {
 	}
 }
 
-// compress writes a compressed copy of a file.
+// compress writes a gzip copy of file to copyFile.
 func compress(file, copyFile string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
 	var out bytes.Buffer
-	w, err := gzip.NewWriterLevel(&out, gzip.BestCompression) // without name and time
+	w, err := gzip.NewWriterLevel(&out, gzip.BestCompression) // the header has no name and no time, so that equal files give equal copies
 	if err != nil {
 		return err
 	}

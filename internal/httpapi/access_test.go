@@ -211,7 +211,7 @@ func TestEveryOperationHasAnAccessRule(t *testing.T) {
 
 func TestEveryTokenHasExactlyItsPermissions(t *testing.T) {
 	if testing.Short() {
-		t.Skip("the thousands of requests take long, and run one after the other, so that there are no data races to find")
+		t.Skip("thousands of requests take long; they run one after the other, so the race detector finds nothing here")
 	}
 	e := newTestEnv(t, allTokens(t))
 	calls, violations := findViolations(e, accessRules)

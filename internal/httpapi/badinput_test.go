@@ -138,8 +138,8 @@ func TestInvalidInputIsRejectedWithItsFields(t *testing.T) {
 		{"a series without run_id", "GET /tasks/d/t/series", "", 422, []string{"run_id"}},
 		{"the series of try 0", "GET /tasks/d/t/series?run_id=r&try_number=0", "", 422, []string{"try_number"}},
 		{"an unknown field of a list", "POST /whatif", `{"settings": [{}, {}, {"floor": 1}], ` + key + `}`, 422, []string{"settings[2].floor"}},
-		{"an unknown field of a number's name", "POST /predict", `{` + key + `, "7": 1}`, 422, []string{"7"}},
-		{"an invalid feature of a number's name", "POST /predict", `{` + key + `, "features": {"7": {}}}`, 422, []string{"features.7"}},
+		{"an unknown field whose name is a number", "POST /predict", `{` + key + `, "7": 1}`, 422, []string{"7"}},
+		{"an invalid feature whose name is a number", "POST /predict", `{` + key + `, "features": {"7": {}}}`, 422, []string{"features.7"}},
 		{"several errors at once", "POST /observe", `{"dag_id": "", "task_id": "t", "run_id": "r", "outcome": "ok", "memory_max": "lots", "duration_seconds": -1}`, 422, []string{"memory_max", "duration_seconds", "dag_id", "outcome"}},
 
 		// batches

@@ -14,7 +14,7 @@ import (
 	"github.com/loadaware/loadaware/internal/httpapi/auth"
 )
 
-// Without tokens, a web page in a browser on the same machine must not act as its user.
+// The server has no tokens. A web page in a browser on the same machine must not change or read the data of the server.
 func TestCrossOriginWritesAndPublicHostNamesAreRejected(t *testing.T) {
 	e := newTestEnv(t, httpapi.Config{Auth: auth.Config{Disabled: true, CheckOrigin: true}})
 	host := func(host string) option { return func(r *http.Request) { r.Host = host } }
@@ -112,8 +112,8 @@ func TestTokensReplaceTheOriginCheck(t *testing.T) {
 	}
 }
 
-// With CheckOrigin, a path that needs a token elsewhere is served only for IP addresses and for host names outside
-// the public DNS.
+// With CheckOrigin, the server answers paths that are not public only if the Host of the request is an IP address or a
+// name outside the public DNS.
 func TestOnlyPrivateHostNamesAreServedWithoutTokens(t *testing.T) {
 	e := newTestEnv(t, httpapi.Config{Auth: auth.Config{Disabled: true, CheckOrigin: true}})
 	for host, want := range map[string]int{
@@ -137,7 +137,7 @@ func TestOnlyPrivateHostNamesAreServedWithoutTokens(t *testing.T) {
 	}
 }
 
-// A proxy may forward any host name.
+// A server with tokens does not check the Host, because a proxy may forward any host name.
 func TestTokensPermitAnyHostName(t *testing.T) {
 	e := newTestEnv(t, tokens(t, "admin:"+sha("secret")))
 	a := e.do(http.MethodGet, "/tasks", "", bearer("secret"), func(r *http.Request) { r.Host = "loadaware.example.org" })

@@ -15,7 +15,8 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// The default time of a lease, and the default time after which a run counts as stuck.
+// The default time of a lease, and the default time after which a run counts as stuck. A shorter lease would give the
+// runs of a slow worker to another worker; a longer one would delay the runs of a worker that died.
 const (
 	defaultLease      = 5 * time.Minute
 	defaultStuckAfter = 6 * time.Hour
@@ -145,7 +146,7 @@ func (s *server) ResumeCampaign(ctx context.Context, r api.ResumeCampaignRequest
 	return api.ResumeCampaign200JSONResponse(answer), err
 }
 
-// setPaused pauses or resumes a campaign. It replaces the budget unless budget is nil.
+// setPaused pauses or resumes a campaign. If budget is not nil, it replaces the budget of the campaign.
 func (s *server) setPaused(ctx context.Context, id int64, paused bool, budget *campaign.Budget) (api.Campaign, error) {
 	err := s.checkCampaign(ctx, id)
 	if err == nil {

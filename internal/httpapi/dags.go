@@ -18,7 +18,7 @@ func dagKey(ctx context.Context, namespace *api.ID, dag api.ID) (sizing.TaskKey,
 	return key, infoOf(ctx).grants.CheckTask(key)
 }
 
-// PutDagStructure stores the dependencies of a DAG.
+// PutDagStructure stores the dependencies between the tasks of a DAG.
 func (s *server) PutDagStructure(ctx context.Context, r api.PutDagStructureRequestObject) (api.PutDagStructureResponseObject, error) {
 	key, err := dagKey(ctx, r.Params.Namespace, r.DagID)
 	if err != nil {

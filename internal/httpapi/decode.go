@@ -20,7 +20,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// maxCommonBody is the largest body of a single request, in bytes, that package codec tries to read.
+// maxCommonBody is the largest body of a single request, in bytes, that package codec tries to read. Larger bodies, such
+// as reports with a usage series, rarely have the common form that package codec reads.
 const maxCommonBody = 16 << 10
 
 // decode reads the body of r into body, a pointer to a request type of package api.
@@ -178,7 +179,7 @@ func (s *server) decodeItem(raw []byte, body any) error {
 	return readFailure(json.Unmarshal(raw, body, s.strict))
 }
 
-// itemProblem converts the error of one item of a batch; prefix precedes the field names of the item.
+// itemProblem converts the error of one item of a batch to a problem; prefix precedes the field names of the item.
 func (s *server) itemProblem(ctx context.Context, err error, prefix string) *api.Problem {
 	f := failureOf(err)
 	if f.status == http.StatusInternalServerError {

@@ -11,8 +11,8 @@ import (
 
 // Spec returns openapi.yaml.
 func (s *server) Spec(context.Context, api.SpecRequestObject) (api.SpecResponseObject, error) {
-	contract, err := api.OpenAPI()
-	return api.Spec200ApplicationYamlResponse{Body: bytes.NewReader(contract), ContentLength: int64(len(contract))}, err
+	spec, err := api.OpenAPI()
+	return api.Spec200ApplicationYamlResponse{Body: bytes.NewReader(spec), ContentLength: int64(len(spec))}, err
 }
 
 // Docs returns openapi.yaml as an HTML page.

@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/api"
 )
 
-// executedOf returns a report of a try with an executed plan. The task is the one of reportDetailed.
+// executedOf returns a report of a try with an executed plan. The task is that of reportDetailed in phases_test.go.
 func executedOf(run, outcome, plan string) string {
 	return fmt.Sprintf(`{"dag_id": "ml", "task_id": "train", "run_id": %q, "outcome": %q, "allocated": {"memory": "2G"}, "duration_seconds": 900, "executed_plan": %s}`, run, outcome, plan)
 }

@@ -107,8 +107,8 @@ func (f *fieldReader) seconds(field string, s *float64) time.Duration {
 	return time.Duration(*s * float64(time.Second))
 }
 
-// time reads the time of a run. A year outside the range is usually a unit error, and would
-// sort before or after every other run.
+// time reads the time of a run. It rejects years outside 1970 to 2199: such a time is usually a unit error, and would sort
+// the run before or after all others.
 func (f *fieldReader) time(field string, t *time.Time) time.Time {
 	if t == nil {
 		return time.Time{}

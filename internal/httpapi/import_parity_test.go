@@ -84,7 +84,7 @@ func requireParity(t *testing.T, text string) (accepted bool) {
 	t.Helper()
 	want, accepted := readAsServer(text)
 	got, imported := readAsImport(t, text)
-	require.Equal(t, accepted, imported, "the server accepts it: %v, an import: %v: %s", accepted, imported, text)
+	require.Equal(t, accepted, imported, "accepted by the server: %v, by an import: %v: %s", accepted, imported, text)
 	if accepted {
 		require.Equal(t, fmt.Sprint(want.Usage), fmt.Sprint(got.Usage), text) // NaN, which is unknown, does not equal itself
 		want.Usage, got.Usage = nil, nil

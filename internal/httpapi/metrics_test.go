@@ -48,7 +48,7 @@ func TestMetricsFollowPrometheusConventions(t *testing.T) {
 	assert.NotEmpty(t, problems, "the linter finds an invalid name")
 }
 
-// A value without a counter would cause a panic.
+// A source, mode or verdict without a counter would cause a panic.
 func TestEverySourceModeAndVerdictHasACounter(t *testing.T) {
 	spec, err := openapi3.NewLoader().LoadFromData(loadaware.OpenAPI)
 	require.NoError(t, err)

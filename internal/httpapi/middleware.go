@@ -145,7 +145,7 @@ func (s *server) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info := infoOf(r.Context())
 		info.grants = s.auth.Identify(r)
-		if rule := s.getRoute(r.URL.Path); !rule.public && !isRoot(r) {
+		if rule := s.routeOfGET(r.URL.Path); !rule.public && !isRoot(r) {
 			if len(info.grants) == 0 {
 				w.Header().Set("WWW-Authenticate", auth.Challenge)
 				s.fail(w, r, unknownCaller)

@@ -14,8 +14,8 @@ import (
 )
 
 // TestMissingAndNullValuesAreRejected removes each value of the example requests or replaces it by
-// null, and requires an error where openapi.yaml does not permit that. The decoder reads both as the zero value, so an
-// operation could accept them as a zero, an empty text or an empty object that the client never sent.
+// null, and requires an error if openapi.yaml does not permit the changed request. The decoder reads a missing value and
+// null as the zero value, so an operation could accept a zero, an empty text or an empty object that no client sent.
 func TestMissingAndNullValuesAreRejected(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	prediction, whatIf := e.prepareExamples()

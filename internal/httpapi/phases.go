@@ -180,7 +180,7 @@ func describePhases(answer *api.TaskPhases, phases *taskplan.Phases) {
 // taskPhase describes one phase; total is the number of steps of all phases.
 func taskPhase(phases *taskplan.Phases, id, total int) api.TaskPhase {
 	s := phases.Statistics(id)
-	const gibibyte = 1 << 30
+	const gibibyte = 1 << 30 // the unit of the memory in s
 	p := api.TaskPhase{
 		ID: id, Share: float64(s.Steps) / float64(max(total, 1)), Visits: phases.Visits[id], Next: []api.PhaseTransition{},
 		MemoryMeanBytes: s.Mean[0] * gibibyte, MemorySdBytes: s.SD[0] * gibibyte, MemoryMaxBytes: s.Max[0] * gibibyte,

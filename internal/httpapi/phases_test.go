@@ -17,8 +17,8 @@ import (
 
 const gb = 1_000_000_000
 
-// usageAt returns the memory in bytes and the CPU in cores of a run at a second: a task that computes on
-// little memory for 70 % of a run, and then collects its result.
+// usageAt returns the memory in bytes and the CPU in cores of a run at a second. The run computes on
+// little memory for 70 % of its time, and then collects its result.
 func usageAt(run, second int) (memory int64, cores float64) {
 	size := 1 + .08*math.Sin(float64(run)*1.7)
 	collected := math.Max(0, float64(second)/(1800*size)-.7) / .3 // share of the result that is collected

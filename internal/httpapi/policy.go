@@ -41,8 +41,8 @@ func (s *server) PutPolicy(ctx context.Context, r api.PutPolicyRequestObject) (a
 	return api.PutPolicy200JSONResponse(policyAnswer(p)), nil
 }
 
-// readPolicy converts a policy. It rejects an explicit zero number and an explicit empty text, except 0 lifts: in
-// sizing.Policy they mean the default.
+// readPolicy converts a policy. It rejects a number 0 or an empty text in the request, except for max_lifts, because the
+// zero value of a field of sizing.Policy means the default.
 func readPolicy(b *api.PolicyRequest) (sizing.Policy, error) {
 	var f fieldReader
 	p := sizing.Policy{
@@ -78,7 +78,7 @@ func readPolicy(b *api.PolicyRequest) (sizing.Policy, error) {
 	checked := p
 	if p.Cap > 0 && p.Floor > p.Cap && p.Floor <= sizing.MaxBytes {
 		f.add(amountField("floor", b.FloorBytes), "must not be above %s", amountField("cap", b.CapBytes))
-		checked.Floor = 0
+		checked.Floor = 0 // so that Validate does not report the same error again
 	}
 	return p, f.err(checked.Validate)
 }

@@ -108,7 +108,7 @@ func domainFailure(err *sizing.Error) *failure {
 	switch {
 	case f.status == 0:
 		return internalError
-	case err.Kind == sizing.Unavailable && err.Cause != nil: // an error of the database; its advice is for operators
+	case err.Kind == sizing.Unavailable && err.Cause != nil: // a database error, whose advice is for operators
 		f.detail = "the database is unreachable or read-only; send the request again, it is stored only once"
 	case len(err.Fields) > 0:
 		f.detail = invalidFields(err.Fields).detail

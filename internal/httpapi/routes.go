@@ -34,6 +34,7 @@ func newRoutes(limits admission.Limits) map[string]route {
 	predictRoles, observeRoles, readRoles := []auth.Role{auth.RolePredict}, []auth.Role{auth.RoleObserve}, []auth.Role{auth.RolePredict, auth.RoleObserve}
 	campaignRoles, readCampaignRoles := []auth.Role{auth.RoleCampaign}, []auth.Role{auth.RoleCampaign, auth.RolePredict, auth.RoleObserve}
 	const single, batch = admission.SingleBody, admission.BatchBody
+	// Timeouts, named after the slowest part of an operation. With longer ones a slow request would occupy its slot for longer.
 	const fromMemory, oneCommit, query, training = 5 * time.Second, 10 * time.Second, time.Minute, 10 * time.Minute
 	const task, campaign = "/tasks/{dag_id}/{task_id}", "/campaigns/{campaign}"
 	return map[string]route{
@@ -101,8 +102,8 @@ func newRoutes(limits admission.Limits) map[string]route {
 	}
 }
 
-// getRoute returns the rule of a GET of a path without parameters, or the zero rule.
-func (s *server) getRoute(path string) route { return s.routes["GET "+path] }
+// routeOfGET returns the rule of a GET of a path without parameters, or the zero rule.
+func (s *server) routeOfGET(path string) route { return s.routes["GET "+path] }
 
 // admit applies the rule of a routed request: role, deadline, load shedding, body size and
 // requests in flight.
@@ -144,12 +145,14 @@ func (s *server) admit(next http.Handler) http.Handler {
 	})
 }
 
-// maxDiscarded is the number of bytes by which a body that is discarded may exceed the limit.
+// maxDiscarded is the largest number of bytes by which a discarded body may exceed the limit. With a larger number a client
+// could make the server read more bytes that nobody uses.
 const maxDiscarded = 16 << 20
 
 // discardTooLarge reads a body that declares more bytes than the route accepts, because most clients read the answer only
-// after they have sent the body. Without this, net/http would close the connection before. It reads no body that is
-// larger by more than maxDiscarded, nor that of a client that waits for the status 100. The read deadline bounds the time.
+// after they have sent the body, and net/http would close the connection before. discardTooLarge reads no body that is
+// larger by more than maxDiscarded, and no body of a client that waits for the status 100 (Continue). The read deadline
+// bounds the time.
 func (rule *route) discardTooLarge(r *http.Request) {
 	excess := r.ContentLength - rule.maxBody
 	if rule.maxBody > 0 && excess > 0 && excess <= maxDiscarded && r.Header.Get("Expect") == "" {

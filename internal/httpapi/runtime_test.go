@@ -38,7 +38,8 @@ func (e *testEnv) reportWorkflow(runs int) {
 }
 
 // awaitRunTimes waits until the models of load and fit have learned all runs: they learn a batch after the
-// server has answered POST /observe/batch. Field runs does not count the first run, which has no prediction before it.
+// server has answered POST /observe/batch. The field runs of an answer does not count the first run, because no
+// prediction was possible before it.
 func (e *testEnv) awaitRunTimes(runs int) {
 	e.t.Helper()
 	for _, task := range []string{"load", "fit"} {

@@ -83,20 +83,20 @@ func newPollingTestEnv(t *testing.T, cfg httpapi.Config, interval time.Duration)
 // and must not change them.
 func loadOpenAPI(t testing.TB) (*openapi3.T, routers.Router) {
 	t.Helper()
-	contract, err := loadContract()
+	parsed, err := parseOpenAPI()
 	require.NoError(t, err)
-	return contract.spec, contract.router
+	return parsed.spec, parsed.router
 }
 
-// contract is openapi.yaml with its routes.
-type contract struct {
+// parsedOpenAPI is openapi.yaml with its routes.
+type parsedOpenAPI struct {
 	spec   *openapi3.T
 	router routers.Router
 }
 
-// loadContract loads and validates openapi.yaml once, because this takes longer than most tests. Properties that
+// parseOpenAPI parses and validates openapi.yaml once, because this takes longer than most tests. Properties that
 // x-always-present lists become required, so that the tests find answers without them.
-var loadContract = sync.OnceValues(func() (*contract, error) {
+var parseOpenAPI = sync.OnceValues(func() (*parsedOpenAPI, error) {
 	spec, err := openapi3.NewLoader().LoadFromData(loadaware.OpenAPI)
 	if err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ var loadContract = sync.OnceValues(func() (*contract, error) {
 		return nil, err
 	}
 	router, err := gorillamux.NewRouter(spec)
-	return &contract{spec, router}, err
+	return &parsedOpenAPI{spec, router}, err
 })
 
 // answer is an HTTP response.

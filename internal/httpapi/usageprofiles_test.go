@@ -13,8 +13,8 @@ import (
 	"github.com/loadaware/loadaware/api"
 )
 
-// reportUsage reports 20 runs each of eight tasks of two DAGs of a namespace: four tasks use little
-// and four much.
+// reportUsage reports 20 runs of each of the eight tasks in two DAGs of a namespace. Four tasks use little memory and time,
+// and four use much.
 func (e *testEnv) reportUsage(namespace string, options ...option) {
 	var items []string
 	for run := range 20 {

@@ -10,7 +10,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// whatIfWait is the time that POST /whatif waits for a result.
+// whatIfWait is the time that POST /whatif waits for a result, so that a short replay needs no second request.
 const whatIfWait = 2 * time.Second
 
 // StartWhatIf starts a what-if: a replay of the history of a task or a DAG with other settings. It waits up to

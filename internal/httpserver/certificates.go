@@ -123,7 +123,7 @@ func (c *certificates) load() (*tls.Config, error) {
 	return loaded, err
 }
 
-// loadAuthorities reads the certificates of the authorities that sign client certificates from a PEM file.
+// loadAuthorities reads, from a PEM file, the certificates of the authorities that sign client certificates.
 func loadAuthorities(name string) (*x509.CertPool, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {

@@ -163,21 +163,22 @@ type App struct {
 }
 
 const (
-	// requestTimeout is the time for which a shutdown waits for requests in flight.
+	// requestTimeout is the time for which a shutdown waits for requests in flight. Together with drainPeriod it is
+	// less than the 30 seconds after which Kubernetes kills a pod by default.
 	requestTimeout = 10 * time.Second
 
 	// drainPeriod is how long the server still accepts requests after SIGTERM. Kubernetes and load
-	// balancers stop sending requests only a little later, because a notification takes time, or because
-	// they learn of the shutdown from their next probe of /readyz.
+	// balancers stop sending requests only a little later: their notification takes time, or they detect the
+	// shutdown only by their next probe of /readyz.
 	drainPeriod = 3 * time.Second
 )
 
-// ErrTerminated is the cause of a context that SIGTERM ended. Only after SIGTERM does Serve accept requests
-// for drainPeriod more: after Ctrl-C there is no load balancer to wait for.
+// ErrTerminated is the cause of a context that SIGTERM ended. Serve accepts requests for another drainPeriod only
+// after SIGTERM, because after Ctrl-C there is no load balancer to wait for.
 var ErrTerminated = errors.New("SIGTERM")
 
 // Serve accepts requests until ctx ends or a listener fails. If SIGTERM ended ctx, it accepts requests for
-// drainPeriod more. Then it waits up to requestTimeout for the requests in flight, and only then stops the
+// another drainPeriod. Then it waits up to requestTimeout for the requests in flight, and only then stops the
 // background work, because requests need that work. The listener for operators closes last. Serve returns the
 // error of a listener that failed, and errors of closing the servers.
 func (s *Server) Serve(ctx context.Context, app App) error {
@@ -225,8 +226,9 @@ func (s *Server) serveMain(main *http.Server) error {
 	return main.ServeTLS(s.main, "", "") // the certificates come from TLSConfig
 }
 
-// newHTTPServer creates a server with timeouts against slow clients. Package httpapi extends the write
-// timeout of operations that take longer, such as a training that a caller requests.
+// newHTTPServer creates a server with timeouts against slow clients. With larger ones a slow client would occupy one of
+// the MaxConns connections for longer. Package httpapi extends the write timeout of operations that take longer, such as
+// a training that a caller requests.
 func newHTTPServer(handler http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           handler,
@@ -266,7 +268,7 @@ func (d *drainHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func isTerminated(ctx context.Context) bool { return errors.Is(context.Cause(ctx), ErrTerminated) }
 
 // wait waits for drainPeriod if SIGTERM ended ctx, and otherwise returns at once. If a listener fails
-// meanwhile, wait returns its error.
+// meanwhile, wait returns the error of that listener.
 func (d *drainHandler) wait(ctx context.Context, failures <-chan error) error {
 	if !isTerminated(ctx) {
 		return nil

@@ -16,14 +16,14 @@ import (
 	"github.com/loadaware/loadaware/internal/testwait"
 )
 
-// startFastServer starts a server with a hundredth of one of the usual timeouts. The others stay long, because a
-// client on a busy machine may be slow to send its request.
-func startFastServer(t *testing.T, handler http.Handler, shortened func(*http.Server) *time.Duration) (addr string) {
+// startFastServer starts a server in which one timeout, which selectTimeout selects, is a hundredth of its usual value.
+// The other timeouts stay long, because a client on a busy machine may be slow to send its request.
+func startFastServer(t *testing.T, handler http.Handler, selectTimeout func(*http.Server) *time.Duration) (addr string) {
 	s := newHTTPServer(handler, slog.New(slog.DiscardHandler))
 	for _, timeout := range []time.Duration{s.ReadHeaderTimeout, s.ReadTimeout, s.WriteTimeout, s.IdleTimeout} {
 		require.Positive(t, timeout, "every timeout must be set")
 	}
-	*shortened(s) /= 100
+	*selectTimeout(s) /= 100
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	go func() { _ = s.Serve(l) }() // ends with the test
@@ -31,8 +31,7 @@ func startFastServer(t *testing.T, handler http.Handler, shortened func(*http.Se
 	return l.Addr().String()
 }
 
-// TestWriteTimeoutEndsResponse checks that a client that reads nothing does not block a
-// handler.
+// TestWriteTimeoutEndsResponse checks that a client that reads nothing blocks a handler only until the write timeout.
 func TestWriteTimeoutEndsResponse(t *testing.T) {
 	writeErr := make(chan error, 1)
 	addr := startFastServer(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// gracePeriod is how long Run waits for a command after a signal before it calls await. It is long enough to
+// gracePeriod is how long Run waits for a command after a signal before it calls its argument await. It is long enough to
 // print the result, and short enough for a person who waits at a terminal.
 const gracePeriod = 700 * time.Millisecond
 
@@ -58,8 +58,8 @@ func Of(ctx context.Context) *Interruption {
 	return i
 }
 
-// Context returns a context that the first signal cancels. Its cause wraps terminated after SIGTERM, and
-// context.Canceled after other signals, because a server drains after SIGTERM only. The second signal kills
+// Context returns a context that the first signal cancels. The cause of the context wraps terminated after SIGTERM,
+// and context.Canceled after other signals, because a server drains after SIGTERM only. The second signal kills
 // the process, because the first one restores the default action.
 func Context(terminated error) context.Context {
 	ctx, cancel := context.WithCancelCause(context.Background())

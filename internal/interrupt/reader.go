@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// reader reads an input until ctx ends. A system call that still waits for input does not delay this end.
+// reader reads an input until ctx ends. Read then returns, even if a system call still waits for input.
 type reader struct {
 	ctx   context.Context
 	from  io.Reader

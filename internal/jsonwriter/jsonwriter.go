@@ -55,13 +55,13 @@ func (w *Writer) Number(v float64) {
 }
 
 // Numbers appends a list of numbers; null if it is nil.
-func (w *Writer) Numbers(list []float64) { each(w, list, w.Number) }
+func (w *Writer) Numbers(list []float64) { appendList(w, list, w.Number) }
 
 // Ints appends a list of integers; null if it is nil.
-func Ints[T ~int64](w *Writer, list []T) { each(w, list, func(v T) { w.Int(int64(v)) }) }
+func Ints[T ~int64](w *Writer, list []T) { appendList(w, list, func(v T) { w.Int(int64(v)) }) }
 
-// each appends a list whose elements write appends; null if the list is nil.
-func each[T any](w *Writer, list []T, write func(T)) {
+// appendList appends a list as a JSON array, and calls write for each element. It appends null if the list is nil.
+func appendList[T any](w *Writer, list []T, write func(T)) {
 	if list == nil {
 		w.Raw("null")
 		return

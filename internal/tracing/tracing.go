@@ -31,7 +31,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Config configures the export of traces. The zero Config sends none.
+// Config configures the export of traces. The zero Config sends no traces.
 type Config struct {
 	Endpoint string // URL of the collector, such as http://collector:4318; no traces if empty
 	Headers  string // name=value pairs, percent-encoded, separated by commas; may contain a token

@@ -16,9 +16,9 @@ const (
 	BatchBody  = 32 << 20 // largest body of a batch
 )
 
-// BodyBuffers bound the memory of request bodies: eight batches of 32 MiB at once would need
-// 256 MiB. A body that declares more than SmallBody, or no length, is read whole before its request enters a gate, into
-// a buffer of its size class. While all buffers of the class are in use, the request waits.
+// BodyBuffers bound the memory of large request bodies to 48 MiB. Without them eight batches of 32 MiB at once would
+// need 256 MiB. A body that declares more than SmallBody, or no length, is read completely before its request enters a
+// gate, into a buffer of its size class. While all buffers of the class are in use, the request waits.
 //
 //	declared up to  64 KiB ──────────────────▶ gate   the handler reads the body
 //	                 1 MiB ──▶ 8 buffers ────▶ gate
@@ -29,7 +29,7 @@ const (
 // Buffers are reused, because a new allocation for each body would add garbage until the next garbage
 // collection and cause more collections: a body of 32 MiB would take several times as long to read
 // (BenchmarkBodyBuffers).
-type BodyBuffers []*bufferPool // ordered by size; every body fits the last
+type BodyBuffers []*bufferPool // ordered by size; every body fits into a buffer of the last pool
 
 // NewBodyBuffers creates the pools; a buffer is allocated at its first use.
 func NewBodyBuffers() BodyBuffers {
@@ -78,11 +78,11 @@ func (b *Buffer) Release() {
 	}
 }
 
-// Read reads the body of r into a buffer. It waits for the buffer at most as long as the argument maxWait, and
-// then fails with ErrOverloaded. It does not read a small body, for which it returns nil, nor one that declares
-// more than limit bytes, for which it fails with http.MaxBytesError. The caller limits a chunked body by
-// http.MaxBytesReader. The caller releases the buffer after the answer, even if Read fails.
-func (bb BodyBuffers) Read(ctx context.Context, r *http.Request, limit int64, maxWait time.Duration) (*Buffer, error) {
+// Read reads the body of r into a buffer. It waits at most bufferWait for buffers, and then fails with ErrOverloaded. It
+// reads no small body (IsSmall), for which it returns nil, and no body that declares more than limit bytes, for which it
+// fails with http.MaxBytesError. The caller limits a chunked body by http.MaxBytesReader, and releases the buffer
+// after the answer, even if Read fails.
+func (bb BodyBuffers) Read(ctx context.Context, r *http.Request, limit int64, bufferWait time.Duration) (*Buffer, error) {
 	size := r.ContentLength
 	switch {
 	case IsSmall(r):
@@ -90,7 +90,7 @@ func (bb BodyBuffers) Read(ctx context.Context, r *http.Request, limit int64, ma
 	case size > limit:
 		return nil, &http.MaxBytesError{Limit: limit}
 	}
-	ctx, cancel := context.WithTimeout(ctx, maxWait)
+	ctx, cancel := context.WithTimeout(ctx, bufferWait)
 	defer cancel()
 	if size < 0 {
 		return bb.readChunked(ctx, r)
@@ -118,7 +118,7 @@ func (bb BodyBuffers) readChunked(ctx context.Context, r *http.Request) (*Buffer
 	}
 	body := r.Body
 	err = b.read(r, body, 0, small.size+1)
-	if err != nil || r.ContentLength <= small.size {
+	if err != nil || r.ContentLength <= small.size { // read has set ContentLength to the number of bytes
 		return b, err
 	}
 	longer, err := large.acquire(ctx)

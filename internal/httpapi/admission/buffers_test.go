@@ -106,7 +106,7 @@ func BenchmarkBodyBuffers(b *testing.B) {
 		heap[i] = new([1 << 10]byte)
 	}
 	body := make([]byte, BatchBody)
-	collections := func(b *testing.B, read func(r *http.Request)) {
+	countCollections := func(b *testing.B, read func(r *http.Request)) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		b.ReportAllocs()
@@ -118,14 +118,14 @@ func BenchmarkBodyBuffers(b *testing.B) {
 	}
 	b.Run("reused", func(b *testing.B) {
 		bb := NewBodyBuffers()
-		collections(b, func(r *http.Request) {
+		countCollections(b, func(r *http.Request) {
 			buffer, err := bb.Read(b.Context(), r, BatchBody, time.Minute)
 			require.NoError(b, err)
 			buffer.Release()
 		})
 	})
 	b.Run("allocated", func(b *testing.B) {
-		collections(b, func(r *http.Request) {
+		countCollections(b, func(r *http.Request) {
 			_, err := io.ReadFull(r.Body, make([]byte, r.ContentLength))
 			require.NoError(b, err)
 		})

@@ -18,11 +18,11 @@ import (
 // body, or the load shedder rejects it.
 var ErrOverloaded = errors.New("the server has no free capacity for this request; send it again later")
 
-// Limits bound the requests in flight. A request beyond its limit waits at most maxWait, and is rejected
-// if no slot becomes free. Zero selects the default.
+// Limits bound the requests in flight. A request beyond its limit waits at most maxWait for a free slot, or is rejected at
+// once (Gate.Enter). Zero selects the default.
 type Limits struct {
 	Predict int // single predictions, lifts and calls of /phase; default 64 per CPU, because a prediction seldom waits for the database
-	Observe int // single reports and removals of reports (/observe/void) while the gate of predictions is empty; default 128
+	Observe int // single reports and removals of reports (/observe/void); fewer while predictions are in flight (see Gate); default 128
 	Batch   int // batches of predictions or reports, each up to 32 MiB, and other expensive requests such as explanations; default 8
 }
 

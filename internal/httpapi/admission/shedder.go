@@ -13,8 +13,8 @@ import (
 // detect an overload of the CPUs: a prediction needs only CPU, and waits in the scheduler's run queue before
 // it reaches a gate.
 //
-// Admit adjusts the ratio while Overloaded is true, between minRatio and 1: it falls by an eighth of itself when at
-// least a quarter of the goroutines that ran since the last adjustment waited longer than maxLatency for a CPU.
+// Admit adjusts the ratio while Overloaded is true, between minRatio and 1: it falls by an eighth of itself when more
+// than a quarter of the goroutines that ran since the last adjustment waited longer than maxLatency for a CPU.
 // Otherwise it grows by 1/16 (additive increase, multiplicative decrease: Chiu and Jain 1989). It also grows in this way,
 // but does not fall, after the overload.
 type LoadShedder struct {
@@ -29,13 +29,14 @@ type LoadShedder struct {
 }
 
 const (
-	adjustInterval = 10 * time.Millisecond
-	maxLatency     = 5 * time.Millisecond
-	fullRatio      = 1000           // in thousandths, like admitRatio
-	minRatio       = fullRatio / 50 // prevents starvation
+	adjustInterval = 10 * time.Millisecond // a longer one delays the reaction to an overload and to its end
+	maxLatency     = 5 * time.Millisecond  // a higher one permits slower answers before requests are rejected
+	fullRatio      = 1000                  // in thousandths, like admitRatio
+	minRatio       = fullRatio / 50        // prevents starvation
 )
 
-// NewLoadShedder creates a load shedder that admits every request at first.
+// NewLoadShedder creates a load shedder that admits every request at first. Its threshold is 128 goroutines per CPU: with
+// fewer it would also reject requests of short bursts, with more it would react later.
 func NewLoadShedder() *LoadShedder {
 	l := &LoadShedder{threshold: 128 * runtime.GOMAXPROCS(0), goroutines: runtime.NumGoroutine, latency: schedulerLatency(), now: time.Now}
 	l.admitRatio.Store(fullRatio)

@@ -57,7 +57,7 @@ func TestOverloadRejectsLowPriorityFirst(t *testing.T) {
 		*now = now.Add(adjustInterval)
 		l.Admit(false)
 	}
-	assert.Equal(t, 1000, admitted(l, true), "160 ms after the overload every request is admitted")
+	assert.Equal(t, 1000, admitted(l, true), "160 ms after the latency has fallen every request is admitted")
 }
 
 func TestTheRatioRecoversAfterAnOverload(t *testing.T) {

@@ -48,7 +48,7 @@ type Config struct {
 // guessed; a token of NewSecret is random with at least 128 bits, so guessing fails with any hash, and a
 // fast hash makes it cheap to check every request.
 type Token struct {
-	Name      string // shown in the audit trail; the first digits of Hash if empty
+	Name      string // shown in the audit trail; if empty, the trail shows the first eight digits of Hash
 	Role      Role
 	Namespace string // the only permitted namespace; all if empty
 	DAGPrefix string // prefix of the permitted dag_ids; all if empty
@@ -96,8 +96,8 @@ func ParseToken(text string) (Token, error) {
 	return t, nil
 }
 
-// Identity names the bearer of t in the audit trail. Without a name it is the first 32 bits
-// of the hash, which reveal nothing about the token and can be found in the list of tokens.
+// Identity returns the name of the bearer of t in the audit trail. For a token without a name this is "token" and the
+// first eight digits of the hash, which reveal nothing about the token and can be found in the list of tokens.
 func (t *Token) Identity() string {
 	return cmp.Or(t.Name, "token "+hex.EncodeToString(t.Hash[:4]))
 }

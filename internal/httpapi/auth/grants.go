@@ -63,9 +63,8 @@ func (g Grants) CheckTask(task sizing.TaskKey) error {
 	return g.scopeError(fmt.Sprintf("the request names dag_id %q in namespace %q", task.DAG, task.Namespace))
 }
 
-// ListNamespace returns the namespace to which a list is limited, or "" for all namespaces. It does not check
-// the dag_ids, and not the namespaces if it returns "": the code that lists the tasks filters them by Covers or
-// Scopes. The argument requested is the namespace in the request; "" requests all visible tasks.
+// ListNamespace returns the namespace to which a list is limited, or "" for all namespaces. It checks no dag_ids
+// and, if it returns "", no namespaces: the code that lists the tasks filters them by Covers or Scopes. The argument requested is the namespace in the request; "" requests all visible tasks.
 func (g Grants) ListNamespace(requested string) (string, error) {
 	if requested != "" {
 		if slices.ContainsFunc(g, func(t *Token) bool { return t.coversNamespace(requested) }) {
@@ -104,10 +103,10 @@ func (g Grants) Scopes() []store.Scope {
 	return scopes
 }
 
-// SkipAhead returns the key from which a list continues: the key after, or the start of the
-// caller's next range of dag_ids if after is in no range. The tasks between two ranges are not
-// shown, and a list that does not skip them reads all of them. more is false after the last range. In a list of all
-// namespaces, SkipAhead skips nothing if a grant has no namespace.
+// SkipAhead returns the key from which a list continues. This is the argument after if a grant covers it, or else the
+// start of the caller's next range of dag_ids. The list shows no tasks between two ranges, and would otherwise read
+// all of them. more is false after the last range. In a list of all namespaces, SkipAhead skips nothing if a grant
+// has no namespace.
 //
 //	shown         etl_a etl_b                 ml_x
 //	stored   billing │   │    hr_1 … hr_9999   │   web
@@ -125,8 +124,8 @@ func (g Grants) SkipAhead(namespace string, after sizing.TaskKey) (from sizing.T
 	return from, more
 }
 
-// Visible returns up to limit tasks that the caller may access and that follow the key after.
-// list reads up to limit tasks in order; namespace limits the tasks ("" for all).
+// Visible returns up to limit tasks that the caller may access and that follow the key after. The argument list is a
+// function that reads up to limit tasks after a key, in order; namespace is the namespace of these tasks, or "" for all.
 func (g Grants) Visible(namespace string, after sizing.TaskKey, limit int, list func(after sizing.TaskKey) ([]sizing.Profile, error)) ([]sizing.Profile, error) {
 	var visible []sizing.Profile
 	for {
@@ -150,7 +149,7 @@ func (g Grants) Visible(namespace string, after sizing.TaskKey, limit int, list 
 	}
 }
 
-// less is the byte order in which the store lists tasks.
+// less reports whether a is before b in the byte order, in which the store lists tasks.
 func less(a, b sizing.TaskKey) bool {
 	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.DAG, b.DAG), strings.Compare(a.Task, b.Task)) < 0
 }

@@ -40,11 +40,10 @@ func IsCrossOrigin(r *http.Request, hasSideEffect bool) bool {
 	return crossOrigin.Check(r) != nil || isCrossOriginRead(r, hasSideEffect)
 }
 
-// isCrossOriginRead reports whether a browser sent this GET or HEAD for a page of another
-// origin. It is the resource isolation policy of Fetch Metadata (web.dev/fetch-metadata):
-// unless the GET has a side effect, a person may follow a link from another page, because that page
-// cannot see the answer. Browsers send Sec-Fetch-Site to loopback addresses, to localhost and
-// over TLS. Elsewhere they send only Origin, with a GET that uses CORS.
+// isCrossOriginRead reports whether a browser sent this GET or HEAD for a page of another origin. It follows the
+// resource isolation policy of Fetch Metadata (web.dev/fetch-metadata). A person may follow a link from another page,
+// because that page cannot see the answer, but not if the GET has a side effect. Browsers send Sec-Fetch-Site to
+// loopback addresses, to localhost and over TLS. To other servers they send only Origin, with a GET that uses CORS.
 func isCrossOriginRead(r *http.Request, hasSideEffect bool) bool {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return false

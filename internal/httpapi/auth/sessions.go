@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// SessionTime is how long a browser stays signed in.
+// SessionTime is how long a browser stays signed in. A copied cookie is valid for at most this time. With a shorter time
+// people would have to sign in more often.
 const SessionTime = 12 * time.Hour
 
 // Sessions issues and verifies the signed values of session cookies. A value contains the hash of a token and

@@ -13,14 +13,15 @@ import (
 	"strings"
 )
 
-// NewSecret returns a random bearer token and the hexadecimal hash that the server stores.
+// NewSecret returns a random bearer token and its SHA-256 in hexadecimal, which a grant contains.
 func NewSecret() (secret, hash string) {
 	secret = rand.Text()
 	sum := sha256.Sum256([]byte(secret))
 	return secret, hex.EncodeToString(sum[:])
 }
 
-// ParseTokens parses grants separated by commas. An error names the position in source.
+// ParseTokens parses grants separated by commas. An error names source, which is where the list comes from, and the
+// position of the invalid grant.
 func ParseTokens(list, source string) ([]Token, error) {
 	var tokens []Token
 	position := 0
@@ -43,8 +44,8 @@ type FirstToken struct {
 	file, secret, grant string
 }
 
-// LoadTokens parses the list of LOADAWARE_TOKENS, or the tokens file if the list is empty. Without both it
-// returns no tokens. If the file does not exist, LoadTokens creates a token and returns it as first; the
+// LoadTokens parses the list of LOADAWARE_TOKENS, or the tokens file if the list is empty. If both arguments
+// are empty, it returns no tokens. If the file does not exist, LoadTokens creates a token and returns it as first; the
 // caller must call Store on it.
 func LoadTokens(list, file string) (tokens []Token, first *FirstToken, err error) {
 	tokens, err = ParseTokens(list, "LOADAWARE_TOKENS")

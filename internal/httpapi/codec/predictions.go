@@ -12,12 +12,13 @@ import (
 )
 
 // PredictionResponse is an encoded answer with status 200. It has the same bytes as the answer of
-// encoding/json. Call a Visit method only once, because it returns the memory to a pool.
+// encoding/json. Call only one Visit method, and only once, because it returns the memory to a pool.
 type PredictionResponse struct{ jsonwriter.Writer }
 
 var responsePool = sync.Pool{New: func() any { return new(PredictionResponse) }}
 
-// maxPooled is the largest answer, in bytes, whose memory is reused.
+// maxPooled is the largest answer, in bytes, whose memory is reused. The memory of larger answers, mostly of batches, would
+// stay allocated in the pool.
 const maxPooled = 256 << 10
 
 // VisitPredictResponse implements api.PredictResponseObject.

@@ -3,7 +3,7 @@
 // Predictions and reports are most of the traffic. The hand-written readers accept the common
 // form of a body only: the frequent fields that the readers list, each once; at most 24 names per object; printable
 // ASCII strings without escapes; times in RFC 3339; integer fields of at most 18 characters without fraction and
-// exponent; features that are scalars; metadata that are scalars or lists of scalars; null only in features and
+// exponent; features whose values are scalars; metadata whose values are scalars or lists of scalars; null only in features and
 // metadata. They return false for any other body, and the caller then uses the strict decoder of
 // github.com/go-json-experiment/json. That decoder reads the same values from the common form, and produces the
 // error messages for invalid bodies.

@@ -161,7 +161,7 @@ func mutate(r *rand.Rand, body string) []byte {
 	return raw
 }
 
-func TestReadFeaturesReadsMoreFeaturesThanTheCommonForm(t *testing.T) {
+func TestReadFeaturesReadsMoreFeaturesThanTheCommonFormAllows(t *testing.T) {
 	for _, n := range []int{maxNames - 1, maxNames, maxNames + 1, 200} {
 		var list []string
 		for i := range n {
