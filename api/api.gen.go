@@ -182,7 +182,7 @@ type Activated struct {
 
 // AuditEntry defines model for AuditEntry.
 type AuditEntry struct {
-	// Action `policy changed`, `model activated`, `model rolled back`, `model withdrawn`, `model unpinned`, `task deleted`, `task renamed`, `campaign created`, `campaign paused`, `campaign resumed`, `campaign stopped`, `campaign runs registered` or `campaign run reset`. Entries of a campaign have an empty task_id.
+	// Action `policy changed`, `model activated` (a training published the model, or a person activated it), `model rolled back`, `model withdrawn`, `model unpinned`, `task deleted`, `task renamed`, `campaign created`, `campaign paused`, `campaign resumed`, `campaign stopped`, `campaign runs registered` or `campaign run reset`. Entries of a campaign have an empty task_id.
 	Action string `json:"action"`
 
 	// After The state after the change.
@@ -271,7 +271,7 @@ type CPUQuantity = string
 
 // Campaign defines model for Campaign.
 type Campaign struct {
-	// Budget The budget of a campaign. An omitted field, or 0, is no bound.
+	// Budget The budget of a campaign. An omitted field, or 0, means no bound.
 	Budget    *CampaignBudget `json:"budget"`
 	Conf      json.RawMessage `json:"conf"`
 	CreatedAt time.Time       `json:"created_at"`
@@ -319,7 +319,7 @@ type CampaignArchivedRun struct {
 // CampaignBranch A trigger, which starts one of the steps deployment, DAG run and profiling, or a check, which waits for its end. The scheduler DAG has one task for each.
 type CampaignBranch string
 
-// CampaignBudget The budget of a campaign. An omitted field, or 0, is no bound.
+// CampaignBudget The budget of a campaign. An omitted field, or 0, means no bound.
 type CampaignBudget struct {
 	// Gbh Allocated GB times hours of the reproduced tries; a try without a known allocation counts with its request.
 	Gbh *float64 `json:"gbh,omitempty"`
@@ -391,7 +391,7 @@ type CampaignReleaseRequest struct {
 
 // CampaignRequest defines model for CampaignRequest.
 type CampaignRequest struct {
-	// Budget The budget of a campaign. An omitted field, or 0, is no bound.
+	// Budget The budget of a campaign. An omitted field, or 0, means no bound.
 	Budget *CampaignBudget `json:"budget,omitempty"`
 
 	// Conf Sandbox settings, which override the conf of each archived run.
@@ -440,7 +440,7 @@ type CampaignResultRequest struct {
 
 // CampaignResumeRequest defines model for CampaignResumeRequest.
 type CampaignResumeRequest struct {
-	// Budget The budget of a campaign. An omitted field, or 0, is no bound.
+	// Budget The budget of a campaign. An omitted field, or 0, means no bound.
 	Budget *CampaignBudget `json:"budget,omitempty"`
 }
 
@@ -623,7 +623,7 @@ type Duration struct {
 	// MedianSeconds Seconds; at most ten years.
 	MedianSeconds Seconds `json:"median_seconds"`
 
-	// OutlierProbability Probability of a run of more than three times the median.
+	// OutlierProbability Probability that the run takes more than three times the median.
 	OutlierProbability *float64 `json:"outlier_probability"`
 
 	// P95Seconds Seconds; at most ten years.
@@ -759,7 +759,7 @@ type ExperimentSaved struct {
 type ExperimentSummary struct {
 	CreatedAt time.Time `json:"created_at"`
 
-	// Families In the order of the rows.
+	// Families Distinct families, in the order of their first rows.
 	Families    []string        `json:"families"`
 	Fingerprint string          `json:"fingerprint"`
 	ID          int64           `json:"id"`
@@ -769,7 +769,7 @@ type ExperimentSummary struct {
 	// Rows Number of rows.
 	Rows int `json:"rows"`
 
-	// Tasks In the order of the rows.
+	// Tasks Distinct tasks, in the order of their first rows.
 	Tasks []string `json:"tasks"`
 }
 
@@ -1134,7 +1134,7 @@ type NewestRun struct {
 
 // NextPhase defines model for NextPhase.
 type NextPhase struct {
-	// InSeconds Median time until then, given the time in the current phase.
+	// InSeconds Median time until the next phase or the end of the run, given the time in the current phase; 0 if no known visit lasted longer.
 	InSeconds float64 `json:"in_seconds"`
 
 	// Phase The phase; null for the end of the run.
@@ -1943,7 +1943,7 @@ type RunTime struct {
 	// Histogram Histogram of the ratios of run times to the predictions of the models. The first bin starts at 0; the last one has no upper end.
 	Histogram RunTimeHistogram `json:"histogram"`
 
-	// LongestSeconds Longest success among the newest 200 tries.
+	// LongestSeconds Run time of the longest success among the newest 200 tries.
 	LongestSeconds float64 `json:"longest_seconds"`
 	MedianSeconds  float64 `json:"median_seconds"`
 
@@ -1961,7 +1961,7 @@ type RunTime struct {
 	// Remaining Remaining time of a try that has run for `elapsed_seconds`. It is null if `elapsed_seconds` is missing or 0; in `POST /phase`, if there is no plan or no learned run took as long.
 	Remaining *RemainingTime `json:"remaining"`
 
-	// Runs Number of runs that were predicted before they ran; only the newest 500 count.
+	// Runs Number of runs that the model predicted before it learned them; only the newest 500 count.
 	Runs int `json:"runs"`
 
 	// Shapes Shapes of the namespace, the most probable one first; empty before shapes are learned.
@@ -2647,7 +2647,7 @@ type UsageProfileField struct {
 	// Name Such as `metadata.owner`, `dag_id`, `task_id` or `requested.memory`.
 	Name string `json:"name"`
 
-	// Tasks Tasks that have it.
+	// Tasks Tasks that have the field.
 	Tasks int `json:"tasks"`
 
 	// Without Accuracy with all other fields.
@@ -2750,7 +2750,7 @@ type UsageSpread struct {
 	// Quantity `memory_peak_bytes`, `duration_seconds`, `cpu_peak_cores`, `cpu_mean_cores`, `peak_over_request`, `mean_over_peak`, `io_bytes` or `memory_gbh`. The peak of a killed run is at least its allocation.
 	Quantity string `json:"quantity"`
 
-	// Runs Runs that report it.
+	// Runs Runs that report the quantity.
 	Runs int `json:"runs"`
 }
 

@@ -3,7 +3,6 @@ package httpserver
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -131,7 +130,7 @@ func loadAuthorities(name string) (*x509.CertPool, error) {
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(text) {
-		return nil, errors.New(name + " contains no certificate in PEM")
+		return nil, fmt.Errorf("%s contains no certificate in PEM; check --tls-client-ca", name)
 	}
 	return pool, nil
 }

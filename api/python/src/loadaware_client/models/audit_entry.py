@@ -24,9 +24,10 @@ class AuditEntry:
         who (str): The name of a token, or `token` and the first eight digits of its hash; `user` and the name of a user
             of a trusted proxy; `local` (a client of a server without tokens), `trainer`, `watchdog`, or `anonymous`
             (unknown).
-        action (str): `policy changed`, `model activated`, `model rolled back`, `model withdrawn`, `model unpinned`,
-            `task deleted`, `task renamed`, `campaign created`, `campaign paused`, `campaign resumed`, `campaign stopped`,
-            `campaign runs registered` or `campaign run reset`. Entries of a campaign have an empty task_id.
+        action (str): `policy changed`, `model activated` (a training published the model, or a person activated it),
+            `model rolled back`, `model withdrawn`, `model unpinned`, `task deleted`, `task renamed`, `campaign created`,
+            `campaign paused`, `campaign resumed`, `campaign stopped`, `campaign runs registered` or `campaign run reset`.
+            Entries of a campaign have an empty task_id.
         namespace (str):
         dag_id (str):
         task_id (str):

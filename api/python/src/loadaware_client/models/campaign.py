@@ -29,7 +29,7 @@ class Campaign:
         pool (None | str):
         conf (CampaignConfType0 | None):
         version (None | str):
-        budget (CampaignBudgetType0 | None): The budget of a campaign. An omitted field, or 0, is no bound.
+        budget (CampaignBudgetType0 | None): The budget of a campaign. An omitted field, or 0, means no bound.
         used (CampaignUsage): The part of the budget that a campaign has used.
         paused (bool):
         stopped (None | str): Which bound of the budget ended the campaign; null if none did.

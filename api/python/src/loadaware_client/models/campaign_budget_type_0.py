@@ -14,7 +14,7 @@ T = TypeVar("T", bound="CampaignBudgetType0")
 
 @_attrs_define
 class CampaignBudgetType0:
-    """The budget of a campaign. An omitted field, or 0, is no bound.
+    """The budget of a campaign. An omitted field, or 0, means no bound.
 
     Attributes:
         runs (int | None | Unset): Number of DAG runs, repeated attempts included.

@@ -25,7 +25,7 @@ class CampaignRequest:
         pool (None | str | Unset): The Airflow pool of the reproduced tasks.
         conf (CampaignRequestConfType0 | None | Unset): Sandbox settings, which override the conf of each archived run.
         version (None | str | Unset): The version of the DAG that must be deployed.
-        budget (CampaignBudgetType0 | None | Unset): The budget of a campaign. An omitted field, or 0, is no bound.
+        budget (CampaignBudgetType0 | None | Unset): The budget of a campaign. An omitted field, or 0, means no bound.
     """
 
     name: str

@@ -18,7 +18,7 @@ T = TypeVar("T", bound="CampaignResumeRequest")
 class CampaignResumeRequest:
     """
     Attributes:
-        budget (CampaignBudgetType0 | None | Unset): The budget of a campaign. An omitted field, or 0, is no bound.
+        budget (CampaignBudgetType0 | None | Unset): The budget of a campaign. An omitted field, or 0, means no bound.
     """
 
     budget: CampaignBudgetType0 | None | Unset = UNSET

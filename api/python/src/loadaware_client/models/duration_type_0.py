@@ -17,7 +17,7 @@ class DurationType0:
         p95_seconds (float): Seconds; at most ten years.
         p99_seconds (float | None): 99 % of the runs take at most this time.
         shape (None | str): The shape that the run times share with other tasks of the namespace; null if none is known.
-        outlier_probability (float | None): Probability of a run of more than three times the median.
+        outlier_probability (float | None): Probability that the run takes more than three times the median.
         timeout_probability (float | None): Probability of a run longer than `execution_timeout_seconds`; null if the
             request has no timeout.
     """

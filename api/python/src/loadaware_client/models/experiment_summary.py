@@ -25,8 +25,8 @@ class ExperimentSummary:
         created_at (datetime.datetime):
         fingerprint (str):
         parameters (ExperimentSummaryParametersType0 | None):
-        tasks (list[str]): In the order of the rows.
-        families (list[str]): In the order of the rows.
+        tasks (list[str]): Distinct tasks, in the order of their first rows.
+        families (list[str]): Distinct families, in the order of their first rows.
         rows (int): Number of rows.
     """
 

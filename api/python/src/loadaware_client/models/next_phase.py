@@ -14,7 +14,8 @@ class NextPhase:
     Attributes:
         phase (int | None): The phase; null for the end of the run.
         probability (float):
-        in_seconds (float): Median time until then, given the time in the current phase.
+        in_seconds (float): Median time until the next phase or the end of the run, given the time in the current phase;
+            0 if no known visit lasted longer.
     """
 
     phase: int | None

@@ -23,11 +23,11 @@ class RunTime:
         namespace (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
         dag_id (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
         task_id (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        runs (int): Number of runs that were predicted before they ran; only the newest 500 count.
+        runs (int): Number of runs that the model predicted before it learned them; only the newest 500 count.
         median_seconds (float):
         p95_seconds (float):
         p99_seconds (float):
-        longest_seconds (float): Longest success among the newest 200 tries.
+        longest_seconds (float): Run time of the longest success among the newest 200 tries.
         execution_timeout (SuggestedTimeout):
         timeout_probability (float | None): Probability of a run longer than the timeout in use; null if the timeout is
             unknown.

@@ -15,7 +15,7 @@ class UsageSpread:
         quantity (str): `memory_peak_bytes`, `duration_seconds`, `cpu_peak_cores`, `cpu_mean_cores`,
             `peak_over_request`, `mean_over_peak`, `io_bytes` or `memory_gbh`. The peak of a killed run is at least its
             allocation.
-        runs (int): Runs that report it.
+        runs (int): Runs that report the quantity.
         p10 (float):
         p50 (float):
         p90 (float):

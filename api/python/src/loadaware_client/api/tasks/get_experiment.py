@@ -73,8 +73,8 @@ def sync_detailed(
 ) -> Response[Experiment | Problem]:
     """Get a stored experiment
 
-     Contains the parameters, the results and the saved report. The bytes of the models are included with
-    `blobs` only.
+     Contains the parameters, the results and the saved report. The answer contains the bytes of the
+    models only with `blobs`.
 
     Args:
         experiment (str):
@@ -108,8 +108,8 @@ def sync(
 ) -> Experiment | Problem | None:
     """Get a stored experiment
 
-     Contains the parameters, the results and the saved report. The bytes of the models are included with
-    `blobs` only.
+     Contains the parameters, the results and the saved report. The answer contains the bytes of the
+    models only with `blobs`.
 
     Args:
         experiment (str):
@@ -138,8 +138,8 @@ async def asyncio_detailed(
 ) -> Response[Experiment | Problem]:
     """Get a stored experiment
 
-     Contains the parameters, the results and the saved report. The bytes of the models are included with
-    `blobs` only.
+     Contains the parameters, the results and the saved report. The answer contains the bytes of the
+    models only with `blobs`.
 
     Args:
         experiment (str):
@@ -171,8 +171,8 @@ async def asyncio(
 ) -> Experiment | Problem | None:
     """Get a stored experiment
 
-     Contains the parameters, the results and the saved report. The bytes of the models are included with
-    `blobs` only.
+     Contains the parameters, the results and the saved report. The answer contains the bytes of the
+    models only with `blobs`.
 
     Args:
         experiment (str):

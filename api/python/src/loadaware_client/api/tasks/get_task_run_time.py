@@ -90,8 +90,8 @@ def sync_detailed(
     Without features the
     answer is about tries like the task's newest runs. `newest`, `drift`, `histogram` and `shapes` are
     about ratios: each run time
-    divided by the prediction that was made before the run. Only successes count as runs; a stopped try
-    shows only that the run takes longer.
+    divided by the prediction that the model made before it learned the run. Only successes count as
+    runs; a stopped try shows only that the run takes longer.
 
     Args:
         dag_id (str): 1 to 250 characters except control characters and '/'. Example:
@@ -144,8 +144,8 @@ def sync(
     Without features the
     answer is about tries like the task's newest runs. `newest`, `drift`, `histogram` and `shapes` are
     about ratios: each run time
-    divided by the prediction that was made before the run. Only successes count as runs; a stopped try
-    shows only that the run takes longer.
+    divided by the prediction that the model made before it learned the run. Only successes count as
+    runs; a stopped try shows only that the run takes longer.
 
     Args:
         dag_id (str): 1 to 250 characters except control characters and '/'. Example:
@@ -193,8 +193,8 @@ async def asyncio_detailed(
     Without features the
     answer is about tries like the task's newest runs. `newest`, `drift`, `histogram` and `shapes` are
     about ratios: each run time
-    divided by the prediction that was made before the run. Only successes count as runs; a stopped try
-    shows only that the run takes longer.
+    divided by the prediction that the model made before it learned the run. Only successes count as
+    runs; a stopped try shows only that the run takes longer.
 
     Args:
         dag_id (str): 1 to 250 characters except control characters and '/'. Example:
@@ -245,8 +245,8 @@ async def asyncio(
     Without features the
     answer is about tries like the task's newest runs. `newest`, `drift`, `histogram` and `shapes` are
     about ratios: each run time
-    divided by the prediction that was made before the run. Only successes count as runs; a stopped try
-    shows only that the run takes longer.
+    divided by the prediction that the model made before it learned the run. Only successes count as
+    runs; a stopped try shows only that the run takes longer.
 
     Args:
         dag_id (str): 1 to 250 characters except control characters and '/'. Example:

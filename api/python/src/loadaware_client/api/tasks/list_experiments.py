@@ -69,7 +69,7 @@ def sync_detailed(
 
      Lists saved runs of `loadaware experiment`. An experiment compares models on tasks of all DAGs.
     Therefore a token with
-    a limited scope cannot read it.
+    a limited scope cannot read experiments.
 
     Args:
         limit (int | Unset):  Default: 20.
@@ -105,7 +105,7 @@ def sync(
 
      Lists saved runs of `loadaware experiment`. An experiment compares models on tasks of all DAGs.
     Therefore a token with
-    a limited scope cannot read it.
+    a limited scope cannot read experiments.
 
     Args:
         limit (int | Unset):  Default: 20.
@@ -136,7 +136,7 @@ async def asyncio_detailed(
 
      Lists saved runs of `loadaware experiment`. An experiment compares models on tasks of all DAGs.
     Therefore a token with
-    a limited scope cannot read it.
+    a limited scope cannot read experiments.
 
     Args:
         limit (int | Unset):  Default: 20.
@@ -170,7 +170,7 @@ async def asyncio(
 
      Lists saved runs of `loadaware experiment`. An experiment compares models on tasks of all DAGs.
     Therefore a token with
-    a limited scope cannot read it.
+    a limited scope cannot read experiments.
 
     Args:
         limit (int | Unset):  Default: 20.

@@ -88,7 +88,7 @@ def sync_detailed(
     """Rename a task
 
      Reports, predictions, models and policy move to the name in the body. The answer is 409 if a task of
-    that name exists, which includes the task itself.
+    that name exists, also if the name is the present name of the task.
 
     Args:
         dag_id (str): 1 to 250 characters except control characters and '/'. Example:
@@ -132,7 +132,7 @@ def sync(
     """Rename a task
 
      Reports, predictions, models and policy move to the name in the body. The answer is 409 if a task of
-    that name exists, which includes the task itself.
+    that name exists, also if the name is the present name of the task.
 
     Args:
         dag_id (str): 1 to 250 characters except control characters and '/'. Example:
@@ -171,7 +171,7 @@ async def asyncio_detailed(
     """Rename a task
 
      Reports, predictions, models and policy move to the name in the body. The answer is 409 if a task of
-    that name exists, which includes the task itself.
+    that name exists, also if the name is the present name of the task.
 
     Args:
         dag_id (str): 1 to 250 characters except control characters and '/'. Example:
@@ -213,7 +213,7 @@ async def asyncio(
     """Rename a task
 
      Reports, predictions, models and policy move to the name in the body. The answer is 409 if a task of
-    that name exists, which includes the task itself.
+    that name exists, also if the name is the present name of the task.
 
     Args:
         dag_id (str): 1 to 250 characters except control characters and '/'. Example:

@@ -66,7 +66,7 @@ def sync_detailed(
 ) -> Response[Problem | Voided]:
     """Delete a wrong report
 
-     The server deletes the report at once. The model forgets it with its next training.
+     The server deletes the report at once. The model forgets the report with its next training.
 
     Args:
         body (Try): One try of a task.
@@ -97,7 +97,7 @@ def sync(
 ) -> Problem | Voided | None:
     """Delete a wrong report
 
-     The server deletes the report at once. The model forgets it with its next training.
+     The server deletes the report at once. The model forgets the report with its next training.
 
     Args:
         body (Try): One try of a task.
@@ -123,7 +123,7 @@ async def asyncio_detailed(
 ) -> Response[Problem | Voided]:
     """Delete a wrong report
 
-     The server deletes the report at once. The model forgets it with its next training.
+     The server deletes the report at once. The model forgets the report with its next training.
 
     Args:
         body (Try): One try of a task.
@@ -152,7 +152,7 @@ async def asyncio(
 ) -> Problem | Voided | None:
     """Delete a wrong report
 
-     The server deletes the report at once. The model forgets it with its next training.
+     The server deletes the report at once. The model forgets the report with its next training.
 
     Args:
         body (Try): One try of a task.
