@@ -1457,7 +1457,7 @@ type Plan struct {
 	// ReactionSeconds Assumed by the plan: time from a read of the usage until a new limit is in force.
 	ReactionSeconds float64 `json:"reaction_seconds"`
 
-	// Start The amounts with which the pod starts in the mode `memory`. In the mode `cpu` only the CPU request applies, and in `observe` neither: the others show how the pod would start in `memory`.
+	// Start The amounts with which the pod starts in the mode `memory`. In the mode `cpu` only the CPU request applies, and in `observe` no amount. An amount that does not apply shows how the pod would start in the mode `memory`.
 	Start PlanStart `json:"start"`
 
 	// StaticBytes Bytes; at most 8Pi.
@@ -1491,7 +1491,7 @@ type PlanSavings struct {
 	// PlanKilled Runs that exceeded their planned limit.
 	PlanKilled int `json:"plan_killed"`
 
-	// Runs Replayed runs: those after the first.
+	// Runs Number of replayed runs: all learned runs except the first.
 	Runs int `json:"runs"`
 
 	// ShareOfStatic `plan_gbh` divided by `static_gbh`; null without runs.
@@ -1504,7 +1504,7 @@ type PlanSavings struct {
 	StaticKilled int `json:"static_killed"`
 }
 
-// PlanStart The amounts with which the pod starts in the mode `memory`. In the mode `cpu` only the CPU request applies, and in `observe` neither: the others show how the pod would start in `memory`.
+// PlanStart The amounts with which the pod starts in the mode `memory`. In the mode `cpu` only the CPU request applies, and in `observe` no amount. An amount that does not apply shows how the pod would start in the mode `memory`.
 type PlanStart struct {
 	// CPUMillicores CPU request; null if the prediction has no CPU.
 	CPUMillicores *int `json:"cpu_millicores"`
@@ -2925,7 +2925,7 @@ type ListCampaignsParams struct {
 
 // ListCampaignRunsParams defines parameters for ListCampaignRuns.
 type ListCampaignRunsParams struct {
-	// State Only this state.
+	// State Only runs in this state.
 	State *CampaignState `form:"state,omitempty" json:"state,omitempty"`
 
 	// Limit Maximum number of entries.

@@ -111,7 +111,8 @@ func operations(spec *openapi3.T) []operation {
 	return all
 }
 
-// fill replaces the parameters of a path and its query by their examples.
+// fill replaces the parameters of a path by their examples, and adds a query with the examples of the query parameters. The
+// parameter prediction_id becomes predictionID.
 func fill(path string, params openapi3.Parameters, predictionID string) string {
 	query := []string{}
 	for _, ref := range params {

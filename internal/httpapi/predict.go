@@ -90,7 +90,8 @@ func (f *fieldReader) ask(body *api.PredictRequest) *sizing.Ask {
 	}
 }
 
-// allocate checks ask and the access of the caller, and asks the service for an allocation.
+// allocate returns the errors that f collected, or checks the access of the caller and requests an allocation from the
+// service. f may contain warnings, which it adds to the answer.
 func (s *server) allocate(ctx context.Context, f *fieldReader, ask *sizing.Ask) (*sizing.Allocation, error) {
 	if err := f.err(ask.Validate); err != nil {
 		return nil, err

@@ -146,7 +146,7 @@ func (s *server) admit(next http.Handler) http.Handler {
 }
 
 // maxDiscarded is the largest number of bytes by which a discarded body may exceed the limit. With a larger number a client
-// could make the server read more bytes that nobody uses.
+// could make the server read more bytes that it does not use.
 const maxDiscarded = 16 << 20
 
 // discardTooLarge reads a body that declares more bytes than the route accepts, because most clients read the answer only

@@ -29,7 +29,8 @@ class Plan:
                 request follows the plan. `memory`:
                 the CPU request, the memory request and the memory limit follow it.
             start (PlanStart): The amounts with which the pod starts in the mode `memory`. In the mode `cpu` only the CPU
-                request applies, and in `observe` neither: the others show how the pod would start in `memory`.
+                request applies, and in `observe` no amount. An amount that does not apply shows how the pod would start in the
+                mode `memory`.
             static_bytes (int): Bytes; at most 8Pi.
             steps (list[PlanStep]): The expected limits, in order of time. `POST /phase` adapts them to the usage of the
                 run. A caller that follows them without `POST /phase` does not notice that the run grows sooner.

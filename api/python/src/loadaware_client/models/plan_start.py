@@ -11,7 +11,7 @@ T = TypeVar("T", bound="PlanStart")
 @_attrs_define
 class PlanStart:
     """The amounts with which the pod starts in the mode `memory`. In the mode `cpu` only the CPU request applies, and in
-    `observe` neither: the others show how the pod would start in `memory`.
+    `observe` no amount. An amount that does not apply shows how the pod would start in the mode `memory`.
 
         Attributes:
             memory_bytes (int): Bytes; at most 8Pi.
