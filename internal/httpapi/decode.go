@@ -129,7 +129,7 @@ func checkMedia(h http.Header) error {
 	return nil
 }
 
-// maxBatch is the largest number of items in a batch.
+// maxBatch is the largest number of items in a batch. A larger batch would occupy its slot of the gate for longer.
 const maxBatch = 10_000
 
 func checkBatch(field string, n int) error {

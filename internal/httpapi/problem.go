@@ -54,7 +54,8 @@ var classes = map[sizing.Kind]class{
 	sizing.Exhausted:   tooMany,
 }
 
-// retryAfter is the Retry-After header of a 429 or 503, in seconds.
+// retryAfter is the Retry-After header of a 429 or 503, in whole seconds. A longer pause would delay launches after a short
+// overload.
 const retryAfter = "1"
 
 // failure is an error in the form that the client receives.
