@@ -74,17 +74,17 @@ type models struct {
 
 const (
 	maxRecentRows = 2000 // largest number of log peaks in Recent
-	ridgeSlack    = 0.7  // log units by which the line and the stack may leave the range from Low to High
+	ridgeSlack    = 0.7  // log units, a factor of 2, by which the line and the stack may leave the range from Low to High
 	minTreeRows   = 16   // rows from which trees are fitted
 	minSpreadRows = 60   // out-of-sample residuals from which the spread is fitted
-	spreadFloor   = 0.01 // added to the magnitude of a residual, in log units
+	spreadFloor   = 0.01 // added to the magnitude of a residual, in log units, so that its logarithm is finite
 	spreadPrior   = 0.3  // initial spread, weighted as three residuals
 	groupShrink   = 0.5  // weight of LineTrees in the prediction of a group, in rows; also of the line, for cores
-	groupMemory   = 20   // number of rows after which the oldest lose weight in the means of a group
-	maxGroups     = 4000 // largest number of groups that a fit takes from the previous models
-	stackSlack    = 6.0  // largest distance of the stack from the median, in log units
-	driftRate     = 0.3  // weight of the newest error in Drift
-	trendRate     = 0.05 // weight of the newest error in Trend
+	groupMemory   = 20   // rows after which the oldest lose weight in the means of a group; with fewer, the means follow changes sooner
+	maxGroups     = 4000 // largest number of groups that a fit takes from the previous models; bounds the size of a model
+	stackSlack    = 6.0  // largest distance of the stack from the median, in log units, a factor of 400; bounds a diverging stack
+	driftRate     = 0.3  // weight of the newest error in Drift, which averages over about three errors
+	trendRate     = 0.05 // weight of the newest error in Trend, which averages over about twenty errors
 	signalCount   = 6    // inputs of the stack
 )
 
@@ -159,7 +159,7 @@ func (m *models) summariseSeconds(rows []row) {
 	}
 }
 
-// fitTrend fits the trend on the rows that had no isolated number.
+// fitTrend fits PeakTrend and RunTimeTrend on the rows that had no isolated number.
 func (m *models) fitTrend(rows []row, y []float64) {
 	if slices.ContainsFunc(rows, func(r row) bool { return r.Isolated }) {
 		whole, logs := make([]row, 0, len(rows)), make([]float64, 0, len(rows))

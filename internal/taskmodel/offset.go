@@ -18,8 +18,8 @@ var offsetShares = [...]float64{0.25, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98}
 
 const (
 	minOffsetRows   = 32   // fewest rows for an offset; with fewer the task is in its cold start
-	maxOffsetRows   = 5000 // newest rows on which a line with an offset is fitted
-	maxComparedRows = 1000 // newest rows on which the offsets are compared
+	maxOffsetRows   = 5000 // newest rows on which a line with an offset is fitted; with more, a fit takes longer
+	maxComparedRows = 1000 // newest rows on which the offsets are compared; with fewer, the offset follows a change sooner
 	offsetQuantile  = 0.01 // level of the low quantile of the peaks of the compared rows
 	minAboveOffset  = 0.02 // smallest share of a peak that counts as above the offset
 	minOffsetWeight = 0.1  // lower bound of the factor whose square weights a row, see offsetRows.fit
@@ -41,7 +41,7 @@ func (m *models) levelOf(predicted float64) float64 {
 	return max(m.Low-ridgeSlack, min(m.High+ridgeSlack, withOffset(predicted, m.Offset)))
 }
 
-// slopeAt returns the derivative of levelOf with respect to the prediction of lineRidge, at a log peak within the bounds.
+// slopeAt returns the derivative of levelOf with respect to the prediction of lineRidge, at a log peak within its bounds.
 func (m *models) slopeAt(level float64) float64 { return 1 - m.Offset/math.Exp(level) }
 
 // withOffset returns the log peak for a logarithm of the part above the offset.

@@ -43,7 +43,7 @@ func (o *Outline) Model() *Model {
 	}
 }
 
-const outlineMargin = 1.25 // factor on the largest peak, because the answer ignores the features of the run, which may need more
+const outlineMargin = 1.25 // factor on the largest peak: the answer ignores the features, and the run may need more than earlier runs
 
 // sizeFromOutline answers while the model is not in memory. A first try gets the request if the request is above
 // all killed allocations of the task or if no peak is known. Otherwise it gets an amount above the largest peak and

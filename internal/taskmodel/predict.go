@@ -68,8 +68,9 @@ func (m *models) predict(cells []sizing.Value, p *experts.Point, b *buffers) {
 	}
 }
 
-// minLevelQuantile is the quantile of the newest log peaks below which no prediction for a task without features is. These
-// predictions follow the last peaks. Without this bound, all runs would be killed when the peaks rise again after a few low ones.
+// minLevelQuantile is the level of a quantile of the newest log peaks. No prediction for a task without features is below this
+// quantile. These predictions follow the last peaks; without the bound, all runs would be killed when the peaks rise again after
+// a few low ones.
 const minLevelQuantile = 0.1
 
 // predictInRange predicts a row. Of the steps of predict it only imputes missing features.

@@ -122,6 +122,6 @@ func (m *models) repeats(cells []sizing.Value, g *group, b *buffers) (r experts.
 	return experts.Repeats{Peak: g.largestPeak(), Rows: g.Rows, IsPartial: true}
 }
 
-// enoughRepeats is the number of rows with the same features from which their largest peak says more than that of the
-// rows with the same recurring features.
+// enoughRepeats is the number of rows with the same features from which their largest peak says more than the largest peak of
+// the rows with the same recurring features.
 const enoughRepeats = 3

@@ -124,7 +124,7 @@ func (m *Model) learnCensored(t *TrainingRow) {
 	m.updateRunTimes()
 }
 
-// runTimeSlack is the distance, in log units, by which a prediction may leave the range of the learned run
+// runTimeSlack is the distance in log units, a factor of 2, by which a prediction may leave the range of the learned run
 // times. Without this bound, the ridge regression of the run time would diverge for unusual inputs.
 const runTimeSlack = 0.7
 

@@ -22,7 +22,7 @@ type runTimeDrift struct {
 type errorBatch struct {
 	Errors float64 `cbor:",omitzero"` // sum of the errors
 	Runs   float64 `cbor:",omitzero"`
-	End    float64 `cbor:"Start,omitzero"` // the end of its first run in Unix seconds; a run that starts later begins a new batch
+	End    float64 `cbor:"Start,omitzero"` // the end of its first run in Unix seconds; a run that starts then or later begins a new batch
 }
 
 const plainLogOdds = 1.5 // prior log odds of the plain prediction; positive, because most tasks do not drift

@@ -47,7 +47,7 @@ type ratioAnswer struct {
 // The prior of a task without shapes: lognormal ratios.
 const (
 	defaultSpread = 0.5 // standard deviation in log units
-	defaultWeight = 4   // runs
+	defaultWeight = 4   // runs; with a larger weight, more runs are needed until the task's own ratios decide
 )
 
 // SetShapes sets the shapes that the tasks of a namespace share; nil means none.

@@ -44,9 +44,9 @@ func (r RunTimes) Table(n int) []float64 {
 	return r.tableOf(r[0].ratios.table(n)) // all tries have the same distribution of the ratio
 }
 
-// LevelTable describes, for uncertain inputs, the seconds that a run with known inputs does not exceed with probability q. It
-// returns n + 1 quantiles of these seconds over the levels of all tries, at equally spaced levels from 0 to 1; nil without
-// tries. The quantiles are equal for one try with a single level.
+// LevelTable returns n + 1 quantiles of the seconds that a run does not exceed with probability q once its inputs are known, at
+// equally spaced levels from 0 to 1; nil without tries. These seconds vary with the predicted run times (RunTime.levels) of all
+// tries. For one try with one predicted run time, all quantiles are equal.
 func (r RunTimes) LevelTable(n int, q float64) []float64 {
 	if len(r) == 0 {
 		return nil

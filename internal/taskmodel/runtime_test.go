@@ -225,7 +225,7 @@ func TestDriftOfRunTimes(t *testing.T) {
 	assert.Greater(t, p.Drift, 1.2)
 }
 
-// A model of an earlier release has no range of run times. The range must not become that of the next run alone.
+// A model of an earlier release has no range of run times. The run time of the next run alone must not become the range.
 func TestAModelWithoutARangeKeepsItsRunTimes(t *testing.T) {
 	m := New()
 	learnRuns(m, rand.New(rand.NewPCG(8, 0)), 0, 100, .1, 1)

@@ -132,8 +132,8 @@ func (s *sampling) raiseHistory(h *sizing.History) *sizing.History {
 	return &raised
 }
 
-// invalidates reports whether s raises the sampled peaks of h by clearly different factors than before does, the factors of
-// a model. Then the model must be learned from scratch, because margins cannot be unlearned.
+// invalidates compares s with before, the factors with which a model was learned. It reports whether h has sampled peaks and
+// the factors clearly differ. Then the model must be learned from scratch, because margins cannot be unlearned.
 func (s *sampling) invalidates(before *sampling, h *sizing.History) bool {
 	if s.raiseHistory(h) == h {
 		return false // h has no sampled peak

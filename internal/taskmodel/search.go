@@ -240,7 +240,7 @@ func (t TreeParams) String() string {
 }
 
 // Fit learns the whole history from scratch with the parameters found, so that the margins belong
-// to the new trees. It ignores its second parameter, the champion, which it has so that it can be called like the function Fit.
+// to the new trees. It ignores its second parameter, the champion: it has the same parameters as the function Fit, in whose place it is called.
 func (r SearchResult) Fit(h *sizing.History, _ *Model) (*Model, Outcome, error) {
 	m := New()
 	m.Trees, m.LastEvaluation = r.Trees, r.Evaluation

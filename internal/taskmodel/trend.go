@@ -49,6 +49,7 @@ type slope struct {
 	Relative float64  // standard error of b divided by |b|
 }
 
+// With a smaller minRelevantShare or minExplainedShare, or a larger maxSlopeError, less certain inputs extrapolate the peak.
 const (
 	minKnownRows      = 3    // rows with an input from which a value outside its range is reported
 	minTrendRows      = 10   // rows from which there is a trend, and from which a prediction outside the range is corrected

@@ -35,7 +35,7 @@ const (
 	// kills do not count yet, because a kill is reported earlier than the success of a run that started at the
 	// same time.
 	unresolvedDelay     = 0.668
-	unresolvedPrior     = 10.0 // number of successes that are assumed in addition to the counted tries
+	unresolvedPrior     = 10.0 // number of successes that are assumed in addition to the counted tries; with more, the first kills raise promises less
 	minUnresolvedWeight = 0.01 // a run with a smaller weight is dropped
 )
 
