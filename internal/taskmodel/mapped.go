@@ -8,24 +8,26 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// The instances of a mapped task in one DAG run mostly start together, and their peaks have causes in common, such as the
-// data of the day. At the launch of an instance the peaks of the others are unknown, but their reports arrive one by one.
-// A prediction that already knows some of them is better than that at the launch, and margins learned from its errors are
-// too small. A dagRun therefore keeps, from before the first report of its DAG run, the smoothed errors, and the
-// predictions for the features that the run has had so far. The fitted models are not kept: a fit on part of the
-// instances makes the predictions for the others a little better than those at the launch.
+// The instances of a mapped task in one DAG run mostly start together, and their peaks have common causes, such as the data
+// of the day. At the launch of an instance, no peak of the other instances is known. Their reports arrive one by one. A
+// prediction that already knows some of these peaks has a smaller error than the prediction at the launch. Margins learned
+// from such errors are too small. So a dagRun stores the smoothed errors from before the first report of its DAG run, and for
+// each set of features the prediction for the first reported instance that has them. It does not store the fitted models: a
+// fit on some of the instances makes the predictions for the other instances only a little better than those at the launch.
 
+// A model with more DAG runs or launches takes more memory. With fewer, more instances of a DAG run whose reports arrive late
+// count as the first ones of a new DAG run or launch.
 const (
-	maxDAGRuns  = 16 // newest DAG runs that are kept
-	maxLaunches = 32 // kept predictions of all these DAG runs
+	maxDAGRuns  = 16 // largest number of stored DAG runs, the newest ones
+	maxLaunches = 32 // largest number of stored launches of all these DAG runs together
 )
 
 // dagRun is a DAG run of a mapped task.
 type dagRun struct {
 	_            struct{} `cbor:",toarray"`
 	ID           uint64   // TrainingRow.DAGRun
-	Drift, Trend float64  // of the models before the first report of the run
-	Errors       cluster  // of one instance for each launch
+	Drift, Trend float64  // models.Drift and models.Trend before the first report of the run
+	Errors       cluster  // errors of one instance for each launch
 	Launches     []launch // oldest first
 }
 
@@ -34,7 +36,7 @@ type launch struct {
 	_           struct{} `cbor:",toarray"`
 	Key         uint64   // featureKey
 	Errors      cluster
-	IsPredicted bool // models existed; otherwise the other fields are empty
+	IsPredicted bool // the fields below are set; false for the launches of the first DAG run of the task
 	Point       experts.Point
 	MinAmount   float64         // of Point
 	Repeats     experts.Repeats // of Point
@@ -48,7 +50,8 @@ type instance struct {
 	isPredicted bool    // the error of its prediction is learned
 }
 
-// dagRunOf returns the DAG run with an id, which it adds if it is new; nil without a DAG run.
+// dagRunOf returns the DAG run with an id; nil for the id 0, which stands for none. It adds a new DAG run, and drops the
+// oldest one if there are maxDAGRuns.
 func (m *Model) dagRunOf(id uint64) *dagRun {
 	if id == 0 || m.ablated.NoDAGRuns {
 		return nil
@@ -72,7 +75,7 @@ func (m *Model) dagRunOf(id uint64) *dagRun {
 	return &m.DAGRuns[len(m.DAGRuns)-1]
 }
 
-// launchOf returns the launch of a run with a key; nil if there is none.
+// launchOf returns the launch with a key; nil if there is none.
 func (d *dagRun) launchOf(key uint64) *launch {
 	for i := range d.Launches {
 		if d.Launches[i].Key == key {
@@ -95,7 +98,7 @@ func (m *Model) addLaunch(run *dagRun, l launch) {
 	run.Launches = append(run.Launches, l)
 }
 
-// startDAGRun records the first row of a task, before which no model can predict.
+// startDAGRun records the first row of a task. No model exists before this row.
 func (m *Model) startDAGRun(r *row, id uint64) {
 	if run := m.dagRunOf(id); run != nil {
 		m.FirstDAGRun = id
@@ -103,7 +106,7 @@ func (m *Model) startDAGRun(r *row, id uint64) {
 	}
 }
 
-// addUnpredicted adds an instance with new features to the first DAG run of a task.
+// addUnpredicted adds an instance, whose features no earlier instance had, to the first DAG run of a task.
 func (m *Model) addUnpredicted(run *dagRun, key uint64) {
 	run.Errors.count(0)
 	l := launch{Key: key}
@@ -111,21 +114,21 @@ func (m *Model) addUnpredicted(run *dagRun, key uint64) {
 	m.addLaunch(run, l)
 }
 
-// firstRunRows is the burn-in of the experts. Of the first DAG run, only so many instances with different features are
-// learned as if they were independent, so that the experts use none of their errors. Every model of this DAG run is fitted
-// on the instances that were reported before. These are mostly the small ones, which end first. Then the later errors are
-// large and alike, which says nothing about the next DAG run.
+// firstRunRows is the number of rows in the burn-in of the experts (experts.Config.BurnInRows). So many instances of the
+// first DAG run, with different features, are learned as if they were independent. The experts use no error from the burn-in.
+// The models during this DAG run know only its instances that were reported before, mostly the small ones, which end first.
+// Then the errors of the later instances are large and alike, which says nothing about the next DAG run.
 const firstRunRows = 8
 
-// learnFirst learns an instance with new features of the first DAG run of a task.
+// learnFirst records an instance, whose features no earlier instance had, in the first DAG run of a task.
 func (m *Model) learnFirst(run *dagRun, key uint64) instance {
 	m.addUnpredicted(run, key)
 	isEarly := run.Errors.Rows <= firstRunRows
 	return instance{weight: 1, isCharged: isEarly, isPredicted: isEarly}
 }
 
-// predictAtLaunch fills p with the prediction for a row, without what the other instances of its DAG run have shown; b then
-// belongs to this prediction. id is TrainingRow.DAGRun.
+// predictAtLaunch fills p with the prediction for a row as at its launch, without the errors of the other instances of its
+// DAG run, and sets the fields of b that belong to this prediction. id is TrainingRow.DAGRun.
 func (m *Model) predictAtLaunch(r *row, id uint64, p *experts.Point, b *buffers) instance {
 	single := instance{weight: 1, isCharged: true, isPredicted: true}
 	run := m.dagRunOf(id)
@@ -148,7 +151,7 @@ func (m *Model) predictAtLaunch(r *row, id uint64, p *experts.Point, b *buffers)
 	if l == nil {
 		in := m.WithinRuns.learn(&run.Errors, residualOf(r, p), m.Experts.PriorDeviation, &runClusters)
 		first := launch{Key: key, IsPredicted: true, Point: *p, MinAmount: p.MinAmount, Repeats: p.Repeats, Signals: b.signals}
-		first.Point.ColdStart = nil // it belongs to b
+		first.Point.ColdStart = nil // it refers to the memory of b
 		m.WithinFeatures.learn(&first.Errors, residualOf(r, p), m.Experts.PriorDeviation, &featureClusters)
 		m.addLaunch(run, first)
 		return in
@@ -156,7 +159,7 @@ func (m *Model) predictAtLaunch(r *row, id uint64, p *experts.Point, b *buffers)
 	if !l.IsPredicted {
 		return instance{weight: l.Errors.count(m.WithinFeatures.correlation(m.Experts.PriorDeviation, &featureClusters))}
 	}
-	isException := p.IsException // a stored point has none
+	isException := p.IsException // the stored form of a Point lacks IsException
 	*p = l.Point
 	p.IsException, p.MinAmount, p.Repeats, b.signals = isException, l.MinAmount, l.Repeats, l.Signals
 	return m.WithinFeatures.learn(&l.Errors, residualOf(r, p), m.Experts.PriorDeviation, &featureClusters)
@@ -170,7 +173,7 @@ func (m *Model) predictBefore(run *dagRun, cells []sizing.Value, p *experts.Poin
 	m.Models.Drift, m.Models.Trend = drift, trend
 }
 
-// residualOf returns the residual of LineTrees.
+// residualOf returns the log residual of experts.LineTrees.
 func residualOf(r *row, p *experts.Point) float64 {
 	return math.Log(r.Peak) - p.Level[experts.LineTrees]
 }

@@ -14,12 +14,12 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// mappedTask draws DAG runs of ten instances. Their peaks are a linear function of the feature rows of the DAG run, times
-// a lognormal factor of the DAG run, one of the instance and, with regions, a fixed factor of the region.
+// mappedTask draws DAG runs of ten instances. A peak is a linear function of the DAG run's number of rows, times a lognormal
+// factor of the DAG run, times a lognormal factor of the instance and, with regions, times a fixed factor of the region.
 type mappedTask struct {
 	name      string
-	hasRegion bool // each instance has a region of its own; otherwise all features are the same
-	deviation float64
+	hasRegion bool    // each instance has its own region; otherwise all instances of a DAG run have the same features
+	deviation float64 // of the logarithm of the factor of the DAG run
 }
 
 // draw returns the features and the peaks in GiB of the instances of a DAG run.
@@ -36,7 +36,7 @@ func (m *mappedTask) draw(rng *rand.Rand) (features []sizing.Features, gibs []fl
 	return features, gibs
 }
 
-// reportMapped reports the instances of a DAG run, and trains.
+// reportMapped reports the instances of a DAG run, and trains if a training is due.
 func (k *task) reportMapped(run int, features []sizing.Features, gibs []float64) {
 	k.t.Helper()
 	for i := range features {
@@ -88,8 +88,8 @@ func TestPromisesForMappedInstances(t *testing.T) {
 	}
 }
 
-// The first DAG runs of a task must show that its instances have causes in common although their features differ. A model
-// that assumes no correlation before it has seen it had 2.8 times the promised kills.
+// The first DAG runs of a task must show that its instances have common causes although their features differ. A model that
+// assumed no correlation before the first errors had 2.8 times the promised kills.
 func TestPromisesForFirstMappedInstances(t *testing.T) {
 	promised, kills := 0.0, 0.0
 	for _, deviation := range []float64{0.01, 0.1, 0.3} {
@@ -114,8 +114,9 @@ func TestPromisesForFirstMappedInstances(t *testing.T) {
 	assert.Less(t, kills, 1.6*promised)
 }
 
-// Of forty instances with unexplained peaks, the small ones are mostly reported first. A model that learned the errors of
-// the first DAG run, whose models knew only smaller peaks, had 93 killed instances of 160 in the second one.
+// No feature explains the peaks of the forty instances of a DAG run, which are reported in the order of their peaks, the
+// smallest first. A model that learned the errors of the first DAG run, during which it knew only smaller peaks, had 93 killed
+// instances of 160 in the second DAG run.
 func TestPromisesWhenSmallInstancesAreReportedFirst(t *testing.T) {
 	for _, hasDay := range []bool{false, true} {
 		promised, kills := 0.0, 0.0
@@ -149,7 +150,7 @@ func TestPromisesWhenSmallInstancesAreReportedFirst(t *testing.T) {
 }
 
 // A model that was stored between two reports of a DAG run learns the other reports like one that stayed in memory.
-func TestStoredBetweenInstances(t *testing.T) {
+func TestModelStoredBetweenInstancesLearnsTheSame(t *testing.T) {
 	m := mappedTask{hasRegion: true, deviation: 0.3}
 	k, rng := newTask(t), newRand(4)
 	for run := range 6 {
@@ -168,9 +169,9 @@ func TestStoredBetweenInstances(t *testing.T) {
 	require.True(t, gobytes.Equal(blobOf(t, k.model), blobOf(t, stored.model)))
 }
 
-// The same for a DAG run that is an exception: its instances have a flag that only one of many earlier DAG runs had. The first
-// instance needs little, so that the experts still grant less than the prediction.
-func TestStoredBetweenInstancesOfAnException(t *testing.T) {
+// The instances of the last DAG run have a flag that only one of many earlier DAG runs had, so they are exceptions
+// (rare_values.go). The first instance needs little, so that the experts still grant less than the prediction.
+func TestModelStoredBetweenInstancesOfAnExceptionLearnsTheSame(t *testing.T) {
 	k, rng := newTask(t), newRand(0)
 	draw := func(isFull bool) (features []sizing.Features, gibs []float64) {
 		f := sizing.Features{"full_refresh": sizing.BoolValue(isFull), "rows": sizing.NumberValue(float64(900 + rng.IntN(200)))}
@@ -190,8 +191,8 @@ func TestStoredBetweenInstancesOfAnException(t *testing.T) {
 	require.True(t, gobytes.Equal(blobOf(t, k.model), blobOf(t, stored.model)))
 }
 
-// Instances of the first DAG run that are run again after many other DAG runs have the models of these DAG runs, so the model
-// learns their errors.
+// The instances of the first DAG run are reported again after twenty DAG runs. They are predicted by models that know other
+// DAG runs, so the model learns their errors.
 func TestTheFirstDAGRunIsForgotten(t *testing.T) {
 	k, rng := newTask(t), newRand(5)
 	m := mappedTask{hasRegion: true, deviation: 0.1}

@@ -11,10 +11,10 @@ import (
 
 // Memo caches recent answers of all models of a process (memoization), because mapped tries, a repeated
 // try and a report page ask the same question many times. A cached answer equals the answer of
-// Model.Size bit for bit, because its key includes the number of the model's state, which every learned
-// row, pool and set of shapes changes. A full Memo takes about 6 MB. It is safe for concurrent use; the zero Memo is empty.
+// Model.Size bit for bit, because its key includes the number of the model's state, which changes with every learned
+// row, pool and set of shapes. A full Memo takes about 6 MB. It is safe for concurrent use; the zero Memo is empty.
 type Memo struct {
-	lastHash [memoSlots]atomic.Uint64 // hash of the last question of a slot: only a question that repeats it is stored
+	lastHash [memoSlots]atomic.Uint64 // hash of the last question of a slot; an answer is stored when its question repeats this hash
 	slots    [memoSlots]atomic.Pointer[cachedAnswer]
 }
 

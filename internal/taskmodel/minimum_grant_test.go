@@ -67,5 +67,5 @@ func TestMinimumGrantRaisesOnlySmallerAnswers(t *testing.T) {
 
 	k = newTask(t)
 	k.report(nil, sizing.HistoryRow{Outcome: sizing.OOMKilled, Allocated: sizing.Resources{Memory: 2000}})
-	assert.Equal(t, 64*sizing.MiB, k.model.Size(taskmodel.Question{MinGrant: 64 * sizing.MiB}).Limit, "twice the kill is less than the minimum grant")
+	assert.Equal(t, 64*sizing.MiB, k.model.Size(taskmodel.Question{MinGrant: 64 * sizing.MiB}).Limit, "twice the killed allocation is less than the minimum grant")
 }

@@ -29,7 +29,7 @@ func withUsage(t *testing.T, draw func(rng *rand.Rand) (sizing.Features, usage))
 	return k
 }
 
-// askUsage asks for a run with a timeout of 900 seconds.
+// askUsage sizes a run with a static request of 8 cores and a timeout of 900 seconds.
 func askUsage(k *task, f sizing.Features) taskmodel.Answer {
 	q := question(f)
 	q.Requested.CPU, q.Timeout = 8, 900*time.Second
@@ -78,8 +78,8 @@ func TestRunTimeAndCPUWithoutAProportionalInput(t *testing.T) {
 	assert.GreaterOrEqual(t, float64(s.CPU), 7.0)
 }
 
-// Runs that lack the flag must not spoil the predictions of those that have it.
-func TestRunsWithoutADecisiveFlagLeaveTheOthersAlone(t *testing.T) {
+// Reports of runs without the flag must not change the predictions for runs with the flag.
+func TestRunsWithoutADecisiveFlagDoNotChangeTheOthers(t *testing.T) {
 	k := withUsage(t, func(rng *rand.Rand) (sizing.Features, usage) {
 		full := rng.Float64() < 0.3
 		if full {
@@ -100,10 +100,11 @@ func TestRunsWithoutADecisiveFlagLeaveTheOthersAlone(t *testing.T) {
 	assert.Equal(t, before.CPU, after.CPU)
 }
 
-// Long runs are one in twenty. A few donor rows may contain none of them, so all rows as similar as these count.
+// One run in twenty is long. A few donor rows may include no long run, so the quantiles use all rows that are as similar as
+// the last of the donor rows.
 func TestQuantilesWithoutAFlagContainRareLongRuns(t *testing.T) {
-	for offset := range 5 {
-		i := offset
+	for start := range 5 {
+		i := start
 		k := withUsage(t, func(rng *rand.Rand) (sizing.Features, usage) {
 			if i++; i%20 == 0 {
 				return sizing.Features{"full": sizing.BoolValue(true)}, usage{7200, 6}
@@ -111,8 +112,8 @@ func TestQuantilesWithoutAFlagContainRareLongRuns(t *testing.T) {
 			return sizing.Features{"full": sizing.BoolValue(false)}, usage{60, 0.5}
 		})
 		s := askUsage(k, nil)
-		assert.Greater(t, s.Duration.P99.Seconds(), 6000.0, offset)
-		assert.InDelta(t, 0.05, *s.Duration.Timeout, 0.04, offset)
-		assert.GreaterOrEqual(t, float64(s.CPU), 6.0, offset)
+		assert.Greater(t, s.Duration.P99.Seconds(), 6000.0, start)
+		assert.InDelta(t, 0.05, *s.Duration.Timeout, 0.04, start)
+		assert.GreaterOrEqual(t, float64(s.CPU), 6.0, start)
 	}
 }

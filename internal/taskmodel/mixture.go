@@ -11,7 +11,7 @@ import (
 // rows, whose values replace missing ones) plus a margin for the differences between these predictions. Its
 // probabilities are a mixture over donor rows: the mean of the experts' probabilities with the values of each donor row.
 
-const maxMixtureDonorRows = 16 // largest number of donor rows in the mixture
+const maxMixtureDonorRows = 16 // largest number of donor rows in the mixture; the time of an answer grows with it
 
 // hasAnyFeature reports whether a row has any feature that is encoded.
 func (e *encoder) hasAnyFeature(cells []sizing.Value) bool {
@@ -72,11 +72,10 @@ func (m *Model) mixtureExceedances(p *experts.Point, edges, probs []float64, b *
 	}
 }
 
-// answerWithoutFeatures changes a to the answer for a row without any feature. The amount is the quantile of the newest
-// peaks that is exceeded with probability target, or p.MinAmount if that is larger. After the cold start, the previous
-// a.Amount does not bound it: a.Amount comes from donor rows, which are rows of the last fit, and the peaks may have fallen or
-// risen since. In the cold start, the quantile may extrapolate far above the few peaks. Then it is limited to the largest peak
-// or to the previous a.Amount, whichever is larger.
+// answerWithoutFeatures changes a to the answer for a row without any feature. The new amount is the quantile of the newest
+// peaks that is exceeded with probability target, or p.MinAmount if that is larger. It does not depend on the previous
+// a.Amount, which comes from donor rows of the last fit: the peaks may have fallen or risen since. In the cold start, however,
+// the quantile may extrapolate far above the few peaks, so it is limited to the larger of the largest peak and a.Amount.
 func (m *Model) answerWithoutFeatures(a *experts.Answer, p *experts.Point, target float64, b *buffers) {
 	recent := &m.Models.Recent
 	amount := math.Exp(recent.UpperQuantile(target))

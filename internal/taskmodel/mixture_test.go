@@ -60,7 +60,7 @@ func TestRowWithoutFeaturesFollowsPeaksAfterTheFit(t *testing.T) {
 }
 
 // Without any feature, a smaller risk target never lowers the grant, and the promise is within the target.
-func TestRowWithoutFeaturesKeepsTheTarget(t *testing.T) {
+func TestRowWithoutFeaturesMeetsTheTarget(t *testing.T) {
 	for _, runs := range []int{40, 60, 150} {
 		k, _ := trainedTask(t, growing, 510, runs)
 		before := sizing.Bytes(0)
@@ -76,8 +76,8 @@ func TestRowWithoutFeaturesKeepsTheTarget(t *testing.T) {
 	}
 }
 
-// If one feature is missing, the summed probability of a peak above the first bin differs from the
-// number of such runs by at most 30 of 200.
+// For 200 runs without one of the features, the summed probability of a peak above the first bin differs by at most 30
+// from the number of runs whose peak is above it.
 func TestBinsOfAnIncompleteRowAreCalibrated(t *testing.T) {
 	k, rng := trainedTask(t, salesForecast, 510, 150)
 	expected, actual := 0.0, 0.0

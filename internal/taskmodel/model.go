@@ -65,7 +65,7 @@ type Model struct {
 	Sampling        sampling            // factors from sampled to true peaks
 	EarlyRows       []row               // the first rows, on which Learn refits the models
 	OutOfSample     []outOfSample       // newest last
-	Unpredicted     []int64             // Seq of each measured row that was learned before the first fit, and so has no residual
+	Unpredicted     []int64             // Seq of each measured row without a residual: learned before the first fit, or a mapped instance (see instance.isPredicted)
 	Pending         []pendingRow        // newest last
 	Quarantine      []quarantinedReport // implausible reports that no other report has confirmed yet, oldest first
 	LastSeq         int64               // Seq of the newest learned row
@@ -80,7 +80,7 @@ type Model struct {
 	Bound           sizing.Bytes        // largest allocation that was killed
 	Started         sizing.Bytes        // largest allocation that a pod started with
 	Requested       sizing.Resources    // the static request that was reported last
-	Unresolved      unresolvedKills     // kills whose run has not succeeded
+	Unresolved      unresolvedKills     // killed runs that have not succeeded yet
 	CPU             CPUModel
 	QuarantineCores []quarantinedCores // implausible CPU measurements that no other measurement has confirmed yet, oldest first
 	Overrun         experts.Window     // out-of-sample residuals of the log run time
@@ -154,7 +154,7 @@ func (m *Model) Ambiguous() string { return m.Ambiguity }
 // Pool returns the task's contribution to the pool of its DAG.
 func (m *Model) Pool() Pool { return m.Share }
 
-// cells appends the values of f to dst[:0] in the order of the schema; a value of another kind
+// cells appends the values of f to dst[:0] in the order of the schema. A value of another kind than its field
 // counts as missing.
 func (m *Model) cells(f sizing.Features, dst []sizing.Value) []sizing.Value {
 	dst = dst[:0]

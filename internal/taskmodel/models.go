@@ -15,18 +15,18 @@ import (
 const (
 	logPeak    = iota
 	peak       // in units of the fitted rows' mean
-	logSeconds // a row with an unknown run time gets the prediction
-	logCores   // a row without a measurement gets the mean of the others
+	logSeconds // log1p of the seconds; for an unknown run time, the predicted value
+	logCores   // for a row without a measurement, the mean of the other rows
 	targetCount
 )
 
-// models are the point predictors of one task. The line is a ridge regression, see lineRidge. A fit replaces the
-// encoding, the line and the trees. Between fits, learn updates the line unless it has an offset, the groups, the stack, the smoothed
-// errors, the ranges of the peaks and the inputs, and the statistics of the encoding. LineTrees is the prediction of
-// the line plus that of the trees Resid (experts.LineTrees).
+// models are the point predictors of one task. The line is the ridge regression of the log peak, see lineRidge. A fit
+// replaces the encoding, the line and the trees. Between fits, learn updates the groups, the stack, the smoothed errors, the
+// ranges of the peaks and of the inputs, and the statistics of the encoding. It also updates the ridge regressions, except a
+// line with an offset. LineTrees is the prediction of the line plus that of the trees Resid (experts.LineTrees).
 type models struct {
 	Enc      *encoder
-	Line     linear.State      // sums of the line; only set while a blob is encoded or decoded, see line
+	Line     linear.State      // sums of the ridge regressions; only set while a blob is encoded or decoded, see line
 	Trees    *gbt.Regressor    // of the log peak; nil if there are few rows or no columns for trees
 	Resid    *gbt.Regressor    // of the line's residuals; nil if Trees is
 	Spread   *gbt.Regressor    // of log |out-of-sample residual|; nil if there are few residuals
@@ -39,7 +39,7 @@ type models struct {
 	Unit     float64           // mean peak of the fitted rows in bytes
 	Low      float64           // smallest log peak of the fitted rows and of those learned since
 	High     float64           // largest log peak of these rows
-	LogSec   float64           // mean log1p of the seconds of the fitted rows with a known run time, or of the default
+	LogSec   float64           // mean log1p of the seconds of the fitted rows with a known run time; if there is none, log1p of the default
 	LogCores float64           // mean log cores of the fitted rows with a measurement
 	CoreRows int               // number of these rows
 	CoreLow  float64           // their smallest log cores
@@ -50,8 +50,8 @@ type models struct {
 
 	RunTimeTrend runTimeTrend `cbor:",omitzero"` // extrapolates the run time; earlier releases do not store it
 
-	// RecurringColumns selects the columns whose values recur, see findRecurring; nil: all or none. Recurring
-	// holds the groups of rows with the same values of these columns.
+	// RecurringColumns selects the columns whose values recur; nil: all, none, or too few rows (see findRecurring).
+	// Recurring holds the groups of rows with the same values of these columns.
 	RecurringColumns []bool  `cbor:",omitempty"`
 	Recurring        *groups `cbor:",omitempty"`
 
@@ -60,31 +60,31 @@ type models struct {
 	Offset float64       `cbor:",omitzero"`
 	Above  *linear.Ridge `cbor:",omitempty"`
 
-	Unsolved int // number of rows added to the line since it was last solved
+	Unsolved int // number of rows added to the ridge regressions since they were last solved
 
 	IsUntimed bool `cbor:",omitzero"` // no fitted row has a known run time
 
 	// Solved is the stored form of ridges. It is only set while a blob is encoded or decoded, and
-	// only if rows were added to the line since it was last solved.
+	// only if rows were added to the ridge regressions since they were last solved.
 	Solved []*linear.Ridge `cbor:",omitempty"`
 
-	line   *linear.Online
-	ridges []*linear.Ridge // the solution of line, by target
+	line   *linear.Online  // the ridge regressions of all targets
+	ridges []*linear.Ridge // the last solution of line, by target
 }
 
 const (
 	maxRecentRows = 2000 // largest number of log peaks in Recent
-	ridgeSlack    = 0.7  // log units by which the line and the stack may leave the range from Low to High
+	ridgeSlack    = 0.7  // log units, a factor of 2, by which the line and the stack may leave the range from Low to High
 	minTreeRows   = 16   // rows from which trees are fitted
 	minSpreadRows = 60   // out-of-sample residuals from which the spread is fitted
-	spreadFloor   = 0.01 // added to the magnitude of a residual, in log units
+	spreadFloor   = 0.01 // added to the magnitude of a residual, in log units, so that its logarithm is finite
 	spreadPrior   = 0.3  // initial spread, weighted as three residuals
 	groupShrink   = 0.5  // weight of LineTrees in the prediction of a group, in rows; also of the line, for cores
-	groupMemory   = 20   // number of rows after which the oldest lose weight in the means of a group
-	maxGroups     = 4000 // largest number of groups that a fit takes from the previous models
-	stackSlack    = 6.0  // largest distance of the stack from the median, in log units
-	driftRate     = 0.3  // weight of the newest error in Drift
-	trendRate     = 0.05 // weight of the newest error in Trend
+	groupMemory   = 20   // rows after which the oldest lose weight in the means of a group; with fewer, the means follow changes sooner
+	maxGroups     = 4000 // largest number of groups that a fit takes from the previous models; bounds the size of a model
+	stackSlack    = 6.0  // largest distance of the stack from the median, in log units, a factor of 400; bounds a diverging stack
+	driftRate     = 0.3  // weight of the newest error in Drift, which averages over about three errors
+	trendRate     = 0.05 // weight of the newest error in Trend, which averages over about twenty errors
 	signalCount   = 6    // inputs of the stack
 )
 
@@ -102,8 +102,8 @@ type row struct {
 	Isolated bool    `cbor:"-"`         // withoutIsolated removed a number
 }
 
-// fitModels fits the point predictors on rows, oldest first. It takes the parts
-// that survive a fit, such as groups, stack and drift, from prev; nil means none. fits may be nil.
+// fitModels fits the point predictors on rows, oldest first. It takes the parts that a fit does not
+// replace, such as the groups, the stack and the drift, from prev. prev and fits may be nil.
 func fitModels(schema *sizing.Schema, rows []row, prev *models, trees TreeParams, seed uint64, fits *FitCache) (*models, error) {
 	m := &models{Groups: new(groups), Base: math.Log(spreadPrior), Stack: linear.NewCorrector(signalCount)}
 	y := make([]float64, len(rows))
@@ -159,7 +159,7 @@ func (m *models) summariseSeconds(rows []row) {
 	}
 }
 
-// fitTrend fits the trend on the rows that had no isolated number.
+// fitTrend fits PeakTrend and RunTimeTrend on the rows that had no isolated number.
 func (m *models) fitTrend(rows []row, y []float64) {
 	if slices.ContainsFunc(rows, func(r row) bool { return r.Isolated }) {
 		whole, logs := make([]row, 0, len(rows)), make([]float64, 0, len(rows))
@@ -178,9 +178,9 @@ func (m *models) fitTrend(rows []row, y []float64) {
 	m.fitRunTime(rows)
 }
 
-// fitLine fits the ridge and encodes the rows for the trees. It processes the rows in order, so
-// that the statistic of a category value contains only earlier rows. The ridge learns the rows with an unknown run time
-// last, because the others predict these run times.
+// fitLine fits the ridge regressions and encodes the rows for the trees. It processes the rows in order, so
+// that the statistic of a category value contains only earlier rows. The ridge regressions learn the rows with an unknown run
+// time last, because the other rows predict these run times.
 func (m *models) fitLine(rows []row, y []float64) (*table.Table, error) {
 	online, err := linear.NewOnline(m.Enc.LineWidth, targetCount, math.Inf(1), linear.Config{})
 	if err != nil {
@@ -221,8 +221,8 @@ func (m *models) fitLine(rows []row, y []float64) (*table.Table, error) {
 	return t, m.fitOffset(&newest)
 }
 
-// targets returns the targets of the ridge for a row with the encoded inputs x. An unknown run time is the predicted one,
-// because the mean of the others would flatten the slopes.
+// targets returns the targets of the ridge regressions for a row with the encoded inputs x. It replaces an unknown run time
+// by the predicted one: the mean of the other rows would flatten the slopes.
 func (m *models) targets(r *row, x []float64) []float64 {
 	used := m.LogCores
 	if r.Cores > 0 {
@@ -287,8 +287,8 @@ func (m *models) spreadTargets(rows []row) (y []float64, known []int) {
 	return y, known
 }
 
-// isSolveDue counts an added row and reports whether to solve the line again. One row changes a
-// line of n rows by about 1/n, so the line is solved again after n/solveShare rows.
+// isSolveDue counts an added row and reports whether to solve the ridge regressions again. One row changes a
+// regression on n rows by about 1/n, so they are solved again after n/solveShare rows.
 func (m *models) isSolveDue() bool {
 	m.Unsolved++
 	if float64(m.Unsolved) < m.line.Rows()/solveShare {
@@ -337,8 +337,8 @@ func (m *models) observe(r *row, outlier bool, b *buffers) {
 	m.addToGroups(r, outlier)
 }
 
-// correct updates the line by a row. Unless outlier is true, it also updates the stack and the smoothed errors by err, the
-// error of LineTrees. An outlier is a row whose residual learn raised to lowest.
+// correct updates the ridge regressions by a row. If outlier is false, it also updates the stack and the smoothed errors by
+// err, the error of LineTrees. An outlier is a row whose residual learn raised to lowest.
 func (m *models) correct(r *row, err float64, outlier bool, b *buffers) {
 	if !outlier {
 		m.Stack.Learn(b.signals[:], err)

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// product_count is present in all trained runs. Then one run lacks it, and the question is about an
-// identical run.
+// All runs of the training have product_count. Then one run lacks it. The test searches for the runs that are nearest to the
+// features of this run.
 func TestNearestFindsAnIdenticalRunWithoutAFeature(t *testing.T) {
 	k, rng := trainedTask(t, salesForecast, 93, 60)
 	f, gibs := salesForecast(rng)

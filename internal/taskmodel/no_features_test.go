@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Without features only the last peaks say how large the next one is. The peak depends on a level that
+// Without features only the last peaks say how large the next peak is. The peaks depend on a level that
 // drifts, such as the amount of stored data.
 func TestTaskWithoutFeaturesFollowsItsLastPeaks(t *testing.T) {
 	k, rng := newTask(t), rand.New(rand.NewPCG(2, 26))

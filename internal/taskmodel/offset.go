@@ -18,11 +18,11 @@ var offsetShares = [...]float64{0.25, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98}
 
 const (
 	minOffsetRows   = 32   // fewest rows for an offset; with fewer the task is in its cold start
-	maxOffsetRows   = 5000 // newest rows on which a line with an offset is fitted
-	maxComparedRows = 1000 // newest rows on which the offsets are compared
-	offsetQuantile  = 0.01 // level of the low quantile, of the compared rows
+	maxOffsetRows   = 5000 // newest rows on which a line with an offset is fitted; with more, a fit takes longer
+	maxComparedRows = 1000 // newest rows on which the offsets are compared; with fewer, the offset follows a change sooner
+	offsetQuantile  = 0.01 // level of the low quantile of the peaks of the compared rows
 	minAboveOffset  = 0.02 // smallest share of a peak that counts as above the offset
-	minOffsetWeight = 0.1  // smallest factor whose square is the weight of a row, see offsetRows.fit
+	minOffsetWeight = 0.1  // lower bound of the factor whose square weights a row, see offsetRows.fit
 	offsetClip      = 1.0  // largest error in log units in the comparison; larger errors are clipped
 	maxLogPeak      = 100  // far above all log peaks; avoids infinite intermediate values
 )
@@ -41,7 +41,7 @@ func (m *models) levelOf(predicted float64) float64 {
 	return max(m.Low-ridgeSlack, min(m.High+ridgeSlack, withOffset(predicted, m.Offset)))
 }
 
-// slopeAt returns the derivative of levelOf at a log peak: by how much it changes with the prediction of lineRidge.
+// slopeAt returns the derivative of levelOf with respect to the prediction of lineRidge, at a log peak within its bounds.
 func (m *models) slopeAt(level float64) float64 { return 1 - m.Offset/math.Exp(level) }
 
 // withOffset returns the log peak for a logarithm of the part above the offset.
@@ -52,8 +52,8 @@ func withOffset(above, offset float64) float64 {
 	return math.Log(offset + math.Exp(min(above, maxLogPeak)))
 }
 
-// hasAmounts reports whether a number or a date is encoded. Without one there is no amount with which a peak could grow.
-func (e *encoder) hasAmounts() bool {
+// hasQuantities reports whether a number or a date is encoded. Without one there is no quantity with which a peak could grow.
+func (e *encoder) hasQuantities() bool {
 	return slices.ContainsFunc(e.Columns, func(c column) bool {
 		return c.Kind == sizing.Number || c.Kind == sizing.Date || c.Numbers.count() > 0
 	})
@@ -106,9 +106,9 @@ func (r *offsetRows) criterion(ridge *linear.Ridge, offset float64) float64 {
 	return c
 }
 
-// fitOffset gives the line an offset if that makes its errors smaller than chance would.
+// fitOffset gives the line an offset if that makes the errors of the line smaller than chance alone would.
 func (m *models) fitOffset(rows *offsetRows) error {
-	if len(rows.levels) < minOffsetRows || !m.Enc.hasAmounts() {
+	if len(rows.levels) < minOffsetRows || !m.Enc.hasQuantities() {
 		return nil
 	}
 	compared := rows.newest(maxComparedRows)

@@ -14,7 +14,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// offsetTask learns n runs. The peak is gibs(rows, stores) with a noise of 5 %.
+// offsetTask returns a model fitted on n runs. The peak is gibs(rows, stores) with a noise of 5 %.
 func offsetTask(t *testing.T, n int, gibs func(rows, stores float64) float64) *Model {
 	rng := rand.New(rand.NewPCG(5, 3))
 	m, h := New(), sizing.History{}
@@ -67,8 +67,8 @@ func TestAPeakProportionalToItsInputsHasNoOffset(t *testing.T) {
 	require.Less(t, lineError(m, product), 0.1)
 }
 
-// A model with an offset has a format that earlier releases reject: they would add the offset to no prediction.
-func TestABlobWithAnOffset(t *testing.T) {
+// A model with an offset has a format that earlier releases reject, because they would ignore the offset.
+func TestABlobWithAnOffsetHasANewFormat(t *testing.T) {
 	m := offsetTask(t, 200, baseAndProduct)
 	blob, err := m.Blob()
 	require.NoError(t, err)
@@ -103,7 +103,7 @@ func TestFeatureTermsWithAnOffsetSumToTheLevel(t *testing.T) {
 	require.Greater(t, min(a.phi[0], a.phi[1]), 0.1)
 }
 
-// A number of no influence, such as a counter, is always slightly above its range. That needs no correction.
+// A counter does not influence the peak, and its next value is always slightly above its range. That needs no correction.
 func TestACounterIsNotExtrapolatedBecauseOfAnOffset(t *testing.T) {
 	m := offsetTask(t, 200, func(_, stores float64) float64 { return 2 + 0.3*stores })
 	require.Positive(t, m.Models.Offset)

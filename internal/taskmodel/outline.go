@@ -43,13 +43,12 @@ func (o *Outline) Model() *Model {
 	}
 }
 
-const outlineMargin = 1.25 // factor on the largest peak, because the answer ignores the features of the run
+const outlineMargin = 1.25 // factor on the largest peak: the answer ignores the features, and the run may need more than earlier runs
 
-// sizeFromOutline answers while the model is not in memory. A first try gets the request if it is above
-// all killed allocations of the task or if no peak is known, else an amount above the largest peak and
-// all killed allocations. A lift is at least the request, the largest peak with a margin, and twice the
-// killed allocation. The bounds of q apply to these amounts, except the minimum grant to a first try. The answer
-// states no risk.
+// sizeFromOutline answers while the model is not in memory. A first try gets the request if the request is above
+// all killed allocations of the task or if no peak is known. Otherwise it gets an amount above the largest peak and
+// all killed allocations. A lift is the largest of the request, the largest peak with a margin, and twice q.Above. The
+// floor and the cap of q apply to all these amounts, the minimum grant only to lifts. The answer states no risk.
 func (m *Model) sizeFromOutline(q Question) Answer {
 	s := Answer{Limit: q.Requested.Memory, Source: sizing.FromRequested, CPU: q.Requested.CPU, Reason: "the static request, unchanged"}
 	why, killed := "the static request", max(q.Above, m.Bound)

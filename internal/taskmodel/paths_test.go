@@ -13,7 +13,7 @@ import (
 
 // The peak follows a number in a path that also contains a date, a time or a version.
 func TestNumberInAPathWithADateIsRead(t *testing.T) {
-	for _, form := range [][3]string{ // before the time, layout of the time, after it
+	for _, form := range [][3]string{ // the part before the time, the layout of the time, and the part after the time
 		{"b/dt=", "2006-01-02", "/size=%dmb.parquet"}, {"s3://b/dt=", "2006-01-02", "/rows=%d.parquet"}, {"b/", "2006-01-02T15:04:05", "/rows=%d.parquet"},
 		{"s3://bucket/v2/dt=", "2006-01-02/hour=15", "/rows=%d/part-00017.parquet"}, {"s3://b/", "year=2006/month=01/day=02", "/rows=%d.parquet"},
 	} {

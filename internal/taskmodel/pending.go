@@ -14,7 +14,7 @@ import (
 type pendingRow struct {
 	Seq           int64
 	Cells         []sizing.Value
-	Point         experts.Point // mean prediction over the donor rows, without the margin for their differences
+	Point         experts.Point // mean of the predictions over the donor rows, without the margin for the differences between them
 	Peak, Seconds float64
 }
 

@@ -18,7 +18,7 @@ const (
 )
 
 // isKilledAtGrant reports whether t was OOM-killed at or below the amount that this service granted, or
-// at or below minGranted. Then the amount is plausible, even if it is far from other peaks.
+// at or below minGranted. Then the killed amount is plausible, even if it is far from all peaks.
 func isKilledAtGrant(t *TrainingRow) bool {
 	return t.Censoring == sizing.AtLeast && t.Peak <= max(t.Granted, minGranted)
 }
@@ -47,14 +47,14 @@ func isTooSmall(peak sizing.Bytes, censoring sizing.Censoring, allocated, reques
 	return censoring == sizing.Exact && peak < minContainer && float64(peak)*unitFactor < float64(max(allocated, requested))
 }
 
-// Confirmable reports whether another report can confirm t if t is quarantined.
+// Confirmable reports whether another report can confirm t if t is quarantined, as far as t alone shows; see CanBeConfirmed.
 func (t *TrainingRow) Confirmable() bool {
 	return t.Peak <= maxPossible && !isTooSmall(t.Peak, t.Censoring, t.Allocated.Memory, t.Requested.Memory)
 }
 
-// isBeyondAllocation reports whether the peak of a success is more than requestedFactor times its allocation (or its request, if the
-// allocation is unknown), although the largest peak so far is at most allocatedFactor times as large. No run uses so much more
-// than the pod was given: the source of the peak has changed its unit, and a second such report only repeats the mistake.
+// isBeyondAllocation reports whether the peak of a success is more than requestedFactor times its allocation (or its request,
+// if the allocation is unknown), although the largest peak so far is at most allocatedFactor times this allocation. No run uses
+// so much more than its pod was given: the source of the peak has changed its unit, and a second such report repeats the mistake.
 func (m *Model) isBeyondAllocation(t *TrainingRow) bool {
 	given := float64(t.Allocated.Memory)
 	if given == 0 {
@@ -64,7 +64,8 @@ func (m *Model) isBeyondAllocation(t *TrainingRow) bool {
 		float64(t.Peak) > requestedFactor*given && m.Experts.MaxPeak <= allocatedFactor*given
 }
 
-// CanBeConfirmed reports whether a report like t can confirm t if t is quarantined.
+// CanBeConfirmed reports whether a similar report can confirm t if t is quarantined. Unlike Confirmable, it also compares t
+// with the learned peaks.
 func (m *Model) CanBeConfirmed(t *TrainingRow) bool {
 	return t.Confirmable() && !m.isBeyondAllocation(t)
 }
@@ -102,10 +103,10 @@ func (d implausibility) describe(peak sizing.Bytes) string {
 type forecast struct {
 	low, high float64 // smallest and largest of the predictions of Trees and LineTrees
 	center    float64 // prediction of LineTrees, whose residuals are stored
-	imputed   bool    // rarely missing features are missing
+	imputed   bool    // the row lacks rarely missing features
 }
 
-// forecast predicts a report from its features, as learnRow does; known is false if there are no models.
+// forecast predicts the peak of a report from its features; known is false if there are no models.
 func (m *Model) forecast(t *TrainingRow) (c forecast, known bool) {
 	if m.Models == nil {
 		return forecast{}, false
@@ -159,8 +160,8 @@ func (m *Model) checkPlausibility(t *TrainingRow) (implausibility, bool) {
 }
 
 // missFactor returns the factor by which the prediction for a run must exceed its peak to make the peak
-// implausible. It is smaller for a task with few rows if the allocation is known, because then the
-// allocation is the stronger evidence.
+// implausible. The factor is smaller for a task with few rows if the allocation is known, because the
+// allocation is then stronger evidence than the prediction.
 func (m *Model) missFactor(allocated float64) float64 {
 	if m.Experts.LearnedRows < minRangeRows && allocated > 0 {
 		return missFactorColdStart

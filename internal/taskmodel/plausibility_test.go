@@ -10,8 +10,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// If the service granted the killed amount, the amount is right, however far it is from all peaks.
-func TestKillAtItsOwnGrantIsNotQuarantined(t *testing.T) {
+// If the service granted the killed amount, the reported amount is right, even if it is far from all peaks.
+func TestKillWithinItsGrantIsNotQuarantined(t *testing.T) {
 	for name, c := range map[string]struct {
 		peaks       float64 // of earlier runs, in GiB
 		killed      sizing.Bytes
@@ -70,7 +70,7 @@ func TestLateReceiptReleasesItsKill(t *testing.T) {
 	assert.Greater(t, k.model.Size(question(f)).Limit, gib)
 }
 
-// A file has peaks in MiB that were read as bytes: every row repeats the mistake.
+// A file has peaks in MiB, which are read as bytes: every row repeats the mistake.
 func TestImpossiblySmallPeaksDoNotConfirmOneAnother(t *testing.T) {
 	k, rng := newTask(t), newRand(40)
 	q := question(nil)

@@ -8,8 +8,8 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/experts"
 )
 
-// Answers use the margins of the DAG's pool; learning uses the task's own margins. Models that
-// learned the same rows are therefore equal, independently of the reports of other tasks.
+// Answers use the margins of the DAG's pool; learning uses the task's own margins. So models that
+// learned the same rows are equal, whatever other tasks have reported.
 
 // ownMargins are the task's own values of the fields of experts.Experts that depend on the pool.
 type ownMargins struct {
@@ -56,8 +56,8 @@ func (m *Model) EncodeShare() ([]byte, error) {
 	return share, nil
 }
 
-// ReadShare decodes share, the output of EncodeShare. If share is nil, it reads the contribution from the
-// model's blob. It returns ErrFormat if the input is damaged.
+// ReadShare decodes share, the output of EncodeShare. If share is nil, ReadShare reads the contribution from the
+// model's blob. The error is ErrFormat if the input is damaged.
 func ReadShare(share, blob []byte) (Pool, error) {
 	if share != nil {
 		var pool Pool

@@ -22,19 +22,19 @@ type buffers struct {
 	points        [len(coldStartPoints)]float64 // predictions of the point models for the cold start
 	coldStart     bayes.Mixture                 // cold-start prediction
 	signals       [signalCount]float64          // inputs of the stack
-	atEdge        []sizing.Value                // cells with the inputs outside the range moved to its edge
+	atEdge        []sizing.Value                // cells, where each input outside its range is moved to the edge of the range
 	extrapolation extrapolation
 	cleaned       []sizing.Value // cells without implausible inputs or unseen values
 	isCleaned     bool           // the prediction used cleaned instead of cells
 	usesRequest   bool           // the answer is the static request
 	isLift        bool           // the question is about the retry after a kill
-	isUsualPeak   bool           // the row has a measured peak that is not above all others
+	isUsualPeak   bool           // the row has a measured peak that is not above all other peaks
 
 	// Imputation of missing features; see imputeFromDonorRows.
 	imputed         []sizing.Value              // cells with the values of one donor row
 	donor           []sizing.Value              // the values of one donor row
 	neighbours      []neighbour                 // the donor rows of the prediction
-	similar         []neighbour                 // neighbours and all other donor rows as near as the last of them, for run time and CPU
+	similar         []neighbour                 // for run time and CPU: neighbours, and all other donor rows as near as the last of these
 	donorMargin     [experts.ModelCount]float64 // margin over donorMean, by model
 	donorMean       experts.Point               // mean of the predictions over donor rows
 	unseenProb      float64                     // probability that the run needs more than donorMargin covers
@@ -42,13 +42,13 @@ type buffers struct {
 	donorPointMean  experts.Point               // donorMean before any extrapolation
 	donorSeconds    []float64                   // by donor row: predicted log run time minus that of donorPointMean
 	donorProbs      []float64                   // probabilities with the values of one donor row, by bin
-	group           *group                      // with the features of groupOf; nil: none
-	recurring       group                       // group that the method repeats has found
-	groupValue      group                       // to which group refers
-	groupOf         []sizing.Value              // the row that predictGroup has looked up last
+	group           *group                      // the group of the row groupOf; nil: none
+	recurring       group                       // the group that the method repeats found
+	groupValue      group                       // the value that group points to
+	groupOf         []sizing.Value              // the row whose group predictGroup looked up last
 	runTimeLevels   []float64                   // see RunTime
 	coreLevels      [][coreRules]float64        // predictions of the CPU rules: one, or one for each donor row
-	noFeatures      bool                        // the row has no feature at all
+	noFeatures      bool                        // the row has no encoded feature
 	unwidenedAmount float64                     // the answer without donorMargin; 0 for a complete row
 }
 
@@ -68,10 +68,10 @@ func (m *models) predict(cells []sizing.Value, p *experts.Point, b *buffers) {
 	}
 }
 
-// followedShare is the level of the quantile of the newest peaks that is the lower bound of the predictions for a task
-// without features. These predictions follow the last peaks. If the peaks are low for a few runs only, and the predictions
-// followed them, all runs would be killed when the peaks rise again.
-const followedShare = 0.1
+// minLevelQuantile is the level of a quantile of the newest log peaks. No prediction for a task without features is below this
+// quantile. These predictions follow the last peaks; without the bound, all runs would be killed when the peaks rise again after
+// a few low ones.
+const minLevelQuantile = 0.1
 
 // predictInRange predicts a row. Of the steps of predict it only imputes missing features.
 func (m *models) predictInRange(cells []sizing.Value, p *experts.Point, b *buffers) {
@@ -94,7 +94,7 @@ func (m *models) predictRow(cells []sizing.Value, p *experts.Point, b *buffers) 
 	if m.ridges == nil { // no feature: only earlier runs predict the next one
 		m.predictGroup(cells, p, b)
 		m.predictStack(p, median, b)
-		low := m.Recent.Quantile(followedShare)
+		low := m.Recent.Quantile(minLevelQuantile)
 		for _, k := range [...]int{experts.Same, experts.Fresh, experts.Stack} {
 			p.Level[k] = max(p.Level[k], low)
 		}
@@ -120,7 +120,7 @@ func (m *models) predictRow(cells []sizing.Value, p *experts.Point, b *buffers) 
 	m.predictStack(p, median, b)
 }
 
-// pointRunTime returns the point prediction of the log run time for an encoded row and its group; nil: none.
+// pointRunTime returns the point prediction of the log run time for an encoded row. g is the group of the row; nil: none.
 func (m *models) pointRunTime(line []float64, g *group) float64 {
 	predicted := max(0, min(maxLogSeconds, m.ridges[logSeconds].Predict(line)))
 	if g == nil {
@@ -140,7 +140,8 @@ func (g *group) runTime(predicted float64) float64 {
 // maxLogSeconds bounds the predicted run times, in log1p of the seconds.
 var maxLogSeconds = math.Log1p(sizing.MaxDuration.Seconds())
 
-// predictGroup predicts from the rows with identical features, shrunk towards LineTrees.
+// predictGroup sets the predictions from earlier rows with identical features, shrunk towards LineTrees. It also sets the
+// fields of p and b that come from these rows.
 func (m *models) predictGroup(cells []sizing.Value, p *experts.Point, b *buffers) {
 	level, spread := &p.Level, 1.5*p.Scale[experts.TreeScale]
 	lineTrees := level[experts.LineTrees]
@@ -179,7 +180,7 @@ func (m *models) predictStack(p *experts.Point, median float64, b *buffers) {
 	p.Level[experts.Stack] = max(low, min(high, lineTrees+m.Stack.Predict(b.signals[:])))
 }
 
-// plainLevel returns the log peak for a prediction of the ridge regression of the peak itself.
+// plainLevel returns the log peak for a prediction of the ridge regression of the peak itself, but at least Low − ridgeSlack.
 func (m *models) plainLevel(predicted float64) float64 {
 	floor := math.Exp(m.Low-ridgeSlack) / m.Unit
 	return math.Log(max(floor, min(predicted, sizing.MaxBytes/m.Unit)) * m.Unit)
@@ -195,8 +196,8 @@ func (m *Model) predictQuestion(q *Question, p *experts.Point, b *buffers) {
 	m.predict(b.cells, q.RiskTarget, p, b)
 }
 
-// predict fills p with the predictions of the models for a row and, while the experts need it, of the cold-start rule. If rarely
-// missing features are missing, it adds their uncertainty to the experts' own margin in quadrature, as for
+// predict fills p with the predictions of the models for a row and, while the experts need it, with that of the cold-start
+// rule. If rarely missing features are missing, predict adds their uncertainty to the experts' own margin in quadrature, as for
 // independent errors. target is the risk target.
 func (m *Model) predict(cells []sizing.Value, target float64, p *experts.Point, b *buffers) {
 	m.Models.predict(cells, p, b)

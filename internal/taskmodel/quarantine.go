@@ -20,11 +20,10 @@ import (
 //	       or 300 × prediction*
 //	8-     4 × largest peak and prediction, or          1/100 of the prediction and 1/900 of allocated*
 //	       300 × prediction*
-//	8-     100 × allocated or requested, if the largest peak is
-//	       at most 8 × that (cannot be confirmed)
 //	any    64Ti (cannot be confirmed)                   1 MiB and 1/900 of allocated or requested (cannot be confirmed)
 //
-// Only a measured peak can be too far below.
+// Only a measured peak can be too far below. The largest peak includes killed allocations. From 8 rows on, a quarantined
+// measured peak above 100 × allocated (or requested) cannot be confirmed if the largest peak is at most 8 × that.
 //
 // * Only if no earlier residual is similar and no feature is imputed. If the allocation is unknown, 1/100
 // of the prediction alone decides.
@@ -47,14 +46,14 @@ const (
 	// exceed 8 × the request, and the largest is 34 × its request.
 	allocatedFactor = 8
 	requestedFactor = 100 // larger than allocatedFactor, because a request does not limit a run
-	// maxPossible is more memory than any node has, so no report confirms such a peak.
+	// maxPossible is more memory than any node has, so no report confirms a larger peak.
 	maxPossible = 2 * sizing.LargestServer
 
-	rangeFactor          = 4  // multiple of the largest peak so far; no prediction above it was ever tested
+	rangeFactor          = 4  // multiple of the largest peak so far; no run has tested predictions above it
 	minRangeRows         = 8  // measured rows from which the largest peak is reliable
-	confirmNearerFactor  = 2  // largest factor by which a confirming report may be nearer to the expectation than the quarantined one
-	confirmFartherFactor = 10 // largest factor by which it may be farther; a report still farther is in another unit
-	maxQuarantined       = 64 // largest number of stored reports; with more, such peaks are normal for the task, so it learns the oldest
+	confirmNearerFactor  = 2  // largest factor by which a confirming report may be nearer to the expectation than the quarantined report
+	confirmFartherFactor = 10 // largest factor by which it may be farther; a report that is even farther is in another unit
+	maxQuarantined       = 64 // largest number of stored reports; with more, such peaks are normal for the task, so the model learns the oldest
 )
 
 // quarantinedReport is a report in quarantine.

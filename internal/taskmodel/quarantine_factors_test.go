@@ -13,7 +13,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// unitErrors are the factors between a wrong and the right unit.
+// unitErrors are the factors by which a reported peak in a wrong unit differs from the true peak.
 var unitErrors = []float64{1e-3, 1e3, 1e-6, 1e6, 1. / (1 << 10), 1 << 10, 1. / (1 << 20), 1 << 20, 1. / (1 << 30), 1 << 30}
 
 // within16GiB returns a success with an allocation of 16 GiB. The runs of the generators need about an
@@ -34,7 +34,8 @@ func quarantinedAmounts(m *taskmodel.Model) (all []sizing.Bytes) {
 }
 
 // One report of a history is in the wrong unit, at one of several positions. The reference is the same history without
-// this report. Later grants are at most four times those of the reference, and they hold for each run for which those hold.
+// this report. Later grants are at most four times the grants of the reference, and if the reference's grant is enough for a
+// run, so is the other grant.
 func TestReportInTheWrongUnitHardlyChangesLaterGrants(t *testing.T) {
 	const runs, after = 60, 12
 	for name, draw := range generators {
@@ -98,13 +99,13 @@ func TestSecondSmallReportConfirmsTheFirst(t *testing.T) {
 		k.reportSuccess(rare, 0.001)
 		require.Empty(t, k.model.Quarantine, "small runs are plausible by now, after %d runs", n)
 		if n == 60 {
-			continue // few small runs among many others
+			continue // three small runs among sixty larger ones do not lower the grant so far
 		}
 		assert.Less(t, k.model.Size(question(rare)).Limit, 32*gib)
 	}
 }
 
-func TestQuarantineSurvivesTheBlob(t *testing.T) {
+func TestBlobAndTrainingKeepTheQuarantine(t *testing.T) {
 	k, rng := trainedTask(t, growing, 8, 40)
 	f, _ := growing(rng)
 	k.reportSuccess(f, 2e-6)

@@ -83,8 +83,8 @@ func TestPeaksBelowFourTimesTheLargestAreNotQuarantined(t *testing.T) {
 	assert.Empty(t, k.model.Quarantine, "up to four times the largest peak may be chance")
 }
 
-// A monitor that changes its unit repeats its mistake. Its reports are many times above their allocations, which the runs before
-// kept to, so they do not confirm each other. Without an allocation or with a smaller factor, they do.
+// A monitor that changes its unit repeats its mistake. Its peaks are many times as large as the allocations, which the earlier
+// runs did not exceed, so they do not confirm each other. Without an allocation, or if they are less far above it, they do.
 func TestPeaksFarAboveTheirAllocationsConfirmNothing(t *testing.T) {
 	for _, c := range []struct {
 		allocated, peak float64 // GiB

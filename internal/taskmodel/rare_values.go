@@ -2,8 +2,9 @@ package taskmodel
 
 import "github.com/loadaware/loadaware/internal/sizing"
 
-// The experts learn their weights from all rows. About an exceptional value, such as the flag of a monthly full refresh,
-// these weights say little until as many rows have it as a task needs before the experts answer at all.
+// exceptionRows is the number of rows from which a rare value, such as the flag of a monthly full refresh, is no exception. The
+// experts learn their weights from all rows, so the weights say little about runs with a value that few rows have. The cold
+// start of a task ends after as many rows.
 const exceptionRows = 32
 
 // valueCounts counts the rows of a category or a bool by value.
@@ -33,9 +34,9 @@ func (c *column) count(v sizing.Value) {
 	c.Counts.Top = max(c.Counts.Top, rows)
 }
 
-// isException reports whether a value is exceptional: some rows but fewer than exceptionRows have it, and more than half of
-// all rows have another value in common. A value of a category of many values, such as an id, is not exceptional. In a model
-// stored before the counts existed, the levels count more rows than Counts.Rows until the next fit, and no value is exceptional.
+// isException reports whether a value is exceptional: some rows have it, but fewer than exceptionRows, and more than half of
+// all rows have one other value. So no value of a category of many values, such as an id, is exceptional. In a model stored
+// before the counts existed, the levels count more rows than Counts.Rows until the next fit; then no value is exceptional.
 func (c *column) isException(v sizing.Value) bool {
 	if v.Kind == sizing.Missing || 2*c.Counts.Top <= c.Counts.Rows || c.Counts.Top > c.Counts.Rows {
 		return false

@@ -11,8 +11,8 @@ import (
 
 // A daily task needs 10 GiB at each full refresh, every thirty days, and 1 GiB otherwise; the number of rows says nothing.
 // After the first full refresh some models predict the second one well, but the experts have learned their weights from the
-// other runs. Without the rule for exceptions (Experts.expertAmount), 19 of 66 were killed, and a third one was
-// granted 2.1 GiB.
+// other runs. Without the rule for exceptions (Experts.expertAmount), 19 of the 66 full refreshes were killed, and the third
+// full refresh of one task was granted 2.1 GiB.
 func TestRareFlagCausesFewKills(t *testing.T) {
 	kills, others := 0, 0
 	for seed := range uint64(6) {

@@ -38,8 +38,8 @@ func findRecurring(columns []column, rows []row) []bool {
 }
 
 // recurringShare returns the share of the values of column j in the newer half of the rows that are also in
-// the older half; ok is false if the newer half has none, or if c.IsOtherKind: a feature
-// with numbers and texts has a column for each kind, and j is that of the less frequent one.
+// the older half. ok is false if the newer half has no value, or if c.IsOtherKind: a feature with values of several kinds has
+// a column for each kind, and j is the column of a less frequent kind.
 func recurringShare(j int, c *column, rows []row) (share float64, ok bool) {
 	if c.IsOtherKind {
 		return 0, false
@@ -106,8 +106,8 @@ func (m *models) addToRecurring(r *row, seen int, outlier bool) {
 	}
 }
 
-// repeats summarises the earlier rows with the same features as a row. g is its group; nil: none. If there are
-// fewer than enoughRepeats, it summarises the rows with the same recurring features, if there are any.
+// repeats summarises the earlier rows with the same features as a row. g is the group of the row; nil: none. If there are
+// fewer than enoughRepeats such rows, it summarises the rows with the same recurring features, if there are any.
 func (m *models) repeats(cells []sizing.Value, g *group, b *buffers) (r experts.Repeats) {
 	if g != nil {
 		r = experts.Repeats{Peak: g.largestPeak(), Rows: g.Rows}
@@ -122,6 +122,6 @@ func (m *models) repeats(cells []sizing.Value, g *group, b *buffers) (r experts.
 	return experts.Repeats{Peak: g.largestPeak(), Rows: g.Rows, IsPartial: true}
 }
 
-// enoughRepeats is the number of rows with the same features from which their largest peak says more than that of the
-// rows with the same recurring features.
+// enoughRepeats is the number of rows with the same features from which their largest peak says more than the largest peak of
+// the rows with the same recurring features.
 const enoughRepeats = 3

@@ -10,8 +10,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Each run is for one of forty customers, drawn at random. The peak depends on the customer, but the texts of their names
-// do not show how.
+// Each run is for one of forty customers, drawn at random. The peak depends on the customer, but the name of the customer
+// does not show how.
 func TestRecurringCustomersGetTheirOwnAmounts(t *testing.T) {
 	day := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	needs := func(customer int) float64 { return []float64{1, 9, 3, 27, 2}[customer%5] * (1 + float64(customer)/80) }

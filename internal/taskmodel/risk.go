@@ -7,10 +7,10 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// riskAt returns P(peak > granted), given that the experts promise a.Promised for a.Amount. It
-// computes the difference between the risks of both amounts from the residuals. These do not explain a
-// part of the promise, such as a higher observed kill rate. This part is constant below a.Amount. Above a.Amount it
-// decreases with the square of a.Amount / granted. The risk never increases with granted.
+// riskAt returns P(peak > granted), given that the experts promise a.Promised for a.Amount. An amount up to 2 MiB above
+// a.Amount, a rounding, has the same risk. For other amounts riskAt computes the difference of the risks from the residuals.
+// The residuals do not explain a part of the promise, such as a higher observed kill rate. This part is constant below a.Amount
+// and decreases above it with the square of a.Amount / granted. The risk never increases with granted.
 func (m *Model) riskAt(p *experts.Point, a experts.Answer, granted float64, b *buffers) float64 {
 	below := !experts.IsSufficient(granted, a.Amount)
 	if !below && granted < a.Amount+2*float64(sizing.MiB) {
@@ -32,8 +32,9 @@ func (m *Model) requestRisk(p *experts.Point, q Question, d *boundedGrant, a exp
 }
 
 // requestSuffices reports whether the request is smaller than the grant d and still within the
-// risk target, so that a larger grant gains nothing. It returns false while the guard raises grants, if no risk can be
-// stated, if the request is between two bins or two whole MiB, and if known kills or peaks need more than the request.
+// risk target, so that a larger grant has no advantage. It returns false while the guard raises grants, if no risk can be
+// stated, if the promise of the experts is above the target, if the request is not a bin or a whole number of MiB, and if
+// known kills or peaks need more than the request.
 func (m *Model) requestSuffices(p *experts.Point, q Question, d *boundedGrant, a experts.Answer, b *buffers) bool {
 	request := q.Requested.Memory
 	if request == 0 || request >= d.limit || request <= d.killed || request < d.needed || float64(request) < p.MinAmount {
@@ -71,7 +72,7 @@ func BeforeGuard(promised float64, g sizing.Guard) float64 {
 const (
 	guardAmount   = 0
 	guardPromised = 1
-	guardFactor   = 3 // the factor of the guard; the pool's factor is before it
+	guardFactor   = 3 // the factor of the guard; the factor of the pool has index 2
 	guardExpert   = 4
 	guardLevels   = 5 // first level of the models; the scales and the duration follow the levels
 )
@@ -92,8 +93,7 @@ func (m *Model) killsFrom(cells []sizing.Value, limit sizing.Bytes) (kills float
 // success, by Laplace's rule of succession: 0.5 to 0.9999.
 func succession(kills float64) float64 { return min(1-1e-4, math.Max(0.5, (kills+1)/(kills+2))) }
 
-// Risk returns P(peak > limit) of a try with question q that is granted limit; nil if no risk can be
-// stated.
+// Risk returns P(peak > limit) for the try of q with a grant of limit; nil if no risk can be stated.
 func (m *Model) Risk(q Question, limit sizing.Bytes) *float64 {
 	if m.Models == nil {
 		if q.Above == 0 {

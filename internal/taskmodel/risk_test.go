@@ -20,8 +20,8 @@ func lines(rng *rand.Rand, factor float64) (sizing.Features, float64) {
 	return sizing.Features{"n": sizing.NumberValue(n)}, factor * (0.2 + 0.03*n) * noise(rng, 0.1)
 }
 
-// After a change all runs need more. Killed tries are retried, and no retry ends before the last question, so the guard
-// raises the later grants. The sum of the promises must be within 50 % of the number of kills.
+// After a change all runs need more. Killed tries are retried, and no retry ends before the last prediction, so the guard
+// raises the later grants. The sum of the promises must differ from the number of kills by at most 50 % of this number.
 func TestOpenKillsRaiseTheRiskOfGuardedGrants(t *testing.T) {
 	for _, factor := range []float64{2, 3} {
 		promised, kills := 0.0, 0.0
@@ -117,8 +117,8 @@ func TestKillsAtTheCapRaiseThePromisedRisk(t *testing.T) {
 	assert.Less(t, *k.model.Size(q).Promised, 0.5, "a success below the cap contradicts the kills")
 }
 
-// Peaks are 8 GiB per TB of input. Runs above 750 GB are killed at the cap of 6 GiB and given up, as the models predict. This
-// says nothing about smaller runs.
+// Peaks are 8 GiB per TB of input. Runs above 750 GB are killed at the cap of 6 GiB, as the models predict, and are not
+// retried. This says nothing about smaller runs.
 func TestExpectedKillsAtTheCapDoNotRaiseOtherPromises(t *testing.T) {
 	k, rng := newTask(t), newRand(340)
 	promised, kills := 0.0, 0.0

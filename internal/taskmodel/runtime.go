@@ -30,7 +30,8 @@ type durationLevels struct {
 	Drift   runTimeDrift `cbor:",omitzero"` // corrects this average by its recent errors
 }
 
-// Steps of durationLevels. A run above a quantile raises the level of this quantile by about the step.
+// Steps of durationLevels. A run above a quantile raises the level of this quantile by about the step. With larger steps the
+// levels follow changes faster, but vary more.
 const (
 	step95           = 0.01   // step of P95
 	step99           = 0.002  // step of P99
@@ -57,8 +58,8 @@ func (m *Model) Ratios() []float64 {
 	return ratios
 }
 
-// learnRunTime learns the run time of a success from the prediction before it; b comes from this prediction. at is the end of
-// the run in Unix seconds.
+// learnRunTime learns the run time of a success. p is the prediction that was made before the run was learned, and b comes
+// from it. at is the end of the run in Unix seconds.
 func (m *Model) learnRunTime(seconds float64, at int64, p *experts.Point, b *buffers) {
 	m.DurationLevels.start()
 	drift := &m.DurationLevels.Drift
@@ -100,8 +101,8 @@ func (m *Model) isAboveQuantiles(log float64, p *experts.Point, b *buffers) (abo
 }
 
 // learnCensored learns the duration of a killed or failed try, or of a success with neither a peak nor an allocation, as
-// a lower bound of its run time. It adds no ratio: the try counts only as a miss of each quantile that the duration
-// exceeds.
+// a lower bound of the run time. It adds no ratio. The try counts only as a miss of the 95 % and 99 % quantiles that its
+// duration exceeds.
 func (m *Model) learnCensored(t *TrainingRow) {
 	if m.Models == nil || t.Duration <= 0 || len(m.Overrun.Ring) == 0 {
 		return
@@ -123,7 +124,7 @@ func (m *Model) learnCensored(t *TrainingRow) {
 	m.updateRunTimes()
 }
 
-// runTimeSlack is the distance, in log units, by which a prediction may leave the range of the learned run
+// runTimeSlack is the distance in log units, a factor of 2, by which a prediction may leave the range of the learned run
 // times. Without this bound, the ridge regression of the run time would diverge for unusual inputs.
 const runTimeSlack = 0.7
 
@@ -151,7 +152,7 @@ type ratioDistribution struct {
 	tail   correctedTail
 }
 
-// ratioDistribution returns the distribution with the prior of a. It is valid until the model learns.
+// ratioDistribution returns the distribution with the prior of a. The distribution is valid until the model learns.
 func (m *Model) ratioDistribution(a *ratioAnswer) ratioDistribution {
 	return ratioDistribution{a.prior, a.weight, m.Overrun.Sorted, m.correctedTail()}
 }
@@ -202,7 +203,8 @@ func (d *ratioDistribution) quantile(level float64) float64 {
 	return bisect(-maxLogRatio, maxLogRatio, func(x float64) bool { return d.below(x) >= level })
 }
 
-// duration returns the predicted run time of the try of q; nil if no run has a ratio. b comes from the prediction p.
+// duration returns the predicted run time of the try of q; nil if no run has a ratio (see Ratios). b comes from the
+// prediction p.
 func (m *Model) duration(p *experts.Point, q *Question, b *buffers) *sizing.Duration {
 	if len(m.Overrun.Ring) == 0 {
 		return nil
@@ -256,7 +258,7 @@ func (m *Model) RunTimes(tries []sizing.Features) RunTimes {
 	return m.RunTimesGiven(&shape.Given{}, tries)
 }
 
-// RunTimesGiven is RunTimes with prior probabilities of the shapes of the task; the zero value is none.
+// RunTimesGiven is RunTimes with prior probabilities of the shapes of the task; the zero value stands for none.
 func (m *Model) RunTimesGiven(given *shape.Given, tries []sizing.Features) RunTimes {
 	if m.Models == nil || len(m.Overrun.Ring) == 0 {
 		return nil

@@ -9,17 +9,18 @@ import (
 
 // RunTime is the predicted distribution of one run time. It stays the same when the model learns. If features are
 // imputed, it is the mixture of the distributions with the values of each donor row: a run takes as long as the runs
-// with one of these values, not as long as their mean. The slope of an extrapolation is uncertain, so it gives three levels:
-// the prediction, and the prediction plus and minus the margin.
+// with the values of one donor row, not as long as their mean. The slope of an extrapolation is uncertain, so an extrapolated
+// prediction gives three levels: the prediction, and the prediction plus and minus the margin.
 type RunTime struct {
 	ratios *ratioDistribution
 	levels []float64 // log1p of the predicted seconds, see runTimeAt
 }
 
-// maxRunTimeLevels bounds the levels of a RunTime, because a quantile needs the probabilities at all levels dozens of times.
+// maxRunTimeLevels is the largest number of levels of a RunTime. To find a quantile, Quantile computes the probabilities at
+// all levels dozens of times.
 const maxRunTimeLevels = 32
 
-// noDifference are the differences of the donor rows of a row without imputation.
+// noDifference replaces buffers.donorSeconds for a row without imputation.
 var noDifference = []float64{0}
 
 // runTimeOf returns the distribution of the run time of the prediction p, in the memory of b, which comes from this
@@ -71,12 +72,13 @@ func (r RunTime) Quantile(q float64) float64 {
 	return secondsAt(bisect(0, maxLogSeconds, func(log float64) bool { return r.mean(log, r.ratios.below) >= q }))
 }
 
-// LogSeconds returns log1p of the predicted seconds, of which the levels are the mean.
+// LogSeconds returns log1p of the predicted seconds: the mean of the levels.
 func (r RunTime) LogSeconds() float64 {
 	return r.mean(0, func(x float64) float64 { return -x })
 }
 
-// logTable returns quantiles of log1p of the seconds, as many as there are equally probable log ratios.
+// logTable returns quantiles of log1p of the seconds. ratios are equally probable log ratios of run time to prediction, and
+// there are as many quantiles as ratios.
 func (r RunTime) logTable(ratios []float64) []float64 {
 	all := make([]float64, 0, len(ratios)*len(r.levels))
 	for _, level := range r.levels {
@@ -87,8 +89,8 @@ func (r RunTime) logTable(ratios []float64) []float64 {
 	return thin(all, len(ratios))
 }
 
-// thin returns n of the values in ascending order, evenly spaced by rank from the first to the last. There are at least n
-// values; thin overwrites them.
+// thin returns n of the values in ascending order, evenly spaced by rank from the smallest to the largest. values must have
+// at least n elements; thin overwrites it.
 func thin(values []float64, n int) []float64 {
 	slices.Sort(values)
 	for i := range n {
@@ -97,7 +99,7 @@ func thin(values []float64, n int) []float64 {
 	return values[:n]
 }
 
-// bisect returns the smallest value between low and high that is high enough.
+// bisect returns the smallest value between low and high for which isEnough is true, or high if there is none.
 func bisect(low, high float64, isEnough func(x float64) bool) float64 {
 	for range bisections {
 		if middle := (low + high) / 2; isEnough(middle) {

@@ -3,18 +3,18 @@ package taskmodel
 import "math"
 
 // runTimeDrift corrects the predictions of the log run time by their recent errors (exponential smoothing), weighted by
-// how well the corrected and the plain predictions predicted the earlier runs, as meanMixture does. After a release that
-// changes the run times, the models and their ratios need dozens of runs to adapt; a few runs show the error. While the
-// errors are independent, smoothing only adds noise, and the correction has hardly any weight.
+// how well the corrected and the plain predictions predicted the earlier runs, as meanMixture does. After a release of the
+// task's program that changes the run times, the models and their ratios need dozens of runs to adapt; a few runs show the
+// error. While the errors are independent, smoothing only adds noise, and the correction has hardly any weight.
 //
-// Runs that started together, such as the mapped instances of a DAG run, end in the order of their run times, and their errors
-// may have a common cause. Only their mean error says something about later runs. So the errors are collected in a
-// batch until a run is learned that started after the first of them was known.
+// Runs that started together, such as the mapped instances of a DAG run, end in the order of their run times, and their
+// errors may have a common cause. Only their mean error says something about later runs. So the errors are collected in a
+// batch. The batch ends when a run is learned that started after the first run of the batch had ended.
 type runTimeDrift struct {
 	Runs           float64 // number of learned batches, at most mixtureMemory
-	Error          float64 // smoothed mean error of the batches at driftRate
-	PlainError     float64 // mean of the squared mean errors of the predictions, before each batch was learned
-	CorrectedError float64 // the same after the correction by Error
+	Error          float64 // mean errors of the batches, smoothed exponentially at driftRate
+	PlainError     float64 // mean over the batches of the squared mean error of the predictions, without a correction
+	CorrectedError float64 // the same with the correction by Error from before each batch
 	Batch          errorBatch
 }
 
@@ -22,17 +22,17 @@ type runTimeDrift struct {
 type errorBatch struct {
 	Errors float64 `cbor:",omitzero"` // sum of the errors
 	Runs   float64 `cbor:",omitzero"`
-	Start  float64 `cbor:",omitzero"` // the end of its first run in Unix seconds
+	End    float64 `cbor:"Start,omitzero"` // the end of its first run in Unix seconds; a run that starts then or later begins a new batch
 }
 
-const plainLogOdds = 1.5 // prior log odds of the plain prediction, because most tasks do not drift
+const plainLogOdds = 1.5 // prior log odds of the plain prediction; positive, because most tasks do not drift
 
-// startBatch starts a new batch if a run, whose start and end are in Unix seconds, started after the first run of the current
-// batch had ended.
+// startBatch starts a new batch if a run started after the first run of the current batch had ended. start and end are the
+// times of the run in Unix seconds.
 func (d *runTimeDrift) startBatch(start, end float64) {
-	if start >= d.Batch.Start {
+	if start >= d.Batch.End {
 		*d = d.withBatch()
-		d.Batch.Start = end
+		d.Batch.End = end
 	}
 }
 
@@ -42,7 +42,7 @@ func (b *errorBatch) learn(err float64) {
 	b.Runs++
 }
 
-// withBatch returns the drift after the batch, and an empty batch.
+// withBatch returns d after it has learned its batch, with an empty batch.
 func (d runTimeDrift) withBatch() runTimeDrift {
 	if d.Batch.Runs == 0 {
 		return d

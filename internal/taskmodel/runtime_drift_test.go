@@ -13,7 +13,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// A release triples the run times. Half of the tasks have a feature, which does not matter.
+// A new release of the task's program triples the run times. One of the two tasks has a feature, without any effect on the
+// run time.
 func TestRunTimesFollowAStepWithinAFewRuns(t *testing.T) {
 	for _, hasFeature := range []bool{false, true} {
 		m, rng := New(), rand.New(rand.NewPCG(16, 0))
@@ -48,7 +49,7 @@ func TestRunTimesFollowAStepWithinAFewRuns(t *testing.T) {
 }
 
 // The instances of a DAG run have a common factor. The first instances to end must not make the others seem predictable.
-func TestMappedInstancesDoNotCorrectEachOther(t *testing.T) {
+func TestMappedInstancesDoNotCorrectTheQuantilesOfEachOther(t *testing.T) {
 	m, rng := New(), rand.New(rand.NewPCG(17, 0))
 	above, runs := 0, 0
 	for i := range 300 {

@@ -10,11 +10,12 @@ import (
 // are corrected, and at the largest level of a quantile.
 var tailProbabilities = [...]float64{.5, .05, .01, 1 - maxQuantileLevel}
 
-// correctedTail has the probabilities at the same quantiles before the correction. Between them both are interpolated in
-// logarithms; outside they are equal. So all quantiles and probabilities of an answer agree with the corrected quantiles.
+// correctedTail has the probabilities at the same quantiles before the correction. Between two of these quantiles, correct
+// interpolates the logarithms of the probabilities; outside all of them it changes nothing. So all quantiles and probabilities
+// of an answer agree with the corrected quantiles.
 type correctedTail [len(tailProbabilities)]float64
 
-// correctedTail returns the corrections of the levels, which are valid until the model learns.
+// correctedTail returns the correction of the levels. It is valid until the model learns.
 func (m *Model) correctedTail() correctedTail {
 	p95 := correctedLevel(.95, &m.DurationLevels.P95)
 	p99 := max(p95, correctedLevel(.99, &m.DurationLevels.P99))

@@ -5,15 +5,15 @@ package taskmodel
 // predictions). A ridge regression that was fitted on few values of the inputs diverges for new values, and then the
 // mean of the runs predicts better. With fewer than two runs it predicts the point prediction.
 type meanMixture struct {
-	Runs       float64 // number of learned runs, at most mixtureMemory
+	Runs       float64 // number of learned runs, but at most mixtureMemory
 	Mean       float64 // mean log run time
 	MeanError  float64 // mean squared error of Mean, before each run was learned
 	PointError float64 // mean squared error of the point prediction, before each run was learned
 }
 
 const (
-	mixtureMemory = 100  // runs that the means cover, so that the weights follow changes
-	pointLogOdds  = 1.5  // prior log odds of the point prediction, because most run times depend on inputs
+	mixtureMemory = 100  // after more runs than this, newer runs weigh more in the means, so that the weights follow changes
+	pointLogOdds  = 1.5  // prior log odds of the point prediction; positive, because most run times depend on inputs
 	priorVariance = 0.09 // prior squared error of the point prediction, with the weight of one run; twice as large for the mean
 )
 

@@ -19,8 +19,8 @@ type ratioCache struct {
 	counted  int                                     // Window.Position of the ratios when evidence was computed; −1: it must be computed again
 }
 
-// givenSlots is the number of ratioAnswers that a model keeps for given prior probabilities. Few are
-// enough, because the trees that predict these probabilities have few different values. slotOf returns
+// givenSlots is the number of ratioAnswers that a model stores for given prior probabilities. Few are
+// enough, because the trees that predict these probabilities have few different values. It is 4 because slotOf returns
 // two bits.
 const givenSlots = 4
 
@@ -38,7 +38,7 @@ type ratioAnswer struct {
 	given  shape.Given
 	prior  *[shape.Bins + 1]float64 // cumulative distribution at the edges of the bins; nil: the default prior
 	weight float64                  // weight of the prior, in runs
-	member string                   // name of the most probable shape; "" if there are no shapes, or "none of them" is most probable
+	member string                   // name of the most probable shape; "" if there are no shapes, or if most probably the task has none of them
 
 	median, p95, p99 float64 // log ratios at these quantiles
 	outlier          float64 // P(ratio > OutlierRatio · median)
@@ -47,7 +47,7 @@ type ratioAnswer struct {
 // The prior of a task without shapes: lognormal ratios.
 const (
 	defaultSpread = 0.5 // standard deviation in log units
-	defaultWeight = 4   // runs
+	defaultWeight = 4   // runs; with a larger weight, more runs are needed until the task's own ratios decide
 )
 
 // SetShapes sets the shapes that the tasks of a namespace share; nil means none.
@@ -76,8 +76,8 @@ func (m *Model) Membership(s *Shapes, given *shape.Given) shape.Membership {
 
 // posterior returns the membership of the task, given prior probabilities and the evidence of its runs.
 // The first runs were predicted without knowledge of the effect of the inputs, so their ratios vary more
-// than the shape of the task. If prior probabilities are given, the weight of the evidence
-// therefore grows slowly, to one half at shape.MinRuns.
+// than the shape of the task. So if prior probabilities are given, the weight of the evidence
+// grows slowly, to one half at shape.MinRuns runs.
 func (m *Model) posterior(s *Shapes, given *shape.Given, e *shape.Evidence) shape.Membership {
 	if *given == (shape.Given{}) || !m.UsesGivenShape() {
 		return s.Posterior(&shape.Given{}, e)
@@ -87,8 +87,8 @@ func (m *Model) posterior(s *Shapes, given *shape.Given, e *shape.Evidence) shap
 	return s.Posterior(given, &tempered)
 }
 
-// membershipEvery is the number of further runs after which updateRunTimes computes the prior of a
-// task with many runs again.
+// membershipEvery is the number of further runs after which updateRunTimes computes the prior again. It does so after every
+// run while the task has fewer runs than this.
 const membershipEvery = 32
 
 // updateRunTimes computes m.ratios after a change of the ratios, their corrections or the shapes.

@@ -39,7 +39,7 @@ func twoShapes(t testing.TB) *Shapes {
 	return s
 }
 
-// A GivenShape holds the prior probabilities of the shapes, which the classifier predicts for a run.
+// A GivenShape holds the prior probabilities of the shapes, which a classifier predicts (package cohort).
 func TestAGivenShapeDecidesTheTailOfAFewRuns(t *testing.T) {
 	s := twoShapes(t)
 	m := New()
@@ -79,7 +79,7 @@ func TestAGivenShapeDecidesTheTailOfAFewRuns(t *testing.T) {
 	assert.InEpsilon(t, p95(steady), p95(varied), 1e-12)
 }
 
-// The list of ratios is full after 500 runs. Later runs must change the membership all the same.
+// The list of ratios is full after 500 runs. Later runs must still change the membership.
 func TestRunsBeyondTheFullListChangeTheShape(t *testing.T) {
 	s, m := twoShapes(t), New()
 	m.SetShapes(s)

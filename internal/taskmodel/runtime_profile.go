@@ -44,8 +44,9 @@ func (r RunTimes) Table(n int) []float64 {
 	return r.tableOf(r[0].ratios.table(n)) // all tries have the same distribution of the ratio
 }
 
-// LevelTable returns n + 1 quantiles of the seconds that a run does not exceed with probability q once its inputs are
-// known, at equally spaced levels from 0 to 1; nil without tries. They are equal if the inputs are known.
+// LevelTable returns n + 1 quantiles of the seconds that a run does not exceed with probability q once its inputs are known, at
+// equally spaced levels from 0 to 1; nil without tries. These seconds vary with the predicted run times (RunTime.levels) of all
+// tries. For one try with one predicted run time, all quantiles are equal.
 func (r RunTimes) LevelTable(n int, q float64) []float64 {
 	if len(r) == 0 {
 		return nil
@@ -53,7 +54,8 @@ func (r RunTimes) LevelTable(n int, q float64) []float64 {
 	return r.tableOf(slices.Repeat([]float64{r[0].ratios.quantile(min(q, maxQuantileLevel))}, n+1))
 }
 
-// tableOf returns quantiles of the run time in seconds, as many as there are equally probable log ratios.
+// tableOf returns quantiles of the run time in seconds. ratios are equally probable log ratios of run time to prediction, and
+// there are as many quantiles as ratios.
 func (r RunTimes) tableOf(ratios []float64) []float64 {
 	all := make([]float64, 0, len(r)*len(ratios))
 	for i := range r {
@@ -87,7 +89,7 @@ type RunTimeProfile struct {
 	None        float64       // probability that the task has none of the shapes; 1 if there are no shapes
 	NewestRatio float64       // ratio of the newest run
 	IsOutlier   bool          // the newest run took more than OutlierRatio times its predicted median
-	Drift       float64       // median of the newest driftRuns ratios, divided by the median of the earlier ratios, without the correction of the drift; 1: too few runs
+	Drift       float64       // median of the newest driftRuns ratios, divided by the median of the earlier ratios, as if no drift were corrected; 1: too few runs
 }
 
 // BinWidth returns the width of the bins of Histogram. The first bin starts at 0, and the last bin

@@ -43,7 +43,7 @@ func TestDurationFollowsFeatures(t *testing.T) {
 	assert.InEpsilon(t, 200, d.Median.Seconds(), .1)
 	assert.InEpsilon(t, 200*math.Exp(1.645*.2), d.P95.Seconds(), .15)
 	assert.InEpsilon(t, 200*math.Exp(2.326*.2), d.P99.Seconds(), .25)
-	assert.InDelta(t, .5, *d.Timeout, .15, "the timeout is the median")
+	assert.InDelta(t, .5, *d.Timeout, .15, "the timeout is about the median")
 	assert.Less(t, d.Outlier, .02)
 	longer := durationOf(m, 140, 0)
 	assert.Greater(t, longer.Median, d.Median)
@@ -142,7 +142,7 @@ func TestStoppedTriesAreCensored(t *testing.T) {
 	assert.Len(t, m.Ratios(), 99, "a stopped try adds no ratio")
 }
 
-func TestRunsWithoutADurationAreNoRunTimes(t *testing.T) {
+func TestRunsWithoutADurationGiveNoRunTime(t *testing.T) {
 	m := New()
 	for i := range 10 {
 		m.Learn(timed(int64(i+1), 100, 0))
@@ -193,7 +193,7 @@ func TestRemainingTime(t *testing.T) {
 	assert.InDelta(t, .5, all.Above(elapsed+left)/all.Above(elapsed), .1, "half of the runs that are still running end in that time")
 }
 
-// The levels of the quantiles have moved, because the scatter of the runs changed. An answer must not contradict another.
+// The levels of the quantiles have moved, because the scatter of the run times changed. The answers of the methods must agree.
 func TestRunTimesAgreeWithTheCorrectedQuantiles(t *testing.T) {
 	for name, later := range map[string]float64{"steadier": .05, "wilder": 1.2} {
 		m, rng := New(), rand.New(rand.NewPCG(14, 0))
@@ -225,8 +225,7 @@ func TestDriftOfRunTimes(t *testing.T) {
 	assert.Greater(t, p.Drift, 1.2)
 }
 
-// A model of an earlier release has no range of run times. Its next run alone must not become the
-// range.
+// A model of an earlier release has no range of run times. The run time of the next run alone must not become the range.
 func TestAModelWithoutARangeKeepsItsRunTimes(t *testing.T) {
 	m := New()
 	learnRuns(m, rand.New(rand.NewPCG(8, 0)), 0, 100, .1, 1)
@@ -271,7 +270,8 @@ func TestRunTimesStayTheSameWhenTheModelLearns(t *testing.T) {
 	assert.Equal(t, before, times.Table(50))
 }
 
-// An input that varied by three days has a slope of pure noise. Later it leaves this range.
+// The input days has values in a range of three days, and no effect on the run time: its fitted slope is noise. A later run has a
+// value far outside this range.
 func TestRunTimesIgnoreNoiseOutsideTheRange(t *testing.T) {
 	m, rng := New(), rand.New(rand.NewPCG(11, 0))
 	for i := range 20 {
@@ -295,7 +295,8 @@ func TestRunTimesFollowReliableGrowthOutsideTheRange(t *testing.T) {
 	assert.Greater(t, outside.Quantile(.5), 1.3*edge.Quantile(.5))
 }
 
-// A prediction far above the known run times is judged as bounded by them, even if the run itself widens their range.
+// A prediction far above the known run times is bounded by their range from before the run, even if the run itself widens the
+// range.
 func TestARunTimeDoesNotWidenTheRangeOfItsOwnPrediction(t *testing.T) {
 	m, b := New(), new(buffers)
 	learnRuns(m, rand.New(rand.NewPCG(8, 0)), 0, 50, .05, 1)

@@ -10,7 +10,7 @@ import (
 )
 
 // sampling estimates how much true peaks exceed sampled ones: Prometheus samples every 15 to 60 s
-// and may miss a shorter peak. The factors come from tries that were both measured and sampled.
+// and may miss a shorter peak. The factors come from pairs, which are tries that were both measured and sampled.
 // Every sampled try draws one factor (imputation by a draw, Rubin 1987), which raises its peak. So raised
 // peaks vary like measured ones and lead to the same margins. A single factor would fit either the body
 // or the tail of the distribution.
@@ -19,7 +19,7 @@ type sampling struct {
 }
 
 const (
-	durationClasses  = 5    // below 1 min, 4 min, 16 min and 64 min, and above
+	durationClasses  = 5    // below 1 min, below 4 min, below 16 min, below 64 min, and longer
 	drawCount        = 40   // number of quantiles, at the levels 1/80, 3/80, …, 79/80
 	maxFactorDrift   = 0.05 // change of the log of the mean factor of a class above which the model is learned from scratch
 	otherTasksWeight = 10.0 // largest total weight of the pairs of other tasks, in pairs of the task itself
@@ -37,10 +37,10 @@ func durationClass(d time.Duration) int {
 // logRise is log(exact / sampled) of one pair, at least 0, with the weight of the pair.
 type logRise struct{ log, weight float64 }
 
-// samplingOf estimates the factors of a task for each duration class. Each of its own pairs has weight 1 in every
+// samplingOf estimates the factors of a task for each duration class. Each of the task's own pairs has weight 1 in every
 // class. Of the pairs of other tasks it uses those of the same duration class or, if there are none, all. These have
-// weight 10 in all, or weight 1 each if there are fewer than ten. So the first own pairs already matter, and a hundred of
-// them dominate.
+// weight 10 together, or weight 1 each if there are fewer than ten. So the first own pairs already matter, and a hundred own
+// pairs dominate.
 func samplingOf(task sizing.TaskKey, pairs []sizing.PeakPair) sampling {
 	var s sampling
 	var own, others []logRise
@@ -91,8 +91,8 @@ func factors(own, others []logRise) (f [drawCount]float64) {
 	return f
 }
 
-// raisedPeak returns a draw of the true peak of a sampled try; took is its duration. The same seq gives
-// the same draw. The peak is not raised above a known allocation, because a success used no more.
+// raisedPeak returns a draw of the true peak of a sampled try; took is the duration of the try. The same seq gives
+// the same draw. The peak is not raised above a known allocation, because a success used no more than that.
 func (s *sampling) raisedPeak(seq int64, sampled, allocated sizing.Bytes, took time.Duration) sizing.Bytes {
 	raised := sampled.Times(max(1, s.Factors[durationClass(took)][draw(seq)]))
 	if allocated > 0 {
@@ -132,8 +132,8 @@ func (s *sampling) raiseHistory(h *sizing.History) *sizing.History {
 	return &raised
 }
 
-// invalidates reports whether s raises the sampled peaks of h by clearly different factors than the
-// sampling before. Then a model must be learned from scratch, because margins cannot be unlearned.
+// invalidates compares s with before, the factors with which a model was learned. It reports whether h has sampled peaks and
+// the factors clearly differ. Then the model must be learned from scratch, because margins cannot be unlearned.
 func (s *sampling) invalidates(before *sampling, h *sizing.History) bool {
 	if s.raiseHistory(h) == h {
 		return false // h has no sampled peak

@@ -8,24 +8,24 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// The row counts at which a task is fitted depend only on its history, unless a backlog is long. A training that
+// While no backlog of new rows is long, the row counts at which a task is fitted depend only on its history. A training that
 // starts late fits at the counts that it missed, in order, so that its model equals the model of a training on
-// time. Residuals and margins therefore do not depend on the load of the machine.
+// time. So residuals and margins do not depend on the load of the machine.
 
 const (
-	// A model fitted on fewer than fineFitRows measured rows is fitted again when these have grown by 1/fineFitGrowth, and
-	// by at least minFineFitRows rows.
+	// A model fitted on fewer than fineFitRows measured rows is fitted again when their number has grown by 1/fineFitGrowth,
+	// and by at least minFineFitRows rows.
 	fineFitRows    = 200
 	fineFitGrowth  = 8
 	minFineFitRows = 2
 
-	// A model fitted on at least fineFitRows is fitted again when these have grown by 1/fitGrowth, and by at least fitEvery
-	// rows.
+	// A model fitted on at least fineFitRows rows is fitted again when their number has grown by 1/fitGrowth, and by at least
+	// fitEvery rows.
 	fitEvery  = 25
 	fitGrowth = 50
 
-	// A fit is also due when the number of reproduced runs since the last fit is at least one, and at least 1/reproducedShare
-	// of the rows of that fit: a campaign chooses runs that the model lacks.
+	// A fit is also due when at least one reproduced run was learned since the last fit, and at least 1/reproducedShare as
+	// many as that fit had rows: a campaign chooses runs of which the model knows few.
 	reproducedShare = 128
 
 	// These rules apply while the rows that are still to be learned are at most minCatchUpRows, or at most
@@ -33,8 +33,8 @@ const (
 	minCatchUpRows = 100
 	catchUpShare   = 25
 
-	// With a longer backlog, such as an import, a fit is due when the rows have grown by the factor
-	// bulkGrowth since the last fit, which counts as a fit of minBulkRows if it had fewer.
+	// With a longer backlog, such as an import, a fit is due when the number of rows has grown by the factor
+	// bulkGrowth since the last fit. A last fit on fewer than minBulkRows rows counts as one on minBulkRows.
 	bulkGrowth  = 1.5
 	minBulkRows = 20
 )
@@ -51,7 +51,7 @@ func nextFit(n int) int {
 func (m *Model) IsFitDue() bool { return m.isFitDue(0) }
 
 // isFitDue reports whether enough rows were learned since the last fit. unlearned is the number
-// of rows that the model has still to learn.
+// of rows in the backlog, which the model has not learned yet.
 func (m *Model) isFitDue(unlearned int) bool {
 	learned := m.Experts.LearnedRows
 	switch {
@@ -63,7 +63,7 @@ func (m *Model) isFitDue(unlearned int) bool {
 	return float64(learned) >= bulkGrowth*float64(max(m.Fitted, minBulkRows))
 }
 
-// fitKey returns a hash of the rows on which a model is fitted (FNV-1a, 64 bit). It omits their residuals.
+// fitKey returns a hash of the rows on which a model is fitted (FNV-1a, 64 bit), without their residuals.
 func fitKey(rows []row) uint64 {
 	h := fnv.New64a()
 	var b []byte

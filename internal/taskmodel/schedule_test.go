@@ -28,7 +28,7 @@ func (s *schedule) prefix(n int) *sizing.History {
 	return &h
 }
 
-// train trains the stored model on the first n rows, and stores the new model unless it lost its
+// train trains the stored model on the first n rows, and stores the new model if it did not lose its
 // evaluation.
 func (s *schedule) train(n int, fit func(*sizing.History, *taskmodel.Model) (*taskmodel.Model, taskmodel.Outcome, error)) {
 	var champion *taskmodel.Model
@@ -91,10 +91,10 @@ func TestLateTrainingsGiveTheSameModel(t *testing.T) {
 	}
 }
 
-// retriedRun returns the run id of the i-th run, whose first try is killed.
+// retriedRun returns the run id of run i, whose first try is killed.
 func retriedRun(i int) string { return "killed-" + string(rune('a'+i/80)) }
 
-// A fit is due after an eighth more rows; in a longer history after 25 more rows.
+// A fit is due after an eighth more rows, and from 200 rows on after 25 more rows.
 func TestFitsFollowRowCounts(t *testing.T) {
 	k, rng := newTask(t), newRand(72)
 	var fits []int
@@ -117,7 +117,7 @@ func TestFitsFollowRowCounts(t *testing.T) {
 	assert.Less(t, len(fits), 35)
 }
 
-// A campaign chooses runs that the model lacks, so a few of them make a fit due.
+// A campaign chooses runs of which the model knows few, so a few reproduced runs make a fit due.
 func TestReproducedRunsAreFittedSoon(t *testing.T) {
 	k, rng := newTask(t), newRand(74)
 	for range 400 {

@@ -13,7 +13,7 @@ import (
 // Limits on the size of an encoding. The ridge regression stores width² co-moments and solves in
 // O(width³), so its width decides the size of a model and its training time.
 const (
-	maxFeatures       = 256    // features that an encoding uses; one question has at most sizing.MaxFeatures
+	maxFeatures       = 256    // features that an encoding uses; one question has at most sizing.MaxFeatures, but runs may send different ones
 	maxColumns        = 256    // columns of the line (the ridge regression), and columns of the trees
 	maxOneHotColumns  = 1024   // one-hot columns before screening
 	maxPairs          = 64     // pairs of dates or numbers before screening
@@ -23,7 +23,7 @@ const (
 )
 
 // retireFeatures drops the least recently sent features if there are more than maxFeatures. Feature names
-// that contain ids are sent only once, so they do not displace the others.
+// that contain ids are sent only once, so they do not displace the names that every run sends.
 func (e *encoder) retireFeatures(rows [][]sizing.Value) {
 	var live []int
 	for j := range e.Columns {
@@ -99,8 +99,8 @@ func (e *encoder) screenPairs(rows [][]sizing.Value, y []float64) [][2]int {
 }
 
 // keepColumns reduces the output of encode to the given columns of the line and of the trees, which are
-// ascending indices. It drops a pair without any of these columns, and a feature without any of them that is in no pair.
-// Then it shifts the indices of later columns.
+// ascending indices. It drops each pair that has none of these columns, and each feature that has none of them and is in no
+// pair. When it drops one, it shifts the indices of the later columns.
 func (e *encoder) keepColumns(line, tree []int) {
 	overlaps := func(from, to int, of []int) bool {
 		i, _ := slices.BinarySearch(of, from)
@@ -142,12 +142,12 @@ type screen struct {
 	mean         float64   // of the target
 	rows         float64   // number of rows
 	first        []float64 // first value of a column; sums are relative to it
-	n, x, xx, xy []float64 // number of rows with a value, and sums over them; y is the target's deviation from its mean
+	n, x, xx, xy []float64 // number of rows with a value, and sums over these rows; y is the target minus its mean
 	sumY         []float64 // sum of y over these rows
 	hash         []uint64  // hash of all values of a column, to find equal columns
 }
 
-// newScreen returns a screen for a number of columns; y is the target of all rows.
+// newScreen returns a screen for width columns; y holds the target of all rows.
 func newScreen(width int, y []float64) *screen {
 	s := &screen{hash: make([]uint64, width)}
 	for _, v := range [...]*[]float64{&s.first, &s.n, &s.x, &s.xx, &s.xy, &s.sumY} {

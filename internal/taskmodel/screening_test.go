@@ -29,7 +29,7 @@ func categories(n, values int) generator {
 	}
 }
 
-// numbers draws n numeric features, each missing with a probability; the first drives usage.
+// numbers draws n numeric features, each of them missing with the probability missing; the first drives usage.
 func numbers(n int, missing float64) generator {
 	return func(rng *rand.Rand) (sizing.Features, float64) {
 		f, first := sizing.Features{}, 0.0
@@ -101,7 +101,7 @@ var wideHistories = []struct {
 	{"180 numbers, 15 % missing", numbers(180, 0.15), 200, taskmodel.ScreenedVersion},
 	{"200 numbers, none missing", numbers(200, 0), 200, taskmodel.ScreenedVersion},
 	{"200 dates", dates(200), 400, taskmodel.ScreenedVersion},
-	{"199 identifiers that never repeat", ids(199), 150, 3},
+	{"199 identifiers that never repeat", ids(199), 150, 3}, // few columns, so not screened
 	{"2,000 feature names", renamed(20), 100, taskmodel.ScreenedVersion},
 }
 
@@ -109,7 +109,7 @@ var wideHistories = []struct {
 const blobAtMost = 5 << 20
 
 // A stored model with many columns must decode, give the same answers and stay small.
-func TestWideModelSurvivesItsBlob(t *testing.T) {
+func TestStoredWideModelGivesTheSameAnswers(t *testing.T) {
 	for _, c := range wideHistories {
 		t.Run(c.name, func(t *testing.T) {
 			rng, k := newRand(61), newTask(t)

@@ -53,10 +53,10 @@ const (
 	minSearchRows = 200  // measured rows from which the differences between trials are more than chance
 	maxSearchRows = 4000 // newest rows that a search uses
 	searchTrials  = 24   // number of parameter sets that a search tries, besides the default and the one in use
-	compareFrom   = 0.4  // share of the rows that are before the part on which trials are compared
-	confirmFrom   = 0.75 // share of the rows that are before the part on which the best trial is confirmed
+	compareFrom   = 0.4  // share of the rows before those on which trials are compared
+	confirmFrom   = 0.75 // share of the rows before those on which the best trial is confirmed
 	refitShare    = 0.1  // share of the rows between two fits, so that the result depends on several fits
-	searchMargin  = 0.1  // relative reduction of the waste on the newest rows from which the best trial passes
+	searchMargin  = 0.1  // smallest relative reduction of the waste on the newest rows with which the best trial passes
 )
 
 // SearchResult is the outcome of a search. Use Trees only if Evaluation.Passed is true.
@@ -99,7 +99,7 @@ func Search(ctx context.Context, h *sizing.History, champion *Model) (SearchResu
 // search is a history split into three parts.
 type search struct {
 	h           *sizing.History
-	from, until int        // trials are compared on the rows from index from to before index until
+	from, until int        // trials are compared on h.Rows[from:until]
 	every       int        // number of rows between two fits
 	measured    int        // number of rows with a measured peak
 	inUse       TreeParams // parameters of the champion
@@ -161,7 +161,7 @@ func residualRMS(rows []row) float64 {
 }
 
 // replay learns the rows before index from with the parameters t. Then it predicts and learns each row
-// before index until, with regular fits on the rows so far. It returns the predicted
+// of s.h.Rows[from:until], and fits at regular intervals on all rows so far. It returns the predicted
 // rows that have a measured peak.
 func (s *search) replay(t TreeParams, from, until int) ([]row, error) {
 	m, before := New(), *s.h
@@ -182,7 +182,7 @@ func (s *search) replay(t TreeParams, from, until int) ([]row, error) {
 	return s.outOfSampleRows(m, from, until), nil
 }
 
-// outOfSampleRows returns the measured rows from index from to before index until, with the residuals and
+// outOfSampleRows returns the measured rows of s.h.Rows[from:until], with the residuals and
 // the grants that m recorded before it learned these rows.
 func (s *search) outOfSampleRows(m *Model, from, until int) []row {
 	part := *s.h
@@ -240,7 +240,7 @@ func (t TreeParams) String() string {
 }
 
 // Fit learns the whole history from scratch with the parameters found, so that the margins belong
-// to the new trees. It ignores the champion, and has this parameter to be called like the function Fit.
+// to the new trees. It ignores its second parameter, the champion: it has the same parameters as the function Fit, in whose place it is called.
 func (r SearchResult) Fit(h *sizing.History, _ *Model) (*Model, Outcome, error) {
 	m := New()
 	m.Trees, m.LastEvaluation = r.Trees, r.Evaluation

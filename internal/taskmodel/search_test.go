@@ -40,7 +40,7 @@ func searchableTask(t *testing.T, draw generator, n int) *task {
 	return k
 }
 
-// search searches tree parameters for the task.
+// search runs Search for the task.
 func (k *task) search() taskmodel.SearchResult {
 	found, err := taskmodel.Search(k.t.Context(), &k.history, k.model)
 	require.NoError(k.t, err)

@@ -20,8 +20,8 @@ type GivenShape = shape.Given
 // shapesSeed makes LearnShapes reproducible.
 const shapesSeed = 1
 
-// LearnShapes finds the shapes of the run-time ratios of many tasks; ratios are the results of
-// ReadRatios, one per task. It returns nil if fewer than two tasks have enough runs (shape.MinRuns).
+// LearnShapes finds the shapes of the run-time ratios of many tasks; ratios holds one result of
+// ReadRatios for each task. LearnShapes returns nil if fewer than two tasks have enough runs (shape.MinRuns).
 func LearnShapes(ratios [][]float64) (*Shapes, error) {
 	return shape.Learn(shape.Ratio, ratios, shapesSeed)
 }
@@ -29,7 +29,7 @@ func LearnShapes(ratios [][]float64) (*Shapes, error) {
 // storedShapes is the encoding of shapes.
 type storedShapes struct {
 	shape.Set
-	Classifier []byte `cbor:",omitempty"` // earlier releases neither store nor read it
+	Classifier []byte `cbor:",omitempty"` // see EncodeShapes; earlier releases neither store nor read it
 }
 
 // EncodeShapes encodes shapes and their classifier for the store. The classifier predicts the shape of a
@@ -46,7 +46,7 @@ func EncodeShapes(s *Shapes, classifier []byte) ([]byte, error) {
 	return b, nil
 }
 
-// ReadShapes decodes the output of EncodeShapes. It returns ErrFormat if b is damaged.
+// ReadShapes decodes the output of EncodeShapes. The error is ErrFormat if b is damaged.
 func ReadShapes(b []byte) (s *Shapes, classifier []byte, err error) {
 	var stored storedShapes
 	if err := decoding.Unmarshal(b, &stored); err != nil {
@@ -66,8 +66,8 @@ func ReadShapes(b []byte) (s *Shapes, classifier []byte, err error) {
 	return s, stored.Classifier, nil
 }
 
-// ShapeOf returns the index in s of the shape of a task with the given ratios of its runs. ok is false if
-// the task has too few runs for LearnShapes, or none of the shapes.
+// ShapeOf returns the index in s.Shapes of the most probable shape of a task with the given ratios. ok is false if
+// the task has too few runs for LearnShapes, or if most probably it has none of the shapes.
 func ShapeOf(s *Shapes, ratios []float64) (index int, ok bool) {
 	if len(ratios) < shape.MinRuns {
 		return 0, false

@@ -16,10 +16,10 @@ type Question struct {
 	Features    sizing.Features
 	Requested   sizing.Resources // static request
 	Floor, Cap  sizing.Bytes     // bounds of the answer; if Cap is zero, there is no cap
-	MinGrant    sizing.Bytes     // smallest amount to grant, unless Floor is set or a lower request has sufficed
+	MinGrant    sizing.Bytes     // smallest amount to grant; it has no effect if Floor is set, and a lower request that was enough for all runs replaces it
 	RiskTarget  float64          // share of first tries that may be killed
 	Above       sizing.Bytes     // after a kill: the largest killed allocation of the run; zero: a first try
-	Lifts       int              // number of lifts that are left; after a kill, the lift that is asked for is one of them. The last lift grants the cap
+	Lifts       int              // number of lifts that are left, including, after a kill, the lift that this question asks for. The last lift grants the cap
 	GuardFactor float64          // factor from the guard over open tries; a value below 1 has no effect
 	Open        OpenKills        // the open runs that led to GuardFactor
 	Edges       sizing.Bins      // bins to which amounts are rounded up; empty: whole MiB
@@ -29,8 +29,8 @@ type Question struct {
 }
 
 // Answer is the size of one try. If Source is sizing.FromRequested, Limit is the request within the bounds of
-// the question, or zero without a request. A model that cannot predict gives such an answer, unless the try is a
-// lift or the killed and the succeeded allocations of the task are a reason for another amount.
+// the question, or zero without a request. A model that cannot predict gives such an answer, except for a lift, and if the
+// killed and the succeeded allocations of the task are a reason for another amount.
 type Answer struct {
 	Limit    sizing.Bytes
 	Ladder   []sizing.Bytes    // Limit and the amounts after further OOM kills, ascending; empty if Limit is zero, and for some lifts (see sizeLift)
@@ -100,8 +100,8 @@ func (m *Model) size(q Question, b *buffers) Answer {
 
 // guardState returns, for the receipt of an answer, the state of the margins: the amount before
 // guard and bounds, the promise, the pool's factor, the guard's factor, the expert with the largest weight, then
-// the models' levels, scales and duration. The experts give no answer
-// for a lift, so the values of their answer are zero then. See guardAmount for the indices.
+// the models' levels, scales and duration. For a lift the experts give no answer, so the amount, the promise, the pool's factor
+// and the expert are zero. See guardAmount for the indices.
 func (m *Model) guardState(p *experts.Point, q Question, a experts.Answer) sizing.Guard {
 	params := make([]float64, 0, guardLevels+len(p.Level)+len(p.Scale)+1)
 	params = append(params, a.Amount, a.Promised, a.Factor, max(1, q.GuardFactor), float64(a.Expert))

@@ -39,11 +39,11 @@ func TestTaskWithoutHistoryGetsItsRequest(t *testing.T) {
 	lifted := taskmodel.New().Size(taskmodel.Question{Requested: sizing.Resources{Memory: gib}, Above: 3 * gib})
 	assert.Equal(t, 6*gib, lifted.Limit, "twice the killed allocation")
 	assert.Equal(t, sizing.FromLift, lifted.Source)
-	assert.Equal(t, 0.5, *lifted.Promised, "there is no data")
+	assert.Equal(t, 0.5, *lifted.Promised, "there are no data")
 }
 
-// The runs need 10 GiB and request 350 GiB. The grants must stay above 10 GiB, must hardly rise, and
-// must be below 13 GiB after 31 runs.
+// The runs need about 10 GiB and request 350 GiB. The grants must stay above 10 GiB, rise by at most a quarter of a GiB from one
+// run to the next, and be below 13 GiB after 31 runs.
 func TestColdStartMarginsShrink(t *testing.T) {
 	k := newTask(t)
 	f := sizing.Features{"rows": sizing.NumberValue(5)}
@@ -65,7 +65,7 @@ func TestColdStartMarginsShrink(t *testing.T) {
 	assert.Equal(t, sizing.FromModel, k.model.Size(q).Source)
 }
 
-// sampleTasks returns tasks with 1 to 120 learned runs, some of them with kills or implausible reports.
+// sampleTasks returns tasks with 1 to 120 learned runs. Some tasks also have kills or implausible reports.
 func sampleTasks(t *testing.T) []*task {
 	t.Helper()
 	var tasks []*task
@@ -156,7 +156,7 @@ func requireValid(t *testing.T, m *taskmodel.Model, q taskmodel.Question) {
 		require.True(t, q.Cap == 0 || s.Ladder[i] <= q.Cap, about)
 	}
 	if q.Cap > s.Limit && q.Lifts > 0 && q.Above == 0 {
-		require.Equal(t, q.Cap, s.Ladder[len(s.Ladder)-1], "the last lift jumps to the cap\n"+about)
+		require.Equal(t, q.Cap, s.Ladder[len(s.Ladder)-1], "the last lift goes to the cap\n"+about)
 	}
 	if s.Promised == nil {
 		require.Contains(t, s.Reason, "no risk can be stated", about)
@@ -353,8 +353,8 @@ func TestCPUFollowsUse(t *testing.T) {
 	}
 }
 
-// The number of workers is a feature and varies from two to eight. Without features all grants
-// would be eight cores.
+// The number of workers is a feature and varies from two to eight. A rule without features would grant eight cores to
+// every run.
 func TestCPUFollowsTheFeatures(t *testing.T) {
 	for name, feature := range map[string]func(workers float64) sizing.Value{
 		"a number":   sizing.NumberValue,

@@ -8,12 +8,11 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// sizeWithoutPeaks answers for a task without a measured peak. A first try gets the request. If the
-// request is zero or not above all killed allocations, it gets the largest allocation that succeeded; if
-// this is not above them either, it gets twice the largest killed allocation. A lift gets twice the largest
-// amount that is known to be too little, or the request if that is more. The floor and the cap of q apply to each of
-// these amounts, the minimum grant only to lifts and to twice the largest killed allocation. Without a request and
-// without an allocation that succeeded or was killed, the limit is zero.
+// sizeWithoutPeaks answers for a task without a measured peak. A first try gets the request. If the request is zero or
+// not above all killed allocations, the try gets the largest allocation of a success. If this allocation is not above them
+// either, it gets twice the largest killed allocation. A lift gets twice the largest amount that is known to be too little, or
+// the request if that is more. The floor and the cap of q apply to each of these amounts, the minimum grant only to lifts and
+// to twice the largest killed allocation. A first try without any of these amounts gets the limit zero.
 func (m *Model) sizeWithoutPeaks(q Question) Answer {
 	if q.Above == 0 && m.Bound > 0 && m.Bound >= max(q.Requested.Memory, m.Unmeasured.Largest) {
 		return m.sizeAboveKills(q)
@@ -59,9 +58,9 @@ func (m *Model) sizeWithoutPeaks(q Question) Answer {
 	return s
 }
 
-// sizeAboveKills answers for a first try if neither the request nor an allocation that succeeded is above the largest
-// killed allocation: twice this allocation, within the bounds of q. There are no data for the risk, so it promises one
-// half, or killedRisk if the limit is not above the killed allocation.
+// sizeAboveKills answers for a first try if neither the request nor the allocation of a success is above the largest
+// killed allocation. The grant is twice the killed allocation, within the bounds of q. There are no data for the risk, so the
+// promise is one half, or killedRisk if the limit is not above the killed allocation.
 func (m *Model) sizeAboveKills(q Question) Answer {
 	twice := m.Bound.Times(2).RoundUp(sizing.MiB)
 	limit := clamp(q, twice)
@@ -93,14 +92,15 @@ func describeBound(q Question, amount, limit, killed sizing.Bytes) string {
 	return limit.Approx() + ": " + d.describe(q)
 }
 
-// correctReason changes the reason of an amount for the case that a bound has replaced this amount by another one.
+// correctReason returns the reason of an amount in the form for an answer where a bound has replaced this amount.
 func correctReason(reason string, amount sizing.Bytes) string {
 	reason = strings.Replace(reason, "the static request, unchanged", "the static request is "+amount.Approx(), 1)
 	reason = strings.Replace(reason, "twice the killed allocation", "twice the killed allocation is "+amount.Approx(), 1)
 	return strings.TrimPrefix(reason, amount.Approx()+": ")
 }
 
-// killedRisk is the smallest risk to promise for an amount at or below a killed allocation.
+// killedRisk is the smallest risk to promise for an amount at or below a killed allocation. It is below 1, because a later
+// run may need less than the killed one.
 const killedRisk = 0.9
 
 // raisePromise raises a promised risk to at least killedRisk if limit is not above the killed allocation.

@@ -6,7 +6,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// snapshot is the stored form of a Model, which a blob contains as CBOR. Its stored names are part
+// snapshot is the stored form of a Model, which a blob contains as CBOR. The names under which CBOR stores its fields are part
 // of the format. A field whose meaning changes needs a new FormatVersion; the zero value of a new
 // field must be valid for older blobs. Fields of Model can be renamed without a new FormatVersion.
 type snapshot struct {

@@ -31,7 +31,7 @@ func requireCalibrated(t *testing.T, promised, killed float64) {
 	assert.LessOrEqual(t, math.Abs(killed-promised), max(promised/2, 3*math.Sqrt(promised)), "promised %.1f kills, observed %v", promised, killed)
 }
 
-// The model learns all runs; the last 400 count. Only for constant peaks may it waste more than the
+// The model learns all runs; the waste of the last 400 counts. Only for constant peaks may the model waste more than the
 // baseline, which grants the largest peak.
 func TestWasteAgainstTheLargestPeakPolicy(t *testing.T) {
 	const training, evaluation = 50, 400
@@ -49,7 +49,7 @@ func TestWasteAgainstTheLargestPeakPolicy(t *testing.T) {
 				s := k.run(f, gibs)
 				k.train()
 				if i == 0 {
-					baseline.peak = gibs // it knows the first peak in advance
+					baseline.peak = gibs // the baseline knows the first peak in advance
 				}
 				if i == training {
 					wasted, used, promised, kills, baseline.wasted = 0, 0, 0, 0, 0
@@ -122,7 +122,7 @@ func TestDownwardChangeIsLearned(t *testing.T) {
 	assert.Less(t, last, 2.0)
 }
 
-// After a change no run succeeds before the last question, so the model learns no new peak. The guard
+// After a change no run succeeds before the last prediction, so the model learns no new peak. The guard
 // limits the kills, because kills are reported at once.
 func TestGuardLimitsKillsBeforeTheFirstNewPeak(t *testing.T) {
 	k, rng := trainedTask(t, growing, 5, 200)

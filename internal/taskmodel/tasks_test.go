@@ -72,7 +72,7 @@ type task struct {
 	guard   taskmodel.Guard
 	history sizing.History
 	trained int           // number of rows at the last training
-	runs    int           // number of runs that were sized
+	runs    int           // number of calls of the method run
 	between time.Duration // from the end of a try to the end of the next one
 }
 
@@ -212,7 +212,7 @@ func (k *task) fit() taskmodel.Outcome {
 	return outcome
 }
 
-// trainedTask returns a task that has learned n runs of a generator, and the random number generator of the runs.
+// trainedTask returns a task that has learned n runs drawn by draw, and the random number generator of the draws.
 func trainedTask(t *testing.T, draw generator, seed uint64, n int) (*task, *rand.Rand) {
 	t.Helper()
 	k, rng := newTask(t), rand.New(rand.NewPCG(seed, 77))
@@ -227,7 +227,7 @@ func trainedTask(t *testing.T, draw generator, seed uint64, n int) (*task, *rand
 	return k, rng
 }
 
-// fork returns an independent copy of a task without its guard, which costs less than to train it again.
+// fork returns an independent copy of a task without its guard. To copy a task takes less time than to train it again.
 func (k *task) fork() *task {
 	k.t.Helper()
 	f := &task{t: k.t, model: reopen(k.t, blobOf(k.t, k.model)), history: k.history, trained: k.trained, runs: k.runs, between: k.between}

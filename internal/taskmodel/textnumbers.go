@@ -9,18 +9,18 @@ import (
 )
 
 const (
-	maxTextNumbers    = 12 // largest number of numbers in a text, enough for a path with a time; maxColumns bounds the columns of all texts
+	maxTextNumbers    = 12 // largest count of numbers in a text, enough for a path with a time; maxColumns bounds the columns of all texts
 	maxTextDigits     = 15 // largest length of such a number in characters; a longer one is an id
-	minTextNumberRows = 8  // least number of rows with a text; with fewer, the numbers get no columns
-	rowsPerText       = 3  // with at least so many rows per text on average, the levels suffice
+	minTextNumberRows = 8  // smallest number of rows with a text; with fewer, the numbers get no columns
+	rowsPerText       = 3  // mean number of rows per text from which the levels suffice
 )
 
 // textNumbers describes a category whose texts differ only in numbers, such as "1920x1080" or
-// "s3://bucket/rows=1253/part.parquet", and seldom recur. Then the levels say little, and the numbers get
-// columns. The zero value describes any other category.
+// "s3://bucket/rows=1253/part.parquet", and seldom recur. Then the levels (the values of the category) say little, and the
+// numbers get columns. The zero value describes any other category.
 type textNumbers struct {
 	Between []string  // the text before, between and after the numbers
-	Means   []float64 // mean of each number and of its log1p, in turn; the line gets them for a text of another form
+	Means   []float64 // mean of each number and of its log1p, in turn; the line gets the means for a text of another form
 }
 
 // count returns how many numbers a text of this form has.

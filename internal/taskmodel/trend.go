@@ -10,8 +10,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// trend extrapolates the peak outside the range of the inputs. Two functions are fitted by least squares, and trend is
-// the one with the smaller squared errors of the log peak:
+// trend extrapolates the peak outside the range of the inputs. Two functions are fitted by least squares, and trend uses
+// the function with the smaller squared errors of the log peak:
 //
 //	power    log peak = a + Σ b·log(1+x), for x below zero −log(1−x)
 //	linear       peak = a + Σ b·x, with relative errors
@@ -29,7 +29,7 @@ type trend struct {
 
 	Pairs []inputPair `cbor:",omitempty"` // the pairs of encoder.Pairs
 
-	// Refuted lists the fields of which a run since the last fit had a large number and a usual peak; see refute.
+	// Refuted lists the fields in which a run since the last fit had a very large number, although its peak was usual; see refute.
 	Refuted []int `cbor:",omitempty"`
 }
 
@@ -49,6 +49,7 @@ type slope struct {
 	Relative float64  // standard error of b divided by |b|
 }
 
+// With a smaller minRelevantShare or minExplainedShare, or a larger maxSlopeError, less certain inputs extrapolate the peak.
 const (
 	minKnownRows      = 3    // rows with an input from which a value outside its range is reported
 	minTrendRows      = 10   // rows from which there is a trend, and from which a prediction outside the range is corrected
@@ -57,9 +58,9 @@ const (
 	minExplainedShare = 0.2  // share of the variance of the log peak that the trend must explain
 	maxSlopeError     = 0.2  // largest relative standard error of a reliable slope
 	outsideFactor     = 1.25 // factor by which an input must be outside its range (see distance) to be reported as outside
-	noRiskFactor      = 2.0  // the same, for stating no probability
-	trendMargin       = 0.1  // log margin per unit by which the trend raises the log peak
-	jointMarginRate   = 0.2  // further log margin per unit of this rise, for each input above its range after the first
+	noRiskFactor      = 2.0  // the same, from which the answer states no risk
+	trendMargin       = 0.1  // log margin per log unit by which the trend raises the peak
+	jointMarginRate   = 0.2  // further log margin per log unit of this rise, for each input above its range after the first
 )
 
 // observe widens the ranges by a row.
@@ -86,7 +87,7 @@ func (t *trend) distance(j int, cells []sizing.Value) float64 {
 	return t.distanceFrom(minTrendRows, j, cells)
 }
 
-// distanceFrom returns the same for ranges of at least minRows rows.
+// distanceFrom returns the distance, but zero if the range covers fewer than minRows rows.
 func (t *trend) distanceFrom(minRows, j int, cells []sizing.Value) float64 {
 	if j >= len(t.Ranges) {
 		return 0

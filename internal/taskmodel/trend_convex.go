@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	minConvexRows  = 12  // rows in the upper half from which the slope is reliable
-	maxConvexSlope = 2.0 // upper bound of the slope, because few rows determine it
+	minConvexRows  = 12  // smallest number of rows in the upper half with which the slope is reliable
+	maxConvexSlope = 2.0 // upper bound of the slope, because few rows may determine it
 )
 
 // convexSlope returns the slope of the log peak over the trend's prediction, by least squares on
@@ -22,7 +22,7 @@ func (t *trend) convexSlope(rows []row, y []float64) float64 {
 	type point struct{ line, y float64 }
 	var points []point
 	for i := range rows {
-		if v := t.predict(rows[i].Cells); v-v == 0 {
+		if v := t.predict(rows[i].Cells); v-v == 0 { // false for NaN and infinity
 			points = append(points, point{v, y[i]})
 		}
 	}

@@ -13,7 +13,7 @@ type inputPair struct {
 	Range    interval // of the difference: the value of To minus the value of From
 }
 
-// duplicateShare is the squared correlation above which a pair duplicates a number.
+// duplicateShare is the squared correlation with a number above which a pair is a duplicate of this number.
 const duplicateShare = 0.98
 
 // addPairs adds encoder.Pairs as inputs.
@@ -32,8 +32,8 @@ func (p *inputPair) difference(cells []sizing.Value) (d float64, known bool) {
 	return to.Num - from.Num, true
 }
 
-// moveToRange moves the larger of the two values so that the difference is at the nearer edge of its range. A date moves by
-// whole weeks, up to six days further into the range, if the range is wide enough.
+// moveToRange moves the larger of the two values so that the difference is at the nearer edge of its range. To keep its weekday, a
+// date moves by whole weeks, up to six days further into the range, if the range is wide enough.
 func (p *inputPair) moveToRange(cells []sizing.Value) {
 	d, _ := p.difference(cells)
 	edge := p.Range.edge(d)
@@ -48,8 +48,8 @@ func (p *inputPair) moveToRange(cells []sizing.Value) {
 	}
 }
 
-// keepDifference restores the difference that two values had before one or both were moved into their
-// ranges: offsets and times grow with every run, and only their difference says how much a run reads.
+// keepDifference restores the difference that two values had before one or both were moved into their ranges: positions in
+// a log and times grow with every run, and only the difference of two of them says how much a run reads.
 func (p *inputPair) keepDifference(before, moved []sizing.Value) {
 	d, known := p.difference(before)
 	from, to := &moved[p.From], &moved[p.To]

@@ -9,9 +9,9 @@ import (
 )
 
 // unresolvedKills holds the killed runs that have not succeeded yet: right-censored peaks without a
-// residual. A run that is killed up to its cap and not retried stays in the list and loses weight with
-// each first try that succeeds or is killed. A run whose kills were expected, such as one that is predicted above its
-// cap, is not in the list: its kill is no evidence against the margins of other runs.
+// residual. A run that is killed at its cap and not retried stays in the list and loses weight with
+// each first try that succeeds or is killed. A run whose kills were all expected, such as a run that is predicted above
+// its cap, is not in the list: such a kill is no evidence against the margins of other runs.
 type unresolvedKills struct {
 	Kills []censoredRun `cbor:",omitempty"` // oldest first
 	Tries float64       `cbor:",omitzero"`  // exponentially discounted number of first tries that succeeded or were killed
@@ -30,17 +30,17 @@ type censoredRun struct {
 
 const (
 	unresolvedMemory = 1 - 1.0/50 // discount per first try: a kill counts for about fifty runs
-	maxUnresolved    = 64         // number of stored runs
+	maxUnresolved    = 64         // largest number of stored runs
 	// unresolvedDelay is unresolvedMemory^20, the weight of a kill after twenty first tries. Newer
-	// kills do not count, because a kill is reported earlier than the success of a run that started at the
+	// kills do not count yet, because a kill is reported earlier than the success of a run that started at the
 	// same time.
 	unresolvedDelay     = 0.668
-	unresolvedPrior     = 10.0 // number of successes that are assumed in addition to the counted tries
-	minUnresolvedWeight = 0.01 // a kill below this weight is dropped
+	unresolvedPrior     = 10.0 // number of successes that are assumed in addition to the counted tries; with more, the first kills raise promises less
+	minUnresolvedWeight = 0.01 // a run with a smaller weight is dropped
 )
 
-// learn records a try that ended: a kill raises the bound of its run, and a success removes the run. A kill that was
-// expected adds no run.
+// learn records a try that ended: a kill adds its run or raises the bound of the run, and a success removes the run. A kill
+// that was expected adds no run.
 func (u *unresolvedKills) learn(t *TrainingRow, isExpected bool) {
 	killed := t.Outcome.OOM()
 	if !killed && t.Outcome != sizing.Success {
@@ -76,8 +76,8 @@ func (u *unresolvedKills) fade() {
 	u.Kills = slices.DeleteFunc(u.Kills, func(k censoredRun) bool { return k.Weight < minUnresolvedWeight })
 }
 
-// exceedanceProb returns the share of tries that are unresolved kills and need more than amount, which is
-// in bytes. A kill counts fully for an amount up to its bound. Above the bound its weight decreases with the
+// exceedanceProb returns the share of the tries whose run is unresolved and needs more than amount, which is
+// in bytes. A run counts fully for an amount up to its bound. For a larger amount it counts less, by the
 // square of bound / amount.
 func (u *unresolvedKills) exceedanceProb(amount float64) float64 {
 	sum := 0.0

@@ -38,7 +38,7 @@ func TestUnseenValueIsNamedAndRaisesTheRisk(t *testing.T) {
 	}
 }
 
-// If new values are frequent, the residuals include runs with new values.
+// If new values are frequent, the residuals already include those of runs with new values.
 func TestFrequentUnseenValuesDoNotRaiseTheRisk(t *testing.T) {
 	n := 0
 	newUsers := func(rng *rand.Rand) (sizing.Features, float64) {

@@ -11,7 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// A report of 50 GiB is learned because a second one confirms it. After both are voided, the model
+// A report of 50 GiB is learned because a second one confirms it. After a person has voided (removed) both reports, the model
 // must be the same as without them.
 func TestModelIgnoresVoidedReports(t *testing.T) {
 	h := &sizing.History{}
@@ -44,7 +44,8 @@ func TestModelIgnoresVoidedReports(t *testing.T) {
 	assert.Equal(t, want, got, "bit for bit")
 }
 
-// No model predicts the first run of a task, so that this run has no residual.
+// No model predicts the first run of a task, so this run has no residual. When its report is voided, the model must
+// still forget it.
 func TestModelForgetsTheFirstReportWhenItIsVoided(t *testing.T) {
 	for _, n := range []int{2, 5, 40} {
 		k := newTask(t)
@@ -61,7 +62,7 @@ func TestModelForgetsTheFirstReportWhenItIsVoided(t *testing.T) {
 	}
 }
 
-// An empty model replaces the one that has learned only reports that were voided.
+// If all reports that a model learned were voided, an empty model replaces it.
 func TestModelIsEmptyAfterAllReportsWereVoided(t *testing.T) {
 	k := newTask(t)
 	k.reportSuccess(nil, 50)

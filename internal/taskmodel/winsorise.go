@@ -80,13 +80,13 @@ func nearerZero(old, newer float64) float64 {
 	return max(old, min(0, newer))
 }
 
-// moveResiduals replaces the experts' residuals after a downward change point by the residuals of
-// the fitted models, because the fit has moved the models towards the new peaks.
+// moveResiduals replaces, after a recent fall of the peaks, the experts' residuals by those of the fitted models, because the
+// fit has moved the models towards the new peaks.
 func (m *Model) moveResiduals(fitted *models, rows []row) {
 	if m.Models == nil || fitted.ridges == nil || !m.Experts.RecentlyFell() {
 		return
 	}
-	known := make(map[float64]*row, len(rows)) // residuals are unique, except by chance
+	known := make(map[float64]*row, len(rows)) // by residual; two rows have the same residual only by chance
 	for i := range rows {
 		known[rows[i].Residual] = &rows[i]
 	}

@@ -29,7 +29,7 @@ func featureless(rng *rand.Rand, factor float64) (sizing.Features, float64) {
 // scaledGenerator draws one run: its features and its peak in GiB, multiplied by factor.
 type scaledGenerator func(rng *rand.Rand, factor float64) (sizing.Features, float64)
 
-// importRuns adds n successes with peaks multiplied by factor to the history, and trains.
+// importRuns adds to the history n successes, whose peaks are multiplied by factor, and fits.
 func (k *task) importRuns(rng *rand.Rand, draw scaledGenerator, n int, factor float64) {
 	for range n {
 		f, gibs := draw(rng, factor)
@@ -92,7 +92,7 @@ func TestFewLowOutliersHardlyChangeOtherGrants(t *testing.T) {
 	}
 }
 
-// After a permanent fall of the peaks the grants are not too small.
+// After a permanent fall of the peaks, the number of kills is not clearly above the promised number.
 func TestDownwardChangeIsCalibrated(t *testing.T) {
 	for _, fall := range []float64{0.3, 0.5, 0.7} {
 		for _, n := range []int{60, 120, 240} {

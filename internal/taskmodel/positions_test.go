@@ -12,14 +12,14 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// offsets returns the features of a run that reads n rows, beginning at the offset from.
-func offsets(from, n float64) sizing.Features {
+// positions returns the features of a run that reads n rows of a log, beginning at the position from.
+func positions(from, n float64) sizing.Features {
 	return sizing.Features{"first": sizing.NumberValue(from), "next": sizing.NumberValue(from + n)}
 }
 
-// Only the difference of two offsets says how much a run reads. Consecutive offsets grow with every run,
-// so that each run is outside their range.
-func TestDifferenceOfOffsetsIsLearned(t *testing.T) {
+// Only the difference of the two positions shows how much a run reads. Consecutive positions grow with every run, so that
+// each run is outside the range of the earlier ones.
+func TestDifferenceOfPositionsIsLearned(t *testing.T) {
 	for name, start := range map[string]func(rng *rand.Rand, last float64) float64{
 		"consecutive": func(_ *rand.Rand, last float64) float64 { return last },
 		"any":         func(rng *rand.Rand, _ float64) float64 { return 1e9 + math.Round(1e9*rng.Float64()) },
@@ -28,14 +28,14 @@ func TestDifferenceOfOffsetsIsLearned(t *testing.T) {
 		from := 1e9
 		for range 300 {
 			n := math.Round(math.Exp(6 + 7*rng.Float64()))
-			k.reportSuccess(offsets(from, n), (0.4+n/40_000)*noise(rng, 0.04))
+			k.reportSuccess(positions(from, n), (0.4+n/40_000)*noise(rng, 0.04))
 			from = start(rng, from+n)
 		}
 		k.train()
 		for _, n := range []float64{1000, 20_000, 100_000, 300_000} {
-			needed, granted := 0.4+n/40_000, k.model.Size(question(offsets(from, n)))
-			assert.Greater(t, granted.Limit, bytes(needed), "%s offsets, %v rows: %s", name, n, granted.Reason)
-			assert.Less(t, granted.Limit, bytes(2*needed), "%s offsets, %v rows: %s", name, n, granted.Reason)
+			needed, granted := 0.4+n/40_000, k.model.Size(question(positions(from, n)))
+			assert.Greater(t, granted.Limit, bytes(needed), "%s positions, %v rows: %s", name, n, granted.Reason)
+			assert.Less(t, granted.Limit, bytes(2*needed), "%s positions, %v rows: %s", name, n, granted.Reason)
 		}
 	}
 }
