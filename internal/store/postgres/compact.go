@@ -11,8 +11,8 @@ import (
 )
 
 // The compact form of a receipt holds the fields that have no column, in a fixed order and without
-// names. Integers are varints. Texts that the receipts of a task repeat are positions in its
-// vocabulary. A float64 keeps all of its bits. It is written in one of four ways: as a short decimal, as
+// names. Integers are varints. A text that the receipts of a task repeat is written as its position in the vocabulary
+// of the task. A float64 keeps all of its bits. It is written in one of four ways: as a short decimal, as
 // the repetition of an earlier number of the same receipt, as 1.5 times the previous number, or as the
 // XOR with the previous number without its leading zero bytes (Pelkonen et al. 2015, "Gorilla"). The previous
 // number is the last one passed to compactWriter.remember. If the form cannot hold a field, encode rejects the
@@ -107,7 +107,7 @@ func (w *compactWriter) flag(v bool) bool {
 	return v
 }
 
-// scaled writes v, in units if it is a whole number of units. The lowest bit says whether it is.
+// scaled writes the number of units if v is a multiple of unit, and v otherwise. The lowest bit says which.
 func (w *compactWriter) scaled(v, unit int64) {
 	isWhole := v%unit == 0
 	if isWhole {
