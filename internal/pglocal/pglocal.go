@@ -16,7 +16,7 @@ import (
 // Config configures a private server. DataDir is required.
 type Config struct {
 	DataDir string       // created if missing
-	Unsafe  bool         // trade crash safety for speed (fsync off); for tests only
+	Unsafe  bool         // faster, but a crash may destroy the data (fsync is off); for tests only
 	Log     *slog.Logger // logs restarts; slog.Default() if nil
 	Addr    string       // address at which this process serves; other processes get it in InUseError
 }
