@@ -47,7 +47,7 @@ func ledger(t *testing.T, dsn string) []string {
 	return found
 }
 
-// The migration counts the reports that are stored already as the triggers would have counted them.
+// The migration counts the reports that are already stored in the same way as the triggers count new ones.
 func TestSavingsStartWithTheStoredReports(t *testing.T) {
 	dsn, withTriggers := atStep(t, beforeSavings), pgtest.DSN(t)
 	require.NoError(t, exec(t, dsn, history))
