@@ -29,8 +29,8 @@ type vocabulary struct {
 // Bounds of a vocabulary. Lengths are in bytes.
 const (
 	maxWords   = 256 // of one task
-	maxSeen    = 512 // size of vocabulary.seen
-	minWordLen = 3
+	maxSeen    = 512 // largest size of vocabulary.seen
+	minWordLen = 3   // a shorter text takes hardly more bytes than its position
 	maxWordLen = 2000
 )
 
