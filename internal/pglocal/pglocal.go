@@ -41,7 +41,7 @@ type Server struct {
 const startTimeout = 2 * time.Minute
 
 // Start opens or creates the cluster of cfg.DataDir and returns when the server accepts
-// connections: after about 0.7 s for a new cluster, 50 ms for an existing cluster. The context
+// connections: on an idle machine after about 0.7 s for a new cluster and 50 ms for an existing one. The context
 // bounds only the start; the server runs until Stop.
 //
 // The error wraps an *InUseError if a running process uses the folder, and ErrNotInstalled if there is no
