@@ -60,7 +60,7 @@ CREATE TABLE baseline_change (
 );
 
 -- The values that one try adds to the sums of its day. If a report has no allocation, the caller passes
--- the reported request (since migration 27 only of memory).
+-- the reported request (since migration 27 only the memory request).
 CREATE FUNCTION savings_of(outcome smallint, duration_us bigint, peak bigint, allocated bigint, allocated_cpu float8)
 RETURNS TABLE (successes int, kills int, unaccounted int, unmeasured int, success_us bigint, granted numeric, killed numeric,
     used numeric, used_us bigint, unused numeric, cpu_tries int, cpu_us bigint, cpu_granted numeric, cpu_killed numeric,

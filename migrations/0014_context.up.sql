@@ -16,7 +16,7 @@ CREATE TABLE metadata_set (
 CREATE TABLE observation_context (
     task                 bigint NOT NULL,
     seq                  bigint NOT NULL,
-    metadata             smallint, -- of metadata_set; null if unknown
+    metadata             smallint, -- id of a set in metadata_set; null if unknown
     memory_mean_bytes    float8,
     cpu_mean_cores       float8,
     read_bytes           float8,

@@ -1,5 +1,5 @@
--- The distributions of the ratio of run time to prediction that the tasks of a namespace share, as package taskmodel encodes them.
--- They are learned again when they are older than ShapesEvery of the trainer.
+-- The distributions of the ratio of run time to prediction that the tasks of a namespace share, as package taskmodel
+-- encodes them. The trainer learns them again when they are older than ShapesEvery in its configuration.
 CREATE TABLE runtime_shapes (
     namespace   text COLLATE "C" PRIMARY KEY,
     version     integer NOT NULL,

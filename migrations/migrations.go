@@ -43,8 +43,8 @@ func Fingerprint() string {
 	return hex.EncodeToString(hash.Sum(nil)[:8])
 }
 
-// lockTimeout bounds the wait for the migration of another replica, and the wait for sessions that use a
-// table that a step changes: in Up the time in which applySteps retries, in Down and Status each wait for a lock.
+// lockTimeout bounds the wait for the migration of another replica. It also bounds the wait for sessions that use
+// a table that a step changes: in Up the time in which applySteps retries, in Down and Status each wait for a lock.
 const lockTimeout = time.Minute
 
 // A step that waits for a table lock blocks all later statements on the table, including reports.
@@ -68,7 +68,7 @@ func Up(ctx context.Context, dsn string) error {
 	if err != nil {
 		return err
 	}
-	return run(ctx, dsn, maxLockWait, before, func(m *migrate.Migrate, db *sql.DB) error {
+	return run(ctx, dsn, maxLockWait, stepBefore, func(m *migrate.Migrate, db *sql.DB) error {
 		lock, err := acquireLock(ctx, db)
 		if err != nil {
 			return err
@@ -112,7 +112,7 @@ func applySteps(ctx context.Context, m *migrate.Migrate) error {
 		if err == nil || !lockTimedOut(err) {
 			return err
 		}
-		failed := clearMark(m, err, before)
+		failed := clearMark(m, err, stepBefore)
 		if failed != nil || time.Now().After(until) {
 			return errors.Join(err, failed)
 		}
@@ -125,10 +125,12 @@ func applySteps(ctx context.Context, m *migrate.Migrate) error {
 }
 
 // clearMark removes the dirty mark of an unfinished step, so that the database needs no manual repair. The
-// type of err shows what happened. With a database.Error the step failed, and its rollback left the
-// version that versionAfterFailure returns. With a *database.Error of another statement than a SELECT, the mark could
-// not be set before the step, or not be removed after it: if a mark is there, its step was applied. With other errors,
-// such as that of a lock that could not be taken, the mark belongs to another replica or an earlier call, and stays.
+// type of err says what happened:
+//   - database.Error: the step failed, and its rollback left the version that versionAfterFailure returns.
+//   - *database.Error of a statement that is not a SELECT: setting the mark before the step failed, or removing the
+//     mark after the step. If a mark is there, its step was applied.
+//   - Another error, such as that of a lock that was not acquired: the mark belongs to another replica or to an
+//     earlier call, and stays.
 func clearMark(m *migrate.Migrate, err error, versionAfterFailure func(version int) int) error {
 	var step database.Error
 	var query *database.Error
@@ -161,10 +163,10 @@ func wasRejected(err error) bool {
 	return errors.As(err, &step) && errors.As(step.OrigErr, &answer) && answer.SeverityUnlocalized == "ERROR"
 }
 
-// before returns the step before version, or database.NilVersion if version is the first step.
-func before(version int) int {
+// stepBefore returns the number of the step before version, or database.NilVersion if version is the first step.
+func stepBefore(version int) int {
 	last := database.NilVersion
-	for _, n := range numbers() {
+	for _, n := range stepNumbers() {
 		if n < version {
 			last = n
 		}
@@ -172,9 +174,9 @@ func before(version int) int {
 	return last
 }
 
-// after returns the step after version, or version if it is the newest step.
-func after(version int) int {
-	for _, n := range numbers() {
+// stepAfter returns the number of the step after version, or version if it is the newest step.
+func stepAfter(version int) int {
+	for _, n := range stepNumbers() {
 		if n > version {
 			return n
 		}
@@ -182,8 +184,8 @@ func after(version int) int {
 	return version
 }
 
-// numbers lists the steps in ascending order.
-func numbers() []int {
+// stepNumbers lists the numbers of the steps in ascending order.
+func stepNumbers() []int {
 	names, _ := fs.Glob(steps, "*.up.sql") // the pattern is valid; Glob sorts
 	list := make([]int, 0, len(names))
 	for _, name := range names {
@@ -206,10 +208,10 @@ func Down(ctx context.Context, dsn string, n int) error {
 	if err != nil {
 		return err
 	}
-	if current > 0 && !slices.Contains(numbers(), int(current)) {
+	if current > 0 && !slices.Contains(stepNumbers(), int(current)) {
 		return fmt.Errorf("revert migrations: step %d of the database is unknown; use the version of loadaware that applied it", current)
 	}
-	return run(ctx, dsn, lockTimeout, after, func(m *migrate.Migrate, _ *sql.DB) error {
+	return run(ctx, dsn, lockTimeout, stepAfter, func(m *migrate.Migrate, _ *sql.DB) error {
 		err := m.Steps(-n)
 		if short := (migrate.ErrShortLimit{}); errors.As(err, &short) || errors.Is(err, fs.ErrNotExist) {
 			return nil // fewer than n steps, or none, were applied
@@ -234,10 +236,10 @@ func Status(ctx context.Context, dsn string) (version uint, dirty bool, newest u
 	if newest, err = newestStep(); err != nil {
 		return 0, false, 0, err
 	}
-	err = run(ctx, dsn, lockTimeout, before, func(m *migrate.Migrate, db *sql.DB) error {
+	err = run(ctx, dsn, lockTimeout, stepBefore, func(m *migrate.Migrate, db *sql.DB) error {
 		var err error
 		version, dirty, err = m.Version()
-		if errors.Is(err, migrate.ErrNilVersion) { // which hides the mark of an unfinished revert of the first step
+		if errors.Is(err, migrate.ErrNilVersion) { // no step is applied, or an unfinished revert of the first step left its mark
 			return db.QueryRowContext(ctx, "SELECT EXISTS (SELECT FROM schema_migrations WHERE dirty)").Scan(&dirty)
 		}
 		return err
@@ -249,7 +251,7 @@ func Status(ctx context.Context, dsn string) (version uint, dirty bool, newest u
 func Target(current uint, n int) uint {
 	version := int(current)
 	for ; n > 0 && version > 0; n-- {
-		version = max(0, before(version))
+		version = max(0, stepBefore(version))
 	}
 	return uint(version)
 }
@@ -301,7 +303,7 @@ func run(ctx context.Context, dsn string, wait time.Duration, versionAfterFailur
 	return advise(err)
 }
 
-// advise adds advice to an error. It returns nil for nil, and if no step was missing.
+// advise adds advice to an error. It returns nil if err is nil or says that no step is missing.
 func advise(err error) error {
 	var dirty migrate.ErrDirty
 	switch {
@@ -314,15 +316,17 @@ func advise(err error) error {
 		return fmt.Errorf("a connection pooler runs each transaction in another session; set pool_mode of PgBouncer to session, or connect to PostgreSQL directly: %w", err)
 	case errors.Is(err, migrate.ErrLockTimeout), errors.Is(err, migrate.ErrLocked), lockTimedOut(err):
 		return fmt.Errorf("another migration or a long transaction locks the database; wait for its end and try again: %w", err)
+	case wasRejected(err):
+		return fmt.Errorf("the migration failed and was rolled back; fix the cause and start again: %w", err)
 	}
-	return fmt.Errorf("the migration failed and was rolled back; fix the cause and start again: %w", err)
+	return fmt.Errorf("the migration failed; fix the cause and start again: %w", err)
 }
 
-// repair says how to remove the dirty mark of version, which both the step to version and the revert of the next step
-// set. A crash may happen before or after the commit of either, so a person must check.
+// repair says how to remove the dirty mark of version. Both the step to version and the revert of the next step set this
+// mark, and a crash may happen before or after their commit. So a person must check which objects exist.
 func repair(version int) string {
 	var checks strings.Builder
-	if next := after(version); next > version {
+	if next := stepAfter(version); next > version {
 		fmt.Fprintf(&checks, "if the objects of migrations/%04d_*.up.sql exist, run UPDATE schema_migrations SET version = %d, dirty = false; if not, ", next, next)
 	}
 	if version > 0 {
@@ -336,10 +340,10 @@ func rewind(version int) string {
 	if version <= 1 {
 		return "DELETE FROM schema_migrations"
 	}
-	return fmt.Sprintf("UPDATE schema_migrations SET version = %d, dirty = false", before(version))
+	return fmt.Sprintf("UPDATE schema_migrations SET version = %d, dirty = false", stepBefore(version))
 }
 
-// newestStep returns the highest number of the embedded files.
+// newestStep returns the highest step number of the embedded files.
 func newestStep() (uint, error) {
 	names, err := fs.Glob(steps, "*.up.sql")
 	if err != nil || len(names) == 0 {

@@ -162,8 +162,8 @@ func TestDirtyDatabaseIsNotChanged(t *testing.T) {
 	require.NoError(t, migrations.Up(t.Context(), dsn))
 }
 
-// A revert marks the step before the reverted one as unfinished, and -1 if it reverts the first step. If a crash prevents the
-// revert, the advice restores the reverted step.
+// The dirty mark of a revert has the number of the step before the reverted one; -1 if the first step is reverted. If a
+// crash prevents the revert, the advice in the error makes the step that was to be reverted the current one again.
 func TestAdviceAfterAnInterruptedRevert(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	require.NoError(t, migrations.Up(t.Context(), dsn))
@@ -262,7 +262,7 @@ func TestCancelledStepLeavesNoMark(t *testing.T) {
 	}
 }
 
-// When the context ends between two steps, the error says how far the call came.
+// When the context ends between two steps, the error names the step that the call has reached.
 func TestCallStoppedBetweenStepsReturnsTheErrorOfTheContext(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	require.NoError(t, migrations.Up(t.Context(), dsn))
@@ -289,7 +289,7 @@ func TestCallStoppedBetweenStepsReturnsTheErrorOfTheContext(t *testing.T) {
 	}
 }
 
-// The end of the context also cancels the query by which a call finds out how far it came.
+// The end of the context also cancels the query for the version, by which a call finds out which steps it has reverted.
 func TestCallWhoseVersionQueryIsCancelledReturnsTheErrorOfTheContext(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	require.NoError(t, migrations.Up(t.Context(), dsn))

@@ -10,10 +10,10 @@ import (
 	"github.com/loadaware/loadaware/migrations"
 )
 
-// beforeSavings is a step before the savings ledger, which step 13 adds.
+// beforeSavings is a step before step 13, which adds the savings ledger.
 const beforeSavings = 10
 
-// beforeMeans is a step before the means of limits, which step 25 adds.
+// beforeMeans is a step before step 25, which adds the mean limits of tries with a plan.
 const beforeMeans = 20
 
 // history inserts two tasks: one with requests in its reports, one with requests in its receipts.
@@ -47,7 +47,7 @@ func ledger(t *testing.T, dsn string) []string {
 	return found
 }
 
-// The migration counts the reports that are stored already as the triggers would have counted them.
+// The migration counts the reports that are already stored in the same way as the triggers count new ones.
 func TestSavingsStartWithTheStoredReports(t *testing.T) {
 	dsn, withTriggers := atStep(t, beforeSavings), pgtest.DSN(t)
 	require.NoError(t, exec(t, dsn, history))

@@ -84,7 +84,7 @@ func (s *Server) settings() []string {
 		"unix_socket_directories=" + quoted(s.socket),
 		"unix_socket_permissions=0700",
 		"port=" + port,
-		"max_connections=200",
+		"max_connections=200", // the default of 100 may be too few when parallel tests share the server
 		"shared_buffers=128MB",
 		"jit=off", // compiling takes longer than a typical statement of the service
 		"timezone=UTC",

@@ -107,7 +107,7 @@ func (id identity) command(cmd *exec.Cmd) *exec.Cmd {
 }
 
 // chown makes the server's user the owner of a folder and its contents. It does nothing if the user
-// already owns the folder, or if this process is not root and cannot change owners.
+// already owns the folder, or if this process is not root, because only root can change owners.
 func (id identity) chown(dir string) error {
 	if os.Geteuid() != 0 || ownedBy(dir, id.uid) {
 		return nil

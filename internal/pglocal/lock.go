@@ -19,8 +19,8 @@ type InUseError struct {
 }
 
 // DSN returns the URL of the PostgreSQL that the other process runs in the folder; empty if the URL
-// is unknown. The URL is valid as long as that process runs. It grants no new access: only the user of the
-// server and root can enter the folder of the socket.
+// is unknown. The URL is valid as long as that process runs. Only the user of the server and root can use the URL,
+// because other users cannot enter the folder of the socket.
 func (e *InUseError) DSN() string {
 	if e.socket == "" {
 		return ""

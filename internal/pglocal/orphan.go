@@ -42,8 +42,8 @@ func readPostmaster(cluster string) (p postmaster) {
 }
 
 // stopOrphan prepares a locked data folder for a new server. It stops a server that a killed
-// process left running. If only the pid file is left, a process with the id in the file is unrelated:
-// stopOrphan sends it no signal, and replaces the id in the file.
+// process left running. If only the pid file is left, a process that has the id in the file is unrelated to the
+// folder: stopOrphan sends this process no signal, and replaces the id in the file.
 func stopOrphan(ctx context.Context, cluster string) error {
 	p := readPostmaster(cluster)
 	if p.pid == 0 {

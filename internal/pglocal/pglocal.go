@@ -16,7 +16,7 @@ import (
 // Config configures a private server. DataDir is required.
 type Config struct {
 	DataDir string       // created if missing
-	Unsafe  bool         // trade crash safety for speed (fsync off); for tests only
+	Unsafe  bool         // faster, but a crash may destroy the data (fsync is off); for tests only
 	Log     *slog.Logger // logs restarts; slog.Default() if nil
 	Addr    string       // address at which this process serves; other processes get it in InUseError
 }
@@ -41,7 +41,7 @@ type Server struct {
 const startTimeout = 2 * time.Minute
 
 // Start opens or creates the cluster of cfg.DataDir and returns when the server accepts
-// connections: after about 0.7 s for a new cluster, 50 ms for an existing cluster. The context
+// connections: on an idle machine after about 0.7 s for a new cluster and 50 ms for an existing one. The context
 // bounds only the start; the server runs until Stop.
 //
 // The error wraps an *InUseError if a running process uses the folder, and ErrNotInstalled if there is no

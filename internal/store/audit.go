@@ -28,8 +28,8 @@ const (
 	RunReset        Action = "campaign run reset"
 )
 
-// The actors of changes without a token. Another one is "local", of requests to a server that has no tokens
-// (internal/httpapi/auth).
+// The actors of changes that were made without a token. Package internal/httpapi/auth adds the actor "local" for
+// requests to a server that has no tokens.
 const (
 	Anonymous = "anonymous"
 	Trainer   = "trainer"

@@ -8,10 +8,10 @@ import (
 	"github.com/loadaware/loadaware/internal/campaign"
 )
 
-// Campaigns stores profiling campaigns and the states of their runs. Every change of a campaign by
-// a person is audited under its DAG, with an empty task id. Conflict, NotFound and Invalid are kinds of errors
-// (sizing.Kind). The methods with an id return NotFound if there is no such campaign, except CampaignRuns, which then
-// returns no runs.
+// Campaigns stores profiling campaigns and the states of their runs. Every change of a campaign by a person, and every
+// stop by its budget, has an audit entry with the DAG of the campaign and an empty task id. Conflict, NotFound and
+// Invalid are kinds of errors (sizing.Kind). The methods with an id return NotFound if there is no such campaign, except
+// CampaignRuns, which then returns no runs.
 type Campaigns interface {
 	// CreateCampaign stores a campaign and returns it with its id. It ignores the fields ID, CreatedAt,
 	// CreatedBy, Paused and Stopped of c. It returns Conflict if the DAG already has a campaign with that
@@ -60,7 +60,7 @@ type Campaigns interface {
 	ReleaseRuns(ctx context.Context, id int64, stuckAfter time.Duration, limit int) (released int, stuck []campaign.Run, err error)
 }
 
-// ClaimedRuns are the leased runs and their campaign, as it is after the claim.
+// ClaimedRuns are the leased runs, and their campaign in its state after the claim.
 type ClaimedRuns struct {
 	Campaign campaign.Campaign
 	Runs     []campaign.Run

@@ -6,13 +6,12 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// ChangeLog lists what changed, so that a replica that missed notifications need not read all
-// tasks.
+// ChangeLog lists changed tasks, so that a replica that missed notifications does not have to read all tasks.
 type ChangeLog interface {
 	// ChangedSince lists the tasks that were created or deleted, or got another active version, policy
-	// or name, since the Watermark of an earlier call. It misses no change, except that names which a deletion
-	// or a rename freed may be missing after a day. It may list again changes that committed around the
-	// earlier call. With since = 0 it lists no tasks and returns a Watermark.
+	// or name, since the earlier call that returned the Watermark since. Only a name that a deletion or a rename
+	// freed more than a day ago may be missing. The list may repeat changes that were committed shortly before the
+	// earlier call. With since = 0 ChangedSince lists no tasks and returns a Watermark.
 	ChangedSince(ctx context.Context, since int64) (ChangedTasks, error)
 }
 

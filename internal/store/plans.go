@@ -30,14 +30,15 @@ type PlanPool struct {
 // MaxPlan is the largest Content of a TaskPlan and of a PlanPool in bytes.
 const MaxPlan = 2 << 20
 
-// MaxDetailedRuns and MaxExecutedPlans bound the numbers of stored series and executed plans of a task.
-// Those of the newest reports stay; a repeated report does not restore its own.
+// MaxDetailedRuns and MaxExecutedPlans bound the numbers of stored series and executed plans of a task. The series and
+// the plans of the newest reports stay. A repeated report does not restore a deleted series or plan.
 const (
 	MaxDetailedRuns  = 64
 	MaxExecutedPlans = 256
 )
 
-// DetailedRun is a success with its detailed series: its usage in short steps.
+// DetailedRun is a success with the series from which plans are learned (sizing.Observation.PlanSeries): its detailed
+// series, which has short steps, or else its usage series.
 type DetailedRun struct {
 	ID       int64 // in order of arrival
 	RunID    string
@@ -49,25 +50,26 @@ type DetailedRun struct {
 	Static sizing.Resources
 }
 
-// PlanOutcome is the end of a try that followed a plan of memory.
+// PlanOutcome is the end of a try that followed a memory plan, which changes the memory limit during the run.
 type PlanOutcome struct {
 	ID     int64 // in order of arrival
 	Killed bool  // by an OOM kill; otherwise the try succeeded
 }
 
-// Plans stores the data from which plans (limits that grow during a run) are learned, and the learned
-// plans. Record stores the detailed series of a success and the executed plan of any report. Of a try it keeps the first
-// series and the first executed plan. Voiding or removing a report, or deleting its task, also deletes them. Renaming a task moves them.
+// Plans stores the data from which plans (limits that grow during a run) are learned, and the learned plans. Record
+// stores the series of a DetailedRun and the executed plan of any report. Of a try it keeps the first executed plan, and
+// the first series until a series with shorter steps replaces it. Voiding or removing a report, or deleting its task,
+// also deletes its series and its executed plan. Renaming a task moves them.
 type Plans interface {
-	// PlannableTasks lists, by name, the tasks with detailed series or executed plans that have no plan of this
+	// PlannableTasks lists, by name, the tasks with a stored series or executed plan that either have no plan of this
 	// format, or have series or outcomes newer than their plan.
 	PlannableTasks(ctx context.Context, format int) ([]sizing.TaskKey, error)
 	// PlannedTasks lists the tasks with a plan, by name. Their plans have no Content. An empty namespace
 	// selects all.
 	PlannedTasks(ctx context.Context, namespace string) ([]TaskPlan, error)
-	// DetailedRuns returns the stored runs of a task with an ID above after, oldest first.
+	// DetailedRuns returns the stored DetailedRuns of a task with an ID above after, in order of arrival.
 	DetailedRuns(ctx context.Context, task sizing.TaskKey, after int64) ([]DetailedRun, error)
-	// PlanOutcomes returns the outcomes of a task with an ID above after, oldest first.
+	// PlanOutcomes returns the outcomes of a task with an ID above after, in order of arrival.
 	PlanOutcomes(ctx context.Context, task sizing.TaskKey, after int64) ([]PlanOutcome, error)
 
 	// SavePlan replaces the plan of a task and the pool of its namespace together if both stored

@@ -12,7 +12,7 @@ import (
 type Reconciliation interface {
 	// AcquireLease makes owner the only replica that runs the named background job until
 	// the lease expires. The owner may renew the lease. AcquireLease returns false while another
-	// owner holds it.
+	// owner holds the lease.
 	AcquireLease(ctx context.Context, name, owner string, lease time.Duration) (bool, error)
 	// Unsampled lists the observations without a sampled peak (MemorySampled) that ended in the window,
 	// oldest first, without features. Without a reported end, the start counts as the end, or else the arrival of
@@ -26,8 +26,8 @@ type Reconciliation interface {
 	SaveLookups(ctx context.Context, lookups []Lookup, expireBefore time.Time) error
 }
 
-// Window selects the rows of the half-open interval [From, To), at most Limit of them. Now
-// is compared with Lookup.RetryAt.
+// Window selects the rows with a time in the half-open interval [From, To), at most Limit of them. Now
+// is the current time, with which Lookup.RetryAt is compared.
 type Window struct {
 	From, To, Now time.Time
 	Limit         int

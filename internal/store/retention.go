@@ -8,9 +8,9 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Retention removes old rows in batches, so that its transactions block others only
-// briefly. After each batch it calls removed with the number of rows; an error from
-// removed stops it and is returned.
+// Retention removes old rows in batches, so that its transactions block other transactions only
+// briefly. After each batch it calls removed with the number of rows. If removed returns an error, the removal
+// stops and returns this error.
 type Retention interface {
 	// OversizedTasks lists at most limit tasks with more than limits.Total observations, including
 	// removed ones, in the order of Tasks, after the key after.
@@ -20,7 +20,7 @@ type Retention interface {
 	// same as before, unless a report is voided later; with smaller limits, the quantiles and the request of Task may
 	// differ. It removes nothing from a task without an active model or with at
 	// most limits.Total observations, and no row that arrived after row LastSeq of the active model. A removed
-	// try that is reported again counts as a new try. It returns NotFound if the task is unknown.
+	// try that is reported again counts as a new try. RemoveObservations returns NotFound if the task is unknown.
 	RemoveObservations(ctx context.Context, task sizing.TaskKey, limits HistoryLimits, before time.Time, removed func(rows int) error) error
 	// MakeWeeks creates the weekly receipt partitions between from and to, each starting on
 	// Monday 00:00 UTC, so that RemoveReceipts can drop whole weeks. It keeps existing

@@ -6,8 +6,8 @@
 //
 // Every method is safe for concurrent use by many goroutines and replicas. Errors carry a
 // sizing.Kind: Invalid, NotFound, Conflict, Unavailable (the database cannot serve the call now; the
-// call may be repeated) or Internal. If the connection breaks during a commit, an Unavailable call may
-// have changed the data.
+// call may be repeated) or Internal. If the connection breaks during a commit, a call that returns
+// Unavailable may have changed the data.
 package store
 
 import (
@@ -51,10 +51,10 @@ type Observations interface {
 	// Duplicate. A repeated report that fills unknown fields is Amended. A report that contradicts a known field changes
 	// nothing and gets an Err of kind Conflict that names the field. A provisional kill, which a lift
 	// request reported, is amended by a report of the same kill, and replaced by a report of another
-	// outcome, allocated memory or requested memory (Replaced). Nil features are copied from the newest receipt of the same try, if there
-	// is one. Times are compared with microsecond precision. A usage series, a detailed series, an
-	// executed plan or a context (see ContextRows) amends a try without one, and is ignored otherwise. A detailed series with shorter steps
-	// replaces the series from which plans are learned (see sizing.Observation.PlanSeries).
+	// outcome, allocated memory or requested memory (Replaced). Nil features are copied from the newest receipt of the
+	// same try, if there is one. Times are compared with microsecond precision. A usage series, an executed plan or a
+	// context (see ContextRows) amends a try without one, and is ignored otherwise. A detailed series amends a try
+	// without a series for plans (see Plans), replaces such a series with longer steps, and is ignored otherwise.
 	// Record creates unknown tasks. Each task with a new or amended observation becomes due for
 	// training (see TrainingQueue): at once after an OOM kill of a run that is not reproduced, otherwise
 	// after the debounce time. A report that only adds a series, a plan or a context does not make its task due.
@@ -98,9 +98,9 @@ type Observations interface {
 	// Kills lists the OOM-killed tries of one (run, map index), oldest first.
 	Kills(ctx context.Context, task sizing.TaskKey, runID string, mapIndex int) ([]Kill, error)
 
-	// RunInputs returns the inputs of one (run, map index) up to the given try. Each field except
-	// Static comes from the newest try that has the field: from the report of the try's OOM kill, or
-	// else from the newest receipt of the try. The result is zero if nothing is stored.
+	// RunInputs returns the inputs of one (run, map index) up to the given try. Each field except Static has its newest
+	// known value: later tries come before earlier ones. Within a try, the request in the report of its OOM kill comes
+	// before its receipts, and newer receipts before older ones. The result is zero if nothing is stored.
 	RunInputs(context.Context, sizing.TryKey) (RunInputs, error)
 
 	// Series returns the usage series of a try, or NotFound if none is stored. Voiding or
@@ -115,18 +115,19 @@ type Observations interface {
 	// their metadata.
 	ContextRows(ctx context.Context, namespace string, perTask, limit int) ([]sizing.ContextRow, error)
 
-	// SchedulingFailures lists the task's newest Unschedulable allocations since a time,
-	// oldest first, at most limit.
+	// SchedulingFailures lists the allocations of the task's newest tries that ended Unschedulable since a time,
+	// oldest first, at most limit. It omits unknown allocations.
 	SchedulingFailures(ctx context.Context, task sizing.TaskKey, since time.Time, limit int) ([]SchedulingFailure, error)
 
-	// KillsAtCap counts the OOM kills since the last success of the task that had an allocation of at least limit.
-	// It omits a kill if a later try of the same run and map index got a larger allocation, and it ignores
+	// KillsAtCap counts the OOM kills of the task that had an allocation of at least limit and ended after its last
+	// success. It omits a kill if a later try of the same run and map index got a larger allocation, and it ignores
 	// reproduced runs.
 	KillsAtCap(ctx context.Context, task sizing.TaskKey, limit sizing.Bytes) (int, error)
 }
 
 // HistoryLimits bounds the rows of a History: Total in all, the Recent newest, and those with the
-// High highest peaks. Zero fields take the values of DefaultHistoryLimits.
+// High highest peaks. Zero fields take the values of DefaultHistoryLimits. If Recent + High is then not below Total,
+// Recent becomes 2/5 and High 1/10 of Total, but at least 1.
 type HistoryLimits struct{ Total, Recent, High int }
 
 // DefaultHistoryLimits are the limits of training. The cost of a training does not grow beyond Total

@@ -57,8 +57,9 @@ func run(t testing.TB, dsn, sql string) {
 }
 
 // cluster returns the DSN of the cluster that the tests of this process share. On first use it starts
-// a private cluster if Env is not set. A test process has no hook for its end. On Linux the kernel ends the
-// server together with this process (Pdeathsig); on macOS a later run ends it. A later run also removes the folder.
+// a private cluster if Env is not set. Nothing can stop the server at the end of a test process, which has no hook for
+// it. On Linux the kernel ends the server together with the process (Pdeathsig); on macOS a later run ends the server. A
+// later run also removes the folder.
 var cluster = sync.OnceValues(func() (string, error) {
 	if dsn := os.Getenv(Env); dsn != "" {
 		return dsn, nil
@@ -82,8 +83,8 @@ func Start(ctx context.Context) (*pglocal.Server, error) {
 	})
 }
 
-// memoryFolder is a folder in memory on most Linux systems. A migrated database has about 500 files,
-// and its copy takes a tenth of the time there.
+// memoryFolder is a folder in memory on most Linux systems. A migrated database has about 500 files, and copying
+// them is several times faster there than on a disk.
 const memoryFolder = "/dev/shm"
 
 // minMemoryFolder is the free space, in bytes, that the databases of parallel tests need.

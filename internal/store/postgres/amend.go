@@ -47,7 +47,7 @@ const amendSQL = `
 	WHERE task = $1 AND seq = $2`
 
 // amendStored compares the repeated reports with the stored reports, in order. It stores the fields that
-// they fill, and replaces provisional kills for which they state another outcome.
+// the repeated reports fill, and replaces provisional kills (see replacedBy).
 func (s *Store) amendStored(ctx context.Context, tx pgx.Tx, reports []report, repeated []int, recorded []sizing.RecordResult) error {
 	stored, err := readStoredReports(ctx, tx, reports, repeated)
 	if err != nil {
@@ -87,8 +87,8 @@ func (old *storedReport) replacedBy(r *report) bool {
 
 // replace replaces the provisional kill old by the report with index i. The new row has a new seq,
 // so that every replica reads it. If the report omits the features, the allocated memory or the request, the
-// new row gets the stored values. It also gets the peaks that a lookup has added to the provisional kill, because a try
-// is not looked up again after that.
+// new row gets the stored values. If the report omits peaks, the new row gets those that a lookup has added to the
+// provisional kill, because the try is not looked up again.
 func (s *Store) replace(ctx context.Context, tx pgx.Tx, old *storedReport, reports []report, i int, recorded []sizing.RecordResult) error {
 	r := &reports[i]
 	if r.features == nil {
@@ -161,8 +161,8 @@ func (old *storedReport) scan(rows pgx.Rows) error {
 	return err
 }
 
-// amend copies the fields that r knows and old does not into old. It changes nothing if the two contradict
-// each other.
+// amend copies the fields that are known in r and unknown in old into old. It changes nothing if the two reports
+// contradict each other.
 func (old *storedReport) amend(r *report) sizing.RecordResult {
 	next := *old
 	next.features = slices.Clone(old.features)
@@ -219,9 +219,9 @@ func (c *comparison) addContradiction(field string, stored, reported any) {
 	}
 }
 
-// fillFeatures compares the encoded features of a stored and a repeated report one by one, and returns the
-// stored ones with those that r fills. If any are stored, it ignores features that r got from a receipt. NaN means
-// unknown, and so does an index beyond the end of a row that was written under an older schema.
+// fillFeatures compares the encoded features of a stored and a repeated report one by one. It returns the stored
+// features, in which r has filled unknown values. If features are stored, it ignores the features that r got from a
+// receipt. NaN is an unknown value. A stored row may be shorter than the schema, which was extended later.
 func fillFeatures(c *comparison, stored []float64, r *report) []float64 {
 	if r.features == nil || r.fromReceipt && stored != nil {
 		return stored

@@ -28,8 +28,8 @@ const (
 	requestCacheSize = 100_000 // entries, about 20 MB; a full cache is cleared
 )
 
-// isNew reports whether the request must be stored: the cache has no last request of the task, or an expired or
-// a different one.
+// isNew reports whether the request must be stored: the cache has no request of the task, an expired one, or a
+// different one.
 func (c *requestCache) isNew(task sizing.TaskKey, request sizing.Resources, now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// appendBody appends a receipt in the format of encoding/json. It takes a fifth of the time of encoding/json
+// appendBody appends a receipt in the format of encoding/json. It takes less than a fifth of the time of encoding/json
 // (see BenchmarkBody). It fails if a number is not finite.
 func appendBody(b []byte, r *sizing.Receipt) ([]byte, error) {
 	w := bodyWriter{jsonwriter.Writer{B: b}}

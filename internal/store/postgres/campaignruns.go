@@ -142,7 +142,7 @@ func (s *Store) ClaimRuns(ctx context.Context, id int64, branch campaign.Branch,
 		switch {
 		case rule.IsTrigger() && c.Paused:
 			claimed.Campaign = c
-			return nil // not even runs whose lease has expired, because their worker may have died before it started them
+			return nil // without runs: the trigger would also start a run whose lease has expired, if its worker died before it started the run
 		case rule.IsTrigger():
 			if newRuns, err = startableRuns(ctx, tx, &c, &rule); err != nil {
 				return err
@@ -159,8 +159,8 @@ func (s *Store) ClaimRuns(ctx context.Context, id int64, branch campaign.Branch,
 	return claimed, err
 }
 
-// startableRuns returns how many runs a trigger may claim that no worker has claimed before, or -1 for any number. If
-// the budget limits the trigger and is used up, it stops the campaign.
+// startableRuns returns how many new runs, which no worker has claimed before, a trigger may claim; -1 for any number.
+// If the budget limits the trigger and is used up, startableRuns stops the campaign.
 func startableRuns(ctx context.Context, tx pgx.Tx, c *campaign.Campaign, rule *campaign.Rule) (int, error) {
 	if rule.Spends() && c.Stopped != "" {
 		return 0, nil

@@ -81,7 +81,8 @@ func readFingerprints(ctx context.Context, tx pgx.Tx, ids []int64) (map[int64]in
 	return fingerprints, err
 }
 
-// campaignCountsSQL counts the runs by state; 57 is campaign.Profiled.
+// campaignCountsSQL counts the runs by state, those that were profiled in the last hour (57 is campaign.Profiled), and
+// the started DAG runs.
 const campaignCountsSQL = `
 	SELECT campaign, state, count(*), count(*) FILTER (WHERE state = 57 AND changed_at > now() - interval '1 hour'), coalesce(sum(started), 0)
 	FROM campaign_run WHERE campaign = ANY ($1) GROUP BY campaign, state`

@@ -13,7 +13,7 @@ import (
 // next requests.
 const (
 	flushers  = 2
-	flushRows = 2000 // maximum rows of one flush
+	flushRows = 2000 // maximum rows of one flush; a larger flush would lock its tasks for longer
 
 	// A flush serves many callers, so it has its own timeout instead of the context of one of them. A
 	// flush takes milliseconds unless the connection is dead.
@@ -102,7 +102,7 @@ func (g *groupCommit) collect(first writeRequest) []writeRequest {
 }
 
 // flush commits the reports of all requests in one transaction and sends each caller its results. If the commit
-// fails for another reason than an unavailable store, each request gets a transaction of its own.
+// fails with an error other than Unavailable, each request gets a transaction of its own.
 func (g *groupCommit) flush(requests []writeRequest) {
 	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
 	defer cancel()

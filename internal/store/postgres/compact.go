@@ -11,8 +11,8 @@ import (
 )
 
 // The compact form of a receipt holds the fields that have no column, in a fixed order and without
-// names. Integers are varints. Texts that the receipts of a task repeat are positions in its
-// vocabulary. A float64 keeps all of its bits. It is written in one of four ways: as a short decimal, as
+// names. Integers are varints. A text that the receipts of a task repeat is written as its position in the vocabulary
+// of the task. A float64 keeps all of its bits. It is written in one of four ways: as a short decimal, as
 // the repetition of an earlier number of the same receipt, as 1.5 times the previous number, or as the
 // XOR with the previous number without its leading zero bytes (Pelkonen et al. 2015, "Gorilla"). The previous
 // number is the last one passed to compactWriter.remember. If the form cannot hold a field, encode rejects the
@@ -26,11 +26,11 @@ const (
 	tagDecimal     = 0               // + the number of decimals, up to maxDecimals
 	tagBits        = maxDecimals + 1 // + the number of leading bytes that equal those of the last remembered number
 	tagRepeated    = tagBits + 8     // + the distance back to the equal number in compactWriter.bits
-	tagOneAndAHalf = 255             // 1.5 times the last remembered number, a frequent ratio of scales (taskmodel, predictGroup)
+	tagOneAndAHalf = 255             // 1.5 times the last remembered number: predictGroup in taskmodel often sets a scale to 1.5 times another one
 )
 
 const (
-	maxRepeated = 200                     // the largest distance of a repetition
+	maxRepeated = 200                     // the largest distance of a repetition; tagRepeated plus this distance must be below tagOneAndAHalf
 	maxDecimals = 4                       // of a short decimal
 	maxDecimal  = 1 << 31                 // bound of a short decimal without its point
 	pageShift   = 12                      // amounts of memory are often a multiple of 4 KiB
@@ -107,7 +107,7 @@ func (w *compactWriter) flag(v bool) bool {
 	return v
 }
 
-// scaled writes v, in units if it is a whole number of units. The lowest bit says whether it is.
+// scaled writes the number of units if v is a multiple of unit, and v otherwise. The lowest bit says which.
 func (w *compactWriter) scaled(v, unit int64) {
 	isWhole := v%unit == 0
 	if isWhole {

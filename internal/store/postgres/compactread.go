@@ -12,7 +12,7 @@ import (
 )
 
 // errUnknownWord means that a receipt refers to a word that the caller's vocabulary lacks. This happens if the task is
-// deleted after the receipt is read and before the vocabulary is read, so malformed returns errStale for it.
+// deleted after the receipt is read and before the vocabulary is read, so the function malformed converts it to errStale.
 var errUnknownWord = errors.New("the compact form refers to an unknown word")
 
 var errMalformed = errors.New("the compact form is malformed")

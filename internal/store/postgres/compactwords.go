@@ -29,8 +29,8 @@ type vocabulary struct {
 // Bounds of a vocabulary. Lengths are in bytes.
 const (
 	maxWords   = 256 // of one task
-	maxSeen    = 512 // size of vocabulary.seen
-	minWordLen = 3
+	maxSeen    = 512 // largest size of vocabulary.seen
+	minWordLen = 3   // a shorter text takes hardly more bytes than its position
 	maxWordLen = 2000
 )
 
@@ -49,8 +49,8 @@ func (v *vocabulary) add(words []string) {
 	}
 }
 
-// position returns the position of a text, if the text is a word. Otherwise it remembers the text if the text can
-// become a word: one that is written a second time becomes wanted.
+// position returns the position of a text that is a word. It remembers another text if the text can become a word. If
+// such a text is written a second time, it becomes wanted.
 func (v *vocabulary) position(s string) (int, bool) {
 	if i := slices.Index(commonWords, s); i >= 0 {
 		return i, true

@@ -9,8 +9,9 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// A detailed series (sizing.Observation.Detailed) is stored as differences of successive values, as
-// varints: a plateau takes a byte per step and quantity. Memory is rounded up to a multiple of memoryUnit, CPU to the nearest multiple of cpuUnit.
+// A series from which plans are learned (sizing.Observation.PlanSeries) is stored as the differences of successive
+// values, in varints: while the usage is constant, each step takes one byte for memory and one for CPU. Memory is rounded
+// up to a multiple of memoryUnit, CPU to the nearest multiple of cpuUnit.
 const (
 	memoryUnit = 64 << 10 // bytes
 	cpuUnit    = 0.001    // cores

@@ -42,7 +42,7 @@ const pickSQL = `
 
 // takeDueSQL resets due_at and returns its old value. It waits for writers of the task, so that the claimer
 // reads every observation that made the task due. $2 is whether an expired lease is claimed: then the task
-// need not be due again.
+// does not have to be due again.
 const takeDueSQL = `
 	UPDATE tally SET due_at = NULL
 	FROM (SELECT task, due_at FROM tally WHERE task = $1 FOR NO KEY UPDATE) AS old

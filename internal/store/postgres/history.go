@@ -23,8 +23,8 @@ const historyColumns = `seq, at, run_id, map_index, try_number, outcome,
 		` + promisedAtLaunch + `,
 		` + grantedToKilled
 
-// promisedAtLaunch is the promised risk of the receipt in force at the launch of the try. The
-// search tries in this order:
+// promisedAtLaunch is the promised risk of the receipt in force at the launch of the try. It looks for the
+// receipt in this order:
 //  1. the receipt that the report names;
 //  2. the newest receipt of the try before its end, first in the eight days before the end and then in
 //     all partitions;
@@ -275,7 +275,8 @@ func (s *Store) NewestSince(ctx context.Context, task sizing.TaskKey, seq, last 
 	return h, err
 }
 
-// since reads rows after row seq and up to row last, and sets LastSeq to that of the newest one, or to seq without rows.
+// since reads the rows after row seq and up to row last. It sets LastSeq to the seq of the newest row that it read, or to
+// seq if it read none.
 func (s *Store) since(ctx context.Context, task sizing.TaskKey, seq, last int64, sql string, limit int) (sizing.History, error) {
 	var h sizing.History
 	err := s.inTx(ctx, "read new observations", snapshot, func(tx pgx.Tx) error {

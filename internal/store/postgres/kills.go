@@ -52,8 +52,8 @@ const killsAtCapSQL = `
 			WHERE success.task = task.id AND success.outcome = 1` + notReproduced + `
 			ORDER BY success.at DESC, success.seq DESC LIMIT 1), true)`
 
-// KillsAtCap counts the OOM kills since the last success that had an allocation of at least limit; killsAtCapSQL says
-// which ones it omits.
+// KillsAtCap counts the OOM kills with an allocation of at least limit since the last success of the task;
+// killsAtCapSQL says which kills it omits.
 func (s *Store) KillsAtCap(ctx context.Context, task sizing.TaskKey, limit sizing.Bytes) (int, error) {
 	var kills int
 	err := s.pool.QueryRow(ctx, killsAtCapSQL, task.Namespace, task.DAG, task.Task, limit).Scan(&kills)
@@ -69,7 +69,7 @@ const schedulingFailuresSQL = `
 		AND at >= $4 AND outcome = 7 AND allocated_memory IS NOT NULL
 	ORDER BY at DESC, seq DESC LIMIT $5`
 
-// SchedulingFailures lists the newest unschedulable allocations, oldest first.
+// SchedulingFailures lists the known allocations of the newest unschedulable tries, oldest first.
 func (s *Store) SchedulingFailures(ctx context.Context, task sizing.TaskKey, since time.Time, limit int) ([]store.SchedulingFailure, error) {
 	rows, err := s.pool.Query(ctx, schedulingFailuresSQL, task.Namespace, task.DAG, task.Task, since, max(limit, 0))
 	if err != nil {

@@ -4,8 +4,8 @@
 // opaque blob. Package migrations creates the tables; comments there describe the columns. SQL is next
 // to the method that sends it; long statements are embedded .sql files.
 //
-// Each transaction locks the task's row in table tally before it writes observations of the task. tally also holds due_at, the
-// time from which on the task is due for training:
+// Each transaction locks the task's row in table tally before it writes observations of the task. The row also has
+// due_at, the time from which the task is due for training:
 //
 //	Record, new try     ── share lock on task ── lock tally ── insert ── count, mark due ────────── commit
 //	Record, stored try  ── share lock on task ── lock tally ── insert, compare ── count, mark due ── commit
@@ -49,8 +49,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// pingTimeout bounds a ping by the pool or by Changes, the SET of a new session, a check of the standby and,
-// unless the DSN sets connect_timeout, a connect.
+// pingTimeout bounds the wait for answers that usually take milliseconds: to a ping by the pool or by Changes, to the
+// SET of a new session and to a check of the standby. It also bounds a connect, unless the DSN sets connect_timeout.
 const pingTimeout = 2 * time.Second
 
 // Store is a store.Store in PostgreSQL.
@@ -135,7 +135,7 @@ func (s *Store) inTx(ctx context.Context, operation string, options pgx.TxOption
 	return s.withRetry(ctx, operation, func() error { return pgx.BeginTxFunc(ctx, s.pool, options, do) })
 }
 
-// withRetry runs a transaction, and repeats it like inTx.
+// withRetry runs a transaction, and repeats it after the same errors and as often as inTx.
 func (s *Store) withRetry(ctx context.Context, operation string, transaction func() error) error {
 	for attempt := 1; ; attempt++ {
 		err := transaction()

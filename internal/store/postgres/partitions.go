@@ -56,7 +56,7 @@ func uuidBound(id string) string {
 }
 
 // beginPartitionChangeSQL serialises changes of partitions by an advisory lock. It also bounds the wait for
-// table locks, because readers and writers of a table wait behind a statement that waits for its lock.
+// table locks, because readers and writers of a table wait behind a statement that waits for a lock on the table.
 const beginPartitionChangeSQL = `SELECT set_config('lock_timeout', '1s', true), pg_advisory_xact_lock($1)`
 
 // partitionLock is the advisory lock for changes of partitions.
@@ -126,10 +126,10 @@ func (s *Store) MakeWeeks(ctx context.Context, from, to time.Time) error {
 	return nil
 }
 
-// makeWeekSQL creates the partition as a table before it attaches the table, so that readers and writers
-// wait only for the lock on the default partition. It moves the receipts of the week that were stored in the default
-// partition. The new table and the default partition have the columns of the parent in the same order, so "*" stays
-// correct when a migration adds a column.
+// makeWeekSQL creates the partition %[1]s of the table %[4]s for the ids from %[2]s to %[3]s. It creates a table before it
+// attaches the table, so that readers and writers wait only for the lock on the default partition. It moves the receipts
+// of the week that were stored in the default partition. The new table and the default partition have the columns of the
+// parent in the same order, so "*" stays correct when a migration adds a column.
 const makeWeekSQL = `
 	CREATE TABLE %[1]s (LIKE %[4]s INCLUDING INDEXES);
 	LOCK TABLE %[4]s_other IN ACCESS EXCLUSIVE MODE;

@@ -20,7 +20,7 @@ import (
 // or in a table without partitions.
 type layout struct {
 	name    string
-	weeks   int                                  // over which the times of the receipts are spread
+	weeks   int                                  // number of weeks over which the times of the receipts are spread
 	prepare func(*testing.B, *layout, *pgx.Conn) // changes the partitions of the empty tables; nil for one partition
 	*postgres.Store
 	rng   *rand.Rand

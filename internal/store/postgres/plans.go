@@ -12,7 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// insertDetailedSQL replaces a series only by one with shorter steps, which comes after the usage series of the same try.
+// insertDetailedSQL replaces a stored series only by a series with shorter steps. So a detailed series that arrives after
+// the usage series of the same try replaces the usage series.
 const insertDetailedSQL = `
 	INSERT INTO detailed_series (task, seq, step_us, content)
 	SELECT $1::bigint, $2::bigint, $3::bigint, $4::bytea
@@ -26,15 +27,15 @@ const insertExecutedSQL = `
 	WHERE $2::bigint > coalesce((SELECT seq FROM executed_plan WHERE task = $1::bigint ORDER BY seq DESC OFFSET $7 - 1 LIMIT 1), 0)
 	ON CONFLICT DO NOTHING`
 
-// insertMeanSQL is insertExecutedSQL, and also stores the mean limit of the try, for the ledger of savings.
+// insertMeanSQL does the same as insertExecutedSQL, and also stores the mean limit of the try, for the ledger of savings.
 const insertMeanSQL = `
 	WITH executed AS (` + insertExecutedSQL + `
 		RETURNING task, seq)
 	UPDATE observation SET mean_allocated = $8
 	FROM executed WHERE observation.task = executed.task AND observation.seq = executed.seq`
 
-// pruneDetailedSQL and pruneExecutedSQL delete all rows of a task but those of its $2 newest reports. The inserts omit a
-// row that they would delete. Otherwise a repeated report would restore its deleted row.
+// pruneDetailedSQL and pruneExecutedSQL delete all rows of a task except those of its $2 newest reports. The inserts
+// above omit the rows of older reports. Otherwise a repeated report would restore its deleted row.
 const pruneDetailedSQL = `
 	DELETE FROM detailed_series
 	WHERE task = $1 AND seq <= (SELECT seq FROM detailed_series WHERE task = $1 ORDER BY seq DESC OFFSET $2 LIMIT 1)`
@@ -44,8 +45,8 @@ const pruneExecutedSQL = `
 	WHERE task = $1 AND seq <= (SELECT seq FROM executed_plan WHERE task = $1 ORDER BY seq DESC OFFSET $2 LIMIT 1)`
 
 // insertPlans stores the series from which plans are learned (sizing.Observation.PlanSeries) and the executed plans of
-// tries without stored ones, unless the reports are too old, and deletes the series and plans of older reports. It does not make the tasks due, because
-// trainings of models read neither.
+// the newest reports, and deletes those of older reports. A stored plan stays; a stored series stays unless the new one
+// has shorter steps. insertPlans does not make the tasks due, because trainings of models read neither.
 func insertPlans(ctx context.Context, tx pgx.Tx, reports []report, recorded []sizing.RecordResult) error {
 	batch := &pgx.Batch{}
 	changed := map[int64]bool{} // ids of tasks
@@ -95,8 +96,8 @@ const plannableSQL = `
 				WHERE p.task = task.id AND p.id > task_plan.plans` + countedPlan + `))
 	ORDER BY namespace, dag_id, task_id`
 
-// PlannableTasks lists the tasks whose plan is to be learned. The plan of a task is what was learned about its runs
-// (store.TaskPlan). The listed tasks have detailed series or executed plans, and either no plan of this format, or
+// PlannableTasks lists the tasks whose plan must be learned. The plan of a task is what was learned about its runs
+// (store.TaskPlan). The listed tasks have stored series or executed plans, and either no plan of this format, or
 // series or outcomes that are newer than their plan.
 func (s *Store) PlannableTasks(ctx context.Context, format int) ([]sizing.TaskKey, error) {
 	rows, err := s.pool.Query(ctx, plannableSQL, format)
@@ -125,7 +126,7 @@ const grantedToFirst = `(SELECT task_limit FROM (
 				AND receipt.map_index = observation.map_index AND receipt.try_number = 1)) AS granted
 		ORDER BY at DESC LIMIT 1)`
 
-// detailedRunsSQL reads the successes (outcome 1) with a detailed series.
+// detailedRunsSQL reads the successes (outcome 1) with a stored series.
 const detailedRunsSQL = `
 	SELECT s.id, run_id, map_index, try_number, step_us, content,
 		coalesce(` + grantedToFirst + `, allocated_memory, requested_memory, 0), coalesce(allocated_cpu, requested_cpu, 0)
@@ -134,7 +135,7 @@ const detailedRunsSQL = `
 	WHERE s.task = (SELECT id FROM task WHERE namespace = $2 AND dag_id = $3 AND task_id = $4) AND s.id > $1 AND outcome = 1
 	ORDER BY s.id`
 
-// DetailedRuns returns the successes with a detailed series whose id is above after, oldest first.
+// DetailedRuns returns the successes with a stored series whose id is above after, in order of arrival.
 func (s *Store) DetailedRuns(ctx context.Context, task sizing.TaskKey, after int64) ([]store.DetailedRun, error) {
 	rows, err := s.pool.Query(ctx, detailedRunsSQL, after, task.Namespace, task.DAG, task.Task)
 	if err != nil {
@@ -165,7 +166,7 @@ const planOutcomesSQL = `
 ` + countedPlan + `
 	ORDER BY p.id`
 
-// PlanOutcomes returns the outcomes, with ids above after, of the tries that countedPlan selects, oldest first.
+// PlanOutcomes returns the outcomes of the tries that countedPlan selects, with ids above after, in order of arrival.
 func (s *Store) PlanOutcomes(ctx context.Context, task sizing.TaskKey, after int64) ([]store.PlanOutcome, error) {
 	rows, err := s.pool.Query(ctx, planOutcomesSQL, after, task.Namespace, task.DAG, task.Task)
 	if err != nil {
@@ -231,7 +232,7 @@ func (s *Store) SavePlan(ctx context.Context, p store.TaskPlan, pool store.PlanP
 func replaceOne(ctx context.Context, tx pgx.Tx, kind, name string, version int, query string, args []any) error {
 	tag, err := tx.Exec(ctx, query, args...)
 	if err == nil && tag.RowsAffected() == 0 {
-		return sizing.Errorf(sizing.Conflict, "save a plan: version %d of the %s of %s is not the newest", version, kind, name)
+		return sizing.Errorf(sizing.Conflict, "save a plan: version %d of the %s of %s is not the newest; learn from the newest version", version, kind, name)
 	}
 	return err
 }

@@ -32,7 +32,7 @@ type ReplicatedStore struct {
 	mu      sync.Mutex
 	isFresh bool          // the standby serves reads
 	writes  int           // changes so far; see invalidate
-	samples []walPosition // of the primary in the last maxReplicaLag and after the last change, oldest first
+	samples []walPosition // positions of the primary from the last maxReplicaLag and after the last change, oldest first
 }
 
 // walPosition is the end of the primary's WAL at a time, in bytes.
@@ -42,7 +42,7 @@ type walPosition struct {
 }
 
 const (
-	maxReplicaLag   = 10 * time.Second // the standby serves reads up to this lag behind the primary
+	maxReplicaLag   = 10 * time.Second // the largest lag of a standby that serves reads; with a larger one, lists could be older
 	replicaInterval = time.Second      // pause between two checks
 )
 
@@ -81,7 +81,7 @@ func (r *ReplicatedStore) Watch(ctx context.Context) {
 	}
 }
 
-// logChange logs an error that differs from the previous one, and its end.
+// logChange logs an error that differs from the previous one, and the first success after an error.
 func (r *ReplicatedStore) logChange(err error) {
 	text := ""
 	if err != nil {
@@ -109,7 +109,7 @@ func (r *ReplicatedStore) Check(ctx context.Context) error {
 	r.mu.Lock()
 	writes := r.writes
 	r.mu.Unlock()
-	var last int64 // read first: the standby may replay more, never less
+	var last int64 // read before replayed, so that what the primary writes between the two reads does not count as lag
 	primaryErr := r.pool.QueryRow(ctx, "SELECT (pg_current_wal_lsn() - '0/0')::bigint").Scan(&last)
 	now := time.Now()
 	var replayed *int64
@@ -146,8 +146,8 @@ func (r *ReplicatedStore) invalidate() {
 	r.writes++
 }
 
-// from runs a read on the standby if the standby is fresh. Otherwise, or if that fails before ctx ends, it runs
-// the read on the primary.
+// from runs a read on the standby if the standby is fresh. Otherwise, or if the read on the standby fails before ctx
+// ends, it runs the read on the primary.
 func from[T any](ctx context.Context, r *ReplicatedStore, read func(*Store) (T, error)) (T, error) {
 	r.mu.Lock()
 	isFresh := r.isFresh

@@ -56,7 +56,8 @@ func (r *replicated) catchUp() {
 	require.Eventually(r.t, func() bool { return r.Check(r.t.Context()) == nil }, testwait.Limit, 10*time.Millisecond)
 }
 
-// pauseReplay returns when the standby has stopped replaying: pg_wal_replay_pause only requests the pause.
+// pauseReplay pauses the replay of the standby. It waits until the replay has stopped, because pg_wal_replay_pause only
+// requests the pause.
 func (r *replicated) pauseReplay() {
 	r.t.Helper()
 	_, err := r.control.Exec(r.t.Context(), "SELECT pg_wal_replay_pause()")

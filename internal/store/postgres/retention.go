@@ -13,7 +13,7 @@ import (
 )
 
 // removeBatch bounds the rows of one transaction, because reports of the same task wait for the
-// transaction. It takes a few milliseconds.
+// transaction. A transaction with this number of rows takes a few milliseconds.
 const removeBatch = 1000
 
 const oversizedSQL = `

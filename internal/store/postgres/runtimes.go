@@ -43,7 +43,7 @@ func (s *Store) Shapes(ctx context.Context, namespace string) (store.Shapes, err
 	stored := store.Shapes{Namespace: namespace}
 	err := s.pool.QueryRow(ctx, shapesSQL, namespace).Scan(&stored.Version, &stored.LearnedAt, &stored.Content)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return stored, sizing.Errorf(sizing.NotFound, "namespace %s has no shapes of run times yet: two tasks need 20 runs each", namespace)
+		return stored, sizing.Errorf(sizing.NotFound, "namespace %s has no shapes of run times yet: at least two of its tasks need 20 runs each", namespace)
 	}
 	return stored, wrapError("read the shapes of run times", err)
 }

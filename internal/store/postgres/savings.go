@@ -134,8 +134,8 @@ const (
 	ON CONFLICT (task) DO UPDATE SET until = excluded.until`
 )
 
-// SumMonths adds up the days before a day to months, for tasks whose stored months end earlier. Reports of
-// these tasks wait until the call ends; therefore the caller limits the number of tasks of one call.
+// SumMonths adds up the days before a UTC day per month, for at most limit tasks whose stored months end before that day.
+// Reports of these tasks wait until the call ends; therefore the caller limits the number of tasks.
 func (s *Store) SumMonths(ctx context.Context, before time.Time, limit int) (tasks int, err error) {
 	err = s.inTx(ctx, "add up the months of the savings", pgx.TxOptions{}, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, lockUnsummedSQL, before.UTC(), limit)
@@ -176,7 +176,7 @@ const taskUsageSQL = `
 	HAVING sum(peaks) > 0
 	ORDER BY namespace, dag_id, task_id`
 
-// TaskUsage summarises the usage of every task of a namespace that has a success with a known peak.
+// TaskUsage summarises the usage of the tasks of a namespace. It omits tasks without a success with a known peak.
 func (s *Store) TaskUsage(ctx context.Context, namespace string) ([]sizing.Usage, error) {
 	rows, err := s.pool.Query(ctx, taskUsageSQL, namespace)
 	if err != nil {

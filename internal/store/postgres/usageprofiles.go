@@ -28,7 +28,7 @@ func (s *Store) SaveUsageProfiles(ctx context.Context, p store.UsageProfiles) (v
 	}
 	err = s.pool.QueryRow(ctx, query, args...).Scan(&version)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return 0, sizing.Errorf(sizing.Conflict, "save usage profiles: version %d of namespace %s is not the newest", p.Version, p.Namespace)
+		return 0, sizing.Errorf(sizing.Conflict, "save usage profiles: version %d of namespace %s is not the newest; learn from the newest version", p.Version, p.Namespace)
 	}
 	return version, wrapError("save usage profiles", err)
 }

@@ -12,13 +12,16 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// write commits reports and returns a result for each. Usually a single statement, in its own
-// transaction, inserts all of them, so that no lock is held during a network round trip, for which other
-// writers of the task would wait. A second transaction then compares the reports whose tries were already
-// stored; if it fails, only their results have an error. If reports repeat a try, or have a series, a
-// plan or a context (metadata, mean usage, placement), one transaction writes all reports. If a task was
-// renamed or deleted, write returns errStale, or sets it in the results of the compared reports. After another
-// error the reports may be written, if the connection broke during the commit.
+// write commits reports and returns a result for each:
+//   - Usually a single statement, in its own transaction, inserts all reports. So no lock is held during a network
+//     round trip, and other writers of the task wait only for the statement.
+//   - A second transaction compares the reports whose tries were already stored. If it fails, only their results
+//     have an error.
+//   - If reports repeat a try, or have a series, a plan or a context (metadata, mean usage, placement), one
+//     transaction writes all reports.
+//
+// If a task was renamed or deleted, write returns errStale, or sets it in the results of the compared reports. After
+// another error it is unknown whether the reports are stored, because the connection may have broken during the commit.
 func (s *Store) write(ctx context.Context, reports []report) ([]sizing.RecordResult, error) {
 	first, repeated := splitByTry(reports)
 	if len(repeated) > 0 || slices.ContainsFunc(reports, func(r report) bool { return r.hasMore() }) {
@@ -118,9 +121,9 @@ type querier interface {
 }
 
 // insert writes and counts the reports with the indexes in first. It skips reports whose try is
-// already stored and returns their indexes. It locks the tasks of the reports until the
-// transaction ends, against other writers, rename and deletion. It returns errStale and writes
-// nothing if a task was renamed or deleted since it was cached.
+// already stored and returns their indexes. Until the transaction ends, it locks the tasks of the reports
+// against other writers, renames and deletions. It returns errStale and writes nothing if a task was
+// renamed or deleted since it was cached.
 func (s *Store) insert(ctx context.Context, db querier, reports []report, first []int, recorded []sizing.RecordResult) (known []int, err error) {
 	inserts := make([]*report, len(first))
 	for i, n := range first {

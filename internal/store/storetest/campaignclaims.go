@@ -69,7 +69,7 @@ func testCampaignClaims(t *testing.T, open func(*testing.T) store.Store) {
 		require.NoError(t, err)
 		require.Len(t, claimRuns(t, st, c.ID, campaign.TriggerDeploy, 1), 1)
 	})
-	t.Run("a pause stops triggers, and a used-up budget stops triggers but no checks", func(t *testing.T) {
+	t.Run("a pause stops triggers, and a used-up budget stops triggers of DAG runs but no checks", func(t *testing.T) {
 		c := newCampaign(t, st, "bounded", campaign.Budget{Runs: 1})
 		require.Contains(t, trail(t, st, store.AuditFilter{}, 1)[0], `"budget":{"runs":1}}`)
 		register(t, st, c.ID, 3)

@@ -22,7 +22,7 @@ func detailed(points int) *sizing.Series {
 
 func testPlans(t *testing.T, open func(*testing.T) store.Store) {
 	t.Run("successes with a series are read in order of arrival", func(t *testing.T) { testDetailedRuns(t, open(t)) })
-	t.Run("a usage series serves until a detailed one comes", func(t *testing.T) { testUsageSeriesOfPlans(t, open(t)) })
+	t.Run("a usage series is used until a detailed series replaces it", func(t *testing.T) { testUsageSeriesOfPlans(t, open(t)) })
 	t.Run("a task keeps its newest series", func(t *testing.T) {
 		st, key := open(t), task("many")
 		obs := runs(key, store.MaxDetailedRuns+10)
@@ -36,7 +36,7 @@ func testPlans(t *testing.T, open func(*testing.T) store.Store) {
 		require.Equal(t, obs[10].Try.RunID, kept[0].RunID)
 	})
 	t.Run("a repeated report does not restore what newer reports displaced", func(t *testing.T) { testDisplacedPlans(t, open(t)) })
-	t.Run("outcomes of followed plans of memory are read", func(t *testing.T) { testPlanOutcomes(t, open(t)) })
+	t.Run("the outcomes of followed memory plans are read", func(t *testing.T) { testPlanOutcomes(t, open(t)) })
 	t.Run("the ledger counts the limits of plans over time", func(t *testing.T) { testMeanLimits(t, open(t)) })
 	t.Run("a plan replaces the known version only", func(t *testing.T) { testSavePlan(t, open(t)) })
 }
@@ -116,7 +116,8 @@ func testUsageSeriesOfPlans(t *testing.T, st store.Store) {
 	require.Equal(t, *more.Detailed, stored()[0].Series)
 }
 
-// testDisplacedPlans repeats and completes reports while the task has all the series and executed plans that it keeps.
+// testDisplacedPlans repeats and completes reports while the task has as many series and executed plans as the store
+// keeps.
 func testDisplacedPlans(t *testing.T, st store.Store) {
 	ctx, key := t.Context(), task("displaced")
 	obs := runs(key, store.MaxExecutedPlans+10)
@@ -191,7 +192,7 @@ func testMeanLimits(t *testing.T, st store.Store) {
 	require.Equal(t, duplicate, statusOf(record(t, st, o)[0]))
 	require.InDelta(t, 1.75, *savings(t, st, store.ByAll)[0].Granted, 1e-9)
 	require.NoError(t, st.Void(t.Context(), o.Try))
-	require.Empty(t, savings(t, st, store.ByAll), "a void removes what the report added")
+	require.Empty(t, savings(t, st, store.ByAll), "Void removes what the report added")
 }
 
 func testSavePlan(t *testing.T, st store.Store) {

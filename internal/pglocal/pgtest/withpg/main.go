@@ -1,5 +1,5 @@
-// Command withpg runs a command with a private PostgreSQL, whose DSN is in LOADAWARE_TEST_DSN, and
-// exits with the status of the command, or with 1 for an error of its own:
+// Command withpg runs a command with a private PostgreSQL, whose DSN is in LOADAWARE_TEST_DSN. It exits with the status
+// of the command, with 1 for an error of its own, or with 2 if no command is given:
 //
 //	go run ./internal/pglocal/pgtest/withpg go test ./...
 package main
