@@ -89,8 +89,8 @@ func (g *grower) splittable(i int) bool {
 	return n.depth < g.cfg.MaxDepth && len(n.rows) >= 2*g.cfg.MinLeafRows
 }
 
-// splitNode splits node i and searches the children that may be split again. It builds only the histogram of
-// the smaller child, and subtracts it from the histogram of the parent for the larger child.
+// splitNode splits node i and finds the best split of each child that may be split again. It sums the rows of the smaller
+// child only: the histogram of the larger child is the difference of those of the parent and the smaller child.
 func (g *grower) splitNode(i int, gradients []gradient) {
 	n := g.nodes[i]
 	leftRows, rightRows := g.partition(n.rows, n.split)
@@ -217,8 +217,8 @@ func (g *grower) take() histogram {
 	return make(histogram, g.length)
 }
 
-// release reclaims the histograms of the last tree. Only a tree that reached MaxLeaves has any: those of
-// the leaves that could still be split.
+// release reclaims the histograms of the last tree. Only a tree that reached MaxLeaves still has histograms: its
+// leaves that could be split further hold them.
 func (g *grower) release() {
 	for i := range g.nodes {
 		if h := g.nodes[i].hist; h != nil {
