@@ -58,8 +58,8 @@ const (
 //	DIR/<experiment>/meta.yaml
 //	DIR/<experiment>/<run>/meta.yaml, params/, metrics/, tags/, artifacts/
 //
-// The ids of runs are hashes: a second export of the same run replaces the first and leaves runs of
-// other databases unchanged. An interrupted export may leave a run without meta.yaml,
+// The ids of the MLflow runs are hashes: a second export of the same stored run replaces the first export and leaves the
+// runs of other databases unchanged. An interrupted export may leave a run without meta.yaml,
 // which MLflow skips with a warning.
 func ExportMLflow(dir string, k *StoredRun) error {
 	dir, err := filepath.Abs(dir)
@@ -127,7 +127,7 @@ func (k *StoredRun) parent() (*mlflowRun, error) {
 	var parameters map[string]json.RawMessage
 	if k.Parameters != nil {
 		if err := json.Unmarshal(k.Parameters, &parameters); err != nil {
-			return nil, fmt.Errorf("decode the parameters of %s: no JSON object: %w", k.Title(), err)
+			return nil, fmt.Errorf("decode the parameters of %s: not a JSON object: %w", k.Title(), err)
 		}
 		r.files["artifacts/parameters.json"] = string(k.Parameters)
 	}

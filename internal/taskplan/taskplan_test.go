@@ -71,7 +71,7 @@ func TestAnEncodedStateIsTheSame(t *testing.T) {
 	require.ErrorIs(t, err, taskplan.ErrFormat)
 }
 
-// A state of the same byte over and over compresses to little. It is not encoded if Decode could not read it.
+// The state repeats one byte, so its compressed form is small. Encode must reject it if Decode could not read it.
 func TestAStateTooLargeToDecodeIsNotEncoded(t *testing.T) {
 	for _, c := range []struct {
 		bytes int
@@ -89,7 +89,7 @@ func TestAStateTooLargeToDecodeIsNotEncoded(t *testing.T) {
 	}
 }
 
-// Damaged bytes give an error or a state that can be used, never a panic.
+// Decode of damaged bytes returns an error or a usable state, and never panics.
 func TestDamagedStatesAreRejectedOrUsable(t *testing.T) {
 	s, pool := learned(t, 6)
 	content, err := taskplan.Encode(s)

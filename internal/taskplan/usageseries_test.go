@@ -41,13 +41,13 @@ func TestUsageSeriesSufficeForPlans(t *testing.T) {
 			state[1].Learn(coarsePool, &run)
 		}
 	}
-	t.Logf("GB·h of limits relative to static, and kills: learned from detailed series %.3f, %d; from usage series %.3f, %d", fine.cost/fixed, fine.kills, coarse.cost/fixed, coarse.kills)
+	t.Logf("cost of the limits relative to static grants, and kills: learned from detailed series %.3f, %d; from usage series %.3f, %d", fine.cost/fixed, fine.kills, coarse.cost/fixed, coarse.kills)
 	assert.Less(t, fine.cost, .9*fixed, "plans save")
 	assert.Less(t, coarse.cost, fine.cost+.02*fixed)
 	assert.LessOrEqual(t, coarse.kills, fine.kills+1)
 }
 
-// followed sums the byte-seconds of the limits of plans, and the runs that exceeded their limits.
+// followed sums the byte-seconds of the limits of plans, and counts the runs that exceeded their limits.
 type followed struct {
 	cost  float64
 	kills int

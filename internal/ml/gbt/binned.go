@@ -36,8 +36,8 @@ func (c *column) bins() int { return len(c.cuts) + 2 }
 // NewBinned bins the columns of t. A column with at most maxBins distinct values gets a cut
 // midway between each two neighbouring values; other columns are cut at quantiles of the rows.
 // maxBins 0 is the default of Config. NewBinned ignores the weights of the rows: if a caller removes a part of the
-// rows and raises the weights of the others, the density of the remaining rows shows where resolution is necessary. The caller must
-// not change t.X afterwards. NewBinned returns ErrConfig or table.ErrShape.
+// rows and raises the weights of the others, the density of the remaining rows shows where resolution is necessary.
+// The caller must not change t.X afterwards. NewBinned returns ErrConfig or table.ErrShape.
 func NewBinned(t *table.Table, maxBins int) (*BinnedTable, error) {
 	if maxBins < 0 || maxBins == 1 || maxBins > maxBinCount {
 		return nil, fmt.Errorf("%w: MaxBins is %d, must be 0 or 2 to %d", ErrConfig, maxBins, maxBinCount)

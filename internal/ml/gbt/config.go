@@ -38,10 +38,16 @@ type Config struct {
 
 	Subsample float64 // share of rows sampled per round; 1 if zero
 	ColSample float64 // share of columns sampled per tree; 1 if zero
-	MaxBins   int     // bins per column without the missing bin, 2 to 255; if zero, rows/16, but at least 64 and at most 255. A fit on a Sample ignores it, because a Sample is binned already
 
-	EarlyStop  int     // rounds without improvement before stopping; never if zero
-	ValidShare float64 // share of rows held out at random for early stopping if no validation rows are given; 0.15 if zero. If rows are in order of time, give the newest ones as validation rows
+	// MaxBins is the number of bins per column without the missing bin, 2 to 255. If it is zero, the number is rows/16, but
+	// at least 64 and at most 255. A fit on a Sample ignores it, because a Sample is binned already.
+	MaxBins int
+
+	EarlyStop int // rounds without improvement before stopping; never if zero
+
+	// ValidShare is the share of rows held out at random for early stopping if no validation rows are given; 0.15 if it is
+	// zero. If the rows are in order of time, give the newest ones as validation rows instead.
+	ValidShare float64
 
 	Seed uint64 // seed of all random numbers
 }
