@@ -42,8 +42,8 @@ func (k *StoredRun) Title() string {
 	return "experiment " + strconv.FormatInt(k.ID, 10)
 }
 
-// mlflowName names the single MLflow experiment of all exports, so that MLflow can compare
-// settings across runs. The id has 18 digits like the ids that MLflow generates.
+// mlflowName is the name of the MLflow experiment. All exports share this experiment, so that MLflow can compare settings
+// across runs. The id has 18 digits like the ids that MLflow generates.
 const (
 	mlflowName = "loadaware"
 	mlflowID   = "172858292543110050"
@@ -110,7 +110,7 @@ type mlflowRun struct {
 
 // newRun returns an MLflow run with the common tags. key distinguishes the runs of one stored run.
 func (k *StoredRun) newRun(key, name string) *mlflowRun {
-	// Two databases may use the same id; time and data make the hash unique.
+	// Two databases may use the same id; the time and the fingerprint make the hash unique.
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d\n%d\n%s\n%s", k.ID, k.CreatedAt.UnixMicro(), k.Fingerprint, key))
 	r := &mlflowRun{id: hex.EncodeToString(sum[:16]), name: name, files: map[string]string{}}
 	r.files["tags/mlflow.runName"] = name

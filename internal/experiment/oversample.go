@@ -36,7 +36,7 @@ func incompatibility(familyName, oversampling string) string {
 type trainingData struct {
 	enc      *taskmodel.Encoding
 	dataset  *taskmodel.Dataset
-	train    []int       // rows of dataset
+	train    []int       // numbers of the training rows in dataset
 	logEdges []float64   // logarithms of the edges
 	test     [][]float64 // encoded holdout rows
 }

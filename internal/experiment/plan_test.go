@@ -99,7 +99,7 @@ func TestFinalIgnoresOversampling(t *testing.T) {
 	assert.ErrorContains(t, err, "none of the families can learn from rows oversampled by smote")
 }
 
-// With a split by time, the seed does not affect the training rows.
+// With a split by time, every seed has the same training rows.
 func TestASplitByTimeIsTheSameForEverySeed(t *testing.T) {
 	r := run(t, history(80), experiment.Config{Families: []string{"final", "serving"}, Split: experiment.ByTime, BinsGB: bins, Seeds: 2})
 	for _, s := range r.Summaries {

@@ -63,7 +63,7 @@ func summaries(rows []Row) []Summary {
 	return out
 }
 
-// Confusion is the confusion matrix of the held-out rows of all seeds, by golearn's evaluation.
+// Confusion is the confusion matrix of the held-out rows of all seeds. Package evaluation of golearn computes it.
 type Confusion struct {
 	Task         string     `json:"task"`
 	BinsGB       []float64  `json:"bins_gb"`

@@ -32,7 +32,7 @@ type Progress struct {
 type Need struct {
 	Memory    sizing.Bytes   // limit; never below Progress.Limit
 	CPU       sizing.Cores   // request; zero: unchanged
-	By        float64        // time since the start in seconds by which Memory and CPU should be in force
+	By        float64        // time since the start in seconds by which Memory and CPU should be in force; Progress.Elapsed if nothing changes
 	AskAgain  float64        // seconds until the caller should ask again
 	Remaining *RemainingTime // nil if every earlier run was shorter than this run so far
 	Place     *Place         // current phase; nil if it is unknown

@@ -21,8 +21,8 @@ type Phases struct {
 	Model      *phase.Model // labels the steps of a run
 	Starts     []float64    // probability that a run starts in the phase
 	Next       [][]float64  // probability of the next phase; the last column is the end of the run
-	Dwell      [][]int      // numbers of steps of at most maxDwell visits per phase, ascending
-	Visits     []int        // number of visits
+	Dwell      [][]int      // numbers of steps of the visits to each phase, ascending; at most maxDwell visits per phase
+	Visits     []int        // number of all visits to each phase
 	Prototypes []phase.Prototype
 	Coverage   float64 // share of the runs that follow a prototype
 }
@@ -31,7 +31,7 @@ type Phases struct {
 const (
 	phaseStep     = 15   // smallest step in seconds
 	phaseSteps    = 240  // largest number of steps of a run of median duration; tasks with longer runs get wider steps
-	phaseRuns     = 32   // largest number of runs in which phases are found: the newest
+	phaseRuns     = 32   // largest number of runs in which phases are searched: the newest ones
 	phaseWindows  = 2000 // largest number of windows to learn from (phase.Config.Windows)
 	maxPrototypes = 6    // largest number of stored prototypes (frequent sequences of phases)
 	maxDwell      = 200  // largest number of stored visits per phase, evenly spaced in the order of their durations

@@ -67,7 +67,7 @@ type Replay struct {
 	Killed   bool         // whether the first try was killed
 }
 
-// Limit is a memory limit from a time in seconds on.
+// Limit is a memory limit that is in force from a time on, in seconds since the start of the try.
 type Limit struct {
 	Seconds float64
 	Limit   sizing.Bytes

@@ -14,7 +14,7 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// Save saves a report with its models and writes its id to notes. parameters become a JSON
+// Save saves a report with its models, and writes the id of the new experiment to notes. parameters become a JSON
 // object. To preserve the results, Save saves without a name if the name exists already, and without the models
 // if they are too large for the server.
 func Save(ctx context.Context, st Store, notes io.Writer, name string, parameters any, report *experiment.Report, models []store.RunModel) error {

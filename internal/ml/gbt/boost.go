@@ -29,7 +29,7 @@ type booster struct {
 }
 
 // run boosts for at most cfg.Rounds rounds. It stops early if no tree of a round has a
-// split, because later rounds would hardly differ. With early stopping and validation rows, it also stops
+// split, because splits in later rounds are unlikely, too. With early stopping and validation rows, it also stops
 // if their loss has not improved for cfg.EarlyStop rounds, and returns the forest of the round with
 // the least loss.
 func (b *booster) run() *forest {

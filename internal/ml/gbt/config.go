@@ -68,8 +68,7 @@ func (c Config) withDefaults() Config {
 }
 
 // validate names the first field that is out of range, except MaxBins, which NewBinned checks. Call it after
-// withDefaults. Every comparison is false for NaN, so
-// NaN is out of range.
+// withDefaults. Every comparison is false for NaN, so NaN is out of range.
 func (c Config) validate() error {
 	for _, f := range []struct {
 		name string

@@ -7,10 +7,10 @@ import (
 
 // growingNode is a node of a tree during training. The type node is its form for prediction.
 type growingNode struct {
-	rows        []int32 // a part of the grower's rows
+	rows        []int32 // a part of grower.rows
 	depth       int
 	sum         sums
-	hist        histogram // the sums of its rows; nil if neither the search for its split nor a child needs them
+	hist        histogram // the sums of rows by bin; nil if neither the search for the split of this node nor a child needs them
 	split       split     // the best split; gain 0: none
 	leftSum     sums      // sums of the rows on the left
 	left, right int       // children; 0 for a leaf

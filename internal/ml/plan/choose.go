@@ -31,8 +31,8 @@ func (l *Learner) Plan(pool *Pool, grant float64, t Timing) *Plan {
 	return newPlanner(l, pool, t).Plan(grant)
 }
 
-// expect returns the expected number of kills, and the expected cost of all tries, of rule i for the next run. The unit of the cost is
-// the cost of the run with the static grant. shared holds the tallies of the pool.
+// expect returns the expected number of kills, and the expected cost of all tries, of rule i for the next run. The unit of
+// the cost is the cost of the run with the static grant. shared holds the tallies of the pool.
 func (l *Learner) expect(i int, shared []tally) (risk, cost float64) {
 	r := &rules[i]
 	pooled := (r.priorRisk(ageClass(len(l.Curves)))*priorRuns + shared[i].Kills) / (priorRuns + shared[i].Runs)

@@ -28,7 +28,7 @@ const (
 	minCores     = 0.1  // least request of a rule, in cores
 	coreShrink   = 0.8  // a request falls only if the new one is below this share of the current one
 	maxCoreShort = 0.03 // largest share of the time of the earlier runs in which the request of a rule may be too low
-	coreEvidence = 3    // number of runs from which on a rule may replace the static request
+	coreEvidence = 3    // least number of learned runs with which a rule may replace the static request
 )
 
 // Cores chooses the CPU requests of one task. CPU requests may fall, because a pod with too little
