@@ -22,7 +22,7 @@ import (
 // oversampling and without a parameter search.
 type Config struct {
 	Tasks         []string               `json:"tasks"`        // task ids or whole keys; the heavy tasks (see Data.heavy) if empty
-	BinsGB        map[string][][]float64 `json:"bins_gb"`      // binnings by task name, which has the form of a name in Tasks: ascending upper edges in GB; the experiment searches edges for tasks without binnings
+	BinsGB        map[string][][]float64 `json:"bins_gb"`      // binnings by task name (an id or a key, as in Tasks): ascending upper edges in GB; the experiment searches edges for tasks without binnings
 	Families      []string               `json:"families"`     // names from Families(); DefaultFamilies() if empty
 	Oversamplings []string               `json:"oversampling"` // names from Oversamplings(); None if empty
 	Split         string                 `json:"split"`        // a name from Splits(); Stratified if empty

@@ -195,7 +195,7 @@ func TestASearchDoesNotSeeTheHoldout(t *testing.T) {
 	assert.NotEqual(t, first.Tuned[0].Params, run(t, text, cfg).Tuned[0].Params)
 }
 
-func TestProgressReachesItsSteps(t *testing.T) {
+func TestProgressReportsEveryStep(t *testing.T) {
 	p := plan(t, history(40), experiment.Config{Families: []string{"prior", "svm", "serving"}, BinsGB: bins, Seeds: 2, Trials: 3})
 	steps := make(chan int, 1000)
 	_, err := p.Run(t.Context(), func(n int) { steps <- n })

@@ -88,7 +88,8 @@ func (s *sums) mean() (m sums) {
 	return m
 }
 
-// newSavings returns the savings. It takes the amounts from the argument amounts, and the shares of tries from all.
+// newSavings returns the savings. The argument amounts has the sums or means of the amounts, and the argument all the
+// sums over all tries, from which the shares of tries are computed.
 func newSavings(amounts, all *sums) Savings {
 	const gb, gbHour = 1e9, 1e9 * 3600
 	return Savings{

@@ -116,7 +116,7 @@ func (r *Report) taskTable() titledTable {
 	t := titledTable{
 		Title: "Task level: requested, and granted by serving", Texts: 1, Header: append([]string{"task"}, savingsHeader...),
 		Note: "Mean of the held-out tries. GB·h include all tries, and killed tries count with their full duration. CPU above: share of tries that used more than the grant; " +
-			"the second figure leaves out grants of one core to tasks that never used more than 1.25 cores, which is one thread.",
+			"except threads: the same share without grants of one core to tasks that never used more than 1.25 cores, which is about one thread.",
 	}
 	for _, l := range r.Tasks {
 		t.Rows = append(t.Rows, append([]string{l.Task}, l.cells()...))

@@ -83,7 +83,8 @@ func (s *Savings) add(samples []plan.Sample, width float64, p *plan.Plan, timing
 	s.StaticKilled += min(kills, 1)
 }
 
-// maxTries bounds the replayed tries of one run. The last one has more than 2,000 times the first killed limit (1.5¹⁹).
+// maxTries bounds the replayed tries of one run. The limit of the last try is more than 2,000 times the
+// limit of the first one (1.5¹⁹).
 const maxTries = 20
 
 // tries returns the byte-seconds and the kills of a run whose tries follow a plan until one succeeds.

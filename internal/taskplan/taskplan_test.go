@@ -49,7 +49,7 @@ func learned(t *testing.T, runs int) (*taskplan.State, *plan.Pool) {
 	return s, pool
 }
 
-func TestAnEncodedStateIsTheSame(t *testing.T) {
+func TestADecodedStateEncodesToTheSameBytes(t *testing.T) {
 	s, pool := learned(t, 12)
 	content, err := taskplan.Encode(s)
 	require.NoError(t, err)

@@ -108,7 +108,7 @@ func TestDrawKeepsOrderAndCount(t *testing.T) {
 	require.Len(t, rest, 9)
 }
 
-func TestIntNEqualsThatOfRand(t *testing.T) {
+func TestIntNEqualsUint64NOfRand(t *testing.T) {
 	own, wrapped := rand.NewPCG(7, 7), rand.New(rand.NewPCG(7, 7))
 	for n := uint64(1); n < 2000; n++ {
 		require.Equal(t, wrapped.Uint64N(n), intN(own, n))

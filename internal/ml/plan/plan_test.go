@@ -113,7 +113,7 @@ func TestLearnersAreBoundedAndDeterministic(t *testing.T) {
 	assert.Equal(t, a.Plan(pool, 2e9, Timing{}).Steps(), stored.Plan(pool, 2e9, Timing{}).Steps(), "a stored learner gives the same plan")
 }
 
-func TestIdleCoresAreReturned(t *testing.T) {
+func TestTheRequestFallsWhenCoresAreIdle(t *testing.T) {
 	var c Cores
 	run := make([]CoreSample, 600)
 	for i := range run {

@@ -105,7 +105,7 @@ func TestACategoryIsChosenByVote(t *testing.T) {
 	}
 }
 
-func TestTheBasesCodeWinsATie(t *testing.T) {
+func TestTheCodeOfTheBaseWinsATie(t *testing.T) {
 	// A row with code 5 has two neighbours with code 5 and two with code 2. A row
 	// with code 2 has three neighbours with code 5.
 	rows := [][]float64{{0, 5}, {1, 2}, {-1, 2}, {10, 5}, {-10, 5}}

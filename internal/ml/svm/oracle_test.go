@@ -105,7 +105,7 @@ func TestCouplingsAgreeWithAnotherOptimiser(t *testing.T) {
 
 // A row with twice the weight and a row that occurs twice give the same boundaries. The test compares no probabilities,
 // because the folds differ.
-func TestAWeightOfTwoIsTheRowTwice(t *testing.T) {
+func TestAWeightOfTwoEqualsADuplicateRow(t *testing.T) {
 	for seed := range uint64(5) {
 		rows, signs, penalties := problem(60, 1, seed)
 		weighted := &table.Table{Names: make([]string, 3), X: rows.z, W: penalties}
