@@ -1,7 +1,7 @@
 // Package dataframe replaces the module github.com/rocketlaunchr/dataframe-go, whose licence restricts the use of
 // programs that contain it. golearn's package base imports that module for its function ConvertDataFrameToInstances,
-// which loadaware does not call. Package dataframe has what this function needs to compile. It was written from
-// golearn's calls and contains no code of the original.
+// which loadaware does not call. Package dataframe declares only the types and methods that this function needs to compile.
+// It was written from golearn's calls and contains no code of the original.
 package dataframe
 
 // Series is a named column.

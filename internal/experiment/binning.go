@@ -21,7 +21,7 @@ const (
 const (
 	minBins, maxBins = 2, 4 // smallest and largest number of bins of the search
 
-	topMargin = 0.2 // share by which the top edge is above the largest peak, if the largest request is below that peak
+	topMargin = 0.2 // share by which the top edge is above the largest peak, if a peak exceeds the largest request
 )
 
 // Binning holds the bins of a task, and the shares of the static cost that a perfect classifier
@@ -66,7 +66,7 @@ func (c *binner) binningOf(found string, edges []float64) Binning {
 	return b
 }
 
-// top returns the largest request if it covers every peak, else the largest peak plus topMargin.
+// top returns the largest request if it covers every peak, else the largest peak plus topMargin, rounded up to whole MB.
 func (c *binner) top() float64 {
 	requested := sizing.Bytes(0)
 	for i := range c.dataset.Len() {
@@ -96,7 +96,7 @@ func (c *binner) compare(bins int, top float64) ([]Binning, error) {
 	return []Binning{c.binningOf(searched, exact), c.binningOf(searchedTime, timed), c.binningOf(strided, byStride)}, nil
 }
 
-// stride returns 10 GB, or a twentieth of the top if that is less.
+// stride returns the step of the stride search: 10 GB, or a twentieth of the top if that is less.
 func stride(top float64) float64 { return min(10e9, top/20) }
 
 // parseEdges converts edges from GB to bytes and checks them.
@@ -157,7 +157,7 @@ func (c *binner) search() (tasks []*binnedTask, table []Binning, err error) {
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", c.name, err)
 		}
-		if best := found[0]; len(best.edges) == bins { // otherwise there are too few distinct peaks
+		if best := found[0]; len(best.edges) == bins { // it has fewer edges if there are too few distinct peaks
 			tasks, table = append(tasks, c.binned(best)), append(table, found...)
 		}
 	}

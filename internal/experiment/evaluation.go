@@ -11,7 +11,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// holdout evaluates all families on one binned task with one split.
+// holdout is one split of a binned task. Its methods fit the families on the training rows and evaluate them on the
+// held-out rows.
 type holdout struct {
 	*binnedTask
 	plan *Plan
@@ -25,7 +26,7 @@ type result struct {
 	Row
 	actual, predicted []int         // bins of the held-out rows
 	tuned             *TuningResult // nil: the parameters were not searched
-	model             []byte        // encoded classifier of the first seed; nil for other seeds, cart, Final and Serving
+	model             []byte        // encoded classifier; nil for seeds other than the first, and for cart, Final and Serving
 }
 
 // newHoldout splits a binned task with a seed.
@@ -69,7 +70,7 @@ func (s *holdout) evaluate(ctx context.Context, c combination) (*result, error) 
 	return p, nil
 }
 
-// final returns the bins with the least expected cost by the probabilities of the model of the
+// final returns the bin with the least expected cost of each held-out row, by the probabilities of the model of the
 // service.
 func (s *holdout) final() ([]int, error) {
 	served, err := s.plan.serve(s.dataset, s.train)
@@ -84,7 +85,7 @@ func (s *holdout) final() ([]int, error) {
 	return predicted, nil
 }
 
-// serving returns the bins of the amounts that the service would grant at the default risk target.
+// serving returns the bin of the amount that the service would grant to each held-out row at the default risk target.
 func (s *holdout) serving() ([]int, error) {
 	served, err := s.plan.serve(s.dataset, s.train)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/tune"
 )
 
-// These families use the model of the service instead of a classifier. Final chooses the bin with
-// the least expected cost: 1 for an over-estimate, and the penalty for an under-estimate. It has
-// no risk target. Serving chooses the bin of the memory that the service would grant.
+// These families use the model of the service instead of a classifier. Final chooses the bin with the least expected cost,
+// where an over-estimate costs 1 and an under-estimate costs the penalty; it ignores the risk target. Serving chooses the
+// bin of the memory that the service would grant.
 const (
 	Final   = "final"
 	Serving = "serving"
@@ -23,7 +23,7 @@ const (
 // family is one kind of classifier and the rule that turns its probabilities into a bin.
 type family struct {
 	name   string
-	levels bool                                        // learns levels (log peaks), so it needs rows with a level
+	levels bool                                        // whether it learns log peaks (levels), so that each row needs a peak of its own
 	space  tune.Space                                  // of the parameter search; nil: no parameters
 	build  func(params []float64) classify.LevelFamily // params are values of space; nil: the defaults
 	decide func(p []float64, penalty float64) int      // returns a bin, given the probability of each bin
@@ -40,7 +40,7 @@ var treeSpace = tune.Space{
 	{Name: "subsample", Low: 0.5, High: 1},
 }
 
-// ridgeSpace is the dimension that the search space of regression has in addition to treeSpace.
+// ridgeSpace is the last dimension of the search space of regression; the others are those of treeSpace.
 var ridgeSpace = tune.Dimension{Name: "ridge_penalty", Low: 0.01, High: 100, Log: true}
 
 // trees converts parameters of treeSpace. nil gives the defaults.

@@ -80,9 +80,9 @@ func (g *Group) Mean(figure func(*Row) float64) float64 {
 	return sum / float64(len(g.Rows))
 }
 
-// Difference returns the mean of a figure in the group to minus its mean in the group from, and the standard
-// error of this difference over results paired by seed. The standard error is NaN unless both groups have the
-// same seeds, at least two. It is an underestimate, because the splits of different seeds share rows of the history.
+// Difference returns the mean of a figure over the rows of the second group (to) minus its mean over those of the first
+// (from), and the standard error of this difference over rows paired by seed. If the groups have different seeds, or only
+// one, the standard error is NaN. It is an underestimate, because the splits of different seeds share rows of the history.
 func Difference(from, to *Group, figure func(*Row) float64) (mean, standardError float64) {
 	mean = to.Mean(figure) - from.Mean(figure)
 	n := len(from.Rows)

@@ -16,8 +16,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// minRows is the smallest number of rows of a dataset: successes with a measured or sampled peak. With
-// fewer rows the holdout is too small.
+// minRows is the smallest number of rows of a dataset. A row is a success with a measured or sampled peak. With fewer rows
+// the holdout is too small.
 const minRows = 10
 
 // minCap is the smallest Data.Cap, as in package backtest.
@@ -145,8 +145,8 @@ func NewData(name string, histories []*sizing.History) (*Data, error) {
 	return d, nil
 }
 
-// digest writes the training data of a history in a fixed order. Earlier versions wrote the same for a history without
-// sampled peaks.
+// digest writes the training data of a history in a fixed order. For a history without sampled peaks it must write the same
+// bytes as earlier versions, because saved experiments are compared by their fingerprints.
 func digest(w io.Writer, h *sizing.History) error {
 	out := json.NewEncoder(w)
 	if err := out.Encode([]any{h.Task, h.Schema.Fields}); err != nil {
@@ -184,14 +184,14 @@ func (d *Data) nameOf(task sizing.TaskKey) string {
 	return task.Task
 }
 
-// A task is heavy if it has at least heavyShare of the memory-time (Σ peak · run time) of all tasks, and
-// at least heavyRows rows.
+// A task is heavy if it has at least heavyShare of the memory time (Σ peak · run time) of all tasks, and at least heavyRows
+// rows. Smaller values evaluate more tasks.
 const (
 	heavyShare = 0.1
 	heavyRows  = 100
 )
 
-// heavy returns the heavy tasks or, if there are none, the task with the largest memory-time.
+// heavy returns the heavy tasks or, if there are none, the task with the largest memory time.
 func (d *Data) heavy() []*taskmodel.Dataset {
 	all, use := 0.0, make([]float64, len(d.datasets))
 	for n, dataset := range d.datasets {

@@ -42,8 +42,8 @@ func (k *StoredRun) Title() string {
 	return "experiment " + strconv.FormatInt(k.ID, 10)
 }
 
-// mlflowName names the single MLflow experiment of all exports, so that MLflow can compare
-// settings across runs. The id has 18 digits like the ids that MLflow generates.
+// mlflowName is the name of the MLflow experiment. All exports share this experiment, so that MLflow can compare settings
+// across runs. The id has 18 digits like the ids that MLflow generates.
 const (
 	mlflowName = "loadaware"
 	mlflowID   = "172858292543110050"
@@ -58,8 +58,8 @@ const (
 //	DIR/<experiment>/meta.yaml
 //	DIR/<experiment>/<run>/meta.yaml, params/, metrics/, tags/, artifacts/
 //
-// The ids of runs are hashes: a second export of the same run replaces the first and leaves runs of
-// other databases unchanged. An interrupted export may leave a run without meta.yaml,
+// The ids of the MLflow runs are hashes: a second export of the same stored run replaces the first export and leaves the
+// runs of other databases unchanged. An interrupted export may leave a run without meta.yaml,
 // which MLflow skips with a warning.
 func ExportMLflow(dir string, k *StoredRun) error {
 	dir, err := filepath.Abs(dir)
@@ -110,7 +110,7 @@ type mlflowRun struct {
 
 // newRun returns an MLflow run with the common tags. key distinguishes the runs of one stored run.
 func (k *StoredRun) newRun(key, name string) *mlflowRun {
-	// Two databases may use the same id; time and data make the hash unique.
+	// Two databases may use the same id; the time and the fingerprint make the hash unique.
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d\n%d\n%s\n%s", k.ID, k.CreatedAt.UnixMicro(), k.Fingerprint, key))
 	r := &mlflowRun{id: hex.EncodeToString(sum[:16]), name: name, files: map[string]string{}}
 	r.files["tags/mlflow.runName"] = name
@@ -127,7 +127,7 @@ func (k *StoredRun) parent() (*mlflowRun, error) {
 	var parameters map[string]json.RawMessage
 	if k.Parameters != nil {
 		if err := json.Unmarshal(k.Parameters, &parameters); err != nil {
-			return nil, fmt.Errorf("decode the parameters of %s: no JSON object: %w", k.Title(), err)
+			return nil, fmt.Errorf("decode the parameters of %s: not a JSON object: %w", k.Title(), err)
 		}
 		r.files["artifacts/parameters.json"] = string(k.Parameters)
 	}

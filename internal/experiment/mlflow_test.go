@@ -127,7 +127,7 @@ func TestExportOfAMinimalRun(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, experiment.ExportMLflow(dir, &experiment.StoredRun{ID: 3}))
 	require.NotEmpty(t, runWith(t, tree(t, dir), "tags/mlflow.runName", "experiment 3"))
-	require.ErrorContains(t, experiment.ExportMLflow(dir, &experiment.StoredRun{ID: 3, Parameters: []byte(`[]`)}), "no JSON object")
+	require.ErrorContains(t, experiment.ExportMLflow(dir, &experiment.StoredRun{ID: 3, Parameters: []byte(`[]`)}), "not a JSON object")
 }
 
 // testdata/oracle/mlflow/open.py creates opened.json from an export. MLFLOW_EXPORT names the

@@ -15,7 +15,7 @@ import (
 
 const oraclePath = "../../testdata/oracle/experiment/" // make.py in this folder writes the files
 
-// libraryResults holds the results of XGBoost and SVC on the same splits of the same history.
+// libraryResults holds the results of XGBoost and of SVC (scikit-learn) on the same splits of the same history.
 type libraryResults struct {
 	Holdout [][]int `json:"held_back"` // rows by seed
 	Rows    []struct {
@@ -36,7 +36,7 @@ func readLibraryResults(t *testing.T) (o libraryResults) {
 
 var oracleBins = []float64{4, 16, 64} // GB
 
-// The oracle script implements the random splits itself.
+// make.py has its own implementation of the random splits.
 func TestTheOracleUsesTheSameSplits(t *testing.T) {
 	f, err := os.Open(oraclePath + "history.csv")
 	require.NoError(t, err)
@@ -62,7 +62,7 @@ func (s *scores) add(r *experiment.Row, seeds int) {
 	s.u += r.UScore / float64(seeds)
 }
 
-// ownScores runs the same experiment as the script, and returns the scores by family and
+// ownScores runs the same experiment as make.py, and returns the scores by family and
 // oversampling.
 func ownScores(t *testing.T, seeds int) map[[2]string]scores {
 	t.Helper()
@@ -89,8 +89,8 @@ func ownScores(t *testing.T, seeds int) map[[2]string]scores {
 	return got
 }
 
-// Two libraries do not grow the same trees, and their calibrations differ. The mean u score
-// of 10 seeds on 108 rows has a standard error of 2 to 8. The measured differences (ours minus the other
+// This package and XGBoost do not grow the same trees, and the probabilities of the libraries are calibrated differently.
+// The mean u score of 10 seeds on 108 rows has a standard error of 2 to 8. The measured differences (ours minus the other
 // library), with no, random and SMOTE oversampling, are:
 //
 //	                accuracy             u score

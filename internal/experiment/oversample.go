@@ -36,7 +36,7 @@ func incompatibility(familyName, oversampling string) string {
 type trainingData struct {
 	enc      *taskmodel.Encoding
 	dataset  *taskmodel.Dataset
-	train    []int       // rows of dataset
+	train    []int       // numbers of the training rows in dataset
 	logEdges []float64   // logarithms of the edges
 	test     [][]float64 // encoded holdout rows
 }
@@ -51,8 +51,8 @@ func newTrainingData(dataset *taskmodel.Dataset, s split, logEdges []float64) *t
 	return m
 }
 
-// table returns the encoded, oversampled training rows with levels as targets. The level of an
-// added row is the logarithm of the upper edge of its bin.
+// table returns the encoded training rows after oversampling. The target of an original row is its log peak. The target of
+// an added row is the logarithm of the upper edge of its bin.
 func (m *trainingData) table(oversampling string, seed uint64) (*table.Table, error) {
 	out := *m.enc.Train
 	bins := len(m.logEdges)
@@ -78,8 +78,8 @@ func (m *trainingData) table(oversampling string, seed uint64) (*table.Table, er
 	return &out, nil
 }
 
-// extended encodes all rows of more: first the original rows, then the added rows. It encodes all
-// rows in the same way, because the model could otherwise recognise added rows.
+// extended returns a table of the rows of more, which are the original rows and then the added rows. It encodes all rows in
+// the same way, because the model could otherwise recognise added rows.
 func (m *trainingData) extended(more *table.Table, encode func(row []float64) []float64) *table.Table {
 	own := m.enc.Train
 	out := own.Select(nil)

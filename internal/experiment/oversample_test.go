@@ -12,8 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/classify"
 )
 
-// small returns the training data of 20 runs and the bins of its rows. Every fifth run is above
-// 10 GB.
+// small returns the training data of a history of 20 runs, and the bin of each of the 14 training rows. Every fifth run is
+// above 10 GB.
 func small(t *testing.T) (*trainingData, []int) {
 	var text strings.Builder
 	text.WriteString("dag_id,task_id,run_id,memory_max_bytes,feature.size,feature.day\n")

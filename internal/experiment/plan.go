@@ -22,7 +22,7 @@ import (
 // oversampling and without a parameter search.
 type Config struct {
 	Tasks         []string               `json:"tasks"`        // task ids or whole keys; the heavy tasks (see Data.heavy) if empty
-	BinsGB        map[string][][]float64 `json:"bins_gb"`      // binnings by task name as in Tasks: ascending upper edges in GB; the experiment searches edges for the other tasks
+	BinsGB        map[string][][]float64 `json:"bins_gb"`      // binnings by task name (an id or a key, as in Tasks): ascending upper edges in GB; the experiment searches edges for tasks without binnings
 	Families      []string               `json:"families"`     // names from Families(); DefaultFamilies() if empty
 	Oversamplings []string               `json:"oversampling"` // names from Oversamplings(); None if empty
 	Split         string                 `json:"split"`        // a name from Splits(); Stratified if empty
@@ -165,8 +165,8 @@ func (p *Plan) Steps() int {
 	return (steps*len(p.binned) + len(p.measuredTasks())) * p.Seeds
 }
 
-// Run executes the plan on at most GOMAXPROCS goroutines. They call progress, which may be nil, for each
-// step. Run stops early at the first error and when ctx ends.
+// Run executes the plan on at most GOMAXPROCS goroutines. They call progress concurrently, once per step; progress may be
+// nil. Run stops early at the first error and when ctx ends.
 func (p *Plan) Run(ctx context.Context, progress func(steps int)) (*Report, error) {
 	p.progress = progress
 	results := make([][]*result, len(p.binned)*p.Seeds)

@@ -99,7 +99,7 @@ func TestFinalIgnoresOversampling(t *testing.T) {
 	assert.ErrorContains(t, err, "none of the families can learn from rows oversampled by smote")
 }
 
-// With a split by time, the seed does not affect the training rows.
+// With a split by time, every seed has the same training rows.
 func TestASplitByTimeIsTheSameForEverySeed(t *testing.T) {
 	r := run(t, history(80), experiment.Config{Families: []string{"final", "serving"}, Split: experiment.ByTime, BinsGB: bins, Seeds: 2})
 	for _, s := range r.Summaries {
@@ -195,7 +195,7 @@ func TestASearchDoesNotSeeTheHoldout(t *testing.T) {
 	assert.NotEqual(t, first.Tuned[0].Params, run(t, text, cfg).Tuned[0].Params)
 }
 
-func TestProgressReachesItsSteps(t *testing.T) {
+func TestProgressReportsEveryStep(t *testing.T) {
 	p := plan(t, history(40), experiment.Config{Families: []string{"prior", "svm", "serving"}, BinsGB: bins, Seeds: 2, Trials: 3})
 	steps := make(chan int, 1000)
 	_, err := p.Run(t.Context(), func(n int) { steps <- n })

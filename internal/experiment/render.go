@@ -37,7 +37,7 @@ func Write(w io.Writer, format string, r *Report) error {
 	return sizing.Errorf(sizing.Invalid, "format %q: unknown; choose among %s", format, strings.Join(Formats(), ", "))
 }
 
-// write writes the headline and the tables in a form.
+// write writes the headline, and each table as the function form formats it.
 func (r *Report) write(w io.Writer, form func(titledTable) string) error {
 	if _, err := fmt.Fprintln(w, r.headline()); err != nil {
 		return err

@@ -23,8 +23,8 @@ type Report struct {
 	Tasks      []TaskSavings             `json:"task_level"` // if Serving is a family
 	Runs       []RunSavings              `json:"run_level"`  // if Serving is a family
 	Confusions []Confusion               `json:"confusions"`
-	Tuned      []*TuningResult           `json:"tuned"`    // if the plan has a parameter search
-	LeftOut    []IncompatibleCombination `json:"left_out"` // incompatible combinations
+	Tuned      []*TuningResult           `json:"tuned"` // if the plan has a parameter search
+	LeftOut    []IncompatibleCombination `json:"left_out"`
 
 	classifiers []StoredModel // of the first seed, for Plan.Models
 }
@@ -69,10 +69,10 @@ func (p *Plan) report(results [][]*result, all []*measuredTask) (*Report, error)
 	return r, nil
 }
 
-// Models returns the models of an experiment to store. The first ones are the models of the service
-// for each task, trained on the whole history; taskmodel.Open reads them. The others are the
-// classifiers of the first seed except cart, without the encoding of their features; classify.Decode reads them. Their bytes
-// show whether a repetition of the experiment gives the same classifiers.
+// Models returns the models to store with an experiment. First comes the model of the service for each task, trained on the
+// whole history; taskmodel.Open reads it. The other models are the classifiers of the first seed except cart;
+// classify.Decode reads them. They have no encoding of features and predict nothing on their own, but their bytes show
+// whether a repetition of the experiment gives the same classifiers.
 func (p *Plan) Models(r *Report) ([]StoredModel, error) {
 	var models []StoredModel
 	for i, t := range p.binned {

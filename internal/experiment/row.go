@@ -1,5 +1,5 @@
-// Package experiment evaluates binnings, families of classifiers and oversampling on the histories
-// of tasks, and compares the grants of the service with the requests.
+// Package experiment evaluates binnings, families of classifiers and methods of oversampling on the histories of tasks, and
+// compares the grants of the service with the requests.
 //
 //	trace or store ─▶ datasets ─▶ splits ─▶ (oversampled) ─▶ families ─▶ rows ─▶ tables
 //

@@ -26,9 +26,9 @@ type Savings struct {
 	RequestedCores    float64 `json:"requested_cores"`
 	GrantedCores      float64 `json:"granted_cores"`
 	SavedCores        float64 `json:"saved_cores"`             // share of the request
-	OverRequested     float64 `json:"cpu_over_requested"`      // share above the request, of the tries with measured and requested CPU
-	OverGranted       float64 `json:"cpu_over_granted"`        // share of these tries above the grant
-	OverGrantedThread float64 `json:"cpu_over_granted_thread"` // like OverGranted, but grants of one core to single-threaded tasks do not count; see singleThread
+	OverRequested     float64 `json:"cpu_over_requested"`      // share of the tries that used more CPU than requested, among those with measured and requested CPU
+	OverGranted       float64 `json:"cpu_over_granted"`        // share of the same tries that used more CPU than granted
+	OverGrantedThread float64 `json:"cpu_over_granted_thread"` // like OverGranted, but a grant of one core to a single-threaded task does not count; see singleThread
 }
 
 // TaskSavings holds the means over the tries of one task.
@@ -38,8 +38,8 @@ type TaskSavings struct {
 	Savings
 }
 
-// RunSavings holds the sums of one run of a DAG, in which every task with a held-out request runs once with its means.
-// Shares of tries are shares of the held-out tries of all these tasks.
+// RunSavings holds the sums over one run of a DAG, in which every task with a held-out request runs once, with its mean
+// amounts. Killed, OverRequested, OverGranted and OverGrantedThread are shares of all held-out tries of these tasks.
 type RunSavings struct {
 	DAG   string `json:"dag"`
 	Tasks int    `json:"tasks"`
@@ -76,8 +76,8 @@ func (s *sums) add(o *sums) {
 	}
 }
 
-// mean returns the sums divided by the number of tries. Cores are divided by the number of tries whose
-// CPU was both measured and requested.
+// mean returns the sums divided by the number of tries. It divides requestedCores and grantedCores by the number of tries
+// whose CPU was both measured and requested.
 func (s *sums) mean() (m sums) {
 	for i := range s {
 		m[i] = s[i] / s[tries]
@@ -88,8 +88,8 @@ func (s *sums) mean() (m sums) {
 	return m
 }
 
-// newSavings returns the savings. The amounts come from the first sums, and the shares of tries
-// from the second.
+// newSavings returns the savings. The argument amounts has the sums or means of the amounts, and the argument all the
+// sums over all tries, from which the shares of tries are computed.
 func newSavings(amounts, all *sums) Savings {
 	const gb, gbHour = 1e9, 1e9 * 3600
 	return Savings{
@@ -113,13 +113,13 @@ func saved(before, after float64) float64 {
 	return 1 - after/before
 }
 
-// measuredTask is a task of an evaluated DAG with the sums of its tries.
+// measuredTask is a task whose DAG has an evaluated task, with the sums of its tries.
 type measuredTask struct {
 	*taskmodel.Dataset
 	seeds []sums // by seed
 }
 
-// measuredTasks returns the tasks of all evaluated DAGs if the plan includes Serving.
+// measuredTasks returns all tasks of the DAGs that have an evaluated task, and none if the plan does not include Serving.
 func (p *Plan) measuredTasks() []*measuredTask {
 	var all []*measuredTask
 	if !slices.Contains(p.Families, Serving) {
@@ -164,7 +164,7 @@ func (p *Plan) measure(ctx context.Context, m *measuredTask, seed int) error {
 	return nil
 }
 
-// memory adds the memory of a try, sized with an answer.
+// memory adds the memory of a row, and of the grants that the answer sized gives to its tries.
 func (s *sums) memory(r *sizing.HistoryRow, sized *taskmodel.Answer, seconds float64) {
 	s[tries]++
 	s[requestedBytes] += float64(r.Requested.Memory)
@@ -181,7 +181,7 @@ func (s *sums) memory(r *sizing.HistoryRow, sized *taskmodel.Answer, seconds flo
 	s[kills] += oneIf(killedTries > 0)
 }
 
-// cores adds the CPU of a try, if it is measured and requested.
+// cores adds the CPU of a row if its CPU was both measured and requested.
 func (s *sums) cores(r *sizing.HistoryRow, granted sizing.Cores, isSingleThread bool) {
 	if r.CPUMax == 0 || r.Requested.CPU == 0 {
 		return
@@ -218,7 +218,7 @@ func oneIf(yes bool) float64 {
 	return 0
 }
 
-// taskSavings returns the savings of the tasks by descending total request.
+// taskSavings returns the savings of the tasks, by descending sum of the requested GB·h.
 func (p *Plan) taskSavings(all []*measuredTask) []TaskSavings {
 	var savings []TaskSavings
 	for _, m := range all {
@@ -255,7 +255,7 @@ func (p *Plan) runSavings(all []*measuredTask) []RunSavings {
 	return savings
 }
 
-// sumRun returns the savings of one run of the DAG with these tasks, without its name.
+// sumRun returns the savings of one run of the DAG that has these tasks. The caller sets the name of the DAG.
 func sumRun(tasks []*measuredTask, seeds int) RunSavings {
 	var r RunSavings
 	var run, all sums

@@ -17,7 +17,8 @@ const (
 // Searches returns the methods of the parameter search.
 func Searches() []string { return []string{Bayes, RandomSearch} }
 
-// searchFolds is the number of cross-validation folds of each trial.
+// searchFolds is the number of cross-validation folds of each trial. More folds rate a trial more precisely and take more
+// time.
 const searchFolds = 3
 
 // TuningResult is the result of a parameter search for one family.
@@ -36,7 +37,7 @@ type TuningResult struct {
 }
 
 // fold is one cross-validation fold of the training rows, prepared once for all trials.
-// Each fold has its own encoding and its own synthetic rows of oversampling, which do not depend on its test rows.
+// Each fold has its own encoding and its own rows that oversampling adds. Neither depends on the test rows of the fold.
 type fold struct {
 	rows   *table.Table // encoded training rows
 	test   [][]float64  // encoded test rows

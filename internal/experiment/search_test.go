@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/gbt"
 )
 
-// A fold trains neither on its test rows nor on the holdout.
+// The training rows of a fold contain neither test rows of the fold nor held-out rows.
 func TestAFoldTrainsOnlyOnItsTrainingRows(t *testing.T) {
 	text := strings.Builder{}
 	text.WriteString("dag_id,task_id,run_id,memory_max_bytes,feature.size\n")

@@ -47,8 +47,8 @@ func stratified(bin []int, bins int, seed uint64) split {
 	return s
 }
 
-// folds assigns the shuffled rows of each bin to k folds in turn, so each fold gets
-// about the same share of each bin.
+// folds shuffles the rows of each bin and deals them to k folds in turn, so each fold gets about the same share of each bin.
+// In the split of a fold, test has the rows of the fold and train has the other rows.
 func folds(bin []int, bins, k int, seed uint64) []split {
 	rng := rand.New(rand.NewPCG(seed, 0xf01d))
 	foldOf, assigned := make([]int, len(bin)), 0

@@ -26,8 +26,8 @@ func seedRange(values []float64) SeedRange {
 	return SeedRange{sum / float64(len(values)), slices.Min(values), slices.Max(values)}
 }
 
-// Summary holds the figures of one family on one task, with one binning and oversampling, over the seeds. Row
-// documents the figures.
+// Summary holds the figures of one family on one task, with one binning and one method of oversampling, over the seeds. Row
+// explains the figures.
 type Summary struct {
 	Task         string    `json:"task"`
 	BinsGB       []float64 `json:"bins_gb"`
@@ -63,7 +63,7 @@ func summaries(rows []Row) []Summary {
 	return out
 }
 
-// Confusion is the confusion matrix of the held-out rows of all seeds, by golearn's evaluation.
+// Confusion is the confusion matrix of the held-out rows of all seeds. Package evaluation of golearn computes it.
 type Confusion struct {
 	Task         string     `json:"task"`
 	BinsGB       []float64  `json:"bins_gb"`

@@ -116,7 +116,7 @@ func (r *Report) taskTable() titledTable {
 	t := titledTable{
 		Title: "Task level: requested, and granted by serving", Texts: 1, Header: append([]string{"task"}, savingsHeader...),
 		Note: "Mean of the held-out tries. GB·h include all tries, and killed tries count with their full duration. CPU above: share of tries that used more than the grant; " +
-			"the second figure leaves out grants of one core to tasks that never used more than 1.25 cores, which is one thread.",
+			"except threads: the same share without grants of one core to tasks that never used more than 1.25 cores, which is about one thread.",
 	}
 	for _, l := range r.Tasks {
 		t.Rows = append(t.Rows, append([]string{l.Task}, l.cells()...))
@@ -138,7 +138,7 @@ func (r *Report) runTable() titledTable {
 	return t
 }
 
-var savingsHeader = []string{"GB before", "after", "saved %", "GB·h before", "after", "saved %", "killed %", "cores before", "after", "saved %", "CPU above %", "but threads %"}
+var savingsHeader = []string{"GB before", "after", "saved %", "GB·h before", "after", "saved %", "killed %", "cores before", "after", "saved %", "CPU above %", "except threads %"}
 
 func (l *Savings) cells() []string {
 	cells := []string{decimals(l.RequestedGB, 1), decimals(l.GrantedGB, 1), percent(l.SavedGB),
@@ -180,7 +180,7 @@ func (r *Report) confusionTables() []titledTable {
 
 func (r *Report) tunedTable() titledTable {
 	t := titledTable{
-		Title: "Parameters that were found", Texts: 4, Header: []string{"task", "bins GB", "family", "oversampling", "seed", "u score in folds", "first trial's", "parameters"},
+		Title: "Parameters that were found", Texts: 4, Header: []string{"task", "bins GB", "family", "oversampling", "seed", "u score in folds", "of first trial", "parameters"},
 	}
 	for _, s := range r.Tuned {
 		var params []string

@@ -19,18 +19,18 @@ const Format = 2
 // MaxSize bounds an encoded state or pool, in compressed bytes.
 const MaxSize = 2 << 20
 
-// ErrFormat reports a state or pool that cannot be decoded. ErrDamaged is the ErrFormat of bytes that have the right
-// format, but cannot be decompressed, are no valid CBOR, or give a state whose lists do not fit together.
+// ErrFormat reports a state or pool that cannot be decoded. ErrDamaged wraps ErrFormat. It reports bytes of the right format
+// that cannot be decompressed, that are not valid CBOR, or that give a state with lists of wrong lengths.
 var (
-	ErrFormat  = errors.New("the state of plans cannot be decoded")
+	ErrFormat  = errors.New("the learned state or pool of plans cannot be decoded")
 	ErrDamaged = fmt.Errorf("%w: the bytes are damaged", ErrFormat)
 )
 
 // Encode encodes a state for the store. Equal states have equal bytes.
 func Encode(s *State) ([]byte, error) { return encode(s) }
 
-// EncodePool encodes the plan.Pool of a namespace: the outcomes of each rule that makes plans, summed over all its tasks, by
-// classes of run time and of the number of runs of a task. The pool in docs/glossary.md is another one, of a DAG.
+// EncodePool encodes the plan.Pool of a namespace: the outcomes of each rule of package plan, summed over all tasks of the
+// namespace, by classes of run time and of the number of runs of a task.
 func EncodePool(p *plan.Pool) ([]byte, error) { return encode(p) }
 
 // encode writes CBOR and compresses it, because the learned curves are running maxima, which repeat their values.
@@ -68,7 +68,7 @@ func Decode(format int, b []byte) (*State, error) {
 		return nil, err
 	}
 	if !s.isUsable() {
-		return nil, fmt.Errorf("%w: its lists do not fit together", ErrDamaged)
+		return nil, fmt.Errorf("%w: its lists have wrong lengths", ErrDamaged)
 	}
 	return s, nil
 }
@@ -78,7 +78,7 @@ func DecodePool(format int, b []byte) (*plan.Pool, error) {
 	p := new(plan.Pool)
 	err := decode(format, b, p)
 	if err == nil && !p.IsUsable() {
-		err = fmt.Errorf("%w: the pool has other rules", ErrFormat)
+		err = fmt.Errorf("%w: the pool has outcomes of other rules than those of this release", ErrFormat)
 	}
 	if err != nil {
 		return nil, err

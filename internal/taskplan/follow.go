@@ -24,7 +24,7 @@ type Progress struct {
 	Largest   sizing.Bytes // largest memory so far; zero if the samples have it, or if it is unknown
 	Most      sizing.Bytes // largest possible limit; zero if unknown
 	CPU       sizing.Cores // request in force; zero if unknown
-	StaticCPU sizing.Cores // request at the start; CPU if zero
+	StaticCPU sizing.Cores // request at the start; if zero, the same as CPU
 	Samples   []Sample     // in order of time
 }
 
@@ -32,13 +32,14 @@ type Progress struct {
 type Need struct {
 	Memory    sizing.Bytes   // limit; never below Progress.Limit
 	CPU       sizing.Cores   // request; zero: unchanged
-	By        float64        // time since the start in seconds by which Memory and CPU should be in force
+	By        float64        // time since the start in seconds by which Memory and CPU should be in force; Progress.Elapsed if nothing changes
 	AskAgain  float64        // seconds until the caller should ask again
-	Remaining *RemainingTime // nil if no earlier run took as long
+	Remaining *RemainingTime // nil if every earlier run was shorter than this run so far
 	Place     *Place         // current phase; nil if it is unknown
 }
 
-// RemainingTime is the remaining time of a run in seconds, by the earlier runs that took at least as long.
+// RemainingTime is the remaining time of a run in seconds, estimated from the earlier runs that took at least as long as
+// this run has taken so far.
 type RemainingTime struct{ Median, P95 float64 }
 
 // Place is the current phase and the phases that may follow.
@@ -82,11 +83,11 @@ func (p *Planner) Follow(q *Progress) Need {
 	return need
 }
 
-// The caller asks more seldom for a try whose limit stays the same and is at least the static grant, and that uses less than
-// safeShare of the limit.
+// The caller asks less often about a try if its limit stays the same and is at least the static grant, and if its largest
+// memory so far is below safeShare of the limit. Larger values save requests and leave less time to react to growth.
 const (
 	safePoll  = 60  // seconds until the caller should ask again
-	safeShare = 0.7 // largest share of the limit in use
+	safeShare = 0.7 // share of the limit
 )
 
 // isSafe reports whether safePoll applies to a try whose limit stays the same. largest is the largest memory so far.
@@ -94,7 +95,7 @@ func isSafe(q *Progress, largest sizing.Bytes) bool {
 	return q.Limit >= q.Static && float64(largest) < safeShare*float64(q.Limit)
 }
 
-// leastCPU is the least change of a CPU request, in cores, that is worth a resize.
+// leastCPU is the least change of a CPU request, in cores, for which Follow returns a new request.
 const leastCPU = 0.001
 
 // cores returns the CPU request that a try should have, or zero if it should not change.
@@ -105,7 +106,7 @@ func (p *Planner) cores(q *Progress) sizing.Cores {
 	rule := p.State.Cores.Choose(float64(cmp.Or(q.StaticCPU, q.CPU)), Timing)
 	newest := q.Samples[len(q.Samples)-1].Seconds
 	if oldest := q.Samples[0].Seconds; oldest > Timing.Poll && newest-oldest < rule.Window() {
-		return 0 // the samples do not reach back far enough
+		return 0 // the oldest sample is too new for the window of the rule
 	}
 	var known []plan.CoreSample
 	for _, s := range q.Samples {
@@ -123,8 +124,8 @@ func (p *Planner) cores(q *Progress) sizing.Cores {
 	return sizing.Cores(next)
 }
 
-// remaining returns the remaining time of a run that has taken elapsed seconds, or nil if no earlier run
-// took as long.
+// remaining returns the remaining time of a run that has taken elapsed seconds so far, or nil if every earlier run was
+// shorter.
 func (p *Planner) remaining(elapsed float64) *RemainingTime {
 	longer, _ := slices.BinarySearch(p.durations, elapsed)
 	rest := p.durations[longer:]

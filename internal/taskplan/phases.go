@@ -12,7 +12,7 @@ import (
 
 // Phases are the phases of a task: parts of a run with one level of usage, found by package phase. Their
 // ids are 0, 1, … by ascending mean memory; phases without visits come last. A visit is an uninterrupted
-// time in a phase. Starts, Next, Dwell and Visits are by id.
+// time in a phase. The indices of Starts, Next, Dwell and Visits are ids.
 type Phases struct {
 	Step       float64      // seconds of a step
 	Runs       int          // number of learned runs when the phases were found
@@ -21,18 +21,18 @@ type Phases struct {
 	Model      *phase.Model // labels the steps of a run
 	Starts     []float64    // probability that a run starts in the phase
 	Next       [][]float64  // probability of the next phase; the last column is the end of the run
-	Dwell      [][]int      // numbers of steps of at most maxDwell visits per phase, ascending
-	Visits     []int        // number of visits
+	Dwell      [][]int      // numbers of steps of the visits to each phase, ascending; at most maxDwell visits per phase
+	Visits     []int        // number of all visits to each phase
 	Prototypes []phase.Prototype
 	Coverage   float64 // share of the runs that follow a prototype
 }
 
-// Bounds of the phases.
+// Bounds of the phases. More steps, runs and windows describe the phases more precisely and take more time to learn.
 const (
 	phaseStep     = 15   // smallest step in seconds
 	phaseSteps    = 240  // largest number of steps of a run of median duration; tasks with longer runs get wider steps
-	phaseRuns     = 32   // largest number of runs in which phases are found: the newest
-	phaseWindows  = 2000 // phase.Config.Windows
+	phaseRuns     = 32   // largest number of runs in which phases are searched: the newest ones
+	phaseWindows  = 2000 // largest number of windows to learn from (phase.Config.Windows)
 	maxPrototypes = 6    // largest number of stored prototypes (frequent sequences of phases)
 	maxDwell      = 200  // largest number of stored visits per phase, evenly spaced in the order of their durations
 	phaseGrowth   = 1.5  // factor by which the number of runs grows until phases are found again
@@ -47,7 +47,8 @@ func (s *State) NeedsPhases() bool {
 	return s.Phases == nil || float64(s.Learner.Runs) >= phaseGrowth*float64(s.Phases.Runs)
 }
 
-// FindPhases finds the phases of the newest phaseRuns of runs. The runs are in order of time, oldest first.
+// FindPhases finds the phases in the last phaseRuns elements of runs, which are in order of time, oldest first. It changes
+// nothing if none of these runs has usage.
 func (s *State) FindPhases(runs []Run) error {
 	runs = runs[max(0, len(runs)-phaseRuns):]
 	p := &Phases{Step: max(phaseStep, s.Learner.Duration()/phaseSteps), Runs: s.Learner.Runs, HasCPU: true}
@@ -152,7 +153,7 @@ func (p *Phases) label(series phase.Series) []int {
 	return labels
 }
 
-// Label returns the phase of each of n equal parts of a series.
+// Label divides a series into n equal parts and returns the phase in the middle of each part.
 func (p *Phases) Label(s *sizing.Series, n int) []int {
 	labels := p.label(p.resample(s))
 	parts := make([]int, n)
@@ -189,8 +190,8 @@ func (p *Phases) DwellQuantile(id int, q float64) float64 {
 	return quantile(p.Dwell[id], q) * p.Step
 }
 
-// remainingDwell returns the median remaining time in seconds of a visit that has lasted for some steps; 0
-// if no known visit lasted longer.
+// remainingDwell returns the median remaining time in seconds of a visit that has lasted for a number of steps so far. It
+// is 0 if no known visit lasted longer.
 func (p *Phases) remainingDwell(id, steps int) float64 {
 	longer, _ := slices.BinarySearch(p.Dwell[id], steps+1)
 	rest := p.Dwell[id][longer:]

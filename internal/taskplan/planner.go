@@ -16,7 +16,8 @@ type Planner struct {
 	durations []float64 // of the learned runs in seconds, ascending
 }
 
-// NewPlanner returns the planner of a state. pool holds the outcomes of the rules on the runs of all tasks of the namespace.
+// NewPlanner returns the planner of a state. pool holds the outcomes of the rules of package plan on the runs of all tasks
+// of the namespace.
 func NewPlanner(s *State, pool *plan.Pool) *Planner {
 	p := &Planner{State: s, planner: plan.NewPlanner(&s.Learner, pool, Timing)}
 	for i := range s.Learner.Curves {
@@ -29,8 +30,8 @@ func NewPlanner(s *State, pool *plan.Pool) *Planner {
 // HasPlan reports whether enough long runs were learned.
 func (p *Planner) HasPlan() bool { return p != nil && p.State.isPlannable() }
 
-// maxSteps bounds the steps of a plan. A plan has fewer steps, because each step except the last raises the limit by 5 %
-// or more, and the first limit is at least a fifth of the static grant.
+// maxSteps bounds the steps of a plan. No plan reaches it: the first limit is at least a fifth of the static grant, and
+// each step except the last raises the limit by 5 % or more (1.05³⁴ > 5).
 const maxSteps = 100
 
 // Plan returns the plan of a first try with a static grant, or nil if there is none. The caller sets

@@ -25,14 +25,16 @@ func samplesOf(s *sizing.Series) []plan.Sample {
 	return samples
 }
 
-// curveOf returns the curve of a series. samples are its samples, the last of which is at the start of the last step.
+// curveOf returns the curve of a series, given the result of samplesOf. The last sample is at the start of the last step.
+// curveOf adds a sample at the end of this step, so that the curve covers the whole step.
 func curveOf(s *sizing.Series, samples []plan.Sample) plan.Curve {
 	last := samples[len(samples)-1]
 	end := plan.Sample{Seconds: math.Nextafter(float64(len(samples))*s.Step.Seconds(), 0), Memory: last.Memory}
 	return plan.NewCurve(append(samples[:len(samples):len(samples)], end))
 }
 
-// coresOf returns the CPU of a series, or nil if it is unknown.
+// coresOf returns the CPU of a series, or nil if it is unknown. A sample is at the end of its step, because it has the use
+// since the previous sample.
 func coresOf(s *sizing.Series) []plan.CoreSample {
 	if s.CPU == nil {
 		return nil
@@ -81,7 +83,8 @@ func (s *Savings) add(samples []plan.Sample, width float64, p *plan.Plan, timing
 	s.StaticKilled += min(kills, 1)
 }
 
-// maxTries bounds the replayed tries of one run.
+// maxTries bounds the replayed tries of one run. The limit of the last try is more than 2,000 times the
+// limit of the first one (1.5¹⁹).
 const maxTries = 20
 
 // tries returns the byte-seconds and the kills of a run whose tries follow a plan until one succeeds.
@@ -103,7 +106,8 @@ func tries(samples []plan.Sample, width float64, p *plan.Plan, timing plan.Timin
 	return cost, kills
 }
 
-// lift is the ratio of the limit of a retry to the killed limit. With a plan the ratio is at least as large (plan.Plan.Lift).
+// lift is the ratio of the limit of a retry to the limit of the killed try without a plan. With a plan the ratio is at
+// least as large (plan.Plan.Lift).
 const lift = 1.5
 
 // staticTries returns the byte-seconds and the kills of a run whose limit is constant during each try.
@@ -130,7 +134,8 @@ func exceeded(samples []plan.Sample, limits []float64) int {
 	return -1
 }
 
-// changes returns the limits of a try where they change, up to sample end, or all if end is negative.
+// changes returns the first limit of a try and each later limit that differs from the one before it. It ignores the
+// samples after the index end, unless end is negative.
 func changes(samples []plan.Sample, limits []float64, end int) (all []Limit) {
 	for i, limit := range limits {
 		if end >= 0 && i > end {
@@ -146,7 +151,7 @@ func changes(samples []plan.Sample, limits []float64, end int) (all []Limit) {
 // replayCores adds the CPU requests of one run to Savings.
 func (s *State) replayCores(cores []plan.CoreSample, run *Run, timing plan.Timing) {
 	if s.Learner.Runs < 2 {
-		return // the run, already learned by the Learner, is the first one
+		return // this run is the first one; s.Learner has learned it already
 	}
 	width, static := run.Series.Step.Seconds(), float64(run.Static.CPU)
 	s.Savings.CPURuns++

@@ -1,11 +1,12 @@
-// Package taskplan learns how the memory and CPU of one task change during its runs, from the
-// detailed series of the store. It plans the amounts of the next run and follows a running one.
+// Package taskplan learns how the memory and CPU of one task change during its runs, from the series of their usage over
+// time (sizing.Series). It plans the amounts of the next run, and computes the next amounts of a running try.
 //
 //	runs ─▶ State.Learn ─▶ curves, outcomes of rules, replayed savings ─┐
 //	     └▶ State.FindPhases ─▶ phases, transitions, dwell times ───────┴▶ Planner ─▶ plan, next amounts
 //
 // It converts between the types of package sizing and the algorithms of internal/ml/plan and
-// internal/ml/phase. A rule computes the amounts of a plan, see package plan. This package knows no store, clock or HTTP. The same runs give the same state.
+// internal/ml/phase. A rule computes the limits of a plan; see package plan. Package taskplan knows no store, clock or HTTP.
+// The same runs give the same state.
 package taskplan
 
 import (
@@ -15,11 +16,12 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Timing says how often the caller of a running try asks and how fast it resizes, as every plan assumes.
+// Timing says how often the caller asks for the amounts of a running try, and how fast it resizes the pod. Every plan
+// assumes this timing.
 var Timing = plan.DefaultTiming
 
-// MinRuns and MinSeconds are the least number and the least median duration of the learned runs of a
-// task with a plan.
+// A task has a plan if it has at least MinRuns learned runs and their median duration is at least MinSeconds. Plans from
+// fewer runs would kill more runs (plan.rule.priorRisk), and shorter runs use little memory time.
 const (
 	MinRuns    = 3
 	MinSeconds = int(sizing.MinPlanned / time.Second)
@@ -44,8 +46,7 @@ type State struct {
 	Phases  *Phases  // nil before they are found
 }
 
-// Savings compares plans with static grants on the learned runs. Each run was planned before it was
-// learned.
+// Savings compares plans with static grants on the replayed runs. Each run was planned before it was learned.
 type Savings struct {
 	Runs                     int     // number of replayed runs
 	StaticKilled, PlanKilled int     // numbers of runs with at least one kill
@@ -53,7 +54,7 @@ type Savings struct {
 
 	CPURuns             int     // number of replayed runs with CPU in their series and a CPU request
 	StaticCPU, PlanCPU  float64 // core-seconds of the requests
-	ShortCPU, CPUTotals float64 // seconds with a use above the planned request; all seconds
+	ShortCPU, CPUTotals float64 // seconds in which the use exceeded the planned request; all seconds
 }
 
 // Replay is the plan of one run that was made before the run was learned.
@@ -61,12 +62,12 @@ type Replay struct {
 	RunID    string
 	MapIndex int
 	Try      int
-	Static   sizing.Bytes // the static grant; 0: unknown, so that there was no plan
+	Static   sizing.Bytes // the static grant; 0: unknown, so the run had no plan
 	Limits   []Limit      // of the first try, in order of time; nil without a plan
 	Killed   bool         // whether the first try was killed
 }
 
-// Limit is a memory limit from a time in seconds on.
+// Limit is a memory limit that is in force from a time on, in seconds since the start of the try.
 type Limit struct {
 	Seconds float64
 	Limit   sizing.Bytes

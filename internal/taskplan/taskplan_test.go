@@ -21,7 +21,8 @@ import (
 
 const static = 8 * sizing.GiB
 
-// ramp is a run of about half an hour: half a GiB for two thirds of the time, then growth to 5 GiB.
+// ramp returns a run of about half an hour: half a GiB for two thirds of the time, then growth to 5 GiB. The argument run
+// varies the duration and the peak slightly.
 func ramp(run int) taskplan.Run {
 	s := sizing.Series{Step: 15 * time.Second}
 	steps := 120 + run%5
@@ -48,7 +49,7 @@ func learned(t *testing.T, runs int) (*taskplan.State, *plan.Pool) {
 	return s, pool
 }
 
-func TestAnEncodedStateIsTheSame(t *testing.T) {
+func TestADecodedStateEncodesToTheSameBytes(t *testing.T) {
 	s, pool := learned(t, 12)
 	content, err := taskplan.Encode(s)
 	require.NoError(t, err)
@@ -71,7 +72,7 @@ func TestAnEncodedStateIsTheSame(t *testing.T) {
 	require.ErrorIs(t, err, taskplan.ErrFormat)
 }
 
-// A state of the same byte over and over compresses to little. It is not encoded if Decode could not read it.
+// The state repeats one byte, so its compressed form is small. Encode must reject it if Decode could not read it.
 func TestAStateTooLargeToDecodeIsNotEncoded(t *testing.T) {
 	for _, c := range []struct {
 		bytes int
@@ -89,7 +90,7 @@ func TestAStateTooLargeToDecodeIsNotEncoded(t *testing.T) {
 	}
 }
 
-// Damaged bytes give an error or a state that can be used, never a panic.
+// Decode of damaged bytes returns an error or a usable state, and never panics.
 func TestDamagedStatesAreRejectedOrUsable(t *testing.T) {
 	s, pool := learned(t, 6)
 	content, err := taskplan.Encode(s)

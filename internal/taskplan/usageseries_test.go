@@ -14,7 +14,8 @@ import (
 )
 
 // A usage series has at most sizing.MaxPoints wide steps. Plans that were learned from such series must cost little more
-// than plans that were learned from steps of plantest.Step seconds. Both kinds are judged on the short steps.
+// than plans that were learned from steps of plantest.Step seconds. The costs and kills of both kinds are computed from the
+// short steps.
 func TestUsageSeriesSufficeForPlans(t *testing.T) {
 	fixed, fine, coarse := 0.0, followed{}, followed{}
 	for seed, family := range plantest.Families() {
@@ -41,13 +42,13 @@ func TestUsageSeriesSufficeForPlans(t *testing.T) {
 			state[1].Learn(coarsePool, &run)
 		}
 	}
-	t.Logf("GB·h of limits relative to static, and kills: learned from detailed series %.3f, %d; from usage series %.3f, %d", fine.cost/fixed, fine.kills, coarse.cost/fixed, coarse.kills)
+	t.Logf("cost of the limits relative to static grants, and kills: learned from detailed series %.3f, %d; from usage series %.3f, %d", fine.cost/fixed, fine.kills, coarse.cost/fixed, coarse.kills)
 	assert.Less(t, fine.cost, .9*fixed, "plans save")
 	assert.Less(t, coarse.cost, fine.cost+.02*fixed)
 	assert.LessOrEqual(t, coarse.kills, fine.kills+1)
 }
 
-// followed sums the byte-seconds of the limits of plans, and the runs that exceeded their limits.
+// followed sums the byte-seconds of the limits of plans, and counts the runs that exceeded their limits.
 type followed struct {
 	cost  float64
 	kills int

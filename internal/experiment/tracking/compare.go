@@ -32,12 +32,12 @@ type ComparisonRow struct {
 	Accuracy     FigurePair `json:"accuracy"`
 }
 
-// FigurePair holds the means of one figure in both experiments. A value is nil if it does not exist.
+// FigurePair holds the means of one figure in both experiments. A mean is nil if the experiment has no such setting.
 type FigurePair struct {
 	A             *float64 `json:"a"`
 	B             *float64 `json:"b"`
-	Difference    *float64 `json:"difference"`     // B − A
-	StandardError *float64 `json:"standard_error"` // standard error of Difference
+	Difference    *float64 `json:"difference"`     // B − A; nil if one of them is nil
+	StandardError *float64 `json:"standard_error"` // of Difference; nil if the seeds differ or there is only one (experiment.Difference)
 }
 
 // Compare compares two experiments. The rows are the settings of a in their order, and then the
@@ -122,8 +122,8 @@ func (c *Comparison) warnings() (warnings []string, err error) {
 	return warnings, nil
 }
 
-// Write writes the comparison in one of render.Formats. For a format that programs read, it writes
-// the warnings to notes.
+// Write writes the comparison in one of render.Formats. The formats table and markdown include the warnings. For the other
+// formats, which programs read, it writes the warnings to notes.
 func (c *Comparison) Write(w, notes io.Writer, format string) error {
 	if format == "table" || format == "markdown" {
 		notes = w

@@ -51,8 +51,8 @@ func newRun(stored *store.Run) (*Run, error) {
 	return r, nil
 }
 
-// newSummary returns a stored experiment as the list shows it, without its rows. As in the list of a server, it has no
-// tasks and families if its rows do not decode, so that one odd experiment does not hide the others.
+// newSummary returns a stored experiment as a list shows it, without its rows. If the rows cannot be decoded, the experiment
+// is listed without tasks and families instead of failing the whole list. The list of a server does the same.
 func newSummary(stored *store.Run) *Run {
 	r := &Run{ID: stored.ID, Name: stored.Name, CreatedAt: stored.CreatedAt, Fingerprint: stored.Fingerprint, Parameters: stored.Parameters}
 	var rows []struct{ Task, Family string }
@@ -176,5 +176,5 @@ func settingCells(s experiment.Setting) []string {
 	return []string{s.Task, s.Bins, s.Family, s.Oversampling, s.Split}
 }
 
-// abbreviate returns the first digits of a hash.
+// abbreviate returns the first 12 digits of a hash.
 func abbreviate(hash string) string { return hash[:min(12, len(hash))] }

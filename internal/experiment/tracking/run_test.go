@@ -11,7 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-func TestRowsOfAnotherVersionAreRejected(t *testing.T) {
+func TestRowsThatCannotBeDecodedAreRejected(t *testing.T) {
 	_, err := newRun(&store.Run{ID: 5, Rows: []byte(`{"rows": 1}`)})
 	assert.ErrorContains(t, err, "decode the rows of experiment 5")
 	assert.Equal(t, sizing.Internal, sizing.KindOf(err))

@@ -14,8 +14,8 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// Save saves a report with its models and writes its id to notes. parameters become a JSON
-// object. So that no work is lost, Save saves without a name if the name exists already, and without the models
+// Save saves a report with its models, and writes the id of the new experiment to notes. parameters become a JSON
+// object. To preserve the results, Save saves without a name if the name exists already, and without the models
 // if they are too large for the server.
 func Save(ctx context.Context, st Store, notes io.Writer, name string, parameters any, report *experiment.Report, models []store.RunModel) error {
 	r := store.Run{Name: name, CreatedAt: time.Now(), Fingerprint: report.Fingerprint}
@@ -46,8 +46,9 @@ func Save(ctx context.Context, st Store, notes io.Writer, name string, parameter
 	return nil
 }
 
-// CheckCanSave returns an error if st cannot check the name: it is unavailable, denies access or stores no experiments.
-// If the name exists, CheckCanSave only writes to notes that the experiment will be saved without a name.
+// CheckCanSave returns an error if the store cannot check the name: the store is unavailable, denies access or stores no
+// experiments. If the name exists, CheckCanSave returns no error, and writes to notes that the experiment will be saved
+// without a name.
 func CheckCanSave(ctx context.Context, st Store, notes io.Writer, name string) error {
 	err := st.CheckName(ctx, name)
 	if sizing.KindOf(err) == sizing.Conflict {

@@ -12,7 +12,7 @@ import (
 // Store stores experiments, in a database or on a running server.
 type Store interface {
 	// List returns at most limit experiments without their rows and reports, newest first. If before is
-	// above 0, all of them have lower ids.
+	// above 0, it returns only experiments with ids below before.
 	List(ctx context.Context, before int64, limit int) ([]*Run, error)
 	// Find returns an experiment by its id or name, without its models.
 	Find(ctx context.Context, idOrName string) (*Run, error)
@@ -22,8 +22,8 @@ type Store interface {
 	Models(ctx context.Context, id int64) ([]store.RunModel, error)
 	// Save saves an experiment with its models and returns its id.
 	Save(ctx context.Context, r store.Run, models []store.RunModel) (id int64, err error)
-	// CheckName returns an error of kind sizing.Conflict if the name exists, or is the id of an experiment. Save
-	// rejects every number as a name, also one that CheckName accepts.
+	// CheckName returns an error of kind sizing.Conflict if an experiment has this name or this id. Save rejects every
+	// number as a name, even if CheckName accepts it.
 	CheckName(ctx context.Context, name string) error
 	// Location returns the location of the data for messages.
 	Location() string

@@ -11,7 +11,7 @@ import (
 // maxBinCount reserves one of the 256 codes for missing values.
 const maxBinCount = 255
 
-// BinnedTable is a table with columns in at most 255 bins, the input of tree growing. Binning
+// BinnedTable is a table whose columns are divided into at most 255 bins each. Trees grow on it. Binning
 // costs as much as dozens of trees, so several fits on the same rows should share one
 // BinnedTable. It is immutable and safe for concurrent use.
 //
@@ -34,10 +34,10 @@ type column struct {
 func (c *column) bins() int { return len(c.cuts) + 2 }
 
 // NewBinned bins the columns of t. A column with at most maxBins distinct values gets a cut
-// midway between all neighbouring values; other columns are cut at quantiles of the rows.
-// maxBins 0 is the default of Config. The weights of rows have no effect: if a caller thins the rows
-// and weights the rest, the density of the rest shows where resolution is necessary. The caller must
-// not change t.X afterwards. NewBinned returns ErrConfig or table.ErrShape.
+// midway between each two neighbouring values; other columns are cut at quantiles of the rows.
+// maxBins 0 is the default of Config. NewBinned ignores the weights of the rows: if a caller removes a part of the
+// rows and raises the weights of the others, the density of the remaining rows shows where resolution is necessary.
+// The caller must not change t.X afterwards. NewBinned returns ErrConfig or table.ErrShape.
 func NewBinned(t *table.Table, maxBins int) (*BinnedTable, error) {
 	if maxBins < 0 || maxBins == 1 || maxBins > maxBinCount {
 		return nil, fmt.Errorf("%w: MaxBins is %d, must be 0 or 2 to %d", ErrConfig, maxBins, maxBinCount)

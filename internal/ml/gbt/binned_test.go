@@ -49,8 +49,8 @@ func TestBinsAreFinerTowardsBothEnds(t *testing.T) {
 	assert.InDelta(t, 40, cuts[middle]-cuts[middle-1], 10)
 }
 
-// For any values, codes keep the order, stay below maxBins, and leave no bin empty. Each
-// value has its own bin if there are enough bins.
+// For any values, larger values never have smaller codes, there are at most maxBins bins, and no bin is empty. If there are
+// enough bins, each distinct value has its own bin.
 func FuzzCuts(f *testing.F) {
 	f.Add(uint64(1), 100, 10, 64)
 	f.Add(uint64(2), 3, 1000, 2)
@@ -108,7 +108,7 @@ func TestDrawKeepsOrderAndCount(t *testing.T) {
 	require.Len(t, rest, 9)
 }
 
-func TestIntNEqualsThatOfRand(t *testing.T) {
+func TestIntNEqualsUint64NOfRand(t *testing.T) {
 	own, wrapped := rand.NewPCG(7, 7), rand.New(rand.NewPCG(7, 7))
 	for n := uint64(1); n < 2000; n++ {
 		require.Equal(t, wrapped.Uint64N(n), intN(own, n))

@@ -29,7 +29,7 @@ type booster struct {
 }
 
 // run boosts for at most cfg.Rounds rounds. It stops early if no tree of a round has a
-// split, because later rounds would hardly differ. With early stopping and validation rows, it also stops
+// split, because splits in later rounds are unlikely, too. With early stopping and validation rows, it also stops
 // if their loss has not improved for cfg.EarlyStop rounds, and returns the forest of the round with
 // the least loss.
 func (b *booster) run() *forest {
@@ -108,8 +108,8 @@ func (b *booster) updateLeaves(nodes []growingNode, output int) {
 	}
 }
 
-// updateUnsampled updates the scores of the training rows that were not sampled, which are in no leaf. It
-// moves those that reach node i to its children, which takes less time than a traversal for each row.
+// updateUnsampled updates the scores of the training rows that reach node i and were not sampled. The leaves do not list
+// these rows, so it partitions them from node to node, which takes less time than a traversal for each row.
 func (b *booster) updateUnsampled(nodes []growingNode, i int, rows []int32, output int) {
 	n := &nodes[i]
 	if n.left == 0 {
@@ -184,8 +184,8 @@ func draw[T any](rng *rand.PCG, items []T, share float64, sample, rest []T) (dra
 	return sample[:n], rest[:len(items)-n]
 }
 
-// intN returns the same number below n as rand.Rand.Uint64N (Lemire 2019). Unlike rand.Rand, it calls PCG without an
-// interface, because each round draws a number for each row.
+// intN returns the same number below n as rand.Rand.Uint64N (Lemire 2019). It is faster than rand.Rand, because it calls
+// PCG without an interface. Speed matters here: each round draws a number for each row.
 func intN(rng *rand.PCG, n uint64) uint64 {
 	if n&(n-1) == 0 {
 		return rng.Uint64() & (n - 1)

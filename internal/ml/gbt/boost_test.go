@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// During boosting, the score of a sampled row changes by its leaf, and the score of another
-// row by traversing the tree. Both must equal the later predictions.
+// Boosting updates the score of a sampled row from the leaf that lists it, and finds the leaf of every other row by the
+// splits. Both scores must equal the predictions of the finished forest.
 func TestTrainingScoresEqualPredictions(t *testing.T) {
 	data := withMissing(200, 4, rand.New(rand.NewPCG(1, 1)))
 	for i := range data.Y {

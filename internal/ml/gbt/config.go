@@ -7,7 +7,8 @@
 //
 // g and h are the first and second derivatives of the loss at a row, and n counts rows. The losses
 // are squared error and quantile (Regressor) and softmax (Classifier). Cuts are raw values, so
-// prediction needs no binning. A missing value (NaN) follows the direction learned at its node.
+// a model predicts without the bins of its training table. A missing value (NaN) follows the direction learned
+// at its node.
 //
 // The package handles numbers only: no tasks, memory amounts, clock or I/O. The same rows
 // and Config, which has the seed, give the same model, bit for bit.
@@ -32,20 +33,26 @@ type Config struct {
 
 	MinLeafRows   int     // least number of rows in a leaf; 5 if zero
 	MinLeafWeight float64 // least Σ hessian in a leaf (Σ weight in regression); 1e-3 if zero
-	MinGain       float64 // a split must have a larger gain: twice the reduction of the penalised loss
-	Lambda        float64 // L2 penalty on leaf values, for a quantile only in the gains; 1 if zero, none if negative
+	MinGain       float64 // a split must have a larger gain; the gain is twice the reduction of the penalised loss
+	Lambda        float64 // L2 penalty on leaf values; a quantile fit uses it in the gains of splits only. 1 if zero, none if negative
 
 	Subsample float64 // share of rows sampled per round; 1 if zero
 	ColSample float64 // share of columns sampled per tree; 1 if zero
-	MaxBins   int     // bins per column without the missing bin, 2 to 255; if zero, rows/16 limited to 64 to 255. Ignored for a Sample
 
-	EarlyStop  int     // rounds without improvement before stopping; never if zero
-	ValidShare float64 // share of rows held out at random for early stopping if no validation rows are given; 0.15 if zero. If rows are in order of time, give the newest ones as validation rows
+	// MaxBins is the number of bins per column without the missing bin, 2 to 255. If it is zero, the number is rows/16, but
+	// at least 64 and at most 255. A fit on a Sample ignores it, because a Sample is binned already.
+	MaxBins int
+
+	EarlyStop int // rounds without improvement before stopping; never if zero
+
+	// ValidShare is the share of rows held out at random for early stopping if no validation rows are given; 0.15 if it is
+	// zero. If the rows are in order of time, give the newest ones as validation rows instead.
+	ValidShare float64
 
 	Seed uint64 // seed of all random numbers
 }
 
-const maxDepth = 32 // limits the path length in Explain
+const maxDepth = 32 // bounds the recursion in Explain and UnmarshalBinary
 
 func (c Config) withDefaults() Config {
 	c.Rounds = cmp.Or(c.Rounds, 100)
@@ -61,7 +68,7 @@ func (c Config) withDefaults() Config {
 }
 
 // validate names the first field that is out of range, except MaxBins, which NewBinned checks. Call it after
-// withDefaults. The comparisons are false for NaN.
+// withDefaults. Every comparison is false for NaN, so NaN is out of range.
 func (c Config) validate() error {
 	for _, f := range []struct {
 		name string

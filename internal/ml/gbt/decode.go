@@ -13,7 +13,7 @@ var ErrFormat = errors.New("gbt: not a stored model")
 
 // UnmarshalBinary reads the output of MarshalBinary. It returns ErrFormat for anything else
 // and then leaves r unchanged. It does not panic, and allocates at most a small multiple of
-// len(data).
+// len(data) plus 26 bytes for each of the at most 65,535 columns.
 func (r *Regressor) UnmarshalBinary(data []byte) error {
 	var decoded forest
 	if err := decoded.replace(data, kindRegressor); err != nil {
@@ -35,7 +35,7 @@ func (r *Regressor) UnmarshalBinary(data []byte) error {
 // len(data).
 func (c *Classifier) UnmarshalBinary(data []byte) error { return c.replace(data, kindClassifier) }
 
-// replace decodes a model of a kind into f.
+// replace decodes data into f. It returns ErrFormat if data is no model of this kind.
 func (f *forest) replace(data []byte, kind byte) error {
 	body, err := verify(data)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// FormatVersion increases with any change to the bytes below or to the meaning of a cut.
+// FormatVersion increases with any change to the format below or to the meaning of a cut.
 const FormatVersion = 1
 
 // Format of a stored forest, little endian. Trees are in pre-order, left before right, so

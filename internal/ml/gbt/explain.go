@@ -13,7 +13,8 @@ func (r *Regressor) Explain(x, phi []float64) (expected float64) {
 	return r.Explainer().Explain(x, phi)
 }
 
-// Explainer returns an Explainer, with which Explain for many rows takes less time.
+// Explainer returns an Explainer. For many rows it is faster than Regressor.Explain, because it prepares the covers and
+// buffers once.
 func (r *Regressor) Explainer() *Explainer {
 	return r.full().explainer(0, identity(r.cols), r.cols)
 }
@@ -42,7 +43,7 @@ func identity(cols int) []int {
 	return players
 }
 
-// Explain is Regressor.Explain. It must not be called concurrently.
+// Explain does the same as Regressor.Explain. It must not be called concurrently.
 //
 // It integrates the multilinear extension of the game (Owen 1972) over the probability t
 // that a player is in the coalition. For each leaf and the players i and j on its path:
@@ -145,8 +146,8 @@ type Explainer struct {
 	sum        []float64 // by depth and node of the rule: sum of value · product over the leaves of the subtree
 }
 
-// descend computes e.sum at depth for the leaves below a node, and adds the contributions of the steps
-// below the node to e.phi.
+// descend computes e.sum at depth for the leaves below a node. It adds the contributions of the splits in this
+// subtree to e.phi.
 func (e *Explainer) descend(at int32, depth int) {
 	n, node := len(e.at), &e.nodes[at]
 	product, sum := e.product[depth*n:(depth+1)*n], e.sum[depth*n:(depth+1)*n]

@@ -38,7 +38,7 @@ func FitQuantile(t, valid *table.Table, q float64, cfg Config) (*Regressor, erro
 }
 
 // FitClassifier learns P(class | x) for classes 0 … k−1, k ≤ 1000, with cross entropy.
-// Classes may be empty. valid and the errors are as in FitRegression.
+// A class may have no rows. valid and the errors are as in FitRegression.
 func FitClassifier(t, valid *table.Table, k int, cfg Config) (*Classifier, error) {
 	return classifier(fitTable(t, valid, softmax{k}, cfg))
 }
@@ -137,11 +137,11 @@ func (s Sample) check(l loss) error {
 	for _, rows := range [][]int{s.Train, s.Valid} {
 		for _, r := range rows {
 			if r < 0 || r >= n {
-				return fmt.Errorf("%w: row number %d in Train or Valid, must be below the number of rows, %d, and not negative", table.ErrShape, r, n)
+				return fmt.Errorf("%w: row number %d in Train or Valid is out of range; must be 0 or more and below the number of rows, %d", table.ErrShape, r, n)
 			}
 		}
 	}
-	for i := 1; i < len(s.Train); i++ { // a duplicate row would be corrected twice
+	for i := 1; i < len(s.Train); i++ { // each round would update the score of a duplicate row twice
 		if s.Train[i] <= s.Train[i-1] {
 			return fmt.Errorf("%w: Train must be strictly ascending, but row %d follows %d; use W to count a row twice", table.ErrShape, s.Train[i], s.Train[i-1])
 		}
@@ -160,7 +160,7 @@ func (s Sample) check(l loss) error {
 	return nil
 }
 
-// labels returns the labels of all binned rows with Base as scores.
+// labels returns the labels of all binned rows. Their scores start at Base, or at 0 without Base.
 func (s Sample) labels(outputs int) *labels {
 	l := &labels{y: s.Y, w: s.W, score: make([]float64, len(s.Y)*outputs)}
 	copy(l.score, s.Base)

@@ -83,7 +83,7 @@ func TestAForgeryWithAValidChecksumIsRejected(t *testing.T) {
 	}
 }
 
-// A tree in which every split has a leaf on the right is as deep as it has splits.
+// If every split of a tree has a leaf on the right, the depth of the tree is the number of its splits.
 func TestATooDeepTreeIsRejected(t *testing.T) {
 	_, data := encodedClassifier(t)
 	chain := func(splits int) []byte {

@@ -7,10 +7,10 @@ import (
 
 // growingNode is a node of a tree during training. The type node is its form for prediction.
 type growingNode struct {
-	rows        []int32 // a part of the grower's rows
+	rows        []int32 // a part of grower.rows
 	depth       int
 	sum         sums
-	hist        histogram // the sums of its rows; nil if neither the search for its split nor a child needs them
+	hist        histogram // the sums of rows by bin; nil if neither the search for the split of this node nor a child needs them
 	split       split     // the best split; gain 0: none
 	leftSum     sums      // sums of the rows on the left
 	left, right int       // children; 0 for a leaf
@@ -89,8 +89,8 @@ func (g *grower) splittable(i int) bool {
 	return n.depth < g.cfg.MaxDepth && len(n.rows) >= 2*g.cfg.MinLeafRows
 }
 
-// splitNode splits node i and searches the children that may be split again. It builds only the histogram of
-// the smaller child, and subtracts it from the histogram of the parent for the larger child.
+// splitNode splits node i and finds the best split of each child that may be split again. It sums the rows of the smaller
+// child only: the histogram of the larger child is the difference of those of the parent and the smaller child.
 func (g *grower) splitNode(i int, gradients []gradient) {
 	n := g.nodes[i]
 	leftRows, rightRows := g.partition(n.rows, n.split)
@@ -217,8 +217,8 @@ func (g *grower) take() histogram {
 	return make(histogram, g.length)
 }
 
-// release reclaims the histograms of the last tree. Only a tree that reached MaxLeaves has any: those of
-// the leaves that could still be split.
+// release reclaims the histograms of the last tree. Only a tree that reached MaxLeaves still has histograms: its
+// leaves that could be split further hold them.
 func (g *grower) release() {
 	for i := range g.nodes {
 		if h := g.nodes[i].hist; h != nil {

@@ -37,15 +37,16 @@ type packedNode struct {
 // Limits of packed forests. Each column has two codes, which differ for a missing value only: the
 // first one sends it left, the second one right.
 const (
-	maxPackedColumns = 256
-	maxPackedNodes   = 256 // of a tree
+	maxPackedColumns = 256 // bounds the size of codes
+	maxPackedNodes   = 256 // of a tree, so that an index relative to the root fits in a byte
 	missingCode      = math.MaxUint8
 	maxPackedCuts    = missingCode - 1 // of a column; the largest code is the number of cuts
 	noCut            = missingCode     // no code is larger
 	blockTrees       = 4               // trees that the processor walks in parallel
 )
 
-// codes holds the codes of a row, by packedNode.code. Its size makes bounds checks unnecessary.
+// codes holds the codes of a row: two per packed column, at the index packedNode.code. Its size makes bounds checks
+// unnecessary.
 type codes [2 * maxPackedColumns]uint8
 
 // pack returns the packed form of a forest, or nil if the forest exceeds a limit or has a cut of −0.
@@ -138,7 +139,7 @@ func (p *packedForest) encode(x []float64, c *codes) {
 			c[2*i], c[2*i+1] = 0, missingCode
 			continue
 		}
-		low, n := 0, len(own) // the cuts below low are below v, and the code is at most low + n
+		low, n := 0, len(own) // the first low cuts are below v, and the code is at most low + n
 		for n > 0 {
 			half := (n + 1) / 2
 			if own[low+half-1] < v {
@@ -152,7 +153,8 @@ func (p *packedForest) encode(x []float64, c *codes) {
 	}
 }
 
-// next returns the child of a node, relative to the root.
+// next returns the child of a node, relative to the root. At a leaf it compares with an unrelated code, but no code
+// exceeds noCut, so the walk stays at the leaf.
 func (n packedNode) next(c *codes) uint8 {
 	above := (int32(n.cut) - int32(c[n.code%uint16(len(c))])) >> 31 // −1 if the code is larger
 	return n.child - uint8(above)

@@ -59,7 +59,7 @@ func TestPackedTreesPredictTheSame(t *testing.T) {
 	require.Equal(t, own, other)
 }
 
-// If a column has more cuts than a packed node can number, the whole forest stays unpacked.
+// If a column has more cuts than the byte packedNode.cut can number, the whole forest stays unpacked.
 func TestManyCutsAreNotPacked(t *testing.T) {
 	f := &forest{cols: 1, intercept: []float64{0}}
 	for range maxPackedCuts + 1 {

@@ -65,8 +65,8 @@ func BenchmarkExplain(b *testing.B) {
 	}
 }
 
-// Leaves, cuts and weights in trees.json are exact in float32, which shap uses in places, so
-// only the rounding of float64 remains.
+// shap computes partly in float32. The leaves, cuts and weights in trees.json are exact in float32, so results differ only
+// by the rounding of float64.
 func TestContributionsMatchShapUpToRounding(t *testing.T) {
 	var o struct {
 		X        [][]*float64

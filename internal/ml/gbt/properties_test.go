@@ -208,7 +208,7 @@ func infinite() *table.Table {
 	return t
 }
 
-// The target is 10 for a missing size and 0 otherwise, and vice versa.
+// The target of a row with a missing size is 0 or 10, and the other rows have the other of these two targets.
 func TestMissingnessIsLearned(t *testing.T) {
 	for _, atMissing := range []float64{0, 10} {
 		train := &table.Table{Names: []string{"size"}}
@@ -288,8 +288,8 @@ func TestMaxLeavesBoundsTheTree(t *testing.T) {
 	assert.Len(t, values, 3)
 }
 
-// The rows with the 4 largest of 40 sizes, or with the 4 smallest, have a large target. Leaves of at least 5 rows cannot
-// isolate them, and leaves of 4 rows can.
+// The rows with the 4 largest of 40 sizes, or with the 4 smallest, have a large target. Leaves of 4 rows can separate these
+// rows from the others, but leaves of at least 5 rows cannot.
 func TestMinLeafRowsAndMinLeafWeight(t *testing.T) {
 	large := constant(40, 0)
 	for i := 36; i < 40; i++ {

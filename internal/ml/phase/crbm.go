@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 )
 
-// ErrShape reports missing series or windows, and windows whose lengths differ or do not match the machine.
+// ErrShape reports missing series or windows, and windows with a wrong number of values.
 var ErrShape = errors.New("phase: shapes do not match")
 
 // Training configures Train. The zero value is usable.
@@ -49,7 +49,7 @@ type Machine struct {
 	VisibleBias            []float64
 	HiddenBias             []float64
 
-	velocity *Machine // the newest update of each parameter, for the momentum; nil counts as zeros
+	velocity *Machine // newest update of each parameter, for the momentum; nil: all zero
 }
 
 // isUsable reports whether the weights of a decoded machine have the lengths of their matrices.
@@ -115,14 +115,14 @@ func checkWindows(windows [][]float64, length int) error {
 	}
 	for i, w := range windows {
 		if len(w) != length {
-			return fmt.Errorf("%w: window %d has %d values, not %d", ErrShape, i, len(w), length)
+			return fmt.Errorf("%w: window %d has %d values, want %d", ErrShape, i, len(w), length)
 		}
 	}
 	return nil
 }
 
 // Update makes one step of contrastive divergence (CD-1, Hinton 2002) with momentum. draws has
-// a uniform number in [0, 1) per window and hidden unit. A hidden unit is on if its number is below
+// one uniform number in [0, 1) for each window and hidden unit. A hidden unit is on if its number is below
 // its probability. The reconstruction uses the mean of the visible units.
 func (m *Machine) Update(batch [][]float64, draws []float64, rate, momentum float64) {
 	gradient := zeroMachine(m.Visible, m.Delay, m.Hidden)

@@ -1,7 +1,7 @@
-// Package phase finds the phases of a program from its usage over time, with a method
-// that was published for deep-learning containers: a conditional restricted Boltzmann machine encodes short windows of
-// the series, k-means labels the codes, and the sequences of labels become a prefix tree,
-// prototypes and a graph of transitions with dwell times.
+// Package phase finds the phases of a program from its usage over time. It follows AI4DL (Berral, Wang & Youssef 2020,
+// HotCloud), which was published for containers that train deep-learning models. A conditional restricted Boltzmann
+// machine (CRBM) encodes short windows of the series, and k-means clusters the codes; a cluster is a phase. The sequences
+// of phases become a prefix tree, prototypes and a graph of transitions with dwell times (see docs/glossary.md).
 //
 //	series ─▶ equal steps ─▶ windows ─┬─▶ CRBM codes ─┐
 //	                                  └─▶ raw ────────┴─▶ k-means ─▶ labels ─▶ visits ─▶ graph

@@ -107,9 +107,9 @@ func adjustedRand(a, b []int) float64 {
 	return (both - expected) / ((inRows+inColumns)/2 - expected)
 }
 
-// The machine must never be worse than k-means on the windows themselves, and must find phases with different
-// levels and their transitions. Windows of four steps are too short for phases that differ only in their
-// dynamics, so neither method finds them.
+// Codes of the machine must never give worse phases than the windows themselves. If the phases differ in their levels, the
+// machine must find them and their transitions. If phases differ only in their dynamics, windows of four steps are too
+// short, and neither method finds them.
 func TestDiscoverFindsKnownPhases(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -28,7 +28,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// minSilhouette is the simplified silhouette below which the series count as one phase.
+// minSilhouette is the simplified silhouette (see kmeans.Result.Silhouette) below which the series count as one phase. A
+// larger value accepts only phases that differ more.
 const minSilhouette = 0.4
 
 // Model labels the steps of series with phases.
@@ -122,7 +123,7 @@ func (m *Model) encode(window []float64) []float64 {
 	return m.Machine.Encode(window)
 }
 
-// IsUsable reports whether the parts of a decoded model fit together, for series with a number of channels.
+// IsUsable reports whether the parts of a decoded model have matching sizes and fit series with this number of channels.
 func (m *Model) IsUsable(channels int) bool {
 	code := channels * (m.Delay + 1)
 	if n := m.Machine; n != nil {
@@ -137,8 +138,8 @@ func (m *Model) IsUsable(channels int) bool {
 }
 
 // Label returns the phase of each step, as an index of Phases. A visit (consecutive steps in one phase)
-// that is shorter than MinDwell gets the phase of the visit before it, and at the start of the series
-// that of the first visit that is not shorter. If every visit is shorter, none changes.
+// that is shorter than MinDwell gets the phase of the visit before it. Short visits at the start of the series get the
+// phase of the first visit that is long enough. If every visit is too short, none changes.
 func (m *Model) Label(series Series) []int {
 	windows := m.Scaling.windows(series, m.Delay)
 	labels := make([]int, len(series))
@@ -196,7 +197,7 @@ func (m *Model) describe(all []Series) {
 	}
 }
 
-// add adds one step. SD holds sums of squares until the end of describe (Welford 1962).
+// add adds one step. Until the end of describe, SD holds sums of squared deviations (Welford 1962).
 func (s *Statistics) add(row []float64) {
 	s.Steps++
 	for c, v := range row {

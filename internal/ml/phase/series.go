@@ -73,8 +73,8 @@ func newScaling(all []Series) scaling {
 	return s
 }
 
-// windows returns the standardised windows of delay + 1 steps that end at each step from delay
-// on. For a shorter series it returns one window, which repeats the first step.
+// windows returns the standardised windows of delay + 1 steps, one for each step that has delay steps before it. A series
+// with fewer than delay + 1 steps gives one window, which begins with repeats of the first step.
 func (s *scaling) windows(series Series, delay int) [][]float64 {
 	if len(series) == 0 {
 		return nil

@@ -11,8 +11,8 @@ type Plan struct {
 	ascent []forecast // Planner.ascent; nil: Steps computes the forecasts
 }
 
-// The values gave the best results on the synthetic tasks of plantest. Estimates for a task are shrunk to
-// those of the pool, and these to a prior: the first three constants are weights, in runs. The estimates
+// These values gave the best results on the synthetic tasks of plantest. Estimates for a task are shrunk towards those of
+// the pool, and estimates of the pool towards a prior: the first three constants are weights, in runs. The estimates
 // of the pool are from tasks of the same classes (durationClass, ageClass). The caution of the pool is
 // its factor on the price of a kill.
 const (
@@ -24,15 +24,15 @@ const (
 )
 
 // Plan returns the plan of the next run with a static grant in bytes. It chooses the rule with the
-// least expected cost among the rules with an accepted kill rate. A kill costs its tries and a price.
-// The first rule, the static grant, is always a candidate, and the tries of no other rule may cost
-// more.
+// least expected cost among the rules with an accepted kill rate. This cost is the cost of all tries of the run and the
+// price of the expected kills. The first rule, the static grant, is always a candidate. A rule whose tries cost more than
+// those of the static grant is no candidate.
 func (l *Learner) Plan(pool *Pool, grant float64, t Timing) *Plan {
 	return newPlanner(l, pool, t).Plan(grant)
 }
 
-// expect returns the expected kills and cost of rule i for the next run. The unit of the cost is
-// the cost of the run with the static grant. shared holds the tallies of the pool.
+// expect returns the expected number of kills, and the expected cost of all tries, of rule i for the next run. The unit of
+// the cost is the cost of the run with the static grant. shared holds the tallies of the pool.
 func (l *Learner) expect(i int, shared []tally) (risk, cost float64) {
 	r := &rules[i]
 	pooled := (r.priorRisk(ageClass(len(l.Curves)))*priorRuns + shared[i].Kills) / (priorRuns + shared[i].Runs)
@@ -84,8 +84,8 @@ func (p *Plan) Need(seconds, level float64) float64 {
 	return p.rule.limit(p.Static, level, p.known.forecast(seconds, level))
 }
 
-// Expected returns the limit in bytes that Steps has reached some seconds after the start, for a run whose memory is
-// unknown.
+// Expected returns the limit in bytes of the last of the Steps up to some seconds after the start. It is for runs whose
+// memory is unknown.
 func (p *Plan) Expected(seconds float64) float64 {
 	limit := p.Start()
 	for _, s := range p.Steps() {
@@ -96,8 +96,8 @@ func (p *Plan) Expected(seconds float64) float64 {
 	return limit
 }
 
-// Lift returns the plan of the next try after a kill at a limit in bytes. Its static grant is at least
-// 1.5 times this limit (the constant lift), and its limit grows beyond this grant if the usage comes near it.
+// Lift returns the plan of the next try after a kill at the limit killed, in bytes. The static grant of the new plan is at
+// least 1.5 times this limit (the constant lift). Its limits exceed this grant if the usage comes near the grant.
 func (p *Plan) Lift(killed float64) *Plan {
 	lifted := *p
 	lifted.rule = &rules[liftRule]

@@ -23,11 +23,12 @@ func makeCoreRules() []coreRule {
 	return all
 }
 
+// A larger maxCoreShort lowers the requests and slows more runs. The requests change more often with a larger coreShrink.
 const (
 	minCores     = 0.1  // least request of a rule, in cores
 	coreShrink   = 0.8  // a request falls only if the new one is below this share of the current one
 	maxCoreShort = 0.03 // largest share of the time of the earlier runs in which the request of a rule may be too low
-	coreEvidence = 3    // number of runs from which on a rule may replace the static request
+	coreEvidence = 3    // least number of learned runs with which a rule may replace the static request
 )
 
 // Cores chooses the CPU requests of one task. CPU requests may fall, because a pod with too little
@@ -124,8 +125,8 @@ func (r *coreRule) requests(samples []CoreSample, staticRequest float64, t Timin
 	return all
 }
 
-// Next returns the request that should be in force after the newest sample, if current is the request
-// in force. samples must cover the last Window seconds.
+// Next returns the request that should be in force after the newest sample, if current is the request in force now.
+// samples must contain all samples of the last Window seconds before the newest one.
 func (q CoreRequests) Next(samples []CoreSample, current float64) float64 {
 	if q.rule.window == 0 || len(samples) == 0 {
 		return q.static
@@ -142,7 +143,7 @@ func (q CoreRequests) Next(samples []CoreSample, current float64) float64 {
 	return current
 }
 
-// Window returns for how many seconds before the newest sample Next reads samples; 0: none.
+// Window returns the number of seconds before the newest sample from which Next reads samples; 0: Next reads none.
 func (q CoreRequests) Window() float64 { return q.rule.window }
 
 // IsUsable reports whether decoded tallies fit the rules of this release.

@@ -1,8 +1,8 @@
 package plan
 
-// Follow returns the limit in force at each sample of a run that follows the plan. A sample can be
-// read width seconds after its time. width is zero if samples are measurements, and the width of a step
-// if a sample is the maximum of a step.
+// Follow returns the limit in force at each sample of a run that follows the plan. The caller can read a sample width
+// seconds after the time of the sample. width is zero if samples are measurements. If a sample is the maximum of a step,
+// width is the width of the step.
 func (p *Plan) Follow(samples []Sample, width float64, t Timing) []float64 {
 	t = t.withDefaults()
 	all := make([]float64, len(samples))

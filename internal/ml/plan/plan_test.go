@@ -71,8 +71,8 @@ func TestFlatRunsHardlyExceedTheStaticGrant(t *testing.T) {
 	}
 }
 
-// If the memory of a task jumps at random times, the limit of a run that has not jumped yet must cover the
-// memory after the jump.
+// The memory of each run of the task jumps at a random time. Before the jump, the limit must already cover the memory after
+// the jump.
 func TestRandomJumpsAreCoveredBeforeTheyHappen(t *testing.T) {
 	var l Learner
 	var pool Pool
@@ -113,7 +113,7 @@ func TestLearnersAreBoundedAndDeterministic(t *testing.T) {
 	assert.Equal(t, a.Plan(pool, 2e9, Timing{}).Steps(), stored.Plan(pool, 2e9, Timing{}).Steps(), "a stored learner gives the same plan")
 }
 
-func TestIdleCoresAreReturned(t *testing.T) {
+func TestTheRequestFallsWhenCoresAreIdle(t *testing.T) {
 	var c Cores
 	run := make([]CoreSample, 600)
 	for i := range run {

@@ -1,7 +1,7 @@
 package plan
 
-// Planner plans the runs of one task. It does not change, and is safe for concurrent use as long as
-// the learner does not learn.
+// Planner plans the runs of one task. It does not change. It is safe for concurrent use as long as its Learner does not
+// learn.
 type Planner struct {
 	known *envelope // of the earlier runs
 	rule  *rule     // the chosen rule

@@ -4,7 +4,7 @@ import "math"
 
 // outcome is the simulated outcome of one run with a rule.
 type outcome struct {
-	cost   float64 // byte-seconds of the limits of all tries
+	cost   float64 // byte-seconds of the limits of the killed try, if any, and of the successful try
 	killed bool
 	slack  float64 // smallest log of limit over usage; negative if killed
 }
@@ -12,8 +12,8 @@ type outcome struct {
 // growStep is the least share by which a limit grows, so that a slow ramp needs few resizes.
 const growStep = 0.05
 
-// Grow returns the limit in force after a rule has computed need: the same limit if it covers need,
-// else a limit that is larger by at least 5 %.
+// Grow returns the limit in force after a rule has computed that a run needs the limit need: the same limit if it is at
+// least need, else need or a limit that is 5 % larger than before, whichever is more.
 func Grow(limit, need float64) float64 {
 	if need <= limit {
 		return limit

@@ -23,8 +23,8 @@ type rule struct {
 	base     base
 	stretch  int     // index of forecast.time and forecast.ratio
 	margin   float64 // factor on the estimate
-	headroom float64 // the limit is at least 1 + headroom times the level observed so far, but at most the static grant
-	overflow float64 // the limit is at least 1 + overflow times the level, also above the static grant; 0: the limit never exceeds this grant
+	headroom float64 // the limit is at least (1 + headroom) · level, but at most the static grant; level is the largest memory so far
+	overflow float64 // the limit is at least (1 + overflow) · level, also above the static grant; 0: the limit never exceeds this grant
 }
 
 // While the levels are small, the limit keeps a distance from them, because runs allocate memory
@@ -34,11 +34,12 @@ const (
 	minHeadroom = 0.05 // least distance of the limit from the level, as a share of the static grant, unless the limit would exceed this grant
 )
 
-// rules lists the candidates. The first rule is the static grant without a plan.
+// rules lists the candidates, whose numbers were chosen on the synthetic tasks of plantest. The first rule is the static
+// grant without a plan.
 var rules = makeRules()
 
-// liftRule is the index of the rule for a try after a kill: the static grant, or 10 % more than the usage
-// if that is larger.
+// liftRule is the index of the rule for a try after a kill. Its limit is the static grant, or 1.1 times the level if that
+// is larger.
 const liftRule = 1
 
 func makeRules() []rule {
@@ -58,8 +59,8 @@ func makeRules() []rule {
 	return all
 }
 
-// limit returns the limit of a rule for a run that has a static grant and has reached level. It exceeds
-// the static grant only if overflow requires a distance from the usage.
+// limit returns the limit of a rule for a run with a static grant (the argument grant) that has reached level. The limit
+// exceeds the static grant only if (1 + overflow) · level does.
 func (r *rule) limit(grant, level float64, f forecast) float64 {
 	var need float64
 	switch r.base {
@@ -82,7 +83,7 @@ func (r *rule) limit(grant, level float64, f forecast) float64 {
 	return need
 }
 
-// String returns the name of the base, stretch × margin, and the headroom.
+// String returns the name of the base, the index of the stretch × the margin, and the headroom.
 func (r *rule) String() string {
 	return fmt.Sprintf("%s %d × %g, headroom %g %%", baseNames[r.base], r.stretch, r.margin, 100*r.headroom)
 }

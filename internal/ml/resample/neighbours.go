@@ -14,11 +14,12 @@ type neighbourhood struct {
 	class    []int     // rows of the class
 	k        int       // number of neighbours
 	scales   []float64 // divisor by column, for numbers; 0: only a missing cell counts as a difference
-	mismatch float64   // squared distance of two different categories, and of a missing cell and another one
+	mismatch float64   // squared distance of two different categories, and of a missing cell and a present one
 	found    [][]int   // cached neighbours by index in class; nil: not computed
 }
 
-// newNeighbourhood returns the neighbourhood of a class with k neighbours per row, or all others if there are fewer.
+// newNeighbourhood returns the neighbourhood of a class with k neighbours per row, or with all other rows of the class if
+// they are fewer than k.
 func newNeighbourhood(t *table.Table, kinds []Kind, class []int, scales []float64, k int) *neighbourhood {
 	median := 1.0
 	if scaled := scaledDeviations(t, kinds, class, scales); len(scaled) > 0 {
@@ -53,8 +54,8 @@ func scaledDeviations(t *table.Table, kinds []Kind, class []int, scales []float6
 // rounding error.
 const constant = 1e-9
 
-// deviations returns for each column the standard deviation of the numbers in the rows, without missing ones (NaN). It
-// is 0 for categories, constant columns, columns without numbers and columns whose squares overflow.
+// deviations returns for each column the standard deviation of the numbers in the rows; missing numbers (NaN) do not
+// count. It is 0 for categories, constant columns, columns without numbers and columns whose squares overflow.
 func deviations(t *table.Table, kinds []Kind, rows []int) []float64 {
 	out := make([]float64, t.Cols())
 	for j := range out {

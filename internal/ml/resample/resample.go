@@ -54,7 +54,7 @@ func Balanced(t *table.Table, bins int) ([]float64, error) {
 
 // Random returns the table with random duplicates of rows in the smaller classes, in the
 // order of the classes, until each class has as many rows as the largest one. The original
-// rows come first in their order, and an empty class stays empty. The same table and seed
+// rows come first, in the same order. An empty class stays empty. The same table and seed
 // give the same rows. Random returns the errors of Balanced.
 func Random(t *table.Table, bins int, seed uint64) (*table.Table, error) {
 	members, err := classes(t, bins)
@@ -88,8 +88,7 @@ func classes(t *table.Table, bins int) ([][]int, error) {
 	return members, nil
 }
 
-// deficit returns how many rows a class has less than the largest class. It is 0 for an empty
-// class.
+// deficit returns the size of the largest class minus the size of a class. It is 0 for an empty class.
 func deficit(class []int, members [][]int) int {
 	if len(class) == 0 {
 		return 0

@@ -20,11 +20,11 @@ const (
 
 // SMOTE returns the table with synthetic rows in the smaller classes, in the order of the
 // classes, until each class has as many rows as the largest one. The original rows come
-// first in their order, and an empty class stays empty.
+// first, in the same order. An empty class stays empty.
 //
 // A synthetic row has two parents: a random base row of the class, and one of the nearest
-// neighbours of the base in the class. The argument neighbours is their number: 0 means 5, and a
-// class of n rows uses at most n−1. Numbers are interpolated between the parents with one random
+// neighbours of the base in the class. The argument neighbours is their number: 0 means 5, as in
+// imbalanced-learn, and a class of n rows uses at most n−1. Numbers are interpolated between the parents with one random
 // share per row. A category is the most frequent one among the neighbours of the base (Chawla, Bowyer,
 // Hall & Kegelmeyer 2002, SMOTE and SMOTE-NC). A synthetic row has the weight of the base.
 //
@@ -36,7 +36,8 @@ const (
 //     deviation over the whole table, because bytes would otherwise dominate counts.
 //   - Median of 0, or no numbers: SMOTENC ignores categories, or rejects the rows. This function
 //     uses a median of 1.
-//   - Ties of a vote: SMOTENC draws. In this function the code of the base wins, else the lowest.
+//   - Ties of a vote: SMOTENC draws one of the codes at random. In this function the code of the base wins, else the
+//     lowest code.
 //   - Few rows: SMOTENC rejects a class whose number of rows is not above the argument neighbours. This
 //     function uses fewer neighbours, and repeats a single row.
 //   - Self-neighbour: SMOTENC drops the first row found, which may be a duplicate of the base.
@@ -134,7 +135,7 @@ func interpolate(a, b, share float64) float64 {
 }
 
 // vote returns the most frequent code of column j among the rows; missing cells do not vote. On a tie
-// own, the code of the base, wins, else the lowest.
+// the code of the base wins (the argument own), else the lowest code.
 func (n *neighbourhood) vote(rows []int, j int, own float64) float64 {
 	winner, most := own, 0
 	for _, i := range rows {

@@ -24,8 +24,8 @@ const (
 
 var nan = math.NaN()
 
-// minority returns a table with the given rows as class 1. Class 0 has want more rows, whose
-// values are all zero, so SMOTE adds want rows.
+// minority returns a table with the given rows as class 1. Class 0 has want rows more than class 1, and only zeros as
+// values. SMOTE therefore adds want rows.
 func minority(want int, rows ...[]float64) *table.Table {
 	p := len(rows[0])
 	tab := &table.Table{Names: named(p)}
@@ -79,14 +79,14 @@ func TestACategoryIsChosenByVote(t *testing.T) {
 		codes [6]float64 // the last one is of the distant row
 		want  []float64  // codes of the synthetic rows
 	}{
-		"the majority wins":                      {[6]float64{7, 7, 7, 7, 7, 3}, []float64{7}},
-		"the majority outvotes the base's code":  {[6]float64{7, 7, 7, 7, 3, 7}, []float64{7}},
-		"the lowest wins a tie":                  {[6]float64{1, 2, 3, 4, 5, 6}, []float64{1, 2}}, // code 1 is not among the neighbours of the rows with 1 and 6
-		"a missing code has no vote":             {[6]float64{3, 6, nan, nan, nan, nan}, []float64{3, 6, nan}},
-		"no vote if a parent lacks its code":     {[6]float64{nan, nan, nan, 5, 5, 5}, []float64{5, nan}},
-		"all codes are missing":                  {[6]float64{nan, nan, nan, nan, nan, nan}, []float64{nan}},
-		"the distant row keeps its missing code": {[6]float64{8, 8, 8, 8, 8, nan}, []float64{8, nan}},
-		"a code may be zero or negative":         {[6]float64{0, 0, 0, -1, 0, 0}, []float64{0}},
+		"the majority wins":                          {[6]float64{7, 7, 7, 7, 7, 3}, []float64{7}},
+		"the majority outvotes the code of the base": {[6]float64{7, 7, 7, 7, 3, 7}, []float64{7}},
+		"the lowest wins a tie":                      {[6]float64{1, 2, 3, 4, 5, 6}, []float64{1, 2}}, // code 1 is not among the neighbours of the rows with 1 and 6
+		"a missing code has no vote":                 {[6]float64{3, 6, nan, nan, nan, nan}, []float64{3, 6, nan}},
+		"no vote if a parent lacks its code":         {[6]float64{nan, nan, nan, 5, 5, 5}, []float64{5, nan}},
+		"all codes are missing":                      {[6]float64{nan, nan, nan, nan, nan, nan}, []float64{nan}},
+		"the distant row keeps its missing code":     {[6]float64{8, 8, 8, 8, 8, nan}, []float64{8, nan}},
+		"a code may be zero or negative":             {[6]float64{0, 0, 0, -1, 0, 0}, []float64{0}},
 	} {
 		rows := make([][]float64, 6)
 		for i, code := range c.codes {
@@ -105,7 +105,7 @@ func TestACategoryIsChosenByVote(t *testing.T) {
 	}
 }
 
-func TestTheBasesCodeWinsATie(t *testing.T) {
+func TestTheCodeOfTheBaseWinsATie(t *testing.T) {
 	// A row with code 5 has two neighbours with code 5 and two with code 2. A row
 	// with code 2 has three neighbours with code 5.
 	rows := [][]float64{{0, 5}, {1, 2}, {-1, 2}, {10, 5}, {-10, 5}}

@@ -43,12 +43,12 @@ func Count(actual, predicted []int, k int) (Confusion, error) {
 // Total returns the number of rows.
 func (c Confusion) Total() int { return c.sum(func(_, _ int) bool { return true }) }
 
-// Over returns the number of over-estimates by any distance.
+// Over returns the number of over-estimates. The distance between the bins does not matter.
 func (c Confusion) Over() int {
 	return c.sum(func(actual, predicted int) bool { return predicted > actual })
 }
 
-// Under returns the number of under-estimates by any distance.
+// Under returns the number of under-estimates. The distance between the bins does not matter.
 func (c Confusion) Under() int {
 	return c.sum(func(actual, predicted int) bool { return predicted < actual })
 }
@@ -97,7 +97,7 @@ func share(part, total int) float64 {
 }
 
 // Decide returns the bin with the least expected cost for P(bin) = p, where an over-estimate
-// costs 1 and an under-estimate costs penalty. No risk target applies. On a tie the higher bin
+// costs 1 and an under-estimate costs penalty. It ignores the risk target. On a tie the higher bin
 // wins. Decide does not allocate.
 //
 // Example with two bins and penalty 10: at p = (.9, .1) bin 0 costs 10·.1 = 1 and bin 1

@@ -2,7 +2,7 @@
 // after every outcome does not raise the false alarm rate. If an earlier call of FindViolation would
 // have detected a violation, a late call also detects one.
 //
-// Both tests bet against the null hypothesis with fair odds. Under the null hypothesis the
+// Both tests, FindViolation and Pairs, bet against the null hypothesis with fair odds. Under the null hypothesis the
 // stake is a supermartingale, so the probability that it ever grows 1/α-fold is at most α
 // (Ville 1939; Shafer 2021, "Testing by betting").
 package sequential
@@ -33,8 +33,8 @@ var bets = [...]float64{1. / 2, 1. / 8}
 // is that each try is killed with probability at most Slack · promise, given all earlier
 // tries. FindViolation returns the latest tries that reject the null hypothesis, tries[from:to]. A
 // stake that starts at one of these tries grew more than exp(level)-fold. The stake that grew most
-// started at from and had its maximum at to. If both bets reject it, the later start and the later
-// end count. Without a rejection the result is −1 and 0.
+// started with tries[from] and was largest after tries[to−1]. If both bets reject the null hypothesis, the later from and
+// the later to count. Without a rejection the result is −1 and 0.
 //
 // Each try multiplies a stake by the likelihood ratio of the bet to q, where q is Slack ·
 // promise. With √q and a promise of 0.015, a kill multiplies by 5.8 and a survival by 0.85.
@@ -42,7 +42,7 @@ var bets = [...]float64{1. / 2, 1. / 8}
 // it (CUSUM, Page 1954). The maximum of a stake counts, so that later survivals do not undo
 // a rejection. Each bet has half of the stake, and Ville's inequality applies to the maximum: under
 // the null hypothesis, n tries are ever rejected with probability at most n·exp(−level). from is an
-// estimate: it may include a chance kill shortly before a change.
+// estimate: the range may begin with a chance kill shortly before a change.
 func FindViolation(tries []Try, level float64) (from, to int) {
 	from = -1
 	for _, bet := range bets {
@@ -54,7 +54,7 @@ func FindViolation(tries []Try, level float64) (from, to int) {
 
 // violationOf returns the result of FindViolation for one bet, which has the whole stake.
 func violationOf(bet float64, tries []Try, level float64) (from, to int) {
-	log, end := 0.0, 0 // maximum of the stake that starts with try i, and its end
+	log, end := 0.0, 0 // log of the maximum of the stake that starts with try i, and the index after the try that reaches it
 	from, most := -1, level
 	for i := len(tries) - 1; i >= 0; i-- {
 		if !(log > 0) { // a stake without a gain starts again

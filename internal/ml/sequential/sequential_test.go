@@ -19,9 +19,9 @@ func killed(promised float64) sequential.Try { return sequential.Try{Promised: p
 // survived returns a successful try with a promise.
 func survived(promised float64) sequential.Try { return sequential.Try{Promised: promised} }
 
-// The promise p is tested with q = 2p = (2/3)^8 = 0.039 (sequential.Slack is 2). The extreme bet is on a kill
-// probability of q^(1/8) = 2/3: a kill multiplies its stake by (3/2)^7 = 17.09, and a survival by 0.347. The moderate bet is
-// on the square root of q, (2/3)^4, with the factors 5.06 and 0.835. Each bet has half of the stake.
+// The null hypothesis bounds the kill probability by q = 2p = (2/3)^8 = 0.039 (sequential.Slack is 2). The extreme bet is on
+// a kill probability of q^(1/8) = 2/3: a kill multiplies its stake by (3/2)^7 = 17.09, and a survival by 0.347. The moderate
+// bet is on the square root of q, (2/3)^4, with the factors 5.06 and 0.835. Each bet has half of the stake.
 func TestKillsBeyondThePromiseRejectIt(t *testing.T) {
 	const p = 128. / 6561
 	k, s := killed(p), survived(p)
@@ -60,8 +60,8 @@ func violated(tries []sequential.Try, level float64) bool {
 	return from >= 0
 }
 
-// A single check at the end rejects a stream if and only if a check after some try would, even if
-// hundreds of survivals follow.
+// A single check at the end rejects a stream if and only if a check after one of the tries would have rejected it, even if
+// hundreds of survivals follow this try.
 func TestALateCheckRejectsTheSameStreams(t *testing.T) {
 	found := 0
 	for s := range 300 {
@@ -134,9 +134,9 @@ func TestRangeMatchesExhaustiveSearch(t *testing.T) {
 	assert.Less(t, found, 250)
 }
 
-// exhaustive computes for every start the largest log stake over all ends. From the latest start whose log
-// stake exceeds the level it goes back as long as the stake has grown from the start after it (a log stake above
-// 0). Of these starts it returns the one with the largest stake.
+// exhaustive computes for every start the largest log stake over all ends. It begins with the latest start whose log stake
+// exceeds the level, and continues with earlier starts as long as the log stake of the next later start is above 0. Of
+// these starts it returns the one with the largest log stake.
 func exhaustive(bet float64, tries []sequential.Try, level float64) (from, to int) {
 	greatest, ends := make([]float64, len(tries)), make([]int, len(tries))
 	for i := range tries {

@@ -15,8 +15,7 @@ import (
 	"slices"
 )
 
-// Bins is the number of bins of a histogram. The first and the last bin also hold the values
-// outside the range.
+// Bins is the number of bins of a histogram. The first and the last bin also count the values outside the range.
 const Bins = 200
 
 // Norm is a normalisation of run times.
@@ -95,7 +94,7 @@ func (c *Counts) Total() int {
 type Density [Bins]float64
 
 // smoothed returns the histogram as a density, smoothed by the kernel ¼ ½ ¼: a quarter of each
-// bin moves to either neighbour. The first and the last bin keep their whole share.
+// bin moves to each of its two neighbours. The first and the last bin keep their whole share.
 func (c *Counts) smoothed() *Density {
 	d := new(Density)
 	n := float64(max(1, c.Total()))
@@ -112,8 +111,8 @@ func (c *Counts) smoothed() *Density {
 	return d
 }
 
-// floorShare is the weight of the uniform density in a shape. It gives every bin a positive
-// probability, also a bin without runs.
+// floorShare is the weight of the uniform density in a shape. It gives every bin a positive probability, also a bin without
+// runs. With a smaller weight, one run in such a bin is stronger evidence against the shape.
 const floorShare = 0.002
 
 // floored mixes d with the uniform density.
@@ -126,7 +125,7 @@ func (d *Density) floored() *Density {
 }
 
 // Quantile returns the normalised run time at probability q, interpolated linearly within a
-// bin. The result is always within the range of n, so a run may exceed Quantile(n, 1).
+// bin. The result is always within the range of the normalisation n, so a run may exceed Quantile(n, 1).
 func (d *Density) Quantile(n Norm, q float64) float64 {
 	below := 0.0
 	for h, p := range d {

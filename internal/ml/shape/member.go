@@ -24,7 +24,7 @@ const noneConcentration = 10
 // one of these shapes. The zero Given stands for the priors that Learn derived from its groups.
 type Given [MaxShapes]float64
 
-// prior returns the unconditional prior probability of a shape. With s.None, these probabilities sum to 1.
+// prior returns the unconditional prior probability of a shape. The probabilities of all shapes and s.None sum to 1.
 func (s *Set) prior(given *Given, shape int) float64 {
 	if *given == (Given{}) {
 		return s.Shapes[shape].Prior

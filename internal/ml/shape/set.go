@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// MinRuns is the least number of runs of a group that Learn uses.
+	// MinRuns is the least number of runs of a group that Learn uses. Histograms of fewer runs are noisier.
 	MinRuns = 20
-	// MaxShapes is the largest number of shapes.
+	// MaxShapes is the largest number of shapes. Learn tries each number up to it, so a larger value costs time.
 	MaxShapes = 8
 )
 
@@ -166,9 +166,8 @@ func learn(norm Norm, groups []*Counts, k int, seed uint64) (*Set, error) {
 	return s, nil
 }
 
-// describe sets the shapes and the priors from the labels of the groups. A label is from 0 to k − 1, and
-// None for "none of these". A prior is the share of the groups with that label, with one more group for each label
-// (Laplace 1774).
+// describe sets the shapes and the priors from the labels of the groups. A label is a number from 0 to k − 1, or None. The
+// prior of a label is the share of the groups with this label, after one group is added to each label (Laplace 1774).
 func (s *Set) describe(groups []*Counts, densities []*Density, labels []int, k int) {
 	s.Shapes = s.Shapes[:0]
 	total := float64(len(groups) + k + 1)

@@ -71,8 +71,8 @@ func truth() [][]float64 {
 	return logs
 }
 
-// mostLikely returns the generator with the largest likelihood of the runs. No rule that sees
-// only the histogram is right more often.
+// mostLikely returns the generator with the largest likelihood of the runs. If all generators are equally frequent, no rule
+// that sees only the histogram is right more often.
 func mostLikely(logs [][]float64, c *shape.Counts) int {
 	best, most := 0, math.Inf(-1)
 	for kind, log := range logs {
@@ -176,7 +176,7 @@ func TestMembershipOfAGroupWithoutRunsIsThePrior(t *testing.T) {
 	assert.InDelta(t, s.None, m.None, 1e-12)
 }
 
-// A prior that a classifier gives decides about a group without runs, and not about a group with many.
+// A prior from a classifier determines the shape of a group without runs, but not that of a group with many runs.
 func TestTheOwnRunsOutweighTheGivenPrior(t *testing.T) {
 	s, err := learned()
 	require.NoError(t, err)

@@ -20,7 +20,7 @@ type model struct {
 	classes    []member   // ascending by bin
 	boundaries []boundary // by pair
 	vectors    points     // support vectors, class by class
-	beta       []float64  // coefficients, by support vector and other class
+	beta       []float64  // coefficients: for each support vector one per other class
 }
 
 // member is a class: its bin and its number of support vectors.

@@ -31,7 +31,7 @@ var (
 // Config sets the error penalty and the kernel width. Its zero value equals the default
 // of scikit-learn.
 type Config struct {
-	C         float64 // penalty of an error, multiplied by the weight of the row; 1 if zero
+	C         float64 // penalty of an error, which is multiplied by the weight of the row; 1 if zero
 	Gamma     float64 // γ in K = exp(−γ·‖x − x′‖²) of standardised columns; if zero, 1/number of varying columns, which is scikit-learn's "scale" at variance 1
 	Tolerance float64 // allowed violation of the optimality conditions, below 1; 0.001 if zero
 }

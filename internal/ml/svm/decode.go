@@ -8,8 +8,7 @@ import (
 	"math"
 )
 
-// ErrFormat reports bytes that are not an intact model of FormatVersion, for example
-// truncated or corrupt bytes.
+// ErrFormat reports bytes that are not an intact model of FormatVersion, such as truncated or corrupt bytes.
 var ErrFormat = errors.New("svm: not a stored model")
 
 // UnmarshalBinary reads the output of MarshalBinary. It returns ErrFormat for anything

@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// FormatVersion increases with any change to the bytes below or to their meaning.
+// FormatVersion increases with any change to the layout below or to its meaning.
 const FormatVersion = 1
 
 // This is the layout of a stored classifier, little endian:

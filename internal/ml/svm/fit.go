@@ -9,14 +9,14 @@ import (
 
 const (
 	maxBins = 1000 // largest number of bins
-	folds   = 5    // for out-of-sample decision values, as in libsvm
+	folds   = 5    // number of folds for the out-of-sample decision values, as in libsvm
 )
 
 // Fit learns P(bin | x) for bins 0 … bins−1, bins ≤ 1000, from t, whose targets are bins. It
 // fits one boundary for each pair of bins that have rows (one against one, Knerr, Personnaz &
-// Dreyfus 1990). The weight of a row scales its penalty C and its part in the probabilities. All bins,
-// including empty ones, share the probability of one row evenly, so every bin is
-// possible. seed is the seed for the random folds.
+// Dreyfus 1990). The weight of a row scales its penalty C and its part in the probabilities. The probability of
+// one additional row of weight 1 is divided evenly among all bins, including empty ones, so every bin is possible. seed is
+// the seed of the random folds.
 //
 // Fit returns table.ErrShape (also for no rows), ErrConfig or ErrTarget.
 func Fit(t *table.Table, bins int, cfg Config, seed uint64) (*Classifier, error) {
@@ -109,7 +109,7 @@ type pair struct {
 	sigmoid sigmoid // P(first class | either class)
 }
 
-// fitPair solves once for all rows and once without each fold. The sigmoid is fitted to
+// fitPair solves one problem with all rows, and one without the rows of each fold. The sigmoid is fitted to
 // the out-of-sample decision values, because in-sample values are overconfident.
 func fitPair(a, b class, cfg Config) pair {
 	n := len(a.weight) + len(b.weight)

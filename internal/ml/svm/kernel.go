@@ -56,7 +56,7 @@ type kernel struct {
 	cached  [][]float32 // n rows, float32 as in libsvm; nil: not cached
 	lastUse []int       // by row: value of clock at its last use
 	clock   int         // number of uses of rows
-	free    int         // number of rows that still fit
+	free    int         // number of further rows that fit into the cache
 	wide    []float64   // one row before conversion to float32
 }
 
@@ -69,7 +69,7 @@ func newKernel(p points, gamma float64, limit int) *kernel {
 	}
 }
 
-// row returns K(i, ·). The slice stays valid until the second next call.
+// row returns K(i, ·). The next call of row leaves the slice valid; the call after that may overwrite it.
 func (k *kernel) row(i int) []float32 {
 	k.clock++
 	k.lastUse[i] = k.clock

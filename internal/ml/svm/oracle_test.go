@@ -46,9 +46,9 @@ func (c *Classifier) decisions(x []float64) []float64 {
 	return s.decisions
 }
 
-// libsvm orders the pairs (0,1), (0,2) … (1,2). Both sides stop at 1e-7 and cache kernel
-// values in float32, whose rounding error of 6e-8 occurs once per support vector: the
-// tolerance of 1e-5 applies to values of magnitude 1.
+// libsvm orders the pairs (0,1), (0,2) … (1,2). Both solvers stop at a tolerance of 1e-7
+// and cache kernel values in float32, whose relative rounding error of 6e-8 occurs once per support vector. The accepted
+// difference of 1e-5 is for decision values of magnitude 1.
 func TestDecisionValuesEqualLibsvm(t *testing.T) {
 	for k, o := range oracle[struct {
 		Bins      int
@@ -103,8 +103,9 @@ func TestCouplingsAgreeWithAnotherOptimiser(t *testing.T) {
 	}
 }
 
-// Copies and weights give the same boundaries, but different folds for the probabilities.
-func TestAWeightOfTwoIsTheRowTwice(t *testing.T) {
+// A row with twice the weight and a row that occurs twice give the same boundaries. The test compares no probabilities,
+// because the folds differ.
+func TestAWeightOfTwoEqualsADuplicateRow(t *testing.T) {
 	for seed := range uint64(5) {
 		rows, signs, penalties := problem(60, 1, seed)
 		weighted := &table.Table{Names: make([]string, 3), X: rows.z, W: penalties}

@@ -11,7 +11,7 @@ import (
 )
 
 // If all decision values are equal, a sigmoid can only learn the mean of Platt's targets. With
-// three positive signs and one negative sign it is (3·4/5 + 1·1/3)/4 = 0.68333.
+// three positive signs and one negative sign this mean is (3·4/5 + 1·1/3)/4 = 0.68333.
 func TestAnUninformativeSigmoidIsTheMeanTarget(t *testing.T) {
 	for _, f := range []float64{0, 1, -30, 1e6} {
 		s := fitSigmoid([]float64{f, f, f, f}, []float64{1, 1, -1, 1}, []float64{1, 1, 1, 1})

@@ -67,7 +67,7 @@ func newLikelihood(f, y, w []float64) *likelihood {
 }
 
 // descend halves a step until the loss falls by a share of the decrease that the gradient
-// predicts (Armijo 1966). If no step size does, the results are from and loss.
+// predicts (Armijo 1966). If no step size is small enough, the results are the arguments from and loss.
 func (l *likelihood) descend(from, step sigmoid, loss, decrease float64) (next sigmoid, now float64) {
 	for size := 1.0; size >= 1e-10; size /= 2 {
 		next = sigmoid{from.slope + size*step.slope, from.level + size*step.level}

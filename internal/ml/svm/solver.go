@@ -8,7 +8,8 @@ const (
 	maxPenalty = 1e9
 	// maxSteps bounds the steps of the solver, as a multiple of the number of rows. Ordinary
 	// problems take one to five steps per row. With a very high penalty the solver can reach the
-	// bound. The result then satisfies every constraint but may exceed the tolerance.
+	// bound. The result then satisfies every constraint, but may violate the optimality conditions by
+	// more than the tolerance.
 	maxSteps = 200
 	// flat replaces the zero curvature between two equal rows, and keeps the Hessian of the
 	// sigmoid invertible.
@@ -115,7 +116,8 @@ func (s *solver) move(i, j int, rowI, rowJ []float32) {
 }
 
 // bias returns the mean residual of the rows strictly between their bounds. Without such
-// rows it returns the middle of the interval that the other rows allow, its only end, or 0 if it has none.
+// rows it returns the middle of the interval of biases that the other rows allow. If the interval has only one end, it
+// returns this end, and 0 if the interval has no end.
 func (s *solver) bias() float64 {
 	sum, free := 0.0, 0
 	least, most := math.Inf(-1), math.Inf(1)

@@ -28,8 +28,8 @@ func problem(n int, penalty float64, seed uint64) (rows points, y, penalties []f
 // whole returns a kernel that caches all rows.
 func whole(rows points) *kernel { return newKernel(rows, 0.5, maxCached) }
 
-// For two rows at −1 and 1, the optimum is β·(1 − e⁻⁴) = 1 for both if the penalty is 2. With a
-// penalty of 1 both are at their bounds, and the boundary is still midway.
+// For two rows at −1 and 1, the optimum is |β|·(1 − e⁻⁴) = 1 for both if the penalty is 2. With a penalty of 1 both |β| are
+// at their bound of 1. In both cases the boundary is midway between the rows.
 func TestTwoRowsByHand(t *testing.T) {
 	rows := points{p: 1}
 	rows.add([]float64{-1})

@@ -9,8 +9,8 @@ import (
 // Bayes evaluates a number of trials by efficient global optimisation (Jones, Schonlau & Welch 1998).
 // In d dimensions the first max(4, d+2) points are a Latin hypercube. Each later point maximises the
 // expected improvement under a Gaussian process on the unit cube, which is refitted to all trials. A
-// failed trial counts as the worst of the others. After the hypercube, Bayes repeats a point only if
-// it finds no new one. It handles failures, errors and invalid arguments like Random.
+// failed trial gets the worst finite loss. After the hypercube, Bayes repeats a point only if
+// it finds no new one. Bayes handles failures, errors and invalid arguments like Random.
 func Bayes(space Space, trials int, seed uint64, loss func(params []float64) (float64, error)) ([]Trial, error) {
 	rng := rand.New(rand.NewPCG(seed, 0xba7e5))
 	var first [][]float64
@@ -40,11 +40,12 @@ func latin(rng *rand.Rand, n, d int) [][]float64 {
 	return points
 }
 
+// More candidates find a better maximum of the expected improvement and take more time.
 const (
 	wide        = 500  // candidates over the whole cube
 	narrow      = 20   // candidates around the best candidate, and as many around the best trial, for each radius
 	firstRadius = 0.25 // the first radius, which is halved repeatedly
-	lastRadius  = 5e-4
+	lastRadius  = 5e-4 // every radius is above it
 )
 
 // propose maximises the expected improvement by random search: over the whole cube, and then

@@ -23,7 +23,7 @@ func warp(losses []float64) []float64 {
 	if !(least < worst) {
 		return warped
 	}
-	size := max(math.Abs(least), math.Abs(worst)) // scale first: the difference cannot overflow
+	size := max(math.Abs(least), math.Abs(worst)) // scale the losses before the subtraction, so that their difference cannot overflow
 	for i, v := range losses {
 		warped[i] = min(v, worst)/size - least/size
 	}
@@ -44,14 +44,14 @@ func median(values []float64) float64 {
 	return sorted[len(sorted)/2]
 }
 
-// noises lists the candidates for kernel.noise. The least one keeps the factorisation stable;
-// the largest one suits losses with much noise.
+// noises lists the candidates for kernel.noise. The smallest one is above 0 to keep the factorisation stable; the largest
+// one suits losses with much noise.
 var noises = []float64{1e-6, 1e-4, 1e-2, 1e-1}
 
 // fit selects the kernel for the losses y at the points x by coordinate ascent on the
 // posterior density: first with equal length scales, then each length scale separately with
 // decreasing factors. Separate length scales detect irrelevant parameters. With one common length
-// scale, 30 trials ended 3.6 times as far from the minimum (geometric mean over six test functions,
+// scale, searches of 30 trials ended 3.6 times as far from the minimum (geometric mean over six test functions,
 // 60 seeds each).
 func fit(x [][]float64, y []float64) *posterior {
 	c := ascent{x: x, y: y, density: math.Inf(-1)}

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const oraclePath = "../../../testdata/oracle/tune/gp.json" // written by make.py beside it
+const oraclePath = "../../../testdata/oracle/tune/gp.json" // make.py in this folder writes it
 
 type oracle struct {
 	Cases []struct {
@@ -64,8 +64,8 @@ func TestExpectedImprovementAgreesWithScipy(t *testing.T) {
 }
 
 func TestPosteriorByHand(t *testing.T) {
-	// One loss of 2 with a noise equal to the variance: the mean is half of it at the same
-	// point and k/2 of it at correlation k. The variance 1 falls to 1/2 and to 1 − k²/2.
+	// One loss of 2 with a noise equal to the variance: the mean is half of the loss at the same
+	// point, and k/2 of the loss at a point with the correlation k. The variance 1 falls to 1/2 and to 1 − k²/2.
 	p, ok := newPosterior(kernel{lengths: []float64{1}, variance: 1, noise: 1}, [][]float64{{0}}, []float64{2})
 	require.True(t, ok)
 	mean, deviation := p.at([]float64{0}, make([]float64, 1))

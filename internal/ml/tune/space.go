@@ -28,7 +28,7 @@ func (s Space) check() error {
 	for _, d := range s {
 		switch {
 		case !(d.Low <= d.High) || math.IsInf(d.High-d.Low, 0) || d.Low-d.Low != 0:
-			return fmt.Errorf("%w: %s from %v to %v: the bounds and their difference must be finite, and the bounds must not descend", ErrSpace, d.Name, d.Low, d.High)
+			return fmt.Errorf("%w: %s from %v to %v: the bounds and their difference must be finite, and the lower bound must not exceed the upper one", ErrSpace, d.Name, d.Low, d.High)
 		case d.Log && d.Low <= 0:
 			return fmt.Errorf("%w: %s from %v to %v: the lower bound of a logarithmic scale must be positive", ErrSpace, d.Name, d.Low, d.High)
 		case d.Integer && (d.Low != math.Trunc(d.Low) || d.High != math.Trunc(d.High)):
@@ -56,8 +56,8 @@ func (s Space) params(u []float64) []float64 {
 }
 
 // unit returns the point of the unit cube for parameters. The coordinate of a fixed dimension that is
-// not an integer is ½. An integer maps to its own position, not to the point that was rounded to it, so
-// that the Gaussian process gets the point that was actually evaluated.
+// not an integer is ½. An integer maps to its own position, not to the point that params rounded to
+// this integer, because the Gaussian process needs the point that was actually evaluated.
 func (s Space) unit(params []float64) []float64 {
 	u := make([]float64, len(s))
 	for i, d := range s {

@@ -22,8 +22,8 @@ func Row(family string, seed uint64, u, accuracy float64) experiment.Row {
 		Seed: seed, UScore: u, Accuracy: accuracy, URate: 0.125, Optimal: 0.5, TimeOptimal: 0.25, Estimated: 0.375}
 }
 
-// SaveTwo saves two experiments in a new database and returns its URL. Both have two seeds of
-// final, whose u scores differ by −1 and −2. Only the first experiment has a name, rows of cart and
+// SaveTwo saves two experiments in a new database and returns the URL of the database. Both experiments have the seeds 0 and
+// 1 of final; the u scores of the second experiment are lower by 1 and 2. Only the first experiment has a name, rows of cart and
 // a model. Only the second experiment has rows of svm and the given fingerprint.
 func SaveTwo(t *testing.T, fingerprint string) (dsn string) {
 	t.Helper()

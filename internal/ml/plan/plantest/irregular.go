@@ -8,7 +8,7 @@ import (
 
 // IrregularFamilies lists the families that imitate production series: uneven samples, gaps,
 // missing CPU, tasks with 5 to 200 runs, and runs of about one minute to six hours. No constant of
-// package plan was chosen on them, and no test of kill rates uses them.
+// package plan was chosen on these families.
 func IrregularFamilies() []string {
 	return []string{"workflow", "services", "training", "drift", "spikes", "inputs", "flat"}
 }
@@ -71,7 +71,7 @@ func irregularRuns(t irregularTask, name string, rng *rand.Rand) []IrregularRun 
 	return all
 }
 
-// sample adds samples of memory and cores, which have one value every Step seconds, to the run.
+// sample adds samples to the run. The arguments memory and cores have one value every Step seconds.
 func (r *IrregularRun) sample(rng *rand.Rand, memory, cores []float64, t *irregularTask) {
 	start := math.Round(1e5 * rng.Float64())
 	until := -1.0 // end of a gap

@@ -5,9 +5,8 @@ import (
 	"math/rand/v2"
 )
 
-// irregularShape draws the memory of a run, one value every Step seconds. seconds is the approximate
-// duration of a run with an input of size 1, and memory is in units of the approximate peak of such a run. size and at are as
-// in irregularMemory.
+// irregularShape draws the memory of a run, one value every Step seconds. seconds is the approximate duration of a run with
+// an input of size 1, and memory is in units of the approximate peak of such a run. irregularMemory explains size and at.
 type irregularShape func(rng *rand.Rand, seconds, size, at float64) []float64
 
 // newIrregularShape draws the shape of a task of a family. It panics for an unknown family.
@@ -126,8 +125,8 @@ func training(rng *rand.Rand) irregularShape {
 	}
 }
 
-// drifting returns a workflow whose memory or duration changes after half of the runs, or which a
-// training replaces.
+// drifting returns a workflow that changes after half of the runs: its memory or its duration grows, or the training of a
+// model replaces it.
 func drifting(rng *rand.Rand) irregularShape {
 	before, after := workflow(rng), training(rng)
 	kind, factor := rng.IntN(3), 1.2+.8*rng.Float64()
@@ -166,8 +165,8 @@ func spiking(rng *rand.Rand) irregularShape {
 	}
 }
 
-// inputs returns a program whose memory grows during a run up to a peak. Peak and duration are in
-// proportion to its input, with a factor that varies from run to run.
+// inputs returns a program whose memory grows during a run up to a peak. The peak and the duration are proportional to the
+// size of the input, with a factor that varies from run to run.
 func inputs(rng *rand.Rand) irregularShape {
 	spread, base, tail := .2+.3*rng.Float64(), .05+.2*rng.Float64(), rng.Float64()
 	return func(rng *rand.Rand, seconds, size, _ float64) []float64 {
@@ -178,7 +177,7 @@ func inputs(rng *rand.Rand) irregularShape {
 	}
 }
 
-// flat returns a run without phases.
+// flat returns a program without phases: its memory is constant after a short start.
 func flat(rng *rand.Rand) irregularShape {
 	start := 1 + rng.IntN(10)
 	return func(rng *rand.Rand, seconds, size, _ float64) []float64 {

@@ -25,7 +25,7 @@ func Families() []string { return []string{"design", "walks", "modes", "programs
 // generator draws the memory of one run of n samples, in units of the usual peak of the task.
 type generator func(rng *rand.Rand, n int) []float64
 
-// Generate returns the runs of some tasks, task by task, those of a task in order of time.
+// Generate returns the runs of some tasks, task by task. The runs of a task are in order of time.
 func Generate(family string, tasks, runs int, seed uint64) []Run {
 	rng := rand.New(rand.NewPCG(seed, 0x9e37))
 	var all []Run
@@ -40,7 +40,7 @@ func Generate(family string, tasks, runs int, seed uint64) []Run {
 func task(family, name string, runs int, rng *rand.Rand) []Run {
 	peak := math.Exp(math.Log(2e9) + 1.1*rng.NormFloat64())
 	seconds := math.Exp(math.Log(1500) + .8*rng.NormFloat64())
-	inputs := []float64{.03, .1, .25, .5}[rng.IntN(4)] // standard deviation of the inputs' size, in log units
+	inputs := []float64{.03, .1, .25, .5}[rng.IntN(4)] // standard deviation of the log of the size of the inputs
 	power := rng.Float64()                             // the peak is proportional to the size to this power
 	noise := .003 + .02*rng.Float64()
 	generate := newGenerator(family, rng)

@@ -100,7 +100,8 @@ func walk(rng *rand.Rand) generator {
 	}
 }
 
-// modes returns a generator that mixes two generators: a fifth of the runs uses the second one.
+// modes returns a generator that draws each run with one of two generators: on average a fifth of the runs with the second
+// one.
 func modes(rng *rand.Rand) generator {
 	usual, other := designed(rng), walk(rng)
 	scale := .5 + 1.5*rng.Float64()
