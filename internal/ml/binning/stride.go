@@ -5,18 +5,19 @@ import (
 	"math"
 )
 
-// maxChoices is the largest number of choices of edges that Stride evaluates.
+// maxChoices is the largest number of choices of edges that Stride evaluates. A larger number allows shorter strides, which
+// take longer.
 const maxChoices = 5_000_000
 
 // Stride returns the edges that the exhaustive search of the publication (see History.Improvement)
 // finds, for comparison with Search. It evaluates every ascending choice of bins−1 edges among
-// the multiples of stride below top, with top as the last edge. It returns the cheapest choice,
-// and the one with the lowest edges on a tie. If there are fewer than bins−1 multiples, all of
+// the multiples of stride below top, with top as the last edge. It returns the cheapest choice and,
+// of equally cheap choices, the one with the lowest edges. If there are fewer than bins−1 multiples, all of
 // them are edges. If all peaks are positive, Search with the step stride finds equally cheap edges in far
 // less time, and Search with a step of 0 finds edges that cost no more.
 //
-// Stride returns ErrEdges with the number of choices if there are more than maxChoices, ErrEdges also
-// for invalid arguments, and ErrHistory for an invalid history.
+// Stride returns ErrEdges for invalid arguments and for more than maxChoices choices, and ErrHistory for an invalid
+// history.
 func (h History) Stride(bins int, top, stride float64) ([]float64, error) {
 	if err := h.check(); err != nil {
 		return nil, err
