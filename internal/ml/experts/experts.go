@@ -38,7 +38,7 @@ const Count = pairCount * len(prices)
 // and Rebuild derives the windows, indexes and tables from them. The names in the tags are those of earlier releases.
 // Concurrent answers are safe while no row is learned, if each has its own Scratch.
 type Experts struct {
-	LearnedRows    int                 `cbor:"Told"` // number of learned rows
+	LearnedRows    int                 `cbor:"Told"` // rows learned
 	MaxPeak        float64             // largest observed peak, or largest lower bound of a peak
 	DependentRows  int                 `cbor:",omitzero"` // number of rows that LearnDependent learned
 	SquaredErrors  [ModelCount]float64 `cbor:"SqErr"`     // sums of the squared log residuals of each model
