@@ -36,10 +36,10 @@ func (x *Experts) mixtureAmount(p *Point, target float64) (amount, promised floa
 // peak, or times the highest prediction. The mixture forgets no row, so its distribution is too wide long after a change.
 const coldStartReach = 300
 
-// coldStartPrice returns the price of a kill in units of the row's own cost. The price is
-// Config.ColdStartPrice times the geometric mean of the row's cost and the pool's mean row cost (only the row's
-// cost if the pool has no rows), in addition to the memory that a kill wastes. This gives expensive rows narrow
-// margins and cheap rows wide ones. The price is inversely proportional to the target.
+// coldStartPrice returns the price of a kill, besides the memory that the kill wastes, in units of the row's predicted
+// cost. At Config.Target the price is Config.ColdStartPrice times the geometric mean of this cost and the pool's mean row
+// cost (only this cost if the pool has no rows), so expensive rows get narrow margins and cheap rows wide ones. At other
+// targets it is inversely proportional to the target.
 func (x *Experts) coldStartPrice(p *Point, target float64) float64 {
 	price := x.config.ColdStartPrice * x.config.Target / target
 	if x.MeanRowCost > 0 {
@@ -99,8 +99,8 @@ func hedgeLoss(amount, peak, price float64) float64 {
 }
 
 const (
-	hedgeDecay      = 0.99 // per row
-	maxLossGap      = 4.0  // largest loss difference per row, in mean row costs
+	hedgeDecay      = 0.99 // factor per row on the excess loss so far
+	maxLossGap      = 4.0  // largest difference of two losses on a row, in mean row costs; larger differences are clipped
 	hedgeRate       = 1.0  // log odds per mean row cost of excess loss
 	hedgePrior      = 5.0  // log odds of the cold-start rule against the experts before any comparison
 	maxSavingOdds   = 3.0  // largest log odds that a lower cost than that of the experts can add: no saving compensates for many kills

@@ -13,7 +13,7 @@ type Shift struct {
 	Up, Down         float64 // sums of positive and of negative residuals beyond the allowance
 	UpRows, DownRows int     // number of rows since Up was last zero, and since Down was last zero
 
-	Fell          bool  `cbor:",omitzero"`      // the last change was downward
+	Fell          bool  `cbor:",omitzero"`      // the last change was downward, and the task has not returned to the level before it
 	DownSince     int64 `cbor:",omitzero"`      // end of the first row in Down, in Unix seconds
 	RowsSinceFall int   `cbor:"Since,omitzero"` // rows since the downward change was detected; counts only while Fell
 	// Returns is the number of consecutive returns of the task from a lower level to the level before it, up to maxReturns.
