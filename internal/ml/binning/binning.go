@@ -18,7 +18,7 @@ import (
 
 // ErrEdges reports edges that are not positive, finite and strictly ascending, or arguments that give no
 // such edges.
-var ErrEdges = errors.New("binning: edges must be positive, finite and strictly ascending")
+var ErrEdges = errors.New("binning: invalid edges or arguments for edges")
 
 // ErrHistory reports peaks or weights that cannot be binned.
 var ErrHistory = errors.New("binning: history cannot be binned")
@@ -85,11 +85,11 @@ func (h History) check() error {
 // positive, finite and strictly ascending.
 func Check(edges []float64) error {
 	if len(edges) == 0 {
-		return fmt.Errorf("%w: no edges", ErrEdges)
+		return fmt.Errorf("%w: no edges; at least one is necessary", ErrEdges)
 	}
 	for i, edge := range edges {
 		if !(edge > 0) || math.IsInf(edge, 0) || i > 0 && edge <= edges[i-1] {
-			return fmt.Errorf("%w: %v", ErrEdges, edges)
+			return fmt.Errorf("%w: %v; edges must be positive, finite and strictly ascending", ErrEdges, edges)
 		}
 	}
 	return nil
@@ -113,7 +113,7 @@ func Top(peaks []float64, margin, step float64) float64 {
 // between low and top gets at most 10 % more than its peak.
 func Geometric(low, top, ratio float64) ([]float64, error) {
 	if !(low > 0 && low <= top && ratio > 1) || math.IsInf(top, 0) {
-		return nil, fmt.Errorf("%w: grid from %v to %v with a ratio of %v", ErrEdges, low, top, ratio)
+		return nil, fmt.Errorf("%w: grid from %v to %v with a ratio of %v; it must begin above 0, end at a finite number that is not lower, and have a ratio above 1", ErrEdges, low, top, ratio)
 	}
 	steps := int(math.Ceil(math.Log(top/low) / math.Log(ratio)))
 	edges := make([]float64, steps+1)

@@ -23,7 +23,7 @@ func (h History) Stride(bins int, top, stride float64) ([]float64, error) {
 		return nil, err
 	}
 	if bins < 1 || !(top > 0) || math.IsInf(top, 0) || !(stride > 0) {
-		return nil, fmt.Errorf("%w: %d bins up to %v with a stride of %v", ErrEdges, bins, top, stride)
+		return nil, fmt.Errorf("%w: %d bins up to %v with a stride of %v; at least one bin, a positive, finite top and a positive stride are necessary", ErrEdges, bins, top, stride)
 	}
 	multiples := math.Floor(top / stride)
 	if multiples*stride >= top*(1-1e-12) { // the last multiple equals top, which is already an edge
@@ -34,7 +34,7 @@ func (h History) Stride(bins int, top, stride float64) ([]float64, error) {
 		return []float64{top}, nil
 	}
 	if n := choices(multiples, inner); n > maxChoices {
-		return nil, fmt.Errorf("%w: a stride of %v gives %.3g choices of %d edges, above %d: use a longer stride or Search", ErrEdges, stride, n, inner, maxChoices)
+		return nil, fmt.Errorf("%w: a stride of %v gives %.3g choices of %d edges, above %d; use a longer stride or Search", ErrEdges, stride, n, inner, maxChoices)
 	}
 	grid := make([]float64, int(multiples)+1)
 	for i := range grid {

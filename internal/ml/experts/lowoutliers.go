@@ -31,13 +31,11 @@ func (x *Experts) LowOutlierBound() float64 {
 // store may be of the level before the fall.
 func (x *Experts) RecentlyFell() bool { return x.Shift.Fell && x.Shift.RowsSinceFall < rowsAfterFall }
 
-// MoveResiduals lowers the predictions in the residual store to the predictions of retrained models. It
-// returns the residuals of LineTrees before and after the move, oldest row first. levels identifies a row
-// by its residual of LineTrees and returns the retrained predictions, or nil for an unknown row. When a fall is
-// detected, the residual store keeps only rows of the lower level (see discardBefore), but the models that predicted them
-// had learned the higher level. The retrained models predict the lower level, so the move removes the fall from the
-// residuals. No level rises. Each change is averaged over smoothingRows rows on either side, so that the residuals keep
-// their out-of-sample noise.
+// MoveResiduals lowers the predictions in the residual store to those of retrained models, after a fall. The store then has
+// only rows of the lower level (see discardBefore), but their predictions are from models that had learned the higher one.
+// levels identifies a row by its residual of LineTrees and returns the retrained predictions, or nil for an unknown row. No
+// prediction rises. Each change is averaged over smoothingRows rows on either side, so that the residuals keep their
+// out-of-sample noise. MoveResiduals returns the residuals of LineTrees before and after the move, oldest row first.
 func (x *Experts) MoveResiduals(levels func(residual float64) *Point) (before, after []float64) {
 	n := len(x.Rows)
 	change := make([][ModelCount]float64, n)
