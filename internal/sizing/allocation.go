@@ -8,9 +8,9 @@ type Source string
 // The sources of a first try, from the most to the least specific, and the source of a lift.
 const (
 	FromModel     Source = "model"     // the task's own model
-	FromProfile   Source = "profile"   // the task's own model during the cold start of the task, or the outline of an evicted model
+	FromProfile   Source = "profile"   // the task's own model during the cold start of the task or without a known peak, or the outline of an evicted model
 	FromCohort    Source = "cohort"    // similar tasks
-	FromRequested Source = "requested" // the static request: within floor and cap if no rule above applies, unchanged if the mode is not enforce
+	FromRequested Source = "requested" // the static request: within floor and cap if no source above has an answer, unchanged if the mode is not enforce
 	FromLift      Source = "lift"      // the next allocation after an OOM kill of this run
 )
 
@@ -56,11 +56,11 @@ type Allocation struct {
 	CPU          Cores // a request; CPU limits are never set
 	Duration     *Duration
 	Bins         *BinChoice
-	Ladder       []Bytes // the grant (in shadow mode: Shadow) and the lifts after further OOM kills; of a Lift: the model's amounts
+	Ladder       []Bytes // the grant (in shadow mode: Shadow) and the lifts after further OOM kills; in the receipt of a Lift: the model's amounts
 	Risk         Risk
 	Source       Source
 	Mode         Mode
-	Shadow       *Grant // in shadow mode, and for a Lift also in mode off: the grant that enforce mode would give
+	Shadow       *Grant // in shadow mode, and in the receipt of a Lift also in mode off: the grant that enforce mode would give
 	Model        *ModelRef
 	Reason       string
 	Plan         *Plan        `json:",omitempty"` // nil without a plan
@@ -100,7 +100,7 @@ type Duration struct {
 	P99     time.Duration `json:"-"`
 	Shape   string        `json:"-"` // the name of the distribution that the run times share with those of other tasks; empty if none is known
 	Outlier float64       `json:"-"` // P(run time > three times the median)
-	Timeout *float64      `json:"-"` // P(run time > execution timeout); nil without a timeout
+	Timeout *float64      `json:"-"` // P(run time > execution timeout); nil if the try has no timeout
 }
 
 // BinChoice holds the task's bins, their probabilities and the bin of the grant.
@@ -112,8 +112,8 @@ type BinChoice struct {
 
 // Risk compares the risk of an answer with the target.
 type Risk struct {
-	// Promised is P(peak > Grant.Limit) of the answered grant, after guard, floor and cap. It is nil if the source is
-	// FromRequested, if an input of a run without a kill is too far outside the known range, if an outline of the model
+	// Promised is P(peak > limit of the granted memory), after guard, floor and cap. It is nil if the source is
+	// FromRequested, if the run was not killed and an input is too far outside the known range, if an outline of the model
 	// gave the amount, and in the receipt of a Lift.
 	Promised *float64
 	Target   float64 // the risk target of the policy

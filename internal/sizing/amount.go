@@ -23,7 +23,7 @@ var units = map[string]float64{
 	"%": 0.01,
 }
 
-// maxDigits bounds the digits of an amount. A longer number is an id, which a float64 may not hold exactly.
+// maxDigits bounds the digits of an amount. A longer number may be an id, which a float64 cannot always hold exactly.
 const maxDigits = 15
 
 // maxExponent bounds the magnitude of the exponent of a number such as 1e6.
@@ -35,9 +35,9 @@ var thousands = regexp.MustCompile(`^[1-9]\d{0,2}(,\d{3})+(\.\d+)?$`)
 // firstInexact is the smallest integer that a float64 does not distinguish from the next one.
 const firstInexact = 1 << 53
 
-// ParseNumber returns the value of a decimal number that is no text, such as a number in JSON. An integer of at least
-// firstInexact is a category, because it may be an id; a time in microseconds is smaller. ok is false if a float64 cannot hold
-// the number.
+// ParseNumber returns the value of a decimal number that was not sent as a text, such as a number in JSON. An integer whose
+// magnitude is at least firstInexact is a category, because it may be an id; a time in microseconds is smaller. ok is false
+// if this category has more than MaxFeatureString digits, or if another number is too large for a float64.
 func ParseNumber(number string) (v Value, ok bool) {
 	x, err := strconv.ParseFloat(number, 64)
 	if isLongInteger(number) && math.Abs(x) >= firstInexact {
@@ -46,7 +46,7 @@ func ParseNumber(number string) (v Value, ok bool) {
 	return NumberValue(x), err == nil
 }
 
-// isLongInteger reports whether s is an integer of more than maxDigits digits, without a fraction or an exponent.
+// isLongInteger reports whether s is an integer of more than maxDigits digits, written without a fraction or an exponent.
 func isLongInteger(s string) bool {
 	if len(s) <= maxDigits { // true for most numbers
 		return false
@@ -56,7 +56,7 @@ func isLongInteger(s string) bool {
 }
 
 // parseAmount reads a decimal number, alone or with a unit or an exponent, such as "1253", "1,234,567", "90 min" or "1e6".
-// The result is in bytes or seconds, a count or, for a percentage, a fraction. ok is false for every other text, for a
+// The result is in bytes or seconds, a count or, for a percentage, a fraction. ok is false for every other text, also for a
 // number with leading zeros, which is a code, and for a number with more than maxDigits digits.
 func parseAmount(s string) (v float64, ok bool) {
 	digits := strings.TrimPrefix(s, "-")

@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// Bins are ascending upper edges of memory. A bin counts as its upper edge, because grants are
-// rounded up to that amount.
+// Bins are ranges of peaks, given by their ascending upper edges. A run in a bin is granted the upper edge of the bin.
 //
 //	usage   0 ──────┬─────────┬─────────┬──────▶
 //	edge           512M      2G        8G
@@ -40,7 +39,7 @@ func (bins Bins) Valid() bool {
 
 // LeastCost returns the increasing ladder over bins with the least expected cost, by dynamic
 // programming from the top bin down. p[i] is P(peak in bin i); the last bin includes all peaks
-// above it. Each attempt costs its whole allocation, and each kill costs price bytes in addition. The
+// above its edge. Each try costs its whole allocation, and each kill costs price bytes in addition. The
 // probability that the peak exceeds the first rung is at most risk. bins must not be empty, and p is as long as bins.
 //
 // With bins of 1, 4 and 10 GiB, p = 0.90, 0.09, 0.01, price 0 and risk 1, the ladder

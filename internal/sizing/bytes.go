@@ -18,8 +18,8 @@ const (
 	TiB Bytes = 1 << 40
 )
 
-// MaxBytes is the largest amount of memory that the API accepts (8 PiB). It is far above the memory of any node, and
-// its product with a margin does not overflow.
+// MaxBytes is the largest amount of memory that the API accepts (8 PiB). It is far above the memory of any node. Products of
+// it with usual margins do not overflow an int64.
 const MaxBytes = 8 << 50
 
 // Times multiplies b by f. It rounds up, because a grant may be too large but never too small, and
@@ -81,7 +81,7 @@ func (b Bytes) Approx() string {
 	return strconv.FormatInt(int64(b), 10)
 }
 
-// Cores is an amount of CPU. Zero means "unknown".
+// Cores is an amount of CPU. Zero means unknown.
 type Cores float64
 
 // MaxCores is the largest amount of CPU that the API accepts.
@@ -144,7 +144,7 @@ func ParseCPU(s string) (Cores, error) {
 }
 
 // parseQuantity reads a number with an optional suffix. A number with a decimal exponent must not
-// have a suffix. The error about a text in another form contains example.
+// have a suffix. If s has neither form, the error shows example.
 func parseQuantity(s, example string) (float64, error) {
 	if len(s) == 0 || len(s) > 40 {
 		return 0, fmt.Errorf("%.50q is not a quantity: write a number and a unit, such as %s", s, example)

@@ -25,7 +25,7 @@ func (p Placement) Validate() []FieldError {
 	return bad
 }
 
-// Bounded returns p without the fields outside the limits, and a warning for each of them.
+// Bounded returns p without the fields that exceed the limits, and a warning for each of these fields.
 func (p Placement) Bounded() (Placement, []FieldError) {
 	warnings := p.Validate()
 	for i := range warnings {

@@ -16,9 +16,9 @@ const (
 	Invalid                 // the request is wrong; Fields describe the corrections
 	NotFound                // no such object
 	Conflict                // the request contradicts stored data, or another writer committed first
-	Unavailable             // try again later: the database cannot serve the request now (Cause is set), a part of the service is not ready, or the task changes at the same time
+	Unavailable             // try again later: the database cannot serve the request now (Cause is set), a part of the service is not ready, or another request changes the task
 	Refused                 // a policy or a limit forbids the request now
-	Exhausted               // too many such operations wait or run; try again later
+	Exhausted               // too many such operations wait or run, or the operation took too long; Detail says which
 )
 
 // FieldError describes one invalid field. As a warning it describes a field that is suspicious or ignored.
@@ -32,7 +32,7 @@ type Error struct {
 	Kind   Kind
 	Detail string
 	Fields []FieldError
-	Cause  error // logged; the caller sees its text only if Detail contains it, as after Errorf
+	Cause  error // logged; the caller sees its text only if Detail contains the text, as after Errorf
 }
 
 // Error joins the detail, the fields and the cause, for logs. It omits the cause if the detail contains the text of

@@ -20,8 +20,8 @@ const (
 type ValueKind uint8
 
 // The kinds of values. Training gives each feature name the most frequent kind of its values. A value
-// that cannot be converted to this kind counts as missing. There is one exception: texts in a feature of numbers or bools stay
-// a category if each of them recurs, on average in at least three rows.
+// that cannot be converted to this kind counts as missing, with one exception: if the texts in a feature of numbers or
+// bools recur, each in three rows or more on average, they stay a category beside the numbers or bools.
 const (
 	Missing ValueKind = iota
 	Number
@@ -39,7 +39,7 @@ func (k ValueKind) String() string { return valueKinds[k] }
 type Value struct {
 	Kind ValueKind
 	Num  float64 // the number; days since 1970-01-01 UTC for a date; 0 or 1 for a bool
-	Text string  // the category, or the text that was read as a bool, a date or a number; empty if it was no text
+	Text string  // the category, or the text that was read as a bool, a date or a number; empty if the value was not sent as a text
 }
 
 // NumberValue returns a number. NaN and infinities become a missing value.
@@ -59,8 +59,8 @@ func BoolValue(v bool) Value {
 }
 
 // TextValue returns a bool if s is true or false in any common spelling (true, True, TRUE), a date if s
-// has the form of a date (2020-01-03, 20200103 or RFC 3339), a number if s is a decimal number (1253) or an
-// amount of bytes or time (37.5GB, 90 min), else a category.
+// has the form of a date or a time (see parseDate), a number if s is a decimal number (1253) or an amount
+// with a unit (37.5GB, 90 min, 80%), else a category.
 func TextValue(s string) Value {
 	switch s {
 	case "true", "True", "TRUE":
@@ -77,9 +77,9 @@ func TextValue(s string) Value {
 	return Value{Kind: Category, Text: s}
 }
 
-// parseDate reads a date (2020-01-03), a time (RFC 3339, or without a zone, which is then UTC) or a compact date from
-// 1970 to 2099 (20200103, 20200103T021500 or 20200103T021500+0000, the macros ds_nodash, ts_nodash and
-// ts_nodash_with_tz of Airflow) as days since 1970-01-01 UTC.
+// parseDate reads a date or a time as days since 1970-01-01 UTC: a date (2020-01-03), a time (RFC 3339, or without a zone,
+// which means UTC), or a compact date from 1970 to 2099 (20200103, 20200103T021500 or 20200103T021500+0000, as the Airflow
+// macros ds_nodash, ts_nodash and ts_nodash_with_tz give them).
 func parseDate(s string) (days float64, ok bool) {
 	if strings.HasPrefix(s, "19") || strings.HasPrefix(s, "20") {
 		for _, layout := range []string{"20060102", "20060102T150405", "20060102T150405-0700"} {
@@ -112,7 +112,7 @@ func dateText(days float64) string {
 	return t.Format(time.RFC3339Nano)
 }
 
-// JSON returns v as JSON encodes it: a number, a bool or a text, as the sender wrote it; nil if v is missing. A value
+// JSON returns the value for encoding/json: a number, a bool or a text, as the caller sent it; nil if v is missing. A value
 // that was decoded from a stored number has lost its text: an amount becomes a number, and a date gets a new text.
 func (v Value) JSON() any {
 	switch {
@@ -174,8 +174,8 @@ func validText(s string) bool {
 	return utf8.RuneCountInString(s) <= MaxFeatureString && !strings.ContainsRune(s, 0) && utf8.ValidString(s)
 }
 
-// isPrintable reports whether s is printable ASCII. Nearly all names and texts are, and for these
-// one scan replaces three.
+// isPrintable reports whether s is printable ASCII. Nearly all names and texts are, and then one scan
+// of s replaces three.
 func isPrintable(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {

@@ -9,8 +9,8 @@ type History struct {
 	Task    TaskKey
 	Schema  Schema
 	Rows    []HistoryRow
-	Pairs   []PeakPair // tries of the namespace with a measured and a sampled peak, newest first; read only if the peak of some row is only sampled
-	Total   int        // number of stored and removed observations; more than len(Rows) if Rows is a sample or some were removed
+	Pairs   []PeakPair // tries of the namespace with a measured and a sampled peak, newest first; read only if some row has only a sampled peak
+	Total   int        // number of observations, stored and removed; more than len(Rows) if Rows is a sample or observations were removed
 	LastSeq int64      // Seq of the newest observation of the task or, if Rows were read in the order of arrival, of the newest row
 }
 

@@ -40,7 +40,7 @@ func (a *LiftAsk) Validate() []FieldError {
 type Lift struct {
 	Retry        bool
 	Verdict      Verdict
-	Attempt      int // 1 + the kills of this (run, map index): the number of the next attempt
+	Attempt      int // 1 + the number of kills of this (run, map index): the number of the next attempt
 	AttemptsLeft int // number of lifts left after this lift
 	Memory       Grant
 	Shadow       *Grant // in the modes shadow and off, if the static request is known: the grant that enforce mode would give
@@ -58,7 +58,7 @@ type LiftState struct {
 	CeilingBy  string  // the rule that set the ceiling and how to raise it, for reasons; may be empty
 	Kills      int     // number of kills of this (run, map index), including the current one
 	MaxLifts   int     // from the policy
-	KillsAtCap int     // number of kills of the task with at least LeastAtCeiling since its last success, including the current one, and without kills after which a later try of the run got more; used only if IsAtCeiling
+	KillsAtCap int     // number of kills of the task with LeastAtCeiling or more since its last success, including the current kill; kills after which a later try of the run got more do not count. Used only if IsAtCeiling
 	Ladder     []Bytes // ascending amounts (rungs) for the next lifts, given that the peak is above Failed; may be empty
 	Least      Bytes   // the smallest amount of the next lift, unless the ceiling is lower; zero: no such minimum
 }
@@ -91,10 +91,10 @@ func (s LiftState) Decide(reason Outcome) Lift {
 	return lift
 }
 
-// minLift is the smallest growth that justifies another try: one percent.
+// minLift is the smallest growth, as a factor, that justifies another try: one percent more.
 const minLift = 1.01
 
-// LeastAtCeiling returns the smallest killed allocation from which the ceiling allows no growth of at least minLift.
+// LeastAtCeiling returns the smallest killed allocation that the ceiling does not allow to grow by the factor minLift.
 func (s LiftState) LeastAtCeiling() Bytes { return Bytes(float64(s.Ceiling)/minLift) + 1 }
 
 // IsAtCeiling reports whether the killed allocation is at the ceiling, or so near that no lift is possible.
@@ -109,8 +109,8 @@ func (s LiftState) describeCap() string {
 }
 
 // nextRung returns the first rung above the failed allocation, or twice that allocation if the
-// ladder has no such rung; in either case at least s.Least and at most the ceiling. On the last lift
-// (left, the number of lifts after this one, is 0) it returns the ceiling.
+// ladder has no such rung; in either case at least s.Least and at most the ceiling. left is the number of
+// lifts after this one. On the last lift (left is 0) nextRung returns the ceiling.
 func (s LiftState) nextRung(left int) Bytes {
 	if left == 0 {
 		return s.Ceiling

@@ -28,7 +28,7 @@ func TestLiftStateDecide(t *testing.T) {
 		"lifts a program's own OOM too":                   {base, sizing.AppOOM, sizing.VerdictLift, 4 * gib, 2},
 		"doubles the allocation without a higher rung":    {with(func(s *sizing.LiftState) { s.Ladder = nil }), sizing.OOMKilled, sizing.VerdictLift, 4 * gib, 2},
 		"grants at most the ceiling":                      {with(func(s *sizing.LiftState) { s.Ceiling = 3 * gib }), sizing.OOMKilled, sizing.VerdictLift, 3 * gib, 2},
-		"the last lift jumps to the ceiling":              {with(func(s *sizing.LiftState) { s.Kills = 3 }), sizing.OOMKilled, sizing.VerdictLift, 16 * gib, 0},
+		"the last lift grants the ceiling":                {with(func(s *sizing.LiftState) { s.Kills = 3 }), sizing.OOMKilled, sizing.VerdictLift, 16 * gib, 0},
 		"no lift after the last lift of the policy":       {with(func(s *sizing.LiftState) { s.Kills = 4 }), sizing.OOMKilled, sizing.VerdictExhausted, 0, 0},
 		"no lift at the cap":                              {with(func(s *sizing.LiftState) { s.Failed = 16 * gib }), sizing.OOMKilled, sizing.VerdictAtCap, 0, 2},
 		"repeated kills at the cap suggest a leak":        {with(func(s *sizing.LiftState) { s.Failed = 16 * gib; s.KillsAtCap = 3 }), sizing.OOMKilled, sizing.VerdictLeakSuspected, 0, 2},

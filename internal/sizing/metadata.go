@@ -27,7 +27,7 @@ func (m Metadata) Bounded() (Metadata, []FieldError) {
 	if len(m) <= MaxMetadata && m.fits() {
 		return m, nil
 	}
-	size, unnamed := 0, 0 // unnamed counts the ignored entries without a warning of their own
+	size, unnamed := 0, 0 // size: bytes of the entries so far; unnamed: number of ignored entries without a warning of their own
 	var warnings []FieldError
 	bounded := make(Metadata, min(len(m), MaxMetadata))
 	for i, name := range m.Names() {

@@ -48,8 +48,8 @@ type Resources struct {
 // Observation is the report of one try: its usage and its outcome. Zero fields are unknown. The
 // report reveals the peak as follows:
 //
-//	success    MemoryMax is the peak; else MemorySampled is at most the peak;
-//	           else Allocated.Memory is at least the peak (left-censored)
+//	success    MemoryMax is the peak; if it is unknown, MemorySampled is at most the peak;
+//	           if both are unknown, Allocated.Memory is at least the peak (left-censored)
 //	OOM kill   the peak is at least the largest of MemoryMax, MemorySampled and Allocated.Memory
 //	           (right-censored)
 type Observation struct {
@@ -68,7 +68,7 @@ type Observation struct {
 	Features      Features  // nil: the features of the prediction for the same try
 	PredictionID  string
 	Series        *Series       // the usage over time; nil if unknown
-	Detailed      *Series       // the usage in short steps, from which plans are learned; nil if unknown
+	Detailed      *Series       // the usage in short steps, from which plans are learned (see PlanSeries); nil if unknown
 	Executed      *ExecutedPlan // nil if the try had no plan
 	Metadata      Metadata
 	Usage         MeanUsage

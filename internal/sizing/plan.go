@@ -7,7 +7,7 @@ import (
 
 // Plan sets amounts that change during a run, for callers that can resize a pod.
 type Plan struct {
-	Version  int // version of what was learned about the runs of the task (store.TaskPlan)
+	Version  int // version of the learned plan of the task (store.TaskPlan) that this plan follows from
 	Mode     PhasesMode
 	Start    Bytes // memory limit at the start
 	StartCPU Cores // CPU request at the start; zero if unknown
@@ -53,7 +53,7 @@ const (
 	maxResult   = 60  // bytes of ExecutedResize.Result
 )
 
-// Validate returns an error for each invalid field, but of the resizes only for the first invalid one. A nil plan is
+// Validate returns an error for each invalid field. It reports only the first invalid resize. A nil plan is
 // valid and means that no plan was executed.
 func (p *ExecutedPlan) Validate() []FieldError {
 	if p == nil {
@@ -106,7 +106,7 @@ func (r *ExecutedResize) check() string {
 // MeanLimit returns the mean over time of the memory limits of a try that took duration and ended with the limit
 // last. It returns zero if no plan raised the memory limit, if the first limit or the duration is unknown, or if the
 // resizes do not lead to last, for example because another process did some of them. A limit counts from the time at
-// which it was requested, so the mean is rather too large than too small.
+// which it was requested, before it is in force, so the mean may be a little too large.
 func (p *ExecutedPlan) MeanLimit(last Bytes, duration time.Duration) Bytes {
 	length := duration.Seconds()
 	if p == nil || p.Mode != ResizeMemory || p.Start <= 0 || last <= p.Start || length <= 0 {
@@ -133,9 +133,9 @@ func (s *Series) CheckDetailed() []FieldError {
 	return s.check("detailed_series.", MinDetailedStep, MaxDetailedStep, MaxDetailedPoints)
 }
 
-// PlanSeries returns the series from which plans are learned: the detailed series, or without one the usage series,
-// whose steps are wider. It returns nil without a series with steps of at most MaxDetailedStep, and for tries of other
-// outcomes than success, whose series may end early. A usage series that is shorter than MinPlanned is not used.
+// PlanSeries returns the series from which plans are learned: the detailed series or, if there is none, the usage series.
+// It uses a usage series only if its steps are at most MaxDetailedStep and it covers at least MinPlanned. It returns nil if
+// neither series can be used, and for outcomes other than success, because the series of such a try may end early.
 func (o *Observation) PlanSeries() *Series {
 	usage := o.Series
 	switch {
@@ -149,7 +149,7 @@ func (o *Observation) PlanSeries() *Series {
 	return usage
 }
 
-// MinPlanned is the least median duration of the runs of a task with plans. Shorter runs hold a small share of the
+// MinPlanned is the least median duration of the runs of a task that gets plans. Shorter runs have a small share of the
 // memory time (limit times duration) of all runs.
 const MinPlanned = 10 * time.Minute
 
@@ -160,10 +160,11 @@ const (
 	MaxDetailedStep   = 10 * time.Minute
 )
 
-// leastLiftFactor times the killed amount is a lower bound of LeastLift.
+// leastLiftFactor times the killed amount is a lower bound of LeastLift. A smaller factor wastes less memory and risks
+// another kill.
 const leastLiftFactor = 1.5
 
-// IsBelowStatic reports whether an OOM kill at an allocation is below the static grant of a try that
+// IsBelowStatic reports whether killed, the allocation at an OOM kill, is below the static grant of a try that
 // followed a plan. Such a kill is no evidence against the promise of the static grant. Grants and
 // allocations that differ by less than one percent count as equal, because a limit may be rounded.
 func IsBelowStatic(killed, static Bytes) bool {

@@ -18,14 +18,14 @@ func TestMeanLimitFollowsTheResizes(t *testing.T) {
 		last Bytes
 		want Bytes
 	}{
-		"two resizes":                      {&ExecutedPlan{Mode: ResizeMemory, Start: 100, Resizes: []ExecutedResize{at(50, 200), at(75, 400)}}, 400, 200},
-		"refused and CPU resizes":          {&ExecutedPlan{Mode: ResizeMemory, Start: 100, Resizes: []ExecutedResize{refused, at(20, 0), at(50, 200)}}, 200, 150},
-		"a resize after the end":           {&ExecutedPlan{Mode: ResizeMemory, Start: 100, Resizes: []ExecutedResize{at(500, 200)}}, 200, 100},
-		"resizes of another process":       {&ExecutedPlan{Mode: ResizeMemory, Start: 100, Resizes: []ExecutedResize{at(50, 200)}}, 400, 0},
-		"a larger resize was not in force": {&ExecutedPlan{Mode: ResizeMemory, Start: 100, Resizes: []ExecutedResize{at(50, 200), {Seconds: 60, Memory: 900, Result: "sent"}}}, 200, 150},
-		"no growth":                        {&ExecutedPlan{Mode: ResizeMemory, Start: 100}, 100, 0},
-		"CPU only":                         {&ExecutedPlan{Mode: ResizeCPU, Start: 100, Resizes: []ExecutedResize{at(50, 200)}}, 200, 0},
-		"no plan":                          {nil, 200, 0},
+		"two resizes":                     {&ExecutedPlan{Mode: ResizeMemory, Start: 100, Resizes: []ExecutedResize{at(50, 200), at(75, 400)}}, 400, 200},
+		"refused and CPU resizes":         {&ExecutedPlan{Mode: ResizeMemory, Start: 100, Resizes: []ExecutedResize{refused, at(20, 0), at(50, 200)}}, 200, 150},
+		"a resize after the end":          {&ExecutedPlan{Mode: ResizeMemory, Start: 100, Resizes: []ExecutedResize{at(500, 200)}}, 200, 100},
+		"resizes of another process":      {&ExecutedPlan{Mode: ResizeMemory, Start: 100, Resizes: []ExecutedResize{at(50, 200)}}, 400, 0},
+		"a larger resize, never in force": {&ExecutedPlan{Mode: ResizeMemory, Start: 100, Resizes: []ExecutedResize{at(50, 200), {Seconds: 60, Memory: 900, Result: "sent"}}}, 200, 150},
+		"no growth":                       {&ExecutedPlan{Mode: ResizeMemory, Start: 100}, 100, 0},
+		"CPU only":                        {&ExecutedPlan{Mode: ResizeCPU, Start: 100, Resizes: []ExecutedResize{at(50, 200)}}, 200, 0},
+		"no plan":                         {nil, 200, 0},
 	} {
 		assert.Equal(t, c.want, c.plan.MeanLimit(c.last, 100*time.Second), name)
 	}

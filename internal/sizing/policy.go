@@ -37,7 +37,7 @@ const (
 // PhasesMode decides which amounts may change during a run.
 type PhasesMode string
 
-// With NoPhases no plans are made. With ObservePhases plans are made and no caller follows them. With
+// With NoPhases the service makes no plans. With ObservePhases it makes plans, which no caller follows. With
 // ResizeCPU callers change the CPU request during a run, and with ResizeMemory also the memory limit.
 const (
 	NoPhases      PhasesMode = "off"
@@ -59,7 +59,7 @@ type Policy struct {
 	RiskTarget   float64    // DefaultRiskTarget if zero
 	MaxLifts     *int       // DefaultMaxLifts if nil; zero disables lifts
 	LimitRatio   float64    // memory limit / request; 1 if zero
-	NeverAbove   bool       // until an OOM kill of the run, the grant is at most the static request of the ask
+	NeverAbove   bool       // before an OOM kill of the run, the grant is at most the static request of the ask
 	CPUUnmanaged bool       // the CPU answer is the requested CPU
 	Grid         Grid       // Fine if empty
 	Edges        Bins       // bins for OnBins; empty: the bins that waste the least memory in the task's history
@@ -126,9 +126,9 @@ func (p Policy) WithDefaults() Policy {
 	return p
 }
 
-// CapFor returns the cap of a request: the smaller of the policy's cap and the caller's, or the only one that is set.
-// Without either it is four times the parameter known, which is the largest known request or peak, or zero. The service
-// may raise this derived cap (derivedCap).
+// CapFor returns the cap of an ask: the smaller of the policy's cap and the caller's, or the only one that is set.
+// If neither is set, it returns four times known, the largest known request or peak (zero: unknown). The service
+// may raise this derived cap (derivedCap in package service).
 func (p Policy) CapFor(callerCap, known Bytes) Bytes {
 	switch {
 	case p.Cap > 0 && callerCap > 0:

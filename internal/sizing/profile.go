@@ -8,7 +8,8 @@ import (
 // Group classifies a task by its size, which determines the possible savings.
 type Group string
 
-// The groups. Package groups selects one by clusters of the tasks of a namespace or, for few tasks, by GroupOf.
+// The groups. Package groups selects the group of a task by clusters of the tasks of its namespace or, if these are few,
+// by GroupOf.
 const (
 	Light    Group = "light"
 	Moderate Group = "moderate"
@@ -35,10 +36,10 @@ type Profile struct {
 	// Ambiguous describes runs with equal features and very different peaks, which no
 	// model can distinguish; empty if there are none.
 	Ambiguous string
-	// Quarantined lists the reports that change no predicted peak until another report confirms them. If such a report
-	// is a kill, and its run was killed with less before, it nevertheless raises the grants to runs with the same
-	// features. A peak above 64Ti is never confirmed. The same holds for a measured peak below both 1 MiB and 1/900 of
-	// the larger of its allocation and request.
+	// Quarantined lists the reports that change no predicted peak until another report confirms them. But a report of a
+	// kill whose run was killed with less memory before raises the grants of runs with the same features at once. A peak
+	// above 64Ti is never confirmed, and neither is a measured peak below both 1Mi and 1/900 of the larger of its
+	// allocation and request.
 	Quarantined []QuarantinedReport
 }
 
@@ -72,9 +73,9 @@ type Promise struct {
 	Killed       bool
 }
 
-// The bounds of the groups for the 99th percentile of the peaks. Below LightBytes a wrong static
-// request costs almost nothing. From HeavyBytes on, or if P99 / P50 is at least HeavySpread, it is
-// expensive.
+// The bounds of the groups. If the 99th percentile (P99) of the peaks is below LightBytes, a wrong static
+// request costs almost nothing. If P99 is at least HeavyBytes, or if P99 / P50 is at least HeavySpread, a wrong
+// request is expensive.
 const (
 	LightBytes  = 1 * GiB
 	HeavyBytes  = 16 * GiB

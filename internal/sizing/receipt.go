@@ -11,8 +11,8 @@ type Receipt struct {
 	At         time.Time
 }
 
-// Guard is the state of a model's safety margins at the time of an answer. It includes the factor that docs/glossary.md
-// calls the guard. An explanation reproduces the answer from the same model version, the Guard and the Ask.
+// Guard is the state of a model's safety margins at the time of an answer; one of its values is the factor that the glossary
+// calls guard. An explanation reproduces the answer from the same model version, the Guard and the Ask.
 type Guard struct {
 	Version int64     // the number of tries that the model had learned
 	Params  []float64 // in the order of taskmodel's Model.guardState

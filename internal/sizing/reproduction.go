@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// ReproductionPrefix begins the run id of every DAG run that a campaign starts. The run id marks a
-// reproduced run, because every request of the run contains it.
+// ReproductionPrefix begins the run id of every DAG run that a campaign starts. The mark of a reproduced run is in its run
+// id, because every request to the service about the run contains this id.
 const ReproductionPrefix = "loadaware_campaign__"
 
 // ReproductionDate is the layout of the execution date in the run id of a reproduced run.

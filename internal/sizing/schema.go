@@ -15,7 +15,7 @@ type Schema struct {
 }
 
 // Field is one feature of a schema: its name, its kind, and for a category its values in order of
-// code. A name has several fields if a value is not storable in the fields that it has (CanStore), or is a
+// code. A name gets a further field if its fields cannot store a value (CanStore), or if a value is a
 // number in a text (Extend).
 type Field struct {
 	Name       string
@@ -98,15 +98,15 @@ func (f *Field) Value(code float64) Value {
 	return Value{Kind: Category}
 }
 
-// CanStore reports whether f can store v without loss. A category field cannot store a bool, a date or an amount, of which
-// it would keep only the text, and a number field no long integer. CanStore says nothing about the category field that a number in a text also gets (see
-// Extend).
+// CanStore reports whether v needs no other field than f: f has the kind of v, or v is a bool that a number field stores as
+// 0 or 1, or 0 or 1 in a bool field. A category field cannot store a bool, a date or an amount, because it would keep only
+// the text. CanStore does not consider the category field that a number in a text also gets (see Extend).
 func (f *Field) CanStore(v Value) bool {
 	return f.Kind == v.Kind || v.Kind != Date && v.Kind != Category && f.Kind != Category && f.Read(v).Kind != Missing
 }
 
 // Extend appends the fields and categories that f has and the schema lacks, up to the limits. A number in a text also
-// gets a category. Extend reports whether it appended any; then it also increments Version.
+// gets a category, because it may be a code. If Extend appended something, it increments Version and returns true.
 func (s *Schema) Extend(f Features) bool {
 	changed := false
 	for _, name := range f.Names() {
@@ -127,7 +127,7 @@ func (s *Schema) Extend(f Features) bool {
 			s.Fields[len(s.Fields)-1].addCategory(v)
 			changed = true
 		}
-		if !hasCategory && len(s.Fields) < MaxFields { // the number may be a code, such as that of a shop
+		if !hasCategory && len(s.Fields) < MaxFields { // the number may be a code, such as the number of a shop
 			s.Fields = append(s.Fields, Field{Name: name, Kind: Category, Categories: []string{v.Text}})
 			changed = true
 		}
@@ -147,8 +147,8 @@ func (s *Schema) Shape() Schema {
 	return shape
 }
 
-// CanAddCategory reports whether f is a category field that lacks v and may get another category; the limit is lower if v is a
-// number (see maxNumberCategories).
+// CanAddCategory reports whether f is a category field that lacks v and may get another category. The limit is lower if v
+// is a number (see maxNumberCategories).
 func (f *Field) CanAddCategory(v Value) bool {
 	most := MaxCategories
 	if v.Kind == Number {
@@ -183,8 +183,8 @@ func (s *Schema) PreviousSameName() []int {
 	return previous
 }
 
-// ReadStored converts a value to the kind of f. The value was decoded from a row that is older than f, from another
-// field with the same name.
+// ReadStored converts a value to the kind of f. The value was decoded from another field with the same name, of a row that
+// is older than f.
 func (f *Field) ReadStored(v Value) Value {
 	if f.Kind != Category && v.Kind == Category {
 		v = TextValue(v.Text)
@@ -211,7 +211,7 @@ func (s *Schema) Features(row []float64) Features {
 }
 
 // moreSpecific returns the more specific of two readings of one value. If the other reading is a
-// category, the result has its text.
+// category, the result has the text of the category.
 func moreSpecific(a, b Value) Value {
 	if specificity[a.Kind] < specificity[b.Kind] {
 		a, b = b, a

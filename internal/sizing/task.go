@@ -27,8 +27,8 @@ func (k TaskKey) String() string {
 	return k.Namespace + "/" + k.DAG + "/" + k.Task
 }
 
-// Validate returns an error for each part that CheckID rejects. Ids with '/' could collide in String, or could not be
-// used in a URL path.
+// Validate returns an error for each part that CheckID rejects. CheckID rejects '/', because two keys with '/' could have
+// the same String, and because an id is a segment of URL paths.
 func (k TaskKey) Validate() []FieldError {
 	var bad []FieldError
 	for _, id := range []struct{ field, value string }{
@@ -52,10 +52,11 @@ type TryKey struct {
 	Number   int    // try number, at least 1
 }
 
-// Run returns RunHash of the try's run id and map index, for records that must stay small.
+// Run returns the RunHash of the try's run id and map index, for records that must stay small.
 func (k TryKey) Run() uint64 { return RunHash(k.RunID, k.MapIndex) }
 
-// DAGRunHash returns RunHash of the DAG run of a mapped task instance without its map index; 0 for a task that is not mapped.
+// DAGRunHash returns a hash of the DAG run of a mapped task instance, the same for all its map indexes; 0 for a task that is
+// not mapped.
 func DAGRunHash(runID string, mapIndex int) uint64 {
 	if mapIndex == NoMap {
 		return 0
@@ -100,7 +101,7 @@ func (k TryKey) Validate(runRequired bool) []FieldError {
 	return bad
 }
 
-// CheckID returns the error of a namespace, DAG id or task id; "" if it is valid.
+// CheckID returns what is wrong with a namespace, DAG id or task id; "" if the id is valid.
 func CheckID(id string) string {
 	for _, r := range id {
 		if r == '/' {
@@ -110,7 +111,7 @@ func CheckID(id string) string {
 	return CheckRunID(id)
 }
 
-// CheckRunID is CheckID for run ids, which may contain '/'.
+// CheckRunID returns what is wrong with a run id, which may contain '/'; "" if it is valid.
 func CheckRunID(id string) string {
 	if id == "" {
 		return "is required: 1 to 250 characters"

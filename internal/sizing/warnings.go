@@ -11,15 +11,15 @@ import (
 // is unknown, the request.
 const (
 	minContainer    = MiB      // memory of a pause container; no program uses less
-	unitFactor      = 1000.0   // largest normal allocation / peak: two units differ by at least this factor
+	unitFactor      = 1000.0   // largest normal allocation / peak: neighbouring units, such as kB and MB, differ by at least this factor
 	requestedFactor = 10_000.0 // largest normal request / peak: requests are often 1,000 times too high
 	overAllocation  = 1.01     // largest normal peak / allocation: the kernel charges memory in batches of pages
 	overRequest     = 100.0    // largest normal peak / request: tasks without an enforced limit use up to 34 times their request
 	maxNodeCores    = 2048     // cores of the largest node
-	normalCores     = 32.0     // largest normal ratio of used to allocated or requested cores; above it the unit is probably wrong
-	smallNodeCores  = 8.0      // cores of a small node; normalCores applies only to a higher use
+	normalCores     = 32.0     // largest normal ratio of used to allocated or requested cores; above this ratio the unit is probably wrong
+	smallNodeCores  = 8.0      // cores of a small node; normalCores applies only to a use above this
 	minPeakAtOOM    = 0.5      // smallest normal peak / allocation of a container that is killed at its limit
-	coresFactor     = 250.0    // largest ratio of used to allocated or requested cores that is learned: a pod with a small request may use the idle cores of a large node
+	coresFactor     = 250.0    // largest ratio of used to allocated or requested cores at which the use is learned: a pod with a small request may use the idle cores of a large node
 	maxClockSkew    = 6 * time.Hour
 	durationShare   = 0.01            // tolerated relative difference between a duration and the time from start to end
 	durationFloor   = 2 * time.Second // tolerated absolute difference
@@ -28,7 +28,7 @@ const (
 // LargestServer is the memory of the largest server that public clouds offer.
 const LargestServer Bytes = 32 << 40
 
-// earliest predates every Kubernetes pod, so an earlier time is missing or wrong.
+// earliest is before the first Kubernetes pod, so an earlier time is missing or wrong.
 var earliest = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // Warnings lists the fields of a valid report that are suspicious even without a history to compare them with. now is

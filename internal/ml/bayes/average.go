@@ -15,8 +15,8 @@ package bayes
 
 import "math"
 
-// Prior describes a task before its first row, estimated from similar tasks. All amounts are about the
-// logarithm of the peak and, for an input x, about log(1 + |x|) with the sign of x.
+// Prior describes a task before its first row, estimated from similar tasks. Deviations are those of the
+// logarithm of the peak. A slope is the change of this logarithm per unit of log(1 + |x|) with the sign of the input x.
 type Prior struct {
 	Deviation float64 // standard deviation of the residuals
 	Rows      float64 // number of rows that Deviation counts as
@@ -25,7 +25,7 @@ type Prior struct {
 
 	Slopes []float64 // mean slopes by input; an input without an element has Slope
 
-	NoFeatures bool // the task has no features, so that the point models know nothing about a row
+	NoFeatures bool // the task has no features, so that a point model has no input about a row
 }
 
 // slope returns the mean slope of a line in the input with an index.
@@ -42,14 +42,14 @@ const (
 	lineShare  = 0.5  // of all lines together; 0 without inputs
 	modelShare = 0.15 // of all point models together
 	exactShare = 0.05 // of the narrow constant
-	modesShare = 0.1  // of the modes together; 0 where Predict leaves them out
+	modesShare = 0.1  // of the modes together; 0 if Predict leaves them out
 
-	exactness = 0.05 // deviation of the narrow constant, relative to the prior deviation
+	exactness = 0.05 // prior deviation of the narrow constant, relative to Prior.Deviation
 )
 
 // Average holds the sufficient statistics of one task. The zero value is ready to use.
 type Average struct {
-	Rows     float64 // number of rows
+	Rows     float64 // number of rows, in which a row of LearnWeighted counts with its weight
 	Mean     float64 // mean of the log peaks
 	Squares  float64 // sum of the squared deviations from Mean
 	Constant float64 // log evidence of the constant
@@ -58,7 +58,7 @@ type Average struct {
 	Ranges   []Range `cbor:",omitempty"` // by input; empty in averages stored before this field existed
 	Models   []Point // by point model
 	Modes    Modes   `cbor:",omitzero"` // empty in averages stored before this field existed
-	Scaled   Point   `cbor:",omitzero"` // the last point model with predicted scales, see scaled.go; empty without them
+	Scaled   Point   `cbor:",omitzero"` // the last point model with predicted scales, see scaled.go; zero without such scales
 
 	Kills   []Kill   `cbor:",omitempty"`     // killed runs without a measured peak, the last learned one last
 	Imputed *Average `cbor:"Open,omitempty"` // the average that also counts Kills as rows; nil without kills or rows
@@ -67,7 +67,7 @@ type Average struct {
 // Line holds the sufficient statistics of the regression on one input.
 type Line struct {
 	_           struct{} `cbor:",toarray"` // compact, because a task has up to twelve
-	Rows, X, Y  float64  // number of rows that have the input; their means of the input, as Predict gets it, and of the log peak
+	Rows, X, Y  float64  // weight of the rows that have the input; the means of the input (as Predict gets it) and of the log peak in these rows
 	XX, XY, YY  float64  // sums of squares and products of the deviations from X and Y
 	LogEvidence float64  // logarithm of the evidence of the line
 }
@@ -84,8 +84,8 @@ func (r *Range) clamp(x float64) float64 { return max(r.Low, min(r.High, x)) }
 // Point holds the out-of-sample errors of a point model.
 type Point struct {
 	_           struct{} `cbor:",toarray"`
-	Rows        float64  // number of rows
-	Squares     float64  // sum of squared errors
+	Rows        float64  // number of rows that it has predicted
+	Squares     float64  // sum of its squared errors, in log peak
 	LogEvidence float64  // logarithm of the evidence of the point model
 }
 
@@ -168,9 +168,9 @@ func (a *Average) Predict(inputs, levels []float64, scale float64, prior *Prior,
 	a.keepUnvaried(inputs, lines, prior, mix)
 }
 
-// A line of at least lineRangeRows rows neither predicts from nor learns an input that is farther outside its range than the
-// larger of minLineReach and the width of the range, but at most maxLineReach. Such an input may have another unit. A range
-// of numbers up to 10 has no scale, so no input is too far outside it. All distances are those of the logarithms that Predict gets.
+// A line of at least lineRangeRows rows neither predicts from nor learns an input whose absolute value is too far above the
+// largest learned one: by more than the width of the range, or minLineReach if that is more, but at most maxLineReach. Such
+// an input may have another unit. If all learned numbers are at most 10, no input is too far. Distances are in logarithms.
 const lineRangeRows = 10
 
 var minLineReach, maxLineReach = math.Log(11), math.Log(1000)
@@ -185,7 +185,7 @@ func (a *Average) isFar(i int, x float64) bool {
 	return edge > minLineReach && math.Abs(x)-edge > max(minLineReach, min(maxLineReach, r.High-r.Low))
 }
 
-// hasLine reports whether the line of input i predicts from x. If not, it predicts the same as the constant.
+// hasLine reports whether the line of input i predicts from x. If not, the line predicts the same as the constant.
 func (a *Average) hasLine(i int, x float64) bool {
 	return i < len(a.Lines) && a.Lines[i].Rows > 0 && !math.IsNaN(x) && !a.isFar(i, x)
 }
@@ -208,7 +208,7 @@ func (a *Average) inputsMatter() bool {
 }
 
 // constant adds a structure without inputs to mix. deviation is the prior standard deviation, and rows
-// is the number of rows that it counts as.
+// is the number of rows that this prior counts as.
 func (a *Average) constant(deviation, rows float64, mix *Mixture, logWeight float64) {
 	freedom := rows + a.Rows - 1
 	variance := (rows*deviation*deviation + a.Squares) / freedom
@@ -290,7 +290,7 @@ func (a *Average) LearnWeighted(inputs []float64, y, weight float64) {
 
 const (
 	winsoriseFrom       = 40  // number of rows from which on low outliers are winsorised
-	winsoriseDeviations = 5.0 // a lower row counts as this many standard deviations below the predicted mean
+	winsoriseDeviations = 5.0 // a row farther below the predicted mean counts as this many standard deviations below it
 )
 
 // constants is the number of components before the lines in a mixture.

@@ -105,8 +105,8 @@ func TestAMissingInputFallsBackToTheConstant(t *testing.T) {
 	assert.Equal(t, mix.Scale[0], mix.Scale[constants])
 }
 
-// An input in another unit may be a thousand times as large. The fitted models may have learned such inputs, and the line
-// of the average not. Without a limit, the line would then extrapolate to a multiple of every peak.
+// An input in another unit may be a thousand times as large. Without a limit, the line would extrapolate to a multiple of
+// every known peak.
 func TestALineDoesNotExtrapolateToAnotherUnit(t *testing.T) {
 	a, _ := trained(3, 20, 0.8, 0.1)
 	level := func(x float64) (line, constant float64) {
@@ -118,7 +118,7 @@ func TestALineDoesNotExtrapolateToAnotherUnit(t *testing.T) {
 	assert.Equal(t, constant, line)
 	before := a.Lines[0]
 	a.Learn([]float64{a.Ranges[0].High + math.Log(1001), 0}, nil, 0, 20, nil)
-	assert.Equal(t, before, a.Lines[0], "the row would bend the line")
+	assert.Equal(t, before, a.Lines[0], "the line does not learn the row")
 	line, constant = level(a.Ranges[0].High + math.Log(10))
 	assert.Greater(t, line, constant+1)
 	few, _ := trained(3, lineRangeRows-1, 0.8, 0.1)

@@ -1,8 +1,8 @@
 package bayes
 
-// Explain adds to phi[players[i]] what input i contributes to mix.MeanLevel. It returns
-// the part of MeanLevel that depends on no input and no point model. Every component depends on at most one
-// input, so the contributions are exact Shapley values if an unknown input counts as its mean.
+// Explain adds to phi[players[i]] what input i contributes to mix.MeanLevel; players[i] is the index in phi of the player
+// (in the sense of Shapley values) of input i. It returns the part of MeanLevel without these contributions and without the
+// point models. Each component depends on one input at most, so these are Shapley values if an unknown input counts as its mean.
 func (a *Average) Explain(inputs []float64, mix *Mixture, players []int, phi []float64) (base float64) {
 	lines := min(len(inputs), MaxStructures/2)
 	for i := range mix.Points {

@@ -16,10 +16,10 @@ type Kill struct {
 
 const (
 	maxKills = 16 // largest number of kills: a further one replaces the oldest
-	killRows = 32 // number of rows from which kills are ignored: they are then chance, or a change of the task
+	killRows = 32 // from this number of rows on kills are ignored: with so many rows, a kill is due to chance or to a change of the task
 )
 
-// WithKills returns the average that also counts the kills as rows, or a itself without kills or rows. The retry
+// WithKills returns the average that also counts the kills as rows, or a itself if it has no kills or no rows. The retry
 // of a killed run may take hours. Until the retry ends, the kill is evidence for the structures that
 // predict more than its bound. The average with kills has no point model with predicted scales (Scaled).
 func (a *Average) WithKills() *Average {
@@ -29,8 +29,8 @@ func (a *Average) WithKills() *Average {
 	return a
 }
 
-// LearnKill adds a killed run, or raises the bound of an earlier kill of the run; Resolve removes it. From killRows rows
-// on LearnKill has no effect. Killed runs with equal inputs and levels count once, with the highest bound,
+// LearnKill adds a killed run, or raises the bound of an earlier kill of the run. Resolve removes the run. From killRows
+// rows on LearnKill has no effect. Killed runs with equal inputs and levels count once, with the highest bound,
 // because this bound implies the others.
 func (a *Average) LearnKill(k Kill, prior *Prior) {
 	if a.Rows >= killRows {
@@ -60,7 +60,7 @@ func equal(a, b []float64) bool {
 	return slices.EqualFunc(a, b, func(x, y float64) bool { return x == y || math.IsNaN(x) && math.IsNaN(y) })
 }
 
-// Resolve removes a run whose peak is measured, or whose report was voided.
+// Resolve removes the kill of a run, after its peak was measured or the report of the kill was voided.
 func (a *Average) Resolve(run uint64, prior *Prior) {
 	if at := a.killIndex(run); at >= 0 {
 		a.Kills = slices.Delete(a.Kills, at, at+1)

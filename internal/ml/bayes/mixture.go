@@ -90,8 +90,8 @@ func (m *Mixture) MeanLevel() float64 {
 	return mid
 }
 
-// deviation returns the approximate standard deviation of the mixture around mid. It takes the squared
-// scale of a component for its variance.
+// deviation returns the approximate standard deviation of the mixture around mid. It uses the squared
+// scale of a component as its variance.
 func (m *Mixture) deviation(mid float64) float64 {
 	variance := 0.0
 	for i, w := range m.Weight[:m.N] {
@@ -117,7 +117,7 @@ func survival(z, freedom float64) float64 {
 }
 
 // maxRisk bounds the risk of a grant. The price of a kill alone does not bound the risk: if a third of the rows need
-// 16 times as much as the others, killing them costs less than granting this amount to every row.
+// 16 times as much as the others, the kills of these rows may cost less than granting 16 times as much to every row.
 const maxRisk = 0.3
 
 // Grant searches for the log amount with the least expected cost among those whose risk is at most maxRisk, and
@@ -144,7 +144,7 @@ func (m *Mixture) Grant(retryFactor, price, factor float64) (y, risk float64) {
 			best, at, risk = cost, z, p
 		}
 	}
-	// A grid whose steps grow with the distance, and then a search around the best point with halved steps.
+	// First search a grid whose steps grow with the distance, and then around the best point with ever smaller steps.
 	const coarse, step, least, most = 20, 0.04, -0.25, 12.0
 	for i := range coarse {
 		share := float64(i) / (coarse - 1)

@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// Modes is the structure of a task whose peaks repeat without regard to its inputs, such as a task that
-// reads either a day or a month. A new row belongs to one of the modes, in proportion to their rows, or
-// with a probability of w/(rows + w) to none of them. newWeight estimates w from the number of modes created so
-// far (a Dirichlet process with a bounded number of components, Ferguson 1973). A single Student's t would place
-// its quantiles between the modes.
+// Modes is the structure of a task whose peaks have a few typical values that do not depend on its inputs, such as a task
+// that reads either a day or a month. A new row belongs to one of the modes, with a probability in proportion to its rows,
+// or with the probability w/(rows + w) to none of them. newWeight estimates w from the number of modes created so far (a
+// Dirichlet process, Ferguson 1973, with a bounded number of components). The quantiles of a single Student's t would be
+// between the modes.
 type Modes struct {
 	_           struct{} `cbor:",toarray"`
 	Modes       []Mode
@@ -27,8 +27,8 @@ type Mode struct {
 }
 
 const (
-	maxModes      = 8    // the two nearest modes are joined beyond this number
-	modeRadius    = 0.25 // largest distance of a log peak from the mean of its mode
+	maxModes      = 8    // with more modes than this, the two nearest ones are joined
+	modeRadius    = 0.25 // largest distance of a log peak from the mean of its mode: a factor of 1.28
 	modeDeviation = 0.1  // prior standard deviation of a mode, in log peak; it counts as Prior.Rows rows
 	leastNew      = 0.5  // least weight of a new mode, in rows
 )

@@ -5,8 +5,8 @@ import "math"
 // The last point model counts twice: with one standard deviation for all rows, and, if the caller predicts the
 // scale of its residual for each row, with a deviation in proportion to this scale.
 
-// scaleDeviation is the prior standard deviation of residual/scale. A predicted scale is the geometric mean of the
-// absolute residual, and the standard deviation of a normal distribution is 1.9 times as large.
+// scaleDeviation is the prior standard deviation of residual/scale. A predicted scale estimates the geometric mean of the
+// absolute residual; the standard deviation of a normal distribution is 1.9 times its geometric mean absolute residual.
 const scaleDeviation = 1.9
 
 // predictScaled adds the last point model with the predicted scale of its residual, in log peak, to mix.
@@ -36,10 +36,10 @@ func (a *Average) learnScaled(level, scale, y float64) {
 const undiscountedRows = 8
 
 // discountModels reduces the influence of early rows on the evidence of the point models. A fit improves the point
-// models, so that their errors in the first rows say little about the next row. At every row n after the first
-// undiscountedRows, the evidence relative to the best of the constant and the lines is multiplied by n/(n+1), so that a
-// later row i counts i/n after n rows (a forgetting factor as in dynamic model averaging, Raftery et al. 2010). The
-// constant and the lines have no such fits, and keep their evidence.
+// models, so that their errors in the first rows say little about the next row. If n rows were learned before the current
+// one, and n is above undiscountedRows, the evidence relative to the best of the constant and the lines is multiplied by
+// n/(n+1). So after n rows a row i above undiscountedRows counts i/n (a forgetting factor as in dynamic model averaging,
+// Raftery et al. 2010). No fit changes the constant and the lines, so their evidence is not discounted.
 func (a *Average) discountModels() {
 	if a.Rows <= undiscountedRows {
 		return

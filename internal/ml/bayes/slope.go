@@ -4,12 +4,12 @@ import "math"
 
 // SlopeEvidence is the evidence of one task about the slope of similar tasks in one input.
 type SlopeEvidence struct {
-	Tasks float64 // weight of Slope, from 0 (unknown) to 1 (known without error), in tasks
-	Slope float64 // of the log peak in the input
+	Tasks float64 // weight of Slope, in tasks: from 0 (unknown) to 1 (known without error)
+	Slope float64 // change of the log peak per unit of the input
 }
 
 // Bounds of an estimated slope: a peak that grows faster than the square of an input, or falls
-// faster than its inverse, does not describe other tasks.
+// faster than its inverse, is no guide for other tasks.
 const (
 	minSlope = -1.0
 	maxSlope = 2.0
@@ -37,7 +37,7 @@ func (a *Average) SlopeEvidence(prior *Prior, dst []SlopeEvidence) []SlopeEviden
 		slope, precision := a.Lines[i].estimate(prior)
 		weight := math.Exp(share+a.Lines[i].LogEvidence-top) / total
 		e := SlopeEvidence{Tasks: weight * precision, Slope: slope}
-		if !(e.Tasks > 0) { // true for NaN
+		if !(e.Tasks > 0) { // this condition is also true for NaN
 			e = SlopeEvidence{}
 		}
 		dst = append(dst, e)

@@ -2,9 +2,9 @@ package bayes
 
 import "math"
 
-// keepUnvaried gives a line its prior probability if its input had one value in all rows and is larger now. The rows say
-// nothing about such a line, however well the other structures predicted them. Its level is their mean level, raised by
-// the prior slope up to minLineReach.
+// keepUnvaried raises the weight of a line to its prior probability if its input had one value in all rows and is larger
+// now. The rows say nothing about such a line, even if the other structures predicted them well. The level of the line is
+// the mean level of the other components plus the prior slope times the growth of the input, at most minLineReach.
 func (a *Average) keepUnvaried(inputs []float64, lines int, prior *Prior, mix *Mixture) {
 	share := lineShare / float64(lines)
 	for i := range lines {

@@ -18,7 +18,7 @@ import (
 
 // ErrEdges reports edges that are not positive, finite and strictly ascending, or arguments that give no
 // such edges.
-var ErrEdges = errors.New("binning: edges must be positive, finite and strictly ascending")
+var ErrEdges = errors.New("binning: invalid edges or arguments for edges")
 
 // ErrHistory reports peaks or weights that cannot be binned.
 var ErrHistory = errors.New("binning: history cannot be binned")
@@ -41,10 +41,10 @@ func (h History) Cost(edges []float64) float64 {
 }
 
 // Improvement returns the share of the static cost that a perfect classifier over these edges
-// saves: 1 − Cost(edges) / (static · Σ weight). This service is based on the publication of a load-aware
-// scheduler. With weights of one and the top edge as static, Improvement is the optimal improvement of that
-// publication; with durations as weights it is its time-weighted improvement. To compare with an actual
-// allocation, pass the request as static.
+// saves: 1 − Cost(edges) / (static · Σ weight). The measure comes from the publication of a load-aware scheduler, on
+// which this service is based. With weights of one and the top edge as static, Improvement is called the optimal
+// improvement there; with durations as weights, the time-weighted improvement. To compare with an actual allocation,
+// pass the request as static.
 //
 // Two runs of 5 and one of 50, edges {10, 100}, static 100: 1 − 120/300 = 0.6.
 func (h History) Improvement(edges []float64, static float64) float64 {
@@ -81,15 +81,15 @@ func (h History) check() error {
 	return nil
 }
 
-// Check returns ErrEdges unless there is at least one edge and all edges are positive, finite
-// and strictly ascending. It validates the edges that a user configures.
+// Check validates the edges that a user configures. It returns ErrEdges if there is no edge, or if the edges are not
+// positive, finite and strictly ascending.
 func Check(edges []float64) error {
 	if len(edges) == 0 {
-		return fmt.Errorf("%w: no edges", ErrEdges)
+		return fmt.Errorf("%w: no edges; at least one is necessary", ErrEdges)
 	}
 	for i, edge := range edges {
 		if !(edge > 0) || math.IsInf(edge, 0) || i > 0 && edge <= edges[i-1] {
-			return fmt.Errorf("%w: %v", ErrEdges, edges)
+			return fmt.Errorf("%w: %v; edges must be positive, finite and strictly ascending", ErrEdges, edges)
 		}
 	}
 	return nil
@@ -109,11 +109,11 @@ func Top(peaks []float64, margin, step float64) float64 {
 }
 
 // Geometric returns a geometric grid of ascending edges. The last edge is top, and only the
-// first one is at or below low > 0. The ratio of neighbouring edges is ratio > 1: with 1.1 a run whose
-// peak is in the grid gets at most 10 % more than its peak.
+// first one is at or below low > 0. Each edge is ratio > 1 times the one before: with 1.1 a run whose peak is
+// between low and top gets at most 10 % more than its peak.
 func Geometric(low, top, ratio float64) ([]float64, error) {
 	if !(low > 0 && low <= top && ratio > 1) || math.IsInf(top, 0) {
-		return nil, fmt.Errorf("%w: grid from %v to %v with a ratio of %v", ErrEdges, low, top, ratio)
+		return nil, fmt.Errorf("%w: grid from %v to %v with a ratio of %v; it must begin above 0, end at a finite number that is not lower, and have a ratio above 1", ErrEdges, low, top, ratio)
 	}
 	steps := int(math.Ceil(math.Log(top/low) / math.Log(ratio)))
 	edges := make([]float64, steps+1)

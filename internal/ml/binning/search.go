@@ -28,7 +28,7 @@ func (h History) Search(bins int, top, step float64) ([]float64, error) {
 		return nil, err
 	}
 	if bins < 1 || !(top > 0) || math.IsInf(top, 0) {
-		return nil, fmt.Errorf("%w: %d bins up to %v", ErrEdges, bins, top)
+		return nil, fmt.Errorf("%w: %d bins up to %v; at least one bin and a positive, finite top are necessary", ErrEdges, bins, top)
 	}
 	c := h.candidates(top, step)
 	layers := min(bins-1, len(c.edge))
@@ -111,7 +111,7 @@ func (c candidates) layer(cost []float64) (next []float64, from []int) {
 				hull = hull[:len(hull)-1]
 			}
 			hull = append(hull, i)
-			at = min(at, len(hull)-1) // only a tie can remove the current line
+			at = min(at, len(hull)-1) // the loop above removes the current line only if another one is as low
 		}
 		if len(hull) == 0 {
 			next[j] = math.Inf(1)

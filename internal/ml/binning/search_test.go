@@ -154,7 +154,7 @@ func TestSearchAgreesWithTheOracle(t *testing.T) {
 func TestSearchOnTheRetailTrace(t *testing.T) {
 	path := os.Getenv("LOADAWARE_RETAIL_TRACE")
 	if path == "" {
-		t.Skip("LOADAWARE_RETAIL_TRACE names no file; TestSearchAgreesWithTheOracle compares with external figures")
+		t.Skip("the environment variable LOADAWARE_RETAIL_TRACE is not set; TestSearchAgreesWithTheOracle compares with the results of another program")
 	}
 	for task, cases := range map[string][]struct {
 		edges         []float64

@@ -5,24 +5,25 @@ import (
 	"math"
 )
 
-// maxChoices is the largest number of choices of edges that Stride evaluates.
+// maxChoices is the largest number of choices of edges that Stride evaluates. A larger number allows shorter strides, which
+// take longer.
 const maxChoices = 5_000_000
 
 // Stride returns the edges that the exhaustive search of the publication (see History.Improvement)
 // finds, for comparison with Search. It evaluates every ascending choice of bins−1 edges among
-// the multiples of stride below top, with top as the last edge. It returns the cheapest choice,
-// and the one with the lowest edges on a tie. If there are fewer than bins−1 multiples, all of
+// the multiples of stride below top, with top as the last edge. It returns the cheapest choice and,
+// of equally cheap choices, the one with the lowest edges. If there are fewer than bins−1 multiples, all of
 // them are edges. If all peaks are positive, Search with the step stride finds equally cheap edges in far
 // less time, and Search with a step of 0 finds edges that cost no more.
 //
-// Stride returns ErrEdges with the number of choices if there are more than maxChoices, ErrEdges also
-// for invalid arguments, and ErrHistory for an invalid history.
+// Stride returns ErrEdges for invalid arguments and for more than maxChoices choices, and ErrHistory for an invalid
+// history.
 func (h History) Stride(bins int, top, stride float64) ([]float64, error) {
 	if err := h.check(); err != nil {
 		return nil, err
 	}
 	if bins < 1 || !(top > 0) || math.IsInf(top, 0) || !(stride > 0) {
-		return nil, fmt.Errorf("%w: %d bins up to %v with a stride of %v", ErrEdges, bins, top, stride)
+		return nil, fmt.Errorf("%w: %d bins up to %v with a stride of %v; at least one bin, a positive, finite top and a positive stride are necessary", ErrEdges, bins, top, stride)
 	}
 	multiples := math.Floor(top / stride)
 	if multiples*stride >= top*(1-1e-12) { // the last multiple equals top, which is already an edge
@@ -33,7 +34,7 @@ func (h History) Stride(bins int, top, stride float64) ([]float64, error) {
 		return []float64{top}, nil
 	}
 	if n := choices(multiples, inner); n > maxChoices {
-		return nil, fmt.Errorf("%w: a stride of %v gives %.3g choices of %d edges, above %d: use a longer stride or Search", ErrEdges, stride, n, inner, maxChoices)
+		return nil, fmt.Errorf("%w: a stride of %v gives %.3g choices of %d edges, above %d; use a longer stride or Search", ErrEdges, stride, n, inner, maxChoices)
 	}
 	grid := make([]float64, int(multiples)+1)
 	for i := range grid {

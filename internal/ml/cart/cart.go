@@ -24,8 +24,8 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-// ErrLibrary reports that the library failed on the rows. The evaluation continues without
-// this baseline.
+// ErrLibrary reports that the library failed on the rows. Fit and Evaluation return this error also in place of a panic of
+// the library.
 var ErrLibrary = errors.New("cart: the tree library failed on these rows; leave the baseline out")
 
 // Config bounds the tree. Its zero value is usable.

@@ -65,7 +65,7 @@ func TestFlatTreePredictsLikeTheLibrary(t *testing.T) {
 			equal++
 		}
 	}
-	// The prior may break a tie of two bins in a leaf either way.
+	// If two bins are equally frequent in a leaf, the prior may prefer the other one than the library.
 	assert.GreaterOrEqual(t, equal, n-3)
 }
 

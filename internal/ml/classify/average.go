@@ -8,11 +8,11 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-// Average averages the probabilities of several families. Families with different errors,
-// such as Regression and SoftmaxTrees, predict better together.
+// Average averages the probabilities of the classifiers of several families. A family fits classifiers of one kind.
+// Families with different errors, such as Regression and SoftmaxTrees, predict better together.
 type Average []LevelFamily
 
-// Name returns the joined names: "regression+softmax-trees".
+// Name returns the names of the families, joined by +, such as "regression+softmax-trees".
 func (a Average) Name() string {
 	names := make([]string, len(a))
 	for i, f := range a {

@@ -1,5 +1,5 @@
-// Package classify defines the classifiers over usage bins and their families. Package
-// classifytest is the conformance suite that every family must pass.
+// Package classify defines classifiers over usage bins. A family is a kind of classifier, with the
+// method that fits it. Package classifytest is the conformance suite that every family must pass.
 //
 // The package handles numbers only: bins are class numbers 0 … k−1 in ascending order.
 package classify

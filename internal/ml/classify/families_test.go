@@ -9,8 +9,8 @@ import (
 )
 
 var (
-	few     = gbt.Config{Rounds: 40, LearningRate: 0.2} // few rounds are enough for the conformance suite
-	softmax = classify.BinnedFamily{Family: classify.SoftmaxTrees{Trees: few}}
+	fewRounds = gbt.Config{Rounds: 40, LearningRate: 0.2} // few rounds are enough for the conformance suite
+	softmax   = classify.BinnedFamily{Family: classify.SoftmaxTrees{Trees: fewRounds}}
 )
 
 func TestPriorMeetsTheContract(t *testing.T) {
@@ -19,7 +19,7 @@ func TestPriorMeetsTheContract(t *testing.T) {
 func TestCART(t *testing.T)         { classifytest.Run(t, classify.BinnedFamily{Family: classify.CART{}}) }
 func TestSoftmaxTrees(t *testing.T) { classifytest.Run(t, softmax) }
 func TestSVM(t *testing.T)          { classifytest.Run(t, classify.BinnedFamily{Family: classify.SVM{}}) }
-func TestRegression(t *testing.T)   { classifytest.Run(t, classify.Regression{Trees: few}) }
+func TestRegression(t *testing.T)   { classifytest.Run(t, classify.Regression{Trees: fewRounds}) }
 func TestAverage(t *testing.T) {
-	classifytest.Run(t, classify.Average{classify.Regression{Trees: few}, softmax})
+	classifytest.Run(t, classify.Average{classify.Regression{Trees: fewRounds}, softmax})
 }

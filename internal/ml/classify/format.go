@@ -14,7 +14,7 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/svm"
 )
 
-// FormatVersion increases with any change to the bytes below.
+// FormatVersion increases with any change to the bytes that Encode writes.
 const FormatVersion = 1
 
 // ErrFormat reports a classifier that cannot be stored, or bytes that are not an intact
@@ -134,7 +134,7 @@ func appendFloats(out []byte, values []float64) []byte {
 	return out
 }
 
-// reader decodes a body. After the first error nothing is left to read, and Decode drops the result.
+// reader decodes a body. After the first error it has no more bytes, and Decode returns the error.
 type reader struct {
 	rest []byte
 	err  error

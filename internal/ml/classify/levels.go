@@ -35,7 +35,7 @@ func (b BinnedFamily) FitLevels(t *table.Table, edges []float64, seed uint64) (C
 }
 
 // Cut returns the table with each level replaced by its bin number. It shares everything
-// else with t.
+// else with t. A level above the last edge is in the last bin.
 func Cut(t *table.Table, edges []float64) *table.Table {
 	out := *t
 	out.Y = make([]float64, len(t.Y))

@@ -113,7 +113,7 @@ func TestAverageReturnsTheMean(t *testing.T) {
 	rows, edges := classifytest.Learnable(200, 1), []float64{1, 2, 9}
 	one, other := make([]float64, 3), make([]float64, 3)
 	both := make([]float64, 3)
-	regression := classify.Regression{Trees: few}
+	regression := classify.Regression{Trees: fewRounds}
 	for p, f := range map[*[]float64]classify.LevelFamily{&one: regression, &other: softmax, &both: classify.Average{regression, softmax}} {
 		c, err := f.FitLevels(rows, edges, 3)
 		require.NoError(t, err)

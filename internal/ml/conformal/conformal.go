@@ -16,9 +16,9 @@ package conformal
 //	alpha ← alpha + Step · (Target − missed)
 //
 // With Target 0.015 and Step 0.05 a miss raises the level by .04925, and 66 hits lower it
-// by about the same amount. If a quantile level of 1 or more never misses and one of 0 or less always
-// misses, then after T rows |misses/T − Target| ≤ (1 + Step) / (Step · T) for any data
-// (their Proposition 4.1).
+// by about the same amount. If rows are never missed at a quantile level of 1 or more and always missed at
+// one of 0 or less, then after T rows |misses/T − Target| ≤ (1 + Step) / (Step · T) for any data
+// (Proposition 4.1 of Gibbs & Candès).
 type Adaptive struct {
 	Target float64 // target share of misses, in (0, 1)
 	Step   float64 // γ > 0: a larger step adapts faster and varies more
@@ -30,11 +30,11 @@ func NewAdaptive(target, step float64) Adaptive {
 	return Adaptive{Target: target, Step: step, Alpha: target}
 }
 
-// Level returns the quantile level of the next row, 1 − Alpha. At 1 or more no finite
-// margin is sufficient; at 0 or less every margin is.
+// Level returns the quantile level of the next row, 1 − Alpha. A level of 1 or more needs an infinite
+// margin; for a level of 0 or less every margin is sufficient.
 func (a Adaptive) Level() float64 { return 1 - a.Alpha }
 
-// Update records whether the last row was missed: its score was above the quantile.
+// Update records whether the last row was missed, which means that its score was above the quantile.
 func (a *Adaptive) Update(missed bool) {
 	a.Alpha += a.Step * a.Target
 	if missed {

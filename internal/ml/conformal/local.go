@@ -69,10 +69,10 @@ type Window struct {
 	residual, weight []float64
 }
 
-// Shares writes the share of the values level + residual in each bin to p. edges holds the
+// Shares writes the weighted share of the values level + residual in each bin to p. edges holds the
 // upper edges of the bins in ascending order; len(p) = len(edges) ≥ 1. Values above the last
-// edge count in the last bin. The predicted row has weight 1, half in either outer bin, because its
-// residual may be outside the observed range. The shares sum to 1. Shares does not allocate.
+// edge count in the last bin. The predicted row counts with weight 1, half of it in the first and half in the
+// last bin, because its residual may be outside the observed range. The shares sum to 1. Shares does not allocate.
 func (w Window) Shares(level float64, edges, p []float64) {
 	clear(p)
 	all, last := 1.0, len(edges)-1

@@ -16,14 +16,14 @@ type Clustering struct {
 	Labels            []int     // of each point: its cluster, 0, 1, …, or Noise
 	Outlier           []float64 // of each point: its GLOSH score, 0 (typical) to 1
 	Clusters          []Cluster
-	Exit              []float64 // of each point: the distance at which it leaves its branch of the condensed tree
-	MinBranchDistance []float64 // of each point: the smallest distance at which its branch of the condensed tree still has a point
+	Exit              []float64 // of each point: the distance at which it leaves its branch of the condensed tree, see condensedTree
+	MinBranchDistance []float64 // of each point: the smallest distance at which its branch of the condensed tree, or a branch below, still has a point
 }
 
 // Cluster is one cluster.
 type Cluster struct {
 	Size  int     // number of points with its label
-	Reach float64 // the distance at which it splits off: its points are linked by mutual reachabilities up to this distance
+	Reach float64 // the distance at which it splits off from its parent: mutual reachabilities up to this distance link its points
 }
 
 // Cluster selects the clusters with the largest total excess of mass (see stability). The root of the tree
@@ -80,8 +80,8 @@ func (c *condensedTree) outermost(isSelected []bool) []bool {
 	return isSelected
 }
 
-// join replaces each cluster that split off below the distance epsilon by its nearest ancestor that did
-// not. If there is none, its ancestor just below the root replaces it (Malzer & Baum 2020).
+// join replaces each cluster that split off below the distance epsilon by its nearest ancestor that split off at epsilon or
+// above. If there is no such ancestor, the ancestor just below the root replaces the cluster (Malzer & Baum 2020).
 func (c *condensedTree) join(isSelected []bool, epsilon float64) []bool {
 	joined := make([]bool, len(c.parent))
 	for i, selected := range isSelected {

@@ -1,7 +1,7 @@
 package density
 
-// merge is one step of single linkage: two nodes become one. Nodes with an index below the
-// number of points are points, the others are earlier steps.
+// merge is one step of single linkage: two nodes become one. With n points, nodes 0 to n−1 are the points, and node n + i
+// is the result of step i.
 type merge struct {
 	left, right int32
 	distance    float64 // mutual reachability at which they become one
@@ -41,9 +41,9 @@ func (t *Tree) linkage() []merge {
 	return merges
 }
 
-// condensedTree is the hierarchy of single linkage without clusters below the smallest size: the points
-// of a smaller part leave the cluster that they were in. Cluster 0 is the root, and a parent has a lower
-// index than its children. Density is λ = 1/distance.
+// condensedTree is the hierarchy of single linkage without clusters below the smallest size: if a part of a cluster is
+// smaller, its points leave the cluster. A cluster is also called a branch of the tree. Cluster 0 is the root, and a
+// parent has a lower index than its children. Density is λ = 1/distance.
 type condensedTree struct {
 	parent []int32   // of each cluster; −1 for the root
 	birth  []float64 // of each cluster: the λ at which it split off
@@ -55,7 +55,7 @@ type condensedTree struct {
 // minDistance keeps the density of duplicates finite.
 const minDistance = 1e-100
 
-// newCondensedTree walks the merges from the last one, which has all points, down. A node whose parts both
+// newCondensedTree walks down the merges from the last one, which has all points. A node whose parts both
 // have at least minSize points splits into two clusters. The points of a smaller part leave the cluster.
 func newCondensedTree(merges []merge, minSize int) *condensedTree {
 	n := len(merges) + 1
@@ -101,8 +101,8 @@ func newCondensedTree(merges []merge, minSize int) *condensedTree {
 	return c
 }
 
-// stability returns the excess of mass of each cluster: the sum over its points of the range of
-// densities over which they belong to it.
+// stability returns the excess of mass of each cluster: the sum, over its points, of the width of the range of
+// densities at which the point belongs to the cluster.
 func (c *condensedTree) stability() []float64 {
 	sums := make([]float64, len(c.parent))
 	for i, cluster := range c.last {
@@ -114,7 +114,7 @@ func (c *condensedTree) stability() []float64 {
 	return sums
 }
 
-// densest returns for each cluster the largest density at which a point leaves it or a cluster in it.
+// densest returns for each cluster the largest density at which a point leaves the cluster or one of its descendants.
 func (c *condensedTree) densest() []float64 {
 	most := make([]float64, len(c.parent))
 	for i, cluster := range c.last {

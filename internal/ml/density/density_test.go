@@ -12,7 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/density"
 )
 
-// blobs returns n points around each of k centres, and uniform noise; the labels of noise are density.Noise.
+// blobs returns n points around each of k centres, and noise uniform points, with the centre of each point as its label.
+// The uniform points have the label density.Noise.
 func blobs(r *rand.Rand, k, n, noise, columns int) (points [][]float64, labels []int) {
 	for c := range k {
 		centre := uniform(r, columns, 20)
@@ -46,7 +47,7 @@ func TestClustersAreFoundInNoise(t *testing.T) {
 	got, err := tree.Cluster(density.Config{MinSize: 20})
 	require.NoError(t, err)
 	assert.Len(t, got.Clusters, 26)
-	noise, wrong := 0, 0 // recognised noise, and points whose label is not that of the first point of their centre
+	noise, wrong := 0, 0 // recognised noise, and points whose label differs from that of the first point of the same centre
 	first := map[int]int{}
 	for i, label := range want {
 		switch of, known := first[label]; {

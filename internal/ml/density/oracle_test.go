@@ -21,8 +21,9 @@ type oracleRun struct {
 	DaviesBouldin float64   `json:"davies_bouldin"`
 }
 
+// The Python packages hdbscan and scikit-learn computed the expected values.
 func TestClustersEqualHdbscan(t *testing.T) {
-	data, err := os.ReadFile("../../../testdata/oracle/density/density.json") // made by make.py there
+	data, err := os.ReadFile("../../../testdata/oracle/density/density.json") // written by make.py in the same folder
 	require.NoError(t, err)
 	var cases []struct {
 		Name   string

@@ -6,7 +6,7 @@
 //	labels ─▶ Silhouette, DaviesBouldin; points ─▶ Hopkins
 //
 // NewTree takes O(n²) time and O(n · minSamples) memory in addition to the points. A tree does not
-// depend on the smallest size of a cluster, so that several sizes can be compared with one tree.
+// depend on the smallest size of a cluster, so one tree is enough to compare several sizes.
 //
 // The package handles numbers only. The same input gives the same result.
 package density
@@ -99,7 +99,7 @@ func squared(a, b []float64) float64 {
 	return sum
 }
 
-// coreDistances returns the squared distance of each point to its k-th nearest neighbour.
+// coreDistances returns the squared distance of each point to the k-th nearest other point.
 func (m *matrix) coreDistances(k int) []float64 {
 	nearest := make([]float64, m.n*k) // the k smallest of each point, ascending
 	for i := range nearest {
@@ -133,8 +133,8 @@ func insert(list []float64, d float64) {
 	list[i] = d
 }
 
-// spanningTree returns the edges of the minimum spanning tree by Prim's algorithm from squared core
-// distances. Among equal distances the point with the lowest index joins first.
+// spanningTree returns the edges of the minimum spanning tree by Prim's algorithm, ascending by weight. core holds
+// squared core distances. Of points at equal distances, the one with the lowest index joins the tree first.
 func (m *matrix) spanningTree(core []float64) []edge {
 	distance, source, isJoined := make([]float64, m.n), make([]int32, m.n), make([]bool, m.n)
 	for i := range distance {
@@ -149,7 +149,7 @@ func (m *matrix) spanningTree(core []float64) []edge {
 			if isJoined[j] {
 				continue
 			}
-			if reach := max(own, core[j]); reach < known { // else the distance need not be computed
+			if reach := max(own, core[j]); reach < known { // otherwise the distance of the points does not matter
 				if reach = max(reach, squared(p, m.row(j))); reach < known {
 					distance[j], source[j], known = reach, int32(current), reach
 				}

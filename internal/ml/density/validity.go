@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 )
 
-// Silhouette returns the mean silhouette of the points in clusters (Rousseeuw 1987): 1 is best, −1 worst,
-// and 0 the result with fewer than two clusters. The time grows with the square of the number of points,
+// Silhouette returns the mean silhouette of the points in clusters (Rousseeuw 1987): 1 is best and −1 is worst.
+// With fewer than two clusters it returns 0. The time grows with the square of the number of points,
 // so pass only a sample if there are many.
 func Silhouette(points [][]float64, labels []int) float64 {
 	sizes := sizesOf(labels)
@@ -56,9 +56,9 @@ func sizesOf(labels []int) (sizes []int) {
 	return sizes
 }
 
-// DaviesBouldin returns the mean, over the clusters, of the largest ratio of the sum of the spreads of the
-// cluster and another one to the distance of their centroids (Davies & Bouldin 1979): 0 is best. It is 0 with
-// fewer than two clusters.
+// DaviesBouldin returns the index of Davies & Bouldin (1979): 0 is best. The spread of a cluster is the mean distance of
+// its points to its centroid. The ratio of two clusters is the sum of their spreads divided by the distance of their
+// centroids. The index is the mean over the clusters of the largest ratio to another one; 0 with fewer than two clusters.
 func DaviesBouldin(points [][]float64, labels []int) float64 {
 	sizes := sizesOf(labels)
 	if len(sizes) < 2 {
@@ -96,8 +96,8 @@ func DaviesBouldin(points [][]float64, labels []int) float64 {
 }
 
 // Hopkins returns Hopkins' statistic (Hopkins & Skellam 1954): about 0.5 for points without structure,
-// near 1 for clusters. It draws a random position within the bounding box and a random point, probes times
-// each, and compares their distances to the nearest other point.
+// near 1 for clusters. It draws a number (probes) of random positions within the bounding box, and as many of the points,
+// and compares their distances to the nearest other point.
 func Hopkins(points [][]float64, probes int, seed uint64) float64 {
 	if len(points) < 2 {
 		return 0.5
@@ -130,8 +130,8 @@ func bounds(points [][]float64) (low, high []float64) {
 	return low, high
 }
 
-// nearestPower returns the distance to the nearest point other than skip, to the power of the
-// dimension, which is proportional to the empty volume around the probe.
+// nearestPower returns d to the power of the dimension, where d is the distance from probe to the nearest point. The
+// result is proportional to the empty volume around the probe. skip is the index of a point to ignore; −1: none.
 func nearestPower(points [][]float64, probe []float64, skip int) float64 {
 	least := math.Inf(1)
 	for i, p := range points {

@@ -1,6 +1,6 @@
 package experts
 
-// Exclude removes the experts for whose Name selected returns true from all answers. At least one expert
+// Exclude removes experts from all answers: those whose Name makes selected return true. At least one expert
 // must remain.
 func (x *Experts) Exclude(selected func(name string) bool) {
 	x.excluded = new([Count]bool)
@@ -12,5 +12,5 @@ func (x *Experts) Exclude(selected func(name string) bool) {
 // isExcluded reports whether an expert never answers.
 func (x *Experts) isExcluded(e int) bool { return x.excluded != nil && x.excluded[e] }
 
-// IgnoreShifts turns off the detection of changes of the task.
+// IgnoreShifts turns off the detection of changes of the task (Shift).
 func (x *Experts) IgnoreShifts() { x.ignoresShifts = true }

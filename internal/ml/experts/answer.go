@@ -10,11 +10,11 @@ import (
 type Answer struct {
 	Amount   float64 // in the unit of the peak
 	Promised float64 // the promise: P(killed), corrected by Factor
-	Factor   float64 // factor on the promise, by which the pool corrects it; 1: no correction
+	Factor   float64 // the factor by which the pool corrects the promise; 1: no correction
 	Expert   int     // expert with the largest weight; −1 for the cold-start rule, below −1 for a margin of Repeats
 }
 
-// selectExperts selects and weights the experts that answer until the next row is learned. It
+// selectExperts selects and weights the experts that answer at a target, the allowed kill rate. It
 // overwrites picks and returns it. It selects the experts whose kill rate is within the target, except those
 // with a negligible weight. The closer the cost of an expert is to the lowest cost, the larger is its
 // weight. A kill rate of up to Config.KillRateSlack times the lowest one is always accepted, because the
@@ -53,15 +53,15 @@ func (x *Experts) selectExperts(target float64, picks []Pick) []Pick {
 	return picks
 }
 
-// allowedKillRate returns the kill rate up to which experts are selected, so that the
-// answers reach the target. A short history gets an allowance for chance: with Config.ChanceRows
-// = 60, the rate doubles at 60 rows and is one percent higher at 6,000 rows.
+// allowedKillRate returns the kill rate up to which experts are selected, so that the kill rate of the
+// answers approaches the target; AdaptiveTarget corrects it. A short history gets an allowance for chance:
+// with Config.ChanceRows = 60, the rate is doubled at 60 rows and one percent higher at 6,000 rows.
 func (x *Experts) allowedKillRate(target float64) float64 {
 	chance := 1 + x.config.ChanceRows/float64(max(x.independentRows(), 1))
 	return target * chance * x.AdaptiveTarget.Alpha / x.AdaptiveTarget.Target
 }
 
-// maxAllowance bounds the adaptive correction, as a multiple of the target: a period without
+// maxAllowance bounds the adaptively corrected kill rate, as a multiple of the target: a period without
 // kills must not lead to many kills later.
 const maxAllowance = 1.3
 
@@ -75,13 +75,12 @@ func (x *Experts) updateAllowance(killed bool) {
 	}
 }
 
-// step returns the step of the adaptive correction. Steps decay so that the correction does
-// not follow chance (Angelopoulos, Barber & Bates 2024). A change of the task discounts the
-// rows, so that the steps become larger again.
+// step returns the step of the adaptive correction. The steps become smaller with more rows, so that the correction
+// does not follow chance (Angelopoulos, Barber & Bates 2024). A change of the task discounts ChargedRows,
+// so that the steps become larger again.
 func (x *Experts) step() float64 { return x.config.Step * min(1, x.config.StepRows/x.ChargedRows) }
 
-// picksFor returns the experts for a target kill rate. The experts for Config.Target are
-// precomputed.
+// picksFor returns the experts for a target kill rate. Those for Config.Target are precomputed (x.Picks).
 func (x *Experts) picksFor(target float64, s *Scratch) []Pick {
 	if target == x.config.Target {
 		return x.Picks
@@ -110,7 +109,7 @@ func (x *Experts) expectedKillRate(e int) float64 {
 
 const (
 	selectionBias = 1.0   // number of kills to add to those of a selected expert
-	biasFrom      = 0.005 // nominal risk from which the full bias applies: an expert with a tiny risk was not selected by luck
+	biasFrom      = 0.005 // nominal risk from which on the full bias applies: luck has little effect on an expert with a tiny risk
 )
 
 // objective returns the cost of an expert, including the price of its kills.
@@ -121,7 +120,7 @@ func (x *Experts) objective(e int, price float64) float64 {
 // IsColdStart reports whether the task is in its cold start: no expert is selected yet.
 func (x *Experts) IsColdStart() bool { return len(x.Picks) == 0 }
 
-// Answer returns the allocation for a row at a target kill rate. The caller must have
+// Answer returns the allocation for a row at a target kill rate, with a promise of at most 0.5. The caller must have
 // learned at least one row.
 func (x *Experts) Answer(p *Point, target float64, s *Scratch) Answer {
 	a := Answer{Factor: x.Factor, Expert: -1}
@@ -131,8 +130,8 @@ func (x *Experts) Answer(p *Point, target float64, s *Scratch) Answer {
 }
 
 // expertAmount returns the mean amount of the experts in picks, the weighted mean of their expected kill rates, and the
-// expert with the largest weight. For an exception whose amount is clearly below the prediction of the model with the
-// smallest errors, no expert uses a smaller prediction.
+// expert with the largest weight. If the row is an exception (Point.IsException), and the amount is clearly below the
+// prediction of the model with the smallest errors, no expert uses a smaller prediction than that one.
 func (x *Experts) expertAmount(p *Point, picks []Pick, s *Scratch) (amount, promised float64, expert int) {
 	amount, promised, expert = x.meanAmount(p, picks, s)
 	best := x.bestModel()
@@ -162,11 +161,12 @@ func (x *Experts) bestModel() (best int) {
 	return best
 }
 
-// tooLow is the probability of a kill, by the residuals of one model, above which an amount is clearly below its prediction.
+// tooLow is the probability of a kill, by the residuals of a model, above which an amount is clearly below the prediction of
+// this model.
 const tooLow = 0.9
 
-// isTooLow reports whether p is an exception whose amount is too low, with a probability above tooLow by the residuals of
-// a model.
+// isTooLow reports whether p is an exception that amount kills with a probability above tooLow, by the residuals of a
+// model.
 func (x *Experts) isTooLow(amount float64, p *Point, model int) bool {
 	residual := math.Log(amount) - p.Level[model]
 	if !p.IsException || residual >= 0 {
@@ -178,7 +178,7 @@ func (x *Experts) isTooLow(amount float64, p *Point, model int) bool {
 }
 
 // meanAmount returns the weighted geometric mean of the amounts of the experts in picks, the weighted mean of their
-// expected kill rates, and the expert with the largest weight.
+// expected kill rates, and the expert with the largest weight. Picks of one pair (a model and a distribution) are adjacent.
 func (x *Experts) meanAmount(p *Point, picks []Pick, s *Scratch) (amount, promised float64, expert int) {
 	log, top, pair := 0.0, 0.0, -1
 	var a *pairAmounts
@@ -207,7 +207,7 @@ func Probability(p float64) float64 { return max(minProbability, min(1-minProbab
 
 const minProbability = 1e-4
 
-// ColdStartLevel returns the log peak that the cold-start rule predicts.
+// ColdStartLevel returns the log peak that the cold-start rule predicts for a row.
 func (x *Experts) ColdStartLevel(p *Point) float64 {
 	if p.ColdStart != nil {
 		return p.ColdStart.MeanLevel()
@@ -216,11 +216,11 @@ func (x *Experts) ColdStartLevel(p *Point) float64 {
 	return p.Level[model]
 }
 
-// coldStartModels lists the models that a few rows can determine, besides the median.
+// coldStartModels lists the models, besides the median, that a few rows can determine.
 var coldStartModels = [...]int{Line, Plain, Stack}
 
-// studentT returns the predictive distribution of the log peak: Student's t times scale
-// around the prediction of a model. The model is the median or, from five rows on, one of coldStartModels with
+// studentT returns the predictive distribution of the log peak in a cold start without Point.ColdStart: the prediction of a
+// model plus scale times Student's t. The model is the median or, from five rows on, one of coldStartModels with
 // clearly smaller squared errors. The prior counts as Config.PriorRows rows with the deviation
 // x.PriorDeviation.
 func (x *Experts) studentT(p *Point) (model int, scale float64, t distuv.StudentsT) {
@@ -236,8 +236,8 @@ func (x *Experts) studentT(p *Point) (model int, scale float64, t distuv.Student
 	return model, math.Sqrt(variance * (1 + 1/n)), distuv.StudentsT{Mu: 0, Sigma: 1, Nu: nu}
 }
 
-// Name returns the description of an expert for people: its model and its residual
-// distribution. A negative expert stands for the cold-start rule or for a margin of Repeats.
+// Name describes an expert for people: its model and its residual distribution. A negative expert stands for the
+// cold-start rule or for a margin of Repeats (see Answer.Expert).
 func Name(expert int) string {
 	if expert <= firstRepeat {
 		return repeatName(expert)

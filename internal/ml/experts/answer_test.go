@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// While a row is learned, the amounts for its own predictions and for the raised ones are not mixed up.
+// For an exception, expertAmount computes the amounts twice: for the row's own predictions and for raised ones. Learning
+// must not confuse the two.
 func TestAnExceptionIsLearnedWithTheAmountsOfItsAnswer(t *testing.T) {
 	x, s, _ := trained(Default(target), 1, 300, normal(0.2))
 	p, _ := s.next()

@@ -36,10 +36,10 @@ func (x *Experts) mixtureAmount(p *Point, target float64) (amount, promised floa
 // peak, or times the highest prediction. The mixture forgets no row, so its distribution is too wide long after a change.
 const coldStartReach = 300
 
-// coldStartPrice returns the price of a kill in units of the row's own cost. The price is
-// Config.ColdStartPrice times the geometric mean of the row's cost and the pool's mean row cost (only the row's
-// cost if the pool has no rows), in addition to the memory that a kill wastes. This gives expensive rows narrow
-// margins and cheap rows wide ones. The price is inversely proportional to the target.
+// coldStartPrice returns the price of a kill, besides the memory that the kill wastes, in units of the row's predicted
+// cost. At Config.Target the price is Config.ColdStartPrice times the geometric mean of this cost and the pool's mean row
+// cost (only this cost if the pool has no rows), so expensive rows get narrow margins and cheap rows wide ones. At other
+// targets it is inversely proportional to the target.
 func (x *Experts) coldStartPrice(p *Point, target float64) float64 {
 	price := x.config.ColdStartPrice * x.config.Target / target
 	if x.MeanRowCost > 0 {
@@ -48,13 +48,13 @@ func (x *Experts) coldStartPrice(p *Point, target float64) float64 {
 	return price
 }
 
-// Unless a margin of Repeats answers, the answer is a weighted mean of the cold-start rule and the selected experts,
-// as logarithms. Three candidates compete by exponential weights of their costs (Hedge, Freund & Schapire 1997): the
-// cold-start rule, the experts, and the blend, the geometric mean of both. The transition thus depends on the
-// costs and not only on the age of the task. The cold-start rule and the experts err for different reasons, so that the
-// blend often costs less than either.
+// If no margin of Repeats answers, the answer is a weighted geometric mean of the amounts of the cold-start rule and of
+// the selected experts. Three candidates compete by exponential weights of their costs (Hedge, Freund & Schapire 1997):
+// the cold-start rule, the experts, and the blend, the geometric mean of both. So the transition from the rule to the
+// experts depends on their costs and not only on the number of rows. The rule and the experts err for different reasons,
+// so the blend often costs less than either.
 
-// updateHedge charges the cold-start rule and the blend, relative to the experts, for a row before the rules learn it.
+// updateHedge charges the cold-start rule and the blend for a row, relative to the experts. The row is not learned yet.
 func (x *Experts) updateHedge(p *Point, peak, duration float64, s *Scratch) {
 	if p.ColdStart == nil || len(x.Picks) == 0 {
 		return
@@ -77,12 +77,12 @@ type hedgeRow struct {
 	weight  float64 // converts a cost per second into mean row costs
 }
 
-// charge returns the excess loss and the kills of a candidate after a row, to which it would have granted amount.
+// charge returns the excess loss and the kills of a candidate after a row for which the candidate would have granted amount.
 func (x *Experts) charge(r *hedgeRow, amount, excessLoss, kills float64) (newLoss, newKills float64) {
 	excess := (hedgeLoss(amount, r.peak, r.price) - hedgeLoss(r.experts, r.peak, r.price)) * r.weight
 	newLoss = excessLoss*hedgeDecay + max(-maxLossGap, min(maxLossGap, excess))
 	newKills = max(0, kills-x.config.Target)
-	if !IsSufficient(amount, r.peak) && IsSufficient(r.experts, r.peak) { // a kill with both amounts says nothing about which is better
+	if !IsSufficient(amount, r.peak) && IsSufficient(r.experts, r.peak) { // if both amounts are too small, neither is better
 		newKills++
 	}
 	return newLoss, newKills
@@ -99,12 +99,12 @@ func hedgeLoss(amount, peak, price float64) float64 {
 }
 
 const (
-	hedgeDecay      = 0.99 // per row
-	maxLossGap      = 4.0  // largest loss difference per row, in mean row costs
+	hedgeDecay      = 0.99 // factor per row on the excess loss so far
+	maxLossGap      = 4.0  // largest difference of two losses on a row, in mean row costs; larger differences are clipped
 	hedgeRate       = 1.0  // log odds per mean row cost of excess loss
 	hedgePrior      = 5.0  // log odds of the cold-start rule against the experts before any comparison
-	maxSavingOdds   = 3.0  // largest log odds for a lower cost than that of the experts: no saving compensates for many kills
-	pureShare       = 0.98 // share above which the cold-start rule, or the experts, answer alone
+	maxSavingOdds   = 3.0  // largest log odds that a lower cost than that of the experts can add: no saving compensates for many kills
+	pureShare       = 0.98 // if the share of the cold-start rule, or that of the experts, is larger than this, it is raised to 1
 	chanceKillCount = 0.5  // number of kills that may be chance
 	killOdds        = 6.0  // log odds per kill beyond chanceKillCount
 )
@@ -114,9 +114,9 @@ func hedgeOdds(prior, excessLoss, kills float64) float64 {
 	return math.Exp(prior - max(-maxSavingOdds, hedgeRate*excessLoss) - killOdds*max(0, kills-chanceKillCount))
 }
 
-// hedgeShare returns the share of the cold-start rule in the answers; 0 without picks, when this rule answers alone. The
-// margins of the experts come from residuals, whose number grows with the rows, so that the prior odds of the blend grow in
-// proportion to the rows.
+// hedgeShare returns the share of the cold-start rule in the answers; 0 without picks, when this rule answers alone
+// (coldStartShare). The prior odds of the blend are proportional to the number of rows, because the margins of the experts
+// come from residuals, whose number grows with the rows.
 func (x *Experts) hedgeShare() float64 {
 	if len(x.Picks) == 0 {
 		return 0
@@ -136,7 +136,8 @@ func (x *Experts) hedgeShare() float64 {
 // NeedsColdStart reports whether answers need Point.ColdStart.
 func (x *Experts) NeedsColdStart() bool { return len(x.Picks) == 0 || x.ColdStartShare > 0 }
 
-// coldStartShare returns the share of the cold-start rule in the answer to a row.
+// coldStartShare returns the share of the cold-start rule in the answer to a row. A row without Point.ColdStart is answered
+// by the experts alone, if there are picks.
 func (x *Experts) coldStartShare(p *Point) float64 {
 	if len(x.Picks) == 0 {
 		return 1

@@ -64,7 +64,8 @@ func TestThePriorOfTheBlendGrowsWithTheRows(t *testing.T) {
 	assert.Greater(t, x.hedgeShare(), 0.5)
 }
 
-// A distribution that is much too wide, as long after a change, widens the amount of a young task only.
+// Long after a change, the distribution of the cold-start rule may still be much too wide. With many rows, this hardly
+// widens the amount.
 func TestTheMarginOfTheColdStartRuleShrinksWithTheRows(t *testing.T) {
 	x, s, _ := trained(Default(target), 1, 300, normal(0.2))
 	p, _ := s.next()

@@ -33,7 +33,7 @@ type Config struct {
 	Decay            float64 // factor per row on the earlier costs and kills of the experts
 	CostPreference   float64 // the weight of an expert is proportional to e^−(CostPreference · relative excess of its cost over the lowest)
 	KillRateSlack    float64 // kill rates above the target are accepted up to this multiple of the lowest kill rate of an expert
-	ColdStartRows    int     // number of rows from which on experts are selected; with fewer rows the task is in its cold start
+	ColdStartRows    int     // number of rows from which on experts are selected; a task with fewer rows is in its cold start
 	ColdStartPrice   float64 // price of one kill in the cold start, in geometric means of the row's cost and the pool's mean row cost
 	BlendRows        float64 // number of rows at which the blend has the same prior odds as the cold-start rule; see hedgeShare
 	Reach            float64 // maxAmount is (1 + Reach/√rows) times the largest peak, or times the prediction if that is larger

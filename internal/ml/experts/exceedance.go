@@ -3,7 +3,7 @@ package experts
 import "math"
 
 // ExceedanceProb returns P(peak > amount) for a row, by the residual distributions of the selected
-// experts and by the cold-start rule, weighted by their shares. It never increases with the amount.
+// experts and by the cold-start rule, weighted by their shares. A larger amount never has a larger probability.
 func (x *Experts) ExceedanceProb(p *Point, amount float64, s *Scratch) float64 {
 	s.single[0] = amount
 	x.ExceedanceProbs(p, s.single[:1], s.single[1:], s)
@@ -76,8 +76,8 @@ var allFeatureModels = [...]int{Trees, LineTrees, Stack}
 
 // CalibratedExceedance writes P(peak > amounts[i]) to risk[i]. It averages allFeatureModels, each by
 // its residuals nearest in level, with weights inversely proportional to the square of their summed squared
-// errors. Unlike ExceedanceProbs it is calibrated in the middle of the distribution. The experts of
-// ExceedanceProbs are selected for the cost of their tails and are overconfident in the middle. During the
+// errors. Unlike ExceedanceProbs it is calibrated in the middle of the distribution: the experts of
+// ExceedanceProbs are selected for the cost of high quantiles and are overconfident in the middle. During the
 // cold start, both give the same probabilities.
 func (x *Experts) CalibratedExceedance(p *Point, amounts, risk []float64, s *Scratch) {
 	if x.IsColdStart() {

@@ -40,7 +40,7 @@ const Count = pairCount * len(prices)
 type Experts struct {
 	LearnedRows    int                 `cbor:"Told"` // rows learned
 	MaxPeak        float64             // largest observed peak, or largest lower bound of a peak
-	DependentRows  int                 `cbor:",omitzero"` // rows of LearnDependent
+	DependentRows  int                 `cbor:",omitzero"` // number of rows that LearnDependent learned
 	SquaredErrors  [ModelCount]float64 `cbor:"SqErr"`     // sums of the squared log residuals of each model
 	Shift          Shift               // CUSUM state of the change detection
 	AdaptiveTarget conformal.Adaptive  `cbor:"Kept"`          // corrects the allowed kill rate so that the kill rate of the answers approaches Config.Target (adaptive conformal inference)
@@ -66,8 +66,8 @@ type Experts struct {
 	// ColdStartExcessLoss is the decayed sum of the cost of the cold-start rule less the cost of the
 	// picks, in mean row costs of the task.
 	ColdStartExcessLoss float64 `cbor:"Lead,omitzero"`
-	// ColdStartKills is the number of kills of the cold-start rule that the picks avoid. Each row lowers
-	// it by the target, but not below 0.
+	// ColdStartKills is the number of kills of the cold-start rule that the picks would have avoided. Each row lowers
+	// this number by the target, but not below 0.
 	ColdStartKills float64 `cbor:"YoungKills,omitzero"`
 	// BlendExcessLoss and BlendKills are the same sums for the blend, the geometric mean of the amounts of the
 	// cold-start rule and of the picks.
@@ -77,7 +77,7 @@ type Experts struct {
 	Repeats [repeatClasses]RepeatCosts `cbor:",omitzero"`
 
 	config  Config
-	windows [pairCount]residualWindow // residuals of the newest Config.WindowRows rows of the residual store
+	windows [pairCount]residualWindow // by pair (a model and one of its distributions): residuals of the newest Config.WindowRows rows of the residual store
 	levels  [ModelCount]levelIndex    // all rows of the residual store by predicted level
 	tables  [pairCount]quantileTable  // quantiles of the windows
 
@@ -99,7 +99,7 @@ type Scratch struct {
 	grid   grid
 	picks  []Pick // experts for a target other than Config.Target
 
-	isLearning bool                   // Learn or LearnDeferred is charging a row: pairs keeps the allocations of each pair
+	isLearning bool                   // Learn or LearnDeferred is charging a row, so pairs keeps the allocations of each pair
 	isComputed [pairCount]bool        // whether pairs[i] holds the allocations for this row
 	pairs      [pairCount]pairAmounts // without isLearning only the first one is used
 }
@@ -132,7 +132,7 @@ func (x *Experts) updateTables() {
 	}
 }
 
-// Learn charges every expert for a row, except in the burn-in and the three rows after it. It stores the row's
+// Learn charges every expert for a row, except in the burn-in and for the three rows after it. It stores the row's
 // residuals (see storeRow), except in the burn-in.
 // p holds the out-of-sample predictions of the row, and is nil for the first row of a task; s may be nil then. peak is
 // in bytes, duration in seconds, and at is the time at which the row ended, in Unix seconds. Learn
@@ -182,10 +182,9 @@ func (x *Experts) LearnDependent(peak float64, pool *Pool) {
 func (x *Experts) independentRows() int { return x.LearnedRows - x.DependentRows }
 
 // LearnDeferred charges every expert for a row that was imputed when it ended, and stores its
-// residuals, except in the burn-in and the three rows after it. The caller defers the call until the
-// models can predict rows with the same missing features. p holds the prediction that was made before
-// the row was known. Without LearnDeferred the residual store would have no residuals of rows that lack
-// the features.
+// residuals, except in the burn-in and for the three rows after it. The caller defers the call until the
+// models can predict rows that lack the same features. p holds the prediction that was made before
+// the row was known. Without LearnDeferred the residual store would have no residuals of such rows.
 func (x *Experts) LearnDeferred(p *Point, peak, duration float64, s *Scratch) {
 	log := math.Log(peak)
 	for k := range x.SquaredErrors {

@@ -73,12 +73,12 @@ func TestKilledTriesCountInFull(t *testing.T) {
 		first, second, peak, waste float64
 		killed                     bool
 	}{
-		"an unused part is wasted":                     {10, 15, 8, 2, false},
-		"an exact fit wastes nothing":                  {10, 15, 10, 0, false},
-		"a kill wastes its whole allocation":           {10, 15, 12, 10 + 3, true},
-		"later rungs double":                           {10, 15, 40, 10 + 15 + 30 + 20, true},
-		"a second rung that fits exactly adds nothing": {10, 15, 15, 10, true},
-		"a killed second rung counts in full":          {10, 15, 16, 10 + 15 + 14, true},
+		"an unused part is wasted":                       {10, 15, 8, 2, false},
+		"an exact fit wastes nothing":                    {10, 15, 10, 0, false},
+		"a kill wastes its whole allocation":             {10, 15, 12, 10 + 3, true},
+		"later rungs double":                             {10, 15, 40, 10 + 15 + 30 + 20, true},
+		"a second rung that fits exactly wastes nothing": {10, 15, 15, 10, true},
+		"a killed second rung counts in full":            {10, 15, 16, 10 + 15 + 14, true},
 	} {
 		waste, killed := wastage(c.first, c.second, c.peak)
 		assert.Equal(t, c.waste, waste, claim)
@@ -86,9 +86,9 @@ func TestKilledTriesCountInFull(t *testing.T) {
 	}
 }
 
-// After three rows without error all residuals are zero, so that every expert allocates
-// 1 GB, then 1.3 GB, then 2.6 GB. A peak of 2 GB for 10 s costs each expert
-// (1 + 1.3 + 0.6) · 10 GB·s and one kill, at the least risk.
+// After three rows without error all residuals are zero, so that every expert allocates 1 GB, then 1.3 GB, then 2.6 GB.
+// A peak of 2 GB for 10 s costs each expert (1 + 1.3 + 0.6) · 10 GB·s and one kill. All risks have the same amount, so each
+// expert chooses the smallest one.
 func TestEveryExpertIsChargedAfterThreeResiduals(t *testing.T) {
 	config := Default(target)
 	config.Decay, config.MinStep, config.BurnInRows = 0.9995, 1.3, 1
@@ -124,7 +124,7 @@ func TestRealisedRiskMatchesThePromise(t *testing.T) {
 	const rows = 5000
 	for name, noise := range map[string]func(*rand.Rand) float64{
 		"normal": normal(0.3),
-		"one of twenty rows is three times larger": func(rng *rand.Rand) float64 {
+		"one of twenty rows is three times as large": func(rng *rand.Rand) float64 {
 			return 0.1*rng.NormFloat64() + math.Log(3)*indicator(rng.IntN(20) == 0)
 		},
 	} {
@@ -219,11 +219,11 @@ func TestTheSecondRungReducesTheRiskToAShare(t *testing.T) {
 	}
 	assert.Equal(t, 1/0.01, x.secondRung(index(0.1), &steep))
 	assert.Equal(t, 1/0.002, x.secondRung(index(0.018), &steep))
-	assert.InEpsilon(t, 1.3*2000, x.secondRung(index(0.0005), &steep), 1e-12, "no smaller risk: the least step")
-	assert.InEpsilon(t, 1.3*5, x.secondRung(index(0.1), &flat), 0.01, "a smaller risk needs little more: the least step")
+	assert.InEpsilon(t, 1.3*2000, x.secondRung(index(0.0005), &steep), 1e-12, "there is no smaller risk: MinStep times the amount")
+	assert.InEpsilon(t, 1.3*5, x.secondRung(index(0.1), &flat), 0.01, "a smaller risk needs little more: MinStep times the amount")
 }
 
-// A peak passes through a logarithm, which changes its last digits.
+// The peak of a row passes through a logarithm and back, which changes its last digits.
 func TestARoundingErrorOfADeferredRowIsNoKill(t *testing.T) {
 	for factor, killed := range map[float64]bool{1 + 1e-12: false, 1.01: true} {
 		x, s, _ := trained(smallConfig(), 1, 300, normal(0.3))
@@ -391,8 +391,8 @@ func roundTrip(t *testing.T, x *Experts, c Config) *Experts {
 	return back
 }
 
-// Both copies go on learning after the round trip, so that ring buffers that start at any
-// position must remove the same rows.
+// Both copies continue to learn after the round trip. So their ring buffers must remove the same rows, at whatever position
+// the oldest row is.
 func TestAStoredStateAnswersBitForBit(t *testing.T) {
 	for _, n := range []int{1, 3, 30, 119, 121, 301} {
 		x, s, pool := trained(smallConfig(), 31, n, normal(0.3))

@@ -6,9 +6,9 @@ import (
 )
 
 // Guard increases the allocations of first tries while clearly more of the open runs were
-// killed than promised. The promise of a grant is the stated probability that it is killed. A kill
+// killed than promised. The promise of a grant is the stated probability that the try is killed. A kill
 // is known at once, but a peak is only known at the end of a run. Without the guard, a task with
-// overlapping runs repeats a mistake until the first retry ends.
+// overlapping runs would repeat a mistake until the first retry ends.
 //
 // A run is open while one of its tries is granted and not reported as ended. An open first
 // try counts with its promise, and an open retry after a kill counts as one kill. A run that
@@ -17,7 +17,7 @@ import (
 // at most GuardRuns runs, each for at most GuardFor. The zero value is ready to use.
 type Guard struct {
 	runs  map[uint64]trackedRun
-	order []grantedRun // in the order of the first grants, oldest first; may contain removed runs
+	order []grantedRun // in the order of the first grants, oldest first; may contain runs that are no longer in runs
 	kills int          // runs with an open retry
 }
 
@@ -34,7 +34,7 @@ type runState uint8
 
 const (
 	firstOpen     runState = iota // the first try has not ended
-	awaitingRetry                 // a try was killed, and no try is open
+	awaitingRetry                 // a try was killed, and now no try is open
 	retryOpen                     // a retry after a kill has not ended
 )
 
@@ -47,8 +47,8 @@ type grantedRun struct {
 const (
 	guardSlack = 1.0 // kills beyond the promise that may be chance
 	guardRatio = 1.5 // ratio of kills to promises that may be chance
-	guardStep  = 0.1 // log factor per kill beyond guardSlack and guardRatio
-	maxGuard   = 1.5 // largest log factor
+	guardStep  = 0.1 // logarithm of the factor, per kill beyond guardSlack and guardRatio
+	maxGuard   = 1.5 // largest logarithm of the factor, which is then 4.5
 )
 
 // Limits of the runs that a Guard tracks.
@@ -71,8 +71,7 @@ func (g *Guard) Grant(run uint64, promised float64, at time.Time) {
 	g.expire(at)
 }
 
-// Kill records that a try of a run was OOM-killed. The run is not open until a retry is
-// granted.
+// Kill records that a try of a run was OOM-killed. The run is open again when a retry is granted.
 func (g *Guard) Kill(run uint64, try int) {
 	if g.recordEnd(run, try) {
 		g.setState(run, awaitingRetry)
@@ -150,7 +149,7 @@ func (g *Guard) expire(now time.Time) {
 	}
 }
 
-// tracks reports whether an entry of order is of a run that is still tracked. A run that was
+// tracks reports whether o, an entry of order, belongs to a run that is still tracked. A run that was
 // removed and granted again has a newer entry.
 func (g *Guard) tracks(o grantedRun) bool {
 	r, known := g.runs[o.run]

@@ -24,7 +24,7 @@ func TestGuardFactorGrowsWithTheKillsBeyondTheOpenPromises(t *testing.T) {
 	var g Guard
 	assert.Equal(t, 1.0, g.Factor(noon))
 	for run := range uint64(10) {
-		g.Grant(run, 0.02, noon) // 10 promises · 0.02 · guardRatio = 0.3 kills that may be chance
+		g.Grant(run, 0.02, noon) // in all, 10 · 0.02 · guardRatio = 0.3 kills may be chance
 	}
 	killRuns(&g, 100, 1)
 	assert.Equal(t, 1.0, g.Factor(noon), "one kill may be chance")

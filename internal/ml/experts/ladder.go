@@ -12,15 +12,15 @@ import "math"
 const (
 	gridSteps      = 24  // number of amounts of a grid
 	powerLawBelief = 0.3 // weight of the power law P(peak > a | peak > f) = (f / a)³; see powerLaw
-	maxLifts       = 4   // largest number of rungs; more do not reduce the cost noticeably
+	maxLifts       = 4   // largest number of rungs; more rungs do not reduce the cost noticeably
 )
 
-// grid holds the amounts from the killed one to the ceiling. The logs of all but the killed amount
-// are equidistant. cost and next have the number of lifts that are left as the first index.
+// grid holds the amounts from the killed one to the ceiling. The logs of the amounts, except the killed one,
+// are equidistant. The first index of cost and next is the number of lifts that are left.
 type grid struct {
 	amount, risk [gridSteps]float64               // amounts, and P(peak > amount)
 	cost         [maxLifts + 1][gridSteps]float64 // least expected cost after a kill at an amount
-	next         [maxLifts + 1][gridSteps]uint8   // index of the best next amount
+	next         [maxLifts + 1][gridSteps]uint8   // index of the best next amount after a kill at an amount
 }
 
 // Ladder appends to rungs the amounts after a try that was killed with the amount from: at
@@ -112,14 +112,14 @@ func conditionalExceedance(from, to, ratio, belief float64) float64 {
 	return (1-belief)*model + belief*powerLaw(ratio)
 }
 
-// powerLaw returns P(peak > amount) after a kill at ratio times that amount, without regard to the
+// powerLaw returns P(peak > amount) after a kill at ratio times that amount; it does not use the
 // margins. Above the killed amount, peaks of killed runs follow a Pareto distribution with an exponent
 // of about 3.6 (maximum likelihood over 587 kills on eight traces; 1.2 to 6.7 by trace). The rule uses
 // an exponent of 3.
 func powerLaw(ratio float64) float64 { return ratio * ratio * ratio }
 
 // ConditionalExceedance returns P(peak > to | peak > from) for a row, and 1 if to is not above from. The
-// smaller P(peak > from) was by the margins, the larger is the weight of the power law.
+// smaller P(peak > from) is by the margins, the larger is the weight of the power law.
 func (x *Experts) ConditionalExceedance(p *Point, from, to float64, s *Scratch) float64 {
 	if to <= from {
 		return 1

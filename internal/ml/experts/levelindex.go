@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// levelIndex orders the rows of a residual store by the predicted level of one model, and by the residual of
-// this level. It holds numbers of 16 bits only, because copies of the levels and residuals would need
+// levelIndex orders the rows of a residual store by the predicted level of one model, and by the log residual of
+// this model. It holds numbers of 16 bits only, because copies of the levels and residuals of all models would need
 // more memory than the residual store.
 type levelIndex struct {
 	model      int
@@ -109,7 +109,7 @@ func (l *levelIndex) insert(entries []Entry, at int) {
 	l.order = slices.Insert(l.order, i, rank)
 }
 
-// remove removes the row at a position of the residual store, which must still hold it.
+// remove removes the row at a position of the residual store. The residual store must still hold the row.
 func (l *levelIndex) remove(entries []Entry, at int) {
 	l.version = versions.Add(1)
 	i := l.search(entries, l.level(entries, uint16(at)))
@@ -130,7 +130,7 @@ func (l *levelIndex) remove(entries []Entry, at int) {
 type neighbours struct {
 	version uint64        // of the index
 	low     int           // first of the nearest rows, as an index of order
-	ranks   []uint64      // bit set of indices in byResidual; empty between calls
+	ranks   []uint64      // bit set of indices in byResidual; all bits are zero between calls
 	sorted  []float64     // residuals of the nearest rows, ascending
 	table   quantileTable // of sorted
 }

@@ -21,11 +21,10 @@ type pairAmounts struct {
 	cost   [len(risks)]float64 // expected cost of each amount, without the price of kills
 }
 
-// startLearning makes amountsOf keep its results until isLearning is false. A row that is learned needs them up to four
-// times, and only the next row has others.
+// startLearning makes amountsOf keep its results until isLearning is false: learning one row needs them up to four times.
 func (s *Scratch) startLearning() { s.isLearning, s.isComputed = true, [pairCount]bool{} }
 
-// amountsOf returns the allocations of one pair. They are valid until the next call.
+// amountsOf returns the allocations of one pair for a row. They are valid until the next call.
 func (x *Experts) amountsOf(p *Point, pair int, s *Scratch) *pairAmounts {
 	if !s.isLearning {
 		x.computeAmounts(p, pair, s, &s.pairs[0])
@@ -64,8 +63,8 @@ func (a *pairAmounts) computeCosts(duration float64) {
 	}
 }
 
-// minAmount keeps allocations from residuals in bytes positive. At 1 MB it is below any real
-// peak in bytes.
+// minAmount keeps allocations from residuals in bytes positive. It is 1 MB, which is below any real
+// peak.
 const minAmount = 1e6
 
 // killCost is the waste of a kill as a multiple of the killed allocation: the whole killed try,
@@ -118,7 +117,7 @@ func (x *Experts) updateLosses(p *Point, peak, duration float64, s *Scratch) {
 	}
 }
 
-// maxNominalRows bounds NominalRows, so that the running mean follows the risks of the newest rows.
+// maxNominalRows bounds NominalRows, so that the running mean NominalRisk follows the risks of about as many newest rows.
 const maxNominalRows = 300
 
 // wastage returns the memory that a ladder wastes on a peak, and whether its first rung is

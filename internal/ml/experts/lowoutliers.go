@@ -4,11 +4,11 @@ import "math"
 
 const (
 	minLowResiduals  = 40   // number of residuals that suffices to estimate their deviation
-	rowsAfterFall    = 200  // rows after the detection of a fall during which stored predictions may be of the level before it
+	rowsAfterFall    = 200  // number of rows after the detection of a fall for which stored predictions may be of the level before the fall
 	lowDeviations    = 5    // standard deviations below the upper quartile, or below 0 if 0 is lower, from which on a residual is an outlier
 	minLowDeviation  = 0.02 // least standard deviation, in log units
 	quantileDistance = 0.97 // distance between the quantiles 0.75 and 0.95 of a standard normal distribution
-	maxLowOutliers   = 128  // number of the newest low outliers that stay when the list is cut; it is cut when it is over a quarter longer
+	maxLowOutliers   = 128  // number of the newest low outliers that stay when the list is cut, which happens when it is more than a quarter longer
 	smoothingRows    = 10   // rows on either side over which MoveResiduals averages
 )
 
@@ -28,16 +28,14 @@ func (x *Experts) LowOutlierBound() float64 {
 }
 
 // RecentlyFell reports whether a fall of the task's level was detected so recently that predictions in the residual
-// store may be of the level before it.
+// store may be of the level before the fall.
 func (x *Experts) RecentlyFell() bool { return x.Shift.Fell && x.Shift.RowsSinceFall < rowsAfterFall }
 
-// MoveResiduals lowers the predictions in the residual store to the predictions of retrained models. It
-// returns the residuals of LineTrees before and after the move, oldest row first. levels identifies a row
-// by its residual of LineTrees and returns the retrained predictions, or nil for an unknown row. When a fall is
-// detected, the residual store keeps only rows of the lower level (see discardBefore), but the models that predicted them
-// had learned the higher level. The retrained models predict the lower level, so the move removes the fall from the
-// residuals. No level rises. Each change is averaged over smoothingRows rows on either side, so that the residuals keep
-// their out-of-sample noise.
+// MoveResiduals lowers the predictions in the residual store to those of retrained models, after a fall. The store then has
+// only rows of the lower level (see discardBefore), but their predictions are from models that had learned the higher one.
+// levels identifies a row by its residual of LineTrees and returns the retrained predictions, or nil for an unknown row. No
+// prediction rises. Each change is averaged over smoothingRows rows on either side, so that the residuals keep their
+// out-of-sample noise. MoveResiduals returns the residuals of LineTrees before and after the move, oldest row first.
 func (x *Experts) MoveResiduals(levels func(residual float64) *Point) (before, after []float64) {
 	n := len(x.Rows)
 	change := make([][ModelCount]float64, n)

@@ -31,14 +31,14 @@ const (
 
 // Point holds the predictions for one row, made before its peak is known.
 type Point struct {
-	_         struct{}            `cbor:",toarray"` // compact, because thousands are stored
-	Level     [ModelCount]float64 // predicted log peak
-	Scale     [ScaleCount]float64 // > 0, in log units
+	_         struct{}            `cbor:",toarray"` // compact, because a stored model contains many
+	Level     [ModelCount]float64 // predicted log peak, by model
+	Scale     [ScaleCount]float64 // predicted scales of the residual, > 0, in log peak
 	Duration  float64             // predicted log1p of the run time in seconds
 	MinAmount float64             `cbor:"-"` // lower bound of every answer, in the unit of the peak; 0: none
 	Repeats   Repeats             `cbor:"-"` // earlier rows with the same features or, if these are few, with the same recurring features
-	Imputed   bool                `cbor:"-"` // features are imputed, so Learn charges no expert for the row
+	Imputed   bool                `cbor:"-"` // some features are imputed, so Learn charges no expert for the row
 	ColdStart *bayes.Mixture      `cbor:"-"` // prediction of the cold-start rule; nil: none
 
-	IsException bool `cbor:"-"` // the row has a value about which the weights of the experts say little
+	IsException bool `cbor:"-"` // the row has a rare value of a category or bool, about which the weights of the experts say little
 }

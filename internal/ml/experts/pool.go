@@ -3,7 +3,7 @@ package experts
 import "math"
 
 // Pool holds statistics that the tasks of a DAG share. Its estimates, except the mean cost of a row, are shrunk to
-// priors, and the estimates for one age to the estimates over all ages (empirical Bayes). The share of one
+// priors, and the estimate for one age is shrunk to that over all ages (empirical Bayes). The share of one
 // task is also a Pool, and pools can be added.
 //
 // A nominal promise is the promise of an answer without the correction by the pool.
@@ -62,8 +62,8 @@ func (p *Pool) RecordRequest(exceeded bool) {
 	}
 }
 
-// requestRisk returns the share of rows that exceed their static request, with a prior of
-// 10 rows at 1 %.
+// requestRisk returns the estimated share of the rows that exceed their static request. The prior counts as
+// 10 rows, of which 1 % do.
 func (p *Pool) requestRisk() float64 {
 	const rows, risk = 10, 0.01
 	return (p.Exceeded + rows*risk) / (p.Requests + rows)
@@ -87,14 +87,15 @@ func (p *Pool) RecordResidual(residual float64) {
 	p.Residuals = p.Residuals*poolDecay + 1
 }
 
-// Slope sums the weighted slopes of several tasks in the inputs of one name.
+// Slope sums the weighted slopes of several tasks, in their inputs with the same name.
 type Slope struct {
 	_     struct{} `cbor:",toarray"`
 	Tasks float64  // sum of the weights
 	Sum   float64  // sum of weight · slope
 }
 
-// slopeKinds is the number of slopes in a pool. Inputs share one if the hashes of their names are equal modulo slopeKinds.
+// slopeKinds is the number of slopes in a pool. Inputs share a slope if the hashes of their names are equal modulo
+// slopeKinds.
 const slopeKinds = 16
 
 // Add adds the slope of a task. The weight is from 0 (the slope is unknown) to 1 (it is known).

@@ -57,7 +57,7 @@ func exceedanceProb(sorted *ascending, v float64, t tail) float64 {
 	case t.scale > 0:
 		return least * math.Exp(-(v-t.from)/t.scale)
 	case v > t.from:
-		return least / 2 // a single residual, or the largest ones are equal: the scale of the tail is unknown
+		return least / 2 // the scale of the tail is unknown: there is one residual, or the largest ones are equal
 	}
 	return least
 }
@@ -95,8 +95,8 @@ type tail struct {
 	scale float64 // mean of the exponential distribution; 0: unknown
 }
 
-// tailOf returns the tail above the largest residual. Its scale is half the mean excess of the top
-// tenth. On the measured traces, the full mean excess cost more than the kills that it avoided.
+// tailOf returns the tail above the largest residual. Its scale is tailShare of the mean excess of the top
+// tenth. On the measured traces, the full mean excess cost more memory than the avoided kills would have cost.
 func tailOf(sorted *ascending) (t tail) {
 	if n := sorted.len(); n > 0 {
 		t.from = sorted.at(n - 1)
@@ -105,6 +105,7 @@ func tailOf(sorted *ascending) (t tail) {
 	return t
 }
 
+// tailShare is the scale of a tail, as a share of the mean excess; see tailOf.
 const tailShare = 0.5
 
 // meanExcess returns the mean distance of the top tenth (at least three values, where possible) from the

@@ -33,8 +33,8 @@ func TestCountAboveMatchesALinearCount(t *testing.T) {
 	}
 }
 
-// The cached quantiles, and the residuals of the rows with similar predictions that a reused Scratch
-// caches, equal freshly computed ones.
+// The cached quantiles equal computed ones, and so do the residuals of the rows nearest in level, which a reused Scratch
+// caches.
 func TestCachedQuantilesAreUpToDate(t *testing.T) {
 	x, s, pool := trained(smallConfig(), 3, 60, normal(0.3))
 	var reused Scratch

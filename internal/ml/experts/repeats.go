@@ -9,16 +9,16 @@ import (
 // there are none.
 type Repeats struct {
 	Peak      float64 // largest of the newest peaks of these rows
-	Rows      float64 // number of all these rows, which the caller limits
-	IsPartial bool    // only the features whose values recur are the same
+	Rows      float64 // number of these rows, up to a limit of the caller
+	IsPartial bool    // only the recurring features are the same
 }
 
-// Margins above earlier rows with the same features compete with the experts: the largest of the
-// newest peaks plus a fixed share of it. Runs of the same input often need nearly the same memory,
+// Margins above earlier rows with the same features compete with the experts. Such a margin grants the largest of the
+// newest peaks plus a fixed share of this peak. Runs of the same input often need nearly the same memory,
 // whereas a residual distribution also contains the errors for inputs that were not seen before.
-// A margin answers instead of the experts for the rows of a class if it was clearly cheaper on the earlier
-// rows of this class, and if its kill rate was within the target (repeatMargin adds the classes of fewer
-// repeats to a class with few rows).
+// Rows with about as many repeats form a class (repeatRows). A margin answers instead of the experts for the rows of a
+// class if it was clearly cheaper on the earlier rows of this class, and if its kill rate was within the target
+// (repeatMargin adds the classes of fewer repeats to a class with few rows).
 
 // repeatMargins lists the margins, as shares of the peak.
 var repeatMargins = [...]float64{.03, .06, .12, .25, .5}
@@ -30,12 +30,12 @@ var repeatRows = [...]float64{1, 2, 3, 5, 10}
 // repeatClasses is the number of classes.
 const repeatClasses = 2 * len(repeatRows)
 
-// maxCostRatio is the largest cost of a margin that answers, relative to that of the experts: a margin that was a little cheaper
-// on few rows is often killed later.
+// maxCostRatio is the largest cost of a margin that answers, relative to the cost of the experts: if a margin was only a little
+// cheaper on few rows, its grants are often killed later.
 const maxCostRatio = 0.75
 
 // repeatPriorRows is the number of rows, with one kill, that are added to the rows of a margin. The
-// cheapest margin is often one that was killed less than its true rate gives (the winner's curse); the
+// cheapest margin often had fewer kills than its true kill rate gives (the winner's curse); the
 // added kill corrects this.
 const repeatPriorRows = 20
 
@@ -98,8 +98,8 @@ func (c *RepeatCosts) discount(factor float64) {
 	}
 }
 
-// ForgetPartialRepeats removes the costs of the classes of partial repeats. The caller must call it if
-// other features recur than before.
+// ForgetPartialRepeats removes the costs of the classes of partial repeats. The caller must call it after the set of
+// recurring features has changed.
 func (x *Experts) ForgetPartialRepeats() { clear(x.Repeats[len(repeatRows):]) }
 
 // killRate returns the expected kill rate of a margin, an index in repeatMargins.
@@ -145,7 +145,7 @@ func (c *RepeatCosts) add(other *RepeatCosts) {
 	}
 }
 
-// firstRepeat is the Answer.Expert of the first margin; that of margin i is firstRepeat − i.
+// firstRepeat is the Answer.Expert of the first margin. Margin i has firstRepeat − i.
 const firstRepeat = -2
 
 // repeatName describes the margin with this Answer.Expert. A number beyond the known margins has no share

@@ -70,7 +70,7 @@ func TestFewAnswersAreKilledWhereTheSmallestMarginIsOftenKilled(t *testing.T) {
 	assert.Less(t, killed, 15, "of 300 rows")
 	for class := range len(repeatRows) {
 		if x.Repeats[class].Rows > 0 {
-			assert.Greater(t, x.Repeats[class].killRate(0), target, "the next of nine peaks is the largest with a probability of 1/9")
+			assert.Greater(t, x.Repeats[class].killRate(0), target, "the next peak is the largest of nine with a probability of 1/9")
 		}
 	}
 }

@@ -6,14 +6,14 @@ import (
 )
 
 // Shift detects a change of the task in out-of-sample residuals with a two-sided CUSUM
-// (Page 1954). Each of its two sums adds how far standardised residuals exceed an allowance, and
-// never falls below zero. If a sum passes a bound, the task changed when that sum was last zero;
-// a downward change must also last (see patience).
+// (Page 1954). Each of its two sums adds the amounts by which standardised residuals exceed an allowance, and
+// never falls below zero. If a sum passes a bound, the task changed when that sum was last zero.
+// A downward change, called a fall, must also last (see patience).
 type Shift struct {
 	Up, Down         float64 // sums of positive and of negative residuals beyond the allowance
-	UpRows, DownRows int     // rows since Up was last zero, and since Down was
+	UpRows, DownRows int     // number of rows since Up was last zero, and since Down was last zero
 
-	Fell          bool  `cbor:",omitzero"`      // the last change was downward
+	Fell          bool  `cbor:",omitzero"`      // the last change was downward, and the task has not returned to the level before it
 	DownSince     int64 `cbor:",omitzero"`      // end of the first row in Down, in Unix seconds
 	RowsSinceFall int   `cbor:"Since,omitzero"` // rows since the downward change was detected; counts only while Fell
 	// Returns is the number of consecutive returns of the task from a lower level to the level before it, up to maxReturns.
@@ -28,16 +28,16 @@ const (
 	shiftBound        = 40  // sum of standard deviations that shows a change
 	maxShiftResidual  = 3.0 // standard deviations at which residuals are clipped, so that an outlier is not a change
 	minShiftResiduals = 40  // number of residuals that suffices to estimate the deviation
-	returnBound       = 20  // sum of standard deviations that shows a return after a downward change
+	returnBound       = 20  // sum of standard deviations that shows a return to the level before a downward change
 	maxReturns        = 3   // largest value of Shift.Returns
-	minDownRows       = 10  // number of rows in Down from which on the median is computed without them
+	minDownRows       = 10  // if Down contains at least as many rows, the median is computed without them
 
-	// Each counted return (Shift.Returns) multiplies the numbers of rows and the seconds that follow from these constants
-	// by four; see Experts.patience.
+	// The constants below give the patience before the first return. Each counted return (Shift.Returns) multiplies its
+	// numbers of rows and seconds by four; see Experts.patience.
 	patienceShare = 2                // a downward change must last for more than 1/patienceShare of the independent rows (see independentRows)
-	maxPatience   = 128              // largest number of rows that patienceShare can require before the first return
+	maxPatience   = 128              // largest number of rows that patienceShare can require
 	lastingShare  = 4                // a downward change of minLasting seconds must last for more than 1/lastingShare of the independent rows
-	maxLasting    = 32               // largest number of rows that lastingShare can require before the first return
+	maxLasting    = 32               // largest number of rows that lastingShare can require
 	minLasting    = 4 * 24 * 60 * 60 // seconds: four days, longer than a weekend
 )
 
@@ -85,7 +85,7 @@ func (s *Shift) update(z float64, at int64, p patience) int {
 }
 
 // patience returns how long a lower level must last before it replaces the old one.
-// Each of the counted returns (Shift.Returns) quadruples this time: the low level is then a mode of the task.
+// Each of the counted returns (Shift.Returns) quadruples this time: the task then has this low level again and again.
 func (x *Experts) patience() patience {
 	returns := 2 * x.Shift.Returns
 	return patience{
@@ -117,7 +117,7 @@ func (x *Experts) detectShift(residual float64, at int64) int {
 	}
 	center := median
 	if residual > center && x.RecentlyFell() {
-		center = max(center, min(residual, 0)) // while the models adapt to the lower level, residuals rise to 0 although the peaks do not
+		center = max(center, min(residual, 0)) // while the models adapt to the lower level, residuals rise to 0, but the peaks do not rise
 	}
 	rows := x.Shift.update((residual-center)/math.Max(deviation, 0.01), at, x.patience())
 	if rows == 0 {
@@ -125,9 +125,9 @@ func (x *Experts) detectShift(residual float64, at int64) int {
 	}
 	x.discardBefore(rows)
 	if left := x.sorted(LineTrees*distributionCount + allRows); x.Shift.Fell && left.len() > 0 && left.at(left.len()/2) > -center/2 {
-		// The median residual was about center before the fall. Where center is positive, the models predicted too little then;
-		// a median above -center/2 means that their errors are smaller now. So a series of errors has ended, and the task
-		// has not changed.
+		// The median residual was about center before the fall. If center is positive, the models predicted too little then.
+		// If the median is now above -center/2, their errors are smaller than before. So a series of errors has ended, and
+		// the task has not changed.
 		x.Shift.Fell = false
 		return 0
 	}
@@ -137,8 +137,8 @@ func (x *Experts) detectShift(residual float64, at int64) int {
 // interquartileDeviation returns the standard deviation of a normal distribution with these quartiles.
 func interquartileDeviation(low, high float64) float64 { return (high - low) / 1.349 }
 
-// residualsBefore returns the median and the deviation of the stored residuals without the newest rows.
-// These rows have a lower level, which would soon look normal if they counted. newest is their number.
+// residualsBefore returns the median and the deviation of the stored residuals, except those of the newest rows, whose number
+// is newest. These rows have a lower level, which would soon be the median if they counted.
 // If too few rows remain, residualsBefore returns its arguments median and deviation.
 func (x *Experts) residualsBefore(newest int, median, deviation float64) (float64, float64) {
 	n := len(x.Rows) - newest
@@ -153,11 +153,11 @@ func (x *Experts) residualsBefore(newest int, median, deviation float64) (float6
 	return before[n/2], interquartileDeviation(before[n/4], before[n*3/4])
 }
 
-// discardBefore removes all rows but the given number of newest ones from the residual store, and discounts
+// discardBefore removes the rows before a change from the residual store: all but a number of newest ones. It discounts
 // the costs and kills so far. The few remaining residuals give wide margins until there are more. After a fall, the low
 // outliers (rows far below their prediction, which storeRow keeps out of the residual store) move to the
-// residual store, because they belong to the new level. Unless LowOutliers was cut during the fall, no row of the old level
-// stays: a single one makes a margin as wide as the fall.
+// residual store, because they belong to the new level. A single row of the old level would make a margin as wide as the
+// fall; one can only stay if LowOutliers was cut during the fall.
 func (x *Experts) discardBefore(rows int) {
 	low := x.LowOutliers
 	if !x.Shift.Fell {

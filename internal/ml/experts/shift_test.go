@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// The residuals are at two deviations, of which the CUSUM sums count what exceeds one (shiftAllowance). So every
-// row adds one to the sum, and the 41st row after the change exceeds the bound of 40. update returns the number of
-// rows since the change.
+// The residuals are two standard deviations, and the CUSUM sums add the part above one (shiftAllowance). So every
+// row adds one to a sum, and with the 41st row after the change the sum exceeds the bound of 40. update returns the number
+// of rows since the change.
 func TestAShiftIsDatedToItsFirstRow(t *testing.T) {
 	for claim, z := range map[string]float64{"up": 2, "down": -2} {
 		var s Shift
@@ -117,13 +117,13 @@ func TestAfterAChangeTheNewestRowsDetermineTheMargins(t *testing.T) {
 	changes, _, _, _ = simulate(x, rng, 200, -0.7)
 	assert.Equal(t, 1, changes)
 	_, killed, used, granted := simulate(x, rng, 500, -0.7)
-	assert.Greater(t, used/granted, 0.42, "the old margins would give 0.3")
+	assert.Greater(t, used/granted, 0.42, "with the margins from before the change it would be 0.3")
 	assert.Less(t, killed, 15)
 }
 
 // During a backfill the peaks are six times the prediction, and the models do not adapt. These errors must
 // not widen the margins for hundreds of rows, and their end is not a change of the task.
-func TestTheErrorsOfAnEpisodeAreForgotten(t *testing.T) {
+func TestTheErrorsOfABackfillAreForgotten(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 0))
 	x := New(Default(0.015))
 	simulate(x, rng, 300, 0)
@@ -133,11 +133,11 @@ func TestTheErrorsOfAnEpisodeAreForgotten(t *testing.T) {
 	assert.Zero(t, changes)
 	assert.False(t, x.Shift.Fell)
 	_, killed, used, granted := simulate(x, rng, 200, 0)
-	assert.Greater(t, used/granted, 0.4, "the margins of the episode would give 0.15")
+	assert.Greater(t, used/granted, 0.4, "with the margins of the backfill it would be 0.15")
 	assert.Less(t, killed, 8)
 }
 
-// From here on, the allowance is the result of allowedKillRate, not that of the CUSUM sums (shiftAllowance).
+// In the tests below, the allowance is the result of allowedKillRate, not shiftAllowance.
 func TestTheAllowanceAdaptsToKills(t *testing.T) {
 	x := New(Default(0.015))
 	x.Picks, x.LearnedRows = []Pick{{0, 1}}, 1e9 // no allowance for chance

@@ -23,8 +23,8 @@ func (w *Window) Add(v float64, size int) {
 	w.Sorted = slices.Insert(w.Sorted, i, v)
 }
 
-// Position returns a number that grows by one with each added value. In a full window of n values,
-// n follows 2n−1.
+// Position returns a number that grows by one with each added value. In a full window of n values, it runs from n to
+// 2n − 1 and then starts at n again.
 func (w *Window) Position() int { return len(w.Ring) + w.At }
 
 // KeepNewest removes all values except the newest n.
@@ -56,14 +56,14 @@ func (w *Window) Quantile(share float64) float64 {
 	return w.Sorted[int(share*float64(len(w.Sorted)))]
 }
 
-// UpperQuantile returns the value that the next draw exceeds with probability risk, and 0 for an empty
-// window.
+// UpperQuantile returns the value that the next value of the distribution exceeds with probability risk, and 0 for an
+// empty window.
 func (w *Window) UpperQuantile(risk float64) float64 {
 	sorted := ascending{values: w.Sorted}
 	return upperQuantile(&sorted, risk, tailOf(&sorted))
 }
 
-// ExceedanceProb returns P(next draw > v), the inverse of UpperQuantile. It is 1 for an empty window.
+// ExceedanceProb returns P(next value > v), the inverse of UpperQuantile. It is 1 for an empty window.
 func (w *Window) ExceedanceProb(v float64) float64 {
 	sorted := ascending{values: w.Sorted}
 	return exceedanceProb(&sorted, v, tailOf(&sorted))

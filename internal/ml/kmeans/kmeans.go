@@ -93,9 +93,8 @@ func check(points [][]float64, weights []float64, c Config) error {
 	return nil
 }
 
-// plusPlus draws at most k distinct points as centroids (k-means++). It draws the first point
-// with probability proportional to the weight, and each other point with probability
-// proportional to the weight times the squared distance to the nearest centroid so far.
+// plusPlus draws at most k distinct points as centroids (k-means++). The probability of a point is proportional to its
+// weight for the first centroid, and to its weight times its squared distance to the nearest centroid for the others.
 func plusPlus(points [][]float64, weights []float64, k int, rng *rand.Rand) [][]float64 {
 	centroids := [][]float64{slices.Clone(points[draw(weights, rng)])}
 	distance := make([]float64, len(points))
@@ -118,8 +117,8 @@ func plusPlus(points [][]float64, weights []float64, k int, rng *rand.Rand) [][]
 	return centroids
 }
 
-// draw returns an index with probability proportional to its share, and −1 if all shares are
-// zero.
+// draw returns a random index, with a probability proportional to the share at this index; −1 if all shares
+// are zero.
 func draw(shares []float64, rng *rand.Rand) int {
 	total := 0.0
 	for _, s := range shares {
@@ -195,8 +194,8 @@ func (r *Result) move(points [][]float64, weights []float64) {
 	r.Centroids = sums
 }
 
-// farthest returns the index of the point, not yet taken, with the largest weighted squared distance to its
-// centroid.
+// farthest returns the index of the point with the largest weighted squared distance to its centroid, without the points
+// in taken.
 func (r *Result) farthest(points [][]float64, weights []float64, taken map[int]bool) int {
 	far, most := 0, -1.0
 	for i, p := range points {

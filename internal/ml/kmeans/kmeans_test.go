@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/kmeans"
 )
 
-func TestFitByHand(t *testing.T) {
+func TestFitMatchesHandCalculation(t *testing.T) {
 	points := [][]float64{{10}, {0}, {12}, {1}, {30}}
 	r, err := kmeans.Fit(points, nil, kmeans.Config{K: 3, Seed: 1})
 	require.NoError(t, err)

@@ -11,10 +11,9 @@ func newSymmetric(n int) blas64.Symmetric {
 	return blas64.Symmetric{N: n, Stride: n, Data: make([]float64, n*n), Uplo: blas.Upper}
 }
 
-// solveDefinite replaces b by the x with a·x = b, and the upper triangle of a by its Cholesky factor. It returns false,
-// and leaves b unchanged, if a is not positive definite. Unlike mat.Cholesky it does not estimate the condition of a,
-// which takes as long as the solution of a small system: a poorly conditioned solution is usable, because the penalty
-// bounds its error.
+// solveDefinite replaces b by the solution x of a·x = b, and the upper triangle of a by its Cholesky factor. If a is not
+// positive definite, it returns false and leaves b unchanged. Unlike mat.Cholesky, it does not estimate the condition
+// number of a: that takes as long as the solution of a small system, and is not needed, because the penalty bounds the error.
 func solveDefinite(a blas64.Symmetric, b blas64.General) bool {
 	factor, ok := lapack64.Potrf(a)
 	if ok {

@@ -7,7 +7,7 @@ import (
 )
 
 // Corrector is a linear regression without an intercept that learns to predict the errors of a model
-// from K signals. It uses recursive least squares with exponential forgetting and a ridge
+// from K inputs, called signals. It uses recursive least squares with exponential forgetting and a ridge
 // penalty (Ljung 1999). The exported fields are its state; NewCorrector sets their sizes.
 type Corrector struct {
 	K    int       // number of signals
@@ -17,7 +17,7 @@ type Corrector struct {
 }
 
 const (
-	correctorDecay   = 0.998 // per row: a memory of 500 rows
+	correctorDecay   = 0.998 // factor per row on the weights of earlier rows: a memory of 500 rows
 	correctorPenalty = 0.12  // has the effect of three rows with signals of 0.2 and an error of 0
 	correctorClip    = 1.0   // largest absolute error; larger errors are clipped
 )

@@ -13,7 +13,7 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-// The package shap explained the coefficients that numpy fitted to the same rows.
+// The Python package shap computed the expected contributions, for coefficients that numpy fitted to the same rows.
 func TestContributionsMatchShap(t *testing.T) {
 	var o struct {
 		Background, X, Phi [][]float64

@@ -19,8 +19,8 @@ type Online struct {
 	penalty float64 // see Config.Penalty
 	targets int     // number of targets
 	moments moments
-	known   []bool    // columns with at least one value so far
-	delta   []float64 // scratch of Add: deviations of a row from the means
+	known   []bool    // for each column: it has had a value
+	delta   []float64 // buffer of Add: deviations of a row from the means
 }
 
 // NewOnline returns a regression of k targets on p columns that has no rows yet. memory > 1 is
@@ -75,7 +75,7 @@ func (o *Online) Add(x, y []float64, weight float64) error {
 }
 
 // deviation returns the deviation of v from the mean of column j, or 0 if v is missing. The
-// first value of a column becomes the mean, as if all earlier rows had this value.
+// first value of a column becomes the mean of the column, as if all earlier rows had this value.
 func (o *Online) deviation(j int, v float64) float64 {
 	if !finite(v) {
 		return 0
@@ -103,11 +103,11 @@ func (o *Online) Solve() ([]*Ridge, error) {
 type State struct {
 	Memory  float64   // in rows; 0: no forgetting
 	Penalty float64   // see Config.Penalty
-	Targets int       // k
-	Known   []bool    // p: columns with at least one value so far
+	Targets int       // number k of targets
+	Known   []bool    // for each of the p columns: it has had a value
 	Weight  float64   // total remaining weight of the rows
-	Mean    []float64 // p + k means
-	Co      []float64 // upper triangle of the (p+k)² co-moments, row by row
+	Mean    []float64 // means of the p columns and then of the k targets
+	Co      []float64 // upper triangle of the (p+k) × (p+k) matrix of co-moments, row by row
 }
 
 // State returns a copy of the state.

@@ -45,7 +45,7 @@ func (c Config) penalty() (float64, error) {
 // Ridge is a fitted regression. It is safe for concurrent use.
 type Ridge struct {
 	level float64   // the prediction if every column has its mean
-	mean  []float64 // p means
+	mean  []float64 // the means of the p columns
 	coef  []float64 // p coefficients, in units of y per unit of the column
 }
 
@@ -85,15 +85,15 @@ func (r *Ridge) Predict(x []float64) float64 {
 	return y
 }
 
-// Cols returns p.
+// Cols returns the number p of columns.
 func (r *Ridge) Cols() int { return len(r.coef) }
 
 // Coefficients returns the p slopes, in units of y per unit of the column.
 func (r *Ridge) Coefficients() []float64 { return append([]float64(nil), r.coef...) }
 
 // moments holds the weighted means and co-moments of p columns and, after them, of k targets:
-// co[i][j] = Σ w·(v_i − mean_i)·(v_j − mean_j). They are centred because raw sums of
-// squares of dates or byte counts lose all precision by cancellation.
+// co[i][j] = Σ w·(v_i − mean_i)·(v_j − mean_j). The products are centred, because raw sums of
+// squares of dates or byte counts would lose their precision by cancellation.
 type moments struct {
 	weight float64   // total weight of the rows
 	mean   []float64 // p+k
@@ -167,16 +167,16 @@ func (m *moments) solve(k int, penalty float64) ([]*Ridge, error) {
 	return ridges, nil
 }
 
-// constant is the deviation, relative to the mean, below which the variation of a column
-// is only rounding error.
-const constant = 1e-9
+// leastVariation is the standard deviation, relative to the mean, up to which the variation of a column
+// counts as rounding error.
+const leastVariation = 1e-9
 
 // varying returns the columns among the first p that vary, and their standard deviations. It
 // drops a column whose squares overflow, because it would make the other coefficients invalid.
 func (m *moments) varying(p int) (used []int, scale []float64) {
 	for j := range p {
 		deviation := math.Sqrt(m.co.at(j, j) / m.weight)
-		if finite(deviation) && deviation > constant*math.Abs(m.mean[j]) {
+		if finite(deviation) && deviation > leastVariation*math.Abs(m.mean[j]) {
 			used, scale = append(used, j), append(scale, deviation)
 		}
 	}

@@ -24,7 +24,7 @@ func named(p int) []string {
 	return names
 }
 
-func TestRidgeByHand(t *testing.T) {
+func TestRidgeMatchesHandCalculation(t *testing.T) {
 	// x = 1, 3 has mean 2 and deviation 1, so β = Σzy/(Σz² + λ) = 4/(2 + λ), standardised or not.
 	for penalty, slope := range map[float64]float64{2: 1, 6: 0.5, 1e-12: 2} {
 		r, err := linear.Fit(&table.Table{Names: named(1), X: []float64{1, 3}, Y: []float64{5, 9}}, linear.Config{Penalty: penalty})
@@ -35,8 +35,8 @@ func TestRidgeByHand(t *testing.T) {
 	}
 }
 
-// oracleTolerance applies to predictions of magnitude 1: both sides solve the same normal
-// equations with different libraries.
+// oracleTolerance is the tolerated difference between predictions of magnitude 1 from scikit-learn and from this package.
+// Both solve the same normal equations, with different libraries.
 const oracleTolerance = 1e-7
 
 func TestRidgeAgreesWithScikitLearn(t *testing.T) {
