@@ -14,8 +14,8 @@ const (
 	slopeVariance       = 1.0  // of the slope of a scaled input
 	typicalLoadVariance = 4.0  // of the slope of the load of a typical task
 	loadVariance        = 0.25 // of the slope of the load around that of a typical task
-	huberWidth          = 2.0  // residuals beyond this many standard deviations weigh less
-	settled             = 1e-7 // the estimation ends once no effect on a typical task changes by as much
+	huberWidth          = 2.0  // residuals of more than this number of standard deviations weigh less
+	settled             = 1e-7 // the estimation ends after a round in which each effect on a typical task changes by less
 )
 
 // variances holds the variances of the sensitivities around 1 and of the own deviations around 0.
@@ -52,7 +52,7 @@ func (t *taskEffect) effect(e *Effects, node int) float64 {
 	return t.sensitivity*e.typical[node] + t.own[node]
 }
 
-// fitInputs fits the slopes of the inputs and of the load, the level, the residual variance and the
+// fitInputs fits the slopes of the inputs and of the load, and the level. It then sets the residual variance and the
 // weights of the rows.
 func (t *taskEffect) fitInputs(e *Effects) {
 	k := len(t.names)
@@ -227,7 +227,7 @@ func estimateVariances(tasks []*taskEffect, e *Effects, v variances) variances {
 				uncertainty += v.own * (t.variance / c.weight) / (v.own + t.variance/c.weight)
 			}
 		}
-		if seen < 3 { // the level and the sensitivity explain two
+		if seen < 3 { // the level and the sensitivity fit two node types exactly
 			continue
 		}
 		d := t.sensitivity - 1
