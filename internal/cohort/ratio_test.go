@@ -139,7 +139,7 @@ func TestAKillRaisesAShareOfTheRequest(t *testing.T) {
 	assert.False(t, ok, "only the whole request is likely to be enough")
 }
 
-// The next run of a task that was killed just below the answer is not killed more often than promised either.
+// After a kill at 80 % of the answer, the next run of the task is not killed more often than promised either.
 func TestAnswersByRatiosAfterAKillKeepTheirPromise(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 2))
 	sized, kills, promised := 0, 0, 0.0

@@ -86,7 +86,7 @@ type RunTimeLearner struct {
 	tasks    map[sizing.TaskKey]*taskRows // Row.Peak is the run time in seconds, because the encoder takes its target from this field
 	order    []*taskRows                  // by first run
 	runs     int
-	fittedAt int // runs at the last fit
+	fittedAt int // value of runs at the last fit
 	current  *RunTimes
 }
 
@@ -185,7 +185,7 @@ func newErrors(errors []weightedError) errorDistribution {
 	return newErrorsUpTo(errors, maxRunTimeErrors)
 }
 
-// newErrorsUpTo is newErrors with another limit on the number of errors.
+// newErrorsUpTo does the same as newErrors for another limit on the number of errors.
 func newErrorsUpTo(errors []weightedError, limit int) errorDistribution {
 	slices.SortFunc(errors, func(a, b weightedError) int { return cmp.Compare(a.Error, b.Error) })
 	if n := len(errors); n > limit {
