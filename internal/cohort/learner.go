@@ -170,7 +170,7 @@ func (l *Learner) Add(r Row) {
 // hasTrees reports whether the current model has trees.
 func (l *Learner) hasTrees() bool { return l.current != nil && l.current.trees != nil }
 
-// compareRequest counts whether the first success of a task exceeded its request.
+// compareRequest counts the request of the first success of a task, and whether this success exceeded its request.
 func (l *Learner) compareRequest(t *taskRows) {
 	if t.requested > 0 {
 		l.highest = max(l.highest, t.requested)

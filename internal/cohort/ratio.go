@@ -95,7 +95,7 @@ const riskSteps = 8
 // cheapestShare returns the share of a request with the least expected cost; 1 if the whole request costs
 // least. The risk is within the same bounds, and a kill has the same price, as for an answer of the
 // trees. The retry of a killed run gets the request. known is the probability that the peak exceeds the killed
-// allocation, 1 without a kill; the risk is a share of it.
+// allocation, 1 without a kill; the risk is a share of this probability.
 func (m *Model) cheapestShare(target, scale float64, t *distuv.StudentsT, known float64) float64 {
 	kill := 1 + math.Exp(m.ratios.Mean)/(expectedRisk*target)
 	best, least := 1.0, 1.0

@@ -82,8 +82,8 @@ func TestTheLargestRatioOfATaskCounts(t *testing.T) {
 	assert.InDelta(t, 0, ratios.Squares, 1e-9)
 }
 
-// The number of kills does not clearly exceed the sum of the promised risks, although the spread of the
-// ratios is unknown and few tasks show it.
+// The number of kills does not clearly exceed the sum of the promised risks, although the spread of the ratios is
+// estimated from few tasks.
 func TestAnswersByRatiosAreNotKilledMoreOftenThanPromised(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 2))
 	sized, kills, promised := 0, 0, 0.0

@@ -35,7 +35,7 @@ type OwnRuns struct {
 // RunTime is the predicted distribution of one run time: seconds = exp(level + error).
 type RunTime struct {
 	errors *errorDistribution
-	shapes *errorMixture // set by WithShape; replaces errors unless nil
+	shapes *errorMixture // set by WithShape; if it is not nil, it replaces errors
 	level  float64
 	median float64 // log seconds
 }
@@ -139,7 +139,7 @@ func (l *RunTimeLearner) add(f *Facts, seconds float64) {
 	l.runs++
 }
 
-// minSeconds replaces shorter run times, of which the resolution of the clock is a large part.
+// minSeconds replaces shorter run times, because the resolution of the clock is a large part of them.
 const minSeconds = 0.1
 
 // fit fits the trees on all tasks. Their errors come from a cross-validation over whole tasks.

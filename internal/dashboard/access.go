@@ -65,9 +65,10 @@ func (req *pageRequest) formOwner() string {
 	return req.session
 }
 
-// originProblem returns why a request is rejected as cross-origin: a browser sent it for a page of
-// another origin. It returns "" if the request is accepted. The user of a proxy needs a check of its
-// own, because the proxy adds its header to such requests, while a browser does not add its cookie.
+// originProblem returns why a request is rejected: a browser sent it for a page of another origin, or its Host may be
+// a public DNS name (auth.Config.OriginProblem). It returns "" if the request is accepted. Requests with the user of a
+// proxy are checked here, because the proxy adds its header to every request, also to those of other origins. The
+// session cookie needs no such check, because a browser does not send it with requests of other origins.
 // hasSideEffect reports whether the request changes stored data.
 func (d *Dashboard) originProblem(req *pageRequest, r *http.Request, hasSideEffect bool) string {
 	if req.user != "" && auth.IsCrossOrigin(r, hasSideEffect) {

@@ -283,7 +283,8 @@ func daysFigure(rows []savings.Row) chart.Figure {
 	return spec.Draw()
 }
 
-// maxReplayed is the maximum number of tries that the overview replays by itself.
+// maxReplayed is the maximum number of tries that the overview replays automatically. A larger value replays larger
+// DAGs, but such a replay takes longer and uses more of the CPUs.
 const maxReplayed = 5_000
 
 // replayOf returns the replay of the DAG that requested the most memory time. It returns nil if there is no

@@ -148,7 +148,7 @@ func (p *TaskPhases) fill(learned *service.TaskPhases) {
 	} else if learned.HasPlan() {
 		p.NoPlan = "the static grant of the newest run is unknown: report requested or allocated memory"
 	} else {
-		p.NoPlan = fmt.Sprintf("a plan needs %d runs with a median of %d minutes or more", taskplan.MinRuns, taskplan.MinSeconds/60)
+		p.NoPlan = fmt.Sprintf("a plan needs %d runs with a median duration of %d minutes or more", taskplan.MinRuns, taskplan.MinSeconds/60)
 	}
 	for i := len(learned.Runs) - 1; i >= 0; i-- {
 		p.Runs = append(p.Runs, phasedRun(&learned.Runs[i]))

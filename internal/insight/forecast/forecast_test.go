@@ -97,7 +97,7 @@ func manyTasks(n int) []forecast.Task {
 
 // A feature of the past runs decides whether they end near 600 or near 7,800 seconds. The second
 // forecast below does not know this feature.
-func TestCalibrationKeepsWhatTheFeaturesOfPastRunsExplain(t *testing.T) {
+func TestCalibrationExcludesDifferencesOfInputs(t *testing.T) {
 	var c forecast.Calibration
 	for i := range 40 {
 		scale := 1.0
