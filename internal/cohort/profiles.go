@@ -48,7 +48,7 @@ type class struct {
 	ID      int // of the profile; 0 is the outlier group, the runs without a profile
 	Tasks   int // number of tasks with a run in the profile
 	Runs    int
-	Spreads [estimates]distribution // distribution of each quantity
+	Spreads [quantities]distribution // distribution of each quantity
 }
 
 // labelledTask is a task with the classes of its rows.

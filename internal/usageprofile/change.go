@@ -24,7 +24,7 @@ const (
 
 // NeedsRefit returns why the profiles must be found again from these runs; empty if they still fit.
 func (s *Set) NeedsRefit(runs []Run) (reason string) {
-	runs = bounded(runs)
+	runs = limitRuns(runs)
 	if float64(len(runs)) >= sampleGrowth*float64(s.Runs()) {
 		return fmt.Sprintf("the sample grew from %d to %d runs", s.Runs(), len(runs))
 	}

@@ -37,7 +37,7 @@ const (
 // the set of the previous fit; nil without one. Fit returns nil if there are fewer than MinRuns runs, or if
 // they are equal in every quantity that at least half of them report.
 func Fit(runs []Run, previous *Set) (*Set, error) {
-	runs = bounded(runs)
+	runs = limitRuns(runs)
 	if len(runs) < MinRuns {
 		return nil, nil
 	}
@@ -66,8 +66,8 @@ func Fit(runs []Run, previous *Set) (*Set, error) {
 	return s, nil
 }
 
-// bounded returns the newest MaxRuns runs, without the runs of tasks beyond the newest maxTasks.
-func bounded(runs []Run) []Run {
+// limitRuns returns the newest MaxRuns runs, without the runs of tasks beyond the newest maxTasks.
+func limitRuns(runs []Run) []Run {
 	runs = runs[max(0, len(runs)-MaxRuns):]
 	tasks := map[Task]bool{}
 	for i := len(runs) - 1; i >= 0; i-- {

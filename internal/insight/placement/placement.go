@@ -5,7 +5,7 @@
 //	log seconds = level of the task + slopes · inputs + slope · load + effect of the node type
 //	effect      = sensitivity of the task · effect of the node type on a typical task + own deviation
 //
-// Penalised least squares estimate the parts one after the other, again and again until they settle
+// Penalised least squares estimate the parts one after the other, again and again until they converge
 // (backfitting; Breiman & Friedman 1985). Outlying runs weigh less (Huber 1964). The same runs give
 // the same estimates.
 package placement
