@@ -166,7 +166,7 @@ func (b *blob) open() (*Model, error) {
 	m.encoder, m.trees = encoder{b.Numbers, b.Categories, b.Mean, b.Values, len(b.RatioTrees) > 0}, new(gbt.Regressor)
 	for i, e := range b.Errors {
 		if math.IsNaN(e.Error) || math.IsInf(e.Error, 0) || i > 0 && e.Error < b.Errors[i-1].Error {
-			return nil, fmt.Errorf("decode a cohort: the errors of the trees are not ascending numbers: number %d is %v", i, e.Error)
+			return nil, fmt.Errorf("decode a cohort: the errors of the trees must be finite and ascending: error %d is %v", i, e.Error)
 		}
 	}
 	m.setErrors(b.Errors)

@@ -8,10 +8,10 @@ import (
 
 // The quantities that the profiles estimate, as natural logarithms.
 const (
-	cores     = iota // largest number of cores in use
-	gpuMemory        // peak in bytes
-	memory           // peak in bytes
-	estimates        // number of quantities
+	cores      = iota // largest number of cores in use
+	gpuMemory         // peak in bytes
+	memory            // peak in bytes
+	quantities        // number of quantities
 )
 
 // gridSteps is the number of equal steps in which the probabilities of a distribution go from 0 to 1.
@@ -71,7 +71,7 @@ func newDistribution(values []weightedValue) distribution {
 // profile id of each class. The rows of a task share a weight of 1.
 func describe(tasks []*labelledTask, ids []int) []class {
 	classes := make([]class, len(ids))
-	values := make([][estimates][]weightedValue, len(ids))
+	values := make([][quantities][]weightedValue, len(ids))
 	for _, t := range tasks {
 		weight := 1 / float64(len(t.rows))
 		seen := map[int]bool{}
@@ -100,8 +100,8 @@ func describe(tasks []*labelledTask, ids []int) []class {
 
 // logs returns the logarithms of the estimated quantities of a row; NaN is unknown. A killed run
 // shows only its memory.
-func (r *Row) logs() [estimates]float64 {
-	logs := [estimates]float64{math.Log(r.Cores), math.Log(r.GPUMemory), math.Log(r.Peak)}
+func (r *Row) logs() [quantities]float64 {
+	logs := [quantities]float64{math.Log(r.Cores), math.Log(r.GPUMemory), math.Log(r.Peak)}
 	for q, v := range logs {
 		if math.IsInf(v, 0) || r.Killed && q != memory {
 			logs[q] = math.NaN()

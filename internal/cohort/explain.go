@@ -24,7 +24,7 @@ type StepKind int
 const (
 	FactStep     StepKind = iota // the effect of a fact on the predicted peak
 	MarginStep                   // the margin for errors on tasks without history
-	RequestStep                  // the reduction to the static request, because the learned tasks rarely exceed theirs
+	RequestStep                  // the reduction to the static request, because the learned tasks rarely exceed their requests
 	RoundingStep                 // rounding up to whole MiB
 )
 

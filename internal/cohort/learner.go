@@ -14,7 +14,7 @@ const (
 	RowsPerTask = 20     // largest number of rows of a task that are used: the newest
 	MaxRows     = 10_000 // largest number of rows that a training reads
 	MinTasks    = 15     // smallest number of tasks with a success for a fit
-	RefitGrowth = 0.1    // smallest share by which the number of successes grows between two fits
+	RefitGrowth = 0.1    // smallest share by which the number of successes grows between two fits; a smaller share costs more fits
 
 	maxTasks        = 4000 // largest number of tasks that are used: the newest
 	folds           = 8    // of the cross-validation
@@ -33,7 +33,7 @@ type taskRows struct {
 	rows []Row
 	runs int // number of successes, including those that rows no longer contains
 
-	largest   float64      // largest peak, in bytes
+	largest   float64      // largest peak of a success, in bytes
 	requested sizing.Bytes // of the first success
 	exceeded  bool         // the first success exceeded its request; true without a request
 	first     Row          // first success
@@ -45,16 +45,16 @@ type taskRows struct {
 type Learner struct {
 	tasks    map[sizing.TaskKey]*taskRows
 	order    []*taskRows              // by first success
-	largest  float64                  // largest peak, in bytes
+	largest  float64                  // largest peak of a success, in bytes
 	highest  sizing.Bytes             // largest request of a first success
 	requests int                      // number of tasks whose first success has a request
 	exceeded int                      // number of these tasks whose first peak exceeded the request
 	runs     int                      // number of successes
-	fittedAt int                      // runs at the last fit
+	fittedAt int                      // value of runs at the last fit
 	current  *Model                   // nil while too few tasks are known
 	errors   []unseenError            // errors on unseen tasks, oldest first
 	pending  map[sizing.TaskKey]int   // index in errors of a first run that was killed and has not succeeded
-	trials   map[sizing.TaskKey]trial // of the known tasks
+	trials   map[sizing.TaskKey]trial // what the model would have answered for the first success of each known task
 	dags     map[string]*dagState     // nil: no DAG has a model of its own
 }
 
@@ -84,7 +84,8 @@ func (l *Learner) Model() *Model {
 	return l.withDAGs()
 }
 
-// Fit learns rows in order of time and returns a model of all rows; nil if there are too few tasks.
+// Fit learns rows in order of time and returns a model of all rows; nil if there are too few tasks. It completes the
+// metadata of rows in place.
 func Fit(rows []Row) *Model {
 	l := newLearner()
 	completeMetadata(rows)
@@ -115,8 +116,8 @@ func completeMetadata(rows []Row) {
 	}
 }
 
-// Add learns a row in order of time. The kill of an unseen task only changes the errors, and the kill of
-// a known task changes nothing.
+// Add learns a row in order of time. The kill of an unseen task, which has no success yet, only changes the errors.
+// The kill of a known task changes nothing.
 func (l *Learner) Add(r Row) {
 	if !(r.Peak > 0) {
 		return
@@ -169,7 +170,7 @@ func (l *Learner) Add(r Row) {
 // hasTrees reports whether the current model has trees.
 func (l *Learner) hasTrees() bool { return l.current != nil && l.current.trees != nil }
 
-// compareRequest counts whether the first success of a task exceeded its request.
+// compareRequest counts the request of the first success of a task, and whether this success exceeded its request.
 func (l *Learner) compareRequest(t *taskRows) {
 	if t.requested > 0 {
 		l.highest = max(l.highest, t.requested)

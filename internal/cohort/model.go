@@ -112,8 +112,8 @@ type Question struct {
 }
 
 // CanSize reports whether trees can size a task: there are enough errors, and the request is not
-// clearly above those of the learned tasks. It does not check that trees that predict a ratio know the request. It
-// returns false for a nil model.
+// clearly above those of the learned tasks. Trees of the ratio of peak to request also need the request; CanSize does
+// not check that the request is known. It returns false for a nil model.
 func (m *Model) CanSize(f Facts) bool { return m.first(&f.Task).canSize(&f) || m.canSize(&f) }
 
 func (m *Model) canSize(f *Facts) bool {
@@ -182,7 +182,8 @@ func (m *Model) sizeByTrees(q *Question) (a Answer, ok bool) {
 	return a, true
 }
 
-// exceeding returns a model of the tasks whose error is above a bound.
+// exceeding returns a copy of m with only the errors above a bound. It divides Exceeded by the share of these errors,
+// because the tasks that exceeded their requests are assumed to be among them.
 func (m *Model) exceeding(bound float64) *Model {
 	updated, from := *m, m.countUpTo(bound)
 	updated.setErrors(m.errors[from:])
@@ -207,7 +208,7 @@ func (a *Answer) describeLimit(q *Question) string {
 	return text
 }
 
-// describeKilled says in a reason which peaks the kill of a task leaves.
+// describeKilled says in a reason that only peaks above the killed allocation were considered; "" without a kill.
 func (q *Question) describeKilled() string {
 	if q.Killed == 0 {
 		return ""
@@ -297,7 +298,8 @@ func (m *Model) cost(margin, price float64) float64 {
 	return sum / m.weight()
 }
 
-// riskOf returns the probability that the peak exceeds a limit. level is the predicted log peak.
+// riskOf returns the probability that the peak exceeds a limit. level is the predicted log peak. One further error of
+// the mean weight counts half as above the limit, because nothing is known about it.
 func (m *Model) riskOf(level float64, limit sizing.Bytes) float64 {
 	total := m.weight()
 	above := total - m.sums[m.countUpTo(math.Log(float64(limit))-level)].weight

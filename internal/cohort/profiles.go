@@ -13,7 +13,7 @@ import (
 
 // The bounds of a fit of Profiles.
 const (
-	minProfileTasks = 20   // smallest number of tasks with a run in a class; fewer show nothing
+	minProfileTasks = 20   // smallest number of tasks for a fit, each with a run in one of the classes; fewer tasks show nothing
 	profileRuns     = 5    // largest number of runs of a task that are used: the newest
 	maxProfileRows  = 4000 // largest number of rows that are used: the newest
 	maxClasses      = 16   // largest number of classes, those with the most tasks: profiles and the outlier group
@@ -48,7 +48,7 @@ type class struct {
 	ID      int // of the profile; 0 is the outlier group, the runs without a profile
 	Tasks   int // number of tasks with a run in the profile
 	Runs    int
-	Spreads [estimates]distribution // distribution of each quantity
+	Spreads [quantities]distribution // distribution of each quantity
 }
 
 // labelledTask is a task with the classes of its rows.
@@ -57,8 +57,8 @@ type labelledTask struct {
 	classes []int // by row
 }
 
-// FitProfiles learns which facts lead to which profile of set. It returns nil if there are too few
-// tasks or fewer than two classes (profiles, or the outlier group), or if no fit is possible. It completes the metadata of rows in place.
+// FitProfiles learns which facts lead to which profile of set. It returns nil if there are too few tasks or fewer than
+// two classes (profiles, or the outlier group), or if no fit is possible. It completes the metadata of rows in place.
 func FitProfiles(rows []Row, set *usageprofile.Set) *Profiles {
 	completeMetadata(rows)
 	tasks, ids := label(rows, set)

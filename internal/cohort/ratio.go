@@ -11,8 +11,8 @@ import (
 )
 
 // The trees cannot size a task if they know too few tasks, or if the task requests clearly more than all of these. Then
-// its request is the only fact to compare. If the known tasks use a similar share of their requests, the
-// new task probably does so too.
+// only the request of the task is compared: if the known tasks use a similar share of their requests, the new task
+// probably uses a similar share, too.
 const (
 	minRatioTasks = 5 // smallest number of tasks with a known ratio
 	// The prior of the standard deviation of a log ratio: a request is typically wrong by a factor of e. The prior
@@ -72,7 +72,7 @@ func (m *Model) sizeByRequest(q *Question) (a Answer, ok bool) {
 	exceeds := func(limit sizing.Bytes) float64 {
 		return t.Survival((math.Log(float64(limit)/float64(requested)) - m.ratios.Mean) / scale)
 	}
-	typical, known := math.Exp(m.ratios.Mean), exceeds(q.Killed) // the peak is above Killed: every probability is divided by known
+	typical, known := math.Exp(m.ratios.Mean), exceeds(q.Killed) // the peak is above Killed, so every probability is divided by known, P(peak > Killed)
 	share := m.cheapestShare(q.RiskTarget, scale, &t, known)
 	if !(share < 1) { // true for NaN
 		return Answer{}, false
@@ -94,8 +94,8 @@ const riskSteps = 8
 
 // cheapestShare returns the share of a request with the least expected cost; 1 if the whole request costs
 // least. The risk is within the same bounds, and a kill has the same price, as for an answer of the
-// trees. The retry of a killed run gets the request. known is the probability of what is known about the peak,
-// to which the risk is relative.
+// trees. The retry of a killed run gets the request. known is the probability that the peak exceeds the killed
+// allocation, 1 without a kill; the risk is a share of this probability.
 func (m *Model) cheapestShare(target, scale float64, t *distuv.StudentsT, known float64) float64 {
 	kill := 1 + math.Exp(m.ratios.Mean)/(expectedRisk*target)
 	best, least := 1.0, 1.0
@@ -137,9 +137,8 @@ func (l *Learner) requestsDiffer() bool {
 
 // chooseTarget cross-validates trees of the log peak and trees of the log ratio of peak to request.
 // It returns the cross-validation of the trees with the smaller squared errors. It does not try the ratio if a row has no
-// request, or if all requests are equal. A request that somebody sets out
-// of habit says little. A request that was chosen for its task says more than the features of a few
-// tasks.
+// request, or if all requests are equal. A request that is the same by habit says little about the peak. A request that
+// was chosen for its task says more than the features of a few tasks.
 func (l *Learner) chooseTarget() (unseen []unseenTask, byRequest bool) {
 	unseen = crossValidate(l.order, false)
 	if !l.allRequest() || !l.requestsDiffer() {

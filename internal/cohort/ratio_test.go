@@ -82,8 +82,8 @@ func TestTheLargestRatioOfATaskCounts(t *testing.T) {
 	assert.InDelta(t, 0, ratios.Squares, 1e-9)
 }
 
-// The number of kills does not clearly exceed the sum of the promised risks, although the spread of the
-// ratios is unknown and few tasks show it.
+// The number of kills does not clearly exceed the sum of the promised risks, although the spread of the ratios is
+// estimated from few tasks.
 func TestAnswersByRatiosAreNotKilledMoreOftenThanPromised(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 2))
 	sized, kills, promised := 0, 0, 0.0
@@ -139,7 +139,7 @@ func TestAKillRaisesAShareOfTheRequest(t *testing.T) {
 	assert.False(t, ok, "only the whole request is likely to be enough")
 }
 
-// The next run of a task that was killed just below the answer is not killed more often than promised either.
+// After a kill at 80 % of the answer, the next run of the task is not killed more often than promised either.
 func TestAnswersByRatiosAfterAKillKeepTheirPromise(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 2))
 	sized, kills, promised := 0, 0, 0.0

@@ -68,7 +68,7 @@ func (m *Model) learnPending(rows []Row, l *Learner) *Model {
 // they cannot. It is valid for a nil model.
 func (m *Model) Level(f *Facts) float64 { return m.first(&f.Task).treeLevel(f) }
 
-// treeLevel is Level by the trees of m, whichever model answers first.
+// treeLevel predicts the log peak like Level, but always by the trees of m.
 func (m *Model) treeLevel(f *Facts) float64 {
 	if m == nil || m.trees == nil || m.byRequest && f.Requested.Memory <= 0 {
 		return math.NaN()
@@ -78,8 +78,8 @@ func (m *Model) treeLevel(f *Facts) float64 {
 
 // Learn returns a model that has learned the first run of a task, or m itself if the run changes
 // nothing. level is the log peak that Level predicted for the run; NaN if it is unknown. The model that answers
-// first learns the error of level, and the other model that of its own prediction. The same run changes nothing a
-// second time. Learn returns nil for a nil model.
+// first learns the error of level, and the other model learns the error of its own prediction. The same run changes
+// nothing a second time. Learn returns nil for a nil model.
 func (m *Model) Learn(r *Row, level float64) *Model {
 	if m.first(&r.Task) != m {
 		return m.learnRun(r, math.NaN()).learnDAG(r, level)
@@ -87,7 +87,7 @@ func (m *Model) Learn(r *Row, level float64) *Model {
 	return m.learnRun(r, level).learnDAG(r, math.NaN())
 }
 
-// learnRun is Learn without the models of DAGs, which stay as they are; see learnDAG.
+// learnRun is like Learn, but does not change the models of DAGs; see learnDAG.
 func (m *Model) learnRun(r *Row, level float64) *Model {
 	if m == nil || m.recent == nil || !(r.Peak > 0) || len(m.recent.added) >= maxRecent || len(m.recent.killed) >= maxRecent {
 		return m

@@ -35,7 +35,7 @@ type OwnRuns struct {
 // RunTime is the predicted distribution of one run time: seconds = exp(level + error).
 type RunTime struct {
 	errors *errorDistribution
-	shapes *errorMixture // set by WithShape; replaces errors unless nil
+	shapes *errorMixture // set by WithShape; if it is not nil, it replaces errors
 	level  float64
 	median float64 // log seconds
 }
@@ -86,7 +86,7 @@ type RunTimeLearner struct {
 	tasks    map[sizing.TaskKey]*taskRows // Row.Peak is the run time in seconds, because the encoder takes its target from this field
 	order    []*taskRows                  // by first run
 	runs     int
-	fittedAt int // runs at the last fit
+	fittedAt int // value of runs at the last fit
 	current  *RunTimes
 }
 
@@ -139,7 +139,7 @@ func (l *RunTimeLearner) add(f *Facts, seconds float64) {
 	l.runs++
 }
 
-// minSeconds replaces shorter run times, of which the resolution of the clock is a large part.
+// minSeconds replaces shorter run times, because the resolution of the clock is a large part of them.
 const minSeconds = 0.1
 
 // fit fits the trees on all tasks. Their errors come from a cross-validation over whole tasks.
@@ -185,7 +185,7 @@ func newErrors(errors []weightedError) errorDistribution {
 	return newErrorsUpTo(errors, maxRunTimeErrors)
 }
 
-// newErrorsUpTo is newErrors with another limit on the number of errors.
+// newErrorsUpTo does the same as newErrors for another limit on the number of errors.
 func newErrorsUpTo(errors []weightedError, limit int) errorDistribution {
 	slices.SortFunc(errors, func(a, b weightedError) int { return cmp.Compare(a.Error, b.Error) })
 	if n := len(errors); n > limit {

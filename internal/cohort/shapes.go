@@ -36,9 +36,9 @@ const (
 )
 
 // FitShapes learns which facts lead to which shape. The labels are the indices of the shapes of the tasks
-// with enough runs. FitShapes returns nil if there are too few tasks or only one shape, or if no fit is possible.
-// It also returns nil unless the classifier is clearly better than the shares of the shapes at predicting shapes of
-// unseen tasks. It completes the metadata of rows in place.
+// with enough runs. FitShapes returns nil if there are too few tasks or fewer than two shapes, or if no fit is possible.
+// It also returns nil if the classifier does not predict the shapes of unseen tasks clearly better than the shares of the
+// shapes among the tasks do. It completes the metadata of rows in place.
 func FitShapes(rows []Row, labels map[sizing.TaskKey]int) *Shapes {
 	completeMetadata(rows)
 	runs, shapes := labelShapes(rows, labels)

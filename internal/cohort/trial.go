@@ -14,11 +14,12 @@ import (
 type trial struct {
 	limit float64 // in bytes; 0: no answer
 	level float64 // predicted peak, in bytes
-	risk  float64 // that the answer promises
+	risk  float64 // promised risk of the answer
 }
 
 // trial sizes the first success of a task. Unlike size, it also answers if slightly too few tasks are known, because a
-// part of a cross-validation knows fewer than the model that it judges. It is valid for a nil model.
+// model of a cross-validation knows fewer tasks than the model of all tasks, whose cost it estimates. It is valid for a
+// nil model.
 func (m *Model) trial(first *Row) trial {
 	q := Question{Facts: first.Facts, RiskTarget: sizing.DefaultRiskTarget}
 	size := m.sizeByRequest
@@ -70,8 +71,8 @@ func (l *Learner) subset(keep func(*taskRows) bool) *Learner {
 	return some
 }
 
-// promisedTasks is the number of tasks as which the promised risks weigh beside the kills of some trials: a few trials
-// say little about a risk of a few percent.
+// promisedTasks is the weight of the mean promised risk, in tasks, when it is averaged with the kills of the trials: a
+// few trials say little about a risk of a few percent.
 const promisedTasks = MinTasks
 
 // trials sums up trials of one model.

@@ -23,17 +23,17 @@ type pageRequest struct {
 	admin   auth.Grants // grants with the role admin
 	observe auth.Grants // grants that may read usage series
 	session string      // value of the cookie; "" without one, or if the grants come from elsewhere
-	user    string      // the user that a trusted proxy names; "" with other grants or if it names none
+	user    string      // the user that a trusted proxy names; "" with other grants, or if the proxy names no user
 }
 
 // namespace returns the namespace of a page that shows exactly one namespace: the requested one, or else the
 // only namespace of the grants, or else the default namespace. If no grant covers the default namespace, it
 // returns the namespace of the first grant.
-func (v *pageRequest) namespace() (string, error) {
-	requested := v.query.Get("namespace")
-	namespace, err := v.grants.OneNamespace(requested)
+func (req *pageRequest) namespace() (string, error) {
+	requested := req.query.Get("namespace")
+	namespace, err := req.grants.OneNamespace(requested)
 	if err != nil && requested == "" {
-		return v.grants[0].Namespace, nil
+		return req.grants[0].Namespace, nil
 	}
 	return namespace, err
 }
@@ -42,35 +42,36 @@ func (v *pageRequest) namespace() (string, error) {
 // send a bearer token, browsers send a cookie, and a trusted proxy names its user in a header. The cookie takes
 // precedence over the proxy, so that a user who may only read can sign in with the token of an admin.
 func (d *Dashboard) identify(r *http.Request) *pageRequest {
-	v := &pageRequest{Request: r, query: r.URL.Query(), grants: d.cfg.Auth.Identify(r)}
-	if cookie, err := r.Cookie(cookieName); err == nil && len(v.grants) == 0 {
-		v.session, v.grants = cookie.Value, d.sessions.Grants(cookie.Value, d.cfg.Now())
+	req := &pageRequest{Request: r, query: r.URL.Query(), grants: d.cfg.Auth.Identify(r)}
+	if cookie, err := r.Cookie(cookieName); err == nil && len(req.grants) == 0 {
+		req.session, req.grants = cookie.Value, d.sessions.Grants(cookie.Value, d.cfg.Now())
 	}
-	if len(v.grants) == 0 {
-		if v.user = d.cfg.Proxy.User(r); v.user != "" {
-			v.session, v.grants = "", d.cfg.Proxy.Grants(v.user)
+	if len(req.grants) == 0 {
+		if req.user = d.cfg.Proxy.User(r); req.user != "" {
+			req.session, req.grants = "", d.cfg.Proxy.Grants(req.user)
 		}
 	}
-	v.admin = slices.Clone(v.grants).WithRole(nil)
-	v.observe = slices.Clone(v.grants).WithRole([]auth.Role{auth.RoleObserve})
-	return v
+	req.admin = slices.Clone(req.grants).WithRole(nil)
+	req.observe = slices.Clone(req.grants).WithRole([]auth.Role{auth.RoleObserve})
+	return req
 }
 
 // formOwner returns the owner of the CSRF tokens in the forms of a page: the session, or the user of
 // the proxy. The two cannot be equal, because no session contains a space.
-func (v *pageRequest) formOwner() string {
-	if v.user != "" {
-		return "user " + v.user
+func (req *pageRequest) formOwner() string {
+	if req.user != "" {
+		return "user " + req.user
 	}
-	return v.session
+	return req.session
 }
 
-// originProblem returns why a request is rejected as cross-origin: a browser sent it for a page of
-// another origin. It returns "" if the request is accepted. The user of a proxy needs a check of its
-// own, because the proxy adds its header to such requests, while a browser does not add its cookie.
+// originProblem returns why a request is rejected: a browser sent it for a page of another origin, or its Host may be
+// a public DNS name (auth.Config.OriginProblem). It returns "" if the request is accepted. Requests with the user of a
+// proxy are checked here, because the proxy adds its header to every request, also to those of other origins. The
+// session cookie needs no such check, because a browser does not send it with requests of other origins.
 // hasSideEffect reports whether the request changes stored data.
-func (d *Dashboard) originProblem(v *pageRequest, r *http.Request, hasSideEffect bool) string {
-	if v.user != "" && auth.IsCrossOrigin(r, hasSideEffect) {
+func (d *Dashboard) originProblem(req *pageRequest, r *http.Request, hasSideEffect bool) string {
+	if req.user != "" && auth.IsCrossOrigin(r, hasSideEffect) {
 		return "cross-origin request: a browser sent it for a page of another origin; open the address directly"
 	}
 	return d.cfg.Auth.OriginProblem(r, hasSideEffect)
@@ -92,29 +93,29 @@ func (d *Dashboard) secure(next http.Handler) http.Handler {
 // show returns the handler of a page for callers with one of roles.
 func (d *Dashboard) show(roles []auth.Role, p page) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		v := d.identify(r)
-		if reason := d.originProblem(v, d.framed(r), false); reason != "" {
-			d.fail(w, v, &auth.ForbiddenError{Detail: reason})
+		req := d.identify(r)
+		if reason := d.originProblem(req, d.framed(r), false); reason != "" {
+			d.fail(w, req, &auth.ForbiddenError{Detail: reason})
 			return
 		}
-		if len(v.grants) == 0 {
-			d.askToSignIn(w, v)
+		if len(req.grants) == 0 {
+			d.askToSignIn(w, req)
 			return
 		}
-		if v.grants = v.grants.WithRole(roles); len(v.grants) == 0 {
-			d.fail(w, v, auth.RoleError(roles))
+		if req.grants = req.grants.WithRole(roles); len(req.grants) == 0 {
+			d.fail(w, req, auth.RoleError(roles))
 			return
 		}
-		if format := v.query.Get("format"); format != "" && format != formatOf(v.query) {
-			d.fail(w, v, sizing.InvalidField("format", "must be html, json or csv, not %.50q", format))
+		if format := req.query.Get("format"); format != "" && format != formatOf(req.query) {
+			d.fail(w, req, sizing.InvalidField("format", "must be html, json or csv, not %.50q", format))
 			return
 		}
-		content, err := p(v)
+		content, err := p(req)
 		if err != nil {
-			d.fail(w, v, err)
+			d.fail(w, req, err)
 			return
 		}
-		d.render(w, v, content)
+		d.render(w, req, content)
 	}
 }
 
@@ -133,7 +134,7 @@ func (d *Dashboard) framed(r *http.Request) *http.Request {
 // action changes stored data and returns the address of the page that shows the change.
 type action func(*pageRequest) (next string, err error)
 
-// maxForm bounds the body of a form, in bytes.
+// maxForm bounds the body of a form, in bytes. The forms have a few short fields; the longest has the edges of bins.
 const maxForm = 64 << 10
 
 // crossOrigin rejects forms of pages of other origins (Sec-Fetch-Site and Origin).
@@ -142,39 +143,39 @@ var crossOrigin = http.NewCrossOriginProtection()
 // act returns the handler of a form that changes stored data. Only admins may send the form.
 func (d *Dashboard) act(do action) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		v := d.identify(r)
+		req := d.identify(r)
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-		err := d.checkForm(v)
+		err := d.checkForm(req)
 		if err == nil {
-			r = r.WithContext(sizing.WithActor(r.Context(), v.grants[0].Identity()))
-			v.Request = r
+			r = r.WithContext(sizing.WithActor(r.Context(), req.grants[0].Identity()))
+			req.Request = r
 			next := ""
-			if next, err = do(v); err == nil {
+			if next, err = do(req); err == nil {
 				d.cache.clear()
 				http.Redirect(w, r, next, http.StatusSeeOther)
 				return
 			}
 		}
-		d.fail(w, v, err)
+		d.fail(w, req, err)
 	}
 }
 
 // checkForm checks that the form was sent by a page of this session, and keeps only the grants with the role
 // admin.
-func (d *Dashboard) checkForm(v *pageRequest) error {
-	if len(v.grants) == 0 {
+func (d *Dashboard) checkForm(req *pageRequest) error {
+	if len(req.grants) == 0 {
 		return errSignedOut
 	}
-	if reason := d.originProblem(v, v.Request, true); reason != "" {
+	if reason := d.originProblem(req, req.Request, true); reason != "" {
 		return &auth.ForbiddenError{Detail: reason}
 	}
-	if err := v.ParseForm(); err != nil {
+	if err := req.ParseForm(); err != nil {
 		return sizing.Errorf(sizing.Invalid, "read the form: %v; send the form of the page again", err)
 	}
-	if crossOrigin.Check(v.Request) != nil || !d.sessions.CheckCSRFToken(v.formOwner(), v.PostForm.Get("form_key")) {
+	if crossOrigin.Check(req.Request) != nil || !d.sessions.CheckCSRFToken(req.formOwner(), req.PostForm.Get("form_key")) {
 		return &auth.ForbiddenError{Detail: "the form does not belong to this session; open the page again and send its form"}
 	}
-	if v.grants = v.grants.WithRole(nil); len(v.grants) == 0 {
+	if req.grants = req.grants.WithRole(nil); len(req.grants) == 0 {
 		return auth.RoleError(nil)
 	}
 	return nil
@@ -194,17 +195,17 @@ type SignIn struct {
 // A browser does not send a SameSite=Strict cookie when a person follows a link on another site, such
 // as a ticket system. The answer to such a request is a page that loads itself again; the second
 // request has the cookie.
-func (d *Dashboard) askToSignIn(w http.ResponseWriter, v *pageRequest) {
-	if formatOf(v.query) != asHTML {
+func (d *Dashboard) askToSignIn(w http.ResponseWriter, req *pageRequest) {
+	if formatOf(req.query) != asHTML {
 		w.Header().Set("WWW-Authenticate", auth.Challenge)
 		http.Error(w, "unauthenticated: the token is missing or unknown; send Authorization: Bearer <token>", http.StatusUnauthorized)
 		return
 	}
-	if v.Header.Get("Sec-Fetch-Site") == "cross-site" && v.Header.Get("Sec-Fetch-Mode") == "navigate" {
-		d.write(w, v, http.StatusOK, &view{Title: "One moment", Template: "again", Page: d.prefixed(v.URL)})
+	if req.Header.Get("Sec-Fetch-Site") == "cross-site" && req.Header.Get("Sec-Fetch-Mode") == "navigate" {
+		d.write(w, req, http.StatusOK, &view{Title: "One moment", Template: "again", Page: d.prefixed(req.URL)})
 		return
 	}
-	http.Redirect(w, v.Request, d.url("/signin", "next", d.prefixed(v.URL)), http.StatusSeeOther)
+	http.Redirect(w, req.Request, d.url("/signin", "next", d.prefixed(req.URL)), http.StatusSeeOther)
 }
 
 // prefixed returns the address of a request with the prefix, as the browser sent it.
@@ -218,26 +219,26 @@ func (d *Dashboard) prefixed(u *url.URL) string {
 
 // signInForm shows the form for a token, or the overview if the server needs no token.
 func (d *Dashboard) signInForm(w http.ResponseWriter, r *http.Request) {
-	v := d.identify(r)
+	req := d.identify(r)
 	if d.cfg.Auth.Disabled {
 		http.Redirect(w, r, d.url("/"), http.StatusSeeOther)
 		return
 	}
-	d.write(w, v, http.StatusOK, &view{Title: "Sign in", Template: "signin", Page: SignIn{Next: d.localAddress(v.query.Get("next"))}})
+	d.write(w, req, http.StatusOK, &view{Title: "Sign in", Template: "signin", Page: SignIn{Next: d.localAddress(req.query.Get("next"))}})
 }
 
 // signIn starts a session for a token.
 func (d *Dashboard) signIn(w http.ResponseWriter, r *http.Request) {
-	v := d.identify(r)
+	req := d.identify(r)
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil || crossOrigin.Check(r) != nil {
-		d.fail(w, v, &auth.ForbiddenError{Detail: "the form was not sent by this page; open the sign-in page again"})
+		d.fail(w, req, &auth.ForbiddenError{Detail: "the form was not sent by this page; open the sign-in page again"})
 		return
 	}
 	next := d.localAddress(r.PostForm.Get("next"))
 	value := d.sessions.Start(strings.TrimSpace(r.PostForm.Get("token")), d.cfg.Now())
 	if value == "" {
-		d.write(w, v, http.StatusUnauthorized, &view{Title: "Sign in", Template: "signin", Page: SignIn{Next: next, Wrong: true}})
+		d.write(w, req, http.StatusUnauthorized, &view{Title: "Sign in", Template: "signin", Page: SignIn{Next: next, Wrong: true}})
 		return
 	}
 	http.SetCookie(w, d.cookie(r, value, auth.SessionTime))
@@ -247,18 +248,18 @@ func (d *Dashboard) signIn(w http.ResponseWriter, r *http.Request) {
 // signOut deletes the session cookie of a browser. Replicas share no state of sessions, so a copy of the
 // cookie stays valid until it expires, or until the token or Config.SessionKey is changed (docs/security.md).
 func (d *Dashboard) signOut(w http.ResponseWriter, r *http.Request) {
-	v := d.identify(r)
+	req := d.identify(r)
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-	if err := r.ParseForm(); err != nil || crossOrigin.Check(r) != nil || !d.sessions.CheckCSRFToken(v.session, r.PostForm.Get("form_key")) {
-		d.fail(w, v, &auth.ForbiddenError{Detail: "the form does not belong to this session"})
+	if err := r.ParseForm(); err != nil || crossOrigin.Check(r) != nil || !d.sessions.CheckCSRFToken(req.session, r.PostForm.Get("form_key")) {
+		d.fail(w, req, &auth.ForbiddenError{Detail: "the form does not belong to this session"})
 		return
 	}
 	http.SetCookie(w, d.cookie(r, "", -time.Second))
 	http.Redirect(w, r, d.url("/signin"), http.StatusSeeOther)
 }
 
-// cookie returns the session cookie; a negative lifetime deletes it in the browser. It is Secure if the
-// browser uses TLS.
+// cookie returns the session cookie; with a negative lifetime the browser deletes the cookie. The cookie is
+// Secure if the browser uses TLS.
 func (d *Dashboard) cookie(r *http.Request, value string, lifetime time.Duration) *http.Cookie {
 	return &http.Cookie{
 		Name: cookieName, Value: value, Path: d.cfg.Prefix + Root, MaxAge: int(lifetime.Seconds()), HttpOnly: true, SameSite: http.SameSiteStrictMode,
@@ -281,9 +282,10 @@ func (d *Dashboard) localAddress(address string) string {
 	return address
 }
 
-// deadline bounds the time for the work on one page.
+// deadline bounds the time for the work on one page. A larger value shows slow pages instead of an error, but
+// their queries use the database for longer.
 const deadline = 30 * time.Second
 
-func (v *pageRequest) withDeadline() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(v.Context(), deadline)
+func (req *pageRequest) withDeadline() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(req.Context(), deadline)
 }

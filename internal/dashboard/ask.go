@@ -42,29 +42,29 @@ const (
 
 // ask explains the answer for the form if it was submitted (the query has the parameter memory), and else the answer
 // for the features and the request of the newest try.
-func (d *Dashboard) ask(v *pageRequest) (*view, error) {
-	key, err := v.keyOf()
+func (d *Dashboard) ask(req *pageRequest) (*view, error) {
+	key, err := req.keyOf()
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := v.withDeadline()
+	ctx, cancel := req.withDeadline()
 	defer cancel()
 	recent, err := d.svc.RecentTries(ctx, key, 1)
 	if err != nil {
 		return nil, err
 	}
-	a := &Ask{Namespace: key.Namespace, DagID: key.DAG, TaskID: key.Task, Request: strings.TrimSpace(v.query.Get("memory")), Fields: []AskField{}}
+	a := &Ask{Namespace: key.Namespace, DagID: key.DAG, TaskID: key.Task, Request: strings.TrimSpace(req.query.Get("memory")), Fields: []AskField{}}
 	page := &view{Title: "Ask " + key.String(), Nav: "Tasks", Template: "ask", Page: a, Table: func() ([]string, [][]string) {
 		return stepsTable(cmp.Or(a.Answer, &Try{}))
 	}}
 	newest := sizing.Features{}
-	isSubmitted := v.query.Has("memory")
+	isSubmitted := req.query.Has("memory")
 	if n := len(recent.Rows); n > 0 && !isSubmitted {
 		newest, a.Request = recent.Schema.Features(recent.Rows[n-1].Features), exact(recent.Rows[n-1].Requested.Memory)
 	}
 	question := &sizing.Ask{Try: sizing.TryKey{TaskKey: key, MapIndex: sizing.NoMap, Number: 1}, Features: sizing.Features{}}
 	for i := range recent.Schema.Fields {
-		a.addField(v, &recent.Schema.Fields[i], newest, question.Features)
+		a.addField(req, &recent.Schema.Fields[i], newest, question.Features)
 	}
 	if a.Request != "" {
 		if question.Requested.Memory, err = sizing.ParseMemory(a.Request); err != nil {
@@ -91,11 +91,11 @@ func (d *Dashboard) ask(v *pageRequest) (*view, error) {
 // addField adds a field of the schema to the form and, if it has a value, to the features. A schema may
 // have a name twice, with values of two kinds; the form has the first of them. newest has the values of
 // the newest try; it is empty for a submitted form.
-func (a *Ask) addField(v *pageRequest, field *sizing.Field, newest, features sizing.Features) {
+func (a *Ask) addField(req *pageRequest, field *sizing.Field, newest, features sizing.Features) {
 	if slices.ContainsFunc(a.Fields, func(f AskField) bool { return f.Name == field.Name }) {
 		return
 	}
-	f := AskField{Name: field.Name, Value: strings.TrimSpace(v.query.Get(featurePrefix + field.Name))}
+	f := AskField{Name: field.Name, Value: strings.TrimSpace(req.query.Get(featurePrefix + field.Name))}
 	if known, ok := newest[field.Name]; ok {
 		f.Value = featureText(known)
 	}

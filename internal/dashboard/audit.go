@@ -46,18 +46,18 @@ func (e *AuditEntry) Key() sizing.TaskKey {
 const auditRows = 100
 
 // audit shows the changes of tasks and campaigns that the caller may see, the newest first.
-func (d *Dashboard) audit(v *pageRequest) (*view, error) {
-	ctx, cancel := v.withDeadline()
+func (d *Dashboard) audit(req *pageRequest) (*view, error) {
+	ctx, cancel := req.withDeadline()
 	defer cancel()
-	a := &Audit{Namespace: v.query.Get("namespace"), DagID: v.query.Get("dag_id"), TaskID: v.query.Get("task_id"), Entries: []AuditEntry{}}
+	a := &Audit{Namespace: req.query.Get("namespace"), DagID: req.query.Get("dag_id"), TaskID: req.query.Get("task_id"), Entries: []AuditEntry{}}
 	filter := store.AuditFilter{Task: sizing.TaskKey{DAG: a.DagID, Task: a.TaskID}}
 	for _, field := range []string{"namespace", "dag_id", "task_id"} {
-		value := v.query.Get(field)
+		value := req.query.Get(field)
 		if detail := sizing.CheckID(value); value != "" && detail != "" {
 			return nil, sizing.InvalidField(field, "%s", detail)
 		}
 	}
-	if text := v.query.Get("before"); text != "" {
+	if text := req.query.Get("before"); text != "" {
 		before, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || before < 1 {
 			return nil, sizing.InvalidField("before", "must be the id of an entry, not %.50q", text)
@@ -65,16 +65,16 @@ func (d *Dashboard) audit(v *pageRequest) (*view, error) {
 		filter.Before = before
 	}
 	var err error
-	if filter.Task.Namespace, err = v.grants.ListNamespace(a.Namespace); err != nil {
+	if filter.Task.Namespace, err = req.grants.ListNamespace(a.Namespace); err != nil {
 		return nil, err
 	}
-	entries, err := d.auditEntries(ctx, v, filter)
+	entries, err := d.auditEntries(ctx, req, filter)
 	if err != nil {
 		return nil, err
 	}
 	if len(entries) > auditRows {
 		entries = entries[:auditRows]
-		a.Next = d.addressWith(v.query, "/audit", "before", strconv.FormatInt(entries[auditRows-1].ID, 10))
+		a.Next = d.addressWith(req.query, "/audit", "before", strconv.FormatInt(entries[auditRows-1].ID, 10))
 	}
 	for i := range entries {
 		e := &entries[i]
@@ -86,14 +86,14 @@ func (d *Dashboard) audit(v *pageRequest) (*view, error) {
 
 // auditEntries returns the newest entries that match a filter and that the caller may see: auditRows+1 if there
 // is a next page, and at most auditRows otherwise.
-func (d *Dashboard) auditEntries(ctx context.Context, v *pageRequest, filter store.AuditFilter) (visible []store.AuditEntry, err error) {
+func (d *Dashboard) auditEntries(ctx context.Context, req *pageRequest, filter store.AuditFilter) (visible []store.AuditEntry, err error) {
 	for {
 		entries, err := d.svc.Audit(ctx, filter, auditRows+1)
 		if err != nil {
 			return nil, err
 		}
 		for i := range entries {
-			if v.grants.Covers(entries[i].Task) && len(visible) <= auditRows {
+			if req.grants.Covers(entries[i].Task) && len(visible) <= auditRows {
 				visible = append(visible, entries[i])
 			}
 		}

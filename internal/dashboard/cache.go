@@ -10,10 +10,10 @@ import (
 	"github.com/loadaware/loadaware/internal/insight/savings"
 )
 
-// cache has the results of the queries of pages, so that these queries take a bounded share of the
-// database's time: a result stays fresh for freshFactor times the duration of its query, at most for
-// maxFresh. After that a page waits until a fast query has run again. A slow query runs again in the
-// background, and until maxStale the page shows the previous result.
+// cache has the results of the queries of pages, so that not every load of a page runs its queries: a result
+// stays fresh for freshFactor times the duration of its query, at most for maxFresh. After that a page waits until
+// a fast query has run again. A slow query runs again in the background, and until maxStale the page shows the
+// previous result.
 type cache struct {
 	now     func() time.Time
 	log     *slog.Logger
@@ -32,12 +32,12 @@ type cacheEntry struct {
 }
 
 const (
-	freshFactor = 20                    // a value is fresh for this multiple of the duration of its query
+	freshFactor = 20                    // a value is fresh for this multiple of the duration of its query, so a query of up to 3 s runs for at most 5 % of the time
 	maxFresh    = time.Minute           // but at most for this time
 	maxStale    = 10 * time.Minute      // lookup returns no older value
 	slowQuery   = 50 * time.Millisecond // a faster query runs again in the foreground
-	maxEntries  = 256
-	maxQuery    = 2 * time.Minute // longest duration of a query in the background
+	maxEntries  = 256                   // largest number of entries
+	maxQuery    = 2 * time.Minute       // longest duration of a query in the background
 )
 
 func newCache(now func() time.Time, log *slog.Logger) *cache {
@@ -128,8 +128,8 @@ func cachedInState[T any](ctx context.Context, c *cache, key, state string, read
 
 // The states of a value.
 const (
-	missing = iota // or older than maxStale, or not fresh and its query is fast: pages wait for the query
-	usable         // not fresh, and its query is slow: pages show it until the query has run again
+	missing = iota // no value, a value older than maxStale, or one that is not fresh and has a fast query: pages wait for the query
+	usable         // a value that is not fresh and has a slow query: pages show the value until the query has run again
 	fresh
 )
 

@@ -58,7 +58,7 @@ type CampaignState struct {
 	State int     `json:"state"`
 	Name  string  `json:"name"`
 	Runs  int     `json:"runs"`
-	Bar   float64 `json:"-"` // percent
+	Bar   float64 `json:"-"` // width of the bar, in percent
 }
 
 // FailedRun is a run that failed and waits until a person resets it.
@@ -86,7 +86,7 @@ type ModelPredictions struct {
 	Version      int          `json:"version"`
 	Observations int          `json:"observations"` // number of reports of the task at the training
 	Grant        sizing.Bytes `json:"mean_grant_bytes"`
-	Width        float64      `json:"width"`             // median ratio of the grant at the default risk target to the grant at a risk of 50 %
+	Width        float64      `json:"width"`             // median ratio of the grant at the default risk target to the grant at a risk target of 50 %
 	Unstated     int          `json:"runs_without_risk"` // number of runs for which no risk can be stated, such as those outside the known range
 	Runs         int          `json:"runs"`              // number of archived runs, at most 50
 }
@@ -94,15 +94,15 @@ type ModelPredictions struct {
 const campaignsPerPage = 50
 
 // campaigns shows the campaigns that the caller may see, the newest first.
-func (d *Dashboard) campaigns(v *pageRequest) (*view, error) {
-	ctx, cancel := v.withDeadline()
+func (d *Dashboard) campaigns(req *pageRequest) (*view, error) {
+	ctx, cancel := req.withDeadline()
 	defer cancel()
-	before, err := idParam(v, "before")
+	before, err := idParam(req, "before")
 	if err != nil {
 		return nil, err
 	}
-	found, err := cached(ctx, d.cache, "campaigns "+scopeKey(v.grants)+strconv.FormatInt(before, 10), func(ctx context.Context) ([]campaign.Status, error) {
-		return d.svc.Campaigns(ctx, v.grants.Scopes(), before, campaignsPerPage+1)
+	found, err := cached(ctx, d.cache, "campaigns "+scopeKey(req.grants)+strconv.FormatInt(before, 10), func(ctx context.Context) ([]campaign.Status, error) {
+		return d.svc.Campaigns(ctx, req.grants.Scopes(), before, campaignsPerPage+1)
 	})
 	if err != nil {
 		return nil, err
@@ -119,10 +119,10 @@ func (d *Dashboard) campaigns(v *pageRequest) (*view, error) {
 }
 
 // idParam returns a positive id of the query, or of the form of a POST; 0 if it is not given.
-func idParam(v *pageRequest, name string) (int64, error) {
-	text := v.query.Get(name)
-	if v.Method != "GET" && v.Method != "HEAD" {
-		text = v.PostForm.Get(name)
+func idParam(req *pageRequest, name string) (int64, error) {
+	text := req.query.Get(name)
+	if req.Method != "GET" && req.Method != "HEAD" {
+		text = req.PostForm.Get(name)
 	}
 	if text == "" {
 		return 0, nil
@@ -161,15 +161,15 @@ func (d *Dashboard) campaignRow(s *campaign.Status) CampaignRow {
 }
 
 // campaign shows one campaign.
-func (d *Dashboard) campaign(v *pageRequest) (*view, error) {
-	ctx, cancel := v.withDeadline()
+func (d *Dashboard) campaign(req *pageRequest) (*view, error) {
+	ctx, cancel := req.withDeadline()
 	defer cancel()
-	status, err := d.findCampaign(ctx, v)
+	status, err := d.findCampaign(ctx, req)
 	if err != nil {
 		return nil, err
 	}
 	c := &CampaignPage{CampaignRow: d.campaignRow(&status), Pool: status.Pool, Version: status.Version, Conf: string(status.Conf), States: []CampaignState{}, Failures: []FailedRun{},
-		IsAdmin: v.admin.Covers(status.Key()), TasksURL: d.url("/tasks", "namespace", status.Namespace, "dag_id", status.DAG)}
+		IsAdmin: req.admin.Covers(status.Key()), TasksURL: d.url("/tasks", "namespace", status.Namespace, "dag_id", status.DAG)}
 	if c.Learned, err = d.learned(ctx, &status); err != nil {
 		return nil, err
 	}
@@ -200,24 +200,24 @@ func (d *Dashboard) learned(ctx context.Context, status *campaign.Status) ([]Lea
 
 // findCampaign returns the campaign that a request names. For a campaign that the caller may not see
 // it returns the error of an unknown id.
-func (d *Dashboard) findCampaign(ctx context.Context, v *pageRequest) (status campaign.Status, err error) {
-	id, err := idParam(v, "id")
+func (d *Dashboard) findCampaign(ctx context.Context, req *pageRequest) (status campaign.Status, err error) {
+	id, err := idParam(req, "id")
 	if err != nil {
 		return status, err
 	}
-	if status, err = d.svc.CampaignStatus(ctx, id); err == nil && !v.grants.Covers(status.Key()) {
+	if status, err = d.svc.CampaignStatus(ctx, id); err == nil && !req.grants.Covers(status.Key()) {
 		err = sizing.Errorf(sizing.NotFound, "no campaign has the id %d; GET /campaigns lists them", id)
 	}
 	return status, err
 }
 
 // pauseCampaign pauses or resumes a campaign.
-func (d *Dashboard) pauseCampaign(v *pageRequest) (string, error) {
-	status, err := d.findCampaign(v.Context(), v)
+func (d *Dashboard) pauseCampaign(req *pageRequest) (string, error) {
+	status, err := d.findCampaign(req.Context(), req)
 	if err != nil {
 		return "", err
 	}
-	_, err = d.svc.PauseCampaign(v.Context(), status.ID, v.PostForm.Get("pause") != "", nil)
+	_, err = d.svc.PauseCampaign(req.Context(), status.ID, req.PostForm.Get("pause") != "", nil)
 	return d.url("/campaign", "id", strconv.FormatInt(status.ID, 10)), err
 }
 

@@ -4,8 +4,8 @@
 //	     sign-in, 401, 403                    cache of aggregates
 //
 // Each page is one struct with one template; the charts are computed in Go. The address contains the
-// whole state of a page, and no page needs a script. The package reads through package service and
-// contains no SQL.
+// whole state of a page, and no page needs a script. The package reads and changes data only through
+// package service, and contains no SQL.
 package dashboard
 
 import (

@@ -159,7 +159,7 @@ func (d *Dashboard) sums(ctx context.Context, f store.SavingsFilter, by store.Sa
 	return cached(ctx, d.cache, "sums "+sumsKey(&f, by), d.readSums(f, by))
 }
 
-// sumsIfRead returns the same sums as sums. If cachedIfRead does not wait for them, it returns nil.
+// sumsIfRead returns what sums returns, or nil if cachedIfRead does not wait for the sums.
 func (d *Dashboard) sumsIfRead(ctx context.Context, f store.SavingsFilter, by store.SavingsKey) (*savings.Answer, error) {
 	sums, _, err := cachedIfRead(ctx, d.cache, "sums "+sumsKey(&f, by), d.readSums(f, by))
 	return sums, err
@@ -191,7 +191,8 @@ type cachedRisk struct {
 
 func newRiskCache() *riskCache { return &riskCache{tasks: map[sizing.TaskKey]cachedRisk{}} }
 
-// maxRisks bounds the risks that one list reads. Later lists read the others.
+// maxRisks bounds the risks that one list reads. Later lists read the others. A larger value shows all risks after
+// fewer loads, but a load then waits for more queries: one for each risk.
 const maxRisks = 200
 
 // riskSource reads the savings ledger and takes realised risks from a riskCache.

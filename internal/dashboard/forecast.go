@@ -57,14 +57,14 @@ type ForecastTask struct {
 const shownForecast = 300
 
 // forecast shows the forecast of a run of a DAG.
-func (d *Dashboard) forecast(v *pageRequest) (*view, error) {
-	ctx, cancel := v.withDeadline()
+func (d *Dashboard) forecast(req *pageRequest) (*view, error) {
+	ctx, cancel := req.withDeadline()
 	defer cancel()
-	f := &Forecast{Namespace: cmp.Or(v.query.Get("namespace"), sizing.DefaultNamespace), DagID: v.query.Get("dag_id"), Features: strings.TrimSpace(v.query.Get("features")),
-		Tasks: []ForecastTask{}, Unknown: []string{}, Base: d.newStart(v.Request).Base}
+	f := &Forecast{Namespace: cmp.Or(req.query.Get("namespace"), sizing.DefaultNamespace), DagID: req.query.Get("dag_id"), Features: strings.TrimSpace(req.query.Get("features")),
+		Tasks: []ForecastTask{}, Unknown: []string{}, Base: d.newStart(req.Request).Base}
 	all := f.Tasks
 	page := &view{Title: "Forecast", Nav: "Forecast", Template: "forecast", Page: f, Table: func() ([]string, [][]string) { return forecastTable(all) }}
-	list, err := d.taskList(ctx, v.grants)
+	list, err := d.taskList(ctx, req.grants)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (d *Dashboard) forecast(v *pageRequest) (*view, error) {
 		return nil, &sizing.Error{Kind: sizing.Invalid, Detail: "some fields are not valid", Fields: bad}
 	}
 	key.Task = ""
-	if err := v.grants.CheckTask(key); err != nil {
+	if err := req.grants.CheckTask(key); err != nil {
 		return nil, err
 	}
 	features, bad := featuresOf(f.Features)
@@ -96,7 +96,7 @@ func (d *Dashboard) forecast(v *pageRequest) (*view, error) {
 		return nil, err
 	}
 	d.fillForecast(f, result)
-	if all = f.Tasks; formatOf(v.query) == asHTML && len(f.Tasks) > shownForecast {
+	if all = f.Tasks; formatOf(req.query) == asHTML && len(f.Tasks) > shownForecast {
 		f.Tasks, f.IsTruncated = f.Tasks[:shownForecast], true
 	}
 	return page, nil

@@ -14,7 +14,7 @@ func TestAmounts(t *testing.T) {
 	}
 }
 
-func TestAPercentageIsNotWrapped(t *testing.T) {
+func TestShareIsRoundedAndHasANonBreakingSpace(t *testing.T) {
 	for value, want := range map[float64]string{0: "0\u00a0%", 0.0069: "0.69\u00a0%", 0.123: "12.3\u00a0%", 1.5e-6: "0.00015\u00a0%", 1e-7: "<0.0001\u00a0%", 1: "100\u00a0%"} {
 		assert.Equal(t, want, share(value), value)
 	}

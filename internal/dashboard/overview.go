@@ -97,10 +97,10 @@ func (o *Overview) Utilisation() *float64 {
 const worstTasks = 10
 
 // overview shows a summary of all tasks that the caller may see.
-func (d *Dashboard) overview(v *pageRequest) (*view, error) {
-	ctx, cancel := v.withDeadline()
+func (d *Dashboard) overview(req *pageRequest) (*view, error) {
+	ctx, cancel := req.withDeadline()
 	defer cancel()
-	list, err := d.taskList(ctx, v.grants)
+	list, err := d.taskList(ctx, req.grants)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func (d *Dashboard) overview(v *pageRequest) (*view, error) {
 		Worst: list.rows[:min(worstTasks, len(list.rows))], IsGranted: isGranted(list.rows),
 	}
 	page := &view{Title: "Overview", Nav: "Overview", Template: "overview", Page: o, Table: func() ([]string, [][]string) { return tasksTable(list.rows) }}
-	days, err := d.days(ctx, v, list)
+	days, err := d.days(ctx, req, list)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (d *Dashboard) overview(v *pageRequest) (*view, error) {
 		o.Days = daysFigure(days.Rows)
 	}
 	if !o.IsGranted && o.Total.Successes > 0 {
-		if o.Replay = d.replayOf(ctx, v.grants, o.Total.Tries); o.Replay != nil && o.Replay.State == whatif.Running {
+		if o.Replay = d.replayOf(ctx, req.grants, o.Total.Tries); o.Replay != nil && o.Replay.State == whatif.Running {
 			page.Refresh = 2
 		}
 	}
@@ -136,9 +136,9 @@ const awaitedDays = 5_000
 // days returns the sums by day. If there are more than awaitedDays task days and their sums are not
 // cached, it starts to read them and returns nil. A page as JSON waits for the sums in any case, because
 // a program does not load the page again.
-func (d *Dashboard) days(ctx context.Context, v *pageRequest, list *taskList) (*savings.Answer, error) {
-	filter := store.SavingsFilter{Scopes: v.grants.Scopes()}
-	if formatOf(v.query) != asJSON && list.taskDays() > awaitedDays {
+func (d *Dashboard) days(ctx context.Context, req *pageRequest, list *taskList) (*savings.Answer, error) {
+	filter := store.SavingsFilter{Scopes: req.grants.Scopes()}
+	if formatOf(req.query) != asJSON && list.taskDays() > awaitedDays {
 		return d.sumsIfRead(ctx, filter, store.ByDay)
 	}
 	return d.sums(ctx, filter, store.ByDay)
@@ -283,7 +283,8 @@ func daysFigure(rows []savings.Row) chart.Figure {
 	return spec.Draw()
 }
 
-// maxReplayed is the maximum number of tries that the overview replays by itself.
+// maxReplayed is the maximum number of tries that the overview replays automatically. A larger value replays larger
+// DAGs, but such a replay takes longer and uses more of the CPUs.
 const maxReplayed = 5_000
 
 // replayOf returns the replay of the DAG that requested the most memory time. It returns nil if there is no

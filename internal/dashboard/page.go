@@ -38,7 +38,7 @@ type view struct {
 	Nav      string // the entry of the navigation that is highlighted
 	Template string
 	Page     any                                       // the struct that the template and JSON print
-	Table    func() (header []string, rows [][]string) // of the CSV; nil if the page has none
+	Table    func() (header []string, rows [][]string) // returns the CSV; nil if the page has none
 	Refresh  int                                       // seconds until the page loads itself again; 0: never
 }
 
@@ -78,45 +78,45 @@ func formatOf(query url.Values) string {
 }
 
 // render writes a page in the requested format.
-func (d *Dashboard) render(w http.ResponseWriter, v *pageRequest, s *view) {
-	switch formatOf(v.query) {
+func (d *Dashboard) render(w http.ResponseWriter, req *pageRequest, content *view) {
+	switch formatOf(req.query) {
 	case asJSON:
-		body, err := json.MarshalIndent(s.Page, "", "  ")
+		body, err := json.MarshalIndent(content.Page, "", "  ")
 		if err != nil {
-			d.fail(w, v, err)
+			d.fail(w, req, err)
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(append(body, '\n')) // a client that disconnected needs no answer
 	case asCSV:
-		if s.Table == nil {
-			d.fail(w, v, sizing.Errorf(sizing.NotFound, "this page has no table; use format=json"))
+		if content.Table == nil {
+			d.fail(w, req, sizing.Errorf(sizing.NotFound, "this page has no table; use format=json"))
 			return
 		}
 		w.Header().Set("Content-Type", "text/csv; charset=utf-8")
-		w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": "loadaware-" + s.Template + ".csv"}))
-		header, rows := s.Table()
+		w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": "loadaware-" + content.Template + ".csv"}))
+		header, rows := content.Table()
 		out := csv.NewWriter(w)
 		_ = out.Write(header) // a client that disconnected needs no answer
 		_ = out.WriteAll(rows)
 	default:
-		d.write(w, v, http.StatusOK, s)
+		d.write(w, req, http.StatusOK, content)
 	}
 }
 
 // write writes a page as HTML.
-func (d *Dashboard) write(w http.ResponseWriter, v *pageRequest, status int, s *view) {
+func (d *Dashboard) write(w http.ResponseWriter, req *pageRequest, status int, content *view) {
 	l := layout{
-		view: s, CSRFToken: d.sessions.CSRFToken(v.formOwner()), SignsOut: v.session != "" && len(v.grants) > 0, IsAdmin: len(v.admin) > 0,
-		Framed: v.query.Get("frame") == "1", Self: d.prefixed(v.URL),
+		view: content, CSRFToken: d.sessions.CSRFToken(req.formOwner()), SignsOut: req.session != "" && len(req.grants) > 0, IsAdmin: len(req.admin) > 0,
+		Framed: req.query.Get("frame") == "1", Self: d.prefixed(req.URL),
 	}
-	if len(v.grants) > 0 {
-		l.User, l.IsProxyUser = v.grants[0].Identity(), v.user != ""
-		l.Nav = d.nav(v, s.Nav)
+	if len(req.grants) > 0 {
+		l.User, l.IsProxyUser = req.grants[0].Identity(), req.user != ""
+		l.Nav = d.nav(req, content.Nav)
 	}
 	var body bytes.Buffer
-	if err := d.pages[s.Template].ExecuteTemplate(&body, "layout", &l); err != nil {
-		d.cfg.Log.ErrorContext(v.Context(), "page failed", "page", s.Template, "err", err)
+	if err := d.pages[content.Template].ExecuteTemplate(&body, "layout", &l); err != nil {
+		d.cfg.Log.ErrorContext(req.Context(), "page failed", "page", content.Template, "err", err)
 		http.Error(w, "the page could not be written; the log of the server has the cause", http.StatusInternalServerError)
 		return
 	}
@@ -126,11 +126,11 @@ func (d *Dashboard) write(w http.ResponseWriter, v *pageRequest, status int, s *
 	_, _ = w.Write(body.Bytes()) // a client that disconnected needs no answer
 }
 
-// nav returns the entries of the navigation. Only an admin gets the audit trail.
-func (d *Dashboard) nav(v *pageRequest, current string) []entry {
+// nav returns the entries of the navigation. Only an admin gets the entry of the audit trail.
+func (d *Dashboard) nav(req *pageRequest, current string) []entry {
 	entries := []entry{{Name: "Overview", URL: "/"}, {Name: "Tasks", URL: "/tasks"}, {Name: "Savings", URL: "/savings"}, {Name: "What if", URL: "/whatif"},
 		{Name: "Forecast", URL: "/forecast"}, {Name: "Profiles", URL: "/profiles"}, {Name: "Phases", URL: "/phases"}, {Name: "Campaigns", URL: "/campaigns"}}
-	if len(v.admin) > 0 {
+	if len(req.admin) > 0 {
 		entries = append(entries, entry{Name: "Audit", URL: "/audit"})
 	}
 	for i := range entries {
@@ -153,8 +153,8 @@ var statuses = map[sizing.Kind]int{
 	sizing.Refused: http.StatusForbidden, sizing.Unavailable: http.StatusServiceUnavailable, sizing.Exhausted: http.StatusTooManyRequests,
 }
 
-// fail writes the page of an error. The cause of an internal error is only logged.
-func (d *Dashboard) fail(w http.ResponseWriter, v *pageRequest, err error) {
+// fail writes the page of an error. It logs the cause of an internal error, and does not show this cause.
+func (d *Dashboard) fail(w http.ResponseWriter, req *pageRequest, err error) {
 	p := Problem{Status: http.StatusInternalServerError, Title: "Internal error", Detail: "The server failed to make this page; its log has the cause."}
 	var denied *auth.ForbiddenError
 	var domain *sizing.Error
@@ -168,18 +168,18 @@ func (d *Dashboard) fail(w http.ResponseWriter, v *pageRequest, err error) {
 		p = Problem{http.StatusServiceUnavailable, "Not available now", "The database cannot serve this page now. Load it again in a moment."}
 	case errors.As(err, &domain) && statuses[domain.Kind] != 0:
 		p = Problem{statuses[domain.Kind], titles[domain.Kind], detailOf(domain)}
-	case v.Context().Err() != nil:
+	case req.Context().Err() != nil:
 		p = Problem{http.StatusServiceUnavailable, "Not available now", "The page took too long. Load it again in a moment."}
 	default:
-		d.cfg.Log.ErrorContext(v.Context(), "page failed", "path", v.URL.Path, "err", err)
+		d.cfg.Log.ErrorContext(req.Context(), "page failed", "path", req.URL.Path, "err", err)
 	}
-	if formatOf(v.query) != asHTML {
+	if formatOf(req.query) != asHTML {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(p.Status)
 		_ = json.NewEncoder(w).Encode(p) // a client that disconnected needs no answer
 		return
 	}
-	d.write(w, v, p.Status, &view{Title: p.Title, Template: "problem", Page: p})
+	d.write(w, req, p.Status, &view{Title: p.Title, Template: "problem", Page: p})
 }
 
 // titles are the headings of the pages of errors.
@@ -197,12 +197,12 @@ func detailOf(e *sizing.Error) string {
 }
 
 func (d *Dashboard) unknownPath(w http.ResponseWriter, r *http.Request) {
-	v := d.identify(r)
-	if len(v.grants) == 0 {
-		d.askToSignIn(w, v)
+	req := d.identify(r)
+	if len(req.grants) == 0 {
+		d.askToSignIn(w, req)
 		return
 	}
-	d.fail(w, v, sizing.Errorf(sizing.NotFound, "the page %.200q does not exist", r.URL.Path))
+	d.fail(w, req, sizing.Errorf(sizing.NotFound, "the page %.200q does not exist", r.URL.Path))
 }
 
 // url returns the address of a page with query parameters: name, value, name, value. It omits

@@ -7,8 +7,8 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// pageSavings reads the savings sums of one page, with one filter. It computes the total from the rows that it has
-// read, because a query for the total takes as long as a query for the rows.
+// pageSavings reads the savings sums of one page; all its calls have the same filter. It computes the total from
+// the rows that it has read, because a query for the total takes as long as a query for the rows.
 type pageSavings struct {
 	report.Source
 	rows []store.SavingsSum

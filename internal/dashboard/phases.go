@@ -27,7 +27,7 @@ type PhasedRow struct {
 	DagID     string            `json:"dag_id"`
 	TaskID    string            `json:"task_id"`
 	Mode      sizing.PhasesMode `json:"mode"`
-	Version   int               `json:"version"` // of what was learned
+	Version   int               `json:"version"` // of the learned phases and plan
 	LearnedAt time.Time         `json:"learned_at"`
 	URL       string            `json:"-"`
 }
@@ -36,13 +36,13 @@ type PhasedRow struct {
 const shownPhased = 300
 
 // phases shows the phases of the task in the query or, without a task, the list of the tasks with learned runs.
-func (d *Dashboard) phases(v *pageRequest) (*view, error) {
-	if v.query.Get("dag_id") != "" || v.query.Get("task_id") != "" {
-		return d.taskPhases(v)
+func (d *Dashboard) phases(req *pageRequest) (*view, error) {
+	if req.query.Get("dag_id") != "" || req.query.Get("task_id") != "" {
+		return d.taskPhases(req)
 	}
-	ctx, cancel := v.withDeadline()
+	ctx, cancel := req.withDeadline()
 	defer cancel()
-	namespace, err := v.namespace()
+	namespace, err := req.namespace()
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func (d *Dashboard) phases(v *pageRequest) (*view, error) {
 	if bad := sizing.CheckID(page.Namespace); bad != "" {
 		return nil, sizing.InvalidField("namespace", "%s", bad)
 	}
-	list, err := d.taskList(ctx, v.grants)
+	list, err := d.taskList(ctx, req.grants)
 	if err != nil {
 		return nil, err
 	}
@@ -60,11 +60,11 @@ func (d *Dashboard) phases(v *pageRequest) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	modes, err := d.phasesModes(ctx, v.grants)
+	modes, err := d.phasesModes(ctx, req.grants)
 	if err != nil {
 		return nil, err
 	}
-	d.fillPhased(page, plans, modes, formatOf(v.query) == asHTML)
+	d.fillPhased(page, plans, modes, formatOf(req.query) == asHTML)
 	return &view{Title: "Phases", Nav: "Phases", Template: "phases", Page: page, Table: func() ([]string, [][]string) { return phasedTable(page.Rows) }}, nil
 }
 
@@ -104,15 +104,15 @@ func phasedTable(rows []PhasedRow) (header []string, table [][]string) {
 }
 
 // taskPhases shows what was learned about the runs of a task.
-func (d *Dashboard) taskPhases(v *pageRequest) (*view, error) {
-	key, err := v.keyOf()
+func (d *Dashboard) taskPhases(req *pageRequest) (*view, error) {
+	key, err := req.keyOf()
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := v.withDeadline()
+	ctx, cancel := req.withDeadline()
 	defer cancel()
 	runs := defaultPhasedRuns
-	if text := v.query.Get("runs"); text != "" {
+	if text := req.query.Get("runs"); text != "" {
 		if runs, err = strconv.Atoi(text); err != nil {
 			return nil, sizing.InvalidField("runs", "must be a number, not %.50q", text)
 		}

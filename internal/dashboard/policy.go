@@ -149,19 +149,19 @@ type PolicyChange struct {
 }
 
 // policy previews the policy of the query: its changes and the results of a replay.
-func (d *Dashboard) policy(v *pageRequest) (*view, error) {
-	key, err := v.keyOf()
+func (d *Dashboard) policy(req *pageRequest) (*view, error) {
+	key, err := req.keyOf()
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := v.withDeadline()
+	ctx, cancel := req.withDeadline()
 	defer cancel()
 	profile, err := d.svc.Task(ctx, key)
 	if err != nil {
 		return nil, err
 	}
-	p := &PolicyPage{Namespace: key.Namespace, DagID: key.DAG, TaskID: key.Task, Form: readPolicyForm(v.query), IsAdmin: v.admin.Covers(key)}
-	if v.query.Get("mode") == "" {
+	p := &PolicyPage{Namespace: key.Namespace, DagID: key.DAG, TaskID: key.Task, Form: readPolicyForm(req.query), IsAdmin: req.admin.Covers(key)}
+	if req.query.Get("mode") == "" {
 		p.Form = newPolicyForm(profile.Policy) // opened without a form
 	}
 	page := &view{Title: "Policy of " + key.String(), Nav: "Tasks", Template: "policy", Page: p, Table: func() ([]string, [][]string) { return policyTable(p) }}
@@ -227,48 +227,48 @@ func orDefault(text string) string {
 }
 
 // savePolicy stores the policy of a form.
-func (d *Dashboard) savePolicy(v *pageRequest) (string, error) {
-	key, err := v.keyOf()
+func (d *Dashboard) savePolicy(req *pageRequest) (string, error) {
+	key, err := req.keyOf()
 	if err != nil {
 		return "", err
 	}
-	form := readPolicyForm(v.PostForm)
+	form := readPolicyForm(req.PostForm)
 	policy, bad := form.policy()
 	if len(bad) > 0 {
 		return "", &sizing.Error{Kind: sizing.Invalid, Detail: "the policy is not valid", Fields: bad}
 	}
-	return d.taskURL("/task", key), d.svc.SetPolicy(v.Context(), key, policy)
+	return d.taskURL("/task", key), d.svc.SetPolicy(req.Context(), key, policy)
 }
 
 // activate makes a stored version active and pins it.
-func (d *Dashboard) activate(v *pageRequest) (string, error) {
-	key, err := v.keyOf()
+func (d *Dashboard) activate(req *pageRequest) (string, error) {
+	key, err := req.keyOf()
 	if err != nil {
 		return "", err
 	}
-	version, err := strconv.ParseInt(v.PostForm.Get("version"), 10, 32)
+	version, err := strconv.ParseInt(req.PostForm.Get("version"), 10, 32)
 	if err != nil || version < 1 {
-		return "", sizing.InvalidField("version", "must be the number of a stored version, not %q", v.PostForm.Get("version"))
+		return "", sizing.InvalidField("version", "must be the number of a stored version, not %q", req.PostForm.Get("version"))
 	}
-	return d.taskURL("/task", key), d.svc.Activate(v.Context(), key, int(version))
+	return d.taskURL("/task", key), d.svc.Activate(req.Context(), key, int(version))
 }
 
 // unpin unpins the pinned version, so that trainings may replace it.
-func (d *Dashboard) unpin(v *pageRequest) (string, error) {
-	key, err := v.keyOf()
+func (d *Dashboard) unpin(req *pageRequest) (string, error) {
+	key, err := req.keyOf()
 	if err != nil {
 		return "", err
 	}
-	return d.taskURL("/task", key), d.svc.Unpin(v.Context(), key)
+	return d.taskURL("/task", key), d.svc.Unpin(req.Context(), key)
 }
 
 // train trains a task now.
-func (d *Dashboard) train(v *pageRequest) (string, error) {
-	key, err := v.keyOf()
+func (d *Dashboard) train(req *pageRequest) (string, error) {
+	key, err := req.keyOf()
 	if err != nil {
 		return "", err
 	}
-	_, err = d.svc.Train(v.Context(), key)
+	_, err = d.svc.Train(req.Context(), key)
 	return d.taskURL("/task", key), err
 }
 

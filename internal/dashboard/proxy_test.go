@@ -21,8 +21,8 @@ import (
 // peer is the address of the TCP peer that sends a request.
 type peer string
 
-// by sends a request from a peer with a user in the header of the proxy.
-func (e *env) by(from peer, user string, r *http.Request, headers ...header) *httptest.ResponseRecorder {
+// sendFrom sends a request from a peer with a user in the header of the proxy.
+func (e *env) sendFrom(from peer, user string, r *http.Request, headers ...header) *httptest.ResponseRecorder {
 	e.t.Helper()
 	r.RemoteAddr = string(from)
 	r.Header.Set("Accept", "text/html")
@@ -54,7 +54,7 @@ func TestUsersOfAProxyReadAndAdminsChange(t *testing.T) {
 	e.serve(cfg)
 	form := func(from peer, user string) url.Values {
 		v := url.Values{"dag_id": {"etl"}, "task_id": {"load"}, "mode": {"shadow"}, "version": {"1"}}
-		page := e.by(from, user, httptest.NewRequest(http.MethodGet, "/ui/task?dag_id=etl&task_id=load", nil)).Body.String()
+		page := e.sendFrom(from, user, httptest.NewRequest(http.MethodGet, "/ui/task?dag_id=etl&task_id=load", nil)).Body.String()
 		if found := formKey.FindStringSubmatch(page); found != nil {
 			v.Set("form_key", html.UnescapeString(found[1]))
 		}
@@ -74,20 +74,20 @@ func TestUsersOfAProxyReadAndAdminsChange(t *testing.T) {
 			if target == "/ui/audit" {
 				want = c.audit
 			}
-			assert.Equal(t, want, e.by(c.from, c.user, httptest.NewRequest(http.MethodGet, target, nil)).Code, "%s as %s", target, name)
+			assert.Equal(t, want, e.sendFrom(c.from, c.user, httptest.NewRequest(http.MethodGet, target, nil)).Code, "%s as %s", target, name)
 			if want != http.StatusOK {
-				rec := e.by(c.from, c.user, httptest.NewRequest(http.MethodGet, target+separator(target)+"format=json", nil))
+				rec := e.sendFrom(c.from, c.user, httptest.NewRequest(http.MethodGet, target+separator(target)+"format=json", nil))
 				assert.Contains(t, []int{http.StatusUnauthorized, http.StatusForbidden}, rec.Code, "%s as %s", target, name)
 			}
 		}
-		assert.Equal(t, c.change, e.by(c.from, c.user, newForm("/ui/policy", form(c.from, c.user))).Code, name)
+		assert.Equal(t, c.change, e.sendFrom(c.from, c.user, newForm("/ui/policy", form(c.from, c.user))).Code, name)
 		for _, target := range []string{"/ui/activate", "/ui/unpin", "/ui/train", "/ui/campaign/pause"} {
 			if c.change != http.StatusSeeOther {
-				assert.Equal(t, http.StatusForbidden, e.by(c.from, c.user, newForm(target, form(c.from, c.user))).Code, "%s as %s", target, name)
+				assert.Equal(t, http.StatusForbidden, e.sendFrom(c.from, c.user, newForm(target, form(c.from, c.user))).Code, "%s as %s", target, name)
 			}
 		}
 	}
-	assert.Equal(t, http.StatusUnauthorized, e.by(theProxy, "ann", httptest.NewRequest(http.MethodGet, "/tasks", nil)).Code, "the API ignores the header")
+	assert.Equal(t, http.StatusUnauthorized, e.sendFrom(theProxy, "ann", httptest.NewRequest(http.MethodGet, "/tasks", nil)).Code, "the API ignores the header")
 	entries, err := e.svc.Audit(t.Context(), filterAll, 100)
 	require.NoError(t, err)
 	for i := range entries {
@@ -103,8 +103,8 @@ func TestUsersOfAProxyReadAndAdminsChange(t *testing.T) {
 	withoutHeader.Proxy = auth.Proxy{}
 	adminForm := form(theProxy, "ann")
 	e.serve(withoutHeader)
-	assert.Equal(t, http.StatusSeeOther, e.by(theProxy, "ann", httptest.NewRequest(http.MethodGet, "/ui/", nil)).Code, "no proxy is configured")
-	assert.Equal(t, http.StatusForbidden, e.by(theProxy, "ann", newForm("/ui/policy", adminForm)).Code)
+	assert.Equal(t, http.StatusSeeOther, e.sendFrom(theProxy, "ann", httptest.NewRequest(http.MethodGet, "/ui/", nil)).Code, "no proxy is configured")
+	assert.Equal(t, http.StatusForbidden, e.sendFrom(theProxy, "ann", newForm("/ui/policy", adminForm)).Code)
 }
 
 // A proxy adds its header to every request, so pages of other origins could use the rights of its user.
@@ -114,7 +114,7 @@ func TestOtherPagesCannotUseTheUserOfAProxy(t *testing.T) {
 	cfg.Proxy = auth.Proxy{Header: "X-Forwarded-User", Networks: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}, Admins: []string{"ann", "eve"}}
 	e := newEnv(t, cfg)
 	page := func(user string, h header) *httptest.ResponseRecorder {
-		return e.by(theProxy, user, httptest.NewRequest(http.MethodGet, "/ui/task?dag_id=etl&task_id=load", nil), h)
+		return e.sendFrom(theProxy, user, httptest.NewRequest(http.MethodGet, "/ui/task?dag_id=etl&task_id=load", nil), h)
 	}
 	e.observe(key, 3, rows)
 	formOf := func(user string) url.Values {
@@ -125,15 +125,15 @@ func TestOtherPagesCannotUseTheUserOfAProxy(t *testing.T) {
 		"an image":              page("ann", header{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "image"}),
 		"a frame":               page("ann", header{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "iframe"}),
 		"another origin":        page("ann", header{"Origin": "http://evil.example"}),
-		"a form":                e.by(theProxy, "ann", newForm("/ui/policy", formOf("ann")), header{"Sec-Fetch-Site": "cross-site"}),
-		"another user's form":   e.by(theProxy, "ann", newForm("/ui/policy", formOf("eve"))),
-		"a form without a user": e.by(theProxy, "", newForm("/ui/policy", formOf("ann"))),
+		"a form":                e.sendFrom(theProxy, "ann", newForm("/ui/policy", formOf("ann")), header{"Sec-Fetch-Site": "cross-site"}),
+		"another user's form":   e.sendFrom(theProxy, "ann", newForm("/ui/policy", formOf("eve"))),
+		"a form without a user": e.sendFrom(theProxy, "", newForm("/ui/policy", formOf("ann"))),
 	} {
 		assert.Equal(t, http.StatusForbidden, rec.Code, name)
 	}
 	link := header{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
 	assert.Equal(t, http.StatusOK, page("ann", link).Code, "a person follows a link")
-	assert.Equal(t, http.StatusSeeOther, e.by(theProxy, "ann", newForm("/ui/policy", formOf("ann"))).Code)
+	assert.Equal(t, http.StatusSeeOther, e.sendFrom(theProxy, "ann", newForm("/ui/policy", formOf("ann"))).Code)
 }
 
 // A user who may only read can sign in with the token of an admin.
@@ -142,7 +142,7 @@ func TestASessionPrecedesTheUserOfAProxy(t *testing.T) {
 	cfg.Proxy = auth.Proxy{Header: "X-Forwarded-User", Networks: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}}
 	e := newEnv(t, cfg)
 	page := func() string {
-		return e.by(theProxy, "bob", httptest.NewRequest(http.MethodGet, "/ui/", nil)).Body.String()
+		return e.sendFrom(theProxy, "bob", httptest.NewRequest(http.MethodGet, "/ui/", nil)).Body.String()
 	}
 	assert.Contains(t, page(), "user bob")
 	assert.Contains(t, page(), "Sign in with a token")
@@ -151,7 +151,7 @@ func TestASessionPrecedesTheUserOfAProxy(t *testing.T) {
 	assert.Contains(t, page(), ">admin</span>")
 	assert.Contains(t, page(), ">Audit<")
 	form := url.Values{"form_key": {html.UnescapeString(formKey.FindStringSubmatch(page())[1])}}
-	assert.Equal(t, http.StatusSeeOther, e.by(theProxy, "bob", newForm("/ui/signout", form)).Code)
+	assert.Equal(t, http.StatusSeeOther, e.sendFrom(theProxy, "bob", newForm("/ui/signout", form)).Code)
 	e.cookie = "loadaware_session=expired"
 	assert.Contains(t, page(), "user bob")
 }

@@ -22,7 +22,7 @@ type RunTime struct {
 	TaskID      string              `json:"task_id"`
 	Form        RunTimeForm         `json:"form"`
 	Errors      []sizing.FieldError `json:"errors,omitempty"`
-	Runs        int                 `json:"runs"` // 0: no run time is known
+	Runs        int                 `json:"runs"` // number of runs of the histogram; 0: no run time is known
 	Median      float64             `json:"median_seconds"`
 	P95         float64             `json:"p95_seconds"`
 	P99         float64             `json:"p99_seconds"`
@@ -81,15 +81,15 @@ func (r *RunTime) Key() sizing.TaskKey {
 }
 
 // runTime shows the run times of a task and the suggested timeout.
-func (d *Dashboard) runTime(v *pageRequest) (*view, error) {
-	key, err := v.keyOf()
+func (d *Dashboard) runTime(req *pageRequest) (*view, error) {
+	key, err := req.keyOf()
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := v.withDeadline()
+	ctx, cancel := req.withDeadline()
 	defer cancel()
 	r := &RunTime{Namespace: key.Namespace, DagID: key.DAG, TaskID: key.Task, Shapes: []RunTimeShape{}, NodeTypes: []string{}, WhatIf: []RunTimeRow{},
-		Form: readRunTimeForm(v.query)}
+		Form: readRunTimeForm(req.query)}
 	page := &view{Title: "Run times of " + key.String(), Nav: "Tasks", Template: "runtime", Page: r, Table: func() ([]string, [][]string) { return ratiosTable(r.bars) }}
 	ask, bad := r.Form.ask(key)
 	if r.Errors = bad; len(bad) > 0 {
@@ -186,7 +186,8 @@ func (f *RunTimeForm) ask(key sizing.TaskKey) (ask *service.RunTimeAsk, bad []si
 	return ask, bad
 }
 
-// maxTimeout is the longest timeout that the form accepts.
+// maxTimeout is the longest timeout that the form accepts, and the longest time that the pages show in seconds,
+// minutes and hours; see the function seconds.
 const maxTimeout = 365 * 24 * time.Hour
 
 // fill adds an answer.

@@ -27,7 +27,7 @@ type Savings struct {
 	Months      []MonthRow         `json:"rows"` // newest month first
 	Total       savings.Row        `json:"total"`
 	Baselines   []savings.Baseline `json:"baselines,omitempty"` // only in JSON, grouped by task
-	IsTruncated bool               `json:"is_cut"`              // older rows are left out
+	IsTruncated bool               `json:"is_cut"`              // rows are left out: months before the newest maxMonths, or in HTML rows after shownMonthRows
 
 	Chart     chart.Figure `json:"-"`
 	HasMoney  bool         `json:"-"` // a price is configured
@@ -75,19 +75,19 @@ func (m *MonthRow) Name() string {
 var savingsKeys = []store.SavingsKey{store.ByDAG, store.ByTask, store.ByOwner, store.ByDAGOwner}
 
 const (
-	maxMonths      = 36  // the page shows at most this many months
-	shownMonthRows = 500 // and at most this many rows, one for each month and key, in the HTML table
+	maxMonths      = 36  // the page shows at most this many months in every format, the newest
+	shownMonthRows = 500 // the HTML table has at most this many rows, one for each month and key
 )
 
 // savings shows the savings by month.
-func (d *Dashboard) savings(v *pageRequest) (*view, error) {
-	filter, page, err := d.readSavings(v)
+func (d *Dashboard) savings(req *pageRequest) (*view, error) {
+	filter, page, err := d.readSavings(req)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := v.withDeadline()
+	ctx, cancel := req.withDeadline()
 	defer cancel()
-	isHTML := formatOf(v.query) == asHTML
+	isHTML := formatOf(req.query) == asHTML
 	if err := d.fillMonths(ctx, page, filter, isHTML); err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func (d *Dashboard) savings(v *pageRequest) (*view, error) {
 	if isHTML && len(page.Months) > shownMonthRows {
 		page.Months, page.IsTruncated = page.Months[:shownMonthRows], true
 	}
-	if page.By == string(store.ByTask) && formatOf(v.query) == asJSON {
+	if page.By == string(store.ByTask) && formatOf(req.query) == asJSON {
 		read, err := d.svc.Baselines(ctx, filter)
 		if err != nil {
 			return nil, err
@@ -106,18 +106,18 @@ func (d *Dashboard) savings(v *pageRequest) (*view, error) {
 }
 
 // readSavings reads the parameters.
-func (d *Dashboard) readSavings(v *pageRequest) (f store.SavingsFilter, page *Savings, err error) {
-	page = &Savings{By: cmp.Or(v.query.Get("by"), string(store.ByDAG)), From: v.query.Get("from"), To: v.query.Get("to"), Namespace: v.query.Get("namespace"), DagID: v.query.Get("dag_id"),
-		Currency: d.cfg.Prices.Currency, HasMoney: d.cfg.Prices.Set(), CSV: d.addressWith(v.query, "/savings", "format", asCSV), JSON: d.addressWith(v.query, "/savings", "format", asJSON)}
+func (d *Dashboard) readSavings(req *pageRequest) (f store.SavingsFilter, page *Savings, err error) {
+	page = &Savings{By: cmp.Or(req.query.Get("by"), string(store.ByDAG)), From: req.query.Get("from"), To: req.query.Get("to"), Namespace: req.query.Get("namespace"), DagID: req.query.Get("dag_id"),
+		Currency: d.cfg.Prices.Currency, HasMoney: d.cfg.Prices.Set(), CSV: d.addressWith(req.query, "/savings", "format", asCSV), JSON: d.addressWith(req.query, "/savings", "format", asJSON)}
 	if !slices.Contains(savingsKeys, store.SavingsKey(page.By)) {
 		return f, page, sizing.InvalidField("by", "must be dag, task, owner or dag_owner, not %.50q", page.By)
 	}
-	f = store.SavingsFilter{DAG: page.DagID, Scopes: v.grants.Scopes()}
-	if f.Namespace, err = v.grants.ListNamespace(page.Namespace); err != nil {
+	f = store.SavingsFilter{DAG: page.DagID, Scopes: req.grants.Scopes()}
+	if f.Namespace, err = req.grants.ListNamespace(page.Namespace); err != nil {
 		return f, page, err
 	}
-	if f.From, err = dayParam(v.query, "from"); err == nil {
-		f.To, err = dayParam(v.query, "to")
+	if f.From, err = dayParam(req.query, "from"); err == nil {
+		f.To, err = dayParam(req.query, "to")
 	}
 	if err == nil && !f.From.IsZero() && !f.To.IsZero() && !f.From.Before(f.To) {
 		err = sizing.InvalidField("to", "must be after from: the window %s to %s has no day", page.From, page.To)

@@ -39,8 +39,8 @@ func (e *env) observeMonths(tasks, months int) {
 	}
 }
 
-// The HTML table has at most 500 rows, and the other formats have all rows. The totals and the chart are of all
-// months of the window.
+// The HTML table has at most 500 rows, and the other formats have all rows of the newest 36 months. The chart has
+// these months, and the totals are of the whole window.
 func TestSavingsPageShowsTheNewestMonths(t *testing.T) {
 	e := newEnv(t, withoutTokens)
 	e.observeMonths(220, 5)
@@ -80,8 +80,8 @@ func TestSavingsAreReadInTheBackground(t *testing.T) {
 	e := newEnv(t, withoutTokens)
 	e.observeMonths(3, 2)
 	// The clock advances by ever shorter steps, 50 s in all, and stands still after the background read. A
-	// result is kept for freshFactor (20) times the duration of its query. By this clock every query takes more than a twentieth of
-	// the time that is left, so no result becomes old, however many queries there are.
+	// result stays fresh for freshFactor (20) times the duration of its query. By this clock every query takes more than a twentieth of
+	// the time that is left until the clock stands still, so all results stay fresh, however many queries there are.
 	var mu sync.Mutex
 	now, step := time.Date(2026, 6, 20, 0, 0, 0, 0, time.UTC), 10*time.Second
 	cfg := withoutTokens

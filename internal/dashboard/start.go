@@ -21,8 +21,8 @@ type Command struct {
 // shellSafeHost matches a Host that is harmless in a shell command. The client chooses the Host.
 var shellSafeHost = regexp.MustCompile(`^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]+)?$`)
 
-func (d *Dashboard) start(v *pageRequest) (*view, error) {
-	s := d.newStart(v.Request)
+func (d *Dashboard) start(req *pageRequest) (*view, error) {
+	s := d.newStart(req.Request)
 	return &view{Title: "Get started", Template: "start", Page: s, Table: func() ([]string, [][]string) { return startTable(&s) }}, nil
 }
 

@@ -86,12 +86,12 @@ const (
 )
 
 // task shows one task.
-func (d *Dashboard) task(v *pageRequest) (*view, error) {
-	key, err := v.keyOf()
+func (d *Dashboard) task(req *pageRequest) (*view, error) {
+	key, err := req.keyOf()
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := v.withDeadline()
+	ctx, cancel := req.withDeadline()
 	defer cancel()
 	profile, err := d.svc.Task(ctx, key)
 	if err != nil {
@@ -99,7 +99,7 @@ func (d *Dashboard) task(v *pageRequest) (*view, error) {
 	}
 	t := &Task{
 		Runs: profile.Observations, AllKills: profile.Kills, Memory: profile.Memory, Seconds: profile.Seconds, Realised: riskSummary(profile.Realised),
-		Ambiguity: profile.Ambiguous, Policy: newPolicyForm(profile.Policy), IsAdmin: v.admin.Covers(key), Currency: d.cfg.Prices.Currency,
+		Ambiguity: profile.Ambiguous, Policy: newPolicyForm(profile.Policy), IsAdmin: req.admin.Covers(key), Currency: d.cfg.Prices.Currency,
 		WhatIfURL: d.taskURL("/whatif", key, "curve", "1"), AuditURL: d.taskURL("/audit", key), RunTimeURL: d.taskURL("/runtime", key), AskURL: d.taskURL("/ask", key),
 		ForecastURL: d.url("/forecast", "namespace", key.Namespace, "dag_id", key.DAG),
 	}

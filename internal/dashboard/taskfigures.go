@@ -155,7 +155,7 @@ func peaksFigure(sample []store.PeakRow, t *Task) chart.Figure {
 }
 
 const (
-	minPromises       = 20 // with fewer promises there is no reliability diagram
+	minPromises       = 20 // with fewer promises there is no reliability diagram, because its intervals would be wide
 	reliabilityGroups = 6  // largest number of groups of promises
 )
 
@@ -199,7 +199,7 @@ type Driver struct {
 	Name   string  `json:"name"`
 	Factor float64 `json:"mean_factor"` // exp of the mean |Shapley value| in log bytes: 1 changes nothing
 	Tries  int     `json:"tries"`       // number of explained tries with this feature
-	Bar    float64 `json:"-"`           // percent of the strongest driver
+	Bar    float64 `json:"-"`           // width of the bar, in percent of that of the strongest driver
 }
 
 // drivers are the features that change the grants of a task.
@@ -210,8 +210,8 @@ type drivers struct {
 
 const (
 	explainedTries = 40 // largest number of recent tries whose grants are explained
-	shownDrivers   = 8
-	shownDependent = 2 // features with a chart
+	shownDrivers   = 8  // largest number of drivers on the page
+	shownDependent = 2  // largest number of drivers with a chart
 )
 
 // newDrivers averages the absolute Shapley values of features (Lundberg et al. 2020).

@@ -148,7 +148,7 @@ func (p *TaskPhases) fill(learned *service.TaskPhases) {
 	} else if learned.HasPlan() {
 		p.NoPlan = "the static grant of the newest run is unknown: report requested or allocated memory"
 	} else {
-		p.NoPlan = fmt.Sprintf("a plan needs %d runs with a median of %d minutes or more", taskplan.MinRuns, taskplan.MinSeconds/60)
+		p.NoPlan = fmt.Sprintf("a plan needs %d runs with a median duration of %d minutes or more", taskplan.MinRuns, taskplan.MinSeconds/60)
 	}
 	for i := len(learned.Runs) - 1; i >= 0; i-- {
 		p.Runs = append(p.Runs, phasedRun(&learned.Runs[i]))
@@ -287,8 +287,8 @@ func (r *PhasedRun) limits() chart.Series {
 }
 
 // lastStep returns the last step with a limit: the step in which the replay kills the run, or else the last
-// step of the run. A step of a long run joins steps of the replay, during which the limit may grow. Therefore
-// the largest memory of a step is compared with the limit at its end.
+// step of the run. A step of a long run joins several steps of the replay, and the limit may grow within it. Therefore
+// lastStep compares the largest memory of a step with the limit at the end of the step.
 func (r *PhasedRun) lastStep() int {
 	next, limit := 0, sizing.Bytes(0)
 	for step, memory := range r.Memory {

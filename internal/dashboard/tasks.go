@@ -96,34 +96,34 @@ var taskColumns = []taskColumn{
 }
 
 // tasks shows the list of tasks.
-func (d *Dashboard) tasks(v *pageRequest) (*view, error) {
-	ctx, cancel := v.withDeadline()
+func (d *Dashboard) tasks(req *pageRequest) (*view, error) {
+	ctx, cancel := req.withDeadline()
 	defer cancel()
-	f, err := readTaskFilter(v.query)
+	f, err := readTaskFilter(req.query)
 	if err != nil {
 		return nil, err
 	}
-	list, err := d.taskList(ctx, v.grants)
+	list, err := d.taskList(ctx, req.grants)
 	if err != nil {
 		return nil, err
 	}
 	t := &Tasks{Filter: f, Known: len(list.rows), Choices: choicesOf(list.rows)}
-	t.Columns = d.taskColumns(v.query, f.Sort, len(t.Choices.Owners) > 0)
+	t.Columns = d.taskColumns(req.query, f.Sort, len(t.Choices.Owners) > 0)
 	rows := f.apply(list.rows)
 	t.Matches = len(rows)
 	all := rows
-	if formatOf(v.query) == asHTML {
+	if formatOf(req.query) == asHTML {
 		from := min(f.Offset, len(rows))
 		rows = rows[from:min(from+rowsPerPage, len(rows))]
 		if from+len(rows) < t.Matches {
-			t.Next = d.addressWith(v.query, "/tasks", "offset", strconv.Itoa(from+rowsPerPage))
+			t.Next = d.addressWith(req.query, "/tasks", "offset", strconv.Itoa(from+rowsPerPage))
 		}
 		if from > 0 {
-			t.Previous = d.addressWith(v.query, "/tasks", "offset", strconv.Itoa(max(0, from-rowsPerPage)))
+			t.Previous = d.addressWith(req.query, "/tasks", "offset", strconv.Itoa(max(0, from-rowsPerPage)))
 		}
 	}
 	t.Rows = rows
-	t.CSV, t.JSON = d.addressWith(v.query, "/tasks", "format", asCSV), d.addressWith(v.query, "/tasks", "format", asJSON)
+	t.CSV, t.JSON = d.addressWith(req.query, "/tasks", "format", asCSV), d.addressWith(req.query, "/tasks", "format", asJSON)
 	return &view{Title: "Tasks", Nav: "Tasks", Template: "tasks", Page: t, Table: func() ([]string, [][]string) { return tasksTable(all) }}, nil
 }
 
@@ -260,7 +260,7 @@ func choicesOf(rows []TaskRow) Choices {
 	}
 }
 
-// tasksTable returns the tasks for CSV. Columns that `loadaware report -o csv` has, too, have the same names.
+// tasksTable returns the tasks for CSV. A column that is also in `loadaware report -o csv` has the same name there.
 func tasksTable(rows []TaskRow) (header []string, table [][]string) {
 	header = []string{"namespace", "dag_id", "task_id", "group", "severity", "mode", "tries", "kills", "requested_bytes", "granted_bytes", "used_bytes",
 		"requested_gbh", "granted_gbh", "used_gbh", "killed_gbh", "wasted_gbh", "saved_gbh", "saved_money", "killed_percent", "risk", "risk_target", "source", "why_not", "owner"}
@@ -275,14 +275,14 @@ func tasksTable(rows []TaskRow) (header []string, table [][]string) {
 }
 
 // keyOf reads the key of a page's task and checks that the caller may see the task.
-func (v *pageRequest) keyOf() (sizing.TaskKey, error) {
-	get := v.query.Get
-	if v.Method != "GET" && v.Method != "HEAD" {
-		get = v.PostForm.Get
+func (req *pageRequest) keyOf() (sizing.TaskKey, error) {
+	get := req.query.Get
+	if req.Method != "GET" && req.Method != "HEAD" {
+		get = req.PostForm.Get
 	}
 	key := sizing.TaskKey{Namespace: cmp.Or(get("namespace"), sizing.DefaultNamespace), DAG: get("dag_id"), Task: get("task_id")}
 	if bad := key.Validate(); len(bad) > 0 {
 		return key, &sizing.Error{Kind: sizing.Invalid, Detail: "some fields are not valid", Fields: bad}
 	}
-	return key, v.grants.CheckTask(key)
+	return key, req.grants.CheckTask(key)
 }

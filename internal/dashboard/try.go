@@ -33,8 +33,8 @@ type Try struct {
 	Features     []Feature      `json:"features"`
 	Text         string         `json:"text,omitempty"`            // the explanation of the grant
 	Reason       string         `json:"reason,omitempty"`          // of the answer
-	Note         string         `json:"note,omitempty"`            // on Steps
-	WouldGet     sizing.Bytes   `json:"would_get_bytes,omitempty"` // of a try without a recorded answer
+	Note         string         `json:"note,omitempty"`            // why Steps are incomplete; "" if they are complete
+	WouldGet     sizing.Bytes   `json:"would_get_bytes,omitempty"` // what a try without a recorded answer would get now
 	Source       sizing.Source  `json:"source,omitempty"`
 	Mode         sizing.Mode    `json:"mode,omitempty"`
 	Version      int            `json:"model_version,omitempty"`
@@ -88,10 +88,10 @@ type SimilarRun struct {
 }
 
 // try shows one try.
-func (d *Dashboard) try(v *pageRequest) (*view, error) {
-	ctx, cancel := v.withDeadline()
+func (d *Dashboard) try(req *pageRequest) (*view, error) {
+	ctx, cancel := req.withDeadline()
 	defer cancel()
-	t, explained, err := d.readTry(ctx, v)
+	t, explained, err := d.readTry(ctx, req)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func (d *Dashboard) try(v *pageRequest) (*view, error) {
 				t.Outcome = &t.Tries[i]
 			}
 		}
-		if v.observe.Covers(key) {
+		if req.observe.Covers(key) {
 			t.Series = d.seriesFigure(ctx, t)
 		}
 	}
@@ -126,13 +126,13 @@ func (d *Dashboard) try(v *pageRequest) (*view, error) {
 }
 
 // readTry finds the try of a prediction id or of a run, with the explanation of its grant.
-func (d *Dashboard) readTry(ctx context.Context, v *pageRequest) (*Try, *explain.Explanation, error) {
-	if id := v.query.Get("prediction_id"); id != "" {
+func (d *Dashboard) readTry(ctx context.Context, req *pageRequest) (*Try, *explain.Explanation, error) {
+	if id := req.query.Get("prediction_id"); id != "" {
 		if detail := sizing.CheckRunID(id); detail != "" {
 			return nil, nil, sizing.InvalidField("prediction_id", "%s", detail)
 		}
 		receipt, err := d.svc.Receipt(ctx, id)
-		if err == nil && !v.grants.Covers(receipt.Ask.Try.TaskKey) {
+		if err == nil && !req.grants.Covers(receipt.Ask.Try.TaskKey) {
 			err = sizing.Errorf(sizing.NotFound, "no prediction has the id %q", id) // the same error as for an unknown id
 		}
 		if err != nil {
@@ -140,7 +140,7 @@ func (d *Dashboard) readTry(ctx context.Context, v *pageRequest) (*Try, *explain
 		}
 		return d.tryOfReceipt(ctx, &receipt)
 	}
-	try, err := v.tryKey()
+	try, err := req.tryKey()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -162,11 +162,11 @@ func (d *Dashboard) readTry(ctx context.Context, v *pageRequest) (*Try, *explain
 // tryKey reads the key of a try. The number 0 means the last try of the run. Airflow inserts values into the
 // address of an embedded page (iframe) without percent-encoding, so a + in a run id is a plus and not a space.
 // Airflow does not replace the placeholder of the map index if the task is not mapped.
-func (v *pageRequest) tryKey() (try sizing.TryKey, err error) {
-	if try.TaskKey, err = v.keyOf(); err != nil {
+func (req *pageRequest) tryKey() (try sizing.TryKey, err error) {
+	if try.TaskKey, err = req.keyOf(); err != nil {
 		return try, err
 	}
-	query, err := url.ParseQuery(strings.ReplaceAll(v.URL.RawQuery, "+", "%2B"))
+	query, err := url.ParseQuery(strings.ReplaceAll(req.URL.RawQuery, "+", "%2B"))
 	if err != nil {
 		return try, sizing.Errorf(sizing.Invalid, "read the address: %v; percent-encode its values", err)
 	}
@@ -175,7 +175,7 @@ func (v *pageRequest) tryKey() (try sizing.TryKey, err error) {
 		name   string
 		target *int
 	}{{"map_index", &try.MapIndex}, {"try_number", &try.Number}} {
-		if text := v.query.Get(number.name); text != "" && !strings.HasPrefix(text, "{") {
+		if text := req.query.Get(number.name); text != "" && !strings.HasPrefix(text, "{") {
 			if *number.target, err = strconv.Atoi(text); err != nil {
 				return try, sizing.InvalidField(number.name, "must be a whole number, not %.50q", text)
 			}
@@ -303,7 +303,7 @@ func stepsOf(c *explain.Chain) []Step {
 func (d *Dashboard) seriesFigure(ctx context.Context, t *Try) chart.Figure {
 	series, err := d.svc.Series(ctx, sizing.TryKey{TaskKey: t.Key(), RunID: t.RunID, MapIndex: t.MapIndex, Number: t.TryNumber})
 	if err != nil || len(series.Memory) < 2 {
-		return chart.Figure{} // usually none is stored; the page is complete without it
+		return chart.Figure{} // usually no series is stored; the page is complete without the chart
 	}
 	x, y := make([]float64, len(series.Memory)), make([]float64, len(series.Memory))
 	for i, b := range series.Memory {

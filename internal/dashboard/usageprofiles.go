@@ -72,10 +72,10 @@ type MemberRow struct {
 const shownMembers = 300
 
 // usageProfiles shows the usage profiles of a namespace, and the tasks of a chosen profile.
-func (d *Dashboard) usageProfiles(v *pageRequest) (*view, error) {
-	ctx, cancel := v.withDeadline()
+func (d *Dashboard) usageProfiles(req *pageRequest) (*view, error) {
+	ctx, cancel := req.withDeadline()
 	defer cancel()
-	namespace, err := v.namespace()
+	namespace, err := req.namespace()
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func (d *Dashboard) usageProfiles(v *pageRequest) (*view, error) {
 		return nil, sizing.InvalidField("namespace", "%s", bad)
 	}
 	shown := &view{Title: "Profiles", Nav: "Profiles", Template: "profiles", Page: page, Table: func() ([]string, [][]string) { return profilesTable(page.Rows) }}
-	list, err := d.taskList(ctx, v.grants)
+	list, err := d.taskList(ctx, req.grants)
 	if err != nil {
 		return nil, err
 	}
@@ -99,8 +99,8 @@ func (d *Dashboard) usageProfiles(v *pageRequest) (*view, error) {
 		return nil, err
 	}
 	d.fillProfiles(page, set)
-	if text := v.query.Get("id"); text != "" {
-		if err := d.chooseProfile(v, page, set, text); err != nil {
+	if text := req.query.Get("id"); text != "" {
+		if err := d.chooseProfile(req, page, set, text); err != nil {
 			return nil, err
 		}
 	}
@@ -160,7 +160,7 @@ func placeBars(rows []ProfileRow) {
 }
 
 // chooseProfile selects the profile whose id is text, and adds those of its tasks that the caller may see.
-func (d *Dashboard) chooseProfile(v *pageRequest, page *Profiles, set *service.UsageProfiles, text string) error {
+func (d *Dashboard) chooseProfile(req *pageRequest, page *Profiles, set *service.UsageProfiles, text string) error {
 	id, err := strconv.ParseUint(text, 10, 31)
 	for i := range page.Rows {
 		if err == nil && page.Rows[i].ID == int(id) {
@@ -173,8 +173,8 @@ func (d *Dashboard) chooseProfile(v *pageRequest, page *Profiles, set *service.U
 	for _, m := range set.Members(page.Chosen.ID) {
 		key := sizing.TaskKey{Namespace: page.Namespace, DAG: m.DAG, Task: m.Task.Task}
 		switch {
-		case !v.grants.Covers(key):
-		case len(page.Members) == shownMembers && formatOf(v.query) == asHTML:
+		case !req.grants.Covers(key):
+		case len(page.Members) == shownMembers && formatOf(req.query) == asHTML:
 			page.IsCut = true
 		default:
 			page.Members = append(page.Members, MemberRow{m.DAG, m.Task.Task, m.Runs, m.Share, d.taskURL("/task", key)})

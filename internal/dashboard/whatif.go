@@ -22,7 +22,7 @@ type WhatIf struct {
 	State    whatif.State        `json:"state,omitempty"` // empty if no replay was started
 	Progress float64             `json:"progress"`
 	Runs     int                 `json:"runs"`     // number of replayed runs
-	LeftOut  int                 `json:"left_out"` // number of tries without a success, a measured peak or a duration
+	LeftOut  int                 `json:"left_out"` // number of tries that did not succeed, or have no measured peak or no duration
 	Results  []ReplayRow         `json:"results"`
 	Problem  string              `json:"problem,omitempty"` // why there is no result
 
@@ -118,12 +118,12 @@ func (f *WhatIfForm) text() string {
 }
 
 // whatIf shows a replay of the history with the settings of the form.
-func (d *Dashboard) whatIf(v *pageRequest) (*view, error) {
-	ctx, cancel := v.withDeadline()
+func (d *Dashboard) whatIf(req *pageRequest) (*view, error) {
+	ctx, cancel := req.withDeadline()
 	defer cancel()
-	w := &WhatIf{Form: readWhatIfForm(v.query), Results: []ReplayRow{}}
+	w := &WhatIf{Form: readWhatIfForm(req.query), Results: []ReplayRow{}}
 	page := &view{Title: "What if", Nav: "What if", Template: "whatif", Page: w, Table: func() ([]string, [][]string) { return replayTable(w.Results) }}
-	list, err := d.taskList(ctx, v.grants)
+	list, err := d.taskList(ctx, req.grants)
 	if err != nil {
 		return nil, err
 	}
@@ -140,10 +140,10 @@ func (d *Dashboard) whatIf(v *pageRequest) (*view, error) {
 	if w.Errors = bad; len(bad) > 0 {
 		return page, nil
 	}
-	if err := v.grants.CheckTask(question.Task); err != nil {
+	if err := req.grants.CheckTask(question.Task); err != nil {
 		return nil, err
 	}
-	sums, err := d.sums(ctx, store.SavingsFilter{Scopes: v.grants.Scopes(), Namespace: question.Task.Namespace, DAG: question.Task.DAG, Task: question.Task.Task}, store.ByAll)
+	sums, err := d.sums(ctx, store.SavingsFilter{Scopes: req.grants.Scopes(), Namespace: question.Task.Namespace, DAG: question.Task.DAG, Task: question.Task.Task}, store.ByAll)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/campaign/suggest"
 )
 
-// progressWidth is the width of a progress bar in characters.
+// progressWidth is the number of characters between the brackets of a progress bar.
 const progressWidth = 30
 
 // Campaign prints a campaign with its progress, its budget and its failures as text.
@@ -77,8 +77,8 @@ func Campaigns(w io.Writer, all []api.Campaign) error {
 	return t.Flush()
 }
 
-// Suggestions prints ranked runs. For each run it prints the share of the uncertainty about all archived runs that
-// its reproduction removes, and the sum of the shares up to this run.
+// Suggestions prints ranked runs, each with two shares of the uncertainty about all archived runs: the share that the
+// reproduction of the run removes (adds), and the sum of these shares up to this run (in all).
 func Suggestions(w io.Writer, runs []campaign.ArchivedRun, scored []suggest.ScoredCandidate) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "scenario\texecution_date\tadds\tin all")

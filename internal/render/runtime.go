@@ -19,7 +19,7 @@ func runTimeProblem(r *api.RunTime) (text string, severity float64) {
 	return figures.Problem()
 }
 
-// RunTimes prints the run times of tasks in one of Formats, worst first.
+// RunTimes prints the run times of tasks in one of Formats, the task with the worst problem first.
 func RunTimes(w io.Writer, format string, answers []api.RunTime) error {
 	slices.SortStableFunc(answers, func(a, b api.RunTime) int {
 		_, x := runTimeProblem(&a)

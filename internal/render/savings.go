@@ -59,10 +59,10 @@ func savingsCSV(r *savings.Row) []string {
 func gaps(total *savings.Row) string {
 	text := ""
 	if total.UnaccountedTries > 0 {
-		text += fmt.Sprintf(" %d successes and kills without a known duration or allocation count at most in the used GB·h.", total.UnaccountedTries)
+		text += fmt.Sprintf(" The GB·h omit %d successes and kills without a known duration or allocation; only the used GB·h may include some of them.", total.UnaccountedTries)
 	}
 	if total.NoRequestGBH > 0 {
-		text += fmt.Sprintf(" %s GB·h of tasks without a known request are in no saving.", figure(&total.NoRequestGBH))
+		text += fmt.Sprintf(" %s GB·h of tasks without a known request are not part of the savings.", figure(&total.NoRequestGBH))
 	}
 	return text
 }

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// Formats returns the output formats of lists. Table writes all of them except json.
+// Formats returns the output formats of lists. Table.Write writes all of them except json.
 func Formats() []string { return []string{"table", "json", "csv", "markdown"} }
 
 // Table has cells below a header.

@@ -55,7 +55,8 @@ func spreadOf(p *api.UsageProfile, quantity string) api.UsageSpread {
 	return api.UsageSpread{}
 }
 
-// amountCell formats v, an amount of a quantity that is known in a number of runs; "" for 0 runs.
+// amountCell formats the amount v of a quantity. runs is the number of runs in which the quantity is known; for 0 the
+// cell is empty.
 func amountCell(format, quantity string, v float64, runs int) string {
 	switch {
 	case runs == 0:

@@ -10,7 +10,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// WhatIf prints the result of a replay as text.
+// WhatIf prints the result of a replay as text; nothing if the replay has no result yet.
 func WhatIf(out io.Writer, w *api.WhatIf) error {
 	if w.Current == nil {
 		return nil
@@ -46,7 +46,7 @@ func percentOrUnknown(v *float64) string {
 	return fmt.Sprintf("%.2f", *v)
 }
 
-// settingsText lists settings by the names of the flags.
+// settingsText lists settings by the names of the flags of loadaware whatif; of bins it gives only their number.
 func settingsText(s *api.WhatIfSettings) string {
 	var parts []string
 	if s.RiskTarget != nil {

@@ -12,7 +12,7 @@ const (
 	// reports as at the last check and at the last fit.
 	Growth = 1.1
 
-	sampleGrowth = 1.5 // factor by which the sample grows until profiles are found again, because more runs show finer profiles
+	sampleGrowth = 1.5 // profiles are found again when the sample has grown by this factor, because more runs show finer profiles
 	minNewRuns   = 50  // smallest number of new runs of tasks with minTaskRuns earlier runs for a decision about changes
 	minNewTasks  = 20  // smallest number of tasks outside the set for a decision about new tasks
 	minTaskRuns  = 5   // smallest number of runs of a task in the set; fewer say little about the profiles of the task
@@ -24,7 +24,7 @@ const (
 
 // NeedsRefit returns why the profiles must be found again from these runs; empty if they still fit.
 func (s *Set) NeedsRefit(runs []Run) (reason string) {
-	runs = bounded(runs)
+	runs = limitRuns(runs)
 	if float64(len(runs)) >= sampleGrowth*float64(s.Runs()) {
 		return fmt.Sprintf("the sample grew from %d to %d runs", s.Runs(), len(runs))
 	}
@@ -60,7 +60,7 @@ func (s *Set) newRuns(runs []Run) (known, unknown [][]*Run) {
 
 // changeOfTasks compares the number of new runs in each profile with the number that is expected from the
 // earlier runs of the same tasks, so that a task which only runs more often changes nothing. reason is empty if
-// too few runs are new or changed their profile.
+// too few runs are new, or if too few of them changed their profile.
 func (s *Set) changeOfTasks(newRuns [][]*Run) (reason string) {
 	expected, found := make([]float64, len(s.Profiles)+1), make([]float64, len(s.Profiles)+1)
 	variance := make([]float64, len(expected))

@@ -13,31 +13,31 @@ import (
 const (
 	MinRuns     = 100    // smallest number of runs with a peak
 	MaxRuns     = 10_000 // largest number of runs that a fit reads
-	RunsPerTask = 50     // largest number of runs of a task that count, the newest: a frequent task must not be a profile by itself
+	RunsPerTask = 50     // the newest runs of a task, which the caller of Fit must select: a frequent task must not be a profile by itself
 	maxTasks    = 2000   // largest number of tasks; their names take at most 4 MB
 	maxProfiles = 64     // largest number of profiles
 )
 
 const (
-	neighbours       = 5     // rank of the neighbour whose distance measures density
-	resolution       = 0.05  // scaled distance below which runs count as equal
-	minCoverage      = 0.4   // smallest share of the runs with a profile; below it most runs would be outliers
-	minSilhouette    = 0.25  // smallest silhouette; below it there is no substantial structure (Kaufman & Rousseeuw 1990)
-	validitySample   = 1000  // largest number of points of a silhouette or a Hopkins statistic
-	hopkinsProbes    = 100   // number of probes of the Hopkins statistic
-	seed             = 1     // of all random choices
-	smallestProfile  = 10    // smallest number of runs of a cluster; trim may leave fewer
-	smallestShare    = 0.005 // share of the runs at which the search for the smallest size of a cluster starts
-	largestShare     = 0.25  // share of the runs at which this search ends
-	farOutside       = 3     // interquartile ranges above the upper quartile (Tukey 1977)
-	profileOfOutlier = 0     // id of the outlier group
+	neighbours      = 5     // rank of the neighbour whose distance measures density
+	resolution      = 0.05  // scaled distance below which runs count as equal
+	minCoverage     = 0.4   // smallest share of the runs with a profile; below it most runs would be outliers
+	minSilhouette   = 0.25  // smallest silhouette; below it there is no substantial structure (Kaufman & Rousseeuw 1990)
+	validitySample  = 1000  // largest number of points of a silhouette or a Hopkins statistic
+	hopkinsProbes   = 100   // number of probes of the Hopkins statistic
+	seed            = 1     // of all random choices
+	smallestProfile = 10    // smallest number of runs of a cluster; trim may leave fewer
+	smallestShare   = 0.005 // share of the runs at which the search for the smallest size of a cluster starts
+	largestShare    = 0.25  // share of the runs at which this search ends
+	farOutside      = 3     // a distance is far outside if it is this number of interquartile ranges above the upper quartile (Tukey 1977)
+	outlierID       = 0     // id of the outlier group
 )
 
 // Fit finds the profiles of runs of one namespace, oldest first. Profiles take their ids from previous,
 // the set of the previous fit; nil without one. Fit returns nil if there are fewer than MinRuns runs, or if
 // they are equal in every quantity that at least half of them report.
 func Fit(runs []Run, previous *Set) (*Set, error) {
-	runs = bounded(runs)
+	runs = limitRuns(runs)
 	if len(runs) < MinRuns {
 		return nil, nil
 	}
@@ -66,8 +66,8 @@ func Fit(runs []Run, previous *Set) (*Set, error) {
 	return s, nil
 }
 
-// bounded returns the newest MaxRuns runs, without the runs of tasks beyond the newest maxTasks.
-func bounded(runs []Run) []Run {
+// limitRuns returns the newest MaxRuns runs, without the runs of tasks beyond the newest maxTasks.
+func limitRuns(runs []Run) []Run {
 	runs = runs[max(0, len(runs)-MaxRuns):]
 	tasks := map[Task]bool{}
 	for i := len(runs) - 1; i >= 0; i-- {
@@ -127,7 +127,7 @@ func choose(tree *density.Tree, points [][]float64) (best candidate, err error) 
 }
 
 // trim makes outliers of the runs that leave their cluster at a far larger distance than most runs of the
-// cluster. Clusters by excess of mass alone include their sparse surroundings.
+// cluster. Without trim, the clusters of HDBSCAN (excess of mass) include their sparse surroundings.
 func trim(c *density.Clustering) {
 	for label := range c.Clusters {
 		var exits []float64
@@ -147,7 +147,7 @@ func trim(c *density.Clustering) {
 	}
 }
 
-// fence returns the distance above which a value is far outside.
+// fence returns the bound above which a value is far outside the others (Tukey's outer fence). It sorts values.
 func fence(values []float64) float64 {
 	slices.Sort(values)
 	low, high := quantile(values, .25), quantile(values, .75)

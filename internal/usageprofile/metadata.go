@@ -30,7 +30,7 @@ type Field struct {
 const (
 	maxFields     = 24  // largest number of fields: the most frequent ones, by number of tasks
 	maxValues     = 5   // largest number of values of a field with several values, such as tags: the first
-	minTasks      = 20  // smallest number of tasks; fewer show nothing
+	minTasks      = 20  // smallest number of tasks for a prediction; fewer tasks show nothing
 	pseudoCount   = 0.5 // added to each count
 	metadataField = "metadata."
 )

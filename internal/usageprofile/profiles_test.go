@@ -290,7 +290,7 @@ func TestRunsWithoutStructureAreOneProfile(t *testing.T) {
 	assert.Nil(t, equal, "equal runs have no profiles")
 }
 
-func TestSetsSurviveTheStore(t *testing.T) {
+func TestDecodedSetsGiveTheSamePlaces(t *testing.T) {
 	s := newStream(6)
 	var runs []usageprofile.Run
 	for i := range 600 { // the longest names, of four bytes a character

@@ -127,7 +127,7 @@ func (s *Set) profile(label int) *Profile {
 
 // Find returns a profile by its id, 0 for the outlier group; nil if the set has none.
 func (s *Set) Find(id int) *Profile {
-	if id == profileOfOutlier {
+	if id == outlierID {
 		return &s.Outliers
 	}
 	for i := range s.Profiles {

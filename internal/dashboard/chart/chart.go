@@ -121,6 +121,8 @@ const (
 
 	top, bottom, right = 12, 44, 14
 	letterWidth        = 6.6 // approximate, in pixels
+
+	pixelsPerXTick, pixelsPerYTick = 85, 40 // distance of ticks at which their labels, such as a date, do not overlap
 )
 
 // Draw returns the chart. A series without finite points has no line and no marks.
@@ -167,7 +169,7 @@ func (s *Spec) fit() {
 func (s *Spec) draw(width, height int) Drawing {
 	d := Drawing{Width: width, Height: height, Summary: s.Summary, XLabel: s.X.Label, YLabel: s.Y.Label}
 	plotHeight := float64(height - top - bottom)
-	yTicks := s.Y.ticks(int(plotHeight / 40))
+	yTicks := s.Y.ticks(int(plotHeight / pixelsPerYTick))
 	widest := 0
 	for _, v := range yTicks {
 		widest = max(widest, utf8.RuneCountInString(s.Y.format(v)))
@@ -178,7 +180,7 @@ func (s *Spec) draw(width, height int) Drawing {
 	for _, v := range yTicks {
 		d.YTicks = append(d.YTicks, Tick{p.y(v), s.Y.format(v)})
 	}
-	for _, v := range s.X.ticks(int(d.Plot.Width / 85)) {
+	for _, v := range s.X.ticks(int(d.Plot.Width / pixelsPerXTick)) {
 		d.XTicks = append(d.XTicks, Tick{p.x(v), s.X.format(v)})
 	}
 	for i := range s.Series {

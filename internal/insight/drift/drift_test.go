@@ -36,7 +36,7 @@ func TestFindReturnsEachChange(t *testing.T) {
 
 // The levels 1, 1.3, 1.4 and 2 are first split between 1.3 and 1.4. After the further splits this change is too small.
 // Without it, 1.3 and 1.4 are one part with the median 1.4.
-func TestFindMeasuresItsChangesWithoutTheDroppedOnes(t *testing.T) {
+func TestFindComputesMediansWithoutDroppedChanges(t *testing.T) {
 	values := slices.Concat(slices.Repeat([]float64{1}, 60), slices.Repeat([]float64{1.3}, 40), slices.Repeat([]float64{1.4}, 41), slices.Repeat([]float64{2}, 60))
 	found := drift.Find(values)
 	require.Len(t, found, 2)
@@ -45,7 +45,7 @@ func TestFindMeasuresItsChangesWithoutTheDroppedOnes(t *testing.T) {
 }
 
 // A series without a change has a false change with a probability of at most maxP, 0.1 %: 1,000 series have on average
-// at most one, and hardly ever more than four.
+// at most one, and only with a very small probability more than four.
 func TestFindReturnsFewChangesOfSteadySeries(t *testing.T) {
 	found := 0
 	for seed := range uint64(1000) {

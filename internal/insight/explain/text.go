@@ -188,7 +188,7 @@ func (e *Explanation) killedOf(tries []sizing.HistoryRow) *KilledTry {
 	return k
 }
 
-// describeKill sets Text, WouldHold and Rung, and sets Needed to 0 if it is not above At. killedAgain is the number
+// describeKill sets k.Text, k.WouldHold and k.Rung, and sets k.Needed to 0 if it is not above k.At. killedAgain is the number
 // of later kills of the run.
 func (e *Explanation) describeKill(k *KilledTry, killedAgain int) {
 	text := fmt.Sprintf("The try was OOM-killed at %s.", k.At.Approx())

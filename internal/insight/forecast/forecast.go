@@ -17,7 +17,7 @@ import (
 const (
 	MaxTasks   = 2000      // largest number of tasks of a DAG
 	MaxEdges   = 20_000    // largest number of dependencies of a DAG
-	usualDraws = 1000      // number of simulated runs unless the caller gives one
+	usualDraws = 1000      // number of simulated runs if the caller gives none
 	maxSteps   = 2_000_000 // largest product of draws and tasks; it allows usualDraws of MaxTasks tasks
 	timeSteps  = 60        // number of times in Result.Footprint
 )

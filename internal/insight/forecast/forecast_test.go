@@ -95,8 +95,9 @@ func manyTasks(n int) []forecast.Task {
 	return tasks
 }
 
-// The past runs are forecast with a feature that decides between ends near 600 and near 7,800 seconds. The next run lacks it.
-func TestCalibrationKeepsWhatTheFeaturesOfPastRunsExplain(t *testing.T) {
+// A feature of the past runs decides whether they end near 600 or near 7,800 seconds. The second
+// forecast below does not know this feature.
+func TestCalibrationExcludesDifferencesOfInputs(t *testing.T) {
 	var c forecast.Calibration
 	for i := range 40 {
 		scale := 1.0

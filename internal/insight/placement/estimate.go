@@ -14,14 +14,14 @@ const (
 	slopeVariance       = 1.0  // of the slope of a scaled input
 	typicalLoadVariance = 4.0  // of the slope of the load of a typical task
 	loadVariance        = 0.25 // of the slope of the load around that of a typical task
-	huberWidth          = 2.0  // residuals beyond this many standard deviations weigh less
-	settled             = 1e-7 // the estimation ends once no effect on a typical task changes by as much
+	huberWidth          = 2.0  // residuals of more than this number of standard deviations weigh less
+	tolerance           = 1e-7 // of the convergence: the estimation ends after a round in which each effect on a typical task changes by less
 )
 
 // variances holds the variances of the sensitivities around 1 and of the own deviations around 0.
 type variances struct{ sensitivity, own float64 }
 
-// estimate fits the parts of the model one after the other until the effects settle, for at most rounds
+// estimate fits the parts of the model one after the other until the effects converge, for at most rounds
 // rounds.
 func (e *Effects) estimate(tasks []*taskEffect) {
 	v := variances{.1, .01} // initial values
@@ -38,7 +38,7 @@ func (e *Effects) estimate(tasks []*taskEffect) {
 		for i := range before {
 			change = max(change, math.Abs(e.typical[i]-before[i]))
 		}
-		if change < settled {
+		if change < tolerance {
 			break
 		}
 	}
@@ -52,7 +52,7 @@ func (t *taskEffect) effect(e *Effects, node int) float64 {
 	return t.sensitivity*e.typical[node] + t.own[node]
 }
 
-// fitInputs fits the slopes of the inputs and of the load, the level, the residual variance and the
+// fitInputs fits the slopes of the inputs and of the load, and the level. It then sets the residual variance and the
 // weights of the rows.
 func (t *taskEffect) fitInputs(e *Effects) {
 	k := len(t.names)
@@ -104,11 +104,13 @@ func (t *taskEffect) reweight(e *Effects) {
 }
 
 // residual returns the residual of a row, in log seconds.
-func (t *taskEffect) residual(e *Effects, r *row) float64 { return t.rest(r) - t.effect(e, r.node) }
+func (t *taskEffect) residual(e *Effects, r *row) float64 {
+	return t.partialResidual(r) - t.effect(e, r.node)
+}
 
-// rest returns the log seconds of a row that neither the level nor the inputs nor the load explain. The
+// partialResidual returns the log seconds of a row that neither the level nor the inputs nor the load explain. The
 // effect of the node type has to explain them.
-func (t *taskEffect) rest(r *row) float64 {
+func (t *taskEffect) partialResidual(r *row) float64 {
 	y := r.y - t.level - t.load*r.load
 	for i, slope := range t.slopes {
 		y -= slope * r.x[i]
@@ -116,7 +118,7 @@ func (t *taskEffect) rest(r *row) float64 {
 	return y
 }
 
-// cell holds the weight and the weighted sum of the rests of the rows of a task on one node type.
+// cell holds the weight and the weighted sum of the partial residuals of the rows of a task on one node type.
 type cell struct{ weight, sum float64 }
 
 // cells returns the cells of a task by node type; nodes is the number of node types.
@@ -125,7 +127,7 @@ func (t *taskEffect) cells(nodes int) []cell {
 	for i := range t.rows {
 		if r := &t.rows[i]; r.node >= 0 {
 			c := &cells[r.node]
-			c.weight, c.sum = c.weight+r.weight, c.sum+r.weight*t.rest(r)
+			c.weight, c.sum = c.weight+r.weight, c.sum+r.weight*t.partialResidual(r)
 		}
 	}
 	return cells
@@ -227,7 +229,7 @@ func estimateVariances(tasks []*taskEffect, e *Effects, v variances) variances {
 				uncertainty += v.own * (t.variance / c.weight) / (v.own + t.variance/c.weight)
 			}
 		}
-		if seen < 3 { // the level and the sensitivity explain two
+		if seen < 3 { // the level and the sensitivity fit two node types exactly
 			continue
 		}
 		d := t.sensitivity - 1

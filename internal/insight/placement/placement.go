@@ -5,7 +5,7 @@
 //	log seconds = level of the task + slopes · inputs + slope · load + effect of the node type
 //	effect      = sensitivity of the task · effect of the node type on a typical task + own deviation
 //
-// Penalised least squares estimate the parts one after the other, again and again until they settle
+// Penalised least squares estimate the parts one after the other, again and again until they converge
 // (backfitting; Breiman & Friedman 1985). Outlying runs weigh less (Huber 1964). The same runs give
 // the same estimates.
 package placement
@@ -190,7 +190,7 @@ func (e *Effects) HasLoad() bool { return e.hasLoad }
 
 // Effect returns the logarithm of the factor of a node type and a load on the run time of a task,
 // relative to a mean node type and a load of 0. An unknown node type or load adds 0. A task without runs
-// has the effects of a typical one.
+// has the effects of a typical task.
 func (e *Effects) Effect(task sizing.TaskKey, p sizing.Placement) float64 {
 	t := e.tasks[task]
 	if t == nil {

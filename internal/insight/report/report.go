@@ -22,10 +22,10 @@ import (
 // Source reads the ledger and samples of peaks.
 type Source interface {
 	savings.Source
-	// PeakSample returns a sample of at most limit measured successes of a task.
+	// PeakSample returns the successes with a measured peak in a uniform sample of at most limit tries of a task.
 	PeakSample(ctx context.Context, task sizing.TaskKey, limit int) ([]store.PeakRow, error)
-	// Realised returns the sum of the promised risks and the number of kills of the newest first tries of a task, at
-	// most limit.
+	// Realised compares the promised risks of first tries with their outcomes. It reads the newest limit receipts of
+	// a task, which include those of later tries.
 	Realised(ctx context.Context, task sizing.TaskKey, limit int) (sizing.RealisedRisk, error)
 }
 
@@ -91,7 +91,7 @@ type Report struct {
 	Currency *string       `json:"currency"`
 }
 
-// realisedReceipts is the largest number of newest first tries whose promised risks are averaged.
+// realisedReceipts is the largest number of newest receipts of a task that are read for the mean promised risk.
 const realisedReceipts = 500
 
 // Options select the tasks and the form of a report.
@@ -223,8 +223,8 @@ func severityOf(t *Task, row *savings.Row, wasted *float64) Severity {
 	return OK
 }
 
-// NoGrantYet is the obstacle of a task without savings, kills and other obstacles: its tries ran with their static
-// requests, because the history was imported, or because the task does not apply its answers.
+// NoGrantYet is the obstacle of a task whose savings are zero, and which has no kills and no other obstacles: its tries
+// ran with their static requests, because the history was imported, or because Airflow does not apply the answers.
 const NoGrantYet = "no grant yet"
 
 // obstaclesOf lists the obstacles to a better size; "" if there are none.

@@ -8,7 +8,7 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// sampleRows bounds the sample of a task's measured successes from which a static request is derived.
+// sampleRows bounds the sample of a task's tries. The static request is derived from the measured successes among them.
 const sampleRows = 4000
 
 // Static is a suggested static request for all runs of a task.

@@ -9,7 +9,7 @@ import (
 
 // A timeout is too tight if the probability that a healthy run exceeds it is more than tightFactor times
 // the accepted risk. It is too loose if it is more than looseFactor times the suggested timeout. Run
-// times drift if Figures.Drift is above driftFactor or below 1/driftFactor.
+// times drift if Figures.Drift is above driftFactor or below 1/driftFactor. Smaller factors would report more tasks.
 const (
 	tightFactor = 2.0
 	looseFactor = 4.0

@@ -67,7 +67,7 @@ func (j *Job) Wait(ctx context.Context, timeout time.Duration) {
 // cancelled stay in the memory of this replica for at least resultTTL.
 type Jobs struct {
 	svc  *service.Service
-	slot chan struct{} // holds a token while a job runs
+	slot chan struct{} // contains a token while a job runs
 
 	mu   sync.Mutex
 	jobs map[string]*Job // by id

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestAbandonedJobLosesItsPlaceWhileItWaits(t *testing.T) {
+func TestAbandonedWaitingJobDoesNotCountTowardsTheLimit(t *testing.T) {
 	s := NewJobs(nil)
 	s.slot <- struct{}{} // another replay runs until the end of the test
 	start := func(id string) (*Job, error) {

@@ -21,7 +21,7 @@ import (
 const (
 	MaxSettings = 12     // largest number of Settings
 	maxTaskRows = 20_000 // largest number of rows of a task; of a longer history, the newest 8,000, the 2,000 with the highest peaks and a sample of the others
-	maxRows     = 60_000 // largest number of replayed rows of all tasks together: the newest
+	maxRows     = 60_000 // largest number of replayed rows of all tasks together: the newest; with a larger value more replays reach maxTime
 )
 
 // Question asks for the effect of other settings.
@@ -75,13 +75,13 @@ func (s *Settings) validate() []sizing.FieldError {
 		}
 	}
 	if s.RiskTarget != nil && *s.RiskTarget == 0 {
-		bad = append(bad, sizing.FieldError{Field: "risk_target", Detail: "must be 0.0001 to 0.5; omit it to keep the policy's"})
+		bad = append(bad, sizing.FieldError{Field: "risk_target", Detail: "must be 0.0001 to 0.5; omit it to keep the risk target of the policy"})
 	}
 	if s.Floor != nil && *s.Floor == 0 {
-		bad = append(bad, sizing.FieldError{Field: "floor_bytes", Detail: "must be 1 byte to 8Pi; omit it to keep the policy's"})
+		bad = append(bad, sizing.FieldError{Field: "floor_bytes", Detail: "must be 1 byte to 8Pi; omit it to keep the floor of the policy"})
 	}
 	if s.Cap != nil && *s.Cap == 0 {
-		bad = append(bad, sizing.FieldError{Field: "cap_bytes", Detail: "must be 1 byte to 8Pi; omit it to keep the policy's"})
+		bad = append(bad, sizing.FieldError{Field: "cap_bytes", Detail: "must be 1 byte to 8Pi; omit it to keep the cap of the policy"})
 	}
 	return bad
 }
@@ -188,7 +188,8 @@ func run(ctx context.Context, svc *service.Service, q *Question, progress func(f
 }
 
 // busyWith returns a function that reports whether the service has received a request for a
-// prediction within the last second. While it has, a replay leaves half of the CPUs to predictions.
+// prediction within the last second. While the function returns true, a replay leaves half of the CPUs to
+// predictions.
 func busyWith(svc *service.Service) func() bool {
 	seen, at := svc.Predictions(), time.Time{}
 	return func() bool {
