@@ -24,7 +24,7 @@ type allocator struct {
 	memo             *taskmodel.Memo // of recent answers of all models
 	cohort           *cohort.Model   // of the namespace; nil if there is none
 	shapes           *taskmodel.Shapes
-	classifier       *cohort.Shapes // predicts which of shapes a task has; shapes and classifier are both set or both nil
+	classifier       *cohort.Shapes // predicts which of the shapes a task has; the fields shapes and classifier are both set or both nil
 }
 
 // allocatorOf returns the allocator of a task. The caller holds the task's read lock.
@@ -173,7 +173,7 @@ const minNode = sizing.GiB
 // schedulableCeiling returns the largest grant while larger ones fit no node, or zero if there is no such bound.
 // The ceiling is half of the smallest unschedulable allocation, but not below any measured peak, any
 // started allocation, the floor and minNode. If this amount does not exceed the largest killed allocation of the task,
-// including this run, the ceiling is half way from that allocation to the unschedulable one. The argument
+// including this run, the ceiling is the middle between that allocation and the unschedulable one. The argument
 // above is the largest killed allocation of the run, or 0.
 func (c *allocator) schedulableCeiling(above sizing.Bytes) sizing.Bytes {
 	scheduled := max(c.model.LargestStarted(), c.model.LargestPeak(), c.policy.Floor, minNode)

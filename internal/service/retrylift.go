@@ -70,7 +70,8 @@ func (s *Service) Lift(ctx context.Context, ask *sizing.LiftAsk) (sizing.Lift, e
 	return lift, nil
 }
 
-// sizeLift sizes the try after a failed try. It also returns the static request.
+// sizeLift computes the answer for the try after a failed try. It also returns the allocator and the question that it
+// used, and the static request.
 func (s *Service) sizeLift(task *modelcache.Task, ask *sizing.LiftAsk, run *inflight.Run, now time.Time) (alloc allocator, q taskmodel.Question, sized taskmodel.Answer, request sizing.Resources) {
 	task.RLockUpdated()
 	defer task.RUnlock()

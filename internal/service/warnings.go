@@ -58,7 +58,7 @@ func addConsequence(all []sizing.FieldError, field, reason, consequence string) 
 	return append(all, sizing.FieldError{Field: field, Detail: joinConsequence(reason, consequence)})
 }
 
-// joinConsequence appends a consequence to a reason, after a question as a sentence of its own.
+// joinConsequence appends a consequence to a reason. If the reason is a question, the consequence becomes a new sentence.
 func joinConsequence(reason, consequence string) string {
 	if strings.HasSuffix(reason, "?") {
 		return reason + " " + strings.ToUpper(consequence[:1]) + consequence[1:]

@@ -16,7 +16,7 @@ import (
 
 const (
 	restartDelay = time.Second     // the pause between the end of a child and the start of the next one
-	startTimeout = 5 * time.Second // the time that a request waits until Supervisor.send takes it
+	startTimeout = 5 * time.Second // the longest time that a request waits until Supervisor.send receives it
 	stopTimeout  = 5 * time.Second // the time from closing a child's input until the child is killed
 )
 
@@ -169,12 +169,12 @@ func (p *Supervisor) receive(out io.Reader) {
 	}
 }
 
-// starting is the advice to a caller whose request no child received.
+// starting is the error text for a caller whose request did not reach a child.
 const starting = "the trainer is starting, or does not respond; try again"
 
-// TrainNow runs trainer.Trainer.TrainNow in the child. It returns Unavailable if send does not take the
-// request within startTimeout, or if the child ends before it answers. If ctx ends while TrainNow waits for the
-// answer, TrainNow returns the error of ctx, and the training continues.
+// TrainNow runs trainer.Trainer.TrainNow in the child. It returns Unavailable if send does not receive the request within
+// startTimeout, or if the child ends before it answers. If ctx ends first, TrainNow returns the error of ctx; a training
+// that has begun continues.
 func (p *Supervisor) TrainNow(ctx context.Context, task sizing.TaskKey) (trainer.Report, error) {
 	answer := make(chan result, 1)
 	timeout := time.NewTimer(startTimeout)
