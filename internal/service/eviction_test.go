@@ -129,7 +129,7 @@ func TestTheTasksPredictedLastArePreloadedFirst(t *testing.T) {
 	assert.Zero(t, other.Counts().ModelMemory.Evictions, "the others are not loaded")
 }
 
-// Concurrent predictions, reports and evictions lose no report and fail no prediction, and the
+// Concurrent predictions, reports and evictions lose no report and make no prediction fail, and the
 // counted bytes match the models in memory.
 func TestEvictionsDuringPredictionsAndReports(t *testing.T) {
 	r := newReplica(t)

@@ -13,9 +13,9 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// maxLearnedBeforeAck is the largest batch whose rows are learned before Observe returns, unless another row of
-// the task is being learned. Rows of larger batches are learned later, because learning a row takes longer than
-// storing it.
+// maxLearnedBeforeAck is the largest batch whose rows are learned before Observe returns, except while another row of the
+// task is being learned. The rows of larger batches are learned later, because it takes longer to learn a row than to
+// store it, and the caller would wait.
 const maxLearnedBeforeAck = 100
 
 // Observe stores reports and returns after commit, with one result for each report in order.

@@ -131,8 +131,8 @@ func (s *Service) effectsOf(ctx context.Context, namespace string) (*placement.E
 	return s.fitEffects(ctx, namespace)
 }
 
-// refitOld fits the effects of a namespace in the background if there are none or they are older than
-// placementTTL, unless a fit runs.
+// refitOld fits the effects of a namespace in the background if there are none, or if they are older than
+// placementTTL. It does nothing while a fit of any namespace runs.
 func (s *Service) refitOld(ctx context.Context, namespace string) {
 	p := &s.placements
 	if known, ok := p.find(namespace); ok && s.cfg.Now().Sub(known.at) < placementTTL || !p.fitting.TryLock() {

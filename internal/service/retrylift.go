@@ -99,8 +99,8 @@ func allowRetryAtCap(lift *sizing.Lift, state *sizing.LiftState) {
 	lift.Memory = sizing.Grant{Request: state.Ceiling, Limit: state.Ceiling}
 }
 
-// reportKill stores the kill as a provisional report, unless it was reported before, and records it in memory.
-// While the database is down, reportKill only records the kill in memory, so that the DAG does not wait.
+// reportKill stores the kill as a provisional report, if it was not reported before, and records it in memory. While the
+// database is down, reportKill only records the kill in memory, so that the DAG does not wait.
 func (s *Service) reportKill(ctx context.Context, ask *sizing.LiftAsk, now time.Time) error {
 	kill := sizing.Observation{
 		Try: ask.Try, Outcome: ask.Reason, Allocated: sizing.Resources{Memory: ask.Failed},

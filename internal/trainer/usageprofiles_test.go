@@ -152,7 +152,7 @@ func (s *savingStore) SaveUsageProfiles(ctx context.Context, p store.UsageProfil
 	return s.hookedStore.SaveUsageProfiles(ctx, p)
 }
 
-// If two replicas look for profiles at the same time, only one of them finds those of each namespace.
+// If two replicas search for profiles at the same time, the profiles of each namespace are found once.
 func TestTwoReplicasFindUsageProfilesOnce(t *testing.T) {
 	st := &savingStore{hookedStore: newStore(t)}
 	namespaces := []string{"a", "b", "c"}

@@ -13,7 +13,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// The watchdog runs before every training, and an OOM kill makes its task due at once, except in a reproduced run.
+// The watchdog runs before every training, so it runs soon after an OOM kill: the kill makes the task due at once, except
+// a kill in a reproduced run.
 //
 //	promises ──▶ more kills than promised? ──no──▶ train
 //	                     │ yes
@@ -86,9 +87,9 @@ type comparison struct {
 	alternatives []int            // earlier versions, latest first
 }
 
-// readVersions separates suspects from alternatives. Every version since the earliest suspect was
-// trained from it and is a suspect as well. Withdrawn versions are neither suspects nor alternatives, and the same
-// holds for versions after the active one: a person has returned from them to an older version.
+// readVersions separates suspects from alternatives. Each version from the earliest suspect to the active one is a
+// suspect, because it was trained from its predecessor. Versions that are withdrawn or newer than the active one are
+// neither: the watchdog or a person has returned from them to an older version.
 func (c *comparison) readVersions(ctx context.Context) error {
 	stored, err := c.trainer.store.ModelVersions(ctx, c.active.Task)
 	if err != nil {

@@ -29,8 +29,8 @@ type unschedulable struct {
 	at   time.Time
 }
 
-// GuardFactor returns the factor by which the guard widens grants (1 while it is inactive), and the kills of
-// the open runs.
+// GuardFactor returns the factor by which the guard widens grants (1 while the guard is inactive), and the numbers of killed
+// and of all open runs, in which newer runs weigh more.
 func (o *OpenTries) GuardFactor(now time.Time) (float64, taskmodel.OpenKills) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -103,7 +103,7 @@ func (t *Tries) Add(try *sizing.TryKey, a *Answer, features sizing.Features) (is
 	return t.answers.put(try, *a, features)
 }
 
-// Restore adds the stored answer of a try that was not reported, unless Tries has an answer.
+// Restore adds the stored answer to a try that was not reported, if Tries has no answer to this try.
 func (t *Tries) Restore(task sizing.TaskKey, g *store.GrantedTry) {
 	if g.Outcome != sizing.UnknownOutcome {
 		return

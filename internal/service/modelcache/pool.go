@@ -99,7 +99,7 @@ func (p *pool) needsReloading() bool {
 	return p.isLoaded && p.isStale
 }
 
-// loadPool reads the shares of a task's DAG unless they are known and unchanged. It skips a share that cannot be
+// loadPool reads the shares of a task's DAG if they are not loaded or may have changed. It skips a share that cannot be
 // decoded, because its model cannot be decoded either.
 func (c *Cache) loadPool(ctx context.Context, key sizing.TaskKey, p *pool) error {
 	p.loadMu.Lock()

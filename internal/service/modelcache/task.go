@@ -39,7 +39,7 @@ type Task struct {
 	lastSeq     int64                   // newest stored row that the model had when it was installed
 	isLoading   bool                    // whether a refresh is reading the store
 	tail        []taskmodel.TrainingRow // rows reported to this replica while isLoading
-	outline     *taskmodel.Outline      // of the evicted model; nil unless the model is evicted
+	outline     *taskmodel.Outline      // of the evicted model; nil if the model is not evicted
 	policy      sizing.Policy
 	isDeleted   bool // deleted or renamed: the task learns nothing more
 }
