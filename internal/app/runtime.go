@@ -16,10 +16,9 @@ const (
 	chunkSize   = 4 << 20   // bytes
 )
 
-// setGCPace sets the collector's percentage and allocates the ballast until release. The
-// ballast counts as live memory, but its pages are not touched, so it is not resident.
-// It consists of chunks, so that Go clears (and touches) only those that reuse freed memory. The variable GOGC overrides
-// the percentage, and with GOMEMLIMIT there is no ballast.
+// setGCPace sets the collector's percentage and allocates the ballast until release. The ballast is not resident, because
+// its pages are not touched; it consists of chunks, so that Go clears (and touches) only those that reuse freed memory. The
+// environment variable GOGC overrides the percentage, and with GOMEMLIMIT there is no ballast.
 func setGCPace() (release func()) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)

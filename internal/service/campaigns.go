@@ -59,7 +59,7 @@ func (s *Service) CampaignRuns(ctx context.Context, id int64, states []campaign.
 	return s.store.CampaignRuns(ctx, id, states, after, limit)
 }
 
-// CampaignRunTasks lists what the tasks of a run reported in its current attempt.
+// CampaignRunTasks lists the reports of the tasks of a run, in the current attempt of the run.
 func (s *Service) CampaignRunTasks(ctx context.Context, id int64, number int) ([]campaign.TaskReport, error) {
 	return s.store.CampaignRunTasks(ctx, id, number)
 }

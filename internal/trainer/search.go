@@ -41,10 +41,9 @@ func (t *Trainer) runSearches(ctx context.Context) {
 	}
 }
 
-// SearchOnce searches for better tree parameters of one heavy task: the task whose last search is the
-// oldest. It returns false if there is no heavy task with a model. It publishes a model with parameters
-// that beat the champion. The search runs at the lowest priority, concurrently with trainings; the training with the
-// parameters found runs at the normal priority.
+// SearchOnce searches for better tree parameters of the heavy task whose last search is the oldest, and publishes a model
+// with parameters that beat the champion. It returns false if no heavy task has a model. The search runs at the lowest
+// priority, concurrently with trainings; the training with the found parameters runs at the normal priority.
 func (t *Trainer) SearchOnce(ctx context.Context) (bool, error) {
 	t.searches.mu.Lock()
 	defer t.searches.mu.Unlock()

@@ -93,10 +93,9 @@ func New(st store.Store, cfg Config, log *slog.Logger) *Trainer {
 	return &Trainer{cfg: cfg.withDefaults(), store: st, owner: uuid.NewString(), log: log, cohorts: make(chan struct{}, 1)}
 }
 
-// Run trains due tasks, searches every Config.SearchEvery, and learns plans every Config.PlansEvery, until ctx ends. It
-// learns the shapes that are older than Config.ShapesEvery, and finds usage profiles where there are none, or where they
-// are older than Config.ProfilesEvery and no longer fit (see FindProfiles).
-// With Config.OnlyRequested it only waits.
+// Run trains due tasks until ctx ends. At the intervals and ages of Config it also searches for tree parameters, learns
+// shapes and plans, and finds usage profiles (see SearchOnce, LearnShapes, LearnPlans and FindProfiles). With
+// Config.OnlyRequested it only waits.
 func (t *Trainer) Run(ctx context.Context) {
 	if t.cfg.OnlyRequested {
 		<-ctx.Done()

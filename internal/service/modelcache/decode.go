@@ -86,8 +86,9 @@ func (c *Cache) Get(ctx context.Context, key sizing.TaskKey) *Task {
 	return t
 }
 
-// decode loads a model in the background and returns a channel that closes at the end. The end of
-// ctx does not stop the decoding, because other callers may wait for the same model.
+// decode loads a model in the background and returns a channel that closes at the end of the decoding, or that is closed
+// already during the cooldown after a failure. The end of ctx does not stop the decoding, because other callers may wait
+// for the same model.
 func (c *Cache) decode(ctx context.Context, key sizing.TaskKey, e *encodedModel) <-chan struct{} {
 	done := e.start(func() error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), decodeTimeout)

@@ -191,10 +191,9 @@ func (o *Outbox) Run(ctx context.Context) {
 	}
 }
 
-// Flush writes the batches that are queued when it starts, and reports whether none of them failed. Later
-// batches wait for the next call, because under load there would always be another small batch, and each write
-// costs a commit. A batch fails and stays in the queue if the store is unavailable. A receipt that the store
-// rejects is discarded; see save.
+// Flush writes the batches that are queued when it starts, and reports whether none of them failed. It leaves later batches
+// to the next call, because each write costs a commit, and under load there would always be another small batch. A batch
+// fails and stays in the queue if the store is unavailable. A receipt that the store rejects is discarded (see save).
 func (o *Outbox) Flush(ctx context.Context) bool {
 	o.flushMu.Lock()
 	defer o.flushMu.Unlock()
