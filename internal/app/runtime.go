@@ -9,7 +9,7 @@ import (
 // The garbage collector starts when the heap has grown by gcPercent of the live memory, which includes the ballast. The
 // percentage is low because models are most of the live memory. The heap ballast keeps the collector from running often
 // while few models are loaded: BenchmarkPredictUnderGC shows 2.5 collections per 10,000 predictions with the ballast, and
-// 31 without it.
+// about 25 without it.
 const (
 	gcPercent   = 16
 	ballastSize = 320 << 20 // bytes

@@ -96,7 +96,7 @@ func (t *Trainer) learnPlan(ctx context.Context, task sizing.TaskKey, now time.T
 		if err != nil {
 			return err
 		}
-		runs = runs[:0] // phases are found in all stored runs
+		runs = runs[:0] // FindPhases uses the newest stored runs, also those that were learned before
 		for i := range all {
 			runs = append(runs, runOf(&all[i]))
 		}
