@@ -26,8 +26,8 @@ func newRetention(keep config.RetentionAges, st retention.Store, metrics *httpap
 	return worker, nil
 }
 
-// newReconciler returns the background worker that looks up tries without a complete report. Without
-// Prometheus it has no source: reported tries stay as they are, and unreported tries expire in the end.
+// newReconciler returns the background worker that looks up tries without a complete report. Without Prometheus it has
+// no source: then it changes no reported try, and records each unreported try as expired (reconcile.Expired).
 func newReconciler(settings *config.Config, st store.Reconciliation, svc *service.Service, metrics *httpapi.Metrics, log *slog.Logger) (*reconcile.Worker, error) {
 	cfg := reconcile.Config{Delay: settings.PrometheusDelay, Within: settings.PrometheusWithin, Every: settings.PrometheusEvery}
 	results := make([]string, len(reconcile.Results))

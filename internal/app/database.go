@@ -19,9 +19,9 @@ import (
 	"github.com/loadaware/loadaware/migrations"
 )
 
-// FindDatabase returns the DSN of the configured database, or starts a private one in
-// cfg.Data. stop stops the private database. serverAddr is the address of the server that calls
-// FindDatabase, and empty otherwise; another process that finds cfg.Data in use gets this address in pglocal.InUseError.
+// FindDatabase returns the DSN of the configured database, or starts a private one in cfg.Data. stop stops the private
+// database. serverAddr is the address of the calling server, and empty for other commands; another process that finds
+// cfg.Data in use gets this address in pglocal.InUseError.
 func FindDatabase(ctx context.Context, cfg *config.Config, serverAddr string, log *slog.Logger) (dsn string, stop func(), err error) {
 	if cfg.DatabaseURL != "" {
 		return cfg.DatabaseURL, func() {}, nil

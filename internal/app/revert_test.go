@@ -19,7 +19,7 @@ func TestRevertMigrationsKeepsReceiptsReadable(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	newest, err := migrations.Newest()
 	require.NoError(t, err)
-	steps := 0 // as few as revert the step of the tables; the numbers of steps have gaps
+	steps := 0 // the smallest number of migrations that includes compactReceiptsStep; the version numbers have gaps
 	for at := newest; at >= compactReceiptsStep; at = migrations.Target(newest, steps) {
 		steps++
 	}

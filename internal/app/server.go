@@ -27,7 +27,7 @@ type Server struct {
 	Version       string    // of this build; empty if unknown
 	Demo          bool      // import the demo history into an empty store
 	PrintExamples bool      // print example requests; a demo always prints them
-	Out, Err      io.Writer // messages for the operator; log
+	Out, Err      io.Writer // Out gets messages for the operator, Err gets the log
 }
 
 // Run serves until ctx ends. It returns after the shutdown.
@@ -60,7 +60,7 @@ func (s *Server) Run(ctx context.Context) error {
 		}
 		return err
 	}
-	defer stop() // after the outbox is stored
+	defer stop() // runs after server.Serve has returned, and thus after the outbox is stored
 	if first != nil {
 		if err := first.Store(s.Out); err != nil {
 			return err

@@ -25,7 +25,8 @@ type startup struct {
 	log       *slog.Logger
 }
 
-// run prints the addresses at once, and example requests after the import of the demo, even if it failed.
+// run prints the addresses at once. For a demo it then imports the demo history. For a demo, or if PrintExamples is set, it
+// finally prints example requests, even if the import has failed.
 func (s *startup) run(ctx context.Context) {
 	url := s.listeners.URL()
 	fmt.Fprintf(s.Out, "loadaware serves at %s\n", url)
@@ -56,8 +57,8 @@ Try:
   curl %[1]s/tasks/pricing/predict_demand
 `
 
-// importDemo imports the demo history if the store has no task. It records all rows in one
-// transaction, so the store never has only some of them.
+// importDemo imports the demo history if the store has no task. The store commits the 900 rows of the demo in one
+// transaction, so it never has only some of them.
 func (s *startup) importDemo(ctx context.Context) error {
 	existing, err := s.store.Tasks(ctx, "", sizing.TaskKey{}, 1)
 	if err != nil || len(existing) > 0 {

@@ -16,9 +16,9 @@ import (
 	"github.com/loadaware/loadaware/internal/trainer/subprocess"
 )
 
-// trainConns bounds the connections to PostgreSQL of the background loops (trainings, parameter
-// searches, shapes, usage profiles, plans), the renewals of leases, and requested trainings. Each
-// takes a connection only for a query or a transaction, so they share six.
+// trainConns bounds the connections to PostgreSQL of the five background loops (trainings, parameter searches, shapes, usage
+// profiles, plans), the renewals of leases, and requested trainings. Each of them holds a connection only during a query or
+// a transaction. With fewer connections they would wait for each other more often.
 const trainConns = 6
 
 // Trainer configures the trainer process.
@@ -55,7 +55,8 @@ func (t *Trainer) Run(ctx context.Context) error {
 	}, log))
 }
 
-// shapesEvery is the age from which on the trainer learns the shapes of run times again.
+// shapesEvery is the age from which on the trainer learns the shapes of run times again. With a shorter time it would
+// more often read the stored models of up to 2,000 tasks of a namespace.
 const shapesEvery = time.Hour
 
 // plansEvery is the interval at which the trainer looks for tasks with new detailed series or new outcomes of plans, and

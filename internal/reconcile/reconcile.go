@@ -7,7 +7,7 @@
 //	                                                  └──Within──▶ expired: the outcome stays unknown
 //
 // It depends on packages sizing and store and on functions of the types Source and Observe, but not on Prometheus,
-// HTTP or SQL. One replica at a time looks tries up for all replicas.
+// HTTP or SQL. One replica at a time looks up tries for all replicas.
 package reconcile
 
 import (
@@ -36,7 +36,7 @@ const (
 	Amended  Result = "amended"  // a reported try got a sampled or a measured peak
 	Reported Result = "reported" // an unreported try was reported from a source
 	Waiting  Result = "waiting"  // the try may still run, or no source knows enough yet; a later pass looks the try up
-	Missing  Result = "missing"  // within Config.Within, no source had a sampled peak of a reported try, nor a measured peak if its report has none
+	Missing  Result = "missing"  // for Config.Within, no source had a peak that the report of the try lacks (sampled or measured)
 	Expired  Result = "expired"  // no source knew the outcome of an unreported try within Config.Within; it stays unknown
 	Rejected Result = "refused"  // the store rejected the report, usually because it contradicts one that arrived meanwhile
 )
@@ -49,9 +49,9 @@ type Config struct {
 	Sources  []Source         // in order of preference: the first known value of a field is used
 	Every    time.Duration    // interval between passes; 1 min if zero
 	Delay    time.Duration    // time from the end, or the expected end, of a try to its first lookup; 5 min if zero
-	Within   time.Duration    // time for which a try is looked up: after the end of a reported try, or after expected end and Delay of an unreported one; 24 h if zero
+	Within   time.Duration    // time for which a try is looked up, from the end of a reported try, or from Delay after the expected end of an unreported one; 24 h if zero
 	Expected time.Duration    // assumed duration of a try without a predicted duration; 1 h if zero
-	Batch    int              // maximum number of tries of each kind (without a sampled peak, unreported) per pass; 100 if zero
+	Batch    int              // largest number of tries of each kind (without a sampled peak, unreported) per pass; 100 if zero
 	Now      func() time.Time // time.Now if nil
 	Count    func(Result)     // called with the result of each try; optional
 }
@@ -111,8 +111,8 @@ const leaseName = "reconcile"
 // RunOnce looks up at most cfg.Batch tries of each kind. If another replica holds the lease, it does nothing
 // and returns nil. The results of lookups before an error are stored.
 func (w *Worker) RunOnce(ctx context.Context) error {
-	// If a pass takes longer than the lease, another replica may start a pass, too. This is
-	// harmless, because reports are idempotent, but repeats queries.
+	// If a pass takes longer than the lease, another replica may start a pass, too. Both then send the same queries, which
+	// is harmless, because reports are idempotent.
 	acquired, err := w.store.AcquireLease(ctx, leaseName, w.owner, 3*w.cfg.Every)
 	if err != nil || !acquired {
 		return err
@@ -178,8 +178,8 @@ func orElse(a, b sizing.Resources) sizing.Resources {
 	return sizing.Resources{Memory: cmp.Or(a.Memory, b.Memory), CPU: cmp.Or(a.CPU, b.CPU)}
 }
 
-// retryAt returns the time of the next lookup of a try that ended, or should have ended, at end. The pause
-// until then is half of the time since end, and at least cfg.Delay.
+// retryAt returns the time of the next lookup of a try that ended, or should have ended, at the time end. The pause until
+// the lookup is half of the time since end, and at least cfg.Delay.
 func (w *Worker) retryAt(end time.Time) time.Time {
 	now := w.cfg.Now()
 	return now.Add(max(w.cfg.Delay, now.Sub(end)/2))

@@ -26,9 +26,9 @@ func (w *Worker) reconcileUnsampled(ctx context.Context) error {
 	})
 }
 
-// amend looks up a reported try. If a source has its sampled peak, or its measured peak and the report has
-// none, amend adds the peak and other unknown fields to the report. After either peak the try is not looked up
-// again: a source that knows only the measured peak has no samples of the try and gets none later.
+// amend looks up a reported try. If a source has a sampled peak, or a measured peak that the report lacks, amend adds the
+// peaks and other unknown fields to the report. Then the try is not looked up again, even without a sampled peak: a source
+// that knows only the measured peak has no samples of the try and gets none later.
 func (w *Worker) amend(ctx context.Context, o sizing.Observation) (Result, store.Lookup, error) {
 	known, err := w.lookUp(ctx, o.Try, startOf(&o), o.EndedAt)
 	if err != nil {
@@ -57,7 +57,7 @@ func startOf(o *sizing.Observation) time.Time {
 }
 
 // amendmentOf returns a report with the outcome of the stored report, which may be provisional, and otherwise
-// only fields that the stored report lacks, so that it contradicts nothing.
+// only fields that the stored report lacks, so that it does not contradict the stored report.
 func amendmentOf(stored, known *sizing.Observation) sizing.Observation {
 	amendment := sizing.Observation{
 		Try: stored.Try, Outcome: stored.Outcome, Provisional: stored.Provisional, MemorySampled: known.MemorySampled,

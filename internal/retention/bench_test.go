@@ -28,11 +28,10 @@ import (
 
 var benchRows = flag.Int("rows", 300_000, "number of observations of BenchmarkRetention, more than 200000; receipts are a fifth of it")
 
-// BenchmarkRetention measures the removal of observations older than a year from ten tasks with
-// two years of observations, while one caller reports new observations. Before that, it removes
-// observations older than 600 days and checks that History and profiles stay equal. Two other parts
-// measure the removal of half of the receipts, without and with weekly partitions. fsync is on. Run it
-// with -benchtime 1x.
+// BenchmarkRetention has three parts. The first removes observations older than a year from ten tasks with two years of
+// observations, while a caller reports new ones; before that it checks that the removal of observations older than 600 days
+// changes no history and no profile. The others remove half of the receipts, without and with weekly partitions. fsync is
+// on. Run it with -benchtime 1x.
 func BenchmarkRetention(b *testing.B) {
 	for _, part := range []struct {
 		name    string
@@ -137,7 +136,7 @@ func report(n int, run string, at time.Time) sizing.Observation {
 	}
 }
 
-// contents holds what training and the API read about all tasks.
+// contents holds the data about all tasks that trainings and the API read.
 type contents struct {
 	profiles  []sizing.Profile
 	histories []sizing.History
@@ -187,10 +186,10 @@ func latencies(b *testing.B, st *postgres.Store, do func()) (durations []time.Du
 	return durations
 }
 
-// benchUnpartitioned removes receipts from the partition of older receipts.
+// benchUnpartitioned removes receipts that are older than the first weekly partition and share one partition.
 func benchUnpartitioned(b *testing.B, rows int) { benchReceipts(b, rows, time.Now()) }
 
-// benchWeeks removes receipts at a time a year from now, so that they are in weekly partitions.
+// benchWeeks removes receipts with times of the next year, so that they are in weekly partitions.
 func benchWeeks(b *testing.B, rows int) { benchReceipts(b, rows, time.Now().Add(365*day)) }
 
 func benchReceipts(b *testing.B, rows int, now time.Time) {

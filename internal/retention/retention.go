@@ -49,7 +49,9 @@ type Config struct {
 	Every        time.Duration               // pause between passes; 1 h if zero
 	Now          func() time.Time            // time.Now if nil
 	Removed      func(kind string, rows int) // called after every batch; optional
-	Ended        func(error)                 // called with the result of RunOnce after every pass; not called if ctx has ended, or if another replica had the lease and RunOnce returned nil; optional
+	// Ended is called with the result of RunOnce after every pass; optional. It is not called if ctx has ended, or if RunOnce
+	// returned nil because another replica holds the lease.
+	Ended func(error)
 }
 
 func (c Config) withDefaults() Config {
@@ -105,18 +107,18 @@ func (w *Worker) Run(ctx context.Context) {
 	}
 }
 
-// The lease that elects one replica. It is longer than a batch and the pause after it usually take, and is
+// The lease that elects one replica. Its duration is longer than a batch and the following pause usually take, and it is
 // renewed after every pause.
 const (
 	leaseName = "retention"
 	lease     = 5 * time.Minute
 )
 
-// errNotOwner ends a pass because another replica holds the lease.
+// errNotOwner is the error of a pass that ends because another replica holds the lease.
 var errNotOwner = errors.New("another replica holds the retention lease")
 
-// RunOnce makes one pass. If another replica holds the lease, or acquires it during the pass, RunOnce stops and
-// returns nil, unless it could not create partitions before. Rows removed before an error stay removed.
+// RunOnce makes one pass. If another replica holds the lease, or acquires it during the pass, RunOnce stops and returns
+// nil, or the error of creating partitions if that failed before. Rows removed before an error stay removed.
 func (w *Worker) RunOnce(ctx context.Context) error {
 	err := w.pass(ctx)
 	if errors.Is(err, errNotOwner) {
@@ -129,7 +131,7 @@ func (w *Worker) RunOnce(ctx context.Context) error {
 }
 
 // partitionsAhead is the time for which partitions are created in advance, so that receipts have a
-// partition even if passes fail for weeks.
+// weekly partition even if all passes of the next four weeks fail.
 const partitionsAhead = 4 * 7 * 24 * time.Hour
 
 // pass acquires the lease, creates partitions and removes old rows.

@@ -50,7 +50,7 @@ func newEnv(t *testing.T) *env {
 	return &env{st, t, dsn, map[string]int{}}
 }
 
-// historyEnd is one time for all stores of a test, so that the times of their runs are equal.
+// historyEnd is the end of the histories of all stores, so that the times of their runs are equal.
 var historyEnd = time.Now().Truncate(time.Second)
 
 // withHistory records one run of a task per day of the last 400 days, with a peak of 1 GiB plus 1 MiB
@@ -132,7 +132,7 @@ func TestModelsAreEqualAfterRemoval(t *testing.T) {
 	assert.Equal(t, intact.answers("a"), pruned.answers("a"), "after another training")
 	assert.Equal(t, intact.refitted("a"), pruned.refitted("a"), "after a training without a champion")
 
-	// This shows that the comparison can fail: removing a needed row changes the answers.
+	// This shows that the comparison can fail: the removal of a row that trainings read changes the answers.
 	require.NoError(t, pruned.Void(t.Context(), sizing.TryKey{TaskKey: task("a"), RunID: fmt.Sprint(runs - 2), MapIndex: sizing.NoMap, Number: 1}))
 	pruned.train("a")
 	assert.NotEqual(t, intact.answers("a"), pruned.answers("a"))
@@ -178,7 +178,7 @@ func TestPartitionsAreCreatedAhead(t *testing.T) {
 	require.NoError(t, e.worker(retention.Config{Now: func() time.Time { return time.Now().Add(later) }}).RunOnce(t.Context()))
 	e.saveReceipt(-later)
 	e.saveReceipt(-later - 4*7*day)
-	// Receipts of a partly old week stay. Old receipts outside the weekly partitions are removed.
+	// Receipts stay while only a part of their week is old. Old receipts outside the weekly partitions are removed.
 	removed := func(ahead time.Duration) (n int) {
 		id := store.FirstID(time.Now().Add(ahead))
 		require.NoError(t, e.RemoveReceipts(t.Context(), id, func(rows int) error { n += rows; return nil }))

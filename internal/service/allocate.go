@@ -24,7 +24,7 @@ type allocator struct {
 	memo             *taskmodel.Memo // of recent answers of all models
 	cohort           *cohort.Model   // of the namespace; nil if there is none
 	shapes           *taskmodel.Shapes
-	classifier       *cohort.Shapes // predicts which of shapes a task has; shapes and classifier are both set or both nil
+	classifier       *cohort.Shapes // predicts which of the shapes a task has; the fields shapes and classifier are both set or both nil
 }
 
 // allocatorOf returns the allocator of a task. The caller holds the task's read lock.
@@ -121,11 +121,10 @@ func (c *allocator) question(ask *sizing.Ask, above sizing.Bytes) taskmodel.Ques
 	return q
 }
 
-// derivedCap returns the cap if neither the policy nor the caller sets one: four times
-// the largest of the request, the largest peak, the floor, the minimum grant and the extrapolated
-// trend. Kills raise this cap to four times the largest killed allocation, but at most fourfold, so that a
-// leak does not raise it without bound. If neither a request nor a peak is known, the cap is four times the
-// largest of the kills, the minimum grant and the floor.
+// derivedCap returns the cap if neither the policy nor the caller sets one: four times the largest of the request, the
+// largest peak, the floor, the minimum grant and the extrapolated peak. Kills raise it to four times the largest killed
+// allocation, but at most fourfold, because the cause may be a leak. Without a known request and peak it is four times the
+// largest of the killed allocations, the minimum grant and the floor.
 func (c *allocator) derivedCap(q *taskmodel.Question) (sizing.Bytes, taskmodel.CapRule) {
 	killed := max(c.model.LargestKilled(), q.Above)
 	if q.Cap == 0 {
@@ -170,11 +169,10 @@ func minCap(a, b sizing.Bytes) sizing.Bytes {
 // not the cause.
 const minNode = sizing.GiB
 
-// schedulableCeiling returns the largest grant while larger ones fit no node, or zero if there is no such bound.
-// The ceiling is half of the smallest unschedulable allocation, but not below any measured peak, any
-// started allocation, the floor and minNode. If this amount does not exceed the largest killed allocation of the task,
-// including this run, the ceiling is half way from that allocation to the unschedulable one. The argument
-// above is the largest killed allocation of the run, or 0.
+// schedulableCeiling returns the largest grant while larger ones fit no node, or zero if there is no such bound: half of
+// the smallest unschedulable allocation, but at least the measured peaks, the started allocations, the floor and minNode.
+// If that is not above the largest killed allocation of the task, the ceiling is the middle between that allocation and the
+// unschedulable one. The argument above is the largest killed allocation of the run, or 0.
 func (c *allocator) schedulableCeiling(above sizing.Bytes) sizing.Bytes {
 	scheduled := max(c.model.LargestStarted(), c.model.LargestPeak(), c.policy.Floor, minNode)
 	killed := max(c.model.LargestKilled(), above)

@@ -59,13 +59,13 @@ func (s *Service) CampaignRuns(ctx context.Context, id int64, states []campaign.
 	return s.store.CampaignRuns(ctx, id, states, after, limit)
 }
 
-// CampaignRunTasks lists what the tasks of a run reported in its current attempt.
+// CampaignRunTasks lists the reports of the tasks of a run, in the current attempt of the run.
 func (s *Service) CampaignRunTasks(ctx context.Context, id int64, number int) ([]campaign.TaskReport, error) {
 	return s.store.CampaignRunTasks(ctx, id, number)
 }
 
-// ClaimRuns leases runs to a worker. The returned conf of each run is its archived conf, overridden by the
-// conf of the campaign.
+// ClaimRuns leases runs to a branch of the scheduler. The returned conf of each run is its archived conf, in which
+// values of the campaign's conf replace those with the same names.
 func (s *Service) ClaimRuns(ctx context.Context, id int64, branch campaign.Branch, limit int, lease time.Duration) (store.ClaimedRuns, error) {
 	claimed, err := s.store.ClaimRuns(ctx, id, branch, limit, lease)
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *Service) ResetRun(ctx context.Context, id int64, number int, to campaig
 	return s.store.ResetRun(ctx, id, number, to, notes)
 }
 
-// PauseCampaign pauses or resumes a campaign. It replaces the budget unless budget is nil.
+// PauseCampaign pauses or resumes a campaign. If budget is not nil, it replaces the budget of the campaign.
 func (s *Service) PauseCampaign(ctx context.Context, id int64, paused bool, budget *campaign.Budget) (campaign.Campaign, error) {
 	if budget != nil {
 		if bad := budget.Validate(); len(bad) > 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// cohorts holds the decoded cohort of each namespace: the model that sizes a task without history by the
+// cohorts holds the decoded cohort of each namespace: the model that sizes a task without history from the runs of the
 // other tasks of the namespace.
 type cohorts struct {
 	byNamespace sync.Map    // string → loadedCohort
@@ -34,9 +34,8 @@ type firstRun struct {
 	level float64 // log peak that was predicted; NaN if it is unknown
 }
 
-// learn lets the cohort learn the first run of a task at once, so that a kill raises the margin of
-// the next new task. Other replicas get the run with the next training of the cohort. A run of a task that has
-// succeeded before changes nothing.
+// learn lets the cohort learn the first run of a task at once, so that a kill raises the margin of the next new task. Other
+// replicas learn the run by the next training of the cohort. A run of a task with an earlier success changes nothing.
 func (c *cohorts) learn(r firstRun) {
 	c.changing.Lock()
 	defer c.changing.Unlock()
@@ -73,8 +72,8 @@ func (c *cohorts) get(namespace string) *cohort.Model {
 // of some tasks improve the predictions for the next ones. A poll reads one row per namespace.
 const cohortPollInterval = 2 * time.Second
 
-// pollCohorts loads the cohorts that any replica published, until ctx ends. Until the first success it
-// repeats the read at least every second, because the replica is not ready before.
+// pollCohorts loads new versions of the cohorts at intervals until ctx ends. Until the first successful read it reads
+// at least every second, because the replica is not ready before this read.
 func (s *Service) pollCohorts(ctx context.Context) {
 	for {
 		s.refreshCohorts(ctx)
@@ -139,8 +138,8 @@ func factsOf(ask *sizing.Ask) cohort.Facts {
 	return cohort.Facts{Task: ask.Try.TaskKey, Metadata: ask.Metadata, Features: ask.Features, Requested: ask.Requested, Placement: ask.Placement}
 }
 
-// sizeByCohort replaces the static request of a task without history by the answer of the cohort, if there is one.
-// It keeps the request if the answer is not above the allocation with which a run of the task was killed, as under a low
+// sizeByCohort replaces the static request of a task without history by the answer of the cohort, if there is one. It
+// keeps the request if the answer is not above the largest killed allocation of the task, for example because of a low
 // cap. It does not change a lift.
 func (c *allocator) sizeByCohort(ask *sizing.Ask, q *taskmodel.Question, sized *taskmodel.Answer) {
 	if sized.Source != sizing.FromRequested || q.Above > 0 || !c.hasNoHistory() {
@@ -156,7 +155,7 @@ func (c *allocator) sizeByCohort(ask *sizing.Ask, q *taskmodel.Question, sized *
 	sized.Source, sized.Reason = sizing.FromCohort, answer.Reason
 }
 
-// cohortQuestion converts a question about a task without history.
+// cohortQuestion converts a question about a task without history into a question to the cohort.
 func (c *allocator) cohortQuestion(ask *sizing.Ask, q *taskmodel.Question) cohort.Question {
 	limit := q.Cap
 	if q.CapBy == taskmodel.CapOnlyKills {
@@ -221,7 +220,7 @@ func (c *allocator) describeCohort(ask *sizing.Ask, q *taskmodel.Question, a *si
 }
 
 // A first run gets the cores that 99 % of the runs of its profiles do not exceed, rounded up to a quarter of a
-// core, because throttling costs more than a quarter of an unused core. If it requests CPU, it gets at most this request.
+// core, because throttling costs more than a quarter of an unused core. If the run requests CPU, it gets at most that.
 const (
 	profileCPUQuantile = 0.99 // of the used cores
 	profileCPUStep     = 0.25 // cores; an answer is rounded up to a multiple
@@ -251,8 +250,8 @@ func (c *allocator) ignoreRequest(ask *sizing.Ask, q *taskmodel.Question) {
 	}
 }
 
-// hasNoHistory reports whether no report of the task has a measured peak. It returns false while the model is
-// not decoded.
+// hasNoHistory reports whether the model has learned no measured or sampled peak of the task. It returns false while the
+// model is not decoded.
 func (c *allocator) hasNoHistory() bool {
 	return c.task.IsDecoded() && c.model.LargestPeak() == 0
 }

@@ -116,8 +116,8 @@ func TestAFirstRunIsPlacedInAUsageProfile(t *testing.T) {
 	assert.Nil(t, off.Duration)
 }
 
-// A run of a new task was killed just below the amount that similar tasks suggest. The kill says that the task needs more than
-// nearly all of them, so the next run gets its static request.
+// A run of a new task was killed just below the amount that similar tasks suggest. The kill shows that the new task needs
+// more than nearly all similar tasks, so its next run gets its static request.
 func TestAKillJustBelowTheAnswerOfTheCohortCounts(t *testing.T) {
 	r := newReplica(t)
 	r.trainCohort(0, 200)
@@ -134,7 +134,7 @@ func TestAKillJustBelowTheAnswerOfTheCohortCounts(t *testing.T) {
 
 // Kills of new tasks raise the grant of the next first run before any training. Further reports of known
 // tasks change nothing, and another replica learns the kills only by a training.
-func TestKillsOfNewTasksTeachTheCohortAtOnce(t *testing.T) {
+func TestTheCohortLearnsKillsOfNewTasksAtOnce(t *testing.T) {
 	r := newReplica(t)
 	r.trainCohort(0, 200)
 	request := askOwned("new", "", "small")
@@ -175,7 +175,7 @@ func TestAnOlderTrainingDoesNotForgetKills(t *testing.T) {
 	require.Greater(t, after, before)
 	_, err = r.store.PublishCohort(t.Context(), trained) // the same contents as a new version
 	require.NoError(t, err)
-	r.trainTask("task1", 3) // reads the cohorts again
+	r.trainTask("task1", 3) // Service.Train reads the cohorts again
 	assert.GreaterOrEqual(t, r.predict(request).Memory.Limit, after)
 }
 
@@ -189,8 +189,8 @@ func TestAReplicaWithoutCohortsGrantsAFirstRunItsRequest(t *testing.T) {
 	assert.Nil(t, a.Cohort)
 }
 
-// Tasks that exceed their requests raise the first run of a new task above its request, unless its policy
-// forbids it.
+// If the tasks of a namespace exceed their requests, the first run of a new task gets more than its request, except if
+// its policy forbids that.
 func TestAFirstRunMayGetMoreThanItsRequest(t *testing.T) {
 	r := newReplica(t)
 	var reports []sizing.Observation

@@ -15,7 +15,7 @@ import (
 )
 
 // Callers predict, report, lift, train, change policies and read tasks while models are
-// replaced. Each acknowledged try is stored once and learned once. Run it with -race.
+// replaced. Each acknowledged try is stored once and learned once. Run this test with -race, too.
 func TestConcurrentCallersLoseAndRepeatNoReport(t *testing.T) {
 	r := newReplica(t)
 	busy := joinReplica(t, r.dsn, service.Config{PollInterval: time.Millisecond}).start()
@@ -107,8 +107,8 @@ func TestARowThatArrivesDuringALoadIsNotLost(t *testing.T) {
 	assert.Equal(t, 31, r.learnedRows("load"))
 }
 
-// A load flushes the receipts of the rows that it reads. The receipt of a try that is predicted and reported
-// between the flush and the read is still queued, and yet the model must learn the promise in it.
+// A try is predicted and reported after the training and before the load of the new model. Its receipt is still in the
+// outbox. The load must flush the outbox before it reads the row, so that the model learns the promise in the receipt.
 func TestARowThatArrivesDuringALoadKeepsItsPromise(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("load", 30)

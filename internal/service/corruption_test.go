@@ -13,7 +13,7 @@ import (
 )
 
 // The test changes every 16th byte of a small model and truncates the model at every 16th byte.
-// The long form of scripts/chaos does the same for every byte.
+// The long form of scripts/chaos (trial damaged-model) does the same for every byte.
 func TestActivateRejectsACorruptModel(t *testing.T) {
 	r := newReplica(t).start()
 	r.trainTask("load", 1)

@@ -14,7 +14,7 @@ import (
 
 // Counts are totals of this replica since its start, and current gauges.
 type Counts struct {
-	Kills    map[sizing.Outcome]int // OOM-killed tries by outcome, each counted once
+	Kills    map[sizing.Outcome]int // OOM kills by outcome; a kill that replaces a provisional kill counts again (sizing.RecordResult.Replaced)
 	Promises PromiseCheck
 	Usage    ByteSeconds
 
@@ -29,22 +29,21 @@ type Counts struct {
 	Unreported      *UnreportedTries // of the newest poll that found tries to count; nil before such a poll
 }
 
-// PromiseCheck compares promised risks (probabilities of an OOM kill) with outcomes, over the first tries that
-// succeeded or were OOM-killed, if this replica remembered an answer with a promise when it received the report.
-// It omits kills below the static grant of a plan. If a load balancer selects replicas at random, these tries are
-// a random sample of all such first tries.
+// PromiseCheck compares promised risks (probabilities of an OOM kill) with outcomes: of first tries that succeeded or were
+// OOM-killed, and whose promise this replica knew at their report. It omits kills below the static grant of a plan. If a
+// load balancer selects replicas at random, these tries are a random sample of all such first tries.
 type PromiseCheck struct {
 	Tries, Killed int
 	Promised      float64 // sum of the promised risks
 }
 
-// ByteSeconds sums memory times duration, in bytes times seconds. A success counts if its request,
-// allocation, peak and duration are known. A kill with a known allocation and duration counts in Allocated only,
-// because the static request would have been enough: Requested minus Allocated is the saving after all retries.
+// ByteSeconds sums memory times duration, in bytes times seconds. A success counts if its request, allocation,
+// measured peak and duration are known. A kill with a known allocation and duration counts in Allocated only, because
+// the static request is assumed to be enough: Requested minus Allocated is the saving after all retries.
 type ByteSeconds struct{ Requested, Allocated, Used float64 }
 
-// UnreportedTries counts the newest first tries that were predicted more than a day ago, at most
-// maxUnreportedScan, and how many of them were never reported.
+// UnreportedTries counts the first tries of the newest maxUnreportedScan receipts of first tries that are older than a
+// day, and how many of these tries were never reported.
 type UnreportedTries struct{ Tries, Unreported int }
 
 // counts accumulates Counts. The zero value is ready.
@@ -58,8 +57,8 @@ type counts struct {
 	unreported atomic.Pointer[UnreportedTries]
 }
 
-// add counts a success or a kill that was reported for the first time. The argument answer is the answer
-// that this replica remembered, or the zero Answer if there is none.
+// add counts a success or a kill that was stored as a new row, and ignores other outcomes. The argument answer is the
+// answer that this replica remembered, or the zero Answer if there is none.
 func (c *counts) add(o *sizing.Observation, answer *inflight.Answer) {
 	isKill := o.Outcome.OOM()
 	if !isKill && o.Outcome != sizing.Success {
@@ -83,7 +82,7 @@ func (c *counts) add(o *sizing.Observation, answer *inflight.Answer) {
 	c.usage.add(o, answer.Limit)
 }
 
-// add counts a try. The answered limit replaces a missing allocation.
+// add counts a success or a kill. The answered limit replaces a missing allocation.
 func (b *ByteSeconds) add(o *sizing.Observation, limit sizing.Bytes) {
 	duration, allocated := o.Duration, o.Allocated.Memory
 	if duration == 0 && !o.StartedAt.IsZero() && !o.EndedAt.IsZero() {
@@ -123,7 +122,7 @@ const (
 	backlogTimeout    = 5 * time.Second
 	unreportedEvery   = 20             // the unreported tries are counted at every 20th poll of the backlog
 	unreportedMinAge  = 24 * time.Hour // newer tries may still run
-	maxUnreportedScan = 10_000         // receipts of first tries
+	maxUnreportedScan = 10_000         // largest number of receipts of first tries that are read
 )
 
 // pollBacklog reads the gauges that need the store, until ctx ends.

@@ -68,14 +68,13 @@ type DAGForecast struct {
 }
 
 const (
-	forecastRows = 200 // newest tries of each task
-	pastRuns     = 40  // newest runs that correct the 95 % quantile
-	tablePoints  = 200 // steps of a table of quantiles
+	forecastRows = 200 // largest number of newest tries of each task that are read
+	pastRuns     = 40  // largest number of newest runs of the DAG that correct the 95 % quantile
+	tablePoints  = 200 // steps of a table of quantiles; more steps are finer and slower
 )
 
-// Forecast simulates a run of a DAG with the features f of the run. A task whose past runs have none of these
-// features is simulated with the features of its newest runs. With the same seed, models and
-// past runs the forecast is the same.
+// Forecast simulates a run of a DAG with the features f. A task whose past runs have none of these features is simulated
+// with the features of its newest runs. The forecast is the same for the same seed, models and past runs.
 func (s *Service) Forecast(ctx context.Context, namespace, dag string, f sizing.Features, seed uint64) (*DAGForecast, error) {
 	structure, err := s.store.Structure(ctx, namespace, dag)
 	if err != nil {
@@ -132,9 +131,8 @@ func (s *Service) recentTriesOf(ctx context.Context, namespace, dag string, task
 	return s.store.RecentTriesOf(ctx, namespace, dag, ids, forecastRows)
 }
 
-// prepareTask sets the run time and the memory of a task from its model and its newest tries, and
-// adds these tries to the past runs. It returns false if the task has no known run time. The features
-// of the simulated run are f.
+// prepareTask sets the run time and the memory of t from the model and the newest tries of the task, and adds these
+// tries to past. It returns false if the run time of the task cannot be predicted. The features of the simulated run are f.
 func (s *Service) prepareTask(ctx context.Context, recent *sizing.History, f sizing.Features, t *forecast.Task, past *pastOfDAG) bool {
 	own := knownFeatures(f, &recent.Schema)
 	sample := own

@@ -17,8 +17,8 @@ type pastOfDAG struct {
 	added int                 // number of tasks added so far
 }
 
-// pastRun holds the successes of one run, which may still be in progress. calibrate uses only runs in which all tasks
-// succeeded. Its slices have the tasks up to the first one without a success.
+// pastRun holds the successes of one run, which may still be in progress. Its slices have one element for each task before
+// the first task without a success. calibrate uses only runs in which all tasks succeeded.
 type pastRun struct {
 	id         string
 	start, end time.Time
@@ -77,9 +77,9 @@ func (p *pastOfDAG) add(recent *sizing.History, predicted taskmodel.RunTimes) (i
 	return counts[len(counts)/2]
 }
 
-// calibrate compares the durations of the newest runs in which all tasks succeeded with their expected durations. A
-// run takes at least as long as its critical path. Reports without times seem to end at their arrival, so a run whose
-// reports arrive together would seem shorter.
+// calibrate compares the durations of the newest runs in which all tasks succeeded with their expected durations. The
+// duration is at least the critical path of the run times: a try that was reported without times counts as ended when its
+// report arrived, so a run whose reports arrive together would otherwise seem too short.
 func (p *pastOfDAG) calibrate(tasks []forecast.Task) (c forecast.Calibration, err error) {
 	var complete []*pastRun
 	for _, run := range p.runs {
@@ -102,7 +102,8 @@ func (p *pastOfDAG) calibrate(tasks []forecast.Task) (c forecast.Calibration, er
 	return c, nil
 }
 
-// criticalPath returns the seconds from the start to the end of a run without waits, given the run times of the tasks.
+// criticalPath returns the seconds from the start to the end of a run in which each task starts when its upstream tasks have
+// ended. seconds holds the run times of the tasks.
 func criticalPath(tasks []forecast.Task, seconds []float64) (float64, error) {
 	timed := slices.Clone(tasks)
 	for i := range timed {

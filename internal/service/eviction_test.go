@@ -28,15 +28,15 @@ func startBounded(t *testing.T, dsn string, cfg service.Config) *replica {
 	return r
 }
 
-// An evicted model answers as before: after its next decoding it learns all reports since its
-// training again, including reports that arrived while it was not in memory.
+// After an eviction and the next decoding, a model answers as before: it learns all reports since its training again,
+// including those that arrived while it was not in memory.
 func TestAnEvictedModelAnswersAsBefore(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("load", 60)
 	r.trainTask("other", 40)
 	bounded := startBounded(t, r.dsn, service.Config{DecodeWait: time.Minute})
 	for i := range 30 {
-		if i%3 == 0 { // for the other reports the model is in memory
+		if i%3 == 0 { // evicts the model of "load"; the other reports arrive while this model is in memory
 			bounded.predict(ask("other", ""))
 		}
 		o := success("load", i, 30)
@@ -129,7 +129,7 @@ func TestTheTasksPredictedLastArePreloadedFirst(t *testing.T) {
 	assert.Zero(t, other.Counts().ModelMemory.Evictions, "the others are not loaded")
 }
 
-// Concurrent predictions, reports and evictions lose no report and fail no prediction, and the
+// Concurrent predictions, reports and evictions lose no report and make no prediction fail, and the
 // counted bytes match the models in memory.
 func TestEvictionsDuringPredictionsAndReports(t *testing.T) {
 	r := newReplica(t)

@@ -22,11 +22,13 @@ type ExplainedAnswer struct {
 }
 
 const (
-	nearestRuns = 5
+	nearestRuns = 5 // number of most similar runs in an ExplainedAnswer
 	// comparedTries is the largest number of newest tries of a task among which Explain searches similar runs, and
 	// that RecentFactors and GrantsWith read.
 	comparedTries = 300
-	maxOwnTries   = 4 // tries of the explained run that may be among the most similar ones; addRuns drops them
+	// maxOwnTries is the number of additional similar tries that addRuns reads, because it drops the tries of the
+	// explained run. If more of its tries are among them, Nearest has fewer than nearestRuns runs.
+	maxOwnTries = 4
 )
 
 // Explain answers an ask like Predict, explains the answer, and records nothing.
@@ -115,7 +117,7 @@ func (s *Service) ExplainReceipt(ctx context.Context, r *sizing.Receipt) (*Expla
 }
 
 // explainCurrent explains a recorded answer by the model in memory. It returns false if another
-// model, or another state of the model, gave the answer.
+// model, or another state of the model, gave the answer, or if the model cannot reproduce the answer.
 func explainCurrent(task *modelcache.Task, version int, q taskmodel.Question, recorded taskmodel.RecordedAnswer) (taskmodel.Explanation, bool) {
 	task.RLock()
 	defer task.RUnlock()

@@ -13,7 +13,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// requireFactors fails unless the product of the base and the factors is the limit of an answer.
+// requireFactors requires that the product of the base and the factors of an explanation is the limit of the answer.
 func requireFactors(t *testing.T, limit sizing.Bytes, e taskmodel.Explanation) {
 	t.Helper()
 	product := float64(e.Base)
@@ -143,8 +143,8 @@ func TestAnOldAnswerIsExplainedByTheModelThatGaveIt(t *testing.T) {
 	requireFactors(t, first.Memory.Limit, lost.Factors)
 }
 
-// Without the state of the margins, or with one in the form of another release, a receipt does not show which rule set the
-// amount. The amount of the test is below the static request, which no lower bound explains.
+// A receipt without the state of the margins, or with a state in the form of another release, does not show which rule set
+// the amount. The amount in this test is below the static request, so it cannot come from a lower bound.
 func TestAReceiptWithoutAReadableStateIsExplainedWithANote(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("load", 40)

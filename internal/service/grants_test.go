@@ -19,7 +19,7 @@ func TestTheLimitRatioKeepsTheStaticRequestAndTheFloor(t *testing.T) {
 	require.NoError(t, r.SetPolicy(t.Context(), task("unknown"), ratio))
 	unknown := ask("unknown", "")
 	unknown.Requested.Memory = 4 * gib
-	assert.Equal(t, sizing.Grant{Request: 4 * gib, Limit: 4 * gib}, r.predict(unknown).Memory, "the task is unknown: unchanged")
+	assert.Equal(t, sizing.Grant{Request: 4 * gib, Limit: 4 * gib}, r.predict(unknown).Memory, "an unknown task gets its static request unchanged")
 
 	r.trainTask("load", 40)
 	question := ask("load", "")

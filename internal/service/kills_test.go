@@ -38,7 +38,7 @@ func (r *replica) reportSteadyRuns(prefix string, n int) (largest sizing.Bytes) 
 	return largest
 }
 
-// killUpToCap runs n mapped instances that are OOM-killed and lifted until they reach the cap, which is limit.
+// killUpToCap runs n mapped instances that are OOM-killed and lifted until a lift is denied at the cap limit.
 func (r *replica) killUpToCap(run string, n int, limit sizing.Bytes) {
 	r.t.Helper()
 	asks := make([]sizing.Ask, n)
@@ -126,7 +126,7 @@ func (r *replica) liftBurst() []sizing.Ask {
 	return asks
 }
 
-// A restarted replica answers from the static request until it knows the open tries.
+// A restarted replica answers with the static request until it knows the open tries.
 func TestNoModelAnswersBeforeTheOpenTriesAreRead(t *testing.T) {
 	r := newReplica(t).start()
 	r.reportSteadyRuns("before", 60)

@@ -8,10 +8,9 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// ladder returns the limits of a first try and of its lifts after each OOM kill, the rungs. The model's
-// ladder ends at the cap of q. But a kill can change the cap: never_above_requested no longer
-// applies, the last reported request replaces a missing one, and a derived cap rises. In that case, and for a
-// task without history, for which the model has no ladder, ladder computes each lift.
+// ladder returns the rungs: the limits of a first try and of the lift after each of its OOM kills. The model's ladder ends
+// at the cap of q. ladder computes each lift itself if the task has no history, or if a kill changes the cap: the policy's
+// never_above_requested ends, the last reported request replaces a missing one, or a derived cap rises.
 func (c *allocator) ladder(sized *taskmodel.Answer, q *taskmodel.Question, ask *sizing.Ask) []sizing.Bytes {
 	if sized.Limit == 0 || sized.Source == sizing.FromRequested && !c.task.IsDecoded() {
 		return sized.Ladder
@@ -43,8 +42,8 @@ func (c *allocator) ladder(sized *taskmodel.Answer, q *taskmodel.Question, ask *
 }
 
 // repeatLift turns sized into the answer to a later try, which repeats the lift of /retry-lift, bounded by
-// hardCap (0: none). It computes a new lift if this replica knows no lift, or if the amount is not above the
-// kills of the run and of runs with the same features. A hardCap that was set after the lift can cause this.
+// hardCap (0: none). It computes a new lift if this replica knows no lift, or if the bounded lift is not above the
+// kills of the run and of runs with the same features, for example because hardCap was set after the lift.
 func (c *allocator) repeatLift(sized *taskmodel.Answer, q *taskmodel.Question, run *inflight.Run, hardCap sizing.Bytes) {
 	sized.Source = sizing.FromLift
 	limit := run.LiftedTo
@@ -56,8 +55,8 @@ func (c *allocator) repeatLift(sized *taskmodel.Answer, q *taskmodel.Question, r
 		state := sizing.LiftState{
 			Failed: q.Above, Ceiling: q.Cap, Kills: len(run.Killed), MaxLifts: *c.policy.MaxLifts, Ladder: sized.Ladder, Least: least,
 		}
-		// Airflow retries even if the service advised against a lift. Such a try gets the amount of the model
-		// within the cap, but at least the largest killed allocation of its run, or the hardCap if that is lower.
+		// Airflow retries even if the service has denied a lift. Such a try gets the amount of the model
+		// within the cap, but at least the largest killed allocation of its run, or hardCap if hardCap is lower.
 		limit = max(state.Decide(sizing.OOMKilled).Memory.Limit, min(max(sized.Limit, least), q.Cap), minCap(hardCap, q.Above))
 	}
 	if limit != sized.Limit {

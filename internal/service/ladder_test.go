@@ -49,7 +49,7 @@ func TestTheLadderEqualsTheLifts(t *testing.T) {
 	}
 }
 
-// killAll kills the tries of a run until no further lift is granted, and returns the amounts of the tries.
+// killAll kills the tries of a run until a lift is denied, and returns the amounts of the tries.
 func (r *replica) killAll(question sizing.Ask, first sizing.Bytes) (tries []sizing.Bytes) {
 	r.t.Helper()
 	tries = []sizing.Bytes{first}
@@ -62,7 +62,8 @@ func (r *replica) killAll(question sizing.Ask, first sizing.Bytes) (tries []sizi
 	}
 }
 
-// Similar tasks size the teams of askOwned. The namespace "alone" has no similar tasks.
+// A task with an owner is sized by the similar tasks of trainCohort. A task without an owner is in the namespace "alone",
+// which has no cohort.
 func TestTheLadderOfATaskWithoutHistoryEqualsTheLifts(t *testing.T) {
 	r := newReplica(t)
 	r.trainCohort(0, 200)

@@ -25,7 +25,7 @@ func TestALargeBatchIsLearnedAfterItIsAcknowledged(t *testing.T) {
 	r.waitFor(func() bool { return r.learnedRows("load") == 250 }, "a training learns no row twice")
 }
 
-// A low level replaces a high one after enough days, so a model must know when each reported try ended.
+// A model replaces a high level of the peaks by a low one only after days, so it must know when each reported try ended.
 func TestALastingFallIsLearnedFromReports(t *testing.T) {
 	r := newReplica(t).start()
 	begin := time.Now().AddDate(0, 0, -30)

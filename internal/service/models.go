@@ -9,9 +9,9 @@ import (
 	"github.com/loadaware/loadaware/internal/trainer"
 )
 
-// Train trains a task now. When it returns, this replica uses the published model. It first stores
-// the receipts of this replica, because a training compares their promises with the outcomes. The
-// trained model must not depend on the time at which receipts are stored.
+// Train trains a task now. When it returns without an error, this replica uses the active model. It first stores the
+// queued receipts, because a training compares their promises with the outcomes. So the trained model does not depend
+// on the time at which the outbox stores receipts.
 func (s *Service) Train(ctx context.Context, task sizing.TaskKey) (trainer.Report, error) {
 	s.outbox.Flush(ctx)
 	report, err := s.trainer.TrainNow(ctx, task)
@@ -19,7 +19,7 @@ func (s *Service) Train(ctx context.Context, task sizing.TaskKey) (trainer.Repor
 		return report, err
 	}
 	s.refreshCohorts(ctx)
-	return report, s.models.Refresh(ctx, task) // after a publication or a rollback
+	return report, s.models.Refresh(ctx, task) // the training may have published a model or rolled back
 }
 
 // Models lists the stored versions, newest first.

@@ -13,9 +13,9 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// maxLearnedBeforeAck is the largest batch whose rows are learned before Observe returns, unless another row of
-// the task is being learned. Rows of larger batches are learned later, because learning a row takes longer than
-// storing it.
+// maxLearnedBeforeAck is the largest batch whose rows are learned before Observe returns, except while another row of the
+// task is being learned. The rows of larger batches are learned later, because it takes longer to learn a row than to
+// store it, and the caller would wait.
 const maxLearnedBeforeAck = 100
 
 // Observe stores reports and returns after commit, with one result for each report in order.
@@ -88,8 +88,8 @@ func (s *Service) learnRecorded(ctx context.Context, reports []sizing.Observatio
 	}
 }
 
-// withFeatures adds to a report without features those of the prediction that this replica made for the try,
-// or else those of a killed try of the run. The store adds features from the predictions of other replicas.
+// withFeatures completes a report without features: it adds the features of this replica's prediction for the try, or
+// else those of a killed try of the run. The store adds features from the predictions of other replicas.
 func (s *Service) withFeatures(o sizing.Observation) sizing.Observation {
 	if o.Features == nil {
 		o.Features = s.tries.Features(&o.Try)
@@ -111,7 +111,7 @@ func (s *Service) applyReport(ctx context.Context, o *sizing.Observation, r *siz
 	}
 	static := staticGrant(o, &answer)
 	isBelowStatic := o.Outcome.OOM() && sizing.IsBelowStatic(killedAt(o), static)
-	if isBelowStatic { // the promise is about the static grant
+	if isBelowStatic { // the promise states the risk of the static grant, not of a lower limit
 		answer.Promised = nil
 	}
 	switch {
@@ -122,7 +122,7 @@ func (s *Service) applyReport(ctx context.Context, o *sizing.Observation, r *siz
 		s.tries.EndRun(&o.Try)
 	}
 	if sizing.IsReproduction(o.Try.RunID) {
-		return task, nil // the next training learns it, at the time of the archived run
+		return task, nil // the next training learns the report, at the time of the archived run
 	}
 	if r.Amended && !r.Replaced {
 		return task, s.amendedRow(ctx, o, r)
@@ -150,8 +150,8 @@ func killedAt(o *sizing.Observation) sizing.Bytes {
 	return cmp.Or(o.Allocated.Memory, peak)
 }
 
-// staticGrant returns the static grant of a try whose memory followed a plan, or zero for other tries. It is the
-// limit of the answer if the plan of the answer is unknown.
+// staticGrant returns the static grant of a try whose answer or report has a memory plan, or zero for other tries. If
+// only the report names the plan, the static grant is the limit of the answer.
 func staticGrant(o *sizing.Observation, answer *inflight.Answer) sizing.Bytes {
 	if o.Executed != nil && o.Executed.Mode == sizing.ResizeMemory {
 		return cmp.Or(answer.Static, answer.Limit)
@@ -166,9 +166,8 @@ func (s *Service) reloadVoided(ctx context.Context, try *sizing.TryKey) {
 	s.models.Void(ctx, try)
 }
 
-// amendedRow returns the row that a model learns from a report that completes a stored one: a success
-// whose peak was unknown. It returns nil for other additions, and if the row cannot be read. The next
-// training learns these.
+// amendedRow returns the row that a model learns from a report that adds the measured peak to a stored success. It
+// returns nil for reports that add other fields, and if the row cannot be read. The next training learns these reports.
 func (s *Service) amendedRow(ctx context.Context, o *sizing.Observation, r *sizing.RecordResult) *taskmodel.TrainingRow {
 	if !r.Measured {
 		return nil
@@ -210,7 +209,7 @@ func trainingRow(o *sizing.Observation, seq int64, answer *inflight.Answer, now 
 // other report is stored. A database on a full disk, for example, answers pings but stores nothing.
 const rejectionTTL = 10 * time.Second
 
-// rejection is the time at which the store rejected the last report, in Unix nanoseconds; 0 after a
+// rejection holds the time at which the store rejected the newest report, in Unix nanoseconds; 0 after a
 // report was stored.
 type rejection struct{ at atomic.Int64 }
 

@@ -116,8 +116,7 @@ func TestALaterTryWaitsOnlyForTheReadTimeout(t *testing.T) {
 	require.NoError(t, err)
 	_, err = locked.Exec(t.Context(), `LOCK task, tally, observation IN ACCESS EXCLUSIVE MODE`)
 	require.NoError(t, err)
-	// The lock is never released.
-	inTime(t, func() {
+	inTime(t, func() { // while another transaction holds the locks
 		assert.Equal(t, sizing.FromModel, waiting.predict(nthTry(ask("load", "r"), 2)).Source)
 		lift := waiting.lift(ask("load", "s"), 2*gib)
 		assert.True(t, lift.Retry)

@@ -26,7 +26,8 @@ func (s *Service) ReceiptOfTry(ctx context.Context, try sizing.TryKey) (sizing.R
 	return s.store.ReceiptOfTry(ctx, try)
 }
 
-// GrantedTries returns at most limit of the newest answers of the last year to tries of a task, oldest first.
+// GrantedTries returns at most limit of the newest answers of the last year to tries of a task, oldest first. It omits
+// answers without a run id and answers to tries of reproduced runs.
 func (s *Service) GrantedTries(ctx context.Context, task sizing.TaskKey, limit int) ([]store.GrantedTry, error) {
 	return s.store.GrantedTries(ctx, task, s.cfg.Now().AddDate(-1, 0, 0), limit)
 }

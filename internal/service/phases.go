@@ -13,8 +13,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskplan"
 )
 
-// addPlan adds a plan, which is a series of limits that grow during the run, if one was learned. A lift has no
-// plan, and the static request that the modes shadow and off answer has none.
+// addPlan adds a plan, which is a series of limits that grow during the run, if one was learned. It adds no plan to a
+// lift, or to the static request that the modes shadow and off answer.
 func (s *Service) addPlan(ctx context.Context, a *sizing.Allocation, policy *sizing.Policy) {
 	if a.Mode != sizing.Enforce || a.Source == sizing.FromLift {
 		return

@@ -20,6 +20,7 @@ type placements struct {
 	byNamespace map[string]fittedEffects
 }
 
+// fittedEffects are the effects of one namespace.
 type fittedEffects struct {
 	*placement.Effects
 	at time.Time // when the runs were read
@@ -130,8 +131,8 @@ func (s *Service) effectsOf(ctx context.Context, namespace string) (*placement.E
 	return s.fitEffects(ctx, namespace)
 }
 
-// refitOld fits the effects of a namespace in the background if there are none or they are older than
-// placementTTL, unless a fit runs.
+// refitOld fits the effects of a namespace in the background if there are none, or if they are older than
+// placementTTL. It does nothing while a fit of any namespace runs.
 func (s *Service) refitOld(ctx context.Context, namespace string) {
 	p := &s.placements
 	if known, ok := p.find(namespace); ok && s.cfg.Now().Sub(known.at) < placementTTL || !p.fitting.TryLock() {
@@ -142,7 +143,7 @@ func (s *Service) refitOld(ctx context.Context, namespace string) {
 		defer cancel()
 		defer p.fitting.Unlock()
 		if _, err := s.fitEffects(ctx, namespace); err != nil {
-			s.log.DebugContext(ctx, "effects of node types could not be fitted; the next request repeats the fit", "namespace", namespace, "err", err)
+			s.log.DebugContext(ctx, "failed to fit the effects of node types; the next request repeats the fit", "namespace", namespace, "err", err)
 		}
 	}()
 }

@@ -19,7 +19,7 @@ type TaskPlanner struct {
 // maxPlanners bounds the planners in memory. A planner has at most 0.7 MB.
 const maxPlanners = 256
 
-// plannerRetry is the time after a failed read until the next one, if Config.PollInterval is not shorter.
+// plannerRetry is the time after a failed read until the next one. A shorter Config.PollInterval replaces it.
 const plannerRetry = 2 * time.Second
 
 // planners holds the planners that were used last.
@@ -32,13 +32,13 @@ type planners struct {
 type plannerEntry struct {
 	task         sizing.TaskKey
 	planner      *TaskPlanner // nil if nothing was learned
-	poolVersion  int          // of the store.PlanPool that planner uses: what all tasks of the namespace taught together
-	checkedAt    time.Time    // when the store was last read; earlier after a failed read, see plannerRetry
-	isRefreshing bool         // whether a caller reads the store now
+	poolVersion  int          // of the store.PlanPool that planner uses: the outcomes of the plans of all tasks of the namespace
+	checkedAt    time.Time    // when the store was last read; after a failed read an earlier time, so that the next read follows after plannerRetry
+	isRefreshing bool         // whether a caller is reading the store
 }
 
-// find returns a copy of the entry of a task, and whether the caller must refresh it, because the store was
-// last read maxAge ago or earlier.
+// find returns a copy of the entry of a task, and whether the caller must refresh the entry: the store was last
+// read maxAge ago or earlier, and no other caller is reading it.
 func (p *planners) find(task sizing.TaskKey, now time.Time, maxAge time.Duration) (found plannerEntry, mustRefresh bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -60,7 +60,7 @@ func TestAnswersUseTheModelsOfOtherTasksOfTheDAG(t *testing.T) {
 	}
 	assert.NotEqual(t, before.Memory, r.predict(ask("six", "")).Memory, "the pool changes the margin of a task with few runs")
 
-	r.reportErraticRuns("sibling", 200, 20) // stored, but not learned by a training
+	r.reportErraticRuns("sibling", 200, 20) // stored, but in no training
 	newReport := success("six", 5, 6)
 	newReport.Try.RunID = "late"
 	r.report(newReport)

@@ -12,11 +12,9 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// Predict returns the allocation of a try: it validates the ask, gets the model from the
-// cache, computes the allocation, and adds the receipt, which records the answer, to the outbox. It may wait up
-// to Config.DecodeWait until the model is decoded. For a later try, Predict reads the kills that were
-// reported to other replicas. If the ask is not valid, the error is Invalid. If no amount can be answered,
-// it is Unavailable while the model is not decoded, and NotFound otherwise.
+// Predict returns the allocation of a try, and adds the receipt, which records the answer, to the outbox. It may wait up to
+// Config.DecodeWait for the decoded model, and up to Config.ReadTimeout for the plan, and for the kills and inputs of a
+// later try. An invalid ask gives the error Invalid; an ask without an amount gives the error of noAllocation.
 func (s *Service) Predict(ctx context.Context, ask *sizing.Ask) (*sizing.Allocation, error) {
 	if bad := ask.Validate(); len(bad) > 0 {
 		return nil, invalid(bad)
@@ -46,7 +44,7 @@ func (s *Service) Predict(ctx context.Context, ask *sizing.Ask) (*sizing.Allocat
 }
 
 // Predictions returns the number of valid asks that Predict has received. Background work, such as a
-// what-if, uses fewer processors while the number grows.
+// what-if, uses fewer processors while this number grows.
 func (s *Service) Predictions() uint64 { return s.predictions.Load() }
 
 // allocate computes a from the task's model. It returns the policy of the task, and reports whether the
@@ -59,8 +57,8 @@ func (s *Service) allocate(task *modelcache.Task, ask *sizing.Ask, run *inflight
 	return alloc.policy, task.IsDecoded()
 }
 
-// complete adds a plan to a computed allocation if the policy asks for plans and no kill of the run is known. If the model is
-// not decoded, complete says so in the reason. It fails if a has no amount.
+// complete adds a plan to a computed allocation if the policy asks for plans and no kill of the run is known. If the
+// model is not decoded, complete says so in the reason. It returns an error if a has no amount.
 func (s *Service) complete(ctx context.Context, a *sizing.Allocation, policy *sizing.Policy, run *inflight.Run, isDecoded bool) error {
 	if a.Memory.Limit == 0 {
 		return noAllocation(a.Task, isDecoded)
@@ -74,7 +72,8 @@ func (s *Service) complete(ctx context.Context, a *sizing.Allocation, policy *si
 	return nil
 }
 
-// noAllocation returns the error for an ask that gets no amount.
+// noAllocation returns the error for an ask that gets no amount: Unavailable while the model is not decoded, and NotFound
+// otherwise.
 func noAllocation(task sizing.TaskKey, isDecoded bool) error {
 	if !isDecoded {
 		return sizing.Errorf(sizing.Unavailable, "predict task %s: its model is not loaded yet; repeat the request, or send requested.memory", task)
@@ -133,7 +132,7 @@ func (s *Service) readKills(ctx context.Context, try *sizing.TryKey) inflight.Ru
 }
 
 // fillFromStore sets the fields that an ask after a kill omits, from stored receipts and reports
-// of the run. It returns the static grant of a try of the run whose memory followed a plan, or zero.
+// of the run. It returns the largest static grant of the run's answers with a memory plan, or zero if no answer has one.
 // It ignores a read that fails or exceeds Config.ReadTimeout.
 func (s *Service) fillFromStore(ctx context.Context, ask *sizing.Ask) (static sizing.Bytes) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.ReadTimeout)

@@ -26,7 +26,8 @@ func TestAnswersHaveReceiptsBeforeAndAfterShutdown(t *testing.T) {
 	require.Equal(t, sizing.NotFound, sizing.KindOf(err), "the outbox does not run yet")
 
 	r.start()
-	last := make([]string, 0, outbox.BatchSize+1) // one id more than a batch holds; so few that even a slow machine stores all receipts before the drain times out
+	// One more than a batch, and few enough that even a slow machine stores all receipts before the drain times out.
+	last := make([]string, 0, outbox.BatchSize+1)
 	for range cap(last) {
 		last = append(last, r.predict(ask("load", "")).PredictionID)
 	}
@@ -104,7 +105,7 @@ func TestFailedWritesAreRetriedAtIntervals(t *testing.T) {
 	r.exec(`ALTER TABLE receipt RENAME TO unavailable`)
 	id := r.predict(ask("load", "run")).PredictionID
 	r.waitFor(func() bool { return r.store.receiptWrites.Load() > 0 }, "a write was attempted")
-	begun := time.Now() // before the count, so that a pause between the two lines lengthens the measured time and adds no write to the count
+	begun := time.Now() // before the count, so that a write between the two lines is in the measured time and not counted
 	before := r.store.receiptWrites.Load()
 	time.Sleep(2 * outbox.RetryInterval)
 	assert.LessOrEqual(t, r.store.receiptWrites.Load()-before, int64(time.Since(begun)/outbox.RetryInterval)+1)

@@ -32,7 +32,7 @@ type hookedStore struct {
 	losesNotifications                    atomic.Bool
 }
 
-// hook runs a function once.
+// hook holds a function that fire runs once.
 type hook struct{ do atomic.Pointer[func()] }
 
 func (h *hook) once(do func()) { h.do.Store(&do) }
@@ -128,7 +128,7 @@ func joinStore(t *testing.T, dsn string, st *postgres.Store, cfg service.Config)
 	t.Helper()
 	r := &replica{t: t, dsn: dsn, store: &hookedStore{Store: st}, stop: func() {}}
 	if cfg.PollInterval == 0 {
-		cfg.PollInterval = time.Hour // without polls, only the tested mechanism transfers changes
+		cfg.PollInterval = time.Hour // without polls, a replica receives changes only by the mechanism under test
 	}
 	if cfg.DecodeWait == 0 {
 		cfg.DecodeWait = testwait.Limit
@@ -200,8 +200,8 @@ func try(name, run string, number int) sizing.TryKey {
 // rows returns the features of a run with n rows.
 func rows(n float64) sizing.Features { return sizing.Features{"rows": sizing.NumberValue(n)} }
 
-// success returns the report of run i of n. The feature rows of the run is 1+7i/n. Its peak is 1/8 GiB per
-// row plus 0 to 45 %.
+// success returns the report of run i of n. The feature "rows" of the run has the value 1+7i/n, and the peak is 1/8 GiB
+// per row plus 0 to 45 %.
 func success(name string, i, n int) sizing.Observation {
 	x := 1 + 7*float64(i)/float64(n)
 	return sizing.Observation{
@@ -240,7 +240,8 @@ func (r *replica) trainTask(name string, n int) {
 	require.True(r.t, report.Published, report.Reason)
 }
 
-// ask returns the ask of a first try with 4 rows (half a GiB) and a request of 64 GiB.
+// ask returns the ask of a first try with 4 rows, for which success reports peaks from half a GiB on, and a request of
+// 64 GiB.
 func ask(name, run string) sizing.Ask {
 	return sizing.Ask{Try: try(name, run, 1), Features: rows(4), Requested: sizing.Resources{Memory: 64 * gib}}
 }

@@ -100,8 +100,8 @@ func withTask(a *sizing.Allocation, name string) *sizing.Allocation {
 	return a
 }
 
-// With a load balancer, many tries are predicted by one replica and reported to another. The replica that predicted
-// them must not keep them in flight forever.
+// With a load balancer, many tries are predicted by one replica and reported to another. The replica that predicted a
+// try must not keep it in flight forever.
 func TestATryReportedToAnotherReplicaEnds(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("load", 30)
@@ -121,7 +121,7 @@ func TestATryReportedToAnotherReplicaEnds(t *testing.T) {
 	other.waitFor(func() bool { return other.InFlight() == 1 }, "one try is in flight")
 }
 
-// The replica also removes rows that only it has learned.
+// The removal of a task also removes the rows that only one replica has learned.
 func TestATaskDeletedByAnotherReplicaIsRemoved(t *testing.T) {
 	r := newReplica(t)
 	other := joinReplica(t, r.dsn, service.Config{}).start()

@@ -70,7 +70,8 @@ func (s *Service) Lift(ctx context.Context, ask *sizing.LiftAsk) (sizing.Lift, e
 	return lift, nil
 }
 
-// sizeLift sizes the try after a failed try. It also returns the static request.
+// sizeLift computes the answer for the try after a failed try. It also returns the allocator and the question that it
+// used, and the static request.
 func (s *Service) sizeLift(task *modelcache.Task, ask *sizing.LiftAsk, run *inflight.Run, now time.Time) (alloc allocator, q taskmodel.Question, sized taskmodel.Answer, request sizing.Resources) {
 	task.RLockUpdated()
 	defer task.RUnlock()
@@ -98,8 +99,8 @@ func allowRetryAtCap(lift *sizing.Lift, state *sizing.LiftState) {
 	lift.Memory = sizing.Grant{Request: state.Ceiling, Limit: state.Ceiling}
 }
 
-// reportKill stores the kill as a provisional report, unless it was reported before, and records it in memory.
-// While the database is down, reportKill only records the kill in memory, so that the DAG does not wait.
+// reportKill stores the kill as a provisional report, if it was not reported before, and records it in memory. While the
+// database is down, reportKill only records the kill in memory, so that the DAG does not wait.
 func (s *Service) reportKill(ctx context.Context, ask *sizing.LiftAsk, now time.Time) error {
 	kill := sizing.Observation{
 		Try: ask.Try, Outcome: ask.Reason, Allocated: sizing.Resources{Memory: ask.Failed},

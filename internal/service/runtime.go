@@ -78,10 +78,9 @@ func (s *Service) RunTime(ctx context.Context, ask *RunTimeAsk) (*RunTimeAnswer,
 	return a, nil
 }
 
-// readRunTimes predicts the run time of one try or, without features, of tries like the newest
-// successes. It holds the lock of the task only for the predictions, because learning waits for the
-// lock, and later predictions wait for learning. From facts, which describe the next run, the classifier of shapes predicts
-// the shape of its run time; nil predicts none.
+// readRunTimes predicts the run time of a try with features f or, without features, of tries like the newest successes.
+// It holds the lock of the task only for the predictions, because learning waits for the lock, and later predictions wait
+// for learning. From the facts of the next run, the classifier predicts the shape of its run time; nil facts: no shape.
 func readRunTimes(task *modelcache.Task, f sizing.Features, recent *sizing.History, facts *cohort.Facts) (p taskmodel.RunTimeProfile, times taskmodel.RunTimes, isDecoded bool) {
 	tries := likeTries(f, recent)
 	task.RLockUpdated()
@@ -121,7 +120,8 @@ func needsShape(task *modelcache.Task) bool {
 	return classifier != nil && task.Model().UsesGivenShape()
 }
 
-// likeTries returns the features of the recent successes if f is empty and there are any, or else f as the only element.
+// likeTries returns the features of the recent successes. If f is not empty, or if there is no recent success, it
+// returns f as the only element.
 func likeTries(f sizing.Features, recent *sizing.History) (tries []sizing.Features) {
 	if len(f) == 0 {
 		tries = featuresOfSuccesses(recent)

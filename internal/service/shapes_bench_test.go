@@ -67,7 +67,7 @@ func BenchmarkPredictShape(b *testing.B) {
 			require.NoError(b, err)
 		}
 	}
-	for _, namespace := range []string{sizing.DefaultNamespace, plainNamespace} { // one cohort each
+	for _, namespace := range []string{sizing.DefaultNamespace, plainNamespace} { // trains the cohort of each namespace
 		_, err := training.TrainNow(b.Context(), shapedRun(namespace, "task0", 0, 0).Try.TaskKey)
 		require.NoError(b, err)
 	}

@@ -24,7 +24,7 @@ import (
 	"github.com/loadaware/loadaware/internal/trainer"
 )
 
-// manyTasks lists the statements that concern many tasks, by a part of their text. None of them runs for a
+// manyTasks lists the statements that read rows of many tasks, by a part of their text. None of them runs for a
 // prediction by a decoded model, a lift or a report.
 var manyTasks = map[string]string{
 	"SELECT lease.task, lease.until IS NOT NULL":      "finds a due task by an index; every database server can have trainers of its own",
@@ -37,7 +37,7 @@ var manyTasks = map[string]string{
 	"coalesce(sum(observations), 0)::bigint AS runs":  "counts the runs of a namespace, at intervals",
 }
 
-// replicated lists small tables without a task. Every database server can have a copy of them.
+// replicated lists small tables whose rows belong to no task. Every database server can have a copy of these tables.
 var replicated = []string{"cohort", "usage_profiles", "runtime_shapes", "receipt_format"}
 
 // statements records the SQL of a store.
@@ -72,9 +72,9 @@ func (s *statements) add(sql string) {
 	}
 }
 
-// Every statement of a prediction, a lift, a report and a training, except those of manyTasks, reaches only the
-// rows of the tasks that it names, in every table that is not replicated. Tables can therefore be distributed
-// over several database servers by the task.
+// Every statement of a prediction, a lift, a report and a training, except those in manyTasks, reads only rows of the
+// tasks that it names, in every table that is not replicated. The rows of the tables can therefore be distributed by their
+// task over several database servers.
 func TestStatementsAboutATaskFilterEachTableByItsTask(t *testing.T) {
 	recorded := &statements{}
 	dsn := pgtest.Migrated(t)

@@ -13,7 +13,7 @@ import (
 const maxRealised = 5_000
 
 // Tasks lists the profiles (summaries) of at most limit tasks of a namespace ("" for all) in the order of their
-// keys, which follow the key after. The profiles lack their realised risk.
+// keys, from the first key that is greater than after. The profiles have no realised risk.
 func (s *Service) Tasks(ctx context.Context, namespace string, after sizing.TaskKey, limit int) ([]sizing.Profile, error) {
 	profiles, err := s.store.Tasks(ctx, namespace, after, limit)
 	grouped := s.groups(ctx)
@@ -68,7 +68,7 @@ func (s *Service) Task(ctx context.Context, task sizing.TaskKey) (sizing.Profile
 	return p, nil
 }
 
-// completeProfile sets the group, and the fields that the model in memory knows.
+// completeProfile sets the group, and the fields that come from the model in memory.
 func (s *Service) completeProfile(p *sizing.Profile, grouped groups.Groups) {
 	p.Group = grouped.Of(p.Task, p.Memory)
 	if task := s.models.Find(p.Task); task != nil {
@@ -126,7 +126,7 @@ func (s *Service) SetPolicy(ctx context.Context, task sizing.TaskKey, p sizing.P
 	return nil
 }
 
-// Void deletes a report as if it had never been made.
+// Void deletes a report and its effects, and makes the task due for a training.
 func (s *Service) Void(ctx context.Context, try sizing.TryKey) error {
 	if err := s.store.Void(ctx, try); err != nil {
 		return err

@@ -17,10 +17,10 @@ type UsageProfiles struct {
 	LearnedAt time.Time
 }
 
-// maxProfileSets bounds the decoded sets in memory. A set has at most a few megabytes.
+// maxProfileSets bounds the decoded sets in memory, each of which takes at most a few megabytes.
 const maxProfileSets = 16
 
-// profileSets holds the decoded sets that were read last.
+// profileSets holds the decoded sets of the namespaces that were used last.
 type profileSets struct {
 	mu   sync.Mutex
 	sets []*UsageProfiles // the least recently used first
@@ -39,6 +39,7 @@ func (p *profileSets) find(namespace string) *UsageProfiles {
 	return nil
 }
 
+// add stores a set in place of an older set of its namespace. Of too many sets it drops the least recently used one.
 func (p *profileSets) add(set *UsageProfiles) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -70,7 +71,7 @@ func (s *Service) UsageProfiles(ctx context.Context, namespace string) (*UsagePr
 	}
 	set, err := usageprofile.Decode(stored.Format, stored.Content)
 	if err != nil {
-		s.log.WarnContext(ctx, "stored usage profiles cannot be decoded; they are found again", "namespace", namespace, "version", stored.Version, "err", err)
+		s.log.WarnContext(ctx, "failed to decode the stored usage profiles; the trainer finds new ones within an hour", "namespace", namespace, "version", stored.Version, "err", err)
 		return nil, sizing.Errorf(sizing.NotFound, "the stored usage profiles of namespace %s cannot be decoded; they are found again within an hour", namespace)
 	}
 	next := &UsageProfiles{Set: set, Namespace: namespace, Version: stored.Version, LearnedAt: stored.LearnedAt}
@@ -81,10 +82,10 @@ func (s *Service) UsageProfiles(ctx context.Context, namespace string) (*UsagePr
 // TaskUsage compares how a task uses resources with the usage profiles of its namespace.
 type TaskUsage struct {
 	Version int                   // version of the usage profiles
-	Profile *usageprofile.Profile // the most frequent one among its runs from which the profiles were found, or else among Newest; nil without either
+	Profile *usageprofile.Profile // the most frequent profile of the task's runs in the clustered sample, or of Newest if the sample has none; nil if both are empty
 	Share   float64               // share of these runs that have Profile
-	Runs    int                   // number of its runs from which the profiles were found
-	Newest  []usageprofile.Place  // profile and outlier score of each of its newest runs with a peak, oldest first
+	Runs    int                   // number of the task's runs in the sample of runs from which the profiles were found
+	Newest  []usageprofile.Place  // profile and outlier score of each of the task's newest runs with a peak, oldest first
 }
 
 // placedRuns is the largest number of newest runs whose profiles TaskUsage finds.
@@ -113,7 +114,7 @@ func (s *Service) TaskUsage(ctx context.Context, task sizing.TaskKey) (*TaskUsag
 	return usage, nil
 }
 
-// placeNewTask sets the profile of a task without runs in the set: the most frequent one of its newest runs.
+// placeNewTask sets the profile of a task that is not in the set: the most frequent profile of its newest runs.
 func (u *TaskUsage) placeNewTask(set *usageprofile.Set) {
 	counts := map[int]int{}
 	for _, place := range u.Newest {

@@ -9,8 +9,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// warnings lists the implausible fields of a stored report. The task is nil for a duplicate. The
-// row is nil unless the model learns it before the report is acknowledged.
+// warnings lists the implausible fields of a stored report, and the features that the model does not use as sent. The task
+// is nil for a duplicate. The row is nil if the model does not learn it before the report is acknowledged.
 func (s *Service) warnings(o *sizing.Observation, task *modelcache.Task, row *taskmodel.TrainingRow, now time.Time) []sizing.FieldError {
 	all := o.Warnings(now)
 	if task == nil {
@@ -58,7 +58,7 @@ func addConsequence(all []sizing.FieldError, field, reason, consequence string) 
 	return append(all, sizing.FieldError{Field: field, Detail: joinConsequence(reason, consequence)})
 }
 
-// joinConsequence appends a consequence to a reason, after a question as a sentence of its own.
+// joinConsequence appends a consequence to a reason. If the reason is a question, the consequence becomes a new sentence.
 func joinConsequence(reason, consequence string) string {
 	if strings.HasSuffix(reason, "?") {
 		return reason + " " + strings.ToUpper(consequence[:1]) + consequence[1:]

@@ -14,10 +14,9 @@ import (
 // maxTasksOfDAG bounds the tasks of a DAG that are read.
 const maxTasksOfDAG = 200
 
-// Histories reads the history and the policy of a task, or of at most maxTasksOfDAG tasks of its DAG if
-// key.Task is empty. The argument rows bounds the rows of each history. Histories returns NotFound if there is
-// no such task. A row without a static request gets the request that the predictions and reports of the
-// task had at that time (store.Baseline).
+// Histories reads the history, of at most rows rows, and the policy of a task, or of at most maxTasksOfDAG tasks of its DAG
+// if key.Task is empty. A row without a static request gets the request that the predictions and reports of the task had
+// at that time (store.Baseline). Histories returns NotFound if there is no such task.
 func (s *Service) Histories(ctx context.Context, key sizing.TaskKey, rows int) ([]sizing.History, map[sizing.TaskKey]sizing.Policy, error) {
 	keys, err := s.TasksOf(ctx, key)
 	if err != nil {

@@ -88,10 +88,9 @@ func (t *Trainer) storedProfiles(ctx context.Context, namespace string) (*usagep
 	return t.decodeProfiles(ctx, &stored), nil
 }
 
-// isCohortDue reports whether a training can use at least cohort.MinTasks reports, and their number or the number of
-// kills among them has grown by more than the share cohort.RefitGrowth since the last training. In a namespace with few
-// kills a single kill is enough. A stored cohort of another format is due as well. age holds the numbers of reports
-// and kills now and at the last training.
+// isCohortDue reports whether the cohort must be trained: a training can use at least cohort.MinTasks reports, and since the
+// last training their number, or the number of kills among them, has grown by more than the share cohort.RefitGrowth (with
+// few kills, by one kill), or the stored cohort has another format. age holds these numbers.
 func isCohortDue(age *store.CohortAge) bool {
 	switch {
 	case age.UsedRuns < cohort.MinTasks:

@@ -10,13 +10,12 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// cohortGrowth counts, for each namespace, the new reports that a training of the cohort would use and that trainings
-// of this process have read since the last read of the store.CohortAge (the numbers of reports and kills now and at
-// the last training of the cohort). With these counts, the CohortAge need not be read after every training: each read
-// sums the counters of all tasks of the namespace.
+// cohortGrowth decides when to read the store.CohortAge of a namespace again: the numbers of reports and kills now and at
+// the last training of the cohort. A read sums the counters of all tasks of the namespace, so the trainer does not read
+// after every training: cohortGrowth counts the new reports of trainings of this process that a cohort would use.
 type cohortGrowth struct {
 	mu         sync.Mutex
-	namespaces map[string]*growth // by namespace
+	namespaces map[string]*growth // without namespaces whose CohortAge was not read, or whose cohort was due at the last read
 }
 
 // growth counts the new reports of one namespace.
@@ -27,11 +26,11 @@ type growth struct {
 }
 
 // cohortAgeTTL is the time for which a CohortAge is used after it was read. It is short because other
-// replicas train tasks, too, and this process does not count the reports that they read.
+// replicas train tasks, too, and this process does not count the reports that those replicas read.
 const cohortAgeTTL = time.Minute
 
-// add counts the reports and kills in h, which a training of a task has read, that the active model had
-// not learned. Of each task, at most cohort.RowsPerTask reports count.
+// add counts the reports and kills in h, the history that a training has read, without those that the active model had
+// learned. Of each task, at most cohort.RowsPerTask reports count.
 func (c *cohortGrowth) add(h *sizing.History, active *store.Model) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

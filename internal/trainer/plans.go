@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskplan"
 )
 
-// One replica at a time learns plans. Its lease outlasts the work on one task, and is renewed for each
+// One replica at a time learns plans. Its lease is longer than the work on one task takes, and is renewed before each
 // task.
 const (
 	plansLease    = "plans"
@@ -24,7 +24,7 @@ func (t *Trainer) runPlans(ctx context.Context) {
 	if t.cfg.PlansEvery <= 0 {
 		return
 	}
-	for wait := min(shapesDelay, t.cfg.PlansEvery); ; wait = t.cfg.PlansEvery {
+	for wait := min(firstPassDelay, t.cfg.PlansEvery); ; wait = t.cfg.PlansEvery {
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
@@ -36,15 +36,15 @@ func (t *Trainer) runPlans(ctx context.Context) {
 	}
 }
 
-// LearnPlans learns, for every task, the new series of usage and the new outcomes of plans, at the lowest
-// priority. It does nothing while another replica does so.
+// LearnPlans learns the new series of usage and the new outcomes of plans of every task, at the lowest priority. It does
+// nothing while another replica holds the lease.
 func (t *Trainer) LearnPlans(ctx context.Context, now time.Time) error {
 	tasks, err := t.store.PlannableTasks(ctx, taskplan.Format)
 	if err != nil {
 		return fmt.Errorf("list tasks to plan: %w", err)
 	}
 	var failed []error                                                          // an error of one task must not stop the others
-	defer func() { _, _ = t.store.AcquireLease(ctx, plansLease, t.owner, 0) }() // ends the lease at once; it would expire anyway
+	defer func() { _, _ = t.store.AcquireLease(ctx, plansLease, t.owner, 0) }() // ends the lease; errors are ignored, because it would also expire
 	for _, task := range tasks {
 		acquired, err := t.store.AcquireLease(ctx, plansLease, t.owner, plansLeaseFor)
 		if err != nil || !acquired {
@@ -60,14 +60,14 @@ func (t *Trainer) LearnPlans(ctx context.Context, now time.Time) error {
 	return errors.Join(failed...)
 }
 
-// planInputs holds the stored state of the plans of a task, the stored plan.Pool of its namespace, and the
-// outcomes and runs to learn: those that are newer than the stored state, or all runs if it cannot be decoded.
+// planInputs holds the stored state of the plans of a task, the stored plan.Pool of its namespace, and the outcomes and
+// runs to learn: those that are newer than the stored state, or all stored runs if the state cannot be decoded.
 type planInputs struct {
 	stored     store.TaskPlan
 	storedPool store.PlanPool
 	state      *taskplan.State // decoded stored
 	pool       *plan.Pool      // decoded storedPool
-	pooled     int64           // newest ID of the runs that state learns again and that pool has counted already; 0: none
+	pooled     int64           // after a state that cannot be decoded: the largest ID of the runs that pool has counted already; 0: none
 	outcomes   []store.PlanOutcome
 	runs       []store.DetailedRun
 }
@@ -96,7 +96,7 @@ func (t *Trainer) learnPlan(ctx context.Context, task sizing.TaskKey, now time.T
 		if err != nil {
 			return err
 		}
-		runs = runs[:0] // phases are found in all stored runs
+		runs = runs[:0] // FindPhases uses the newest stored runs, also those that were learned before
 		for i := range all {
 			runs = append(runs, runOf(&all[i]))
 		}
@@ -153,7 +153,7 @@ func (t *Trainer) readPlan(ctx context.Context, task sizing.TaskKey) (*planInput
 	if p.stored.Version > 0 {
 		if p.state, err = taskplan.Decode(p.stored.Format, p.stored.Content); err != nil {
 			t.log.WarnContext(ctx, "the stored plan of a task cannot be decoded; it is learned again from the stored series", "task", task.String(), "err", err)
-			if isNewPool || !errors.Is(err, taskplan.ErrDamaged) { // the pool has counted nothing of a state of another format
+			if isNewPool || !errors.Is(err, taskplan.ErrDamaged) { // the pool has counted no run of a state that has another format
 				p.stored.Series, p.stored.Plans = 0, 0
 			}
 			p.state, p.pooled, p.stored.Series = new(taskplan.State), p.stored.Series, 0

@@ -52,10 +52,10 @@ func (s *hookedStore) pooledRuns(t *testing.T) (runs float64) {
 	return runs
 }
 
-// The pool counts each run of a task but the first, and counts it once, even if the state of the task is learned again. A
-// new pool counts the runs of the states that are learned again, and newer runs of the other tasks.
+// The pool counts each run of a task except the first one, and counts a run once, even if the state of the task is learned
+// again. A new pool counts all runs of the tasks whose states are learned again, and only the newer runs of other tasks.
 func TestAPlanThatIsLearnedAgainCountsNoRunTwiceInThePool(t *testing.T) {
-	misfit, err := taskplan.Encode(&taskplan.State{Learner: plan.Learner{Curves: make([]plan.Curve, 1)}}) // a curve without points
+	emptyCurve, err := taskplan.Encode(&taskplan.State{Learner: plan.Learner{Curves: make([]plan.Curve, 1)}})
 	require.NoError(t, err)
 	const ofFirstTask = " WHERE task = (SELECT min(task) FROM task_plan)"
 	for name, c := range map[string]struct {
@@ -64,7 +64,7 @@ func TestAPlanThatIsLearnedAgainCountsNoRunTwiceInThePool(t *testing.T) {
 	}{
 		"damaged state":              {"UPDATE task_plan SET content = 'nonsense'" + ofFirstTask, 12},
 		"damaged states":             {"UPDATE task_plan SET content = 'nonsense'", 12},
-		"lists that do not fit":      {fmt.Sprintf("UPDATE task_plan SET content = '\\x%x'", misfit) + ofFirstTask, 12},
+		"a curve without points":     {fmt.Sprintf("UPDATE task_plan SET content = '\\x%x'", emptyCurve) + ofFirstTask, 12},
 		"another format":             {"UPDATE task_plan SET format = format - 1; UPDATE plan_pool SET format = format - 1", 12},
 		"damaged state and pool":     {"UPDATE task_plan SET content = 'nonsense'" + ofFirstTask + "; UPDATE plan_pool SET content = 'nonsense'", 6 + 2},
 		"damaged pool, intact tasks": {"UPDATE plan_pool SET content = 'nonsense'", 2 + 2},

@@ -14,9 +14,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// searches records the order of past searches in memory only. After a restart every task counts as never
-// searched, and each replica searches independently. This is safe, because publication is a
-// compare-and-swap.
+// searches records the order of past searches, in memory only. So after a restart no task counts as searched, and each
+// replica searches independently. This is safe, because publication is a compare-and-swap.
 type searches struct {
 	mu    sync.Mutex             // one search at a time
 	count int                    // number of searches so far
@@ -42,10 +41,9 @@ func (t *Trainer) runSearches(ctx context.Context) {
 	}
 }
 
-// SearchOnce searches for better tree parameters of one heavy task: the task whose last search is the
-// oldest. It returns false if there is no heavy task with a model. It publishes a model with parameters
-// that beat the champion. The search runs at the lowest priority, concurrently with trainings; the training with the
-// parameters found runs at the normal priority.
+// SearchOnce searches for better tree parameters of the heavy task whose last search is the oldest, and publishes a model
+// with parameters that beat the champion. It returns false if no heavy task has a model. The search runs at the lowest
+// priority, concurrently with trainings; the training with the found parameters runs at the normal priority.
 func (t *Trainer) SearchOnce(ctx context.Context) (bool, error) {
 	t.searches.mu.Lock()
 	defer t.searches.mu.Unlock()
@@ -66,7 +64,7 @@ func (t *Trainer) SearchOnce(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-const searchPage = 500 // tasks per query
+const searchPage = 500 // largest number of tasks per query
 
 // searchNext returns the heavy task with a champion whose last search is the oldest. Among equals
 // it returns the first one by name. It keeps only heavy tasks with a champion in t.searches.
@@ -101,8 +99,8 @@ func (t *Trainer) searchNext(ctx context.Context) (next sizing.TaskKey, ok bool,
 	}
 }
 
-// search searches parameters for one task. If the best ones pass the evaluation, search trains with
-// them and publishes the model as the successor of the version that is active at that time.
+// search searches parameters for one task. If the best parameters pass the evaluation, search trains with them and
+// publishes the model as the successor of the version that is active after the search.
 func (t *Trainer) search(ctx context.Context, task sizing.TaskKey) (Report, error) {
 	active, err := t.active(ctx, task)
 	if err != nil {
@@ -127,9 +125,9 @@ func (t *Trainer) search(ctx context.Context, task sizing.TaskKey) (Report, erro
 	return t.trainExclusively(ctx, task, found.Fit)
 }
 
-// runAtLowestPriority runs f, on Linux at the lowest priority, and waits for it. The thread
-// of f stays locked and ends with f, because a thread cannot raise its priority again. A panic of f
-// becomes an error, because it must not end the process that trains all tasks.
+// runAtLowestPriority runs f, on Linux at the lowest priority, and waits for its end. The thread of f stays locked and ends
+// with f, because a thread cannot raise its priority again. A panic of f becomes an error, because a panic must not end
+// the process that trains all tasks.
 func runAtLowestPriority(f func() error) error {
 	done := make(chan error)
 	go func() {

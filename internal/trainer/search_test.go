@@ -16,8 +16,8 @@ import (
 	"github.com/loadaware/loadaware/internal/trainer"
 )
 
-// reportHeavy stores n runs with peaks up to some dozens of GiB. Six features with a low and a high
-// range together determine a peak. The default trees need more rows to learn such an interaction.
+// reportHeavy stores n runs with peaks up to some dozens of GiB. Each of six features is low or high, and the combination
+// of the six determines the peak. The default trees need more rows to learn such an interaction.
 func (s *hookedStore) reportHeavy(t *testing.T, name string, n int) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(5, 77))
@@ -95,7 +95,7 @@ func TestHeavyTasksAreSearchedInTurn(t *testing.T) {
 	require.NoError(t, st.DeleteTask(t.Context(), task("one")))
 	require.True(t, searchOnce(t, tr))
 	assert.Equal(t, "two", order[3])
-	assert.Equal(t, 1, st.active(t, "two"), "with too few runs for a search the champion stays")
+	assert.Equal(t, 1, st.active(t, "two"), "the champion stays, because the task has too few runs for a search")
 }
 
 func TestSearchEndsWithItsContext(t *testing.T) {

@@ -17,16 +17,16 @@ import (
 // maxShapeTasks bounds the tasks of a namespace whose run times are read for its shapes.
 const maxShapeTasks = 2000
 
-// shapesDelay is the time from the start of a replica until it first learns shapes, usage profiles and
-// plans, unless their interval is shorter.
-const shapesDelay = time.Minute
+// firstPassDelay is the time from the start of the trainer until it first learns shapes, usage profiles and plans. A
+// shorter interval of one of these jobs replaces it. A longer delay would postpone them after each restart.
+const firstPassDelay = time.Minute
 
 // runShapes calls LearnShapes four times per Config.ShapesEvery until ctx ends.
 func (t *Trainer) runShapes(ctx context.Context) {
 	if t.cfg.ShapesEvery <= 0 {
 		return
 	}
-	for wait := min(shapesDelay, t.cfg.ShapesEvery); ; wait = t.cfg.ShapesEvery / 4 {
+	for wait := min(firstPassDelay, t.cfg.ShapesEvery); ; wait = t.cfg.ShapesEvery / 4 {
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
@@ -38,9 +38,9 @@ func (t *Trainer) runShapes(ctx context.Context) {
 	}
 }
 
-// LearnShapes learns the shapes of every namespace that has none or whose shapes are older than
-// Config.ShapesEvery, from the stored models of its tasks, at the lowest priority. A shape is a
-// distribution of the ratio of run time to prediction that several tasks share.
+// LearnShapes learns the shapes of every namespace that has none, or whose shapes are as old as Config.ShapesEvery or
+// older. It learns from the stored models of the tasks, at the lowest priority. A shape is a distribution of the ratio of
+// run time to prediction that several tasks share.
 func (t *Trainer) LearnShapes(ctx context.Context, now time.Time) error {
 	versions, err := t.store.ActiveVersions(ctx)
 	if err != nil {
@@ -126,7 +126,7 @@ func (t *Trainer) classifyShapes(ctx context.Context, namespace string, labels m
 	return classifier, err
 }
 
-// encodeShapes encodes shapes with their classifier, or without it if both are too large for the store.
+// encodeShapes encodes shapes with their classifier, or without the classifier if both together are too large for the store.
 func (t *Trainer) encodeShapes(namespace string, shapes *taskmodel.Shapes, classifier *cohort.Shapes) ([]byte, error) {
 	encoded, err := classifier.MarshalBinary()
 	if err != nil {

@@ -1,13 +1,12 @@
 // Package trainer trains the tasks that are due and publishes their models: it stores each new model
 // as the active version of its task. Any replica leases a due task (SKIP LOCKED), updates its model,
 // and publishes it by compare-and-swap.
-// An update fits at row counts that depend only on the history, so that a late training
-// publishes the same model as an early one. An exception is a long backlog of rows, as after an import; see
-// taskmodel.Update.
+// An update fits at row counts that depend only on the history, so that a late training publishes the same model as an
+// early one. The exception is a long backlog of rows, for example after an import (taskmodel.Update).
 //
-// After trainings it also trains the cohort of the namespace. At longer intervals, and at low priority,
-// it searches for better parameters of a heavy task, and learns the shapes of run times, the usage
-// profiles and the plans of growing limits.
+// After trainings it also trains the cohort of the namespace. At longer intervals, and at the lowest priority, it
+// searches for better parameters of a heavy task, and learns the shapes of run times, the usage profiles and the plans
+// of growing limits.
 //
 // Other packages decide when a task is trained: the store makes it due after a report
 // (Debounce in package postgres), and package taskmodel says after how many rows a replica
@@ -38,17 +37,17 @@ type Config struct {
 	Every time.Duration       // interval between polls for due tasks; 500 ms if zero
 	Lease time.Duration       // duration of a task's lease, renewed every third of it; 30 s if zero
 	Retry time.Duration       // delay after a failure; 1 min if zero
-	Keep  store.HistoryLimits // rows that a training reads; store.DefaultHistoryLimits if zero
+	Keep  store.HistoryLimits // bounds of the rows that a training reads; zero fields as in store.DefaultHistoryLimits
 
 	SearchEvery   time.Duration // interval between parameter searches; no searches if zero
-	ShapesEvery   time.Duration // time after which the shapes of run times are learned again; never if zero
+	ShapesEvery   time.Duration // age from which on the shapes of run times are learned again; they are never learned if zero
 	OnlyRequested bool          // whether Run does nothing, so that only TrainNow trains
 	NoCohorts     bool          // whether no cohorts are trained
 
-	ProfilesEvery time.Duration // time after which usage profiles may be found again; never if zero
-	PlansEvery    time.Duration // interval between learning plans of growing limits; never if zero
+	ProfilesEvery time.Duration // age from which on usage profiles may be found again; they are never found if zero
+	PlansEvery    time.Duration // interval between passes that learn plans of growing limits; no passes if zero
 
-	Ended func(JobEnd) // called after each training and search, unless its context ended or the task is unknown; may be nil
+	Ended func(JobEnd) // called after each training and search, except if its context has ended or the task is unknown; may be nil
 }
 
 func (c Config) withDefaults() Config {
@@ -60,9 +59,9 @@ func (c Config) withDefaults() Config {
 
 // Report is the result of a training or search.
 type Report struct {
-	Trained    bool   // a challenger was fitted, whether it was published or not
-	Published  bool   // Version is the new model
-	RolledBack bool   // the watchdog promoted an earlier version instead
+	Trained    bool   // whether a challenger was fitted, published or not
+	Published  bool   // whether the challenger was published; its version is Version
+	RolledBack bool   // whether the watchdog promoted an earlier version instead of a training
 	Version    int    // active version afterwards; 0 if there is none
 	Reason     string // why the model was published or not
 }
@@ -94,10 +93,9 @@ func New(st store.Store, cfg Config, log *slog.Logger) *Trainer {
 	return &Trainer{cfg: cfg.withDefaults(), store: st, owner: uuid.NewString(), log: log, cohorts: make(chan struct{}, 1)}
 }
 
-// Run trains due tasks, searches every Config.SearchEvery, and learns plans every Config.PlansEvery, until ctx ends. It
-// learns the shapes that are older than Config.ShapesEvery, and finds usage profiles where there are none, or where they
-// are older than Config.ProfilesEvery and no longer fit (see FindProfiles).
-// With Config.OnlyRequested it only waits.
+// Run trains due tasks until ctx ends. At the intervals and ages of Config it also searches for tree parameters, learns
+// shapes and plans, and finds usage profiles (see SearchOnce, LearnShapes, LearnPlans and FindProfiles). With
+// Config.OnlyRequested it only waits.
 func (t *Trainer) Run(ctx context.Context) {
 	if t.cfg.OnlyRequested {
 		<-ctx.Done()
@@ -190,10 +188,9 @@ func (t *Trainer) trainUnderLease(ctx context.Context, claim store.Claim) error 
 	return err
 }
 
-// TrainNow trains one task whether it is due or not, and fits on all rows. If it
-// publishes no model, because there is too little data, the challenger lost its evaluation, a version is pinned,
-// the watchdog rolled back or other replicas published first, TrainNow returns a Report with the reason and no error.
-// It returns NotFound if the task is unknown.
+// TrainNow trains one task, due or not, and fits on all rows within Config.Keep. It returns a Report with the reason and no
+// error if it publishes no model: there is too little data, the challenger lost its evaluation, a version is pinned, the
+// watchdog rolled back, or other replicas published first. It returns NotFound if the task is unknown.
 func (t *Trainer) TrainNow(ctx context.Context, task sizing.TaskKey) (Report, error) {
 	report, err := t.timed(ctx, false, func() (Report, error) { return t.trainExclusively(ctx, task, taskmodel.Fit) })
 	if err == nil {
@@ -202,8 +199,8 @@ func (t *Trainer) TrainNow(ctx context.Context, task sizing.TaskKey) (Report, er
 	return report, err
 }
 
-// timed runs do and passes its result and duration to Config.Ended. It does not call Config.Ended
-// if ctx has ended or the task is unknown, which is neither a success nor a failure.
+// timed runs do and passes its result and duration to Config.Ended. It does not call Config.Ended if ctx has ended or the
+// task is unknown: these are neither successes nor failures.
 func (t *Trainer) timed(ctx context.Context, search bool, do func() (Report, error)) (Report, error) {
 	start := time.Now()
 	report, err := do()
@@ -226,7 +223,7 @@ func (t *Trainer) trainExclusively(ctx context.Context, task sizing.TaskKey, fit
 	for range 3 {
 		report, err := t.train(ctx, task, fit)
 		if sizing.KindOf(err) == sizing.NotFound {
-			t.locks.Delete(task) // callers may send any names, which must not accumulate
+			t.locks.Delete(task) // callers may send any names of tasks, and locks of unknown tasks must not accumulate
 		}
 		if sizing.KindOf(err) != sizing.Conflict {
 			return report, err
@@ -237,7 +234,8 @@ func (t *Trainer) trainExclusively(ctx context.Context, task sizing.TaskKey, fit
 	return Report{Trained: true, Version: active.Version, Reason: "other replicas kept publishing first"}, err
 }
 
-// train checks the promises of the active model, fits a challenger and publishes it.
+// train checks the promises of the active model. Without a rollback and without a pin by a person, it then fits a
+// challenger and publishes it.
 func (t *Trainer) train(ctx context.Context, task sizing.TaskKey, fit fit) (Report, error) {
 	// Read the champion first. It must not contain rows that the history lacks, because
 	// a replica that loads the challenger would learn them again.
@@ -254,7 +252,7 @@ func (t *Trainer) train(ctx context.Context, task sizing.TaskKey, fit fit) (Repo
 	}
 	champion := t.open(ctx, &active)
 	if champion != nil && isRolledBack {
-		champion.LastEvaluation = taskmodel.Evaluation{} // so that an evaluation is due now
+		champion.LastEvaluation = taskmodel.Evaluation{} // so that an evaluation is due in this training
 		fit = taskmodel.Fit
 	}
 	isEvaluated := champion != nil
@@ -338,8 +336,8 @@ func (t *Trainer) active(ctx context.Context, task sizing.TaskKey) (store.Model,
 	return stored, err
 }
 
-// open decodes a stored model. It returns nil if there is none or it cannot be decoded. Then the
-// challenger needs no evaluation.
+// open decodes a stored model. It returns nil if there is none, or if it cannot be decoded. The challenger of such a
+// champion needs no evaluation.
 func (t *Trainer) open(ctx context.Context, stored *store.Model) *taskmodel.Model {
 	if stored.Version == 0 {
 		return nil

@@ -115,8 +115,8 @@ func (s *hookedStore) active(t *testing.T, name string) int {
 	return versions[task(name)]
 }
 
-// A training learns a row once. If it reads the row before the receipt of the try is stored, it does not compare
-// the promise of the try with its outcome, and later trainings do not either.
+// A row is learned once. If a training reads the row before the receipt of its try is stored, neither this training nor a
+// later one compares the promise of the try with the outcome.
 func TestAPromiseThatIsStoredAfterTheTrainingIsNotCompared(t *testing.T) {
 	killed := sizing.TryKey{TaskKey: task("t"), RunID: "killed", MapIndex: sizing.NoMap, Number: 1}
 	promised := 0.0135
@@ -285,7 +285,7 @@ func TestLostLeaseCancelsTraining(t *testing.T) {
 	st.after = func(ctx context.Context) error {
 		// Simulates an expired lease that another replica has taken over.
 		st.sql(t, `UPDATE lease SET owner = 'another', token = token + 1, until = now() + interval '1 hour'`)
-		<-ctx.Done() // the next heartbeat notices
+		<-ctx.Done() // the next heartbeat finds the lease lost and cancels the training
 		return ctx.Err()
 	}
 	tr := newTrainer(st, trainer.Config{Lease: 90 * time.Millisecond})

@@ -12,8 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/usageprofile"
 )
 
-// One replica at a time finds usage profiles. Its lease outlasts a fit of the largest sample, and is
-// renewed for each namespace.
+// One replica at a time finds usage profiles. Its lease is longer than a fit of the largest sample takes, and is renewed
+// before each namespace.
 const (
 	profilesLease    = "usage profiles"
 	profilesLeaseFor = 5 * time.Minute
@@ -24,7 +24,7 @@ func (t *Trainer) runProfiles(ctx context.Context) {
 	if t.cfg.ProfilesEvery <= 0 {
 		return
 	}
-	for wait := min(shapesDelay, t.cfg.ProfilesEvery); ; wait = t.cfg.ProfilesEvery / 4 {
+	for wait := min(firstPassDelay, t.cfg.ProfilesEvery); ; wait = t.cfg.ProfilesEvery / 4 {
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
@@ -38,7 +38,7 @@ func (t *Trainer) runProfiles(ctx context.Context) {
 
 // FindProfiles finds the usage profiles (groups of runs that use resources alike) of every namespace with enough new
 // reports (see checkedReports) that has none, or whose profiles are older than Config.ProfilesEvery and no longer fit
-// its runs. It works at the lowest priority, and does nothing while another replica does so.
+// its runs. It works at the lowest priority, and does nothing while another replica holds the lease.
 func (t *Trainer) FindProfiles(ctx context.Context, now time.Time) error {
 	usage, err := t.store.TaskUsage(ctx, "")
 	if err != nil {
@@ -50,7 +50,7 @@ func (t *Trainer) FindProfiles(ctx context.Context, now time.Time) error {
 	}
 	slices.Sort(namespaces)
 	var failed []error                                                             // an error in one namespace must not stop the others
-	defer func() { _, _ = t.store.AcquireLease(ctx, profilesLease, t.owner, 0) }() // ends the lease at once; it would expire anyway
+	defer func() { _, _ = t.store.AcquireLease(ctx, profilesLease, t.owner, 0) }() // ends the lease; errors are ignored, because it would also expire
 	for _, namespace := range slices.Compact(namespaces) {
 		acquired, err := t.store.AcquireLease(ctx, profilesLease, t.owner, profilesLeaseFor)
 		if err != nil || !acquired {
@@ -128,15 +128,14 @@ func (t *Trainer) findProfiles(ctx context.Context, namespace string, now time.T
 	return err
 }
 
-// decodeProfiles returns the stored profiles; nil if there are none or they cannot be decoded, so
-// that they are found again.
+// decodeProfiles returns the stored profiles; nil if there are none, or if they cannot be decoded.
 func (t *Trainer) decodeProfiles(ctx context.Context, stored *store.UsageProfiles) *usageprofile.Set {
 	if stored.Version == 0 {
 		return nil
 	}
 	set, err := usageprofile.Decode(stored.Format, stored.Content)
 	if err != nil {
-		t.log.WarnContext(ctx, "the stored usage profiles cannot be decoded; they are found again", "namespace", stored.Namespace, "version", stored.Version, "err", err)
+		t.log.WarnContext(ctx, "failed to decode the stored usage profiles; the next pass finds new ones", "namespace", stored.Namespace, "version", stored.Version, "err", err)
 		return nil
 	}
 	return set

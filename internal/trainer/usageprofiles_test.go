@@ -54,7 +54,7 @@ func TestUsageProfilesOfANamespace(t *testing.T) {
 		t.Helper()
 		require.NoError(t, tr.FindProfiles(t.Context(), now.Add(later)))
 	}
-	lease := func(held time.Duration) {
+	leaseToAnother := func(held time.Duration) {
 		t.Helper()
 		acquired, err := st.AcquireLease(t.Context(), "usage profiles", "another replica", held)
 		require.NoError(t, err)
@@ -74,11 +74,11 @@ func TestUsageProfilesOfANamespace(t *testing.T) {
 	find(10 * time.Minute)
 	version, _ = usageProfiles(t, st, "b")
 	assert.Equal(t, 1, version, "the profiles are younger than an hour")
-	lease(time.Hour)
+	leaseToAnother(time.Hour)
 	find(2 * time.Hour)
 	version, _ = usageProfiles(t, st, "b")
 	assert.Equal(t, 1, version, "the other replica has the lease")
-	lease(0)
+	leaseToAnother(0) // ends the lease
 	find(2 * time.Hour)
 	version, again := usageProfiles(t, st, "b")
 	assert.Equal(t, 2, version, "the sample has grown")
@@ -152,7 +152,7 @@ func (s *savingStore) SaveUsageProfiles(ctx context.Context, p store.UsageProfil
 	return s.hookedStore.SaveUsageProfiles(ctx, p)
 }
 
-// If two replicas look for profiles at the same time, only one of them finds those of each namespace.
+// If two replicas search for profiles at the same time, the profiles of each namespace are found once.
 func TestTwoReplicasFindUsageProfilesOnce(t *testing.T) {
 	st := &savingStore{hookedStore: newStore(t)}
 	namespaces := []string{"a", "b", "c"}
@@ -173,7 +173,7 @@ func TestTwoReplicasFindUsageProfilesOnce(t *testing.T) {
 	}
 }
 
-// A replica that lost its lease while it was busy does not replace the profiles of the other one.
+// A replica that lost its lease during a fit does not replace the profiles that another replica has stored meanwhile.
 func TestALateReplicaDoesNotReplaceUsageProfiles(t *testing.T) {
 	st := &savingStore{hookedStore: newStore(t)}
 	reportUsage(t, st, "a", "first", 120)

@@ -74,8 +74,8 @@ func TestUnusableModelIsNotPublished(t *testing.T) {
 	assert.Equal(t, 1, active.Version)
 }
 
-// A stored model may be unreadable, such as one that an earlier release published without verification. A
-// training replaces it.
+// A stored model may be unreadable, for example because an earlier release published it without verification. A training
+// replaces such a model.
 func TestTaskWithUnreadableModelIsTrainedFromScratch(t *testing.T) {
 	tr, st, task := newTrainerWithTask(t)
 	h, err := st.History(t.Context(), task, tr.cfg.Keep)

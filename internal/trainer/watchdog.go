@@ -13,7 +13,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// The watchdog runs before every training, and an OOM kill makes its task due at once, except in a reproduced run.
+// The watchdog runs before every training, so it runs soon after an OOM kill: the kill makes the task due at once, except
+// a kill in a reproduced run.
 //
 //	promises ──▶ more kills than promised? ──no──▶ train
 //	                     │ yes
@@ -24,16 +25,16 @@ import (
 //	     roll back to it and withdraw the versions that broke their promises
 //
 // The promise of an answer is the probability of a kill with the granted limit, as the receipt states it.
-// The first question asks whether there were too many kills among the newest receipts at
-// any time. A model that learns from its kills may recover before the watchdog runs, but the
-// published version remains bad. The first question alone would also roll back if the task
-// has changed. The suspects are the versions from the one that gave the first answer of the
-// violation to the active one. For the second question, an earlier version answers the same tries. It answers
-// each try after it has learned as many training rows as the version that answered had learned,
-// because tries that run in parallel are all predicted before any of them ends.
+// The first question asks whether there was a series of too many kills (a violation) anywhere among the newest receipts:
+// the model in memory may learn from its kills and recover before the watchdog runs, but the published version remains
+// bad. The suspects are the versions from the one that gave the first answer of the violation to the active one.
+//
+// The second question distinguishes a bad version from a change of the task. An earlier version answers the same tries,
+// each after it has learned as many training rows as the version that answered had learned, because tries that run in
+// parallel are all predicted before any of them ends.
 const (
 	watchedReceipts = 500   // largest number of receipts of first tries that are read: the newest
-	maxReplayRows   = 5_000 // largest number of rows that an earlier version learns for the comparison
+	maxReplayRows   = 5_000 // largest number of rows since its training that an earlier version learns for the comparison
 	maxAlternatives = 3     // largest number of earlier versions that are compared with the suspects
 )
 
@@ -41,10 +42,9 @@ var (
 	// For a model that is killed at most twice as often as promised, the first question gives a
 	// false alarm within n tries with probability at most n in 100,000.
 	violationFrom = math.Log(1e5)
-	// On tries that are not selected by their outcome, an earlier version that is no better wins
-	// with probability at most 1 in 50. But the first question selects these tries by their outcome.
-	// Therefore only the first bound protects a model within twice its promises, and a model
-	// that broke its promises may lose to an equally good version.
+	// On tries that are not selected by their outcome, an earlier version that is no better wins with probability
+	// at most 1 in 50. But the first question selects the tries by their outcome. So only violationFrom protects a
+	// model that is killed at most twice as often as promised; a model with more kills may lose to an equally good version.
 	betterFrom = math.Log(50)
 )
 
@@ -55,8 +55,8 @@ func (t *Trainer) checkPromises(ctx context.Context, active *store.Model) (targe
 	if err != nil {
 		return 0, "", err
 	}
-	// Ignore answers of later versions. Another replica gave these answers before it was notified
-	// that the versions are no longer active.
+	// Ignore answers of versions that are newer than the active one. Another replica gave these answers before it was
+	// notified that its version is no longer active.
 	promises = slices.DeleteFunc(promises, func(p sizing.Promise) bool { return p.Version > active.Version })
 	tries := make([]sequential.Try, len(promises))
 	for i, p := range promises {
@@ -87,9 +87,9 @@ type comparison struct {
 	alternatives []int            // earlier versions, latest first
 }
 
-// readVersions separates suspects from alternatives. Every version since the earliest suspect was
-// trained from it and is a suspect as well. Withdrawn versions are neither suspects nor alternatives, and the same
-// holds for versions after the active one: a person has returned from them to an older version.
+// readVersions separates suspects from alternatives. Each version from the earliest suspect to the active one is a
+// suspect, because it was trained from its predecessor. Versions that are withdrawn or newer than the active one are
+// neither: the watchdog or a person has returned from them to an older version.
 func (c *comparison) readVersions(ctx context.Context) error {
 	stored, err := c.trainer.store.ModelVersions(ctx, c.active.Task)
 	if err != nil {
@@ -180,7 +180,7 @@ func (c *comparison) isOutperformedBy(ctx context.Context, version int) (bool, e
 	return pairs.LogStake > betterFrom, nil
 }
 
-// mappedRun identifies one map index of a run.
+// mappedRun identifies one map index of a run; the index of an unmapped task is sizing.NoMap.
 type mappedRun struct {
 	run      string
 	mapIndex int
@@ -200,7 +200,7 @@ func (e *endedTry) question(policy sizing.Policy) taskmodel.Question {
 	}
 }
 
-// firstTries returns the first try of each mapped run in a history, with the peak of the success of the run.
+// firstTries returns the first try of each run and map index in a history, with the peak of the run's success.
 func firstTries(rows *sizing.History) map[mappedRun]*endedTry {
 	tries := map[mappedRun]*endedTry{}
 	for i := range rows.Rows {
@@ -219,8 +219,8 @@ func firstTries(rows *sizing.History) map[mappedRun]*endedTry {
 	return tries
 }
 
-// replay trains a model on the rows in order, and calls answer for each promise when
-// the model has learned as many rows as the model that made the promise, or all rows if there are fewer.
+// replay lets a model learn the rows in order, and calls answer for each promise when the model has learned as many rows
+// as the model that made the promise had learned, or all rows if there are fewer.
 func replay(model *taskmodel.Model, rows *sizing.History, promises []sizing.Promise, answer func(*sizing.Promise)) {
 	promises = slices.Clone(promises)
 	slices.SortStableFunc(promises, func(a, b sizing.Promise) int { return cmp.Compare(a.GuardVersion, b.GuardVersion) })

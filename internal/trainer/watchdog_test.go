@@ -118,8 +118,8 @@ func (p *pipeline) trained(tr *trainer.Trainer, n int) *pipeline {
 
 const badFactor = 0.3
 
-// shrink multiplies the peaks that the experts remember by badFactor, and removes the cold-start rule and
-// the peaks of identical inputs.
+// shrink multiplies the peaks that the experts remember by badFactor, so that their grants are too small. It also removes
+// the cold-start rule and the peaks of identical inputs, which would correct these grants.
 func (p *pipeline) shrink(m *taskmodel.Model) {
 	for i := range m.Experts.Rows {
 		m.Experts.Rows[i].Log += math.Log(badFactor)
@@ -299,7 +299,7 @@ func TestTrainingContinuesIfAnAlternativeIsDeleted(t *testing.T) {
 	assert.Empty(t, p.rollBacks())
 }
 
-// If a task changes between two trainings, no earlier version would be better.
+// If a task changes between two trainings, no earlier version would have been better, so none is activated.
 func TestTaskChangeBetweenTrainingsCausesNoRollback(t *testing.T) {
 	st := newStore(t)
 	tr := newTrainer(st, trainer.Config{})
@@ -407,7 +407,7 @@ func TestWatchdogRollsBackToEarlierVersionsOnly(t *testing.T) {
 	require.NoError(t, err)
 	require.Greater(t, newer, bad)
 	require.NoError(t, st.Activate(sizing.WithActor(t.Context(), "ada"), task("load"), bad))
-	_, _, rolledBack := p.runUntil(tr, 100, 16, 2) // the activation counts as the first
+	_, _, rolledBack := p.runUntil(tr, 100, 16, 2) // the audit trail lists the activation of the older version as the first rollback
 	require.True(t, rolledBack)
 	assert.Equal(t, good.Version, st.active(t, "load"))
 	assert.NotContains(t, p.withdrawn(), newer)

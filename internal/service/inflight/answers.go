@@ -12,13 +12,13 @@ import (
 // a try's key, its answer and its features. With a map of maps, 100,000 tries would be a million heap objects, and each
 // garbage collection would delay predictions by tenths of a second.
 //
-// answers has two generations. When the newer one is full, answers discards the older one.
-// A discarded try needs a read of the store, but no prediction fails. The zero value is empty.
+// answers has two generations. When the newer generation is full, answers discards the older one. The service then reads
+// what it needs about a discarded try from the store, and no prediction fails. The zero value is empty.
 type answers struct {
 	newer, older generation
 }
 
-// generation appends records to blocks and never changes them. Removing a record deletes only its offset.
+// generation appends records to blocks and never changes a record. The removal of a record deletes only its offset.
 // A block without live records is freed if it is more than half full.
 type generation struct {
 	offsets    map[uint64]uint32 // hash of a try's key → index of the block (12 bits) and offset in it (20 bits)
@@ -33,8 +33,8 @@ type block struct {
 
 const (
 	blockBits      = 20      // a block has 1 MiB, or the size of one larger record
-	maxLiveBlocks  = 16      // 16 MiB hold about 50,000 tries with a dozen features each
-	maxTotalBlocks = 1 << 12 // live and freed blocks; their index has the remaining 12 bits of an offset
+	maxLiveBlocks  = 16      // of a generation: 16 MiB, or about 50,000 tries with a dozen features each
+	maxTotalBlocks = 1 << 12 // live and freed blocks of a generation; their index has the other 12 bits of an offset
 )
 
 var hashSeed = maphash.MakeSeed()

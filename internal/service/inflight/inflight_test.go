@@ -36,7 +36,7 @@ func TestAnswersAreReadBackBitForBit(t *testing.T) {
 	assert.Equal(t, features, got.Features())
 	assert.True(t, math.Signbit(got.Features()["zero"].Num))
 	_, ok = tries.Find(tryOf("all"))
-	assert.False(t, ok, "the try has ended")
+	assert.False(t, ok, "End removes the answer")
 
 	got, ok = tries.Find(tryOf("nothing"))
 	require.True(t, ok)
@@ -78,7 +78,7 @@ func TestFullAnswersDiscardTheOlderGeneration(t *testing.T) {
 	for i := range 100 {
 		large[fmt.Sprintf("%0100d", i)] = sizing.TextValue(fmt.Sprintf("%0400d", i))
 	}
-	const n = 3 * maxLiveBlocks * 20 // records of 50 kB: 20 fill a block
+	const n = 3 * maxLiveBlocks * 20 // a record has 50 kB, and 20 of them fill a block
 	for i := range n {
 		tries.Add(tryOf(fmt.Sprint(i)), &Answer{Limit: sizing.Bytes(i)}, large)
 	}

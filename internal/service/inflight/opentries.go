@@ -29,15 +29,16 @@ type unschedulable struct {
 	at   time.Time
 }
 
-// GuardFactor returns the factor by which the guard widens grants (1 while it is inactive), and the kills of
-// the open runs.
+// GuardFactor returns the factor by which the guard widens grants (1 while the guard is inactive), and the numbers of killed
+// and of all open runs, in which newer runs weigh more.
 func (o *OpenTries) GuardFactor(now time.Time) (float64, taskmodel.OpenKills) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.guard.Factor(now), o.guard.OpenKills(now)
 }
 
-// AddGrant records that a first try was granted with a promised risk, which excludes the guard's effect.
+// AddGrant records that a first try was granted. The argument promised is the risk that the grant would have without
+// the guard.
 func (o *OpenTries) AddGrant(try *sizing.TryKey, promised float64, now time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -51,7 +52,7 @@ func (o *OpenTries) AddRetry(try *sizing.TryKey) {
 	o.guard.Retry(try.Run(), try.Number)
 }
 
-// Forget removes the run of a try whose report was voided.
+// Forget removes the run of a try whose report was voided from the guard.
 func (o *OpenTries) Forget(try *sizing.TryKey) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -83,7 +84,7 @@ func (o *OpenTries) end(run uint64, try int, outcome sizing.Outcome) {
 	}
 }
 
-// AddUnschedulable records that no node could run an allocation.
+// AddUnschedulable records that an allocation fitted no node.
 func (o *OpenTries) AddUnschedulable(size sizing.Bytes, at time.Time) {
 	if size == 0 {
 		return

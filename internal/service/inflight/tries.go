@@ -25,7 +25,7 @@ type Answer struct {
 	Static   sizing.Bytes // the static grant of a try whose memory follows a plan; 0 for other tries
 	Promised *float64     // the promised risk; nil if there is none
 	Request  Request
-	Level    float64 // log peak that the cohort predicted; 0 if the cohort did not answer
+	Level    float64 // log peak that the cohort (the model from similar tasks) predicted; 0 if the cohort did not answer
 	features packed.Reader
 }
 
@@ -103,7 +103,7 @@ func (t *Tries) Add(try *sizing.TryKey, a *Answer, features sizing.Features) (is
 	return t.answers.put(try, *a, features)
 }
 
-// Restore adds the stored answer of a try that was not reported, unless Tries has an answer.
+// Restore adds the stored answer to a try that was not reported, if Tries has no answer to this try.
 func (t *Tries) Restore(task sizing.TaskKey, g *store.GrantedTry) {
 	if g.Outcome != sizing.UnknownOutcome {
 		return
@@ -152,7 +152,7 @@ func (t *Tries) Request(try *sizing.TryKey) Request {
 	return a.Request.Or(t.Run(try).Request)
 }
 
-// AddKill records that a try was OOM-killed with an allocation.
+// AddKill records that a try was OOM-killed with an allocation, and what its ask or report said about its run.
 func (t *Tries) AddKill(try *sizing.TryKey, allocated sizing.Bytes, features sizing.Features, request Request, at time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

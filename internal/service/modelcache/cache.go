@@ -42,7 +42,7 @@ type Cache struct {
 	isLoaded    atomic.Bool   // whether the first resync is complete
 	isStoreUp   atomic.Bool   // whether the last health check succeeded
 	freshness   freshness
-	watermark   atomic.Int64 // the store's changes up to here are in the cache; 0 before the first resync
+	watermark   atomic.Int64 // the cache has all changes of the store up to this number (store.ChangedTasks.Watermark); 0 before the first resync
 	memory      memory
 
 	mu     sync.RWMutex
@@ -94,7 +94,7 @@ func (c *Cache) add(key sizing.TaskKey) *Task {
 	return t
 }
 
-// setVersion records the active version of a task whose model is not decoded. If the cache does not know the
+// setVersion returns a task, and records its active version if its model is not decoded. If the cache does not know the
 // task, setVersion creates it, with a model that is not decoded.
 func (c *Cache) setVersion(key sizing.TaskKey, version int) *Task {
 	c.mu.Lock()

@@ -15,7 +15,7 @@ import (
 const (
 	decodeTimeout  = 10 * time.Second // for one model, including the wait for a slot
 	maxDecoding    = 4                // concurrent decodings; each one occupies a CPU
-	decodeCooldown = 2 * time.Second  // after a failure, because a corrupt model must not delay every prediction
+	decodeCooldown = 2 * time.Second  // from a failure to the next attempt, because a corrupt model must not delay every prediction
 	maxPreloaded   = 500              // models that Preload decodes
 	maxRecent      = 10_000           // newest receipts, from which Preload takes the tasks that were predicted last
 )
@@ -29,7 +29,7 @@ type encodedModel struct {
 	failedAt time.Time     // the end of the newest decoding that failed
 }
 
-// start runs decode in the background, unless a decoding runs already. The returned channel
+// start runs decode in the background, unless a decoding is already running. The returned channel
 // closes at the end of the decoding. It is nil during the cooldown after a failure.
 func (e *encodedModel) start(decode func() error) <-chan struct{} {
 	e.mu.Lock()
@@ -86,8 +86,9 @@ func (c *Cache) Get(ctx context.Context, key sizing.TaskKey) *Task {
 	return t
 }
 
-// decode loads a model in the background and returns a channel that closes at the end. The end of
-// ctx does not stop the decoding, because other callers may wait for the same model.
+// decode loads a model in the background and returns a channel that closes at the end of the decoding, or that is closed
+// already during the cooldown after a failure. The end of ctx does not stop the decoding, because other callers may wait
+// for the same model.
 func (c *Cache) decode(ctx context.Context, key sizing.TaskKey, e *encodedModel) <-chan struct{} {
 	done := e.start(func() error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), decodeTimeout)
@@ -113,10 +114,9 @@ func (c *Cache) decode(ctx context.Context, key sizing.TaskKey, e *encodedModel)
 // closed is a closed channel.
 var closed = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
-// Preload decodes up to maxPreloaded models after the start, until the memory limit is reached,
-// so that a small installation answers for all tasks while its database is down. It begins with
-// the tasks that were predicted last. After each model it pauses for as long as the decoding
-// took.
+// Preload decodes up to maxPreloaded models after the start, until the memory limit is reached, so that a small
+// installation answers for all tasks while its database is down. It begins with the tasks that were predicted last.
+// After each model it pauses for as long as the decoding took.
 func (c *Cache) Preload(ctx context.Context) {
 	for !c.isLoaded.Load() {
 		if !sleep(ctx, 50*time.Millisecond) {

@@ -5,14 +5,13 @@ import (
 	"sync/atomic"
 )
 
-// memory limits the bytes of decoded models and selects the least recently used model for eviction: its
-// removal from memory. The clock of memory counts installed models, and all models that were used since the
-// newest installation are equally recent. A prediction therefore needs a few atomic operations instead of a locked
-// list.
+// memory limits the bytes of decoded models, and selects the least recently used model for eviction. Its clock counts
+// installed models, and all models that were used since the newest installation are equally recent. A prediction
+// therefore needs a few atomic operations instead of a locked list.
 type memory struct {
 	limit int64 // in bytes; zero: no limit
 
-	clock                   atomic.Int64 // models that refreshes installed so far
+	clock                   atomic.Int64 // number of models that refreshes have installed so far
 	hits, misses, evictions atomic.Int64
 
 	mu    sync.Mutex

@@ -12,16 +12,15 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// pool is the sum of the statistics (shares) in the published models of one DAG. Tasks of a DAG
-// run on the same inputs and have similar costs; tasks of other DAGs are not included. The pool
-// depends only on stored models and is therefore equal on all replicas.
+// pool is the sum of the statistics (shares) in the published models of one DAG, whose tasks mostly read the same inputs
+// and have similar costs. It depends only on stored models and is therefore equal on all replicas.
 type pool struct {
 	version atomic.Uint64 // increases with every change
 	loadMu  sync.Mutex    // held from reading shares until they are set; locked before Task.mu
 
 	mu       sync.Mutex
-	isLoaded bool                      // the shares of all tasks of the DAG were read
-	isStale  bool                      // a share may have changed, because a model was published
+	isLoaded bool                      // whether the shares of all tasks of the DAG were read
+	isStale  bool                      // whether a share may have changed, because a model was published
 	shares   map[string]taskmodel.Pool // by task id
 	sum      taskmodel.Pool            // of all shares
 }
@@ -67,7 +66,7 @@ func (p *pool) updateSum() {
 	p.version.Add(1)
 }
 
-// sumWith returns the pool with share in place of the share that the task published.
+// sumWith returns the sum of the pool with share in place of the published share of the task, and the pool's version.
 func (p *pool) sumWith(name string, share taskmodel.Pool) (sum taskmodel.Pool, version uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -100,7 +99,7 @@ func (p *pool) needsReloading() bool {
 	return p.isLoaded && p.isStale
 }
 
-// loadPool reads the shares of a task's DAG unless they are known and unchanged. It skips a share that cannot be
+// loadPool reads the shares of a task's DAG if they are not loaded or may have changed. It skips a share that cannot be
 // decoded, because its model cannot be decoded either.
 func (c *Cache) loadPool(ctx context.Context, key sizing.TaskKey, p *pool) error {
 	p.loadMu.Lock()

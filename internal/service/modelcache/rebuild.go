@@ -8,11 +8,10 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// Rebuild returns the model of a version in the state after it had learned a number of tries: the
-// stored version with the rows that arrived later. Version 0 is a task's model before its first
-// publication. Rebuild returns nil if the version is not stored any more or cannot be decoded, or if the stored rows do
-// not result in that number of tries. It also returns nil if the state has maxTail or more tries that the version lacks,
-// because the model in use may have learned only the newest rows. It changes nothing in the cache.
+// Rebuild returns the model of a version in the state after it had learned a number of tries: the stored version with the
+// rows that arrived later; version 0 is a task's model before its first publication. It returns nil if the version is not
+// stored any more or cannot be decoded, if the stored rows do not give that number of tries, or if the version lacks maxTail
+// or more of these tries, because the model in use may have learned only the newest rows. It does not change the cache.
 func (c *Cache) Rebuild(ctx context.Context, key sizing.TaskKey, version int, tries int64) (*taskmodel.Model, error) {
 	model, lastSeq := taskmodel.New(), int64(0)
 	if version > 0 {

@@ -15,10 +15,11 @@ import (
 )
 
 const (
-	// maxTail bounds the stored rows that a model learns when it is loaded. It learns the newest ones, and the
-	// next training learns the others. The residual store of a model has at most as many rows.
+	// maxTail bounds the stored rows that a model learns when it is loaded. It learns the newest rows, and the next
+	// training learns the others. More rows would not help the margins: a residual store also has at most 2,000 rows.
 	maxTail = 2_000
-	// retrainAfter delays the training of a task whose active model cannot be decoded.
+	// retrainAfter is the delay of the training of a task whose active model cannot be decoded. With a longer delay the
+	// last intact model, or the static request, answers for longer; with a shorter one a useless training repeats sooner.
 	retrainAfter = time.Minute
 )
 
@@ -38,8 +39,8 @@ func (c *Cache) Subscribe(ctx context.Context) {
 	}
 }
 
-// resync compares the cache with the stored versions and policies, and refreshes tasks that differ, and decoded
-// tasks without a published model. Of a stored task whose model is not decoded it only sets the version and the policy.
+// resync compares the cache with the stored versions and policies. It refreshes decoded tasks that differ or have no
+// published model, and removes tasks that are no longer stored. Of other tasks it only sets the version and the policy.
 func (c *Cache) resync(ctx context.Context) {
 	begun := time.Now()
 	start, err := c.store.ChangedSince(ctx, 0) // read before the lists, so that the next poll lists later changes
@@ -248,8 +249,8 @@ func refOf(m *store.Model) *sizing.ModelRef {
 	return &sizing.ModelRef{Version: m.Version, Family: m.Family, Observations: m.Observations, TrainedAt: m.TrainedAt}
 }
 
-// Void removes a voided report from a decoded task and reloads the task. Stored receipts must
-// be complete: flush the outbox first.
+// Void removes a voided report from a decoded task and reloads the task. The caller first flushes the outbox, because
+// Void reads the stored receipts of the task.
 func (c *Cache) Void(ctx context.Context, try *sizing.TryKey) {
 	t := c.Find(try.TaskKey)
 	if t == nil || !t.IsDecoded() {

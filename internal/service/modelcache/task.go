@@ -14,7 +14,7 @@ import (
 )
 
 // emptyModel answers for every task without a model or an outline in memory. It is never changed. It is shared
-// because a model takes 28 kB, and most of 10,000 known tasks may have no rows.
+// because an empty model takes about 26 kB, and most of 10,000 known tasks may have no rows.
 var emptyModel = taskmodel.New()
 
 // Task holds the model, the policy and the open tries of one task in memory. Callers of Model and
@@ -37,18 +37,18 @@ type Task struct {
 	model       *taskmodel.Model        // nil if the task has no rows or the model is encoded; see Model
 	poolVersion uint64                  // version of the pool that the model uses
 	lastSeq     int64                   // newest stored row that the model had when it was installed
-	isLoading   bool                    // whether a refresh reads the store now
+	isLoading   bool                    // whether a refresh is reading the store
 	tail        []taskmodel.TrainingRow // rows reported to this replica while isLoading
-	outline     *taskmodel.Outline      // of the evicted model; nil unless the model is evicted
+	outline     *taskmodel.Outline      // of the evicted model; nil if the model is not evicted
 	policy      sizing.Policy
 	isDeleted   bool // deleted or renamed: the task learns nothing more
 }
 
-// SetTimeout records the execution timeout of the newest try that was asked about.
+// SetTimeout records the execution timeout of the newest predicted try.
 func (t *Task) SetTimeout(d time.Duration) { t.timeout.Store(int64(d)) }
 
-// Timeout returns the execution timeout of the newest try that this replica was asked about with a timeout, or
-// zero if there was none.
+// Timeout returns the newest execution timeout that this replica received with a request for a prediction, or zero if
+// there was none.
 func (t *Task) Timeout() time.Duration { return time.Duration(t.timeout.Load()) }
 
 // RLock locks t for reading. Predictions use RLockUpdated.
@@ -102,8 +102,8 @@ func (t *Task) Ref() *sizing.ModelRef { return t.ref.Load() }
 // IsDecoded reports whether the model is decoded, or known not to exist.
 func (t *Task) IsDecoded() bool { return t.encoded.Load() == nil }
 
-// WillLearn reports whether the model is decoded, and the last refresh did not read the row from the store. The
-// caller holds the read lock.
+// WillLearn reports whether the model is decoded and does not contain the row already: the row is newer than those that
+// the last refresh read from the store. The caller holds the read lock.
 func (t *Task) WillLearn(row *taskmodel.TrainingRow) bool {
 	return t.IsDecoded() && row.Seq > t.lastSeq
 }
@@ -132,9 +132,9 @@ func (t *Task) setPolicy(p sizing.Policy) {
 	t.policy = p
 }
 
-// install puts a loaded model and its pool share in use. The model has learned the stored rows up to read.LastSeq, the
-// newest of which are read.Rows, and first learns the rows of t.tail that it lacks. The share is nil if the model is not
-// published.
+// install puts a loaded model and its pool share into use. The model has learned the stored rows up to read.LastSeq; the
+// newest of these rows are read.Rows. install first lets it learn the rows of t.tail that it lacks. share is nil if the
+// model is not published.
 func (t *Task) install(model *taskmodel.Model, read *sizing.History, ref *sizing.ModelRef, share *taskmodel.Pool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -169,10 +169,9 @@ func contains(read *sizing.History, row *taskmodel.TrainingRow) bool {
 	})
 }
 
-// learn adds a row to a decoded model. During a refresh it also adds the row to the tail, because
-// the refresh may have read the store before the row was committed. A later refresh reads the row
-// from the store. learn ignores a row that the model already contains, because a refresh may have read the row
-// before this call. It does not ignore a row that amends another one.
+// learn adds a row to a decoded model. During a refresh it also adds the row to the tail, because the refresh may have
+// read the store before the row was committed. It ignores a row that the last refresh has read, because the model contains
+// that row already, except a row that amends another one.
 func (t *Task) learn(row taskmodel.TrainingRow) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -238,8 +237,8 @@ func (t *Task) endLoading() {
 	t.isLoading, t.tail = false, nil
 }
 
-// evict removes the model from memory. The next prediction decodes the stored one, which then
-// learns the rows that arrived since its training.
+// evict replaces the model in memory by its outline. The next prediction decodes the stored model, which then learns the
+// rows that arrived since its training.
 func (t *Task) evict() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

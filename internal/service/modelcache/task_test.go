@@ -33,13 +33,13 @@ func TestTasksWithoutRowsShareAModelThatNeverChanges(t *testing.T) {
 	assert.NotSame(t, emptyModel, other.Model())
 }
 
-// A peak is reported while a refresh loads the model. The refresh may have read its row (seq 4) before or after.
+// A report adds a peak to row 4 while a refresh loads the model. The refresh may have read row 4 before or after that.
 func TestAPeakReportedDuringARefreshIsLearnedOnce(t *testing.T) {
 	unmeasured := sizing.HistoryRow{Seq: 4, Outcome: sizing.Success, Allocated: sizing.Resources{Memory: sizing.GiB}}
 	measured := unmeasured
 	measured.MemoryMax = sizing.GiB / 2
 	for name, c := range map[string]struct {
-		rows    []sizing.HistoryRow // that the refresh reads; the training has read earlier ones
+		rows    []sizing.HistoryRow // the rows that the refresh reads; the training has read the earlier rows
 		learned int                 // rows that install adds to the rows of the refresh
 	}{
 		"the refresh reads no peak":     {[]sizing.HistoryRow{unmeasured}, 1},

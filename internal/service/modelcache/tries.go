@@ -9,21 +9,21 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// updateTries ends the tries that were reported after row previousSeq, the newest row of the previous refresh.
-// The argument tail holds the newest rows after row seq, the newest row of the training. If previousSeq is 0,
-// there was no previous refresh, and restoreTries has read the outcomes.
+// updateTries ends the tries that were reported after row previousSeq, the newest row of the previous refresh. The argument
+// tail holds the newest rows after row seq, and seq is the newest row of the training. If previousSeq is 0, there was no
+// previous refresh, and restoreTries has read the outcomes.
 func (c *Cache) updateTries(ctx context.Context, t *Task, key sizing.TaskKey, tail []sizing.HistoryRow, seq, previousSeq int64) error {
 	switch {
 	case previousSeq == 0:
 		return nil
-	case previousSeq >= seq && (len(tail) < maxTail || tail[0].Seq <= previousSeq): // no row is left out
+	case previousSeq >= seq && (len(tail) < maxTail || tail[0].Seq <= previousSeq): // tail has all rows after previousSeq
 		c.endTries(t, key, tail, previousSeq)
 		return nil
 	}
 	return c.endReportedTries(ctx, t, key, previousSeq)
 }
 
-// restoreTries derives a task's open tries, their answers and its unschedulable allocations from the store.
+// restoreTries derives a task's open tries with their answers, and its unschedulable allocations, from the store.
 func (c *Cache) restoreTries(ctx context.Context, t *Task, key sizing.TaskKey) error {
 	now := c.cfg.Now()
 	failures, err := c.store.SchedulingFailures(ctx, key, now.Add(-c.cfg.UnschedulableFor), inflight.MaxUnschedulable)
@@ -34,15 +34,15 @@ func (c *Cache) restoreTries(ctx context.Context, t *Task, key sizing.TaskKey) e
 	if err != nil {
 		return err
 	}
-	for i := range slices.Backward(granted) { // the newest answer to a try is kept
+	for i := range slices.Backward(granted) { // newest first, because Restore does not replace an answer to the same try
 		c.tries.Restore(key, &granted[i])
 	}
 	t.Open.Restore(failures, granted)
 	return nil
 }
 
-// endReportedTries reads the rows after row seq and ends their tries. Otherwise the tries that were reported to
-// other replicas would remain in memory and count as open.
+// endReportedTries reads the rows after row seq and ends their tries, because tries that were reported to other replicas
+// would otherwise remain in memory and count as open.
 func (c *Cache) endReportedTries(ctx context.Context, t *Task, key sizing.TaskKey, seq int64) error {
 	for {
 		reported, err := c.store.Since(ctx, key, seq, maxTail)

@@ -51,8 +51,8 @@ func (b *batch) clear() {
 	b.receipts, b.features, b.chunk, b.isThin = b.receipts[:0], b.features[:0], b.chunk[:0], false
 }
 
-// thinned returns a batch without the receipts that no report will need. It keeps only the newest
-// answer to each try, and no answer without a run, because no report belongs to it.
+// thinned returns a copy of the batch without the receipts that no report will need: it omits earlier answers to a try with
+// a newer answer in the batch, and answers without a run id, to which no report belongs.
 func (b *batch) thinned() *batch {
 	newest := make(map[sizing.TryKey]int, len(b.receipts))
 	for i := range b.receipts {

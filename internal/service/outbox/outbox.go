@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// FlushInterval is the time between writes. While the store is up, a crash loses about the receipts of
-	// this time.
+	// FlushInterval is the time between writes. While the store is up, a crash of the process loses at most the receipts
+	// of about one interval.
 	FlushInterval = 100 * time.Millisecond
 	// RetryInterval is the pause after a failed write.
 	RetryInterval = time.Second
@@ -33,11 +33,11 @@ const (
 	// maxWait bounds the wait of a batch of predictions.
 	maxWait = 2 * time.Second
 
-	flushTimeout = 5 * time.Second // of one write, and of all writes together when Run drains the queue
+	flushTimeout = 5 * time.Second // the timeout of one write, and of all writes together when Run drains the queue
 )
 
 // Outbox queues receipts until they are stored. The queue consists of batches, so that the cost
-// of Add does not depend on its length.
+// of Add does not depend on the length of the queue.
 type Outbox struct {
 	store store.Receipts
 	log   *slog.Logger
@@ -51,7 +51,7 @@ type Outbox struct {
 	isFailing bool          // whether the last write failed
 	written   chan struct{} // closed by the end of the next write; nil if no caller waits
 	free      sync.Pool     // empty *batch
-	flushMu   sync.Mutex    // one writer at a time keeps the order
+	flushMu   sync.Mutex    // held during Flush, so that concurrent writers do not change the order
 }
 
 // New returns an empty Outbox. Run writes the added receipts.
@@ -85,10 +85,9 @@ func (o *Outbox) emptyBatch() *batch {
 	return newBatch()
 }
 
-// dropUnneeded drops the receipts that no report will need, from the oldest batch with such
-// receipts. If there are no such receipts, it drops the oldest batch. It never changes the batch
-// that is being written. Each batch is thinned only once, so the cost of Add stays small. The
-// caller holds o.mu.
+// dropUnneeded drops the receipts that no report will need, from the oldest batch with such receipts. If there are none, it
+// drops the oldest batch. It does not change the batch that is being written. It thins each batch only once, so that
+// Add stays cheap. The caller holds o.mu.
 func (o *Outbox) dropUnneeded() {
 	oldest := 0
 	if o.isWriting {
@@ -192,10 +191,9 @@ func (o *Outbox) Run(ctx context.Context) {
 	}
 }
 
-// Flush writes the batches that are queued when it starts, and reports whether none of them failed. Later
-// batches wait for the next call, because under load there would always be another small batch, and each write
-// costs a commit. A batch fails and stays in the queue if the store is unavailable. A receipt that the store
-// rejects is discarded; see save.
+// Flush writes the batches that are queued when it starts, and reports whether none of them failed. It leaves later batches
+// to the next call, because each write costs a commit, and under load there would always be another small batch. A batch
+// fails and stays in the queue if the store is unavailable. A receipt that the store rejects is discarded (see save).
 func (o *Outbox) Flush(ctx context.Context) bool {
 	o.flushMu.Lock()
 	defer o.flushMu.Unlock()

@@ -50,8 +50,7 @@ func (p *Pipe) Serve(ctx context.Context, tr *trainer.Trainer) error {
 	}
 }
 
-// send writes one result. It ignores an error, because the requests also end if the parent has
-// ended.
+// send writes one result. It ignores a write error: after the end of the parent the input ends too, and then Serve returns.
 func (p *Pipe) send(r result) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

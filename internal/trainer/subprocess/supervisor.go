@@ -16,7 +16,7 @@ import (
 
 const (
 	restartDelay = time.Second     // the pause between the end of a child and the start of the next one
-	startTimeout = 5 * time.Second // the time that a request waits until Supervisor.send takes it
+	startTimeout = 5 * time.Second // the longest time that a request waits until Supervisor.send receives it
 	stopTimeout  = 5 * time.Second // the time from closing a child's input until the child is killed
 )
 
@@ -48,13 +48,13 @@ func New(command func(context.Context) *exec.Cmd, ended func(trainer.JobEnd), lo
 }
 
 // Run keeps a child running until ctx ends, and returns after the last child has ended.
-func (p *Supervisor) Run(ctx context.Context) {
+func (s *Supervisor) Run(ctx context.Context) {
 	for {
-		err := p.runChild(ctx)
+		err := s.runChild(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		p.log.ErrorContext(ctx, "trainer ended; restarting it", "err", err)
+		s.log.ErrorContext(ctx, "trainer ended; restarting it", "err", err)
 		select {
 		case <-time.After(restartDelay):
 		case <-ctx.Done():
@@ -64,8 +64,8 @@ func (p *Supervisor) Run(ctx context.Context) {
 }
 
 // runChild runs one child to its end.
-func (p *Supervisor) runChild(ctx context.Context) error {
-	cmd := p.command(ctx)
+func (s *Supervisor) runChild(ctx context.Context) error {
+	cmd := s.command(ctx)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return err
@@ -78,36 +78,36 @@ func (p *Supervisor) runChild(ctx context.Context) error {
 	if err := startAtLowerPriority(cmd.Start); err != nil {
 		return err
 	}
-	p.setPID(cmd.Process.Pid)
+	s.setPID(cmd.Process.Pid)
 	ended := make(chan struct{})
 	var sender sync.WaitGroup
-	sender.Go(func() { p.send(in, ended) })
-	p.receive(out)
+	sender.Go(func() { s.send(in, ended) })
+	s.receive(out)
 	close(ended)
 	_ = in.Close() // asks a child that still runs to end, and ends a write of send that still waits
 	kill := time.AfterFunc(stopTimeout, func() { _ = cmd.Process.Kill() })
 	defer kill.Stop()
 	sender.Wait()
-	p.setPID(0)
-	p.interruptCalls()
+	s.setPID(0)
+	s.interruptCalls()
 	return cmd.Wait()
 }
 
-func (p *Supervisor) setPID(pid int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.pid = pid
+func (s *Supervisor) setPID(pid int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pid = pid
 }
 
 // send writes requests until the child ends. It holds no lock while it writes, because a write waits as
 // long as the child does not read.
-func (p *Supervisor) send(in io.Writer, ended <-chan struct{}) {
+func (s *Supervisor) send(in io.Writer, ended <-chan struct{}) {
 	for requests := json.NewEncoder(in); ; {
 		select {
-		case c := <-p.calls:
-			c.ID = p.addCall(c.answer)
+		case c := <-s.calls:
+			c.ID = s.addCall(c.answer)
 			if requests.Encode(c.request) != nil { // the child has just ended
-				p.answer(result{ID: c.ID, Failed: failureOf(sizing.Errorf(sizing.Unavailable, starting))})
+				s.answer(result{ID: c.ID, Failed: failureOf(sizing.Errorf(sizing.Unavailable, starting))})
 			}
 		case <-ended:
 			return
@@ -116,71 +116,71 @@ func (p *Supervisor) send(in io.Writer, ended <-chan struct{}) {
 }
 
 // addCall registers a caller and returns the id of its request.
-func (p *Supervisor) addCall(caller chan<- result) uint64 {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.lastID++
-	p.waiting[p.lastID] = caller
-	return p.lastID
+func (s *Supervisor) addCall(caller chan<- result) uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lastID++
+	s.waiting[s.lastID] = caller
+	return s.lastID
 }
 
 // answer passes a result to its caller.
-func (p *Supervisor) answer(r result) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if caller := p.waiting[r.ID]; caller != nil {
+func (s *Supervisor) answer(r result) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if caller := s.waiting[r.ID]; caller != nil {
 		caller <- r
-		delete(p.waiting, r.ID)
+		delete(s.waiting, r.ID)
 	}
 }
 
 // interruptCalls fails all waiting requests, because their child has ended.
-func (p *Supervisor) interruptCalls() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for id, caller := range p.waiting {
+func (s *Supervisor) interruptCalls() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, caller := range s.waiting {
 		caller <- result{Failed: failureOf(sizing.Errorf(sizing.Unavailable, "the training was interrupted; try again"))}
-		delete(p.waiting, id)
+		delete(s.waiting, id)
 	}
 }
 
 // PID returns the child's process id, or an error if no child runs.
-func (p *Supervisor) PID() (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.pid == 0 {
+func (s *Supervisor) PID() (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.pid == 0 {
 		return 0, errors.New("no trainer is running")
 	}
-	return p.pid, nil
+	return s.pid, nil
 }
 
 // receive reads results until the child ends.
-func (p *Supervisor) receive(out io.Reader) {
+func (s *Supervisor) receive(out io.Reader) {
 	for results := json.NewDecoder(out); ; {
 		var r result
 		if err := results.Decode(&r); err != nil {
 			return
 		}
 		if r.ID == 0 {
-			p.ended(trainer.JobEnd{Search: r.Search, Report: r.Report, Err: r.Failed.err(), Took: r.Took})
+			s.ended(trainer.JobEnd{Search: r.Search, Report: r.Report, Err: r.Failed.err(), Took: r.Took})
 			continue
 		}
-		p.answer(r)
+		s.answer(r)
 	}
 }
 
-// starting is the advice to a caller whose request no child received.
+// starting is the error text for a caller whose request did not reach a child.
 const starting = "the trainer is starting, or does not respond; try again"
 
-// TrainNow runs trainer.Trainer.TrainNow in the child. It returns Unavailable if send does not take the
-// request within startTimeout, or if the child ends before it answers. If ctx ends while TrainNow waits for the
-// answer, TrainNow returns the error of ctx, and the training continues.
-func (p *Supervisor) TrainNow(ctx context.Context, task sizing.TaskKey) (trainer.Report, error) {
+// TrainNow runs trainer.Trainer.TrainNow in the child. It returns Unavailable if send does not receive the request within
+// startTimeout, or if the child ends before it answers. If ctx ends first, TrainNow returns the error of ctx; a training
+// that has begun continues.
+func (s *Supervisor) TrainNow(ctx context.Context, task sizing.TaskKey) (trainer.Report, error) {
 	answer := make(chan result, 1)
 	timeout := time.NewTimer(startTimeout)
 	defer timeout.Stop()
 	select {
-	case p.calls <- call{request{Task: task, Actor: sizing.Actor(ctx)}, answer}:
+	case s.calls <- call{request{Task: task, Actor: sizing.Actor(ctx)}, answer}:
 	case <-timeout.C:
 		return trainer.Report{}, sizing.Errorf(sizing.Unavailable, starting)
 	case <-ctx.Done():

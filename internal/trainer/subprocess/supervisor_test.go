@@ -63,14 +63,14 @@ func superviseCommand(t *testing.T, command func(context.Context) *exec.Cmd) *su
 func TestAChildThatDoesNotReadBlocksNoOtherCaller(t *testing.T) {
 	p := supervise(t, "sleep", "60")
 	require.Eventually(t, func() bool { _, err := p.PID(); return err == nil }, testwait.Limit, time.Millisecond)
-	long, cancel := context.WithCancel(sizing.WithActor(t.Context(), strings.Repeat("a", 1<<20))) // more than a pipe holds
+	long, cancel := context.WithCancel(sizing.WithActor(t.Context(), strings.Repeat("a", 1<<20))) // larger than the buffer of a pipe
 	defer cancel()
 	blocked := make(chan error, 1)
 	go func() {
 		_, err := p.TrainNow(long, sizing.TaskKey{})
 		blocked <- err
 	}()
-	for range 5 { // the first request is written during one of these
+	for range 5 { // during these calls Supervisor.send still writes the long request
 		short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		_, err := p.TrainNow(short, sizing.TaskKey{})
 		cancel()
