@@ -168,7 +168,8 @@ func TestResolvedKillsDoNotRaiseThePromisedRisk(t *testing.T) {
 	assert.Less(t, *k.model.Size(q).Promised, 0.01)
 }
 
-// The risk after a kill is a mean of the probability by the margins and of a power law (internal/ml/experts/ladder.go).
+// The risk after a kill is a weighted mean of two probabilities: from the residuals and from a power law
+// (internal/ml/experts/ladder.go).
 func TestRiskAfterAKillFallsAsTheLimitRises(t *testing.T) {
 	k, _ := trainedTask(t, growing, 3, 200)
 	q := question(sizing.Features{"rows": sizing.NumberValue(2000)})
@@ -201,7 +202,7 @@ func TestFitLearnsFromManyKillsAndFewSuccesses(t *testing.T) {
 	}
 }
 
-// A known kill still raises the grant if a training moves the models' amount slightly above the kill.
+// A known kill still raises the grant after a training that moves the models' amount slightly above the killed amount.
 func TestTrainingKeepsTheGrantAboveAKnownKill(t *testing.T) {
 	k, _ := trainedTask(t, growing, 3, 60)
 	f := sizing.Features{"rows": sizing.NumberValue(5000)}

@@ -42,7 +42,7 @@ func TestBlobRoundTripIsExact(t *testing.T) {
 			}
 			blob := blobOf(t, k.model)
 			back := reopen(t, blob)
-			require.Equal(t, unscreenedVersion, k.model.Format(), "an earlier release can read it")
+			require.Equal(t, unscreenedVersion, k.model.Format(), "earlier releases can read the blob")
 			require.Equal(t, blob, blobOf(t, back), "%s, %d runs", name, n)
 			for range 25 {
 				f, gibs := draw(rng)
