@@ -28,8 +28,8 @@ func (m *Model) bins(p *experts.Point, q Question, limit sizing.Bytes, b *buffer
 	return choice
 }
 
-// binProbabilities writes P(peak is in the bin) for each of the ascending upper edges, in bytes.
-// The last bin includes everything above its upper edge, so the probabilities sum to 1.
+// binProbabilities writes P(peak is in the bin) to probs, for each bin. edges are the ascending upper edges in bytes.
+// The last bin includes all larger peaks, too, so the probabilities sum to 1.
 func (m *Model) binProbabilities(p *experts.Point, edges, probs []float64, b *buffers) {
 	m.mixtureExceedances(p, edges, probs, b)
 	probs[len(probs)-1] = 0

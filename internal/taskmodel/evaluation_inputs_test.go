@@ -11,8 +11,8 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-// The classifiers must not change if they do not get the columns that order the rows as an earlier one does.
-func TestTreesIgnoreColumnsOfEqualOrder(t *testing.T) {
+// The classifiers must predict the same without the columns that order the rows as an earlier column does.
+func TestClassifiersIgnoreColumnsOfEqualOrder(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	draw := func() []float64 {
 		size, count, flag, gap := math.Exp(4*rng.NormFloat64()), float64(rng.IntN(40)), float64(rng.IntN(2)), math.NaN()
