@@ -299,10 +299,11 @@ func (m *Model) rowsOf(h *sizing.History, n int) []row {
 	return rows
 }
 
-// impute replaces a censored peak by the prediction of the current models, but by at least killedPeakFactor times the
-// allocation of a killed try, and by at most the allocation of a success. Without models, a killed try gets
-// killedPeakFactor times its allocation. impute returns false if the row cannot be used: without models an upper bound
-// says too little, and an upper bound far below the prediction is probably in the wrong unit.
+// impute replaces a censored peak by the prediction of the current models, within the bound of the row: at least
+// killedPeakFactor times the allocation of a killed try, or at most the allocation of a success, whose weight is also
+// reduced (atMostWeight). Without models, a killed try gets killedPeakFactor times its allocation. impute returns false if
+// the row cannot be used: without models an upper bound says too little, and an upper bound far below the prediction is
+// probably in the wrong unit.
 func (m *Model) impute(r *row, censoring sizing.Censoring) bool {
 	if m.Models == nil || m.Models.ridges == nil {
 		r.Peak *= killedPeakFactor
