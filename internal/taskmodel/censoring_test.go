@@ -121,7 +121,7 @@ func TestTaskWithOnlyKillsIsGrantedMoreThanTheKills(t *testing.T) {
 	assert.Greater(t, s.Limit, 32*gib)
 	fitted, _, err := taskmodel.Fit(&k.history, nil)
 	require.NoError(t, err)
-	assert.Nil(t, fitted, "there is no peak")
+	assert.Nil(t, fitted, "no peak was measured")
 
 	k.reportSuccess(small, 40)
 	assert.Greater(t, k.model.Size(question(small)).Limit, 40*gib)

@@ -43,7 +43,7 @@ func TestPriorCorrelationBeforeAnyCluster(t *testing.T) {
 func TestNearlyAllIndependentInstancesAreLearned(t *testing.T) {
 	var c intraClass
 	all, charged := drawClusters(&c, &runClusters, 0, 0.3, 50)
-	assert.GreaterOrEqual(t, charged, all-5, "the first instances may look correlated")
+	assert.GreaterOrEqual(t, charged, all-5, "the first instances may look correlated by chance, so the experts may skip a few of them")
 }
 
 // If the instances of a cluster have almost equal errors, the experts learn only the first instance, and those with a larger

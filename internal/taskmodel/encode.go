@@ -60,7 +60,7 @@ type column struct {
 	Numbers       textNumbers `cbor:",omitzero"`      // of a category whose texts differ only in numbers
 
 	PresentShare   float64 `cbor:"Known,omitzero"` // share of the rows that have the feature
-	ExplainedShare float64 `cbor:"Tells,omitzero"` // share of the variance of the log peak that the feature explains alone
+	ExplainedShare float64 `cbor:"Tells,omitzero"` // share of the variance of the log peak that it explains alone
 	Scale          float64 `cbor:"Unit,omitzero"`  // standard deviation of its values, or of their logarithms if WithLog
 
 	IsOtherKind bool `cbor:"Outvoted,omitempty"` // the feature also has values of another kind, which are more frequent; see kinds.go

@@ -46,7 +46,7 @@ const (
 	minHoldout          = 10   // in rows
 	maxHoldout          = 200  // in rows; a larger holdout compares more exactly, but the challenger lacks more of the newest rows
 	evaluationGrowth    = 2.0  // smallest factor by which the number of rows grows from one evaluation to the next
-	evaluationTolerance = 1.25 // the challenger may lose if its waste is above this multiple of another candidate's, see better; lenient, because the holdout is small and the challenger has not learned it
+	evaluationTolerance = 1.25 // see better; lenient, because the holdout is small, and the challenger has not learned its rows
 	maxFamilyRows       = 400  // newest rows on which a classifier is fitted: with 1,000 rows, golearn takes 0.8 s
 )
 
@@ -200,8 +200,9 @@ func (e *Evaluation) judge() {
 	}
 }
 
-// better returns the first other candidate that wastes clearly less than the challenger (see evaluationTolerance), and
-// whose share of kills is higher by at most sizing.DefaultRiskTarget; nil if there is none.
+// better returns the first other candidate against which the challenger loses: the waste of the challenger is more than
+// evaluationTolerance times that of the candidate, whose share of kills is higher by at most sizing.DefaultRiskTarget. It
+// returns nil if there is none.
 func (e *Evaluation) better() *Result {
 	challenger := e.Candidates[0]
 	for i := range e.Candidates[1:] {

@@ -53,7 +53,7 @@ func TestClassifiersIgnoreColumnsOfEqualOrder(t *testing.T) {
 
 func TestColumnsWithoutExactRanksRemain(t *testing.T) {
 	next := math.Nextafter(1, 2)
-	assert.Equal(t, []int{0, 1}, distinctColumns([][]float64{{1, 1}, {next, next}}, 2), "the middle rounds to a value")
-	assert.Equal(t, []int{0, 1}, distinctColumns([][]float64{{1, 1}, {1e300, 1e300}}, 2), "a tree clips the value")
+	assert.Equal(t, []int{0, 1}, distinctColumns([][]float64{{1, 1}, {next, next}}, 2), "the middle between the two values rounds to one of them")
+	assert.Equal(t, []int{0, 1}, distinctColumns([][]float64{{1, 1}, {1e300, 1e300}}, 2), "a tree clips so large a value")
 	assert.Equal(t, []int{0, 2}, distinctColumns([][]float64{{1, 1, math.NaN()}, {2, 2, 2}, {3, 3, 3}, {3, 3, 2}}, 3))
 }

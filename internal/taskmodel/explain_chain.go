@@ -15,7 +15,7 @@ const (
 	TermMargin   TermKind = "margin"   // the safety margin above the expected peak
 	TermPool     TermKind = "pool"     // a correction from the kills of the DAG's tasks
 	TermHeadroom TermKind = "headroom" // the headroom above the peaks of identical runs
-	TermCeiling  TermKind = "ceiling"  // an upper bound other than the cap, such as the static request, or the smallest limit so far if the peaks follow the limits; also a bound that keeps the prediction near the peaks of the runs
+	TermCeiling  TermKind = "ceiling"  // an upper bound other than the cap, such as the static request; also a bound that keeps the prediction near known peaks
 	TermGuard    TermKind = "guard"    // the factor of the guard
 	TermCohort   TermKind = "cohort"   // the amount that similar tasks need
 	TermLift     TermKind = "lift"     // a larger amount because of OOM kills

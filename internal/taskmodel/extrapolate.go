@@ -13,7 +13,7 @@ import (
 // extrapolation describes the inputs of one row that are outside their range. The range of an input is that of its values
 // in learned rows. The distances are those of trend.distance, in log units.
 type extrapolation struct {
-	outside       []int   // indices (see trend) of the inputs that a reason names: relevant and farther outside than outsideFactor, or implausible
+	outside       []int   // inputs that a reason names, by index (see trend): relevant and farther outside than outsideFactor, or implausible
 	noRisk        bool    // an input is, or several inputs together are, so far outside that no probability is stated
 	riseFactor    float64 // the trend's peak divided by its peak at the edge of the range; 0: the trend does not apply
 	capped        float64 // bound that limited the extrapolation, in bytes; 0: none

@@ -70,7 +70,7 @@ func TestInputOutsideTheRangeOfAFewRunsHasNoPromise(t *testing.T) {
 		}
 		q := question(withRows(4 * largest))
 		s := k.model.Size(q)
-		require.Nil(t, s.Promised, "%d: %s", runs, s.Reason)
+		require.Nil(t, s.Promised, "%d runs: %s", runs, s.Reason)
 		require.Contains(t, s.Reason, "outside the known range: rows")
 		require.Contains(t, s.Reason, "no risk can be stated")
 		require.Nil(t, k.model.Risk(q, s.Limit))

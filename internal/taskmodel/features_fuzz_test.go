@@ -92,7 +92,7 @@ func FuzzTrainingWithAnyFeatures(f *testing.F) {
 			require.Equal(t, model.Size(question(f)), sized)
 			require.Positive(t, sized.Limit)
 			require.LessOrEqual(t, sized.Limit, 64*gib)
-			require.True(t, *sized.Promised >= 0 && *sized.Promised <= 1, "%v", *sized.Promised)
+			require.True(t, *sized.Promised >= 0 && *sized.Promised <= 1, "promised risk %v", *sized.Promised)
 			back.Warnings(f)
 			k.row(f, measuredRun(math.Exp(rng.NormFloat64())))
 			row := taskmodel.NewTrainingRow(&k.history.Schema, &k.history.Rows[len(k.history.Rows)-1])

@@ -19,7 +19,7 @@ import (
 const (
 	minMissingRows  = 8      // number of rows without a feature from which the models learn the effect of its absence
 	minMissingShare = 16     // with fewer such rows, the models learn the effect if at least one row in 16 lacks the feature
-	minNewRows      = 32     // number of rows that is needed instead if all of them are in the newer half of the history: few residuals are from such rows
+	minNewRows      = 32     // replaces both limits if all these rows are in the newer half of the history: few residuals are from such rows
 	maxDonorRows    = 128    // largest number of stored donor rows; more of them make a model larger and its predictions slower
 	maxDonorCells   = 24_000 // largest number of values in the stored donor rows
 	maxNeighbours   = 32     // largest number of donor rows for a prediction

@@ -100,7 +100,7 @@ func TestReasonNamesTheKill(t *testing.T) {
 	assert.Equal(t, q.Cap, capped.Limit, "the cap limits the grant")
 	assert.Contains(t, capped.Reason, "at the cap of")
 	assert.Contains(t, capped.Reason, kill.String()+" was too little for the same features")
-	assert.GreaterOrEqual(t, *capped.Promised, 0.5, "the promised risk is high")
+	assert.GreaterOrEqual(t, *capped.Promised, 0.5, "a grant below a known kill promises a high risk")
 	q.Cap = 1000 * gib
 	q.Above, q.Lifts = gib/8, 3
 	lifted := k.model.Size(q)
@@ -185,7 +185,7 @@ func TestKillReportedAfterTheSuccessOfItsRun(t *testing.T) {
 		lift.Above = 5 * gib
 		known[killFirst] = k.model.Size(lift).TooLittle
 	}
-	assert.Equal(t, 14*gib-1, known[true], "the peak is 14 GiB")
+	assert.Equal(t, 14*gib-1, known[true], "the retry needed 14 GiB, so one byte less is too little")
 	assert.Equal(t, known[true], known[false])
 }
 

@@ -19,7 +19,7 @@ type limitFollower struct {
 	Features  uint64       // featureKey of the last success
 	Allocated sizing.Bytes // of the last success
 	Peak      sizing.Bytes // of the last success
-	Least     sizing.Bytes // smallest allocation, except for differences within provenTolerance, of the successes since the last kill or change of the features
+	Least     sizing.Bytes // smallest allocation (within provenTolerance) of the successes since the last kill or change of features
 	Proven    int          // number of these successes with an allocation of about Least; see provenTolerance
 }
 
