@@ -109,7 +109,7 @@ func monthDay(days float64) float64 {
 	return float64(time.Unix(int64(math.Floor(days))*secondsPerDay, 0).UTC().Day())
 }
 
-// hour returns the hour of the day of a time in days since 1970; NaN if days is NaN.
+// hour returns the hour of the day of a time in days since 1970, after rounding the time to seconds; NaN if days is NaN.
 func hour(days float64) float64 {
 	const secondsPerHour = 60 * 60
 	return math.Floor(math.Round((days-math.Floor(days))*secondsPerDay) / secondsPerHour)

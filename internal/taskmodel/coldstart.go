@@ -221,7 +221,7 @@ func (m *Model) coldStartLevels(cells []sizing.Value) (levels []float64, ok bool
 	return levels, !p.Imputed
 }
 
-// resolveColdStartKill removes the kill of a run, because its peak was measured or its report was voided.
+// resolveColdStartKill removes the kill of a run, because its peak was measured or its report was voided (deleted).
 func (m *Model) resolveColdStartKill(run uint64) {
 	prior := m.coldStartPrior()
 	m.ColdStart.Resolve(run, &prior)

@@ -59,7 +59,7 @@ func (m *Model) drivers(h *sizing.History) []string {
 	coefficients := line.Coefficients()
 	mean := make([]float64, len(coefficients))
 	rows := h.Rows[max(0, len(h.Rows)-maxExplainedRows):]
-	for pass := range 2 { // first the mean of the rows, then the contributions relative to this mean
+	for pass := range 2 { // pass 0 computes the mean of the rows, pass 1 the contributions relative to this mean
 		for i := range rows {
 			x, tree = m.Models.Enc.encode(cellsOf(&h.Schema, previous, rows[i].Features), x[:0], tree[:0])
 			slope := m.Models.slopeAt(m.Models.levelOf(line.Predict(x)))

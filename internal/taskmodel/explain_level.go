@@ -24,7 +24,7 @@ import (
 //	line on the peak  like those of the line
 //	identical runs    one term, because the mean of identical runs depends on all features together
 //	median            only a base
-//	stack             the values of the models that it combines, and the terms recent and clipped
+//	stack             the values of the models that the stack combines, and the terms recent and clipped
 //
 // A player is a feature, or a pair of dates or numbers (encoder.Pairs), with all of its columns. All
 // values are in log bytes.

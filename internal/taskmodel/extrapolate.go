@@ -18,7 +18,7 @@ type extrapolation struct {
 	riseFactor    float64 // the trend's peak divided by its peak at the edge of the range; 0: the trend does not apply
 	capped        float64 // bound that limited the extrapolation, in bytes; 0: none
 	implausible   bool    // an input is so far outside that it counts as missing
-	tooLarge      bool    // an input that counts as missing is a number above its range
+	tooLarge      bool    // an input that counts as missing is above its range and is not a difference of dates
 	isFar         bool    // an input is farther outside its range than the lines of the cold-start rule reach
 	isCorrected   bool    // extrapolate corrected the prediction
 	edgeAmount    float64 // answer at the edge of the range, in bytes; 0: unknown
@@ -89,8 +89,8 @@ func (m *models) findOutside(cells []sizing.Value, found *extrapolation) (outsid
 	return outside
 }
 
-// isUnboundedBelow reports whether the peak may grow without bound as an input falls further below its range: the input or
-// its range is negative, or its slope is negative.
+// isUnboundedBelow reports whether the peak may grow without bound as an input falls further below its range: the input has
+// negative values, or its slope is negative.
 func (t *trend) isUnboundedBelow(j int, cells []sizing.Value) bool {
 	if x, _ := t.value(j, cells); x < 0 || t.rangeOf(j).Low < 0 {
 		return true

@@ -25,8 +25,8 @@ type Outcome struct {
 // There are three exceptions. Without a valid champion, Fit returns even a challenger that loses. If the challenger loses
 // against models that Fit itself has fitted on a part of the rows, Fit returns the last of these (see evaluateIfDue). In
 // place of a champion that is not valid, Fit returns a model even without a measured peak. A champion is not valid if it
-// learned a voided report, or peaks that were raised with outdated factors (sampling.go). Fit modifies champion itself, so
-// the caller must not use champion afterwards.
+// learned a report that was deleted later (/observe/void), or peaks that were raised with outdated factors (sampling.go).
+// Fit modifies champion itself, so the caller must not use champion afterwards.
 //
 // Fit first learns, in the order of the history, the rows that the champion has not learned yet, so that
 // their residuals are out of sample. Between these rows Fit refits the models at scheduled row counts (nextFit). With a
@@ -188,7 +188,7 @@ func (m *Model) complete(h *sizing.History, out Outcome) (*Model, Outcome, error
 	return m, out, nil
 }
 
-// learnedVoided reports whether the model has learned a report that was voided later. h lacks the row of such a report, and
+// learnedVoided reports whether the model has learned a report that was voided, which means deleted, later. h lacks the row of such a report, and
 // the effect of the report on the margins cannot be undone. A thinned history contains only a sample of its old rows. It
 // lacks other old rows, too, so only its newest rows are checked.
 func (m *Model) learnedVoided(h *sizing.History) bool {

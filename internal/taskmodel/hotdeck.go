@@ -146,8 +146,8 @@ func (e *encoder) lacksFeature(j int, cells []sizing.Value) bool {
 }
 
 // fillFrom appends a row's values to dst, with the donor row's values for the rarely missing features that the row lacks.
-// It shifts each imputed date by the difference between the first date that both rows have, so that the differences between
-// dates do not mix two runs. It drops a rarely present feature that the donor row lacks, because no model has learned the
+// It shifts each imputed date by as many days as the two rows differ in the first date that both have, so that the
+// differences between dates do not mix two runs. It drops a rarely present feature that the donor row lacks, because no model has learned the
 // feature together with the donor row's values.
 func (e *encoder) fillFrom(cells, donor, dst []sizing.Value) []sizing.Value {
 	days := 0.0
@@ -235,7 +235,8 @@ func (e *encoder) distance(cells, donor []sizing.Value, bothMissing float64) (su
 // quantile of a normal distribution (donorDeviations). But the margin is at most 1 + 1/√k times the distance to the largest
 // prediction.
 //
-// It sets b.unseenProb to the probability that the run needs more than the margin of LineTrees covers. If the margin is the
+// It sets b.unseenProb to the probability that the run needs more than the margin of LineTrees (the model log-linear +
+// boosted trees) covers. If the margin is the
 // distance to the tail, this probability is the default risk target. Otherwise it is 1/(k+1), the probability that among k
 // donor rows and the run itself the run is the largest.
 func (m *models) imputeFromDonorRows(cells []sizing.Value, p *experts.Point, b *buffers) {

@@ -167,7 +167,7 @@ func (m *Model) AskWarnings(f sizing.Features) []sizing.FieldError {
 	return warnings
 }
 
-// maxNamedMissing is the largest number of missing features that a warning names; more would make it unreadable.
+// maxNamedMissing is the largest number of missing features that a warning names; a longer list is hard to read.
 const maxNamedMissing = 10
 
 // missingFeatures names the encoded features that f lacks, separated by commas.

@@ -134,7 +134,7 @@ func escalates(kills []knownKill, run uint64, killed sizing.Bytes) bool {
 }
 
 // Void removes the known kill of a try, and the kill of its run from the cold-start rule, after the report of the try was
-// voided. run is the sizing.RunHash of the try's run. The next training removes the other effects of the report.
+// voided (deleted). run is the sizing.RunHash of the try's run. The next training removes the other effects of the report.
 func (m *Model) Void(run uint64, try int) {
 	m.state = states.Add(1)
 	m.KnownKills = withoutTry(m.KnownKills, run, try)
