@@ -16,7 +16,7 @@ type Ablation struct {
 	NoScale      bool // one standard deviation for all runs in the cold-start average
 	NoShifts     bool // no detection of changes of the task's level (experts.Shift)
 	NoPool       bool // no statistics of the DAG's other tasks
-	NoDAGRuns    bool // the instances of a DAG run count as independent runs, one after another
+	NoDAGRuns    bool // the mapped instances of a DAG run count as independent runs, one after another
 	NoKnownKills bool // known kills do not raise the amounts of later runs with the same features
 }
 

@@ -23,8 +23,8 @@ func TestAblatedModelsLackTheirPart(t *testing.T) {
 	}
 	complete := sizeAfterKill(taskmodel.Ablation{})
 	assert.Greater(t, complete.Limit, bytes(4), "a complete model grants more than the killed amount")
-	assert.Less(t, sizeAfterKill(taskmodel.Ablation{NoKnownKills: true}).Limit, bytes(2), "the kill does not raise the amount")
-	assert.NotEqual(t, complete.Reason, sizeAfterKill(taskmodel.Ablation{NoColdStart: true}).Reason, "another rule decides the amount")
+	assert.Less(t, sizeAfterKill(taskmodel.Ablation{NoKnownKills: true}).Limit, bytes(2), "without known kills, the kill does not raise the amount")
+	assert.NotEqual(t, complete.Reason, sizeAfterKill(taskmodel.Ablation{NoColdStart: true}).Reason, "without the Bayesian average, another rule decides the amount")
 	unadjusted := sizeAfterKill(taskmodel.Ablation{NoKnownKills: true, NoColdStart: true})
 	raised := sizeAfterKill(taskmodel.Ablation{NoKnownKills: true, NoColdStart: true, Adjust: func(p *experts.Point) {
 		for i := range p.Level {

@@ -6,9 +6,9 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/experts"
 )
 
-// answer returns the experts' answer, corrected for what the residuals do not contain, such
-// as a static request that no run has exceeded. Outside the range of the inputs it is at least the answer at the edge of
-// the range. It sets b.usesRequest.
+// answer returns the experts' answer, corrected by evidence that the residuals do not contain, such as a static request
+// that no run has exceeded. If an input is outside its range, the answer is at least the answer at the edge of the range.
+// The method sets b.usesRequest.
 func (m *Model) answer(p *experts.Point, q *Question, b *buffers) experts.Answer {
 	a := m.answerAsPredicted(p, q, b)
 	if b.extrapolation.isCorrected || b.extrapolation.tooLarge {
@@ -17,8 +17,9 @@ func (m *Model) answer(p *experts.Point, q *Question, b *buffers) experts.Answer
 	return a
 }
 
-// raiseToEdge raises an answer to that for the row with its inputs moved to the edge of their range. If an input is far
-// outside, it multiplies the latter by the rise of the trend: the lines of the cold-start rule do not reach as far.
+// raiseToEdge raises the amount of an answer to at least the edge amount: the amount for the same row with its inputs
+// moved to the edge of their range. If an input is far outside, raiseToEdge first multiplies the edge amount by the rise of
+// the trend, because the lines of the cold-start rule do not reach so far.
 func (m *Model) raiseToEdge(a *experts.Answer, p *experts.Point, q *Question, b *buffers) {
 	at := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(at)
@@ -39,7 +40,7 @@ func (m *Model) raiseToEdge(a *experts.Answer, p *experts.Point, q *Question, b 
 	b.usesRequest = at.usesRequest
 }
 
-// answerAsPredicted returns answer without the comparison with the edge of the range.
+// answerAsPredicted returns the result of answer without the comparison with the edge of the range.
 func (m *Model) answerAsPredicted(p *experts.Point, q *Question, b *buffers) experts.Answer {
 	a := m.Experts.Answer(p, q.RiskTarget, &b.scratch)
 	b.usesRequest = false
@@ -51,8 +52,9 @@ func (m *Model) answerAsPredicted(p *experts.Point, q *Question, b *buffers) exp
 	}
 	m.raiseForUnseen(&a, p, b)
 	if b.extrapolation.jointMargin > 0 {
-		// jointMargin is the margin for several inputs above their range. The promise is at least a quarter of the risk
-		// with only half of this margin. Both factors were measured with a peak that follows the product of two inputs.
+		// jointMargin is the margin for several inputs above their range. The promise is at least a quarter of the risk of
+		// an amount with half of this margin. The factors ¼ and ½ were measured with a peak that follows the product of two
+		// inputs; see TestJointExtrapolationIsNotKilledMuchMoreThanPromised.
 		a.Promised = experts.Probability(max(a.Promised, m.exceedanceProb(p, a.Amount*math.Exp(-b.extrapolation.jointMargin/2), b)/4))
 	}
 	if p.Imputed && b.noFeatures {
@@ -79,9 +81,9 @@ const (
 )
 
 // limitToRequest limits the answer for a task in its cold start to the largest of the static request, requestMargin
-// times the prediction, and the minimum for identical runs. It changes nothing if the request is unknown, if a peak
-// exceeded it, if a try was killed with it or more, or if the DAG's tasks often exceed their requests. The person
-// who chose the request knows more about rare large peaks than a few residuals show.
+// times the prediction, and the minimum for identical runs. The method changes nothing if the request is unknown, if a
+// peak exceeded the request, if a try was killed with the request or more, or if the DAG's tasks often exceed their
+// requests. Reason: the person who chose the request knows more about rare large peaks than a few residuals show.
 func (m *Model) limitToRequest(a *experts.Answer, p *experts.Point, q *Question, b *buffers) {
 	requested := q.Requested.Memory
 	if requested == 0 {

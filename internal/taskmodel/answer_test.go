@@ -34,9 +34,9 @@ func TestColdStartGrantsAtMostASufficientRequest(t *testing.T) {
 	for n := 1; n <= 31; n++ {
 		k.reportSuccessAt(nil, 3+0.02*float64(n%3), 4)
 		s := k.model.Size(questionAt(nil, 4))
-		require.LessOrEqual(t, s.Limit, 4*gib, "after %d", n)
-		require.GreaterOrEqual(t, s.Limit, bytes(3), "after %d", n)
-		require.NotContains(t, s.Reason, "above the", "after %d", n)
+		require.LessOrEqual(t, s.Limit, 4*gib, "after %d runs", n)
+		require.GreaterOrEqual(t, s.Limit, bytes(3), "after %d runs", n)
+		require.NotContains(t, s.Reason, "above the", "after %d runs", n)
 		if n == 1 {
 			assert.Contains(t, s.Reason, "the static request, which no run has exceeded so far")
 		}
@@ -110,7 +110,7 @@ func TestGrantsCoverTheNewestIdenticalRuns(t *testing.T) {
 	for range 3 {
 		k.reportSuccess(f, 0.3)
 	}
-	assert.Less(t, k.model.Size(question(f)).Limit, bytes(2.5), "old peaks are dropped")
+	assert.Less(t, k.model.Size(question(f)).Limit, bytes(2.5), "three newer peaks replace the old ones")
 }
 
 func TestPromisedRisksStayWithinTheirBounds(t *testing.T) {
@@ -143,12 +143,12 @@ func TestUnresolvedKillsRaiseThePromisedRisk(t *testing.T) {
 	high := *k.model.Size(q).Promised
 	assert.Less(t, before, 0.02)
 	assert.Greater(t, after, 0.05)
-	assert.Greater(t, high, 0.03, "an amount above the kills may still be too little")
+	assert.Greater(t, high, 0.03, "even an amount above the killed allocations may be too small")
 	assert.LessOrEqual(t, high, after)
 	for range 300 {
 		k.reportSuccess(nil, 2)
 	}
-	assert.Less(t, *k.model.Size(question(nil)).Promised, 0.03, "old kills lose weight")
+	assert.Less(t, *k.model.Size(question(nil)).Promised, 0.03, "kills lose weight with each later success")
 }
 
 func TestResolvedKillsDoNotRaiseThePromisedRisk(t *testing.T) {
@@ -168,7 +168,8 @@ func TestResolvedKillsDoNotRaiseThePromisedRisk(t *testing.T) {
 	assert.Less(t, *k.model.Size(q).Promised, 0.01)
 }
 
-// The risk after a kill is a mean of the probability by the margins and of a power law (internal/ml/experts/ladder.go).
+// The risk after a kill is a weighted mean of two probabilities: from the residuals and from a power law
+// (internal/ml/experts/ladder.go).
 func TestRiskAfterAKillFallsAsTheLimitRises(t *testing.T) {
 	k, _ := trainedTask(t, growing, 3, 200)
 	q := question(sizing.Features{"rows": sizing.NumberValue(2000)})
@@ -201,7 +202,7 @@ func TestFitLearnsFromManyKillsAndFewSuccesses(t *testing.T) {
 	}
 }
 
-// A known kill still raises the grant if a training moves the models' amount slightly above the kill.
+// A known kill still raises the grant after a training that moves the models' amount slightly above the killed amount.
 func TestTrainingKeepsTheGrantAboveAKnownKill(t *testing.T) {
 	k, _ := trainedTask(t, growing, 3, 60)
 	f := sizing.Features{"rows": sizing.NumberValue(5000)}

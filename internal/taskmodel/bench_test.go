@@ -11,8 +11,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// wideHistory is a history of 1,460 runs with 30 features: 20 numbers, 6 categories, 2 dates and
-// 2 bools. Four of the features drive the peak.
+// wideHistory returns a task with 1,460 runs and 30 features: 20 numbers, 6 categories, 2 dates and
+// 2 bools. The peak depends on four of the features.
 func wideHistory() *task {
 	k, rng := newTask(nil), newRand(41)
 	for i := range 1460 {
@@ -50,7 +50,7 @@ func championBlob(b *testing.B, k *task) []byte {
 	return blob
 }
 
-// BenchmarkRefit trains a challenger on 1,460 rows, of which the champion lacks 25.
+// BenchmarkRefit trains a challenger on 1,460 rows. The champion has not learned the newest 25 of them.
 func BenchmarkRefit(b *testing.B) {
 	k := wideHistory()
 	blob := championBlob(b, k)
@@ -92,8 +92,8 @@ func BenchmarkSize(b *testing.B) {
 	}
 }
 
-// BenchmarkSizeNew answers questions with the features of rows, whose numbers are replaced by new ones
-// within the range.
+// BenchmarkSizeNew answers questions whose numbers are new but within the learned range. The other features come from
+// learned rows.
 func BenchmarkSizeNew(b *testing.B) {
 	k, rng := wideHistory(), newRand(43)
 	m, err := taskmodel.Open(championBlob(b, k))

@@ -16,8 +16,9 @@ func (k *task) reportRows(rows, gibs float64) {
 	})
 }
 
-// The first twenty runs of a task have no input or hardly any, then two runs have a large one. No answer for an input between
-// the two or above them may be below the smaller of their peaks, nor below the answer for a smaller input.
+// The first twenty runs of a task have zero to three rows, then two runs have 4,335 and 4,340 rows. No answer for an input
+// between these two or above them may be clearly below the smaller of their peaks, or clearly below the answer for a smaller
+// input. Two percent are tolerated.
 func TestLargeInputsAfterAlmostEmptyOnes(t *testing.T) {
 	for _, small := range []int{1, 2, 4} {
 		for seed := range uint64(4) {
@@ -35,15 +36,16 @@ func TestLargeInputsAfterAlmostEmptyOnes(t *testing.T) {
 				q := question(withRows(rows))
 				q.Cap, q.Requested = 0, sizing.Resources{}
 				s := k.model.Size(q)
-				require.GreaterOrEqual(t, s.Limit, last.Times(.98), "%d, %v rows: %s", small, rows, s.Reason) // identical runs get narrower margins
+				require.GreaterOrEqual(t, s.Limit, last.Times(.98), "first inputs below %d, then %v rows: %s", small, rows, s.Reason) // 2 % less is right: identical runs get narrower margins
 				last = max(last, s.Limit)
 			}
 		}
 	}
 }
 
-// The peak follows rows up to 100. A larger input never gets less than a smaller one, up to a thousand times the range. Beyond, it
-// gets at least the static request, which is not called a saving.
+// The peak grows with the rows, which are at most 100 in the learned runs. Up to 90,000 rows a larger input never gets clearly
+// less than a smaller one. From about 1,000 times the largest known number on, the grant is the static request, and the reason
+// does not call it a saving.
 func TestGrantDoesNotFallAsTheInputGrows(t *testing.T) {
 	for seed := range uint64(4) {
 		for _, runs := range []int{25, 60, 150} {
@@ -60,7 +62,7 @@ func TestGrantDoesNotFallAsTheInputGrows(t *testing.T) {
 				q.Features = withRows(rows)
 				s := k.model.Size(q)
 				require.GreaterOrEqual(t, s.Limit, last.Times(.98), "%d runs, %v rows: %s", runs, rows, s.Reason)
-				if rows > 1100 { // the lines of the cold-start rule do not reach as far, only the trend does
+				if rows > 1100 { // only the trend extrapolates so far, not the lines of the cold-start rule
 					require.Greater(t, s.Limit, bytes(.8*(.2+rows/100)), "%d runs, %v rows: %s", runs, rows, s.Reason)
 				}
 				last = s.Limit

@@ -9,8 +9,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// bins returns the bins of the question, or else of the task, the probability that the peak falls in each of them, and
-// the bin of limit; nil if there are no bins.
+// bins returns the bins of the question (or of the task if the question has none), the probability that the peak is in
+// each bin, and the index of the bin that contains limit; nil if there are no bins.
 func (m *Model) bins(p *experts.Point, q Question, limit sizing.Bytes, b *buffers) *sizing.BinChoice {
 	bins := q.Edges
 	if len(bins) == 0 {
@@ -28,8 +28,8 @@ func (m *Model) bins(p *experts.Point, q Question, limit sizing.Bytes, b *buffer
 	return choice
 }
 
-// binProbabilities writes P(peak is in the bin) for each of the ascending upper edges, in bytes.
-// The last bin includes everything above its upper edge, so the probabilities sum to 1.
+// binProbabilities writes P(peak is in the bin) to probs, for each bin. edges are the ascending upper edges in bytes.
+// The last bin includes all larger peaks, too, so the probabilities sum to 1.
 func (m *Model) binProbabilities(p *experts.Point, edges, probs []float64, b *buffers) {
 	m.mixtureExceedances(p, edges, probs, b)
 	probs[len(probs)-1] = 0
@@ -41,7 +41,7 @@ func (m *Model) binProbabilities(p *experts.Point, edges, probs []float64, b *bu
 }
 
 const (
-	binCount     = 4       // largest number of bins
+	binCount     = 4       // largest number of bins; with more bins, grants are rounded up less
 	binTopMargin = 0.1     // distance of the top edge from the largest peak, as a share of the peak
 	binStep      = 1 << 20 // edges are multiples of a MiB
 )

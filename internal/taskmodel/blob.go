@@ -22,9 +22,9 @@ const FormatVersion = 6
 
 // A blob has the oldest version that can hold its model, so that older releases read as many models as possible.
 const (
-	unscreenedVersion = 3 // the models use all columns of the encoding, which has none of the columns that offsetFreeVersion added
+	unscreenedVersion = 3 // the models use all columns of the encoding, and none of the columns that version 5 added
 	screenedVersion   = 4 // the models use only some columns; see encoder.screenColumns
-	offsetFreeVersion = 5 // the line has no offset, see models.Offset
+	offsetFreeVersion = 5 // added columns for the day of the month, the hour and the numbers in texts; no offset, see models.Offset
 )
 
 // ErrFormat reports a blob that is damaged or of an unknown version. The task must be trained again; until then a
@@ -63,7 +63,7 @@ var decoding = func() cbor.DecMode {
 	return mode
 }()
 
-// Blob encodes the model. It ends the use of a pool (see SetPool), so no Size may run at the same time.
+// Blob encodes the model. It ends the use of a pool (see SetPool), so no call of Size may run at the same time.
 func (m *Model) Blob() ([]byte, error) {
 	m.leavePool()
 	if m.Models != nil && m.Models.line != nil {
@@ -86,7 +86,7 @@ func (m *Model) Blob() ([]byte, error) {
 	return append(append(blob, sum[:]...), body...), nil
 }
 
-// bodyOf returns the encoded snapshot of an intact blob of a known version, else ErrFormat.
+// bodyOf returns the encoded snapshot in a blob. If the blob is damaged or of an unknown version, the error wraps ErrFormat.
 func bodyOf(blob []byte) ([]byte, error) {
 	if len(blob) < headerSize || string(blob[:len(magic)]) != magic {
 		return nil, fmt.Errorf("%w: header missing", ErrFormat)
@@ -101,7 +101,7 @@ func bodyOf(blob []byte) ([]byte, error) {
 	return body, nil
 }
 
-// Open decodes a blob. It returns ErrFormat unless the blob is intact and of a known version.
+// Open decodes a blob. Its error wraps ErrFormat: the blob is damaged or of an unknown version.
 func Open(blob []byte) (*Model, error) {
 	body, err := bodyOf(blob)
 	if err != nil {
@@ -137,8 +137,9 @@ func Open(blob []byte) (*Model, error) {
 	return m, nil
 }
 
-// resume rebuilds the line (the ridge regression) from its stored sums. A stored solution is older than the sums.
-// If there is one, resume uses it instead of a new solution, because storing a model must not change its answers.
+// resume rebuilds the line (the ridge regression) from its stored sums. A blob may also contain the solution that the
+// model used, which is older than the sums. Then resume uses this solution instead of a new one, because storing a model
+// must not change its answers.
 func (m *models) resume(line linear.State) error {
 	var err error
 	if m.line, err = linear.RestoreOnline(line); err != nil {
@@ -152,7 +153,8 @@ func (m *models) resume(line linear.State) error {
 	return err
 }
 
-// hasValidOffset reports whether the offset and its regression are complete.
+// hasValidOffset reports whether Offset and Above, its regression, match: both are absent, or Offset is a possible amount
+// and Above has a coefficient for each column of the line.
 func (m *models) hasValidOffset() bool {
 	if m.Above == nil {
 		return m.Offset == 0
@@ -160,7 +162,7 @@ func (m *models) hasValidOffset() bool {
 	return m.Offset > 0 && m.Offset <= sizing.MaxBytes && m.Above.Cols() == m.Enc.LineWidth
 }
 
-// isSolutionOf reports whether the stored solution has the dimensions of a line.
+// isSolutionOf reports whether the stored solution has the dimensions of the line; false if no solution is stored.
 func (m *models) isSolutionOf(line linear.State) bool {
 	return len(m.Solved) == line.Targets && !slices.ContainsFunc(m.Solved, func(r *linear.Ridge) bool {
 		return r == nil || r.Cols() != len(line.Known)

@@ -76,7 +76,7 @@ func TestStoredFieldNames(t *testing.T) {
 	require.Equal(t, string(want), got.String(), "give a renamed field a cbor tag with its old name; list a new field with -update")
 }
 
-// A field of the model that the snapshot lacks would be lost when the model is stored.
+// An exported field of the model that the snapshot lacks would be lost when the model is stored.
 func TestSnapshotHasEveryFieldOfTheModel(t *testing.T) {
 	var model Model
 	fields := reflect.ValueOf(&model).Elem()
@@ -97,7 +97,7 @@ func TestSnapshotHasEveryFieldOfTheModel(t *testing.T) {
 	}
 }
 
-// setNonZero sets a value to another value than its zero value.
+// setNonZero sets v to a value that is not its zero value. It leaves a value of an unknown type unchanged.
 func setNonZero(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Struct:

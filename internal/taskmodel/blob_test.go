@@ -42,7 +42,7 @@ func TestBlobRoundTripIsExact(t *testing.T) {
 			}
 			blob := blobOf(t, k.model)
 			back := reopen(t, blob)
-			require.Equal(t, unscreenedVersion, k.model.Format(), "an earlier release can read it")
+			require.Equal(t, unscreenedVersion, k.model.Format(), "earlier releases can read the blob")
 			require.Equal(t, blob, blobOf(t, back), "%s, %d runs", name, n)
 			for range 25 {
 				f, gibs := draw(rng)
@@ -73,12 +73,12 @@ func TestOpenRejectsAFlippedByte(t *testing.T) {
 			for _, flip := range []byte{1, 0x80} {
 				c.blob[i] ^= flip
 				_, err := taskmodel.Open(c.blob)
-				require.ErrorIs(t, err, taskmodel.ErrFormat, "byte %d of %d", i, len(c.blob))
+				require.ErrorIs(t, err, taskmodel.ErrFormat, "flipped bit in byte %d of %d", i, len(c.blob))
 				c.blob[i] ^= flip
 			}
 		}
 		_, err := taskmodel.Open(c.blob)
-		require.NoError(t, err, "intact again")
+		require.NoError(t, err, "the blob is intact again")
 	}
 }
 
@@ -87,10 +87,10 @@ func TestOpenRejectsATruncatedBlob(t *testing.T) {
 	blob := blobOf(t, k.model)
 	for i := range blob {
 		_, err := taskmodel.Open(blob[:i])
-		require.ErrorIs(t, err, taskmodel.ErrFormat, "cut at %d of %d", i, len(blob))
+		require.ErrorIs(t, err, taskmodel.ErrFormat, "only the first %d of %d bytes", i, len(blob))
 	}
 	_, err := taskmodel.Open(append(blob, 0))
-	assert.ErrorIs(t, err, taskmodel.ErrFormat, "one byte more")
+	assert.ErrorIs(t, err, taskmodel.ErrFormat, "one byte too many")
 }
 
 // withHeader prepends the magic, FormatVersion and a valid checksum to a body.
@@ -142,7 +142,7 @@ func TestBlobIsDeterministic(t *testing.T) {
 	first := fitted()
 	assert.Equal(t, first, fitted())
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	assert.Equal(t, first, fitted(), "on one core")
+	assert.Equal(t, first, fitted(), "with one thread")
 }
 
 func TestModelMetadata(t *testing.T) {

@@ -54,7 +54,7 @@ const (
 	byBins                  // the policy's bins
 	byRequest               // the static request
 	byUnknown               // the static request, because an input is too large to extrapolate
-	byFollowing             // the smallest limit so far: the peaks follow the limits, see limitFollower
+	byFollowing             // the smallest limit that was enough so far, because the peaks follow the limits; see limitFollower
 	byStreak                // a streak of kills
 	byKill                  // a known kill with the same features
 	byPeak                  // a peak with the same features, measured after a kill
@@ -66,15 +66,15 @@ const (
 // boundedGrant is the amount of a first try and the rule that decided it.
 type boundedGrant struct {
 	limit  sizing.Bytes
-	model  sizing.Bytes // amount by the models and the guard before any bound, in whole MiB
+	model  sizing.Bytes // amount of the models times the guard's factor, before any bound, rounded up to whole MiB
 	rule   rule
 	streak string // describes the streak of kills; set if the streak raised the limit
 	killEvidence
 }
 
-// bound applies the rules to the models' answer in this order: the guard's factor, rounding to bins or
-// MiB, the static request (if it suffices, or if an input is too large to extrapolate), a limit that peaks follow, a streak of kills, the known kills, the floor,
-// the minimum grant, the cap. It calls onStep, which may be nil, after the rounding and after each
+// bound applies the rules to the models' answer in this order: the guard's factor, rounding to bins or MiB, the static
+// request (if it suffices, or if an input is too large to extrapolate), a limit that peaks follow, a streak of kills, the
+// known kills, the floor, the minimum grant, the cap. It calls onStep, which may be nil, after the rounding and after each
 // rule that changed the amount.
 func (m *Model) bound(p *experts.Point, q Question, a experts.Answer, b *buffers, onStep func(boundedGrant)) boundedGrant {
 	d := boundedGrant{killEvidence: m.evidence(b.cells)}
@@ -131,13 +131,13 @@ func (m *Model) bound(p *experts.Point, q Question, a experts.Answer, b *buffers
 // replay of the trace mgnify with delayed feedback promised 4.3 % kills and had 2.6 %.
 const killWeight = 0.3
 
-// killSpread is the standard deviation of the log peaks of runs with identical features at which
-// killWeight halves: if such runs differ widely, one kill says little about the next run.
+// killSpread is a standard deviation of the log peaks of runs with identical features. If these peaks have this deviation,
+// killWeight counts half: the more such runs differ, the less one kill says about the next run.
 const killSpread = 0.2
 
-// boundedRisk returns P(peak > d.limit) of a first try. A kill with the same features, at the
-// models' amount or above, raises the risk, unless a larger peak was measured after a kill. If the limit was
-// granted because the peaks follow the limits, only the earlier successes with this limit count. a is the models' answer.
+// boundedRisk returns P(peak > d.limit) of a first try. A kill with the same features, at the models' amount or above,
+// raises the risk, except if a run with these features had a larger peak after a kill. If the limit was granted because
+// the peaks follow the limits, only the earlier successes with this limit count. a is the models' answer.
 func (m *Model) boundedRisk(p *experts.Point, q Question, d *boundedGrant, a experts.Answer, b *buffers) float64 {
 	if d.rule == byFollowing && d.limit >= m.Follower.Least {
 		return experts.Probability(m.Follower.risk())
@@ -187,9 +187,8 @@ func (d *boundedGrant) describe(q Question) string {
 	return text + "; "
 }
 
-// minGrant returns the minimum grant that applies to q. A policy's floor, higher or lower, replaces
-// the minimum grant; then the result is zero. A request below the minimum grant that has sufficed so far also
-// replaces it.
+// minGrant returns the minimum grant that applies to q. A policy's floor, even a lower one, replaces the minimum grant;
+// then the result is zero. A request below the minimum grant replaces it, too, if the request has sufficed so far.
 func (m *Model) minGrant(q Question) sizing.Bytes {
 	requested := q.Requested.Memory
 	switch {
@@ -201,8 +200,8 @@ func (m *Model) minGrant(q Question) sizing.Bytes {
 	return q.MinGrant
 }
 
-// hasSufficed reports whether b is enough for all measured peaks, of which there is at least one, and above all
-// killed allocations.
+// hasSufficed reports whether a peak was measured, b is at least the largest measured peak, and b is above the largest
+// killed allocation.
 func (m *Model) hasSufficed(b sizing.Bytes) bool {
 	return m.Experts.LearnedRows > 0 && m.Largest <= b && m.Bound < b
 }

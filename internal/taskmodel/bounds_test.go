@@ -32,10 +32,10 @@ func TestReasonNamesTheDecidingRule(t *testing.T) {
 			s := k.model.Size(q)
 			assert.Contains(t, s.Reason, c.want, name)
 			if q.GuardFactor == 0 {
-				assert.Contains(t, s.Reason, free.Limit.Approx()+" by ", "%s: the reason includes the models' amount", name)
+				assert.Contains(t, s.Reason, free.Limit.Approx()+" by ", "%s: the reason includes the models' amount before the bound", name)
 			}
 		}
-		require.NotContains(t, free.Reason, free.Limit.Approx()+" by ", "the models' amount is not repeated if it is the grant")
+		require.NotContains(t, free.Reason, free.Limit.Approx()+" by ", "a reason does not repeat the grant as the models' amount")
 	}
 }
 

@@ -15,8 +15,8 @@ const (
 	daysPerMonth  = 365.25 / 12
 	secondsPerDay = 24 * 60 * 60
 
-	// cycleSignificance is the p-value below which a date gets a column for its position in a cycle: without a
-	// test, these columns are noise in which trees find splits.
+	// cycleSignificance is the p-value below which a date gets a column for its position in a cycle. Without a cycle such a
+	// column is noise, in which trees would find splits.
 	cycleSignificance = 0.001
 )
 
@@ -31,9 +31,9 @@ func (e *encoder) chooseCycles(rows [][]sizing.Value, y []float64) {
 }
 
 // hasCycle reports whether y depends on the position of the dates of field j in a cycle, such as a month, by the
-// F-test of a one-way analysis of variance. Dates are in days since 1970. period maps a date to the
-// period that counts once, such as its day: the rows of one period count as one value, their mean, because they resemble one
-// another even without a cycle. position maps a period to its position in the cycle, such as the day of the month.
+// F-test of a one-way analysis of variance. Dates are in days since 1970. period maps a date to its period, such as its
+// day. All rows of one period count as one value, their mean, because they resemble one another even without a cycle.
+// position maps a period to its position in the cycle, such as the day of the month.
 func hasCycle(j int, rows [][]sizing.Value, y []float64, period, position func(days float64) float64) bool {
 	periods := map[float64]*meanOf{}
 	for i, cells := range rows {
@@ -63,7 +63,7 @@ func hasCycle(j int, rows [][]sizing.Value, y []float64, period, position func(d
 	return math.IsInf(f, 1) || distuv.F{D1: d1, D2: d2}.Survival(f) < cycleSignificance
 }
 
-// meanOf accumulates values for their mean: their number, sum and sum of squares.
+// meanOf accumulates the number, the sum and the sum of squares of some values.
 type meanOf struct{ n, sum, squares float64 }
 
 func (m *meanOf) add(v float64) { m.n, m.sum, m.squares = m.n+1, m.sum+v, m.squares+v*v }
@@ -109,7 +109,7 @@ func monthDay(days float64) float64 {
 	return float64(time.Unix(int64(math.Floor(days))*secondsPerDay, 0).UTC().Day())
 }
 
-// hour returns the hour of the day of a time in days since 1970; NaN if days is NaN.
+// hour returns the hour of the day of a time in days since 1970, after rounding the time to seconds; NaN if days is NaN.
 func hour(days float64) float64 {
 	const secondsPerHour = 60 * 60
 	return math.Floor(math.Round((days-math.Floor(days))*secondsPerDay) / secondsPerHour)

@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// datesFrom returns n dates in steps, and the log peak of each.
+// datesFrom returns n rows with one date each, and their log peaks. The dates begin on 10 January 2024, one per step.
 func datesFrom(n int, step time.Duration, logPeak func(at time.Time) float64) (rows [][]sizing.Value, y []float64) {
 	at := time.Date(2024, 1, 10, 0, 0, 0, 0, time.UTC)
 	for range n {
@@ -32,16 +32,16 @@ func TestDatesGetColumnsForCyclesOfThePeak(t *testing.T) {
 		logPeak        func(at time.Time) float64
 		monthDay, hour bool
 	}{
-		"no cycle":                       {1500, 7 * time.Hour, func(time.Time) float64 { return noisy(0) }, false, false},
-		"growth":                         {1500, 7 * time.Hour, func(at time.Time) float64 { return noisy(float64(at.Unix()) / 1e7) }, false, false},
-		"constant peaks":                 {1500, 7 * time.Hour, func(time.Time) float64 { return 20.123 }, false, false},
-		"weekends":                       {700, day, func(at time.Time) float64 { return noisy(float64(at.Weekday() % 6)) }, false, false},
-		"first day of the month":         {365, day, func(at time.Time) float64 { return noisy(2 * indicator(at.Day() == 1)) }, true, false},
-		"last day of the month":          {365, day, func(at time.Time) float64 { return noisy(2 * indicator(at.AddDate(0, 0, 1).Day() == 1)) }, true, false},
-		"office hours":                   {500, time.Hour, func(at time.Time) float64 { return noisy(indicator(at.Hour() > 8 && at.Hour() < 18)) }, false, true},
-		"too few days for a cycle":       {20, day, func(at time.Time) float64 { return noisy(2 * indicator(at.Day() == 1)) }, false, false},
-		"one large day with many runs":   {1000, time.Hour, func(at time.Time) float64 { return 3 * indicator(at.YearDay() == 20) }, false, false},
-		"cycle without noise, two hours": {60, 12 * time.Hour, func(at time.Time) float64 { return float64(at.Hour()) }, false, true},
+		"no cycle":                    {1500, 7 * time.Hour, func(time.Time) float64 { return noisy(0) }, false, false},
+		"growth":                      {1500, 7 * time.Hour, func(at time.Time) float64 { return noisy(float64(at.Unix()) / 1e7) }, false, false},
+		"constant peaks":              {1500, 7 * time.Hour, func(time.Time) float64 { return 20.123 }, false, false},
+		"weekends":                    {700, day, func(at time.Time) float64 { return noisy(float64(at.Weekday() % 6)) }, false, false},
+		"first day of the month":      {365, day, func(at time.Time) float64 { return noisy(2 * indicator(at.Day() == 1)) }, true, false},
+		"last day of the month":       {365, day, func(at time.Time) float64 { return noisy(2 * indicator(at.AddDate(0, 0, 1).Day() == 1)) }, true, false},
+		"office hours":                {500, time.Hour, func(at time.Time) float64 { return noisy(indicator(at.Hour() > 8 && at.Hour() < 18)) }, false, true},
+		"too few days for a cycle":    {20, day, func(at time.Time) float64 { return noisy(2 * indicator(at.Day() == 1)) }, false, false},
+		"large peaks on one day only": {1000, time.Hour, func(at time.Time) float64 { return 3 * indicator(at.YearDay() == 20) }, false, false},
+		"hours 0 and 12, no noise":    {60, 12 * time.Hour, func(at time.Time) float64 { return float64(at.Hour()) }, false, true},
 	} {
 		rows, y := datesFrom(c.runs, c.step, c.logPeak)
 		column := encoded(rows, y...).Columns[0]

@@ -32,8 +32,8 @@ func (c *column) readLevels(j int, rows [][]sizing.Value) {
 	}
 }
 
-// level returns the level of a value. It adds a new level unless there are MaxLevels already; then it
-// returns a level that the column does not store. A missing value has a level, too.
+// level returns the level of a value. A new level is added to the column; if the column has MaxLevels levels already, the
+// new level is returned but not stored. A missing value has a level, too.
 func (c *column) level(v sizing.Value) *categoryLevel {
 	l := c.find(v.Text)
 	if l == nil {
@@ -69,7 +69,7 @@ func hashKey(text string) (key [21]byte) {
 	return key
 }
 
-// find returns the level of a value; nil if there is none.
+// find returns the level of a value; nil if the column stores none.
 func (c *column) find(text string) *categoryLevel {
 	if len(text) < minHashedBytes {
 		return c.Levels[text]
@@ -90,9 +90,9 @@ func (c *column) byFrequency() []string {
 	return names
 }
 
-// limitOneHots limits the one-hot columns of each category to an equal share of maxOneHotColumns, at least two. If the
-// trees get the level statistic of a category (the smoothed mean log peak of each value), limitOneHots gives it to the
-// line (the ridge regression), too.
+// limitOneHots limits the one-hot columns of each category to an equal share of maxOneHotColumns, but at least two. The
+// line (the ridge regression) then gets the level statistic (the smoothed mean log peak of each value) of each category
+// whose statistic the trees get.
 func (e *encoder) limitOneHots() {
 	categories := 0
 	for j := range e.Columns {
@@ -115,7 +115,7 @@ func (e *encoder) limitOneHots() {
 }
 
 // boundLevels keeps only the most frequent levels of each category if all categories together have
-// more than maxCategoryLevels. It needs the number of rows of each level.
+// more than maxCategoryLevels. The number of rows of each level must be set before.
 func (e *encoder) boundLevels() {
 	levels, categories := 0, 0
 	for j := range e.Columns {
@@ -139,7 +139,7 @@ func (e *encoder) boundLevels() {
 	}
 }
 
-// resetStatistics clears the level statistics.
+// resetStatistics clears the level statistics and the value counts.
 func (e *encoder) resetStatistics() {
 	for j := range e.Columns {
 		e.Columns[j].Counts = valueCounts{}

@@ -44,7 +44,7 @@ func TestKillsWithoutARetryRaiseTheFit(t *testing.T) {
 	assert.InEpsilon(t, beforeSmall, limit(k, small), 0.3, "the grants of small runs change by at most 30 %")
 }
 
-// Runs of kind "small" need 1 GiB and are measured. No run of kind "other" has ever succeeded.
+// Runs of kind "small" need 1 GiB and are measured. Twelve runs of kind "other" are killed at 3 GiB, and none succeeds.
 func TestKillsWithoutAnySuccessRaiseTheFit(t *testing.T) {
 	const bound = 3
 	k, _ := trainedTask(t, kinds, 5, 60)
@@ -55,7 +55,7 @@ func TestKillsWithoutAnySuccessRaiseTheFit(t *testing.T) {
 	assert.Greater(t, limit(k, other), float64(bound), "an amount that was killed twelve times is not granted again")
 }
 
-// A kill followed by a success of the same run adds no information.
+// A kill that a measured success of the same run follows adds no information.
 func TestKillsBeforeASuccessOfTheirRunAreNotFitted(t *testing.T) {
 	with, _ := trainedTask(t, kinds, 2, 60)
 	without, _ := trainedTask(t, kinds, 2, 60)
@@ -91,11 +91,11 @@ func TestUnmeasuredSuccessesHardlyRaiseTheFit(t *testing.T) {
 			f, _ := draw(rng)
 			grantedWith, grantedWithout = grantedWith+limit(with, f), grantedWithout+limit(without, f)
 		}
-		assert.LessOrEqual(t, grantedWith, 1.05*grantedWithout, "%s: %.1f GiB with them, %.1f without", name, grantedWith/60, grantedWithout/60)
+		assert.LessOrEqual(t, grantedWith, 1.05*grantedWithout, "%s: mean grant of %.1f GiB with unmeasured successes, %.1f GiB without", name, grantedWith/60, grantedWithout/60)
 	}
 }
 
-// Without any peak the static request applies.
+// Without any measured peak the static request is granted.
 func TestOnlyUnmeasuredSuccessesKeepTheStaticRequest(t *testing.T) {
 	k := newTask(t)
 	for range 30 {
@@ -121,7 +121,7 @@ func TestTaskWithOnlyKillsIsGrantedMoreThanTheKills(t *testing.T) {
 	assert.Greater(t, s.Limit, 32*gib)
 	fitted, _, err := taskmodel.Fit(&k.history, nil)
 	require.NoError(t, err)
-	assert.Nil(t, fitted, "there is no peak")
+	assert.Nil(t, fitted, "no peak was measured")
 
 	k.reportSuccess(small, 40)
 	assert.Greater(t, k.model.Size(question(small)).Limit, 40*gib)

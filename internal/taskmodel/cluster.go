@@ -1,21 +1,22 @@
 package taskmodel
 
-// cluster summarises the errors of instances that have causes in common. The instances of a cluster say less about the
-// errors of the models than as many independent runs.
+// cluster summarises the errors of mapped instances of one DAG run, whose peaks have causes in common: all instances, or
+// those with the same features (mapped.go). They say less about the errors of the models than as many independent runs.
 type cluster struct {
 	_            struct{} `cbor:",toarray"`
 	Rows         float64  // number of instances
-	Sum, Squares float64  // of their residuals, clipped at maxClusterError
-	Effective    float64  // effective number of rows: sum of the weights, see count
+	Sum, Squares float64  // sum and sum of squares of the residuals, clipped at maxClusterError
+	Effective    float64  // effective number of rows, see count
 	Charged      float64  // number of instances that the experts learned
 	Largest      float64  // largest residual
 }
 
-// maxClusterError is the magnitude, in log units, at which a residual counts in a correlation: a single outlier says little
-// about what the instances have in common.
+// maxClusterError is the largest magnitude, in log units, with which a residual counts in a correlation: a single outlier
+// says little about what the instances have in common.
 const maxClusterError = 1.0
 
-// moments returns the mean product of the residuals of two instances, and the mean square; zero with one instance.
+// moments returns the mean product of the clipped residuals of two instances, and their mean square; zero if there are
+// fewer than two instances.
 func (c *cluster) moments() (product, square float64) {
 	if c.Rows < 2 {
 		return 0, 0
@@ -27,35 +28,37 @@ func (c *cluster) moments() (product, square float64) {
 // 1925), from the sums of the moments of all clusters.
 type intraClass struct {
 	_                 struct{} `cbor:",toarray"`
-	Products, Squares float64
+	Products, Squares float64  // sums of the two results of cluster.moments
 }
 
-// clusterKind holds what is assumed about a kind of clusters.
+// clusterKind holds the assumptions about a kind of clusters.
 type clusterKind struct {
 	prior     float64 // correlation before any cluster
 	tolerated float64 // correlation up to which all instances count as independent
 }
 
-// Instances with the same features have no known difference, so their errors are assumed to be correlated. With different
-// features the first DAG runs decide: a correlation above the prior counts at once. A small one is tolerated, because a
-// task then loses more by the rows that it does not learn than by too small a margin.
+// Instances with the same features have no known difference, so their errors are assumed to be correlated (prior 0.5).
+// For instances with different features a correlation of up to 0.5 counts as 0, because at such a correlation ignoring
+// instances costs a task more than slightly too small margins. Each correlation above 0.5 counts from the first DAG run on.
 var (
-	featureClusters = clusterKind{prior: 0.5}
-	runClusters     = clusterKind{prior: 0.5, tolerated: 0.5}
+	featureClusters = clusterKind{prior: 0.5}                 // instances with the same features
+	runClusters     = clusterKind{prior: 0.5, tolerated: 0.5} // instances with different features
 )
 
-// priorClusters is the weight of the prior correlation, in clusters of the expected deviation.
+// priorClusters is the weight of the prior correlation: it counts as much as so many clusters whose residuals have the
+// expected standard deviation. A larger value delays the effect of the observed correlation.
 const priorClusters = 2
 
-// correlation returns the posterior mean. deviation is the expected deviation of the residuals.
+// correlation returns the posterior mean of the correlation, rescaled so that kind.tolerated becomes 0 and 1 stays 1.
+// deviation is the expected standard deviation of the residuals.
 func (c *intraClass) correlation(deviation float64, kind *clusterKind) float64 {
 	weight := priorClusters * deviation * deviation
 	rho := (c.Products + kind.prior*weight) / (c.Squares + weight)
 	return max(0, min(1, rho)-kind.tolerated) / (1 - kind.tolerated)
 }
 
-// count adds an instance to a cluster and returns its weight: what it adds to the effective number of rows (Kish 1965), n
-// divided by the design effect 1 + (n − 1) · rho.
+// count adds an instance to a cluster and returns its weight, 0 to 1: the increase of the effective number of rows. For n
+// instances this number is n divided by the design effect 1 + (n − 1) · rho (Kish 1965).
 func (c *cluster) count(rho float64) float64 {
 	c.Rows++
 	effective := c.Rows / (1 + (c.Rows-1)*rho)
@@ -64,8 +67,9 @@ func (c *cluster) count(rho float64) float64 {
 	return max(0, min(1, weight))
 }
 
-// learn adds the residual of an instance to a cluster. The experts learn the first instance, then one for each effective
-// row, and each instance with a larger residual than all before, because the margins must cover the largest.
+// learn adds the residual of an instance to cluster k, and returns how to learn from the instance. The experts learn the
+// first instance, then one instance for each effective row, and each instance whose residual is larger than all before,
+// because the margins must cover the largest residual.
 func (c *intraClass) learn(k *cluster, residual, deviation float64, kind *clusterKind) instance {
 	product, square := k.moments()
 	in := instance{weight: k.count(c.correlation(deviation, kind)), isPredicted: true}

@@ -8,8 +8,9 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// drawClusters learns clusters of ten residuals: a normal one of the cluster with deviation between, plus a normal one of
-// the instance with deviation within. It returns the numbers of all residuals and of those that the experts learn.
+// drawClusters draws clusters of ten residuals, and c learns them. A residual is the sum of two normal errors: that of its
+// cluster (standard deviation between) and its own (standard deviation within). drawClusters returns the number of all
+// residuals and the number of those that the experts learn.
 func drawClusters(c *intraClass, kind *clusterKind, between, within float64, clusters int) (all, charged int) {
 	rng := rand.New(rand.NewPCG(1, 77))
 	for range clusters {
@@ -26,10 +27,10 @@ func drawClusters(c *intraClass, kind *clusterKind, between, within float64, clu
 }
 
 func TestIntraClassCorrelation(t *testing.T) {
-	for _, of := range []struct{ between, within, want float64 }{{0.3, 0.3, 0.5}, {0.3, 0.03, 0.99}, {0, 0.3, 0}, {0.1, 0.3, 0.1}} {
+	for _, example := range []struct{ between, within, want float64 }{{0.3, 0.3, 0.5}, {0.3, 0.03, 0.99}, {0, 0.3, 0}, {0.1, 0.3, 0.1}} {
 		var c intraClass
-		drawClusters(&c, &clusterKind{}, of.between, of.within, 500)
-		assert.InDelta(t, of.want, c.correlation(0.3, &clusterKind{}), 0.05, "deviations %v and %v", of.between, of.within)
+		drawClusters(&c, &clusterKind{}, example.between, example.within, 500)
+		assert.InDelta(t, example.want, c.correlation(0.3, &clusterKind{}), 0.05, "deviations %v and %v", example.between, example.within)
 	}
 }
 
@@ -39,13 +40,14 @@ func TestPriorCorrelationBeforeAnyCluster(t *testing.T) {
 	assert.Zero(t, c.correlation(0.3, &runClusters), "instances with different features")
 }
 
-func TestIndependentInstancesAreLearned(t *testing.T) {
+func TestNearlyAllIndependentInstancesAreLearned(t *testing.T) {
 	var c intraClass
 	all, charged := drawClusters(&c, &runClusters, 0, 0.3, 50)
-	assert.GreaterOrEqual(t, charged, all-5, "the first instances may look correlated")
+	assert.GreaterOrEqual(t, charged, all-5, "the first instances may look correlated by chance, so the experts may skip a few of them")
 }
 
-// Of a cluster with equal errors, the first instance is learned, and those with larger errors than all before.
+// If the instances of a cluster have almost equal errors, the experts learn only the first instance, and those with a larger
+// error than all before.
 func TestCorrelatedInstancesCountAsOne(t *testing.T) {
 	var c intraClass
 	drawClusters(&c, &featureClusters, 0.3, 0.001, 50)

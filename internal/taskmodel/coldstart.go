@@ -11,7 +11,7 @@ import (
 
 // Cold start: a new task has too few rows to learn a model and its margins separately. Instead,
 // Bayesian model averaging (package bayes) predicts its peaks with simple structures, such as a
-// constant, a line in each number, and some of the point models: the fitted models, which predict only the peak.
+// constant, a line in each number, and some of the point models (the fitted models, which predict only the peak).
 
 // coldStartNumbers is the largest number of numeric features with a line of their own: the first ones in the
 // schema.
@@ -23,12 +23,12 @@ var coldStartPoints = [...]int{experts.Line, experts.Plain, experts.Same, expert
 // Prior of a cold start: the peak of a batch task either does not depend on its input, or grows with
 // a power of the input, rarely faster than linearly.
 const (
-	coldStartRows   = 4    // weight of the pool's standard deviation, in rows
+	coldStartRows   = 4    // weight of the pool's standard deviation of the residuals, in rows
 	coldStartSlope  = 0.7  // slope of the log peak over the logarithm of an input; the mean slope of the DAG's other tasks is shrunk to it
-	coldStartSpread = 0.25 // standard deviation of the slopes of tasks
+	coldStartSpread = 0.25 // standard deviation of these slopes among tasks
 )
 
-// coldStartPrior returns the prior with the standard deviation and the slopes of the pool.
+// coldStartPrior returns the prior of the cold-start rule. The standard deviation and the slopes come from the pool.
 func (m *Model) coldStartPrior() bayes.Prior {
 	return bayes.Prior{Deviation: m.Experts.PriorDeviation, Rows: coldStartRows, Slope: coldStartSlope, Spread: coldStartSpread, Slopes: m.slopes,
 		NoFeatures: len(m.Schema.Fields) == 0}
@@ -99,7 +99,7 @@ func (m *Model) predictColdStart(cells []sizing.Value, p *experts.Point, b *buff
 	p.ColdStart = &b.coldStart
 }
 
-// coldStartScale returns the scale of a row's residual as predicted by trees, in log peak; 0 before trees predict it.
+// coldStartScale returns the scale of a row's log residual that trees predict; 0 if no trees predict it yet.
 func (m *Model) coldStartScale(p *experts.Point) float64 {
 	if m.Models.Spread == nil || m.ablated.NoScale {
 		return 0
@@ -107,14 +107,14 @@ func (m *Model) coldStartScale(p *experts.Point) float64 {
 	return p.Scale[experts.TreeScale]
 }
 
-// coldStartPoint returns the model of component i of a mixture; the component must be one of the point models. The last
-// model may have two components.
+// coldStartPoint returns the model of component i of a mixture. The component must be a point model, so i is at least
+// mix.Points. The last model may have two components.
 func coldStartPoint(mix *bayes.Mixture, i int) int {
 	return coldStartPoints[min(i-mix.Points, len(coldStartPoints)-1)]
 }
 
-// coldStartFor returns the average that predicts a row. The average for a lift excludes all killed
-// runs: the ladder already takes account of the kill of its own run, which must not count twice.
+// coldStartFor returns the Bayesian average that predicts a row. The average for a lift excludes all killed runs: the
+// ladder already takes account of the kill of the retried run, and this kill must not count twice.
 func (m *Model) coldStartFor(b *buffers) *bayes.Average {
 	if b.isLift {
 		return &m.ColdStart
@@ -122,8 +122,8 @@ func (m *Model) coldStartFor(b *buffers) *bayes.Average {
 	return m.ColdStart.WithKills()
 }
 
-// widenColdStart adds the uncertainty of imputed features to the point models. The lines need no
-// change: if its number is missing, a line predicts the same as the constant.
+// widenColdStart adds the uncertainty of imputed features to the point models. The lines need no change: a line whose
+// number is missing predicts the same as the constant.
 func (m *Model) widenColdStart(p *experts.Point, b *buffers) {
 	if p.ColdStart == nil {
 		return
@@ -164,10 +164,10 @@ func (m *Model) startColdStart(r *row) {
 	m.ColdStart.ImputeKills(&prior)
 }
 
-// learnColdStart learns a later row; p and b come from its prediction. It ignores a row with imputed
-// features. It also does nothing for a model of a release without the cold-start rule, because the
-// average lacks the earlier rows of this model. A row with a weight below 1, or whose prediction is that of another instance
-// of its DAG run, is no evidence about the structures.
+// learnColdStart learns a later row; p and b come from its prediction. It ignores a row with imputed features. It also
+// does nothing for a model of a release without the cold-start rule, because the average lacks the earlier rows of this
+// model. A row is no evidence about the structures if its weight is below 1, or if p is the prediction for another
+// instance of its DAG run (p.ColdStart is nil).
 func (m *Model) learnColdStart(r *row, p *experts.Point, weight float64, b *buffers) {
 	if p.Imputed || m.ColdStart.Rows == 0 {
 		return
@@ -187,8 +187,8 @@ func (m *Model) learnColdStart(r *row, p *experts.Point, weight float64, b *buff
 	m.shareSlopes()
 }
 
-// learnColdStartKill adds a killed try, so that the kill influences the predictions for other runs in the cold start
-// (see bayes.Average.LearnKill). It ignores a try with imputed features, and does nothing for a model of a release without
+// learnColdStartKill adds a killed try, so that in the cold start the kill influences the predictions for other runs (see
+// bayes.Average.LearnKill). It ignores a try with imputed features, and does nothing for a model of a release without
 // the cold-start rule.
 func (m *Model) learnColdStartKill(t *TrainingRow) {
 	if m.ablated.NoColdStart || m.Models != nil && m.ColdStart.Rows == 0 {
@@ -221,7 +221,7 @@ func (m *Model) coldStartLevels(cells []sizing.Value) (levels []float64, ok bool
 	return levels, !p.Imputed
 }
 
-// resolveColdStartKill removes the kill of a run whose peak is measured, or whose report was voided.
+// resolveColdStartKill removes the kill of a run, because its peak was measured or its report was voided (deleted).
 func (m *Model) resolveColdStartKill(run uint64) {
 	prior := m.coldStartPrior()
 	m.ColdStart.Resolve(run, &prior)

@@ -12,8 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// The residuals in a task's contribution to the pool are those of the cold-start rule. The fitted
-// models have larger errors in the first rows, which would make the margins of new tasks too large.
+// The residuals in a task's contribution to the pool of its DAG are those of the cold-start rule. The fitted models have larger errors
+// in the first rows. Such errors in the pool would make the margins of new tasks too large.
 func TestThePoolGetsTheResidualsOfTheColdStartRule(t *testing.T) {
 	k, rng := newTask(t), newRand(3)
 	for range 15 {
@@ -22,10 +22,10 @@ func TestThePoolGetsTheResidualsOfTheColdStartRule(t *testing.T) {
 	}
 	share := k.model.Pool()
 	typical := math.Exp(share.LogSquares / share.Residuals / 2)
-	assert.Less(t, typical, 0.06, "the noise is 0.03")
+	assert.Less(t, typical, 0.06, "typical residual; the noise of the peaks is 0.03")
 }
 
-// A new task expects the slope of the DAG's other tasks in the input of the same name.
+// A new task assumes that its peak grows with an input as in the DAG's other tasks that have an input of this name.
 func TestANewTaskExpectsTheSlopeOfOtherTasks(t *testing.T) {
 	rows := func(v float64) sizing.Features { return sizing.Features{"rows": sizing.NumberValue(v)} }
 	shareOf := func(name string) taskmodel.Pool {
@@ -50,11 +50,11 @@ func TestANewTaskExpectsTheSlopeOfOtherTasks(t *testing.T) {
 		return newest.model.Size(taskmodel.Question{Features: rows(2500), RiskTarget: sizing.DefaultRiskTarget, Lifts: 3}).Limit
 	}
 	flat, other := grantWith(shareOf("rows")), grantWith(shareOf("files"))
-	assert.Less(t, float64(flat), 0.9*float64(other), "the peaks of other tasks hardly grow with the rows")
+	assert.Less(t, float64(flat), 0.9*float64(other), "grant with a DAG whose peaks hardly grow with the rows, and with a DAG without this input")
 }
 
-// Three runs are killed and have not been retried yet. The kills show that the peak grows with the input, although
-// the only measured run was small.
+// Three runs are killed and have not been retried yet. Their kills show that the peak grows with the input. The only
+// measured run had a small input.
 func TestKillsRaiseTheGrantsOfOtherRunsBeforeAnyRetryEnds(t *testing.T) {
 	rows := func(v float64) sizing.Features { return sizing.Features{"rows": sizing.NumberValue(v)} }
 	k := newTask(t)
@@ -73,7 +73,7 @@ func TestKillsRaiseTheGrantsOfOtherRunsBeforeAnyRetryEnds(t *testing.T) {
 	assert.Equal(t, before, grant(k.model), "voided kills have no effect")
 }
 
-// The prediction for a lift is conditioned on the kill of its own run, which must not count twice.
+// The prediction for a lift already takes account of the kill of the retried run. This kill must not count twice.
 func TestTheKillOfARunDoesNotRaiseItsOwnLadder(t *testing.T) {
 	rows := func(v float64) sizing.Features { return sizing.Features{"rows": sizing.NumberValue(v)} }
 	k := newTask(t)
@@ -101,7 +101,7 @@ func TestAnInputBelowAllKnownOnesGetsNoTinyGrant(t *testing.T) {
 	}
 }
 
-// The rule learns each run after it has stopped to answer, too, because it may answer again.
+// The cold-start rule also learns runs after the cold start, when it no longer answers, because it may answer again.
 func TestColdStartRuleLearnsAfterTheColdStart(t *testing.T) {
 	k, rng := trainedTask(t, step, 6, 100)
 	for k.model.Experts.NeedsColdStart() {

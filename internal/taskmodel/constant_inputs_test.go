@@ -9,7 +9,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// An input that was the same in all runs has an unknown effect, however well the peaks are known.
+// If an input had one value in all runs, the effect of a larger value is unknown, even if the peaks varied little.
 func TestALargerInputAfterAConstantOne(t *testing.T) {
 	for _, runs := range []int{5, 20, 60} {
 		k, rng := newTask(t), newRand(uint64(runs))

@@ -13,7 +13,7 @@ import (
 const (
 	anyCores  = iota // recent use of the task, independent of the features
 	lineCores        // ridge regression of the log cores
-	sameCores        // rows with identical features, shrunk towards the line
+	sameCores        // mean log cores of the rows with identical features, shrunk towards the ridge regression
 	coreRules        // number of rules
 )
 
@@ -22,12 +22,12 @@ const (
 	oneCoreAtMost   = 1.25  // largest number of cores that sampling may report for a single thread
 	cpuStep         = 0.25  // cores; predicted requests are rounded up to multiples of it
 	minCPURows      = 5     // smallest number of tries with a CPU measurement for an answer
-	minCPULineRows  = 12    // smallest number of rows with a CPU measurement in a fit for a line
+	minCPULineRows  = 12    // smallest number of rows with a CPU measurement in a fit for lineCores and sameCores
 	minCPURuleRows  = 30    // smallest number of residuals of lineCores with which lineCores and sameCores may answer
 	maxCPUResiduals = 500   // newest residuals of each rule
 	cpuRuleGain     = 0.95  // lineCores or sameCores answers only if its loss is below this share of the loss of anyCores
-	cpuForget       = 0.999 // factor on the losses per row
-	cpuRange        = 0.7   // log units by which the line may leave the range of the fitted rows
+	cpuForget       = 0.999 // factor on the summed losses at each new row, so that older rows count less
+	cpuRange        = 0.7   // log units by which a prediction of lineCores may be outside the range of the fitted rows
 )
 
 // CPUModel predicts the largest CPU use of a task's tries. It evaluates every rule out of sample. The rule with the
@@ -38,9 +38,9 @@ type CPUModel struct {
 	Loss      [coreRules]float64        // discounted pinball loss (Koenker & Bassett 1978) at cpuQuantile, in cores
 }
 
-// learn records the use of a try in cores. levels are the rules' predictions before the try, in log
-// cores; NaN means that a rule has too few rows. The losses count only rows that every rule predicted, from the
-// time when lineCores has minCPURows residuals.
+// learn records the use of a try in cores. levels are the rules' predictions before the try, in log cores; NaN means that
+// a rule does not predict. The losses count only rows that every rule predicted, and only while lineCores has at least
+// minCPURows residuals.
 func (c *CPUModel) learn(levels *[coreRules]float64, used float64) {
 	if c.featureResiduals(levels) >= minCPURows {
 		for rule, level := range levels {
@@ -55,8 +55,8 @@ func (c *CPUModel) learn(levels *[coreRules]float64, used float64) {
 	}
 }
 
-// featureResiduals returns the number of residuals of the rules with features; zero if these rules
-// did not predict the row.
+// featureResiduals returns the number of residuals of lineCores, which sameCores has, too; zero if these two rules did not
+// predict the row.
 func (c *CPUModel) featureResiduals(levels *[coreRules]float64) int {
 	if math.IsNaN(levels[lineCores]) {
 		return 0
@@ -72,7 +72,7 @@ func (c *CPUModel) request(rule int, level float64) float64 {
 	return math.Exp(level + sorted[min(n-1, int(math.Ceil(cpuQuantile*float64(n))))])
 }
 
-// mixtureRequest returns the same for a mixture of predictions with equal weights.
+// mixtureRequest returns the quantile cpuQuantile of a mixture of the rule's predictions with equal weights, in cores.
 func (c *CPUModel) mixtureRequest(rule int, levels [][coreRules]float64) float64 {
 	low, high := math.Inf(1), 0.0
 	for i := range levels {
@@ -94,8 +94,8 @@ func (c *CPUModel) mixtureRequest(rule int, levels [][coreRules]float64) float64
 	}))
 }
 
-// bestRule returns the rule that answers: the one with the smallest loss, or anyCores if the others have too few
-// residuals or hardly gain.
+// bestRule returns the rule that answers: the rule with the smallest loss, or anyCores if the other rules have too few
+// residuals or a loss that is not below cpuRuleGain times that of anyCores.
 func (c *CPUModel) bestRule(levels *[coreRules]float64) int {
 	rule := anyCores
 	if c.featureResiduals(levels) < minCPURuleRows {
@@ -110,9 +110,9 @@ func (c *CPUModel) bestRule(levels *[coreRules]float64) int {
 	return rule
 }
 
-// answer returns the CPU request in multiples of cpuStep from the rules' predictions, one or several with equal weights;
-// zero if it is unknown. A task counts as single-threaded if
-// the quantile of its use is at most oneCoreAtMost and the median is above cpuStep. It gets at most one core.
+// answer returns the CPU request, a multiple of cpuStep; zero if there are too few measurements. levels are the rules'
+// predictions: one element, or several with equal weights. A task counts as single-threaded if the predicted quantile is at
+// most oneCoreAtMost and the median of its use is above cpuStep. Such a task gets at most one core.
 func (c *CPUModel) answer(levels [][coreRules]float64) sizing.Cores {
 	all := &c.Residuals[anyCores]
 	if len(all.Sorted) < minCPURows {
@@ -125,10 +125,11 @@ func (c *CPUModel) answer(levels [][coreRules]float64) sizing.Cores {
 	return sizing.Cores(math.Ceil(used/cpuStep) * cpuStep)
 }
 
-// noCoreLevels are the rules' predictions if only anyCores predicts.
+// noCoreLevels are the rules' predictions if only anyCores predicts. The level of anyCores is always 0, so that its
+// residuals are the logarithms of the uses themselves.
 var noCoreLevels = [coreRules]float64{anyCores: 0, lineCores: math.NaN(), sameCores: math.NaN()}
 
-// onlyAnyCores is the mixture of noCoreLevels alone.
+// onlyAnyCores is a mixture with noCoreLevels as the only element.
 var onlyAnyCores = [][coreRules]float64{noCoreLevels}
 
 // coreLevels returns the rules' predictions for a row, in log cores; b.line is the encoded row.
@@ -144,8 +145,8 @@ func (m *models) coreLevels(cells []sizing.Value, b *buffers) (levels [coreRules
 	return levels
 }
 
-// groupOf returns the group of a row, which summarises the learned rows with identical features; nil if there is
-// none. Usually predictGroup has just looked it up.
+// groupOf returns the group of a row, which summarises the learned rows with identical features; nil if there is none.
+// If predictGroup has just looked up the same row, groupOf reuses the result in b.
 func (m *models) groupOf(cells []sizing.Value, b *buffers) *group {
 	if len(cells) > 0 && len(b.groupOf) == len(cells) && &b.groupOf[0] == &cells[0] {
 		return b.group
@@ -166,8 +167,8 @@ func (m *models) summariseCores(rows []row) {
 	}
 }
 
-// coreLevelsOf returns the rules' predictions for a try, in log cores. For a try without a rarely missing feature only
-// anyCores predicts, because its error says nothing about the errors of the others.
+// coreLevelsOf returns the rules' predictions for a try, in log cores. If the try lacks a rarely missing feature, only
+// anyCores predicts, because the errors of imputed predictions say nothing about other errors of lineCores and sameCores.
 func (m *Model) coreLevelsOf(t *TrainingRow) [coreRules]float64 {
 	if m.Models == nil || m.Models.ridges == nil {
 		return noCoreLevels
@@ -183,8 +184,8 @@ func (m *Model) coreLevelsOf(t *TrainingRow) [coreRules]float64 {
 	return m.Models.coreLevels(b.cells, b)
 }
 
-// cpuOfRow returns the CPU request for the row in b. If it lacks a rarely missing feature, the request comes from the
-// mixture of the predictions with the values of similar rows, the donor rows of the prediction of the peak.
+// cpuOfRow returns the CPU request for the row in b. If the row lacks a rarely missing feature, the request comes from a
+// mixture: the predictions with the values of each of the similar donor rows that the prediction of the peak found.
 func (m *Model) cpuOfRow(q *Question, b *buffers) sizing.Cores {
 	b.coreLevels = b.coreLevels[:0]
 	if m.Models.ridges == nil || !m.Models.Enc.isIncomplete(b.cells) {

@@ -10,27 +10,27 @@ import (
 
 // A CPU measurement in the wrong unit (millicores, percent) would lead to a request that no node
 // can satisfy. Therefore a measurement far above the task's history, request and allocation waits
-// in quarantine, like an implausible peak, until a second measurement confirms it. If the quarantine is full,
-// the oldest measurement is learned. In the table, the
-// given CPU is the largest of the try's request and allocation and the task's last request.
+// in quarantine, like an implausible peak, until a second measurement confirms it. If the quarantine is full, the oldest
+// measurement is learned. In the table, the first column is the number of learned measurements, and the given CPU is the
+// largest of three amounts: the try's request, its allocation and the last request of the task.
 //
-//	measured before   quarantined if above
+//	measurements      quarantined if above
 //	0                 8 × the given CPU; if that is unknown, 128 cores
 //	1-7               8 × the given CPU and 4 × the largest use; if the given CPU is unknown, 100 × the largest use
 //	8-                4 × the largest use, 4 × the prediction, and the given CPU
 //
 // A measurement of at most one core is never quarantined.
 const (
-	cpuAlwaysPlausible = 1.0   // cores that any process may use for a moment
-	maxUnknownCPU      = 128.0 // cores; larger nodes are rare
+	cpuAlwaysPlausible = 1.0   // cores; any process may use a whole core for a moment
+	maxUnknownCPU      = 128.0 // cores; largest plausible first measurement if the given CPU is unknown: larger nodes are rare
 	cpuRepeated        = 3     // number of measurements above the static request from which an answer may exceed the request
-	cpuCeilingFactor   = 8     // largest answer as a multiple of the static request; larger answers are often unschedulable
-	minCPUCeiling      = 4     // smallest limit by cpuCeilingFactor, in cores; nearly every node offers so many
+	cpuCeilingFactor   = 8     // largest answer as a multiple of the static request; a larger answer often fits no node
+	minCPUCeiling      = 4     // cores; an answer may be this large in spite of cpuCeilingFactor, because nearly every node has so many
 )
 
 // quarantinedCores is a CPU measurement that waits until another one confirms it.
 type quarantinedCores struct {
-	Seq    int64
+	Seq    int64              // TrainingRow.Seq
 	Used   float64            // cores
 	Levels [coreRules]float64 // predictions of the CPU rules at the time of the report, in log cores
 }
@@ -41,7 +41,7 @@ type coresImplausibility struct {
 	reference string  // the source of the expectation
 }
 
-// QuarantineCoresReason explains why Learn would quarantine the CPU measurement of t; "" if it
+// QuarantineCoresReason explains why Learn would quarantine the CPU measurement of t; "" if Learn
 // would not.
 func (m *Model) QuarantineCoresReason(t TrainingRow) string {
 	if !hasCores(&t) {
@@ -60,8 +60,8 @@ func hasCores(t *TrainingRow) bool {
 	return t.CPUMax > 0 && t.Outcome == sizing.Success && sizing.PlausibleCores(t.CPUMax, max(t.Allocated.CPU, t.Requested.CPU))
 }
 
-// learnCores learns the CPU measurement of t and reports true. It reports false if there is none, or if
-// it quarantined an implausible one.
+// learnCores learns the CPU measurement of t, and before it the quarantined measurements that t confirms. It returns
+// false if t has no CPU measurement, or if the measurement was implausible and is now in quarantine.
 func (m *Model) learnCores(t *TrainingRow) bool {
 	if !hasCores(t) {
 		return false
@@ -82,8 +82,8 @@ func (m *Model) learnCores(t *TrainingRow) bool {
 	return true
 }
 
-// checkCores reports whether the CPU measurement of t is implausible, and the expectation that it
-// was compared with. levels are the predictions of the CPU rules (recent use, line, same features) for t.
+// checkCores returns the expectation with which it compared the CPU measurement of t, and whether the measurement is
+// implausible. levels are the predictions of the CPU rules (recent use, line, same features) for t.
 func (m *Model) checkCores(t *TrainingRow, levels *[coreRules]float64) (coresImplausibility, bool) {
 	used := float64(t.CPUMax)
 	history := m.CPU.Residuals[anyCores].Sorted

@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// usedCores is a success of 1 GiB with a CPU use and a CPU request.
+// usedCores returns a success with a peak of 1 GiB, a CPU use and a CPU request.
 func usedCores(used, requested sizing.Cores) sizing.HistoryRow {
 	r := measuredRun(1)
 	r.CPUMax, r.Requested.CPU = used, requested
@@ -26,15 +26,15 @@ func predictCores(k *task, x float64, requested sizing.Cores) sizing.Cores {
 	return k.model.Size(q).CPU
 }
 
-// One CPU report of the history is in the wrong unit. No answer exceeds four cores: neither before a training,
-// nor after one, nor after storing the model, nor by a model fitted from scratch. The test
-// tries several positions of this report in the history.
+// One CPU report of the history is in the wrong unit. No answer exceeds four cores: not before a training, not after it,
+// not from the decoded model, and not from a model that was fitted from scratch. The test tries several positions of this
+// report in the history.
 func TestOneCPUReportInTheWrongUnitRaisesNoAnswer(t *testing.T) {
 	for _, c := range []struct{ wrong, requested, question sizing.Cores }{
 		{1500, 0, 2}, {1500, 0, 0}, {150, 2, 2}, {150, 2, 0}, {150, 0, 0}, {2000, 2, 0},
 	} {
 		for _, at := range []int{0, 4, 20, 59} {
-			about := fmt.Sprintf("%v cores at a request of %v in report %d", c.wrong, c.requested, at)
+			about := fmt.Sprintf("report %d has %v cores at a request of %v", at, c.wrong, c.requested)
 			k, rng := newTask(t), rand.New(rand.NewPCG(uint64(at), 3))
 			for i := range 60 {
 				used := sizing.Cores(0.8 + 1.1*rng.Float64())
@@ -87,14 +87,14 @@ func TestOnlyImplausibleCPUUseIsQuarantined(t *testing.T) {
 		requested   sizing.Cores
 		quarantined bool
 	}{
-		"all of a large request":         {20, 1, 16, 16, false},
-		"three times the largest":        {20, 2, 6, 2, false},
-		"one core, of an idle task":      {20, 0.01, 1, 0, false},
-		"a first report of a large node": {0, 0, 96, 0, false},
-		"a small request on a free node": {0, 0, 4, 0.5, false},
-		"a percentage, as the first":     {0, 0, 150, 2, true},
-		"millicores, as the first":       {0, 0, 1500, 0, true},
-		"growth by ten after three runs": {3, 1, 10, 0, false},
+		"all of a large request":           {20, 1, 16, 16, false},
+		"three times the largest":          {20, 2, 6, 2, false},
+		"one core, of an idle task":        {20, 0.01, 1, 0, false},
+		"a first report of a large node":   {0, 0, 96, 0, false},
+		"a small request on a free node":   {0, 0, 4, 0.5, false},
+		"a percentage, as the first":       {0, 0, 150, 2, true},
+		"millicores, as the first":         {0, 0, 1500, 0, true},
+		"tenfold growth, after three runs": {3, 1, 10, 0, false},
 	} {
 		k := newTask(t)
 		for range c.before {

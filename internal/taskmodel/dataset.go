@@ -10,8 +10,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Dataset holds the measured history of a task for experiments. Its rows are in the order of the history, oldest first,
-// and numbered from 0 to Len()−1.
+// Dataset holds the measured rows of a task's history for experiments (docs/experiments.md). The rows are in the order of
+// the history, oldest first, and numbered from 0 to Len()−1.
 //
 //	rows ─▶ Raw ─▶ (oversampled) ─▶ Encoding ─▶ classifiers
 //	  └───▶ Serve: the production model on the same rows
@@ -22,7 +22,7 @@ type Dataset struct {
 }
 
 // NewDataset selects the rows of h whose peak was measured or sampled. It raises sampled peaks to
-// estimates of the true peaks; see sampling.
+// estimates of the true peaks; see sampling.go.
 func NewDataset(h *sizing.History) *Dataset {
 	sampled := samplingOf(h.Task, h.Pairs)
 	h = sampled.raiseHistory(h)
@@ -50,9 +50,9 @@ func (d *Dataset) Peak(i int) float64 {
 // Seconds returns the duration of a row; a minute if it is unknown.
 func (d *Dataset) Seconds(i int) float64 { return secondsOf(d.rows[i].Duration) }
 
-// Raw returns rows as numbers before encoding, and the kind of each column, for oversampling. The number
-// of a category is the code of its value, a date is its day since 1970, a bool is 0 or 1, and NaN is a missing
-// value. Targets are log peaks.
+// Raw returns rows as numbers before encoding, and the kind of each column, for oversampling. A category becomes the
+// code of its value, a date the number of whole days since 1970, a bool 0 or 1, and a missing value NaN. Targets are log
+// peaks.
 func (d *Dataset) Raw(rows []int) (*table.Table, []resample.Kind) {
 	t := &table.Table{Names: make([]string, len(d.schema.Fields))}
 	kinds := make([]resample.Kind, len(d.schema.Fields))
@@ -73,7 +73,7 @@ func (d *Dataset) Raw(rows []int) (*table.Table, []resample.Kind) {
 				v = codes[j]
 			}
 			if kinds[j] == resample.Integer {
-				v = math.Floor(v) // without the time of day, an Encoding has no column of the hour; see hasCycle
+				v = math.Floor(v) // removes the time of day, so an Encoding never has a column for the hour; see hasCycle
 			}
 			t.X = append(t.X, v)
 		}
@@ -82,7 +82,7 @@ func (d *Dataset) Raw(rows []int) (*table.Table, []resample.Kind) {
 	return t, kinds
 }
 
-// Encoding is a feature encoding, whose columns were chosen by the training rows.
+// Encoding is a feature encoding. The training rows determine its columns.
 type Encoding struct {
 	Train    *table.Table // the training rows in their order; targets are log peaks
 	schema   *sizing.Schema
@@ -90,8 +90,8 @@ type Encoding struct {
 	enc      *encoder
 }
 
-// Encode chooses the columns of an encoding by the given rows only, oldest first. An encoded row has the inputs of the
-// line (the ridge regression), then the inputs of the trees.
+// Encode chooses the columns of an encoding from the given rows only, which must be in order, oldest first. An encoded row
+// consists of the inputs of the line (the ridge regression) and then the inputs of the trees.
 func (d *Dataset) Encode(rows []int) *Encoding {
 	e := &Encoding{schema: &d.schema, previous: d.schema.PreviousSameName()}
 	raw, _ := d.Raw(rows)
@@ -122,7 +122,7 @@ type ServedModel struct {
 	dataset *Dataset
 }
 
-// Serve fits the production model on rows, in their order, as if there were no others.
+// Serve fits the production model on the given rows only, in the given order.
 func (d *Dataset) Serve(rows []int) (*ServedModel, error) {
 	h := sizing.History{Task: d.Task, Schema: d.schema, Total: len(rows)}
 	for _, i := range rows {
@@ -141,9 +141,9 @@ func (d *Dataset) Serve(rows []int) (*ServedModel, error) {
 	return &ServedModel{Model: m, dataset: d}, nil
 }
 
-// Probabilities writes to p the probability that the peak of a row of the Dataset is in each bin. edges
-// are the ascending upper edges of the bins in bytes, and len(p) = len(edges). The last bin includes
-// everything above its upper edge.
+// Probabilities writes to p, for each bin, the probability that the peak of a row of the Dataset is in this bin. edges
+// are the ascending upper edges of the bins in bytes, and len(p) must be len(edges). The last bin includes all larger
+// peaks, too.
 func (s *ServedModel) Probabilities(row int, edges, p []float64) {
 	b := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(b)

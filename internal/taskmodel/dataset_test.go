@@ -11,7 +11,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// newDataset returns the dataset of n measured runs of a generator; an OOM kill precedes each tenth run.
+// newDataset returns the dataset of n measured runs of a generator. An OOM kill precedes every tenth of them, and must not
+// be in the dataset.
 func newDataset(t *testing.T, draw generator, n int) *taskmodel.Dataset {
 	k, rng := newTask(t), newRand(31)
 	for i := range n {
@@ -24,9 +25,9 @@ func newDataset(t *testing.T, draw generator, n int) *taskmodel.Dataset {
 	return taskmodel.NewDataset(&k.history)
 }
 
-// numbered returns the row numbers from from to to−1.
-func numbered(from, to int) (rows []int) {
-	for i := from; i < to; i++ {
+// numbered returns the row numbers first, …, end−1.
+func numbered(first, end int) (rows []int) {
+	for i := first; i < end; i++ {
 		rows = append(rows, i)
 	}
 	return rows
@@ -61,7 +62,7 @@ func TestServedProbabilitiesFollowTheFeatures(t *testing.T) {
 	s, err := d.Serve(numbered(0, 200))
 	require.NoError(t, err)
 	edges, p := []float64{float64(gib), 2 * float64(gib), 8 * float64(gib)}, make([]float64, 3)
-	right := 0 // number of runs whose bin is the predicted one
+	right := 0 // number of runs whose bin has a probability above one half
 	for i := 200; i < 300; i++ {
 		s.Probabilities(i, edges, p)
 		assert.InDelta(t, 1, p[0]+p[1]+p[2], 1e-9)
@@ -75,7 +76,7 @@ func TestServedProbabilitiesFollowTheFeatures(t *testing.T) {
 		sized := s.Size(i, question(nil))
 		assert.Equal(t, sizing.FromModel, sized.Source)
 	}
-	assert.Greater(t, right, 85, "of 100 runs, the bin of the peak has a probability above one half")
+	assert.Greater(t, right, 85, "number of runs, of 100, whose bin has a probability above one half")
 }
 
 func TestServeNeedsAMeasuredRow(t *testing.T) {

@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	maxExplainedRows = 32   // newest rows whose contributions determine the drivers
+	maxExplainedRows = 32   // number of newest rows whose predictions determine the drivers
 	maxDrivers       = 3    // largest number of drivers
 	minDriverShare   = 0.02 // smallest share of a driver in the sum of the contributions of all features
 )
 
-// describe sets Bins, Drivers and Ambiguity, which describe the task in answers and do not affect the
-// granted amounts, except Bins if the policy rounds to them. A model with a FitCache gets only Bins.
+// describe sets Bins, Drivers and Ambiguity, which describe the task in answers. They do not affect the granted amounts,
+// with one exception: Bins do if the policy rounds grants up to bins. A model with a FitCache gets only Bins.
 func (m *Model) describe(h *sizing.History) error {
 	var peaks, seconds []float64
 	quarantinedRows := m.quarantinedSeqs()
@@ -38,9 +38,9 @@ func (m *Model) describe(h *sizing.History) error {
 	return nil
 }
 
-// drivers returns at most maxDrivers features with a share of at least minDriverShare, those with the largest
-// contributions to the predictions of the line (the ridge regression) and of the trees on its residuals, over the
-// newest rows, the largest first.
+// drivers returns the features with the largest contributions to the predictions for the newest rows, the largest first:
+// at most maxDrivers features, each with a share of at least minDriverShare. The predictions are those of the line (the
+// ridge regression) and of the trees on its residuals.
 func (m *Model) drivers(h *sizing.History) []string {
 	if m.Models == nil || m.Models.ridges == nil {
 		return nil
@@ -59,7 +59,7 @@ func (m *Model) drivers(h *sizing.History) []string {
 	coefficients := line.Coefficients()
 	mean := make([]float64, len(coefficients))
 	rows := h.Rows[max(0, len(h.Rows)-maxExplainedRows):]
-	for pass := range 2 { // first the mean of the rows, then the contributions relative to this mean
+	for pass := range 2 { // pass 0 computes the mean of the rows, pass 1 the contributions relative to this mean
 		for i := range rows {
 			x, tree = m.Models.Enc.encode(cellsOf(&h.Schema, previous, rows[i].Features), x[:0], tree[:0])
 			slope := m.Models.slopeAt(m.Models.levelOf(line.Predict(x)))
@@ -83,7 +83,7 @@ func (m *Model) drivers(h *sizing.History) []string {
 		names = append(names, name)
 	}
 	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(share[b], share[a]), cmp.Compare(a, b)) })
-	for _, name := range names { // in order, because rounding depends on it
+	for _, name := range names { // not in the order of a map, which would change the rounding of the sum
 		total += share[name]
 	}
 	for i, name := range names {
@@ -109,12 +109,12 @@ func (e *encoder) columnNames() (line, tree []string) {
 }
 
 const (
-	minAmbiguousRows   = 20  // smallest number of rows in groups of at least three runs with identical features
-	minAmbiguousSpread = 0.7 // smallest standard deviation within these groups, in log units: a factor of two
+	minAmbiguousRows   = 20  // smallest number of rows, in groups of at least three runs with identical features, for a warning
+	minAmbiguousSpread = 0.7 // smallest standard deviation of the log peaks within these groups for a warning: a factor of two
 )
 
-// ambiguity returns a warning if the peaks of at least minAmbiguousRows runs in groups with identical features differ by a
-// factor of about two or more (see minAmbiguousSpread), else "".
+// ambiguity returns a warning if there are at least minAmbiguousRows runs in groups with identical features, and the peaks
+// within these groups differ by a factor of about two or more (see minAmbiguousSpread); else "".
 func (m *Model) ambiguity() string {
 	rows, squares := 0.0, 0.0
 	var g group

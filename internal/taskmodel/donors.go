@@ -9,13 +9,13 @@ import (
 )
 
 // donorTable holds donor rows, whose values replace missing features (see imputeFromDonorRows), in a third of the memory
-// of [][]sizing.Value. Reading them is slower, but of all predictions only those for rows with missing features or
-// unseen category values read them. A blob stores [][]sizing.Value.
+// of [][]sizing.Value. Reading them is slower, but only predictions with imputed features read them. A blob stores
+// [][]sizing.Value.
 type donorTable struct {
 	kinds      []uint8   // kinds of all cells, row by row, with hasText if the cell has a text
 	nums       []float64 // numbers of all cells, row by row
 	rowEnds    []int32   // index after the last cell of each row
-	texts      []string  // texts of the cells with hasText, in order; equal texts share their memory
+	texts      []string  // texts of the cells with hasText, in the order of the cells; equal texts share their memory
 	firstTexts []int32   // index of the first text of each row
 
 	textBytes int64 // total length of the distinct texts
@@ -27,7 +27,7 @@ const hasText = 1 << 7
 // len returns the number of rows.
 func (d *donorTable) len() int { return len(d.rowEnds) }
 
-// add appends a copy of a row. shared holds the distinct texts so far.
+// add appends a copy of a row. shared holds the distinct texts of the table; add adds new ones.
 func (d *donorTable) add(cells []sizing.Value, shared map[string]string) {
 	d.firstTexts = append(d.firstTexts, int32(len(d.texts)))
 	for _, v := range cells {
@@ -64,7 +64,7 @@ func (d *donorTable) row(i int, dst []sizing.Value) []sizing.Value {
 	return dst
 }
 
-// donorTableOf returns a table of rows without unused capacity.
+// donorTableOf returns a table of the given rows. Its slices have no unused capacity.
 func donorTableOf(rows [][]sizing.Value) donorTable {
 	cells, texts := 0, 0
 	for _, row := range rows {
@@ -106,7 +106,7 @@ func (d *donorTable) UnmarshalCBOR(data []byte) error {
 	for _, row := range rows {
 		for i := range row {
 			if row[i].Kind >= hasText {
-				return fmt.Errorf("donor: unknown kind of value %d", row[i].Kind)
+				return fmt.Errorf("decode donor rows: unknown kind of value %d", row[i].Kind)
 			}
 		}
 	}
@@ -114,7 +114,7 @@ func (d *donorTable) UnmarshalCBOR(data []byte) error {
 	return nil
 }
 
-// bytes returns the memory that the fields refer to.
+// bytes returns the size of the memory to which the fields refer.
 func (d *donorTable) bytes() int64 {
 	return sliceBytes(d.kinds) + sliceBytes(d.nums) + sliceBytes(d.rowEnds) + sliceBytes(d.texts) + sliceBytes(d.firstTexts) + d.textBytes
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// A donor table is stored as the same bytes as the rows of values that it was made from.
+// The stored bytes of a donor table are those of the [][]sizing.Value from which it was made.
 func TestDonorTableIsStoredAsRowsOfValues(t *testing.T) {
 	mode, err := cbor.CoreDetEncOptions().EncMode()
 	require.NoError(t, err)

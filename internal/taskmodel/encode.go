@@ -9,13 +9,13 @@ import (
 
 // Limits of the encoding.
 const (
-	maxOneHot     = 24  // levels of a category with a column of their own; only the level statistic distinguishes the others
-	minOneHotRows = 2   // rows that a level needs for a column of its own, if there are more than maxOneHot levels
-	smoothingRows = 1.0 // weight of the task's mean in the statistic of a level, in rows
+	maxOneHot     = 24  // largest number of levels of a category with a column of their own; only the level statistic distinguishes the others
+	minOneHotRows = 2   // smallest number of rows of a level with a column of its own, if there are more than maxOneHot levels
+	smoothingRows = 1.0 // weight of the task's mean log peak in the statistic of a level, in rows
 )
 
 // encoder turns a task's features into numbers. It writes two vectors for one row, one for the line
-// (the ridge regression) and one for the trees. The column struct of a feature selects among these columns:
+// (the ridge regression) and one for the trees. The struct column of a feature says which of these columns the feature has:
 //
 //	feature     line (finite)                           trees (NaN is missing)
 //	number      raw, log1p, missing flag                raw
@@ -26,9 +26,9 @@ const (
 //	date pair   difference in days, raw and log         difference
 //	number pair difference, raw and log                 difference
 //
-// A level is a value of a category. Its statistic is the mean log peak of earlier rows with this
-// value (ordered target statistics, Prokhorenkova et al. 2018). Every row updates the statistics,
-// but only a fit changes the columns. The statistic of a value without a level is the task's mean.
+// A level is a value of a category. Its statistic is the smoothed mean log peak of earlier rows with this value (ordered
+// target statistics, Prokhorenkova et al. 2018). Every row updates the statistics, but only a fit changes the columns.
+// A value without a level has the task's mean log peak as its statistic.
 type encoder struct {
 	Columns   []column
 	DonorRows donorTable `cbor:"Donors"` // rows whose values impute missing features
@@ -48,8 +48,8 @@ type column struct {
 	Kind          sizing.ValueKind // Missing: the feature is not encoded
 	WithLog       bool             `cbor:"Log"`            // adds log1p of the number
 	MissingFlag   bool             `cbor:"Flag"`           // adds an indicator of a missing value
-	RarelyMissing bool             `cbor:"Blind"`          // too few rows lack the feature to learn the effect of its absence
-	RarelyPresent bool             `cbor:"Rare,omitempty"` // too few rows have the feature to learn its effect
+	RarelyMissing bool             `cbor:"Blind"`          // few or no rows lack the feature, so the models cannot learn the effect of its absence
+	RarelyPresent bool             `cbor:"Rare,omitempty"` // few or no rows have the feature, so the models cannot learn its effect
 	Levels        map[string]*categoryLevel
 	OneHots       int         `cbor:"Hot"`            // number of levels with a column of their own
 	TreeStatistic bool        `cbor:"Stat"`           // the trees get the level statistic
@@ -66,13 +66,14 @@ type column struct {
 	IsOtherKind bool `cbor:"Outvoted,omitempty"` // the feature also has values of another kind, which are more frequent; see kinds.go
 	Retired     bool `cbor:",omitempty"`         // not encoded because there are too many features
 
-	// Constant is the only value of a category or a bool so far, with keyOf of its text; missing if there are several.
+	// Constant is the only value of a category or a bool so far, with the result of keyOf as its text. Its kind is Missing if
+	// the feature has had several values.
 	Constant sizing.Value `cbor:",omitzero"`
 
 	Counts valueCounts `cbor:",omitzero"` // zero in models stored before this field existed
 }
 
-// newEncoder chooses the columns of an encoding by rows, whose cells are in the order of schema; y holds the log peaks of
+// newEncoder chooses the columns of an encoding from rows, whose cells are in the order of schema. y holds the log peaks of
 // the rows. Later rows do not change the columns.
 func newEncoder(schema *sizing.Schema, rows [][]sizing.Value, y []float64) *encoder {
 	e := &encoder{}
@@ -87,7 +88,7 @@ func newEncoder(schema *sizing.Schema, rows [][]sizing.Value, y []float64) *enco
 	e.dropNewFeatures(rows)
 	e.boundLevels()
 	e.chooseCycles(rows, y)
-	e.resetStatistics() // learn counts the levels again, in the order of the rows
+	e.resetStatistics() // the caller encodes and learns the rows in order, so that a statistic contains only earlier rows
 	e.Pairs = append(e.datePairsOf(), e.numberPairs(rows)...)
 	if e.countColumns(); max(e.LineWidth, e.TreeWidth) > maxColumns {
 		e.screenColumns(rows, y)
@@ -117,9 +118,8 @@ func (e *encoder) datePairsOf() (pairs [][2]int) {
 	return pairs
 }
 
-// readColumn decides how to encode field j. A feature that every row lacks gets no column. A constant
-// feature that no row lacks gets none either, unless it is a date, whose differences to other dates may
-// vary.
+// readColumn decides how to encode field j. A feature that every row lacks gets no column. A constant feature that no row
+// lacks gets no column either. Constant dates are an exception, because their differences from other dates may vary.
 func readColumn(field sizing.Field, j int, rows [][]sizing.Value) column {
 	c := column{Name: field.Name, Kind: field.Kind}
 	known, distinct, lowest := 0, map[sizing.Value]bool{}, math.Inf(1)
@@ -155,7 +155,7 @@ func readColumn(field sizing.Field, j int, rows [][]sizing.Value) column {
 	return c
 }
 
-// dropNewFeatures drops features that only a few rows have, all of them in the newer half.
+// dropNewFeatures drops the columns of each feature that fewer than minMissingRows rows have, all in the newer half.
 func (e *encoder) dropNewFeatures(rows [][]sizing.Value) {
 	for j := range e.Columns {
 		c := &e.Columns[j]
@@ -175,9 +175,9 @@ func (e *encoder) dropNewFeatures(rows [][]sizing.Value) {
 	}
 }
 
-// isRare reports whether the n rows with a property are too few to learn its effect: there are none,
-// they are few and a small share, or they are fewer than minNewRows and all in the newer half. has
-// reports whether a row has the property.
+// isRare reports whether the n rows with a property are too few to learn its effect: there are none, they are fewer than
+// minMissingRows and fewer than one in minMissingShare rows, or they are fewer than minNewRows and all in the newer half.
+// has reports whether a row has the property.
 func isRare(n int, rows [][]sizing.Value, has func([]sizing.Value) bool) bool {
 	return n == 0 || n < minMissingRows && n < len(rows)/minMissingShare || n < minNewRows && !slices.ContainsFunc(rows[:len(rows)/2], has)
 }
@@ -195,7 +195,7 @@ func (c *column) widths() (line, tree int) {
 	return 0, 0
 }
 
-// learn updates the level statistics with one row.
+// learn updates the level statistics, the value counts and the constants with one row.
 func (e *encoder) learn(cells []sizing.Value, y float64) {
 	for j := range e.Columns {
 		c := &e.Columns[j]
@@ -271,8 +271,8 @@ func (c *column) category(v sizing.Value, mean float64, line, tree []float64) ([
 	return c.Numbers.encode(v, line, tree)
 }
 
-// differences appends the difference of every pair: of dates in days, such as the length of a sale, and of
-// numbers, such as the rows between two offsets.
+// differences appends the columns of every pair: the difference of two dates in days, such as the length of a sale, or of
+// two numbers, such as the rows between two offsets.
 func (e *encoder) differences(cells []sizing.Value, line, tree []float64) ([]float64, []float64) {
 	for _, pair := range e.Pairs {
 		from, to := &cells[pair[0]], &cells[pair[1]]

@@ -19,8 +19,8 @@ var (
 	nan     = math.NaN()
 )
 
-// encoded returns an encoder that is fitted to rows, with one field for each of their columns. Without y the log peaks
-// are zero.
+// encoded returns an encoder that is fitted to rows. The schema has one field for each cell of a row. Without y the log
+// peaks are zero.
 func encoded(rows [][]sizing.Value, y ...float64) *encoder {
 	var schema sizing.Schema
 	for j := range rows[0] {
@@ -87,7 +87,7 @@ func TestEncodingOfOneFeature(t *testing.T) {
 	}
 }
 
-// A sale from 3 to 10 January lasts 7 days.
+// Features include the first and the last day of a sale. A sale from 3 to 10 January lasts 7 days.
 func TestDatePairsAreEncoded(t *testing.T) {
 	e := encoded([][]sizing.Value{
 		{text("2020-01-03"), text("2020-01-10"), number(1)},
@@ -97,15 +97,15 @@ func TestDatePairsAreEncoded(t *testing.T) {
 	requireSame(t, []float64{7, math.Log(8)}, line[len(line)-2:], "the line gets days and their log")
 	assert.Equal(t, 7.0, tree[len(tree)-1])
 	line, tree = e.encode([]sizing.Value{text("2020-01-10"), text("2020-01-03"), number(1)}, nil, nil)
-	requireSame(t, []float64{-7, -math.Log(8)}, line[len(line)-2:], "backwards")
+	requireSame(t, []float64{-7, -math.Log(8)}, line[len(line)-2:], "a negative difference")
 	assert.Equal(t, -7.0, tree[len(tree)-1])
 	line, tree = e.encode([]sizing.Value{nothing, text("2020-01-03"), number(1)}, nil, nil)
 	requireSame(t, []float64{0, 0}, line[len(line)-2:], "a missing date")
 	assert.True(t, math.IsNaN(tree[len(tree)-1]))
 }
 
-// Of thirty levels, twenty-eight occur once and two often. Only the two get a column; the
-// statistic, which is the smoothed mean log peak of a level, distinguishes the others.
+// Of thirty levels, twenty-eight occur once and two occur ten times each. Only these two levels get a column of their own.
+// The statistic, which is the smoothed mean log peak of a level, distinguishes the others.
 func TestRareLevelsHaveOnlyAStatistic(t *testing.T) {
 	var rows [][]sizing.Value
 	var y []float64
@@ -128,7 +128,7 @@ func TestRareLevelsHaveOnlyAStatistic(t *testing.T) {
 	line, _ = e.encode([]sizing.Value{text("often1")}, nil, nil)
 	requireSame(t, []float64{0, 1, (10*24 + mean) / 11}, line, "ten rows of 24 and one of the mean")
 	line, _ = e.encode([]sizing.Value{text("never seen")}, nil, nil)
-	requireSame(t, []float64{0, 0, mean}, line, "the task's mean")
+	requireSame(t, []float64{0, 0, mean}, line, "an unseen level has the task's mean")
 }
 
 // A hundred frequent levels get 24 columns.
@@ -163,7 +163,7 @@ func TestEncodingExcludesTheRowsOwnPeak(t *testing.T) {
 	assert.NotEqual(t, low[4], high[4], "row 4 depends on the peak of row 3")
 }
 
-func TestEncodingWidthsAreFrozen(t *testing.T) {
+func TestLearningDoesNotChangeTheWidthsOfTheEncoding(t *testing.T) {
 	rows := [][]sizing.Value{{text("a"), number(1)}, {text("b"), number(2)}, {text("c"), number(7)}}
 	e := encoded(rows)
 	before, _ := e.encode(rows[0], nil, nil)
@@ -186,7 +186,7 @@ func TestEncodingDoesNotAllocate(t *testing.T) {
 	assert.Zero(t, testing.AllocsPerRun(20, func() { line, tree = e.encode(rows[0], line[:0], tree[:0]) }))
 }
 
-// Equal features give equal keys, also if the schema has grown or a feature has no column.
+// Equal features give equal keys, even if the schema has grown or a feature has no column.
 func TestEqualFeaturesHaveEqualKeys(t *testing.T) {
 	columns := []column{{Name: "kind", Kind: sizing.Category}, {Name: "size", Kind: sizing.Number}}
 	key := func(kind, size sizing.Value) uint64 { return groupKey(columns, []sizing.Value{kind, size}, nil) }
@@ -196,8 +196,8 @@ func TestEqualFeaturesHaveEqualKeys(t *testing.T) {
 	assert.NotEqual(t, key(text("a"), nothing), key(text("a"), number(0)))
 	before := key(text("a"), number(1))
 	wider := append(columns, column{Name: "new", Kind: sizing.Bool})
-	assert.Equal(t, before, groupKey(wider, []sizing.Value{text("a"), number(1), nothing}, nil), "a schema that grew")
-	columns[0].Kind = sizing.Missing // a constant has no column
+	assert.Equal(t, before, groupKey(wider, []sizing.Value{text("a"), number(1), nothing}, nil), "a missing new feature does not change the key")
+	columns[0].Kind = sizing.Missing // the feature is constant, so it has no column
 	assert.Equal(t, before, key(text("a"), number(1)))
 	assert.NotEqual(t, before, key(text("b"), number(1)), "the first other value of a constant changes the key")
 }
@@ -261,7 +261,8 @@ func FuzzEncoding(f *testing.F) {
 	})
 }
 
-// The row and the donor are from different years. The imputed date must be in the year of the row.
+// The row and the donor row are from different years. The imputed second date must follow the row's first date after as many
+// days as in the donor row.
 func TestImputedDateKeepsTheDifferenceOfTheDonorRowDates(t *testing.T) {
 	row := func(days ...string) (cells []sizing.Value) {
 		for _, day := range days {

@@ -14,8 +14,8 @@ import (
 
 // Evaluation compares a challenger (the newly fitted model) with other candidates on a holdout of the newest rows, by
 // the waste and the kills of their allocations. The other candidates are the out-of-sample answers of the champion (the
-// model in use), classifiers over bins (including golearn's CART), and the best constant. In the
-// evaluation of a Search they are the trees in use and the champion's own answers.
+// model in use), the best constant, and classifiers over bins such as golearn's CART (see families). In the evaluation
+// of a Search the other candidates are a model with the tree parameters in use, and the champion's own answers.
 type Evaluation struct {
 	Rows       int      `json:"rows"`       // number of measured rows in the holdout
 	FittedOn   int      `json:"fitted_on"`  // number of measured rows before the holdout
@@ -41,17 +41,17 @@ func (e Evaluation) JSON() []byte {
 }
 
 const (
-	minEvaluationRows   = 40  // smallest number of measured rows for an evaluation; with fewer, it is not worth its cost
-	holdoutShare        = 0.2 // share of the rows that is the holdout, within the next two bounds
-	minHoldout          = 10
-	maxHoldout          = 200
+	minEvaluationRows   = 40   // smallest number of measured rows for an evaluation; with fewer rows an evaluation is not worth its cost
+	holdoutShare        = 0.2  // share of the rows that are the holdout, within the next two bounds
+	minHoldout          = 10   // in rows
+	maxHoldout          = 200  // in rows; a larger holdout compares more exactly, but the challenger lacks more of the newest rows
 	evaluationGrowth    = 2.0  // smallest factor by which the number of rows grows from one evaluation to the next
-	evaluationTolerance = 1.25 // the challenger may fail if its waste is more than this multiple of another's, see judge; lenient, because the holdout is small and missing from the fit
-	maxFamilyRows       = 400  // newest training rows of a classifier: golearn takes 0.8 s for 1,000
+	evaluationTolerance = 1.25 // see better; lenient, because the holdout is small, and the challenger has not learned its rows
+	maxFamilyRows       = 400  // newest rows on which a classifier is fitted: with 1,000 rows, golearn takes 0.8 s
 )
 
-// isEvaluationDue reports whether there are minEvaluationRows measured rows, and twice as many as at the last
-// evaluation. More frequent evaluations gain little, and each of them fits every classifier in families.
+// isEvaluationDue reports whether there are at least minEvaluationRows measured rows, and at least evaluationGrowth times
+// as many as at the last evaluation. More frequent evaluations gain little, and each of them fits every classifier in families.
 func (m *Model) isEvaluationDue(rows int) bool {
 	return rows >= minEvaluationRows && float64(rows) >= evaluationGrowth*float64(m.LastEvaluation.FittedOn+m.LastEvaluation.Rows)
 }
@@ -80,13 +80,13 @@ func (m *Model) evaluate(h *sizing.History, rows []row) (Evaluation, error) {
 // championName is the name of the champion among the candidates.
 const championName = "champion"
 
-// withoutImputed returns the rows with a measured peak: on an imputed peak, the model that imputed
-// it would win.
+// withoutImputed returns the rows with a measured peak. On a row with an imputed peak, the model that
+// imputed this peak would win.
 func withoutImputed(rows []row) []row {
 	return slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.Imputed })
 }
 
-// ladderOf returns a function from a row to a ladder of one rung: the amount that the task's experts
+// ladderOf returns a function that maps a row to a ladder of one rung: the amount that the task's experts
 // grant for the predictions of fitted.
 func (m *Model) ladderOf(fitted *models) func(*row) []float64 {
 	b := new(buffers)
@@ -98,8 +98,8 @@ func (m *Model) ladderOf(fitted *models) func(*row) []float64 {
 	}
 }
 
-// championLadder returns the answer that was computed before the row was learned, as a ladder of one
-// rung; nil if it is unknown.
+// championLadder returns a ladder of one rung: the amount that the experts computed before they learned the row; nil if
+// this amount is unknown.
 func championLadder(r *row) []float64 {
 	if r.Granted <= 0 {
 		return nil
@@ -107,7 +107,7 @@ func championLadder(r *row) []float64 {
 	return []float64{r.Granted}
 }
 
-// addCandidate replays one candidate on rows and adds its result, if there is one. ladderFor returns the
+// addCandidate replays one candidate on rows and adds its result, unless every row is skipped. ladderFor returns the
 // ladder of the candidate for a row, or nil to skip the row. After the last rung the allocation doubles.
 func (e *Evaluation) addCandidate(name string, rows []row, ladderFor func(*row) []float64) {
 	used, waste, killed, n := 0.0, 0.0, 0.0, 0.0
@@ -130,8 +130,8 @@ func (e *Evaluation) addCandidate(name string, rows []row, ladderFor func(*row) 
 	}
 }
 
-// bestConstant returns the constant allocation in bytes with the least waste among those that kill about
-// 2 · DefaultRiskTarget of the rows or fewer.
+// bestConstant returns the constant allocation in bytes with the least waste, among the peaks that about
+// 2 · DefaultRiskTarget of the rows exceed, or fewer.
 func bestConstant(rows []row) float64 {
 	peaks := make([]float64, len(rows))
 	for i := range rows {
@@ -152,13 +152,14 @@ func bestConstant(rows []row) float64 {
 	return best
 }
 
-// families are the classifiers over bins that compete with a challenger.
+// families are the classifiers over bins that compete with a challenger: boosted trees, CART, and the frequencies of the
+// bins without any feature (Prior).
 var families = []classify.LevelFamily{
 	classify.BinnedFamily{Family: classify.SoftmaxTrees{}},
 	classify.BinnedFamily{Family: classify.CART{}}, classify.BinnedFamily{Family: classify.Prior{}},
 }
 
-// evaluateFamilies fits the classifiers on at most maxFamilyRows of the rows before the holdout.
+// evaluateFamilies fits the classifiers on the newest maxFamilyRows of the rows before the holdout, and adds their results.
 func (m *Model) evaluateFamilies(e *Evaluation, h *sizing.History, before, newest []row) error {
 	before = before[max(0, len(before)-maxFamilyRows):]
 	t, encode := tableOf(&h.Schema, before)
@@ -199,8 +200,9 @@ func (e *Evaluation) judge() {
 	}
 }
 
-// better returns the first other candidate that wastes clearly less than the challenger (see evaluationTolerance), and
-// whose share of kills is higher by at most sizing.DefaultRiskTarget; nil if there is none.
+// better returns the first other candidate against which the challenger loses: the waste of the challenger is more than
+// evaluationTolerance times that of the candidate, whose share of kills is higher by at most sizing.DefaultRiskTarget. It
+// returns nil if there is none.
 func (e *Evaluation) better() *Result {
 	challenger := e.Candidates[0]
 	for i := range e.Candidates[1:] {

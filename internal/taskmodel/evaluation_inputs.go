@@ -11,7 +11,8 @@ import (
 )
 
 // tableOf encodes rows for the classifiers: the inputs of the line (the ridge regression), then
-// the inputs of the trees, without those that are of no use to a tree. The returned function encodes a further row.
+// the inputs of the trees, without the columns that a tree never uses (see distinctColumns). The returned function encodes
+// a further row.
 func tableOf(schema *sizing.Schema, rows []row) (*table.Table, func([]sizing.Value) []float64) {
 	y, cells := make([]float64, len(rows)), make([][]sizing.Value, len(rows))
 	for i := range rows {
@@ -35,9 +36,10 @@ func tableOf(schema *sizing.Schema, rows []row) (*table.Table, func([]sizing.Val
 	return t, func(cells []sizing.Value) []float64 { return gather(encode(cells), 0, keep) }
 }
 
-// distinctColumns returns the columns of x, a table of width columns, that do not order the rows as an earlier column does.
-// Such columns are the logarithm of a number, and the one-hot columns that the line and the trees share. They split the
-// rows in the same ways, and of equal splits a tree takes the first, so that it never uses them.
+// distinctColumns returns the indices of the columns of x, a table of width columns, without each column that orders the
+// rows as an earlier column does, such as the logarithm of a number, or a one-hot column that the line and the trees share.
+// Such a column splits the rows in the same ways as the earlier one. Of equal splits a tree takes the first, so it never
+// uses the later column.
 func distinctColumns(x [][]float64, width int) []int {
 	keep := make([]int, 0, width)
 	seen := make(map[string]bool, width)
@@ -56,8 +58,8 @@ func distinctColumns(x [][]float64, width int) []int {
 }
 
 // rank writes the rank of each row by column j to ranks, four bytes for each row. Equal values have equal ranks; NaN has
-// the lowest. order is scratch. rank returns false if the ranks may not decide how a tree splits the column, because the
-// middle between two of its values rounds to one of them or a value is too large for the trees.
+// the lowest rank. order is scratch memory. rank returns false if the splits of a tree may depend on more than the ranks:
+// the middle between two values of the column rounds to one of them, or a value is above maxRanked.
 func rank(x [][]float64, j int, order []int, ranks []byte) bool {
 	for i := range order {
 		order[i] = i

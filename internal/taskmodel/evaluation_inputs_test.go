@@ -11,8 +11,8 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-// The classifiers must not change if they do not get the columns that order the rows as an earlier one does.
-func TestTreesIgnoreColumnsOfEqualOrder(t *testing.T) {
+// The classifiers must predict the same without the columns that order the rows as an earlier column does.
+func TestClassifiersIgnoreColumnsOfEqualOrder(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	draw := func() []float64 {
 		size, count, flag, gap := math.Exp(4*rng.NormFloat64()), float64(rng.IntN(40)), float64(rng.IntN(2)), math.NaN()
@@ -53,7 +53,7 @@ func TestTreesIgnoreColumnsOfEqualOrder(t *testing.T) {
 
 func TestColumnsWithoutExactRanksRemain(t *testing.T) {
 	next := math.Nextafter(1, 2)
-	assert.Equal(t, []int{0, 1}, distinctColumns([][]float64{{1, 1}, {next, next}}, 2), "the middle rounds to a value")
-	assert.Equal(t, []int{0, 1}, distinctColumns([][]float64{{1, 1}, {1e300, 1e300}}, 2), "a tree clips the value")
+	assert.Equal(t, []int{0, 1}, distinctColumns([][]float64{{1, 1}, {next, next}}, 2), "the middle between the two values rounds to one of them")
+	assert.Equal(t, []int{0, 1}, distinctColumns([][]float64{{1, 1}, {1e300, 1e300}}, 2), "a tree clips so large a value")
 	assert.Equal(t, []int{0, 2}, distinctColumns([][]float64{{1, 1, math.NaN()}, {2, 2, 2}, {3, 3, 3}, {3, 3, 2}}, 3))
 }

@@ -17,24 +17,24 @@ func (m *Model) Explain(q Question) Explanation {
 	return e
 }
 
-// RecordedAnswer is the part of a receipt that an explanation needs: the granted memory, and the state of the
-// margins.
+// RecordedAnswer is the part of a receipt that an explanation needs: the granted memory, and the values that the models
+// and the experts had for this answer (Model.guardState).
 type RecordedAnswer struct {
 	Granted sizing.Bytes
 	Guard   sizing.Guard
 }
 
-// ExplainRecorded splits a recorded answer to q. ok is false if this model is not in the state that
-// gave the answer: its predictions for q differ from the recorded ones. A model without measured peaks makes no
-// predictions to compare. Then ok is false only if the model gives no amount.
+// ExplainRecorded splits a recorded answer to q. ok is false if this model is not in the state that gave the answer: its
+// predictions for q differ from the recorded ones. A model without measured peaks makes no predictions to compare; for such
+// a model ok is false only if it gives no amount.
 func (m *Model) ExplainRecorded(q Question, recorded RecordedAnswer) (e Explanation, ok bool) {
 	return m.explain(q, &recorded)
 }
 
-// ExplainReceipt splits a recorded answer with its receipt alone. The base is the peak that the
-// model of the answering expert expected or, if no expert answered, the amount before guard and
-// bounds; the effects of the features are unknown. ok is false if the receipt records no amount, for
-// example for a static request, or records it in the form of another release.
+// ExplainReceipt splits a recorded answer without a model, by its receipt alone. The base is the peak that the model of
+// the answering expert expected or, if no expert answered, the amount before guard and bounds. The effects of the features
+// are unknown. ok is false if the receipt records no amount (such as the receipt of a static request), or if another
+// release recorded the amount in another form.
 func ExplainReceipt(recorded RecordedAnswer) (e Explanation, ok bool) {
 	params := recorded.Guard.Params
 	if len(params) != guardLevels+int(experts.ModelCount)+int(experts.ScaleCount)+1 || params[guardAmount] <= 0 {
@@ -52,7 +52,7 @@ func ExplainReceipt(recorded RecordedAnswer) (e Explanation, ok bool) {
 	return c.finish(recorded.Granted), true
 }
 
-// explain implements Explain and, unless recorded is nil, ExplainRecorded.
+// explain implements Explain, for which recorded is nil, and ExplainRecorded.
 func (m *Model) explain(q Question, recorded *RecordedAnswer) (e Explanation, ok bool) {
 	q.MinGrant = m.minGrant(q)
 	if m.Models == nil {
@@ -93,7 +93,7 @@ func (m *Model) explain(q Question, recorded *RecordedAnswer) (e Explanation, ok
 	return c.finish(granted), true
 }
 
-// matchesGuard reports whether a prediction is the one that a receipt recorded.
+// matchesGuard reports whether a prediction equals the prediction that a receipt recorded.
 func matchesGuard(p *experts.Point, g sizing.Guard) bool {
 	n := guardLevels + len(p.Level) + len(p.Scale) + 1
 	if len(g.Params) != n || g.Params[n-1] != p.Duration {
@@ -103,8 +103,8 @@ func matchesGuard(p *experts.Point, g sizing.Guard) bool {
 		slices.Equal(g.Params[guardLevels+len(p.Level):n-1], p.Scale[:])
 }
 
-// explainPoint returns a chain that ends at the level of p, averaged over the models. Its terms include the
-// features and the corrections for missing features and for inputs outside the range. cells is the row
+// explainPoint returns a chain that ends at the level of p, the weighted mean over the models. The terms of the chain
+// include the features and the corrections for missing features and for inputs outside the range. cells is the row
 // without implausible inputs; target is the risk target.
 func (m *Model) explainPoint(cells []sizing.Value, p *experts.Point, target float64, b, scratch *buffers) *chain {
 	blend := m.Experts.Blend(p, target, &scratch.scratch)
@@ -162,7 +162,7 @@ func (m *Model) explainPoint(cells []sizing.Value, p *experts.Point, target floa
 	return c
 }
 
-// describeIdentical describes the number of runs with the same features; it counts at most groupMemory.
+// describeIdentical describes the number of runs with the same features; a group counts at most groupMemory runs.
 func (m *Model) describeIdentical(cells []sizing.Value) string {
 	var found group
 	if g := m.Models.Groups.find(groupKey(m.Models.Enc.Columns, cells, nil), &found); g != nil {
@@ -191,7 +191,7 @@ func (m *Model) describeOutside(cells []sizing.Value, b *buffers) string {
 	return text.String()
 }
 
-// explainAmount adds the terms between the level and the experts' amount a: the margin, the pool,
+// explainAmount adds the terms between the level and a.Amount, the experts' amount: the margin, the pool,
 // the headroom above identical runs, and a bound that Model.answer applies.
 func (m *Model) explainAmount(c *chain, p *experts.Point, q *Question, a experts.Answer, b *buffers) {
 	if p.Imputed && b.noFeatures {
@@ -222,7 +222,7 @@ func (c *chain) explainGuard(factor float64) {
 	}
 }
 
-// explainBounds adds a term for each step of Model.bound, and returns its limit.
+// explainBounds adds a term for each step of Model.bound, and returns the limit that Model.bound returns.
 func (m *Model) explainBounds(c *chain, p *experts.Point, q Question, a experts.Answer, b *buffers) sizing.Bytes {
 	return m.bound(p, q, a, b, func(d boundedGrant) {
 		name := strings.TrimSuffix(d.describe(q), "; ")
@@ -259,8 +259,8 @@ func (m *Model) explainLift(c *chain, p *experts.Point, q Question, b *buffers) 
 	return limit
 }
 
-// closeAt adds the last term, up to a recorded grant. The bounds at the time of the answer are not
-// recorded, so the term shows only whether a bound raised, lowered or rounded the amount.
+// closeAt adds the last term, which leads to a recorded grant. The bounds at the time of the answer are not recorded, so
+// the term says only whether a bound raised, lowered or rounded the amount.
 func (c *chain) closeAt(granted sizing.Bytes) {
 	kind, name := TermFloor, "a lower bound at the time of the answer"
 	amount := math.Exp(c.logAmount)
@@ -273,8 +273,9 @@ func (c *chain) closeAt(granted sizing.Bytes) {
 	c.moveTo(kind, name, float64(granted))
 }
 
-// explainWithoutPeaks splits the answer of sizeWithoutPeaks.
-func (m *Model) explainWithoutPeaks(q Question, recorded *RecordedAnswer) (Explanation, bool) {
+// explainWithoutPeaks splits the answer of sizeWithoutPeaks. ok is false if a recorded answer is to be explained and the
+// model gives no amount.
+func (m *Model) explainWithoutPeaks(q Question, recorded *RecordedAnswer) (e Explanation, ok bool) {
 	s := m.sizeWithoutPeaks(q)
 	c := startChain("the static request", math.Log(float64(max(1, q.Requested.Memory))))
 	switch {
@@ -308,7 +309,7 @@ func (m *Model) explainWithoutPeaks(q Question, recorded *RecordedAnswer) (Expla
 }
 
 // WithTerm returns e with one more term, so that the product becomes granted. It returns e unchanged if
-// granted equals e.Granted, or if one of these two is not positive.
+// granted equals e.Granted, or if granted or e.Granted is not positive.
 func (e Explanation) WithTerm(kind TermKind, name string, granted sizing.Bytes) Explanation {
 	if granted == e.Granted || granted <= 0 || e.Granted <= 0 {
 		return e

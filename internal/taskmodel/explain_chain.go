@@ -15,12 +15,12 @@ const (
 	TermMargin   TermKind = "margin"   // the safety margin above the expected peak
 	TermPool     TermKind = "pool"     // a correction from the kills of the DAG's tasks
 	TermHeadroom TermKind = "headroom" // the headroom above the peaks of identical runs
-	TermCeiling  TermKind = "ceiling"  // an upper bound other than the cap, such as the static request, or the smallest limit so far if the peaks follow the limits; also a bound that keeps the prediction near the peaks of the runs
+	TermCeiling  TermKind = "ceiling"  // an upper bound other than the cap, such as the static request; also a bound that keeps the prediction near known peaks
 	TermGuard    TermKind = "guard"    // the factor of the guard
 	TermCohort   TermKind = "cohort"   // the amount that similar tasks need
 	TermLift     TermKind = "lift"     // a larger amount because of OOM kills
 	TermFloor    TermKind = "floor"    // the policy's floor, the minimum grant, or a lower bound whose rule is not known
-	TermCap      TermKind = "cap"      // the cap, or an upper bound whose rule is not known, such as one of an old receipt
+	TermCap      TermKind = "cap"      // the cap, or an upper bound whose rule is not known (receipts do not record it)
 	TermRounding TermKind = "rounding" // rounding to whole MiB or to bins
 )
 
@@ -28,32 +28,32 @@ const (
 type Term struct {
 	Kind   TermKind
 	Name   string       // the feature or the rule, for people
-	Value  string       // value of a feature or fact, or a detail such as "3 runs"; "" for other kinds
+	Value  string       // value of a feature or fact, or a detail such as "3 runs"; "" if the term has none
 	Factor float64      // positive
 	After  sizing.Bytes // Base times all factors up to this one, rounded; at most sizing.MaxBytes
 }
 
-// Explanation splits one grant into a base and factors: Base · Π Factor = Granted, up to
-// rounding in the sixteenth digit.
+// Explanation splits one grant into a base and factors: Base · Π Factor = Granted, except for a rounding error in the
+// sixteenth digit.
 type Explanation struct {
 	Granted  sizing.Bytes
 	Base     sizing.Bytes // the amount without any term
 	BaseName string       // description of Base
-	// Expected is the expected peak, before margins; by a receipt that no expert answered (see ExplainReceipt), the
-	// amount before guard and bounds. It is zero if no model predicts or Terms is empty.
+	// Expected is the expected peak, before margins. If ExplainReceipt explains an answer that no expert gave, Expected is the
+	// amount before guard and bounds. Expected is zero if no model predicts or if Terms is empty.
 	Expected sizing.Bytes
 	Terms    []Term
 }
 
-// chain collects terms as differences of log bytes.
+// chain collects the terms of an Explanation, as differences of the logarithms of amounts in bytes.
 type chain struct {
-	base      float64 // log bytes
-	name      string  // description of the base
+	base      float64 // the log of Explanation.Base in bytes
+	name      string  // Explanation.BaseName
 	logAmount float64 // the log of the amount after the terms so far
 
 	expected float64 // the log of the expected peak; zero: no model predicts
 
-	logs  []float64 // log factors of terms
+	logs  []float64 // the log of the factor of each term
 	terms []Term
 }
 

@@ -14,17 +14,17 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// attribution splits the level of an answer into a base and the Shapley values of the features. The
-// level is the weighted mean of the models' predicted log peaks. The weight of a model is that of its experts in
-// the answer. The line is a ridge regression of the log peak. The values of each model are:
+// attribution splits the level of an answer into a base and the Shapley values of the features. The level is the weighted
+// mean of the models' predicted log peaks. The weight of a model is the sum of the weights of its experts in the answer.
+// The line is a ridge regression of the log peak. The values for each model are:
 //
 //	trees             exact, path-dependent (gbt.Regressor.ExplainPlayers)
 //	line              exact over all subsets of up to maxExactPlayers players; the column of an unknown player has its
 //	                  mean; see explainSum
-//	line on the peak  likewise
-//	identical runs    one term, because their mean depends on all features together
+//	line on the peak  like those of the line
+//	identical runs    one term, because the mean of identical runs depends on all features together
 //	median            only a base
-//	stack             the values of the models that it combines, and the terms recent and clipped
+//	stack             the values of the models that the stack combines, and the terms recent and clipped
 //
 // A player is a feature, or a pair of dates or numbers (encoder.Pairs), with all of its columns. All
 // values are in log bytes.
@@ -36,8 +36,8 @@ type attribution struct {
 	clipped   float64   // effect of the bound that keeps the stack near the known peaks
 }
 
-// explainLevel splits the level of a row, whose inputs are within their ranges. edge holds the models'
-// predictions for exactly these cells; weights are the weights of the models.
+// explainLevel splits the level of a row. The inputs in cells must be within their ranges. edge holds the models'
+// predictions for these cells; weights are the weights of the models.
 func (m *Model) explainLevel(cells []sizing.Value, edge *experts.Point, weights *[experts.ModelCount]float64, b *buffers) attribution {
 	a := attribution{}
 	o := m.Models
@@ -58,7 +58,7 @@ func (m *Model) explainLevel(cells []sizing.Value, edge *experts.Point, weights 
 
 	line, trees, lineTrees := weights[experts.Line], weights[experts.Trees], weights[experts.LineTrees]+weights[experts.Same]+weights[experts.Fresh]
 	stack := weights[experts.Stack]
-	if edge.Imputed { // no run has identical features, and the stack has corrected the prediction for each donor row
+	if edge.Imputed { // the stack corrected the prediction for each donor row separately, so it is not split further
 		lineTrees += stack
 	} else {
 		beta, level := o.Stack.Beta, edge.Level[experts.LineTrees]
@@ -93,9 +93,9 @@ func (m *Model) explainLevel(cells []sizing.Value, edge *experts.Point, weights 
 	return a
 }
 
-// columnPlayers returns the player of each column that encode writes, for the line and for the trees. It
-// is −1 for a rarely missing feature that the row lacks, because the models have not learned the effect
-// of its absence.
+// columnPlayers returns the player of each column that encode writes, for the line and for the trees. The player is −1,
+// which means unknown, for the columns of a rarely missing feature that the row lacks, because the models have not learned
+// the effect of its absence.
 func (m *Model) columnPlayers(cells []sizing.Value) (line, tree []int) {
 	e := m.Models.Enc
 	known := func(j int) bool { return !e.lacksFeature(j, cells) }
@@ -118,13 +118,13 @@ func (m *Model) columnPlayers(cells []sizing.Value) (line, tree []int) {
 	return gather(line, 0, e.KeepLine), gather(tree, 0, e.KeepTree)
 }
 
-// maxExactPlayers bounds the subsets of explainSum to 4,096.
+// maxExactPlayers limits the number of subsets in explainSum to 2^12 = 4,096.
 const maxExactPlayers = 12
 
 // explainSum writes the Shapley values of level(ridge.Predict(x)) to phi, in log bytes, and returns the level at the
-// means of the columns. The Shapley values of a function of a sum have no closed form, so it enumerates the subsets of
-// the players. If there are more than maxExactPlayers, the players with the smallest contributions to the sum form one
-// player, whose value is then divided in proportion to their contributions.
+// means of the columns. The Shapley values of a function of a sum have no closed form, so explainSum enumerates the
+// subsets of the players. If there are more than maxExactPlayers players, those with the smallest contributions to the sum
+// form one player, whose value is then divided among them in proportion to their contributions.
 func explainSum(ridge *linear.Ridge, level func(float64) float64, x []float64, players []int, phi []float64) (expected float64) {
 	clear(phi)
 	at := ridge.Explain(x, players, phi)
@@ -164,8 +164,8 @@ func explainSum(ridge *linear.Ridge, level func(float64) float64, x []float64, p
 	return level(at)
 }
 
-// subsetShapley returns the Shapley values of the players by their definition. The worth of a subset of
-// players is value(the sum of their contributions).
+// subsetShapley returns the Shapley values of the players, computed by definition from all subsets. The worth of a subset
+// is value(s), where s is the sum of the contributions of its players.
 func subsetShapley(contributions []float64, value func(sum float64) float64) []float64 {
 	n := len(contributions)
 	phi := make([]float64, n)
@@ -198,8 +198,8 @@ func subsetShapley(contributions []float64, value func(sum float64) float64) []f
 	return phi
 }
 
-// explainMixture adds the part of the cold-start mixture that is not from point models to a: the features get the
-// effects of its lines, and the base gets the rest. weight is the weight of the mixture in the level.
+// explainMixture adds to a the part of the cold-start mixture that does not come from point models: the features get the
+// effects of the mixture's lines, and the base gets the rest. weight is the weight of the mixture in the level.
 func (m *Model) explainMixture(p *experts.Point, a *attribution, weight float64, b *buffers) {
 	mix := p.ColdStart
 	if mix == nil || weight == 0 {
@@ -218,8 +218,8 @@ func (m *Model) explainMixture(p *experts.Point, a *attribution, weight float64,
 	}
 }
 
-// addColdStartWeights adds the weights of the point models in the cold-start mixture to weights.
-// weight is the weight of the mixture.
+// addColdStartWeights adds to weights the weights that the point models have in the cold-start mixture.
+// weight is the weight of the mixture in the level.
 func addColdStartWeights(p *experts.Point, weight float64, weights *[experts.ModelCount]float64) {
 	if p.ColdStart == nil || weight == 0 {
 		return
@@ -229,8 +229,8 @@ func addColdStartWeights(p *experts.Point, weight float64, weights *[experts.Mod
 	}
 }
 
-// addFeatures appends the terms of the players, the largest first. atEdge are the cells in which each
-// input outside its range is moved to the edge.
+// addFeatures appends the terms of the players, the largest first. atEdge is cells with each input outside its range
+// moved to the edge.
 func (m *Model) addFeatures(c *chain, a *attribution, cells, atEdge []sizing.Value) {
 	order := make([]int, len(a.phi))
 	for i := range order {

@@ -31,8 +31,8 @@ func requireExact(t *testing.T, e taskmodel.Explanation, granted sizing.Bytes, a
 	}
 }
 
-// anyQuestion returns a question about f, in which features, the request, the bounds, the bins, the guard's factor, the
-// risk target and a killed allocation may vary.
+// anyQuestion returns a random question: its features are those of f, of which some are missing or changed, and each of its
+// other fields may be set.
 func anyQuestion(rng *rand.Rand, f sizing.Features) taskmodel.Question {
 	q := question(f)
 	names := make([]string, 0, len(f))
@@ -86,14 +86,14 @@ func TestFactorsMultiplyToTheGrant(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rng, k := rand.New(rand.NewPCG(3, 1)), newTask(t)
 			k.reportSuccess(sizing.Features{}, 1)
-			k.model = taskmodel.New() // a new model has learned no peak yet
+			k.model = taskmodel.New() // the first questions go to a model that has learned no peak
 			kinds := map[taskmodel.TermKind]int{}
 			for n := range 150 {
 				f, gibs := draw(rng)
 				for range 4 {
 					q := anyQuestion(rng, f)
 					e := k.model.Explain(q)
-					requireExact(t, e, k.model.Size(q).Limit, fmt.Sprintf("after %d: %+v\n%+v", n, q, e))
+					requireExact(t, e, k.model.Size(q).Limit, fmt.Sprintf("after %d runs: %+v\n%+v", n, q, e))
 					for _, term := range e.Terms {
 						kinds[term.Kind]++
 					}
@@ -117,7 +117,7 @@ func TestFactorsMultiplyToTheGrant(t *testing.T) {
 	}
 }
 
-// The driver of a task has the largest factor, and the factor of an unrelated number is about 1.
+// The peak depends on the rows only. Their factor is the largest, and the factor of an unrelated number is about 1.
 func TestTheDriverHasTheLargestFactor(t *testing.T) {
 	rng, k := rand.New(rand.NewPCG(5, 1)), newTask(t)
 	draw := func() (sizing.Features, float64) {
@@ -155,7 +155,7 @@ func TestAPastAnswerIsNotExplainedByALaterModel(t *testing.T) {
 	assert.Equal(t, k.model.Explain(q), e)
 
 	changed := q
-	changed.Cap = answer.Limit / 2 // a policy that was set since
+	changed.Cap = answer.Limit / 2 // a policy that was set after the answer
 	e, ok = k.model.ExplainRecorded(changed, recorded)
 	require.True(t, ok)
 	requireExact(t, e, answer.Limit, "a later cap does not change a recorded answer")
@@ -164,7 +164,7 @@ func TestAPastAnswerIsNotExplainedByALaterModel(t *testing.T) {
 		k.reportSuccess(growing(rng))
 	}
 	_, ok = k.model.ExplainRecorded(q, recorded)
-	assert.False(t, ok, "the model has learned since")
+	assert.False(t, ok, "the model has learned more runs since the answer")
 	e, ok = taskmodel.ExplainReceipt(recorded)
 	require.True(t, ok)
 	requireExact(t, e, answer.Limit, "explained by the receipt alone")

@@ -10,29 +10,28 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// extrapolation describes the inputs of one row that are outside their range, the range of the values in
-// learned rows.
+// extrapolation describes the inputs of one row that are outside their range. The range of an input is that of its values
+// in learned rows. The distances are those of trend.distance, in log units.
 type extrapolation struct {
-	outside       []int   // inputs that a reason names: far outside and relevant, or implausible; by the indices of type trend
-	noRisk        bool    // an input, or several together, are so far outside that no probability is stated
-	riseFactor    float64 // factor from the peak at the edge of the range to the trend's peak; 0: the trend does not apply
+	outside       []int   // inputs that a reason names, by index (see trend): relevant and farther outside than outsideFactor, or implausible
+	noRisk        bool    // an input is, or several inputs together are, so far outside that no probability is stated
+	riseFactor    float64 // the trend's peak divided by its peak at the edge of the range; 0: the trend does not apply
 	capped        float64 // bound that limited the extrapolation, in bytes; 0: none
 	implausible   bool    // an input is so far outside that it counts as missing
-	tooLarge      bool    // such an input is a number above its range
+	tooLarge      bool    // an input that counts as missing is above its range and is not a difference of dates
 	isFar         bool    // an input is farther outside its range than the lines of the cold-start rule reach
 	isCorrected   bool    // extrapolate corrected the prediction
 	edgeAmount    float64 // answer at the edge of the range, in bytes; 0: unknown
-	isRaised      bool    // the answer follows from edgeAmount
-	aboveRange    int     // number of relevant inputs above their range, far or with a slope of their own
+	isRaised      bool    // the answer is edgeAmount or, if isFar, edgeAmount · riseFactor
+	aboveRange    int     // number of relevant inputs above their range that have a slope or are farther above it than outsideFactor
+	jointDistance float64 // sum of the distances of the aboveRange inputs from their ranges
 	jointMargin   float64 // log margin for several inputs above their range at once
 	runTimeRise   float64 // by how much the trend raises the log run time above that at the edge of the range
 	runTimeMargin float64 // log margin of this rise
-	jointDistance float64 // sum of the distances of these inputs from their ranges, in log units
 }
 
-// extrapolate corrects p, the prediction from the raw inputs, if inputs are outside their range. If the
-// data support a trend, it raises the prediction at the edge of the range along this trend, and adds a
-// margin that grows with the distance.
+// extrapolate corrects p, the prediction for a row with inputs outside their range. If the data support a trend, extrapolate
+// raises the prediction at the edge of the range along this trend, and adds a margin that grows with the distance.
 func (m *models) extrapolate(cells []sizing.Value, p *experts.Point, b *buffers) {
 	signals := b.signals
 	b.extrapolation.isCorrected = true
@@ -78,7 +77,8 @@ func (m *models) findOutside(cells []sizing.Value, found *extrapolation) (outsid
 			found.jointDistance += distance
 			found.aboveRange++
 		}
-		// A line with an offset may be steep, so slightly outside the range, too, the peak is at most the largest one if no trend rises.
+		// A line with an offset may be steep. Therefore extrapolate also corrects rows slightly outside the range: if no trend
+		// rises, it limits the predicted peak to the largest known peak.
 		outside = outside || (isOutside || t.slopeOf(j) != nil || m.Above != nil && t.isRelevant(j)) && t.rangeOf(j).Rows >= minTrendRows
 		if isOutside && t.isRelevant(j) {
 			found.outside = append(found.outside, j)
@@ -89,8 +89,8 @@ func (m *models) findOutside(cells []sizing.Value, found *extrapolation) (outsid
 	return outside
 }
 
-// isUnboundedBelow reports whether the peak may grow without bound below the range of an input: the
-// input has negative values, or its slope is negative.
+// isUnboundedBelow reports whether the peak may grow without bound as an input falls further below its range: the input has
+// negative values, or its slope is negative.
 func (t *trend) isUnboundedBelow(j int, cells []sizing.Value) bool {
 	if x, _ := t.value(j, cells); x < 0 || t.rangeOf(j).Low < 0 {
 		return true
@@ -99,9 +99,9 @@ func (t *trend) isUnboundedBelow(j int, cells []sizing.Value) bool {
 	return s != nil && s.Slope < 0
 }
 
-// change returns by how much the trend changes from edge to cells, in log units, and the margin per
-// unit of a rise. edge are the cells with their inputs moved into the range. Both results are zero if no input of the
-// trend is outside its range.
+// change returns by how much the trend changes from edge to cells, in log units, and the log margin per unit of a rise.
+// edge is cells with the inputs moved into their ranges. Both results are zero if no input of the trend is outside its
+// range, or if a linear trend predicts a negative peak.
 func (t *trend) change(cells, edge []sizing.Value) (change, margin float64) {
 	margin = trendMargin
 	isOutside := false
@@ -115,7 +115,7 @@ func (t *trend) change(cells, edge []sizing.Value) (change, margin float64) {
 		return 0, 0
 	}
 	change = t.predict(cells) - t.predict(edge)
-	if math.IsNaN(change) { // a linear trend is below zero
+	if math.IsNaN(change) { // a linear trend predicts a negative peak
 		return 0, 0
 	}
 	if change > 0 {
@@ -124,7 +124,8 @@ func (t *trend) change(cells, edge []sizing.Value) (change, margin float64) {
 	return change, margin
 }
 
-// maxExtrapolation bounds an extrapolation, as a multiple of the largest peak so far.
+// maxExtrapolation is the largest extrapolated peak, as a multiple of the largest peak so far. Numbers more
+// than this factor above their range are implausible (maxImplausibleFactor), so only a steep trend reaches this limit.
 const maxExtrapolation = 1000
 
 // maxLogPeak returns the largest log peak of an extrapolation.
@@ -141,7 +142,7 @@ func capLevels(p *experts.Point, limit float64) (bounded bool) {
 	return bounded
 }
 
-// hasAllSlopes reports whether found lists inputs outside their range, and each of them has a reliable slope.
+// hasAllSlopes reports whether found.outside has inputs, and the trend has a reliable slope for each of them.
 func (m *models) hasAllSlopes(found *extrapolation) bool {
 	for _, j := range found.outside {
 		if m.PeakTrend.slopeOf(j) == nil {
@@ -151,8 +152,8 @@ func (m *models) hasAllSlopes(found *extrapolation) bool {
 	return len(found.outside) > 0
 }
 
-// raiseLevels sets each level to its value at the edge plus rise, in log units. If exact is false, it
-// keeps a level that is already higher.
+// raiseLevels sets each level of p to the level of edge plus rise, in log units. If exact is false, a higher level of p
+// stays unchanged.
 func raiseLevels(p, edge *experts.Point, rise float64, exact bool) {
 	for k := range p.Level {
 		level := edge.Level[k] + rise
@@ -163,7 +164,7 @@ func raiseLevels(p, edge *experts.Point, rise float64, exact bool) {
 	}
 }
 
-// clampToRange appends cells to dst, and moves the inputs outside their range to the edge.
+// clampToRange appends cells to dst, with the inputs outside their range moved to its edge.
 func (m *models) clampToRange(cells, dst []sizing.Value) []sizing.Value {
 	for j, v := range cells {
 		if m.PeakTrend.distance(j, cells) != 0 {
@@ -181,7 +182,8 @@ func (m *models) clampToRange(cells, dst []sizing.Value) []sizing.Value {
 	return dst
 }
 
-// nearestKnown appends to dst the row of b with its inputs moved to the edge of their range. Implausible dates are missing.
+// nearestKnown appends to dst the row of b, with the inputs outside their range moved to its edge and without implausible
+// dates.
 func (m *models) nearestKnown(b *buffers, dst []sizing.Value) []sizing.Value {
 	cells := b.cells
 	if b.extrapolation.implausible {
@@ -218,7 +220,7 @@ func (m *Model) Extrapolated(f sizing.Features) sizing.Bytes {
 }
 
 // describeExtrapolation writes to a reason the inputs that are outside their range, and the
-// consequences. amount is that of the answer before the guard and the bounds.
+// consequences. amount is the experts' amount, before the guard and the bounds.
 func (m *Model) describeExtrapolation(text *strings.Builder, amount float64, b *buffers) {
 	if len(b.extrapolation.outside) == 0 {
 		return
@@ -253,8 +255,8 @@ func (m *Model) describeExtrapolation(text *strings.Builder, amount float64, b *
 	}
 }
 
-// describeInput writes an input, its value and its range. If a pair (an input that is the difference of two features)
-// has only negative differences, it writes their magnitudes.
+// describeInput writes the name, the value and the range of an input. If the input is a pair (the difference of two
+// features) and all its differences are negative, describeInput writes their magnitudes.
 func (m *Model) describeInput(text *strings.Builder, j int, cells []sizing.Value) {
 	t := &m.Models.PeakTrend
 	x, _ := t.value(j, cells)

@@ -17,25 +17,25 @@ type runTimeTrend struct {
 	ConvexSlope float64
 }
 
-// fitRunTime fits the trend of the run time on the rows with a known one.
+// fitRunTime fits the trend of the run time on the rows with a known run time.
 func (m *models) fitRunTime(rows []row) {
 	timed := make([]row, 0, len(rows))
 	var y []float64
 	for _, r := range rows {
 		if !r.Untimed {
-			r.Peak = 1 + r.Seconds // trend reads the quantity that it predicts from here
+			r.Peak = 1 + r.Seconds // trend.fit predicts Peak, so here Peak holds the run time
 			timed, y = append(timed, r), append(y, math.Log(r.Peak))
 		}
 	}
-	// The ranges are copied, because fit replaces their shares of the variance of the peak.
+	// fit overwrites interval.Share, the share of the variance of the peak that an input explains, so it gets a copy.
 	t := trend{Ranges: slices.Clone(m.PeakTrend.Ranges), Pairs: slices.Clone(m.PeakTrend.Pairs)}
 	t.fit(timed, y)
 	m.RunTimeTrend = runTimeTrend{t.Slopes, t.Base, t.Linear, t.ConvexSlope}
 }
 
-// extrapolateRunTime sets the point prediction of the log run time for a row outside the range: the prediction at the
-// edge of the range, moved along the trend of the run time. edge are the cells with their inputs moved into the range.
-// It records the rise and its margin in b.extrapolation.
+// extrapolateRunTime sets p.Duration, the point prediction of the log run time, for a row outside the range: the prediction
+// at the edge of the range plus the change of the run-time trend. edge is cells with the inputs moved into their ranges.
+// The rise and its margin are recorded in b.extrapolation.
 func (m *models) extrapolateRunTime(cells, edge []sizing.Value, p, atEdge *experts.Point, b *buffers) {
 	f := &m.RunTimeTrend
 	t := trend{Ranges: m.PeakTrend.Ranges, Pairs: m.PeakTrend.Pairs, Slopes: f.Slopes, Base: f.Base, Linear: f.Linear, ConvexSlope: f.ConvexSlope}

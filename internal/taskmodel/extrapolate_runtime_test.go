@@ -11,8 +11,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// A backfill has ten times as much input as the largest run so far. A timeout from a run time that is cut at a multiple of
-// the longest run would end every try.
+// A backfill has ten times as much input as the largest run so far. If its predicted run time were limited to a multiple of
+// the longest run, a timeout derived from this prediction would end every try.
 func TestRunTimesFollowInputsFarOutsideTheRange(t *testing.T) {
 	for name, seconds := range map[string]func(n float64) float64{
 		"proportional": func(n float64) float64 { return 2 * n },

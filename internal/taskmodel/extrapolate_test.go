@@ -57,7 +57,7 @@ func TestPredictionsContinueTheTrendOutsideTheRange(t *testing.T) {
 	}
 }
 
-// A task of few runs has a range, but no trend.
+// After few runs an input has a known range, but the peak has no trend.
 func TestInputOutsideTheRangeOfAFewRunsHasNoPromise(t *testing.T) {
 	k, rng := newTask(t), newRand(440)
 	largest := 0.0
@@ -70,7 +70,7 @@ func TestInputOutsideTheRangeOfAFewRunsHasNoPromise(t *testing.T) {
 		}
 		q := question(withRows(4 * largest))
 		s := k.model.Size(q)
-		require.Nil(t, s.Promised, "%d: %s", runs, s.Reason)
+		require.Nil(t, s.Promised, "%d runs: %s", runs, s.Reason)
 		require.Contains(t, s.Reason, "outside the known range: rows")
 		require.Contains(t, s.Reason, "no risk can be stated")
 		require.Nil(t, k.model.Risk(q, s.Limit))
@@ -121,7 +121,7 @@ func TestConstantInputIsRelevantOutsideItsRange(t *testing.T) {
 	assert.Contains(t, s.Reason, "outside the known range: copies 200 (2 … 2)")
 }
 
-// A run outside the range widens the range: the next question with the same input is in the range.
+// A learned run outside the range widens the range. So the next question with the same input is within the range.
 func TestExtrapolatedRunsAreLearned(t *testing.T) {
 	k := newTask(t)
 	rng := rand.New(rand.NewPCG(7, 8))
@@ -142,7 +142,7 @@ func TestExtrapolatedRunsAreLearned(t *testing.T) {
 	assert.NotEmpty(t, blob)
 }
 
-// sizeUncapped returns the answer for f without a cap.
+// sizeUncapped returns the answer for f without a cap, and checks that Risk states the same risk for its limit.
 func sizeUncapped(k *task, f sizing.Features) taskmodel.Answer {
 	q := question(f)
 	q.Cap = 0
@@ -177,12 +177,12 @@ func saleOf(start, days float64) sizing.Features {
 }
 
 func TestDateDifferenceIsExtrapolatedLikeANumber(t *testing.T) {
-	for _, also := range []string{"", "days", "planned"} { // "days" is a number with the same values, "planned" a third date
+	for _, added := range []string{"", "days", "planned"} { // a further feature: "days" is a number that equals the difference of the dates, "planned" is a third date
 		k := newTask(t)
 		rng := rand.New(rand.NewPCG(9, 10))
 		draw := func(days float64) sizing.Features {
 			f := saleOf(math.Round(20_000+400*rng.Float64()), days)
-			switch also {
+			switch added {
 			case "days":
 				f["days"] = sizing.NumberValue(days)
 			case "planned":
@@ -196,22 +196,23 @@ func TestDateDifferenceIsExtrapolatedLikeANumber(t *testing.T) {
 		}
 		k.train()
 		s := sizeUncapped(k, draw(365))
-		assert.Greater(t, s.Limit, bytes(73.5), "%s: %s", also, s.Reason)
-		assert.Less(t, s.Limit, bytes(3*73.5), "%s: %s", also, s.Reason)
-		assert.Nil(t, s.Promised, also)
-		assert.Regexp(t, `outside the known range:.* sale_start-sale_end 365 \([1-3] … 60\)`, s.Reason, also)
+		assert.Greater(t, s.Limit, bytes(73.5), "%s: %s", added, s.Reason)
+		assert.Less(t, s.Limit, bytes(3*73.5), "%s: %s", added, s.Reason)
+		assert.Nil(t, s.Promised, added)
+		assert.Regexp(t, `outside the known range:.* sale_start-sale_end 365 \([1-3] … 60\)`, s.Reason, added)
 		inside := sizeUncapped(k, draw(30))
-		assert.NotNil(t, inside.Promised, also)
-		assert.NotContains(t, inside.Reason, "outside", also)
+		assert.NotNil(t, inside.Promised, added)
+		assert.NotContains(t, inside.Reason, "outside", added)
 	}
 }
 
-// follows: the reason says that the answer is extrapolated. noRisk: the answer states no risk.
 func TestExtrapolationOfNegativeInputsAndFallingPeaks(t *testing.T) {
 	for name, c := range map[string]struct {
-		low, high, at   float64
-		peak            func(x float64) float64
-		follows, noRisk bool
+		low, high float64 // range of the learned inputs
+		at        float64 // input of the question
+		peak      func(x float64) float64
+		follows   bool // the reason says that the answer is extrapolated
+		noRisk    bool // the answer states no risk
 	}{
 		"magnitude of negative inputs": {-1000, -100, -9000, func(x float64) float64 { return -.01 * x }, true, true},
 		"falling through zero":         {-500, 500, -5000, func(x float64) float64 { return 6 - .01*x }, true, true},

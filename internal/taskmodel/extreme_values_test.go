@@ -12,7 +12,7 @@ import (
 )
 
 // extreme draws runs with extreme values. One in 15 values of the inputs a and b is zero, of very large magnitude or
-// the smallest float64. Two in nine peaks are the smallest or the largest that may be reported.
+// the smallest positive float64. Two in nine peaks are the smallest or the largest that a report may contain.
 func extreme(rng *rand.Rand) (sizing.Features, float64) {
 	ends := []float64{0, 1e300, -1e300, math.MaxFloat64, -math.MaxFloat64, 5e-324, 1e154, 1e160}
 	value := func() sizing.Value {
@@ -35,16 +35,16 @@ func extreme(rng *rand.Rand) (sizing.Features, float64) {
 func TestExtremeReportsKeepAnswersValid(t *testing.T) {
 	for seed := range uint64(40) {
 		k, rng := newTask(t), newRand(seed)
-		granted := func(b sizing.Bytes) { require.True(t, b > 0 && b <= sizing.MaxBytes, "%d bytes", b) }
+		requireAmount := func(b sizing.Bytes) { require.True(t, b > 0 && b <= sizing.MaxBytes, "%d bytes", b) }
 		for range 120 {
 			f, gibs := extreme(rng)
 			s := k.model.Size(taskmodel.Question{Features: f, Requested: sizing.Resources{Memory: gib}, RiskTarget: 0.02, Lifts: 3})
-			granted(s.Limit)
+			requireAmount(s.Limit)
 			for _, rung := range s.Ladder {
-				granted(rung)
+				requireAmount(rung)
 			}
 			if s.Bins != nil {
-				granted(s.Bins.Upper[len(s.Bins.Upper)-1])
+				requireAmount(s.Bins.Upper[len(s.Bins.Upper)-1])
 			}
 			if s.Promised != nil {
 				require.False(t, math.IsNaN(*s.Promised))

@@ -13,8 +13,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// randomFeature returns a function that draws values of one feature. The feature has a kind, a
-// cardinality, and probabilities that a value is missing or of another kind.
+// randomFeature returns a function that draws values of one feature. The kind of the feature, its number of different
+// values, and the probabilities that a value is missing or of another kind are random.
 func randomFeature(rng *rand.Rand) func() sizing.Value {
 	kind, missing, odd := rng.IntN(6), rng.Float64()*rng.Float64(), 0.0
 	if rng.IntN(3) == 0 {
@@ -57,10 +57,10 @@ func FuzzTrainingWithAnyFeatures(f *testing.F) {
 	for seed := range uint64(12) {
 		f.Add(seed, uint8(seed*9), uint8(20*seed+3))
 	}
-	f.Add(uint64(58), uint8('Z'), uint8(192)) // one run
+	f.Add(uint64(58), uint8('Z'), uint8(192)) // a history of one run
 	f.Fuzz(func(t *testing.T, seed uint64, features, runs uint8) {
 		rng := rand.New(rand.NewPCG(seed, 1))
-		features, runs = features%24, runs%64 // an input must end within the fuzzer's 10 s
+		features, runs = features%24, runs%64 // the test of one fuzz input must end within 10 s
 		draws := make([]func() sizing.Value, features)
 		for j := range draws {
 			draws[j] = randomFeature(rng)
@@ -92,7 +92,7 @@ func FuzzTrainingWithAnyFeatures(f *testing.F) {
 			require.Equal(t, model.Size(question(f)), sized)
 			require.Positive(t, sized.Limit)
 			require.LessOrEqual(t, sized.Limit, 64*gib)
-			require.True(t, *sized.Promised >= 0 && *sized.Promised <= 1, "%v", *sized.Promised)
+			require.True(t, *sized.Promised >= 0 && *sized.Promised <= 1, "promised risk %v", *sized.Promised)
 			back.Warnings(f)
 			k.row(f, measuredRun(math.Exp(rng.NormFloat64())))
 			row := taskmodel.NewTrainingRow(&k.history.Schema, &k.history.Rows[len(k.history.Rows)-1])
@@ -100,7 +100,7 @@ func FuzzTrainingWithAnyFeatures(f *testing.F) {
 			back.Learn(row)
 			require.Equal(t, blobOf(t, model), blobOf(t, back))
 		}
-		model, _, err = taskmodel.Fit(&k.history, back) // on top of a champion
+		model, _, err = taskmodel.Fit(&k.history, back) // back is the champion
 		require.NoError(t, err)
 		if model != nil {
 			_, err = model.VerifiedBlob(&k.history)

@@ -13,7 +13,7 @@ import (
 // Outcome reports what a Fit did.
 type Outcome struct {
 	Trained    bool       // false if there is no model, because no measured peak was learned; true even if the challenger lost its evaluation
-	Reason     string     // number of reported tries (which it calls runs) and the result of an evaluation, or why there is no model
+	Reason     string     // number of reported tries (which the text calls runs) and the result of an evaluation, or why there is no model
 	Evaluation Evaluation // the last evaluation; zero before the first
 
 	Warnings []string // about parts of the history that the model cannot use
@@ -22,21 +22,21 @@ type Outcome struct {
 // Fit updates a task's champion, the model that answers, with the task's history and refits the models on the whole
 // history. The result is the challenger. A nil champion starts a new model. Fit returns a nil Model if no measured peak was
 // learned, or if the challenger loses its evaluation; Outcome.Reason says which. Then the stored champion stays in use.
-// There are three exceptions. Without a valid champion, Fit returns a challenger that loses. If it loses against fits that
-// Fit has made on the way, Fit returns the last of them (see evaluateIfDue). In place of a champion that is
-// not valid, Fit returns a model even without a measured peak. A champion is not valid if it learned a voided report, or
-// peaks that were raised with outdated factors (sampling.go). Fit modifies champion itself, so the caller must not use it
-// afterwards.
+// There are three exceptions. Without a valid champion, Fit returns even a challenger that loses. If the challenger loses
+// against models that Fit itself has fitted on a part of the rows, Fit returns the last of these (see evaluateIfDue). In
+// place of a champion that is not valid, Fit returns a model even without a measured peak. A champion is not valid if it
+// learned a report that was deleted later (/observe/void), or peaks that were raised with outdated factors (sampling.go).
+// Fit modifies champion itself, so the caller must not use champion afterwards.
 //
 // Fit first learns, in the order of the history, the rows that the champion has not learned yet, so that
-// their residuals are out of sample. On the way it refits the models at scheduled row counts, or with a
-// long backlog of such rows whenever the number of rows has grown by half; see nextFit and bulkGrowth.
+// their residuals are out of sample. Between these rows Fit refits the models at scheduled row counts (nextFit). With a
+// long backlog of such rows, Fit refits them only each time the number of rows has grown by half (bulkGrowth).
 func Fit(h *sizing.History, champion *Model) (*Model, Outcome, error) {
 	return train(h, champion, true)
 }
 
-// Update is Fit without the final fit on all rows: it fits at the scheduled row counts only, unless there are
-// no fitted models yet. If only Update fits and no backlog is long, its model depends on the history, and not on the
+// Update is Fit without the final fit on all rows: it fits only at the scheduled row counts, except if there are no fitted
+// models yet. If all fits come from Update and no backlog was long, the model depends only on the history, and not on the
 // times of earlier calls; see isFitDue.
 func Update(h *sizing.History, champion *Model) (*Model, Outcome, error) {
 	return train(h, champion, false)
@@ -49,7 +49,7 @@ func train(h *sizing.History, champion *Model, fitsAll bool) (*Model, Outcome, e
 	if m != nil {
 		m.leavePool()
 	}
-	forgets := false // the champion learned reports that were voided, or outdated factors
+	forgets := false // the champion is not valid, see Fit
 	switch {
 	case m == nil:
 		m = New()
@@ -67,12 +67,12 @@ func train(h *sizing.History, champion *Model, fitsAll bool) (*Model, Outcome, e
 	if err != nil {
 		return nil, Outcome{}, err
 	}
-	if !fitsAll && m.IsFitDue() { // the champion has learned one by one, without a fit, the rows that make this fit due
+	if !fitsAll && m.IsFitDue() { // the champion learned the rows that make this fit due by Learn, without a fit
 		fitsAll = true
 	}
 	m.releaseGranted(h)
 	if m.Experts.LearnedRows == 0 {
-		if forgets { // an empty model replaces the champion, whose answers would depend on the voided reports or outdated factors for ever
+		if forgets { // an empty model replaces the champion, whose answers would always depend on the voided reports or outdated factors
 			m.rebuildKills(h)
 			return m, Outcome{Trained: true, Reason: "no run with a measured peak is left"}, nil
 		}
@@ -96,9 +96,9 @@ func (m *Model) finishUpdate(h *sizing.History, hasChampion bool, firstFit int) 
 	return m.complete(h, out)
 }
 
-// learnNewRows learns, in order, the rows that the model has not learned yet, and refits the models at
-// the scheduled row counts. later is the number of rows that the caller learns afterwards. firstFit is the number of
-// measured rows at the first of these fits; 0: none.
+// learnNewRows learns, in order, the rows that the model has not learned yet, and refits the models when isFitDue says so.
+// later is the number of rows that the caller learns afterwards. firstFit is the number of measured rows at the first of
+// these fits; 0: none.
 func (m *Model) learnNewRows(h *sizing.History, later int) (firstFit int, err error) {
 	m.Schema = h.Schema.Shape()
 	for i := range m.EarlyRows { // the schema may have gained fields since these rows
@@ -145,11 +145,11 @@ func (m *Model) evaluateAndFit(h *sizing.History, hasChampion bool, firstFit int
 	return m.complete(h, out)
 }
 
-// evaluateIfDue runs the evaluation on rows if it is due, and adds the result to out. firstFit is the number of measured
-// rows at the first fit on the way; 0: none. If all answers of the champion in the holdout come from such fits and not from
-// the stored champion, a challenger that loses against them does not lose against the stored champion: keepsFit is then
-// true, and the last of these fits is published. lost is true if the challenger loses otherwise and the stored champion
-// stays in use.
+// evaluateIfDue runs the evaluation on rows if it is due, and adds the result to out. firstFit is the result of
+// learnNewRows. The answers of the champion in the holdout may all come from the fits of learnNewRows and none from the
+// stored champion. A challenger that loses against such answers does not lose against the stored champion: keepsFit is then
+// true, and the last of these fits is published. lost is true if the challenger loses in any other case and a champion is
+// stored, which then stays in use.
 func (m *Model) evaluateIfDue(h *sizing.History, rows []row, hasChampion bool, firstFit int, out *Outcome) (keepsFit, lost bool, err error) {
 	exact := withoutImputed(rows)
 	if !m.isEvaluationDue(len(exact)) {
@@ -188,9 +188,9 @@ func (m *Model) complete(h *sizing.History, out Outcome) (*Model, Outcome, error
 	return m, out, nil
 }
 
-// learnedVoided reports whether the model has learned a report that was voided later, so that h lacks
-// its row. The effect of such a report on the margins cannot be undone. A thinned history, which contains only a
-// sample of its old rows, lacks other old rows, too, so only its newest rows can be checked.
+// learnedVoided reports whether the model has learned a report that was voided, which means deleted, later. h lacks the row of such a report, and
+// the effect of the report on the margins cannot be undone. A thinned history contains only a sample of its old rows. It
+// lacks other old rows, too, so only its newest rows are checked.
 func (m *Model) learnedVoided(h *sizing.History) bool {
 	seqs := make([]int64, len(h.Rows))
 	for i := range h.Rows {
@@ -214,12 +214,12 @@ func (m *Model) learnedVoided(h *sizing.History) bool {
 }
 
 const (
-	maxResidualRows = 6000 // newest rows of a long history that get an out-of-sample residual
+	maxResidualRows = 6000 // number of newest rows of a long history that get an out-of-sample residual; more would make imports slower
 	neverThinned    = 4000 // number of newest rows that a thinned history contains for certain; must not exceed store.DefaultHistoryLimits.Recent
 )
 
-// learnRange learns an old row of a long history. It records no residual of the peak. It updates the range and
-// number of the peaks, the quarantine, and what countTry counts.
+// learnRange learns an old row of a long history without a residual of the peak. It updates the range and the number of the
+// peaks, the quarantine, and the fields that countTry updates.
 func (m *Model) learnRange(t *TrainingRow) {
 	m.countTry(t)
 	if t.Censoring == sizing.Exact {
@@ -237,7 +237,7 @@ func (m *Model) refit(h *sizing.History, rows []row) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	// In this order: a number is isolated only if its run has a small peak (isolated_inputs.go), and winsorise raises peaks.
+	// withoutIsolated must come first: it finds numbers whose runs have a small peak, and winsorise raises small peaks.
 	fit := m.winsorise(withoutIsolated(rows))
 	fitted, err := fitModels(&h.Schema, fit, m.Models, m.Trees, seedOf(m.Experts.LearnedRows), m.fits)
 	if err != nil {
@@ -299,10 +299,11 @@ func (m *Model) rowsOf(h *sizing.History, n int) []row {
 	return rows
 }
 
-// impute replaces a censored peak by the prediction of the current models, but by at least killedPeakFactor times the
-// allocation of a killed try, and by at most the allocation of a success. Without models, a killed try gets
-// killedPeakFactor times its allocation. impute returns false if the row cannot be used: without models an upper bound
-// says too little, and an upper bound far below the prediction is probably in the wrong unit.
+// impute replaces a censored peak by the prediction of the current models, within the bound of the row: at least
+// killedPeakFactor times the allocation of a killed try, or at most the allocation of a success, whose weight is also
+// reduced (atMostWeight). Without models, a killed try gets killedPeakFactor times its allocation. impute returns false if
+// the row cannot be used: without models an upper bound says too little, and an upper bound far below the prediction is
+// probably in the wrong unit.
 func (m *Model) impute(r *row, censoring sizing.Censoring) bool {
 	if m.Models == nil || m.Models.ridges == nil {
 		r.Peak *= killedPeakFactor
@@ -317,7 +318,7 @@ func (m *Model) impute(r *row, censoring sizing.Censoring) bool {
 		r.Peak = max(r.Peak*killedPeakFactor, predicted)
 	} else {
 		if r.Peak*missFactor < predicted {
-			return false // an allocation so far below the prediction is in the wrong unit
+			return false // an allocation so far below the prediction is probably in the wrong unit
 		}
 		r.Peak = min(r.Peak, predicted)
 		r.Weight *= atMostWeight
@@ -326,12 +327,12 @@ func (m *Model) impute(r *row, censoring sizing.Censoring) bool {
 }
 
 const (
-	killedPeakFactor = 1.2 // smallest assumed ratio of the peak of a killed try to its allocation
-	staleWeight      = 0.2 // factor on the weight of a row from before the task changed
-	atMostWeight     = 0.5 // factor on the weight of a row with only an upper bound
+	killedPeakFactor = 1.2 // smallest assumed ratio of the peak of a killed try to its allocation; a larger one raises later grants more
+	staleWeight      = 0.2 // factor on the weight of a row from before the last change of the task (Model.Changed)
+	atMostWeight     = 0.5 // factor on the weight of a row with only an upper bound, which is weaker evidence than a peak
 )
 
-// run identifies a run, or one mapped instance of it.
+// run identifies a run, or one mapped instance of a run.
 type run struct {
 	id       string
 	mapIndex int
@@ -351,8 +352,8 @@ func successes(rows []sizing.HistoryRow, quarantinedRows map[int64]bool) map[run
 	return ended
 }
 
-// cellsOf decodes the codes of a stored row to values in the order of the schema. If the row is older
-// than a field, the value comes from the previous field of the same name. previous is
+// cellsOf decodes the codes of a stored row to values in the order of the schema. If the row was stored before the schema
+// had a field, the value comes from the previous field of the same name. previous is
 // schema.PreviousSameName().
 func cellsOf(schema *sizing.Schema, previous []int, codes []float64) []sizing.Value {
 	cells := make([]sizing.Value, len(schema.Fields))

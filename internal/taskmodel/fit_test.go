@@ -22,8 +22,8 @@ func TestFitWithoutRowsNamesTheCause(t *testing.T) {
 	assert.NotEmpty(t, outcome.Reason)
 }
 
-// Fitting a champion with new rows gives the same residuals as learning these rows one by one: a
-// training changes the models, but not the past residuals, unless the task's peaks fell (moveResiduals).
+// Fit with a champion and new rows gives the same residuals as learning these rows one by one: a training changes the
+// models, but not the past residuals. (After a fall of the peaks, moveResiduals would replace residuals.)
 func TestFitContinuesTheResidualsOfItsChampion(t *testing.T) {
 	k, rng := trainedTask(t, growing, 31, 120)
 	blob := blobOf(t, k.model)
@@ -53,8 +53,7 @@ func TestFitContinuesTheResidualsOfItsChampion(t *testing.T) {
 	assert.Equal(t, fitted.Experts.Cost, again.Experts.Cost)
 }
 
-// A long history is learned in order: each row is predicted before it is learned, so that
-// residuals are as large as future errors.
+// Fit predicts each row of a long history before it learns the row, so that the residuals are as large as future errors.
 func TestBulkResidualsAreOutOfSample(t *testing.T) {
 	k, rng := newTask(t), newRand(32)
 	for range 250 { // the feature is irrelevant and the peak varies by 30 %
@@ -69,7 +68,7 @@ func TestBulkResidualsAreOutOfSample(t *testing.T) {
 			kills++
 		}
 	}
-	assert.LessOrEqual(t, kills, 15, "in-sample residuals would be too small: one run in ten would be killed")
+	assert.LessOrEqual(t, kills, 15, "number of killed runs, of 300; with in-sample residuals, which are too small, about 30 would be killed")
 }
 
 // fittedRows returns the weight of the rows that the ridge regression was fitted on.
@@ -113,16 +112,16 @@ func TestThinnedHistoryMatchesTheWhole(t *testing.T) {
 		}
 	}
 	thin.history.Total = 600
-	assert.Contains(t, thin.fit().Reason, "600 runs")
+	assert.Contains(t, thin.fit().Reason, "600 runs", "the reason counts the rows that the thinned history lacks, too")
 	whole.fit()
-	assert.InEpsilon(t, 600, fittedRows(t, thin), 0.05, "the weight of a row counts")
+	assert.InEpsilon(t, 600, fittedRows(t, thin), 0.05, "the sum of the weights is about the number of all rows")
 	for _, kind := range []string{"small", "large"} {
 		f := sizing.Features{"kind": sizing.TextValue(kind)}
 		assert.InEpsilon(t, limit(whole, f), limit(thin, f), 0.15, kind)
 	}
 }
 
-// Rows are ordered by time, so a late report is not the last row. It is learned, too.
+// The rows of a history are ordered by time, so a report that arrives late is not the last row. Fit must learn it, too.
 func TestLateReportIsLearned(t *testing.T) {
 	k, rng := trainedTask(t, growing, 34, 60)
 	before := k.model.Experts.LearnedRows
@@ -166,8 +165,8 @@ func TestFitAddsAFeatureToEarlyRows(t *testing.T) {
 	assert.Equal(t, 5, k.model.Experts.LearnedRows)
 }
 
-// The first try was killed and has only the feature "z", so that "z" comes before "a" in the schema. The models must
-// not confuse the columns of the two features, whatever their order is.
+// The first try was killed and has only the feature "z", so "z" comes before "a" in the schema. The models must not confuse
+// the columns of the two features.
 func TestColumnsAreIdentifiedByName(t *testing.T) {
 	k, rng := newTask(t), newRand(36)
 	k.report(sizing.Features{"z": sizing.NumberValue(3)}, killed(1))
@@ -195,7 +194,7 @@ func TestEvaluationIsRunAndStored(t *testing.T) {
 	}
 	require.Contains(t, waste, "challenger")
 	require.Contains(t, waste, "constant")
-	assert.Less(t, waste["challenger"], waste["constant"], "the features are relevant")
+	assert.Less(t, waste["challenger"], waste["constant"], "the peak depends on the feature, so the model beats the constant")
 	var back taskmodel.Evaluation
 	require.NoError(t, json.Unmarshal(evaluation.JSON(), &back))
 	assert.Equal(t, evaluation, back)

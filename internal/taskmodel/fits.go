@@ -14,8 +14,8 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-// WaitIdle waits until a channel is closed. The caller holds one unit of the semaphore workers, which others may use
-// during the wait.
+// WaitIdle waits until a channel is closed. The caller must hold one unit of the semaphore workers. During the wait, WaitIdle
+// releases this unit, so that other goroutines can use it.
 func WaitIdle(workers *semaphore.Weighted, closed <-chan struct{}) {
 	select {
 	case <-closed:
@@ -27,13 +27,13 @@ func WaitIdle(workers *semaphore.Weighted, closed <-chan struct{}) {
 	_ = workers.Acquire(context.Background(), 1) // only a cancelled context is an error
 }
 
-// FitCache makes the trainings of replays cheaper. A fit uses an idle worker, if there is one. Models with equal
+// FitCache makes the trainings of replays cheaper. If a worker is idle, a fit uses it as a second worker. Models with equal
 // rows, such as the models of one task in replays with different settings, share one fit of the trees and of the
 // classifiers. The key of a fit is a hash of its whole input, so a cached fit gives the same amounts, bit for bit.
 // Models with a FitCache have no Drivers and no Ambiguity, which do not affect amounts. A FitCache is safe for
-// concurrent use. The service uses none.
+// concurrent use. The service uses no FitCache.
 type FitCache struct {
-	workers  *semaphore.Weighted // the caller of a training holds one unit
+	workers  *semaphore.Weighted // one unit per worker; the caller of a training holds one unit
 	capacity int                 // largest number of cached fits; 0: no cache
 	seeds    [2]maphash.Seed
 
@@ -42,12 +42,13 @@ type FitCache struct {
 	order []fitHash // keys of fits, oldest first
 }
 
-// NewFitCache returns a cache of the newest capacity fits; with capacity 0 it only uses the workers.
+// NewFitCache returns a cache that holds the newest fits, at most capacity of them. With capacity 0 it caches nothing, and
+// only lets fits use idle workers.
 func NewFitCache(workers *semaphore.Weighted, capacity int) *FitCache {
 	return &FitCache{workers: workers, capacity: capacity, seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, fits: map[fitHash]*cachedFit{}}
 }
 
-// SetFitCache makes the trainings of a model use a cache; nil means none.
+// SetFitCache makes the trainings of a model use a cache; nil means no cache.
 func (m *Model) SetFitCache(fits *FitCache) { m.fits = fits }
 
 // fitHash identifies the input of a fit by 128 bits.
@@ -80,7 +81,7 @@ type cachedFit struct {
 	err    error
 }
 
-var errPanic = errors.New("a fit panicked, please report this")
+var errPanic = errors.New("the fit panicked; report this error")
 
 // fitOnce returns the cached result of a fit with the same hash, or else runs fit and caches its result.
 // If f is nil or without capacity, it only runs fit.
@@ -95,13 +96,13 @@ func fitOnce[T any](f *FitCache, hash func() fitHash, fit func() (T, error)) (T,
 		return result, cached.err
 	}
 	defer close(cached.ended)
-	cached.err = errPanic // unless fit returns
+	cached.err = errPanic // remains only if fit panics
 	result, err := fit()
 	cached.result, cached.err = result, err
 	return result, err
 }
 
-// findOrAdd returns the fit of a hash. If isNew is true, the caller must run this fit.
+// findOrAdd returns the fit of a hash. If isNew is true, the caller must run this fit and close its channel ended.
 func (f *FitCache) findOrAdd(hash fitHash) (cached *cachedFit, isNew bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -142,7 +143,7 @@ func (f *FitCache) runBoth(first, second func() error) error {
 	return errors.Join(err, secondErr)
 }
 
-// ensembles are the boosted trees of one fit; see models.
+// ensembles holds the boosted trees of one fit: the fields Trees, Resid and Spread of models.
 type ensembles struct {
 	trees, resid, spread *gbt.Regressor
 }
@@ -151,8 +152,8 @@ type ensembles struct {
 type ensembleInput struct {
 	table   *table.Table // with the log peaks and the weights
 	base    []float64    // predictions of the line, the ridge regression of the log peak
-	spreads []float64    // targets of the spread
-	known   []int        // indices of the rows with such a target; none: no spread is fitted
+	spreads []float64    // targets of the trees that predict the spread, by row; see spreadTargets
+	known   []int        // indices of the rows with a target in spreads; empty: no spread is fitted
 	config  gbt.Config
 }
 
@@ -165,7 +166,7 @@ func (in *ensembleInput) hash(f *FitCache) fitHash {
 	return f.hash(in.config, in.table.X, in.table.Y, in.table.W, in.base, in.spreads, rows)
 }
 
-// fit fits the trees alone, the trees on the line's residuals and, unless in.known is empty, the spread.
+// fit fits the trees of the log peak, the trees of the line's residuals and, if in.known has rows, those of the spread.
 func (in *ensembleInput) fit(f *FitCache) (e ensembles, err error) {
 	binned, err := gbt.NewBinned(in.table, in.config.MaxBins)
 	if err != nil {
@@ -184,7 +185,7 @@ func (in *ensembleInput) fit(f *FitCache) (e ensembles, err error) {
 	return e, err
 }
 
-// spreadConfig returns the parameters of the spread's trees.
+// spreadConfig returns the parameters of the trees that predict the spread.
 func spreadConfig(seed uint64) gbt.Config {
 	return gbt.Config{Rounds: 40, LearningRate: 0.1, MaxDepth: 3, MinLeafRows: 20, Lambda: 10, Subsample: 0.8, Seed: seed}
 }

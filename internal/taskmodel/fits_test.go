@@ -19,7 +19,7 @@ func TestFitCacheSharesFitsOfEqualRows(t *testing.T) {
 		m.SetFitCache(fits)
 		m, _, err := taskmodel.Fit(&k.history, m)
 		require.NoError(t, err)
-		m.Drivers = nil // a FitCache omits them
+		m.Drivers = nil // a model with a FitCache has none
 		return m
 	}
 	alone := fit(nil)
@@ -27,7 +27,7 @@ func TestFitCacheSharesFitsOfEqualRows(t *testing.T) {
 	require.NoError(t, err)
 	for _, capacity := range []int{0, 1, 100} {
 		workers := semaphore.NewWeighted(2)
-		require.True(t, workers.TryAcquire(1), "the worker of this goroutine")
+		require.True(t, workers.TryAcquire(1), "this goroutine holds one worker")
 		fits := taskmodel.NewFitCache(workers, capacity)
 		first, second := fit(fits), fit(fits)
 		for _, m := range []*taskmodel.Model{first, second} {

@@ -10,28 +10,28 @@ import (
 // group summarises the rows with identical features.
 type group struct {
 	Mean     float64              // mean log peak
-	Recent   float64              `cbor:"Fresh"` // log peak, smoothed exponentially with factor 1/2
+	Recent   float64              `cbor:"Fresh"` // log peak, smoothed exponentially: the newest row has weight 1/2
 	Rows     float64              // number of rows, at most groupMemory
-	Squares  float64              // sum of the squared deviations from Mean; older ones lose weight from groupMemory rows on
-	Seconds  float64              // mean log1p of the seconds, where unknown ones count as the mean so far; 0: all are unknown
-	Cores    float64              // mean log cores of the rows with a measurement
-	CoreRows float64              // number of these rows, at most groupMemory
+	Squares  float64              // sum of the squared deviations from Mean; after groupMemory rows, older deviations lose weight
+	Seconds  float64              // mean log1p of the seconds; an unknown run time counts as the mean so far; 0: all are unknown
+	Cores    float64              // mean log cores of the rows with a CPU measurement
+	CoreRows float64              // number of rows with a CPU measurement, at most groupMemory
 	Seen     int                  // models.Clock when the newest row was added
 	Newest   [newestPeaks]float64 // peaks of the newest rows, newest first; 0: none
-	Older    [olderPeaks]float32  `cbor:",omitzero"` // peaks of rows before them, newest first; 0: none
+	Older    [olderPeaks]float32  `cbor:",omitzero"` // peaks of the rows before those of Newest, newest first; 0: none
 }
 
-// groups holds the groups of a task by groupKey. The features of most tasks include continuous numbers,
-// so most groups have one row. The compact form of such a group takes less than half the memory. A blob
-// stores map[uint64]group.
+// groups holds the groups of a task by groupKey. The features of most tasks include continuous numbers, so most groups
+// have one row. Such a group is stored in a compact form, a singleRow, which takes less than half the memory. A blob stores
+// map[uint64]group.
 type groups struct {
 	keys    []uint64    // ascending
-	at      []uint32    // of each key: index in full, or in singles with isSingle set
+	at      []uint32    // by key, in the order of keys: an index in full or, if the bit isSingle is set, in singles
 	full    []group     // in any order
 	singles []singleRow // in any order
 }
 
-// isSingle marks an index in groups.singles.
+// isSingle is the bit that marks an element of groups.at as an index in groups.singles.
 const isSingle = 1 << 31
 
 // singleRow is the compact form of a group of one row.
@@ -98,7 +98,7 @@ func (gs *groups) set(key uint64, g *group) {
 	gs.at[i] = gs.insert(g)
 }
 
-// insert stores a group and returns its index for at.
+// insert stores a group and returns its element for groups.at.
 func (gs *groups) insert(g *group) uint32 {
 	if s, ok := newSingleRow(g); ok {
 		gs.singles = append(gs.singles, s)
@@ -108,8 +108,8 @@ func (gs *groups) insert(g *group) uint32 {
 	return uint32(len(gs.full) - 1)
 }
 
-// removeSingle removes the compact group with the index at, an element of gs.at, and moves the last
-// compact group to its place.
+// removeSingle removes the compact group to which at, an element of gs.at, refers. The last compact group takes its place
+// in gs.singles.
 func (gs *groups) removeSingle(at uint32) {
 	last := uint32(len(gs.singles) - 1)
 	if moved := slices.Index(gs.at, last|isSingle); moved >= 0 {
@@ -119,7 +119,7 @@ func (gs *groups) removeSingle(at uint32) {
 	gs.singles = gs.singles[:last]
 }
 
-// newGroups converts the form that a blob stores, without unused capacity.
+// newGroups converts the form that a blob stores to groups, whose slices have no unused capacity.
 func newGroups(stored map[uint64]group) *groups {
 	gs := &groups{keys: make([]uint64, 0, len(stored)), at: make([]uint32, 0, len(stored))}
 	singles := 0
@@ -168,7 +168,7 @@ func (gs *groups) UnmarshalCBOR(data []byte) error {
 	return nil
 }
 
-// bytes returns the memory that the fields refer to.
+// bytes returns the size of the memory to which the fields refer.
 func (gs *groups) bytes() int64 {
 	return sliceBytes(gs.keys) + sliceBytes(gs.at) + sliceBytes(gs.full) + sliceBytes(gs.singles)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// randomGroup returns a group that has a compact form (singleRow) in two of three cases.
+// randomGroup returns a random group. With a probability of two thirds the compact form (singleRow) can hold it.
 func randomGroup(rng *rand.Rand) *group {
 	level := math.Log(float64(1 + rng.IntN(1000)))
 	g := &group{Mean: level, Recent: level, Rows: 1, Seconds: rng.Float64(), Seen: rng.IntN(1000), Newest: [newestPeaks]float64{math.Exp(level)}}
@@ -71,5 +71,5 @@ func TestLowOutliersDoNotLowerTheLargestPeakOfAGroup(t *testing.T) {
 	for range newestPeaks + olderPeaks {
 		add(2e9, false)
 	}
-	require.InEpsilon(t, 2e9, gs.find(1, new(group)).largestPeak(), 1e-6, "normal peaks replace the old ones")
+	require.InEpsilon(t, 2e9, gs.find(1, new(group)).largestPeak(), 1e-6, "peaks that are no outliers replace the old ones")
 }

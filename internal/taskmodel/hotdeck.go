@@ -11,23 +11,24 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Hot-deck imputation (Andridge & Little 2010) fills in the rarely missing features that a question
-// lacks: the models have learned few or no rows without them, so they cannot predict such a row. The
-// values come from similar runs, the donor rows. The prediction is the mean of the predictions with the
-// values of each donor row. The differences between these predictions add to the margin as an
-// independent error. A missing feature without influence therefore does not change the amount.
+// Hot-deck imputation (Andridge & Little 2010) fills in the rarely missing features that a question lacks: the models have
+// learned few or no rows without these features, so they cannot predict such a row. The values come from similar runs, the
+// donor rows. The prediction is the mean of the predictions with the values of each donor row. The differences between
+// these predictions add to the margin as an independent error. A missing feature without influence therefore does not
+// change the amount.
 const (
 	minMissingRows  = 8      // number of rows without a feature from which the models learn the effect of its absence
-	minMissingShare = 16     // with fewer such rows, the models learn the effect if one row in 16 lacks the feature
-	minNewRows      = 32     // replaces both numbers if all these rows are in the newer half of the history: few residuals are from such rows
-	maxDonorRows    = 128    // largest number of stored rows
-	maxDonorCells   = 24_000 // largest number of values in the stored rows
+	minMissingShare = 16     // with fewer such rows, the models learn the effect if at least one row in 16 lacks the feature
+	minNewRows      = 32     // replaces both limits if all these rows are in the newer half of the history: few residuals are from such rows
+	maxDonorRows    = 128    // largest number of stored donor rows; more of them make a model larger and its predictions slower
+	maxDonorCells   = 24_000 // largest number of values in the stored donor rows
 	maxNeighbours   = 32     // largest number of donor rows for a prediction
 	minNeighbours   = 8      // smallest number of donor rows for a prediction
-	neighbourPart   = 4      // between these bounds, a prediction uses a quarter of the stored rows
+	neighbourPart   = 4      // between these bounds, a prediction uses a quarter of the stored donor rows
 
-	// donorDeviations is the number of standard deviations that a normal distribution exceeds with
-	// probability sizing.DefaultRiskTarget: the largest prediction of a few donor rows underestimates a tail.
+	// donorDeviations is the number of standard deviations above the mean that a normally distributed value exceeds with
+	// probability sizing.DefaultRiskTarget. It is needed because the largest prediction of a few donor rows underestimates
+	// the tail of the distribution.
 	donorDeviations = 2.17
 )
 
@@ -52,8 +53,8 @@ func (e *encoder) chooseDonorRows(rows [][]sizing.Value, y []float64) {
 	}
 }
 
-// donorOf returns the values of a row that the encoding uses. It omits the last cells if the schema has
-// grown since the fit, because the encoding has no column for them.
+// donorOf returns the values of a row that the encoding uses. It omits the fields that were added to the schema after
+// the fit, because the encoding has no column for them.
 func (e *encoder) donorOf(cells []sizing.Value) []sizing.Value {
 	donor := slices.Clone(cells[:len(e.Columns)])
 	for j, v := range donor {
@@ -67,9 +68,8 @@ func (e *encoder) donorOf(cells []sizing.Value) []sizing.Value {
 	return donor
 }
 
-// measureRelevance sets PresentShare, Scale and ExplainedShare. The explained share is the squared
-// correlation for a number and the correlation ratio for a category (Fisher 1925), both adjusted
-// for chance.
+// measureRelevance sets PresentShare, Scale and ExplainedShare. ExplainedShare is the squared correlation with the log peak
+// or, for a category, the correlation ratio (Fisher 1925); both are adjusted for chance.
 func (c *column) measureRelevance(j int, rows [][]sizing.Value, y []float64) {
 	s := newScreen(1, y)
 	total, known, between := 0.0, 0.0, 0.0
@@ -110,7 +110,8 @@ func (c *column) measureRelevance(j int, rows [][]sizing.Value, y []float64) {
 	}
 }
 
-// scaled returns a number or, if the encoding has a column for its logarithm, this logarithm, for distances.
+// scaled returns the value that distance compares: the number or, if the encoding has a column for its logarithm, this
+// logarithm.
 func (c *column) scaled(v sizing.Value) float64 {
 	if c.WithLog {
 		return math.Log1p(max(0, v.Num))
@@ -144,10 +145,10 @@ func (e *encoder) lacksFeature(j int, cells []sizing.Value) bool {
 	return c.RarelyMissing && c.Kind != sizing.Missing && cells[j].Kind == sizing.Missing
 }
 
-// fillFrom appends a row's values to dst, with the donor's values for rarely missing features that the
-// row lacks. It shifts an imputed date by the difference between a known date of the row and the donor's
-// value of this date, so that date differences do not mix two runs. It drops a rarely present feature that the donor lacks,
-// because no model has learned the feature together with the donor's values.
+// fillFrom appends a row's values to dst, with the donor row's values for the rarely missing features that the row lacks.
+// It shifts each imputed date by as many days as the two rows differ in the first date that both have, so that the
+// differences between dates do not mix two runs. It drops a rarely present feature that the donor row lacks, because no model has learned the
+// feature together with the donor row's values.
 func (e *encoder) fillFrom(cells, donor, dst []sizing.Value) []sizing.Value {
 	days := 0.0
 	for j := range e.Columns {
@@ -178,9 +179,9 @@ type neighbour struct {
 }
 
 // nearestDonorRows returns the donor rows most similar to a row in the features that the row has (Gower
-// 1971, each feature weighted by its relevance). Of donor rows at equal distance it selects some that are
-// evenly spaced by peak. similar begins with the nearest rows; the others are as near as the last of these. Both results
-// are in the memory of b.
+// 1971, each feature weighted by its relevance). Among donor rows at equal distance it selects some that are evenly spaced
+// by peak. similar consists of the rows in nearest and all further donor rows at the same distance as the last of nearest.
+// Both results are in the memory of b.
 func (e *encoder) nearestDonorRows(cells []sizing.Value, b *buffers) (nearest, similar []neighbour) {
 	dst := b.neighbours[:0]
 	for i := range e.DonorRows.len() {
@@ -199,11 +200,12 @@ func (e *encoder) nearestDonorRows(cells []sizing.Value, b *buffers) (nearest, s
 	return dst[:n], dst[:end]
 }
 
-// missingDonorDistance is added for a donor that lacks a feature to impute, so that it comes last.
+// missingDonorDistance is added to the distance of a donor row for each feature to impute that the donor row lacks too, so
+// that such a donor row comes last.
 const missingDonorDistance = 1e6
 
 // distance returns the Gower distance between a row and a donor row, as a sum over the features. It adds
-// bothMissing for each rarely missing feature that both lack.
+// bothMissing for each rarely missing feature that both rows lack.
 func (e *encoder) distance(cells, donor []sizing.Value, bothMissing float64) (sum float64) {
 	for j := range e.Columns {
 		c := &e.Columns[j]
@@ -227,12 +229,16 @@ func (e *encoder) distance(cells, donor []sizing.Value, bothMissing float64) (su
 	return sum
 }
 
-// imputeFromDonorRows fills p with the mean of the predictions for a row with the values of similar
-// donor rows. It sets b.donorMargin to the distance from the mean to the largest prediction, or to the
-// tail of a normal distribution if that is larger, but at most to 1 + 1/√k times the distance to the largest prediction,
-// for k donor rows. It sets b.unseenProb to the probability that the run needs more than the margin of LineTrees covers.
-// If the tail is this margin, the probability is the default risk target. Otherwise it is 1/(k+1): among k donor rows and
-// the run itself, the run is the largest with this probability.
+// imputeFromDonorRows fills p with the mean of the predictions for a row with the values of k similar donor rows.
+//
+// It sets b.donorMargin to the larger of two distances from this mean: to the largest prediction, and to the tail, the
+// quantile of a normal distribution (donorDeviations). But the margin is at most 1 + 1/√k times the distance to the largest
+// prediction.
+//
+// It sets b.unseenProb to the probability that the run needs more than the margin of LineTrees (the model log-linear +
+// boosted trees) covers. If the margin is the
+// distance to the tail, this probability is the default risk target. Otherwise it is 1/(k+1), the probability that among k
+// donor rows and the run itself the run is the largest.
 func (m *models) imputeFromDonorRows(cells []sizing.Value, p *experts.Point, b *buffers) {
 	b.neighbours, b.similar = m.Enc.nearestDonorRows(cells, b)
 	b.noFeatures = !m.Enc.hasAnyFeature(cells)
@@ -274,7 +280,7 @@ func (m *models) imputeFromDonorRows(cells []sizing.Value, p *experts.Point, b *
 	}
 	mean.Imputed = true
 	b.donorPointMean = mean
-	for _, further := range b.similar[len(b.neighbours):] { // a long run may be rarer than one in maxNeighbours
+	for _, further := range b.similar[len(b.neighbours):] { // run times use all similar rows: a long run may be rarer than one in maxNeighbours
 		m.encodeDonorRow(cells, further, b)
 		b.donorSeconds = append(b.donorSeconds, m.pointRunTime(b.line, m.groupOf(b.imputed, b)))
 	}
@@ -293,9 +299,8 @@ func (m *models) encodeDonorRow(cells []sizing.Value, near neighbour, b *buffers
 	b.groupOf = nil
 }
 
-// describeMissing names the rarely missing features that a question lacks, and the part of amount, which is in
-// bytes, that their absence adds; "" if the question lacks none. If the question has no feature at all, the result says
-// only that.
+// describeMissing names the rarely missing features that a question lacks, and the bytes that their absence adds to amount;
+// "" if the question lacks none. If the question has no feature at all, the result says only this.
 func (m *Model) describeMissing(amount float64, b *buffers) string {
 	e := m.Models.Enc
 	if b.noFeatures {

@@ -59,7 +59,7 @@ func TestMissingFeatureIsImputedConservatively(t *testing.T) {
 				kills++
 			}
 		}
-		// The margin for a missing feature may be too small for about 2 % of the runs.
+		// Twice the promised kills are tolerated, and 2 % of the runs, because the margin for a missing feature is an estimate.
 		assert.LessOrEqual(t, float64(kills), 2*promised+0.02*float64(tries), name)
 	}
 }
@@ -85,14 +85,14 @@ func TestReasonNamesMissingFeatures(t *testing.T) {
 func TestFrequentAbsenceIsLearned(t *testing.T) {
 	k, rng := trainedTask(t, sale, 54, 200)
 	f, _ := sale(rng)
-	cautious := k.model.Size(question(without(f, "items")))
-	for range 40 { // in later runs the feature is missing, and the peaks are small
+	imputed := k.model.Size(question(without(f, "items")))
+	for range 40 { // later runs lack the feature, and their peaks are small
 		k.report(without(f, "items"), measuredRun(0.2))
 	}
 	k.fit()
 	learned := k.model.Size(question(without(f, "items")))
 	assert.NotContains(t, learned.Reason, "missing")
-	assert.Less(t, learned.Limit, cautious.Limit/4)
+	assert.Less(t, learned.Limit, imputed.Limit/4)
 }
 
 func TestImputedRowsHardlyChangeGrants(t *testing.T) {
@@ -103,11 +103,11 @@ func TestImputedRowsHardlyChangeGrants(t *testing.T) {
 		g, gibs := sale(rng)
 		k.report(without(g, "items"), measuredRun(gibs))
 	}
-	assert.InDelta(t, float64(before), float64(k.model.Size(question(f)).Limit), 0.05*float64(before), "the grant for a run that needs %v GiB", gibs)
-	assert.Equal(t, k.model.Size(question(without(f, "items"))).Limit, reopen(t, blobOf(t, k.model)).Size(question(without(f, "items"))).Limit, "donor rows are stored")
+	assert.InDelta(t, float64(before), float64(k.model.Size(question(f)).Limit), 0.05*float64(before), "grant for a run with a peak of %v GiB, after five runs without the feature items", gibs)
+	assert.Equal(t, k.model.Size(question(without(f, "items"))).Limit, reopen(t, blobOf(t, k.model)).Size(question(without(f, "items"))).Limit, "the blob contains the donor rows")
 }
 
-// The reason names only an added part of at least one MiB.
+// The reason names the memory that a missing feature adds only if it is at least one MiB.
 func TestReasonOmitsATinyCostOfAMissingFeature(t *testing.T) {
 	draw := func(rng *rand.Rand) (sizing.Features, float64) {
 		f, gibs := sizing.Features{"region": sizing.TextValue("eu")}, 1.0

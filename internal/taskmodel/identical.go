@@ -8,10 +8,9 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// groupKey returns a hash of the features of a row (FNV-1a, 64 bit), which is the key of its group: the rows with
-// identical features.
-// It includes the names of the fields, so that keys stay valid when the schema grows. Unless selected is
-// nil, it covers only the selected columns.
+// groupKey returns the key of the group of a row, that is of the rows with identical features: a hash of the features
+// (FNV-1a, 64 bit). The hash includes the names of the fields, so that keys stay valid when the schema grows. If selected
+// is not nil, the hash covers only the selected columns.
 func groupKey(columns []column, cells []sizing.Value, selected []bool) uint64 {
 	h := uint64(14695981039346656037)
 	mix := func(b byte) { h = (h ^ uint64(b)) * 1099511628211 }
@@ -46,8 +45,8 @@ func (m *models) addToGroups(r *row, outlier bool) {
 	m.addToRecurring(r, m.Clock, outlier)
 }
 
-// add adds a row to the group of a key. seen is models.Clock at this row. A low outlier never lowers g.largestPeak,
-// even if many follow one another.
+// add adds a row to the group of a key. seen is models.Clock at this row. outlier marks a low outlier; any number of low
+// outliers in a row leaves the result of group.largestPeak unchanged.
 func (gs *groups) add(key uint64, r *row, seen int, outlier bool) {
 	y := math.Log(r.Peak)
 	g := gs.find(key, new(group))
@@ -83,8 +82,8 @@ func (gs *groups) add(key uint64, r *row, seen int, outlier bool) {
 	gs.set(key, g)
 }
 
-// minAmount returns the smallest amount in bytes to grant to a run with the group's features: the largest
-// of the newest peaks plus Headroom; zero for a nil group.
+// minAmount returns the smallest amount in bytes that a run with the group's features is granted: the largest peak in
+// Newest, increased by the share Headroom; zero for a nil group.
 func (g *group) minAmount() float64 {
 	if g == nil {
 		return 0
@@ -92,21 +91,21 @@ func (g *group) minAmount() float64 {
 	return slices.Max(g.Newest[:]) * (1 + Headroom)
 }
 
-// largestPeak returns the largest of the newest and older peaks in bytes.
+// largestPeak returns the largest peak in Newest and Older, in bytes.
 func (g *group) largestPeak() float64 {
 	return max(slices.Max(g.Newest[:]), float64(slices.Max(g.Older[:])))
 }
 
 const (
-	olderPeaks  = 5 // number of stored peaks of a group before the newest ones
-	newestPeaks = 3 // number of newest peaks of a group, which determine minAmount; few, so that minAmount soon follows a change
+	olderPeaks  = 5 // length of group.Older; largestPeak, which the margins above repeats multiply, covers 3 + 5 = 8 peaks
+	newestPeaks = 3 // length of group.Newest, which determines minAmount; few peaks, so that minAmount soon follows a change
 
-	// Headroom is the share of the largest peak of identical runs that is granted above this peak: even
-	// after equal peaks, the next one may be slightly larger.
+	// Headroom is the share of the largest peak of identical runs that is granted above this peak. Even after several equal
+	// peaks, the next peak may be slightly larger.
 	Headroom = 0.02
 )
 
-// forgetOldest drops all but the maxGroups most recently seen groups.
+// forgetOldest drops all groups except the maxGroups groups with the newest rows.
 func (gs *groups) forgetOldest() {
 	if gs.len() <= maxGroups {
 		return

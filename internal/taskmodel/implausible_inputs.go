@@ -10,14 +10,14 @@ import (
 // An input is treated as missing if it is so far outside its range that no extrapolation is meaningful,
 // such as the date 9999-12-31, which stands for "no end", or the number 1e308.
 const (
-	implausibleFactor    = 10.0             // largest plausible distance from the range, in multiples of 1 + its edge
-	maxImplausibleFactor = maxExtrapolation // largest plausible (1 + input) / (1 + edge); see maxDistance
+	implausibleFactor    = 10.0             // largest plausible distance from the range, in multiples of 1 + the edge of the range
+	maxImplausibleFactor = maxExtrapolation // largest plausible ratio of 1 + the input to 1 + the edge of the range; see maxDistance
 )
 
-// isImplausible reports whether an input that influences the peak is too far outside its range. j is its index in the
-// trend: of a field or, if negative, of a pair, whose difference is the input. If no value was negative, an
-// input between zero and the smallest value is plausible, because its effect is bounded. isUsual means that the peak
-// is known and not above all others.
+// isImplausible reports whether an input influences the peak and is too far outside its range. j is the index of the input
+// in the trend: of a field or, if negative, of a pair, whose difference is the input. If no learned value was negative, an
+// input between zero and the smallest value is plausible, because its effect is bounded. isUsual means that the peak of
+// the row is known and not above all others. A large number of a field in t.Refuted is judged as if isUsual were true.
 func (t *trend) isImplausible(j int, cells []sizing.Value, isUsual bool) bool {
 	distance := t.distance(j, cells)
 	if distance == 0 { // within the range, or the range is unknown
@@ -31,8 +31,9 @@ func (t *trend) isImplausible(j int, cells []sizing.Value, isUsual bool) bool {
 	return math.Abs(distance) > s.maxDistance(isHeavyTailed) && (t.isRelevant(j) || t.slopeOf(j) != nil)
 }
 
-// refute records the large numbers of a row that are implausible only because its peak is usual. Until the next fit knows such
-// numbers, the next ones are probably mistakes too, such as those of a source that has changed its unit.
+// refute records in t.Refuted the fields whose numbers in a row are implausible only because the peak of the row is usual.
+// Until the next fit, further large numbers of these fields count as implausible, too. They are probably also mistakes,
+// for example because a source has changed its unit.
 func (t *trend) refute(cells []sizing.Value) {
 	for j := range cells {
 		if t.isImplausible(j, cells, true) && !t.isImplausible(j, cells, false) {
@@ -41,12 +42,13 @@ func (t *trend) refute(cells []sizing.Value) {
 	}
 }
 
-// maxDistance returns the largest plausible distance of an input from its range. If the range spans many orders of
-// magnitude, the input may be as far outside. Above its range, a count or a size may always be as far: its tail is often heavy. But
-// a large one with a usual peak is probably a mistake, and a date far in the future or a difference of dates stands for an unknown one.
+// maxDistance returns the largest plausible distance of an input from its range, in log units: log(1 + implausibleFactor)
+// or, if the range has no negative value and is wider, the width of the range, but at most log(maxImplausibleFactor).
+// isHeavyTailed marks a number above its range whose peak is not known to be usual. Counts and sizes often have a heavy
+// tail, so the result is then log(maxImplausibleFactor), or +Inf if all known values are 0.
 func (s *interval) maxDistance(isHeavyTailed bool) float64 {
 	switch {
-	case isHeavyTailed && s.magnitude() == 0: // without a scale, no input is implausible
+	case isHeavyTailed && s.magnitude() == 0: // zeros give no scale with which a number could be compared
 		return math.Inf(1)
 	case isHeavyTailed:
 		return math.Log(maxImplausibleFactor)
@@ -56,18 +58,18 @@ func (s *interval) maxDistance(isHeavyTailed bool) float64 {
 	return max(math.Log1p(implausibleFactor), min(math.Log(maxImplausibleFactor), math.Log1p(s.High)-math.Log1p(s.Low)))
 }
 
-// isNegative reports whether an input of a row is below zero.
+// isNegative reports whether input j of a row is below zero.
 func (t *trend) isNegative(j int, cells []sizing.Value) bool {
 	x, _ := t.value(j, cells)
 	return x < 0
 }
 
-// isUsual reports whether a measured peak in bytes is not above all others.
+// isUsual reports whether a measured peak in bytes is at most the largest known peak.
 func (m *models) isUsual(peak float64) bool { return math.Log(peak) <= m.High }
 
-// withoutImplausible returns cells without the implausible inputs, and records these in b.extrapolation.
-// Of the two values of an implausible pair it drops the one that is part of more implausible pairs, or
-// both if the numbers of pairs are equal.
+// withoutImplausible returns cells without the implausible inputs, and records these inputs in b.extrapolation. For an
+// implausible pair it drops the value that is part of more implausible pairs, or both values if the numbers of these pairs
+// are equal.
 func (m *models) withoutImplausible(cells []sizing.Value, b *buffers) []sizing.Value {
 	t := &m.PeakTrend
 	for j := -len(t.Pairs); j < len(cells); j++ {
@@ -99,8 +101,8 @@ func (m *models) withoutImplausible(cells []sizing.Value, b *buffers) []sizing.V
 	return cells
 }
 
-// isLargeNumber reports whether an input is above its range and no difference of dates. A date far in the future
-// usually stands for an unknown one, but a large number may be a large input.
+// isLargeNumber reports whether an input is above its range and is not a difference of dates. A date far in the future
+// usually stands for an unknown date, but a large number may be right.
 func (t *trend) isLargeNumber(j int, cells []sizing.Value) bool {
 	x, _ := t.value(j, cells)
 	return x > t.rangeOf(j).High && (j >= 0 || cells[t.Pairs[^j].To].Kind == sizing.Number)

@@ -19,8 +19,8 @@ func with(f sizing.Features, name string, v sizing.Value) sizing.Features {
 	return f
 }
 
-// A value far outside the range gives the same grant as a missing value. A number far above the range gives at least the
-// static request and the grant at the edge of the range, because it may be a large input.
+// A value far outside the range gives the same grant as a missing value. A number far above the range may be right. Its grant is
+// therefore at least the static request and, except for a few percent, the grant near the edge of the range.
 func TestImplausibleInputCountsAsMissing(t *testing.T) {
 	for _, runs := range []int{60, 150} {
 		k, rng := trainedTask(t, salesForecast, 400, runs)
@@ -44,7 +44,7 @@ func TestImplausibleInputCountsAsMissing(t *testing.T) {
 						q.Features, q.Requested.Memory = with(f, name, sizing.NumberValue(1700)), 0
 						edge := k.model.Size(q)
 						q.Features = odd
-						require.GreaterOrEqual(t, k.model.Size(q).Limit, edge.Limit.Times(.94), edge.Reason) // 1700 is above the largest learned number
+						require.GreaterOrEqual(t, k.model.Size(q).Limit, edge.Limit.Times(.94), edge.Reason) // 1700 is near the largest learned number
 					}
 					require.Equal(t, want.Limit, s.Limit, "%s %v: %s\n%s", name, v, s.Reason, want.Reason)
 					require.Nil(t, s.Promised, s.Reason)
@@ -59,8 +59,8 @@ func TestImplausibleInputCountsAsMissing(t *testing.T) {
 	}
 }
 
-// The unit of an input changes from MB to KB. Its values with usual peaks are learned as missing until the next fit. After
-// this fit the models know the new range, but the lines of the cold start have learned the old values only.
+// The unit of an input changes from MB to KB. Until the next fit, the new values with usual peaks are learned as missing.
+// After this fit the models know the new range, but the lines of the cold-start rule have learned only values in MB.
 func TestColdStartAfterTheUnitOfAnInputChanged(t *testing.T) {
 	for seed := range uint64(5) {
 		k, rng := newTask(t), newRand(430+seed)
@@ -87,8 +87,8 @@ func TestColdStartAfterTheUnitOfAnInputChanged(t *testing.T) {
 	}
 }
 
-// The unit of an input changes from MB to KB. The first run with such a large number may be a large run. After its usual peak,
-// no further run gets more than the static request.
+// The unit of an input changes from MB to KB. The first run with a number in KB may be a large run, so its grant is large. After
+// the usual peak of this run, no further run gets more than the static request of 32 GiB.
 func TestUsualPeakRefutesTheExtrapolationOfItsInput(t *testing.T) {
 	for seed := range uint64(5) {
 		k, rng := newTask(t), newRand(430+seed)
@@ -117,7 +117,7 @@ func TestUsualPeakRefutesTheExtrapolationOfItsInput(t *testing.T) {
 	}
 }
 
-// One run sent -1 for an unknown number of rows. A large number is still extrapolated, and one far below zero is not.
+// One run sent -1 for an unknown number of rows. A large number is still extrapolated; a number far below zero is not.
 func TestNegativeNumberDoesNotBoundTheLargeOnes(t *testing.T) {
 	for seed := range uint64(3) {
 		k, rng := newTask(t), newRand(440+seed)
@@ -140,9 +140,9 @@ func TestNegativeNumberDoesNotBoundTheLargeOnes(t *testing.T) {
 	}
 }
 
-// The peak falls as the input rises, or it is constant at the edge of the range. So an answer outside the range must be below
-// 1.3 times the answer at its edge or below 10 GiB, or below 50 GiB if the input is treated as missing. On the plateau, the
-// reason of an answer above 1.5 times the answer at the edge contains "extrapolated".
+// The peak falls as the input rises, or it is constant near the upper edge of the range (plateau). So an answer above the range
+// must be below the larger of 10 GiB and 1.3 times the answer at the edge, or below 50 GiB if the input is treated as missing.
+// On the plateau, the reason of an answer above 1.5 times the answer at the edge must contain "extrapolated".
 func TestAnswersOutsideTheRangeStayLowWithoutARisingTrend(t *testing.T) {
 	for name, c := range map[string]struct {
 		draw func(rng *rand.Rand) float64
@@ -172,9 +172,9 @@ func TestAnswersOutsideTheRangeStayLowWithoutARisingTrend(t *testing.T) {
 				for _, x := range c.at {
 					q.Features = withRows(x)
 					s := k.model.Size(q)
-					most := max(bytes(10), edge.Times(1.3)) // the answer at the edge is not what this test is about
+					most := max(bytes(10), edge.Times(1.3)) // this test does not check the answer at the edge itself
 					if strings.Contains(s.Reason, "treated as missing") {
-						most = bytes(50) // any peak is possible
+						most = bytes(50) // a run whose input is unknown may have any peak
 					}
 					require.Less(t, s.Limit, most, "%s, %d runs, at %v: %s", name, runs, x, s.Reason)
 					if name == "plateau" && s.Limit > edge.Times(1.5) {
@@ -186,8 +186,8 @@ func TestAnswersOutsideTheRangeStayLowWithoutARisingTrend(t *testing.T) {
 	}
 }
 
-// The peak follows the product of two inputs. Both are outside the range. The kills must not clearly exceed twice the sum of
-// the promises.
+// The peak follows the product of two inputs. In the questions both inputs are above their range. The number of kills must not
+// clearly exceed twice the sum of the promises.
 func TestJointExtrapolationIsNotKilledMuchMoreThanPromised(t *testing.T) {
 	draw := func(rng *rand.Rand, low, high int) (sizing.Features, float64) {
 		a, b := float64(low*20+1+rng.IntN(20*(high-low))), float64(low*200+10+rng.IntN(200*(high-low)-10))

@@ -13,8 +13,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// salesForecast draws runs of a sales pipeline. The products and the days of the sale drive usage,
-// the number of stores is correlated with the products, and the other features are irrelevant.
+// salesForecast draws runs of a sales pipeline. The peak depends on the number of products and the days of the sale, the
+// number of stores is correlated with the products, and the other features are irrelevant.
 func salesForecast(rng *rand.Rand) (sizing.Features, float64) {
 	products := math.Exp(5 + 2.5*rng.Float64())
 	execution := 20000 + rng.IntN(300)
@@ -43,7 +43,7 @@ func TestMissingFeatureRaisesGrantsAtMostByItsRelevance(t *testing.T) {
 			k, rng := trainedTask(t, salesForecast, 70+seed, runs)
 			for range questions {
 				f, gibs := salesForecast(rng)
-				if whole := k.model.Size(question(f)); whole.Promised != nil { // few runs have a narrow range
+				if whole := k.model.Size(question(f)); whole.Promised != nil { // nil for inputs far outside the range, which is narrow after few runs
 					all = append(all, sizedRun{k.model, f, gibs, whole})
 				}
 			}
@@ -54,7 +54,7 @@ func TestMissingFeatureRaisesGrantsAtMostByItsRelevance(t *testing.T) {
 		}{
 			{[]string{"store_count"}, 1.1},
 			{[]string{"region"}, 1.1},
-			{[]string{"execution_date"}, 1.3}, // with ten runs, the linear model derives the days of a sale from it
+			{[]string{"execution_date"}, 1.3}, // after ten runs, the linear model derives the days of a sale from this date
 			{[]string{"store_count", "execution_date"}, 1.3},
 			{[]string{"product_count"}, 2},
 			{[]string{"sale_end"}, 2},
@@ -79,7 +79,7 @@ func TestMissingFeatureRaisesGrantsAtMostByItsRelevance(t *testing.T) {
 	}
 }
 
-// A feature appears for the first time in runs that lack another feature, such as after a renaming.
+// A new feature appears in runs that lack another feature, as after a renaming of a feature.
 func TestNewFeatureBesideAMissingOneDoesNotRaiseGrants(t *testing.T) {
 	const questions = 20
 	withNew := func(f sizing.Features, gibs float64) sizing.Features {
@@ -107,7 +107,7 @@ func TestNewFeatureBesideAMissingOneDoesNotRaiseGrants(t *testing.T) {
 				}
 				alone.fit()
 				with.fit()
-				// Sums of the grants for questions with all features or without the lost one, each also with the new one.
+				// Sums of the grants for questions with all features or without the lost feature, each with and without the new feature.
 				var whole, wholeAndNew, missing, missingAndNew float64
 				for _, r := range later[reported : reported+questions] {
 					f, gibs := r.features, r.gibs
@@ -127,8 +127,8 @@ func TestNewFeatureBesideAMissingOneDoesNotRaiseGrants(t *testing.T) {
 	}
 }
 
-// The most relevant feature was present in the first 120 runs and is missing in all later ones. The later
-// runs are reported when they end, and the task is trained regularly.
+// The first 120 runs have the most relevant feature, and all later runs lack it. Each later run is reported before the next
+// one is sized, and the task is trained after every ten of them.
 func TestRiskWithoutTheMostRelevantFeatureIsNotUnderstated(t *testing.T) {
 	const seeds, questions = 8, 80
 	kills, promised, granted, used := 0.0, 0.0, 0.0, 0.0
@@ -170,7 +170,7 @@ func TestImputationAllocatesOnlyForTheReason(t *testing.T) {
 	f, _ := salesForecast(rng)
 	all, incomplete := question(f), question(without(f, "product_count"))
 	whole := testing.AllocsPerRun(100, func() { k.model.Size(all) })
-	assert.LessOrEqual(t, testing.AllocsPerRun(100, func() { k.model.Size(incomplete) }), whole+12, "imputation allocates only for its part of the reason")
+	assert.LessOrEqual(t, testing.AllocsPerRun(100, func() { k.model.Size(incomplete) }), whole+12, "imputation adds at most 12 allocations, for its part of the reason")
 }
 
 // BenchmarkSizeWithMissingFeatures sizes a question with all features, and one without the most relevant feature.

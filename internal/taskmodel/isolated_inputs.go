@@ -9,18 +9,18 @@ import (
 )
 
 const (
-	minIsolatedRows = 32  // a feature in fewer rows has no isolated number
-	isolatedShare   = 64  // per so many rows, one more number may be isolated
-	maxIsolated     = 8   // largest number of isolated numbers of a feature
-	nextRows        = 5   // rows with the next largest numbers, whose peaks are compared
-	smallerFactor   = 0.8 // share of their median peak up to which a peak is clearly smaller
+	minIsolatedRows = 32  // smallest number of rows with a feature for which one of its numbers may be isolated
+	isolatedShare   = 64  // a feature has at most one isolated number, and one more for each 64 rows with the feature
+	maxIsolated     = 8   // largest number of isolated numbers of a feature in any case
+	nextRows        = 5   // number of rows with the next largest numbers, whose median peak is the comparison
+	smallerFactor   = 0.8 // a peak up to this share of the median peak of the next rows is clearly smaller
 )
 
-// withoutIsolated returns rows without isolated numbers, and marks the rows that had one. An isolated
-// number is more than eleven times as large as all numbers of its feature that are not isolated, although the peak of its row is clearly
-// smaller than the median peak of the next largest numbers: a typo or another unit. Such numbers would widen
-// the range of the input, within which nothing is extrapolated, and distort the ridge regression. withoutIsolated
-// does not modify rows.
+// withoutIsolated returns rows without isolated numbers, and marks the rows that had one. An isolated number is more than
+// eleven times as large as all numbers of its feature that are not isolated, although the peak of its row is clearly
+// smaller than the median peak of the rows with the next largest numbers. Probably it is a typo or in another unit. Such
+// numbers would widen the range of the input, within which nothing is extrapolated, and distort the ridge regression.
+// withoutIsolated does not modify rows.
 func withoutIsolated(rows []row) []row {
 	copied := false
 	for j := range rows[0].Cells {
@@ -56,13 +56,13 @@ func isolatedNumbers(rows []row, j int) []int {
 	return nil
 }
 
-// areSmaller reports whether the peaks of some rows are all clearly below the median peak of the next
-// rows. They are not if the peak stays the same for large inputs; then the large inputs may be right.
-func areSmaller(rows []row, some, next []int) bool {
+// areSmaller reports whether the peaks of all rows in candidates are clearly below the median peak of the rows in next. If
+// the peak stays the same for large inputs, the result is false: then the large inputs may be right.
+func areSmaller(rows []row, candidates, next []int) bool {
 	var peaks []float64
 	for _, i := range next {
 		peaks = append(peaks, rows[i].Peak)
 	}
 	slices.Sort(peaks)
-	return !slices.ContainsFunc(some, func(i int) bool { return rows[i].Peak > smallerFactor*peaks[len(peaks)/2] })
+	return !slices.ContainsFunc(candidates, func(i int) bool { return rows[i].Peak > smallerFactor*peaks[len(peaks)/2] })
 }

@@ -21,14 +21,14 @@ func TestInputsWithATypoDoNotWidenTheRange(t *testing.T) {
 		k.reportSuccess(withRows(typed), (0.5+x/10_000)*noise(rng, 0.04))
 	}
 	k.train()
-	for _, x := range []float64{120_000, 2_000_000} { // more than 2 and 36 times the largest correct input
+	for _, x := range []float64{120_000, 2_000_000} { // more than 2 times and more than 36 times the largest correct input
 		granted := k.model.Size(question(withRows(x)))
 		assert.Contains(t, granted.Reason, "outside the known range", "%v rows", x)
 		assert.Nil(t, granted.Promised, "%v rows: %s", x, granted.Reason)
 	}
 }
 
-// A model is published even if no risk can be stated for its newest rows, as after a typo.
+// VerifiedBlob returns a blob, and no error, even if the model states no risk for its newest row, as after a typo.
 func TestModelWithAnUnusualNewestRowIsVerified(t *testing.T) {
 	k, rng := newTask(t), newRand(8)
 	for range 150 {

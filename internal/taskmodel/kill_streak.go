@@ -9,19 +9,18 @@ import (
 )
 
 // If all runs of a task are killed and none is retried, the task never reports a larger peak, so
-// neither models nor margins learn that the amounts are too small. Therefore a streak, which is a
-// sequence of killed runs without a success, raises the amounts until a run succeeds. Runs with the same
-// features count once, because a known kill raises the amounts of runs with these features. A multiple
-// of the largest killed allocation bounds the raised amounts, so that a leak at its cap does not raise
-// them with every kill.
+// models and margins cannot learn that the amounts are too small. Therefore a streak, which is a sequence of killed runs
+// without a success, raises the amounts until a run succeeds. Runs with the same features count once, because a known kill
+// already raises the amounts of runs with these features. A raised amount is at most streakReach times the largest killed
+// allocation, so that the amounts of a leaking task at its cap do not grow with every kill.
 
 const (
-	streakChance = 4   // killed runs in a row that may be chance: of runs that start together, the killed ones end first
-	streakGrowth = 1.5 // factor on amounts per further killed run
+	streakChance = 4   // so many killed runs in a row may be chance: of runs that start together, the killed ones end first
+	streakGrowth = 1.5 // factor on the amounts for each further killed run
 	streakReach  = 2   // largest raised amount as a multiple of the largest killed allocation
 )
 
-// extendStreak adds a kill to the streak. It counts a run, unless a known kill is of the same run or has the same features.
+// extendStreak adds a kill to the streak. The run counts only if no known kill is of the same run or has the same features.
 func (m *Model) extendStreak(t *TrainingRow) {
 	key := featureKey(&m.Schema, m.cells(t.Features, nil))
 	known := func(k knownKill) bool { return k.Run == t.Run || k.Key == key }
@@ -31,8 +30,8 @@ func (m *Model) extendStreak(t *TrainingRow) {
 	m.Unresolved.StreakBound = max(m.Unresolved.StreakBound, float64(t.Peak))
 }
 
-// excess returns the number of runs in the streak beyond streakChance. It is zero while the guard raises
-// the amounts, because then the guard decides.
+// excess returns by how much the number of runs in the streak exceeds streakChance. The result is zero while the guard
+// raises the amounts, because the guard then reacts to the same kills.
 func (u *unresolvedKills) excess(q Question) int {
 	if q.GuardFactor > 1 {
 		return 0
@@ -49,9 +48,10 @@ func (u *unresolvedKills) raiseAmount(q Question, amount float64) float64 {
 	return max(amount, min(amount*math.Pow(streakGrowth, float64(excess)), streakReach*u.StreakBound))
 }
 
-// streakRisk returns P(peak > amount) during a streak, else 0. Up to the largest killed allocation it is
-// the share of the runs that were killed in spite of a raised amount (excess−1) among the streak and
-// unresolvedPrior assumed successes. Above this allocation it decreases by the square of the ratio.
+// streakRisk returns P(peak > amount) during a streak, else 0. Up to the largest killed allocation this is a kill rate: the
+// number of runs that were killed in spite of a raised amount (excess − 1), divided by the number of runs in the streak
+// plus unresolvedPrior assumed successes. For a larger amount the rate is multiplied by the square of the ratio of the
+// largest killed allocation to the amount.
 func (u *unresolvedKills) streakRisk(q Question, amount float64) float64 {
 	excess := float64(u.excess(q))
 	if excess == 0 {

@@ -8,11 +8,11 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// chooseKinds chooses the kind of a feature whose values are of several kinds: the most frequent
-// kind, and of two equally frequent kinds the earlier one. The schema has a field for each kind.
-// Fields of the other kinds get no column, so their values count as missing. There is one exception: if
-// the feature is a number or a bool and its texts recur, the texts stay a category beside it. The values
-// may be codes, such as 1012 and A17, and a text such as ALL among numbers has a meaning of its own.
+// chooseKinds chooses the kind of each feature whose values are of several kinds: the most frequent kind, and of two
+// equally frequent kinds the kind whose field is earlier in the schema. The schema has a field for each kind. Fields of the
+// other kinds get no column, so their values count as missing. There is one exception: if the chosen kind is number or bool
+// and the texts recur, the texts stay a category beside it. Such values may be codes, such as 1012 and A17, or a text such
+// as ALL among numbers, which has a meaning of its own.
 func (e *encoder) chooseKinds(schema *sizing.Schema, rows [][]sizing.Value) {
 	previous := schema.PreviousSameName()
 	if previous == nil {
@@ -25,7 +25,7 @@ func (e *encoder) chooseKinds(schema *sizing.Schema, rows [][]sizing.Value) {
 			first[j] = first[previousField]
 		}
 	}
-	found := make([]int, len(previous)) // by first: the field of a row's value, plus one; 0: none
+	found := make([]int, len(previous)) // by first: 1 + the field of a row's value of the most specific kind; 0: no value
 	for _, cells := range rows {
 		clear(found)
 		for j := range first {
@@ -56,10 +56,11 @@ func (e *encoder) chooseKinds(schema *sizing.Schema, rows [][]sizing.Value) {
 	}
 }
 
-// rowsPerCode is the mean number of rows per level from which the levels of a category recur.
+// rowsPerCode is the smallest mean number of rows per level with which the levels of a category count as recurring. With a
+// larger value, more texts among numbers count as missing.
 const rowsPerCode = 3
 
-// recurs reports whether the levels of a category recur. It needs the number of rows of each level.
+// recurs reports whether the levels of a category recur. The number of rows of each level must be set before.
 func (c *column) recurs() bool {
 	rows, levels := 0.0, 0.0
 	for text, l := range c.Levels {
@@ -70,14 +71,14 @@ func (c *column) recurs() bool {
 	return levels > 0 && rows >= rowsPerCode*levels
 }
 
-// isMoreSpecific reports whether kind a takes precedence over b for a value that can be read as
-// both: a date or an amount can also be read as a category, and the numbers 0 and 1 as bools.
+// isMoreSpecific reports whether kind a takes precedence over kind b for a value that fields of both kinds can read: a date
+// or an amount can also be read as a category, and the numbers 0 and 1 as bools.
 func isMoreSpecific(a, b sizing.ValueKind) bool {
 	return b == sizing.Category && a != sizing.Category || a == sizing.Number && b == sizing.Bool
 }
 
-// Warnings lists the features of a report that the model does not use as sent: a value of another kind, a feature that
-// is not stored, or one that is not encoded because there are too many. It uses the kinds of the last training.
+// Warnings lists the features of a report that the model does not use as sent: a value of another kind, a feature that is
+// not stored, or a feature that is not encoded because there are too many. The kinds are those of the last fit.
 func (m *Model) Warnings(f sizing.Features) []sizing.FieldError {
 	return append(m.Schema.Warnings(f), m.unusedFeatures(f)...)
 }
@@ -108,7 +109,8 @@ func (m *Model) unusedFeatures(f sizing.Features) (warnings []sizing.FieldError)
 	return warnings
 }
 
-// isUnreadable reports whether no encoded field of a feature can read a value, or the value lacks a text.
+// isUnreadable reports whether no encoded field of the feature with this name can read v, or whether v lacks a text (see
+// lacksText).
 func (m *Model) isUnreadable(name string, v sizing.Value) bool {
 	readable := false
 	for j := range m.Models.Enc.Columns {
@@ -124,8 +126,8 @@ func (m *Model) isUnreadable(name string, v sizing.Value) bool {
 	return !readable
 }
 
-// lacksText reports whether the feature of a category is also encoded as a number, nearly all rows have a text, and v is a
-// number without a text. Then the number is known, but its category is imputed.
+// lacksText reports whether v is a number without a text, although c is a category, nearly all rows have a text, and the
+// same feature is also encoded as a number. Then the number of v is known, but its category is imputed.
 func (m *Model) lacksText(c *column, v sizing.Value) bool {
 	return c.Kind == sizing.Category && c.RarelyMissing && v.Kind == sizing.Number && v.Text == "" &&
 		slices.ContainsFunc(m.Models.Enc.Columns, func(other column) bool {
@@ -165,7 +167,7 @@ func (m *Model) AskWarnings(f sizing.Features) []sizing.FieldError {
 	return warnings
 }
 
-// maxNamedMissing bounds the missing features that a warning names.
+// maxNamedMissing is the largest number of missing features that a warning names; a longer list is hard to read.
 const maxNamedMissing = 10
 
 // missingFeatures names the encoded features that f lacks, separated by commas.
@@ -200,8 +202,8 @@ func (m *Model) UnreadableFeatures(f sizing.Features) string {
 	return text.String()
 }
 
-// describeValue formats a value for a warning: the first 40 characters of a text in quotes, and a number as Go prints
-// it (1000000 as 1e+06).
+// describeValue formats a value for a warning: a text as its first 40 characters in quotes, and a number as Go prints a
+// float64 (1000000 as 1e+06).
 func describeValue(v sizing.Value) string {
 	switch {
 	case v.Text != "" || v.Kind == sizing.Category:

@@ -12,8 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// grantedPerUsed returns the ratio of granted to used memory after training on runs of draw. odd
-// are the values of the feature "size" in the first runs.
+// grantedPerUsed trains a task on runs of draw, and returns the ratio of granted to used memory of 100 further runs. odd
+// replaces the values of the feature "size" in the first runs.
 func grantedPerUsed(t *testing.T, draw generator, runs int, odd ...sizing.Value) (perUsed float64, k *task) {
 	t.Helper()
 	rng := newRand(95)
@@ -85,7 +85,7 @@ func ten(v sizing.Value) (values []sizing.Value) {
 	return values
 }
 
-// A text among numbers that recurs, such as ALL, is a level of its own, and differs from a missing value.
+// A text that recurs among numbers, such as ALL, is a level of its own, and differs from a missing value.
 func TestTextAmongNumbersIsALevel(t *testing.T) {
 	draw := func(rng *rand.Rand) (sizing.Features, float64) {
 		f := sizing.Features{"other": sizing.NumberValue(rng.Float64())}
@@ -143,10 +143,10 @@ func TestWarningNamesUnusedFeatures(t *testing.T) {
 	require.Len(t, outcome.Warnings, 1)
 	assert.Contains(t, outcome.Warnings[0], "the task has sent 370 feature names: only the 256 most recent ones are used")
 	assert.Empty(t, model.Warnings(last))
-	assert.Len(t, model.Warnings(first), len(first)-1, "all but the feature that every run has")
+	assert.Len(t, model.Warnings(first), len(first)-1, "a warning for each feature of the first run, except the one that every run has")
 }
 
-func TestAValueThatOneColumnOfItsFeatureReadsGetsNoWarning(t *testing.T) {
+func TestAValueThatOneFieldOfItsFeatureReadsGetsNoWarning(t *testing.T) {
 	k, rng := newTask(t), newRand(97)
 	for i := range 120 {
 		size := sizing.NumberValue(float64(1 + rng.IntN(9)))
@@ -164,7 +164,7 @@ func TestAValueThatOneColumnOfItsFeatureReadsGetsNoWarning(t *testing.T) {
 	}
 }
 
-// The numbers in texts are also categories. A number without a text has no category.
+// A feature of texts such as "3" is encoded as a number and as a category. A number that is sent without a text has no category.
 func TestWarningNamesANumberWhoseTextIsACategory(t *testing.T) {
 	code := func(size int) sizing.Value { return sizing.TextValue(fmt.Sprint(size)) }
 	_, k := grantedPerUsed(t, sizes(code), 100)
@@ -179,7 +179,7 @@ func TestWarningNamesANumberWhoseTextIsACategory(t *testing.T) {
 	assert.Equal(t, "; size was sent as a number, and is a category", k.model.UnreadableFeatures(f))
 }
 
-// A category that is no number gets the general advice.
+// If the category was never a number, the warning gives the general advice.
 func TestWarningOfANumberInsteadOfAPlainCategory(t *testing.T) {
 	region := func(size int) sizing.Value { return sizing.TextValue(fmt.Sprint("region ", size)) }
 	_, k := grantedPerUsed(t, sizes(region), 100)

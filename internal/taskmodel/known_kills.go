@@ -9,24 +9,24 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// A kill is strong evidence about runs with the same features: they need more than the killed
-// allocation. The experts learn this only from a measured peak. Therefore a model stores a kill as a
-// lower bound of later peaks, until a newer run with the same features has a peak below this bound.
+// A kill is strong evidence about runs with the same features: they need more than the killed allocation. The experts learn
+// only measured peaks. Therefore a model stores a kill as a lower bound of the peaks of later runs with the same features,
+// until one of them has a peak below this bound.
 
 const (
-	maxKnownKills = 256 // number of stored kills of a task
-	maxKnownPeaks = 3   // number of stored peaks with the features of a kill
+	maxKnownKills = 256 // largest number of stored kills of a task; with more, a model takes more memory
+	maxKnownPeaks = 3   // largest number of stored peaks for each kill; few, so that the bound soon follows a change
 )
 
-// knownKill is one OOM-killed try. No later run with the same features has a peak below its bound.
+// knownKill is one OOM-killed try. Since the kill, no run with the same features has had a peak below Killed.
 type knownKill struct {
 	_      struct{} `cbor:",toarray"` // a model stores hundreds
 	Key    uint64   // featureKey of its features
 	Run    uint64   // sizing.RunHash of its run
 	Try    int
 	Seq    int64
-	Killed sizing.Bytes                // lower bound of the peak: the allocation that was too small, or less after a smaller peak of the same run
-	Peaks  [maxKnownPeaks]sizing.Bytes // newest peaks since with the same features, newest first; zero: none
+	Killed sizing.Bytes                // the killed allocation or, if a retry of the run had no larger peak, one byte less than this peak
+	Peaks  [maxKnownPeaks]sizing.Bytes // newest measured peaks with the same features since the kill, newest first; zero: none
 }
 
 // measured returns the largest of Peaks; zero if there is none.
@@ -50,7 +50,7 @@ func featureKey(schema *sizing.Schema, cells []sizing.Value) uint64 {
 			continue
 		case sizing.Category:
 			text(field.Name)
-			// A field with MaxCategories stores all further values as the same unknown category.
+			// A field that has MaxCategories categories stores every further value as the same unknown category.
 			if len(field.Categories) < sizing.MaxCategories || slices.Contains(field.Categories, v.Text) {
 				text(v.Text)
 			}
@@ -70,8 +70,8 @@ func (m *Model) learnKill(t *TrainingRow) {
 	m.KnownKills = withKill(m.KnownKills, t, featureKey(&m.Schema, m.cells(t.Features, nil)))
 }
 
-// withKill adds a killed try. It replaces an earlier kill of the same try, and drops the oldest kill if
-// there are maxKnownKills.
+// withKill returns kills with a killed try. The try replaces an earlier kill of the same try. If there are already
+// maxKnownKills kills, withKill drops the oldest.
 func withKill(kills []knownKill, t *TrainingRow, key uint64) []knownKill {
 	kills = withoutTry(kills, t.Run, t.Try)
 	if len(kills) >= maxKnownKills {
@@ -87,9 +87,9 @@ func (m *Model) learnPeak(t *TrainingRow) {
 	}
 }
 
-// withPeak updates kills with a measured run. The peak of a retry of a killed run is added to the kill of this run, and
-// lowers a bound that it contradicts. An older kill of another run with the same features is removed if the peak is below
-// it. Otherwise the peak is added to this kill.
+// withPeak returns kills, updated with the measured try t, whose features have the given key. Kills of the same run get the
+// peak (see addMeasured). Of the older kills with the same key, those above the peak are removed, and the others get the
+// peak.
 func withPeak(kills []knownKill, t *TrainingRow, key uint64) []knownKill {
 	remaining := kills[:0]
 	for _, k := range kills {
@@ -108,13 +108,14 @@ func withPeak(kills []knownKill, t *TrainingRow, key uint64) []knownKill {
 	return remaining
 }
 
-// addMeasured adds the measured peak of the killed run, which is better evidence than its kill.
+// addMeasured adds the measured peak of the killed run. If Killed is not below this peak, it is lowered to one byte less,
+// because the measured peak is better evidence than the kill.
 func (k *knownKill) addMeasured(peak sizing.Bytes) {
 	k.Killed = min(k.Killed, peak-1)
 	k.addPeak(peak)
 }
 
-// addPeak adds a measured peak and drops the oldest of maxKnownPeaks.
+// addPeak adds a measured peak. If there are already maxKnownPeaks peaks, it drops the oldest.
 func (k *knownKill) addPeak(peak sizing.Bytes) {
 	copy(k.Peaks[1:], k.Peaks[:maxKnownPeaks-1])
 	k.Peaks[0] = peak
@@ -125,23 +126,23 @@ func withoutTry(kills []knownKill, run uint64, try int) []knownKill {
 	return slices.DeleteFunc(kills, func(k knownKill) bool { return k.Run == run && k.Try == try })
 }
 
-// escalates reports whether a run that was killed at the amount killed had been killed with less before.
-// Then the amount is not in the wrong unit, however large it is. Such a kill counts for runs with the
-// same features even while its report is in quarantine.
+// escalates reports whether a run that was killed with the allocation killed had been killed with less before. Then even a
+// very large allocation is not in the wrong unit. Such a kill counts for runs with the same features even while its report
+// is in quarantine.
 func escalates(kills []knownKill, run uint64, killed sizing.Bytes) bool {
 	return slices.ContainsFunc(kills, func(k knownKill) bool { return k.Run == run && k.Killed < killed })
 }
 
-// Void removes the lower bounds that the report of a try has set; run is its sizing.RunHash. The next
-// training removes the other effects of the report.
+// Void removes the known kill of a try, and the kill of its run from the cold-start rule, after the report of the try was
+// voided (deleted). run is the sizing.RunHash of the try's run. The next training removes the other effects of the report.
 func (m *Model) Void(run uint64, try int) {
 	m.state = states.Add(1)
 	m.KnownKills = withoutTry(m.KnownKills, run, try)
 	m.resolveColdStartKill(run)
 }
 
-// rebuildKills derives the known kills from a history, in the order of arrival, with the schema of the
-// whole history.
+// rebuildKills replaces the known kills by those of a history. It processes the rows in the order of their arrival, and
+// decodes their features with the schema of the whole history.
 func (m *Model) rebuildKills(h *sizing.History) {
 	order := make([]*sizing.HistoryRow, len(h.Rows))
 	for i := range h.Rows {
@@ -154,7 +155,7 @@ func (m *Model) rebuildKills(h *sizing.History) {
 		try  int
 		peak sizing.Bytes
 	}
-	successes := map[uint64]success{} // the newest measured rows so far, by run
+	successes := map[uint64]success{} // the newest measured try so far, by run
 	for _, r := range order {
 		peak, censoring := r.Peak()
 		measured := censoring == sizing.Exact
@@ -186,11 +187,11 @@ func (m *Model) rebuildKills(h *sizing.History) {
 
 // killEvidence holds the two bounds that the known kills give for a row. Zero means no evidence.
 type killEvidence struct {
-	killed sizing.Bytes // largest killed allocation with the same features and without a later measured peak
-	needed sizing.Bytes // largest of the newest maxKnownPeaks peaks with the same features after a kill; above that kill
+	killed sizing.Bytes // largest killed allocation of the known kills with the same features after which no such peak was measured
+	needed sizing.Bytes // largest of the peaks with the same features that known kills store (knownKill.Peaks); above each of these kills
 }
 
-// tooLittle returns the largest amount that does not suffice; zero if none is known.
+// tooLittle returns the largest amount that is known to be too small; zero if none is known.
 func (e killEvidence) tooLittle() sizing.Bytes { return max(e.killed, e.needed-1, 0) }
 
 // evidence returns the evidence of the known kills about a row.
@@ -213,9 +214,9 @@ func (m *Model) evidence(cells []sizing.Value) (e killEvidence) {
 	return e
 }
 
-// raiseAboveKills returns amount, or more if the evidence requires more: the first rung of the ladder
-// above the kill, or the needed peak. It also raises an amount that is only slightly above the
-// kill, because a training may change the amounts of the models by a few MiB.
+// raiseAboveKills returns the largest of amount, the first rung of the ladder above e.killed, and e.needed. The rung
+// applies only if e.needed does not exceed e.killed. It also raises an amount slightly above the kill, because a training may
+// change the amounts of the models by a few MiB.
 func (m *Model) raiseAboveKills(p *experts.Point, q Question, amount sizing.Bytes, e killEvidence, b *buffers) sizing.Bytes {
 	if e.killed > 0 && e.needed <= e.killed {
 		rung := e.killed.Times(2).RoundUp(sizing.MiB)

@@ -12,14 +12,14 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// killedRun is the OOM kill of a run's first try.
+// killedRun returns the OOM kill of a run's first try with an allocation in GiB.
 func killedRun(run string, gibs float64) sizing.HistoryRow {
 	r := killed(gibs)
 	r.RunID = run
 	return r
 }
 
-// retried is the success of a run's second try.
+// retried returns the success of a run's second try with a peak in GiB.
 func retried(run string, gibs float64) sizing.HistoryRow {
 	r := measuredRun(gibs)
 	r.RunID, r.Try = run, 2
@@ -27,7 +27,7 @@ func retried(run string, gibs float64) sizing.HistoryRow {
 }
 
 // variants returns models whose answers must pass the same checks: the live model, the model decoded from its blob, a
-// model trained from scratch, and the challenger of the live model, unless it lost its evaluation.
+// model trained from scratch, and the model that a training of the decoded model returns, if it returns one.
 func (k *task) variants() map[string]*taskmodel.Model {
 	k.t.Helper()
 	blob, err := k.model.Blob()
@@ -41,7 +41,7 @@ func (k *task) variants() map[string]*taskmodel.Model {
 	require.NoError(k.t, err)
 	scratch, _, err := taskmodel.Fit(&history, nil)
 	require.NoError(k.t, err)
-	all := map[string]*taskmodel.Model{"live": k.model, "restarted": opened, "trained from scratch": scratch}
+	all := map[string]*taskmodel.Model{"live": k.model, "decoded": opened, "trained from scratch": scratch}
 	if trained != nil {
 		all["trained"] = trained
 	}
@@ -100,7 +100,7 @@ func TestReasonNamesTheKill(t *testing.T) {
 	assert.Equal(t, q.Cap, capped.Limit, "the cap limits the grant")
 	assert.Contains(t, capped.Reason, "at the cap of")
 	assert.Contains(t, capped.Reason, kill.String()+" was too little for the same features")
-	assert.GreaterOrEqual(t, *capped.Promised, 0.5, "the promised risk is high")
+	assert.GreaterOrEqual(t, *capped.Promised, 0.5, "a grant below a known kill promises a high risk")
 	q.Cap = 1000 * gib
 	q.Above, q.Lifts = gib/8, 3
 	lifted := k.model.Size(q)
@@ -150,7 +150,7 @@ func TestKnownKillsAreBounded(t *testing.T) {
 	}
 	assert.Len(t, k.model.KnownKills, 256)
 	assert.Greater(t, k.model.Size(question(last)).Limit, 2*gib)
-	k.requireForAll(last, "newest kill", func(s taskmodel.Answer) bool { return s.Limit > 2*gib })
+	k.requireForAll(last, "after 400 kills, the newest one", func(s taskmodel.Answer) bool { return s.Limit > 2*gib })
 }
 
 func TestKillsBeforeTheFirstSuccessCount(t *testing.T) {
@@ -160,10 +160,11 @@ func TestKillsBeforeTheFirstSuccessCount(t *testing.T) {
 	for i := range 4 {
 		k.reportSuccess(sizing.Features{"rows": sizing.NumberValue(float64(5 + i)), "region": sizing.TextValue("apac")}, 0.5)
 	}
-	k.requireForAll(f, "cold start", func(s taskmodel.Answer) bool { return s.Limit > 3*gib })
+	k.requireForAll(f, "a kill before the first success", func(s taskmodel.Answer) bool { return s.Limit > 3*gib })
 }
 
-// A kill may be reported after the success of its run. From the next training on, the order makes no difference.
+// The report of a kill may arrive after the report of the success of the same run. From the next training on, the order makes no
+// difference.
 func TestKillReportedAfterTheSuccessOfItsRun(t *testing.T) {
 	f := sizing.Features{"rows": sizing.NumberValue(7)}
 	known := map[bool]sizing.Bytes{}
@@ -184,11 +185,11 @@ func TestKillReportedAfterTheSuccessOfItsRun(t *testing.T) {
 		lift.Above = 5 * gib
 		known[killFirst] = k.model.Size(lift).TooLittle
 	}
-	assert.Equal(t, 14*gib-1, known[true], "the peak is 14 GiB")
+	assert.Equal(t, 14*gib-1, known[true], "the retry needed 14 GiB, so one byte less is too little")
 	assert.Equal(t, known[true], known[false])
 }
 
-// A cleared run starts again with the next try, so a kill after its success is newer evidence than its peak.
+// Clearing a task instance starts a further try after a success. A kill of this try is newer evidence than the earlier peak.
 func TestKillOfAClearedRunCounts(t *testing.T) {
 	k, rng := newTask(t), newRand(10)
 	f := sizing.Features{"rows": sizing.NumberValue(7)}
@@ -205,8 +206,8 @@ func TestKillOfAClearedRunCounts(t *testing.T) {
 	assert.Equal(t, 6*gib, k.model.Size(lift).TooLittle)
 }
 
-// No answer is at or below a kill with identical features unless a newer success contradicts the
-// kill. This is true for any order of kills, successes, trainings and restarts.
+// Every answer is above each kill with identical features, except for kills that a newer success contradicts. This is true
+// for any order of kills, successes, trainings and restarts (decodings of the stored model).
 func TestAnswersStayAboveKnownKills(t *testing.T) {
 	for seed := range uint64(12) {
 		rng := rand.New(rand.NewPCG(seed, 5))
@@ -255,7 +256,7 @@ func TestAnswersStayAboveKnownKills(t *testing.T) {
 	}
 }
 
-// A ladder over bins is what repeated lifts grant.
+// The ladder over bins consists of the amounts that repeated lifts grant.
 func TestLadderOverBinsIsThatOfRepeatedLifts(t *testing.T) {
 	k, _ := trainedTask(t, growing, 3, 150)
 	q := question(sizing.Features{"rows": sizing.NumberValue(8_000)})

@@ -7,13 +7,13 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// maxPlannedLifts is the largest number of lifts for which the whole ladder comes from one call of Experts.Ladder. For
-// more lifts, and for bins, longLadder calls Experts.Ladder again at each rung, as repeated calls of sizeLift do: a bin
-// may end far above the rung that is rounded up to it.
+// maxPlannedLifts is the largest number of lifts for which the whole ladder comes from one call of Experts.Ladder, which
+// returns four rungs at most. For more lifts, and for bins, longLadder calls Experts.Ladder again at each rung, as repeated
+// calls of sizeLift do: a rung that is rounded up to a bin may become much larger, and this changes the rungs after it.
 const maxPlannedLifts = 3
 
-// longLadder appends, for each lift, the first rung of the ladder for the remaining lifts. All rungs are above
-// from. The last rung of each of these ladders is upperBound.
+// longLadder appends, for each lift, the first rung of the ladder that Experts.Ladder returns for the remaining lifts. The
+// last rung of each of these ladders is upperBound. All appended rungs are above from.
 func (m *Model) longLadder(p *experts.Point, q Question, from, upperBound sizing.Bytes, b *buffers, ladder []sizing.Bytes) []sizing.Bytes {
 	last := from
 	for lifts := q.Lifts; lifts > 0; lifts-- {
@@ -53,9 +53,10 @@ func (m *Model) ladder(p *experts.Point, q Question, from sizing.Bytes, b *buffe
 	return ladder
 }
 
-// geometricLadder appends, for each lift, an amount above from. The ratio of each to the one before is the same,
-// and the last is upperBound. It is the ladder of a run for which no risk can be stated: no residual says how
-// far its peak is above a killed amount, and equal ratios bound the waste for every peak (as in doubling search).
+// geometricLadder appends, for each lift, an amount above from. The ratio of each amount to the amount before is the same,
+// except for rounding, and the last amount is upperBound. This is the ladder of a run for which no risk can be stated: no
+// residual says how far its peak is above a killed amount, and equal ratios bound the waste for every peak (as in doubling
+// search).
 func geometricLadder(q Question, from, upperBound sizing.Bytes, ladder []sizing.Bytes) []sizing.Bytes {
 	last := from
 	for lifts := q.Lifts; lifts > 0 && last < upperBound; lifts-- {
@@ -67,8 +68,8 @@ func geometricLadder(q Question, from, upperBound sizing.Bytes, ladder []sizing.
 	return ladder
 }
 
-// clamp returns a limit within the bounds of q: at least the floor and the minimum grant, at most the
-// cap, which wins.
+// clamp returns a limit within the bounds of q: at least the floor and the minimum grant, but at most the cap, even if the
+// cap is lower than these.
 func clamp(q Question, limit sizing.Bytes) sizing.Bytes {
 	limit = max(limit, q.Floor, q.MinGrant)
 	if q.Cap > 0 {
@@ -77,15 +78,15 @@ func clamp(q Question, limit sizing.Bytes) sizing.Bytes {
 	return limit
 }
 
-// roundToGrid rounds an amount up to the bins of the question, or to whole MiB. The result is positive,
-// because a limit of zero means that there is none.
+// roundToGrid rounds an amount up to the bins of the question or, without bins, to whole MiB. The result is positive,
+// because a limit of zero means that there is no limit.
 func roundToGrid(q Question, amount float64) sizing.Bytes {
 	return q.Edges.RoundUp(sizing.Bytes(max(1, min(amount, sizing.MaxBytes))).RoundUp(sizing.MiB))
 }
 
-// sizeLift returns the grant for the retry of a killed run, and the ladder that starts with it. Unless a known kill
-// or leastRetry raises the grant, the ladder is empty if no lift is left or no amount above q.Above is within the
-// bounds of q.
+// sizeLift returns the grant for the retry of a killed run, and the ladder that starts with this grant. The ladder is empty
+// if no lift is left, or if no amount above q.Above is within the bounds of q. If a known kill or leastRetry raises the
+// grant, the ladder always contains the grant.
 func (m *Model) sizeLift(p *experts.Point, q Question, b *buffers) (sizing.Bytes, []sizing.Bytes) {
 	ladder := m.ladder(p, q, q.Above, b, nil)
 	limit := clamp(q, q.Above.Times(2).RoundUp(sizing.MiB))
@@ -101,9 +102,9 @@ func (m *Model) sizeLift(p *experts.Point, q Question, b *buffers) (sizing.Bytes
 	return limit, ladder
 }
 
-// leastRetry returns the amount of a first try if the kill at q.Above was more likely than not, as with a small
-// request or after a cap was raised, and otherwise zero. Such a kill is no evidence against the margins, so that the
-// power law of the ladder, and equal ratios of the rungs, do not apply below the amount of the models.
+// leastRetry returns the amount of a first try if the models predict the kill at q.Above with a probability above one half,
+// for example because the static request was too small or a cap was raised since; otherwise zero. Such a kill is no
+// evidence against the margins. So a retry needs no rung below the amount of the models.
 func (m *Model) leastRetry(p *experts.Point, q Question, b *buffers) float64 {
 	if !m.isExpected(p, q.Above, b) {
 		return 0

@@ -9,7 +9,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Learn adds one ended try. Answers use the task's own margins until the next SetPool.
+// Learn adds one ended try. It ends the use of a pool: until the next call of SetPool, answers use only the task's own
+// margins.
 func (m *Model) Learn(t TrainingRow) {
 	m.state = states.Add(1)
 	m.leavePool()
@@ -81,7 +82,7 @@ func (m *Model) raiseBound(b sizing.Bytes) {
 	}
 }
 
-// countTry updates the parts of the model that a try with any outcome may change. It clears t.CPUMax if the CPU
+// countTry updates the parts of the model that tries of every outcome may change. It clears t.CPUMax if the CPU
 // measurement was not learned.
 func (m *Model) countTry(t *TrainingRow) {
 	m.Tries++
@@ -109,8 +110,8 @@ func (m *Model) countTry(t *TrainingRow) {
 }
 
 // comparePromise records, in the task's share of the pool, the promised risk of a first try and whether the try was
-// killed. The risk is divided by the model's current correction, which may differ from that of the answer. A try with
-// an outcome other than a kill or a success does not count.
+// killed. The promise contains the correction by the pool, so it is divided by the current correction, which may differ
+// from the correction at the time of the answer. A try with an outcome other than a kill or a success does not count.
 func (m *Model) comparePromise(t *TrainingRow) {
 	killed := t.Outcome.OOM()
 	if t.FirstTry && t.Promised != nil && (killed || t.Outcome == sizing.Success) {
@@ -138,7 +139,7 @@ func (m *Model) learnRow(r *row, t *TrainingRow) {
 	defer func() { b.isUsualPeak = false }()
 	in := m.predictAtLaunch(r, t.DAGRun, &p, b)
 	switch {
-	case p.Imputed: // the error of an imputed prediction says nothing about the errors of the models
+	case p.Imputed: // the error of an imputed prediction says nothing about the errors of other predictions
 		m.addPending(r, &b.donorMean, t.Seq)
 	case in.isPredicted:
 		m.recordResidual(r, &p, b, t.Seq)
@@ -172,8 +173,8 @@ func (m *Model) widenRange(peak sizing.Bytes) {
 	}
 }
 
-// recordResidual records the residual of a row and the amount in bytes that would have been granted. It
-// runs before the model learns the row.
+// recordResidual records the residual of a row, and the amount in bytes that the experts would have granted, before any
+// bound. It must run before the model learns the row.
 func (m *Model) recordResidual(r *row, p *experts.Point, b *buffers, seq int64) {
 	r.Residual = math.Log(r.Peak) - p.Level[experts.LineTrees]
 	r.Granted = m.Experts.Answer(p, sizing.DefaultRiskTarget, &b.scratch).Amount
@@ -188,11 +189,11 @@ func (m *Model) recordResidual(r *row, p *experts.Point, b *buffers, seq int64) 
 	}
 }
 
-// earlyFitRows are the numbers of measured rows at which Learn refits the models. The first rows
-// change a model the most, and fits of so few rows are cheap.
+// earlyFitRows are the numbers of measured rows at which Learn refits the models itself, without a training. The first rows
+// change a model the most, and fits on so few rows are cheap.
 var earlyFitRows = []int{1, 2, 3, 5, 8, 12, 18}
 
-// isEarly reports whether Learn still refits the models: the task has few measured rows.
+// isEarly reports whether the task has so few measured rows that Learn still refits the models.
 func (m *Model) isEarly() bool { return m.Experts.LearnedRows < earlyFitRows[len(earlyFitRows)-1] }
 
 // refitEarly stores one of the first rows, and refits the models when a fit is due. At the first row after the last of
@@ -204,17 +205,18 @@ func (m *Model) refitEarly(r row) {
 	}
 	m.EarlyRows = append(m.EarlyRows, r)
 	if slices.Contains(earlyFitRows, m.Experts.LearnedRows) {
-		// If a fit fails, the last good models stay in use.
+		// If a fit fails, the previous models stay in use.
 		if fitted, err := fitModels(&m.Schema, m.EarlyRows, m.Models, m.Trees, seedOf(m.Experts.LearnedRows), m.fits); err == nil {
 			m.useModels(fitted, 0)
 		}
 	}
 }
 
-// seedOf returns a seed that makes each fit reproducible and the fits of one task differ.
+// seedOf returns the seed of a fit on a number of rows. So each fit is reproducible, and fits on different numbers of rows
+// have different seeds.
 func seedOf(rows int) uint64 { return uint64(rows) }
 
-// extendSchema adds the new features of a report to the schema, and as missing values to the early rows.
+// extendSchema adds the new features of a report to the schema. In the early rows their values are missing.
 func (m *Model) extendSchema(f sizing.Features) {
 	if m.Schema.Extend(f) {
 		m.Schema = m.Schema.Shape()
@@ -224,7 +226,7 @@ func (m *Model) extendSchema(f sizing.Features) {
 	}
 }
 
-// padCells appends missing values up to n cells.
+// padCells appends missing values until there are n cells.
 func padCells(cells []sizing.Value, n int) []sizing.Value {
 	for len(cells) < n {
 		cells = append(cells, sizing.Value{})
@@ -232,7 +234,7 @@ func padCells(cells []sizing.Value, n int) []sizing.Value {
 	return cells
 }
 
-// rowOf converts a measured try.
+// rowOf converts a measured try to a row.
 func (m *Model) rowOf(t *TrainingRow) row {
 	return row{
 		Cells: m.cells(t.Features, nil), Peak: math.Max(1, float64(t.Peak)), Seconds: secondsOf(t.Duration),
@@ -248,8 +250,8 @@ func secondsOf(d time.Duration) float64 {
 	return d.Seconds()
 }
 
-// compareRequest records, in the task's share of the pool, whether a try exceeded its static request. A kill below the
-// request does not show this, so it does not count.
+// compareRequest records, in the task's share of the pool, whether a try exceeded its static request. A kill with less than
+// the request does not show whether the peak exceeds the request, so such a kill does not count.
 func (m *Model) compareRequest(t *TrainingRow) {
 	switch requested := t.Requested.Memory; {
 	case requested == 0:

@@ -6,21 +6,21 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// limitFollower detects a program whose peak follows its limit, because it uses a share of whatever it
-// gets: a heap sized from the limit, or a page cache that counts as used. Each grant above such a peak
-// raises the next peak, although the smallest limit so far was enough. limitFollower compares pairs of
-// successive successes with the same features. It ignores retries, reproduced runs, and pairs whose allocations
-// do not differ clearly. If the grants follow the peaks instead, they do so one run later, so that the two ratios of
-// a pair do not correlate. A kill deletes all pairs.
+// limitFollower detects a program whose peak follows its limit, because the program uses a share of any limit: its heap is
+// sized from the limit, or its page cache counts as used memory. Each grant above such a peak raises the next peak, although
+// the smallest limit so far was enough. limitFollower compares the ratio of the peaks with the ratio of the allocations in
+// pairs of successive successes with the same features. It ignores retries, reproduced runs, and pairs whose allocations do
+// not differ clearly. If the grants follow the peaks instead, they do so one run later, so that the two ratios of a pair do
+// not correlate. A kill deletes all pairs.
 type limitFollower struct {
-	Pairs      int     // number of compared pairs; starts at −minFollowed after a kill, so that more pairs are needed
+	Pairs      int     // number of compared pairs; after a kill it starts at −minFollowed, so that twice as many pairs are needed
 	AA, AP, PP float64 // sums of the squares and the product of the log ratios of allocations (A) and of peaks (P)
 
 	Features  uint64       // featureKey of the last success
 	Allocated sizing.Bytes // of the last success
 	Peak      sizing.Bytes // of the last success
-	Least     sizing.Bytes // smallest allocation, up to provenTolerance, of the successes since the last kill or change of the features
-	Proven    int          // number of these successes with about the allocation Least; see provenTolerance
+	Least     sizing.Bytes // smallest allocation (within provenTolerance) of the successes since the last kill or change of features
+	Proven    int          // number of these successes with an allocation of about Least; see provenTolerance
 }
 
 const (

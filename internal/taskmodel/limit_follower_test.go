@@ -9,9 +9,9 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// runProgram grants and reports n runs of a program whose peak depends on its limit, both in GiB. The
-// first run gets the static request. If the peak is larger than the limit, the run is killed, and its
-// retry gets four times the limit. runProgram returns the grants for the next runs.
+// runProgram grants and reports n runs of a program. peak returns the peak of a run with a limit, both in GiB. The limit of
+// the first run is the static request. If the peak is larger than the limit, the run is killed, and its retry gets four
+// times the limit. runProgram returns the grants that the model gives after each of the n runs.
 func (k *task) runProgram(n int, request float64, peak func(limit float64) float64) (grants []float64) {
 	limit := request
 	for range n {
@@ -53,15 +53,15 @@ func TestAPeakThatFollowsItsLimitDoesNotRaiseIt(t *testing.T) {
 	}
 }
 
-// Grants follow growing peaks one run later, so these peaks do not look as if they followed the limit.
+// The peaks grow with time, and the grants follow them one run later. The model must not conclude that the peaks follow the limits.
 func TestAGrowingPeakIsGranted(t *testing.T) {
 	k, rng, level := newTask(t), rand.New(rand.NewPCG(3, 34)), 2.0
 	grants := k.runProgram(120, 4, func(float64) float64 { level *= 1.03; return level * noise(rng, 0.02) })
 	assert.Greater(t, grants[len(grants)-1], level, "the last grant is enough for the last peak")
-	assert.Less(t, k.model.Kills, 6, "few runs are killed")
+	assert.Less(t, k.model.Kills, 6, "number of killed runs, of 120")
 }
 
-// First the peak follows the limit. Then it is about 20 GiB, which is more than the smallest limit so far.
+// In the first 20 runs the peak follows the limit. Then the peak is about 20 GiB, which is more than the smallest limit so far.
 func TestAfterAKillThePeaksNoLongerFollowTheLimit(t *testing.T) {
 	k, rng := newTask(t), rand.New(rand.NewPCG(3, 35))
 	k.runProgram(20, 16, func(limit float64) float64 { return 0.85 * limit * noise(rng, 0.01) })

@@ -11,10 +11,10 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// A stored model has learned 40 runs with one feature, and 60 later runs have a second one. The training refits the models
-// on the way. If the challenger loses its evaluation against the answers of these fits, they must not be lost with it:
-// then the model of the 40 runs would stay in use for hundreds of runs.
-func TestLostEvaluationKeepsTheFitsOnTheWay(t *testing.T) {
+// A stored model has learned 40 runs with one feature, and 60 later runs have a second feature. The training refits the
+// models several times while it learns the 60 runs. If the challenger loses its evaluation against the answers of these
+// fits, Fit must return the last of them. Otherwise the model of the 40 runs would stay in use for hundreds of runs.
+func TestLostEvaluationKeepsTheFitsMadeWhileLearning(t *testing.T) {
 	lost := 0
 	for seed := range uint64(40) {
 		k, rng := newTask(t), newRand(seed)
