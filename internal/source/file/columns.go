@@ -116,7 +116,7 @@ var columns = []column{
 		}},
 }
 
-// The columns of sizing.MeanUsage are the last.
+// init appends the columns of sizing.MeanUsage to columns.
 func init() {
 	for i, name := range sizing.UsageNames {
 		columns = append(columns, usageColumn(i, name))
@@ -174,7 +174,8 @@ func (c *column) apiName() string {
 	return c.name
 }
 
-// columnForField returns the column that corresponds to a field of POST /observe, or the field itself if there is none.
+// columnForField returns the column that corresponds to a field of POST /observe, or the field itself if there is no
+// such column.
 func columnForField(field string) string {
 	if name, ok := strings.CutPrefix(field, "features."); ok {
 		return featurePrefix + name
