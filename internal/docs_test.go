@@ -52,7 +52,7 @@ func TestTestsNamedInDocsExist(t *testing.T) {
 			}
 		}
 	}
-	assert.Greater(t, checked, 20)
+	assert.Greater(t, checked, 20, "the docs name more tests: check the regular expressions")
 }
 
 // testFunctions returns the names of the test functions in the packages of a go test command, one per

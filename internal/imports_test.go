@@ -1,4 +1,5 @@
-// Package internal contains no code. Its tests check the imports between packages and the links in docs.
+// Package internal contains no code. Its tests check the imports between packages, and the links, paths and names of
+// tests in docs.
 package internal
 
 import (

@@ -13,7 +13,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// The largest sizes.
+// The largest sizes of texts, confs and requests.
 const (
 	MaxText  = 250       // characters of a name, a pool, a version or a scenario
 	MaxNotes = 2_000     // characters of notes; longer notes are shortened in a report and rejected in a reset
@@ -33,7 +33,7 @@ type Campaign struct {
 	Version   string          // version of the DAG that must be deployed; empty: any
 	Budget    Budget
 	Paused    bool
-	Stopped   string // the reason why the budget stopped the campaign; empty if it has not
+	Stopped   string // the reason why the budget stopped the campaign; empty if the budget did not stop it
 	CreatedAt time.Time
 	CreatedBy string
 }
@@ -68,7 +68,8 @@ const (
 	maxBudgetGBHours = 1e9
 )
 
-// Budget limits a campaign. A zero field is no limit. The audit trail has it as JSON, in the form of the API.
+// Budget limits a campaign. A zero field is no limit. The audit trail stores a Budget as JSON with the field names
+// of the API.
 type Budget struct {
 	Runs    int       `json:"runs,omitempty"` // number of DAG runs, including repeated attempts
 	GBHours float64   `json:"gbh,omitempty"`  // allocated or, if unknown, requested memory times duration of the reproduced tries

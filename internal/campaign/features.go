@@ -17,8 +17,8 @@ const maxFeatures = 100
 // executionDate is the feature of the execution date.
 const executionDate = "execution_date"
 
-// Features returns the features of an archived run: the numbers, booleans and short texts of its conf, and its
-// execution date, unless the conf has one: at most maxFeatures, and of the conf the first by name.
+// Features returns at most maxFeatures features of an archived run: its execution date, and the numbers, booleans
+// and short texts of its conf, the first ones by name. An execution_date in the conf replaces the date of the run.
 func (a *ArchivedRun) Features() sizing.Features {
 	var conf map[string]any
 	decoder := json.NewDecoder(bytes.NewReader(a.Conf))

@@ -83,8 +83,8 @@ func (s State) IsTriggered() bool {
 
 // transitions lists the states that a worker may report for a run in a state. A check that found no
 // change reports the same state again, which ends the lease of the run. A trigger that could not start its work
-// returns the run to the state before the claim. Two transitions are not listed: a claim moves a
-// run on from 0, 17 or 37, and a reset by a person moves a run back to one of these states.
+// returns the run to the state before the claim. Two kinds of transitions are not listed: a claim moves
+// a run on from 0, 17 or 37, and a reset by a person moves a run back to one of these states.
 var transitions = map[State][]State{
 	DeployTriggered:  {Deploying, DeployFailed, Registered},
 	Deploying:        {Deploying, DeployFailed, Deployed},
@@ -115,8 +115,8 @@ func numbers(states []State) []int {
 var resetTargets = []State{Registered, Deployed, RunSucceeded}
 
 // CheckReset returns an error if a person must not reset a run from one state to another. A reset
-// leads to one of the resetTargets, from which a trigger continues, and not forward. An active run cannot be
-// reset.
+// leads to one of the resetTargets, from which a trigger continues. It never moves a run forward. An active run
+// cannot be reset.
 func CheckReset(from, to State) error {
 	switch {
 	case !slices.Contains(resetTargets, to):
@@ -139,7 +139,7 @@ func RestartsRun(from, to State) bool { return from >= RunFailed && to <= Deploy
 type Branch string
 
 // The branches. A trigger starts a deployment, a DAG run or a profiling for each of its runs. A check
-// reports whether what the trigger started has ended.
+// reports whether the deployment, DAG run or profiling has ended.
 const (
 	TriggerDeploy  Branch = "trigger_deploy"
 	CheckDeploy    Branch = "check_deploy"
@@ -178,5 +178,5 @@ func RuleOf(b Branch) (Rule, error) {
 // work can finish.
 func (r Rule) IsTrigger() bool { return r.From != r.Claimed }
 
-// Spends reports whether the budget limits the branch, which holds for TriggerDeploy and TriggerRun.
+// Spends reports whether the budget limits the branch. It is true for TriggerDeploy and TriggerRun.
 func (r Rule) Spends() bool { return r.IsTrigger() && r.From < RunSucceeded }

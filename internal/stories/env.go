@@ -18,8 +18,8 @@ import (
 
 // env is the environment of a story: a service, its database and a clock.
 //
-// The service trains a task only in a train step, so that the story controls when. Its background loops run only
-// during restart.
+// The service trains a task only in a train step, so that the story controls the times of trainings. The background loops
+// of the service run only during restart.
 type env struct {
 	store       *postgres.Store
 	svc         *service.Service
@@ -47,7 +47,7 @@ func (e *env) start() {
 	e.svc = service.New(e.store, trainer.New(e.store, trainer.Config{OnlyRequested: true}, log), cfg, log)
 }
 
-// restart simulates a new process on the same database, which knows only what it reads at start.
+// restart simulates a new process on the same database, which knows only what it reads from the database at its start.
 func (e *env) restart(ctx context.Context) {
 	e.start()
 	ctx, cancel := context.WithTimeout(ctx, testwait.Limit)

@@ -41,7 +41,7 @@ func (e *env) do(ctx context.Context, s *step, args map[string]string) (answer, 
 	return answer{}, fmt.Errorf("unknown verb %q; see the package documentation", s.verb)
 }
 
-// observe reports one try. The outcome applies if the step gives none.
+// observe reports one try. outcome is the outcome if the step gives none.
 func (e *env) observe(ctx context.Context, s *step, args map[string]string, outcome string) (answer, error) {
 	r := argReader{args: args}
 	o := sizing.Observation{

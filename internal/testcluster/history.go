@@ -120,7 +120,7 @@ func (c *Cluster) report(ctx context.Context, replica *Replica, task Task, rando
 	return nil
 }
 
-// callError returns the error of a call of a replica that was not answered with 200.
+// callError returns the error of a call that a replica did not answer with 200.
 func callError(operation string, status int, answer []byte, err error) error {
 	if err != nil { // no answer
 		return fmt.Errorf("%s: %w", operation, err)

@@ -82,7 +82,7 @@ func (p *Postgres) trust() error {
 
 func (p *Postgres) serverDir() string { return filepath.Join(p.dataDir, "postgres") }
 
-// DataDir returns the data folder. The server's log is in its parent.
+// DataDir returns the data folder. The server's log is in the parent of that folder.
 func (p *Postgres) DataDir() string { return p.dataDir }
 
 // Addr returns host:port.

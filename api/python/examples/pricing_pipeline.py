@@ -32,7 +32,7 @@ exit $code
 
 
 def pod(partition: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of one map index: its partition and its features."""
+    """Return the operator's arguments for one map index: the name of its partition and its features."""
     return {
         "arguments": ["predict", "--partition", partition["name"]],
         "features": {

@@ -35,7 +35,7 @@ type runLine struct {
 
 // Read reads an archive: a history in a format of package source/file, or a list of runs as JSON
 // lines with scenario (the name of the run), execution_date and conf. For a run in a history, the
-// features are the conf, and the run id is the scenario.
+// features of its first row are the conf, and the run id is the scenario.
 func Read(r io.Reader) (*Archive, error) { return ReadAs(r, file.Layout{}) }
 
 // ReadAs is like Read, for a CSV whose columns have the names and units of layout.

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// noise is the variance of a peak that no feature explains, relative to the variance that features
-// explain.
+// noise is the assumed variance of a peak that no feature explains, relative to the variance that features explain.
+// With a larger value, one observation says less about similar rows, so that more similar rows are chosen.
 const noise = 1.0
 
 // squaredLength is the squared length scale of the kernel, relative to the median squared distance of
@@ -33,7 +33,7 @@ func newProcess(d *design) *process {
 				square += (x - d.rows[j][k]) * (x - d.rows[j][k])
 			}
 			p.covariance[i][j] = square
-			if square > 0 && (i*31+j)%17 == 0 { // a fixed sample of pairs
+			if square > 0 && (i*31+j)%17 == 0 { // a fixed sample of about 1/17 of the pairs, which is enough for a median
 				distances = append(distances, square)
 			}
 		}
@@ -54,7 +54,7 @@ func newProcess(d *design) *process {
 	return p
 }
 
-// observe conditions the process on a row.
+// observe conditions the process on an observation of a row.
 func (p *process) observe(row int) {
 	observed := slices.Clone(p.covariance[row])
 	scale := 1 / (observed[row] + noise)
@@ -76,8 +76,8 @@ func (p *process) gain(row int) float64 {
 }
 
 // choose chooses at most count of the candidates of h, one after another. It alternates between two rules.
-// V-optimal design prefers rows that say most about the peaks of all candidates. Kernel herding (Welling 2009)
-// gives the chosen rows the same distribution as all rows, because a model also learns how peaks are
+// V-optimal design prefers rows that say most about the peaks of all candidates. Kernel herding (Chen, Welling
+// and Smola 2010) gives the chosen rows the same distribution as all rows, because a model also learns how peaks are
 // distributed.
 func (p *process) choose(h *herd, count int) []ScoredCandidate {
 	n := len(h.kernel)

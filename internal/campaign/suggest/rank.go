@@ -88,10 +88,11 @@ type column struct {
 	mean, scale float64 // of a column that is no indicator
 }
 
-// maxCategories bounds the indicators of one feature. Rarer values have no indicator.
+// maxCategories bounds the indicators of one feature, and so the time for the distances of rows. Rarer values have no
+// indicator, so that rows that differ only in them count as equal.
 const maxCategories = 20
 
-// newDesign chooses the columns for some candidates and encodes them.
+// newDesign chooses the columns for the candidates and encodes the candidates.
 func newDesign(candidates []Candidate) *design {
 	d := &design{}
 	numbers, categories := map[string][]float64{}, map[string]map[string]int{}

@@ -71,8 +71,8 @@ func (c *Client) fetchToken(ctx context.Context) error {
 	return nil
 }
 
-// dropToken removes the denied token, so that the next request fetches another, unless a concurrent request has
-// replaced it already. It reports whether the next request has another token. A configured token stays.
+// dropToken removes the denied token if it is still the current one, so that the next request fetches another. It
+// reports whether the next request has another token. It does not remove a configured token.
 func (c *Client) dropToken(denied string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -105,7 +105,7 @@ func (c *Client) findAPI(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
-	return "", fmt.Errorf("%w: %s has neither /api/v2/version nor /api/v1/version; check that it is Airflow 2 or 3", ErrInvalidResponse, c.base)
+	return "", fmt.Errorf("%w: %s has neither /api/v2/version nor /api/v1/version; check that the URL is that of Airflow 2 or 3", ErrInvalidResponse, c.base)
 }
 
 // read sends a request, with retries, and decodes the response into to.
@@ -117,7 +117,7 @@ func (c *Client) read(ctx context.Context, method, path string, body, to any) er
 	if body == nil {
 		sent = nil
 	}
-	token := c.currentToken() // empty if the first attempt fetches a token; then the denial is final
+	token := c.currentToken() // empty if the first attempt fetches a token; then a denial is final
 	response, err := c.sendWithRetry(ctx, method, c.api+path, sent)
 	if errors.Is(err, ErrDenied) && c.dropToken(token) { // a token of Airflow 3 expires, by default after a day
 		response, err = c.sendWithRetry(ctx, method, c.api+path, sent)
@@ -165,7 +165,7 @@ func (c *Client) send(ctx context.Context, method, path string, body []byte) ([]
 	return nil, fmt.Errorf("%w: %s", ErrInvalidResponse, message)
 }
 
-// detail returns the message of an error response of Airflow 2 or 3, if it has one.
+// detail returns a colon and the message of an error response of Airflow 2 or 3, or "" if it has no message.
 func detail(response []byte) string {
 	var problem struct {
 		Detail json.RawMessage `json:"detail"`

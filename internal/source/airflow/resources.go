@@ -8,7 +8,7 @@ import (
 )
 
 // resources parses the rendered container_resources: a JSON object on 3.x, and on 2.x the
-// printed form of Python's V1ResourceRequirements, such as
+// printed form of V1ResourceRequirements of the Kubernetes client for Python, such as
 //
 //	{'claims': None, 'limits': {'memory': '8Gi'}, 'requests': {'cpu': '1500m', 'memory': '8Gi'}}
 //
@@ -49,7 +49,7 @@ func (i *Instance) renderedResources() (object podResources, text string) {
 // amounts parses the amounts of memory and CPU. A missing or unreadable amount is 0, which means unknown.
 func amounts(resources map[string]any) (r sizing.Resources) {
 	if memory, ok := resources["memory"].(string); ok {
-		r.Memory, _ = sizing.ParseMemory(memory) // zero means unknown
+		r.Memory, _ = sizing.ParseMemory(memory)
 	}
 	if cpu, ok := resources["cpu"].(string); ok {
 		r.CPU, _ = sizing.ParseCPU(cpu)

@@ -21,7 +21,7 @@ func (e *transientError) Unwrap() error { return e.cause }
 
 // sendWithRetry sends a request and retries it after transient errors, with exponential backoff. The pauses
 // sum to at most the time that retryFor returns. All requests only read or fetch a token, so a repeated
-// request is harmless.
+// request is harmless. With RetryFor of 1 min the pauses are 0.6, 1.2, 2.4, 4.8, 9.6, 10, 10, 10 and 10 s.
 func (c *Client) sendWithRetry(ctx context.Context, method, path string, body []byte) ([]byte, error) {
 	pause := c.cfg.RetryFor / 100
 	for waited := time.Duration(0); ; {
@@ -32,7 +32,7 @@ func (c *Client) sendWithRetry(ctx context.Context, method, path string, body []
 		}
 		wait, limit := max(pause, transient.retryAfter), c.retryFor(err)
 		if waited += wait; waited > limit {
-			return nil, fmt.Errorf("gave up after %s: %w", limit, err)
+			return nil, fmt.Errorf("gave up, because the pauses before retries would exceed %s: %w", limit, err)
 		}
 		if c.cfg.Retrying != nil {
 			c.cfg.Retrying(err, wait)

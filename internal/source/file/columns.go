@@ -16,13 +16,13 @@ const (
 	usagePrefix    = "usage."
 )
 
-// upstreamColumn has the upstream tasks of the row's task. They belong to the DAG and not to the try, so
+// upstreamColumn is the name of the column with the upstream tasks of the row's task. They belong to the DAG and not to the try, so
 // they are a field of Row and not of the observation, and Write does not write them.
 const upstreamColumn = "upstream"
 
 // column describes one CSV column: its name, its field in POST /observe, and how its cells are parsed and
-// formatted. set is not called for an empty cell: the field then keeps its value of blankObservation, which
-// for most fields means "unknown".
+// formatted. set is not called for an empty cell: the field then keeps the value that blankObservation
+// gives it, which for most fields means "unknown".
 type column struct {
 	name     string
 	field    string // the field of POST /observe; empty if it has the same name
@@ -116,7 +116,7 @@ var columns = []column{
 		}},
 }
 
-// The columns of sizing.MeanUsage are the last.
+// init appends the columns of sizing.MeanUsage to columns.
 func init() {
 	for i, name := range sizing.UsageNames {
 		columns = append(columns, usageColumn(i, name))
@@ -174,7 +174,8 @@ func (c *column) apiName() string {
 	return c.name
 }
 
-// columnForField returns the column that corresponds to a field of POST /observe, or the field itself if there is none.
+// columnForField returns the column that corresponds to a field of POST /observe, or the field itself if there is no
+// such column.
 func columnForField(field string) string {
 	if name, ok := strings.CutPrefix(field, "features."); ok {
 		return featurePrefix + name

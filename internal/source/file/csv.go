@@ -12,8 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// maxRecordLines limits the lines that join appends to one record, so that a quote that is never closed
-// does not consume the rest of the file.
+// maxRecordLines limits the lines that join appends to one record, because join would read the rest of the file
+// after a quote that is never closed. A cell with more line endings is rejected.
 const maxRecordLines = 1000
 
 // csvReader reads RFC 4180 records below a header.
@@ -32,7 +32,7 @@ type headerCell struct {
 	set  func(o *sizing.Observation, cell string) error
 }
 
-// openCSV reads and checks the header.
+// openCSV reads and checks the header, and returns a reader of the records below it.
 func openCSV(in *lines, layout Layout) (*csvReader, error) {
 	c := &csvReader{in: in, upstream: -1, buf: bufio.NewReaderSize(nil, 4096)}
 	first, err := in.nextNonBlank()
@@ -127,7 +127,7 @@ func cellSetter(name string) func(*sizing.Observation, string) error {
 	return nil
 }
 
-// read returns the next record as an observation. After a malformed record it continues
+// read returns the next record as an observation. After a malformed record, the next call of read begins
 // with the record's second line, even if an open quote seemed to include that line.
 func (c *csvReader) read() (Row, error) {
 	first, err := c.in.nextNonBlank()

@@ -49,7 +49,7 @@ func (j *jsonReader) parse(text string) (sizing.Observation, []sizing.FieldError
 	return (&translation{body: &body}).observation()
 }
 
-// jsonFieldError converts the error of a line that cannot be decoded.
+// jsonFieldError converts the error of a line that cannot be decoded into the error of a field or of the whole line.
 func jsonFieldError(err error) sizing.FieldError {
 	var semantic *json.SemanticError
 	var syntax *jsontext.SyntacticError

@@ -11,7 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Layout describes a CSV whose columns have other names or units than Columns states.
+// Layout describes a CSV whose columns have other names than those of Columns, or another unit of memory.
 // The zero Layout changes nothing.
 type Layout struct {
 	// Fields maps a column of the file to one of Columns, or to "" to ignore it.

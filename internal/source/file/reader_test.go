@@ -269,7 +269,7 @@ func TestReaderReadsInConstantMemory(t *testing.T) {
 	assert.Less(t, ahead, 64<<10, "bytes read ahead")
 }
 
-// generator is a Reader of a header and many equal rows.
+// generator is an io.Reader of a header and many equal rows.
 type generator struct {
 	head, row  string
 	rows, sent int // rows left, bytes sent
@@ -298,8 +298,8 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"dag_id":"d","task_id":"t","run_id":"r","outcome":"oom_killed","allocated":{"memory":"2Gi"},"features":{"a":null,"b":"2020-01-01"}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		first := observations(t, bytes.NewReader(text))
-		// Each observation is valid and survives both formats. CSV is compared from the
-		// second reading on, because a text may look like a number.
+		// Each observation is valid. Writing and reading it does not change it. For CSV this is true only from the
+		// second reading on, because the first one turns a text that looks like a number into a number.
 		var lines, once, twice bytes.Buffer
 		for i := range first {
 			require.Empty(t, first[i].Validate())

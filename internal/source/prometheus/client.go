@@ -1,8 +1,8 @@
 // Package prometheus reads the memory and CPU usage of pods from a Prometheus server.
 //
 // It depends on the metrics of the kubelet (cAdvisor) and of kube-state-metrics, on the
-// labels that Airflow's KubernetesPodOperator sets, and on the types of sizing, not on
-// storage and learning.
+// labels that Airflow's KubernetesPodOperator sets, and on the types of sizing, but not
+// on storage or learning.
 //
 //	try ──Labels──▶ kube_pod_labels ──▶ pod ──one query──▶ samples ──▶ Usage
 //

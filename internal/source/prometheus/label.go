@@ -13,9 +13,9 @@ const (
 )
 
 // SafeLabel converts an id into a pod label, like Airflow's Kubernetes provider. It keeps
-// letters, digits, '-', '_' and '.', and trims both ends to a letter or digit. If that
+// ASCII letters and digits, '-', '_' and '.', and trims both ends to a letter or digit. If that
 // changes the id, or the result has more than 63 characters, it truncates the result to
-// 53 characters and appends "-" and 9 digits of the id's MD5.
+// 53 characters and appends "-" and the first 9 hexadecimal digits of the id's MD5.
 //
 //	etl                                   etl
 //	manual__2026-01-03T02:00:00+00:00     manual__2026-01-03T0200000000-e9fc016fe
@@ -44,7 +44,7 @@ func alphanumeric(r rune) bool {
 	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
 }
 
-// timeLabel matches the labels of run ids that contain a time, without ':' and '+'.
+// timeLabel matches the label of a run id with a time, from which SafeLabel has removed ':' and '+'.
 var timeLabel = regexp.MustCompile(`^(.*\d{4}-\d\d-\d\dT\d\d)(\d\d)(\d\d(?:\.\d+)?)(-?)(\d\d)(\d\d)(_\w+)?-[0-9a-f]{9}$`)
 
 // IDFromLabel restores the id of a label: the label itself, or a run id with a time whose

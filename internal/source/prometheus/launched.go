@@ -21,7 +21,8 @@ type LaunchedPod struct {
 	Unidentified string    // why Try is unknown; empty if it is known
 }
 
-// listWindow is the time span of one query for pods.
+// listWindow is the time span of one query for pods. A longer one needs fewer queries, but makes LaunchedPod.From and
+// To less precise.
 const listWindow = 6 * time.Hour
 
 // LaunchedPods returns the pods that existed between from and to, sorted by the text namespace/name. If dag or task

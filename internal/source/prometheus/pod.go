@@ -16,7 +16,7 @@ import (
 // Pod identifies a pod by its name or by its try.
 type Pod struct {
 	Namespace string        // Kubernetes namespace; any if empty
-	Name      string        // looked up by Try if empty
+	Name      string        // if empty, the pod is looked up by Try
 	Try       sizing.TryKey // matched by the labels of KubernetesPodOperator; its loadaware namespace is ignored
 	Container string        // "base" if empty, the default of KubernetesPodOperator
 }
@@ -46,7 +46,7 @@ func (p Pod) missing() string {
 	return fmt.Sprintf("no pod has the labels of %s, run %s, try %d; configure kube-state-metrics to export them", p.Try.TaskKey, p.Try.RunID, p.Try.Number)
 }
 
-// find returns the matching pods, sorted by namespace and name. It does not query for a pod with a name.
+// find returns the matching pods, sorted by namespace and name. If pod has a name, find returns pod without a query.
 func (c *Client) find(ctx context.Context, pod Pod, from, to time.Time) ([]Pod, error) {
 	if pod.Name != "" {
 		return []Pod{pod}, nil

@@ -14,8 +14,8 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// server calls the two operations of the HTTP API of Prometheus that a Client needs. It is not
-// client_golang's api/prometheus/v1, because that adds half a megabyte to the container image for
+// server calls the two operations of the HTTP API of Prometheus that a Client needs. It replaces
+// client_golang's api/prometheus/v1, which would add half a megabyte to the container image for
 // json-iterator and its reflection.
 type server struct {
 	base *url.URL // with the path before /api/v1
@@ -55,7 +55,7 @@ func (s *server) query(ctx context.Context, expression string, at time.Time) (mo
 	case model.ValNone:
 		return nil, &apiError{badResponse, "no resultType"}
 	default:
-		return nil, fmt.Errorf("%w: %s returned a %s, want a matrix; check that it is a Prometheus server", ErrRejected, expression, result.ResultType)
+		return nil, fmt.Errorf("%w: %s returned a %s, want a matrix; check that the URL is that of a Prometheus server", ErrRejected, expression, result.ResultType)
 	}
 	var matrix model.Matrix
 	if err := json.Unmarshal(result.Result, &matrix); err != nil {
@@ -132,7 +132,7 @@ func decode(status int, body []byte, data any) error {
 		}
 		return nil
 	case status != http.StatusBadRequest && status != http.StatusUnprocessableEntity:
-		return statusError(status) // from a proxy, or from a server that does not serve the API
+		return statusError(status) // for example from a proxy, or 503 from an overloaded Prometheus
 	}
 	envelope.Data = &json.RawMessage{}
 	switch err := json.Unmarshal(body, &envelope); {

@@ -47,7 +47,7 @@ func (c *Client) read(ctx context.Context, pod Pod, from, to time.Time) (Usage, 
 	}
 	u := Usage{Namespace: pod.Namespace, Pod: pod.Name}
 	for _, s := range series {
-		// The kubelet also exports the cgroup of the pod, without a container label.
+		// The kubelet also exports the usage of the whole pod, without a container label. These series are skipped.
 		isPodMetric := strings.HasPrefix(label(s, "__name__"), "kube_pod_status_") || label(s, "__name__") == completed
 		if len(s.Values) > 0 && (isPodMetric || label(s, "container") == pod.container()) {
 			u.add(s)
@@ -67,7 +67,7 @@ func (u *Usage) add(s *model.SampleStream) {
 	case WorkingSet:
 		u.addMemory(s.Values, toBytes(highest))
 	case MaxUsage:
-		// 0 if the kernel has no high-water mark: cgroup v2 before memory.peak.
+		// The value is 0 if the kernel has no high-water mark: cgroup v2 without memory.peak.
 		if u.Source != WorkingSet && toBytes(highest) > u.PeakMemory {
 			u.PeakMemory, u.Source = toBytes(highest), MaxUsage
 		}

@@ -65,7 +65,7 @@ func (c *Client) Usage(ctx context.Context, pod Pod, from, to time.Time) (Usage,
 }
 
 // Observation returns the outcome and the usage of the pod of a try between from and to.
-// Outcome is unknown if no scraped termination reason of the container and no phase or reason
+// The outcome is unknown if neither a scraped termination reason of the container nor a phase or reason
 // of the pod says how the try ended. found is false if Prometheus has no sample of such a pod.
 func (c *Client) Observation(ctx context.Context, try sizing.TryKey, from, to time.Time) (o sizing.Observation, found bool, err error) {
 	u, err := c.Usage(ctx, Pod{Namespace: c.cfg.Namespace, Container: c.cfg.Container, Try: try}, from, to)

@@ -167,7 +167,7 @@ func TestObservation(t *testing.T) {
 	})
 }
 
-func TestErrorKinds(t *testing.T) {
+func TestErrorsHaveKindsAndHideSecrets(t *testing.T) {
 	for status, want := range map[int]error{
 		http.StatusUnauthorized: prometheus.ErrRejected, http.StatusBadRequest: prometheus.ErrRejected,
 		http.StatusServiceUnavailable: prometheus.ErrUnavailable, http.StatusBadGateway: prometheus.ErrUnavailable,

@@ -30,7 +30,7 @@ func readHeader(in *bufio.Reader, path string) (Log, error) {
 		}
 		comment, err := in.ReadSlice('\n')
 		if err != nil && !errors.Is(err, io.EOF) {
-			return Log{}, fmt.Errorf("%w: a comment is longer than %d bytes", ErrInvalidFile, maxHeader)
+			return Log{}, fmt.Errorf("%w: a comment is longer than %d bytes", ErrInvalidFile, maxComment)
 		}
 		for _, part := range splitComment(string(comment)) {
 			if err := log.setField(part, "# "); err != nil {
@@ -45,7 +45,7 @@ func readHeader(in *bufio.Reader, path string) (Log, error) {
 }
 
 // splitComment splits a comment at its commas. A piece that is not empty, does not begin with white space and has
-// no "=" belongs to the value before it, together with its comma.
+// no "=" belongs to the value before it, together with the comma between them.
 func splitComment(comment string) (parts []string) {
 	for _, piece := range strings.Split(strings.TrimSpace(strings.TrimLeft(comment, "# \t")), ",") {
 		belongsToValue := len(parts) > 0 && piece != "" && !strings.Contains(piece, "=") && strings.TrimLeft(piece, " \t") == piece

@@ -49,7 +49,7 @@ func (d *downsampler) add(at time.Time, memory, cpu float64) {
 
 func (d *downsampler) last() int { return d.first + len(d.slots) - 1 }
 
-// number returns the number of the slot of a time, which is negative before the first sample read.
+// number returns the number of the slot of a time. The number is negative for a time before slot 0.
 func (d *downsampler) number(at time.Time) int {
 	return int(math.Floor(float64(at.Sub(d.from)) / float64(d.step)))
 }
@@ -66,8 +66,8 @@ func (d *downsampler) mergePairs() {
 func (s *slot) raise(by slot) { s.memory, s.cpu = max(s.memory, by.memory), max(s.cpu, by.cpu) }
 
 // series returns the downsampled usage, or nil if no sample has memory. A slot without usage, such as one
-// without samples, repeats the previous slot. Cores are rounded to thousandths, and nil if no
-// sample has any.
+// without samples, repeats the previous slot. Cores are rounded to thousandths. The
+// CPU of the series is nil if all samples have 0 cores.
 func (d *downsampler) series() *sizing.Series {
 	s := &sizing.Series{Step: d.step}
 	var previous, peak slot

@@ -50,19 +50,19 @@ type Log struct {
 	Series  *sizing.Series // nil if no sample has memory
 }
 
-// maxHeader is the maximum length of a comment line in bytes.
-const maxHeader = 64 << 10
+// maxComment is the maximum length of a comment line in bytes: the size of the read buffer.
+const maxComment = 64 << 10
 
 // Read reads the usage log r, whose path may name the try. For invalid content its error wraps
 // ErrInvalidFile.
 func Read(r io.Reader, path string) (Log, error) {
-	in := bufio.NewReaderSize(r, maxHeader)
+	in := bufio.NewReaderSize(r, maxComment)
 	if magic, _ := in.Peek(2); string(magic) == "\x1f\x8b" {
 		plain, err := gzip.NewReader(in)
 		if err != nil {
 			return Log{}, fmt.Errorf("%w: %w", ErrInvalidFile, err)
 		}
-		in = bufio.NewReaderSize(plain, maxHeader)
+		in = bufio.NewReaderSize(plain, maxComment)
 	}
 	log, err := readHeader(in, path)
 	if err != nil {
@@ -160,7 +160,8 @@ func parseAmount(column, cell string, limit float64) (float64, error) {
 // parseTime parses RFC 3339, the format of Python's str(), and seconds since 1970. A time
 // without a zone is UTC.
 func parseTime(cell string) (time.Time, error) {
-	if seconds, err := strconv.ParseFloat(cell, 64); err == nil && seconds >= 0 && seconds < 253e9 {
+	const limit = 253e9 // in the year 9987; a larger number is probably in milliseconds
+	if seconds, err := strconv.ParseFloat(cell, 64); err == nil && seconds >= 0 && seconds < limit {
 		return time.UnixMicro(int64(math.Round(seconds * 1e6))).UTC(), nil
 	}
 	for _, layout := range []string{time.RFC3339, "2006-01-02 15:04:05Z07:00", "2006-01-02T15:04:05", time.DateTime} {

@@ -1,6 +1,6 @@
 """Right-sized memory and CPU for Airflow's Kubernetes tasks.
 
-Importing this package imports no Airflow: Airflow itself reads `get_provider_info` before it is ready.
+Importing this package does not import Airflow, because Airflow reads `get_provider_info` while Airflow itself starts.
 """
 
 from __future__ import annotations

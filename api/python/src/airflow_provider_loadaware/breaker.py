@@ -14,8 +14,8 @@ from pathlib import Path
 
 from airflow_provider_loadaware import state
 
-FAILURES = 3
-OPEN_SECONDS = 30.0
+FAILURES = 3  # one broken connection does not open the circuit
+OPEN_SECONDS = 30.0  # a longer time delays the first prediction after an outage
 
 
 class Breaker:

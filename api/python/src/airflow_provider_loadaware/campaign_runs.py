@@ -1,6 +1,7 @@
 """Access of a campaign to Airflow from inside a running task: read a DAG, trigger a DAG run and read its state.
 
-In Airflow 2 it uses Airflow's database. In Airflow 3 it asks the supervisor of the task, which needs no password.
+In Airflow 2 this module uses Airflow's database. In Airflow 3 it asks the supervisor of the task, which needs no
+password.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ from airflow_provider_loadaware._compat import AIRFLOW_3
 
 @dataclass(frozen=True)
 class DagInfo:
-    """A parsed DAG. Airflow 3.0 and 3.1 do not describe DAGs: there each counts as parsed, unpaused and unversioned."""
+    """A parsed DAG.
+
+    In Airflow 3.0 and 3.1 a task cannot read DAGs. There each DAG counts as parsed and unpaused, without versions.
+    """
 
     is_paused: bool
     versions: frozenset[str]  # its tags and, in Airflow 3.2 and later, the version of its bundle

@@ -95,7 +95,7 @@ def loadaware_campaign_dags(
 def _pass(branch: str, conn_id: str, hooks: Hooks, tick: timedelta, lease: timedelta, **context: Any) -> int | None:
     if not _is_due(context, tick):
         return None
-    # A check takes all active runs, up to the server's maximum: a lowered Variable limits only new ones.
+    # A check takes all active runs, up to the server's maximum: a lowered Variable limits only new runs.
     is_check = branch.startswith("check")
     limit = 1000 if is_check else read_variable(*PARALLELISM[branch.partition("_")[2]])
     if limit < 1:

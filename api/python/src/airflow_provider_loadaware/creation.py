@@ -85,7 +85,7 @@ class Creation:
 
     @contextmanager
     def _report_ended_pods(self) -> Iterator[None]:
-        """Report the pods that Airflow deletes inside the with block, which creates a pod: they are ended pods."""
+        """Report the ended pods that Airflow deletes inside the with block, in which it creates a pod."""
         operator = self._operator
         delete = operator.process_pod_deletion
 

@@ -17,7 +17,7 @@ from loadaware_client.models.source import Source
 
 MIN_BYTES, MAX_BYTES = 4 * MIB, 1 << 46  # bytes; outside this range no container starts or no node is large enough
 MAX_CORES = 4096.0
-LIFT_FACTOR = 2
+LIFT_FACTOR = 2  # times the killed allocation
 DEFAULT_CAP = 4  # times the largest of the request, the static grant and the killed allocation
 
 

@@ -50,7 +50,7 @@ def of_try(context: Mapping[str, Any], pod: Any | None, base: str) -> dict[str, 
         }
     found: dict[str, str | list[str]] = {}
     for name, read in reads.items():
-        with contextlib.suppress(Exception):  # other versions and classes lack attributes, or raise
+        with contextlib.suppress(Exception):  # other versions of Airflow and other operators lack attributes, or raise
             values = _valid_texts(read())
             if values:
                 found[name] = values if name in _LISTS else values[0]

@@ -88,10 +88,10 @@ class SizerMixin:
         # Rendering replaces the templates, so remember here which values were templates.
         self._jinja_names = feature_rules.jinja_names(features)
         self._creation: Creation | None = None
-        # Older providers do not pass the context to `cleanup`.
+        # Older versions of the cncf-kubernetes provider do not pass the context to `cleanup`.
         self._try_context: Any = None
         self.loadaware_execution: dict[str, Any] | None = None  # `executed_plan` of a deferred try, for its report
-        self._has_static_grant = False  # this process ended the plan of its pod
+        self._has_static_grant = False  # whether this process has ended the plan of its pod
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         if SizerMixin in cls.__bases__:
@@ -209,14 +209,14 @@ class SizerMixin:
         return ResizingPodTrigger.of(trigger, plan, sizing.try_key().body(), sizing.conn_id)
 
     def loadaware_resume_static(self, context: Any, event: dict[str, Any]) -> Any:
-        """Set the static grant for a trigger that cannot, and defer again."""
+        """Set the static grant, because the trigger could not set it, and defer again."""
         try:
             self.pod = self.hook.get_pod(event["name"], event["namespace"])  # type: ignore[attr-defined]
         except ApiException:
             return self.trigger_reentry(context, {**event, "status": "failed"})
         with fail_open(self.log, "resizing"):  # type: ignore[attr-defined]
             self._return_to_static(str(event.get("message")))
-        # Later events repeat these fields.
+        # The next trigger repeats these fields in its event.
         more = getattr(self, "trigger_kwargs", None)
         self.trigger_kwargs = {**(more or {}), EXECUTION: self.loadaware_execution}
         accepts_context = "context" in inspect.signature(self.invoke_defer_method).parameters  # type: ignore[attr-defined]
@@ -252,8 +252,8 @@ class SizerMixin:
 def _make_init(cls: Any) -> Callable[..., None]:
     """Return a constructor of `cls` with the mixin's arguments.
 
-    Airflow wraps only a constructor that the operator class defines itself. From its signature it reads which
-    default_args apply, and the argument names of a mapped task.
+    Airflow wraps only a constructor that the operator class defines itself. Airflow reads from its signature
+    which default_args apply, and the argument names of a mapped task.
     """
 
     @functools.wraps(SizerMixin.__init__)

@@ -79,7 +79,7 @@ _OUT_OF_MEMORY = re.compile(
     r"\bMemoryError\b|\bstd::bad_alloc\b|\bOutOfMemory(?:Error|Exception)\b|heap out of memory"
     r"|\bCannot allocate memory\b|runtime: out of memory|cannot allocate vector of size"
 )
-# GPU memory errors also read OutOfMemoryError; more host memory does not help.
+# Errors of GPU memory also contain OutOfMemoryError; more host memory does not help.
 _GPU = re.compile(r"\bCUDA\b|torch\.cuda|\bHIP out of memory|\bGPU\b")
 
 

@@ -21,7 +21,7 @@ ANNOTATION = "loadaware.io/plan"
 OBSERVE, CPU, MEMORY = "observe", "cpu", "memory"  # modes
 
 _MIN_SECONDS, _MAX_SECONDS = 1.0, 600.0  # the server's bounds of poll_seconds and reaction_seconds
-_MAX_STEPS = 100
+_MAX_STEPS = 100  # later steps are ignored
 
 
 class InvalidPlanError(ValueError):
@@ -137,7 +137,7 @@ class Plan:
         """Return the plan's memory limit for the resources `wanted`.
 
         With `keeps_limit`, the limit of the pod is at least the static grant. While it equals the static grant, the
-        plan's limit follows from the request, which is a fixed share of it.
+        plan's limit follows from the request, which is a fixed share of the plan's limit.
         """
         if not self.keeps_limit or wanted.request is None or not self.resizes_memory:
             return wanted.limit

@@ -57,7 +57,7 @@ def views(ui_url: str, namespace: str) -> list[dict[str, Any]]:
 
 
 class LazyViews:
-    """The attribute `external_views`, made when Airflow shows it.
+    """The attribute `external_views`, computed when Airflow reads it.
 
     Every process of Airflow loads the plugin, but only the API server needs the views and thus the connection.
     """
@@ -66,7 +66,7 @@ class LazyViews:
         self._made: list[dict[str, Any]] | None = None
 
     def __get__(self, instance: object, owner: type | None = None) -> list[dict[str, Any]]:
-        """Return the same list each time once it is made, because Airflow removes views from it."""
+        """Return the views. Once computed, the list stays the same object, because Airflow removes views from it."""
         if self._made is not None:
             return self._made
         ui_url, namespace = settings.get("ui_url"), settings.get("namespace")

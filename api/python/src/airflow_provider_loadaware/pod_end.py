@@ -9,7 +9,7 @@ from kubernetes.client.exceptions import ApiException
 from airflow_provider_loadaware import resizer
 from airflow_provider_loadaware.report import End
 
-LOG_LINES, LOG_BYTES = 60, 1 << 20
+LOG_LINES, LOG_BYTES = 60, 1 << 20  # the end of the log in which an out-of-memory error of the program is searched
 _TIMEOUT_SECONDS = 2.0  # of one call to Kubernetes
 
 

@@ -37,7 +37,8 @@ def send_pending(service: Service, spool: Spool, deadline: Deadline, run_key: st
         if answer.recorded:
             spool.deliver(key, report)
             continue
-        if not isinstance(answer.error, Unset) and answer.error.status < 500:  # after a 5xx it may succeed later
+        # After a 5xx status, the server may record the report later.
+        if not isinstance(answer.error, Unset) and answer.error.status < 500:
             rejection = RejectedError(answer.error.status, str(answer.error.detail))
             if not rejection.retryable:
                 _drop(spool, key, report, str(rejection))

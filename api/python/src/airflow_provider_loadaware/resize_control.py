@@ -71,7 +71,7 @@ class Controller:
         self._observed = 0  # largest memory limit in bytes that an observed plan would have set
         self._usage_at: float | None = None  # elapsed seconds of the newest sample or, without one, of the first read
         self._deadline: float | None = None  # elapsed seconds by which the wanted resources should be in force
-        self._cpu_frozen = False  # a CPU request was refused or pending; the plan changes it no more
+        self._cpu_frozen = False  # a CPU request was refused or pending; the plan no longer changes the CPU request
 
     def run(self) -> Requests:
         """Yield requests until the container ends, the pod is gone, or nothing remains to be done after a failure."""

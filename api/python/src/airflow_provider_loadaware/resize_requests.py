@@ -68,7 +68,7 @@ class Execution:
     fallback: str | None = None  # why the static grant applies
     resizes: list[dict[str, Any]] = field(default_factory=list)
     is_complete: bool = True  # False: another process may have executed a part
-    static_grant_error: str | None = None  # why the static grant could not be set from here
+    static_grant_error: str | None = None  # why this process could not set the static grant
 
     def add(self, entry: dict[str, Any]) -> None:
         """Record a resize, if fewer than MAX_RESIZES are recorded."""

@@ -31,7 +31,7 @@ class Resizes:
         self._refusal = ""  # the last logged refusal of the static limit
 
     def set_static(self, state: PodState, elapsed: float) -> Generator[Request, Any, bool]:
-        """Set the static limit, and the static requests when it is in force. Returns whether this process is done."""
+        """Set the static limit, and when it is in force the static requests. Returns whether this process is done."""
         plan, wanted, in_force = self._plan, state.wanted, state.in_force
         cpu = plan.static_cpu if plan.resizes_cpu else None
         # A larger limit than the static grant stays, in force or wanted: Kubernetes before 1.34 refuses to lower it.
@@ -87,7 +87,7 @@ class Resizes:
         return refused
 
     def note_progress(self, state: PodState, elapsed: float) -> None:
-        """Complete the entries of sent resizes with what became of them."""
+        """Record the results of the sent resizes."""
         entries = [e for e in self.execution.resizes if e["result"] not in ("refused", "applied")]
         if not entries:
             return

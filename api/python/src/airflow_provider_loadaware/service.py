@@ -39,7 +39,7 @@ from loadaware_client.models.recorded_or_error import RecordedOrError
 from loadaware_client.types import Response
 
 CONNECT_SECONDS = 0.3
-TOTAL_SECONDS = 2.0
+TOTAL_SECONDS = 2.0  # the launch and the end of a task wait for these requests
 TASK_HEADER = "Loadaware-Task"  # with it, a proxy can route by task without reading the body
 T = TypeVar("T")
 
@@ -147,7 +147,7 @@ class Service:
         return answer.results
 
     def check(self, deadline: Deadline) -> Readiness:
-        """Check that the server is ready and the token has the roles predict and observe, without circuit breaker."""
+        """Check that the server is ready and the token has the roles predict and observe; no circuit breaker."""
         no_breaker = Breaker(None)
         state = self._call(no_breaker, deadline, Readiness, lambda: ready.sync_detailed(client=self._client))
         empty_batches = (

@@ -1,7 +1,7 @@
 """State that outlives a try: OOM kills of its run, and reports that are not sent yet.
 
-The state folder of this machine stores both. Airflow 3.3 and later also stores kills in its task state, which
-a try on another machine can read.
+The state folder of this machine contains both. With Airflow 3.3 and later, Airflow's task state also contains the
+kills, so that a try on another machine can read them.
 """
 
 from __future__ import annotations

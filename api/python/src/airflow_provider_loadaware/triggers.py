@@ -55,7 +55,7 @@ class ResizingPodTrigger(KubernetesPodTrigger):
         return f"{__name__}.{type(self).__name__}", {**kwargs, "loadaware": self.loadaware}
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Yield the event of KubernetesPodTrigger, or NEEDS_WORKER if the static grant cannot be set from here."""
+        """Yield the event of KubernetesPodTrigger, or NEEDS_WORKER if this trigger cannot set the static grant."""
         controller = Controller(
             Plan.from_dict(self.loadaware["plan"]),
             self.base_container_name,
@@ -74,7 +74,7 @@ class ResizingPodTrigger(KubernetesPodTrigger):
                 yield _with(await waiting, execution)
                 return
             await _cancel(waiting)
-            self._fired_event = True  # else Airflow's trigger, which yielded no event itself, deletes the pod
+            self._fired_event = True  # otherwise Airflow's trigger, which yielded no event itself, deletes the pod
             event = {"status": NEEDS_WORKER, "name": self.pod_name, "namespace": self.pod_namespace}
             yield _with(TriggerEvent({**event, "message": execution.static_grant_error}), execution)
         finally:

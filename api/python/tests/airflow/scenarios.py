@@ -96,7 +96,7 @@ FAILURE_CASES: Mapping[str, FailureCase] = {
         message=f'{{\\"memory_max_bytes\\": {STATIC_SMALL}}}',
     ),
     "evicted": FailureCase(Failure.EVICTED, "evicted", lifted=False),
-    # Its pod is gone at its end; on a busy machine, a short one could be gone before the operator first reads it.
+    # This pod is gone at its end. On a busy machine, a short pod could be gone before the operator first reads it.
     "preempted": FailureCase(Failure.PREEMPTED, "evicted", lifted=False, seconds=5),
     "failed": FailureCase(Failure.FAILED, "failed", lifted=False),
     "memory_error": FailureCase(Failure.MEMORY_ERROR, "app_oom", lifted=True, need=ABOVE_STATIC),
@@ -108,7 +108,8 @@ FAILURE_CASES: Mapping[str, FailureCase] = {
     "init_oom": FailureCase(Failure.INIT_OOM, "failed", lifted=False),
 }
 
-# Cases for deferrable tasks, whose trigger sees the end of the pod. To it, each other case looks like one of these.
+# Cases for deferrable tasks, whose trigger sees the end of the pod. To the trigger, each of the other cases looks like
+# one of these.
 FAILURE_CASES_DEFERRABLE = ("oom_killed", "evicted", "preempted", "java_heap", "unschedulable")
 
 # The pipeline of a campaign, and the DAGs that reproduce its runs.

@@ -63,7 +63,7 @@ def write_samples(logs: Path) -> int:
 @pytest.fixture(scope="module")
 def history() -> Iterator[HistoryEnvironment]:
     with folder() as path, serve_history(path, RUNS) as airflow:
-        server = Loadaware(path, background_training=False)  # else a training may start before an import ends
+        server = Loadaware(path, background_training=False)  # otherwise a training may start during an import
         try:
             yield HistoryEnvironment(airflow, path / "logs", server)
         finally:

@@ -30,7 +30,7 @@ def long_timeouts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def url() -> Iterator[str]:
-    """The address of a server that accepts TOKEN with the role admin, and PREDICT_TOKEN."""
+    """The address of a server that accepts TOKEN with the role admin, and PREDICT_TOKEN with the role predict."""
     if not BINARY.exists():
         pytest.fail(f"{BINARY} does not exist; run make build, or set LOADAWARE_BIN")
     with tempfile.TemporaryDirectory(prefix="loadaware-server-") as name:

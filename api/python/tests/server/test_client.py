@@ -148,7 +148,7 @@ def test_pending_reports_are_sent_and_counted_once(
     assert isinstance(profile, TaskProfile) and profile.observations == 3
 
 
-def test_a_contradiction_is_rejected_for_good(service: Service) -> None:
+def test_a_contradiction_is_rejected_permanently(service: Service) -> None:
     key = new_try("contradicted")
     service.observe({**key.body(), "outcome": "success"}, Deadline())
     with pytest.raises(RejectedError) as caught:

@@ -112,7 +112,7 @@ def test_a_refused_resize_returns_to_the_static_grant(status: int) -> None:
     assert not run.killed
     assert run.in_force.limit == STATIC
     assert done.fallback == f"the resize was refused ({status}: no)"
-    assert run.patches[1][0] == run.patches[0][0], "not at once"
+    assert run.patches[1][0] == run.patches[0][0], "the static grant did not follow at once"
     assert done.to_dict()["resizes"][0]["result"] == "refused"
 
 

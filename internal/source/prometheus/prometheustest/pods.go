@@ -22,7 +22,7 @@ type Pod struct {
 	Restarts int
 	Request  float64 // bytes of memory; with it, a CPU request of 0.5 cores is exported
 	Limit    float64 // bytes of memory
-	Reason   string  // termination reason of the container
+	Reason   string  // termination reason of the container; with it, the completion time of the pod is exported
 	Phase    string  // final phase of the pod
 }
 

@@ -1,4 +1,4 @@
-"""Sized tasks: synchronous, deferrable, with the decorator, and mapped. Each gets its features in another way."""
+"""Sized tasks: synchronous, deferrable, with the decorator, and mapped. Each gets its features in a different way."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ class Airflow:
         return f"http://127.0.0.1:{self.env['TEST_API_PORT']}"
 
     def _web_server(self, apps: str) -> list[str]:
-        """Return the command of the web server; on Airflow 3 it only loads `apps`, which saves seconds."""
+        """Return the command of the web server. Airflow 3 loads only `apps`, which saves seconds."""
         name, *more = ("api-server", "--apps", apps, "--host") if MAJOR >= 3 else ("webserver", "--hostname")
         return [name, *more, "127.0.0.1", "--port", self.env["TEST_API_PORT"], "--workers", "1"]
 

@@ -18,7 +18,7 @@ airflow_provider_loadaware.resize_support.PROBE_SECONDS = 15.0
 airflow_provider_loadaware.service.CONNECT_SECONDS = 15.0
 airflow_provider_loadaware.service.TOTAL_SECONDS = 15.0
 
-# What a try and the parsing of a DAG file import.
+# The modules that a try or the parsing of a DAG file imports.
 PRELOADED = (
     "airflow.decorators",
     "airflow.providers.cncf.kubernetes.operators.pod",
@@ -50,7 +50,7 @@ _preloaded = False
 
 
 def _prepare_fork() -> None:
-    """Import in the parent what every fork would import, and keep the garbage collector of the fork off its objects.
+    """Import in the parent what every fork would import, and exclude these objects from garbage collection in the fork.
 
     The scheduler forks each try and the DAG processor forks each parsing. Without this, a fork spends more CPU time on
     imports and on copies of the memory pages that its garbage collector touches than on its task. The imports wait for

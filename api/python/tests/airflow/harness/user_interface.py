@@ -1,8 +1,7 @@
 """Serves Airflow's own pages with a run that loadaware sized: python -m harness.user_interface.
 
 It writes one line of JSON with Airflow's major version and the addresses of the pages and of loadaware, and serves
-until its input ends.
-scripts/dashboard/airflow.py looks at the pages with a browser.
+until its input ends. scripts/dashboard/airflow.py opens the pages in a browser.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from scenarios import GIB, training_runs
 DAG_ID, TASK_ID, RUN_ID = "sized", "work", "first"
 NEED = 3 * GIB  # more than the first grant
 
-# Airflow 2 asks for a user and a password otherwise.
+# Without this role, Airflow 2 asks for a user and a password.
 EVERYBODY_IS_ADMIN = 'AUTH_ROLE_PUBLIC = "Admin"\nWTF_CSRF_ENABLED = True\n'
 
 

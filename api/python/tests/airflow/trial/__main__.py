@@ -203,7 +203,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m trial", description=__doc__.partition("\n")[0])
     parser.add_argument("--runs", type=int, default=380, help="number of archived runs, 3 to 1000")
     parser.add_argument("--kills", type=int, default=20, help="kills of the service, the scheduler and PostgreSQL each")
-    parser.add_argument("--seed", type=int, default=1, help="of the kills")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random order and times of the kills")
     parser.add_argument("--minutes", type=float, default=math.inf, help="end after this time at the latest")
     parser.add_argument("--tick", type=int, default=10, help="seconds between two runs of the scheduler DAG")
     arguments = parser.parse_args()
