@@ -59,7 +59,7 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	b := &bench{profile: *profile, profiledLoad: *profiledLoad, other: otherServer{*otherURL, *otherBody}, seed: *seed, form: *form, rounds: 7, length: 4 * time.Second, runs: 2500}
+	b := &bench{profile: *profile, profiledLoad: *profiledLoad, other: otherServer{url: *otherURL, bodyFile: *otherBody}, seed: *seed, form: *form, rounds: 7, length: 4 * time.Second, runs: 2500}
 	if *form == "short" {
 		b.rounds, b.length, b.runs = 5, time.Second, 1500
 	}

@@ -15,7 +15,7 @@ const (
 	predictedTask = "predict_demand"
 )
 
-// newRandom returns a seeded generator: a seed determines the history and the requests.
+// newRandom returns a random number generator. Its seed determines the history and the requests.
 func newRandom(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 12)) }
 
 // object is a JSON object.

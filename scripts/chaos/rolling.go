@@ -82,7 +82,7 @@ type balancer struct {
 	ready    []atomic.Bool
 }
 
-// newBalancer starts to poll the replicas until ctx is done.
+// newBalancer returns a balancer that polls the replicas until ctx is done.
 func newBalancer(ctx context.Context, replicas []*testcluster.Replica) *balancer {
 	b := &balancer{replicas: replicas, ready: make([]atomic.Bool, len(replicas))}
 	for i, r := range replicas {
@@ -118,7 +118,7 @@ func buildNext(ctx context.Context, dir string, n int) error {
 	if err != nil {
 		return err
 	}
-	tree := filepath.Join(dir, "tree") // all versions share it
+	tree := filepath.Join(dir, "tree") // the copy of the sources, which all newer versions share
 	if n == 1 {
 		if err := copySources(root, tree); err != nil {
 			return err

@@ -30,7 +30,7 @@ type traffic struct {
 	reports         *testcluster.ReportLog
 	tasks           []testcluster.Task
 	seed            uint64
-	label           string           // prefix of the run ids; must be unique within a cluster
+	label           string           // prefix of the run ids, different for each traffic to a cluster
 	pause           time.Duration    // between the calls of one caller
 	pick            func(int) string // returns the address for a replica number, which may exceed the number of replicas; urls in turn if nil
 	expectsNoAnswer bool             // a call without an answer is expected, and not noted as a failure
