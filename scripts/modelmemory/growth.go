@@ -15,7 +15,7 @@ import (
 // Goals of a service with 10,000 tasks on two cores.
 const (
 	maxReady           = time.Second
-	maxReadyRegistered = 3 * time.Second // with as many tasks as -registered says
+	maxReadyRegistered = 3 * time.Second // with as many tasks as the flag -registered names
 	maxDecodedP99      = 50 * time.Millisecond
 	maxInMemoryP99     = 20 * time.Millisecond
 	maxGrownResident   = 1.2e9 / (1 << 20) // MiB
@@ -23,8 +23,8 @@ const (
 	activeTasks = 200 // number of tasks that get the m.questions predictions of measureGrowth
 )
 
-// copyTasks adds the tasks with the numbers m.tasks to m.copies-1. Task i gets the active model of task i
-// modulo m.tasks.
+// copyTasks adds the tasks with the numbers m.tasks to m.copies-1. Task i gets the active model of the task with the
+// number i modulo m.tasks.
 func (m *measurement) copyTasks(ctx context.Context, conn *pgx.Conn) error {
 	return execAll(ctx, conn, []string{
 		`CREATE TEMP TABLE grown AS SELECT i, source.id AS source, 'dag_' || i / 10 AS dag_id, 'task_' || i AS task_id
