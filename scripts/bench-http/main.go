@@ -113,7 +113,7 @@ type row struct {
 	measure       func(context.Context) error
 }
 
-// table returns the rows; row 16 only if the URL of another model server is given.
+// table returns the rows; row 16 only if the URL of another model server is given. No row has a number from 5 to 15.
 func (b *bench) table() []row {
 	rows := []row{
 		{"1", "single predictions against an echo server", true, b.benchSingle},

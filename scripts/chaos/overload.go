@@ -49,7 +49,7 @@ func trialOverload(ctx context.Context, tr *trialRun) error {
 }
 
 // ramp measures the goodput with 4 to 128 connections and returns the best number. A larger number is better only if
-// its goodput is more than 3 % higher.
+// its goodput is more than 3 % higher. With a smaller threshold, noise would more often select a larger number.
 func (c *callers) ramp(ctx context.Context, tr *trialRun) (best int) {
 	c.run(ctx, "warm-up", 8, time.Second)
 	sizes := []int{4, 8, 16, 32, 64, 128}

@@ -14,10 +14,9 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// trialRolling upgrades all replicas to a newer version, one by one, under load, and downgrades
-// them again. The newer version has one migration more. Its first replica applies that migration
-// to the tables in use. The long form does this with three newer versions, each with one migration
-// more than the one before.
+// trialRolling upgrades all replicas to a newer version under load, one by one, and downgrades them again. The newer
+// version has one migration more, which its first replica applies to the tables in use. The long form uses three newer
+// versions, each with one migration more than the one before.
 func trialRolling(ctx context.Context, tr *trialRun) error {
 	dir, err := os.MkdirTemp("", "loadaware-next-")
 	if err != nil {

@@ -134,9 +134,9 @@ func execute(ctx context.Context, cluster *testcluster.Cluster, statements ...st
 	return nil
 }
 
-// withNewSessions calls do and then ends the other client sessions, because a session keeps its open files and
-// limits. It also runs endSessionsSQL once before do, so that its own session has loaded the code and the catalog
-// rows for this statement. After do, PostgreSQL may be unable to load them.
+// withNewSessions calls do and then ends the other client sessions, because a session keeps its open files and limits.
+// Its own session also runs endSessionsSQL before do, because after do PostgreSQL may be unable to load the code and
+// the catalog rows for this statement.
 func withNewSessions(ctx context.Context, cluster *testcluster.Cluster, do func() error) error {
 	conn, err := connect(ctx, cluster)
 	if err != nil {

@@ -4,7 +4,7 @@
 #   loadaware-VERSION-OS-ARCH.tar.gz        static programs with licences and docs
 #   loadaware-image-VERSION.tar             OCI image layout of the service, for docker load, skopeo, crane, ctr
 #   loadaware-peak-image-VERSION.tar        OCI image layout of loadaware-peak
-#   loadaware-VERSION.tgz                   Helm chart; the default image is the digest of the service's image
+#   loadaware-VERSION.tgz                   Helm chart; its value image.tag is the digest of the service's image
 #   airflow_provider_loadaware-….whl, .tar.gz   Airflow provider and Python client
 #   *.cdx.json                              lists of components (CycloneDX); not in the short form
 #   SHA256SUMS

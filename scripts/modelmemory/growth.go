@@ -65,10 +65,13 @@ func execAll(ctx context.Context, conn *pgx.Conn, statements []string, args ...a
 	return err
 }
 
-// measureGrowth copies the trained tasks until there are m.copies tasks, restarts the replica, and requests one
-// prediction for each task in random order. If m.length is above 0, it then runs the soak of soak.go. Then it
-// requests m.questions predictions for activeTasks tasks, whose models stay in memory. Finally it registers tasks
-// until there are m.registered, and restarts the replica. It returns an error if a goal is missed.
+// measureGrowth runs these steps, and returns an error if a goal is missed:
+//
+//   - copy the trained tasks until there are m.copies tasks, and restart the replica
+//   - request one prediction for each task, in random order
+//   - if m.length is above 0, run the soak of soak.go
+//   - request m.questions predictions for activeTasks tasks, whose models stay in memory
+//   - register tasks until there are m.registered, and restart the replica
 func (m *measurement) measureGrowth(ctx context.Context, cluster *testcluster.Cluster) error {
 	conn, err := pgx.Connect(ctx, cluster.Postgres.DSN())
 	if err != nil {

@@ -1,6 +1,6 @@
 // Command questions asks random questions (requests for predictions) about the runs of traces, and checks the
-// explanation of each answer: the base times all factors equals the granted bytes up to a relative error of 1e-9, the last term ends
-// at the granted bytes, and the granted bytes equal the limit of the answer.
+// explanation of each answer: the base times all factors equals the granted bytes up to a relative error of 1e-9, the
+// last term ends at the granted bytes, and the granted bytes equal the limit of the answer.
 //
 //	go run ./scripts/questions [-n 10000] [-rows 1500] [-seed 1] [-http] TRACE.csv.gz …
 //
@@ -118,7 +118,7 @@ func (q *questions) askAbout(to target, name string, n, rows int) error {
 	rows = min(rows, len(trace))
 	at := make([]int, n) // number of reported rows before each question
 	for i := range at {
-		u := q.random.Float64()
+		u := q.random.Float64() // squared below, so that half of the questions come within the first quarter of the rows
 		at[i] = int(u * u * float64(rows))
 	}
 	slices.Sort(at)

@@ -216,7 +216,7 @@ func compare(ctx context.Context, name string, answer api.WhatIf, settings []set
 		return err
 	}
 	fmt.Printf("\nlargest difference: %.3f percentage points\n", worst)
-	if !(worst <= within) {
+	if !(worst <= within) { // also true if worst is NaN
 		return fmt.Errorf("the what-if and the backtest differ by %.3f percentage points, more than %v", worst, within)
 	}
 	return nil
