@@ -18,7 +18,7 @@ import (
 )
 
 // prepareIngestSQL creates a sequence of run ids, and a table with the columns and indexes of observation, without
-// its foreign key. The table has no triggers: those of observation also sum savings, and concurrent INSERTs
+// its foreign key. The table has no triggers: the triggers of observation also sum savings, and concurrent INSERTs
 // of one task would wait for the same sums.
 const prepareIngestSQL = `
 CREATE SEQUENCE IF NOT EXISTS bench_run;

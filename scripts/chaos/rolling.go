@@ -136,7 +136,8 @@ CREATE TABLE chaos_%[1]d (task bigint REFERENCES task ON DELETE CASCADE);
 	return testcluster.Build(ctx, tree, nextBinary(dir, n))
 }
 
-// copySources copies all regular files except hidden ones and those in hidden folders, bin, data and api/python.
+// copySources copies all regular files except hidden files and the files in hidden folders and in the folders bin, data
+// and api/python.
 func copySources(from, to string) error {
 	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {

@@ -97,7 +97,7 @@ func (t *traffic) start(ctx context.Context, n int) {
 	}
 }
 
-// stop waits until every caller has its last report acknowledged or has given up, and returns
+// stop waits until the last report of each caller is acknowledged or the caller has given up, and returns
 // the counts.
 func (t *traffic) stop() callCounts {
 	close(t.ending)
