@@ -12,7 +12,7 @@ LINT    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 WITHPG  := go run ./internal/pglocal/pgtest/withpg
 
 # CONCURRENT packages have goroutines that share memory; `make race` tests them. SERIAL packages only compute and start
-# no goroutines outside tests. The race detector skips them, because it would make them much slower.
+# no goroutines outside tests. `make race` does not instrument SERIAL packages, because that would make them much slower.
 SERIAL := github.com/loadaware/loadaware/internal/ml/...
 CONCURRENT := ./internal/service/... ./internal/trainer/... ./internal/httpapi/... ./internal/store/... ./internal/pglocal/...
 
@@ -77,7 +77,7 @@ e2e: setup build ## test the built binary end to end, from serve to retrain
 test-airflow: setup build ## run the provider's tests, and real DAGs on Airflow 2.11 and 3 with a fake Kubernetes and the built server
 	bash scripts/test-airflow.sh
 
-campaign-trial: setup build ## reproduce a campaign's runs on a real Airflow while the service, PostgreSQL and the scheduler are killed (AIRFLOW=3 or 2.11, RUNS=380, KILLS=20, SEED=1, MINUTES=longest time; Linux)
+campaign-trial: setup build ## reproduce a campaign's runs on a real Airflow while the service, PostgreSQL and the scheduler are killed (AIRFLOW=3 or 2.11, RUNS=380, KILLS=20 of each, SEED=1, MINUTES=longest time; Linux)
 	bash scripts/test-airflow.sh $(or $(AIRFLOW),3) campaign --runs $(or $(RUNS),380) --kills $(or $(KILLS),20) --seed $(SEED) $(if $(MINUTES),--minutes $(MINUTES))
 
 test-pages: setup build ## use the dashboard with Chromium and check its accessibility (needs chromium and Node.js; PAGES=short for fewer checks)
@@ -148,7 +148,7 @@ sbom: build ## write the bill of materials of bin/loadaware to bin/loadaware.cdx
 	@python3 -m venv .cache/sbom && .cache/sbom/bin/pip install -q --disable-pip-version-check -r api/python/requirements/sbom.txt
 	SYFT_CHECK_FOR_APP_UPDATE=false .cache/sbom/bin/syft scan file:bin/loadaware -q --source-name loadaware -o cyclonedx-json=bin/loadaware.cdx.json
 
-vuln: ## search the called code for known vulnerabilities (VULNDB=file:///folder for a local copy; otherwise needs access to vuln.go.dev; VULNDB=probe shows only that the search finds one)
+vuln: ## search the called code for known vulnerabilities (needs access to vuln.go.dev, or VULNDB=file:///folder with a local copy; VULNDB=probe only checks that the search finds a known example)
 	@sh scripts/dist/vuln.sh $(VULNDB)
 
 cover: setup ## run the Go tests and print the statement coverage

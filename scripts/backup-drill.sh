@@ -93,7 +93,7 @@ for _ in $(seq 600); do # until no training is due, because a training would cha
 	[ "$(sql "${name}_a" "SELECT (SELECT count(*) FROM model) > 0 AND count(*) = 0 FROM tally JOIN lease USING (task) WHERE due_at IS NOT NULL OR until IS NOT NULL")" != t ] || break
 	sleep 0.1
 done
-answers >"$work/first" # creates receipts
+answers >"$work/first" # the server stores receipts of these answers, so that the backup has some
 stop
 serve "${name}_a" || exit 1
 answers >"$work/answers.a"

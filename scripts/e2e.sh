@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Tests the built binary end to end: import, predictions, an OOM kill, a training, a crash and a
-# shutdown. It uses free ports of loopback and a temporary folder. Prints every failed check, then
+# shutdown. The script uses free ports of loopback and a temporary folder. It prints every failed check, then
 # "N passed, N failed", and fails if any check failed.
 #
 #   make build && bash scripts/e2e.sh [path of the binary]
@@ -104,7 +104,7 @@ ready() {
 }
 
 # by_model BODY requests predictions until a model answers. The first prediction after a start waits
-# half a second for the model, but loading may take longer on a busy machine.
+# half a second for the model to be decoded, which may take longer on a busy machine.
 by_model() {
 	for _ in $(seq 60); do
 		call 200 /predict "$1"

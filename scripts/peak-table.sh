@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Compares programs under loadaware-peak with the same programs alone: exit codes and signals, known
+# Compares programs under the wrapper loadaware-peak with the same programs alone: exit codes and signals, known
 # peaks, and the overhead of the wrapper. By default the script uses less than 3 GB of memory. The rows of
 # known peaks need root, for control groups and mount namespaces.
 #
@@ -47,8 +47,8 @@ hidden() {
 # reported FIELD prints a field of the message that loadaware-peak wrote.
 reported() { sed -n "s/.*\"$1\":\"\{0,1\}\([^,\"}]*\).*/\1/p" "$message"; }
 
-# ended SIGNAL COMMAND… runs a command, sends it the signal, and prints its exit code or the signal
-# that ended it.
+# ended SIGNAL COMMAND… runs a command and prints its exit code or the signal that ended it. If SIGNAL is not empty,
+# it sends this signal to the command after 0.5 s.
 ended() {
 	perl -e 'my $signal = shift; my $pid = fork;
 		if (!$pid) { open STDOUT, ">", "/dev/null"; open STDERR, ">", "/dev/null"; exec @ARGV; }

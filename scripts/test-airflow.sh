@@ -6,9 +6,10 @@
 #
 #   make build && bash scripts/test-airflow.sh [2.11|3] [arguments of pytest]
 #   bash scripts/test-airflow.sh prepare    only makes the virtual environments and installs the provider
-#   make build && bash scripts/test-airflow.sh 2.11|3 campaign [--runs 380] [--kills 20] [--seed 1] [--minutes 60]
+#   make build && bash scripts/test-airflow.sh 2.11|3 campaign [--runs 380] [--kills 20] [--seed 1] [--minutes LIMIT]
 #
-# The last form reproduces the runs of a campaign while the service, PostgreSQL and Airflow's scheduler are killed.
+# The last form reproduces the runs of a campaign while the service, PostgreSQL and Airflow's scheduler are killed, each
+# --kills times.
 set -Eeuo pipefail
 cd "$(dirname "$0")/.."
 

@@ -14,7 +14,7 @@ import (
 	"github.com/loadaware/loadaware/testdata/demo"
 )
 
-// Each chosen part, when it is taken out, changes the result of the first 400 rows of the demo.
+// The removal of each chosen part alone changes the result for the first 400 rows of the demo.
 func TestRemovedPartsChangeTheReplay(t *testing.T) {
 	trace := filepath.Join(t.TempDir(), "demo.csv.gz")
 	require.NoError(t, os.WriteFile(trace, demo.CSV, 0o600))

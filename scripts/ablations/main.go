@@ -5,7 +5,7 @@
 //	go run ./scripts/ablations -rows 3000 -parts "boosted trees,known kills" TRACE.csv.gz
 //
 // A cell has the form utilisation % / killed %. A TRACE has a format of `loadaware import`. The
-// output is deterministic.
+// table is deterministic.
 package main
 
 import (

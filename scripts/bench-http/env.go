@@ -63,8 +63,8 @@ func (e *benchEnv) close() error {
 // end ends a process with SIGTERM, and with SIGKILL after 20 s.
 func end(cmd *exec.Cmd) {
 	_ = cmd.Process.Signal(syscall.SIGTERM)
-	done := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
-	defer done.Stop()
+	kill := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
+	defer kill.Stop()
 	_ = cmd.Wait() // the exit code does not matter
 }
 
@@ -97,7 +97,7 @@ type server struct {
 	ready time.Duration // from the start to the readiness
 }
 
-// serve starts the built binary with a database, on one core if cpu is not empty.
+// serve starts the built binary with a database, on the core cpu; on any core if cpu is empty.
 func (e *benchEnv) serve(ctx context.Context, cpu string, dsn string) (*server, error) {
 	addr, admin, err := freeAddresses()
 	if err != nil {
@@ -229,7 +229,7 @@ func (s *server) cpuTime() (time.Duration, error) {
 	return time.Duration(user+system) * tick, errors.Join(errUser, errSystem)
 }
 
-// freeAddresses returns two addresses of loopback on which no process listens.
+// freeAddresses returns two loopback addresses on which no process listens.
 func freeAddresses() (first, second string, err error) {
 	a, errA := net.Listen("tcp", "127.0.0.1:0")
 	b, errB := net.Listen("tcp", "127.0.0.1:0")

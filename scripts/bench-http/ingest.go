@@ -18,7 +18,7 @@ import (
 )
 
 // prepareIngestSQL creates a sequence of run ids, and a table with the columns and indexes of observation, without
-// its foreign key. The table has no triggers: those of observation also sum savings, and concurrent INSERTs
+// its foreign key. The table has no triggers: the triggers of observation also sum savings, and concurrent INSERTs
 // of one task would wait for the same sums.
 const prepareIngestSQL = `
 CREATE SEQUENCE IF NOT EXISTS bench_run;
@@ -87,7 +87,7 @@ func appendTo(to *[]float64) func(float64, error) error {
 	}
 }
 
-// observeBodies returns n bodies of /observe, each for another try.
+// observeBodies returns n bodies of /observe, each for a different try.
 func observeBodies(seed uint64, n int) []string {
 	r := newRandom(seed)
 	all := make([]string, n)
@@ -133,7 +133,7 @@ func (b *bench) runPgbench(ctx context.Context, task int64, length time.Duration
 }
 
 // postBatches posts batches of copyRows reports from two callers and returns the rows per second.
-// It encodes the batch before the measurement, just as copyRowsIn writes the files before.
+// It encodes the batch before it starts the clock, just as copyRowsIn first writes its files.
 func (b *bench) postBatches(ctx context.Context, round int) (float64, error) {
 	var rows atomic.Int64
 	var failure error

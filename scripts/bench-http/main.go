@@ -1,5 +1,5 @@
 // Command bench-http measures the throughput and the latency of the service. Rows 1 to 3 of bench.table
-// compare the service with minimal programs, which are measured alternately with it:
+// compare the service with minimal programs. The service and such a program are measured alternately:
 //
 //	make bench-http               rows 1 to 4, about ten minutes
 //	make bench-http BENCH=short   rows 1 to 3, for CI
@@ -59,7 +59,7 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	b := &bench{profile: *profile, profiledLoad: *profiledLoad, other: otherServer{*otherURL, *otherBody}, seed: *seed, form: *form, rounds: 7, length: 4 * time.Second, runs: 2500}
+	b := &bench{profile: *profile, profiledLoad: *profiledLoad, other: otherServer{url: *otherURL, bodyFile: *otherBody}, seed: *seed, form: *form, rounds: 7, length: 4 * time.Second, runs: 2500}
 	if *form == "short" {
 		b.rounds, b.length, b.runs = 5, time.Second, 1500
 	}
@@ -113,7 +113,7 @@ type row struct {
 	measure       func(context.Context) error
 }
 
-// table returns the rows; row 16 only if the URL of another model server is given.
+// table returns the rows; row 16 only if the URL of another model server is given. No row has a number from 5 to 15.
 func (b *bench) table() []row {
 	rows := []row{
 		{"1", "single predictions against an echo server", true, b.benchSingle},

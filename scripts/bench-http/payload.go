@@ -8,14 +8,15 @@ import (
 	"time"
 )
 
-// predictedTask is a task of the DAG dagID. Rows 1, 2 and 16 of bench.table request predictions for it,
-// and row 4 for copies of it. It has twelve features: eight numbers, two categories, a bool and a date. Four of them determine the peak.
+// predictedTask is a task of the DAG dagID. Rows 1, 2 and 16 of bench.table request predictions for this task, and row
+// 4 for copies of it. It has twelve features: eight numbers, two categories, a bool and a date. Four of them determine
+// the peak.
 const (
 	dagID         = "pricing"
 	predictedTask = "predict_demand"
 )
 
-// newRandom returns a seeded generator: a seed determines the history and the requests.
+// newRandom returns a random number generator. Its seed determines the history and the requests.
 func newRandom(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 12)) }
 
 // object is a JSON object.

@@ -15,7 +15,7 @@ import (
 //
 //	go tool pprof -top bin/loadaware FILE
 func (b *bench) runProfile(ctx context.Context) error {
-	const length = 8 * time.Second // of the CPU profile
+	const length = 8 * time.Second // of the CPU profile; the load begins 1 s earlier and ends 1 s later
 	ended := make(chan error, 1)
 	if b.profiledLoad == "batches" {
 		b.length = length + 2*time.Second
@@ -61,7 +61,7 @@ func (b *bench) fetch(ctx context.Context, profile, file string) error {
 	}
 	defer got.Body.Close()
 	if got.StatusCode != http.StatusOK {
-		return fmt.Errorf("pprof: %s", got.Status)
+		return fmt.Errorf("read the pprof profile %s: status %s", profile, got.Status)
 	}
 	out, err := os.Create(file)
 	if err != nil {

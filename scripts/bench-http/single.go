@@ -28,7 +28,7 @@ func predictBodies(seed uint64, task string, bodies, batch int) []string {
 // oneFeature matches the feature that withUnseenFeature replaces.
 var oneFeature = regexp.MustCompile(`"elasticity":[-+.eE0-9]+`)
 
-// withUnseenFeature returns the same bodies with a feature value that no other request has, so that
+// withUnseenFeature returns the same bodies, but each request has a feature value that no other request has, so that
 // no answer can come from a cache.
 func withUnseenFeature(bodies []string) []string {
 	all := make([]string, len(bodies))
@@ -38,7 +38,7 @@ func withUnseenFeature(bodies []string) []string {
 	return all
 }
 
-// turn is a load and the server that it reaches.
+// turn is a load and the server that receives it.
 type turn struct {
 	load
 	server *server

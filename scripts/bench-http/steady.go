@@ -28,18 +28,18 @@ func (b *bench) benchSteady(ctx context.Context) error {
 	defer work.Wait()
 	defer stop()
 	ours := openLoop{url: server.url + "/predict", token: b.env.token, bodies: bodies, length: max(b.length, 3*time.Second)}
-	half := func() float64 {
+	halfOfMaximum := func() float64 {
 		// The median of three measurements, because other load on the machine varies.
 		return median([]float64{ours.measureMaximum(ctx), ours.measureMaximum(ctx), ours.measureMaximum(ctx)}) / 2
 	}
-	ours.rate = half()
+	ours.rate = halfOfMaximum()
 	var p99, p999, echo99, echo999 []float64
 	sent, failed := 0, 0
 	for round := range max(3, b.rounds/2) {
 		service, echoed := ours.runPair(ctx, echo, round%2 == 1)
 		for retry := 0; service.errors > 0 && retry < 2; retry++ {
 			previous := ours.rate
-			ours.rate = half() // other load on the machine may have increased since the last measurement
+			ours.rate = halfOfMaximum() // other load on the machine may have increased since the last measurement
 			b.printf("at %.0f/s %d requests failed; half of the maximum is now %.0f/s: repeating the round", previous, service.errors, ours.rate)
 			service, echoed = ours.runPair(ctx, echo, round%2 == 1)
 		}

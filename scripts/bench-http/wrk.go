@@ -19,7 +19,7 @@ type load struct {
 	url, token  string
 	bodies      []string // sent in turn; a unique number replaces counterPlaceholder
 	connections int
-	cpu         string // core of wrk; any if empty
+	cpu         string // core on which wrk runs; any core if empty
 	length      time.Duration
 }
 
@@ -36,8 +36,8 @@ type loadResult struct {
 // rate returns the requests per second.
 func (s loadResult) rate() float64 { return s.Requests / s.Seconds }
 
-// script is the Lua script of wrk. The bodies are already split at the placeholders, so that a
-// request is one concatenation.
+// script is the Lua script of wrk. luaTable has split the bodies at the placeholders, so that the script builds a
+// request with one concatenation.
 const script = `
 local bodies = dofile(os.getenv("BENCH_BODIES"))
 local start, count, at = tonumber(os.getenv("BENCH_START")), 0, 0
@@ -81,7 +81,7 @@ end
 // loadCount numbers the loads of a run, so that no two of 90 successive loads send the same try.
 var loadCount int
 
-// run generates the load. It returns an error if wrk counts one: a broken connection, a timeout or a status from 400 on.
+// run generates the load. It returns an error if wrk counts a broken connection, a timeout or a status from 400 on.
 func (l load) run(ctx context.Context) (loadResult, error) {
 	dir, err := os.MkdirTemp("", "bench-http-")
 	if err != nil {
@@ -132,7 +132,7 @@ func luaTable(bodies []string) string {
 	return b.String()
 }
 
-// pinned returns a command, pinned to a core if one is given and taskset exists.
+// pinned returns a command that runs only on the core cpu, or on any core if cpu is empty or taskset is missing.
 func pinned(ctx context.Context, cpu string, args ...string) *exec.Cmd {
 	if taskset, err := exec.LookPath("taskset"); cpu != "" && err == nil {
 		args = append([]string{taskset, "-c", cpu}, args...)

@@ -93,7 +93,7 @@ var kinds = []kind{
 	}},
 }
 
-// modes draws about 1 GB for a share of the runs and a multiple of 1 GB for the others.
+// modes draws a peak of about 1 GB with the probability share, otherwise a peak of about times 1 GB.
 func modes(rng *rand.Rand, share, times float64) float64 {
 	peak := gb * noise(rng, 0.05)
 	if rng.Float64() >= share {

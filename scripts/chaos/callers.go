@@ -64,7 +64,7 @@ func (s *callStats) add(o *callStats) {
 	s.rejectedTimes = append(s.rejectedTimes, o.rejectedTimes...)
 }
 
-// rejectedRatio returns the fraction of the calls that were rejected. Failed calls do not count.
+// rejectedRatio returns rejected / (rejected + good). Failed calls do not count.
 func (s *callStats) rejectedRatio() float64 {
 	return float64(s.rejected) / float64(max(1, s.rejected+s.good))
 }
@@ -200,7 +200,7 @@ func (c *callers) runCaller(ctx context.Context, conn *wireConn, l *loadRun, lab
 			if !a.hasRetryAfter {
 				l.noRetryAfter++
 			}
-			// Jitter keeps callers that were rejected together from returning together.
+			// Without jitter, callers that were rejected together would return together.
 			wait := a.retryAfter + time.Duration(random.Int64N(int64(200*time.Millisecond)))
 			time.Sleep(min(wait, length-time.Since(start)))
 		default:

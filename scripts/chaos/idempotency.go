@@ -18,7 +18,7 @@ import (
 type effects struct {
 	operations, calls   int
 	recorded, duplicate int // answers that the report was new, and that it was a duplicate
-	wrong               int // operations whose number of effects is not one, unless mayHideRecorded
+	wrong               int // operations whose number of effects is not one, except those with mayHideRecorded
 	altered, conflicts  int // reports with another body for a known try, and 409 answers to them
 	retried             int // repetitions of calls after a 503, which may have hidden the answer "recorded"
 	failed              int
@@ -42,8 +42,8 @@ func trialIdempotency(ctx context.Context, tr *trialRun) error {
 	return nil
 }
 
-// check records a failure for failed calls, for operations without exactly one effect (see wrong), and for changed
-// bodies that did not get a 409, or if no changed body was sent.
+// check records a failure for failed calls, for operations without exactly one effect (see wrong), and for other
+// bodies that did not get a 409, or if no other body was sent.
 func (e *effects) check(tr *trialRun) {
 	tr.check(e.failed == 0, "%d calls failed: %s", e.failed, e.firstFailure)
 	tr.check(e.wrong == 0, "%d operations had no effect or several: %s", e.wrong, e.firstFailure)
@@ -93,7 +93,7 @@ func (e *effects) add(one effects) {
 	}
 }
 
-// mayHideRecorded reports whether a 503 may have replaced the answer "recorded", which no caller got.
+// mayHideRecorded reports whether no caller got the answer "recorded", and a 503 may have replaced it.
 func (e *effects) mayHideRecorded() bool { return e.recorded == 0 && e.retried > 0 }
 
 // postUntilAnswered repeats a call while the answer is 503, at most 30 times.

@@ -15,11 +15,9 @@ import (
 // shrinkFactor is the fraction of the right allocation that a bad model allocates.
 const shrinkFactor = 0.3
 
-// trialBadModel promotes models that allocate 30 % of the right amount, one task after the other.
-// Their checksums are valid. Unchanged tasks and tasks that suddenly need three times as much
-// memory are the controls: the watchdog must not roll back their models. For every second task
-// the trial holds the lease, so that the watchdog runs only after all outcomes, when most models
-// have already learned from the kills. For the other tasks every kill triggers the watchdog.
+// trialBadModel promotes models with valid checksums that allocate 30 % of the right amount, one task after the other.
+// The controls are unchanged tasks and tasks that suddenly need three times as much memory: the watchdog must not roll
+// back their models.
 func trialBadModel(ctx context.Context, tr *trialRun) error {
 	cluster, err := testcluster.Open(ctx, testcluster.Config{Binary: tr.binary})
 	if err != nil {
@@ -49,6 +47,8 @@ func trialBadModel(ctx context.Context, tr *trialRun) error {
 		if err := train(ctx, cluster.Replicas[0], task); err != nil {
 			return err
 		}
+		// For every second task the trial holds the training lease, so that the watchdog runs only after all outcomes,
+		// when most models have already learned from the kills. For the other tasks every kill triggers the watchdog.
 		if i%2 == 1 {
 			if err := w.takeLease(ctx, conn); err != nil {
 				return err
@@ -93,8 +93,8 @@ func (tr *trialRun) promoteBadModel(ctx context.Context, conn *pgx.Conn, w *work
 	return tr.checkRollback(ctx, w, bad, good)
 }
 
-// checkRollback checks that the watchdog rolls back a bad version within maxOutcomes, that the version then answers
-// no more, and that at most 12 of the next 64 runs are killed.
+// checkRollback checks that the watchdog rolls back a bad version within maxOutcomes, that this version then answers
+// no more, and that at most 12 of the next 64 runs are killed. A larger bound could accept a version that is bad, too.
 func (tr *trialRun) checkRollback(ctx context.Context, w *workload, bad, good int) error {
 	w.ended, w.killed = 0, 0
 	rolledBack := false

@@ -139,8 +139,8 @@ const promoteSQL = `
 const announceSQL = `
 	SELECT pg_notify('loadaware_changes', json_build_object('Namespace', 'default', 'DAG', $1::text, 'Task', $2::text)::text)`
 
-// announceDamaged makes damaged versions active with SQL and announces them, as the restore of a
-// damaged backup might. It returns the number of answers that were not from the good version.
+// announceDamaged makes damaged versions active with SQL and announces them. The restore of a damaged backup
+// could have the same effect. It returns the number of answers that were not from the good version.
 func (v *damagedVersion) announceDamaged(ctx context.Context, random *rand.Rand) (answered int, err error) {
 	promote := func(version int) error {
 		if _, err := v.conn.Exec(ctx, promoteSQL, v.task.DAG, v.task.Task, version); err != nil {

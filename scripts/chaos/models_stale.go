@@ -11,7 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// The bounds of staleness.
+// The bounds that this trial checks.
 const (
 	maxStalenessError = 5 * time.Second // between the staleness that /readyz reports and the real one
 	maxRecovery       = 5 * time.Second // until a promoted version answers, from the promotion or from the end of a cut
@@ -145,9 +145,9 @@ func (tr *trialRun) measurePropagation(ctx context.Context, p *promoter) error {
 // minProbing is the minimum time for which runCut probes after the promotion.
 const minProbing = 500 * time.Millisecond
 
-// runCut waits for delay, promotes a version and probes the far replica until length is over. The
-// reported staleness must be at least the real one less maxStalenessError, and at most the length
-// of the cut plus maxStalenessError.
+// runCut waits for delay, promotes a version and probes the far replica until length is over, and at least for
+// minProbing. The reported staleness must be at least the real one less maxStalenessError, and at most the length of
+// the cut plus maxStalenessError.
 func (tr *trialRun) runCut(ctx context.Context, p *promoter, length, delay time.Duration, stream string) error {
 	start := time.Now()
 	time.Sleep(delay)

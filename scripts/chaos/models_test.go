@@ -37,7 +37,7 @@ func fakeReplica(t *testing.T, answers map[string]string) *testcluster.Replica {
 // fromVersion1 is a prediction by model version 1, large enough for every run.
 const fromVersion1 = `{"source": "model", "memory": {"limit_bytes": 99000000000000}, "model": {"version": 1}}`
 
-func TestUnreportedStalenessFails(t *testing.T) {
+func TestTrialFailsOnUnreportedStaleness(t *testing.T) {
 	for name, c := range map[string]struct {
 		readyz   string // body of the answer of /readyz
 		failures int
@@ -75,7 +75,7 @@ func TestOnlyAReportedStalenessBelowTwoSecondsIsFresh(t *testing.T) {
 	}
 }
 
-func TestCutWithoutEffectFails(t *testing.T) {
+func TestTrialFailsIfTheCutHasNoEffect(t *testing.T) {
 	fromVersion2 := strings.Replace(fromVersion1, `"version": 1`, `"version": 2`, 1)
 	both := fakeReplica(t, map[string]string{"/activate": `{}`, "/predict": fromVersion2, "/readyz": `{"stale_seconds": 0}`})
 	var tr trialRun
@@ -97,7 +97,7 @@ func workloadWith(t *testing.T, action string) *workload {
 	}
 }
 
-func TestRollbackOfAGoodModelFails(t *testing.T) {
+func TestTrialFailsIfAGoodModelIsRolledBack(t *testing.T) {
 	for action, failures := range map[string]int{"model rolled back": 1, "model withdrawn": 0} {
 		var tr trialRun
 		require.NoError(t, tr.checkNoRollback(t.Context(), workloadWith(t, action), "a fake replica"))
@@ -105,7 +105,7 @@ func TestRollbackOfAGoodModelFails(t *testing.T) {
 	}
 }
 
-func TestBadModelThatStaysFails(t *testing.T) {
+func TestTrialFailsIfABadModelStays(t *testing.T) {
 	for name, c := range map[string]struct {
 		action   string
 		bad      int

@@ -18,9 +18,9 @@ import (
 // that the service admits at the same time.
 const stormConnections = 600
 
-// trialOverload finds the best number of connections, that with the highest goodput, by a ramp. Then it compares
-// runs with this number with runs with three times as many connections, and with runs with stormConnections. The
-// compared runs alternate, so that other load on the machine affects both alike.
+// trialOverload first finds the best number of connections, which has the highest goodput. It compares runs at this
+// number with runs at three times as many connections, and then with runs at stormConnections. The compared runs
+// alternate, so that other load on the machine affects both alike.
 func trialOverload(ctx context.Context, tr *trialRun) error {
 	if _, err := exec.LookPath("taskset"); err != nil || runtime.NumCPU() < 2 {
 		return fmt.Errorf("%w: the load generator and the server need taskset and one core each", errSkip)
@@ -48,8 +48,8 @@ func trialOverload(ctx context.Context, tr *trialRun) error {
 	return nil
 }
 
-// ramp returns the number of connections with the highest goodput. A larger number replaces a smaller
-// one only if it gives more than 3 % more goodput.
+// ramp measures the goodput with 4 to 128 connections and returns the best number. A larger number is better only if
+// its goodput is more than 3 % higher. With a smaller threshold, noise would more often select a larger number.
 func (c *callers) ramp(ctx context.Context, tr *trialRun) (best int) {
 	c.run(ctx, "warm-up", 8, time.Second)
 	sizes := []int{4, 8, 16, 32, 64, 128}

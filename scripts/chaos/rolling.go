@@ -14,10 +14,9 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// trialRolling upgrades all replicas to a newer version, one by one, under load, and downgrades
-// them again. The newer version has one migration more. Its first replica applies that migration
-// to the tables in use. The long form does this with three newer versions, each with one migration
-// more than the one before.
+// trialRolling upgrades all replicas to a newer version under load, one by one, and downgrades them again. The newer
+// version has one migration more, which its first replica applies to the tables in use. The long form uses three newer
+// versions, each with one migration more than the one before.
 func trialRolling(ctx context.Context, tr *trialRun) error {
 	dir, err := os.MkdirTemp("", "loadaware-next-")
 	if err != nil {
@@ -82,7 +81,7 @@ type balancer struct {
 	ready    []atomic.Bool
 }
 
-// newBalancer starts to poll the replicas until ctx is done.
+// newBalancer returns a balancer that polls the replicas until ctx is done.
 func newBalancer(ctx context.Context, replicas []*testcluster.Replica) *balancer {
 	b := &balancer{replicas: replicas, ready: make([]atomic.Bool, len(replicas))}
 	for i, r := range replicas {
@@ -118,7 +117,7 @@ func buildNext(ctx context.Context, dir string, n int) error {
 	if err != nil {
 		return err
 	}
-	tree := filepath.Join(dir, "tree") // all versions share it
+	tree := filepath.Join(dir, "tree") // the copy of the sources, which all newer versions share
 	if n == 1 {
 		if err := copySources(root, tree); err != nil {
 			return err
@@ -137,7 +136,8 @@ CREATE TABLE chaos_%[1]d (task bigint REFERENCES task ON DELETE CASCADE);
 	return testcluster.Build(ctx, tree, nextBinary(dir, n))
 }
 
-// copySources copies all regular files except hidden ones and those in hidden folders, bin, data and api/python.
+// copySources copies all regular files except hidden files and the files in hidden folders and in the folders bin, data
+// and api/python.
 func copySources(from, to string) error {
 	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {

@@ -134,9 +134,9 @@ func execute(ctx context.Context, cluster *testcluster.Cluster, statements ...st
 	return nil
 }
 
-// withNewSessions ends the other client sessions after do, because a session keeps its open files and
-// limits. It also runs endSessionsSQL once before do: PostgreSQL then loads the code and the catalog
-// rows of the statement, which it may be unable to load after do.
+// withNewSessions calls do and then ends the other client sessions, because a session keeps its open files and limits.
+// Its own session also runs endSessionsSQL before do, because after do PostgreSQL may be unable to load the code and
+// the catalog rows for this statement.
 func withNewSessions(ctx context.Context, cluster *testcluster.Cluster, do func() error) error {
 	conn, err := connect(ctx, cluster)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// toxicCase is one toxic, a network fault that toxiproxy injects, with attributes from weak to strong. The units
-// are those of toxiproxy: milliseconds (the delay of the slicer: microseconds), KB/s and bytes.
+// toxicCase is one toxic, a network fault that toxiproxy injects, with three sets of attributes, from weak to strong.
+// The units are those of toxiproxy: milliseconds (microseconds for the delay of the slicer), KB/s and bytes.
 type toxicCase struct {
 	kind      string
 	strengths [3]map[string]int

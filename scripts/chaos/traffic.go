@@ -30,7 +30,7 @@ type traffic struct {
 	reports         *testcluster.ReportLog
 	tasks           []testcluster.Task
 	seed            uint64
-	label           string           // prefix of the run ids; must be unique within a cluster
+	label           string           // prefix of the run ids, different for each traffic to a cluster
 	pause           time.Duration    // between the calls of one caller
 	pick            func(int) string // returns the address for a replica number, which may exceed the number of replicas; urls in turn if nil
 	expectsNoAnswer bool             // a call without an answer is expected, and not noted as a failure
@@ -97,7 +97,7 @@ func (t *traffic) start(ctx context.Context, n int) {
 	}
 }
 
-// stop waits until every caller has its last report acknowledged or has given up, and returns
+// stop waits until the last report of each caller is acknowledged or the caller has given up, and returns
 // the counts.
 func (t *traffic) stop() callCounts {
 	close(t.ending)

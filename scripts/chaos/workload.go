@@ -23,7 +23,7 @@ type workload struct {
 	awaitWatchdog func(ctx context.Context, all bool) error // waits until the watchdog has checked the kills or, if all, every run
 	releaseLease  func(context.Context) error               // set by takeLease
 	started       int                                       // runs since the beginning
-	ended, killed int                                       // runs since the last reset by a check
+	ended, killed int                                       // runs, and those whose first try was killed, since the last reset by a check
 }
 
 // watchdogNote returns a remark for the output if the watchdog ran only at the end.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Generates the clients of docs/clients.md from openapi.yaml, builds them, and runs the same scenario with
-# each (story.*, Story.java) against the built server with a private PostgreSQL and the demo data. The
+# each client (story.*, Story.java) against the built server with a private PostgreSQL and the demo data. The
 # generated code stays in .cache/clients.
 #
 #   make build && bash scripts/clients/run.sh [description; default openapi.yaml]
@@ -34,7 +34,7 @@ finish() {
 trap finish EXIT
 trap 'exit 130' INT TERM
 
-# fetch_generator downloads the jar of the generator, unless it is in the cache.
+# fetch_generator downloads the jar of the generator if it is not in the cache.
 fetch_generator() {
 	[ -f "$jar" ] && return
 	mvn -q -B -Dstyle.color=never "$dependency:copy" -Dartifact="org.openapitools:openapi-generator-cli:$generator" \
@@ -65,7 +65,7 @@ start_server() {
 	exit 1
 }
 
-# generate NAME FOLDER [OPTIONS] runs one generator of openapi-generator.
+# generate NAME FOLDER [PROPERTIES] runs one generator of openapi-generator, with additional properties if given.
 generate() {
 	rm -rf "$2"
 	mkdir -p "$2"
@@ -115,7 +115,7 @@ client_openapi_typescript() {
 	typescript openapi-typescript
 }
 
-# go_module NAME copies the module of the Go scenarios to a folder of the cache and changes to it.
+# go_module NAME copies the module of the Go scenarios to a folder of the cache and makes that folder the current one.
 go_module() {
 	mkdir -p "$cache/$1"
 	rm -rf "$cache/$1/$1"

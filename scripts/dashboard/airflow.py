@@ -19,7 +19,7 @@ RUN = "dags/sized/runs/first"
 
 @contextmanager
 def deployment(python: str) -> Iterator[dict]:
-    """Yield the addresses of a running Airflow and its loadaware."""
+    """Start Airflow and loadaware, yield the version of Airflow and the address of each, and end both."""
     command = [pathlib.Path(python).absolute(), "-m", "harness.user_interface"]
     with subprocess.Popen(command, cwd=TESTS, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         line = process.stdout.readline()
@@ -29,7 +29,7 @@ def deployment(python: str) -> Iterator[dict]:
 
 
 def check_try(page: Page | Frame | FrameLocator) -> None:
-    """Check that a page shows the lifted try and, among all tries of the run, a killed one."""
+    """Check that a page shows a try after a lift, and a killed try in the table of all tries of the run."""
     expect(page.get_by_role("heading", name=re.compile("^first, try [2-9]"))).to_be_visible()
     expect(page.get_by_role("heading", name="All tries of this run")).to_be_visible()
     expect(page.locator(".state.oom_killed").first).to_be_visible()

@@ -1,5 +1,5 @@
-# Finds Chromium and installs Playwright for Python into .cache. Source this file in the root of the repository;
-# it sets CHROMIUM to the program and tools to the virtual environment.
+# Finds Chromium and installs Playwright for Python into .cache. Source this file in the root of the repository. It
+# sets the variable CHROMIUM to the path of the program, and tools to the folder of the virtual environment.
 # shellcheck shell=bash
 
 CHROMIUM=${CHROMIUM:-$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)}

@@ -19,7 +19,7 @@ MAX_TRIES = 4
 LONG_TASK = "predict_demand"  # its runs of ten minutes or more have two phases
 STEP = 15  # seconds between two samples of a detailed series
 
-
+# The upstream tasks of each task of the DAG.
 STRUCTURE = {
     "extract_sales": [],
     "clean_sales": ["extract_sales"],
@@ -39,7 +39,7 @@ def in_phases(peak: float, seconds: float, noise: random.Random) -> dict:
 
 
 def fill(base: str, token: str = "") -> list[dict]:
-    """Register the structure of the DAG and a campaign, and send the newest runs of the demo again, later and with other peaks.
+    """Register the structure of the DAG and a campaign. Predict and report the newest runs of the demo again, with later times and other peaks.
 
     Return the keys (DAG, task and run) of the runs whose first try was killed.
     """

@@ -4,8 +4,8 @@ The script also reads pages without JavaScript, on narrow and wide screens, by k
 
 python play.py URL TOKEN CHROMIUM AXE [short | FOLDER]
 
-With `short`, it checks the contrast of the dark colours on one page only, and skips the wide screen and learned phases. With a folder, it
-only writes the pictures of docs/dashboard.md into it.
+With `short`, the script checks the contrast of the dark colours on one page only, and skips the wide screen and the learned phases. With a
+folder, it only writes the pictures of docs/dashboard.md into that folder.
 """
 
 import pathlib
@@ -28,9 +28,9 @@ TOOLS = (RUNTIME, ASK, FORECAST, "/campaigns", "/campaign?id=1", "/phases", f"/p
 # All pages behind the sign-in except /try. /none is the page of an unknown address.
 PAGES = ("/", "/tasks", f"/task?{TASK}", POLICY, WHATIF, "/savings", "/savings?by=task", "/profiles", "/audit", "/start", "/none", *TOOLS)
 
-LEARNING_SECONDS = 15 * 60  # longest wait for phases, which a server learns a minute after its start and every ten minutes
+LEARNING_SECONDS = 15 * 60  # longest wait for phases. A server learns them one minute after its start, and then every ten minutes
 
-# Selects the serious and critical violations in a result of axe-core, with one element of each.
+# JavaScript that lists the serious and critical violations in a result of axe-core, each with one element of the page.
 SERIOUS = """result => result.violations
     .filter(v => ['serious', 'critical'].includes(v.impact))
     .map(v => v.id + ': ' + v.nodes[0].html)"""
@@ -58,7 +58,7 @@ class BrowserUser:
         context.close()
 
     def check(self, passed: bool, problem: str) -> None:
-        """Record a problem, which main prints at the end, unless passed is true."""
+        """Record the problem if passed is false. main prints all problems at the end."""
         if not passed:
             self.problems.append(problem)
 

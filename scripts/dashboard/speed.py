@@ -108,7 +108,7 @@ def predict(server: Server, tasks: int, runs: int) -> None:
 
 
 def train(server: Server, tasks: int) -> None:
-    """Train the tasks whose pages are visited. In production the trainer has trained them long before a visit."""
+    """Train the tasks whose pages are visited, because this server has no background training. In production they are trained long before a visit."""
     for task in range(0, tasks, max(1, tasks // SAMPLE)):
         server.post(f"/tasks/dag_{task // 10:03}/task_{task:04}/train", {})
 
@@ -129,7 +129,7 @@ def pages_of(tasks: int, runs: int) -> dict[str, list[str]]:
 
 
 def wait_for_lists(server: Server) -> None:
-    """Visit the overview until it is complete, and print how long a visitor waits."""
+    """Visit the overview until it is complete, then the lists of tasks and savings, and print how long a visitor waits."""
     first, page = server.get("/ui/")
     begun = time.monotonic()
     while b"is being computed" in page:
@@ -173,7 +173,7 @@ def predictions(server: Server, tasks: int, seconds: float) -> list[float]:
 
 
 def compare_predictions(server: Server, tasks: int, runs: int, rounds: int = 4, seconds: float = 20) -> None:
-    """Print the latencies of predictions with and without a visitor, in turn."""
+    """Print the latencies of predictions, in turn without and with a visitor who opens pages."""
     pages = list(itertools.chain(*itertools.zip_longest(*pages_of(tasks, runs).values())))
     paths = [path for path in pages if path]
     predictions(server, tasks, 5)  # decodes the models

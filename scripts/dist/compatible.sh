@@ -1,7 +1,7 @@
 #!/bin/sh
-# Fails if openapi.yaml breaks callers of the last release. The contract of that release is api/released/openapi.yaml.
-# It is a copy, because a clone may have no tags. In a clone with tags, it must equal openapi.yaml of the last version
-# tag up to this commit.
+# Fails if openapi.yaml breaks callers of the last release. The file api/released/openapi.yaml is a copy of the contract
+# of that release, because a clone may have no tags. In a clone with tags, this copy must equal openapi.yaml of the
+# newest version tag before or at the current commit.
 #
 #   sh scripts/dist/compatible.sh
 set -eu

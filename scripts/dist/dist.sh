@@ -4,9 +4,9 @@
 #   loadaware-VERSION-OS-ARCH.tar.gz        static programs with licences and docs
 #   loadaware-image-VERSION.tar             OCI image layout of the service, for docker load, skopeo, crane, ctr
 #   loadaware-peak-image-VERSION.tar        OCI image layout of loadaware-peak
-#   loadaware-VERSION.tgz                   Helm chart; the default image is the digest of the service's image
+#   loadaware-VERSION.tgz                   Helm chart; its value image.tag is the digest of the service's image
 #   airflow_provider_loadaware-….whl, .tar.gz   Airflow provider and Python client
-#   *.cdx.json                              lists of components (CycloneDX); not with short
+#   *.cdx.json                              lists of components (CycloneDX); not in the short form
 #   SHA256SUMS
 #
 # The same commit, Go version and lock files give the same bytes: every timestamp is the time of the commit.
@@ -43,7 +43,8 @@ fi
 rm -rf "$out"
 mkdir -p "$out"
 
-# environment NAME installs a lock file of api/python/requirements into .cache and prints the folder of its programs.
+# environment NAME installs the packages of api/python/requirements/NAME.txt into .cache/NAME and prints the folder of
+# their programs.
 environment() {
 	local lock=api/python/requirements/$1.txt venv=$PWD/.cache/$1
 	if ! cmp -s "$lock" "$venv/installed.txt"; then
@@ -177,8 +178,8 @@ list_components() {
 	diff docs/licences.md "$work/licences.md" || { echo 'docs/licences.md is stale: run make licences' >&2; return 1; }
 }
 
-# The Python package does not need the programs, and the component lists need only the programs. Both run in the
-# background and use the second core while the linker and the compression use only one.
+# The Python package does not need the programs, and the component lists need only the programs. Both are made in the
+# background, on a second core, because the linker and the compression use only one.
 build_python >"$work/build_python.log" 2>&1 &
 python_job=$!
 build_programs

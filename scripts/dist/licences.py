@@ -100,7 +100,7 @@ def check_listed(text: str, names: list[str]) -> list[str]:
 
 
 def main() -> int:
-    """Return 1 if a licence is unknown or incompatible."""
+    """Print the page, or check it with --listed. Return 1 if a licence is unknown or incompatible, otherwise 0."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--listed", type=Path, metavar="PAGE")
     parser.add_argument("names", nargs="+")

@@ -112,7 +112,7 @@ def check_sdist(sdist: Path, version: str) -> Iterator[str]:
 
 
 def main() -> int:
-    """Return 1 if there is a problem."""
+    """Print the problems with both distributions. Return 1 if there is one, otherwise 0."""
     version, wheel, sdist = sys.argv[1], Path(sys.argv[2]).resolve(), Path(sys.argv[3])
     wrong = [f"{wheel.name}: {w}" for w in check_wheel(wheel, version)] + [f"{sdist.name}: {w}" for w in check_sdist(sdist, version)]
     for line in wrong:

@@ -19,8 +19,8 @@ from typing import Any
 SECTIONS = ("Ask", "Report an OOM kill and ask for a lift", "Report a success")
 VARYING = {"prediction_id"}  # fields that differ in every run
 TRAINING_SECONDS = 120  # longest wait for the training after the success
-# Between commands, as the README says. Without the pause, a training may read a report before the receipt of the
-# prediction is stored.
+# Pause between two commands, as in the README. Without the pause, a training may read a report before the receipt of
+# the prediction is stored.
 PAUSE_SECONDS = 2
 AGAIN = "curl -sS localhost:8080/predict -H 'Content-Type: application/json' -d @try.json"  # the prediction after the success
 
@@ -56,7 +56,7 @@ def run(command: str, url: str, folder: str) -> Any:
 
 
 def main() -> int:
-    """Run the example; return 1 if an answer differs."""
+    """Run the example. Return 1 if an answer differs, otherwise 0."""
     readme, url = Path(sys.argv[1]).read_text(encoding="utf-8"), sys.argv[2]
     example = blocks(readme)
     assert len(example) == 5, f"the README has {len(example)} answers; adapt this script to the README"

@@ -6,7 +6,7 @@
 #   1.2.3-dev.20310131120000.g0123456789ab   otherwise, with the UTC time and the hash of the commit
 #   1.2.3-dev                                without git
 #
-# ".dirty" follows if tracked files differ from the commit.
+# The second form ends in ".dirty" if tracked files differ from the commit.
 #
 #   sh scripts/dist/version.sh            for programs, the chart and images (semver.org)
 #   sh scripts/dist/version.sh python     for the Python package (PEP 440)
@@ -16,7 +16,7 @@ cd "$(dirname "$0")/../.."
 
 next=$(cat scripts/dist/version.txt)
 
-# in_git runs git only if this folder is the top of a clone, and not a copy inside another clone.
+# in_git runs git if this folder is the root of a clone. A copy of the sources inside another clone is not.
 in_git() {
 	[ -e .git ] && git "$@" 2>/dev/null
 }

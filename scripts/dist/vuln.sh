@@ -1,7 +1,7 @@
 #!/bin/sh
-# Searches the code that the programs call for known vulnerabilities with govulncheck. First it shows that
-# govulncheck finds one: it checks a module that calls an old golang.org/x/text, with the small database of
-# govulncheck's own tests.
+# Searches the code that the programs call for known vulnerabilities with govulncheck. First the script shows that
+# govulncheck finds a vulnerability: it checks a module that calls an old golang.org/x/text, with the small database
+# of govulncheck's own tests.
 #
 #   sh scripts/dist/vuln.sh [address of the database; default https://vuln.go.dev]
 #   sh scripts/dist/vuln.sh probe            only shows that govulncheck finds a vulnerability
@@ -15,7 +15,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/loadaware-vuln.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 GOBIN=$work go install "$module/cmd/govulncheck@$tag"
 
-# probe VERSION checks a module that calls golang.org/x/text of a version, and prints the exit code.
+# probe VERSION checks a module that calls this version of golang.org/x/text, and prints the exit code of govulncheck.
 probe() {
 	mkdir "$work/$1"
 	cat >"$work/$1/main.go" <<-'GO'

@@ -169,7 +169,8 @@ func objectWith(n int) any {
 	return members
 }
 
-// mutateTree changes values of a tree, or adds or removes a member. It may change the tree in place.
+// mutateTree changes one value of a tree, or adds or removes a member, and returns the tree. It may change the tree
+// in place.
 func mutateTree(random *rand.Rand, tree any) any {
 	all := positions(tree)
 	if len(all) == 0 {
@@ -197,7 +198,7 @@ func mutateTree(random *rand.Rand, tree any) any {
 	return tree
 }
 
-// mutateBytes makes at most one random change of a text, such as a truncation, a flipped bit or an inserted piece.
+// mutateBytes returns a text with at most one random change, such as a truncation, a flipped bit or an inserted piece.
 func mutateBytes(random *rand.Rand, text []byte) []byte {
 	if len(text) == 0 {
 		return []byte(invalidJSON[random.IntN(len(invalidJSON))])

@@ -39,8 +39,8 @@ func (op *operation) pathParameters() []string {
 
 var pathParameter = regexp.MustCompile(`\{(\w+)\}`)
 
-// weights lists the operations that are drawn less often than others, whose weight is 8:
-// operations that change a whole task, and the documents and probes of the server.
+// weights lists the operations that are drawn less often than the others, which have the weight 8. They are operations
+// that change a whole task, and the documents and probes of the server.
 var weights = map[string]int{
 	"TrainTask": 1, "DeleteTask": 1, "RenameTask": 2, "Spec": 1, "Docs": 1, "Health": 1, "Ready": 1,
 }
@@ -166,11 +166,11 @@ func (op *operation) checkResponse(got *answer) error {
 		if got.status >= 400 {
 			return nil // operations such as /healthz and /docs list no errors; checkProblem has checked the answer
 		}
-		return fmt.Errorf("the operation lists no such status")
+		return fmt.Errorf("the operation lists no response with status %d", got.status)
 	}
 	if len(response.Value.Content) == 0 {
 		if len(got.body) > 0 {
-			return fmt.Errorf("the operation lists no body")
+			return fmt.Errorf("the operation lists no response body for status %d", got.status)
 		}
 		return nil
 	}
@@ -181,7 +181,7 @@ func (op *operation) checkResponse(got *answer) error {
 	media := response.Value.Content[name]
 	switch {
 	case media == nil:
-		return fmt.Errorf("content type %q", name)
+		return fmt.Errorf("the operation lists no content type %q", name)
 	case !strings.HasSuffix(name, "json"):
 		return nil // the contract has no schema for text
 	}

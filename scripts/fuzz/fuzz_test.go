@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// reject answers with a problem. Its last members are fields, which may violate the contract.
+// reject answers with a problem. The text fields has further members, which may violate the contract.
 func reject(w http.ResponseWriter, status int, fields string) {
 	w.Header().Set("X-Request-Id", "id")
 	w.Header().Set("Allow", "GET")

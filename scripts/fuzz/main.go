@@ -10,8 +10,8 @@
 //	native     runs every Fuzz function of the module, each for a bounded time
 //
 // The server is the built binary with authentication and a private PostgreSQL
-// (internal/testcluster). The exit code is 1 after a fault or another error, and 2 if a flag is wrong. With the
-// flags -n 1 -first N the trial requests sends only request N of a seed.
+// (internal/testcluster). The exit code is 1 after a fault or another error, and 2 if a flag is wrong. To repeat
+// request N of a seed alone, run the trial requests with the flags -n 1 -first N.
 package main
 
 import (
@@ -37,7 +37,7 @@ type options struct {
 	requests    int
 	first       uint64        // number of the first request
 	callers     int           // concurrent connections of the requests
-	neverEnding bool          // also send bodies that never end
+	neverEnding bool          // the trial slow also sends bodies that never end
 	examples    int           // requests of schemathesis per operation and phase of schemathesis
 	fuzzTime    time.Duration // of each Fuzz function
 }

@@ -15,7 +15,7 @@ type request struct {
 	op      *operation
 	method  string
 	routed  bool   // path and method lead to the operation
-	illegal bool   // the HTTP library may answer before the service, usually because this is not valid HTTP
+	illegal bool   // the HTTP library may answer instead of the service, usually because the request is not valid HTTP
 	body    []byte // before chunking; nil without a body
 	wire    []byte // all bytes of the request
 }
@@ -76,7 +76,7 @@ func (m *generator) request(n uint64) *request {
 		r.routed = false
 	case choice < 18:
 		h.headers = mutateHeaders(random, h.headers)
-	case choice == 18: // usually no valid HTTP
+	case choice == 18: // usually not valid HTTP
 		r.illegal, r.routed = true, false
 		h = breakHead(random, h)
 	case choice == 19 && op.body == nil: // a body for an operation without one
@@ -114,7 +114,8 @@ func (h requestHead) encode(random *rand.Rand, r *request) []byte {
 	return b.Bytes()
 }
 
-// names contains the names of DAGs and tasks. They are few, so that requests share tasks and runs.
+// names contains the names of DAGs and tasks. There are only four, so that many requests are about the same tasks and
+// runs.
 var names = []string{"fuzz_a", "fuzz_b", "fuzz c é", "fuzz%d"}
 
 // drawTask draws a task with a model with probability 1/3, otherwise a DAG and a task from names.
@@ -125,8 +126,8 @@ func drawTask(random *rand.Rand) (dag, task string) {
 	return names[random.IntN(len(names))], names[random.IntN(len(names))]
 }
 
-// target returns the path of an operation with drawn parameters and a drawn query. Of five paths with parameters,
-// one has a parameter with an unusual text.
+// target returns the path of an operation with drawn parameters and a drawn query. One in five paths with parameters
+// has an unusual text as one of the parameters.
 func (m *generator) target(random *rand.Rand, op *operation) string {
 	dag, task := drawTask(random)
 	if op.method == "DELETE" || strings.HasSuffix(op.path, "/rename") {
@@ -190,8 +191,8 @@ func parameterText(v any) string {
 	return string(b.Bytes()[:min(b.Len(), 4000)])
 }
 
-// body draws a body of an operation from valid ones. One in 3,000 becomes huge. Of six others, one stays valid, one
-// gets changed bytes, and four get one to three changes of the tree.
+// body draws a body of an operation, starting from a valid one. One in 3,000 bodies is huge. Of six others, one stays
+// valid, one gets changed bytes, and four get one to three changes of the tree.
 func (m *generator) body(random *rand.Rand, op *operation) []byte {
 	tree := clone(op.valid[random.IntN(len(op.valid))])
 	assignTasks(random, tree)
@@ -234,8 +235,8 @@ func assignTasks(random *rand.Rand, tree any) {
 	}
 }
 
-// hugeBody returns a body of half to one and a half times 32 MiB for a path that ends with /batch, else 1 MiB: the largest
-// sizes that most operations accept.
+// hugeBody returns a body of half to one and a half times the size limit of most operations, which is 32 MiB for a path
+// that ends with /batch, otherwise 1 MiB.
 func hugeBody(random *rand.Rand, op *operation, tree any) []byte {
 	size := 1 << 20
 	if strings.HasSuffix(op.path, "/batch") {

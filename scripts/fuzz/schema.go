@@ -19,8 +19,8 @@ import (
 )
 
 // fuzzSchema runs schemathesis against the server. First it checks that schemathesis reports a proxy
-// that answers every tenth request with 500. The server itself is tested without a proxy: an
-// httputil.ReverseProxy can cut a correct answer short (golang/go#40747).
+// that answers every tenth request with 500. The server itself is tested without a proxy, because an
+// httputil.ReverseProxy can truncate a correct answer (golang/go#40747).
 func fuzzSchema(ctx context.Context, cluster *testcluster.Cluster, p options) error {
 	root, err := testcluster.Root()
 	if err != nil {

@@ -53,7 +53,7 @@ func fuzzRequests(ctx context.Context, cluster *testcluster.Cluster, p options) 
 }
 
 // sendAll sends p.requests requests, from number p.first on, and adds the results to t. It stops
-// after a request that gets no answer within requestTimeout. A caller that cannot connect stops alone.
+// after a request that gets no answer within requestTimeout. If a caller cannot connect, only this caller stops.
 func sendAll(ctx context.Context, m *generator, addr string, p options, t *results) error {
 	var next atomic.Uint64
 	next.Store(p.first)

@@ -2,14 +2,15 @@
 # Searches hand-written text for the words of terms.txt, which the glossary replaces. allowed.txt
 # lists the lines that may contain such a word, for example in names of columns and API fields.
 #
-#   sh scripts/language/check.sh CODESPELL [count]     CODESPELL is the program; count prints the number of hits per folder
+#   sh scripts/language/check.sh CODESPELL          CODESPELL is the path of the program; prints each hit
+#   sh scripts/language/check.sh CODESPELL count    prints the number of hits in each folder
 set -eu
 cd "$(dirname "$0")/../.."
 codespell=$1
 
 # The parts of an identifier are words, too: TestHonestResidual has three words.
 words='[A-Z]+(?![a-z])|[A-Z]?[a-z]+'
-# The field exam of openapi.yaml and of its examples is no hit.
+# A pattern for the field exam in openapi.yaml and in its examples, which is no hit.
 fields='\bexam: (\{|null)|, exam[],]'
 
 generated='^api/api\.gen\.go$|^api/python/src/loadaware_client/'

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// metricsClient requests no compression, which would take more time than an answer of the service.
+// metricsClient requests no compression, because the compression of /metrics takes more time than an answer of the
+// service.
 var metricsClient = http.Client{Transport: &http.Transport{DisableCompression: true}}
 
 // scrape reads the metrics that have no labels from /metrics.

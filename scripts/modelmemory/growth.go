@@ -15,7 +15,7 @@ import (
 // Goals of a service with 10,000 tasks on two cores.
 const (
 	maxReady           = time.Second
-	maxReadyRegistered = 3 * time.Second // with as many tasks as -registered says
+	maxReadyRegistered = 3 * time.Second // with as many tasks as the flag -registered names
 	maxDecodedP99      = 50 * time.Millisecond
 	maxInMemoryP99     = 20 * time.Millisecond
 	maxGrownResident   = 1.2e9 / (1 << 20) // MiB
@@ -23,8 +23,8 @@ const (
 	activeTasks = 200 // number of tasks that get the m.questions predictions of measureGrowth
 )
 
-// copyTasks adds the tasks with the numbers m.tasks to m.copies-1. Task i gets the active model of task i
-// modulo m.tasks.
+// copyTasks adds the tasks with the numbers m.tasks to m.copies-1. Task i gets the active model of the task with the
+// number i modulo m.tasks.
 func (m *measurement) copyTasks(ctx context.Context, conn *pgx.Conn) error {
 	return execAll(ctx, conn, []string{
 		`CREATE TEMP TABLE grown AS SELECT i, source.id AS source, 'dag_' || i / 10 AS dag_id, 'task_' || i AS task_id
@@ -65,10 +65,13 @@ func execAll(ctx context.Context, conn *pgx.Conn, statements []string, args ...a
 	return err
 }
 
-// measureGrowth copies the trained tasks until there are m.copies tasks, restarts the replica, and requests one
-// prediction for each task in random order. If m.length is above 0, it then runs the soak of soak.go. Then it
-// requests m.questions predictions for activeTasks tasks, whose models stay in memory. Finally it registers tasks
-// until there are m.registered, and restarts the replica. It returns an error if a goal is missed.
+// measureGrowth runs these steps, and returns an error if a goal is missed:
+//
+//   - copy the trained tasks until there are m.copies tasks, and restart the replica
+//   - request one prediction for each task, in random order
+//   - if m.length is above 0, run the soak of soak.go
+//   - request m.questions predictions for activeTasks tasks, whose models stay in memory
+//   - register tasks until there are m.registered, and restart the replica
 func (m *measurement) measureGrowth(ctx context.Context, cluster *testcluster.Cluster) error {
 	conn, err := pgx.Connect(ctx, cluster.Postgres.DSN())
 	if err != nil {

@@ -1,6 +1,6 @@
 // Command modelmemory measures the service while its models need more memory than LOADAWARE_MODEL_MEMORY
-// allows. The command reports runs of many tasks, trains each task, and asks questions (requests predictions)
-// about tasks that it draws at random:
+// allows. The command reports runs of many tasks, trains each task, and asks questions, which are requests for
+// predictions, about tasks that it draws at random:
 //
 //	go run ./scripts/modelmemory                      # 500 tasks of 200 runs with 15 features, 64MiB
 //	go run ./scripts/modelmemory -tasks 50 -memory 8MiB
@@ -38,7 +38,7 @@ type options struct {
 	runs         int // per task
 	features     int // per run
 	questions    int
-	copies       int           // number of tasks after the models were copied; 0: no growth is measured
+	copies       int           // number of tasks, copies included; 0: no copies, and no measurement of growth
 	registered   int           // number of tasks at the final restart of the replica; measureGrowth measures the duration of that start
 	length       time.Duration // of the soak (soak.go); 0: no soak
 	replicas     int
@@ -55,9 +55,9 @@ func main() {
 	flag.IntVar(&o.runs, "runs", 200, "runs per task")
 	flag.IntVar(&o.features, "features", 15, "features per run, at least 12")
 	flag.IntVar(&o.questions, "questions", 3000, "number of questions")
-	flag.IntVar(&o.copies, "copies", 0, "add copies of the trained tasks until there are so many tasks, and measure starts and predictions (goals: growth.go); 0: no copies")
+	flag.IntVar(&o.copies, "copies", 0, "copy the trained tasks until there are this many tasks, and measure starts and predictions (goals: growth.go); 0: no copies")
 	flag.IntVar(&o.registered, "registered", 100_000, "with -copies, number of tasks in the database when the replica is restarted at the end, to measure that start")
-	flag.DurationVar(&o.length, "for", 0, "with -copies, ask about tasks drawn at random for so long, and check that the resident memory does not grow; 0: skip this")
+	flag.DurationVar(&o.length, "for", 0, "with -copies, duration of a soak: ask about tasks drawn at random, and check that the resident memory does not grow; 0: no soak")
 	flag.IntVar(&o.replicas, "replicas", 1, "number of replicas; nginx balances several")
 	flag.StringVar(&o.route, "route", roundRobin, "how nginx distributes questions: "+roundRobin+" or "+byTask)
 	flag.StringVar(&o.memory, "memory", "64MiB", "LOADAWARE_MODEL_MEMORY")
@@ -126,7 +126,7 @@ type measurement struct {
 	sources      map[string]int
 	hits, misses []time.Duration // latencies of questions whose model was in memory, and of the others
 	laterHits    int             // hits in the second half of the questions
-	decoded      float64         // misses so far, as the replicas count them since their start
+	decoded      float64         // sum of the misses that the replicas have counted since their start
 	peak         float64         // largest resident memory of a replica seen, in MiB
 }
 
@@ -198,7 +198,7 @@ func (m *measurement) ask(ctx context.Context, task int) error {
 	return m.count(answer.Source, took)
 }
 
-// count adds one answer. A question had to wait for a decoding if a replica counted a miss meanwhile.
+// count adds one answer. The question waited for the decoding of a model if a replica has counted a new miss.
 func (m *measurement) count(source string, took time.Duration) error {
 	decoded := 0.0
 	for _, replica := range m.replicas {

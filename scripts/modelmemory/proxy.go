@@ -100,7 +100,7 @@ func (p *proxy) await(ctx context.Context, address string) error {
 
 // close ends the proxy and removes its files.
 func (p *proxy) close() error {
-	_ = p.cmd.Process.Signal(syscall.SIGTERM) // an error means that it has ended
+	_ = p.cmd.Process.Signal(syscall.SIGTERM) // an error means that nginx has ended
 	<-p.ended
 	return os.RemoveAll(p.dir)
 }

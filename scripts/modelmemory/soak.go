@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// maxSoakGrowth is the largest ratio of the resident memory of the last third of a soak to that of the
-// third before it, each the median of samples.
+// maxSoakGrowth is the largest allowed ratio of the resident memory in the last third of a soak to that in the
+// second third. Both are medians of samples. A larger value would hide slow leaks.
 const maxSoakGrowth = 1.02
 
 // soak asks about tasks drawn at random for m.length. The first third of the time is warm-up. soak returns an

@@ -1,6 +1,6 @@
 // Command nodedata writes runs of synthetic workflows on several machine types as CSV, for `loadaware
-// import`. With --rate it instead prints the errors of the run times that package placement expects on machine types
-// on which a task has never run. The same flags give the same output.
+// import`. With --rate the command writes no runs. It prints the errors of the run times that package placement expects
+// on machine types on which a task has never run. The same flags give the same output.
 //
 //	go run ./scripts/nodedata --seed 1 > runs.csv
 //	go run ./scripts/nodedata --rate --seeds 10
@@ -46,8 +46,8 @@ func write(out *bufio.Writer, d *placementtest.Dataset) {
 	}
 }
 
-// rateSeeds prints how often package placement knows whether a task runs faster or slower on another machine type, and the
-// error of the factor by which it expects the run time to change.
+// rateSeeds prints how often package placement is right whether a task runs faster or slower on another machine type,
+// and the error of the factor by which placement expects the run time to change.
 func rateSeeds(from, count uint64, workflows int) {
 	var errors []float64
 	directed, right, near := 0, 0, 0
@@ -67,7 +67,7 @@ func rateSeeds(from, count uint64, workflows int) {
 	}
 	slices.Sort(errors)
 	if len(errors) == 0 || directed == 0 {
-		fmt.Println("no expectation")
+		fmt.Println("no run time was expected on another machine type")
 		return
 	}
 	fmt.Printf("%d changes of the machine type: direction right in %.1f %% of the %d that change the run time by 5 %% or more; error of the factor: median %.1f %%, within 20 %% in %.1f %%\n",

@@ -11,8 +11,8 @@ import (
 // figure is a row of charts.
 type figure []chart
 
-// chart is a pair of axes with series. The pictures are so simple that a plotting library, which would
-// add seven modules, is not worth it.
+// chart is a pair of axes with series. This command uses no plotting library, because the pictures are simple and a
+// library would add seven modules.
 type chart struct {
 	title  string
 	x, y   axis
@@ -100,7 +100,7 @@ func (p *painter) px(v float64) float64 { return left + p.width*p.chart.x.positi
 // py returns the vertical position of a value in pixels.
 func (p *painter) py(v float64) float64 { return top + p.height*(1-p.chart.y.position(v)) }
 
-// text draws a text. The attributes are SVG with a leading space, or empty.
+// text draws a text. attributes is empty, or SVG attributes with a leading space.
 func (p *painter) text(x, y float64, anchor, attributes, text string) {
 	fmt.Fprintf(p.b, `<text x="%.1f" y="%.1f" text-anchor="%s"%s>%s</text>`+"\n", x, y, anchor, attributes, html.EscapeString(text))
 }
@@ -153,7 +153,7 @@ func (p *painter) draw(s series) {
 	}
 }
 
-// points returns the points in the form of SVG polylines and polygons.
+// points returns the points in the format of the attribute points of SVG.
 func (p *painter) points(x, y []float64) string {
 	var b bytes.Buffer
 	for i := range x {

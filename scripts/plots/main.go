@@ -1,5 +1,5 @@
-// Command plots draws the pictures of docs/learning.md and docs/phases.md as SVG files. It replays a history: the
-// models predict each run before they learn from it. The picture of phases shows synthetic runs instead. The output is
+// Command plots draws the pictures of docs/learning.md and docs/phases.md as SVG files. For most pictures it replays a
+// history: the models predict each run before they learn it. The picture of phases shows synthetic runs. The output is
 // deterministic.
 //
 //	go run ./scripts/plots                          # the demo history, into docs

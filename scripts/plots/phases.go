@@ -15,8 +15,9 @@ func phasesFigure() figure {
 	return figure{plannedRun("walks", 4, "growth in jumps"), plannedRun("programs", 9, "load, compute, write")}
 }
 
-// plannedRun learns the first runs of a synthetic task and shows the plan for the next run. A limit takes
-// effect 10 seconds after the read of the usage from which the plan computed it.
+// plannedRun learns plannedRuns runs of a synthetic task and shows the plan for the next run. The static grant is 1.2
+// times the largest usage of all these runs. A limit takes effect 10 seconds after the read of the usage from which the
+// plan computed it.
 func plannedRun(family string, seed uint64, title string) chart {
 	var learner plan.Learner
 	var pool plan.Pool

@@ -75,7 +75,7 @@ func riskFigure(steps []backtest.Step) figure {
 		run := float64(i + 1)
 		promised.add(run, sum)
 		killed.add(run, kills)
-		slack := max(sum/2, 3*math.Sqrt(sum)) // three standard deviations of a Poisson variable, at least half of its mean
+		slack := max(sum/2, 3*math.Sqrt(sum)) // half of the promised kills, at least three standard deviations of a Poisson variable
 		calibrated.add(run, sum+slack)
 		calibrated.lower = append(calibrated.lower, max(0, sum-slack))
 	}
@@ -103,8 +103,8 @@ func ticksUpTo(v float64) []float64 {
 	return ticks
 }
 
-// driftFigure shows the ratio of allocation to peak of one task. The peaks of the second half of the history are
-// multiplied by driftFactor.
+// driftFigure shows the ratio of allocation to peak of one task in the history that drift returns, in which the peaks
+// of the second half are multiplied by driftFactor.
 func driftFigure(steps []backtest.Step, task string) figure {
 	ratio := series{name: "granted / used", colour: blue, style: dots}
 	killed := series{name: "killed", colour: red, style: crosses}

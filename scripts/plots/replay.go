@@ -11,8 +11,8 @@ import (
 	"github.com/loadaware/loadaware/internal/source/file"
 )
 
-// replay replays a history with loadaware's own policy and a risk target, and returns a step per replayed row. A policy
-// is here, as in package backtest, a rule that sizes tries, and not the settings of a task.
+// replay replays a history with loadaware's own policy and a risk target, and returns a step per replayed row. In this
+// command, as in package backtest, a policy is a rule that sizes tries, not the settings of a task.
 func replay(history []byte, target float64) ([]backtest.Step, error) {
 	t, err := backtest.Read("history", bytes.NewReader(history), backtest.Selection{})
 	if err != nil {

@@ -32,7 +32,7 @@ func (h *history) foldsOfTasks(seed uint64) []int {
 	return fold
 }
 
-// accuracy contains the share of the runs whose profile each rule predicts right.
+// accuracy contains, for each rule, the share of the runs whose profile the rule predicts correctly.
 type accuracy struct {
 	majority   float64 // the most frequent profile of the runs of the other parts
 	nearest    float64 // the profile of the most similar task
@@ -40,7 +40,7 @@ type accuracy struct {
 	inProfiles float64 // like predicted, among the runs that are no outliers
 }
 
-// evaluate predicts the runs of each part from the runs of the other parts.
+// evaluate predicts the runs of each part from the runs of the other parts. fold contains the part of each run.
 func (h *history) evaluate(fold []int) accuracy {
 	var right accuracy
 	inProfiles := 0.0
@@ -116,8 +116,8 @@ func (h *history) learn(fold []int, part int) *predictor {
 	return p
 }
 
-// predict returns the most frequent profile of the task of a run, or else that of the classifier, or else the
-// most frequent one of all learned runs.
+// predict returns the most frequent profile of the task of a run. For a task without learned runs it returns the
+// profile that the classifier gives or, without one, the most frequent profile of all learned runs.
 func (p *predictor) predict(f *cohort.Facts) int {
 	if label, known := p.byTask[f.Task]; known {
 		return label
@@ -128,8 +128,8 @@ func (p *predictor) predict(f *cohort.Facts) int {
 	return p.majority
 }
 
-// nearest returns the profile of the task with the largest Jaccard index of the facts. Among equals, the task
-// whose first run is newest counts.
+// nearest returns the profile of the newest run of the most similar task, which has the largest Jaccard index of the
+// facts. Among equally similar tasks it is the one whose first run is newest.
 func (p *predictor) nearest(f *cohort.Facts) int {
 	facts, best, label := factSet(f), -1.0, p.majority
 	for i, other := range p.facts {

@@ -3,10 +3,10 @@
 //
 //	go run ./scripts/profiles [-seed 1] HISTORY.csv.gz…
 //
-// The fifths consist of whole tasks, or of random runs. If the other four fifths have runs of the task, the most
-// frequent profile of these runs is predicted, otherwise the profile that the classifier of package cohort gives or,
-// without one, the most frequent profile. The table compares this with the most frequent profile of the other fifths
-// and with the profile of the most similar task.
+// The fifths consist of whole tasks, or of random runs. If the other four fifths have runs of the task, the prediction
+// is the most frequent profile of these runs. Otherwise it is the profile that the classifier of package cohort gives
+// or, without one, the most frequent profile. The table compares the prediction with the most frequent profile of the
+// other fifths and with the profile of the most similar task.
 package main
 
 import (
@@ -90,7 +90,7 @@ func contextRow(o *sizing.Observation, seq int64) sizing.ContextRow {
 	}
 }
 
-// newHistory finds the profiles of stored tries. It omits tries of which neither the peak nor a lower bound is known.
+// newHistory finds the profiles of stored tries. It omits tries without a known peak and without a lower bound of it.
 func newHistory(stored []sizing.ContextRow) (*history, error) {
 	h := &history{}
 	var runs []usageprofile.Run

@@ -15,7 +15,7 @@ import (
 	"github.com/loadaware/loadaware/internal/source/file"
 )
 
-// questions draws questions, sends them to a server and counts the results.
+// questions draws questions and counts the results. As a target it sends the questions to a server.
 type questions struct {
 	ctx    context.Context
 	server *client.Client
@@ -26,7 +26,7 @@ type questions struct {
 	total     int                        // questions
 	explained int                        // explanations
 	wrong     int                        // explanations that do not lead to the answer
-	changed   int                        // repetitions because the task was retrained meanwhile
+	changed   int                        // questions asked again because a training changed the answer meanwhile
 	noted     int                        // explanations with a note
 	worst     float64                    // largest relative error of a product
 	sources   map[string]int             // answers by source
@@ -34,7 +34,7 @@ type questions struct {
 	took      map[string][]time.Duration // by call
 }
 
-// maxAttempts is the maximum number of times to ask a question whose task is retrained meanwhile.
+// maxAttempts is the maximum number of times to ask a question while trainings change the answer.
 const maxAttempts = 5
 
 // oneIn returns true with the probability 1/n.
@@ -191,8 +191,8 @@ func (q *questions) explainReceipt(id string, request any, limit int64, shadow *
 	return nil
 }
 
-// kill reports an OOM kill at the granted amount. It checks the explanations of the lift, of the killed try's
-// receipt, and of the prediction for the second try.
+// kill reports an OOM kill at the granted amount and requests a lift. It checks the explanations of the lift, of the
+// receipt of the killed try, and of the prediction for the second try.
 func (q *questions) kill(request map[string]any, answer *api.Prediction) error {
 	granted := answer.Memory.LimitBytes
 	try := map[string]any{

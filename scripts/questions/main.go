@@ -1,12 +1,12 @@
 // Command questions asks random questions (requests for predictions) about the runs of traces, and checks the
-// explanation of each answer: the base times all factors equals the granted bytes up to a relative error of 1e-9, the last term ends
-// at the granted bytes, and the granted bytes equal the limit of the answer.
+// explanation of each answer: the base times all factors equals the granted bytes up to a relative error of 1e-9, the
+// last term ends at the granted bytes, and the granted bytes equal the limit of the answer.
 //
 //	go run ./scripts/questions [-n 10000] [-rows 1500] [-seed 1] [-http] TRACE.csv.gz …
 //
-// The command reports the first rows of each trace in time order and asks questions between them, half of
-// them within the first quarter of these rows, while tasks have few runs. Questions omit and change features, name
-// tasks without any report, and set floors, caps, bins and risk targets. By default the models in this process
+// The command reports the first rows of each trace in time order and asks questions between them. It asks half of
+// the questions within the first quarter of these rows, while tasks have few runs. Questions omit and change features,
+// name tasks without any report, and set floors, caps, bins and risk targets. By default the models in this process
 // answer. With -http the command starts a server with an empty store, also sets modes, and sends OOM kills to
 // /retry-lift. An interrupt ends the questions and prints the result so far. The exit code is 1 if an explanation
 // is wrong, if nothing was explained, or after another error.
@@ -78,7 +78,7 @@ func run(ctx context.Context, traces []string, n, rows int, seed uint64, http bo
 // target receives the reports and answers the questions: a server, or models in this process.
 type target interface {
 	report(rows []sizing.Observation) error
-	ask(reported int) error // asks about one of the next runs, or the last one, after this number of reported rows
+	ask(reported int) error // asks about one of the runs after the first reported rows, or about the last run of the trace
 }
 
 // readTrace returns the runs of a trace, ordered by start.
@@ -118,7 +118,7 @@ func (q *questions) askAbout(to target, name string, n, rows int) error {
 	rows = min(rows, len(trace))
 	at := make([]int, n) // number of reported rows before each question
 	for i := range at {
-		u := q.random.Float64()
+		u := q.random.Float64() // squared below, so that half of the questions come within the first quarter of the rows
 		at[i] = int(u * u * float64(rows))
 	}
 	slices.Sort(at)

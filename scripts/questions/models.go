@@ -14,10 +14,11 @@ import (
 type learner struct {
 	model   *taskmodel.Model
 	history sizing.History
-	lostAt  int // number of tries when a challenger last lost its evaluation
+	lostAt  int // number of tries at the time when a challenger last lost its evaluation
 }
 
-// triesAfterLoss is the number of tries after a lost evaluation before the task is fitted again.
+// triesAfterLoss is the smallest number of tries before the first fit of a task, and between a lost evaluation and the
+// next fit. Package backtest uses the same number; a smaller one costs more fits.
 const triesAfterLoss = 25
 
 // models answers the questions with models in this process instead of a server. The explanations contain the
@@ -97,7 +98,8 @@ func (m *models) learn(o *sizing.Observation) error {
 	return nil
 }
 
-// ask asks the model of a random run's task about that run, and checks the explanation.
+// ask draws one of the next 50 runs after the reported ones, or the last run at the end of the trace. It asks the
+// model of the task of this run and checks the explanation.
 func (m *models) ask(reported int) error {
 	q := m.q
 	q.total++

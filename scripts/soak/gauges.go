@@ -22,9 +22,9 @@ type gauge struct {
 // and a connection costs the replica one descriptor and two goroutines.
 const callers = 16
 
-// gauges lists the gauges with their allowances for the whole measured time. Resident memory
-// varies by about a tenth with the garbage collector and the current training. The other gauges
-// vary with the number of open connections.
+// gauges lists the gauges, each with its allowed growth over the whole time after the warm-up. Resident memory varies
+// by about a tenth with the garbage collector and the current training. The other gauges vary with the number of open
+// connections.
 var gauges = []gauge{
 	{"memory", "process_resident_memory_bytes", "MiB", 1 << 20, allowance{share: 0.10, minimum: 8 << 20}},
 	{"goroutines", "go_goroutines", "", 1, allowance{share: 0.10, minimum: 2 * callers}},
@@ -71,7 +71,7 @@ func (s *series) trend(metric string, warmUp time.Duration) Trend {
 	return fitTrend(s.seconds[from:], s.values[metric][from:])
 }
 
-// tenths returns the median of a gauge, in its unit, in each tenth of the time.
+// tenths returns the median of a gauge, in its unit, in each tenth of the time, including the warm-up.
 func (s *series) tenths(g gauge) []float64 {
 	var tenths []float64
 	values := s.values[g.metric]

@@ -13,8 +13,8 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// traffic simulates runs and sends their requests to the replicas in turn. Unless rate is zero, the rate is fixed: each
-// request waits for its scheduled time.
+// traffic simulates runs and sends their requests to the replicas in turn. If rate is above zero, each request waits
+// for its scheduled time.
 type traffic struct {
 	replicas []*testcluster.Replica
 	tasks    []testcluster.Task
@@ -78,7 +78,8 @@ type answer struct {
 	}
 }
 
-// call waits for its scheduled time if there is a rate, posts, and counts the result. It does not post after the end of ctx.
+// call waits for the scheduled time of the request if rate is above zero, posts the body, and counts the result. It does
+// not post after the end of ctx.
 func (t *traffic) call(ctx context.Context, path string, body any) (got answer) {
 	n := t.sent.Add(1)
 	if t.rate > 0 {

@@ -1,8 +1,8 @@
 // Command suggest measures how well `loadaware campaign suggest` chooses rows. It holds out a quarter of
 // the rows of each heavy task (at least 1 % of the memory time and 500 rows). It learns the task from all other
-// rows, from a share of them that suggest chooses (at most 2,000 rows), and from as many random rows. It compares the three
-// on the held-out rows, from which it does not learn, by the wasted memory time and the u score: over-estimates
-// plus ten times the under-estimates per 100 rows. The choice sees only the features of the other rows.
+// rows, from a share of them that suggest chooses (at most 2,000 rows), and from as many random rows. On the held-out
+// rows it compares the three resulting models by the wasted memory time and the u score: over-estimates plus ten times
+// the under-estimates per 100 rows. To choose rows, suggest gets only their features, not their peaks.
 //
 //	go run ./scripts/suggest [-share 0.25] [-seeds 5] HISTORY.csv.gz
 package main
@@ -176,8 +176,8 @@ func (s *totals) print(name string) {
 	}
 }
 
-// measure splits the rows at random, learns the three choices of training rows, and adds their figures to
-// sums.
+// measure splits the rows at random, learns the task from each of the three choices of training rows, and adds the
+// figures to sums.
 func (t *heavyTask) measure(seed uint64, share float64, sums *totals) error {
 	rng := rand.New(rand.NewPCG(seed, 24))
 	order := rng.Perm(len(t.rows))

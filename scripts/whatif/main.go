@@ -1,6 +1,5 @@
-// Command whatif compares what-ifs with the backtest, at the current settings of the policies and at up to eight
-// others.
-// A what-if is a replay of the stored history by the service (POST /whatif); the backtest replays a file.
+// Command whatif compares a what-if with the backtest, at the current settings of the policies and at up to eight
+// others. A what-if is a replay of the stored history by the service (POST /whatif); the backtest replays a file.
 //
 //	go run ./scripts/whatif [-within 0.3] [-settings 8] [-rows 0] TRACE.csv.gz
 //
@@ -57,8 +56,8 @@ type setting struct {
 	policy sizing.Policy
 }
 
-// settings lists the settings besides the current ones. The stored policies are the defaults, which a
-// backtest without a setting also has.
+// settings lists the settings besides the current ones. The current ones are the defaults, because the new server stores
+// no policy. A backtest without a setting uses the same defaults.
 var settings = []setting{
 	{"risk 0.001", sizing.Policy{RiskTarget: 0.001}},
 	{"risk 0.05", sizing.Policy{RiskTarget: 0.05}},
@@ -70,7 +69,7 @@ var settings = []setting{
 	{"risk 0.005, floor 2Gi, cap 64Gi", sizing.Policy{RiskTarget: 0.005, Floor: 2 * sizing.GiB, Cap: 64 * sizing.GiB}},
 }
 
-// request returns the setting as a part of POST /whatif.
+// request returns the setting in the format of the body of POST /whatif.
 func (s *setting) request() *api.WhatIfSettings {
 	p, r := &s.policy, &api.WhatIfSettings{MaxLifts: s.policy.MaxLifts}
 	if p.RiskTarget > 0 {
@@ -217,7 +216,7 @@ func compare(ctx context.Context, name string, answer api.WhatIf, settings []set
 		return err
 	}
 	fmt.Printf("\nlargest difference: %.3f percentage points\n", worst)
-	if !(worst <= within) {
+	if !(worst <= within) { // also true if worst is NaN
 		return fmt.Errorf("the what-if and the backtest differ by %.3f percentage points, more than %v", worst, within)
 	}
 	return nil

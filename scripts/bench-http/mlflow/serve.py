@@ -1,8 +1,8 @@
-"""Store a model like one of loadaware for the scoring server of MLflow.
+"""Fit and store a model of boosted trees for the scoring server of MLflow.
 
-Loadaware exports no trees, so this script fits 300 boosted trees of depth 5 or less with scikit-learn, on
-seeded data like that of payload.go. The model answers one number; loadaware answers an allocation with ladder
-and risk.
+loadaware exports no trees, so this script fits 300 boosted trees of depth 5 or less with scikit-learn, on
+seeded data like that of scripts/bench-http/payload.go. The model returns one number; loadaware returns an
+allocation with a ladder and a risk.
 
     python serve.py DIR        # writes DIR/model and DIR/payload.json
     mlflow models serve -m DIR/model -p PORT --env-manager local
@@ -46,7 +46,7 @@ model = make_pipeline(
     HistGradientBoostingRegressor(max_iter=300, max_depth=5, learning_rate=0.05, early_stopping=False, random_state=1),
 )
 model.fit(table, np.log(peak))
-trusted = ["sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"]  # may be loaded from the stored model
+trusted = ["sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"]  # MLflow does not load the model if this type is not listed
 mlflow.sklearn.save_model(model, folder / "model", input_example=table.head(1), skops_trusted_types=trusted)
 one = table.head(1).to_dict(orient="records")
 (folder / "payload.json").write_text(json.dumps({"dataframe_records": one}, default=lambda v: v.item()))

@@ -48,7 +48,7 @@ public final class Story {
     run("profile", Story::profile);
     run("policy", Story::policy);
     run("errors", Story::errors);
-    System.exit(0); // okhttp keeps threads for a while
+    System.exit(0); // otherwise idle threads of okhttp would delay the exit
   }
 
   private static void run(String name, Step step) throws Exception {

@@ -41,7 +41,7 @@ func archive(out, folder string, created time.Time) error {
 	return file.Close()
 }
 
-// writeTar writes the files below a folder in the order of their names. Owner, time and modes do not
+// writeTar writes the files and folders below a folder in the order of their names. Owner, time and modes do not
 // depend on the machine. The names in the archive begin with prefix.
 func writeTar(to io.Writer, folder, prefix string, created time.Time) error {
 	w := tar.NewWriter(to)
@@ -75,7 +75,8 @@ func writeTar(to io.Writer, folder, prefix string, created time.Time) error {
 	return w.Close()
 }
 
-// writeFile adds a file to the archive. name is its path on disk, and inside its path in the archive. Only the executable bit of its mode counts.
+// writeFile adds a file to the archive. name is the path of the file on disk, and inside its path in the archive. The
+// mode in the archive is 0755 for an executable file, otherwise 0644.
 func writeFile(w *tar.Writer, name, inside string, info fs.FileInfo, created time.Time) error {
 	mode := int64(0o644)
 	if info.Mode()&0o111 != 0 {

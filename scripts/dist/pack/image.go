@@ -40,7 +40,7 @@ type options struct {
 	documents                                     string // folder of the licences
 }
 
-// imageCommand runs pack image: it writes the layout and prints the digest of its index.
+// imageCommand runs pack image: it writes an image layout and prints the digest of the index of the images.
 func imageCommand(args []string, out io.Writer) error {
 	var o options
 	flags := flag.NewFlagSet("image", flag.ContinueOnError)
@@ -91,7 +91,8 @@ func buildIndex(o *options, programs []string, created time.Time) (v1.ImageIndex
 	return mutate.Annotations(index, o.labels(created)).(v1.ImageIndex), nil
 }
 
-// image returns the image of one platform: the layer base, which all platforms share, and the program.
+// image returns the image of one platform. It consists of the layer base, which all platforms share, and a layer with
+// the program.
 func (o *options) image(platform v1.Platform, program string, base v1.Layer, created time.Time) (v1.Image, error) {
 	binary, err := os.ReadFile(program)
 	if err != nil {
@@ -220,7 +221,7 @@ func layer(created time.Time, entries ...entry) (v1.Layer, error) {
 	}, tarball.WithMediaType(types.OCILayer))
 }
 
-// writeLayout writes a layout that contains only this index, and prints the digest of the index.
+// writeLayout archives an image layout that contains only this index, and prints the digest of the index.
 func writeLayout(name string, index v1.ImageIndex, version string, created time.Time, out io.Writer) error {
 	folder, err := os.MkdirTemp("", "loadaware-layout-")
 	if err != nil {

@@ -2,8 +2,9 @@
 
     pip install -r requirements.txt && python make.py > density.json
 
-Edges of equal length may be joined in any order, which can change the label of a point between two clusters. The sets are
-such that the order of the points does not matter.
+hdbscan merges clusters along the edges of a spanning tree. The order of edges of equal length is arbitrary, and can change the
+label of a point between two clusters. For each set the script therefore searches for a seed with which the order of the points
+does not change the result.
 """
 import itertools
 import json
@@ -50,7 +51,7 @@ def fit(points, size, samples, epsilon):
 
 
 def is_unique(points, setting):
-    """Whether other orders of the points give the same clusters and scores."""
+    """Return whether three random orders of the points give the same clusters and outlier scores."""
     h = fit(points, *setting)
     for seed in range(3):
         order = np.random.default_rng(seed).permutation(len(points))

@@ -1,30 +1,36 @@
-"""The whole experiment by XGBoost, libsvm and imbalanced-learn, for internal/experiment.
+"""An experiment with XGBoost, libsvm and imbalanced-learn, as the reference for internal/experiment.
 
     pip install xgboost-cpu==3.2.0 scikit-learn==1.9.1 imbalanced-learn==0.14.2 numpy==2.4.6 pandas==3.1.1
     python make.py                         # writes history.csv and libraries.json beside this script
     python make.py --table rows.json       # ... and prints the results of the libraries and of loadaware in one table
 
+    # with another history; writes no files
     python make.py --trace retail.csv.gz --task predict_demand --bins 30,350 --seeds 3 --table rows.json
 
-rows.json is what loadaware computes from the same history, with the same tasks, bins and seeds. For history.csv:
+rows.json contains the results of loadaware for the same history, tasks, bins and seeds. For history.csv:
 
     loadaware experiment run --trace history.csv --bins load=4,16,64 --seeds 10 --oversampling none,random,smote \
         --families softmax-trees-argmax,softmax-trees,svm,final -o json > rows.json
 
-history.csv is made by a generator with a fixed seed. The script recomputes the splits of loadaware: rows in order of
-time; the rows of each bin, in the order of the bins, shuffled by one PCG seeded with (seed, 0), and the first 70 % of
-them, rounded half away from zero, learned from. The libraries and loadaware see the same columns: numbers, one-hot
-categories, days of dates, their differences, weekdays and months; a category that only the test rows have is no
-column. Rows are oversampled before they are encoded. Both boosters grow 100 rounds of depth 4 at a rate of 0.1; both
-SVMs are RBF with C = 1 and gamma = 1/(columns * variance). Otherwise each library has its defaults, and none is tuned.
+A generator with a fixed seed makes history.csv. The script recomputes the splits of loadaware. It sorts the rows by time
+and groups them by bin. One PCG, seeded with (seed, 0), shuffles the rows of each bin, in the order of the bins. The first
+70 % of the rows of a bin (rounded half away from zero) are training rows, the others test rows. The libraries and
+loadaware see the same columns: numbers, one-hot categories, dates as days, the differences of dates, weekdays and
+months. A category that only test rows have gets no column. Rows are oversampled before they are encoded. Both boosters
+(XGBoost, and softmax-trees of loadaware) have 100 rounds, depth 4 and a learning rate of 0.1. Both SVMs have an RBF
+kernel, C = 1 and gamma = 1/(columns * variance). All other parameters are the defaults of the library; none is tuned.
 
-Each row is decided twice: argmax is the likeliest bin, cost the bin of least expected cost where an over-estimate costs
-1 and an under-estimate 10, the larger bin on a tie.
+Each row gets two decisions: argmax is the most probable bin. cost is the bin of least expected cost, where an over-estimate
+costs 1 and an under-estimate 10; on a tie it is the larger bin.
 
-On a synthetic trace of a pricing pipeline's two heavy tasks (1,460 rows each, 3 seeds, without oversampling), u scores
-by cost for 2, 3 and 4 bins: XGBoost .5 / 5.1 / 12.0 and 2.4 / 9.2 / 14.9, SVC 4.8 / 13.7 / 18.0 and 5.6 / 11.1 / 19.1;
-loadaware's softmax-trees 3.5 / 6.5 / 14.4 and 2.2 / 18.3 / 19.5, svm 4.0 / 11.6 / 17.3 and 4.5 / 9.4 / 16.9,
-final .4 / 3.3 / 8.9 and .8 / 2.3 / 2.9.
+u scores of the decision cost for a synthetic trace of the two heavy tasks of a pricing pipeline (1,460 rows each, 3 seeds,
+without oversampling). A row has the u scores for 2 / 3 / 4 bins, first of one task, then of the other:
+
+    XGBoost                     0.5 /  5.1 / 12.0    2.4 /  9.2 / 14.9
+    SVC of scikit-learn         4.8 / 13.7 / 18.0    5.6 / 11.1 / 19.1
+    softmax-trees of loadaware  3.5 /  6.5 / 14.4    2.2 / 18.3 / 19.5
+    svm of loadaware            4.0 / 11.6 / 17.3    4.5 /  9.4 / 16.9
+    final of loadaware          0.4 /  3.3 /  8.9    0.8 /  2.3 /  2.9
 """
 import argparse
 import json
@@ -63,6 +69,7 @@ class PCG:
         return high * (low | 1) % 2**64
 
     def below(self, n):
+        """Return a random number from 0 to n - 1."""
         if n & (n - 1) == 0:
             return self.next() % 2**32 & (n - 1)
         product = self.next() * n
@@ -77,6 +84,7 @@ class PCG:
 
 
 def split(bins, seed):
+    """Return the training and the test rows, as loadaware splits them with this seed. bins contains the bin of each row."""
     rng, train, test = PCG(seed, 0), [], []
     for b in range(bins.max() + 1):
         rows = np.flatnonzero(bins == b).tolist()
@@ -87,7 +95,7 @@ def split(bins, seed):
 
 
 def generate(path):
-    """One task of 360 runs whose peak is a product of three features, with noise of 15 %."""
+    """Write a history of one task: 360 runs whose peak is a product of functions of three features, with noise of 15 %."""
     rng = np.random.default_rng(23)
     rows = []
     for i in range(360):
@@ -124,6 +132,7 @@ class History:
                 self.raw[c] = pd.to_numeric(raw[c]).astype(float)
 
     def encode(self, raw, levels):
+        """Return the columns of rows. levels contains the values of each category in the training rows."""
         out = {c: raw[c] for c in raw if c not in self.texts}
         for c in self.texts:
             out |= {f"{c}={level}": (raw[c] == level).astype(float) for level in levels[c]}
@@ -134,25 +143,26 @@ class History:
 
 
 def oversample(how, raw, y, texts, seed):
+    """Return the training rows and their bins, oversampled by the method how: none, random or smote."""
     counts = np.bincount(y)
     if how == "none" or counts[counts > 0].size < 2:
         return raw, y
     if how == "random":
         return RandomOverSampler(random_state=seed).fit_resample(raw, y)
-    tiny = [c for c, n in enumerate(counts) if 0 < n <= NEIGHBOURS]  # SMOTE needs NEIGHBOURS + 1 rows: draw the missing ones at random
+    tiny = [c for c, n in enumerate(counts) if 0 < n <= NEIGHBOURS]  # SMOTE needs NEIGHBOURS + 1 rows; the missing ones are drawn at random
     if tiny:
         raw, y = RandomOverSampler(sampling_strategy={c: NEIGHBOURS + 1 for c in tiny}, random_state=seed).fit_resample(raw, y)
     numbers = [c for c in raw if c not in texts]
     mean, deviation = raw[numbers].mean(), raw[numbers].std(ddof=0)
     scaled = raw.copy()
-    scaled[numbers] = (raw[numbers] - mean) / deviation  # SMOTENC leaves scaling to its caller
+    scaled[numbers] = (raw[numbers] - mean) / deviation  # SMOTENC does not scale
     made, y = SMOTENC(texts, k_neighbors=NEIGHBOURS, random_state=seed).fit_resample(scaled, y)
-    made[numbers] = (made[numbers] * deviation + mean).round()  # counts and days
+    made[numbers] = (made[numbers] * deviation + mean).round()  # these features are counts and days, which are integers
     return made, y
 
 
 def xgboost(x, y, bins, seed):
-    present = np.unique(y)  # XGBoost wants classes 0 ... k-1, all of them there
+    present = np.unique(y)  # XGBoost needs the classes 0 ... k-1, each with at least one row
     fit = xgb.XGBClassifier(n_estimators=100, max_depth=4, learning_rate=0.1, random_state=seed, n_jobs=1)
     fit.fit(x, np.searchsorted(present, y))
     return spread(fit.predict_proba, present, bins)
@@ -164,6 +174,7 @@ def svc(x, y, bins, seed):
 
 
 def spread(predict, present, bins):
+    """Return a function that predicts the probability of every bin; 0 for the bins that no training row has."""
     def probabilities(x):
         p = np.zeros((len(x), bins))
         p[:, present] = predict(x)
@@ -172,6 +183,7 @@ def spread(predict, present, bins):
 
 
 def cost(p):
+    """Return the bin of least expected cost for each row of probabilities."""
     below = np.cumsum(p, 1) - p
     expected = below + PENALTY * (p.sum(1, keepdims=True) - below - p)
     return p.shape[1] - 1 - np.argmin(expected[:, ::-1], axis=1)
@@ -181,6 +193,7 @@ DECISIONS = {"argmax": lambda p: p.argmax(1), "cost": cost}
 
 
 def experiment(path, task, edges, seeds):
+    """Return the result of each library, oversampling, decision and seed, and the test rows by seed."""
     history = History(path, task)
     bins = np.minimum(np.searchsorted(np.array(edges) * 1e9, history.peaks), len(edges) - 1)
     rows, splits = [], []
@@ -189,12 +202,12 @@ def experiment(path, task, edges, seeds):
         splits.append(test)
         raw = history.raw.iloc[train]
         levels = {c: sorted(raw[c].unique()) for c in history.texts}
-        held = history.encode(history.raw.iloc[test], levels)
+        test_x = history.encode(history.raw.iloc[test], levels)
         for how in ("none", "random", "smote"):
             more, y = oversample(how, raw, bins[train], history.texts, seed)
             x = history.encode(more, levels)
             for family, fit in (("xgboost", xgboost), ("svc", svc)):
-                p = fit(x, y, len(edges), seed)(held)
+                p = fit(x, y, len(edges), seed)(test_x)
                 for decision, decide in DECISIONS.items():
                     granted, actual = decide(p), bins[test]
                     under = granted < actual
@@ -221,18 +234,18 @@ def main():
     parser.add_argument("--bins", action="append", help="upper edges in GB, ascending; may be repeated")
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--table", type=pathlib.Path)
-    said = parser.parse_args()
+    args = parser.parse_args()
     warnings.filterwarnings("ignore", category=FutureWarning)
-    if said.trace is None:
+    if args.trace is None:
         generate(HERE / "history.csv")
     rows, splits = [], []
-    for edges in said.bins or ["4,16,64"]:
-        more, splits = experiment(said.trace or HERE / "history.csv", said.task, [float(e) for e in edges.split(",")], said.seeds)
+    for edges in args.bins or ["4,16,64"]:
+        more, splits = experiment(args.trace or HERE / "history.csv", args.task, [float(e) for e in edges.split(",")], args.seeds)
         rows += more
-    if said.trace is None:
+    if args.trace is None:
         (HERE / "libraries.json").write_text(json.dumps({"versions": VERSIONS, "held_back": splits, "rows": rows}, separators=(",", ":")) + "\n")
-    if said.table:
-        compare(rows, json.loads(said.table.read_text())["rows"])
+    if args.table:
+        compare(rows, json.loads(args.table.read_text())["rows"])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Order statistics by numpy and Student predictions by scipy, for internal/ml/experts.
+"""Quantiles of residuals by numpy and Student distributions by scipy, as references for internal/ml/experts.
 
     pip install numpy scipy && python make.py > experts.json
 """
@@ -9,8 +9,8 @@ import numpy as np
 import scipy
 from scipy.stats import t
 
-# The split-conformal quantile, interpolated: numpy's "weibull" quantile takes the
-# value at rank (n+1)·q, counted from one, and is defined up to q = n/(n+1).
+# The split-conformal quantile, interpolated between ranks: the method "weibull" of numpy takes the value at rank
+# (n+1)·q, counted from one. The rank exists up to q = n/(n+1).
 rng = np.random.default_rng(7)
 uppers = []
 for n in (10, 32, 99, 500):
@@ -20,15 +20,16 @@ for n in (10, 32, 99, 500):
             v = np.quantile(residuals, 1 - risk, method="weibull")
             uppers.append({"residuals": residuals.tolist(), "risk": risk, "upper": float(v)})
 
-# A task in its cold start: n log peaks about their model, squared errors summed to sq, with a
-# prior of 2 rows of deviation 0.3 (one degree of freedom goes to the level).
-young = []
+# The predictive distribution of a task in its cold start: a Student distribution from n log peaks, of which
+# sq is the sum of the squared errors. The prior counts as 2 rows with a deviation of 0.3. The level takes one
+# degree of freedom. The file has these results under the key "young".
+cold_start = []
 for n in (1, 2, 3, 5, 8, 12, 31):
     for sq in (0.0, 0.2, 3.0):
         if n == 1 and sq > 0:
             continue
         nu = 2 + n - 1
         scale = np.sqrt((2 * 0.3**2 + sq) / nu * (1 + 1 / n))
-        young.append({"rows": n, "squares": sq, "quantile": float(t.ppf(1 - 0.015, nu) * scale),
+        cold_start.append({"rows": n, "squares": sq, "quantile": float(t.ppf(1 - 0.015, nu) * scale),
                       "risk_at_reach": float(t.sf(np.log(1 + 1 / np.sqrt(n)) / scale, nu))})
-json.dump({"made_with": f"numpy {np.__version__}, scipy {scipy.__version__}", "uppers": uppers, "young": young}, sys.stdout)
+json.dump({"made_with": f"numpy {np.__version__}, scipy {scipy.__version__}", "uppers": uppers, "young": cold_start}, sys.stdout)

@@ -5,10 +5,10 @@
 
 writes, beside this script:
     trees.json    random trees, rows with missing values, and their path-dependent TreeSHAP values
-    linear.json   a linear model, the means of its columns, rows, and their values
+    linear.json   training rows and targets of a linear model, rows to explain, and their Shapley values
 
-shap stores leaves, cuts and weights as float32 in places. Here they are small multiples of 1/128,
-which float32 holds exactly, so that the values agree to float64 rounding.
+In some places shap stores leaves, cuts and weights as float32. Here they are small multiples of 1/128, which
+float32 represents exactly, so that the Shapley values agree up to the rounding of float64.
 """
 
 import json
@@ -31,7 +31,7 @@ def grid(v):
 
 
 def grow(rng, cover, depth):
-    """A tree as [column, cut, missing left, 0, cover, left, right] or [value, cover]. No value equals a cut."""
+    """Return a random tree as [column, cut, missing left, 0, cover, left, right], or a leaf as [value, cover]. No value of a row equals a cut."""
     if depth == 0 or cover < 2 or rng.random() < 0.1:
         return [grid(rng.normal()), cover]
     left = int(rng.integers(1, cover))
@@ -40,7 +40,7 @@ def grow(rng, cover, depth):
 
 
 def as_shap(tree):
-    """The arrays that shap.TreeExplainer takes: value <= threshold goes left."""
+    """Return a tree as arrays for shap.TreeExplainer, where a value <= threshold goes left."""
     keys = ("children_left", "children_right", "children_default", "features", "thresholds", "values", "node_sample_weight")
     a = {k: [] for k in keys}
 

@@ -36,7 +36,7 @@ def nullable(x):
 
 
 def compact(node):
-    """A dumped node as [column, cut, missing left, gain, cover, left, right] or [value, cover]."""
+    """Return a dumped node as [column, cut, missing left, gain, cover, left, right], or a leaf as [value, cover]."""
     if "leaf" in node:
         return [node["leaf"], node["cover"]]
     child = {c["nodeid"]: c for c in node["children"]}
@@ -56,7 +56,7 @@ def trees(booster):
 
 
 def split():
-    """Values are multiples of 1/64, so that float32 holds them and their midpoints."""
+    """Write split.json. Values are multiples of 1/64, so that float32 represents them and their midpoints exactly."""
     rng = np.random.default_rng(1)
     x = np.round(rng.normal(size=(60, 3)) * 64) / 64
     x[rng.random((60, 3)) < 0.15] = np.nan
@@ -71,6 +71,7 @@ def split():
 
 
 def sample(n, rng):
+    """Draw n rows of eight columns, and a number, a class and a skewed number that depend on the first four columns."""
     x = np.round(rng.normal(size=(n, 8)), 2)
     x[:, 3] = rng.integers(0, 4, size=n)
     level = 2 * x[:, 0] + np.sin(3 * x[:, 1]) * x[:, 2] + (x[:, 3] == 2) * 1.5
@@ -115,7 +116,7 @@ def loss():
 
 
 def as_shap(tree):
-    """A compact tree as the arrays that shap.TreeExplainer takes: value <= threshold goes left."""
+    """Return a compact tree as arrays for shap.TreeExplainer. There a value <= threshold goes left, in XGBoost a value < cut."""
     a = {k: [] for k in ("children_left", "children_right", "children_default", "features", "thresholds", "values", "node_sample_weight")}
 
     def add(node):
@@ -148,7 +149,7 @@ def explained():
         all_trees = trees(xgb.train(params, xgb.DMatrix(x, y), rounds))
         phi, expected = [], []
         for c in range(outputs):
-            # float64 arithmetic on the dumped trees; asking XGBoost itself would give float32
+            # shap computes in float64 on the dumped trees; the SHAP values of XGBoost itself would be float32
             e = shap.TreeExplainer({"trees": [as_shap(t) for t in all_trees[c::outputs]], "input_dtype": np.float64}, feature_perturbation="tree_path_dependent")
             phi.append(np.reshape(e.shap_values(rows, check_additivity=False), (len(rows), 8)).tolist())
             expected.append(float(np.ravel(e.expected_value)[0]))

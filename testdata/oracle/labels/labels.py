@@ -1,7 +1,8 @@
-"""What Airflow makes of ids for the labels of a pod: the answers in labels.json.
+"""Pod labels into which Airflow converts ids, as the reference for internal/source/prometheus.
 
-Run: pip install apache-airflow==3.3.2 apache-airflow-providers-cncf-kubernetes==10.25.0 && python labels.py > labels.json
-Airflow 2.11.2 with the same provider answers the same.
+    pip install apache-airflow==3.3.2 apache-airflow-providers-cncf-kubernetes==10.25.0 && python labels.py > labels.json
+
+Airflow 2.11.2 with the same provider gives the same labels.
 """
 
 import json

@@ -1,12 +1,13 @@
-"""An export in the layout of MLflow's file store, as MLflow itself reads it, for internal/experiment.
+"""Read an export of loadaware in the layout of MLflow's file store with MLflow itself, for internal/experiment.
 
     pip install mlflow-skinny==2.22.5
     MLFLOW_EXPORT=/tmp/mlruns go test -count=1 -run TestMLflowReadsAnExport ./internal/experiment
     python open.py /tmp/mlruns > opened.json
 
-The output holds the experiments, the runs with their params, tags, metrics, metric histories and
-artifacts, the best runs of one family, and the warnings. MLflow 3 keeps this layout in maintenance
-mode: with mlflow-skinny==3.17.2 and MLFLOW_ALLOW_FILE_STORE=true only the version differs.
+The output contains the experiments, the runs with their params, tags, metrics, metric histories and
+artifacts, the best runs of one family, and the warnings of MLflow. MLflow 3 only maintains this
+layout: with mlflow-skinny==3.17.2 and MLFLOW_ALLOW_FILE_STORE=true only the version in the output
+differs.
 """
 import json
 import logging

@@ -3,11 +3,11 @@
     pip install imbalanced-learn==0.14.2 scikit-learn==1.9.1 numpy==2.4.6
     python make.py > smote.json
 
-Numbers are standardised over the whole table, as a StandardScaler before the
-sampler does. SMOTE and SMOTENC then run, and the script records for each class: the
-nearest rows of each row (their nn_num), and for each row the codes of the categories
-that SMOTENC votes for a synthetic row made from it, over several seeds, because it
-breaks ties of the votes at random.
+Numbers are standardised over the whole table, as by a StandardScaler before the
+sampler. Then SMOTE or SMOTENC runs. For each row the script records the nearest
+rows of its class (nn_num in the sampler). With categories it also records the codes
+that win the vote of SMOTENC for a synthetic row made from this row. It collects these
+codes over several seeds, because SMOTENC breaks ties at random.
 """
 import json
 import sys
@@ -19,11 +19,11 @@ import sklearn
 from imblearn.over_sampling import SMOTE, SMOTENC
 from sklearn.preprocessing import StandardScaler
 
-SEEDS = 40  # enough for every code of a tie to win once
+SEEDS = 40  # so many that each code of a tie wins at least once
 
 
 def table(rng, sizes, numbers, categories):
-    """Raw columns of very different scales, numbers first; classes overlap."""
+    """Return columns of very different scales, numbers first, and overlapping classes."""
     y = np.repeat(np.arange(len(sizes)), sizes)
     rng.shuffle(y)
     x = rng.normal(size=(len(y), numbers)) + 0.7 * y[:, None]
@@ -33,7 +33,7 @@ def table(rng, sizes, numbers, categories):
 
 
 def watched(cls):
-    """The sampler, noting the nearest rows it used and the votes it cast."""
+    """Return a subclass of a sampler that records the nearest rows and the winners of the votes."""
     class Watched(cls):
         def _make_samples(self, X, y_dtype, y_type, nn_data, nn_num, n_samples, *rest, **named):
             self.near[int(y_type)] = nn_num

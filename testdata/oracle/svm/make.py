@@ -1,4 +1,4 @@
-"""Decision values by libsvm, sigmoids and couplings by scipy, for internal/ml/svm.
+"""Decision values by libsvm, sigmoids and pairwise couplings by scipy, as references for internal/ml/svm.
 
     pip install scikit-learn==1.9.1 numpy==2.4.6 scipy==1.17.1 && python make.py
 
@@ -32,6 +32,7 @@ def write(name, cases):
 
 
 def standardise(x, w):
+    """Return the varying columns, with missing values replaced, at mean 0 and deviation 1."""
     known = ~np.isnan(x)
     mean = np.nansum(x * w[:, None], 0) / np.sum(known * w[:, None], 0)
     filled = np.where(known, x, mean)
@@ -42,7 +43,7 @@ def standardise(x, w):
 
 def decisions():
     for n, p, bins, c, gamma, weighted, missing in (
-        (60, 3, 2, 1.0, "scale", False, 0),  # the zero Config
+        (60, 3, 2, 1.0, "scale", False, 0),  # the defaults of svm.Config
         (80, 4, 2, 10.0, 0.05, True, 0.2),
         (90, 4, 3, 1.0, "scale", False, 0.1),
         (120, 5, 4, 3.0, 0.3, True, 0.1),
@@ -58,7 +59,7 @@ def decisions():
         z = standardise(x, w)
         fit = SVC(C=c, gamma=gamma, tol=1e-7, decision_function_shape="ovo", cache_size=500).fit(z, y, sample_weight=w)
         d = fit.decision_function(z)
-        d = -d[:, None] if bins == 2 else d  # for two bins scikit-learn turns the sign
+        d = -d[:, None] if bins == 2 else d  # for two bins scikit-learn reverses the sign
         yield {
             "bins": bins, "c": c, "gamma": 0 if gamma == "scale" else gamma,
             "x": [[None if np.isnan(v) else v for v in row] for row in x.tolist()],
@@ -84,7 +85,7 @@ def sigmoids():
             return np.array([d @ f, d.sum()])
 
         near = minimize(loss, [0, 0], jac=gradient, method="BFGS").x
-        best = root(gradient, near, tol=1e-14).x  # BFGS stops where the loss no longer shows a difference
+        best = root(gradient, near, tol=1e-14).x  # BFGS stops too early: near the minimum the loss is constant up to rounding errors
         assert np.abs(gradient(best)).max() < 1e-13, gradient(best)
         yield {"f": f.tolist(), "y": y.tolist(), "w": w.tolist(), "slope": best[0], "level": best[1]}
 

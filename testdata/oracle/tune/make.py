@@ -4,7 +4,7 @@
     python make.py > gp.json
 
 The kernels are fixed: variance * Matern(lengths, nu=2.5) with variance * noise on the
-diagonal (alpha); nothing is optimised. Deviations are of the loss without noise.
+diagonal (alpha); no parameter is optimised. The deviations are those of the loss without noise.
 """
 import json
 import sys

@@ -31,7 +31,7 @@ var (
 	}
 )
 
-// bearer returns the token of every call.
+// bearer implements the security source of ogen: it returns the token for each call.
 type bearer struct{}
 
 func (bearer) Bearer(context.Context, oas.OperationName) (oas.Bearer, error) {
@@ -235,7 +235,7 @@ func sameJSON(a, b jx.Raw) bool {
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && x == y
 }
 
-// check ends the program with the line of the caller unless ok is true.
+// check does nothing if ok is true. Otherwise it prints the caller's line and the message, and ends the program.
 func check(ok bool, format string, args ...any) {
 	if !ok {
 		_ = log.Output(2, fmt.Sprintf(format, args...))

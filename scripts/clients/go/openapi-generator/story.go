@@ -231,6 +231,7 @@ func problemOf(err error) openapi.Problem {
 	return problem
 }
 
+// must ends the program if err is not nil.
 func must(err error) {
 	if err != nil {
 		_ = log.Output(2, err.Error())
@@ -238,7 +239,7 @@ func must(err error) {
 	}
 }
 
-// check ends the program with the line of the caller unless ok is true.
+// check does nothing if ok is true. Otherwise it prints the caller's line and the message, and ends the program.
 func check(ok bool, format string, args ...any) {
 	if !ok {
 		_ = log.Output(2, fmt.Sprintf(format, args...))

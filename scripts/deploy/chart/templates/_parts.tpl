@@ -7,7 +7,7 @@ app.kubernetes.io/name: loadaware
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
-{{/* Labels of the server pods, which the pod of the migration does not have. */}}
+{{/* Labels that select the pods of the server, but not the pod of the migration. */}}
 {{- define "loadaware.server" -}}
 {{ include "loadaware.selector" . }}
 app.kubernetes.io/component: server
