@@ -86,8 +86,8 @@ func TestHelpListsOnlyVariablesThatTheCommandReads(t *testing.T) {
 	}
 }
 
-// TestEveryOptionBelongsToACommand checks for each option that the help of some command lists its flag, and the
-// help of some command its environment variable.
+// TestEveryOptionBelongsToACommand checks that the help texts of all commands together contain the flag and the
+// environment variable of each option.
 func TestEveryOptionBelongsToACommand(t *testing.T) {
 	helpTexts := ""
 	help := func(v cli.Subcommand, source ...string) {

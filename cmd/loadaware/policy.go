@@ -111,8 +111,8 @@ func runPolicy(ctx context.Context, con cli.Console, args []string) error {
 const maxNamedTasks = 5
 
 // noteUnreported prints a note if the server has no report of the task, because its ids may be
-// misspelt. This is no error, because a policy may be set before the first run. It prints no note
-// if a request fails; status 404 for the task is no failure.
+// misspelt. A missing report is not an error, because a policy may be set before the first run. noteUnreported
+// prints nothing if a request fails; status 404 for the task is not a failure.
 func noteUnreported(ctx context.Context, con cli.Console, server *client.Client, key sizing.TaskKey) {
 	var profile api.TaskProfile
 	err := server.Call(ctx, http.MethodGet, client.TaskPath(key, ""), nil, &profile)

@@ -16,7 +16,7 @@ import (
 	"github.com/loadaware/loadaware/internal/cli"
 )
 
-// printed runs a command against a server and returns its output.
+// printed runs a command against a test server with the handler and returns the output of the command.
 func printed(t *testing.T, handler http.HandlerFunc, args ...string) string {
 	t.Helper()
 	server := httptest.NewServer(handler)

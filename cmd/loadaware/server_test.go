@@ -206,6 +206,6 @@ func dataFolder(t *testing.T) string {
 	dir, err := os.MkdirTemp("", "loadaware test")
 	require.NoError(t, err)
 	require.NoError(t, os.Chmod(dir, 0o755))
-	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // what cannot be removed stays in the system's temporary folder
+	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // a file that cannot be removed stays in the system's temporary folder
 	return filepath.Join(dir, "data")
 }
