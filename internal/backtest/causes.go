@@ -5,7 +5,7 @@ type cause int
 
 const (
 	causeColdStart cause = iota // a success that was sized without a model of the task, except a retry at the cap
-	causeMargin                 // a success below the cap that is not causeColdStart
+	causeMargin                 // any other success below the cap
 	causeKill                   // a killed try, which wastes its whole allocation
 	causeCap                    // a success at the cap or above it, except a first try in a cold start
 	causeCount                  // number of causes

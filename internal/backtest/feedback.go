@@ -8,7 +8,7 @@ import (
 // outcomeQueue holds the successes of tries that are still running in simulated time.
 type outcomeQueue struct{ pending byEnd }
 
-// add queues an outcome until its try ends.
+// add queues the outcome of a row until its try ends. It sets ReportedAt to this time.
 func (d *outcomeQueue) add(o Outcome, row int) {
 	o.ReportedAt = o.end()
 	heap.Push(&d.pending, queuedOutcome{o, row})

@@ -48,9 +48,9 @@ type Figures struct {
 
 // Risk compares the promised with the realised risk of first tries.
 type Risk struct {
-	Rows        int     `json:"rows"`             // first tries with a promised risk
-	PromisedSum float64 `json:"promised_sum"`     // expected kills
-	Killed      int     `json:"killed"`           // actual kills
+	Rows        int     `json:"rows"`             // number of first tries with a promised risk
+	PromisedSum float64 `json:"promised_sum"`     // expected number of kills of these tries
+	Killed      int     `json:"killed"`           // number of these tries that were killed
 	Promised    float64 `json:"promised_percent"` // the mean promise
 	Realised    float64 `json:"realised_percent"`
 	Low         float64 `json:"realised_low_percent"` // 95 % interval of the realised risk
@@ -96,9 +96,8 @@ func (a *taskCosts) figures() Figures {
 
 func percent(part, whole int) float64 { return 100 * float64(part) / float64(whole) }
 
-// A task is heavy if it has at least the share heavyShare of the use (byte-seconds) of all tasks and at
-// least heavyRows rows, because fewer rows cannot show that 1 % of them are killed. The only task of a
-// trace is always heavy.
+// A task is heavy if it has at least heavyRows rows and at least the share heavyShare of the use (byte-seconds) of all
+// tasks. Fewer than heavyRows rows cannot show that 1 % of them are killed. The only task of a trace is always heavy.
 const (
 	heavyShare = 0.1
 	heavyRows  = 100

@@ -15,7 +15,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// generated returns runs of plantest.
+// generated returns the runs that plantest.Generate creates.
 func generated(family string, tasks, runs int, seed uint64) []*Run {
 	var all []*Run
 	for _, g := range plantest.Generate(family, tasks, runs, seed) {
@@ -31,7 +31,7 @@ func generated(family string, tasks, runs int, seed uint64) []*Run {
 func TestPlansCostLessThanStaticGrants(t *testing.T) {
 	var runs []*Run
 	for _, family := range plantest.Families() {
-		for seed := range uint64(3) { // a kill more or less in the runs of one seed is chance
+		for seed := range uint64(3) { // in the runs of one seed, one kill more or less is chance
 			tasks := generated(family, 3, 14, 77+seed)
 			for _, r := range tasks {
 				r.Task.Namespace = fmt.Sprintf("seed-%d", seed)
@@ -108,7 +108,7 @@ func TestARunMayBeKilledInEachTry(t *testing.T) {
 func TestGrowingLimitsDoNotLookAhead(t *testing.T) {
 	runs := generated("walks", 1, 8, 3)
 	o := newPlanPolicy(plan.Timing{Poll: 5, Reaction: 10})
-	g := grant{memory: 1.5 * runs[0].peak(), known: true}
+	g := grant{memory: 1.5 * runs[0].peak(), hasHistory: true}
 	for _, r := range runs[:7] {
 		o.learn(r, g)
 	}

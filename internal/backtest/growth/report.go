@@ -12,7 +12,7 @@ const Static = "static"
 // Report is the result of a replay.
 type Report struct {
 	Runs      int           `json:"runs"`
-	FirstRuns int           `json:"first_runs"` // first runs of tasks that are learned and do not count
+	FirstRuns int           `json:"first_runs"` // number of first runs of tasks, which are learned and not counted; 0 with Config.Request
 	Tasks     int           `json:"tasks"`
 	Poll      float64       `json:"poll_seconds"`
 	Reaction  float64       `json:"reaction_seconds"`
@@ -27,7 +27,7 @@ type Figures struct {
 	Policy        string  `json:"policy"`
 	Grows         bool    `json:"grows_only"` // false: limits may shrink, and a smaller limit may kill a pod
 	Hindsight     bool    `json:"hindsight"`  // the policy knows the run in advance
-	Runs          int     `json:"runs"`       // without first runs that do not count
+	Runs          int     `json:"runs"`       // number of counted runs; see Report.FirstRuns
 	Tries         int     `json:"tries"`
 	Killed        int     `json:"killed"`          // number of killed tries
 	KilledPercent float64 `json:"killed_percent"`  // killed tries per 100 runs
@@ -61,7 +61,7 @@ type CPUFigures struct {
 type TaskReport struct {
 	DagID         string      `json:"dag_id"`
 	TaskID        string      `json:"task_id"`
-	Runs          int         `json:"runs"` // with the first run, which may not count in the other figures
+	Runs          int         `json:"runs"` // including the first run, which the other figures may not count
 	StaticGBh     float64     `json:"static_gbh"`
 	PlanGBh       float64     `json:"plan_gbh"`
 	ShareOfStatic float64     `json:"share_of_static"`
