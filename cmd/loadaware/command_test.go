@@ -53,7 +53,7 @@ func TestNegativeMinMemoryIsRejected(t *testing.T) {
 	assert.Contains(t, stderr, `"-5Mi" must be above zero, or 0 for none`)
 }
 
-func TestArgumentOrder(t *testing.T) {
+func TestFlagsMayFollowArguments(t *testing.T) {
 	cmd := cli.New("import", "", "url")
 	rest, err := cmd.ParseArgs(discardConsole(), []string{"a.csv", "--url", "http://h", "-", "b.csv", "--", "--odd.csv"})
 	require.NoError(t, err)

@@ -50,7 +50,7 @@ func TestSavingsCommandSendsItsWindow(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(printed(t, answer, append(window, "-o", "json")...)), &parsed))
 }
 
-func TestReportCommand(t *testing.T) {
+func TestReportPrintsUsageAndStaticRequests(t *testing.T) {
 	answer := func(w http.ResponseWriter, r *http.Request) {
 		static := ""
 		if r.URL.Query().Get("static") == "true" {

@@ -47,7 +47,7 @@ func newHistoryReplay(similarBy []string) historyReplay {
 	if len(similarBy) > 0 {
 		similar = "the same " + strings.Join(similarBy, ", ")
 	}
-	s.kinds[neverSeen].Kind, s.kinds[recurring].Kind = "never-seen tasks, beside the mean of the earlier runs of "+similar, "recurring tasks, beside their own running mean"
+	s.kinds[neverSeen].Kind, s.kinds[recurring].Kind = "never-seen tasks, compared with the mean of the earlier runs of "+similar, "recurring tasks, compared with their own running mean"
 	return s
 }
 

@@ -53,8 +53,8 @@ type Risk struct {
 	Killed      int     `json:"killed"`           // number of these tries that were killed
 	Promised    float64 `json:"promised_percent"` // the mean promise
 	Realised    float64 `json:"realised_percent"`
-	Low         float64 `json:"realised_low_percent"` // 95 % interval of the realised risk
-	High        float64 `json:"realised_high_percent"`
+	Low         float64 `json:"realised_low_percent"`  // lower end of the 95 % Wilson interval of the realised risk
+	High        float64 `json:"realised_high_percent"` // upper end
 }
 
 // Worst is the heavy task with the largest share of killed rows; see heavyShare.

@@ -29,7 +29,7 @@ func execute(t *testing.T, dsn string, statements ...string) {
 	}
 }
 
-func TestReceiptsWarnings(t *testing.T) {
+func TestMissingPartitionsAndPrivilegesCauseWarnings(t *testing.T) {
 	dsn := pgtest.Migrated(t)
 	message := func(dsn string, weeksLater int) string {
 		r := NewReport()

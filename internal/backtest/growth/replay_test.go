@@ -49,7 +49,7 @@ func TestPlansCostLessThanStaticGrants(t *testing.T) {
 	for _, f := range report.Policies {
 		t.Logf("%-15s %.3f of static, %d killed", f.Policy, f.ShareOfStatic, f.Killed)
 		if f.Grows {
-			assert.GreaterOrEqual(t, f.LimitGBh, perfect.LimitGBh, "%s: no limit that only grows costs less than the perfect one", f.Policy)
+			assert.GreaterOrEqual(t, f.LimitGBh, perfect.LimitGBh, "%s: no policy whose limits never shrink costs less than the policy perfect", f.Policy)
 		}
 	}
 	assert.Less(t, planned.ShareOfStatic, .9)
@@ -126,7 +126,7 @@ func TestGrowingLimitsDoNotLookAhead(t *testing.T) {
 	assert.NotEqual(t, before, after)
 }
 
-func TestSegmentsByHand(t *testing.T) {
+func TestSegmentsEqualValuesComputedByHand(t *testing.T) {
 	h := history{}
 	for _, m := range [][]float64{{1e9, 1e9, 2e9, 4e9}, {1e9, 3e9, 3e9, 3e9, 3e9, 3e9, 3e9, 3e9}} {
 		h.learn(runOf(m...), grant{})

@@ -108,7 +108,7 @@ func TestExperimentListIncludesExperimentsWithUnreadableRows(t *testing.T) {
 	assert.ErrorContains(t, err, "decode the rows of experiment")
 }
 
-func TestExperimentShow(t *testing.T) {
+func TestExperimentShowPrintsMeansAndModels(t *testing.T) {
 	dsn := trackingtest.SaveTwo(t, "cd")
 	out, _, err := runCommand(t, showExperiment, "first", "--database", dsn)
 	require.NoError(t, err)
@@ -134,7 +134,7 @@ func TestExperimentShow(t *testing.T) {
 	assert.Equal(t, []string{"predict_demand", "{30;350}", "final", "none", "stratified", "1", "6", "0.5", "0.125", "0.5", "0.25", "0.375"}, lines[2])
 }
 
-func TestExperimentCompare(t *testing.T) {
+func TestExperimentComparePrintsDifferences(t *testing.T) {
 	dsn := trackingtest.SaveTwo(t, strings.Repeat("ab", 32))
 	out, notes, err := runCommand(t, compareExperiments, "1", "2", "--database", dsn, "-o", "csv")
 	require.NoError(t, err)
@@ -179,7 +179,7 @@ func TestComparisonWarnsOfDifferentHistories(t *testing.T) {
 	}
 }
 
-func TestExperimentExport(t *testing.T) {
+func TestExperimentExportWritesMLflowRuns(t *testing.T) {
 	dsn, dir := trackingtest.SaveTwo(t, "cd"), filepath.Join(t.TempDir(), "mlruns")
 	for _, id := range []string{"first", "2"} {
 		out, _, err := runCommand(t, exportExperiment, id, "--mlflow", dir, "--database", dsn)
