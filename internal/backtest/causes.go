@@ -57,7 +57,7 @@ func ageOf(before int) int {
 	return ageCount - 1
 }
 
-// AgeFigures holds the figures of the runs of one age group. GB is 1e9 bytes.
+// AgeFigures has the figures of the runs of one age group. GB is 1e9 bytes.
 type AgeFigures struct {
 	Runs      string  `json:"runs"` // numbers of the runs within their task: "1", "2-5", "6-32" or "later"
 	Rows      int     `json:"rows"`

@@ -14,7 +14,7 @@ type policyCosts struct {
 
 func newPolicyCosts() *policyCosts { return &policyCosts{tasks: map[sizing.TaskKey]*taskCosts{}} }
 
-// taskCosts holds the sums over the rows of one task. A row is one run of a trace with all its tries.
+// taskCosts has the sums over the rows of one task. A row is one run of a trace with all its tries.
 type taskCosts struct {
 	task               sizing.TaskKey
 	replayed           int                 // number of rows, including those that do not count; see Config.Skip
@@ -26,7 +26,7 @@ type taskCosts struct {
 	ages               [ageCount]totals    // by age group
 }
 
-// totals holds the sums of some rows. used and wasted are in byte-seconds.
+// totals has the sums of some rows. used and wasted are in byte-seconds.
 type totals struct {
 	rows, killed int // number of rows; number of rows that were killed at least once
 	used, wasted float64

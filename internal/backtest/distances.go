@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// DistanceRow holds mean Kolmogorov–Smirnov distances (0 to 1) between the predicted distributions and
+// DistanceRow has mean Kolmogorov–Smirnov distances (0 to 1) between the predicted distributions and
 // the observed run times. The predictions use the first Runs runs of a task. The means are over the
 // tasks with a prediction and at least minLater later runs.
 type DistanceRow struct {
@@ -33,10 +33,10 @@ const (
 	maxLater = 100 // largest number of later runs in a comparison
 )
 
-// checkpoints holds the runs of each task, with copies of its model at checkRuns.
+// checkpoints has the runs of each task, with copies of its model at checkRuns.
 type checkpoints struct{ tasks map[sizing.TaskKey]*taskCheck }
 
-// taskCheck holds the runs of one task.
+// taskCheck has the runs of one task.
 type taskCheck struct {
 	features []sizing.Features  // by run
 	seconds  []float64          // run time by run

@@ -39,7 +39,7 @@ type Share struct {
 	Share   float64 `json:"share"`
 }
 
-// PointError holds the relative errors, |predicted − actual| / actual, of one point predictor on the
+// PointError has the relative errors, |predicted − actual| / actual, of one point predictor on the
 // rows with a prediction.
 type PointError struct {
 	Predictor string  `json:"predictor"`

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// outcomeQueue holds the successes of tries that are still running in simulated time.
+// outcomeQueue has the successes of tries that are still running in simulated time.
 type outcomeQueue struct{ pending byEnd }
 
 // add queues the outcome of a row until its try ends. It sets ReportedAt to this time.

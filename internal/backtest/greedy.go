@@ -67,7 +67,7 @@ func (r *greedy) build() {
 	})
 }
 
-// sums holds prefix sums over the sorted points: entry i covers the first i points.
+// sums has prefix sums over the sorted points: entry i covers the first i points.
 type sums struct {
 	points         []weightedPeak
 	weight, moment []float64

@@ -44,7 +44,7 @@ func (m *profileMixture) learn(o *Outcome) {
 	}
 	m.fittedAt = len(m.rows)
 	if m.set == nil || m.set.NeedsRefit(m.runs) != "" {
-		if set, err := usageprofile.Fit(m.runs, m.set); err == nil && set != nil { // else the previous set stays
+		if set, err := usageprofile.Fit(m.runs, m.set); err == nil && set != nil { // after an error or without profiles, the previous set stays in use
 			m.set = set
 		}
 	}

@@ -31,7 +31,7 @@ type reference struct {
 	chosen  int       // number of rows at the last choice
 }
 
-// costAware returns a rule that chooses the margin with the least cost, whatever the risk of this margin is. The
+// costAware returns a rule that chooses the margin with the least cost. It does not limit the risk. The
 // candidates are quantiles of the ratios, and a margin 3 % above the largest ratio.
 func costAware() *reference {
 	return newReference(1.1, 20, func(w *window) []float64 {

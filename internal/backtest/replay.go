@@ -13,15 +13,15 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// Config holds the options of a replay. Its zero value is usable.
+// Config has the options of a replay. Its zero value is usable.
 type Config struct {
 	Policies       []string     // names from Policies; DefaultPolicies if empty
 	Delayed        bool         // a policy learns a peak when the try ends; else right after the prediction
 	Skip           float64      // share of the rows, the oldest ones, that train the policies and do not count in the figures
 	TimeToFailure  float64      // share of the duration after which a kill happens; 1 if zero
 	DefaultRequest sizing.Bytes // the static request of a row without one; 4 GB if zero
-	RiskTarget     float64      // risk target of loadaware's own policy; that of Settings if zero
-	// Settings holds the settings of loadaware's own policy, such as a floor.
+	RiskTarget     float64      // risk target of loadaware's own policy; Settings.RiskTarget if zero
+	// Settings has the settings of loadaware's own policy, such as a floor.
 	Settings sizing.Policy
 	// SimilarBy has names of metadata. For the first run of a task, Durations compares the predicted run time with the
 	// mean of the earlier runs of the namespace that have the same values of these metadata. Without names it takes all

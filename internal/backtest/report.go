@@ -6,7 +6,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Report holds the results of all policies on one trace.
+// Report has the results of all policies on one trace.
 type Report struct {
 	Trace    string   `json:"trace"`
 	Feedback string   `json:"feedback"` // "immediate" or "delayed"
@@ -16,7 +16,7 @@ type Report struct {
 	Results  []Result `json:"results"`  // in the order of Config.Policies
 }
 
-// Result holds the figures of one policy on one trace.
+// Result has the figures of one policy on one trace.
 type Result struct {
 	Policy string `json:"policy"`
 	Figures
@@ -24,13 +24,13 @@ type Result struct {
 	Tasks      []TaskFigures `json:"tasks"`       // by descending use
 }
 
-// TaskFigures holds the figures of one policy on one task.
+// TaskFigures has the figures of one policy on one task.
 type TaskFigures struct {
 	Task string `json:"task"`
 	Figures
 }
 
-// Figures holds the costs of a policy. A row is one run with all its tries. GB is 1e9 bytes.
+// Figures has the costs of a policy. A row is one run with all its tries. GB is 1e9 bytes.
 type Figures struct {
 	Rows        int     `json:"rows"`
 	UsedGBh     float64 `json:"used_gbh"`

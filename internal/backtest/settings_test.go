@@ -73,8 +73,7 @@ func TestSettingsChangeTheReplay(t *testing.T) {
 	assert.Less(t, run(sizing.Policy{RiskTarget: 0.0005}).Risk.Promised, usual.Risk.Promised)
 }
 
-// RunSettings on a stored history gives the figures of a backtest of the same rows with the same
-// settings.
+// RunSettings on a stored history must give the same figures as Run on the same rows with the same settings.
 func TestReplayOfStoredHistoryEqualsBacktest(t *testing.T) {
 	trace := demandTrace(t)
 	stored, err := NewTrace("stored", []sizing.History{historyOf(trace)}, math.MaxInt)

@@ -63,7 +63,7 @@ var (
 )
 
 // Open opens the group of this process in the file system below root, which is "/" except in tests. It opens the group
-// of version 2 if the memory files of this group can be read, and otherwise that of version 1. It returns ErrNone if it
+// of version 2 if the memory files of this group can be read, and otherwise the group of version 1. It returns ErrNone if it
 // can read the memory files of neither.
 func Open(root string) (*Group, error) {
 	mounts, err := readMounts(root)

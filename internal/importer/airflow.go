@@ -182,7 +182,7 @@ func (a *airflowImport) addInstance(ctx context.Context, run *airflow.Run, last 
 	}
 	task := a.dags[last.DAG].tasks[last.Task]
 	features := airflow.Features(task.Params, run.Conf, a.featureKeys)
-	metadata := last.Metadata(&task, a.dags[last.DAG].tags) // Airflow keeps the rendered fields of the last try only
+	metadata := last.Metadata(&task, a.dags[last.DAG].tags) // the metadata of all tries, because Airflow stores the rendered fields of the last try only
 	tries, err := a.earlierTries(ctx, last)
 	if err != nil {
 		return err

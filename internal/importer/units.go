@@ -15,8 +15,8 @@ const (
 	minSmallPeaks = 8
 )
 
-// unitCheck decides, before the first row of a CSV is sent, whether its peaks are in another unit than bytes: all peaks
-// of its first maxHeldRows rows are then below 1 MiB. Stored rows in a wrong unit cannot be corrected, because the same
+// unitCheck decides, before the first row of a CSV is sent, whether its peaks are in a unit larger than bytes: then
+// all peaks of its first maxHeldRows rows are below 1 MiB. Stored rows in a wrong unit cannot be corrected, because the same
 // rows in the right unit contradict them.
 type unitCheck struct {
 	decided bool

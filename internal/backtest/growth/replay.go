@@ -8,7 +8,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Config holds the options of a replay. Its zero value is usable.
+// Config has the options of a replay. Its zero value is usable.
 type Config struct {
 	Timing  plan.Timing  // of resizes; zero fields: plan.DefaultTiming
 	Request sizing.Bytes // static request of every run; zero: defaultRequest, and the first run of each task is learned and does not count
@@ -68,7 +68,7 @@ func Replay(ctx context.Context, runs []*Run, cfg Config) (*Report, error) {
 	return r.report, nil
 }
 
-// replay holds the state of a Replay.
+// replay has the state of a Replay.
 type replay struct {
 	cfg      Config
 	grants   *staticGrants

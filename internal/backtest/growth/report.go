@@ -17,12 +17,12 @@ type Report struct {
 	Poll      float64       `json:"poll_seconds"`
 	Reaction  float64       `json:"reaction_seconds"`
 	Policies  []*Figures    `json:"policies"`
-	Requests  []*Requests   `json:"requests"` // memory requests, while the memory limit stays static
+	Requests  []*Requests   `json:"requests"` // costs if only the memory request follows the plan, and the memory limit is static
 	CPU       []*CPUFigures `json:"cpu"`      // CPU requests
 	PerTask   []*TaskReport `json:"per_task"`
 }
 
-// Figures holds the costs of the limits of one policy. GB is 1e9 bytes.
+// Figures has the costs of the limits of one policy. GB is 1e9 bytes.
 type Figures struct {
 	Policy        string  `json:"policy"`
 	Grows         bool    `json:"grows_only"` // false: limits may shrink, and a smaller limit may kill a pod
@@ -38,7 +38,7 @@ type Figures struct {
 	resizes       int
 }
 
-// Requests holds the costs of the memory requests of one policy, while the memory limit stays static.
+// Requests has the costs of the memory requests of one policy, if the memory limit is static.
 type Requests struct {
 	Policy        string  `json:"policy"`
 	RequestGBh    float64 `json:"request_gbh"`
@@ -46,7 +46,7 @@ type Requests struct {
 	byteSeconds   float64
 }
 
-// CPUFigures holds the costs of CPU requests.
+// CPUFigures has the costs of CPU requests.
 type CPUFigures struct {
 	Policy        string  `json:"policy"`
 	Runs          int     `json:"runs"` // runs with known CPU use and a static CPU request
