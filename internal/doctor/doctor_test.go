@@ -97,7 +97,7 @@ func TestMissingPrivilegesOnAnyTableAreFound(t *testing.T) {
 }
 
 // A failed query must be reported as a failed query. The advice for missing tables or missing privileges would not help.
-// Only if schema_migrations is missing do the tables not exist.
+// The doctor may report that the tables do not exist only if schema_migrations is missing.
 func TestFailedQueriesOfTablesAreReported(t *testing.T) {
 	dsn := pgtest.Migrated(t)
 	restricted := dsnOfRole(t, dsn, "SELECT ON schema_migrations")

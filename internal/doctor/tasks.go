@@ -130,7 +130,7 @@ const (
 	minCheckedTries = 20     // with fewer tries, unreported reports no error, because a few missing reports may be chance
 )
 
-// unreported searches a report for each first try (try number 1) that was predicted more than a day ago. A try with
+// unreported looks for a report of each first try (try number 1) that was predicted more than a day ago. A try with
 // several predictions counts once. It is an error if more than half of at least minCheckedTries tries have no report.
 func (r *Report) unreported(ctx context.Context, conn *pgx.Conn) error {
 	r.Ran("unreported tries")

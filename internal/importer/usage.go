@@ -16,8 +16,9 @@ import (
 	"github.com/loadaware/loadaware/internal/source/usagelog"
 )
 
-// usage has the usage of tries, and joins it to the observations of these tries from Airflow. Files are read into memory
-// before the join (about 0.5 kB per try, and 2 kB more for each usage log). Prometheus is queried try by try.
+// usage contains the usage of tries from other sources than Airflow, and joins it to the observations from Airflow. Files
+// are read into memory before the join (about 0.5 kB per try, and 2 kB more for each usage log). Prometheus is queried
+// try by try.
 type usage struct {
 	byTry      map[sizing.TryKey]*fileUsage
 	prometheus *prometheus.Client // nil if not configured
