@@ -25,8 +25,8 @@ type child struct {
 	file    *message       // the termination message
 }
 
-// measure runs the program and ends this process as the program ended. It returns only if the
-// program could not be started.
+// measure runs the program, and then ends this process with the signal or exit code of the program. It returns only
+// if the program could not be started.
 func measure(path string, command []string, file *message) {
 	if c, err := start(path, command, file); err == nil {
 		exitLike(c.wait())
@@ -66,11 +66,12 @@ func openMeter() (*meter, error) {
 	return newMeter(newTree(), true)
 }
 
-// draftEvery is the interval of drafts: preliminary reports, which survive a kill of the whole container.
+// draftEvery is the interval of drafts: preliminary reports, which survive a kill of the whole container. A
+// shorter interval loses less of the run after such a kill, and writes more often.
 const draftEvery = 10 * time.Second
 
-// wait waits until the program has ended, and returns its status. If other processes remain when
-// the wrapper exits, the kernel kills them if the wrapper is PID 1, and gives them another parent otherwise.
+// wait waits until the program has ended, and returns its status. Other processes may remain when the wrapper exits: if
+// the wrapper is PID 1, the kernel kills them, and otherwise it gives them another parent.
 func (c *child) wait() syscall.WaitStatus {
 	started, drafted := time.Now(), time.Now()
 	cpu := ownCPU()
@@ -167,8 +168,8 @@ func ownCPU() time.Duration {
 	return totalCPU(r)
 }
 
-// reserveThreads creates the threads that the runtime may need later. Go aborts if it cannot
-// create a thread because the program has exhausted the process limit of the container.
+// reserveThreads creates the threads that the Go runtime may need later. The runtime aborts the process if it cannot
+// create a thread, such as when the program has exhausted the process limit of the container.
 func reserveThreads() {
 	const reserve = 4
 	var ready, done sync.WaitGroup

@@ -24,7 +24,7 @@ const mib = 1 << 20
 // group is a temporary control group, version 1 or 2.
 type group struct {
 	dirs  map[string]string // by controller
-	mark  string            // the file of its high-water mark
+	mark  string            // the file of the high-water mark of its memory
 	limit string            // the file of its memory limit
 }
 
@@ -108,7 +108,7 @@ func TestPageCacheOfWrittenFileIsExcluded(t *testing.T) {
 	g, dir := newGroup(t), t.TempDir()
 	var fs syscall.Statfs_t
 	require.NoError(t, syscall.Statfs(dir, &fs))
-	if fs.Type == 0x01021994 {
+	if fs.Type == 0x01021994 { // TMPFS_MAGIC
 		t.Skip("the temporary folder is in memory")
 	}
 	file := filepath.Join(dir, "m")

@@ -15,7 +15,8 @@ import (
 // maxMessage is the maximum length of a message in bytes. Kubernetes reads 4096 bytes of it.
 const maxMessage = 4095
 
-// combine adds a report to the program's own message, which loses at most white space at its end:
+// combine adds a report to the program's own message. The message keeps all its text except white space at its end, and
+// a message of only white space counts as no message:
 //
 //	no message .............. the report as one JSON object
 //	a JSON object ........... its members, then those of the report that it lacks
@@ -23,8 +24,8 @@ const maxMessage = 4095
 //	other JSON .............. no report: a bare number is a peak only if it is the whole message
 //	text .................... the text, then the report on a separate line
 //
-// It reduces the series to a half and a quarter of maxPoints, and then omits it, until the result fits. If even
-// the report without a series does not fit, it returns the program's message.
+// If the result is longer than maxMessage, combine reduces the series to a half and then to a quarter of maxPoints, and
+// then omits it. If even the report without a series is too long, combine returns the program's message.
 func combine(own []byte, r report) []byte {
 	for _, points := range []int{maxPoints, maxPoints / 2, maxPoints / 4, 0} {
 		if joined := join(own, r.fields(points)); len(joined) <= maxMessage {

@@ -20,18 +20,18 @@ const cpuWindow = time.Second
 // meter converts readings into a report.
 //
 // The kernel's high-water mark includes every spike, but also the page cache, which a
-// program that reads files fills up to the limit. If the mark rises between two samples,
-// the new mark minus the reclaimable cache (of the sample with more of it) is a lower bound of the
-// working-set peak, unless there was still more cache between the samples:
+// program that reads files fills up to the limit. If the mark rises between two samples, the new mark minus
+// the reclaimable cache (the larger of the caches at the two samples) is a lower bound of the peak of the
+// working set. This bound is wrong only if the cache was even larger between the samples:
 //
 //	mark rises to 900M, cache 300M   peak ≥ 600M
 //	mark does not rise               peak = largest sample
 type meter struct {
-	usage usage
-	proc  bool // usage is the process tree, because there is no readable cgroup
-	start time.Time
-	first cgroup.Reading // before the program started
-	last  cgroup.Reading
+	usage  usage
+	isTree bool // usage is the process tree, because no control group is readable
+	start  time.Time
+	first  cgroup.Reading // before the program started
+	last   cgroup.Reading
 
 	sampled int64   // bytes, the largest working set of a sample
 	marked  int64   // bytes, the largest peak from a rise of the mark
@@ -41,12 +41,12 @@ type meter struct {
 }
 
 // newMeter takes a first reading, whose usage does not count.
-func newMeter(u usage, proc bool) (*meter, error) {
+func newMeter(u usage, isTree bool) (*meter, error) {
 	first, err := u.Read()
 	if err != nil {
 		return nil, err
 	}
-	return &meter{usage: u, proc: proc, start: time.Now(), first: first, last: first, series: newSeries()}, nil
+	return &meter{usage: u, isTree: isTree, start: time.Now(), first: first, last: first, series: newSeries()}, nil
 }
 
 // sample takes one sample.
@@ -102,7 +102,7 @@ func (m *meter) report() report {
 // source names the origin of the peak, as in report.source.
 func (m *meter) source() string {
 	switch {
-	case m.proc:
+	case m.isTree:
 		return "proc"
 	case m.marked >= m.sampled && m.marked > 0:
 		return "memory.peak"
@@ -112,6 +112,8 @@ func (m *meter) source() string {
 }
 
 const (
+	// Shorter intervals show shorter spikes in the series and cost more CPU time; the high-water mark includes the
+	// spikes between the samples.
 	minInterval = 20 * time.Millisecond
 	maxInterval = 250 * time.Millisecond
 	// costFactor limits the CPU time of the wrapper to 1/200 of the elapsed time, half a percent of a core.

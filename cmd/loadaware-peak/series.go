@@ -90,7 +90,8 @@ func (s *series) cores() []float64 {
 	return cores
 }
 
-// mergePairs merges neighbours: the larger memory, and the CPU at the end of the second.
+// mergePairs merges each pair of neighbours into a slot with the larger memory and the CPU time at the end of the
+// second. It overwrites slots.
 func mergePairs(slots []slot) []slot {
 	half := slots[:(len(slots)+1)/2]
 	for i := range half {

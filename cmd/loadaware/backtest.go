@@ -25,7 +25,7 @@ input. Each file is a separate trace. Nothing is stored, and no server is needed
 
 The wastage is divided by cause (kills: the whole allocation of killed tries; cold start: a
 success that was sized without a model of its task, except a retry at the cap; cap: any
-other success at the cap; margin: any other success) and by the position of the run in the
+other success at the cap or above it; margin: any other success) and by the position of the run in the
 history of its task (1, 2-5, 6-32, later).
 
 --risk, --floor, --cap, --max-lifts and --bins are the settings of loadaware's own policy,
@@ -95,10 +95,10 @@ func parseBacktest(con cli.Console, args []string) (*backtestFlags, error) {
 	feedback := cmd.String("feedback", "immediate", "immediate: a policy receives a peak before the next prediction; delayed: when the try has ended")
 	policies := cmd.String("policies", "all", "policies to replay, separated by commas: all (without own-history and usage-profiles), or some of "+strings.Join(backtest.Policies(), ", "))
 	tasks := cmd.String("tasks", "", "task ids to replay, separated by commas; all if empty")
-	limit := cmd.Int("limit", 0, "replay only the first rows of each file; 0 for all")
-	skip := cmd.Float64("skip", 0, "share of the rows, from the first of each file on, that train the policies and count in no figure; 0 to below 1")
-	ttf := cmd.Float64("ttf", 1, "time to failure: share of the duration after which a kill happens, above 0 to 1")
-	defaultGB := cmd.Float64("default-gb", 4, "the static request in GB (1e9 bytes) of rows without one")
+	limit := cmd.Int("limit", 0, "number of rows of each file to replay, the oldest ones; 0 for all")
+	skip := cmd.Float64("skip", 0, "share of the rows of each file, the oldest ones, that train the policies and count in no figure; at least 0 and below 1")
+	ttf := cmd.Float64("ttf", 1, "time to failure: share of the duration after which a kill happens, above 0 and at most 1")
+	defaultGB := cmd.Float64("default-gb", 4, "static request, in GB (1e9 bytes), of the rows that have none")
 	format := cmd.String("o", "table", "output: "+strings.Join(backtest.Formats(), ", "))
 	taskWastage := cmd.Bool("task-wastage", false, "print the wastage by cause and by run for each task and policy; json and csv always contain it")
 	settings := newSettingsFlags(cmd)
@@ -133,7 +133,7 @@ func parseBacktest(con cli.Console, args []string) (*backtestFlags, error) {
 	case *limit < 0:
 		return nil, cli.UsageErrorf("--limit must be 0 or more, not %d", *limit)
 	case !(*skip >= 0 && *skip < 1):
-		return nil, cli.UsageErrorf("--skip must be 0 to below 1, not %v", *skip)
+		return nil, cli.UsageErrorf("--skip must be at least 0 and below 1, not %v", *skip)
 	case !(*ttf > 0 && *ttf <= 1):
 		return nil, cli.UsageErrorf("--ttf must be above 0 and at most 1, not %v", *ttf)
 	case !(*defaultGB > 0 && *defaultGB <= sizing.MaxBytes/1e9):

@@ -166,7 +166,7 @@ func TestClientCertificates(t *testing.T) {
 	}
 }
 
-func TestCertificateReload(t *testing.T) {
+func TestServerReloadsChangedCertificate(t *testing.T) {
 	own := newAuthority(t, "own")
 	files := newTLSFiles(t, own.sign(1, -time.Hour, 90*24*time.Hour))
 	server := startServer(t, database(t), "--tls-cert", files.cert, "--tls-key", files.key)

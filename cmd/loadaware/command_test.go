@@ -53,7 +53,7 @@ func TestNegativeMinMemoryIsRejected(t *testing.T) {
 	assert.Contains(t, stderr, `"-5Mi" must be above zero, or 0 for none`)
 }
 
-func TestArgumentOrder(t *testing.T) {
+func TestFlagsMayFollowArguments(t *testing.T) {
 	cmd := cli.New("import", "", "url")
 	rest, err := cmd.ParseArgs(discardConsole(), []string{"a.csv", "--url", "http://h", "-", "b.csv", "--", "--odd.csv"})
 	require.NoError(t, err)
@@ -86,8 +86,8 @@ func TestHelpListsOnlyVariablesThatTheCommandReads(t *testing.T) {
 	}
 }
 
-// TestEveryOptionBelongsToACommand checks for each option that the help of some command lists its flag, and the
-// help of some command its environment variable.
+// TestEveryOptionBelongsToACommand checks that the help texts of all commands together contain the flag and the
+// environment variable of each option.
 func TestEveryOptionBelongsToACommand(t *testing.T) {
 	helpTexts := ""
 	help := func(v cli.Subcommand, source ...string) {

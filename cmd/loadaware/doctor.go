@@ -58,9 +58,9 @@ func doctorConfig(c *config.Config, dsn string) doctor.Config {
 	return cfg
 }
 
-// findDatabaseToCheck returns the DSN to check, or "" after it has reported why there is none; stop releases
-// the database. Unless --url names a server, it sets cmd.URL to the server that uses the data folder or, without
-// a database, to a server that answers at --addr.
+// findDatabaseToCheck returns the DSN to check. Without a database it reports the reason and returns "". stop
+// releases the database. If --url names no server, findDatabaseToCheck sets cmd.URL to the server that uses the data
+// folder or, without a database, to the server that answers at --addr.
 func findDatabaseToCheck(cmd *cli.Command, ctx context.Context, con cli.Console, report *doctor.Report) (dsn string, stop func()) {
 	none := func() {}
 	report.Ran("database")

@@ -201,7 +201,7 @@ func TestDoctorWarnsOfFewConnections(t *testing.T) {
 	defer conn.Close(context.Background())
 	var available int
 	require.NoError(t, conn.QueryRow(t.Context(), "SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')").Scan(&available))
-	for range available - 17 { // a replica takes 17 connections, and its trainer 6 more
+	for range available - 17 { // 17 connections remain: enough for a replica, but its trainer takes 6 more
 		idle, err := pgx.Connect(t.Context(), dsn)
 		require.NoError(t, err)
 		defer idle.Close(context.Background())

@@ -46,7 +46,7 @@ func importHistory(ctx context.Context, con cli.Console, args []string) error {
 	cmd := cli.New("import", importUsage+strings.Join(file.Columns(), ", "), "url", "token", "database", "data")
 	flags := newImportFlags(cmd, "rows")
 	layout := cmd.LayoutFlags()
-	strict := cmd.Bool("strict", false, "send nothing if a row cannot be read, and stop after the first batch in which the server rejects a row; the other rows of this batch and of the batches before stay stored")
+	strict := cmd.Bool("strict", false, "send nothing if a row cannot be read, and stop after the first batch in which the server rejects a row; the other rows of this batch and all rows of earlier batches stay stored")
 	files, err := cmd.ParseArgs(con, args)
 	if err != nil {
 		return err
@@ -65,7 +65,8 @@ func importHistory(ctx context.Context, con cli.Console, args []string) error {
 	return flags.run(ctx, con, cmd, i, func() error { return i.Files(ctx, files) })
 }
 
-// importFlags are the settings that all imports share. In import prometheus, batch is no flag.
+// importFlags are the settings that all imports share. The command import prometheus has no flag --batch: it sets
+// batch to podBatch.
 type importFlags struct {
 	dryRun, train *bool
 	batch         *int
@@ -74,7 +75,7 @@ type importFlags struct {
 // trainHelp is the help of the flag --train.
 const trainHelp = "train every imported task on the server and wait for the results; without --train the server trains the tasks by itself within seconds"
 
-// newImportFlags defines a flag for each setting; items names the items of a batch.
+// newImportFlags defines a flag for each setting; items says what a batch contains, such as rows.
 func newImportFlags(cmd *cli.Command, items string) importFlags {
 	return importFlags{
 		dryRun: cmd.Bool("dry-run", false, "read and check, but send nothing"),
@@ -83,7 +84,7 @@ func newImportFlags(cmd *cli.Command, items string) importFlags {
 	}
 }
 
-// check returns an error for an invalid size of a batch.
+// check returns an error if --batch is out of range.
 func (f importFlags) check() error {
 	if *f.batch < 1 || *f.batch > client.MaxBatch {
 		return cli.UsageErrorf("--batch must be 1 to %d, not %d", client.MaxBatch, *f.batch)

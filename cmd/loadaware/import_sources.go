@@ -87,8 +87,8 @@ Prometheus is read from LOADAWARE_PROMETHEUS_TOKEN, because the list of processe
 flags.
 `
 
-// podBatch is the number of tries per request. It is smaller than the default of other imports, because
-// each pod takes queries of its own.
+// podBatch is the number of tries per request. It is smaller than the default of --batch of the other imports: each
+// pod needs its own queries, so a batch fills slowly, and an interruption loses the unsent batch.
 const podBatch = 100
 
 // importPrometheus runs the command import prometheus.

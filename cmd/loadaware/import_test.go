@@ -121,8 +121,9 @@ func TestImportTargets(t *testing.T) {
 	})
 }
 
-// startUnreliableProxy starts a proxy of a server and returns its URL. The first n requests, for n = rejected,
-// are answered with 503. The proxy forwards the next one and loses the response, like a proxy that restarts, and then works.
+// startUnreliableProxy starts a proxy of a server and returns its URL. The proxy answers as many requests with 503 as
+// rejected says. It forwards the next request and loses the response, like a proxy that restarts. Then it forwards all
+// requests and responses.
 func startUnreliableProxy(t *testing.T, server string, rejected int32) string {
 	target, err := url.Parse(server)
 	require.NoError(t, err)

@@ -47,7 +47,7 @@ func launch(t *testing.T, env []string, args ...string) *launchedProcess {
 	return &launchedProcess{p, in}
 }
 
-// requireEndBy sends one signal and requires that the process ends.
+// requireEndBy sends one signal, and requires that the process ends with the exit code of this signal and prints its name.
 func (l *launchedProcess) requireEndBy(s syscall.Signal) {
 	l.t.Helper()
 	l.signal(s)

@@ -32,7 +32,7 @@ func subcommands() []cli.Subcommand {
 		{Name: "explain", Summary: "explain an answer", Run: explainAnswer},
 		{Name: "whatif", Summary: "replay history with other settings", Run: whatIf},
 		{Name: "policy", Summary: "print or change the policy of a task", Run: runPolicy},
-		{Name: "train", Summary: "train a task now; without a task run the trainer process of serve", Run: train},
+		{Name: "train", Summary: "train a task now; without a task, run the trainer process, as serve does", Run: train},
 		{Name: "import", Summary: "send history to a server, or into its database", Run: importHistory},
 		{Name: "backtest", Summary: "replay history and compare loadaware with other rules", Run: backtestHistory},
 		{Name: "phases", Summary: "describe the phases and the plan of a task, or replay limits that grow during a run", Run: runPhases},

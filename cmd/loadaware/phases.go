@@ -34,8 +34,8 @@ stored, and no server is needed.
 
 A run that uses more memory than its limit is killed and starts again. The costs of a policy
 include the killed tries.
-The first run of a task has no plan; it is learned and not counted, unless --request-gb is
-given.
+The first run of a task has no plan. The policies learn it, but it counts only if --request-gb
+is given.
 
   loadaware phases pricing train
   loadaware phases replay series.csv
@@ -47,7 +47,7 @@ func runPhases(ctx context.Context, con cli.Console, args []string) error {
 	namespace := cmd.NamespaceFlag()
 	poll := cmd.Float64("poll", plan.DefaultTiming.Poll, "seconds between two reads of the usage, 1 to 600")
 	reaction := cmd.Float64("reaction", plan.DefaultTiming.Reaction, "seconds from a read until a new limit is in force, 1 to 600")
-	request := cmd.Float64("request-gb", 0, "static request of every run in GB (1e9 bytes); first runs of tasks then count; 0: 4 GB, and first runs do not count")
+	request := cmd.Float64("request-gb", 0, "static request of every run in GB (1e9 bytes); with 0 the request is 4 GB, and the first run of each task does not count")
 	format := cmd.String("o", "table", "output: table, json or markdown")
 	rest, err := cmd.ParseArgs(con, args)
 	if err != nil {

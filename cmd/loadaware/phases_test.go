@@ -24,7 +24,7 @@ func rampSeries(runs int) string {
 	return text.String()
 }
 
-func TestPhasesReplay(t *testing.T) {
+func TestPhasesReplayComparesPolicies(t *testing.T) {
 	code, out, stderr := invoke(t, rampSeries(12), "phases", "replay", "-")
 	require.Zero(t, code, stderr)
 	assert.Contains(t, out, "12 runs of 1 task; only learned: 1 first run; poll 10 s, reaction 20 s")

@@ -111,8 +111,8 @@ func runPolicy(ctx context.Context, con cli.Console, args []string) error {
 const maxNamedTasks = 5
 
 // noteUnreported prints a note if the server has no report of the task, because its ids may be
-// misspelt. This is no error, because a policy may be set before the first run. It prints no note
-// if a request fails; status 404 for the task is no failure.
+// misspelt. A missing report is not an error, because a policy may be set before the first run. noteUnreported
+// prints nothing if a request fails; status 404 for the task is not a failure.
 func noteUnreported(ctx context.Context, con cli.Console, server *client.Client, key sizing.TaskKey) {
 	var profile api.TaskProfile
 	err := server.Call(ctx, http.MethodGet, client.TaskPath(key, ""), nil, &profile)
@@ -157,7 +157,7 @@ func (f *policyFlags) change(ctx context.Context, server *client.Client, path st
 	return f.nameFlags(server.Call(ctx, http.MethodPut, path, request, p), &before)
 }
 
-// flagOfField maps fields of a policy to their flags; errors of other fields keep the name of the field.
+// flagOfField maps fields of a policy to their flags. An error of another field names the field.
 var flagOfField = map[string]string{
 	"mode": "mode", "floor_bytes": "floor", "cap_bytes": "cap", "risk_target": "risk-target", "max_lifts": "max-lifts",
 	"limit_ratio": "limit-ratio", "grid": "grid", "bin_edges_bytes": "bin-edges", "phases": "phases",

@@ -15,10 +15,10 @@ import (
 const profilesUsage = `[ID | metadata] [flags]
 
 Lists the usage profiles of a namespace of a running server: groups of runs, of any task, that use
-resources alike. Profile 0 holds the outliers, which are like no other runs. With an ID it
-describes that profile and lists its tasks. With the word metadata it says which facts predict
-the profile of a task before its first run: the accuracy with each field alone, and with all
-fields but that one.
+resources alike. Profile 0 contains the outliers, the runs without a profile. With an ID the
+command describes that profile and lists its tasks. With the word metadata it shows which facts
+predict the profile of a task before its first run: for each field the accuracy with this field
+alone, and the accuracy with all other fields.
 
   loadaware profiles
   loadaware profiles 3 -o json
@@ -45,8 +45,8 @@ func usageProfiles(ctx context.Context, con cli.Console, args []string) error {
 		query.Set("namespace", *namespace)
 	}
 	isMetadata := len(rest) == 1 && rest[0] == "metadata"
-	isOne := len(rest) == 1 && !isMetadata
-	if isOne {
+	hasID := len(rest) == 1 && !isMetadata
+	if hasID {
 		if _, err := strconv.ParseUint(rest[0], 10, 31); err != nil {
 			return cli.UsageErrorf("%q is neither the id of a profile nor metadata; loadaware profiles lists the ids", rest[0])
 		}
@@ -60,7 +60,7 @@ func usageProfiles(ctx context.Context, con cli.Console, args []string) error {
 	if *format == "json" && !isMetadata {
 		return render.JSON(con.Out, answer)
 	}
-	if isOne {
+	if hasID {
 		var detail api.UsageProfileDetail
 		if err := json.Unmarshal(answer, &detail); err != nil {
 			return err

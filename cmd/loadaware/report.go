@@ -67,8 +67,8 @@ func printSavings(ctx context.Context, con cli.Console, args []string) error {
 	return render.Savings(con.Out, *format, &answer)
 }
 
-// windowFlags defines the flags that select days and tasks. It returns a function for their query, to be
-// called after the flags are parsed.
+// windowFlags defines the flags that select days and tasks. It returns a function that returns the query of these
+// flags. Call the function after the flags are parsed.
 func windowFlags(cmd *cli.Command) func() url.Values {
 	flags := map[string]*string{
 		"from":      cmd.String("from", "", "first UTC `day`, such as 2020-01-31; the first day of the history if empty"),

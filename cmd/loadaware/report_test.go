@@ -16,7 +16,7 @@ import (
 	"github.com/loadaware/loadaware/internal/cli"
 )
 
-// printed runs a command against a server and returns its output.
+// printed runs a command against a test server with the handler and returns the output of the command.
 func printed(t *testing.T, handler http.HandlerFunc, args ...string) string {
 	t.Helper()
 	server := httptest.NewServer(handler)
@@ -50,7 +50,7 @@ func TestSavingsCommandSendsItsWindow(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(printed(t, answer, append(window, "-o", "json")...)), &parsed))
 }
 
-func TestReportCommand(t *testing.T) {
+func TestReportPrintsUsageAndStaticRequests(t *testing.T) {
 	answer := func(w http.ResponseWriter, r *http.Request) {
 		static := ""
 		if r.URL.Query().Get("static") == "true" {

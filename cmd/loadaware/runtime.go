@@ -38,7 +38,7 @@ func runTimes(ctx context.Context, con cli.Console, args []string) error {
 	cmd := cli.New("runtime", runTimeUsage, "url", "token")
 	namespace := cmd.NamespaceFlag()
 	risk := cmd.Float64("risk", 0.01, "share of healthy runs that the suggested timeout may stop, 0.001 to 0.5")
-	elapsed := cmd.Float64("elapsed", 0, "seconds that a try has run; prints its remaining time")
+	elapsed := cmd.Float64("elapsed", 0, "seconds for which a try has run so far; prints its remaining time")
 	timeout := cmd.Float64("timeout", 0, "execution timeout in use, in seconds; the timeout of the newest predicted try if 0")
 	whatIf := cmd.Bool("what-if", false, "compare the run times before and after a change of features, node type or load")
 	to := cmd.String("node-type", "", "with --what-if: node type after the change")
@@ -132,7 +132,8 @@ func allRunTimes(ctx context.Context, server *client.Client, namespace string, q
 	}
 }
 
-// addFeatures adds arguments FEATURE=VALUE to a query. parameters are the names in the query that are no features.
+// addFeatures adds arguments FEATURE=VALUE to a query. parameters are the names that the query uses for other
+// purposes, so that no feature can have them.
 func addFeatures(query url.Values, args []string, parameters ...string) error {
 	for _, text := range args {
 		name, value, ok := strings.Cut(text, "=")

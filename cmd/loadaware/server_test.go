@@ -87,7 +87,7 @@ func (p *process) kill() {
 	_ = p.wait() // always an error
 }
 
-// post sends a body and decodes the response into got, unless got is nil.
+// post sends a body and requires status 200. If got is not nil, it decodes the response into got.
 func (p *process) post(path string, body, got any) {
 	p.t.Helper()
 	status, answer, err := post(context.Background(), p.url+path, body)
@@ -174,7 +174,7 @@ func (tr *transcript) find(mark string) (rest string, found bool) {
 	}
 }
 
-func TestTranscriptHoldsLongLinesAndManyLines(t *testing.T) {
+func TestTranscriptContainsLongLinesAndManyLines(t *testing.T) {
 	tr := new(transcript)
 	_, _ = fmt.Fprintf(tr, "%s\n%s", strings.Repeat("x", 1<<20), strings.Repeat("line\n", 10_000)) // Write returns no error
 	_, _ = fmt.Fprint(tr, "address: a\naddress: b\n")
@@ -206,6 +206,6 @@ func dataFolder(t *testing.T) string {
 	dir, err := os.MkdirTemp("", "loadaware test")
 	require.NoError(t, err)
 	require.NoError(t, os.Chmod(dir, 0o755))
-	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // what cannot be removed stays in the system's temporary folder
+	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // a file that cannot be removed stays in the system's temporary folder
 	return filepath.Join(dir, "data")
 }

@@ -30,7 +30,8 @@ func newSettingsFlags(cmd *cli.Command) *settingsFlags {
 	return f
 }
 
-// request returns the settings for the body of POST /whatif. given reports whether any setting is given.
+// request returns the settings for the body of POST /whatif. given reports whether the command line sets at least
+// one of them.
 func (f *settingsFlags) request() (s api.WhatIfSettings, given bool, err error) {
 	if f.cmd.Given("risk") {
 		s.RiskTarget = f.risk
@@ -82,8 +83,8 @@ func (f *settingsFlags) policy() (sizing.Policy, error) {
 	return p, nil
 }
 
-// flagTexts returns the flag of each field of a policy, with the value of the flag if it is given. flags
-// maps the fields to the names of their flags.
+// flagTexts returns the flag of each field of a policy, such as "--floor 2Gi", or "--floor" if the command line does
+// not set it. flags maps the fields to the names of their flags.
 func flagTexts(cmd *cli.Command, flags map[string]string) map[string]string {
 	texts := map[string]string{}
 	for field, name := range flags {
@@ -99,7 +100,7 @@ func flagTexts(cmd *cli.Command, flags map[string]string) map[string]string {
 func describeFlags(texts map[string]string, bad []sizing.FieldError) string {
 	var all []string
 	for _, f := range bad {
-		if strings.HasPrefix(f.Detail, "must not be above cap") { // the floor and the cap, each in bytes or as a quantity
+		if strings.HasPrefix(f.Detail, "must not be above cap") { // f.Field is floor or floor_bytes, and f.Detail names cap or cap_bytes
 			f = sizing.FieldError{Field: "floor_bytes", Detail: "must not be above " + texts["cap_bytes"]}
 		}
 		all = append(all, cmp.Or(texts[f.Field], f.Field)+" "+f.Detail)

@@ -63,7 +63,7 @@ func TestKilledTrainerIsRestarted(t *testing.T) {
 	assert.NotEqual(t, trainer, server.trainer())
 }
 
-func TestTrainerMetrics(t *testing.T) {
+func TestServerExportsMetricsOfTrainer(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux has these metrics")
 	}
@@ -101,8 +101,8 @@ func TestTrainerHasLowerPriority(t *testing.T) {
 	assert.Greater(t, nice(trainer), nice(server.cmd.Process.Pid))
 }
 
-// TestTrainingOfUnknownTask checks that the error of the trainer names the task of the request.
-func TestTrainingOfUnknownTask(t *testing.T) {
+// TestErrorOfTrainingNamesUnknownTask checks that the error of the trainer names the task of the request.
+func TestErrorOfTrainingNamesUnknownTask(t *testing.T) {
 	server, _ := startTrained(t)
 	response, err := http.Post(server.url+"/tasks/crash/absent/train", "application/json", bytes.NewReader([]byte("{}")))
 	require.NoError(t, err)

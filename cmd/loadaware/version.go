@@ -14,12 +14,12 @@ import (
 // -X main.buildVersion=…, which `make build` and `make dist` do.
 var buildVersion string
 
-// buildRevision is the commit of a build with -buildvcs=false, in which the Go tool records none.
+// buildRevision is the commit of a build with -buildvcs=false, because the Go tool then records no commit.
 // The linker sets it.
 var buildRevision string
 
-// currentVersion returns the version of this build, without the v of the module's version; "" or "(devel)" if it is
-// unknown.
+// currentVersion returns buildVersion or, if it is empty, the version of the module without its leading v. An unknown
+// version is "" or "(devel)".
 func currentVersion() string {
 	info, ok := debug.ReadBuildInfo()
 	if buildVersion != "" || !ok {

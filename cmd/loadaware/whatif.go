@@ -84,8 +84,8 @@ func whatIf(ctx context.Context, con cli.Console, args []string) error {
 	return render.WhatIf(con.Out, answer)
 }
 
-// replayedSettings returns the settings to replay: those of the flags, if a flag is given, and with
-// withCurve one for each of curveTargets.
+// replayedSettings returns the settings to replay: the settings of the flags, if at least one flag is given, and
+// with withCurve the same settings with each risk target of curveTargets.
 func replayedSettings(flags *settingsFlags, withCurve bool) ([]*api.WhatIfSettings, error) {
 	if _, err := flags.policy(); err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 
 // rule is the sizing rule of one baseline for one task.
 type rule interface {
-	// allocate returns the first allocation in bytes; 0, less or NaN if the rule has no answer.
+	// allocate returns the first allocation in bytes. A value that is not above 0, or NaN, means that the rule has no answer.
 	allocate(q *Question) float64
 	// learn receives one success.
 	learn(o *Outcome)
@@ -47,7 +47,7 @@ func (r *baseline) Learn(o Outcome) error {
 	return nil
 }
 
-// rule returns the rule of a task, a new one for a new task.
+// rule returns the rule of a task. A new task gets a new rule.
 func (r *baseline) rule(task sizing.TaskKey) rule {
 	known, ok := r.rules[task]
 	if !ok {

@@ -73,11 +73,11 @@ func TestBaselinesAllocateByTheirRules(t *testing.T) {
 		"p95 of one peak is that peak":               {trained(&percentile{share: .95}, peaks(3)...), 0, 3},
 		"vpa adds 15 % to the edge of a bucket":      {trained(&vpa{}, peaks(1)...), 0, 1.15 * .01 * (math.Pow(1.05, 37) - 1) / .05},
 		"vpa has a minimum":                          {trained(&vpa{}, peaks(.005)...), 0, 250 * mib / gb},
-		"vpa has a half-life of one day":             {trained(&vpa{}, success{peak: 10}, success{peak: .005, day: 4}), 0, 250 * mib / gb}, // 16/17 > 90 %
+		"vpa has a half-life of one day":             {trained(&vpa{}, success{peak: 10}, success{peak: .005, day: 4}), 0, 250 * mib / gb}, // after four half-lives, the small peak has 16/17 of the weight, more than 90 %
 		"vpa keeps a peak for three days":            {trained(&vpa{}, success{peak: 1}, success{peak: .005, day: 3}), 0, 1.15 * .01 * (math.Pow(1.05, 37) - 1) / .05},
-		"vpa's weights do not overflow":              {trained(&vpa{}, success{peak: 1}, success{peak: .005, day: 3000}, success{peak: 10, day: 3001}), 0, 1.15 * .01 * (math.Pow(1.05, 81) - 1) / .05}, // 2/3 of the weight
-		"tovar retries rare large peaks":             {trained(&tovar{}, peaks(1, 2, 10)...), 0, 2},                                                                                                     // 2·3 + 10 < 1·3 + 20 < 10·3
-		"tovar weights by duration":                  {trained(&tovar{}, append(peaks(1, 2), success{peak: 10, hours: 10})...), 0, 10},                                                                  // 10·12 < 2·12 + 10·10
+		"vpa's weights do not overflow":              {trained(&vpa{}, success{peak: 1}, success{peak: .005, day: 3000}, success{peak: 10, day: 3001}), 0, 1.15 * .01 * (math.Pow(1.05, 81) - 1) / .05}, // the peak of 10 GB has 2/3 of the weight
+		"tovar retries rare large peaks":             {trained(&tovar{}, peaks(1, 2, 10)...), 0, 2},                                                                                                     // costs of 2, 1 and 10 GB: 2·3 + 10 < 1·3 + 20 < 10·3
+		"tovar weights by duration":                  {trained(&tovar{}, append(peaks(1, 2), success{peak: 10, hours: 10})...), 0, 10},                                                                  // costs of 10 and 2 GB: 10·12 < 2·12 + 10·10
 		"tovar rounds up to 50 MB":                   {trained(&tovar{}, peaks(1.01)...), 0, 1.05},
 		"lr-std adds √(SSE/(n−1))":                   {trained(&regression{}, bent...), 4, 16./3 + math.Sqrt(1./6/2)},
 		"lr-max adds the largest residual":           {trained(&regression{byMax: true}, bent...), 4, 16./3 + 1./6},
@@ -103,7 +103,7 @@ func TestBaselinesAllocateByTheirRules(t *testing.T) {
 
 func TestCostAwareExtrapolatesAPowerLaw(t *testing.T) {
 	var rows []success
-	for i := range 400 { // the window holds the last 300, long after the line has converged
+	for i := range 400 { // the window contains the newest 300 rows; before them, the line has converged
 		x := float64(i % 20)
 		rows = append(rows, success{x: x, peak: 1 + x}) // log peak = log(1+x)
 	}

@@ -49,10 +49,10 @@ func catalogue() []namedPolicy {
 	}
 }
 
-// onDemand lists the policies that a replay leaves out unless Config.Policies names them, because they
-// are slow. They show the worth of cohorts, the models that size tasks without history by the other
-// tasks of their namespace: own-history is loadaware's own policy without cohorts, and usage-profiles
-// sizes such tasks by groups of similar runs (usage profiles) alone.
+// onDemand lists the policies that a replay runs only if Config.Policies names them, because they are slow. They show
+// how much is gained by cohorts, the models that size tasks without history by the other tasks of their namespace.
+// The policy own-history is loadaware's own policy without cohorts. The policy usage-profiles sizes tasks without
+// history only by usage profiles, which are groups of similar runs.
 func onDemand() []namedPolicy {
 	return []namedPolicy{
 		{"own-history", func(c Config) Policy {

@@ -5,7 +5,7 @@ type cause int
 
 const (
 	causeColdStart cause = iota // a success that was sized without a model of the task, except a retry at the cap
-	causeMargin                 // a success below the cap that is not causeColdStart
+	causeMargin                 // any other success below the cap
 	causeKill                   // a killed try, which wastes its whole allocation
 	causeCap                    // a success at the cap or above it, except a first try in a cold start
 	causeCount                  // number of causes
@@ -57,7 +57,7 @@ func ageOf(before int) int {
 	return ageCount - 1
 }
 
-// AgeFigures holds the figures of the runs of one age group. GB is 1e9 bytes.
+// AgeFigures has the figures of the runs of one age group. GB is 1e9 bytes.
 type AgeFigures struct {
 	Runs      string  `json:"runs"` // numbers of the runs within their task: "1", "2-5", "6-32" or "later"
 	Rows      int     `json:"rows"`

@@ -41,8 +41,8 @@ func TestAgesCountTheRunsOfATask(t *testing.T) {
 	}
 }
 
-// As in TestCostsCountEveryAttempt, the policy "max" wastes 6 GB·h before it knows a peak, 4 by
-// a kill, and 2 in the lifted try.
+// The policy max wastes 6 GB·h in the first row of twoRows, because it knows no peak yet. In the second row it wastes
+// 4 GB·h by a kill and 2 GB·h in the lifted try.
 func TestWastageIsDividedByCauseAndAge(t *testing.T) {
 	got := replayOne(t, twoRows, Config{Policies: []string{"max"}})
 	assert.Equal(t, Causes{ColdStartGBh: 6, MarginGBh: 2, KillsGBh: 4}, got.Causes)

@@ -11,8 +11,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// As in the service, the cohort does not size a run if another run of the task was killed at the amount or so close below it
-// that hardly any known task says how much more is needed.
+// As in the service, the cohort does not size a run after another run of the task was killed at the cohort's amount, or
+// just below this amount: then too few known tasks show how much more the task needs.
 func TestTheCohortDoesNotRepeatAKill(t *testing.T) {
 	p := newLoadawarePolicy(Config{}.withDefaults())
 	question := func(task, run string) Question {
@@ -32,8 +32,8 @@ func TestTheCohortDoesNotRepeatAKill(t *testing.T) {
 	assert.EqualValues(t, 64e9, p.Predict(question("other", "2")).Limit, "after a kill just below the answer, too")
 }
 
-// A first run that requests more than any known task gets the share of its request that other tasks
-// use of theirs. After a kill, the retry gets the whole request, and the next run a larger share.
+// A first run that requests more than any known task gets a share of its request: the share that the other tasks use of
+// their requests. After a kill, the retry gets the whole request, and the next run gets a larger share.
 func TestALargerRequestIsSizedByItsShare(t *testing.T) {
 	p := newLoadawarePolicy(Config{}.withDefaults())
 	questionOf := func(task, run string, requested sizing.Bytes) Question {

@@ -14,21 +14,21 @@ type policyCosts struct {
 
 func newPolicyCosts() *policyCosts { return &policyCosts{tasks: map[sizing.TaskKey]*taskCosts{}} }
 
-// taskCosts holds the sums over the rows of one task. A row is one run of a trace with all its tries.
+// taskCosts has the sums over the rows of one task. A row is one run of a trace with all its tries.
 type taskCosts struct {
 	task               sizing.TaskKey
 	replayed           int                 // number of rows, including those that do not count; see Config.Skip
 	totals                                 // over all rows that count
-	tries, gaveUp      int                 // numbers of tries, and of rows that never succeeded
-	promises, survived int                 // numbers of first tries with a promised risk, and of those that succeeded
+	tries, gaveUp      int                 // number of tries; number of rows that never succeeded
+	promises, survived int                 // number of first tries with a promised risk; number of these tries that succeeded
 	promised           float64             // sum of the promised risks
 	causes             [causeCount]float64 // byte-seconds of wastage, by cause
 	ages               [ageCount]totals    // by age group
 }
 
-// totals holds the sums of some rows. used and wasted are in byte-seconds.
+// totals has the sums of some rows. used and wasted are in byte-seconds.
 type totals struct {
-	rows, killed int // numbers of rows, and of rows that were killed at least once
+	rows, killed int // number of rows; number of rows that were killed at least once
 	used, wasted float64
 }
 
@@ -42,13 +42,13 @@ func (s *totals) add(o *totals) {
 
 // rowCosts accumulates the tries of one row.
 type rowCosts struct {
-	task     sizing.TaskKey
-	tries    int
-	wasted   float64             // byte-seconds
-	causes   [causeCount]float64 // wasted, by cause
-	ok       bool                // the last try succeeded
-	gaveUp   bool                // the policy gave up
-	promised *float64            // promised risk of the first try; nil: none
+	task      sizing.TaskKey
+	tries     int
+	wasted    float64             // byte-seconds
+	causes    [causeCount]float64 // wasted, by cause
+	succeeded bool                // the last try succeeded
+	gaveUp    bool                // the policy gave up
+	promised  *float64            // promised risk of the first try; nil: none
 }
 
 // newRow starts the sums of a row.
@@ -57,7 +57,7 @@ func (c *policyCosts) newRow(task sizing.TaskKey) *rowCosts { return &rowCosts{t
 // attempt adds one try. coldStart is Answer.ColdStart of the answer that sized it.
 func (e *rowCosts) attempt(o *Outcome, coldStart bool) {
 	e.tries++
-	e.ok = !o.Killed
+	e.succeeded = !o.Killed
 	wasted := cost.Wastage(float64(o.Allocated), float64(o.Peak), o.Duration.Seconds(), o.Killed)
 	e.wasted += wasted
 	e.causes[causeOf(o, coldStart)] += wasted
@@ -65,7 +65,7 @@ func (e *rowCosts) attempt(o *Outcome, coldStart bool) {
 
 // kills returns the number of killed tries.
 func (e *rowCosts) kills() int {
-	if e.ok {
+	if e.succeeded {
 		return e.tries - 1
 	}
 	return e.tries
@@ -124,7 +124,7 @@ func (a *taskCosts) add(b *taskCosts) {
 	}
 }
 
-// result converts the sums to figures. The tasks are in the order of descending use (byte-seconds).
+// result converts the sums to figures. The tasks are in descending order of their use in byte-seconds.
 func (c *policyCosts) result(policy string) Result {
 	tasks := make([]*taskCosts, 0, len(c.tasks))
 	for _, a := range c.tasks {

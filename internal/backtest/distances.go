@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// DistanceRow holds mean Kolmogorov–Smirnov distances (0 to 1) between the predicted distributions and
+// DistanceRow has mean Kolmogorov–Smirnov distances (0 to 1) between the predicted distributions and
 // the observed run times. The predictions use the first Runs runs of a task. The means are over the
 // tasks with a prediction and at least minLater later runs.
 type DistanceRow struct {
@@ -24,18 +24,19 @@ type DistanceRow struct {
 	Empirical float64 `json:"own_quantiles"`            // empirical distribution of the first runs
 }
 
-// checkRuns lists the numbers of runs of a task after which its predicted distribution is compared.
+// checkRuns lists the numbers of learned runs of a task at which its predicted distribution is compared with its later
+// runs.
 var checkRuns = []int{3, 8, 20, 100}
 
 const (
-	minLater = 30  // least number of later runs of a comparison
-	maxLater = 100 // largest number of later runs of a comparison
+	minLater = 30  // smallest number of later runs in a comparison; with fewer, chance makes every distance large
+	maxLater = 100 // largest number of later runs in a comparison
 )
 
-// checkpoints holds the runs of each task, with copies of its model at checkRuns.
+// checkpoints has the runs of each task, with copies of its model at checkRuns.
 type checkpoints struct{ tasks map[sizing.TaskKey]*taskCheck }
 
-// taskCheck holds the runs of one task.
+// taskCheck has the runs of one task.
 type taskCheck struct {
 	features []sizing.Features  // by run
 	seconds  []float64          // run time by run
@@ -49,8 +50,8 @@ type modelCopy struct {
 	shapes *shape.Set // nil: no shapes are learned yet
 }
 
-// add adds a run of a task. It copies m, the model that has learned this run, if the number of runs is
-// one of checkRuns. Runs beyond the last comparison are ignored.
+// add adds a run of a task. m is the model that has learned this run. If the number of runs is one of checkRuns, add
+// copies m. It ignores runs that no comparison needs.
 func (c *checkpoints) add(m *taskmodel.Model, shapes *shape.Set, task sizing.TaskKey, f sizing.Features, seconds float64) error {
 	t := c.tasks[task]
 	if t == nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestDistanceOfEqualRunTimes(t *testing.T) {
+func TestDistanceToDistributionWithEqualRunTimes(t *testing.T) {
 	equal := []float64{60, 60, 60, 60}
 	assert.Zero(t, distanceTo(equal, stepsOf(equal)), "four equal run times and their own distribution")
 	assert.Equal(t, 1., distanceTo(equal, stepsOf([]float64{90})), "all run times are below the distribution")

@@ -1,6 +1,6 @@
-// Package backtest replays a history in time order and measures the memory that each
-// policy would have wasted: loadaware's own policy and the baselines it must beat. A policy is here a
-// rule that sizes tries, and not the settings of a task.
+// Package backtest replays a history in time order and measures the memory that each policy would have
+// wasted. In this package a policy is a rule that sizes tries, and not the settings of a task. The policies are
+// loadaware's own policy and simpler rules (baselines), with which it is compared.
 //
 //	            ┌── Question: try, features, request ──▶ Policy.Predict ──▶ Answer
 //	Trace ──row─┤                                                            │ below the peak: Learn a kill, then Predict a lift

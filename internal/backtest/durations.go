@@ -26,7 +26,7 @@ type DurationReport struct {
 	Outliers struct {
 		Promised float64 `json:"promised"` // expected number
 		Seen     int     `json:"seen"`     // actual number
-	} `json:"outliers"` // runs of more than three times the predicted median
+	} `json:"outliers"` // runs that take more than three times the predicted median
 	Point []PointError  `json:"point_errors"` // by predictor
 	KS    []DistanceRow `json:"distances"`    // by number of runs
 	// ByHistory has the first runs of tasks and the later runs; a kind without rows is left out.
@@ -39,7 +39,7 @@ type Share struct {
 	Share   float64 `json:"share"`
 }
 
-// PointError holds the relative errors, |predicted − actual| / actual, of one point predictor on the
+// PointError has the relative errors, |predicted − actual| / actual, of one point predictor on the
 // rows with a prediction.
 type PointError struct {
 	Predictor string  `json:"predictor"`
@@ -49,11 +49,11 @@ type PointError struct {
 	Within20  float64 `json:"within_20_percent"` // share (0 to 1) of the rows with an error of at most 20 %
 }
 
-// shapesGrowth is the factor by which the number of rows grows until the replay learns the
-// shapes again. The service learns the shapes at intervals of time.
+// shapesGrowth is the factor by which the number of rows grows between two trainings of the shapes. The service
+// instead learns the shapes at intervals of time. A smaller factor makes the replay slower.
 const shapesGrowth = 1.25
 
-// firstShapes is the number of rows at which the replay learns the first shapes.
+// firstShapes is the number of rows at which the replay learns the shapes for the first time.
 const firstShapes = 300
 
 // durationReplay replays the run times of a trace.
@@ -63,10 +63,10 @@ type durationReplay struct {
 	shapes     *shape.Set // nil: none learned yet
 	report     *DurationReport
 	means      map[sizing.TaskKey]*runningMean // of the run time in seconds
-	errors     [2][]float64                    // relative errors of loadaware and of the running mean, where loadaware predicts
+	errors     [2][]float64                    // relative errors of loadaware and of the running mean, on the rows with a prediction of loadaware
 	checks     checkpoints
 	byHistory  historyReplay
-	nextShapes int // row at which the replay learns the shapes next
+	nextShapes int // number of rows at which the replay learns the shapes next
 }
 
 // Durations replays the run times of a trace with loadaware's own policy.

@@ -11,8 +11,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// RunTimesByHistory rates the predicted run times of all runs of one kind, beside a running mean. Both
-// predict the same rows.
+// RunTimesByHistory compares the predicted run times of all runs of one kind with a running mean. Both predict the same
+// rows.
 type RunTimesByHistory struct {
 	Kind  string       `json:"kind"`         // description of the runs and of their running mean
 	Rows  int          `json:"rows"`         // rows with a prediction
@@ -28,14 +28,14 @@ const (
 	kindCount
 )
 
-// historyReplay rates the first runs of tasks separately from later runs. While a task has at most
-// cohort.MaxOwnRuns earlier runs, the run-time model of its namespace predicts the run (cohort.RunTimes), and
-// after that its own model does. If one of the two has no prediction, the other one predicts.
+// historyReplay evaluates the predictions of the first runs of tasks separately from those of later runs. While a task
+// has at most cohort.MaxOwnRuns earlier runs, the run-time model of the namespace (cohort.RunTimes) predicts its run.
+// After that, the task's own model predicts it. If one of the two models has no prediction, the other one predicts.
 type historyReplay struct {
 	similarBy []string                          // names of metadata
 	learners  map[string]*cohort.RunTimeLearner // by namespace
 	similar   map[string]*runningMean           // of the seconds, by namespace and the values of similarBy
-	all       runningMean                       // of the seconds of all rows
+	all       runningMean                       // of the seconds of all earlier rows
 	logs      map[sizing.TaskKey]*runningMean   // of the log seconds
 	kinds     [kindCount]RunTimesByHistory
 	errors    [kindCount][2][]float64 // relative errors of loadaware and of the running mean
@@ -47,13 +47,13 @@ func newHistoryReplay(similarBy []string) historyReplay {
 	if len(similarBy) > 0 {
 		similar = "the same " + strings.Join(similarBy, ", ")
 	}
-	s.kinds[neverSeen].Kind, s.kinds[recurring].Kind = "never-seen tasks, beside the mean of the earlier runs of "+similar, "recurring tasks, beside their own running mean"
+	s.kinds[neverSeen].Kind, s.kinds[recurring].Kind = "never-seen tasks, compared with the mean of the earlier runs of "+similar, "recurring tasks, compared with their own running mean"
 	return s
 }
 
-// add rates the prediction of one row, if there is one, and learns the row. known is the prediction
-// of the task's own model, or nil. mean is the running mean of the task before this row. The baseline of
-// a first run is the mean of similarTo, or the mean of all rows if no earlier run is similar.
+// add evaluates the prediction of one row, if there is one, and learns the row. known is the prediction of the task's
+// own model, or nil. mean is the running mean of the task before this row. The baseline of a first run is the mean of
+// similarTo, or the mean of all earlier rows if no earlier run is similar.
 func (s *historyReplay) add(q *Question, known *sizing.Duration, seconds float64, mean *runningMean) {
 	kind, baseline := recurring, mean.value()
 	similar := s.similarTo(q)
@@ -85,8 +85,8 @@ func (s *historyReplay) add(q *Question, known *sizing.Duration, seconds float64
 	s.all.add(seconds)
 }
 
-// similarTo returns the running mean of the earlier runs of the namespace with the same values of
-// similarBy; of all its earlier runs if similarBy is empty.
+// similarTo returns the running mean of the earlier runs of the namespace whose metadata have the same values for the
+// names in similarBy. If similarBy is empty, it returns the mean of all earlier runs of the namespace.
 func (s *historyReplay) similarTo(q *Question) *runningMean {
 	key := q.Try.Namespace
 	for _, name := range s.similarBy {

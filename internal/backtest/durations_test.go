@@ -15,7 +15,7 @@ import (
 
 // The run times of twenty tasks grow with a size. Half of the tasks vary little, and the other
 // half varies much.
-func TestDurations(t *testing.T) {
+func TestRunTimesOfSteadyAndVariableTasksAreCovered(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 0))
 	var csv strings.Builder
 	csv.WriteString("dag_id,task_id,run_id,started_at,duration_s,memory_max_bytes,feature.size\n")

@@ -40,8 +40,7 @@ func extremeTrace(rows []extremeRow) *Trace {
 	return t
 }
 
-// boundedPolicy fails the test on a limit outside the bounds of the question, or on a promise that is
-// not a probability.
+// boundedPolicy fails the test if a limit is outside the bounds of the question, or if a promise is not a probability.
 type boundedPolicy struct {
 	Policy
 	t    *testing.T

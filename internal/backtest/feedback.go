@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// outcomeQueue holds the successes of tries that are still running in simulated time.
+// outcomeQueue has the successes of tries that are still running in simulated time.
 type outcomeQueue struct{ pending byEnd }
 
-// add queues an outcome until its try ends.
+// add queues the outcome of a row until its try ends. It sets ReportedAt to this time.
 func (d *outcomeQueue) add(o Outcome, row int) {
 	o.ReportedAt = o.end()
 	heap.Push(&d.pending, queuedOutcome{o, row})

@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	greedyColdRows     = 10  // number of rows below which every try gets greedyColdBytes
+	greedyColdRows     = 10  // with fewer rows, every try gets greedyColdBytes
 	greedyColdBytes    = 1e9 // allocation before the first buckets
 	greedyRebuildShare = 100 // the buckets are rebuilt when 1/greedyRebuildShare of the rows are new
 )
@@ -67,7 +67,7 @@ func (r *greedy) build() {
 	})
 }
 
-// sums holds prefix sums over the sorted points: entry i covers the first i points.
+// sums has prefix sums over the sorted points: entry i covers the first i points.
 type sums struct {
 	points         []weightedPeak
 	weight, moment []float64
@@ -82,7 +82,7 @@ func newSums(points []weightedPeak) *sums {
 	return s
 }
 
-// split emits the bucket ends within points[from:to] in ascending order.
+// split calls emit with the ends of the buckets within points[from:to] in ascending order.
 func (s *sums) split(from, to int, emit func(end int)) {
 	best, least := to, s.waste(from, to, to)
 	for end := to - 1; end > from; end-- {

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// featureOrder returns the feature columns of a CSV header in file order, and nothing for JSON
-// Lines. whole is the file, of which only the first line is read. fields maps columns as in
-// file.Layout.
+// featureOrder returns the names of the features in the header of a CSV, in the order of their columns. For JSON Lines
+// it returns no names. whole is the content of the file; featureOrder reads only its first line. fields maps columns as
+// in file.Layout.
 func featureOrder(whole []byte, fields map[string]string) ([]string, error) {
 	var plain io.Reader = bytes.NewReader(whole)
 	if bytes.HasPrefix(whole, []byte("\x1f\x8b")) {

@@ -16,7 +16,7 @@ import (
 // at least once, in percent.
 type figure struct{ util, killed float64 }
 
-// independent holds the figures of an independent implementation of the baselines on four traces.
+// independent has the figures of an independent implementation of the baselines on four traces.
 var independent = map[string]map[string]figure{
 	"retail": {
 		"static": {10.4, 0}, "max": {14.6, .5}, "krr": {13.5, .2}, "p95": {35.3, 4.8}, "p99": {25.4, 1.1}, "vpa": {37.6, 7.4},
@@ -36,14 +36,13 @@ var independent = map[string]map[string]figure{
 	},
 }
 
-// independentDelayed holds the figures on retail with delayed feedback, which that implementation
-// measured for three baselines only.
+// independentDelayed has the figures of the same implementation on retail with delayed feedback. It measured only three
+// baselines.
 var independentDelayed = map[string]figure{"vpa": {37.6, 7.6}, "ponder": {35.8, .5}, "cost-aware": {44.8, 10.4}}
 
-// tolerance returns the allowed difference from the independent figure. The rules from the
-// literature agree up to rounding. The figures of the two reference policies (cost-aware and cap-2pct)
-// depend on the rows at which they choose a model and its margin, and those of cost-aware also on a list of
-// quantiles that is known only approximately.
+// tolerance returns the allowed difference from the independent figure. The rules from the literature agree up to
+// rounding. The figures of the reference policies cost-aware and cap-2pct depend on the rows at which they choose a model
+// and its margin. The figures of cost-aware also depend on a list of quantiles that is known only approximately.
 func tolerance(policy string) figure {
 	switch policy {
 	case "cost-aware":

@@ -11,9 +11,9 @@ import (
 // the current one, or if there was nothing to fit.
 const triesAfterLoss = 25
 
-// loadawarePolicy is loadaware's own policy. It calls the models of taskmodel in the same order as
-// the service, and fits at the same numbers of rows, unless triesAfterLoss delays a fit. The next prediction or outcome of a task waits for
-// the end of its training.
+// loadawarePolicy is loadaware's own policy. It calls the models of taskmodel in the same order as the service, and fits
+// at the same numbers of rows, unless triesAfterLoss delays a fit. While a training of a task runs, the next prediction
+// or outcome of this task waits.
 type loadawarePolicy struct {
 	newModel func() *taskmodel.Model
 	settings func(sizing.TaskKey) sizing.Policy // with defaults
@@ -47,12 +47,12 @@ type learner struct {
 	poolSeen int // version of the pool that the model uses; 0: none
 	history  sizing.History
 	promised map[sizing.TryKey]*float64 // promised risks of the first tries that have not ended
-	open     taskmodel.Guard            // raises grants while clearly more open tries were killed than promised
+	guard    taskmodel.Guard            // raises grants while clearly more of the runs with an open try were killed than promised
 	lostAt   int                        // number of tries when a training last returned no model
 	training *training                  // nil: no training runs, and the model may be used
 }
 
-// learnerOf returns the state of a task. It waits for the end of a training.
+// learnerOf returns the state of a task. If a training of the task runs, learnerOf waits for its end.
 func (p *loadawarePolicy) learnerOf(task sizing.TaskKey) *learner {
 	l := p.tasks[task]
 	if l == nil {
@@ -88,7 +88,7 @@ func (p *loadawarePolicy) Predict(q Question) Answer {
 		}
 		lift := state.Decide(sizing.OOMKilled)
 		if lift.Retry {
-			l.open.Retry(q.Try.Run(), q.Try.Number)
+			l.guard.Retry(q.Try.Run(), q.Try.Number)
 		}
 		return Answer{Limit: lift.Memory.Limit, ColdStart: coldStart} // zero if the lift policy gives up
 	}
@@ -97,7 +97,7 @@ func (p *loadawarePolicy) Predict(q Question) Answer {
 	}
 	if sized.Promised != nil {
 		l.promised[q.Try] = sized.Promised
-		l.open.Grant(q.Try.Run(), taskmodel.BeforeGuard(*sized.Promised, sized.Guard), q.StartedAt)
+		l.guard.Grant(q.Try.Run(), taskmodel.BeforeGuard(*sized.Promised, sized.Guard), q.StartedAt)
 	}
 	return Answer{Limit: sized.Limit, Promised: sized.Promised, ColdStart: coldStart, CPU: sized.CPU}
 }
@@ -114,7 +114,7 @@ func (p *loadawarePolicy) Learn(o Outcome) error {
 	l.history.Rows = append(l.history.Rows, row)
 	l.updateGuard(&o)
 	trainingRow := taskmodel.NewTrainingRow(&l.history.Schema, &row)
-	trainingRow.Features = o.Features // as reported, because the schema may not hold all of them
+	trainingRow.Features = o.Features // as reported, because the schema may not contain all of them
 	before := l.model.Pool()
 	l.model.Learn(trainingRow)
 	p.updatePool(l, before)
@@ -127,10 +127,10 @@ func (p *loadawarePolicy) Learn(o Outcome) error {
 // updateGuard reports the outcome of a try to the guard.
 func (l *learner) updateGuard(o *Outcome) {
 	if o.Killed {
-		l.open.Kill(o.Try.Run(), o.Try.Number)
+		l.guard.Kill(o.Try.Run(), o.Try.Number)
 		return
 	}
-	l.open.Forget(o.Try.Run())
+	l.guard.Forget(o.Try.Run())
 }
 
 // row converts an outcome to a history row as in a store, and removes the try from l.promised.
@@ -150,8 +150,8 @@ func (l *learner) row(o *Outcome) sizing.HistoryRow {
 	}
 }
 
-// updatePool replaces before, the earlier contribution of the task to the pool of its DAG, by the
-// current contribution. All models of the DAG load the new pool at their next prediction.
+// updatePool replaces the contribution of a task to the pool of its DAG: it removes before, the earlier contribution,
+// and adds the current one. Each model of the DAG loads the new pool at its next prediction.
 func (p *loadawarePolicy) updatePool(l *learner, before taskmodel.Pool) {
 	now := l.model.Pool()
 	pool := p.poolOf(l.history.Task)

@@ -6,15 +6,15 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Policy sizes tries. A single goroutine calls Predict and then Learn for each try. The state of
-// one task does not depend on other tasks, except for what the tasks of a DAG or of a namespace share.
+// Policy sizes tries. A single goroutine calls Predict and then Learn for each try. The state of a task depends on other
+// tasks only through statistics that the tasks of a DAG or of a namespace share.
 type Policy interface {
 	// Predict sizes one try. After a kill the replay calls it again with Above set. A zero
 	// Limit then means that the policy gives up.
 	Predict(Question) Answer
-	// Learn receives the outcome of a try: kills at once, successes immediately or when
-	// the try ends, as Config.Delayed selects. With Delayed, a success that ends after the start of the last row
-	// is never learned. An error ends the replay.
+	// Learn receives the outcome of a try: a kill at once, and a success at once or, with Config.Delayed, when the
+	// try ends. With Config.Delayed, Learn never receives a success that ends after the start of the last row. An
+	// error ends the replay.
 	Learn(Outcome) error
 }
 
@@ -24,11 +24,11 @@ type Question struct {
 	StartedAt time.Time
 	Features  sizing.Features
 	Metadata  sizing.Metadata
-	X         float64          // value of the first numeric feature of the trace; 0 if it is missing or there is none
+	X         float64          // value of the first numeric feature of the trace; 0 if the try lacks it or the trace has none
 	Requested sizing.Resources // from the trace; zero where the row has none
 	Static    sizing.Bytes     // the static request, or Config.DefaultRequest if the row has none
 	Cap       sizing.Bytes     // 1.0001 times the largest peak of the trace, and at least 128 GB
-	Above     sizing.Bytes     // after a kill: the allocation of the killed try; else 0
+	Above     sizing.Bytes     // allocation of the killed try, for the question after a kill; otherwise 0
 }
 
 // static returns the static request, with Config.DefaultRequest as memory if the row has none.
@@ -44,7 +44,7 @@ func (q *Question) maxLift() sizing.Bytes { return max(q.Cap, q.Static) }
 type Answer struct {
 	Limit     sizing.Bytes // memory limit
 	Promised  *float64     // P(peak > Limit); nil if the policy promises nothing
-	ColdStart bool         // the answer is not from a model or a rule of the task, usually for lack of runs; false for a first try in mode shadow or off
+	ColdStart bool         // the answer does not come from a model or a rule of the task, mostly because it has too few runs; false for a first try in mode shadow or off
 	CPU       sizing.Cores // the CPU request; zero: no answer
 }
 
@@ -58,7 +58,7 @@ type Outcome struct {
 	CPUMax     sizing.Cores     // of a success; 0: not measured
 	Usage      sizing.MeanUsage // of a success
 	Duration   time.Duration    // until the end or the kill
-	ReportedAt time.Time        // ascending over the outcomes that one policy receives
+	ReportedAt time.Time        // time of the report in the replay; ascending over the outcomes that one policy receives
 }
 
 // end returns the time when the try ended.

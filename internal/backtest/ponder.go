@@ -8,23 +8,23 @@ import (
 
 const (
 	ponderOffset     = float64(128 * sizing.MiB) // minimum safety margin
-	ponderCold       = 5                         // number of rows below which simple rules apply
-	ponderRelated    = 0.3                       // Pearson's r above which x (the first numeric feature) predicts the peak
+	ponderCold       = 5                         // with fewer rows, there is no fit: the largest peak, or no prediction
+	ponderRelated    = 0.3                       // with Pearson's r above this, x (the first numeric feature) predicts the peak
 	ponderOver       = 0.02                      // weight of an over-estimate; an under-estimate weighs 1
 	ponderDeviations = 2                         // safety margin in standard deviations
 )
 
 // ponder implements Lehmann et al. (2024), "Ponder: Online Prediction of Task Memory
-// Requirements for Scientific Workflows". If x, the first numeric feature, predicts the peak, it
-// fits a line through the upper part of the points, and otherwise it uses the largest peak. Both
-// get a safety margin. The first allocation does not exceed the request of the row, if it has one.
+// Requirements for Scientific Workflows". If x, the first numeric feature, predicts the peak, ponder
+// fits a line through the upper part of the points. Otherwise it uses the largest peak. It adds a safety
+// margin in both cases. If the row has a request, the first allocation does not exceed the request.
 type ponder struct {
 	points          []point
 	line            line          // for Pearson's r, and as the first guess of a fit to ponderCold points
 	fitted          asymmetricFit // the newest fit
 	stale           bool          // points were added after the newest fit
-	lowest, highest float64       // peaks
-	highestX        float64
+	lowest, highest float64       // smallest and largest peak
+	highestX        float64       // largest x
 }
 
 // asymmetricFit is the line under asymmetric squared loss.
@@ -61,6 +61,7 @@ func (r *ponder) unbounded(x float64) float64 {
 		return r.highest + ponderOffset
 	}
 	r.fit()
+	// Below the largest x the prediction is at most the largest peak, and from the largest x on it is at least this peak.
 	v := max(r.fitted.at(x), r.lowest)
 	if v > r.highest && x < r.highestX || v < r.highest && x >= r.highestX {
 		v = r.highest
@@ -112,8 +113,8 @@ func (r *ponder) reweighted() asymmetricFit {
 }
 
 // deviation returns the weighted standard deviation of the residuals around x. The weight falls
-// linearly from 1 at x to 0 at the farthest point. With fewer than ten points, every weight is up to
-// 0.01 larger. If all points are at x, every weight is 1. These are reliability weights, so the divisor is
+// linearly from 1 at x to 0 at the farthest point. With n < 10 points, every weight is (1 − n/10)/100 larger.
+// If all points are at x, every weight is 1. These are reliability weights, so the divisor is
 // Σw − Σw²/Σw.
 func (r *ponder) deviation(x float64) float64 {
 	farthest := 0.0

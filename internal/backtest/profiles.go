@@ -6,10 +6,10 @@ import (
 	"github.com/loadaware/loadaware/internal/usageprofile"
 )
 
-// profileMixture sizes a task without history by usage profiles alone: groups of runs of any task that
-// use resources alike. It mixes the peaks of the profiles by the probability of each profile given the
-// facts of the task. The cohort of loadaware's own policy predicts the peak directly. The difference between
-// the figures of the two policies shows what a prediction through profiles loses.
+// profileMixture sizes a task without history only by usage profiles: groups of runs of any task that use resources
+// alike. It weights the peaks of each profile by the probability of this profile given the facts of the task. The cohort
+// of loadaware's own policy instead predicts the peak directly. The difference between the figures of the two policies
+// shows how much worse a prediction by profiles is.
 type profileMixture struct {
 	rows     []cohort.Row
 	runs     []usageprofile.Run
@@ -44,7 +44,7 @@ func (m *profileMixture) learn(o *Outcome) {
 	}
 	m.fittedAt = len(m.rows)
 	if m.set == nil || m.set.NeedsRefit(m.runs) != "" {
-		if set, err := usageprofile.Fit(m.runs, m.set); err == nil && set != nil { // else the previous set stays
+		if set, err := usageprofile.Fit(m.runs, m.set); err == nil && set != nil { // after an error or without profiles, the previous set stays in use
 			m.set = set
 		}
 	}

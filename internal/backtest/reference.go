@@ -6,22 +6,22 @@ import (
 	"slices"
 )
 
-// The two reference policies choose the cheapest of three small models of log peak on
-// the newest rows. Each model has a margin from its own out-of-sample ratios: the peak
-// divided by the prediction that the model made before it learned the peak.
+// The two reference policies use three small models of the log peak, and choose the one that is cheapest on the newest
+// rows. Each model has a margin from its own out-of-sample ratios: the peak divided by the prediction that the model made
+// before it learned the peak.
 
 const (
-	referenceCold   = 8   // number of rows below which the largest peak is used
+	referenceCold   = 8   // with fewer rows, the allocation is the largest peak times reference.cold
 	referenceWindow = 300 // number of newest rows that a choice replays
 	referencePeriod = 20  // number of rows between two choices
 )
 
-// reference is the rule of a reference policy. Its figures depend on the rows at which it chooses: on
-// a task of 29,191 rows, a shift by a few rows changed them by 1.4 percentage points.
+// reference is the rule of a reference policy. Its figures depend on the rows at which it chooses a model: on a task of
+// 29,191 rows, a choice a few rows earlier or later changed the figures by 1.4 percentage points.
 type reference struct {
 	margins func(*window) []float64 // candidates for the margin, a factor on the prediction
-	cold    float64                 // factor on the largest peak, the allocation before referenceCold rows
-	eager   int                     // number of rows up to which it chooses at every row; then every referencePeriod rows
+	cold    float64                 // factor on the largest peak, for the allocations before referenceCold rows
+	eager   int                     // the rule chooses at each of the first eager rows, and then every referencePeriod rows
 	largest float64                 // largest peak
 	rows    int                     // number of rows
 	models  [3]model
@@ -31,8 +31,8 @@ type reference struct {
 	chosen  int       // number of rows at the last choice
 }
 
-// costAware returns a rule that chooses the margin with the least cost, regardless of its risk. The
-// candidates are quantiles of the ratios, and 3 % above the largest ratio.
+// costAware returns a rule that chooses the margin with the least cost. It does not limit the risk. The
+// candidates are quantiles of the ratios, and a margin 3 % above the largest ratio.
 func costAware() *reference {
 	return newReference(1.1, 20, func(w *window) []float64 {
 		margins := []float64{w.quantile(1) * 1.03}
@@ -43,9 +43,9 @@ func costAware() *reference {
 	})
 }
 
-// capped returns a rule that chooses the margin that 2 % of the rows are expected to exceed: the
-// ⌈.98(n+1)⌉-th smallest of n ratios (split conformal, Vovk et al. 2005). While this rank is above n,
-// the margin is the largest ratio times 1 + 0.5/√n.
+// capped returns the rule of the policy cap-2pct. Its margin is the ⌈.98(n+1)⌉-th smallest of n ratios, so that 2 % of
+// the rows are expected to need more (split conformal prediction, Vovk et al. 2005). While this rank is above n, the
+// margin is the largest ratio times 1 + 0.5/√n.
 func capped() *reference {
 	return newReference(1.15, 10, func(w *window) []float64 {
 		n := len(w.rows)
@@ -106,7 +106,7 @@ func (r *reference) choose() {
 // model is a linear regression of log peak on a transformation of x.
 type model struct {
 	transform       func(x float64) float64
-	current, fitted line // over all rows; over the rows until the last choice
+	current, fitted line // line over all rows; line over the rows until the last choice
 }
 
 // maxLogPeak bounds an extrapolation: e^40 bytes is more than any memory.

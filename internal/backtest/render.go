@@ -18,8 +18,8 @@ func Formats() []string { return []string{"table", "json", "csv", "markdown"} }
 // Layout selects the format and the extent of the reports.
 type Layout struct {
 	Format string // one of Formats
-	// TaskWastage adds, to table and markdown, the wastage by cause and by age group (number of the run
-	// within its task) for each policy and task, if a trace has several tasks.
+	// TaskWastage adds to table and markdown, for each policy and task of a trace with several tasks, the wastage by
+	// cause and by age group (number of the run within its task).
 	TaskWastage bool
 }
 
@@ -164,8 +164,8 @@ var csvHeader = []string{"trace", "feedback", "policy", "task", "rows", "used_gb
 	"wasted_cold_start_gbh", "wasted_margin_gbh", "wasted_kills_gbh", "wasted_cap_gbh",
 	"wasted_run_1_gbh", "wasted_runs_2_5_gbh", "wasted_runs_6_32_gbh", "wasted_later_gbh"}
 
-// writeCSV writes for each trace and policy one line with a blank task, and one line for each task of the
-// trace.
+// writeCSV writes for each trace and policy one line with the totals, whose task is empty, and one line for each task of
+// the trace.
 func writeCSV(w io.Writer, reports []*Report) error {
 	out := csv.NewWriter(w)
 	lines := [][]string{csvHeader}

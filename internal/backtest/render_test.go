@@ -71,7 +71,7 @@ func TestMarkdownTables(t *testing.T) {
 	assert.Contains(t, text, "| task | loadaware | max |\n|---|---:|---:|\n| d/a | 41.0/1.0 | 39.0/4.0 |\n")
 }
 
-func TestJSONHoldsEveryFigure(t *testing.T) {
+func TestJSONContainsEveryFigure(t *testing.T) {
 	var back []*Report
 	require.NoError(t, json.Unmarshal([]byte(render(t, "json")), &back))
 	assert.Equal(t, example(), back)

@@ -36,8 +36,7 @@ func (t *tries) add(o sizing.Observation) {
 	t.rows[at] = amended
 }
 
-// amend fills the unknown fields of first from again. It reports false if the two
-// contradict each other.
+// amend fills the unknown fields of first from again. It returns false if the two rows contradict each other.
 func amend(first sizing.Observation, again *sizing.Observation) (sizing.Observation, bool) {
 	ok := fill(&first.Outcome, again.Outcome) &&
 		fill(&first.MemoryMax, again.MemoryMax) && fill(&first.MemorySampled, again.MemorySampled) &&
@@ -46,7 +45,7 @@ func amend(first sizing.Observation, again *sizing.Observation) (sizing.Observat
 		fill(&first.Allocated.Memory, again.Allocated.Memory) && fill(&first.Allocated.CPU, again.Allocated.CPU) &&
 		fill(&first.Requested.Memory, again.Requested.Memory) && fill(&first.Requested.CPU, again.Requested.CPU) &&
 		fill(&first.PredictionID, again.PredictionID)
-	if !first.HasContext() { // the first context of a try stays: metadata, usage and placement of one row
+	if !first.HasContext() { // the context (metadata, usage and placement) comes from the first row that has one
 		first.Metadata, first.Usage, first.Placement = again.Metadata, again.Usage, again.Placement
 	}
 	if !ok || again.Features == nil {
@@ -67,7 +66,7 @@ func amend(first sizing.Observation, again *sizing.Observation) (sizing.Observat
 	return first, true
 }
 
-// fill replaces an unknown (zero) value by again. It reports false if both values are known and differ.
+// fill replaces an unknown (zero) value by again. It returns false if both values are known and differ.
 func fill[T comparable](known *T, again T) bool {
 	var unknown T
 	if *known == unknown {

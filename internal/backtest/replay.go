@@ -13,19 +13,19 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// Config holds the options of a replay. Its zero value is usable.
+// Config has the options of a replay. Its zero value is usable.
 type Config struct {
 	Policies       []string     // names from Policies; DefaultPolicies if empty
 	Delayed        bool         // a policy learns a peak when the try ends; else right after the prediction
-	Skip           float64      // share of the rows, from the start, that only train and do not count in the figures
+	Skip           float64      // share of the rows, the oldest ones, that train the policies and do not count in the figures
 	TimeToFailure  float64      // share of the duration after which a kill happens; 1 if zero
 	DefaultRequest sizing.Bytes // the static request of a row without one; 4 GB if zero
-	RiskTarget     float64      // risk target of loadaware's own policy; that of Settings if zero
-	// Settings holds the settings of loadaware's own policy, such as a floor.
+	RiskTarget     float64      // risk target of loadaware's own policy; Settings.RiskTarget if zero
+	// Settings has the settings of loadaware's own policy, such as a floor.
 	Settings sizing.Policy
-	// SimilarBy holds names of metadata. Durations compares the run times that it predicts for
-	// never-seen tasks with the mean of the earlier runs of the namespace with the same values; empty: of
-	// all its earlier runs. Without such runs it takes the mean of all earlier runs of the trace.
+	// SimilarBy has names of metadata. For the first run of a task, Durations compares the predicted run time with the
+	// mean of the earlier runs of the namespace that have the same values of these metadata. Without names it takes all
+	// earlier runs of the namespace, and without such runs all earlier runs of the trace.
 	SimilarBy []string
 	// NewModel returns the first model of a task for loadaware's own policy; taskmodel.New if nil.
 	NewModel func() *taskmodel.Model
@@ -38,8 +38,8 @@ type Config struct {
 	// Progress receives the number of newly replayed rows, from several goroutines at
 	// once; it may be nil. The numbers of a complete Run sum to Config.Steps.
 	Progress func(rows int)
-	// OnStep receives every replayed row, in order for one policy, and concurrently for several
-	// policies. It may be nil.
+	// OnStep receives every replayed row. The rows of one policy arrive in order; several policies call OnStep
+	// concurrently. It may be nil.
 	OnStep func(Step)
 
 	workers *workers            // nil: a training runs within Learn
@@ -88,8 +88,8 @@ func (c Config) Steps(traces ...*Trace) int {
 	return steps
 }
 
-// Run replays a trace for every policy, Config.Workers policies at a time. An unknown
-// policy is an error of kind sizing.Invalid.
+// Run replays a trace for every policy, and at most Config.Workers policies at the same time. An unknown policy is an
+// error of kind sizing.Invalid.
 func Run(ctx context.Context, t *Trace, cfg Config) (*Report, error) {
 	cfg = cfg.withDefaults()
 	report := newReport(t, cfg)
@@ -98,7 +98,7 @@ func Run(ctx context.Context, t *Trace, cfg Config) (*Report, error) {
 	cfg.workers = newWorkers(ctx, cfg.Workers)
 	cfg.fits = taskmodel.NewFitCache(cfg.workers.Weighted, 0)
 	policies := make([]Policy, len(cfg.Policies))
-	for i, name := range cfg.Policies { // before the first replay starts, which would outlive an error
+	for i, name := range cfg.Policies { // before the first replay starts, because it would continue after an error here
 		var err error
 		if policies[i], err = newPolicy(name, cfg); err != nil {
 			return nil, err

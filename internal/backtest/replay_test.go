@@ -13,8 +13,8 @@ import (
 
 const header = "dag_id,task_id,run_id,started_at,duration_s,memory_requested_bytes,memory_max_bytes,feature.colour,feature.size,feature.age\n"
 
-// twoRows holds a row of one hour with 2 GB, and a row of two hours with 3 GB that starts
-// half-way through the first one.
+// twoRows has a run of one hour with a peak of 2 GB, and a run of two hours with a peak of 3 GB that starts half an hour
+// after the first one.
 const twoRows = header +
 	"d,t,r2,2020-01-01T00:30:00Z,7200,8e9,3e9,red,20,1\n" +
 	"d,t,r1,2020-01-01T00:00:00Z,3600,8e9,2e9,blue,10,1\n"
@@ -84,8 +84,8 @@ func replayRecorded(t *testing.T, csv string, delayed bool, limit sizing.Bytes) 
 	return policy, costs.result("recordingPolicy")
 }
 
-// overlapping holds run a, which takes 100 s, and run b, which takes 20 s at the same time. c
-// starts after the end of b, and d exactly at the end of a.
+// overlapping has four runs: a takes 100 s; b takes 20 s while a runs; c starts after the end of b; and d starts exactly
+// at the end of a.
 const overlapping = header +
 	"d,t,a,2020-01-01T00:00:00Z,100,,1e9,,,\n" +
 	"d,t,b,2020-01-01T00:00:10Z,20,,1e9,,,\n" +

@@ -6,7 +6,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Report holds the results of all policies on one trace.
+// Report has the results of all policies on one trace.
 type Report struct {
 	Trace    string   `json:"trace"`
 	Feedback string   `json:"feedback"` // "immediate" or "delayed"
@@ -16,7 +16,7 @@ type Report struct {
 	Results  []Result `json:"results"`  // in the order of Config.Policies
 }
 
-// Result holds the figures of one policy on one trace.
+// Result has the figures of one policy on one trace.
 type Result struct {
 	Policy string `json:"policy"`
 	Figures
@@ -24,13 +24,13 @@ type Result struct {
 	Tasks      []TaskFigures `json:"tasks"`       // by descending use
 }
 
-// TaskFigures holds the figures of one policy on one task.
+// TaskFigures has the figures of one policy on one task.
 type TaskFigures struct {
 	Task string `json:"task"`
 	Figures
 }
 
-// Figures holds the costs of a policy. A row is one run with all its tries. GB is 1e9 bytes.
+// Figures has the costs of a policy. A row is one run with all its tries. GB is 1e9 bytes.
 type Figures struct {
 	Rows        int     `json:"rows"`
 	UsedGBh     float64 `json:"used_gbh"`
@@ -48,13 +48,13 @@ type Figures struct {
 
 // Risk compares the promised with the realised risk of first tries.
 type Risk struct {
-	Rows        int     `json:"rows"`             // first tries with a promised risk
-	PromisedSum float64 `json:"promised_sum"`     // expected kills
-	Killed      int     `json:"killed"`           // actual kills
+	Rows        int     `json:"rows"`             // number of first tries with a promised risk
+	PromisedSum float64 `json:"promised_sum"`     // expected number of kills of these tries
+	Killed      int     `json:"killed"`           // number of these tries that were killed
 	Promised    float64 `json:"promised_percent"` // the mean promise
 	Realised    float64 `json:"realised_percent"`
-	Low         float64 `json:"realised_low_percent"` // 95 % interval of the realised risk
-	High        float64 `json:"realised_high_percent"`
+	Low         float64 `json:"realised_low_percent"`  // lower end of the 95 % Wilson interval of the realised risk
+	High        float64 `json:"realised_high_percent"` // upper end
 }
 
 // Worst is the heavy task with the largest share of killed rows; see heavyShare.
@@ -96,9 +96,8 @@ func (a *taskCosts) figures() Figures {
 
 func percent(part, whole int) float64 { return 100 * float64(part) / float64(whole) }
 
-// A task is heavy if it has at least the share heavyShare of the use (byte-seconds) of all tasks and at
-// least heavyRows rows, because fewer rows cannot show that 1 % of them are killed. The only task of a
-// trace is always heavy.
+// A task is heavy if it has at least heavyRows rows and at least the share heavyShare of the use (byte-seconds) of all
+// tasks. Fewer than heavyRows rows cannot show that 1 % of them are killed. The only task of a trace is always heavy.
 const (
 	heavyShare = 0.1
 	heavyRows  = 100

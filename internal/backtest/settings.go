@@ -48,10 +48,9 @@ func NewTrace(name string, histories []sizing.History, maxRows int) (*Trace, err
 // Rows returns the number of rows.
 func (t *Trace) Rows() int { return len(t.rows) }
 
-// RunSettings replays a trace for loadaware's own policy, once for each function in settings, which
-// returns the settings of a task. The results have the order of settings. Replays that run in lockstep
-// share the fits on equal rows. Almost all rows are equal, because the settings change only the grants,
-// and the models learn the peaks.
+// RunSettings replays a trace for loadaware's own policy, once for each element of settings, a function that returns the
+// settings of a task. The results have the order of settings. Replays in lockstep share the fits on equal rows. Almost
+// all rows are equal, because the settings change only the grants, and the models learn the peaks.
 func RunSettings(ctx context.Context, t *Trace, cfg Config, settings ...func(sizing.TaskKey) sizing.Policy) ([]Result, error) {
 	cfg = cfg.withDefaults()
 	ctx, cancel := context.WithCancel(ctx)
@@ -80,7 +79,7 @@ func RunSettings(ctx context.Context, t *Trace, cfg Config, settings ...func(siz
 }
 
 const (
-	lockstepReplays = 4   // number of replays in lockstep; each of them holds a history and models of all tasks
+	lockstepReplays = 4   // number of replays in lockstep; more share more fits, but each replay has the history and the models of all tasks in memory
 	cachedFits      = 128 // enough for the fits of progressEvery rows, the largest lead of one replay over another
 )
 
@@ -108,13 +107,12 @@ func runInLockstep(ctx context.Context, t *Trace, replays []*replay) (err error)
 	return err
 }
 
-// question converts a Question of the replay to a Question for the model of the task, with the floor,
-// cap, risk target, lifts and bins of the task's settings. With NeverAbove the cap of a first try is at most the
-// static request.
+// question converts a Question of the replay to a taskmodel.Question, with the floor, cap, risk target, lifts and bins
+// of the task's settings. With NeverAbove the cap of a first try is at most the static request.
 func question(q *Question, l *learner, settings *sizing.Policy) taskmodel.Question {
 	question := taskmodel.Question{
 		Features: q.Features, Requested: q.static(), Floor: settings.Floor, Cap: q.maxLift(), RiskTarget: settings.RiskTarget, Above: q.Above,
-		Lifts: max(0, *settings.MaxLifts-max(0, q.Try.Number-2)), GuardFactor: l.open.Factor(q.StartedAt), Open: l.open.OpenKills(q.StartedAt),
+		Lifts: max(0, *settings.MaxLifts-max(0, q.Try.Number-2)), GuardFactor: l.guard.Factor(q.StartedAt), Open: l.guard.OpenKills(q.StartedAt),
 	}
 	if settings.Cap > 0 {
 		question.Cap, question.CapBy = settings.Cap, taskmodel.CapPolicy

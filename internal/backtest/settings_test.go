@@ -13,8 +13,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// forecastTrace returns the runs of one task of the demo.
-func forecastTrace(t *testing.T) *Trace {
+// demandTrace returns the runs of the task predict_demand of the demo.
+func demandTrace(t *testing.T) *Trace {
 	data, err := os.ReadFile(filepath.Join("..", "..", "testdata", "demo", "pricing.csv.gz"))
 	require.NoError(t, err)
 	trace, err := Read("demo", bytes.NewReader(data), Selection{Tasks: []string{"predict_demand"}})
@@ -44,7 +44,7 @@ func always(p sizing.Policy) func(sizing.TaskKey) sizing.Policy {
 }
 
 func TestDefaultSettingsGiveTheFiguresOfABacktest(t *testing.T) {
-	trace := forecastTrace(t)
+	trace := demandTrace(t)
 	report, err := Run(t.Context(), trace, Config{Policies: []string{Loadaware}})
 	require.NoError(t, err)
 	stored, err := NewTrace("stored", []sizing.History{historyOf(trace)}, math.MaxInt)
@@ -56,7 +56,7 @@ func TestDefaultSettingsGiveTheFiguresOfABacktest(t *testing.T) {
 }
 
 func TestSettingsChangeTheReplay(t *testing.T) {
-	trace := forecastTrace(t)
+	trace := demandTrace(t)
 	run := func(p sizing.Policy) Figures {
 		results, err := RunSettings(t.Context(), trace, Config{}, always(p))
 		require.NoError(t, err)
@@ -73,10 +73,9 @@ func TestSettingsChangeTheReplay(t *testing.T) {
 	assert.Less(t, run(sizing.Policy{RiskTarget: 0.0005}).Risk.Promised, usual.Risk.Promised)
 }
 
-// RunSettings on a stored history gives the figures of a backtest of the same rows with the same
-// settings.
+// RunSettings on a stored history must give the same figures as Run on the same rows with the same settings.
 func TestReplayOfStoredHistoryEqualsBacktest(t *testing.T) {
-	trace := forecastTrace(t)
+	trace := demandTrace(t)
 	stored, err := NewTrace("stored", []sizing.History{historyOf(trace)}, math.MaxInt)
 	require.NoError(t, err)
 	none, five := 0, 5

@@ -22,7 +22,7 @@ type Trace struct {
 	LeftOut int // tries that are not a success with a measured peak and duration
 
 	Repeated     int // rows that repeat the try of an earlier row
-	Contradicted int // repeated rows that contradict the earlier one and are ignored
+	Contradicted int // repeated rows that are ignored, because they contradict the earlier row
 
 	Cap  sizing.Bytes // 1.0001 times the largest peak, and at least minCap
 	rows []row
@@ -37,7 +37,7 @@ type row struct {
 // Selection restricts the rows of a trace, and describes its file.
 type Selection struct {
 	Tasks []string // task ids; all if empty
-	Limit int      // number of rows, from the first; all if zero
+	Limit int      // number of rows, from the oldest on; all if zero
 
 	Layout file.Layout // columns and units of a CSV
 }

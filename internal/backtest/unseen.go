@@ -7,9 +7,9 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// unseen sizes tasks without history by one rule per namespace, and other tasks by their largest
-// peak. The figures of first runs, compared with those of loadaware, show how much better a cohort (the
-// model that loadaware uses for such tasks) is than simpler rules.
+// unseen sizes tasks without history by one rule per namespace, and other tasks by their largest peak. Loadaware sizes
+// tasks without history by a cohort. Compare the figures of first runs to see how much better a cohort is than simpler
+// rules.
 type unseen struct {
 	*baseline // of tasks with history
 	newRule   func() rule
@@ -53,9 +53,8 @@ const (
 	neighbourMargin = 2.0  // factor on the largest peak of the most similar task; without it, many first runs would exceed the grant
 )
 
-// nearest allocates twice the largest peak of the most similar task. The similarity is the Jaccard
-// index of the facts: metadata, categories and name of the DAG. On a tie the task whose first success
-// is newest counts.
+// nearest allocates twice the largest peak of the most similar task. The similarity is the Jaccard index of the facts:
+// metadata, categories and name of the DAG. Of equally similar tasks it takes the one with the newest first success.
 type nearest struct {
 	tasks []*neighbour // by first success, oldest first
 	byKey map[sizing.TaskKey]*neighbour

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// These are the parameters of the memory estimator of the Kubernetes vertical pod
-// autoscaler: the p90 of a histogram with exponentially growing buckets, whose weights have a half-life of one
-// day, a safety margin of 15 % and a minimum recommendation. Amounts are in bytes.
+// These are the parameters of the memory estimator of the Kubernetes vertical pod autoscaler. It takes the p90 of a
+// histogram with exponentially growing buckets, in which the weight of a peak has a half-life of one day, adds a safety
+// margin of 15 %, and recommends at least a minimum. Amounts are in bytes.
 const (
 	vpaFirstBucket = 10e6
 	vpaGrowth      = 1.05
@@ -17,8 +17,8 @@ const (
 	vpaMinimum     = 250 << 20
 )
 
-// vpa allocates like the vertical pod autoscaler. Instead of decaying old weights, it increases
-// new ones, and rescales all weights before they overflow.
+// vpa allocates like the vertical pod autoscaler. Instead of reducing the weights of old peaks, it gives newer peaks
+// larger weights, and rescales all weights before they overflow.
 type vpa struct {
 	weights []float64 // by bucket
 	total   float64   // sum of the weights

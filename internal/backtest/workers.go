@@ -14,8 +14,8 @@ import (
 // task needs the trained model, and waits for the training. The other tasks of the DAG only need the contribution
 // of the task to the pool, which depends on the learned rows. Therefore the figures are the same for any number of workers.
 
-// workers bounds how many goroutines of the replays that share it compute at the same time. With nil
-// workers, a training runs within the replay.
+// workers bounds the number of goroutines that compute at the same time, over all replays that share it. With nil
+// workers, a training runs in the goroutine of the replay.
 type workers struct {
 	*semaphore.Weighted
 	n     int         // number of workers
@@ -38,8 +38,8 @@ func (w *workers) Stop() {
 	}
 }
 
-// yieldWorkers occupies half of the workers (rounded down) while isBusy returns true, until the replays end. It
-// waits for workers that compute, until a training or a chunk of rows ends.
+// yieldWorkers occupies half of the workers (rounded down) while isBusy returns true, until the replays end. It acquires
+// or frees at most one worker every yieldInterval, and waits until a worker is free: after a training or a chunk of rows.
 func (w *workers) yieldWorkers(ctx context.Context, isBusy func() bool) {
 	poll := time.NewTicker(yieldInterval)
 	defer poll.Stop()
@@ -62,13 +62,13 @@ func (w *workers) yieldWorkers(ctx context.Context, isBusy func() bool) {
 	}
 }
 
-// yieldInterval is the time between two calls of isBusy.
+// yieldInterval is the time between two calls of isBusy. A longer time delays other work that needs the processors.
 const yieldInterval = 50 * time.Millisecond
 
 // training is the training of one task.
 type training struct {
 	ended      chan struct{}    // closed when the training has ended
-	challenger *taskmodel.Model // nil: the champion stays in use; see taskmodel.Fit
+	challenger *taskmodel.Model // the new model; nil if taskmodel.Update returned none, so that the champion stays in use
 	err        error
 }
 
@@ -81,7 +81,7 @@ func (p *loadawarePolicy) train(l *learner) {
 		return
 	}
 	go func(t *training) {
-		defer close(t.ended) // after the worker is free, so that a replay that has ended holds none
+		defer close(t.ended) // after the worker is free, so that no worker is occupied when the replay ends
 		if !p.workers.Start() {
 			t.err = context.Canceled
 			return
@@ -102,8 +102,7 @@ func (t *training) run(l *learner) {
 	t.challenger, _, t.err = taskmodel.Update(&l.history, l.model)
 }
 
-// join waits for the training of a task, if one runs, and replaces the model if taskmodel returned
-// a challenger.
+// join waits for the training of a task, if one runs, and replaces the model if the training returned a challenger.
 func (p *loadawarePolicy) join(l *learner) {
 	t := l.training
 	if t == nil {

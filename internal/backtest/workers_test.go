@@ -55,7 +55,7 @@ func TestSettingsReplayedTogetherGiveTheResultsOfSeparateReplays(t *testing.T) {
 	none := 0
 	settings := []func(sizing.TaskKey) sizing.Policy{
 		always(sizing.Policy{}),
-		always(sizing.Policy{RiskTarget: 0.1, MaxLifts: &none, Cap: 16 * sizing.GiB}), // some runs reach no sufficient grant, so that their peaks stay unknown and the models have other rows
+		always(sizing.Policy{RiskTarget: 0.1, MaxLifts: &none, Cap: 16 * sizing.GiB}), // some runs never get enough memory, so their peaks stay unknown and the models learn other rows
 		always(sizing.Policy{Floor: 20 * sizing.GiB}),
 		always(sizing.Policy{RiskTarget: 0.2}),
 		always(sizing.Policy{RiskTarget: 0.001}), // the fifth does not run in lockstep with the first four

@@ -1,5 +1,5 @@
-// Package cgroup reads the resource usage of the control group of this process: memory, the peak of
-// memory, CPU and OOM kills. It supports cgroup versions 1 and 2.
+// Package cgroup reads the resource usage and the memory limit of the control group of this process. The usage is the
+// memory, its peak, the CPU time and the number of OOM kills. The package supports cgroup versions 1 and 2.
 //
 // The package only reads files, and works with and without containers.
 //
@@ -16,14 +16,14 @@ import (
 	"time"
 )
 
-// ErrNone means that the memory files of the process's group cannot be read.
+// ErrNone means that Open cannot read the memory files of the group of this process.
 var ErrNone = errors.New("no readable memory cgroup")
 
 // Reading is one sample of a group. Watermark, CPU and OOMKills are zero if they cannot be read.
 type Reading struct {
 	Memory       int64         // bytes charged now, including page cache
-	InactiveFile int64         // bytes of page cache that the kernel reclaims first
-	Watermark    int64         // maximum of the charged bytes so far
+	InactiveFile int64         // bytes of inactive page cache, which the kernel reclaims first
+	Watermark    int64         // largest number of charged bytes since the group was created
 	CPU          time.Duration // CPU time of all processes since the group was created
 	OOMKills     int64         // processes that the kernel's OOM killer killed in this group; with version 2 also in the groups below it
 }
@@ -36,17 +36,17 @@ func (r Reading) WorkingSet() int64 { return max(0, r.Memory-r.InactiveFile) }
 type Group struct {
 	memory, inactive, watermark, cpu, kills *gauge
 
-	cpuUnit time.Duration // of the value of cpu
+	cpuUnit time.Duration // unit of the value of cpu
 }
 
 // layout names the files of a cgroup version, and the keys in files with several values.
 type layout struct {
-	memory, watermark string // files with one number
-	stat, inactive    string // file, and key of the inactive page cache in it
-	kills             string // file with the key oom_kill
-	cpuController     string // controller of the CPU file; "" for version 2
-	cpu, cpuKey       string // file and key; without a key the file has one number
-	cpuUnit           time.Duration
+	memory, watermark string        // files with one number
+	stat, inactive    string        // file of memory statistics; key of the inactive page cache in this file
+	kills             string        // file with the key oom_kill
+	cpuController     string        // controller of the CPU file; "" for version 2
+	cpu, cpuKey       string        // file of the CPU time; key in this file, or "" if the file has one number
+	cpuUnit           time.Duration // unit of the CPU time
 }
 
 var (
@@ -62,8 +62,9 @@ var (
 	}
 )
 
-// Open opens the group of this process, preferably of version 2, in the file system below root ("/"
-// except in tests). It returns ErrNone if the memory files cannot be read.
+// Open opens the group of this process in the file system below root, which is "/" except in tests. It opens the group
+// of version 2 if the memory files of this group can be read, and otherwise the group of version 1. It returns ErrNone if it
+// can read the memory files of neither.
 func Open(root string) (*Group, error) {
 	mounts, err := readMounts(root)
 	if err != nil {
@@ -79,7 +80,8 @@ func Open(root string) (*Group, error) {
 	return g, nil
 }
 
-// open opens the files of a group. The files of the working set must exist; the others are optional.
+// open opens the files of a group. The files of the memory and of the inactive page cache must exist; the other files are
+// optional.
 func open(l layout, memoryDir, cpuDir string) (*Group, error) {
 	memory, err := openGauge(memoryDir, l.memory, "")
 	if err != nil {

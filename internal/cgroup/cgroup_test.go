@@ -35,8 +35,8 @@ func version2Container() map[string]string {
 	}
 }
 
-// version1Container returns the files in a container with version 1. The container sees the host's
-// path of its group, and that path is also the root of its mounts.
+// version1Container returns the files in a container with version 1. The container sees the path of its group on the
+// host, which is also the root of its mounts.
 func version1Container() map[string]string {
 	const name = "/kubepods/burstable/pod1/c1"
 	return map[string]string{

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// unlimited is above any real limit. Without a limit, version 1 reports the largest multiple of the
-// page size in an int64, which is larger than unlimited.
+// unlimited is larger than any real limit. Without a limit, version 1 reports the largest multiple of the page size that
+// an int64 can represent, which is larger than unlimited.
 const unlimited = 1 << 60
 
 // MemoryLimit returns the memory limit of the group of this process in bytes; 0 if there is none, or

@@ -13,8 +13,8 @@ import (
 //	/proc/self/mountinfo:  … /kubepods/pod1 /sys/fs/cgroup/memory … - cgroup cgroup rw,memory
 //	directory:             /sys/fs/cgroup/memory + /c1        mount point, and the path without the root of the mount
 type mountTable struct {
-	root   string            // of the file system; "/" except in tests
-	paths  map[string]string // of the groups by controller; the key "" is version 2
+	root   string            // root of the file system; "/" except in tests
+	paths  map[string]string // paths of the groups by controller; the key "" is the group of version 2
 	mounts []mount
 }
 
@@ -86,8 +86,8 @@ func (m mountTable) find(controller string, matches func(mount) bool) string {
 		return ""
 	}
 	found := m.mounts[i]
-	// In a container the path may be one of the host, outside the mount. Then the mount point is the
-	// group of the container.
+	// In a container, the path of the group may be its path on the host, outside the root of the mount. Then the mount
+	// point is the directory of the container's group.
 	below, ok := strings.CutPrefix(path, strings.TrimSuffix(found.groupRoot, "/"))
 	if !ok || (below != "" && below[0] != '/') {
 		below = ""

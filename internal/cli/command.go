@@ -15,7 +15,7 @@ import (
 	"github.com/loadaware/loadaware/internal/render"
 )
 
-// Options returns the flags that set fields of c, by name. A command chooses some of them.
+// Options returns all flags that set fields of c, by the name of the option. New chooses some of them for a command.
 func Options(c *config.Config) map[string]Option {
 	return map[string]Option{
 		"addr":           {field: &c.Addr, Env: "LOADAWARE_ADDR", help: "address to serve on"},
@@ -38,13 +38,13 @@ func Options(c *config.Config) map[string]Option {
 	}
 }
 
-// secretHint is part of the help of options with secrets.
+// secretHint ends the help of options that contain a secret.
 const secretHint = "; prefer the environment, because the list of processes shows flags"
 
 // Option is a flag that sets a field of the configuration.
 type Option struct {
-	field     *string // of the configuration
-	Env, help string  // Env is the environment variable
+	field     *string // the field of the configuration
+	Env, help string  // name of the environment variable; text of the help
 	Flag      string  // name of the flag, if it differs from the name of the option
 }
 
@@ -113,8 +113,8 @@ func (cmd *Command) ParseArgs(con Console, args []string) ([]string, error) {
 	}
 }
 
-// SetHelpDefault sets the default that the help shows for flags. It is for flags whose value counts only
-// if they are given.
+// SetHelpDefault sets the default that the help shows for flags. It is for flags whose values are ignored if the
+// command line does not set them.
 func (cmd *Command) SetHelpDefault(text string, flags ...string) {
 	for _, name := range flags {
 		cmd.Lookup(name).DefValue = text

@@ -19,7 +19,7 @@ import (
 	"github.com/loadaware/loadaware/internal/importer"
 )
 
-// Subcommand is a command of loadaware, such as import, or of one of its commands, such as experiment run.
+// Subcommand is a command of loadaware, such as import, or a command below another one, such as run below experiment.
 type Subcommand struct {
 	Name, Summary string
 	Run           func(ctx context.Context, con Console, args []string) error
@@ -69,7 +69,8 @@ func ErrorMessage(err error) string {
 	return err.Error()
 }
 
-// ExitCode returns the exit code of an error. It does not handle interruptions; package interrupt has their codes.
+// ExitCode returns the exit code of an error. It does not handle interruptions; package interrupt returns the exit
+// codes after a signal.
 func ExitCode(err error) int {
 	var usage *config.Error
 	var server *httpserver.ConfigError

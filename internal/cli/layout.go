@@ -12,7 +12,7 @@ import (
 func (cmd *Command) LayoutFlags() *file.Layout {
 	var layout file.Layout
 	cmd.StringVar(&layout.Unit, "unit", "", "`unit` of the memory columns of a CSV: B, kB, MB, GB, TB, KiB, MiB, GiB or TiB; bytes if empty")
-	cmd.Func("map", "`COLUMN=FIELD`: the field that a column of a CSV holds, such as peak=memory_max_bytes or rows=feature.rows; peak= ignores the column; may be repeated",
+	cmd.Func("map", "`COLUMN=FIELD`: field of a column of a CSV, such as peak=memory_max_bytes or rows=feature.rows; peak= ignores the column; may be repeated",
 		func(s string) error { return mapColumn(&layout, s) })
 	return &layout
 }

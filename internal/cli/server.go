@@ -10,7 +10,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Server returns a client of the server that --url or --into, LOADAWARE_URL or LOADAWARE_ADDR names.
+// Server returns a client of the server that --url or --into names, or else LOADAWARE_URL, or else LOADAWARE_ADDR.
 func (cmd *Command) Server() *client.Client {
 	return client.New(cmp.Or(cmd.URL, "http://"+cmd.Addr), cmd.Token)
 }

@@ -29,14 +29,14 @@ type Client struct {
 	URL      string        // without a trailing slash
 	Token    string        // bearer token; none if empty
 	HTTP     *http.Client  // not nil
-	RetryFor time.Duration // maximum sum of the pauses of Record, SetStructure and Train while the server is unavailable
+	RetryFor time.Duration // maximum sum of the pauses between the attempts of one call of Record, SetStructure or Train
 
 	// Retrying is called before each retry with the error and the pause. It may be nil.
 	Retrying func(err error, pause time.Duration)
 }
 
-// New returns a Client that waits up to two minutes for each response. The pauses of its retries add up to at most
-// 30 seconds.
+// New returns a Client that waits up to two minutes for each response. The pauses between the attempts of one call add
+// up to at most 30 seconds.
 func New(server, token string) *Client {
 	return &Client{
 		URL: strings.TrimSuffix(server, "/"), Token: token,
@@ -52,8 +52,8 @@ func (c *Client) IsAvailable(ctx context.Context) bool {
 	return err == nil
 }
 
-// Call sends one request with a JSON body, unless body is nil, and decodes the response
-// into response, unless that is nil. It does not retry.
+// Call sends one request with body as JSON, and decodes the JSON of the response into response. If body is nil, it sends
+// no body. If response is nil, it ignores the contents of the response. Call does not retry.
 func (c *Client) Call(ctx context.Context, method, path string, body, response any) error {
 	var text []byte
 	if body != nil {
@@ -113,8 +113,8 @@ type unavailableError struct{ cause error }
 func (e *unavailableError) Error() string { return e.cause.Error() }
 func (e *unavailableError) Unwrap() error { return e.cause }
 
-// retry retries with exponential backoff while the server is unavailable. Only requests
-// that the server handles idempotently may use it.
+// retry sends a request and retries it with exponential backoff while the server is unavailable. Only requests that the
+// server handles idempotently may use it. With the default RetryFor of 30 s, the pauses grow from 0.3 s to 5 s.
 func (c *Client) retry(ctx context.Context, method, path string, body []byte) ([]byte, error) {
 	pause := c.RetryFor / 100
 	for waited := time.Duration(0); ; {
@@ -139,8 +139,8 @@ func (c *Client) retry(ctx context.Context, method, path string, body []byte) ([
 	}
 }
 
-// checkURL returns nil for a valid URL, or else an error that wraps ErrInvalidURL and shows how to write the
-// address of a server.
+// checkURL returns nil for a valid URL. Otherwise it returns an error that wraps ErrInvalidURL and shows how to write
+// the URL of a server.
 func checkURL(server string) error {
 	u, err := url.Parse(server)
 	hasScheme := err == nil && (u.Scheme == "http" || u.Scheme == "https")
@@ -155,8 +155,8 @@ func checkURL(server string) error {
 	return fmt.Errorf("%w: --url: the scheme is missing or unknown; write http://%s", ErrInvalidURL, server)
 }
 
-// connectionError describes why a server did not answer. A retry may help, except for an
-// untrusted certificate.
+// connectionError describes why a server did not answer. It returns an *unavailableError, unless the cause is a
+// certificate that is not trusted, because a retry does not help then.
 func connectionError(server string, cause error) error {
 	var untrusted *tls.CertificateVerificationError
 	if errors.As(cause, &untrusted) {
@@ -204,7 +204,8 @@ type ProblemError struct {
 	Fields []sizing.FieldError // invalid fields of the request
 }
 
-// newProblemError reads the detail and the invalid fields of a response, if it is problem+json.
+// newProblemError returns an error with the detail and the invalid fields of the response, if the response is
+// problem+json.
 func newProblemError(server string, status int, response []byte) *ProblemError {
 	var problem api.Problem
 	if json.Unmarshal(response, &problem) != nil {

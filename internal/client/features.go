@@ -52,15 +52,15 @@ func parseFeature(text string) (any, error) {
 	case math.IsInf(v, 0):
 		return nil, fmt.Errorf("%s is out of range", text)
 	case isNumber && json.Valid([]byte(text)):
-		return json.Number(text), nil // with all digits: a long one is an id
+		return json.Number(text), nil // keeps all digits, because the server may treat a long number as an id
 	case isNumber:
 		return v, nil
 	}
 	return text, nil // such as a date
 }
 
-// parseDecimal parses a number. For a number out of range it returns an infinity and false, and for another text 0
-// and false.
+// parseDecimal parses a number. For a number out of range it returns an infinity and false. For a text that is not a
+// number it returns 0 and false.
 func parseDecimal(text string) (v float64, ok bool) {
 	v, err := strconv.ParseFloat(text, 64)
 	return v, err == nil

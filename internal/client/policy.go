@@ -5,8 +5,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// NewPolicyRequest converts a policy into a request. It omits fields with default values, so that
-// later changes of the server's defaults apply to them.
+// NewPolicyRequest converts a policy into a request. It omits fields with default values. If the defaults of the server
+// change later, the new defaults therefore apply to these fields.
 func NewPolicyRequest(p *api.Policy) api.PolicyRequest {
 	defaults := sizing.Policy{}.WithDefaults()
 	r := api.PolicyRequest{FloorBytes: p.FloorBytes, CapBytes: p.CapBytes}

@@ -18,11 +18,11 @@ import (
 	"github.com/loadaware/loadaware/internal/source/prometheus"
 )
 
-// Config has the settings that envconfig reads from the environment. The documented names begin with LOADAWARE_ except
-// DATABASE_URL and DATABASE_REPLICA_URL, which platforms set, and the variables of OpenTelemetry.
+// Config has the settings that envconfig reads from the environment. The documented names of the variables begin with
+// LOADAWARE_, except the usual names DATABASE_URL and DATABASE_REPLICA_URL and the variables of OpenTelemetry.
 type Config struct {
-	Addr         string        `envconfig:"ADDR"`                 // on which the server listens
-	AdminAddr    string        `envconfig:"ADMIN_ADDR"`           // of /metrics and /debug/pprof; "": none
+	Addr         string        `envconfig:"ADDR"`                 // address on which the server listens
+	AdminAddr    string        `envconfig:"ADMIN_ADDR"`           // address of /metrics and /debug/pprof; "": none
 	Data         string        `envconfig:"DATA"`                 // folder of the private PostgreSQL, which the server starts if DatabaseURL is empty
 	DatabaseURL  string        `envconfig:"DATABASE_URL"`         // "": the private PostgreSQL
 	ReplicaURL   string        `envconfig:"DATABASE_REPLICA_URL"` // a streaming standby for reads; "": none
@@ -31,16 +31,16 @@ type Config struct {
 	TLSCert      string        `envconfig:"TLS_CERT"`             // file; "": no TLS
 	TLSKey       string        `envconfig:"TLS_KEY"`              // file
 	TLSClientCA  string        `envconfig:"TLS_CLIENT_CA"`        // file; "": callers need no certificate
-	MaxConns     int           `envconfig:"MAX_CONNECTIONS"`      // largest number of connections of clients
+	MaxConns     int           `envconfig:"MAX_CONNECTIONS"`      // largest number of client connections
 	LogLevel     slog.Level    `envconfig:"LOG_LEVEL"`
 	LogFormat    LogFormat     `envconfig:"LOG_FORMAT"`
 	TraceURL     string        `envconfig:"OTEL_EXPORTER_OTLP_ENDPOINT"` // "": no tracing
 	TraceHeaders string        `envconfig:"OTEL_EXPORTER_OTLP_HEADERS"`  // may contain a token
-	SearchEvery  time.Duration `envconfig:"SEARCH_EVERY"`                // between parameter searches; 0: none
+	SearchEvery  time.Duration `envconfig:"SEARCH_EVERY"`                // time between parameter searches; 0: no searches
 	Background   bool          `envconfig:"BACKGROUND_TRAINING"`         // whether to train tasks with new reports, and to do the other background work of trainer.Trainer.Run
 	Similar      bool          `envconfig:"SIMILAR_TASKS"`               // whether similar tasks size tasks without history
-	MinMemory    MemoryAmount  `envconfig:"MIN_MEMORY"`                  // smallest amount that a model grants; 0: none
-	ModelMemory  MemoryAmount  `envconfig:"MODEL_MEMORY"`                // bound on decoded models; 0: none
+	MinMemory    MemoryAmount  `envconfig:"MIN_MEMORY"`                  // smallest amount that a model grants; 0: no minimum
+	ModelMemory  MemoryAmount  `envconfig:"MODEL_MEMORY"`                // largest memory of the decoded models; 0: no bound
 	Keep         RetentionAges `envconfig:"KEEP"`
 	PriceGBHour  Price         `envconfig:"PRICE_GB_HOUR"`   // of one GB (1e9 bytes) for one hour
 	PriceCore    Price         `envconfig:"PRICE_CORE_HOUR"` // of one core for one hour
@@ -58,9 +58,9 @@ type Config struct {
 	PrometheusURL       string        `envconfig:"PROMETHEUS_URL"`
 	PrometheusNamespace string        `envconfig:"PROMETHEUS_NAMESPACE"`
 	PrometheusContainer string        `envconfig:"PROMETHEUS_CONTAINER"`
-	PrometheusDelay     time.Duration `envconfig:"PROMETHEUS_DELAY"`  // from the end of a try, or the expected end of an unreported one, to its first lookup
-	PrometheusWithin    time.Duration `envconfig:"PROMETHEUS_WITHIN"` // from the end of a try, or the first lookup of an unreported one, to its last lookup
-	PrometheusEvery     time.Duration `envconfig:"PROMETHEUS_EVERY"`  // between passes
+	PrometheusDelay     time.Duration `envconfig:"PROMETHEUS_DELAY"`  // time from the end of a try (of an unreported try: its expected end) to its first lookup
+	PrometheusWithin    time.Duration `envconfig:"PROMETHEUS_WITHIN"` // time from the end of a try (of an unreported try: its first lookup) to its last lookup
+	PrometheusEvery     time.Duration `envconfig:"PROMETHEUS_EVERY"`  // time between two passes, which look up tries in Prometheus
 }
 
 // Defaults returns settings that suit a first run on one machine.
@@ -79,8 +79,8 @@ func Defaults() Config {
 	}
 }
 
-// defaultModelMemory returns a quarter of limit, the memory limit of the container, because training,
-// requests and the headroom of the garbage collector need the rest. Without a limit (0) it returns 1 GiB.
+// defaultModelMemory returns a quarter of limit, the memory limit of the container in bytes, because training,
+// requests and the garbage collector need the rest. Without a limit (0) it returns 1 GiB.
 func defaultModelMemory(limit int64) MemoryAmount {
 	if limit <= 0 {
 		return MemoryAmount(sizing.GiB)

@@ -23,9 +23,9 @@ func TestZeroDisablesSearch(t *testing.T) {
 	assert.Equal(t, 90*time.Minute, cfg.SearchEvery)
 }
 
-func TestNegativeDurationsAreListedInOneOrder(t *testing.T) {
+func TestNegativeDurationsAreListedInFixedOrder(t *testing.T) {
 	cfg := Config{SearchEvery: -1, PrometheusDelay: -1, PrometheusWithin: -1, PrometheusEvery: -1}
-	for range 20 { // the order of a map would differ
+	for range 20 { // the order of a map would differ between calls
 		require.EqualError(t, cfg.CheckDurations(), `--search-every must not be negative: -1ns
 LOADAWARE_PROMETHEUS_DELAY must not be negative: -1ns
 LOADAWARE_PROMETHEUS_WITHIN must not be negative: -1ns

@@ -15,13 +15,13 @@ type Pages struct {
 	Prefix         PathPrefix   `envconfig:"PREFIX"`          // path at which a reverse proxy serves the pages
 	FrameAncestors FrameSources `envconfig:"FRAME_ANCESTORS"` // origins that may frame the pages
 	Key            SessionKey   `envconfig:"KEY"`             // signs sessions; random if empty
-	ProxyHeader    HeaderName   `envconfig:"PROXY_HEADER"`    // in which a reverse proxy names the user
-	ProxyNetworks  Networks     `envconfig:"PROXY_NETWORKS"`  // of the peers whose header is trusted
+	ProxyHeader    HeaderName   `envconfig:"PROXY_HEADER"`    // HTTP header in which a reverse proxy names the user
+	ProxyNetworks  Networks     `envconfig:"PROXY_NETWORKS"`  // addresses of the proxies whose header is trusted
 	ProxyAdmins    UserNames    `envconfig:"PROXY_ADMINS"`    // users of the proxy who may change everything
 }
 
-// Proxy returns the header that names the user of a page, the peers that may send it, and the admins;
-// zero without these settings. hasTokens reports whether the server has bearer tokens.
+// Proxy returns the header that names the user of a page, the addresses that may send this header, and the admins. It
+// returns the zero value if none of them is set. hasTokens says whether the server has bearer tokens.
 func (p *Pages) Proxy(hasTokens bool) (auth.Proxy, error) {
 	switch {
 	case p.ProxyHeader == "" && len(p.ProxyNetworks) == 0 && len(p.ProxyAdmins) == 0:
@@ -39,10 +39,10 @@ func (p *Pages) Proxy(hasTokens bool) (auth.Proxy, error) {
 // HeaderName is the name of an HTTP header.
 type HeaderName string
 
-// validHeader matches the supported form of a header name.
+// validHeader matches the header names that Decode accepts.
 var validHeader = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
 
-// Decode implements envconfig.Decoder. It rejects headers that have another meaning, such as Cookie.
+// Decode implements envconfig.Decoder. It rejects headers that HTTP uses for another purpose, such as Cookie.
 func (h *HeaderName) Decode(value string) error {
 	switch lower := strings.ToLower(value); {
 	case value != "" && !validHeader.MatchString(value):

@@ -9,8 +9,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// MemoryAmount is a setting in bytes, written as a Kubernetes quantity such as 512Mi, with or without a final
-// B. 0 means none.
+// MemoryAmount is a setting in bytes, written as a Kubernetes quantity such as 512Mi; 512MiB is allowed, too. 0 means
+// no bound.
 type MemoryAmount sizing.Bytes
 
 // Decode implements envconfig.Decoder.

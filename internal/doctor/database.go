@@ -12,7 +12,8 @@ import (
 	"github.com/loadaware/loadaware/migrations"
 )
 
-// database runs the checks that need a connection, the basic ones first.
+// database runs the checks that need a connection to the database. If a check of the server or of the tables fails, it
+// skips the later checks.
 func (r *Report) database(ctx context.Context, dsn string) {
 	conn, err := pgx.Connect(ctx, dsn)
 	if err != nil {
@@ -52,7 +53,7 @@ func connectionAdvice(err error) string {
 	case errors.As(err, &pg) && pg.Code == "53300":
 		return "raise max_connections of the database, or end idle clients"
 	}
-	return "check that the database runs, that DATABASE_URL names it, and the network policy"
+	return "check that the database runs and that DATABASE_URL names it; check the network policy"
 }
 
 // messageWithoutDSN returns the message of err without the DSN, which may contain a password.
@@ -65,9 +66,9 @@ func messageWithoutDSN(err error) string {
 }
 
 const (
-	minServerVersion      = 150000 // server_version_num of PostgreSQL 15
-	maxClockSkew          = 5 * time.Second
-	connectionsPerReplica = 16 + 1 + 6 // pool (default of postgres.Config.MaxConns), listener, pool of the trainer
+	minServerVersion      = 150000          // server_version_num of PostgreSQL 15
+	maxClockSkew          = 5 * time.Second // well above the error of clocks that NTP synchronises
+	connectionsPerReplica = 16 + 1 + 6      // connections of the pool (default of postgres.Config.MaxConns), of the listener, and of the trainer's pool
 )
 
 // versionAndClock checks the version, the write access and the clock of the database.
@@ -110,8 +111,8 @@ func (r *Report) connections(ctx context.Context, conn *pgx.Conn) error {
 	return err
 }
 
-// tables checks that the tables exist, are up to date and can be read and written. It returns false if it
-// reports an error.
+// tables checks that the tables exist and are up to date, and that the user may read and write them. It returns false
+// if it reports an error.
 func (r *Report) tables(ctx context.Context, conn *pgx.Conn) bool {
 	r.Ran("tables")
 	r.Ran("permissions")

@@ -16,7 +16,7 @@ import (
 	"github.com/loadaware/loadaware/internal/source/prometheus"
 )
 
-// Finding is a problem with advice.
+// Finding is a problem that a check found, with advice.
 type Finding struct {
 	Check   string `json:"check"` // name of the check
 	IsError bool   `json:"wrong"` // false for a warning
@@ -59,18 +59,18 @@ func (r *Report) Warnf(check, advice, format string, args ...any) {
 type Config struct {
 	Addr             string        // address on which serve listens, as host:port
 	Tokens           int           // number of configured tokens
-	TokensErr        error         // of parsing the tokens
+	TokensErr        error         // error of parsing the tokens
 	TLSCert, TLSKey  string        // files
 	KeepObservations time.Duration // 0: no limit
 	KeepReceipts     time.Duration // 0: no limit
 	Prometheus       prometheus.Config
 	Airflow          airflow.Config
-	ServerURL        string // of the running server
-	DSN              string // of the database
-	DataDir          string // of the private database
+	ServerURL        string // URL of the running server
+	DSN              string // DSN of the database
+	DataDir          string // data folder of the private database
 }
 
-// checkTimeout limits each check; the database checks together may take five times as long.
+// checkTimeout limits each check that needs no database. All checks of the database together may take five times as long.
 const checkTimeout = time.Minute
 
 // Run runs all checks.

@@ -29,7 +29,7 @@ func execute(t *testing.T, dsn string, statements ...string) {
 	}
 }
 
-func TestReceiptsWarnings(t *testing.T) {
+func TestMissingPartitionsAndPrivilegesCauseWarnings(t *testing.T) {
 	dsn := pgtest.Migrated(t)
 	message := func(dsn string, weeksLater int) string {
 		r := NewReport()
@@ -96,8 +96,8 @@ func TestMissingPrivilegesOnAnyTableAreFound(t *testing.T) {
 	assert.Subset(t, strings.Split(denied, ", "), tables)
 }
 
-// A failed query must be reported as such, and not as missing tables or privileges, whose advice would not help. Only
-// a missing schema_migrations means that the tables do not exist.
+// A failed query must be reported as a failed query. The advice for missing tables or missing privileges would not help.
+// The doctor may report that the tables do not exist only if schema_migrations is missing.
 func TestFailedQueriesOfTablesAreReported(t *testing.T) {
 	dsn := pgtest.Migrated(t)
 	restricted := dsnOfRole(t, dsn, "SELECT ON schema_migrations")

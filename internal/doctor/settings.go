@@ -17,7 +17,8 @@ import (
 	"github.com/loadaware/loadaware/internal/source/prometheus"
 )
 
-// tokens checks the tokens. A token is required if other machines can connect.
+// tokens checks the tokens and the address. Without tokens, serve does not start on an address that other machines can
+// reach.
 func (r *Report) tokens(_ context.Context, c *Config) {
 	r.Ran("tokens")
 	if c.TokensErr != nil {
@@ -51,8 +52,8 @@ func (r *Report) certificate(_ context.Context, c *Config) {
 	r.expiry(pair.Leaf.NotAfter)
 }
 
-// ExpiresSoon is the remaining validity below which a renewal is overdue: the usual tools
-// renew a certificate a month before it expires.
+// ExpiresSoon is the remaining validity below which a renewal is overdue, because the usual tools renew a certificate a
+// month before it expires.
 const ExpiresSoon = 14 * 24 * time.Hour
 
 // expiry checks when a certificate expires.
@@ -114,7 +115,7 @@ func (r *Report) airflow(ctx context.Context, c *Config) {
 	}
 }
 
-// maxStaleness bounds the staleness of a replica whose subscription to model updates works.
+// maxStaleness is larger than the staleness of any replica whose subscription to model updates works.
 const maxStaleness = time.Minute
 
 // server checks the server at c.ServerURL.
@@ -135,7 +136,7 @@ func (r *Report) server(ctx context.Context, c *Config) {
 	}
 	switch {
 	case err != nil:
-		r.Errorf("server", "check that it runs, and the network policy", "%s does not answer: %v", base, rootCause(err))
+		r.Errorf("server", "check that the server runs; check the network policy", "%s does not answer: %v", base, rootCause(err))
 		return
 	case json.Unmarshal(body, &ready) != nil || ready.Status == "":
 		r.Errorf("server", "check the URL", "%s/readyz returns status %d, and not the response of loadaware", base, status)

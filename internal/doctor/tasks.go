@@ -17,8 +17,8 @@ import (
 // maxNamedTasks limits the tasks that joinFirst names in one message.
 const maxNamedTasks = 5
 
-// models decodes the active model of every task, and names the models that cannot be decoded. Until the next
-// training, a restarted replica answers the tasks of such models with the static request.
+// models decodes the active model of every task, and names the models that cannot be decoded. After a restart, a replica
+// answers for the tasks of such models with the static request until their next training.
 func (r *Report) models(ctx context.Context, conn *pgx.Conn) error {
 	r.Ran("models")
 	rows, err := conn.Query(ctx, `SELECT namespace || '/' || dag_id || '/' || task_id, version,
@@ -88,8 +88,8 @@ func joinFirst(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// untrained finds tasks that have reports and no model, and either no success with a known peak, or a training that
-// has been due for more than ten minutes.
+// untrained finds tasks with reports and without a model. It reports such a task if it has no success with a known peak,
+// or if its training has been due for more than ten minutes.
 func (r *Report) untrained(ctx context.Context, conn *pgx.Conn) error {
 	r.Ran("tasks without models")
 	rows, err := conn.Query(ctx, `SELECT namespace || '/' || dag_id || '/' || task_id,
@@ -119,19 +119,19 @@ func (r *Report) untrained(ctx context.Context, conn *pgx.Conn) error {
 			"%s without a successful try with a reported peak: %s", render.Count(len(withoutPeak), "task"), joinFirst(withoutPeak))
 	}
 	if len(waiting) > 0 {
-		r.Errorf("tasks without models", "check that a server runs, and its log for failed trainings",
+		r.Errorf("tasks without models", "check that a server runs, and look for failed trainings in its log",
 			"%s waited for the first training for over 10 minutes: %s", render.Count(len(waiting), "task"), joinFirst(waiting))
 	}
 	return err
 }
 
 const (
-	checkedTries    = 10_000 // newest predictions of first tries that unreported checks
-	minCheckedTries = 20     // with fewer tries there is no error
+	checkedTries    = 10_000 // largest number of predictions of first tries that unreported checks, the newest ones
+	minCheckedTries = 20     // with fewer tries, unreported reports no error, because a few missing reports may be chance
 )
 
-// unreported compares the predictions of first tries that are older than a day with reports, and counts a try with
-// several predictions once. It reports an error if more than half of at least minCheckedTries tries were never reported.
+// unreported looks for a report of each first try (try number 1) that was predicted more than a day ago. A try with
+// several predictions counts once. It is an error if more than half of at least minCheckedTries tries have no report.
 func (r *Report) unreported(ctx context.Context, conn *pgx.Conn) error {
 	r.Ran("unreported tries")
 	var tries, unreported int
@@ -155,8 +155,8 @@ func (r *Report) unreported(ctx context.Context, conn *pgx.Conn) error {
 	return err
 }
 
-// receipts checks that retention creates partitions ahead of time. If next week has none,
-// retention has not created any for more than three weeks.
+// receipts checks that retention creates the weekly partitions of receipts in advance. Retention creates them four weeks
+// in advance. So if next week has no partition, retention has not created any for more than three weeks.
 func (r *Report) receipts(ctx context.Context, conn *pgx.Conn) error {
 	r.Ran("receipts")
 	var mayPartition, hasNextWeek, hasUnpartitioned bool
@@ -170,7 +170,7 @@ func (r *Report) receipts(ctx context.Context, conn *pgx.Conn) error {
 		return nil
 	}
 	if err == nil && !hasNextWeek {
-		r.Warnf("receipts", "check that a server runs for more than an hour, and its log for errors of retention", "receipts of next week have no partition")
+		r.Warnf("receipts", "check that a server runs for more than an hour, and look for errors of retention in its log", "receipts of next week have no partition")
 	}
 	if err == nil {
 		err = conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM receipt_other) OR EXISTS (SELECT FROM receipt_compact_other)`).Scan(&hasUnpartitioned)

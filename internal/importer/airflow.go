@@ -17,7 +17,7 @@ import (
 
 // AirflowConfig configures an import of the run history of Airflow.
 type AirflowConfig struct {
-	Since       time.Time // earliest end date of a run; all if zero
+	Since       time.Time // earliest end date of a run; no limit if zero
 	DAGs        []string  // ids of the DAGs; all readable DAGs if empty
 	Namespace   string    // loadaware namespace of the tries
 	Operators   []string  // globs of the operators that launch pods
@@ -54,7 +54,7 @@ type airflowImport struct {
 	joined int                      // number of tries with a peak
 	newest time.Time                // end date of the newest run that was sent completely
 
-	operators, featureKeys airflow.Patterns // of cfg
+	operators, featureKeys airflow.Patterns // compiled cfg.Operators and cfg.FeatureKeys
 }
 
 // dagDefinition is the current definition of a DAG in Airflow.
@@ -154,8 +154,8 @@ func (a *airflowImport) loadDefinition(ctx context.Context, dag string) error {
 	return nil
 }
 
-// addStructure adds the dependencies of all tasks of a DAG, as the Airflow provider would have sent them. It leaves
-// out a DAG without tasks, or with more than forecast.MaxTasks.
+// addStructure adds the dependencies of all tasks of a DAG, as the Airflow provider would have sent them. It ignores a
+// DAG without tasks and a DAG with more than forecast.MaxTasks tasks.
 func (a *airflowImport) addStructure(dag string, tasks map[string]airflow.Task) {
 	upstream := map[string][]string{}
 	for id := range tasks {
@@ -173,8 +173,8 @@ func (a *airflowImport) addStructure(dag string, tasks map[string]airflow.Task) 
 	}
 }
 
-// addInstance imports the tries of one task instance; last is the last try. It skips an instance whose operator
-// launches no pod, and tries that cannot be reported.
+// addInstance imports the tries of one task instance; last is its last try. It skips the instance if its operator
+// launches no pod, and it skips tries that cannot be reported.
 func (a *airflowImport) addInstance(ctx context.Context, run *airflow.Run, last *airflow.Instance) error {
 	if last.Operator != "" && !last.LaunchesPod(a.operators) {
 		a.skipped.add("skipped: "+last.Operator+" launches no pod (--operators)", last.DAG+"/"+last.Task)
@@ -182,7 +182,7 @@ func (a *airflowImport) addInstance(ctx context.Context, run *airflow.Run, last 
 	}
 	task := a.dags[last.DAG].tasks[last.Task]
 	features := airflow.Features(task.Params, run.Conf, a.featureKeys)
-	metadata := last.Metadata(&task, a.dags[last.DAG].tags) // Airflow keeps the rendered fields of the last try only
+	metadata := last.Metadata(&task, a.dags[last.DAG].tags) // the metadata of all tries, because Airflow stores the rendered fields of the last try only
 	tries, err := a.earlierTries(ctx, last)
 	if err != nil {
 		return err
@@ -223,8 +223,8 @@ func (a *airflowImport) earlierTries(ctx context.Context, last *airflow.Instance
 	return slices.DeleteFunc(tries, func(t airflow.Instance) bool { return t.Try >= last.Try }), err
 }
 
-// finish sends the rest of the queue, prints the counts and the time from which a later import can continue, and
-// sends the structures of the DAGs if there was no error.
+// finish sends the rest of the queue and, if there was no error, the structures of the DAGs. It prints the counts and the
+// time from which a later import can continue.
 func (a *airflowImport) finish(ctx context.Context, readErr error) error {
 	if readErr == nil {
 		a.usage.countUnjoined(a.skipped)

@@ -15,7 +15,7 @@ import (
 	"github.com/loadaware/loadaware/internal/source/file"
 )
 
-// fileError is the error of one file; other files can still be imported.
+// fileError is an error that affects one file only, so that the other files can still be imported.
 type fileError struct{ error }
 
 func (e *fileError) Unwrap() error { return e.error }
@@ -101,8 +101,8 @@ func (i *Importer) files(ctx context.Context, names []string) error {
 	return i.filesResult(last, len(names))
 }
 
-// filesResult returns the error of importing all files, given the last error. It returns nil if
-// Result reports the outcome.
+// filesResult returns the error of an import of several files. last is the last error of the import. filesResult returns
+// nil if the import was complete or partial, because Result then returns the error.
 func (i *Importer) filesResult(last error, files int) error {
 	fileFault := (*fileError)(nil)
 	switch {
@@ -158,8 +158,8 @@ func (i *Importer) open(name string) (io.ReadCloser, int64, error) {
 	return in, info.Size(), nil
 }
 
-// rows sends the readable rows of a file batch by batch. It sends none before the unit check is decided
-// or the file ends.
+// rows sends the readable rows of a file batch by batch. It sends the first row only after the unit check is decided or
+// the file has ended.
 func (i *Importer) rows(ctx context.Context, in *file.Reader) error {
 	units := newUnitCheck(&i.Layout, in)
 	batch := make([]file.Row, 0, i.batchSize)
@@ -188,7 +188,7 @@ func (i *Importer) rows(ctx context.Context, in *file.Reader) error {
 	return i.sendChecked(ctx, batch, &units)
 }
 
-// sendChecked sends rows in batches, or rejects them all if their peaks have another unit.
+// sendChecked sends rows in batches. If the unit check found another unit, it rejects all rows instead.
 func (i *Importer) sendChecked(ctx context.Context, rows []file.Row, units *unitCheck) error {
 	if err := units.err(); err != nil {
 		i.counts.rejected += len(rows)

@@ -51,8 +51,8 @@ type Importer struct {
 	batchSize   int
 	counts      counts
 	tasks       map[sizing.TaskKey]bool // for Train
-	upstream    dependencies            // of the accepted rows; of all readable rows in a dry run
-	rejections  []string                // of the current file; printed after its progress bar
+	upstream    dependencies            // of the accepted rows (in a dry run of all readable rows), or of the DAGs in Airflow
+	rejections  []string                // reasons of the current file; printed after its progress bar has ended
 	unprinted   int                     // number of rejections beyond maxPrintedRejections
 	failedFiles int                     // number of files that were not imported, or not to their end
 	warnings    warnings
@@ -115,8 +115,8 @@ func (i *Importer) strictError() error {
 	return nil
 }
 
-// Train trains the imported tasks if Target is a server. For a store it only prints who trains them, and in a
-// dry run it does nothing.
+// Train trains the imported tasks if Target is a server. If Target is a store, Train only prints which server trains the
+// tasks. In a dry run it does nothing.
 func (i *Importer) Train(ctx context.Context) error {
 	if i.Target == nil {
 		return nil
@@ -167,7 +167,7 @@ func (i *Importer) count(o *sizing.Observation, r *sizing.RecordResult, location
 	}
 }
 
-// maxPrintedRejections limits the output for one file: a wrong column rejects every row.
+// maxPrintedRejections limits the output for one file, because a wrong column leads to a rejection of every row.
 const maxPrintedRejections = 50
 
 func (i *Importer) reject(reason string) {

@@ -16,10 +16,10 @@ import (
 // dagKey names a DAG.
 type dagKey struct{ namespace, dag string }
 
-// dependencies has the upstream tasks of each task of each DAG. The last row of a task decides.
+// dependencies has the upstream tasks of each task of each DAG. If several rows of a task state them, the last row counts.
 type dependencies map[dagKey]map[string][]string
 
-// add sets the upstream tasks of a task. It ignores nil, which means that the file does not state them.
+// add sets the upstream tasks of a task. If upstream is nil, the row does not state them, and add does nothing.
 func (d dependencies) add(task sizing.TaskKey, upstream []string) {
 	if upstream == nil {
 		return
@@ -31,8 +31,8 @@ func (d dependencies) add(task sizing.TaskKey, upstream []string) {
 	d[dag][task.Task] = upstream
 }
 
-// structure returns the tasks in alphabetical order. An upstream task without an entry has no upstream
-// tasks: it may launch no pod, so that it has no rows.
+// structure returns the structure of a DAG with its tasks in alphabetical order. A task that is only named as an upstream
+// task, such as a task that launches no pod and so has no rows, has no upstream tasks in the structure.
 func structure(dag dagKey, upstream map[string][]string) (sizing.Structure, error) {
 	complete := maps.Clone(upstream)
 	for _, ids := range upstream {

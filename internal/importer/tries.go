@@ -15,12 +15,12 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// TriesImporter imports tries that were joined from several sources, batch by batch. If a try has an
-// earlier report, the values of this report stay, and the import only adds values that it lacks.
+// TriesImporter imports tries that were joined from several sources, batch by batch. If a try has an earlier report, the
+// values of this report stay, and the import only adds values that the report lacks.
 type TriesImporter struct {
 	*Importer
 	pending []sizing.Observation
-	assumed map[sizing.TryKey]bool // pending tries whose success is an assumption
+	assumed map[sizing.TryKey]bool // pending tries without a known outcome, which are sent as successes
 	reduced int                    // number of tries that were sent without the fields that contradict an earlier report
 	skipped skipCounts
 }
@@ -72,8 +72,8 @@ func (t *TriesImporter) flush(ctx context.Context) error {
 	return nil
 }
 
-// maxContradictions bounds the repetitions of record. It is more than the number of fields that
-// removeField can remove from one observation: six groups of fields, and each feature.
+// maxContradictions bounds the repetitions in record. It is larger than the number of removals by removeField that one
+// observation allows: six groups of fields, and each feature.
 const maxContradictions = 8 + sizing.MaxFeatures
 
 // record sends the queue. If a try contradicts an earlier report, record removes the contradicting
@@ -156,8 +156,8 @@ func formatTry(k sizing.TryKey) string {
 	return fmt.Sprintf("%s%s run %s try %d", k.TaskKey, mapped, k.RunID, k.Number)
 }
 
-// finish sends the rest of the queue, unless reading ended because ctx is done, and prints the counts. readErr is
-// the error that ended reading, if any.
+// finish sends the rest of the queue and prints the counts. readErr is the error that ended the reading, or nil. If
+// ctx ended the reading, finish does not send the queue.
 func (t *TriesImporter) finish(ctx context.Context, name string, readErr error) error {
 	err := readErr
 	if err == nil {
@@ -179,7 +179,7 @@ type skipCounts map[string]*skipCount
 
 type skipCount struct {
 	count    int
-	examples []string // the first maxExamples different ones
+	examples []string // the first maxExamples different examples
 }
 
 const maxExamples = 3

@@ -10,22 +10,22 @@ import (
 const (
 	// maxHeldRows limits the rows of a CSV that wait for the first plausible peak.
 	maxHeldRows = 10_000
-	// A file of at least maxHeldRows rows is rejected if its first maxHeldRows rows have minSmallPeaks peaks or more, all
-	// below 1 MiB. In a shorter file one such peak suffices.
+	// A file of at least maxHeldRows rows is rejected if its first maxHeldRows rows have at least minSmallPeaks peaks and
+	// all these peaks are below 1 MiB. A shorter file is rejected even if it has only one peak and this peak is below 1 MiB.
 	minSmallPeaks = 8
 )
 
-// unitCheck finds out, before the first row of a CSV is sent, whether its peaks have another unit: no
-// peak of its first maxHeldRows rows reaches 1 MiB. Rows in a wrong unit could not be corrected
-// later, because the same rows in the right unit contradict the stored ones.
+// unitCheck decides, before the first row of a CSV is sent, whether its peaks are in a unit larger than bytes: then
+// all peaks of its first maxHeldRows rows are below 1 MiB. Stored rows in a wrong unit cannot be corrected, because the same
+// rows in the right unit contradict them.
 type unitCheck struct {
 	decided bool
 	rows    int // number of rows until the decision
 	peaks   int // number of rows with a peak, all below 1 MiB; 0 once the file is accepted
 }
 
-// newUnitCheck returns the check of a file. It is decided at once if the layout names the unit, and for
-// JSON lines, whose amounts are in bytes or have a unit, as in POST /observe.
+// newUnitCheck returns the check of a file. The check accepts the file at once if the layout names the unit, or if the
+// file has JSON lines: their amounts are in bytes or have a unit, as in POST /observe.
 func newUnitCheck(layout *file.Layout, in *file.Reader) unitCheck {
 	return unitCheck{decided: layout.Unit != "" || !in.IsCSV()}
 }
@@ -58,14 +58,15 @@ func (u *unitCheck) err() error {
 		"name the unit, such as --unit MiB, or --unit B if they are bytes", u.peaks)
 }
 
-// unitRows counts the successes with a peak below 1 MiB that is so far below the allocation, or the request if
-// the allocation is unknown, that the memory columns of the file probably have another unit.
+// unitRows counts the successes whose peak is probably in another unit: the peak is below 1 MiB and less than
+// 1/minUnitFactor of the allocation or, if the allocation is unknown, of the request.
 type unitRows struct {
 	rows int            // number of such successes
 	fits map[string]int // by unit: number of such successes whose peak in that unit is at most the allocation or request
 }
 
-// minUnitFactor is the ratio of the allocation (or request) to the peak above which another unit is likely.
+// minUnitFactor is the ratio of the allocation (or request) to the peak above which another unit is likely. Neighbouring
+// units, such as kB and MB, differ by at least 1,000; 900 leaves a tolerance for peaks above the allocation.
 const minUnitFactor = 900
 
 // likelyUnits are the suggested values of --unit, the largest first.
@@ -95,7 +96,7 @@ func (u *unitRows) add(o *sizing.Observation) {
 }
 
 // warning returns a warning that names the largest unit in which all counted peaks are at most the allocation or
-// request; it names none if there is no such unit. It is empty for fewer than two rows.
+// request. If there is no such unit, the warning names no unit. It is empty for fewer than two rows, which may be chance.
 func (u *unitRows) warning() string {
 	if u.rows < 2 {
 		return ""

@@ -16,8 +16,8 @@ import (
 	"github.com/loadaware/loadaware/internal/source/usagelog"
 )
 
-// usage holds the usage of tries, and joins it to their observations from Airflow. Files are read into
-// memory before the join (about 0.5 kB per try, and 2 kB more for a usage log). Prometheus is queried
+// usage contains the usage of tries from other sources than Airflow, and joins it to the observations from Airflow. Files
+// are read into memory before the join (about 0.5 kB per try, and 2 kB more for each usage log). Prometheus is queried
 // try by try.
 type usage struct {
 	byTry      map[sizing.TryKey]*fileUsage
@@ -27,7 +27,7 @@ type usage struct {
 // fileUsage is the usage of one try in files.
 type fileUsage struct {
 	sizing.Observation
-	joined bool // whether it was joined to a try of Airflow
+	joined bool // whether join added this usage to a try of Airflow
 }
 
 // readFile reads CSV or JSON lines. The namespace of the import replaces the namespaces in the file.
@@ -63,12 +63,12 @@ func (u *usage) readLogs(t *TriesImporter, folder, namespace string) error {
 	})
 }
 
-// add adds the usage of a try. The values of an earlier source stay, and a later one fills in missing values. Only a
-// success is replaced by a later outcome.
+// add adds the usage of a try. The values of an earlier file stay, and a later file only adds missing values. But a later
+// outcome replaces the outcome success, which may be only the default.
 func (u *usage) add(o sizing.Observation, namespace string) {
 	o.Try.Namespace = namespace
 	if existing := u.byTry[o.Try]; existing != nil {
-		if existing.Outcome == sizing.Success { // perhaps only the default of a row without an outcome
+		if existing.Outcome == sizing.Success { // may be the default of a row without an outcome
 			existing.Outcome = o.Outcome
 		}
 		fillMissing(&existing.Observation, &o)
@@ -77,9 +77,9 @@ func (u *usage) add(o sizing.Observation, namespace string) {
 	u.byTry[o.Try] = &fileUsage{Observation: o}
 }
 
-// join adds the usage of a try to its observation from Airflow. missing says which usage no source has. It is
-// empty in three cases: a file has the try; Prometheus has its peak; or Prometheus is not configured and no file has
-// a usable row.
+// join adds the usage of a try to its observation from Airflow. missing describes the usage that no source has. It is
+// empty in three cases: a file has the try; Prometheus has the peak of the try; or Prometheus is not configured and no
+// file has a usable row.
 func (u *usage) join(ctx context.Context, o *sizing.Observation) (missing string, err error) {
 	if found := u.byTry[o.Try]; found != nil {
 		found.joined = true
@@ -90,7 +90,7 @@ func (u *usage) join(ctx context.Context, o *sizing.Observation) (missing string
 		return u.query(ctx, o)
 	}
 	if len(u.byTry) == 0 {
-		return "", nil // the user gave no source of usage, or no row of it was usable
+		return "", nil // the user named no source of usage, or no row of the files was usable
 	}
 	return "without usage: no file has the try", nil
 }

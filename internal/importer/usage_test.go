@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// A row without an outcome is a success by default. It must not hide the OOM kill of the try's usage log.
+// A row without an outcome is a success by default. This default must not hide the OOM kill in the usage log of the try.
 func TestOutcomeOfUsageLogReplacesDefaultOfRow(t *testing.T) {
 	folder := t.TempDir()
 	rows, log := filepath.Join(folder, "peaks.csv"), filepath.Join(folder, "log.csv")

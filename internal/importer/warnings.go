@@ -12,11 +12,10 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// maxPrintedWarnings limits the output for one file: a column in a wrong unit causes a
-// warning for every row.
+// maxPrintedWarnings limits the output for one file, because a column in a wrong unit causes a warning for every row.
 const maxPrintedWarnings = 20
 
-// warnings collects implausible values of imported rows.
+// warnings collects the warnings about the rows of one file. Only the field rows is about the whole import.
 type warnings struct {
 	rows      int // number of rows of the whole import with at least one warning
 	lines     []string
@@ -63,8 +62,8 @@ func (w *warnings) print(to io.Writer, name string) {
 	w.lines, w.unprinted, w.kinds, w.units, w.zones = nil, 0, nil, unitRows{}, zonelessTimes{}
 }
 
-// warn adds the warnings of one observation. A server returns its own warnings, because it
-// knows the history of the task.
+// warn adds the warnings of one observation. If Target is a server, they come from its result r, because the server
+// knows the history of the task. Otherwise r is not used and may be nil.
 func (i *Importer) warn(o *sizing.Observation, r *sizing.RecordResult, location string) {
 	if i.warnings.kinds == nil {
 		i.warnings.kinds = featureKinds{}
@@ -117,7 +116,7 @@ func (k featureKinds) add(o *sizing.Observation, location string) {
 	}
 }
 
-// warnings returns sorted lines: one for each less frequent kind of a feature whose first value cannot be
+// warnings returns sorted lines. For each feature, the less frequent kinds have a line each if their first value cannot be
 // converted to the most frequent kind.
 func (k featureKinds) warnings() []string {
 	var lines []string

@@ -6,7 +6,7 @@ import (
 	"github.com/loadaware/loadaware/internal/render"
 )
 
-// zonelessTimes counts the rows of a file with a time that has no zone or no time of day.
+// zonelessTimes counts the rows of a file that contain a time without a zone or without a time of day.
 type zonelessTimes struct {
 	rows   int
 	line   int    // line of the first such row
@@ -22,7 +22,7 @@ func (z *zonelessTimes) add(column string, line int) {
 	}
 }
 
-// warning returns a warning about these times. It is empty without such a row.
+// warning returns a warning about the counted rows. It is empty if there are none.
 func (z *zonelessTimes) warning() string {
 	if z.rows == 0 {
 		return ""

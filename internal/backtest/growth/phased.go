@@ -7,10 +7,10 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// phasedPolicy sets one limit per step of ten minutes. A phase is a part of a run with one level of
-// usage, found by package phase. The limit is the largest memory that earlier
-// runs used in the phase at the end of the previous step. The first step, and each run of a task
-// without a model of its phases, has the static grant.
+// phasedPolicy sets one limit for each step of ten minutes. A phase is a part of a run with one level of usage; package
+// phase finds the phases. At the end of a step, the run is in one phase. The limit of the next step is the largest memory
+// of the earlier runs in this phase. The first step has the static grant, and so has each run of a task without a model
+// of its phases.
 type phasedPolicy struct {
 	tasks map[sizing.TaskKey]*phasedTask
 }
@@ -24,9 +24,9 @@ type phasedTask struct {
 
 const (
 	phaseStep    = 15  // seconds between two samples of a phase model
-	phaseRuns    = 3   // number of runs of the first fit
-	phaseSeries  = 32  // largest number of runs that a fit reads: the newest
-	minPhasedRun = 600 // seconds; shorter runs have only one step of ten minutes and are not learned
+	phaseRuns    = 3   // number of runs at the first fit; later fits follow whenever the number has doubled
+	phaseSeries  = 32  // a fit reads at most this number of runs, the newest ones
+	minPhasedRun = 600 // seconds; shorter runs have only one step (stepSeconds) and are not learned
 	gibibyte     = float64(1 << 30)
 )
 
@@ -34,7 +34,7 @@ func newPhased() *phasedPolicy { return &phasedPolicy{map[sizing.TaskKey]*phased
 
 func (*phasedPolicy) name() string { return "previous phase" }
 
-// phaseSeriesOf converts a run to a sample every phaseStep seconds, of memory in GiB and CPU in cores.
+// phaseSeriesOf converts a run to a series with a sample every phaseStep seconds: memory in GiB and CPU in cores.
 func phaseSeriesOf(r *Run) phase.Series {
 	samples := make([]phase.Sample, len(r.Seconds))
 	for i, s := range r.Seconds {
@@ -75,7 +75,7 @@ func (p *phasedPolicy) learn(r *Run, _ grant) {
 	t.fitted = len(t.series)
 	newest := t.series[max(0, len(t.series)-phaseSeries):]
 	model, err := phase.Discover(newest, phase.Config{Windows: 1000, Training: phase.Training{Epochs: 100}})
-	if err == nil { // always, because every run has samples
+	if err == nil { // there is never an error, because every run has samples
 		t.model = model
 	}
 }

@@ -45,8 +45,8 @@ func (o *planPolicy) learn(r *Run, g grant) {
 	o.task(r.Task).Learn(&o.pool, plan.NewCurve(planSamples(r)), g.memory, o.timing)
 }
 
-// plannedLimit sets the limits of one run by a plan. It polls the usage, and a new limit is in force
-// a reaction time later.
+// plannedLimit sets the limits of one run by a plan. It reads the usage every timing.Poll seconds. A new limit is in
+// force timing.Reaction seconds after the read.
 type plannedLimit struct {
 	plan   *plan.Plan
 	timing plan.Timing
@@ -65,13 +65,13 @@ func planSamples(r *Run) []plan.Sample {
 	return samples
 }
 
-// lift returns the limiter of the next try: its static grant is above the killed limit, and its limit grows
-// beyond this grant if the usage comes near it.
+// lift returns the limiter of the next try. The static grant of this try is above the limit at the kill, and its limit
+// grows beyond this grant if the usage comes near the grant.
 func (g *plannedLimit) lift(_ *Run, limits []float64, at int) limiter {
 	return &plannedLimit{g.plan.Lift(limits[at]), g.timing}
 }
 
-// coreSamples returns the CPU use of a run, and nil if the use is unknown for any sample.
+// coreSamples returns the CPU use of a run. It returns nil if the use is unknown for at least one sample.
 func coreSamples(r *Run) []plan.CoreSample {
 	samples := make([]plan.CoreSample, len(r.CPU))
 	for i, c := range r.CPU {
@@ -84,7 +84,7 @@ func coreSamples(r *Run) []plan.CoreSample {
 }
 
 // replayCPU plans the CPU requests of a run, adds them to the report and learns the run. It ignores a run without a
-// static CPU request or whose CPU use is not known at every sample.
+// static CPU request, and a run with a sample whose CPU use is unknown.
 func (o *planPolicy) replayCPU(r *Run, g grant, into *Report) {
 	samples := coreSamples(r)
 	if samples == nil || g.cpu <= 0 {
@@ -98,7 +98,7 @@ func (o *planPolicy) replayCPU(r *Run, g grant, into *Report) {
 	c.Learn(samples, g.cpu, o.timing)
 }
 
-// describe returns the plan for the next run of a task for the report.
+// describe returns the report of the plan for the next run of a task.
 func (o *planPolicy) describe(key sizing.TaskKey, g grant) *PlanReport {
 	p := o.task(key).Plan(&o.pool, g.memory, o.timing)
 	report := &PlanReport{Rule: p.Rule(), StaticBytes: int64(g.memory), StartBytes: int64(p.Start()), Risk: p.Risk, Steps: []Step{}}

@@ -1,7 +1,6 @@
 package growth
 
-// limiter sets the limits of one run. A limit may depend only on earlier samples, except in policies
-// with hindsight.
+// limiter sets the limits of one try. Except in policies with hindsight, a limit may depend only on earlier samples.
 type limiter interface {
 	// limits returns the limit in force at each sample, in bytes.
 	limits(r *Run) []float64
@@ -14,7 +13,7 @@ type policy interface {
 	name() string
 	// plan returns the limiter of the first try of a run with a static grant.
 	plan(r *Run, g grant) limiter
-	// learn learns a run after its plan.
+	// learn learns a run. The replay calls it after plan.
 	learn(r *Run, g grant)
 }
 

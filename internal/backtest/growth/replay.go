@@ -8,10 +8,10 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Config holds the options of a replay. Its zero value is usable.
+// Config has the options of a replay. Its zero value is usable.
 type Config struct {
 	Timing  plan.Timing  // of resizes; zero fields: plan.DefaultTiming
-	Request sizing.Bytes // static request of every run; zero: defaultRequest, and the first run of a task is learned but does not count
+	Request sizing.Bytes // static request of every run; zero: defaultRequest, and the first run of each task is learned and does not count
 	// Progress receives the number of newly replayed runs; it may be nil.
 	Progress func(runs int)
 }
@@ -19,7 +19,7 @@ type Config struct {
 // defaultRequest is the static request of every run if Config.Request is zero.
 const defaultRequest sizing.Bytes = 4e9
 
-// maxTries bounds the tries of one run.
+// maxTries bounds the tries of one run. A limit that doubles after each kill is then 5e11 times the first limit.
 const maxTries = 40
 
 func (c Config) withDefaults() Config {
@@ -68,7 +68,7 @@ func Replay(ctx context.Context, runs []*Run, cfg Config) (*Report, error) {
 	return r.report, nil
 }
 
-// replay holds the state of a Replay.
+// replay has the state of a Replay.
 type replay struct {
 	cfg      Config
 	grants   *staticGrants
@@ -89,8 +89,8 @@ func (r *replay) run(run *Run) error {
 	task := r.task(run.Task)
 	task.Runs++
 	r.report.Runs++
-	counts := g.known || r.cfg.Request > 0 // known: the task has earlier runs
-	if counts {
+	isCounted := g.hasHistory || r.cfg.Request > 0
+	if isCounted {
 		r.planned.replayCPU(run, g, r.report)
 		r.report.Policies[0].add(run, staticTries)
 	} else {
@@ -98,11 +98,11 @@ func (r *replay) run(run *Run) error {
 	}
 	for i, p := range r.policies {
 		tries := simulate(run, p.plan(run, g))
-		if p == policy(r.planned) && g.known {
+		if p == policy(r.planned) && g.hasHistory {
 			r.planned.observe(run, tries)
 		}
 		p.learn(run, g)
-		if !counts {
+		if !isCounted {
 			continue
 		}
 		r.report.Policies[i+1].add(run, tries)
@@ -141,8 +141,8 @@ type try struct {
 	killed bool
 }
 
-// simulate returns the tries of a run under a limiter, up to the first try that is not killed, but at most
-// maxTries.
+// simulate returns the tries of a run under a limiter: all tries up to the first one that is not killed, but at most
+// maxTries tries.
 func simulate(r *Run, l limiter) []try {
 	var tries []try
 	for range maxTries {
@@ -157,7 +157,7 @@ func simulate(r *Run, l limiter) []try {
 	return tries
 }
 
-// kill returns the index of the first sample above its limit, or −1.
+// kill returns the index of the first sample whose memory is above the limit, or −1 if there is none.
 func kill(r *Run, limits []float64) int {
 	for i, m := range r.Memory {
 		if m > limits[i] {

@@ -15,7 +15,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// generated returns runs of plantest.
+// generated returns the runs that plantest.Generate creates.
 func generated(family string, tasks, runs int, seed uint64) []*Run {
 	var all []*Run
 	for _, g := range plantest.Generate(family, tasks, runs, seed) {
@@ -31,7 +31,7 @@ func generated(family string, tasks, runs int, seed uint64) []*Run {
 func TestPlansCostLessThanStaticGrants(t *testing.T) {
 	var runs []*Run
 	for _, family := range plantest.Families() {
-		for seed := range uint64(3) { // a kill more or less in the runs of one seed is chance
+		for seed := range uint64(3) { // in the runs of one seed, one kill more or less is chance
 			tasks := generated(family, 3, 14, 77+seed)
 			for _, r := range tasks {
 				r.Task.Namespace = fmt.Sprintf("seed-%d", seed)
@@ -49,7 +49,7 @@ func TestPlansCostLessThanStaticGrants(t *testing.T) {
 	for _, f := range report.Policies {
 		t.Logf("%-15s %.3f of static, %d killed", f.Policy, f.ShareOfStatic, f.Killed)
 		if f.Grows {
-			assert.GreaterOrEqual(t, f.LimitGBh, perfect.LimitGBh, "%s: no limit that only grows costs less than the perfect one", f.Policy)
+			assert.GreaterOrEqual(t, f.LimitGBh, perfect.LimitGBh, "%s: no policy whose limits never shrink costs less than the policy perfect", f.Policy)
 		}
 	}
 	assert.Less(t, planned.ShareOfStatic, .9)
@@ -108,7 +108,7 @@ func TestARunMayBeKilledInEachTry(t *testing.T) {
 func TestGrowingLimitsDoNotLookAhead(t *testing.T) {
 	runs := generated("walks", 1, 8, 3)
 	o := newPlanPolicy(plan.Timing{Poll: 5, Reaction: 10})
-	g := grant{memory: 1.5 * runs[0].peak(), known: true}
+	g := grant{memory: 1.5 * runs[0].peak(), hasHistory: true}
 	for _, r := range runs[:7] {
 		o.learn(r, g)
 	}
@@ -126,7 +126,7 @@ func TestGrowingLimitsDoNotLookAhead(t *testing.T) {
 	assert.NotEqual(t, before, after)
 }
 
-func TestSegmentsByHand(t *testing.T) {
+func TestSegmentsEqualValuesComputedByHand(t *testing.T) {
 	h := history{}
 	for _, m := range [][]float64{{1e9, 1e9, 2e9, 4e9}, {1e9, 3e9, 3e9, 3e9, 3e9, 3e9, 3e9, 3e9}} {
 		h.learn(runOf(m...), grant{})

@@ -12,22 +12,22 @@ const Static = "static"
 // Report is the result of a replay.
 type Report struct {
 	Runs      int           `json:"runs"`
-	FirstRuns int           `json:"first_runs"` // first runs of tasks that are learned and do not count
+	FirstRuns int           `json:"first_runs"` // number of first runs of tasks, which are learned and not counted; 0 with Config.Request
 	Tasks     int           `json:"tasks"`
 	Poll      float64       `json:"poll_seconds"`
 	Reaction  float64       `json:"reaction_seconds"`
 	Policies  []*Figures    `json:"policies"`
-	Requests  []*Requests   `json:"requests"` // memory requests, while the memory limit stays static
+	Requests  []*Requests   `json:"requests"` // costs if only the memory request follows the plan, and the memory limit is static
 	CPU       []*CPUFigures `json:"cpu"`      // CPU requests
 	PerTask   []*TaskReport `json:"per_task"`
 }
 
-// Figures holds the costs of the limits of one policy. GB is 1e9 bytes.
+// Figures has the costs of the limits of one policy. GB is 1e9 bytes.
 type Figures struct {
 	Policy        string  `json:"policy"`
 	Grows         bool    `json:"grows_only"` // false: limits may shrink, and a smaller limit may kill a pod
 	Hindsight     bool    `json:"hindsight"`  // the policy knows the run in advance
-	Runs          int     `json:"runs"`       // without first runs that do not count
+	Runs          int     `json:"runs"`       // number of counted runs; see Report.FirstRuns
 	Tries         int     `json:"tries"`
 	Killed        int     `json:"killed"`          // number of killed tries
 	KilledPercent float64 `json:"killed_percent"`  // killed tries per 100 runs
@@ -38,7 +38,7 @@ type Figures struct {
 	resizes       int
 }
 
-// Requests holds the costs of the memory requests of one policy, while the memory limit stays static.
+// Requests has the costs of the memory requests of one policy, if the memory limit is static.
 type Requests struct {
 	Policy        string  `json:"policy"`
 	RequestGBh    float64 `json:"request_gbh"`
@@ -46,7 +46,7 @@ type Requests struct {
 	byteSeconds   float64
 }
 
-// CPUFigures holds the costs of CPU requests.
+// CPUFigures has the costs of CPU requests.
 type CPUFigures struct {
 	Policy        string  `json:"policy"`
 	Runs          int     `json:"runs"` // runs with known CPU use and a static CPU request
@@ -61,7 +61,7 @@ type CPUFigures struct {
 type TaskReport struct {
 	DagID         string      `json:"dag_id"`
 	TaskID        string      `json:"task_id"`
-	Runs          int         `json:"runs"` // with the first run, which may not count in the other figures
+	Runs          int         `json:"runs"` // including the first run, which the other figures may not count
 	StaticGBh     float64     `json:"static_gbh"`
 	PlanGBh       float64     `json:"plan_gbh"`
 	ShareOfStatic float64     `json:"share_of_static"`

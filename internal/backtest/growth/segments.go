@@ -10,10 +10,10 @@ import (
 // segmentCount is the number of segments of both methods, k-Segments and KS+.
 const segmentCount = 4
 
-// minSegment is the smallest limit of a segment, 100 MB, as in the programs of the authors.
+// minSegment is the smallest limit of a segment, 100 MB, as in the programs of the authors of both methods.
 const minSegment = 100e6
 
-// history holds the runs of each task that have at least segmentCount samples.
+// history has the runs of each task that have at least segmentCount samples.
 type history map[sizing.TaskKey][]*Run
 
 func (h history) learn(r *Run, _ grant) {
@@ -95,8 +95,8 @@ func (s segments) lift(r *Run, _ []float64, at int) limiter {
 
 // ksPlus is the method KS+ (Bader et al. 2024) without inputs. It divides each run into segments by its
 // running maximum (cutRun). The segments of a plan have the mean ends of the earlier runs times 0.85 and
-// their mean peaks times 1.1. A kill moves the end of its segment to the time of the kill, and later ends
-// in proportion. A kill in the last segment raises the limit by a fifth instead.
+// their mean peaks times 1.1. A kill moves the end of its segment to the time of the kill, and the later
+// ends by the same factor. A kill in the last segment instead raises the limit of this segment by a fifth.
 type ksPlus struct{ history }
 
 func (ksPlus) name() string { return "ks+" }
@@ -119,8 +119,8 @@ func (k ksPlus) plan(r *Run, g grant) limiter {
 
 // cutRun returns the segments of a run. It begins with one segment for each value of the running maximum
 // of the memory, and merges the neighbouring segments with the least added cost (the difference of their
-// peaks times the time of the earlier one) until segmentCount segments remain. If there are fewer, the last
-// one is repeated.
+// peaks times the duration of the earlier segment) until segmentCount segments remain. If there are fewer, the last
+// segment is repeated.
 func cutRun(r *Run) segments {
 	type segment struct{ peak, seconds float64 }
 	var all []segment

@@ -19,7 +19,7 @@ import (
 // missing.
 var Columns = []string{"dag_id", "task_id", "run_id", "seconds", "memory_bytes", "cpu_cores"}
 
-// required are the columns without which a file cannot be read.
+// required lists the columns that a file must have.
 var required = Columns[:5]
 
 // Run is the usage of one run over time.
@@ -149,7 +149,7 @@ func (s *reader) add(row []string) error {
 		switch before := run.Seconds[n-1]; {
 		case seconds < before:
 			return fmt.Errorf("seconds %v is less than in the previous row of run %q; sort the rows of each run by seconds", values[0], run.ID)
-		case seconds == before: // two samples at the same time count as their maximum; NaN if one CPU use is unknown
+		case seconds == before: // two samples at the same time count as one with the larger values; the CPU use is NaN if one of the two is unknown
 			run.Memory[n-1], run.CPU[n-1] = max(run.Memory[n-1], values[1]), max(run.CPU[n-1], values[2])
 			return nil
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-func TestReadSeries(t *testing.T) {
+func TestReadMergesSamplesOfOneTime(t *testing.T) {
 	runs, err := Read("x", strings.NewReader("run_id,dag_id,task_id,seconds,memory_bytes,cpu_cores,note\n"+
 		"a,d,t,100,5,1,\nb,d,t,0,7,,\na,d,t,102,6,2,\na,d,t,102,9,1,\n"))
 	require.NoError(t, err)

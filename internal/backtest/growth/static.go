@@ -9,18 +9,18 @@ import (
 
 // grant is loadaware's static grant for a run.
 type grant struct {
-	memory float64 // bytes
-	cpu    float64 // cores; 0: unknown
-	known  bool    // the task has earlier runs
+	memory     float64 // bytes
+	cpu        float64 // cores; 0: unknown
+	hasHistory bool    // the task has earlier runs
 }
 
 // staticGrants computes static grants with loadaware's own policy of package backtest.
 type staticGrants struct {
-	policy  backtest.Policy
-	request sizing.Bytes           // static request of every run
-	most    sizing.Bytes           // upper bound of the grants
-	seen    map[sizing.TaskKey]int // number of ended runs
-	clock   time.Time              // start of the next run; the series have no dates, so runs follow each other
+	policy    backtest.Policy
+	request   sizing.Bytes           // static request of every run
+	most      sizing.Bytes           // upper bound of the grants
+	endedRuns map[sizing.TaskKey]int // number of ended runs by task
+	clock     time.Time              // start of the next run; the series have no dates, so each run starts when the previous one ends
 }
 
 // minNode is the smallest upper bound of the grants in bytes: the memory of a common node.
@@ -33,7 +33,7 @@ func newStaticGrants(runs []*Run, request sizing.Bytes) (*staticGrants, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &staticGrants{policy: policy, request: request, most: minNode, seen: map[sizing.TaskKey]int{}, clock: time.Unix(0, 0).UTC()}
+	g := &staticGrants{policy: policy, request: request, most: minNode, endedRuns: map[sizing.TaskKey]int{}, clock: time.Unix(0, 0).UTC()}
 	for _, r := range runs {
 		g.most = max(g.most, sizing.Bytes(r.peak()*1.0001))
 	}
@@ -58,7 +58,7 @@ func (g *staticGrants) open(r *Run) *session {
 // first returns the grant of the first try.
 func (s *session) first() grant {
 	answer := s.policy.Predict(s.question)
-	return grant{memory: float64(answer.Limit), cpu: float64(answer.CPU), known: s.seen[s.run.Task] > 0}
+	return grant{memory: float64(answer.Limit), cpu: float64(answer.CPU), hasHistory: s.endedRuns[s.run.Task] > 0}
 }
 
 // next returns the grant that the next run of a task would get.
@@ -78,14 +78,14 @@ func (s *session) afterKill(limit float64, seconds float64) (float64, error) {
 	s.question.Above, s.question.Try.Number = sizing.Bytes(limit), s.question.Try.Number+1
 	answer := s.policy.Predict(s.question)
 	if float64(answer.Limit) <= limit {
-		return min(2*limit, float64(s.most)), nil // the policy gave up: assume that a person doubles the limit
+		return min(2*limit, float64(s.most)), nil // the policy gave up: the replay assumes that a person doubles the limit
 	}
 	return float64(answer.Limit), nil
 }
 
 // close learns the success of the run with a limit.
 func (s *session) close(limit float64) error {
-	s.seen[s.run.Task]++
+	s.endedRuns[s.run.Task]++
 	s.clock = s.clock.Add(duration(s.run.duration()))
 	return s.policy.Learn(backtest.Outcome{
 		Question: s.question, Allocated: sizing.Bytes(limit), Peak: sizing.Bytes(s.run.peak()), CPUMax: sizing.Cores(maxCores(s.run)),

@@ -5,12 +5,12 @@ import "math"
 // stepSeconds is the duration in seconds of the steps of the policies stepwise and phasedPolicy.
 const stepSeconds = 600
 
-// stepwise sets the limit of each step of ten minutes by the memory use in one step, a method from the
-// literature on deep-learning containers. The limit is the maximum of that use, or its mean plus two
-// standard deviations if that is more. From step to step the limit may shrink.
+// stepwise sets the limit of each step of ten minutes by the memory use in one step: the maximum of this use, or its mean
+// plus two standard deviations if that is more. The limit may shrink from one step to the next. The method comes from the
+// literature on deep-learning containers.
 type stepwise struct {
 	label   string
-	current bool // use the step itself, which needs hindsight; else the previous step
+	current bool // true: the use in the step itself, which needs hindsight; false: the use in the previous step
 }
 
 func (s stepwise) name() string                 { return s.label }
@@ -20,7 +20,7 @@ func (stepwise) learn(*Run, grant)              {}
 // stepLimits sets the limits of one run of stepwise.
 type stepLimits struct {
 	current bool
-	first   float64 // limit of the first step, unless current
+	first   float64 // limit of the first step if current is false
 }
 
 func (s stepLimits) limits(r *Run) []float64 {
@@ -50,7 +50,7 @@ func stepEnd(r *Run, from int) int {
 	return to
 }
 
-// stepSize returns the larger of the maximum and the mean plus two standard deviations.
+// stepSize returns the maximum of values, or their mean plus two standard deviations if that is more (Welford's method).
 func stepSize(values []float64) float64 {
 	mean, squares, most := 0.0, 0.0, 0.0
 	for i, v := range values {

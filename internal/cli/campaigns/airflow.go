@@ -14,7 +14,7 @@ import (
 	"github.com/loadaware/loadaware/internal/source/airflow"
 )
 
-// airflowRate is the maximum number of requests to Airflow per second.
+// airflowRate is the maximum number of requests to Airflow per second, as by default in loadaware import airflow.
 const airflowRate = 10
 
 // readAirflow returns the ended runs of a DAG in Airflow as an archive without usage. It omits

@@ -35,8 +35,8 @@ func (f *campaignFlags) register(ctx context.Context, con cli.Console, args []st
 	return f.send(ctx, con, f.Server(), path+"/runs", archive.Runs)
 }
 
-// checkDAG returns an error if a row of the archive is of another DAG than the campaign. path is the
-// path of the campaign, and name is the file of the archive.
+// checkDAG returns an error if the archive has a row of a DAG that is not the DAG of the campaign. path is the path of
+// the campaign in the API, and name is the file of the archive.
 func (f *campaignFlags) checkDAG(ctx context.Context, path, name string, archive *suggest.Archive) error {
 	var c api.Campaign
 	if err := f.Server().Call(ctx, http.MethodGet, path, nil, &c); err != nil {
@@ -48,7 +48,7 @@ func (f *campaignFlags) checkDAG(ctx context.Context, path, name string, archive
 	return nil
 }
 
-// send registers runs with a campaign and prints how many are new. path is that of the runs of the campaign.
+// send registers runs with a campaign and prints how many are new. path is the path of the campaign's runs in the API.
 func (f *campaignFlags) send(ctx context.Context, con cli.Console, server *client.Client, path string, runs []campaign.ArchivedRun) error {
 	var total api.CampaignRegistered
 	for part := range slices.Chunk(runs, campaign.MaxBatch) {
@@ -101,7 +101,7 @@ func (f *campaignFlags) suggest(ctx context.Context, con cli.Console, args []str
 	return render.Suggestions(con.Out, chosen, scored)
 }
 
-// registered reads the runs of the campaign that --campaign names; none without the flag.
+// registered reads the runs of the campaign that --campaign names. Without the flag it returns no runs.
 func (f *campaignFlags) registered(ctx context.Context) (runs []campaign.ArchivedRun, err error) {
 	if *f.campaign == 0 {
 		return nil, nil

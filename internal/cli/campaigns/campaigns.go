@@ -33,8 +33,8 @@ of loadaware import, where memory_max_bytes may be empty; the features of a run 
 lines with scenario, execution_date and conf.
 
 suggest chooses diverse and representative runs of an archive and prints them; -o json prints
-them in the form that register reads. With --campaign, and only then, it uses the loadaware
-server: it reads the registered runs of the campaign, chooses others, and registers them. The
+them in the form that register reads. It uses the loadaware server only with --campaign: it
+reads the registered runs of the campaign, chooses other runs, and registers them. The
 archive may also be the history of Airflow. The user of Airflow needs only read access; the
 password is read from LOADAWARE_AIRFLOW_PASSWORD, or a token from LOADAWARE_AIRFLOW_TOKEN.`
 
@@ -60,17 +60,17 @@ func Run(ctx context.Context, con cli.Console, args []string) error {
 	f := &campaignFlags{
 		Command:   cmd,
 		namespace: cmd.NamespaceFlag(),
-		dag:       cmd.String("dag", "", "the DAG whose runs are reproduced; suggest: only its runs, all if empty"),
+		dag:       cmd.String("dag", "", "the DAG whose runs are reproduced; suggest: choose only runs of this DAG; of all DAGs if empty"),
 		pool:      cmd.String("pool", "", "Airflow pool of the reproduced tasks"),
 		conf:      cmd.String("conf", "", "sandbox settings as a JSON object, or @FILE"),
 		version:   cmd.String("dag-version", "", "version of the DAG that must be deployed"),
-		runs:      cmd.Int("runs", 0, "budget: DAG runs, repeated attempts included; 0 for any number"),
-		gbh:       cmd.Float64("gbh", 0, "budget: allocated GB·h of the reproduced tries; 0 for any amount"),
+		runs:      cmd.Int("runs", 0, "budget: maximum number of DAG runs, including repeated attempts; 0 for any number"),
+		gbh:       cmd.Float64("gbh", 0, "budget: maximum allocated GB·h of the reproduced tries; 0 for any amount"),
 		until:     cmd.String("until", "", "budget: no run starts after this time, such as 2030-01-03T00:00:00Z"),
 		to:        cmd.Int("to", 0, "state to which reset moves a run: 0 deploys again, 17 runs again, 37 profiles again"),
 		notes:     cmd.String("notes", "", "why a run is reset"),
 		count:     cmd.Int("count", 20, "suggest: number of runs"),
-		campaign:  cmd.Int64("campaign", 0, "suggest: registers the runs with this campaign; its runs are not suggested again"),
+		campaign:  cmd.Int64("campaign", 0, "suggest: id of the campaign with which the chosen runs are registered; runs that it has already are not chosen"),
 		layout:    cmd.LayoutFlags(),
 		format:    cmd.String("o", "text", "output: text or json"),
 	}
@@ -210,7 +210,7 @@ func (f *campaignFlags) resume(ctx context.Context, con cli.Console, args []stri
 	return f.change(ctx, con, args, "/resume", api.CampaignResumeRequest{Budget: budget})
 }
 
-// change pauses or resumes a campaign. resource is /pause or /resume, and body its request.
+// change pauses or resumes a campaign. resource is /pause or /resume, and body is the body of the request.
 func (f *campaignFlags) change(ctx context.Context, con cli.Console, args []string, resource string, body any) error {
 	if len(args) != 1 {
 		return cli.UsageErrorf("use loadaware campaign %s ID", resource[1:])

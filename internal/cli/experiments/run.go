@@ -29,9 +29,9 @@ const experimentRunUsage = `[flags]
 Fits each model family, with each --oversampling that it supports (final and serving always
 learn from the original rows), on 70 % of the runs of a task, predicts the bins of the other
 runs, and compares the errors. The family serving predicts the bin of the amount that
-loadaware serve would grant; with it the command also compares these grants with the static
-requests. The history comes from --trace, a file as in loadaware import, or
-else from a database, even while a server uses it. The same history and flags give the same
+loadaware serve would grant; with this family the command also compares these grants with the
+static requests. The history comes from --trace, a file as in loadaware import, or else from a
+database, even while a server uses this database. The same history and flags give the same
 output. With --save the command checks first that it can save the result.` + experimentPlace + `
 
 If --trace is missing, the history comes from the database of --database, DATABASE_URL or
@@ -101,7 +101,7 @@ func (e *experimentRun) saveRun(ctx context.Context, con cli.Console, plan *expe
 	return tracking.Save(ctx, st, con.Err, e.save, parameters, report, models)
 }
 
-// checkCanSave returns an error if the run could not be saved.
+// checkCanSave returns an error if the place of --save is not available, before the experiment runs.
 func (e *experimentRun) checkCanSave(ctx context.Context, con cli.Console) error {
 	st, stop, err := openExperiments(ctx, con, e.Command, true)
 	if err == nil {
@@ -176,7 +176,7 @@ func parseExperiment(con cli.Console, args []string) (*experimentRun, error) {
 	return e, nil
 }
 
-// isInteger reports whether a name could be the id of an experiment.
+// isInteger reports whether a name is an integer, so that it could be confused with the id of an experiment.
 func isInteger(name string) bool {
 	_, err := strconv.Atoi(name)
 	return err == nil

@@ -26,7 +26,7 @@ func listExperiments(ctx context.Context, con cli.Console, args []string) error 
 		return err
 	}
 	if len(rest) > 0 || *limit < 1 || *before < 0 {
-		return cli.UsageErrorf("list takes no argument, --limit from 1 and --before from 0; see loadaware experiment list --help")
+		return cli.UsageErrorf("list takes no argument; --limit must be 1 or more, and --before 0 or more; see loadaware experiment list --help")
 	}
 	experiments, stop, err := openExperiments(ctx, con, cmd, false)
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// runCommand runs a command and returns its standard output and its notes on the error stream.
+// runCommand runs a command and returns its standard output and, as notes, its standard error.
 func runCommand(t *testing.T, command func(context.Context, cli.Console, []string) error, args ...string) (out, notes string, err error) {
 	t.Helper()
 	var outText, errText bytes.Buffer
@@ -31,14 +31,14 @@ func runCommand(t *testing.T, command func(context.Context, cli.Console, []strin
 	return outText.String(), errText.String(), err
 }
 
-// save saves an experiment in a database and returns the printed notes.
+// save saves an experiment in a database and returns what the command would print to its standard error.
 func save(t *testing.T, dsn, name, fingerprint string, models []store.RunModel, rows ...experiment.Row) string {
 	t.Helper()
 	report := &experiment.Report{Trace: "retail.csv", Fingerprint: fingerprint, Rows: rows}
 	return saveReport(t, name, report, models, "--database", dsn)
 }
 
-// saveReport saves a report in the place that the flags name, and returns the printed notes.
+// saveReport saves a report in the place that the flags name, and returns what it prints to its standard error.
 func saveReport(t *testing.T, name string, report *experiment.Report, models []store.RunModel, flags ...string) string {
 	t.Helper()
 	cmd := cli.New("experiment run", "", "database", "data")
@@ -108,7 +108,7 @@ func TestExperimentListIncludesExperimentsWithUnreadableRows(t *testing.T) {
 	assert.ErrorContains(t, err, "decode the rows of experiment")
 }
 
-func TestExperimentShow(t *testing.T) {
+func TestExperimentShowPrintsMeansAndModels(t *testing.T) {
 	dsn := trackingtest.SaveTwo(t, "cd")
 	out, _, err := runCommand(t, showExperiment, "first", "--database", dsn)
 	require.NoError(t, err)
@@ -134,7 +134,7 @@ func TestExperimentShow(t *testing.T) {
 	assert.Equal(t, []string{"predict_demand", "{30;350}", "final", "none", "stratified", "1", "6", "0.5", "0.125", "0.5", "0.25", "0.375"}, lines[2])
 }
 
-func TestExperimentCompare(t *testing.T) {
+func TestExperimentComparePrintsDifferences(t *testing.T) {
 	dsn := trackingtest.SaveTwo(t, strings.Repeat("ab", 32))
 	out, notes, err := runCommand(t, compareExperiments, "1", "2", "--database", dsn, "-o", "csv")
 	require.NoError(t, err)
@@ -179,7 +179,7 @@ func TestComparisonWarnsOfDifferentHistories(t *testing.T) {
 	}
 }
 
-func TestExperimentExport(t *testing.T) {
+func TestExperimentExportWritesMLflowRuns(t *testing.T) {
 	dsn, dir := trackingtest.SaveTwo(t, "cd"), filepath.Join(t.TempDir(), "mlruns")
 	for _, id := range []string{"first", "2"} {
 		out, _, err := runCommand(t, exportExperiment, id, "--mlflow", dir, "--database", dsn)
@@ -241,7 +241,7 @@ func TestExperimentCommandErrors(t *testing.T) {
 		"an export without folder": {exportExperiment, []string{"1"}, 2, "a folder with --mlflow"},
 		"an argument to list":      {listExperiments, []string{"1"}, 2, "list takes no argument"},
 		"an unknown format":        {listExperiments, []string{"-o", "xml"}, 2, "-o must be one of table, json, csv, markdown"},
-		"a limit of 0":             {listExperiments, []string{"--limit", "0"}, 2, "--limit from 1"},
+		"a limit of 0":             {listExperiments, []string{"--limit", "0"}, 2, "--limit must be 1 or more"},
 		"no database at the port":  {listExperiments, []string{"--database", "postgres://127.0.0.1:1/none"}, 1, "does not answer"},
 	} {
 		out, _, err := runCommand(t, c.command, append([]string{"--database", dsn}, c.args...)...)
