@@ -1023,7 +1023,7 @@ type LiftRequest struct {
 	// Namespace `default` if omitted.
 	Namespace *string `json:"namespace,omitempty"`
 
-	// Reason Outcome of the killed try; `oom_killed` if omitted.
+	// Reason Outcome of the try; `oom_killed` if omitted. Any other than `oom_killed` and `app_oom` gives the verdict `not_memory`.
 	Reason *Outcome `json:"reason,omitempty"`
 
 	// Requested Memory and CPU, each as a number or as a quantity.

@@ -39,6 +39,7 @@ type view struct {
 	Template string
 	Page     any                                       // the struct that the template and JSON print
 	Table    func() (header []string, rows [][]string) // returns the CSV; nil if the page has none
+	Part     string                                    // the part of the table in a CSV that omits rows, for the name of the file; empty if the CSV is complete
 	Refresh  int                                       // seconds until the page loads itself again; 0: never
 }
 
@@ -94,7 +95,11 @@ func (d *Dashboard) render(w http.ResponseWriter, req *pageRequest, content *vie
 			return
 		}
 		w.Header().Set("Content-Type", "text/csv; charset=utf-8")
-		w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": "loadaware-" + content.Template + ".csv"}))
+		name := "loadaware-" + content.Template
+		if content.Part != "" {
+			name += "-" + content.Part
+		}
+		w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name + ".csv"}))
 		header, rows := content.Table()
 		out := csv.NewWriter(w)
 		_ = out.Write(header) // a client that disconnected needs no answer

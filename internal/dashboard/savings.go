@@ -102,7 +102,11 @@ func (d *Dashboard) savings(req *pageRequest) (*view, error) {
 		}
 		page.Baselines = savings.NewBaselines(read)
 	}
-	return &view{Title: "Savings", Nav: "Savings", Template: "savings", Page: page, Table: func() ([]string, [][]string) { return savingsTable(all) }}, nil
+	content := &view{Title: "Savings", Nav: "Savings", Template: "savings", Page: page, Table: func() ([]string, [][]string) { return savingsTable(all) }}
+	if page.IsTruncated {
+		content.Part = fmt.Sprintf("newest-%d-months", maxMonths)
+	}
+	return content, nil
 }
 
 // readSavings reads the parameters.

@@ -74,6 +74,25 @@ func TestSavingsPageShowsTheNewestMonths(t *testing.T) {
 	assert.Contains(t, page, "2026-02: 945 GB·h saved", "the chart has the months that the table leaves out")
 }
 
+// A CSV has no field for the mark that months are left out, so its file name has the mark. A window of the older months
+// is complete.
+func TestTheNameOfACSVSaysThatMonthsAreLeftOut(t *testing.T) {
+	e := newEnv(t, withoutTokens)
+	e.observeMonths(1, 38)
+	for target, want := range map[string]struct {
+		months int
+		name   string
+	}{
+		"/ui/savings?by=dag":                 {36, "loadaware-savings-newest-36-months.csv"},
+		"/ui/savings?by=dag&from=2023-07-01": {36, "loadaware-savings.csv"},
+		"/ui/savings?by=dag&to=2026-05-01":   {36, "loadaware-savings.csv"},
+	} {
+		rec := e.get(target + "&format=csv")
+		assert.Equal(t, "attachment; filename="+want.name, rec.Header().Get("Content-Disposition"), target)
+		assert.Equal(t, want.months+1, strings.Count(rec.Body.String(), "\n"), target)
+	}
+}
+
 // After the background read, the first visit of a page of savings needs no query. Therefore the pages do not
 // show what was reported after the read.
 func TestSavingsAreReadInTheBackground(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 
 // Counts are totals of this replica since its start, and current gauges.
 type Counts struct {
-	Kills    map[sizing.Outcome]int // OOM kills by outcome; a kill that replaces a provisional kill counts again (sizing.RecordResult.Replaced)
+	Kills    map[sizing.Outcome]int // OOM kills by outcome. A provisional kill keeps its count and outcome if a report replaces it (sizing.RecordResult.Replaced), because counters never decrease
 	Promises PromiseCheck
 	Usage    ByteSeconds
 
@@ -58,15 +58,16 @@ type counts struct {
 }
 
 // add counts a success or a kill that was stored as a new row, and ignores other outcomes. The argument answer is the
-// answer that this replica remembered, or the zero Answer if there is none.
-func (c *counts) add(o *sizing.Observation, answer *inflight.Answer) {
+// answer that this replica remembered, or the zero Answer if there is none. replacesKill says that the row replaced a
+// provisional kill, which this or another replica has counted.
+func (c *counts) add(o *sizing.Observation, answer *inflight.Answer, replacesKill bool) {
 	isKill := o.Outcome.OOM()
 	if !isKill && o.Outcome != sizing.Success {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if isKill {
+	if isKill && !replacesKill {
 		if c.kills == nil {
 			c.kills = map[sizing.Outcome]int{}
 		}

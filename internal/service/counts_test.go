@@ -46,6 +46,20 @@ func TestAKillIsCountedOnce(t *testing.T) {
 	assert.Equal(t, map[sizing.Outcome]int{sizing.OOMKilled: 1, sizing.AppOOM: 1}, r.Counts().Kills)
 }
 
+// A lift request reports a provisional kill, which the report of the try replaces if it states another allocation.
+func TestAReplacedProvisionalKillIsCountedOnce(t *testing.T) {
+	for _, outcome := range []sizing.Outcome{sizing.OOMKilled, sizing.AppOOM} {
+		r := newReplica(t)
+		r.lift(ask("counted", "a"), 3*gib)
+		r.report(endedTry("a", outcome, 0)) // 4 GiB were allocated
+		profile, err := r.Task(t.Context(), task("counted"))
+		require.NoError(t, err)
+		assert.Equal(t, 1, profile.Kills)
+		assert.Equal(t, map[sizing.Outcome]int{sizing.OOMKilled: profile.Kills, sizing.AppOOM: 0}, r.Counts().Kills, outcome)
+		assert.InDelta(t, float64(10*4*gib), r.Counts().Usage.Allocated, 1, "the provisional kill has no duration")
+	}
+}
+
 func TestPromisesAreComparedWithOutcomesOfFirstTries(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("counted", 60)

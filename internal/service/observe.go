@@ -130,7 +130,7 @@ func (s *Service) applyReport(ctx context.Context, o *sizing.Observation, r *siz
 	if o.Outcome == sizing.Unschedulable {
 		task.Open.AddUnschedulable(o.Allocated.Memory, o.At(now))
 	}
-	s.counts.add(o, &answer)
+	s.counts.add(o, &answer, r.Replaced)
 	if isBelowStatic {
 		task.Open.EndPlanned(&o.Try)
 	} else {

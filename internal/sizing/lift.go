@@ -28,7 +28,7 @@ func (a *LiftAsk) Validate() []FieldError {
 		bad = append(bad, FieldError{"run_id", "is required: 1 to 250 characters"})
 	}
 	if a.Reason == UnknownOutcome {
-		bad = append(bad, FieldError{"reason", "must be one of oom_killed, app_oom, failed, killed, evicted, unschedulable"})
+		bad = append(bad, FieldError{"reason", "must be one of success, oom_killed, app_oom, failed, killed, evicted, unschedulable"})
 	}
 	if a.Failed <= 0 || a.Failed > MaxBytes {
 		bad = append(bad, FieldError{"failed.memory_bytes", "is required: the allocation of the failed try, 1 byte to 8Pi"})

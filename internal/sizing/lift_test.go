@@ -1,9 +1,11 @@
 package sizing_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/loadaware/loadaware/internal/sizing"
 )
@@ -33,6 +35,7 @@ func TestLiftStateDecide(t *testing.T) {
 		"no lift at the cap":                              {with(func(s *sizing.LiftState) { s.Failed = 16 * gib }), sizing.OOMKilled, sizing.VerdictAtCap, 0, 2},
 		"repeated kills at the cap suggest a leak":        {with(func(s *sizing.LiftState) { s.Failed = 16 * gib; s.KillsAtCap = 3 }), sizing.OOMKilled, sizing.VerdictLeakSuspected, 0, 2},
 		"an eviction is not a lack of memory":             {base, sizing.Evicted, sizing.VerdictNotMemory, 0, 2},
+		"a success is not a lack of memory":               {base, sizing.Success, sizing.VerdictNotMemory, 0, 2},
 		"an eviction before any kill":                     {with(func(s *sizing.LiftState) { s.Kills = 0 }), sizing.Evicted, sizing.VerdictNotMemory, 0, 3},
 		"no lift if the policy allows none":               {with(func(s *sizing.LiftState) { s.MaxLifts = 0 }), sizing.OOMKilled, sizing.VerdictExhausted, 0, 0},
 	} {
@@ -46,6 +49,19 @@ func TestLiftStateDecide(t *testing.T) {
 			assert.NotEmpty(t, lift.Reason)
 		})
 	}
+}
+
+func TestAskForALiftAllowsEveryKnownReason(t *testing.T) {
+	ask := sizing.LiftAsk{Ask: sizing.Ask{Try: sizing.TryKey{
+		TaskKey: sizing.TaskKey{Namespace: "default", DAG: "dag", Task: "task"}, RunID: "run", MapIndex: sizing.NoMap, Number: 1}}, Failed: gib}
+	bad := ask.Validate()
+	require.Len(t, bad, 1)
+	allowed := strings.Split(strings.TrimPrefix(bad[0].Detail, "must be one of "), ", ")
+	for ask.Reason = sizing.Success; ask.Reason <= sizing.Unschedulable; ask.Reason++ {
+		assert.Empty(t, ask.Validate())
+		assert.Contains(t, allowed, ask.Reason.String())
+	}
+	assert.Len(t, allowed, int(sizing.Unschedulable))
 }
 
 func FuzzLiftStaysBetweenFailedAndCeiling(f *testing.F) {

@@ -126,9 +126,13 @@ type Observations interface {
 }
 
 // HistoryLimits bounds the rows of a History: Total in all, the Recent newest, and those with the
-// High highest peaks. Zero fields take the values of DefaultHistoryLimits. If Recent + High is then not below Total,
-// Recent becomes 2/5 and High 1/10 of Total, but at least 1.
+// High highest peaks. Zero fields take the values of DefaultHistoryLimits, and a Total below MinHistoryTotal becomes
+// MinHistoryTotal. If Recent + High is then not below Total, Recent becomes 2/5 and High 1/10 of Total, but at least 1.
 type HistoryLimits struct{ Total, Recent, High int }
+
+// MinHistoryTotal is the smallest Total of HistoryLimits: the newest row, the row with the highest peak, and one row of the
+// sample, whose weight makes all weights sum to the full count.
+const MinHistoryTotal = 3
 
 // DefaultHistoryLimits are the limits of training. The cost of a training does not grow beyond Total
 // rows.

@@ -39,6 +39,20 @@ func TestReasonNamesTheDecidingRule(t *testing.T) {
 	}
 }
 
+func TestReasonWithoutAnyAmount(t *testing.T) {
+	k, q := newTask(t), taskmodel.Question{Features: small}
+	for _, m := range []*taskmodel.Model{k.model, k.model.Outline().Model()} {
+		s := m.Size(q)
+		assert.Zero(t, s.Limit)
+		assert.Equal(t, "no peak of this task is known yet: no static request is known, so no amount is granted", s.Reason)
+	}
+	r := measuredRun(5000)
+	r.Allocated.Memory = 2 * gib
+	k.report(small, r)
+	require.Len(t, k.model.Quarantine, 1)
+	assert.Equal(t, "all reports of this task are implausible, and none confirms another: no static request is known, so no amount is granted", k.model.Size(q).Reason)
+}
+
 func TestReasonWithoutAMeasuredPeak(t *testing.T) {
 	k := newTask(t)
 	q := question(sizing.Features{})

@@ -109,8 +109,12 @@ func monthDay(days float64) float64 {
 	return float64(time.Unix(int64(math.Floor(days))*secondsPerDay, 0).UTC().Day())
 }
 
-// hour returns the hour of the day of a time in days since 1970, after rounding the time to seconds; NaN if days is NaN.
+// hour returns the UTC hour of a time in days since 1970, 0 … 23; NaN if days is NaN. It rounds the time to milliseconds,
+// because the fraction of a whole hour in days is not exact. Finer rounding would reach the error of a float64.
 func hour(days float64) float64 {
-	const secondsPerHour = 60 * 60
-	return math.Floor(math.Round((days-math.Floor(days))*secondsPerDay) / secondsPerHour)
+	if math.IsNaN(days) {
+		return days
+	}
+	const millisecondsPerDay = secondsPerDay * 1000
+	return float64(time.UnixMilli(int64(math.Round(days * millisecondsPerDay))).UTC().Hour())
 }

@@ -55,6 +55,8 @@ func TestDateWithCyclesIsEncodedAsDayOfTheMonthAndHour(t *testing.T) {
 	for text, want := range map[string][]float64{ // weekday, month, day of the month, hour
 		"2024-02-29":                {4, 1, 29, 0},
 		"2024-03-01T23:59:59Z":      {5, 1, 1, 23},
+		"2024-03-01T23:59:59.9Z":    {5, 1, 1, 23},
+		"2024-03-01T22:59:59.9Z":    {5, 1, 1, 22},
 		"1969-12-31T07:00:00Z":      {3, 11, 31, 7},
 		"2024-05-01T00:30:00+02:00": {2, 3, 30, 22},
 	} {

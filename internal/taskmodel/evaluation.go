@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/loadaware/loadaware/internal/ml/classify"
 	"github.com/loadaware/loadaware/internal/ml/cost"
@@ -70,10 +71,12 @@ func (m *Model) evaluate(h *sizing.History, rows []row) (Evaluation, error) {
 	e.addCandidate(championName, newest, championLadder)
 	constant := bestConstant(before)
 	e.addCandidate("constant", newest, func(*row) []float64 { return []float64{constant} })
-	if err := m.evaluateFamilies(&e, h, before, newest); err != nil {
+	failed, err := m.evaluateFamilies(&e, h, before, newest)
+	if err != nil {
 		return e, err
 	}
 	e.judge()
+	e.Reason = strings.Join(append([]string{e.Reason}, failed...), "; ")
 	return e, nil
 }
 
@@ -159,16 +162,18 @@ var families = []classify.LevelFamily{
 	classify.BinnedFamily{Family: classify.CART{}}, classify.BinnedFamily{Family: classify.Prior{}},
 }
 
-// evaluateFamilies fits the classifiers on the newest maxFamilyRows of the rows before the holdout, and adds their results.
-func (m *Model) evaluateFamilies(e *Evaluation, h *sizing.History, before, newest []row) error {
+// evaluateFamilies fits the classifiers on the newest maxFamilyRows of the rows before the holdout, and adds their results. It
+// omits a classifier whose fit fails, such as CART if its library panics (cart.ErrLibrary), because a classifier only serves
+// for comparison. failed describes the omitted classifiers.
+func (m *Model) evaluateFamilies(e *Evaluation, h *sizing.History, before, newest []row) (failed []string, err error) {
 	before = before[max(0, len(before)-maxFamilyRows):]
 	t, encode := tableOf(&h.Schema, before)
 	if t.Cols() == 0 {
-		return nil
+		return nil, nil
 	}
 	edges, bins, err := binsOf(before)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	p := make([]float64, len(edges))
 	for _, family := range families {
@@ -176,7 +181,8 @@ func (m *Model) evaluateFamilies(e *Evaluation, h *sizing.History, before, newes
 		fitted, err := fitOnce(m.fits, func() fitHash { return m.fits.hash(family.Name()+fmt.Sprint(seed), t.X, t.Y, t.W, edges) },
 			func() (classify.Classifier, error) { return family.FitLevels(t, edges, seed) })
 		if err != nil {
-			return fmt.Errorf("evaluate %s: %w", family.Name(), err)
+			failed = append(failed, fmt.Sprintf("not compared with %s: %v", family.Name(), err))
+			continue
 		}
 		e.addCandidate(family.Name(), newest, func(r *row) []float64 {
 			fitted.Probabilities(encode(r.Cells), p)
@@ -187,7 +193,7 @@ func (m *Model) evaluateFamilies(e *Evaluation, h *sizing.History, before, newes
 			return ladder
 		})
 	}
-	return nil
+	return failed, nil
 }
 
 // judge sets Passed and Reason.

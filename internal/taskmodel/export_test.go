@@ -1,5 +1,12 @@
 package taskmodel
 
+import (
+	"testing"
+
+	"github.com/loadaware/loadaware/internal/ml/classify"
+	"github.com/loadaware/loadaware/internal/ml/table"
+)
+
 // Rows returns the total weight of the rows in the line, the ridge regression.
 func (m *models) Rows() float64 { return m.line.Rows() }
 
@@ -8,3 +15,19 @@ func (m *Model) SameTrees(other *Model) bool { return m.Models.Trees == other.Mo
 
 // ScreenedVersion is the version of the blob of a model with screened columns.
 const ScreenedVersion = screenedVersion
+
+// failingFamily is a classifier that cannot be fitted.
+type failingFamily struct{ err error }
+
+func (failingFamily) Name() string { return "failing" }
+
+func (f failingFamily) FitLevels(*table.Table, []float64, uint64) (classify.Classifier, error) {
+	return nil, f.err
+}
+
+// PrependFailingFamily makes evaluations fit, before the other classifiers, one whose fit returns err, until the test ends.
+func PrependFailingFamily(t *testing.T, err error) {
+	usual := families
+	t.Cleanup(func() { families = usual })
+	families = append([]classify.LevelFamily{failingFamily{err}}, usual...)
+}

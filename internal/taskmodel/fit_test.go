@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/loadaware/loadaware/internal/ml/cart"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
@@ -198,6 +199,18 @@ func TestEvaluationIsRunAndStored(t *testing.T) {
 	var back taskmodel.Evaluation
 	require.NoError(t, json.Unmarshal(evaluation.JSON(), &back))
 	assert.Equal(t, evaluation, back)
+}
+
+// golearn may panic on unusual rows; see cart.ErrLibrary.
+func TestAClassifierThatCannotBeFittedDoesNotPreventATraining(t *testing.T) {
+	k, _ := trainedTask(t, growing, 37, 120)
+	usual := k.model.LastEvaluation
+	taskmodel.PrependFailingFamily(t, cart.ErrLibrary)
+	k, _ = trainedTask(t, growing, 37, 120)
+	evaluation := k.model.LastEvaluation
+	assert.Equal(t, usual.Candidates, evaluation.Candidates, "the other candidates are compared as usual")
+	assert.True(t, evaluation.Passed)
+	assert.Equal(t, usual.Reason+"; not compared with failing: "+cart.ErrLibrary.Error(), evaluation.Reason)
 }
 
 func TestAmbiguousFeaturesGiveAWarning(t *testing.T) {

@@ -64,7 +64,9 @@ func (m *Model) sizeFromOutline(q Question) Answer {
 		}
 		why = "above the largest peak of " + countRuns(m.outline.runs)
 	}
-	if s.Limit > 0 {
+	if s.Limit == 0 {
+		s.Reason = "no peak of this task is known yet: " + noRequest
+	} else {
 		if q.Above == 0 {
 			q.MinGrant = 0
 		}

@@ -141,6 +141,9 @@ func (m *Model) checkPlausibility(t *TrainingRow) (implausibility, bool) {
 	largest := implausibility{c.high, "the prediction from its features"}
 	if m.Experts.MaxPeak > c.high {
 		largest = implausibility{m.Experts.MaxPeak, "the largest peak so far"}
+		if m.Experts.MaxPeak > float64(m.Largest) { // see raiseBound
+			largest.reference = "the largest killed allocation so far"
+		}
 	}
 	allocated := float64(t.Allocated.Memory)
 	switch {

@@ -52,6 +52,20 @@ func TestKillWithinItsGrantIsNotQuarantined(t *testing.T) {
 	}
 }
 
+// A killed allocation can be above all peaks. Then it is the largest expectation that a report may violate.
+func TestQuarantineReasonNamesAKilledAllocation(t *testing.T) {
+	k := newTask(t)
+	reason := func() string {
+		return k.model.QuarantineReason(taskmodel.NewTrainingRow(&k.history.Schema, k.row(small, measuredRun(900))))
+	}
+	for range 20 {
+		k.reportSuccess(small, 1)
+		assert.Contains(t, reason(), "the largest peak so far (1Gi)")
+	}
+	k.report(small, killed(3))
+	assert.Contains(t, reason(), "the largest killed allocation so far (3Gi)")
+}
+
 // A receipt may be stored after a training has quarantined the kill of its try. The next training learns the kill,
 // because the receipt shows that this amount was granted.
 func TestLateReceiptReleasesItsKill(t *testing.T) {

@@ -43,7 +43,9 @@ func (m *Model) sizeWithoutPeaks(q Question) Answer {
 	case m.Bound > 0:
 		s.Reason = fmt.Sprintf("the static request, unchanged: it is above %s, the largest allocation that was OOM-killed, and no run has succeeded yet", m.Bound.Approx())
 	}
-	if s.Limit > 0 {
+	if s.Limit == 0 {
+		s.Reason = strings.Replace(s.Reason, "the static request, unchanged", noRequest, 1)
+	} else {
 		if q.Above == 0 {
 			q.MinGrant = 0 // the request, or an allocation that succeeded, is enough as far as is known
 		}
@@ -57,6 +59,9 @@ func (m *Model) sizeWithoutPeaks(q Question) Answer {
 	}
 	return s
 }
+
+// noRequest is the reason, or its end, of an answer with the limit zero.
+const noRequest = "no static request is known, so no amount is granted"
 
 // sizeAboveKills answers for a first try if neither the request nor the allocation of a success is above the largest
 // killed allocation. The grant is twice the killed allocation, within the bounds of q. There are no data for the risk, so the

@@ -126,10 +126,10 @@ func (s *Store) History(ctx context.Context, task sizing.TaskKey, limits store.H
 	return h, err
 }
 
-// withDefaults replaces zero fields by the defaults. If Recent and High leave no rows for the
-// sample, it sets them to the same fractions of Total as in DefaultHistoryLimits, but to at least 1.
+// withDefaults replaces zero fields by the defaults, and raises Total to at least MinHistoryTotal. If Recent and High leave
+// no rows for the sample, it sets them to the same fractions of Total as in DefaultHistoryLimits, but to at least 1.
 func withDefaults(limits store.HistoryLimits) store.HistoryLimits {
-	limits.Total = cmp.Or(limits.Total, store.DefaultHistoryLimits.Total)
+	limits.Total = max(cmp.Or(limits.Total, store.DefaultHistoryLimits.Total), store.MinHistoryTotal)
 	limits.Recent = cmp.Or(limits.Recent, store.DefaultHistoryLimits.Recent)
 	limits.High = cmp.Or(limits.High, store.DefaultHistoryLimits.High)
 	if limits.Recent+limits.High >= limits.Total {

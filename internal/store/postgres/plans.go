@@ -13,11 +13,12 @@ import (
 )
 
 // insertDetailedSQL replaces a stored series only by a series with shorter steps. So a detailed series that arrives after
-// the usage series of the same try replaces the usage series.
+// the usage series of the same try replaces the usage series. The comparison of seq is >= because the oldest stored series
+// may be replaced, too.
 const insertDetailedSQL = `
 	INSERT INTO detailed_series (task, seq, step_us, content)
 	SELECT $1::bigint, $2::bigint, $3::bigint, $4::bytea
-	WHERE $2::bigint > coalesce((SELECT seq FROM detailed_series WHERE task = $1::bigint ORDER BY seq DESC OFFSET $5 - 1 LIMIT 1), 0)
+	WHERE $2::bigint >= coalesce((SELECT seq FROM detailed_series WHERE task = $1::bigint ORDER BY seq DESC OFFSET $5 - 1 LIMIT 1), 0)
 	ON CONFLICT (task, seq) DO UPDATE SET step_us = excluded.step_us, content = excluded.content
 		WHERE excluded.step_us < detailed_series.step_us`
 

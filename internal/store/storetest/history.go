@@ -105,14 +105,16 @@ func testLimitedHistory(t *testing.T, st store.Store) {
 	})
 
 	t.Run("a total without the other limits bounds the rows, too", func(t *testing.T) {
-		h, err := st.History(t.Context(), key, store.HistoryLimits{Total: 20})
-		require.NoError(t, err)
-		require.LessOrEqual(t, len(h.Rows), 20)
-		var sum float64
-		for _, row := range h.Rows {
-			sum += row.Weight
+		for _, total := range []int{1, 2, 3, 20} {
+			h, err := st.History(t.Context(), key, store.HistoryLimits{Total: total})
+			require.NoError(t, err, total)
+			require.LessOrEqual(t, len(h.Rows), max(total, store.MinHistoryTotal))
+			var sum float64
+			for _, row := range h.Rows {
+				sum += row.Weight
+			}
+			require.InDelta(t, 1001, sum, 1e-9, total)
 		}
-		require.InDelta(t, 1001, sum, 1e-9)
 	})
 }
 

@@ -35,6 +35,25 @@ func testPlans(t *testing.T, open func(*testing.T) store.Store) {
 		require.Len(t, kept, store.MaxDetailedRuns)
 		require.Equal(t, obs[10].Try.RunID, kept[0].RunID)
 	})
+	t.Run("a detailed series replaces the oldest usage series that a task keeps", func(t *testing.T) {
+		st, key := open(t), task("full")
+		obs := runs(key, store.MaxDetailedRuns)
+		for i := range obs {
+			obs[i].Series = detailed(60)
+			obs[i].Series.Step = time.Minute
+		}
+		recordNew(t, st, obs...)
+		before, err := st.DetailedRuns(t.Context(), key, 0)
+		require.NoError(t, err)
+		require.Len(t, before, store.MaxDetailedRuns)
+		obs[0].Detailed = detailed(240)
+		require.Equal(t, amended, statusOf(record(t, st, obs[0])[0]))
+		after, err := st.DetailedRuns(t.Context(), key, 0)
+		require.NoError(t, err)
+		at := slices.IndexFunc(after, func(r store.DetailedRun) bool { return r.RunID == obs[0].Try.RunID })
+		require.Equal(t, *obs[0].Detailed, after[at].Series)
+		require.ElementsMatch(t, before[1:], slices.Delete(after, at, at+1), "the series of newer runs stay")
+	})
 	t.Run("a repeated report does not restore what newer reports displaced", func(t *testing.T) { testDisplacedPlans(t, open(t)) })
 	t.Run("the outcomes of followed memory plans are read", func(t *testing.T) { testPlanOutcomes(t, open(t)) })
 	t.Run("the ledger counts the limits of plans over time", func(t *testing.T) { testMeanLimits(t, open(t)) })

@@ -29,7 +29,8 @@ class LiftRequest:
         namespace (None | str | Unset): `default` if omitted.
         map_index (int | None | Unset): Index of a mapped task; -1, for a task that is not mapped, if omitted.
         try_number (int | None | Unset): The killed try; 1 if omitted.
-        reason (None | Outcome | Unset): Outcome of the killed try; `oom_killed` if omitted.
+        reason (None | Outcome | Unset): Outcome of the try; `oom_killed` if omitted. Any other than `oom_killed` and
+            `app_oom` gives the verdict `not_memory`.
         features (FeaturesType0 | None | Unset): Inputs that are known before the launch, by name (1 to 100 characters,
             at most 200 names). A value is a number, a
             boolean, a category (a string of at most 500 characters) or a date (a string: `2020-01-03` or RFC 3339); null
