@@ -9,7 +9,7 @@ import (
 // this part. The zero value is the complete model, which the service uses. A nil function changes nothing.
 type Ablation struct {
 	Config  func(*experts.Config)    // changes constants of the experts
-	Exclude func(expert string) bool // reports whether an expert, by its experts.Name, never answers
+	Exclude func(expert string) bool // reports whether the experts with this name (experts.Name) never answer
 	Adjust  func(*experts.Point)     // changes the predictions of the models
 
 	NoColdStart  bool // no Bayesian average, but a quantile of Student's t distribution around one model
@@ -20,19 +20,19 @@ type Ablation struct {
 	NoKnownKills bool // known kills do not raise the amounts of later runs with the same features
 }
 
-// NewAblated returns a Model without history that lacks the parts of a. Its blob does not contain the
-// ablation: a decoded model is complete.
-func NewAblated(a Ablation) *Model {
+// NewAblated returns a Model without history, from which the ablation has removed parts of the complete model. The blob of
+// this model does not contain the ablation: a decoded model is complete.
+func NewAblated(ablation Ablation) *Model {
 	config := experts.Default(sizing.DefaultRiskTarget)
-	if a.Config != nil {
-		a.Config(&config)
+	if ablation.Config != nil {
+		ablation.Config(&config)
 	}
 	m := New()
-	m.ablated, m.Experts = a, experts.New(config)
-	if a.Exclude != nil {
-		m.Experts.Exclude(a.Exclude)
+	m.ablated, m.Experts = ablation, experts.New(config)
+	if ablation.Exclude != nil {
+		m.Experts.Exclude(ablation.Exclude)
 	}
-	if a.NoShifts {
+	if ablation.NoShifts {
 		m.Experts.IgnoreShifts()
 	}
 	return m

@@ -54,7 +54,7 @@ func (m *Model) answerAsPredicted(p *experts.Point, q *Question, b *buffers) exp
 	if b.extrapolation.jointMargin > 0 {
 		// jointMargin is the margin for several inputs above their range. The promise is at least a quarter of the risk of
 		// an amount with half of this margin. The factors ¼ and ½ were measured with a peak that follows the product of two
-		// inputs; see TestJointExtrapolationIsNotKilledMuchMoreThanPromised.
+		// inputs; see TestRunsWithTwoExtrapolatedInputsAreNotKilledMuchMoreThanPromised.
 		a.Promised = experts.Probability(max(a.Promised, m.exceedanceProb(p, a.Amount*math.Exp(-b.extrapolation.jointMargin/2), b)/4))
 	}
 	if p.Imputed && b.noFeatures {
@@ -62,8 +62,8 @@ func (m *Model) answerAsPredicted(p *experts.Point, q *Question, b *buffers) exp
 		return a
 	}
 	if p.Imputed {
-		// The run may need more than is predicted with the values of any donor row, a similar row whose values replace the
-		// missing ones. No residual contains this risk.
+		// The values of similar rows, the donor rows, replace the missing ones. The run may need more than the prediction with
+		// the values of any of these rows. No residual contains this risk.
 		a.Promised = experts.Probability(min(0.5, a.Promised+b.unseenProb))
 	}
 	return a
@@ -77,7 +77,7 @@ func (m *Model) exceedanceProb(p *experts.Point, amount float64, b *buffers) flo
 // Weight of a static request as evidence during a cold start.
 const (
 	requestFailFactor = 2.0  // if the share of the DAG's runs above their requests exceeds this multiple of the risk target, a request is no evidence
-	requestMargin     = 1.25 // the prediction times this factor may be granted even above the request
+	requestMargin     = 1.25 // the grant may be up to this multiple of the predicted peak, even if that is above the request
 )
 
 // limitToRequest limits the answer for a task in its cold start to the largest of the static request, requestMargin

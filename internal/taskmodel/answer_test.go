@@ -184,7 +184,7 @@ func TestRiskAfterAKillFallsAsTheLimitRises(t *testing.T) {
 	assert.Greater(t, last, 0.004, "after a kill the margins are not reliable, so the power law counts too")
 }
 
-// The request of a new mapped task is too small, so most tries are killed.
+// Most tries of a new task are killed with 1.2 GiB. The few successes have peaks of 1 GiB.
 func TestFitLearnsFromManyKillsAndFewSuccesses(t *testing.T) {
 	for successes := 1; successes <= 12; successes++ {
 		for _, kills := range []int{28, 39, 120} {

@@ -24,7 +24,7 @@ const FormatVersion = 6
 const (
 	unscreenedVersion = 3 // the models use all columns of the encoding, and none of the columns that version 5 added
 	screenedVersion   = 4 // the models use only some columns; see encoder.screenColumns
-	offsetFreeVersion = 5 // added columns for the day of the month, the hour and the numbers in texts; no offset, see models.Offset
+	offsetFreeVersion = 5 // the encoding may also have columns for the day of the month, the hour and the numbers in texts; no offset, see models.Offset
 )
 
 // ErrFormat reports a blob that is damaged or of an unknown version. The task must be trained again; until then a

@@ -66,7 +66,7 @@ const (
 // boundedGrant is the amount of a first try and the rule that decided it.
 type boundedGrant struct {
 	limit  sizing.Bytes
-	model  sizing.Bytes // amount of the models times the guard's factor, before any bound, rounded up to whole MiB
+	model  sizing.Bytes // the models' answer times the guard's factor, before the other rules of Model.bound, rounded up to whole MiB
 	rule   rule
 	streak string // describes the streak of kills; set if the streak raised the limit
 	killEvidence
@@ -200,8 +200,8 @@ func (m *Model) minGrant(q Question) sizing.Bytes {
 	return q.MinGrant
 }
 
-// hasSufficed reports whether a peak was measured, b is at least the largest measured peak, and b is above the largest
+// hasSufficed reports whether a peak was measured, and amount is at least the largest measured peak and above the largest
 // killed allocation.
-func (m *Model) hasSufficed(b sizing.Bytes) bool {
-	return m.Experts.LearnedRows > 0 && m.Largest <= b && m.Bound < b
+func (m *Model) hasSufficed(amount sizing.Bytes) bool {
+	return m.Experts.LearnedRows > 0 && m.Largest <= amount && m.Bound < amount
 }

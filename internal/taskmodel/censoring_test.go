@@ -27,8 +27,8 @@ var (
 	other = sizing.Features{"kind": sizing.TextValue("other")}
 )
 
-// Runs of kind "small" need 1 GiB and are measured. One run of kind "other" succeeded with 1 GiB. Then twelve runs of
-// this kind are killed at 3 GiB and not retried.
+// Runs of kind "small" need 1 GiB and are measured. One run of kind "other" succeeds with a peak of 1 GiB. Then twelve runs
+// of kind "other" are killed at 3 GiB and not retried.
 func TestKillsWithoutARetryRaiseTheFit(t *testing.T) {
 	const bound = 3
 	k, _ := trainedTask(t, kinds, 1, 60)
@@ -55,7 +55,7 @@ func TestKillsWithoutAnySuccessRaiseTheFit(t *testing.T) {
 	assert.Greater(t, limit(k, other), float64(bound), "an amount that was killed twelve times is not granted again")
 }
 
-// A kill that a measured success of the same run follows adds no information.
+// A kill adds no information if a measured success of the same run follows.
 func TestKillsBeforeASuccessOfTheirRunAreNotFitted(t *testing.T) {
 	with, _ := trainedTask(t, kinds, 2, 60)
 	without, _ := trainedTask(t, kinds, 2, 60)

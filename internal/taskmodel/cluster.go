@@ -1,12 +1,13 @@
 package taskmodel
 
-// cluster summarises the errors of mapped instances of one DAG run, whose peaks have causes in common: all instances, or
-// those with the same features (mapped.go). They say less about the errors of the models than as many independent runs.
+// cluster summarises the errors of mapped instances of one DAG run: of the instances with the same features, or of one
+// instance for each set of features (mapped.go). Their peaks have causes in common, so n instances say less about the errors
+// of the models than n independent runs.
 type cluster struct {
 	_            struct{} `cbor:",toarray"`
 	Rows         float64  // number of instances
 	Sum, Squares float64  // sum and sum of squares of the residuals, clipped at maxClusterError
-	Effective    float64  // effective number of rows, see count
+	Effective    float64  // effective number of rows, see cluster.count
 	Charged      float64  // number of instances that the experts learned
 	Largest      float64  // largest residual
 }
@@ -15,8 +16,8 @@ type cluster struct {
 // says little about what the instances have in common.
 const maxClusterError = 1.0
 
-// moments returns the mean product of the clipped residuals of two instances, and their mean square; zero if there are
-// fewer than two instances.
+// moments returns the mean product of the clipped residuals of two instances, and the mean square of all clipped residuals;
+// both are zero if there are fewer than two instances.
 func (c *cluster) moments() (product, square float64) {
 	if c.Rows < 2 {
 		return 0, 0
@@ -33,20 +34,21 @@ type intraClass struct {
 
 // clusterKind holds the assumptions about a kind of clusters.
 type clusterKind struct {
-	prior     float64 // correlation before any cluster
+	prior     float64 // assumed correlation before any cluster is learned
 	tolerated float64 // correlation up to which all instances count as independent
 }
 
 // Instances with the same features have no known difference, so their errors are assumed to be correlated (prior 0.5).
 // For instances with different features a correlation of up to 0.5 counts as 0, because at such a correlation ignoring
-// instances costs a task more than slightly too small margins. Each correlation above 0.5 counts from the first DAG run on.
+// instances costs a task more than slightly too small margins do. Their prior is this limit, so that a larger correlation
+// counts from the first DAG run on.
 var (
 	featureClusters = clusterKind{prior: 0.5}                 // instances with the same features
 	runClusters     = clusterKind{prior: 0.5, tolerated: 0.5} // instances with different features
 )
 
-// priorClusters is the weight of the prior correlation: it counts as much as so many clusters whose residuals have the
-// expected standard deviation. A larger value delays the effect of the observed correlation.
+// priorClusters is the weight of the prior correlation, as a number of clusters whose residuals have the expected standard
+// deviation. A larger value delays the effect of the observed correlation.
 const priorClusters = 2
 
 // correlation returns the posterior mean of the correlation, rescaled so that kind.tolerated becomes 0 and 1 stays 1.

@@ -71,7 +71,7 @@ func TestDesignEffect(t *testing.T) {
 	}
 }
 
-func TestOutlierHardlyChangesTheCorrelation(t *testing.T) {
+func TestOutlyingClusterHardlyChangesTheCorrelation(t *testing.T) {
 	var c intraClass
 	drawClusters(&c, &clusterKind{}, 0, 0.3, 100)
 	var k cluster

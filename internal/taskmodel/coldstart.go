@@ -24,7 +24,7 @@ var coldStartPoints = [...]int{experts.Line, experts.Plain, experts.Same, expert
 // a power of the input, rarely faster than linearly.
 const (
 	coldStartRows   = 4    // weight of the pool's standard deviation of the residuals, in rows
-	coldStartSlope  = 0.7  // slope of the log peak over the logarithm of an input; the mean slope of the DAG's other tasks is shrunk to it
+	coldStartSlope  = 0.7  // slope of the log peak over the logarithm of an input; the mean slope of the DAG's other tasks is shrunk towards it
 	coldStartSpread = 0.25 // standard deviation of these slopes among tasks
 )
 
@@ -35,7 +35,7 @@ func (m *Model) coldStartPrior() bayes.Prior {
 }
 
 // setPoolSlopes sets m.slopes to the mean slopes of the DAG's other tasks for inputs of the same
-// name, shrunk to coldStartSlope.
+// name, shrunk towards coldStartSlope.
 func (m *Model) setPoolSlopes(pool *Pool) {
 	m.slopes = m.slopes[:0]
 	others := *pool
@@ -99,7 +99,7 @@ func (m *Model) predictColdStart(cells []sizing.Value, p *experts.Point, b *buff
 	p.ColdStart = &b.coldStart
 }
 
-// coldStartScale returns the scale of a row's log residual that trees predict; 0 if no trees predict it yet.
+// coldStartScale returns the scale of the log residual that trees predict for a row; 0 if there are no such trees yet.
 func (m *Model) coldStartScale(p *experts.Point) float64 {
 	if m.Models.Spread == nil || m.ablated.NoScale {
 		return 0
@@ -166,8 +166,8 @@ func (m *Model) startColdStart(r *row) {
 
 // learnColdStart learns a later row; p and b come from its prediction. It ignores a row with imputed features. It also
 // does nothing for a model of a release without the cold-start rule, because the average lacks the earlier rows of this
-// model. A row is no evidence about the structures if its weight is below 1, or if p is the prediction for another
-// instance of its DAG run (p.ColdStart is nil).
+// model. A row is no evidence about the structures if weight is below 1, or if p is the prediction for another instance of
+// the same DAG run (p.ColdStart is nil).
 func (m *Model) learnColdStart(r *row, p *experts.Point, weight float64, b *buffers) {
 	if p.Imputed || m.ColdStart.Rows == 0 {
 		return
@@ -221,7 +221,8 @@ func (m *Model) coldStartLevels(cells []sizing.Value) (levels []float64, ok bool
 	return levels, !p.Imputed
 }
 
-// resolveColdStartKill removes the kill of a run, because its peak was measured or its report was voided (deleted).
+// resolveColdStartKill removes the kill of a run, because the peak of the run was measured or the report of the kill was
+// voided (deleted).
 func (m *Model) resolveColdStartKill(run uint64) {
 	prior := m.coldStartPrior()
 	m.ColdStart.Resolve(run, &prior)

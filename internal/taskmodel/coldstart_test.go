@@ -22,7 +22,7 @@ func TestThePoolGetsTheResidualsOfTheColdStartRule(t *testing.T) {
 	}
 	share := k.model.Pool()
 	typical := math.Exp(share.LogSquares / share.Residuals / 2)
-	assert.Less(t, typical, 0.06, "typical residual; the noise of the peaks is 0.03")
+	assert.Less(t, typical, 0.06, "the typical residual must be near the noise of the peaks, 0.03")
 }
 
 // A new task assumes that its peak grows with an input as in the DAG's other tasks that have an input of this name.
@@ -41,7 +41,7 @@ func TestANewTaskExpectsTheSlopeOfOtherTasks(t *testing.T) {
 		newest.reportSuccess(rows(size), 0.5)
 	}
 	grantWith := func(share taskmodel.Pool) sizing.Bytes {
-		share.LogSquares, share.Residuals = 0, 0 // the same margins
+		share.LogSquares, share.Residuals = 0, 0 // both pools lead to the same margins
 		sum := newest.model.Pool()
 		for range 10 {
 			sum.Add(&share)
@@ -50,7 +50,7 @@ func TestANewTaskExpectsTheSlopeOfOtherTasks(t *testing.T) {
 		return newest.model.Size(taskmodel.Question{Features: rows(2500), RiskTarget: sizing.DefaultRiskTarget, Lifts: 3}).Limit
 	}
 	flat, other := grantWith(shareOf("rows")), grantWith(shareOf("files"))
-	assert.Less(t, float64(flat), 0.9*float64(other), "grant with a DAG whose peaks hardly grow with the rows, and with a DAG without this input")
+	assert.Less(t, float64(flat), 0.9*float64(other), "the grant must be smaller in a DAG whose peaks hardly grow with the rows than in a DAG without this input")
 }
 
 // Three runs are killed and have not been retried yet. Their kills show that the peak grows with the input. The only

@@ -10,7 +10,7 @@ import (
 )
 
 // If an input had one value in all runs, the effect of a larger value is unknown, even if the peaks varied little.
-func TestALargerInputAfterAConstantOne(t *testing.T) {
+func TestInputAboveTheOnlyKnownValueRaisesTheGrant(t *testing.T) {
 	for _, runs := range []int{5, 20, 60} {
 		k, rng := newTask(t), newRand(uint64(runs))
 		at := func(rows float64) sizing.Features { return sizing.Features{"rows": sizing.NumberValue(rows)} }

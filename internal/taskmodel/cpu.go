@@ -18,11 +18,11 @@ const (
 )
 
 const (
-	cpuQuantile     = 0.99  // quantile of the use that is requested
+	cpuQuantile     = 0.99  // the CPU request is this quantile of the predicted use
 	oneCoreAtMost   = 1.25  // largest number of cores that sampling may report for a single thread
 	cpuStep         = 0.25  // cores; predicted requests are rounded up to multiples of it
 	minCPURows      = 5     // smallest number of tries with a CPU measurement for an answer
-	minCPULineRows  = 12    // smallest number of rows with a CPU measurement in a fit for lineCores and sameCores
+	minCPULineRows  = 12    // lineCores and sameCores predict only if at least this number of fitted rows have a CPU measurement
 	minCPURuleRows  = 30    // smallest number of residuals of lineCores with which lineCores and sameCores may answer
 	maxCPUResiduals = 500   // newest residuals of each rule
 	cpuRuleGain     = 0.95  // lineCores or sameCores answers only if its loss is below this share of the loss of anyCores
@@ -168,7 +168,7 @@ func (m *models) summariseCores(rows []row) {
 }
 
 // coreLevelsOf returns the rules' predictions for a try, in log cores. If the try lacks a rarely missing feature, only
-// anyCores predicts, because the errors of imputed predictions say nothing about other errors of lineCores and sameCores.
+// anyCores predicts: the errors of lineCores and sameCores for imputed features say nothing about their errors for known ones.
 func (m *Model) coreLevelsOf(t *TrainingRow) [coreRules]float64 {
 	if m.Models == nil || m.Models.ridges == nil {
 		return noCoreLevels

@@ -35,7 +35,8 @@ type quarantinedCores struct {
 	Levels [coreRules]float64 // predictions of the CPU rules at the time of the report, in log cores
 }
 
-// coresImplausibility is the expectation that a CPU measurement violates.
+// coresImplausibility is the expectation with which checkCores compares a CPU measurement. An implausible measurement
+// violates it.
 type coresImplausibility struct {
 	expected  float64 // cores
 	reference string  // the source of the expectation
@@ -61,7 +62,7 @@ func hasCores(t *TrainingRow) bool {
 }
 
 // learnCores learns the CPU measurement of t, and before it the quarantined measurements that t confirms. It returns
-// false if t has no CPU measurement, or if the measurement was implausible and is now in quarantine.
+// false if t has no CPU measurement that may be learned, or if the measurement is implausible and is now in quarantine.
 func (m *Model) learnCores(t *TrainingRow) bool {
 	if !hasCores(t) {
 		return false
@@ -152,8 +153,9 @@ func (m *Model) quarantinedCoreSeqs() map[int64]bool {
 	return seqs
 }
 
-// boundByRequest limits a CPU answer to the static request or, if cpuRepeated measurements exceed the request,
-// to the larger of cpuCeilingFactor times the request and minCPUCeiling. A request of zero is unknown and sets no limit.
+// boundByRequest limits a CPU answer to the static request or, if at least cpuRepeated of the stored measurements exceed the
+// request, to the larger of cpuCeilingFactor times the request and minCPUCeiling. A request of zero is unknown and sets no
+// limit.
 func (c *CPUModel) boundByRequest(answer, requested sizing.Cores) sizing.Cores {
 	if requested == 0 || answer <= requested {
 		return answer

@@ -76,7 +76,7 @@ func TestServedProbabilitiesFollowTheFeatures(t *testing.T) {
 		sized := s.Size(i, question(nil))
 		assert.Equal(t, sizing.FromModel, sized.Source)
 	}
-	assert.Greater(t, right, 85, "number of runs, of 100, whose bin has a probability above one half")
+	assert.Greater(t, right, 85, "the bin of the peak must have a probability above one half for more than 85 of 100 runs")
 }
 
 func TestServeNeedsAMeasuredRow(t *testing.T) {

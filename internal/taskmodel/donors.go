@@ -47,7 +47,7 @@ func (d *donorTable) add(cells []sizing.Value, shared map[string]string) {
 	d.rowEnds = append(d.rowEnds, int32(len(d.kinds)))
 }
 
-// row appends the values of a row to dst.
+// row appends the values of row i to dst.
 func (d *donorTable) row(i int, dst []sizing.Value) []sizing.Value {
 	first, text := int32(0), d.firstTexts[i]
 	if i > 0 {

@@ -57,10 +57,10 @@ type column struct {
 	MaxLevels     int         `cbor:"Most,omitempty"` // largest number of levels; 0: not limited
 	WithMonthDay  bool        `cbor:",omitempty"`     // the trees get the day of the month
 	WithHour      bool        `cbor:",omitempty"`     // the trees get the hour
-	Numbers       textNumbers `cbor:",omitzero"`      // of a category whose texts differ only in numbers
+	Numbers       textNumbers `cbor:",omitzero"`      // the numbers in the texts of a category whose texts differ only in numbers
 
 	PresentShare   float64 `cbor:"Known,omitzero"` // share of the rows that have the feature
-	ExplainedShare float64 `cbor:"Tells,omitzero"` // share of the variance of the log peak that it explains alone
+	ExplainedShare float64 `cbor:"Tells,omitzero"` // share of the variance of the log peak that the feature explains alone
 	Scale          float64 `cbor:"Unit,omitzero"`  // standard deviation of its values, or of their logarithms if WithLog
 
 	IsOtherKind bool `cbor:"Outvoted,omitempty"` // the feature also has values of another kind, which are more frequent; see kinds.go
@@ -155,7 +155,8 @@ func readColumn(field sizing.Field, j int, rows [][]sizing.Value) column {
 	return c
 }
 
-// dropNewFeatures drops the columns of each feature that fewer than minMissingRows rows have, all in the newer half.
+// dropNewFeatures drops the columns of a rarely present feature if fewer than minMissingRows rows have this feature, and all
+// of these rows are in the newer half of the history.
 func (e *encoder) dropNewFeatures(rows [][]sizing.Value) {
 	for j := range e.Columns {
 		c := &e.Columns[j]
@@ -176,7 +177,7 @@ func (e *encoder) dropNewFeatures(rows [][]sizing.Value) {
 }
 
 // isRare reports whether the n rows with a property are too few to learn its effect: there are none, they are fewer than
-// minMissingRows and fewer than one in minMissingShare rows, or they are fewer than minNewRows and all in the newer half.
+// minMissingRows and fewer than one in minMissingShare rows, or they are fewer than minNewRows and all in the newer half of the history.
 // has reports whether a row has the property.
 func isRare(n int, rows [][]sizing.Value, has func([]sizing.Value) bool) bool {
 	return n == 0 || n < minMissingRows && n < len(rows)/minMissingShare || n < minNewRows && !slices.ContainsFunc(rows[:len(rows)/2], has)

@@ -131,7 +131,7 @@ func TestRareLevelsHaveOnlyAStatistic(t *testing.T) {
 	requireSame(t, []float64{0, 0, mean}, line, "an unseen level has the task's mean")
 }
 
-// A hundred frequent levels get 24 columns.
+// Of a hundred frequent levels 24 get a column of their own. One more column has the statistic.
 func TestColumnsAreBounded(t *testing.T) {
 	var rows [][]sizing.Value
 	for i := range 300 {
@@ -142,8 +142,8 @@ func TestColumnsAreBounded(t *testing.T) {
 	assert.Equal(t, 24+1, e.TreeWidth)
 }
 
-// The statistic of a row contains earlier rows only. With its own peak in it, the first row of a
-// level would predict itself.
+// The statistic of a row contains earlier rows only. If it contained the peak of the row, the first row of a level would be
+// predicted from its own peak.
 func TestEncodingExcludesTheRowsOwnPeak(t *testing.T) {
 	encodings := func(own float64) [][]float64 {
 		rows := [][]sizing.Value{{text("a")}, {text("b")}, {text("c")}, {text("a")}, {text("a")}}
@@ -202,7 +202,7 @@ func TestEqualFeaturesHaveEqualKeys(t *testing.T) {
 	assert.NotEqual(t, before, key(text("b"), number(1)), "the first other value of a constant changes the key")
 }
 
-// anyCells draws one cell for each of kinds; some are missing or extreme.
+// anyCells draws one cell for each element of kinds; some cells are missing or extreme.
 func anyCells(rng *rand.Rand, kinds []sizing.ValueKind) []sizing.Value {
 	var cells []sizing.Value
 	for _, kind := range kinds {
@@ -254,7 +254,7 @@ func FuzzEncoding(f *testing.F) {
 			require.Len(t, line, e.LineWidth)
 			require.Len(t, tree, e.TreeWidth)
 			for _, v := range line {
-				require.False(t, math.IsNaN(v) || math.IsInf(v, 0), "the line gets %v from %v", line, cells)
+				require.False(t, math.IsNaN(v) || math.IsInf(v, 0), "the columns of the line must be finite: %v for %v", line, cells)
 			}
 			e.learn(cells, 20)
 		}

@@ -47,7 +47,7 @@ const (
 	minHoldout          = 10   // in rows
 	maxHoldout          = 200  // in rows; a larger holdout compares more exactly, but the challenger lacks more of the newest rows
 	evaluationGrowth    = 2.0  // smallest factor by which the number of rows grows from one evaluation to the next
-	evaluationTolerance = 1.25 // see better; lenient, because the holdout is small, and the challenger has not learned its rows
+	evaluationTolerance = 1.25 // see better; lenient, because the holdout is small, and the challenger has not learned the rows of the holdout
 	maxFamilyRows       = 400  // newest rows on which a classifier is fitted: with 1,000 rows, golearn takes 0.8 s
 )
 
@@ -133,8 +133,8 @@ func (e *Evaluation) addCandidate(name string, rows []row, ladderFor func(*row) 
 	}
 }
 
-// bestConstant returns the constant allocation in bytes with the least waste, among the peaks that about
-// 2 · DefaultRiskTarget of the rows exceed, or fewer.
+// bestConstant returns the constant allocation in bytes with the least waste, among the peaks that at most about the share
+// 2 · DefaultRiskTarget of the rows exceed.
 func bestConstant(rows []row) float64 {
 	peaks := make([]float64, len(rows))
 	for i := range rows {
@@ -207,8 +207,8 @@ func (e *Evaluation) judge() {
 }
 
 // better returns the first other candidate against which the challenger loses: the waste of the challenger is more than
-// evaluationTolerance times that of the candidate, whose share of kills is higher by at most sizing.DefaultRiskTarget. It
-// returns nil if there is none.
+// evaluationTolerance times that of the candidate, and the candidate's share of killed runs is at most that of the challenger
+// plus sizing.DefaultRiskTarget. better returns nil if there is none.
 func (e *Evaluation) better() *Result {
 	challenger := e.Candidates[0]
 	for i := range e.Candidates[1:] {

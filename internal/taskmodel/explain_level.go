@@ -198,8 +198,8 @@ func subsetShapley(contributions []float64, value func(sum float64) float64) []f
 	return phi
 }
 
-// explainMixture adds to a the part of the cold-start mixture that does not come from point models: the features get the
-// effects of the mixture's lines, and the base gets the rest. weight is the weight of the mixture in the level.
+// explainMixture adds to the attribution the part of the cold-start mixture that does not come from point models: the
+// features get the effects of the mixture's lines, and the base gets the rest. weight is the weight of the mixture in the level.
 func (m *Model) explainMixture(p *experts.Point, a *attribution, weight float64, b *buffers) {
 	mix := p.ColdStart
 	if mix == nil || weight == 0 {

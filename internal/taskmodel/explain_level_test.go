@@ -46,8 +46,8 @@ func fittedModel(t *testing.T, n int) (*Model, func() sizing.Features) {
 	return fitted, draw
 }
 
-// levelOfPlayers returns the level of a row if only the players in a set are known; bit i of set is player i. To the line
-// and to the trees the columns of all other players are unknown.
+// levelOfPlayers returns the level of a row if only some players are known: player i is known if bit i of set is 1. To the
+// line and to the trees the columns of all other players are unknown.
 func (m *Model) levelOfPlayers(cells []sizing.Value, weights *[experts.ModelCount]float64, set uint) float64 {
 	o := m.Models
 	x, tree := o.Enc.encode(cells, nil, nil)

@@ -15,7 +15,7 @@ import (
 type extrapolation struct {
 	outside       []int   // inputs that a reason names, by index (see trend): relevant and farther outside than outsideFactor, or implausible
 	noRisk        bool    // an input is, or several inputs together are, so far outside that no probability is stated
-	riseFactor    float64 // the trend's peak divided by its peak at the edge of the range; 0: the trend does not apply
+	riseFactor    float64 // peak that the trend predicts, divided by the one that it predicts at the edge of the range; 0: no trend rises
 	capped        float64 // bound that limited the extrapolation, in bytes; 0: none
 	implausible   bool    // an input is so far outside that it counts as missing
 	tooLarge      bool    // an input that counts as missing is above its range and is not a difference of dates
@@ -62,8 +62,8 @@ func (m *models) extrapolate(cells []sizing.Value, p *experts.Point, b *buffers)
 	b.line, b.tree = m.Enc.encode(cells, b.line[:0], b.tree[:0])
 }
 
-// findOutside records in found the relevant inputs outside their range, and reports whether the prediction for
-// cells needs extrapolate.
+// findOutside records in found the relevant inputs outside their range, and reports whether extrapolate must correct the
+// prediction for cells.
 func (m *models) findOutside(cells []sizing.Value, found *extrapolation) (outside bool) {
 	t := &m.PeakTrend
 	for j := -len(t.Pairs); j < len(cells); j++ {

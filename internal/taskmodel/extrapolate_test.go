@@ -57,7 +57,7 @@ func TestPredictionsContinueTheTrendOutsideTheRange(t *testing.T) {
 	}
 }
 
-// After few runs an input has a known range, but the peak has no trend.
+// From three runs on the range of the input is known. Before the fit at twelve runs the model has no trend of the peak.
 func TestInputOutsideTheRangeOfAFewRunsHasNoPromise(t *testing.T) {
 	k, rng := newTask(t), newRand(440)
 	largest := 0.0
@@ -214,13 +214,13 @@ func TestExtrapolationOfNegativeInputsAndFallingPeaks(t *testing.T) {
 		follows   bool // the reason says that the answer is extrapolated
 		noRisk    bool // the answer states no risk
 	}{
-		"magnitude of negative inputs": {-1000, -100, -9000, func(x float64) float64 { return -.01 * x }, true, true},
-		"falling through zero":         {-500, 500, -5000, func(x float64) float64 { return 6 - .01*x }, true, true},
-		"rising through zero":          {-500, 500, 5000, func(x float64) float64 { return 6 + .01*x }, true, true},
-		"rising, below the range":      {-500, 500, -5000, func(x float64) float64 { return max(1, 6+.01*x) }, false, true},
-		"rising, slightly below":       {-500, 500, -900, func(x float64) float64 { return max(1, 6+.01*x) }, false, false},
-		"growing to both sides":        {-500, 500, -900, func(x float64) float64 { return 1 + .01*min(500, math.Abs(x)) }, false, false},
-		"positive and falling, below":  {1000, 5000, 20, func(x float64) float64 { return 2000 / x }, true, true},
+		"growing with the magnitude of negative inputs": {-1000, -100, -9000, func(x float64) float64 { return -.01 * x }, true, true},
+		"falling, inputs of both signs":                 {-500, 500, -5000, func(x float64) float64 { return 6 - .01*x }, true, true},
+		"rising, inputs of both signs":                  {-500, 500, 5000, func(x float64) float64 { return 6 + .01*x }, true, true},
+		"rising, below the range":                       {-500, 500, -5000, func(x float64) float64 { return max(1, 6+.01*x) }, false, true},
+		"rising, slightly below":                        {-500, 500, -900, func(x float64) float64 { return max(1, 6+.01*x) }, false, false},
+		"growing with the distance from zero":           {-500, 500, -900, func(x float64) float64 { return 1 + .01*min(500, math.Abs(x)) }, false, false},
+		"positive and falling, below":                   {1000, 5000, 20, func(x float64) float64 { return 2000 / x }, true, true},
 	} {
 		k := newTask(t)
 		rng := rand.New(rand.NewPCG(11, 12))

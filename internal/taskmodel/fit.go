@@ -67,7 +67,7 @@ func train(h *sizing.History, champion *Model, fitsAll bool) (*Model, Outcome, e
 	if err != nil {
 		return nil, Outcome{}, err
 	}
-	if !fitsAll && m.IsFitDue() { // the champion learned the rows that make this fit due by Learn, without a fit
+	if !fitsAll && m.IsFitDue() { // Learn taught the champion the newest rows without the fit that is now due
 		fitsAll = true
 	}
 	m.releaseGranted(h)
@@ -188,9 +188,9 @@ func (m *Model) complete(h *sizing.History, out Outcome) (*Model, Outcome, error
 	return m, out, nil
 }
 
-// learnedVoided reports whether the model has learned a report that was voided, which means deleted, later. h lacks the row of such a report, and
-// the effect of the report on the margins cannot be undone. A thinned history contains only a sample of its old rows. It
-// lacks other old rows, too, so only its newest rows are checked.
+// learnedVoided reports whether the model has learned a report that was voided (deleted) later. h lacks the row of such a
+// report, and the effect of the report on the margins cannot be undone. A thinned history contains only a sample of its old
+// rows. It also lacks old rows that were not voided, so only its newest rows are checked.
 func (m *Model) learnedVoided(h *sizing.History) bool {
 	seqs := make([]int64, len(h.Rows))
 	for i := range h.Rows {

@@ -69,7 +69,7 @@ func TestBulkResidualsAreOutOfSample(t *testing.T) {
 			kills++
 		}
 	}
-	assert.LessOrEqual(t, kills, 15, "number of killed runs, of 300; with in-sample residuals, which are too small, about 30 would be killed")
+	assert.LessOrEqual(t, kills, 15, "at most 15 of 300 runs may be killed; with in-sample residuals, which are too small, about 30 would be")
 }
 
 // fittedRows returns the weight of the rows that the ridge regression was fitted on.
@@ -154,7 +154,7 @@ func TestNewFeatureIsLearned(t *testing.T) {
 	assert.Contains(t, k.model.Drivers, "wide")
 }
 
-// A feature is new in the history: the champion's schema and its early rows lack the feature.
+// A feature is new in the history: the champion's schema and its stored rows (Model.EarlyRows) lack the feature.
 func TestFitAddsAFeatureToEarlyRows(t *testing.T) {
 	k := newTask(t)
 	k.reportSuccess(sizing.Features{"a": sizing.NumberValue(1)}, 1)

@@ -14,8 +14,8 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-// WaitIdle waits until a channel is closed. The caller must hold one unit of the semaphore workers. During the wait, WaitIdle
-// releases this unit, so that other goroutines can use it.
+// WaitIdle waits until a channel is closed. workers is a semaphore with one unit for each worker, of which the caller must
+// hold one. During the wait, WaitIdle releases this unit, so that other goroutines can use it.
 func WaitIdle(workers *semaphore.Weighted, closed <-chan struct{}) {
 	select {
 	case <-closed:
@@ -76,7 +76,7 @@ func (f *FitCache) hash(parameters any, numbers ...[]float64) (hash fitHash) {
 
 // cachedFit is a fit that runs or has ended.
 type cachedFit struct {
-	ended  chan struct{}
+	ended  chan struct{} // closed when the fit has ended
 	result any
 	err    error
 }

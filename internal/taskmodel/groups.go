@@ -119,7 +119,7 @@ func (gs *groups) removeSingle(at uint32) {
 	gs.singles = gs.singles[:last]
 }
 
-// newGroups converts the form that a blob stores to groups, whose slices have no unused capacity.
+// newGroups converts the form that a blob stores to groups. The slices of the result have no unused capacity.
 func newGroups(stored map[uint64]group) *groups {
 	gs := &groups{keys: make([]uint64, 0, len(stored)), at: make([]uint32, 0, len(stored))}
 	singles := 0

@@ -17,9 +17,9 @@ import (
 // these predictions add to the margin as an independent error. A missing feature without influence therefore does not
 // change the amount.
 const (
-	minMissingRows  = 8      // number of rows without a feature from which the models learn the effect of its absence
-	minMissingShare = 16     // with fewer such rows, the models learn the effect if at least one row in 16 lacks the feature
-	minNewRows      = 32     // replaces both limits if all these rows are in the newer half of the history: few residuals are from such rows
+	minMissingRows  = 8      // smallest number of rows without a feature with which the models learn the effect of its absence
+	minMissingShare = 16     // with fewer such rows, the models learn this effect if at least one row in 16 lacks the feature
+	minNewRows      = 32     // smallest number of such rows if all of them are in the newer half of the history: few residuals are from such rows
 	maxDonorRows    = 128    // largest number of stored donor rows; more of them make a model larger and its predictions slower
 	maxDonorCells   = 24_000 // largest number of values in the stored donor rows
 	maxNeighbours   = 32     // largest number of donor rows for a prediction
@@ -147,8 +147,8 @@ func (e *encoder) lacksFeature(j int, cells []sizing.Value) bool {
 
 // fillFrom appends a row's values to dst, with the donor row's values for the rarely missing features that the row lacks.
 // It shifts each imputed date by as many days as the two rows differ in the first date that both have, so that the
-// differences between dates do not mix two runs. It drops a rarely present feature that the donor row lacks, because no model has learned the
-// feature together with the donor row's values.
+// differences between dates do not mix two runs. It drops a rarely present feature that the donor row lacks, because no
+// model has learned the feature together with the donor row's values.
 func (e *encoder) fillFrom(cells, donor, dst []sizing.Value) []sizing.Value {
 	days := 0.0
 	for j := range e.Columns {
@@ -180,8 +180,8 @@ type neighbour struct {
 
 // nearestDonorRows returns the donor rows most similar to a row in the features that the row has (Gower
 // 1971, each feature weighted by its relevance). Among donor rows at equal distance it selects some that are evenly spaced
-// by peak. similar consists of the rows in nearest and all further donor rows at the same distance as the last of nearest.
-// Both results are in the memory of b.
+// by peak. similar additionally contains all further donor rows at the same distance as the last row of nearest. Both results
+// are in the memory of b.
 func (e *encoder) nearestDonorRows(cells []sizing.Value, b *buffers) (nearest, similar []neighbour) {
 	dst := b.neighbours[:0]
 	for i := range e.DonorRows.len() {
@@ -236,9 +236,8 @@ func (e *encoder) distance(cells, donor []sizing.Value, bothMissing float64) (su
 // prediction.
 //
 // It sets b.unseenProb to the probability that the run needs more than the margin of LineTrees (the model log-linear +
-// boosted trees) covers. If the margin is the
-// distance to the tail, this probability is the default risk target. Otherwise it is 1/(k+1), the probability that among k
-// donor rows and the run itself the run is the largest.
+// boosted trees) covers. If the margin is the distance to the tail, this probability is the default risk target. Otherwise
+// it is 1/(k+1), the probability that among k donor rows and the run itself the run is the largest.
 func (m *models) imputeFromDonorRows(cells []sizing.Value, p *experts.Point, b *buffers) {
 	b.neighbours, b.similar = m.Enc.nearestDonorRows(cells, b)
 	b.noFeatures = !m.Enc.hasAnyFeature(cells)

@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// sale draws runs whose peak depends on the items and the days, but not on the label.
+// sale draws runs whose peak depends on the items and on the days between two dates, but not on the label.
 func sale(rng *rand.Rand) (sizing.Features, float64) {
 	items, label := math.Exp(1+3*rng.Float64()), []string{"a", "b"}[rng.IntN(2)]
 	from := 20000 + rng.IntN(300)
@@ -40,7 +40,7 @@ func without(f sizing.Features, names ...string) sizing.Features {
 	return remaining
 }
 
-func TestMissingFeatureIsImputedConservatively(t *testing.T) {
+func TestRunsWithMissingFeaturesAreNotKilledMuchMoreThanPromised(t *testing.T) {
 	for name, lost := range map[string][]string{
 		"a number":     {"items"},
 		"a date":       {"from"},
@@ -103,7 +103,7 @@ func TestImputedRowsHardlyChangeGrants(t *testing.T) {
 		g, gibs := sale(rng)
 		k.report(without(g, "items"), measuredRun(gibs))
 	}
-	assert.InDelta(t, float64(before), float64(k.model.Size(question(f)).Limit), 0.05*float64(before), "grant for a run with a peak of %v GiB, after five runs without the feature items", gibs)
+	assert.InDelta(t, float64(before), float64(k.model.Size(question(f)).Limit), 0.05*float64(before), "five runs without the feature items must change the grant for a run with a peak of %v GiB by at most 5 %%", gibs)
 	assert.Equal(t, k.model.Size(question(without(f, "items"))).Limit, reopen(t, blobOf(t, k.model)).Size(question(without(f, "items"))).Limit, "the blob contains the donor rows")
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// groupKey returns the key of the group of a row, that is of the rows with identical features: a hash of the features
+// groupKey returns the key of the group of a row, which summarises the rows with identical features: a hash of the features
 // (FNV-1a, 64 bit). The hash includes the names of the fields, so that keys stay valid when the schema grows. If selected
 // is not nil, the hash covers only the selected columns.
 func groupKey(columns []column, cells []sizing.Value, selected []bool) uint64 {
@@ -45,8 +45,8 @@ func (m *models) addToGroups(r *row, outlier bool) {
 	m.addToRecurring(r, m.Clock, outlier)
 }
 
-// add adds a row to the group of a key. seen is models.Clock at this row. outlier marks a low outlier; any number of low
-// outliers in a row leaves the result of group.largestPeak unchanged.
+// add adds a row to the group of a key. seen is models.Clock at this row. outlier marks a low outlier; any number of
+// successive low outliers leaves the result of group.largestPeak unchanged.
 func (gs *groups) add(key uint64, r *row, seen int, outlier bool) {
 	y := math.Log(r.Peak)
 	g := gs.find(key, new(group))

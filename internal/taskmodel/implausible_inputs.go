@@ -68,8 +68,8 @@ func (t *trend) isNegative(j int, cells []sizing.Value) bool {
 func (m *models) isUsual(peak float64) bool { return math.Log(peak) <= m.High }
 
 // withoutImplausible returns cells without the implausible inputs, and records these inputs in b.extrapolation. For an
-// implausible pair it drops the value that is part of more implausible pairs, or both values if the numbers of these pairs
-// are equal.
+// implausible pair it drops the value that is part of more implausible pairs, or both values if they are part of equally
+// many.
 func (m *models) withoutImplausible(cells []sizing.Value, b *buffers) []sizing.Value {
 	t := &m.PeakTrend
 	for j := -len(t.Pairs); j < len(cells); j++ {

@@ -118,7 +118,7 @@ func TestUsualPeakRefutesTheExtrapolationOfItsInput(t *testing.T) {
 }
 
 // One run sent -1 for an unknown number of rows. A large number is still extrapolated; a number far below zero is not.
-func TestNegativeNumberDoesNotBoundTheLargeOnes(t *testing.T) {
+func TestLargeNumberIsExtrapolatedDespiteAKnownNegativeOne(t *testing.T) {
 	for seed := range uint64(3) {
 		k, rng := newTask(t), newRand(440+seed)
 		for i := range 60 {
@@ -188,7 +188,7 @@ func TestAnswersOutsideTheRangeStayLowWithoutARisingTrend(t *testing.T) {
 
 // The peak follows the product of two inputs. In the questions both inputs are above their range. The number of kills must not
 // clearly exceed twice the sum of the promises.
-func TestJointExtrapolationIsNotKilledMuchMoreThanPromised(t *testing.T) {
+func TestRunsWithTwoExtrapolatedInputsAreNotKilledMuchMoreThanPromised(t *testing.T) {
 	draw := func(rng *rand.Rand, low, high int) (sizing.Features, float64) {
 		a, b := float64(low*20+1+rng.IntN(20*(high-low))), float64(low*200+10+rng.IntN(200*(high-low)-10))
 		return sizing.Features{"files": sizing.NumberValue(a), "mb": sizing.NumberValue(b)}, (.3 + a*b/1000) * noise(rng, .05)

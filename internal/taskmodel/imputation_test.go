@@ -80,7 +80,7 @@ func TestMissingFeatureRaisesGrantsAtMostByItsRelevance(t *testing.T) {
 }
 
 // A new feature appears in runs that lack another feature, as after a renaming of a feature.
-func TestNewFeatureBesideAMissingOneDoesNotRaiseGrants(t *testing.T) {
+func TestNewFeatureBesideAMissingOneHardlyChangesGrants(t *testing.T) {
 	const questions = 20
 	withNew := func(f sizing.Features, gibs float64) sizing.Features {
 		f = without(f)

@@ -15,7 +15,7 @@ import (
 // allocation, so that the amounts of a leaking task at its cap do not grow with every kill.
 
 const (
-	streakChance = 4   // so many killed runs in a row may be chance: of runs that start together, the killed ones end first
+	streakChance = 4   // up to this number of successive killed runs may be chance: of runs that start together, the killed ones end first
 	streakGrowth = 1.5 // factor on the amounts for each further killed run
 	streakReach  = 2   // largest raised amount as a multiple of the largest killed allocation
 )

@@ -35,7 +35,7 @@ func TestKillsWithoutASuccessRaiseTheAmounts(t *testing.T) {
 		}
 		k.report(f, killed(float64(limit)/float64(gib)))
 	}
-	assert.Less(t, kills, 12, "number of killed runs until the amount is enough")
+	assert.Less(t, kills, 12, "the amount must be enough after fewer than twelve killed runs")
 	k.requireForAll(withRows(1040.25), "a streak of kills", func(s taskmodel.Answer) bool { return s.Limit >= bytes(needed) })
 
 	k.reportSuccess(withRows(1041.25), 1.02)
@@ -55,7 +55,7 @@ func TestStreakRaisesAmountsToTwiceTheKill(t *testing.T) {
 	s := k.model.Size(question(withRows(1040.25)))
 	assert.Equal(t, bytes(8), s.Limit, s.Reason)
 	assert.Contains(t, s.Reason, "raised because 60 runs with different features were OOM-killed, up to 4Gi")
-	assert.Greater(t, *s.Promised, 0.1, "at twice the killed limit, a quarter of the kill rate of the streak")
+	assert.Greater(t, *s.Promised, 0.1, "at twice the killed allocation, the promised risk includes a quarter of the kill rate of the streak")
 	e := k.model.Explain(question(withRows(1040.25)))
 	requireExact(t, e, s.Limit, "during a streak")
 	assert.True(t, slices.ContainsFunc(e.Terms, func(term taskmodel.Term) bool {

@@ -146,7 +146,7 @@ func TestWarningNamesUnusedFeatures(t *testing.T) {
 	assert.Len(t, model.Warnings(first), len(first)-1, "a warning for each feature of the first run, except the one that every run has")
 }
 
-func TestAValueThatOneFieldOfItsFeatureReadsGetsNoWarning(t *testing.T) {
+func TestNoWarningIfAnyFieldOfTheFeatureReadsTheValue(t *testing.T) {
 	k, rng := newTask(t), newRand(97)
 	for i := range 120 {
 		size := sizing.NumberValue(float64(1 + rng.IntN(9)))

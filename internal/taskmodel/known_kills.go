@@ -70,8 +70,8 @@ func (m *Model) learnKill(t *TrainingRow) {
 	m.KnownKills = withKill(m.KnownKills, t, featureKey(&m.Schema, m.cells(t.Features, nil)))
 }
 
-// withKill returns kills with a killed try. The try replaces an earlier kill of the same try. If there are already
-// maxKnownKills kills, withKill drops the oldest.
+// withKill returns kills plus the killed try t. It first removes an earlier kill of the same try and, if there are still
+// maxKnownKills kills, the oldest one.
 func withKill(kills []knownKill, t *TrainingRow, key uint64) []knownKill {
 	kills = withoutTry(kills, t.Run, t.Try)
 	if len(kills) >= maxKnownKills {
@@ -126,11 +126,11 @@ func withoutTry(kills []knownKill, run uint64, try int) []knownKill {
 	return slices.DeleteFunc(kills, func(k knownKill) bool { return k.Run == run && k.Try == try })
 }
 
-// escalates reports whether a run that was killed with the allocation killed had been killed with less before. Then even a
-// very large allocation is not in the wrong unit. Such a kill counts for runs with the same features even while its report
+// escalates reports whether a run, which was killed with the given allocation, has a known kill with a smaller one. Then even
+// a very large allocation is not in the wrong unit. Such a kill counts for runs with the same features even while its report
 // is in quarantine.
-func escalates(kills []knownKill, run uint64, killed sizing.Bytes) bool {
-	return slices.ContainsFunc(kills, func(k knownKill) bool { return k.Run == run && k.Killed < killed })
+func escalates(kills []knownKill, run uint64, allocation sizing.Bytes) bool {
+	return slices.ContainsFunc(kills, func(k knownKill) bool { return k.Run == run && k.Killed < allocation })
 }
 
 // Void removes the known kill of a try, and the kill of its run from the cold-start rule, after the report of the try was
@@ -187,8 +187,8 @@ func (m *Model) rebuildKills(h *sizing.History) {
 
 // killEvidence holds the two bounds that the known kills give for a row. Zero means no evidence.
 type killEvidence struct {
-	killed sizing.Bytes // largest killed allocation of the known kills with the same features after which no such peak was measured
-	needed sizing.Bytes // largest of the peaks with the same features that known kills store (knownKill.Peaks); above each of these kills
+	killed sizing.Bytes // largest killed allocation of the known kills with the same features that store no peak
+	needed sizing.Bytes // largest peak that known kills with the same features store (knownKill.Peaks), and above each of these kills
 }
 
 // tooLittle returns the largest amount that is known to be too small; zero if none is known.
@@ -215,8 +215,8 @@ func (m *Model) evidence(cells []sizing.Value) (e killEvidence) {
 }
 
 // raiseAboveKills returns the largest of amount, the first rung of the ladder above e.killed, and e.needed. The rung
-// applies only if e.needed does not exceed e.killed. It also raises an amount slightly above the kill, because a training may
-// change the amounts of the models by a few MiB.
+// applies only if e.needed does not exceed e.killed. It also replaces an amount that is only slightly above the kill, because
+// a training may change the amounts of the models by a few MiB.
 func (m *Model) raiseAboveKills(p *experts.Point, q Question, amount sizing.Bytes, e killEvidence, b *buffers) sizing.Bytes {
 	if e.killed > 0 && e.needed <= e.killed {
 		rung := e.killed.Times(2).RoundUp(sizing.MiB)
