@@ -52,7 +52,7 @@ func TestKillsWithoutAnySuccessRaiseTheFit(t *testing.T) {
 		k.report(other, killed(bound))
 	}
 	k.fit()
-	assert.Greater(t, limit(k, other), float64(bound), "an amount that was killed twelve times is not granted again")
+	assert.Greater(t, limit(k, other), float64(bound), "an amount with which twelve runs were killed must not be granted again")
 }
 
 // A kill adds no information if a measured success of the same run follows.
@@ -121,7 +121,7 @@ func TestTaskWithOnlyKillsIsGrantedMoreThanTheKills(t *testing.T) {
 	assert.Greater(t, s.Limit, 32*gib)
 	fitted, _, err := taskmodel.Fit(&k.history, nil)
 	require.NoError(t, err)
-	assert.Nil(t, fitted, "no peak was measured")
+	assert.Nil(t, fitted, "without a measured peak there is no model")
 
 	k.reportSuccess(small, 40)
 	assert.Greater(t, k.model.Size(question(small)).Limit, 40*gib)

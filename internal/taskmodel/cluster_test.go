@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// drawClusters draws clusters of ten residuals, and c learns them. A residual is the sum of two normal errors: that of its
-// cluster (standard deviation between) and its own (standard deviation within). drawClusters returns the number of all
-// residuals and the number of those that the experts learn.
+// drawClusters draws clusters of ten residuals, and c learns them. A residual is the sum of two normal errors: one of its
+// cluster, with the standard deviation "between", and one of its own, with the standard deviation "within". drawClusters
+// returns the number of all residuals and the number of those that the experts learn.
 func drawClusters(c *intraClass, kind *clusterKind, between, within float64, clusters int) (all, charged int) {
 	rng := rand.New(rand.NewPCG(1, 77))
 	for range clusters {
@@ -43,7 +43,7 @@ func TestPriorCorrelationBeforeAnyCluster(t *testing.T) {
 func TestNearlyAllIndependentInstancesAreLearned(t *testing.T) {
 	var c intraClass
 	all, charged := drawClusters(&c, &runClusters, 0, 0.3, 50)
-	assert.GreaterOrEqual(t, charged, all-5, "the first instances may look correlated by chance, so the experts may skip a few of them")
+	assert.GreaterOrEqual(t, charged, all-5, "the experts may skip at most five instances: the first ones may look correlated by chance")
 }
 
 // If the instances of a cluster have almost equal errors, the experts learn only the first instance, and those with a larger

@@ -116,8 +116,8 @@ func (m *Model) checkCores(t *TrainingRow, levels *[coreRules]float64) (coresImp
 	return own, used > rangeFactor*own.expected && used > given.expected
 }
 
-// findConfirmedCores returns the index of a quarantined measurement that a measurement of used
-// cores confirms; −1 if there is none.
+// findConfirmedCores returns the index of a quarantined measurement that a new measurement, in cores, confirms; −1 if there is
+// none.
 func (m *Model) findConfirmedCores(used float64) int {
 	return slices.IndexFunc(m.QuarantineCores, func(c quarantinedCores) bool {
 		return used*confirmNearerFactor >= c.Used && used <= confirmFartherFactor*c.Used

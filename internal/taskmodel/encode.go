@@ -177,8 +177,8 @@ func (e *encoder) dropNewFeatures(rows [][]sizing.Value) {
 }
 
 // isRare reports whether the n rows with a property are too few to learn its effect: there are none, they are fewer than
-// minMissingRows and fewer than one in minMissingShare rows, or they are fewer than minNewRows and all in the newer half of the history.
-// has reports whether a row has the property.
+// minMissingRows and fewer than one in minMissingShare rows, or they are fewer than minNewRows and all in the newer half of the
+// history. has reports whether a row has the property.
 func isRare(n int, rows [][]sizing.Value, has func([]sizing.Value) bool) bool {
 	return n == 0 || n < minMissingRows && n < len(rows)/minMissingShare || n < minNewRows && !slices.ContainsFunc(rows[:len(rows)/2], has)
 }

@@ -67,7 +67,7 @@ func train(h *sizing.History, champion *Model, fitsAll bool) (*Model, Outcome, e
 	if err != nil {
 		return nil, Outcome{}, err
 	}
-	if !fitsAll && m.IsFitDue() { // Learn taught the champion the newest rows without the fit that is now due
+	if !fitsAll && m.IsFitDue() { // the champion learned its newest rows through Learn, without the fit that is now due
 		fitsAll = true
 	}
 	m.releaseGranted(h)

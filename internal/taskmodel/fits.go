@@ -14,8 +14,8 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-// WaitIdle waits until a channel is closed. workers is a semaphore with one unit for each worker, of which the caller must
-// hold one. During the wait, WaitIdle releases this unit, so that other goroutines can use it.
+// WaitIdle waits until a channel is closed. The caller must hold one unit of workers, a semaphore with one unit for each
+// worker. During the wait, WaitIdle releases this unit, so that other goroutines can use it.
 func WaitIdle(workers *semaphore.Weighted, closed <-chan struct{}) {
 	select {
 	case <-closed:

@@ -17,9 +17,9 @@ import (
 // these predictions add to the margin as an independent error. A missing feature without influence therefore does not
 // change the amount.
 const (
-	minMissingRows  = 8      // smallest number of rows without a feature with which the models learn the effect of its absence
+	minMissingRows  = 8      // if at least this number of rows lack a feature, the models learn the effect of its absence
 	minMissingShare = 16     // with fewer such rows, the models learn this effect if at least one row in 16 lacks the feature
-	minNewRows      = 32     // smallest number of such rows if all of them are in the newer half of the history: few residuals are from such rows
+	minNewRows      = 32     // replaces both limits if all rows without the feature are in the newer half of the history: few residuals are from such rows
 	maxDonorRows    = 128    // largest number of stored donor rows; more of them make a model larger and its predictions slower
 	maxDonorCells   = 24_000 // largest number of values in the stored donor rows
 	maxNeighbours   = 32     // largest number of donor rows for a prediction
@@ -180,8 +180,8 @@ type neighbour struct {
 
 // nearestDonorRows returns the donor rows most similar to a row in the features that the row has (Gower
 // 1971, each feature weighted by its relevance). Among donor rows at equal distance it selects some that are evenly spaced
-// by peak. similar additionally contains all further donor rows at the same distance as the last row of nearest. Both results
-// are in the memory of b.
+// by peak. similar consists of the rows of nearest and all further donor rows at the same distance as the last of these rows.
+// Both results are in the memory of b.
 func (e *encoder) nearestDonorRows(cells []sizing.Value, b *buffers) (nearest, similar []neighbour) {
 	dst := b.neighbours[:0]
 	for i := range e.DonorRows.len() {

@@ -12,8 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// grantedPerUsed trains a task on runs of draw, and returns the ratio of granted to used memory of 100 further runs. odd
-// replaces the values of the feature "size" in the first runs.
+// grantedPerUsed trains a task on runs of draw, and returns the ratio of granted to used memory of 100 further runs. In the
+// first runs, the values of odd replace those of the feature "size".
 func grantedPerUsed(t *testing.T, draw generator, runs int, odd ...sizing.Value) (perUsed float64, k *task) {
 	t.Helper()
 	rng := newRand(95)

@@ -127,7 +127,7 @@ func withoutTry(kills []knownKill, run uint64, try int) []knownKill {
 }
 
 // escalates reports whether a run, which was killed with the given allocation, has a known kill with a smaller one. Then even
-// a very large allocation is not in the wrong unit. Such a kill counts for runs with the same features even while its report
+// a very large allocation is probably not in the wrong unit. Such a kill counts for runs with the same features even while its report
 // is in quarantine.
 func escalates(kills []knownKill, run uint64, allocation sizing.Bytes) bool {
 	return slices.ContainsFunc(kills, func(k knownKill) bool { return k.Run == run && k.Killed < allocation })

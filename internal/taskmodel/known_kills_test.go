@@ -100,7 +100,7 @@ func TestReasonNamesTheKill(t *testing.T) {
 	assert.Equal(t, q.Cap, capped.Limit, "the cap limits the grant")
 	assert.Contains(t, capped.Reason, "at the cap of")
 	assert.Contains(t, capped.Reason, kill.String()+" was too little for the same features")
-	assert.GreaterOrEqual(t, *capped.Promised, 0.5, "a grant below a known kill promises a high risk")
+	assert.GreaterOrEqual(t, *capped.Promised, 0.5, "the promised risk of a grant below a known kill must be at least one half")
 	q.Cap = 1000 * gib
 	q.Above, q.Lifts = gib/8, 3
 	lifted := k.model.Size(q)
@@ -275,7 +275,7 @@ func TestLadderOverBinsIsThatOfRepeatedLifts(t *testing.T) {
 	}
 }
 
-// The bins of an answer are those to which its amount is rounded up.
+// An answer shows the bins of the policy, to which its amount is rounded up, or otherwise the bins of the model.
 func TestAnswerShowsTheBinsOfThePolicy(t *testing.T) {
 	k, _ := trainedTask(t, growing, 3, 150)
 	q := question(sizing.Features{"rows": sizing.NumberValue(8_000)})
