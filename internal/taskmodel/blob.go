@@ -137,9 +137,9 @@ func Open(blob []byte) (*Model, error) {
 	return m, nil
 }
 
-// resume rebuilds the line (the ridge regression) from its stored sums. A blob may also contain the solution that the
-// model used, which is older than the sums. Then resume uses this solution instead of a new one, because storing a model
-// must not change its answers.
+// resume rebuilds the line (the ridge regression) from its stored sums. A blob may also contain a solution that is
+// older than the sums and that the model still used. Then resume uses this solution instead of a new one, because storing a
+// model must not change its answers.
 func (m *models) resume(line linear.State) error {
 	var err error
 	if m.line, err = linear.RestoreOnline(line); err != nil {

@@ -25,14 +25,14 @@ const (
 	maxUnknownCPU      = 128.0 // cores; largest plausible first measurement if the given CPU is unknown: larger nodes are rare
 	cpuRepeated        = 3     // number of measurements above the static request from which an answer may exceed the request
 	cpuCeilingFactor   = 8     // largest answer as a multiple of the static request; a larger answer often fits no node
-	minCPUCeiling      = 4     // cores; an answer may be this large in spite of cpuCeilingFactor, because nearly every node has so many
+	minCPUCeiling      = 4     // cores; an answer may be this large in spite of cpuCeilingFactor, because nearly every node has at least four cores
 )
 
 // quarantinedCores is a CPU measurement that waits until another one confirms it.
 type quarantinedCores struct {
 	Seq    int64              // TrainingRow.Seq
 	Used   float64            // cores
-	Levels [coreRules]float64 // predictions of the CPU rules at the time of the report, in log cores
+	Levels [coreRules]float64 // predictions of the CPU rules (cpu.go) at the time of the report, in log cores
 }
 
 // coresImplausibility is the expectation with which checkCores compares a CPU measurement. An implausible measurement

@@ -83,7 +83,7 @@ func TestKillsOfRetriesRaiseTheBoundOfAStreak(t *testing.T) {
 	assert.Contains(t, s.Reason, "raised because 20 runs with different features were OOM-killed, up to 4Gi")
 }
 
-// Four kills in a row may be chance: of runs that start together, the killed ones end first.
+// Four successive kills may be chance: of runs that start together, the killed ones end first.
 func TestFewKillsAreNoStreak(t *testing.T) {
 	k := newTask(t)
 	for i := range 60 {

@@ -11,7 +11,7 @@ import (
 // chooseKinds chooses the kind of each feature whose values are of several kinds: the most frequent kind, and of two
 // equally frequent kinds the kind whose field is earlier in the schema. The schema has a field for each kind. Fields of the
 // other kinds get no column, so their values count as missing. There is one exception: if the chosen kind is number or bool
-// and the texts recur, the texts stay a category beside it. Such values may be codes, such as 1012 and A17, or a text such
+// and the texts recur, the texts form an additional category. Such values may be codes, such as 1012 and A17, or a text such
 // as ALL among numbers, which has a meaning of its own.
 func (e *encoder) chooseKinds(schema *sizing.Schema, rows [][]sizing.Value) {
 	previous := schema.PreviousSameName()

@@ -11,7 +11,7 @@ import (
 
 // A kill is strong evidence about runs with the same features: they need more than the killed allocation. The experts learn
 // only measured peaks. Therefore a model stores a kill as a lower bound of the peaks of later runs with the same features,
-// until one of them has a peak below this bound.
+// until one of these runs has a peak below this bound.
 
 const (
 	maxKnownKills = 256 // largest number of stored kills of a task; with more, a model takes more memory
@@ -108,8 +108,8 @@ func withPeak(kills []knownKill, t *TrainingRow, key uint64) []knownKill {
 	return remaining
 }
 
-// addMeasured adds the measured peak of the killed run. If Killed is not below this peak, it is lowered to one byte less,
-// because the measured peak is better evidence than the kill.
+// addMeasured adds the measured peak of the killed run. If Killed is not below this peak, Killed becomes one byte less
+// than the peak, because the measured peak is better evidence than the kill.
 func (k *knownKill) addMeasured(peak sizing.Bytes) {
 	k.Killed = min(k.Killed, peak-1)
 	k.addPeak(peak)
@@ -127,8 +127,8 @@ func withoutTry(kills []knownKill, run uint64, try int) []knownKill {
 }
 
 // escalates reports whether a run, which was killed with the given allocation, has a known kill with a smaller one. Then even
-// a very large allocation is probably not in the wrong unit. Such a kill counts for runs with the same features even while its report
-// is in quarantine.
+// a very large allocation is probably not in the wrong unit, and the kill counts for runs with the same features even while
+// its report is in quarantine.
 func escalates(kills []knownKill, run uint64, allocation sizing.Bytes) bool {
 	return slices.ContainsFunc(kills, func(k knownKill) bool { return k.Run == run && k.Killed < allocation })
 }
