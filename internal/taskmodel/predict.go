@@ -43,18 +43,18 @@ type buffers struct {
 	donorSeconds    []float64                   // by donor row: predicted log run time minus that of donorPointMean
 	donorProbs      []float64                   // probabilities with the values of one donor row, by bin
 	group           *group                      // the group of the row groupOf; nil: none
-	recurring       group                       // the group that the method repeats found
+	recurring       group                       // the group that models.repeats found last
 	groupValue      group                       // the value that group points to
-	groupOf         []sizing.Value              // the row whose group predictGroup looked up last
+	groupOf         []sizing.Value              // the row whose group was looked up last; nil: none
 	runTimeLevels   []float64                   // see RunTime
-	coreLevels      [][coreRules]float64        // predictions of the CPU rules: one, or one for each donor row
+	coreLevels      [][coreRules]float64        // predictions of each rule for CPU (see coreRules): for the row itself, or for each donor row
 	noFeatures      bool                        // the row has no encoded feature
 	unwidenedAmount float64                     // the answer without donorMargin; 0 for a complete row
 }
 
 // predict fills p with the models' predictions for a row. It imputes missing features that are rarely
-// missing, drops implausible inputs and, if no other feature is known, unseen values of closed categories. It
-// extrapolates outside the range of the inputs.
+// missing, and drops implausible inputs. If the row has only unseen values of categories with a closed set of values
+// (column.isClosed), it drops them, too. It extrapolates outside the range of the inputs.
 func (m *models) predict(cells []sizing.Value, p *experts.Point, b *buffers) {
 	b.extrapolation = extrapolation{outside: b.extrapolation.outside[:0]}
 	b.groupOf = nil
