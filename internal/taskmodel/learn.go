@@ -31,7 +31,7 @@ func (m *Model) Learn(t TrainingRow) {
 		m.learnCensored(&t)
 		escalated := escalates(m.KnownKills, t.Run, t.Peak)
 		if m.quarantine(&t) {
-			if escalated {
+			if escalated { // a further kill of the run counts as a known kill even in quarantine
 				m.learnKill(&t)
 			}
 			return

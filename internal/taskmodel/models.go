@@ -39,7 +39,7 @@ type models struct {
 	Unit     float64           // mean peak of the fitted rows in bytes
 	Low      float64           // smallest log peak of the fitted rows and of those learned since
 	High     float64           // largest log peak of these rows
-	LogSec   float64           // mean log1p of the seconds of the fitted rows with a known run time; if there is none, log1p of the default
+	LogSec   float64           // mean log1p of the seconds of the fitted rows with a known run time; if there is none, log1p of a minute
 	LogCores float64           // mean log cores of the fitted rows with a measurement
 	CoreRows int               // number of these rows
 	CoreLow  float64           // their smallest log cores

@@ -53,9 +53,9 @@ func (t *TrainingRow) Confirmable() bool {
 }
 
 // isBeyondAllocation reports whether the peak of a success is more than requestedFactor times its allocation (or its request,
-// if the allocation is unknown), although the largest peak so far is at most allocatedFactor times this allocation. No run uses
-// so much more than its pod was given: the source of the peak has changed its unit, and a second such report repeats the
-// mistake.
+// if the allocation is unknown), although all peaks and killed allocations so far are at most allocatedFactor times this
+// amount. No run uses so much more than its pod was given: the source of the peak has changed its unit, and a second such
+// report repeats the mistake.
 func (m *Model) isBeyondAllocation(t *TrainingRow) bool {
 	given := float64(t.Allocated.Memory)
 	if given == 0 {

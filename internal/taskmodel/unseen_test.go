@@ -33,7 +33,7 @@ func TestUnseenValueIsNamedAndRaisesTheRisk(t *testing.T) {
 			}
 			q := question(with(f, "region", sizing.TextValue("mars")))
 			assert.Equal(t, s.Promised, k.model.Risk(q, s.Limit))
-			assert.Equal(t, s, k.model.Size(q), "an answer does not depend on the previous content of the buffers")
+			assert.Equal(t, s, k.model.Size(q), "an answer must not depend on the previous content of the buffers")
 		}
 	}
 }
