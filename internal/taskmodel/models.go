@@ -159,7 +159,8 @@ func (m *models) summariseSeconds(rows []row) {
 	}
 }
 
-// fitTrend fits PeakTrend and RunTimeTrend on the rows that had no isolated number.
+// fitTrend fits PeakTrend and RunTimeTrend on the rows that had no isolated number: a number far above the others of its
+// feature, although the peak is small (withoutIsolated).
 func (m *models) fitTrend(rows []row, y []float64) {
 	if slices.ContainsFunc(rows, func(r row) bool { return r.Isolated }) {
 		whole, logs := make([]row, 0, len(rows)), make([]float64, 0, len(rows))

@@ -68,7 +68,7 @@ func TestQuarantineReasonNamesAKilledAllocation(t *testing.T) {
 
 // A receipt may be stored after a training has quarantined the kill of its try. The next training learns the kill,
 // because the receipt shows that this amount was granted.
-func TestLateReceiptReleasesItsKill(t *testing.T) {
+func TestLateReceiptReleasesTheKillOfItsTry(t *testing.T) {
 	k := newTask(t)
 	f := sizing.Features{"x": sizing.NumberValue(3)}
 	for range 20 {

@@ -54,7 +54,7 @@ func TestFrequentUnseenValuesDoNotRaiseTheRisk(t *testing.T) {
 }
 
 // Nothing is known about a run whose only feature has an unseen value.
-func TestUnseenValueOfTheOnlyFeatureIsSizedAsNoFeature(t *testing.T) {
+func TestUnseenValueOfTheOnlyFeatureIsSizedLikeAMissingOne(t *testing.T) {
 	k, _ := trainedTask(t, func(rng *rand.Rand) (sizing.Features, float64) {
 		at := rng.IntN(3)
 		return sizing.Features{"region": sizing.TextValue([]string{"emea", "apac", "amer"}[at])}, []float64{1, 4, 9}[at] * noise(rng, .03)
