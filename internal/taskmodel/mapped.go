@@ -115,9 +115,9 @@ func (m *Model) addUnpredicted(run *dagRun, key uint64) {
 }
 
 // firstRunRows is the number of rows in the burn-in of the experts (experts.Config.BurnInRows), whose errors the experts do
-// not use. Of the first DAG run, the experts learn only the first firstRunRows instances with different features. During this
-// DAG run the models know only its instances that were reported before, mostly the small ones, which end first. So the errors
-// of the later instances are large and alike, which says nothing about the next DAG run.
+// not use. Of the first DAG run, the experts learn only the first firstRunRows instances with different features, to fill the
+// burn-in. The models predict the later instances from those that were reported before, mostly the small ones, which end
+// first. So the errors of the later instances are large and alike, which says nothing about the next DAG run.
 const firstRunRows = 8
 
 // learnFirst records an instance, whose features no earlier instance had, in the first DAG run of a task. The cold-start rule

@@ -25,7 +25,7 @@ const (
 	fitGrowth = 50
 
 	// A fit is also due when at least one reproduced run was learned since the last fit, and the number of these runs is at
-	// least 1/reproducedShare of the rows of that fit: a campaign chooses runs that are unlike most learned runs.
+	// least 1/reproducedShare of the rows of that fit: the inputs of such runs may be new to the model.
 	reproducedShare = 128
 
 	// These rules apply while the number of rows in the backlog is at most minCatchUpRows, or at most 1/catchUpShare of the
