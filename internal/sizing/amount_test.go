@@ -60,7 +60,7 @@ func TestJSONReturnsAValueAsItWasSent(t *testing.T) {
 	assert.Equal(t, "1970-01-03", sizing.Value{Kind: sizing.Date, Num: 2}.JSON(), "a stored date has no text")
 }
 
-func TestTextsOfBoolsAndCompactDates(t *testing.T) {
+func TestTextValueReadsBoolsAndCompactDates(t *testing.T) {
 	for text, want := range map[string]sizing.Value{
 		"True": {Kind: sizing.Bool, Num: 1, Text: "True"}, "false": {Kind: sizing.Bool, Text: "false"}, "yes": {Kind: sizing.Category, Text: "yes"},
 		"19700102": {Kind: sizing.Date, Num: 1, Text: "19700102"}, "19700101T120000": {Kind: sizing.Date, Num: 0.5, Text: "19700101T120000"},

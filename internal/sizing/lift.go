@@ -8,7 +8,7 @@ type Verdict string
 // The verdicts. The run should be tried again only after VerdictLift.
 const (
 	VerdictLift          Verdict = "lift"               // a larger allocation is granted
-	VerdictAtCap         Verdict = "at_cap"             // the killed allocation is at the cap, or less than one percent below it
+	VerdictAtCap         Verdict = "at_cap"             // the killed allocation is at or above the cap, or less than one percent below it
 	VerdictExhausted     Verdict = "attempts_exhausted" // the policy allows no further lift
 	VerdictNotMemory     Verdict = "not_memory"         // the outcome is not a lack of memory
 	VerdictLeakSuspected Verdict = "leak_suspected"     // repeated kills at the cap suggest a leak
@@ -97,7 +97,7 @@ const minLift = 1.01
 // LeastAtCeiling returns the smallest killed allocation that the ceiling does not allow to grow by the factor minLift.
 func (s LiftState) LeastAtCeiling() Bytes { return Bytes(float64(s.Ceiling)/minLift) + 1 }
 
-// IsAtCeiling reports whether the killed allocation is at the ceiling, or so near that no lift is possible.
+// IsAtCeiling reports whether the killed allocation is at or above the ceiling, or so near that no lift is possible.
 func (s LiftState) IsAtCeiling() bool { return s.Failed >= s.LeastAtCeiling() }
 
 // describeCap describes the ceiling and the rule that set it.

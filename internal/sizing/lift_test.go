@@ -36,7 +36,7 @@ func TestLiftStateDecide(t *testing.T) {
 		"repeated kills at the cap suggest a leak":        {with(func(s *sizing.LiftState) { s.Failed = 16 * gib; s.KillsAtCap = 3 }), sizing.OOMKilled, sizing.VerdictLeakSuspected, 0, 2},
 		"an eviction is not a lack of memory":             {base, sizing.Evicted, sizing.VerdictNotMemory, 0, 2},
 		"a success is not a lack of memory":               {base, sizing.Success, sizing.VerdictNotMemory, 0, 2},
-		"an eviction before any kill":                     {with(func(s *sizing.LiftState) { s.Kills = 0 }), sizing.Evicted, sizing.VerdictNotMemory, 0, 3},
+		"an eviction before any kill uses up no lift":     {with(func(s *sizing.LiftState) { s.Kills = 0 }), sizing.Evicted, sizing.VerdictNotMemory, 0, 3},
 		"no lift if the policy allows none":               {with(func(s *sizing.LiftState) { s.MaxLifts = 0 }), sizing.OOMKilled, sizing.VerdictExhausted, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

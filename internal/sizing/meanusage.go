@@ -47,7 +47,7 @@ func (u MeanUsage) Get(field int) float64 {
 	return u[field]
 }
 
-// bounded returns u without the fields outside the limits, and a warning for each of them. It returns nil if no field
+// bounded returns u without the fields outside the limits, and a warning for each of these fields. It returns nil if no field
 // remains.
 func (u MeanUsage) bounded() (MeanUsage, []FieldError) {
 	var warnings []FieldError

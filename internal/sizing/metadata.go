@@ -52,8 +52,8 @@ func (m Metadata) Bounded() (Metadata, []FieldError) {
 	return bounded, warnings
 }
 
-// checkEntry reports whether an entry is within the limits after other entries of size bytes, and else
-// returns a warning.
+// checkEntry reports whether an entry is within the limits; otherwise it returns a warning. size is the number of bytes of the
+// entries that were accepted before.
 func (m Metadata) checkEntry(name string, size int) (warning FieldError, fits bool) {
 	switch {
 	case name == "" || !isMetadataText(name, MaxMetadataName):

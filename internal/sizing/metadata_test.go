@@ -32,14 +32,14 @@ func TestMetadataIsBounded(t *testing.T) {
 		long[fmt.Sprintf("name%02d", i)] = []string{strings.Repeat("v", MaxMetadataValue)}
 	}
 	got, warnings = long.Bounded()
-	assert.Equal(t, long, got, "thirty long values")
+	assert.Equal(t, long, got, "thirty long values must be kept")
 	assert.Empty(t, warnings)
 	for name := range long {
 		long[name] = slices.Repeat(long[name], MaxMetadataValues)
 	}
 	long["tags"] = []string{"a"}
 	got, warnings = long.Bounded()
-	assert.Equal(t, Metadata{"name00": long["name00"], "tags": {"a"}}, got, "lists of 30 long values")
+	assert.Equal(t, Metadata{"name00": long["name00"], "tags": {"a"}}, got, "of lists of 30 long values only the first, and a short entry, must be kept")
 	assert.Len(t, warnings, MaxMetadata-1)
 
 	empty := Metadata{"zone": {"a"}}
@@ -47,7 +47,7 @@ func TestMetadataIsBounded(t *testing.T) {
 		empty[fmt.Sprintf("name%02d", i)] = nil
 	}
 	got, warnings = empty.Bounded()
-	assert.Equal(t, Metadata{"zone": {"a"}}, got, "a valid entry after many others")
+	assert.Equal(t, Metadata{"zone": {"a"}}, got, "a valid entry after many invalid ones must be kept")
 	assert.Len(t, warnings, MaxMetadata)
 	assert.Contains(t, warnings[MaxMetadata-1].Detail, "31 more entries")
 }

@@ -103,25 +103,25 @@ func (r *ExecutedResize) check() string {
 	return ""
 }
 
-// MeanLimit returns the mean over time of the memory limits of a try that took duration and ended with the limit
-// last. It returns zero if no plan raised the memory limit, if the first limit or the duration is unknown, or if the
-// resizes do not lead to last, for example because another process did some of them. A limit counts from the time at
-// which it was requested, before it is in force, so the mean may be a little too large.
-func (p *ExecutedPlan) MeanLimit(last Bytes, duration time.Duration) Bytes {
+// MeanLimit returns the mean over time of the memory limits of a try that ended with finalLimit. It returns zero if no
+// plan raised the memory limit, if the first limit or the duration is unknown, or if the resizes do not lead to finalLimit, for
+// example because another process did some of them. A limit counts from the time at which it was requested, before it is in
+// force, so the mean may be a little too large.
+func (p *ExecutedPlan) MeanLimit(finalLimit Bytes, duration time.Duration) Bytes {
 	length := duration.Seconds()
-	if p == nil || p.Mode != ResizeMemory || p.Start <= 0 || last <= p.Start || length <= 0 {
+	if p == nil || p.Mode != ResizeMemory || p.Start <= 0 || finalLimit <= p.Start || length <= 0 {
 		return 0
 	}
 	limit, since, sum := p.Start, 0.0, 0.0
 	for _, r := range p.Resizes {
-		if r.Memory <= limit || r.InForce == nil || limit == last {
+		if r.Memory <= limit || r.InForce == nil || limit == finalLimit {
 			continue
 		}
 		at := min(max(r.Seconds, since), length)
 		sum += float64(limit) * (at - since)
-		limit, since = min(r.Memory, last), at
+		limit, since = min(r.Memory, finalLimit), at
 	}
-	if limit != last {
+	if limit != finalLimit {
 		return 0
 	}
 	return Bytes((sum + float64(limit)*(length-since)) / length)

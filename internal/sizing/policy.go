@@ -127,14 +127,14 @@ func (p Policy) WithDefaults() Policy {
 }
 
 // CapFor returns the cap of an ask: the smaller of the policy's cap and the caller's, or the only one that is set.
-// If neither is set, it returns four times known, the largest known request or peak (zero: unknown). The service
+// If neither is set, it returns four times largestKnown, which is the largest known request or peak (zero: unknown). The service
 // may raise this derived cap (derivedCap in package service).
-func (p Policy) CapFor(callerCap, known Bytes) Bytes {
+func (p Policy) CapFor(callerCap, largestKnown Bytes) Bytes {
 	switch {
 	case p.Cap > 0 && callerCap > 0:
 		return min(p.Cap, callerCap)
 	case p.Cap > 0 || callerCap > 0:
 		return max(p.Cap, callerCap)
 	}
-	return known.Times(4)
+	return largestKnown.Times(4)
 }

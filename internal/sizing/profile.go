@@ -36,10 +36,10 @@ type Profile struct {
 	// Ambiguous describes runs with equal features and very different peaks, which no
 	// model can distinguish; empty if there are none.
 	Ambiguous string
-	// Quarantined lists the reports that change no predicted peak until another report confirms them. But a report of a
-	// kill whose run was killed with less memory before raises the grants of runs with the same features at once. A peak
-	// above 64Ti is never confirmed, and neither is a measured peak below both 1Mi and 1/900 of the larger of its
-	// allocation and request.
+	// Quarantined lists the reports that change no predicted peak until another report confirms them or later peaks make them
+	// plausible. There is one exception: if the run of a quarantined kill was killed with less memory before, the kill raises
+	// the grants of runs with the same features at once. A peak above 64Ti is never confirmed, and neither is a measured peak
+	// below both 1Mi and 1/900 of the larger of its allocation and request.
 	Quarantined []QuarantinedReport
 }
 

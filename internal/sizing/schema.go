@@ -98,9 +98,10 @@ func (f *Field) Value(code float64) Value {
 	return Value{Kind: Category}
 }
 
-// CanStore reports whether v needs no other field than f: f has the kind of v, or v is a bool that a number field stores as
-// 0 or 1, or 0 or 1 in a bool field. A category field cannot store a bool, a date or an amount, because it would keep only
-// the text. CanStore does not consider the category field that a number in a text also gets (see Extend).
+// CanStore reports whether v needs no other field than f: f has the kind of v, or v is a bool and f a number field, which
+// stores it as 0 or 1, or v is the number 0 or 1 and f a bool field. A category field cannot store a bool, a date or an amount,
+// because it would keep only the text. CanStore does not consider the category field that a number in a text also gets (see
+// Extend).
 func (f *Field) CanStore(v Value) bool {
 	return f.Kind == v.Kind || v.Kind != Date && v.Kind != Category && f.Kind != Category && f.Read(v).Kind != Missing
 }

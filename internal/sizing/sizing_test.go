@@ -38,7 +38,7 @@ func TestTryKeyValidateRejectsInvalidIDs(t *testing.T) {
 	assert.Empty(t, adHoc.Validate(false), "an ad-hoc prediction has no run")
 	assert.NotEmpty(t, sizing.CheckID("tab\there"))
 	assert.NotEmpty(t, sizing.CheckID("bad\xff"))
-	assert.Empty(t, sizing.CheckID(strings.Repeat("é", 250)), "characters count, not bytes")
+	assert.Empty(t, sizing.CheckID(strings.Repeat("é", 250)), "the limit must count characters, not bytes")
 }
 
 func TestSchemaOnlyGrows(t *testing.T) {
@@ -114,10 +114,10 @@ func TestPeakCensoringFollowsOutcome(t *testing.T) {
 		peak      sizing.Bytes
 		censoring sizing.Censoring
 	}{
-		"a measured success is exact":                        {sizing.Observation{Outcome: sizing.Success, MemoryMax: 5, Allocated: sizing.Resources{Memory: 9}}, 5, sizing.Exact},
-		"a success without a peak is at most its allocation": {sizing.Observation{Outcome: sizing.Success, Allocated: sizing.Resources{Memory: 9}}, 9, sizing.AtMost},
-		"an OOM is at least its allocation":                  {sizing.Observation{Outcome: sizing.OOMKilled, MemoryMax: 8, Allocated: sizing.Resources{Memory: 9}}, 9, sizing.AtLeast},
-		"a failure reveals nothing":                          {sizing.Observation{Outcome: sizing.Failed, MemoryMax: 5}, 0, sizing.NoPeak},
+		"the measured peak of a success is exact":                         {sizing.Observation{Outcome: sizing.Success, MemoryMax: 5, Allocated: sizing.Resources{Memory: 9}}, 5, sizing.Exact},
+		"the unknown peak of a success is at most the allocation":         {sizing.Observation{Outcome: sizing.Success, Allocated: sizing.Resources{Memory: 9}}, 9, sizing.AtMost},
+		"the peak of an OOM-killed try is at least the allocation":        {sizing.Observation{Outcome: sizing.OOMKilled, MemoryMax: 8, Allocated: sizing.Resources{Memory: 9}}, 9, sizing.AtLeast},
+		"the peak of a try that failed for other reasons reveals nothing": {sizing.Observation{Outcome: sizing.Failed, MemoryMax: 5}, 0, sizing.NoPeak},
 	} {
 		peak, censoring := c.o.Peak()
 		assert.Equal(t, c.peak, peak, name)

@@ -7,15 +7,16 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// maxPlannedLifts is the largest number of lifts for which the whole ladder comes from one call of Experts.Ladder, which
-// returns four rungs at most. For more lifts, and for bins, longLadder calls Experts.Ladder again at each rung, as repeated
-// calls of sizeLift do: a rung that is rounded up to a bin may become much larger, and this changes the rungs after it.
+// maxPlannedLifts is the largest number of lifts for which the whole ladder comes from one call of Experts.Ladder: the default
+// of a policy (sizing.DefaultMaxLifts). One call would also be enough for four lifts, because Experts.Ladder returns up to four
+// rungs. For more lifts, and for bins, longLadder makes a call for each rung: a rung that is rounded up to a bin may become much
+// larger, and then other rungs after it are cheaper.
 const maxPlannedLifts = 3
 
-// longLadder appends, for each lift, the first rung of the ladder that Experts.Ladder returns for the remaining lifts. The
-// last rung of each of these ladders is upperBound. All appended rungs are above from.
-func (m *Model) longLadder(p *experts.Point, q Question, from, upperBound sizing.Bytes, b *buffers, ladder []sizing.Bytes) []sizing.Bytes {
-	last := from
+// longLadder appends, for each lift, the first rung of the ladder that Experts.Ladder returns for the remaining lifts. Each
+// of the returned ladders ends at upperBound. All appended rungs are above start.
+func (m *Model) longLadder(p *experts.Point, q Question, start, upperBound sizing.Bytes, b *buffers, ladder []sizing.Bytes) []sizing.Bytes {
+	last := start
 	for lifts := q.Lifts; lifts > 0; lifts-- {
 		b.rungs = m.Experts.Ladder(p, float64(last), float64(upperBound), lifts, &b.scratch, b.rungs[:0])
 		if len(b.rungs) == 0 {
@@ -28,22 +29,22 @@ func (m *Model) longLadder(p *experts.Point, q Question, from, upperBound sizing
 	return ladder
 }
 
-// ladder appends the allocations after further OOM kills to ladder: at most one rung for each lift in
-// q.Lifts, all above from, in ascending order. The last rung is the cap or, without a cap, four times the
-// larger of from and the largest peak.
-func (m *Model) ladder(p *experts.Point, q Question, from sizing.Bytes, b *buffers, ladder []sizing.Bytes) []sizing.Bytes {
+// ladder appends the allocations after further OOM kills to the slice ladder: at most q.Lifts rungs, all above start, in
+// ascending order. The last of these rungs is the cap or, without a cap, four times the larger of start and the largest peak
+// (rounded up).
+func (m *Model) ladder(p *experts.Point, q Question, start sizing.Bytes, b *buffers, ladder []sizing.Bytes) []sizing.Bytes {
 	upperBound := q.Cap
 	if upperBound == 0 {
-		upperBound = max(from, m.Largest).Times(4)
+		upperBound = max(start, m.Largest).Times(4)
 	}
 	if b.extrapolation.noRisk {
-		return geometricLadder(q, from, upperBound, ladder)
+		return geometricLadder(q, start, upperBound, ladder)
 	}
-	b.rungs = m.Experts.Ladder(p, float64(from), float64(upperBound), q.Lifts, &b.scratch, b.rungs[:0])
+	b.rungs = m.Experts.Ladder(p, float64(start), float64(upperBound), q.Lifts, &b.scratch, b.rungs[:0])
 	if (q.Lifts > maxPlannedLifts || len(q.Edges) > 0) && len(b.rungs) > 1 {
-		return m.longLadder(p, q, from, upperBound, b, ladder)
+		return m.longLadder(p, q, start, upperBound, b, ladder)
 	}
-	last := from
+	last := start
 	for _, rung := range b.rungs {
 		if next := clamp(q, roundToGrid(q, rung)); next > last {
 			ladder = append(ladder, next)
@@ -53,12 +54,12 @@ func (m *Model) ladder(p *experts.Point, q Question, from sizing.Bytes, b *buffe
 	return ladder
 }
 
-// geometricLadder appends, for each lift, an amount above from. The ratio of each amount to the amount before is the same,
+// geometricLadder appends, for each lift, an amount above start. The ratio of each amount to the amount before is the same,
 // except for rounding, and the last amount is upperBound. This is the ladder of a run for which no risk can be stated: no
 // residual says how far its peak is above a killed amount, and equal ratios bound the waste for every peak (as in doubling
 // search).
-func geometricLadder(q Question, from, upperBound sizing.Bytes, ladder []sizing.Bytes) []sizing.Bytes {
-	last := from
+func geometricLadder(q Question, start, upperBound sizing.Bytes, ladder []sizing.Bytes) []sizing.Bytes {
+	last := start
 	for lifts := q.Lifts; lifts > 0 && last < upperBound; lifts-- {
 		ratio := math.Pow(float64(upperBound)/float64(last), 1/float64(lifts))
 		if next := clamp(q, roundToGrid(q, float64(last)*ratio)); next > last {
@@ -86,7 +87,7 @@ func roundToGrid(q Question, amount float64) sizing.Bytes {
 
 // sizeLift returns the grant for the retry of a killed run, and the ladder that starts with this grant. The ladder is empty
 // if no lift is left, or if no amount above q.Above is within the bounds of q. If a known kill or leastRetry raises the
-// grant, the ladder always contains the grant.
+// grant, the ladder is never empty: it contains the grant.
 func (m *Model) sizeLift(p *experts.Point, q Question, b *buffers) (sizing.Bytes, []sizing.Bytes) {
 	ladder := m.ladder(p, q, q.Above, b, nil)
 	limit := clamp(q, q.Above.Times(2).RoundUp(sizing.MiB))
@@ -102,9 +103,9 @@ func (m *Model) sizeLift(p *experts.Point, q Question, b *buffers) (sizing.Bytes
 	return limit, ladder
 }
 
-// leastRetry returns the amount of a first try if the models predict the kill at q.Above with a probability above one half,
-// for example because the static request was too small or a cap was raised since; otherwise zero. Such a kill is no
-// evidence against the margins. So a retry needs no rung below the amount of the models.
+// leastRetry returns the amount of a first try if the models predict the kill at q.Above with a probability above one half, for
+// example because the static request was too small, or because the cap was lower at the killed try; otherwise zero. Such a kill
+// is no evidence against the margins. So a retry needs no rung below the amount of the models.
 func (m *Model) leastRetry(p *experts.Point, q Question, b *buffers) float64 {
 	if !m.isExpected(p, q.Above, b) {
 		return 0

@@ -31,7 +31,7 @@ func (m *Model) Learn(t TrainingRow) {
 		m.learnCensored(&t)
 		escalated := escalates(m.KnownKills, t.Run, t.Peak)
 		if m.quarantine(&t) {
-			if escalated {
+			if escalated { // a further kill of the run counts as a known kill even in quarantine
 				m.learnKill(&t)
 			}
 			return
@@ -109,9 +109,10 @@ func (m *Model) countTry(t *TrainingRow) {
 	m.comparePromise(t)
 }
 
-// comparePromise records, in the task's share of the pool, the promised risk of a first try and whether the try was
-// killed. The promise contains the correction by the pool, so it is divided by the current correction, which may differ
-// from the correction at the time of the answer. A try with an outcome other than a kill or a success does not count.
+// comparePromise records, in the task's share of the pool, the promised risk of a first try and whether the try was killed. The
+// promise contains the factor by which the pool corrects promises (Experts.Factor), so it is divided by this factor. The
+// current factor may differ from the factor at the time of the answer. A try with an outcome other than a kill or a success
+// does not count.
 func (m *Model) comparePromise(t *TrainingRow) {
 	killed := t.Outcome.OOM()
 	if t.FirstTry && t.Promised != nil && (killed || t.Outcome == sizing.Success) {
@@ -173,8 +174,8 @@ func (m *Model) widenRange(peak sizing.Bytes) {
 	}
 }
 
-// recordResidual records the residual of a row, and the amount in bytes that the experts would have granted, before any
-// bound. It must run before the model learns the row.
+// recordResidual records the residual of a row, and the amount in bytes that the experts would have granted, without the
+// guard, the floor, the cap and the minimum grant. It must run before the model learns the row.
 func (m *Model) recordResidual(r *row, p *experts.Point, b *buffers, seq int64) {
 	r.Residual = math.Log(r.Peak) - p.Level[experts.LineTrees]
 	r.Granted = m.Experts.Answer(p, sizing.DefaultRiskTarget, &b.scratch).Amount

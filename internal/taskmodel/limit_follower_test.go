@@ -36,7 +36,7 @@ func (k *task) runProgram(n int, request float64, peak func(limit float64) float
 	return grants
 }
 
-func TestAPeakThatFollowsItsLimitDoesNotRaiseIt(t *testing.T) {
+func TestPeakThatFollowsItsLimitDoesNotRaiseTheLimit(t *testing.T) {
 	for name, peak := range map[string]func(rng *rand.Rand, limit float64) float64{
 		"page cache":            func(rng *rand.Rand, limit float64) float64 { return limit * min(0.999, 0.98*noise(rng, 0.005)) },
 		"heap with a free part": func(rng *rand.Rand, limit float64) float64 { return limit * (0.8 + 0.15*rng.Float64()) },
@@ -48,12 +48,13 @@ func TestAPeakThatFollowsItsLimitDoesNotRaiseIt(t *testing.T) {
 		sized := k.model.Size(q)
 		assert.Contains(t, sized.Reason, "the peaks follow the limits", "%s: %v", name, grants)
 		assert.Equal(t, 16*gib, sized.Limit, "%s: %v", name, grants)
-		assert.Less(t, *sized.Promised, 0.1, "%s: no run was killed", name)
-		assert.Greater(t, *k.model.Risk(q, 8*gib), 0.5, "%s: no run has shown that 8 GiB are enough", name)
+		assert.Less(t, *sized.Promised, 0.1, "%s: promised risk after 60 runs without a kill", name)
+		assert.Greater(t, *k.model.Risk(q, 8*gib), 0.5, "%s: risk of 8 GiB, which no run has had", name)
 	}
 }
 
-// The peaks grow with time, and the grants follow them one run later. The model must not conclude that the peaks follow the limits.
+// The peaks grow with time, and the grants follow them one run later. The model must not conclude that the peaks follow the
+// limits.
 func TestAGrowingPeakIsGranted(t *testing.T) {
 	k, rng, level := newTask(t), rand.New(rand.NewPCG(3, 34)), 2.0
 	grants := k.runProgram(120, 4, func(float64) float64 { level *= 1.03; return level * noise(rng, 0.02) })
@@ -61,8 +62,9 @@ func TestAGrowingPeakIsGranted(t *testing.T) {
 	assert.Less(t, k.model.Kills, 6, "number of killed runs, of 120")
 }
 
-// In the first 20 runs the peak follows the limit. Then the peak is about 20 GiB, which is more than the smallest limit so far.
-func TestAfterAKillThePeaksNoLongerFollowTheLimit(t *testing.T) {
+// In the first 20 runs the peak follows the limit. Then it is about 20 GiB, which is more than the smallest limit so far. After
+// a kill the grants must be enough for this peak.
+func TestPeakThatNoLongerFollowsItsLimitIsGranted(t *testing.T) {
 	k, rng := newTask(t), rand.New(rand.NewPCG(3, 35))
 	k.runProgram(20, 16, func(limit float64) float64 { return 0.85 * limit * noise(rng, 0.01) })
 	grants := k.runProgram(20, 16, func(float64) float64 { return 20 * noise(rng, 0.02) })

@@ -15,8 +15,8 @@ import (
 // each set of features the prediction for the first reported instance that has them. It does not store the fitted models: a
 // fit on some of the instances makes the predictions for the other instances only a little better than those at the launch.
 
-// A model with more DAG runs or launches takes more memory. With fewer, more instances of a DAG run whose reports arrive late
-// count as the first ones of a new DAG run or launch.
+// With larger limits a model takes more memory. When a limit is reached, the model drops the oldest DAG run or launch. It
+// learns an instance that is reported later as the first one of a new DAG run or launch.
 const (
 	maxDAGRuns  = 16 // largest number of stored DAG runs, the newest ones
 	maxLaunches = 32 // largest number of stored launches of all these DAG runs together
@@ -114,13 +114,14 @@ func (m *Model) addUnpredicted(run *dagRun, key uint64) {
 	m.addLaunch(run, l)
 }
 
-// firstRunRows is the number of rows in the burn-in of the experts (experts.Config.BurnInRows). So many instances of the
-// first DAG run, with different features, are learned as if they were independent. The experts use no error from the burn-in.
-// The models during this DAG run know only its instances that were reported before, mostly the small ones, which end first.
-// Then the errors of the later instances are large and alike, which says nothing about the next DAG run.
+// firstRunRows is the number of rows in the burn-in of the experts (experts.Config.BurnInRows), whose errors the experts do
+// not use. Of the first DAG run, the experts learn only the first firstRunRows instances with different features, to fill the
+// burn-in. The models predict the later instances from those that were reported before, mostly the small ones, which end
+// first. So the errors of the later instances are large and alike, which says nothing about the next DAG run.
 const firstRunRows = 8
 
-// learnFirst records an instance, whose features no earlier instance had, in the first DAG run of a task.
+// learnFirst records an instance, whose features no earlier instance had, in the first DAG run of a task. The cold-start rule
+// learns each of these instances with full weight.
 func (m *Model) learnFirst(run *dagRun, key uint64) instance {
 	m.addUnpredicted(run, key)
 	isEarly := run.Errors.Rows <= firstRunRows

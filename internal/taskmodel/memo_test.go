@@ -57,7 +57,7 @@ func TestMemoReturnsTheCachedAnswer(t *testing.T) {
 
 // Some of 800 questions share a slot. The cache still answers nearly all of them, also after the
 // model has learned.
-func TestMemoKeepsCollidingQuestions(t *testing.T) {
+func TestMemoCachesQuestionsWithACommonSlot(t *testing.T) {
 	k, rng := trainedTask(t, growing, 3, 60)
 	features := make([]sizing.Features, 800)
 	for i := range features {

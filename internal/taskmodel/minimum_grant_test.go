@@ -38,7 +38,7 @@ func TestFloorCapAndSufficientRequestReplaceTheMinimumGrant(t *testing.T) {
 		s := k.model.Size(c.q)
 		require.Equal(t, c.want, s.Limit, name)
 		require.Equal(t, s.Limit, s.Ladder[0], name)
-		assert.Equal(t, *s.Promised, *k.model.Risk(c.q, s.Limit), "the promised risk belongs to the grant: %s", name)
+		assert.Equal(t, *s.Promised, *k.model.Risk(c.q, s.Limit), "the promise must be the risk of the grant: %s", name)
 		assert.LessOrEqual(t, *s.Promised, *free.Promised, name)
 		if c.isNamed {
 			assert.Contains(t, s.Reason, "raised to the minimum grant of "+c.want.String(), name)
@@ -56,16 +56,16 @@ func TestMinimumGrantRaisesOnlySmallerAnswers(t *testing.T) {
 		q := question(f)
 		free := k.model.Size(q)
 		q.MinGrant = 64 * sizing.MiB
-		require.Equal(t, free, k.model.Size(q), "the minimum grant changes no larger answer")
+		require.Equal(t, free, k.model.Size(q), "the minimum grant must not change a larger answer")
 		for _, least := range []sizing.Bytes{0, 64 * gib, 0, 64 * gib} {
 			q.MinGrant = least
-			require.Equal(t, k.model.Size(q).Limit, memo.Size(k.model, q).Limit, "the cache distinguishes minimum grants")
+			require.Equal(t, k.model.Size(q).Limit, memo.Size(k.model, q).Limit, "the cache must distinguish minimum grants")
 		}
 	}
 	unknown := taskmodel.New().Size(taskmodel.Question{Requested: sizing.Resources{Memory: 8 * sizing.MiB}, MinGrant: 64 * sizing.MiB})
-	assert.Equal(t, 8*sizing.MiB, unknown.Limit, "the request of a task without history is unchanged")
+	assert.Equal(t, 8*sizing.MiB, unknown.Limit, "the request of a task without history must stay unchanged")
 
 	k = newTask(t)
 	k.report(nil, sizing.HistoryRow{Outcome: sizing.OOMKilled, Allocated: sizing.Resources{Memory: 2000}})
-	assert.Equal(t, 64*sizing.MiB, k.model.Size(taskmodel.Question{MinGrant: 64 * sizing.MiB}).Limit, "twice the killed allocation is less than the minimum grant")
+	assert.Equal(t, 64*sizing.MiB, k.model.Size(taskmodel.Question{MinGrant: 64 * sizing.MiB}).Limit, "twice the killed allocation must be raised to the minimum grant")
 }

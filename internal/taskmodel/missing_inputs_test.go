@@ -100,9 +100,9 @@ func TestRunsWithoutADecisiveFlagDoNotChangeTheOthers(t *testing.T) {
 	assert.Equal(t, before.CPU, after.CPU)
 }
 
-// One run in twenty is long. A few donor rows may include no long run, so the quantiles use all rows that are as similar as
-// the last of the donor rows.
-func TestQuantilesWithoutAFlagContainRareLongRuns(t *testing.T) {
+// One run in twenty is long. A few donor rows (the similar rows from which a missing feature gets values) may include no long
+// run, so the quantiles use all rows that are as similar as the last of the donor rows.
+func TestQuantilesWithoutTheFlagOfRareLongRunsIncludeTheseRuns(t *testing.T) {
 	for start := range 5 {
 		i := start
 		k := withUsage(t, func(rng *rand.Rand) (sizing.Features, usage) {

@@ -33,8 +33,8 @@ func (b *buffers) shiftDonorRows(p *experts.Point) {
 	}
 }
 
-// mixtureExceedance returns P(peak > amount): from the mixture over donor rows if features were imputed, from the
-// newest peaks if the row has no feature, and otherwise from the experts.
+// mixtureExceedance returns P(peak > amount). For a row without imputed features it comes from the experts. If all features
+// are missing, it comes from the newest peaks, and otherwise from the mixture over donor rows.
 func (m *Model) mixtureExceedance(p *experts.Point, amount float64, b *buffers) float64 {
 	switch {
 	case p.Imputed && b.noFeatures:
@@ -49,8 +49,8 @@ func (m *Model) mixtureExceedance(p *experts.Point, amount float64, b *buffers) 
 	return sum / float64(len(b.donorPoints))
 }
 
-// mixtureExceedances writes P(peak > edge) for each edge in bytes to probs. In contrast to
-// mixtureExceedance it uses probabilities that are calibrated in the middle of the distribution.
+// mixtureExceedances writes P(peak > edge) to probs for each of the edges, which are in bytes. Unlike mixtureExceedance, it
+// uses Experts.CalibratedExceedance, whose probabilities are also calibrated in the middle of the distribution.
 func (m *Model) mixtureExceedances(p *experts.Point, edges, probs []float64, b *buffers) {
 	switch {
 	case p.Imputed && b.noFeatures:

@@ -39,7 +39,7 @@ type models struct {
 	Unit     float64           // mean peak of the fitted rows in bytes
 	Low      float64           // smallest log peak of the fitted rows and of those learned since
 	High     float64           // largest log peak of these rows
-	LogSec   float64           // mean log1p of the seconds of the fitted rows with a known run time; if there is none, log1p of the default
+	LogSec   float64           // mean log1p of the seconds of the fitted rows with a known run time; if there is none, log1p of a minute
 	LogCores float64           // mean log cores of the fitted rows with a measurement
 	CoreRows int               // number of these rows
 	CoreLow  float64           // their smallest log cores
@@ -73,7 +73,7 @@ type models struct {
 }
 
 const (
-	maxRecentRows = 2000 // largest number of log peaks in Recent
+	maxRecentRows = 2000 // largest number of log peaks in Recent; with fewer, quantiles follow changes sooner
 	ridgeSlack    = 0.7  // log units, a factor of 2, by which the line and the stack may leave the range from Low to High
 	minTreeRows   = 16   // rows from which trees are fitted
 	minSpreadRows = 60   // out-of-sample residuals from which the spread is fitted
@@ -159,7 +159,8 @@ func (m *models) summariseSeconds(rows []row) {
 	}
 }
 
-// fitTrend fits PeakTrend and RunTimeTrend on the rows that had no isolated number.
+// fitTrend fits PeakTrend and RunTimeTrend on the rows that had no isolated number: a number far above the others of its
+// feature, although the peak is small (withoutIsolated).
 func (m *models) fitTrend(rows []row, y []float64) {
 	if slices.ContainsFunc(rows, func(r row) bool { return r.Isolated }) {
 		whole, logs := make([]row, 0, len(rows)), make([]float64, 0, len(rows))
@@ -288,7 +289,7 @@ func (m *models) spreadTargets(rows []row) (y []float64, known []int) {
 }
 
 // isSolveDue counts an added row and reports whether to solve the ridge regressions again. One row changes a
-// regression on n rows by about 1/n, so they are solved again after n/solveShare rows.
+// regression on n rows by about 1/n, so the regressions are solved again after n/solveShare rows.
 func (m *models) isSolveDue() bool {
 	m.Unsolved++
 	if float64(m.Unsolved) < m.line.Rows()/solveShare {
@@ -300,9 +301,9 @@ func (m *models) isSolveDue() bool {
 
 const solveShare = 100 // see isSolveDue
 
-// learn adds one row to the parts that need no fit. p and b come from the prediction for this row. If the line is
-// fitted and the row was predicted without imputation, a residual below lowest, which is in log units, is learned as
-// lowest (winsorising), with less weight.
+// learn adds one row to the parts that need no fit. p and b come from the prediction for this row. lowest is the smallest
+// residual, in log units, that is not a low outlier. If the line is fitted and the row was predicted without imputation,
+// learn raises a smaller residual to lowest (winsorising), and learns the row with less weight.
 func (m *models) learn(r *row, p *experts.Point, lowest float64, b *buffers) {
 	y := math.Log(r.Peak)
 	outlier := false
@@ -338,7 +339,7 @@ func (m *models) observe(r *row, outlier bool, b *buffers) {
 }
 
 // correct updates the ridge regressions by a row. If outlier is false, it also updates the stack and the smoothed errors by
-// err, the error of LineTrees. An outlier is a row whose residual learn raised to lowest.
+// err, the error of LineTrees. An outlier is a row whose residual the method learn raised.
 func (m *models) correct(r *row, err float64, outlier bool, b *buffers) {
 	if !outlier {
 		m.Stack.Learn(b.signals[:], err)

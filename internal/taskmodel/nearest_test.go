@@ -9,7 +9,7 @@ import (
 
 // All runs of the training have product_count. Then one run lacks it. The test searches for the runs that are nearest to the
 // features of this run.
-func TestNearestFindsAnIdenticalRunWithoutAFeature(t *testing.T) {
+func TestNearestFindsAnIdenticalRunThatLacksAFeature(t *testing.T) {
 	k, rng := trainedTask(t, salesForecast, 93, 60)
 	f, gibs := salesForecast(rng)
 	f = without(f, "product_count")

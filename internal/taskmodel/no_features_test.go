@@ -25,6 +25,6 @@ func TestTaskWithoutFeaturesFollowsItsLastPeaks(t *testing.T) {
 			k.train()
 		}
 	}
-	assert.Greater(t, used/granted, 0.75, "the grants are near the peaks")
-	assert.Less(t, kills, 8, "few of 500 runs are killed")
+	assert.Greater(t, used/granted, 0.75, "the grants must be near the peaks")
+	assert.Less(t, kills, 8, "number of killed runs, of 500")
 }

@@ -18,6 +18,6 @@ func TestOnlySmallDifferencesOfNumbersAreEncoded(t *testing.T) {
 	}
 	short = rows[:10]
 	// Field 2 differs from field 1 by a constant, and field 3 from all others by too much.
-	assert.Equal(t, [][2]int{{1, 0}, {2, 0}}, encoded(rows).Pairs, "from the smaller to the larger number")
-	assert.Empty(t, encoded(short).Pairs, "too few rows")
+	assert.Equal(t, [][2]int{{1, 0}, {2, 0}}, encoded(rows).Pairs, "each pair must have the smaller number first")
+	assert.Empty(t, encoded(short).Pairs, "ten rows must be too few for a pair")
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Many programs need a fixed amount of memory, the offset, and a second amount that is proportional to powers of the
-// inputs. The logarithm of the second amount is linear in the logarithms of the inputs, but that of the peak is not. Therefore
-// the line predicts log(peak − offset) if this makes its errors smaller.
+// Many programs need a fixed amount of memory, the offset, and a second amount that is proportional to a product of
+// powers of the inputs. The logarithm of the second amount is linear in the logarithms of the inputs, but the logarithm of the
+// peak is not. Therefore the line predicts log(peak − offset) if this makes its errors smaller.
 
 // offsetShares are the offsets that a fit tries, as shares of a low quantile of the peaks.
 var offsetShares = [...]float64{0.25, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98}
@@ -21,7 +21,7 @@ const (
 	maxOffsetRows   = 5000 // newest rows on which a line with an offset is fitted; with more, a fit takes longer
 	maxComparedRows = 1000 // newest rows on which the offsets are compared; with fewer, the offset follows a change sooner
 	offsetQuantile  = 0.01 // level of the low quantile of the peaks of the compared rows
-	minAboveOffset  = 0.02 // smallest share of a peak that counts as above the offset
+	minAboveOffset  = 0.02 // lower bound of the part of a peak above the offset, as a share of the peak; without it the logarithm may not exist
 	minOffsetWeight = 0.1  // lower bound of the factor whose square weights a row, see offsetRows.fit
 	offsetClip      = 1.0  // largest error in log units in the comparison; larger errors are clipped
 	maxLogPeak      = 100  // far above all log peaks; avoids infinite intermediate values
@@ -35,8 +35,8 @@ func (m *models) lineRidge() *linear.Ridge {
 	return m.ridges[logPeak]
 }
 
-// levelOf returns the log peak for a prediction of lineRidge. It clips the log peak at ridgeSlack outside
-// the range of the line's rows, because a ridge on raw features would diverge for an unusual input.
+// levelOf returns the log peak for a prediction of lineRidge. It clips the log peak at ridgeSlack outside the range from Low
+// to High, because a ridge regression may predict any value for an unusual input.
 func (m *models) levelOf(predicted float64) float64 {
 	return max(m.Low-ridgeSlack, min(m.High+ridgeSlack, withOffset(predicted, m.Offset)))
 }
@@ -91,7 +91,8 @@ func (r *offsetRows) fit(offset float64) (*linear.Ridge, error) {
 	return linear.Fit(t, linear.Config{})
 }
 
-// criterion returns the Bayesian information criterion of a line, without the parameters that lines with different offsets share.
+// criterion returns the Bayesian information criterion of a line, without the penalty for the parameters
+// that every line has, with or without an offset.
 func (r *offsetRows) criterion(ridge *linear.Ridge, offset float64) float64 {
 	squares, weight := 0.0, 0.0
 	for i, level := range r.levels {

@@ -33,7 +33,7 @@ func offsetTask(t *testing.T, n int, gibs func(rows, stores float64) float64) *M
 	return fitted
 }
 
-// baseAndProduct needs 2 GiB, and an amount that is proportional to the product of both inputs.
+// baseAndProduct returns a peak of 2 GiB plus an amount that is proportional to the product of both inputs.
 func baseAndProduct(rows, stores float64) float64 { return 2 + 1e-4*rows*stores }
 
 // lineError returns the root mean square error of the line's log peak.
@@ -103,8 +103,9 @@ func TestFeatureTermsWithAnOffsetSumToTheLevel(t *testing.T) {
 	require.Greater(t, min(a.phi[0], a.phi[1]), 0.1)
 }
 
-// A counter does not influence the peak, and its next value is always slightly above its range. That needs no correction.
-func TestACounterIsNotExtrapolatedBecauseOfAnOffset(t *testing.T) {
+// The feature rows stands for a counter: it does not influence the peak, and the next value of a counter is always slightly
+// above its range. Such a value needs no correction, also if the line has an offset.
+func TestOffsetCausesNoExtrapolationOfACounter(t *testing.T) {
 	m := offsetTask(t, 200, func(_, stores float64) float64 { return 2 + 0.3*stores })
 	require.Positive(t, m.Models.Offset)
 	outside := func(name string, value float64) bool {
@@ -116,6 +117,7 @@ func TestACounterIsNotExtrapolatedBecauseOfAnOffset(t *testing.T) {
 	require.False(t, outside("rows", 24_000))
 }
 
+// The memory that every run needs falls from 4 to 1 GiB in the newest 40 of 5,000 rows.
 func TestTheOffsetFollowsAFall(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 6))
 	var rows offsetRows

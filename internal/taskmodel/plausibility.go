@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// minContainer is the memory of a pause container; no program uses less.
+	// minContainer is the memory of a pause container, the smallest container of a pod; no program uses less.
 	minContainer = sizing.MiB
 	// minGranted is the default minimum grant. A wrong report of a kill at or below this amount costs
 	// at most about this amount per pod.
@@ -53,8 +53,9 @@ func (t *TrainingRow) Confirmable() bool {
 }
 
 // isBeyondAllocation reports whether the peak of a success is more than requestedFactor times its allocation (or its request,
-// if the allocation is unknown), although the largest peak so far is at most allocatedFactor times this allocation. No run uses
-// so much more than its pod was given: the source of the peak has changed its unit, and a second such report repeats the mistake.
+// if the allocation is unknown), although all peaks and killed allocations so far are at most allocatedFactor times this
+// amount. No run uses so much more than its pod was given: the source of the peak has changed its unit, and a second such
+// report repeats the mistake.
 func (m *Model) isBeyondAllocation(t *TrainingRow) bool {
 	given := float64(t.Allocated.Memory)
 	if given == 0 {
@@ -70,8 +71,7 @@ func (m *Model) CanBeConfirmed(t *TrainingRow) bool {
 	return t.Confirmable() && !m.isBeyondAllocation(t)
 }
 
-// checkWithoutHistory reports whether t is implausible whatever the history is, and the violated
-// expectation.
+// checkWithoutHistory returns the expectation that t violates, and whether t is implausible whatever the history is.
 func checkWithoutHistory(t *TrainingRow) (implausibility, bool) {
 	switch {
 	case t.Peak > maxPossible:
@@ -122,7 +122,7 @@ func (m *Model) forecast(t *TrainingRow) (c forecast, known bool) {
 	return forecast{low: min(trees, line), high: max(trees, line), center: line, imputed: p.Imputed}, true
 }
 
-// checkPlausibility reports whether t is implausible, and the violated expectation.
+// checkPlausibility returns the expectation that t violates, and whether t is implausible.
 func (m *Model) checkPlausibility(t *TrainingRow) (implausibility, bool) {
 	if d, ok := checkWithoutHistory(t); ok {
 		return d, true

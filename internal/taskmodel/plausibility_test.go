@@ -43,16 +43,16 @@ func TestKillWithinItsGrantIsNotQuarantined(t *testing.T) {
 			}
 			q := question(f)
 			q.MinGrant, q.Cap = 64*sizing.MiB, 0
-			assert.Greater(t, k.model.Size(q).Limit, c.killed, "at once")
+			assert.Greater(t, k.model.Size(q).Limit, c.killed, "the model that learned the kill")
 			again, _, err := taskmodel.Fit(&k.history, nil)
 			require.NoError(t, err)
 			assert.Empty(t, again.Quarantine)
-			assert.Greater(t, again.Size(q).Limit, c.killed, "learned from scratch")
+			assert.Greater(t, again.Size(q).Limit, c.killed, "a model fitted from scratch")
 		})
 	}
 }
 
-// A killed allocation can be above all peaks. Then it is the largest expectation that a report may violate.
+// If a killed allocation is above all peaks, the reason compares the implausible peak with this allocation.
 func TestQuarantineReasonNamesAKilledAllocation(t *testing.T) {
 	k := newTask(t)
 	reason := func() string {
@@ -68,7 +68,7 @@ func TestQuarantineReasonNamesAKilledAllocation(t *testing.T) {
 
 // A receipt may be stored after a training has quarantined the kill of its try. The next training learns the kill,
 // because the receipt shows that this amount was granted.
-func TestLateReceiptReleasesItsKill(t *testing.T) {
+func TestLateReceiptReleasesTheKillOfItsTry(t *testing.T) {
 	k := newTask(t)
 	f := sizing.Features{"x": sizing.NumberValue(3)}
 	for range 20 {

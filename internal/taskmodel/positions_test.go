@@ -12,9 +12,9 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// positions returns the features of a run that reads n rows of a log, beginning at the position from.
-func positions(from, n float64) sizing.Features {
-	return sizing.Features{"first": sizing.NumberValue(from), "next": sizing.NumberValue(from + n)}
+// positions returns the features of a run that reads n rows of a log, beginning at the position first.
+func positions(first, n float64) sizing.Features {
+	return sizing.Features{"first": sizing.NumberValue(first), "next": sizing.NumberValue(first + n)}
 }
 
 // Only the difference of the two positions shows how much a run reads. Consecutive positions grow with every run, so that

@@ -43,18 +43,18 @@ type buffers struct {
 	donorSeconds    []float64                   // by donor row: predicted log run time minus that of donorPointMean
 	donorProbs      []float64                   // probabilities with the values of one donor row, by bin
 	group           *group                      // the group of the row groupOf; nil: none
-	recurring       group                       // the group that the method repeats found
+	recurring       group                       // the group that models.repeats found last
 	groupValue      group                       // the value that group points to
-	groupOf         []sizing.Value              // the row whose group predictGroup looked up last
+	groupOf         []sizing.Value              // the row whose group was looked up last; nil: none
 	runTimeLevels   []float64                   // see RunTime
-	coreLevels      [][coreRules]float64        // predictions of the CPU rules: one, or one for each donor row
+	coreLevels      [][coreRules]float64        // predictions of each rule for CPU (see coreRules): for the row itself, or for each donor row
 	noFeatures      bool                        // the row has no encoded feature
 	unwidenedAmount float64                     // the answer without donorMargin; 0 for a complete row
 }
 
 // predict fills p with the models' predictions for a row. It imputes missing features that are rarely
-// missing, drops implausible inputs and, if no other feature is known, unseen values of closed categories. It
-// extrapolates outside the range of the inputs.
+// missing, and drops implausible inputs. If the row has only unseen values of categories with a closed set of values
+// (column.isClosed), it drops them, too. It extrapolates outside the range of the inputs.
 func (m *models) predict(cells []sizing.Value, p *experts.Point, b *buffers) {
 	b.extrapolation = extrapolation{outside: b.extrapolation.outside[:0]}
 	b.groupOf = nil
@@ -129,7 +129,7 @@ func (m *models) pointRunTime(line []float64, g *group) float64 {
 	return g.runTime(predicted)
 }
 
-// runTime returns the mean log run time of a group, shrunk towards a prediction.
+// runTime returns the mean log run time of a group, shrunk towards a prediction, which has the weight of two rows.
 func (g *group) runTime(predicted float64) float64 {
 	if g.Seconds == 0 {
 		return predicted
@@ -143,7 +143,7 @@ var maxLogSeconds = math.Log1p(sizing.MaxDuration.Seconds())
 // predictGroup sets the predictions from earlier rows with identical features, shrunk towards LineTrees. It also sets the
 // fields of p and b that come from these rows.
 func (m *models) predictGroup(cells []sizing.Value, p *experts.Point, b *buffers) {
-	level, spread := &p.Level, 1.5*p.Scale[experts.TreeScale]
+	level, spread := &p.Level, 1.5*p.Scale[experts.TreeScale] // the factor widens the margins for inputs that few rows have
 	lineTrees := level[experts.LineTrees]
 	level[experts.Same], level[experts.Fresh], p.Scale[experts.SameScale] = lineTrees, lineTrees, spread
 	g := m.Groups.find(groupKey(m.Enc.Columns, cells, nil), &b.groupValue)
@@ -164,9 +164,9 @@ func (m *models) predictGroup(cells []sizing.Value, p *experts.Point, b *buffers
 }
 
 // predictStack corrects LineTrees by other models' predictions and by the smoothed errors of
-// LineTrees (stacking), within stackSlack of the median. With features, the result is at most LineTrees or ridgeSlack
-// above all peaks, whichever is larger, and likewise below: the errors of a few rows, such as the first of a new category,
-// would otherwise move it far outside all peaks.
+// LineTrees (stacking), within stackSlack of the median. With features, the result is at most the larger of LineTrees and
+// High + ridgeSlack, and at least the smaller of LineTrees and Low − ridgeSlack. Otherwise the errors of a few rows, such as
+// the first ones of a new category, would move the result far outside the range of the peaks.
 func (m *models) predictStack(p *experts.Point, median float64, b *buffers) {
 	lineTrees := p.Level[experts.LineTrees]
 	b.signals = [signalCount]float64{

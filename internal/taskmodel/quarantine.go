@@ -15,15 +15,16 @@ import (
 //	rows   quarantined if above                         quarantined if below
 //	0      8 × allocated (measured peaks only), or      1/900 of allocated, or of requested if the
 //	       100 × allocated or requested                 allocation is unknown
-//	1-7    100 × largest peak and prediction, or        1/10 of the prediction and 1/900 of allocated*
-//	       8 × allocated and 4 × peak and prediction,
+//	1-7    100 × largest, or                            1/10 of the prediction and 1/900 of allocated*
+//	       both 8 × allocated and 4 × largest,
 //	       or 300 × prediction*
-//	8-     4 × largest peak and prediction, or          1/100 of the prediction and 1/900 of allocated*
+//	8-     4 × largest, or                              1/100 of the prediction and 1/900 of allocated*
 //	       300 × prediction*
 //	any    64Ti (cannot be confirmed)                   1 MiB and 1/900 of allocated or requested (cannot be confirmed)
 //
-// Only a measured peak can be too far below. The largest peak includes killed allocations. From 8 rows on, a quarantined
-// measured peak above 100 × allocated (or requested) cannot be confirmed if the largest peak is at most 8 × that.
+// largest is the largest of the measured peaks, the killed allocations and the prediction. Only a measured peak can be too
+// small. From 8 rows on, a quarantined measured peak above 100 × allocated (or requested, if the allocation is unknown) cannot
+// be confirmed if all earlier peaks and killed allocations are at most 8 × this amount.
 //
 // * Only if no earlier residual is similar and no feature is imputed. If the allocation is unknown, 1/100
 // of the prediction alone decides.
@@ -32,7 +33,7 @@ import (
 // quarantined, unless it is above 64Ti.
 const (
 	// unitFactor: two units differ by a factor of at least 1000 (B and kB, KiB and MiB), and a measured
-	// peak exceeds an enforced limit by at most a tenth. Under such a limit, a number of kB taken for bytes is
+	// peak exceeds an enforced limit by at most a tenth. Under such a limit, a peak in kB that is read as bytes is
 	// therefore at least this factor below the allocation.
 	unitFactor = 900
 	// missFactor: a prediction may be wrong by a factor of ten, so a peak in the wrong unit differs
@@ -49,7 +50,7 @@ const (
 	// maxPossible is more memory than any node has, so no report confirms a larger peak.
 	maxPossible = 2 * sizing.LargestServer
 
-	rangeFactor          = 4  // multiple of the largest peak so far; no run has tested predictions above it
+	rangeFactor          = 4  // multiple of the largest peak so far; a smaller one would quarantine more correct reports
 	minRangeRows         = 8  // measured rows from which the largest peak is reliable
 	confirmNearerFactor  = 2  // largest factor by which a confirming report may be nearer to the expectation than the quarantined report
 	confirmFartherFactor = 10 // largest factor by which it may be farther; a report that is even farther is in another unit
@@ -114,8 +115,8 @@ func (m *Model) quarantine(t *TrainingRow) bool {
 	return ok
 }
 
-// quarantineOld is quarantine for an old row of a long history. The models have learned few rows by
-// then, so their predictions do not suffice: the row must also be far outside the range of the learned peaks.
+// quarantineOld is quarantine for an old row of a long history. When the models learn such a row, they have learned only few
+// rows, so their predictions do not suffice: the row must also be far outside the range of the learned peaks.
 func (m *Model) quarantineOld(t *TrainingRow) bool {
 	m.releaseConfirmed(t)
 	peak := float64(t.Peak)
@@ -158,7 +159,7 @@ func (m *Model) findConfirmed(t *TrainingRow) int {
 	}
 	peak := float64(t.Peak)
 	c, known := m.forecast(t)
-	// If the models predict t from its features, then t is no evidence for a report that they do not predict.
+	// If the models predict the peak of t, then t is no evidence for a report with a peak that they do not predict.
 	addsEvidence := func(low bool) bool {
 		switch {
 		case !known:

@@ -87,17 +87,17 @@ func TestSecondSmallReportConfirmsTheFirst(t *testing.T) {
 		require.Len(t, k.model.Quarantine, 1, "after %d runs", n)
 		if n > 0 {
 			k.reportSuccess(rare, 2)
-			require.Len(t, k.model.Quarantine, 1, "an ordinary run confirms nothing, after %d runs", n)
+			require.Len(t, k.model.Quarantine, 1, "an ordinary run must not confirm the report, after %d runs", n)
 		}
 		blob, err := k.model.Blob()
 		require.NoError(t, err)
 		k.model, err = taskmodel.Open(blob)
 		require.NoError(t, err)
-		require.Len(t, k.model.Quarantine, 1, "it is stored with the model")
+		require.Len(t, k.model.Quarantine, 1, "the stored model must contain the quarantine")
 		k.reportSuccess(rare, 0.003)
 		require.Empty(t, k.model.Quarantine, "after %d runs", n)
 		k.reportSuccess(rare, 0.001)
-		require.Empty(t, k.model.Quarantine, "small runs are plausible by now, after %d runs", n)
+		require.Empty(t, k.model.Quarantine, "a third small run must be plausible, after %d runs", n)
 		if n == 60 {
 			continue // three small runs among sixty larger ones do not lower the grant so far
 		}

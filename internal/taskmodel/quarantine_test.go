@@ -28,7 +28,7 @@ func TestOneImplausibleReportRaisesTheGrantByAtMostOneBin(t *testing.T) {
 			assert.LessOrEqual(t, bins.Index(k.model.Size(q).Limit), before+1, "%s, at once, after %d runs", name, n)
 			k.fit()
 			assert.LessOrEqual(t, bins.Index(k.model.Size(q).Limit), before+1, "%s, fitted, after %d runs", name, n)
-			assert.Equal(t, bins[len(bins)-1], k.model.Bins[len(bins)-1], "bins exclude quarantined reports: %s, after %d runs", name, n)
+			assert.Equal(t, bins[len(bins)-1], k.model.Bins[len(bins)-1], "a quarantined report must not change the bins: %s, after %d runs", name, n)
 		}
 	}
 }
@@ -48,9 +48,9 @@ func TestSecondReportConfirmsTheFirst(t *testing.T) {
 		f, _ := growing(rng)
 		k.reportSuccess(f, wrongGiB)
 		require.Len(t, k.model.Quarantine, 1)
-		require.Less(t, k.model.LargestPeak(), 10*gib, "%s: the largest peak excludes quarantined reports", name)
+		require.Less(t, k.model.LargestPeak(), 10*gib, "%s: the largest peak must not include a quarantined report", name)
 		k.reportSuccess(f, 3)
-		require.Len(t, k.model.Quarantine, 1, "an ordinary run confirms nothing")
+		require.Len(t, k.model.Quarantine, 1, "an ordinary run must not confirm the report")
 		k.report(f, second)
 		assert.Empty(t, k.model.Quarantine, name)
 		assert.Equal(t, wrongGiB*gib, k.model.LargestPeak(), name)
@@ -77,14 +77,15 @@ func TestQuarantinedReportIsNotFitted(t *testing.T) {
 func TestPeaksBelowFourTimesTheLargestAreNotQuarantined(t *testing.T) {
 	k, _ := trainedTask(t, growing, 5, 100)
 	k.reportSuccess(sizing.Features{"rows": sizing.NumberValue(200_000)}, 14)
-	assert.Empty(t, k.model.Quarantine, "nearly four times the rows, and less than four times the largest peak")
+	assert.Empty(t, k.model.Quarantine, "a peak of 14 GiB, with nearly four times the rows of the largest earlier run")
 	f := sizing.Features{"rows": sizing.NumberValue(1000)}
 	k.reportSuccess(f, 3.5*float64(k.model.LargestPeak())/float64(gib))
-	assert.Empty(t, k.model.Quarantine, "up to four times the largest peak may be chance")
+	assert.Empty(t, k.model.Quarantine, "3.5 times the largest peak, with few rows")
 }
 
 // A monitor that changes its unit repeats its mistake. Its peaks are many times as large as the allocations, which the earlier
-// runs did not exceed, so they do not confirm each other. Without an allocation, or if they are less far above it, they do.
+// runs did not exceed, so they do not confirm each other. Peaks without an allocation, and
+// peaks about 30 times as large as their allocation, confirm each other.
 func TestPeaksFarAboveTheirAllocationsConfirmNothing(t *testing.T) {
 	for _, c := range []struct {
 		allocated, peak float64 // GiB

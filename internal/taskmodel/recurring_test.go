@@ -48,8 +48,8 @@ func TestRecurringCustomersGetTheirOwnAmounts(t *testing.T) {
 					k.train()
 				}
 			}
-			assert.Greater(t, used/granted, 0.85, "the grants are near the peaks")
-			assert.LessOrEqual(t, kills, 6, "few of 400 runs are killed")
+			assert.Greater(t, used/granted, 0.85, "the grants must be near the peaks")
+			assert.LessOrEqual(t, kills, 6, "number of killed runs, of 400")
 		})
 	}
 }

@@ -7,10 +7,11 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// riskAt returns P(peak > granted), given that the experts promise a.Promised for a.Amount. An amount up to 2 MiB above
-// a.Amount, a rounding, has the same risk. For other amounts riskAt computes the difference of the risks from the residuals.
-// The residuals do not explain a part of the promise, such as a higher observed kill rate. This part is constant below a.Amount
-// and decreases above it with the square of a.Amount / granted. The risk never increases with granted.
+// riskAt returns P(peak > granted), given that the experts promise a.Promised for a.Amount. An amount less than 2 MiB above
+// a.Amount has the same risk, because it may be a.Amount after rounding. For other amounts riskAt computes the difference of
+// the risks from the residuals. The residuals do not explain a part of the promise, such as a higher observed kill rate. This
+// part is constant below a.Amount and decreases above it with the square of a.Amount / granted. The risk never increases with
+// granted.
 func (m *Model) riskAt(p *experts.Point, a experts.Answer, granted float64, b *buffers) float64 {
 	below := !experts.IsSufficient(granted, a.Amount)
 	if !below && granted < a.Amount+2*float64(sizing.MiB) {
@@ -31,8 +32,8 @@ func (m *Model) requestRisk(p *experts.Point, q Question, d *boundedGrant, a exp
 	return m.boundedRisk(p, q, &atRequest, a, b)
 }
 
-// requestSuffices reports whether the request is smaller than the grant d and still within the
-// risk target, so that a larger grant has no advantage. It returns false while the guard raises grants, if no risk can be
+// requestSuffices reports whether the request is smaller than the grant d and its risk is still within the
+// target, so that a larger grant has no advantage. It returns false while the guard raises grants, if no risk can be
 // stated, if the promise of the experts is above the target, if the request is not a bin or a whole number of MiB, and if
 // known kills or peaks need more than the request.
 func (m *Model) requestSuffices(p *experts.Point, q Question, d *boundedGrant, a experts.Answer, b *buffers) bool {
@@ -45,7 +46,7 @@ func (m *Model) requestSuffices(p *experts.Point, q Question, d *boundedGrant, a
 }
 
 // openRisk returns P(peak > limit) while the guard raises amounts, else 0. Up to widened, the raised
-// amount, it is the kill rate of the open runs, because the promises of this task fail at present. Above
+// amount, it is the kill rate of the open runs, because at present more runs are killed than the task's models promise. Above
 // this amount the risk decreases with the square of widened / limit.
 func openRisk(q Question, limit, widened sizing.Bytes, promised float64) float64 {
 	if q.GuardFactor <= 1 {
@@ -60,7 +61,7 @@ func openRisk(q Question, limit, widened sizing.Bytes, promised float64) float64
 }
 
 // BeforeGuard returns a promise without the effect of the kills of open runs, because the guard
-// compares these kills with the promise. promised and g are from the same answer.
+// compares these kills with the promise. The parameters are from the same answer: its promise, and its state of the margins.
 func BeforeGuard(promised float64, g sizing.Guard) float64 {
 	if len(g.Params) > guardFactor && g.Params[guardFactor] > 1 {
 		return min(promised, g.Params[guardPromised])
@@ -123,10 +124,9 @@ func (m *Model) Risk(q Question, limit sizing.Bytes) *float64 {
 	return &risk
 }
 
-// risk returns P(peak > limit) of a try, limited to probabilities that a history can support.
-// The risk of a retry is the probability given the kill at q.Above. For a first try the experts promise their own
-// kill rate for their amount, and riskAt extends it to other amounts. The kills without a later success count too,
-// because no residual contains them.
+// risk returns P(peak > limit) of a try, clamped by experts.Probability. For a retry it is the probability given the kill at
+// q.Above. For a first try the experts promise their own kill rate for their amount, and riskAt extends this promise to other
+// amounts. The kills of runs that have not succeeded yet count, too, because no residual contains them.
 func (m *Model) risk(p *experts.Point, q Question, limit sizing.Bytes, answer experts.Answer, b *buffers) float64 {
 	if q.Above > 0 {
 		return experts.Probability(m.Experts.ConditionalExceedance(p, float64(q.Above), float64(limit), &b.scratch))

@@ -65,7 +65,7 @@ func (m *Model) learnRunTime(seconds float64, at int64, p *experts.Point, b *buf
 	drift := &m.DurationLevels.Drift
 	drift.startBatch(float64(at)-seconds, float64(at))
 	batch := drift.Batch
-	drift.Batch = errorBatch{} // unknown at the start of the run
+	drift.Batch = errorBatch{} // the errors of the batch were unknown at the start of the run
 	log := math.Log1p(seconds)
 	bounded, residual := m.boundedRunTime(p, b), log-m.runTimeAt(p, b)
 	above95, above99 := m.isAboveQuantiles(log, p, b)

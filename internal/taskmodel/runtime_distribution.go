@@ -10,14 +10,14 @@ import (
 // RunTime is the predicted distribution of one run time. It stays the same when the model learns. If features are
 // imputed, it is the mixture of the distributions with the values of each donor row: a run takes as long as the runs
 // with the values of one donor row, not as long as their mean. The slope of an extrapolation is uncertain, so an extrapolated
-// prediction gives three levels: the prediction, and the prediction plus and minus the margin.
+// prediction gives three levels: the prediction, and the prediction plus and minus the margin of the extrapolation.
 type RunTime struct {
 	ratios *ratioDistribution
 	levels []float64 // log1p of the predicted seconds, see runTimeAt
 }
 
-// maxRunTimeLevels is the largest number of levels of a RunTime. To find a quantile, Quantile computes the probabilities at
-// all levels dozens of times.
+// maxRunTimeLevels is the largest number of levels of a RunTime. With more levels, Quantile takes longer: it computes the
+// probabilities at all levels in each step of the bisection.
 const maxRunTimeLevels = 32
 
 // noDifference replaces buffers.donorSeconds for a row without imputation.
@@ -47,7 +47,8 @@ func (m *Model) runTimeOf(ratios *ratioDistribution, p *experts.Point, b *buffer
 	return RunTime{ratios, b.runTimeLevels}
 }
 
-// mean returns the mean of a probability over the levels; probability gets a log ratio of run time to prediction.
+// mean returns the mean of probability(x) over the levels, where x is the log ratio of a run time to the level. log is log1p of
+// the run time in seconds.
 func (r RunTime) mean(log float64, probability func(x float64) float64) float64 {
 	sum := 0.0
 	for _, level := range r.levels {

@@ -13,8 +13,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// A new release of the task's program triples the run times. One of the two tasks has a feature, without any effect on the
-// run time.
+// A new release of the task's program triples the run times. The first task has no feature, the second one a feature without
+// any effect on the run time.
 func TestRunTimesFollowAStepWithinAFewRuns(t *testing.T) {
 	for _, hasFeature := range []bool{false, true} {
 		m, rng := New(), rand.New(rand.NewPCG(16, 0))
@@ -34,7 +34,7 @@ func TestRunTimesFollowAStepWithinAFewRuns(t *testing.T) {
 		assert.InEpsilon(t, 600, ask().Median.Seconds(), .05)
 		assert.Less(t, *ask().Timeout, .01)
 		run(100, 1800)
-		assert.InEpsilon(t, 600, ask().Median.Seconds(), .25, "one long run may be an outlier")
+		assert.InEpsilon(t, 600, ask().Median.Seconds(), .25, "median after one long run, which may be an outlier")
 		for i := range 5 {
 			run(101+i, 1800)
 		}
@@ -72,9 +72,9 @@ func TestMappedInstancesDoNotCorrectTheQuantilesOfEachOther(t *testing.T) {
 // about the runs that start later, whether they are mapped instances of one DAG run, of two concurrent ones, or of none.
 func TestTheOrderOfTheReportsDoesNotCorrectRunTimes(t *testing.T) {
 	for name, dagRun := range map[string]func(batch, k int) uint64{
-		"one DAG run": func(batch, _ int) uint64 { return uint64(batch + 1) },
-		"two":         func(batch, k int) uint64 { return uint64(2*batch + k%2 + 1) },
-		"none":        func(int, int) uint64 { return 0 },
+		"one DAG run":  func(batch, _ int) uint64 { return uint64(batch + 1) },
+		"two DAG runs": func(batch, k int) uint64 { return uint64(2*batch + k%2 + 1) },
+		"no DAG run":   func(int, int) uint64 { return 0 },
 	} {
 		m, rng := New(), rand.New(rand.NewPCG(18, 0))
 		for batch := range 40 {

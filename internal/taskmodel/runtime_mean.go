@@ -3,12 +3,12 @@ package taskmodel
 // meanMixture averages the point prediction of the log run time with the mean of the task's own runs,
 // weighted by how well each predicted the earlier runs (Bayesian model averaging of two Gaussian
 // predictions). A ridge regression that was fitted on few values of the inputs diverges for new values, and then the
-// mean of the runs predicts better. With fewer than two runs it predicts the point prediction.
+// mean of the runs predicts better. With fewer than two runs it returns the point prediction.
 type meanMixture struct {
 	Runs       float64 // number of learned runs, but at most mixtureMemory
 	Mean       float64 // mean log run time
-	MeanError  float64 // mean squared error of Mean, before each run was learned
-	PointError float64 // mean squared error of the point prediction, before each run was learned
+	MeanError  float64 // mean squared error of Mean from before each run
+	PointError float64 // mean squared error of the point prediction from before each run
 }
 
 const (
@@ -33,5 +33,5 @@ func (m *meanMixture) predict(predicted float64) float64 {
 	if n <= 0 {
 		return predicted
 	}
-	return m.Mean + betterWeight(n, m.PointError, m.MeanError, pointLogOdds)*(predicted-m.Mean)
+	return m.Mean + firstWeight(n, m.PointError, m.MeanError, pointLogOdds)*(predicted-m.Mean)
 }

@@ -19,8 +19,8 @@ func learnMixture(runs int, signal float64) *meanMixture {
 }
 
 func TestTheMixtureFollowsTheBetterPrediction(t *testing.T) {
-	assert.InDelta(t, 7, learnMixture(20, 1).predict(7), .05, "the point prediction is right")
-	assert.InDelta(t, 5, learnMixture(20, 0).predict(7), .2, "the point prediction has no relation to the runs")
+	assert.InDelta(t, 7, learnMixture(20, 1).predict(7), .05, "if the point prediction is right, the mixture must follow it")
+	assert.InDelta(t, 5, learnMixture(20, 0).predict(7), .2, "if the point prediction has no relation to the runs, the mixture must follow the mean")
 	var empty meanMixture
 	assert.InDelta(t, 7, empty.predict(7), 0)
 	assert.InDelta(t, 6.5, learnMixture(2, 1).predict(7), .5, "the prior favours the point prediction")
@@ -33,5 +33,5 @@ func TestTheMixtureForgets(t *testing.T) {
 		d := .5 * rng.NormFloat64()
 		m.learn(5+d+.2*rng.NormFloat64(), 5+d)
 	}
-	assert.InDelta(t, 7, m.predict(7), .05, "newer runs follow the point prediction")
+	assert.InDelta(t, 7, m.predict(7), .05, "if the newer runs follow the point prediction, so must the mixture")
 }

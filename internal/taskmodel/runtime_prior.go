@@ -20,7 +20,7 @@ type ratioCache struct {
 }
 
 // givenSlots is the number of ratioAnswers that a model stores for given prior probabilities. Few are
-// enough, because the trees that predict these probabilities have few different values. It is 4 because slotOf returns
+// enough, because the trees that predict these probabilities give few different predictions. It is 4 because slotOf returns
 // two bits.
 const givenSlots = 4
 
@@ -75,8 +75,8 @@ func (m *Model) Membership(s *Shapes, given *shape.Given) shape.Membership {
 }
 
 // posterior returns the membership of the task, given prior probabilities and the evidence of its runs.
-// The first runs were predicted without knowledge of the effect of the inputs, so their ratios vary more
-// than the shape of the task. So if prior probabilities are given, the weight of the evidence
+// The first runs were predicted before the models knew the effects of the inputs, so their ratios vary more
+// than those of later runs, which show the shape. So if prior probabilities are given, the weight of the evidence
 // grows slowly, to one half at shape.MinRuns runs.
 func (m *Model) posterior(s *Shapes, given *shape.Given, e *shape.Evidence) shape.Membership {
 	if *given == (shape.Given{}) || !m.UsesGivenShape() {
@@ -124,7 +124,7 @@ func (m *Model) ratiosGiven(given *shape.Given) *ratioAnswer {
 	return a
 }
 
-// setPrior sets the prior to the mixture of the shapes by the membership of the task.
+// setPrior sets the prior to the mixture of the shapes, weighted by the probabilities in member.
 func (a *ratioAnswer) setPrior(s *shape.Set, member shape.Membership) {
 	if a.prior == nil {
 		a.prior = new([shape.Bins + 1]float64)

@@ -40,7 +40,7 @@ func twoShapes(t testing.TB) *Shapes {
 }
 
 // A GivenShape holds the prior probabilities of the shapes, which a classifier predicts (package cohort).
-func TestAGivenShapeDecidesTheTailOfAFewRuns(t *testing.T) {
+func TestGivenShapeDecidesTheTailOfATaskWithFewRuns(t *testing.T) {
 	s := twoShapes(t)
 	m := New()
 	learn := func(to int) {
@@ -58,12 +58,12 @@ func TestAGivenShapeDecidesTheTailOfAFewRuns(t *testing.T) {
 		q.Shape = given
 		d := m.Size(q).Duration
 		for range 3 { // the second call stores the answer, and the third returns it
-			assert.Equal(t, d, memo.Size(m, q).Duration, "the memo keeps different given shapes apart")
+			assert.Equal(t, d, memo.Size(m, q).Duration, "the memo must distinguish given shapes")
 		}
 		return d.P95.Seconds()
 	}
 	steady, varied := GivenShape{.95, .05}, GivenShape{.05, .95}
-	assert.Greater(t, p95(varied), 1.5*p95(steady)) // the last question gives the steady shape
+	assert.Greater(t, p95(varied), 1.5*p95(steady)) // after this line, q has the steady shape
 	assert.Equal(t, s.Name(0), m.Size(q).Duration.Shape)
 	p, ok := m.RunTimeProfile(&varied)
 	require.True(t, ok)
@@ -72,7 +72,7 @@ func TestAGivenShapeDecidesTheTailOfAFewRuns(t *testing.T) {
 
 	learn(shape.MinRuns)
 	member := m.Membership(s, &varied)
-	assert.Zero(t, member.Best, "the steady runs outweigh the prior probabilities")
+	assert.Zero(t, member.Best, "the steady runs must outweigh the prior probabilities")
 	assert.True(t, m.UsesGivenShape())
 	learn(shape.MinRuns + 1)
 	assert.False(t, m.UsesGivenShape())

@@ -9,8 +9,8 @@ import (
 )
 
 // RunTimes holds the predicted run times of several tries. Its methods treat them as the mixture of their distributions
-// with equal weights: the run time of one try that is chosen at random. Except in tables, the levels are corrected as in
-// the answers to predictions.
+// with equal weights: the run time of one try that is chosen at random. The levels of the quantiles are corrected as
+// in the answers to predictions (durationLevels), except in tables.
 type RunTimes []RunTime
 
 // Scale multiplies the predicted run time of each try by the factor with the same index.
@@ -74,10 +74,10 @@ func (r RunTimes) Remaining(elapsed, q float64) float64 {
 	return max(0, r.upperBound((1-q)*r.Above(elapsed), elapsed)-elapsed)
 }
 
-// upperBound returns the smallest number of seconds, at least from, that a run exceeds with at most
+// upperBound returns the smallest number of seconds, not below lowest, that a run exceeds with at most
 // the given probability.
-func (r RunTimes) upperBound(probability, from float64) float64 {
-	return secondsAt(bisect(math.Log1p(max(0, from)), maxLogSeconds, func(log float64) bool { return r.Above(math.Expm1(log)) <= probability }))
+func (r RunTimes) upperBound(probability, lowest float64) float64 {
+	return secondsAt(bisect(math.Log1p(max(0, lowest)), maxLogSeconds, func(log float64) bool { return r.Above(math.Expm1(log)) <= probability }))
 }
 
 // RunTimeProfile describes the ratios of a task's run times to the predictions before the runs.

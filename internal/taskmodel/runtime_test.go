@@ -23,7 +23,7 @@ func timed(seq int64, n, seconds float64) TrainingRow {
 }
 
 // learnRuns makes a model learn runs of factor · 2n seconds with lognormal errors. deviation is the
-// standard deviation of the log errors; from is the number of earlier rows.
+// standard deviation of the log errors, and from the number of rows that the model learned before.
 func learnRuns(m *Model, rng *rand.Rand, from, runs int, deviation, factor float64) {
 	for i := range runs {
 		n := 50 + 100*rng.Float64()
@@ -195,7 +195,7 @@ func TestRemainingTime(t *testing.T) {
 
 // The levels of the quantiles have moved, because the scatter of the run times changed. The answers of the methods must agree.
 func TestRunTimesAgreeWithTheCorrectedQuantiles(t *testing.T) {
-	for name, later := range map[string]float64{"steadier": .05, "wilder": 1.2} {
+	for name, later := range map[string]float64{"smaller errors": .05, "larger errors": 1.2} {
 		m, rng := New(), rand.New(rand.NewPCG(14, 0))
 		learnRuns(m, rng, 0, 300, .3, 1)
 		learnRuns(m, rng, 300, 40, later, 1)
@@ -206,7 +206,7 @@ func TestRunTimesAgreeWithTheCorrectedQuantiles(t *testing.T) {
 		assert.InEpsilon(t, d.P99.Seconds(), times.Quantile(.99), 1e-4, name)
 		assert.InEpsilon(t, d.P95.Seconds(), times.Remaining(1e-6, .95), 1e-4, name)
 		raw, _ := m.RunTime(f)
-		assert.Greater(t, math.Abs(math.Log(raw.Quantile(.95)/d.P95.Seconds())), .01, "%s: the correction counts", name)
+		assert.Greater(t, math.Abs(math.Log(raw.Quantile(.95)/d.P95.Seconds())), .01, "%s: the correction must change the 95 %% quantile", name)
 		for _, risk := range []float64{.3, .1, .05, .03} {
 			timeout := times.Quantile(1 - risk)
 			assert.InDelta(t, risk, times.Above(timeout), .1*risk, "%s at %v", name, risk)
@@ -270,8 +270,8 @@ func TestRunTimesStayTheSameWhenTheModelLearns(t *testing.T) {
 	assert.Equal(t, before, times.Table(50))
 }
 
-// The input days has values in a range of three days, and no effect on the run time: its fitted slope is noise. A later run has a
-// value far outside this range.
+// The input days has values in a range of three days, and no effect on the run time: its fitted slope is noise. A later run has
+// a value far outside this range.
 func TestRunTimesIgnoreNoiseOutsideTheRange(t *testing.T) {
 	m, rng := New(), rand.New(rand.NewPCG(11, 0))
 	for i := range 20 {

@@ -60,8 +60,8 @@ func sampledHistory(rng *rand.Rand, n, measuredEvery int) sizing.History {
 	return k.history
 }
 
-// evaluateGrants sizes new runs with a model fitted on h. under is the share of the runs that need
-// more than their grant, and granted is the ratio of the sum of the grants to the sum of the needs.
+// evaluateGrants sizes new runs with a model fitted on h. The result under is the share of the runs that need more than their
+// grant, and granted is the ratio of the sum of the grants to the sum of the needed amounts.
 func evaluateGrants(t *testing.T, h *sizing.History, seed uint64) (under, granted float64) {
 	t.Helper()
 	m, out, err := taskmodel.Fit(h, nil)
@@ -95,7 +95,7 @@ func TestSamplingFactorsReduceUnderestimates(t *testing.T) {
 		before, after = before+underUnpaired/seeds, after+under/seeds
 	}
 	t.Logf("mean: too little %.4f → %.4f", before, after)
-	assert.Greater(t, before, 0.01, "samples alone grant too little")
+	assert.Greater(t, before, 0.01, "share of too small grants without pairs")
 	assert.Less(t, after, before/3)
 }
 

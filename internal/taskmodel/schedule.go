@@ -8,8 +8,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// While no backlog of new rows is long, the row counts at which a task is fitted depend only on its history. A training that
-// starts late fits at the counts that it missed, in order, so that its model equals the model of a training on
+// The row counts at which a task is fitted depend only on its history, except after a long backlog of new rows. A training
+// that starts late fits at the counts that it missed, in order, so that its model equals the model of a training on
 // time. So residuals and margins do not depend on the load of the machine.
 
 const (
@@ -24,12 +24,12 @@ const (
 	fitEvery  = 25
 	fitGrowth = 50
 
-	// A fit is also due when at least one reproduced run was learned since the last fit, and at least 1/reproducedShare as
-	// many as that fit had rows: a campaign chooses runs of which the model knows few.
+	// A fit is also due when at least one reproduced run was learned since the last fit, and the number of these runs is at
+	// least 1/reproducedShare of the rows of that fit: the inputs of such runs may be new to the model.
 	reproducedShare = 128
 
-	// These rules apply while the rows that are still to be learned are at most minCatchUpRows, or at most
-	// 1/catchUpShare as many as the learned rows.
+	// These rules apply while the number of rows in the backlog is at most minCatchUpRows, or at most 1/catchUpShare of the
+	// number of learned rows.
 	minCatchUpRows = 100
 	catchUpShare   = 25
 

@@ -117,7 +117,7 @@ func TestFitsFollowRowCounts(t *testing.T) {
 	assert.Less(t, len(fits), 35)
 }
 
-// A campaign chooses runs of which the model knows few, so a few reproduced runs make a fit due.
+// The inputs of the runs of a campaign may be new to the model, so a few reproduced runs make a fit due.
 func TestReproducedRunsAreFittedSoon(t *testing.T) {
 	k, rng := newTask(t), newRand(74)
 	for range 400 {

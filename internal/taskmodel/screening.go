@@ -213,16 +213,16 @@ func (s *screen) best(n int) []int {
 	return order
 }
 
-// gather reduces written in place: from index start on, only the columns whose indices are in keep remain. The
-// indices in keep are relative to start. If keep is nil, all columns remain.
-func gather[T any](written []T, start int, keep []int) []T {
+// gather reduces the slice columns in place: of the columns from index start on, only those whose indices are in keep remain.
+// The indices in keep are relative to start. If keep is nil, all columns remain.
+func gather[T any](columns []T, start int, keep []int) []T {
 	if keep == nil {
-		return written
+		return columns
 	}
 	for k, at := range keep {
-		written[start+k] = written[start+at]
+		columns[start+k] = columns[start+at]
 	}
-	return written[:start+len(keep)]
+	return columns[:start+len(keep)]
 }
 
 // migrate completes an encoder that an earlier release stored. Such a release encoded all date pairs

@@ -160,7 +160,7 @@ func residualRMS(rows []row) float64 {
 	return math.Sqrt(sum / n)
 }
 
-// replay learns the rows before index from with the parameters t. Then it predicts and learns each row
+// replay learns the rows s.h.Rows[:from] with the parameters t. Then it predicts and learns each row
 // of s.h.Rows[from:until], and fits at regular intervals on all rows so far. It returns the predicted
 // rows that have a measured peak.
 func (s *search) replay(t TreeParams, from, until int) ([]row, error) {
@@ -231,7 +231,7 @@ func (e *Evaluation) judgeSearch(found TreeParams) {
 		found, e.Rows, challenger.Waste, e.Candidates[1].Waste)
 }
 
-// String describes the parameters.
+// String describes the parameters: number and depth of the trees, learning rate, rows of each tree, smallest leaf.
 func (t TreeParams) String() string {
 	if t == (TreeParams{}) {
 		return "the default"
@@ -239,8 +239,8 @@ func (t TreeParams) String() string {
 	return fmt.Sprintf("%d of depth %d, rate %.2g, %.0f %% of the rows each, %d in a leaf", t.Rounds, t.MaxDepth, t.LearningRate, 100*t.Subsample, t.MinLeafRows)
 }
 
-// Fit learns the whole history from scratch with the parameters found, so that the margins belong
-// to the new trees. It ignores its second parameter, the champion: it has the same parameters as the function Fit, in whose place it is called.
+// Fit learns the whole history from scratch with the parameters found, so that the margins belong to the new trees. It ignores
+// its second parameter, the champion: it has the same parameters as the function Fit, in whose place it is called.
 func (r SearchResult) Fit(h *sizing.History, _ *Model) (*Model, Outcome, error) {
 	m := New()
 	m.Trees, m.LastEvaluation = r.Trees, r.Evaluation

@@ -58,8 +58,8 @@ func TestSearchImprovesUnsuitableTrees(t *testing.T) {
 	for _, other := range found.Evaluation.Candidates[1:] {
 		assert.Less(t, found.Evaluation.Candidates[0].Waste, 0.9*other.Waste, other.Name)
 	}
-	assert.Equal(t, before, blobOf(t, k.model), "the champion is unchanged")
-	assert.Equal(t, found, k.search(), "another search finds the same parameters")
+	assert.Equal(t, before, blobOf(t, k.model), "Search must not change the champion")
+	assert.Equal(t, found, k.search(), "another search must find the same parameters")
 
 	m, outcome, err := found.Fit(&k.history, k.model)
 	require.NoError(t, err)
@@ -70,7 +70,7 @@ func TestSearchImprovesUnsuitableTrees(t *testing.T) {
 	k.history.Rows = append(k.history.Rows[:350], k.history.Rows[351:]...) // voided: the task is learned from scratch
 	m, _, err = taskmodel.Fit(&k.history, back)
 	require.NoError(t, err)
-	assert.Equal(t, found.Trees, m.Trees, "later trainings keep the parameters")
+	assert.Equal(t, found.Trees, m.Trees, "later trainings must keep the parameters")
 	assert.Equal(t, 599, m.Experts.LearnedRows)
 }
 

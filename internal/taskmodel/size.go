@@ -29,8 +29,8 @@ type Question struct {
 }
 
 // Answer is the size of one try. If Source is sizing.FromRequested, Limit is the request within the bounds of
-// the question, or zero without a request. A model that cannot predict gives such an answer, except for a lift, and if the
-// killed and the succeeded allocations of the task are a reason for another amount.
+// the question, or zero without a request. A model that cannot predict gives such an answer. There are two
+// exceptions: lifts, and tasks whose killed and succeeded allocations are a reason for another amount (see sizeWithoutPeaks).
 type Answer struct {
 	Limit    sizing.Bytes
 	Ladder   []sizing.Bytes    // Limit and the amounts after further OOM kills, ascending; empty if Limit is zero, and for some lifts (see sizeLift)

@@ -53,11 +53,11 @@ func TestColdStartMarginsShrink(t *testing.T) {
 	for n := 1; n <= 31; n++ {
 		k.reportSuccess(f, 10*(1+0.01*float64(n%3)))
 		s := k.model.Size(q)
-		require.Equal(t, sizing.FromProfile, s.Source, "after %d", n)
-		require.Greater(t, s.Limit, 10*gib, "after %d", n)
+		require.Equal(t, sizing.FromProfile, s.Source, "after %d runs", n)
+		require.Greater(t, s.Limit, 10*gib, "after %d runs", n)
 		require.NotNil(t, s.Promised)
-		require.LessOrEqual(t, *s.Promised, 0.2, "after %d", n)
-		require.LessOrEqual(t, s.Limit, last+gib/4, "margins shrink, after %d", n)
+		require.LessOrEqual(t, *s.Promised, 0.2, "after %d runs", n)
+		require.LessOrEqual(t, s.Limit, last+gib/4, "the grant must rise by at most a quarter of a GiB, after %d runs", n)
 		last = s.Limit
 	}
 	assert.Less(t, last, 13*gib)
@@ -156,14 +156,14 @@ func requireValid(t *testing.T, m *taskmodel.Model, q taskmodel.Question) {
 		require.True(t, q.Cap == 0 || s.Ladder[i] <= q.Cap, about)
 	}
 	if q.Cap > s.Limit && q.Lifts > 0 && q.Above == 0 {
-		require.Equal(t, q.Cap, s.Ladder[len(s.Ladder)-1], "the last lift goes to the cap\n"+about)
+		require.Equal(t, q.Cap, s.Ladder[len(s.Ladder)-1], "the last lift must grant the cap\n"+about)
 	}
 	if s.Promised == nil {
 		require.Contains(t, s.Reason, "no risk can be stated", about)
 	} else {
 		require.True(t, *s.Promised >= 1e-4 && *s.Promised <= 1-1e-4, about)
 	}
-	require.Equal(t, s.Promised, m.Risk(q, s.Limit), "Risk of the granted limit\n"+about)
+	require.Equal(t, s.Promised, m.Risk(q, s.Limit), "Risk of the granted limit must be the promise\n"+about)
 	if s.Bins != nil {
 		sum := 0.0
 		for _, p := range s.Bins.Probabilities {
@@ -257,11 +257,11 @@ func TestPromisedRiskBelongsToTheGrant(t *testing.T) {
 	k, _ := trainedTask(t, constant, 15, 100) // all peaks are within a few percent of 2 GiB
 	q := question(sizing.Features{"region": sizing.TextValue("emea")})
 	q.Cap = gib
-	assert.Greater(t, *k.model.Size(q).Promised, 0.9, "capped at half of the need")
+	assert.Greater(t, *k.model.Size(q).Promised, 0.9, "promise with a cap of half of the peak")
 	q.Cap, q.Floor = 64*gib, 8*gib
-	assert.Less(t, *k.model.Size(q).Promised, 0.01, "the floor is four times the need")
+	assert.Less(t, *k.model.Size(q).Promised, 0.01, "promise with a floor of four times the peak")
 	q.Floor, q.Above = 0, 4*gib
-	assert.Greater(t, *k.model.Risk(q, 4*gib+1), 0.99, "one byte above the kill")
+	assert.Greater(t, *k.model.Risk(q, 4*gib+1), 0.99, "risk of one byte more than the killed allocation")
 }
 
 func TestBinsAreCalibrated(t *testing.T) {
@@ -287,8 +287,8 @@ func TestBinsAreCalibrated(t *testing.T) {
 			}
 		}
 	}
-	assert.Greater(t, hit, 0.5, "the bin of the peak is likely")
-	assert.InDelta(t, actual, expected, 3*math.Sqrt(variance)+0.02*tries, "the sums are calibrated")
+	assert.Greater(t, hit, 0.5, "mean probability of the bin of the peak")
+	assert.InDelta(t, actual, expected, 3*math.Sqrt(variance)+0.02*tries, "number of peaks above the edges, and the sum of their probabilities")
 }
 
 func TestGuardWidensAmounts(t *testing.T) {
@@ -346,7 +346,7 @@ func TestCPUFollowsUse(t *testing.T) {
 			r.CPUMax = c.used * sizing.Cores(1-0.01*float64(i%2))
 			k.report(nil, r)
 			if i < 4 {
-				assert.Zero(t, k.model.Size(question(nil)).CPU, "four runs are too few")
+				assert.Zero(t, k.model.Size(question(nil)).CPU, "four runs must be too few")
 			}
 		}
 		assert.Equal(t, c.want, k.model.Size(question(nil)).CPU, name)

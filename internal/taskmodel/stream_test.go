@@ -62,7 +62,7 @@ func TestWasteAgainstTheLargestPeakPolicy(t *testing.T) {
 			}
 			t.Logf("waste %.3f of used (largest peak %.3f), %v of %v killed, %.1f promised", wasted/used, baseline.wasted/used, kills, evaluation, promised)
 			assert.Less(t, wasted, atMost[name]*baseline.wasted)
-			assert.Less(t, kills/evaluation, target+3*math.Sqrt(target/evaluation), "the share of kills is less than three standard deviations above the target")
+			assert.Less(t, kills/evaluation, target+3*math.Sqrt(target/evaluation), "the share of kills must be less than three standard deviations above the target")
 			requireCalibrated(t, promised, kills)
 		})
 	}
@@ -95,8 +95,8 @@ func TestUpwardChangeIsLearned(t *testing.T) {
 		}
 	}
 	t.Logf("%d of the first 60 killed, %d of the next %d; granted %.2f of the peak", early, late, after-60, ratio)
-	assert.Less(t, early, 10, "the change is detected")
-	assert.LessOrEqual(t, late, 10, "the change is learned")
+	assert.Less(t, early, 10, "number of kills in the first 60 runs after the change")
+	assert.LessOrEqual(t, late, 10, "number of kills in the runs after these 60")
 	assert.Greater(t, ratio, 1.1)
 	assert.Less(t, ratio, 2.2)
 }
@@ -118,7 +118,7 @@ func TestDownwardChangeIsLearned(t *testing.T) {
 			last += s.granted / gibs / 10
 		}
 	}
-	assert.Greater(t, first, 4.0, "the change is not learned yet")
+	assert.Greater(t, first, 4.0, "ratio of grant to peak right after the change")
 	assert.Less(t, last, 2.0)
 }
 
@@ -145,6 +145,6 @@ func TestGuardLimitsKillsBeforeTheFirstNewPeak(t *testing.T) {
 		}
 		widest = max(widest, s.Guard.Params[3]) // the guard's factor
 	}
-	assert.Greater(t, widest, 2.0, "the guard raises amounts although only kills are known")
-	assert.Less(t, kills, 95, "the guard prevents some kills")
+	assert.Greater(t, widest, 2.0, "largest factor of the guard, although only kills are known")
+	assert.Less(t, kills, 95, "number of killed runs, of 100: the guard must prevent some kills")
 }

@@ -55,11 +55,11 @@ func TestTextNumbersAreColumns(t *testing.T) {
 	assert.Equal(t, []float64{17, math.Log1p(17)}, line[len(line)-2:])
 	assert.InDelta(t, 17, tree[len(tree)-1], 0)
 	line, tree = e.encode(text("another"), nil, nil)
-	assert.InDelta(t, 14.5, line[len(line)-2], 1e-12, "the mean of the rows")
+	assert.InDelta(t, 14.5, line[len(line)-2], 1e-12, "a text of another form must get the mean of the rows")
 	assert.True(t, math.IsNaN(tree[len(tree)-1]))
 
 	lineWidth, treeWidth := widths(mixed)
-	assert.Equal(t, []int{e.LineWidth - 2, e.TreeWidth - 1}, []int{lineWidth, treeWidth}, "texts of different forms have no numbers")
+	assert.Equal(t, []int{e.LineWidth - 2, e.TreeWidth - 1}, []int{lineWidth, treeWidth}, "texts of different forms must get no columns for numbers")
 	lineWidth, treeWidth = widths(recurring)
 	assert.Equal(t, []int{3, 4}, []int{lineWidth, treeWidth}, "three levels and, for the trees, their statistic")
 }

@@ -29,7 +29,8 @@ type trend struct {
 
 	Pairs []inputPair `cbor:",omitempty"` // the pairs of encoder.Pairs
 
-	// Refuted lists the fields in which a run since the last fit had a very large number, although its peak was usual; see refute.
+	// Refuted lists the fields in which a run since the last fit had a very large number, although its peak was usual; see
+	// refute.
 	Refuted []int `cbor:",omitempty"`
 }
 
@@ -49,7 +50,8 @@ type slope struct {
 	Relative float64  // standard error of b divided by |b|
 }
 
-// With a smaller minRelevantShare or minExplainedShare, or a larger maxSlopeError, less certain inputs extrapolate the peak.
+// With a smaller minRelevantShare or minExplainedShare, or a larger maxSlopeError, also less certain inputs extrapolate the
+// peak.
 const (
 	minKnownRows      = 3    // rows with an input from which a value outside its range is reported
 	minTrendRows      = 10   // rows from which there is a trend, and from which a prediction outside the range is corrected

@@ -33,7 +33,7 @@ func TestUnseenValueIsNamedAndRaisesTheRisk(t *testing.T) {
 			}
 			q := question(with(f, "region", sizing.TextValue("mars")))
 			assert.Equal(t, s.Promised, k.model.Risk(q, s.Limit))
-			assert.Equal(t, s, k.model.Size(q), "an answer does not depend on the previous content of the buffers")
+			assert.Equal(t, s, k.model.Size(q), "an answer must not depend on the previous content of the buffers")
 		}
 	}
 }
@@ -54,7 +54,7 @@ func TestFrequentUnseenValuesDoNotRaiseTheRisk(t *testing.T) {
 }
 
 // Nothing is known about a run whose only feature has an unseen value.
-func TestUnseenValueOfTheOnlyFeatureIsSizedAsNoFeature(t *testing.T) {
+func TestUnseenValueOfTheOnlyFeatureIsSizedLikeAMissingOne(t *testing.T) {
 	k, _ := trainedTask(t, func(rng *rand.Rand) (sizing.Features, float64) {
 		at := rng.IntN(3)
 		return sizing.Features{"region": sizing.TextValue([]string{"emea", "apac", "amer"}[at])}, []float64{1, 4, 9}[at] * noise(rng, .03)

@@ -41,7 +41,7 @@ func TestModelIgnoresVoidedReports(t *testing.T) {
 	require.NoError(t, err)
 	got, err := again.Blob()
 	require.NoError(t, err)
-	assert.Equal(t, want, got, "bit for bit")
+	assert.Equal(t, want, got, "the model must equal a model without the voided reports")
 }
 
 // No model predicts the first run of a task, so this run has no residual. When its report is voided, the model must
@@ -79,7 +79,7 @@ func TestModelIsEmptyAfterAllReportsWereVoided(t *testing.T) {
 	require.NoError(t, err)
 	again, _, err := taskmodel.Fit(&k.history, empty)
 	require.NoError(t, err)
-	assert.Nil(t, again, "nothing to learn")
+	assert.Nil(t, again, "without reports there must be no new model")
 }
 
 // The model that remains after all peaks were voided forgets a kill that is voided later, too.
