@@ -101,7 +101,7 @@ func TestExportHasTheLayoutOfMLflowsFileStore(t *testing.T) {
 			metas++
 		}
 	}
-	assert.Equal(t, 1+1+2, metas, "one each for the experiment, the parent and the two settings")
+	assert.Equal(t, 1+1+2, metas, "number of files meta.yaml: one for the experiment, one for the parent and one for each of the two settings")
 }
 
 func TestASecondExportReplacesOnlyTheSameRun(t *testing.T) {

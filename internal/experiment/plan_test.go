@@ -52,7 +52,7 @@ func TestTheSameSeedsGiveTheSameBytes(t *testing.T) {
 	}
 	once := render(t, "json", run(t, text, cfg))
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	assert.Equal(t, once, render(t, "json", run(t, text, cfg)), "on one processor")
+	assert.Equal(t, once, render(t, "json", run(t, text, cfg)), "a run on one processor gives the same bytes")
 }
 
 func TestPlanSkipsIncompatibleCombinations(t *testing.T) {
@@ -114,16 +114,16 @@ func TestOneRunIsComparedWithItsRequest(t *testing.T) {
 	require.Len(t, r.Runs, 1)
 	l := r.Runs[0]
 	assert.Equal(t, "d", l.DAG)
-	assert.Equal(t, 2, l.Tasks, "including the task outside the experiment")
+	assert.Equal(t, 2, l.Tasks, "both tasks of the DAG, although only score is a task of the experiment")
 	assert.Equal(t, 2*2*45, l.Rows)
 	assert.InDelta(t, 220, l.RequestedGB, 1e-9)
 	assert.Greater(t, l.SavedGB, 0.75)
 	assert.Less(t, l.Killed, 0.1)
 	assert.InDelta(t, 10, l.RequestedCores, 1e-9)
-	assert.InDelta(t, 0.5, l.OverGranted, 0.1, "score uses 1 to 1.1 cores")
-	assert.Zero(t, l.OverGrantedThread, "one thread may use a full core")
+	assert.InDelta(t, 0.5, l.OverGranted, 0.1, "the tries of score, which are half of all tries, use 1 to 1.1 cores and are granted one")
+	assert.Zero(t, l.OverGrantedThread, "a grant of one core to a task with one thread does not count")
 	require.Len(t, r.Tasks, 2)
-	assert.Equal(t, "score", r.Tasks[0].Task, "the task with the largest request comes first")
+	assert.Equal(t, "score", r.Tasks[0].Task, "the task with the most requested GB·h comes first")
 	assert.InDelta(t, 200, r.Tasks[0].RequestedGB, 1e-9)
 	assert.Empty(t, run(t, history(60), experiment.Config{Families: []string{"prior"}, Seeds: 1}).Runs, "without the family serving there is no comparison")
 }
@@ -132,7 +132,7 @@ func TestBinsAreSearchedUpToTheRequest(t *testing.T) {
 	r := run(t, history(150), experiment.Config{Families: []string{"prior"}, Seeds: 1})
 	optimal := map[string][]float64{}
 	for _, b := range r.Binnings {
-		assert.Equal(t, "score", b.Task, "load is not heavy")
+		assert.Equal(t, "score", b.Task, "only score is a heavy task")
 		assert.Equal(t, 200.0, b.BinsGB[len(b.BinsGB)-1])
 		optimal[b.Found] = append(optimal[b.Found], b.Optimal)
 	}
@@ -152,7 +152,7 @@ func TestTopEdgeHasAMarginIfAPeakExceedsTheRequest(t *testing.T) {
 
 // Table 6 of the publication of the load-aware scheduler, on which this service is based, gives these edges in GB and the
 // improvements with them (Binning.Optimal and, weighted by duration, Binning.TimeOptimal), in percent.
-// LOADAWARE_RETAIL_TRACE names a CSV history with the distributions of that publication.
+// LOADAWARE_RETAIL_TRACE names a gzipped CSV history with the distributions of that publication.
 func TestTheRetailTraceGivesThePublishedImprovements(t *testing.T) {
 	path := os.Getenv("LOADAWARE_RETAIL_TRACE")
 	if path == "" {

@@ -116,7 +116,7 @@ func TestDamagedStatesAreRejectedOrUsable(t *testing.T) {
 	assert.Positive(t, rejected)
 }
 
-func TestStatesWhoseListsDoNotFitAreRejected(t *testing.T) {
+func TestInconsistentStatesAreRejected(t *testing.T) {
 	for name, damage := range map[string]func(*taskplan.Phases){
 		"an id out of range":      func(p *taskplan.Phases) { p.IDs[0] = len(p.IDs) },
 		"a short transition":      func(p *taskplan.Phases) { p.Next[0] = p.Next[0][1:] },

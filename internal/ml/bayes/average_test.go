@@ -52,7 +52,7 @@ func TestAfterOneRowALargerInputRaisesThePrediction(t *testing.T) {
 }
 
 // Almost identical peaks favour the narrow constant, but say nothing about an input that never changed.
-func TestALargerInputAfterAConstantOneRaisesThePrediction(t *testing.T) {
+func TestALargerInputAfterAConstantOneRaisesTheRisk(t *testing.T) {
 	a, rng := new(Average), rand.New(rand.NewPCG(5, 1))
 	var mix Mixture
 	for i := range 30 {
@@ -93,7 +93,7 @@ func TestALineFallsAtMostToHalfOutsideTheRange(t *testing.T) {
 		}
 		assert.InDelta(t, line(bottom)-math.Ln2, line(bottom-5*slope), 1e-9, "slope %v", slope)
 		assert.Greater(t, line(top+slope), line(top), "a rise is not bounded")
-		assert.InDelta(t, line(low)+line(high), 2*line((low+high)/2), 1e-9, "a line within the range")
+		assert.InDelta(t, line(low)+line(high), 2*line((low+high)/2), 1e-9, "the level is linear within the range")
 	}
 }
 

@@ -119,7 +119,7 @@ func TestAverageWithoutModesLearnsThem(t *testing.T) {
 	assert.Less(t, mix.ExceedanceProb(math.Log(12)), 0.05)
 }
 
-func TestTheLargestMixtureHasMaxComponents(t *testing.T) {
+func TestTheLargestMixtureHasTheMaximumNumberOfComponents(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 0))
 	inputs, levels := make([]float64, MaxStructures), make([]float64, MaxStructures)
 	var a Average

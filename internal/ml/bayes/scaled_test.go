@@ -33,8 +33,8 @@ func TestScaledModelHasTheDeviationOfTheRow(t *testing.T) {
 	assert.Zero(t, a.Scaled)
 }
 
-// A point model errs in the first 12 rows and later predicts well. Its evidence loses less by the early rows than without
-// discountModels.
+// A point model errs in the first 12 rows and later predicts well. Without discountModels, the early rows would lower its
+// evidence more.
 func TestEvidenceOfPointModelsForgetsEarlyRows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 0))
 	var a Average

@@ -18,7 +18,7 @@ import (
 )
 
 func TestLeafFrequenciesAreShrunkToThePrior(t *testing.T) {
-	// x < 3 is always bin 0, and above 3 all rows but one are bin 1: one split is useful.
+	// All rows with x < 3 are in bin 0, and all except one with x > 3 are in bin 1: one split is useful.
 	rows := &table.Table{Names: []string{"x"}, X: []float64{1, 2, 4, 4, 4}, Y: []float64{0, 0, 1, 1, 0}}
 	c, err := cart.Fit(rows, 2, cart.Config{}, 1)
 	require.NoError(t, err)
@@ -65,7 +65,7 @@ func TestFlatTreePredictsLikeTheLibrary(t *testing.T) {
 			equal++
 		}
 	}
-	// If two bins are equally frequent in a leaf, the prior may prefer the other one than the library.
+	// If two bins are equally frequent in a leaf, the prior may prefer one of them and the library the other.
 	assert.GreaterOrEqual(t, equal, n-3)
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-func TestCutGivesTheFirstEdgeAtOrAboveTheLevel(t *testing.T) {
+func TestCutGivesTheBinOfTheFirstEdgeAtOrAboveTheLevel(t *testing.T) {
 	rows := &table.Table{Y: []float64{-3, 1, 1.5, 2, 7}}
 	assert.Equal(t, []float64{0, 0, 1, 1, 1}, classify.Cut(rows, []float64{1, 2}).Y)
 	assert.Equal(t, []float64{-3, 1, 1.5, 2, 7}, rows.Y, "the table keeps its levels")

@@ -12,8 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/density"
 )
 
-// blobs returns n points around each of k centres, and noise uniform points, with the centre of each point as its label.
-// The uniform points have the label density.Noise.
+// blobs returns n points around each of k centres, and uniformly distributed points, whose number is noise. The label of a
+// point is the index of its centre, or density.Noise for the uniform points.
 func blobs(r *rand.Rand, k, n, noise, columns int) (points [][]float64, labels []int) {
 	for c := range k {
 		centre := uniform(r, columns, 20)
@@ -98,7 +98,7 @@ func TestResolutionKeepsNeighboursOfDuplicatesTypical(t *testing.T) {
 	assert.Zero(t, worst(0.05), "no point is farther from its neighbours than the resolution")
 }
 
-func TestPointsThatCannotBeClustered(t *testing.T) {
+func TestPointsThatCannotBeClusteredAreRejected(t *testing.T) {
 	for name, points := range map[string][][]float64{
 		"none":       nil,
 		"one":        {{1}},

@@ -188,7 +188,7 @@ func TestTheCheapestModelAnswers(t *testing.T) {
 		var scratch Scratch
 		p, peak := row()
 		a := x.Answer(&p, target, &scratch)
-		assert.Equal(t, good, a.Expert/len(prices)/distributionCount, "%s answers, not %s", ModelNames[good], Name(a.Expert))
+		assert.Equal(t, good, a.Expert/len(prices)/distributionCount, "the model %s must answer, not %s", ModelNames[good], Name(a.Expert))
 		assert.Equal(t, Name(a.Expert), x.Leader())
 		assert.InDelta(t, 1.1, a.Amount/peak, 0.25)
 		total := 0.0
@@ -355,10 +355,10 @@ func TestExceedanceNeverIncreasesWithTheAmount(t *testing.T) {
 			last := 1.0
 			for amount := peak / 20; amount < peak*50; amount *= 1.05 {
 				risk := x.ExceedanceProb(&p, amount, &scratch)
-				require.True(t, risk >= 0 && risk <= last+1e-12, "P(peak > %.3g) = %v after %v (%d rows)", amount, risk, last, n)
+				require.True(t, risk >= 0 && risk <= last+1e-12, "P(peak > %.3g) = %v must be from 0 to %v, the probability at the next smaller amount (%d rows)", amount, risk, last, n)
 				last = risk
 			}
-			require.Less(t, last, 0.02, "at fifty times the peak")
+			require.Less(t, last, 0.02, "P(peak > amount) at an amount of fifty times the peak")
 		}
 	}
 }

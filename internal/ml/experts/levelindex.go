@@ -15,7 +15,7 @@ type levelIndex struct {
 	order      []uint16 // indices in byResidual, ordered by level; among equal levels the newest row first
 	byResidual []uint16 // positions in the residual store, ordered by residual; among equal residuals the newest row first
 
-	version uint64 // changes with each change of the index; no other index has the same version, except 0
+	version uint64 // changes with each change of the index; two indexes never have the same version, except 0 before the first change
 }
 
 // maxStoredRows is the number of rows that a uint16 position can address.
@@ -135,8 +135,8 @@ type neighbours struct {
 	table   quantileTable // of sorted
 }
 
-// nearest fills near with the sorted residuals of the k rows nearest in level: as many above the level
-// as below it, where possible. It sorts by a bit set of their ranks, which is faster than sorting the
+// nearest fills the cache near with the sorted residuals of the k rows nearest in level: as many above the level
+// as below it, where possible. It sorts the rows by a bit set of their ranks, which is faster than sorting the
 // residuals (BenchmarkNearest).
 func (l *levelIndex) nearest(entries []Entry, level float64, k int, near *neighbours) {
 	n := len(l.order)

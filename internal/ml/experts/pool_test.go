@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestAgesArePowersOfTwo(t *testing.T) {
+func TestAgeIsTheBinaryLogarithmOfTheRows(t *testing.T) {
 	for rows, want := range map[int]int{0: 0, 1: 0, 2: 1, 3: 1, 4: 2, 7: 2, 8: 3, 511: 8, 512: 9, 1 << 40: 9} {
 		assert.Equal(t, want, age(rows), "%d rows", rows)
 	}

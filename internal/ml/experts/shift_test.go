@@ -29,7 +29,7 @@ func TestAShiftIsDatedToItsFirstRow(t *testing.T) {
 	}
 }
 
-func TestAFallNeedsManyRowsOrAFewRowsAndTime(t *testing.T) {
+func TestAFallNeedsManyRowsOrFewerRowsAndTime(t *testing.T) {
 	const hour = 60 * 60
 	accepted := func(between int64) (rows int) {
 		s, p := Shift{Returns: 1}, patience{rows: 100, lastingRows: 30, seconds: 48 * hour}

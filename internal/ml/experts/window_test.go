@@ -98,13 +98,13 @@ func requireQuantileLaws(t *testing.T, sorted []float64) {
 	last, above := math.Inf(-1), 1.0
 	for risk := 0.5; risk > 1e-6; risk /= 1.3 {
 		v := quantileOf(sorted, risk)
-		require.GreaterOrEqual(t, v, last, "the quantile decreases with less risk at %v of %v", risk, sorted)
+		require.GreaterOrEqual(t, v, last, "a smaller risk must not give a smaller quantile: risk %v of the residuals %v", risk, sorted)
 		p := exceedanceOf(sorted, v)
-		require.LessOrEqual(t, p, above, "the risk increases with the amount at %v of %v", v, sorted)
+		require.LessOrEqual(t, p, above, "a larger amount must not have a larger risk: amount %v, residuals %v", v, sorted)
 		last, above = v, p
-		require.True(t, p > 0 && p <= 1, "P = %v", p)
+		require.True(t, p > 0 && p <= 1, "the probability must be above 0 and at most 1: %v", p)
 		if len(sorted) > 1 && sorted[0] < sorted[len(sorted)-1] && risk >= step {
-			require.LessOrEqual(t, p, risk+1e-9, "the quantile at %v of %v exceeds its risk", risk, sorted)
+			require.LessOrEqual(t, p, risk+1e-9, "the quantile must not be exceeded with more than its risk: risk %v of the residuals %v", risk, sorted)
 		}
 	}
 	for i := 1; i < 200; i++ { // exceedanceProb is monotonic between and beyond the values

@@ -71,7 +71,7 @@ func TestRidgeAgreesWithScikitLearn(t *testing.T) {
 	}
 }
 
-func TestAWeightOfTwoIsTheRowTwice(t *testing.T) {
+func TestAWeightOfTwoEqualsADuplicateRow(t *testing.T) {
 	x, y := []float64{1, 2, 2, 5, 7, 1}, []float64{1, 4, 2}
 	weighted, err := linear.Fit(&table.Table{Names: named(2), X: x, Y: y, W: []float64{1, 2, 1}}, linear.Config{})
 	require.NoError(t, err)

@@ -224,7 +224,7 @@ func (m *Machine) accumulate(past, now []float64, s *scratch) {
 	}
 }
 
-// addProduct adds the row vector x times the matrix to into.
+// addProduct adds the product of the row vector x and the matrix to the vector into.
 func addProduct(into, x, matrix []float64) {
 	n := len(into)
 	for i, v := range x {

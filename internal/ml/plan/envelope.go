@@ -104,8 +104,7 @@ func (e *envelope) forecast(seconds, level float64) forecast {
 	return f
 }
 
-// maxGrowth returns the largest growth within the horizon that starts at one of the steps between from
-// and to, inclusive.
+// maxGrowth returns the largest growth within the horizon that starts at a step k with from ≤ k ≤ to.
 func (e *envelope) maxGrowth(from, to int) float64 {
 	ratio := 0.0
 	for k := from; k <= to; k++ {

@@ -24,12 +24,12 @@ const (
 
 var nan = math.NaN()
 
-// minority returns a table with the given rows as class 1. Class 0 has want rows more than class 1, and only zeros as
-// values. SMOTE therefore adds want rows.
-func minority(want int, rows ...[]float64) *table.Table {
+// minority returns a table with the given rows as class 1. deficit is the number of rows that class 0 has in addition, all
+// of them zeros. SMOTE therefore adds as many rows to class 1.
+func minority(deficit int, rows ...[]float64) *table.Table {
 	p := len(rows[0])
 	tab := &table.Table{Names: named(p)}
-	for range want + len(rows) {
+	for range deficit + len(rows) {
 		tab.X, tab.Y = append(tab.X, make([]float64, p)...), append(tab.Y, 0)
 	}
 	for _, row := range rows {
@@ -357,7 +357,7 @@ func requireInvariants(t *testing.T, tab, got *table.Table, kinds []resample.Kin
 	}
 	before, after := count(tab, bins), count(got, bins)
 	for c, n := range after {
-		require.True(t, before[c] == 0 && n == 0 || before[c] > 0 && n == slices.Max(before), "class sizes %v became %v", before, after)
+		require.True(t, before[c] == 0 && n == 0 || before[c] > 0 && n == slices.Max(before), "each non-empty class must have as many rows as the largest: the class sizes %v became %v", before, after)
 	}
 	for j, kind := range kinds {
 		values := make([][]float64, bins) // known values by class
@@ -374,8 +374,8 @@ func requireInvariants(t *testing.T, tab, got *table.Table, kinds []resample.Kin
 			case kind == category:
 				require.Contains(t, known, v, "the code occurs in the class")
 			default:
-				require.True(t, v >= slices.Min(known) && v <= slices.Max(known), "%v is outside %v", v, known)
-				require.True(t, kind == number || v == math.Trunc(v), "%v is not an integer", v)
+				require.True(t, v >= slices.Min(known) && v <= slices.Max(known), "the synthetic value %v must be within the range of %v", v, known)
+				require.True(t, kind == number || v == math.Trunc(v), "the synthetic value %v of an integer column must be an integer", v)
 			}
 		}
 	}

@@ -110,7 +110,7 @@ func TestLearnFindsTheEightShapes(t *testing.T) {
 		accuracy := right / total
 		t.Logf("%3d runs: %.1f %% of groups have the right shape; %.1f %% with the true densities", n, 100*accuracy, 100*possible/total)
 		assert.Greater(t, accuracy, possible/total-.03, "%d runs", n)
-		assert.Greater(t, accuracy, previous-.005, "accuracy rises with the number of runs")
+		assert.Greater(t, accuracy, previous-.005, "the accuracy must not fall with more runs: %d runs", n)
 		previous = accuracy
 		if n >= 16 {
 			assert.GreaterOrEqual(t, accuracy, .96, "%d runs", n)
@@ -177,7 +177,7 @@ func TestMembershipOfAGroupWithoutRunsIsThePrior(t *testing.T) {
 }
 
 // A prior from a classifier determines the shape of a group without runs, but not that of a group with many runs.
-func TestTheOwnRunsOutweighTheGivenPrior(t *testing.T) {
+func TestTheRunsOfAGroupOutweighTheGivenPrior(t *testing.T) {
 	s, err := learned()
 	require.NoError(t, err)
 	var given shape.Given
