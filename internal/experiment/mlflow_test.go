@@ -185,7 +185,7 @@ func TestMLflowReadsAnExport(t *testing.T) {
 		if run.Params["family"] == "final" {
 			require.Equal(t, []string{run.ID}, opened.Best)
 			require.InDelta(t, 2.5, run.Metrics["u_score_mean"], 1e-12)
-			require.InDelta(t, 3.5, run.Metrics["u_score"], 1e-12, "the value of the last seed")
+			require.InDelta(t, 3.5, run.Metrics["u_score"], 1e-12, "the metric without _mean has the value of the last seed")
 		}
 	}
 	for name := range files {
@@ -193,5 +193,5 @@ func TestMLflowReadsAnExport(t *testing.T) {
 			delete(files, name)
 		}
 	}
-	require.Equal(t, files, read, "MLflow reads every file with its contents")
+	require.Equal(t, files, read, "MLflow must read every file with its contents")
 }

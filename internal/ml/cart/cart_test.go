@@ -24,11 +24,11 @@ func TestLeafFrequenciesAreShrunkToThePrior(t *testing.T) {
 	require.NoError(t, err)
 	p := make([]float64, 2)
 	c.Probabilities([]float64{0}, p)
-	assert.InDeltaSlice(t, []float64{2.6 / 3, .4 / 3}, p, 1e-12, "two rows, and the prior of .6 / .4")
+	assert.InDeltaSlice(t, []float64{2.6 / 3, .4 / 3}, p, 1e-12, "frequencies of two rows of bin 0 and one row of the prior, .6 and .4")
 	c.Probabilities([]float64{9}, p)
-	assert.InDeltaSlice(t, []float64{1.6 / 4, 2.4 / 4}, p, 1e-12, "three rows, and the prior")
+	assert.InDeltaSlice(t, []float64{1.6 / 4, 2.4 / 4}, p, 1e-12, "frequencies of three rows and one row of the prior")
 	c.Probabilities([]float64{math.NaN()}, p)
-	assert.InDelta(t, 2.6/3, p[0], 1e-12, "a missing value is below all numbers")
+	assert.InDelta(t, 2.6/3, p[0], 1e-12, "a missing value is in the leaf of the lowest numbers")
 }
 
 // The flattened tree must give the predictions of the library's tree.

@@ -60,7 +60,7 @@ func TestClustersAreFoundInNoise(t *testing.T) {
 		}
 	}
 	assert.GreaterOrEqual(t, float64(noise)/520, 0.8, "share of the noise that is recognised")
-	assert.Less(t, wrong, 8, "of 1560 points around a centre")
+	assert.Less(t, wrong, 8, "number of wrong labels of 1560 points around a centre")
 }
 
 func TestHopkinsDistinguishesClustersFromUniformPoints(t *testing.T) {
@@ -95,7 +95,7 @@ func TestResolutionKeepsNeighboursOfDuplicatesTypical(t *testing.T) {
 		return most
 	}
 	assert.InDelta(t, 1, worst(0), 1e-9, "without a resolution, a point beside duplicates is an outlier")
-	assert.Zero(t, worst(0.05), "no point is farther from its neighbours than the resolution")
+	assert.Zero(t, worst(0.05), "no point is an outlier, because all are nearer to their neighbours than the resolution")
 }
 
 func TestPointsThatCannotBeClusteredAreRejected(t *testing.T) {

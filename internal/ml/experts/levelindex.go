@@ -69,7 +69,7 @@ func (l *levelIndex) residual(entries []Entry, at uint16) float64 {
 	return entries[at].Log - entries[at].Point.Level[l.model]
 }
 
-// search returns the index in order of the first row at or above a level.
+// search returns the position in the slice order of the first row at or above a level.
 func (l *levelIndex) search(entries []Entry, level float64) int {
 	low, high := 0, len(l.order)
 	for low < high {
@@ -82,7 +82,7 @@ func (l *levelIndex) search(entries []Entry, level float64) int {
 	return low
 }
 
-// searchResidual returns the index in byResidual of the first row at or above a residual.
+// searchResidual returns the position in the slice byResidual of the first row at or above a residual.
 func (l *levelIndex) searchResidual(entries []Entry, residual float64) int {
 	low, high := 0, len(l.byResidual)
 	for low < high {

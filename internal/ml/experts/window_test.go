@@ -52,7 +52,7 @@ func TestWindowHoldsTheNewestValues(t *testing.T) {
 		w.Add(v, 40)
 		newest := slices.Clone(all[max(0, len(all)-40):])
 		arrived := append(slices.Clone(w.Ring[w.At:]), w.Ring[:w.At]...)
-		require.Equal(t, newest, arrived, "in order of arrival")
+		require.Equal(t, newest, arrived, "the ring holds the newest values in order of arrival")
 		slices.Sort(newest)
 		require.Equal(t, newest, w.Sorted)
 		require.Equal(t, newest[len(newest)/2], w.Median())
@@ -79,7 +79,7 @@ func TestOrderStatisticsMatchHandCalculation(t *testing.T) {
 	assert.InDelta(t, 0.1, exceedanceOf(nine, 10), 1e-12)
 	assert.InDelta(t, 0.01, exceedanceOf(nine, 10+7.0/6*math.Ln10), 1e-12)
 	assert.Equal(t, 5.0, quantileOf([]float64{5, 5, 5, 5}, 0.001), "a constant has no tail")
-	assert.InDelta(t, 0.1, exceedanceOf([]float64{5, 5, 5, 5}, 5.1), 1e-12, "half of 1/5")
+	assert.InDelta(t, 0.1, exceedanceOf([]float64{5, 5, 5, 5}, 5.1), 1e-12, "beyond a constant, the probability is half of 1/5")
 }
 
 func TestQuantileAgreesWithNumpy(t *testing.T) {

@@ -31,7 +31,7 @@ func TestRidgeMatchesHandCalculation(t *testing.T) {
 		require.NoError(t, err)
 		assert.InDelta(t, slope, r.Coefficients()[0], 1e-9)
 		assert.InDelta(t, 7+slope*2, r.Predict([]float64{4}), 1e-9)
-		assert.InDelta(t, 7, r.Predict([]float64{math.NaN()}), 1e-12, "a missing value is the mean")
+		assert.InDelta(t, 7, r.Predict([]float64{math.NaN()}), 1e-12, "the prediction for a missing value is that for the mean")
 	}
 }
 

@@ -108,7 +108,7 @@ func Train(windows [][]float64, visible int, c Training) (*Machine, error) {
 	return m, nil
 }
 
-// checkWindows returns ErrShape if there are no windows, or if one does not have length values.
+// checkWindows returns ErrShape if there are no windows, or if the number of values of a window is not length.
 func checkWindows(windows [][]float64, length int) error {
 	if len(windows) == 0 {
 		return fmt.Errorf("%w: no windows", ErrShape)

@@ -47,8 +47,8 @@ func stretch(runs int) [stretches]float64 {
 // startup is the time in seconds from the start of a run during which levels are too small for ratios.
 const startup = 60
 
-// jitter is the number of seconds by which a run may be earlier than the earlier runs, for example
-// after a faster start.
+// jitter is the number of seconds by which the memory of a run may grow sooner than that of the earlier runs, for
+// example after a faster start.
 const jitter = 20
 
 // envelope summarises the curves of earlier runs on a common grid with steps of curveStep.

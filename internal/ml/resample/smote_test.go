@@ -69,7 +69,7 @@ func TestAnIntegerColumnStaysIntegral(t *testing.T) {
 		seen[row[0]]++
 	}
 	require.Len(t, seen, 3)
-	assert.InDelta(t, 200, seen[18001], 40, "shares from ¼ to ¾ round to the middle")
+	assert.InDelta(t, 200, seen[18001], 40, "number of rows with 18001: the shares from ¼ to ¾ round to it")
 }
 
 func TestACategoryIsChosenByVote(t *testing.T) {
@@ -138,7 +138,7 @@ func TestMissingCellsAreCopiedFromTheBase(t *testing.T) {
 			missing++
 		}
 	}
-	assert.InDelta(t, 50, missing, 20, "either row is the base equally often")
+	assert.InDelta(t, 50, missing, 20, "number of rows with a missing cell: each of the two rows is the base equally often")
 }
 
 func TestASingleRowIsRepeatedAndAnEmptyClassStaysEmpty(t *testing.T) {
@@ -245,7 +245,7 @@ func TestSMOTEAgreesWithImbalancedLearn(t *testing.T) {
 			for i := tab.Rows(); i < got.Rows(); i++ {
 				numbers, codes := got.Row(i)[:c.Numbers], got.Row(i)[c.Numbers:]
 				pairs := parents(tab, numbers, got.Y[i], c.Near)
-				require.NotEmpty(t, pairs, "case %d seed %d: row %d is on no segment", k, seed, i)
+				require.NotEmpty(t, pairs, "case %d seed %d: row %d must be on a segment between a row and one of its neighbours", k, seed, i)
 				voted := false
 				for _, pair := range pairs {
 					used[pair] = true
@@ -370,9 +370,9 @@ func requireInvariants(t *testing.T, tab, got *table.Table, kinds []resample.Kin
 			v, known := got.Row(i)[j], values[int(got.Y[i])]
 			switch {
 			case math.IsNaN(v):
-				require.Less(t, len(known), before[int(got.Y[i])], "a cell is missing only if a row of the class lacks it")
+				require.Less(t, len(known), before[int(got.Y[i])], "a cell may be missing only if a row of the class lacks it")
 			case kind == category:
-				require.Contains(t, known, v, "the code occurs in the class")
+				require.Contains(t, known, v, "a synthetic code must be a code of the class")
 			default:
 				require.True(t, v >= slices.Min(known) && v <= slices.Max(known), "the synthetic value %v must be within the range of %v", v, known)
 				require.True(t, kind == number || v == math.Trunc(v), "the synthetic value %v of an integer column must be an integer", v)
@@ -391,7 +391,7 @@ func count(tab *table.Table, bins int) []int {
 
 func TestSMOTEInterpolatesBetweenTheLargestNumbers(t *testing.T) {
 	for _, row := range synthetic(t, minority(50, []float64{-math.MaxFloat64}, []float64{math.MaxFloat64}), nil, 0, 8) {
-		assert.Less(t, math.Abs(row[0]), math.MaxFloat64, "strictly between the parents")
+		assert.Less(t, math.Abs(row[0]), math.MaxFloat64, "the value must be strictly between the parents")
 	}
 }
 

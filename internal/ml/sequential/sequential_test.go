@@ -76,7 +76,7 @@ func TestALateCheckRejectsTheSameStreams(t *testing.T) {
 			tries = append(tries, sequential.Try{Promised: 0.03 * rng.Float64(), Killed: rng.Float64() < rate})
 			often = often || violated(tries, math.Log(1e5))
 		}
-		require.Equal(t, often, violated(tries, math.Log(1e5)), "stream %d", s)
+		require.Equal(t, often, violated(tries, math.Log(1e5)), "stream %d: a late check must reject it if and only if a frequent check rejects it", s)
 		if often {
 			found++
 		}

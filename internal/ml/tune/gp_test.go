@@ -104,12 +104,12 @@ func TestFitDetectsTheRelevantParameter(t *testing.T) {
 	p := fit(x, y)
 	assert.Greater(t, p.lengths[0], 2*p.lengths[1])
 	assert.Greater(t, p.lengths[2], 2*p.lengths[1])
-	assert.Less(t, p.noise, 1e-3, "the losses have no noise")
+	assert.Less(t, p.noise, 1e-3, "noise of the kernel for losses without noise")
 
 	for i := range y {
 		y[i] += 0.5 * rng.NormFloat64()
 	}
-	assert.Greater(t, fit(x, y).noise, 1e-3, "the losses are noisy")
+	assert.Greater(t, fit(x, y).noise, 1e-3, "noise of the kernel for noisy losses")
 }
 
 func TestWarpKeepsTheOrderAndCompressesLargeLosses(t *testing.T) {

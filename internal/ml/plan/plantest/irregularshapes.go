@@ -33,8 +33,8 @@ func newIrregularShape(family string, rng *rand.Rand) irregularShape {
 // steps returns the number of values of a run.
 func steps(seconds float64) int { return max(8, int(min(seconds, 6*3600)/Step)) }
 
-// segment appends n values that go linearly from the last value to a level. If all is empty, every value
-// is this level.
+// segment appends n values that go linearly from the last value of the slice all to a level. If the slice is empty,
+// every value is this level.
 func segment(all []float64, n int, to float64) []float64 {
 	from := to
 	if len(all) > 0 {
