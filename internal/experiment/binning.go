@@ -10,9 +10,9 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// The methods that found the edges of a binning.
+// The origins of the edges of a binning (Binning.Found).
 const (
-	given        = "given"            // the user gave them
+	given        = "given"            // the user gave the edges
 	searched     = "searched"         // exact search for the highest Binning.Optimal
 	searchedTime = "searched by time" // exact search for the highest Binning.TimeOptimal
 	strided      = "stride search"    // exhaustive search over multiples of stride
@@ -53,7 +53,7 @@ func newBinner(dataset *taskmodel.Dataset, name string) *binner {
 	return &binner{dataset, name, binning.History{Peaks: peaks}, binning.History{Peaks: peaks, Weights: seconds}}
 }
 
-// binningOf returns the binning with these edges, in bytes.
+// binningOf returns the binning with the given edges, which are in bytes. The method found gave the edges.
 func (c *binner) binningOf(found string, edges []float64) Binning {
 	top := edges[len(edges)-1]
 	b := Binning{
@@ -78,8 +78,8 @@ func (c *binner) top() float64 {
 	return binning.Top(c.runs.Peaks, topMargin, 1e6)
 }
 
-// compare searches the edges for a number of bins up to top with three methods: the exact search,
-// the exact search weighted by time, and the exhaustive search over multiples of a stride.
+// compare searches the edges of a binning with the given number of bins and the last edge top. It returns the results of
+// three methods: the exact search, the exact search weighted by time, and the exhaustive search over multiples of a stride.
 func (c *binner) compare(bins int, top float64) ([]Binning, error) {
 	exact, err := c.runs.Search(bins, top, 0)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/loadaware/loadaware/internal/experiment"
 )
 
-func TestGroupsOfASettingAndTheirDifference(t *testing.T) {
+func TestGroupsHaveOneSettingAndDifferencePairsTheirSeeds(t *testing.T) {
 	groups := experiment.Groups(storedRun().Rows)
 	require.Len(t, groups, 2)
 	u := func(r *experiment.Row) float64 { return r.UScore }
@@ -18,16 +18,16 @@ func TestGroupsOfASettingAndTheirDifference(t *testing.T) {
 	require.InDelta(t, 2.5, final.Mean(u), 1e-12)
 	require.EqualValues(t, 1, final.Rows[0].Seed)
 
-	// 10 − 1.5 and 11 − 3.5: 8.5 and 7.5, whose mean is 8 ± 0.7071/√2.
+	// By seed, cart − final is 10 − 1.5 = 8.5 and 11 − 3.5 = 7.5: the mean is 8, and the standard error is 0.7071/√2.
 	mean, standardError := experiment.Difference(final, cart, u)
 	require.InDelta(t, 8, mean, 1e-12)
 	require.InDelta(t, 0.5, standardError, 1e-12)
 
 	cart.Rows[1].Seed = 3
 	_, standardError = experiment.Difference(final, cart, u)
-	require.True(t, math.IsNaN(standardError), "the seeds differ")
+	require.True(t, math.IsNaN(standardError), "groups with different seeds have no standard error")
 	cart.Rows = cart.Rows[:1]
 	mean, standardError = experiment.Difference(final, cart, u)
 	require.InDelta(t, 7.5, mean, 1e-12)
-	require.True(t, math.IsNaN(standardError), "one group has no row of the second seed")
+	require.True(t, math.IsNaN(standardError), "groups with different numbers of seeds have no standard error")
 }

@@ -72,8 +72,8 @@ func historyOf(task sizing.TaskKey, observations []sizing.Observation) *sizing.H
 	return h
 }
 
-// setPairs sets, as a store does, the Pairs of each history that has a row with only a sampled peak: the newest
-// successes of the namespace with both a measured and a sampled peak.
+// setPairs sets, as a store does, the Pairs of each history that has a row with only a sampled peak. The pairs come from the
+// newest successes of the namespace that have both a measured and a sampled peak, at most sizing.MaxPairs.
 func setPairs(histories []*sizing.History) {
 	type timedPair struct {
 		row  *sizing.HistoryRow

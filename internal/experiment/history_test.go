@@ -51,10 +51,10 @@ func TestFingerprintDependsOnTheRows(t *testing.T) {
 	text := history(20)
 	whole := read(t, text)
 	assert.Equal(t, whole.Fingerprint, read(t, text).Fingerprint)
-	assert.Equal(t, "685cc399ea770ca23a0c18dd87a1bb7be5149ba86c6ffd7429f573ee3c02c3d8", whole.Fingerprint, "as in earlier versions")
+	assert.Equal(t, "685cc399ea770ca23a0c18dd87a1bb7be5149ba86c6ffd7429f573ee3c02c3d8", whole.Fingerprint, "the fingerprint is the same as in earlier versions")
 	lines := strings.SplitAfter(text, "\n")
-	assert.NotEqual(t, whole.Fingerprint, read(t, strings.Join(lines[:len(lines)-2], "")).Fingerprint, "one row less")
-	assert.NotEqual(t, whole.Fingerprint, read(t, strings.Replace(text, ",b,", ",c,", 1)).Fingerprint, "another category")
+	assert.NotEqual(t, whole.Fingerprint, read(t, strings.Join(lines[:len(lines)-2], "")).Fingerprint, "a history with one row less has another fingerprint")
+	assert.NotEqual(t, whole.Fingerprint, read(t, strings.Replace(text, ",b,", ",c,", 1)).Fingerprint, "a history with another category has another fingerprint")
 }
 
 func TestReadSortsByTime(t *testing.T) {
@@ -75,8 +75,9 @@ func TestReadCountsTriesWithoutAPeak(t *testing.T) {
 	assert.Equal(t, 1, read(t, text).LeftOut)
 }
 
-// sampledHistory returns 10 runs of one task with a sampled peak of 100 GB, and a run of another task with a measured peak
-// and a sampled peak of 90 GB.
+// sampledHistory returns 10 runs of the task sampled, and one run of the task both. The runs of sampled have a sampled peak
+// of 100 GB, no measured peak, and the allocation allocated. The run of both has a sampled peak of 90 GB and the measured
+// peak measured, in bytes.
 func sampledHistory(measured int, allocated string) string {
 	var out strings.Builder
 	for run := range 10 {
@@ -89,11 +90,11 @@ func sampledHistory(measured int, allocated string) string {
 func TestReadRaisesSampledPeaks(t *testing.T) {
 	d := read(t, sampledHistory(180e9, "500Gi"))
 	assert.Zero(t, d.LeftOut)
-	assert.Equal(t, sizing.Bytes(200.02e9), d.Cap, "twice the sampled peak")
-	assert.NotEqual(t, d.Fingerprint, read(t, sampledHistory(170e9, "500Gi")).Fingerprint, "another pair")
-	assert.NotEqual(t, d.Fingerprint, read(t, sampledHistory(180e9, "400Gi")).Fingerprint, "another allocation")
+	assert.Equal(t, sizing.Bytes(200.02e9), d.Cap, "the peak counts as twice the sampled peak, as in the run of the task both")
+	assert.NotEqual(t, d.Fingerprint, read(t, sampledHistory(170e9, "500Gi")).Fingerprint, "another measured peak of the task both gives another fingerprint")
+	assert.NotEqual(t, d.Fingerprint, read(t, sampledHistory(180e9, "400Gi")).Fingerprint, "another allocation gives another fingerprint")
 	changed := strings.Replace(sampledHistory(180e9, "500Gi"), ":100000000000", ":100000000001", 1)
-	assert.NotEqual(t, d.Fingerprint, read(t, changed).Fingerprint, "another sampled peak")
+	assert.NotEqual(t, d.Fingerprint, read(t, changed).Fingerprint, "another sampled peak gives another fingerprint")
 }
 
 func TestReadRejectsInvalidHistories(t *testing.T) {

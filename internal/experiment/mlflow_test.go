@@ -101,7 +101,7 @@ func TestExportHasTheLayoutOfMLflowsFileStore(t *testing.T) {
 			metas++
 		}
 	}
-	assert.Equal(t, 1+1+2, metas, "one each for the experiment, the parent and the two settings")
+	assert.Equal(t, 1+1+2, metas, "number of files meta.yaml: one for the experiment, one for the parent and one for each of the two settings")
 }
 
 func TestASecondExportReplacesOnlyTheSameRun(t *testing.T) {
@@ -185,7 +185,7 @@ func TestMLflowReadsAnExport(t *testing.T) {
 		if run.Params["family"] == "final" {
 			require.Equal(t, []string{run.ID}, opened.Best)
 			require.InDelta(t, 2.5, run.Metrics["u_score_mean"], 1e-12)
-			require.InDelta(t, 3.5, run.Metrics["u_score"], 1e-12, "the value of the last seed")
+			require.InDelta(t, 3.5, run.Metrics["u_score"], 1e-12, "the metric without _mean has the value of the last seed")
 		}
 	}
 	for name := range files {
@@ -193,5 +193,5 @@ func TestMLflowReadsAnExport(t *testing.T) {
 			delete(files, name)
 		}
 	}
-	require.Equal(t, files, read, "MLflow reads every file with its contents")
+	require.Equal(t, files, read, "MLflow must read every file with its contents")
 }

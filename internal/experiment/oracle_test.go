@@ -120,9 +120,9 @@ func TestFamiliesMatchOtherLibraries(t *testing.T) {
 			}
 			s := got[[2]string{c.family, oversampling}]
 			t.Logf("%-21s %-6s accuracy %.3f, %s %.3f; u score %.1f, %.1f", c.family, oversampling, s.accuracy, c.library, theirs.accuracy, s.u, theirs.u)
-			assert.InDelta(t, theirs.accuracy, s.accuracy, c.accuracy, "%s, %s", c.family, oversampling)
-			assert.InDelta(t, theirs.u, s.u, c.u, "%s, %s", c.family, oversampling)
-			assert.Less(t, s.u, theirs.u+5, "%s, %s: clearly worse than %s", c.family, oversampling, c.library)
+			assert.InDelta(t, theirs.accuracy, s.accuracy, c.accuracy, "accuracy of %s, %s", c.family, oversampling)
+			assert.InDelta(t, theirs.u, s.u, c.u, "u score of %s, %s", c.family, oversampling)
+			assert.Less(t, s.u, theirs.u+5, "%s, %s: the u score must not be clearly worse than that of %s", c.family, oversampling, c.library)
 		}
 	}
 }

@@ -78,8 +78,8 @@ func (m *trainingData) table(oversampling string, seed uint64) (*table.Table, er
 	return &out, nil
 }
 
-// extended returns a table of the rows of more, which are the original rows and then the added rows. It encodes all rows in
-// the same way, because the model could otherwise recognise added rows.
+// extended returns the training table for the rows of the table more: first the original rows, then the added rows. It
+// encodes all rows in the same way, because the model could otherwise recognise added rows.
 func (m *trainingData) extended(more *table.Table, encode func(row []float64) []float64) *table.Table {
 	own := m.enc.Train
 	out := own.Select(nil)

@@ -37,12 +37,12 @@ func small(t *testing.T) (*trainingData, []int) {
 
 func TestAddedRowsFollowTheOriginalRowsAndBalanceTheBins(t *testing.T) {
 	m, bin := small(t)
-	require.Equal(t, 2, count(bin, byTime(14).train, 1)+count(bin, byTime(14).test, 1), "2 of the first 14 rows are in the upper bin")
+	require.Equal(t, 2, count(bin, byTime(14).train, 1)+count(bin, byTime(14).test, 1), "number of training rows in the upper bin")
 	for _, method := range []string{Random, SMOTE} {
 		rows, err := m.table(method, 3)
 		require.NoError(t, err)
 		require.NoError(t, rows.Check())
-		assert.Equal(t, 24, rows.Rows(), "%s: twelve of each bin", method)
+		assert.Equal(t, 24, rows.Rows(), "%s: number of rows, twelve in each bin", method)
 		assert.Equal(t, m.enc.Train.X, rows.X[:len(m.enc.Train.X)], method)
 		assert.Equal(t, m.enc.Train.Y, rows.Y[:14], method)
 		for _, y := range classify.Cut(rows, m.logEdges).Y[14:] {

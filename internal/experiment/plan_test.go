@@ -52,7 +52,7 @@ func TestTheSameSeedsGiveTheSameBytes(t *testing.T) {
 	}
 	once := render(t, "json", run(t, text, cfg))
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	assert.Equal(t, once, render(t, "json", run(t, text, cfg)), "on one processor")
+	assert.Equal(t, once, render(t, "json", run(t, text, cfg)), "a run on one processor gives the same bytes")
 }
 
 func TestPlanSkipsIncompatibleCombinations(t *testing.T) {
@@ -74,7 +74,7 @@ func TestPlanSkipsIncompatibleCombinations(t *testing.T) {
 	require.Len(t, r.Confusions, len(r.Rows))
 	for i, c := range r.Confusions {
 		right := float64(c.Counts[0][0]+c.Counts[1][1]) / 36
-		assert.InDelta(t, r.Rows[i].Accuracy, right, 1e-12, "the holdout is 36 of 120 rows: %s", c.Family)
+		assert.InDelta(t, r.Rows[i].Accuracy, right, 1e-12, "the accuracy must be that of the confusion matrix over the 36 rows of the holdout: %s", c.Family)
 	}
 }
 
@@ -88,7 +88,7 @@ func TestTrainedFamiliesBeatThePrior(t *testing.T) {
 	for _, family := range []string{"svm", "softmax-trees", "regression", "regression+softmax-trees", "final", "serving"} {
 		assert.Less(t, score[family], 0.7*score["prior"], family)
 	}
-	assert.Less(t, score["final"], score["softmax-trees"], "bins lose information that levels have")
+	assert.Less(t, score["final"], score["softmax-trees"], "final must be better than softmax-trees, because bins lose information that levels have")
 }
 
 func TestFinalIgnoresOversampling(t *testing.T) {
@@ -114,25 +114,25 @@ func TestOneRunIsComparedWithItsRequest(t *testing.T) {
 	require.Len(t, r.Runs, 1)
 	l := r.Runs[0]
 	assert.Equal(t, "d", l.DAG)
-	assert.Equal(t, 2, l.Tasks, "including the task outside the experiment")
+	assert.Equal(t, 2, l.Tasks, "both tasks of the DAG, although only score is a task of the experiment")
 	assert.Equal(t, 2*2*45, l.Rows)
 	assert.InDelta(t, 220, l.RequestedGB, 1e-9)
 	assert.Greater(t, l.SavedGB, 0.75)
 	assert.Less(t, l.Killed, 0.1)
 	assert.InDelta(t, 10, l.RequestedCores, 1e-9)
-	assert.InDelta(t, 0.5, l.OverGranted, 0.1, "score uses 1 to 1.1 cores")
-	assert.Zero(t, l.OverGrantedThread, "one thread may use a full core")
+	assert.InDelta(t, 0.5, l.OverGranted, 0.1, "the tries of score, which are half of all tries, use 1 to 1.1 cores and are granted one")
+	assert.Zero(t, l.OverGrantedThread, "a grant of one core to a task with one thread does not count")
 	require.Len(t, r.Tasks, 2)
-	assert.Equal(t, "score", r.Tasks[0].Task, "the task with the largest request comes first")
+	assert.Equal(t, "score", r.Tasks[0].Task, "the task with the most requested GB·h comes first")
 	assert.InDelta(t, 200, r.Tasks[0].RequestedGB, 1e-9)
-	assert.Empty(t, run(t, history(60), experiment.Config{Families: []string{"prior"}, Seeds: 1}).Runs, "without the family serving there is no comparison")
+	assert.Empty(t, run(t, history(60), experiment.Config{Families: []string{"prior"}, Seeds: 1}).Runs, "without the family serving the report has no run level")
 }
 
 func TestBinsAreSearchedUpToTheRequest(t *testing.T) {
 	r := run(t, history(150), experiment.Config{Families: []string{"prior"}, Seeds: 1})
 	optimal := map[string][]float64{}
 	for _, b := range r.Binnings {
-		assert.Equal(t, "score", b.Task, "load is not heavy")
+		assert.Equal(t, "score", b.Task, "only score is a heavy task")
 		assert.Equal(t, 200.0, b.BinsGB[len(b.BinsGB)-1])
 		optimal[b.Found] = append(optimal[b.Found], b.Optimal)
 	}
@@ -147,12 +147,12 @@ func TestBinsAreSearchedUpToTheRequest(t *testing.T) {
 func TestTopEdgeHasAMarginIfAPeakExceedsTheRequest(t *testing.T) {
 	text := history(30) + "d,load,big,2025-01-01T00:00:00Z,60,20e9,4,30e9,1,5,a,2025-01-01\n"
 	r := run(t, text, experiment.Config{Tasks: []string{"load"}, Families: []string{"prior"}, Seeds: 1})
-	assert.Equal(t, 36.0, r.Binnings[0].BinsGB[1], "a fifth above 30")
+	assert.Equal(t, 36.0, r.Binnings[0].BinsGB[1], "the top edge is a fifth above the largest peak, 30 GB")
 }
 
 // Table 6 of the publication of the load-aware scheduler, on which this service is based, gives these edges in GB and the
 // improvements with them (Binning.Optimal and, weighted by duration, Binning.TimeOptimal), in percent.
-// LOADAWARE_RETAIL_TRACE names a CSV history with the distributions of that publication.
+// LOADAWARE_RETAIL_TRACE names a gzipped CSV history with the distributions of that publication.
 func TestTheRetailTraceGivesThePublishedImprovements(t *testing.T) {
 	path := os.Getenv("LOADAWARE_RETAIL_TRACE")
 	if path == "" {
@@ -201,7 +201,7 @@ func TestProgressReportsEveryStep(t *testing.T) {
 	_, err := p.Run(t.Context(), func(n int) { steps <- n })
 	require.NoError(t, err)
 	assert.Len(t, steps, p.Steps())
-	assert.Equal(t, 2*(3+3+2), p.Steps(), "per seed: three families, three trials of svm, two tasks of the DAG")
+	assert.Equal(t, 2*(3+3+2), p.Steps(), "number of steps: for each of two seeds three families, three trials of svm and two tasks of the DAG")
 }
 
 func TestAnExperimentEndsWithItsContext(t *testing.T) {
@@ -211,7 +211,7 @@ func TestAnExperimentEndsWithItsContext(t *testing.T) {
 		var done atomic.Int64
 		_, err := p.Run(ctx, func(int) { cancel(); done.Add(1) })
 		assert.ErrorIs(t, err, context.Canceled)
-		assert.Less(t, done.Load(), int64(50), "running trials finish and no new one starts")
+		assert.Less(t, done.Load(), int64(50), "number of steps: running trials end, and no new trial starts")
 	}
 }
 
@@ -256,7 +256,7 @@ func TestStoredModelsDecode(t *testing.T) {
 	require.NoError(t, err)
 	models, err := p.Models(r)
 	require.NoError(t, err)
-	require.Len(t, models, 3, "the model of the service, and the svm of the first seed for each binning; cart is for evaluation only")
+	require.Len(t, models, 3, "number of models: the model of the service, and the svm of the first seed for each of two binnings; cart is not stored")
 	m, err := taskmodel.Open(models[0].Blob)
 	require.NoError(t, err)
 	assert.Equal(t, 60, m.Experts.LearnedRows, "the model learned the whole history")

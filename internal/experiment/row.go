@@ -6,8 +6,8 @@
 // The package uses neither HTTP nor SQL. The same history, parameters and seed give the same bytes.
 package experiment
 
-// Row is the result of one family on one task, binning, kind of oversampling, split and seed. Comparisons of
-// saved experiments use rows. The static cost is the cost if every run of the task gets the top edge.
+// Row is the result of one family on one task, with one binning, method of oversampling, split and seed. A comparison of two
+// saved experiments compares their rows. The static cost is the cost if every run of the task gets the top edge.
 type Row struct {
 	Task         string    `json:"task"`
 	BinsGB       []float64 `json:"bins_gb"` // upper edges, GB = 1e9 bytes

@@ -38,8 +38,9 @@ type TaskSavings struct {
 	Savings
 }
 
-// RunSavings holds the sums over one run of a DAG, in which every task with a held-out request runs once, with its mean
-// amounts. Killed, OverRequested, OverGranted and OverGrantedThread are shares of all held-out tries of these tasks.
+// RunSavings holds the sums over one run of a DAG, in which each task that has a held-out row with a request runs once, with
+// its mean amounts. Killed, OverRequested, OverGranted and OverGrantedThread are shares of all held-out tries of these
+// tasks.
 type RunSavings struct {
 	DAG   string `json:"dag"`
 	Tasks int    `json:"tasks"`
@@ -164,7 +165,7 @@ func (p *Plan) measure(ctx context.Context, m *measuredTask, seed int) error {
 	return nil
 }
 
-// memory adds the memory of a row, and of the grants that the answer sized gives to its tries.
+// memory adds the requested memory and the peak of a row, and the memory that its tries get by the answer sized.
 func (s *sums) memory(r *sizing.HistoryRow, sized *taskmodel.Answer, seconds float64) {
 	s[tries]++
 	s[requestedBytes] += float64(r.Requested.Memory)
@@ -181,7 +182,7 @@ func (s *sums) memory(r *sizing.HistoryRow, sized *taskmodel.Answer, seconds flo
 	s[kills] += oneIf(killedTries > 0)
 }
 
-// cores adds the CPU of a row if its CPU was both measured and requested.
+// cores adds the CPU of a row if the CPU was both measured and requested.
 func (s *sums) cores(r *sizing.HistoryRow, granted sizing.Cores, isSingleThread bool) {
 	if r.CPUMax == 0 || r.Requested.CPU == 0 {
 		return
@@ -198,7 +199,7 @@ func (s *sums) cores(r *sizing.HistoryRow, granted sizing.Cores, isSingleThread 
 }
 
 // singleThread reports whether a task never used more CPU than one thread. The measured CPU of one
-// thread may be slightly above one core because of sampling and helper threads. A request of one
+// thread may be slightly above one core because of sampling and helper threads. A grant of one
 // core does not slow such a task.
 func singleThread(dataset *taskmodel.Dataset) bool {
 	const oneCoreAtMost = 1.25
@@ -237,7 +238,7 @@ func (p *Plan) taskSavings(all []*measuredTask) []TaskSavings {
 	return savings
 }
 
-// runSavings returns the savings of the DAGs. The tasks of a DAG must be adjacent in all.
+// runSavings returns the savings of the DAGs. The tasks of a DAG must be adjacent in the argument all.
 func (p *Plan) runSavings(all []*measuredTask) []RunSavings {
 	var savings []RunSavings
 	for len(all) > 0 {

@@ -72,9 +72,9 @@ func TestARunHasEveryTaskOnce(t *testing.T) {
 		return &measuredTask{seeds: []sums{s, s}}
 	}
 	l := sumRun([]*measuredTask{of(100, 10, 3), of(20, 2, 30), {seeds: make([]sums, 2)}}, 2)
-	assert.Equal(t, 2, l.Tasks, "a task without a request cannot be compared")
+	assert.Equal(t, 2, l.Tasks, "a task without rows with a request does not count")
 	assert.Equal(t, 66, l.Rows)
-	assert.InDelta(t, 120, l.RequestedGB, 1e-9, "the number of runs per task does not matter")
+	assert.InDelta(t, 120, l.RequestedGB, 1e-9, "the number of held-out rows per task does not change the sum")
 	assert.InDelta(t, 12, l.GrantedGB, 1e-9)
 	assert.InDelta(t, 0.9, l.SavedGBSeeds.Low, 1e-9)
 }

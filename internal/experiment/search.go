@@ -37,7 +37,8 @@ type TuningResult struct {
 }
 
 // fold is one cross-validation fold of the training rows, prepared once for all trials.
-// Each fold has its own encoding and its own rows that oversampling adds. Neither depends on the test rows of the fold.
+// Each fold has its own encoding, and oversampling adds rows to each fold separately. So neither the encoding nor the added
+// rows depend on the test rows of the fold.
 type fold struct {
 	rows   *table.Table // encoded training rows
 	test   [][]float64  // encoded test rows

@@ -34,7 +34,7 @@ func TestAFoldTrainsOnlyOnItsTrainingRows(t *testing.T) {
 	evaluated := 0
 	for _, part := range parts {
 		for _, level := range part.rows.Y {
-			assert.True(t, known[level], "the row is not in the holdout")
+			assert.True(t, known[level], "a training row of a fold must be a training row of the split")
 		}
 		assert.Equal(t, len(s.train), part.rows.Rows()+len(part.test))
 		assert.Len(t, part.actual, len(part.test))
@@ -60,6 +60,6 @@ func TestConfusionCountsAllSeedsByActualThenPredicted(t *testing.T) {
 	assert.Equal(t, [][]int{{1, 2, 0}, {0, 2, 0}, {0, 0, 0}}, c.Counts)
 	assert.Equal(t, 0.5, *c.Precision[1])
 	assert.Equal(t, 1.0/3, *c.Recall[0])
-	assert.Nil(t, c.Recall[2], "the bin has no row")
-	assert.Nil(t, c.Precision[2], "the bin was never predicted")
+	assert.Nil(t, c.Recall[2], "a bin without rows has no recall")
+	assert.Nil(t, c.Precision[2], "a bin that was never predicted has no precision")
 }

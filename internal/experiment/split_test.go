@@ -30,8 +30,8 @@ func count(bin, rows []int, wanted int) (n int) {
 // requirePartition checks that every one of n rows is in exactly one part of a split.
 func requirePartition(t *testing.T, n int, s split) {
 	t.Helper()
-	assert.True(t, slices.IsSorted(s.train), "in order of time")
-	assert.True(t, slices.IsSorted(s.test), "in order of time")
+	assert.True(t, slices.IsSorted(s.train), "the row numbers must be in order of time")
+	assert.True(t, slices.IsSorted(s.test), "the row numbers must be in order of time")
 	requireEachOnce(t, n, append(slices.Clone(s.train), s.test...))
 }
 

@@ -26,8 +26,8 @@ func seedRange(values []float64) SeedRange {
 	return SeedRange{sum / float64(len(values)), slices.Min(values), slices.Max(values)}
 }
 
-// Summary holds the figures of one family on one task, with one binning and one method of oversampling, over the seeds. Row
-// explains the figures.
+// Summary holds the figures of one family on one task, with one binning and one method of oversampling, over the seeds. The
+// comments of Row explain the figures.
 type Summary struct {
 	Task         string    `json:"task"`
 	BinsGB       []float64 `json:"bins_gb"`

@@ -20,7 +20,8 @@ const Format = 2
 const MaxSize = 2 << 20
 
 // ErrFormat reports a state or pool that cannot be decoded. ErrDamaged wraps ErrFormat. It reports bytes of the right format
-// that cannot be decompressed, that are not valid CBOR, or that give a state with lists of wrong lengths.
+// that cannot be decompressed, that are not valid CBOR, or that give a state whose parts are missing or contradict each
+// other.
 var (
 	ErrFormat  = errors.New("the learned state or pool of plans cannot be decoded")
 	ErrDamaged = fmt.Errorf("%w: the bytes are damaged", ErrFormat)
@@ -68,7 +69,7 @@ func Decode(format int, b []byte) (*State, error) {
 		return nil, err
 	}
 	if !s.isUsable() {
-		return nil, fmt.Errorf("%w: its lists have wrong lengths", ErrDamaged)
+		return nil, fmt.Errorf("%w: parts of the state are missing or contradict each other", ErrDamaged)
 	}
 	return s, nil
 }
@@ -104,7 +105,7 @@ func decode(format int, b []byte, v any) error {
 	return nil
 }
 
-// isUsable reports whether the lists of a decoded state have the lengths that the methods rely on.
+// isUsable reports whether a decoded state has the parts, lengths and ranges that the methods rely on.
 func (s *State) isUsable() bool {
 	if !s.Learner.IsUsable() || !s.Cores.IsUsable() {
 		return false

@@ -116,7 +116,7 @@ func TestDamagedStatesAreRejectedOrUsable(t *testing.T) {
 	assert.Positive(t, rejected)
 }
 
-func TestStatesWhoseListsDoNotFitAreRejected(t *testing.T) {
+func TestInconsistentStatesAreRejected(t *testing.T) {
 	for name, damage := range map[string]func(*taskplan.Phases){
 		"an id out of range":      func(p *taskplan.Phases) { p.IDs[0] = len(p.IDs) },
 		"a short transition":      func(p *taskplan.Phases) { p.Next[0] = p.Next[0][1:] },
@@ -203,7 +203,7 @@ func TestFollowWithoutUsageFollowsTheSteps(t *testing.T) {
 	late := p.Follow(&taskplan.Progress{Elapsed: last.AskBy.Seconds(), Limit: planned.Start, Static: static})
 	assert.GreaterOrEqual(t, late.Memory, last.Limit)
 	small := p.Follow(&taskplan.Progress{Elapsed: last.AskBy.Seconds(), Limit: sizing.GiB, Static: 2 * sizing.GiB})
-	assert.Equal(t, 2*sizing.GiB, small.Memory, "at most the static grant")
+	assert.Equal(t, 2*sizing.GiB, small.Memory, "without usage, the limit is at most the static grant")
 }
 
 // A series lasts until the end of its last step, however wide the steps are.
@@ -214,7 +214,7 @@ func TestWideStepsCountInFull(t *testing.T) {
 		s.Learn(pool, &taskplan.Run{RunID: fmt.Sprint(i), MapIndex: sizing.NoMap, Try: 1, Series: series, Static: sizing.Resources{Memory: static}})
 	}
 	p := taskplan.NewPlanner(s, pool)
-	require.True(t, p.HasPlan(), "two steps of five minutes are ten minutes")
+	require.True(t, p.HasPlan(), "there is a plan, because two steps of five minutes are ten minutes")
 	need := p.Follow(&taskplan.Progress{Elapsed: 100, Limit: static, Static: static, Largest: sizing.GiB})
 	require.NotNil(t, need.Remaining)
 	assert.InDelta(t, 500, need.Remaining.Median, 1)
@@ -239,7 +239,7 @@ func TestFollowKnowsThePhaseAndTheRemainingTime(t *testing.T) {
 	require.NotNil(t, need.Remaining)
 	assert.InDelta(t, 1200, need.Remaining.Median, 100)
 	q.Elapsed = 1e5
-	assert.Nil(t, p.Follow(q).Remaining, "no run took longer")
+	assert.Nil(t, p.Follow(q).Remaining, "the remaining time is unknown, because no run took longer")
 	q.Samples[39].CPU = nil
 	assert.Nil(t, p.Follow(q).Place, "without CPU the phase is unknown")
 }
@@ -252,7 +252,7 @@ func TestNoPlanBeforeEnoughLongRuns(t *testing.T) {
 	assert.False(t, (*taskplan.Planner)(nil).HasPlan())
 	s, pool = learned(t, taskplan.MinRuns)
 	assert.NotNil(t, taskplan.NewPlanner(s, pool).Plan(sizing.Resources{Memory: static}))
-	assert.Nil(t, taskplan.NewPlanner(s, pool).Plan(sizing.Resources{}), "the static grant is unknown")
+	assert.Nil(t, taskplan.NewPlanner(s, pool).Plan(sizing.Resources{}), "there is no plan if the static grant is unknown")
 
 	short, pool := new(taskplan.State), new(plan.Pool)
 	for i := range 6 {
@@ -260,7 +260,7 @@ func TestNoPlanBeforeEnoughLongRuns(t *testing.T) {
 		run.Series.Step = time.Second
 		short.Learn(pool, &run)
 	}
-	assert.Nil(t, taskplan.NewPlanner(short, pool).Plan(sizing.Resources{Memory: static}), "two minutes are too short")
+	assert.Nil(t, taskplan.NewPlanner(short, pool).Plan(sizing.Resources{Memory: static}), "there is no plan for runs of two minutes")
 }
 
 func TestAReplayPlansARunBeforeItLearnsIt(t *testing.T) {
@@ -273,10 +273,10 @@ func TestAReplayPlansARunBeforeItLearnsIt(t *testing.T) {
 		require.Equal(t, run.RunID, r.RunID)
 		switch {
 		case i == 0:
-			require.Empty(t, r.Limits, "nothing was known")
+			require.Empty(t, r.Limits, "the first run has no plan, because no earlier run is known")
 			require.Equal(t, before, s.Savings)
 		case i < taskplan.MinRuns:
-			require.Equal(t, []taskplan.Limit{{Limit: static}}, r.Limits, "the static grant")
+			require.Equal(t, []taskplan.Limit{{Limit: static}}, r.Limits, "the plan is the static grant")
 		}
 	}
 	assert.Equal(t, 11, s.Savings.Runs)
@@ -286,7 +286,7 @@ func TestAReplayPlansARunBeforeItLearnsIt(t *testing.T) {
 	for i := 1; i < 12; i++ {
 		cost += float64(static) * 15 * float64(len(ramp(i).Series.Memory))
 	}
-	assert.InDelta(t, cost, s.Savings.StaticCost, 1, "static grant times duration of each run")
+	assert.InDelta(t, cost, s.Savings.StaticCost, 1, "the cost of the static grants is the sum of static grant times duration")
 
 	surprise := ramp(12)
 	for i := range surprise.Series.Memory {
@@ -294,12 +294,12 @@ func TestAReplayPlansARunBeforeItLearnsIt(t *testing.T) {
 	}
 	s.Learn(pool, &surprise)
 	r := s.Replays[len(s.Replays)-1]
-	assert.True(t, r.Killed, "no earlier run started like this")
+	assert.True(t, r.Killed, "the first try must be killed, because no earlier run started like this")
 	assert.Equal(t, 1, s.Savings.PlanKilled)
 	assert.Zero(t, s.Savings.StaticKilled)
 	for i := range 20 {
 		run := ramp(i)
 		s.Learn(pool, &run)
 	}
-	assert.Len(t, s.Replays, 16, "the newest replays stay")
+	assert.Len(t, s.Replays, 16, "only the newest replays stay")
 }

@@ -43,7 +43,7 @@ func TestUsageSeriesSufficeForPlans(t *testing.T) {
 		}
 	}
 	t.Logf("cost of the limits relative to static grants, and kills: learned from detailed series %.3f, %d; from usage series %.3f, %d", fine.cost/fixed, fine.kills, coarse.cost/fixed, coarse.kills)
-	assert.Less(t, fine.cost, .9*fixed, "plans save")
+	assert.Less(t, fine.cost, .9*fixed, "plans must cost clearly less than static grants")
 	assert.Less(t, coarse.cost, fine.cost+.02*fixed)
 	assert.LessOrEqual(t, coarse.kills, fine.kills+1)
 }

@@ -15,8 +15,8 @@ import (
 )
 
 // Save saves a report with its models, and writes the id of the new experiment to notes. parameters become a JSON
-// object. To preserve the results, Save saves without a name if the name exists already, and without the models
-// if they are too large for the server.
+// object. To preserve the results, Save saves them without a name if the name exists already, and without the models
+// if the models are too large for the server.
 func Save(ctx context.Context, st Store, notes io.Writer, name string, parameters any, report *experiment.Report, models []store.RunModel) error {
 	r := store.Run{Name: name, CreatedAt: time.Now(), Fingerprint: report.Fingerprint}
 	for _, part := range []struct {

@@ -51,7 +51,7 @@ func (s serverStore) List(ctx context.Context, before int64, limit int) ([]*Run,
 	return runs, nil
 }
 
-// get requests an experiment with its models. The models have their blobs only if withBlobs.
+// get requests an experiment with its models. The models have their blobs only if withBlobs is true.
 func (s serverStore) get(ctx context.Context, idOrName string, withBlobs bool) (*api.Experiment, error) {
 	var e api.Experiment
 	path := "/experiments/" + url.PathEscape(idOrName)

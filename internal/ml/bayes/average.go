@@ -60,7 +60,7 @@ type Average struct {
 	Modes    Modes   `cbor:",omitzero"` // empty in averages stored before this field existed
 	Scaled   Point   `cbor:",omitzero"` // the last point model with predicted scales, see scaled.go; zero without such scales
 
-	Kills   []Kill   `cbor:",omitempty"`     // killed runs without a measured peak, the last learned one last
+	Kills   []Kill   `cbor:",omitempty"`     // killed runs without a measured peak, in the order in which they were learned
 	Imputed *Average `cbor:"Open,omitempty"` // the average that also counts Kills as rows; nil without kills or rows
 }
 

@@ -52,7 +52,7 @@ func TestAfterOneRowALargerInputRaisesThePrediction(t *testing.T) {
 }
 
 // Almost identical peaks favour the narrow constant, but say nothing about an input that never changed.
-func TestALargerInputAfterAConstantOneRaisesThePrediction(t *testing.T) {
+func TestALargerInputAfterAConstantOneRaisesTheRisk(t *testing.T) {
 	a, rng := new(Average), rand.New(rand.NewPCG(5, 1))
 	var mix Mixture
 	for i := range 30 {
@@ -92,8 +92,8 @@ func TestALineFallsAtMostToHalfOutsideTheRange(t *testing.T) {
 			bottom, top = high, low
 		}
 		assert.InDelta(t, line(bottom)-math.Ln2, line(bottom-5*slope), 1e-9, "slope %v", slope)
-		assert.Greater(t, line(top+slope), line(top), "a rise is not bounded")
-		assert.InDelta(t, line(low)+line(high), 2*line((low+high)/2), 1e-9, "a line within the range")
+		assert.Greater(t, line(top+slope), line(top), "the line rises without a bound")
+		assert.InDelta(t, line(low)+line(high), 2*line((low+high)/2), 1e-9, "the level is linear within the range")
 	}
 }
 
@@ -124,7 +124,7 @@ func TestALineDoesNotExtrapolateToAnotherUnit(t *testing.T) {
 	few, _ := trained(3, lineRangeRows-1, 0.8, 0.1)
 	var mix Mixture
 	few.Predict([]float64{few.Ranges[0].High + math.Log(1001), 0}, nil, 0, &prior, &mix)
-	assert.Greater(t, mix.Level[constants], mix.Level[0]+4, "a few rows say little about the range")
+	assert.Greater(t, mix.Level[constants], mix.Level[0]+4, "a line of a few rows extrapolates, because these rows say little about the range")
 }
 
 func TestRiskIsCalibrated(t *testing.T) {
@@ -195,7 +195,7 @@ func TestTheExpectedNeedFollowsTheComponentsAboveTheAmount(t *testing.T) {
 	far.normalise()
 
 	_, need := near.exceedanceAndNeed(0.5)
-	assert.InDelta(t, 0.5, need, 1e-12, "no component lies above the amount")
+	assert.InDelta(t, 0.5, need, 1e-12, "without a component above the amount, the need is the amount")
 	p, need := far.exceedanceAndNeed(0.5)
 	assert.InDelta(t, far.ExceedanceProb(0.5), p, 1e-12)
 	assert.InDelta(t, 2, need, 0.15, "a kill at 0.5 means that the peak is near 2")

@@ -15,8 +15,8 @@ type Kill struct {
 }
 
 const (
-	maxKills = 16 // largest number of kills: a further one replaces the oldest
-	killRows = 32 // from this number of rows on kills are ignored: with so many rows, a kill is due to chance or to a change of the task
+	maxKills = 16 // largest number of kills: a further kill replaces the oldest
+	killRows = 32 // number of rows from which on kills are ignored: then a kill is due to chance or to a change of the task
 )
 
 // WithKills returns the average that also counts the kills as rows, or a itself if it has no kills or no rows. The retry
@@ -29,9 +29,9 @@ func (a *Average) WithKills() *Average {
 	return a
 }
 
-// LearnKill adds a killed run, or raises the bound of an earlier kill of the run. Resolve removes the run. From killRows
-// rows on LearnKill has no effect. Killed runs with equal inputs and levels count once, with the highest bound,
-// because this bound implies the others.
+// LearnKill adds a killed run, or raises the bound of an earlier kill of the same run. Resolve removes the kill. If the
+// average has killRows rows or more, LearnKill has no effect. Killed runs with equal inputs and levels count once, with the
+// highest bound, because this bound implies the others.
 func (a *Average) LearnKill(k Kill, prior *Prior) {
 	if a.Rows >= killRows {
 		return
@@ -73,9 +73,8 @@ func (a *Average) killIndex(run uint64) int {
 	return slices.IndexFunc(a.Kills, func(k Kill) bool { return k.Run == run })
 }
 
-// ImputeKills updates the result of WithKills after a change of the rows or kills. Each kill
-// counts as a row whose log peak is the expected one above its bound (single imputation,
-// Buckley & James 1979).
+// ImputeKills updates the result of WithKills after a change of the rows or kills. Each kill counts as a row. Its log
+// peak is the expected log peak of a row that is above the bound of the kill (single imputation, Buckley & James 1979).
 func (a *Average) ImputeKills(prior *Prior) {
 	a.Imputed = nil
 	if a.Rows >= killRows {

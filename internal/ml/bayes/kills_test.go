@@ -26,7 +26,7 @@ func TestAKillDecidesBetweenStructures(t *testing.T) {
 	before, _ := weights(a.WithKills(), 8)
 	a.LearnKill(Kill{Run: 1, Bound: 20.8, Inputs: []float64{7}}, &prior)
 	constant, line := weights(a.WithKills(), 8)
-	assert.Less(t, constant, before/2, "a constant does not explain the kill")
+	assert.Less(t, constant, before/2, "the constant loses weight, because it does not explain the kill")
 	assert.Greater(t, line, constant)
 	unchanged, _ := weights(a, 8)
 	assert.Equal(t, before, unchanged, "the average without kills does not change")
@@ -58,9 +58,9 @@ func TestKillsAreBounded(t *testing.T) {
 	for run := range uint64(3 * maxKills) {
 		a.LearnKill(Kill{Run: run, Bound: 21, Inputs: []float64{float64(run)}}, &prior)
 	}
-	assert.Nil(t, a.Imputed, "without a measured row nothing can be predicted")
+	assert.Nil(t, a.Imputed, "without a measured row there is no average with kills")
 	assert.Len(t, a.Kills, maxKills)
-	assert.EqualValues(t, 2*maxKills, a.Kills[0].Run, "the oldest kills are removed")
+	assert.EqualValues(t, 2*maxKills, a.Kills[0].Run, "the oldest of the remaining kills: those before it are removed")
 
 	for range killRows {
 		var mix Mixture

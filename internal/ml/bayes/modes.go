@@ -7,10 +7,10 @@ import (
 )
 
 // Modes is the structure of a task whose peaks have a few typical values that do not depend on its inputs, such as a task
-// that reads either a day or a month. A new row belongs to one of the modes, with a probability in proportion to its rows,
-// or with the probability w/(rows + w) to none of them. newWeight estimates w from the number of modes created so far (a
-// Dirichlet process, Ferguson 1973, with a bounded number of components). The quantiles of a single Student's t would be
-// between the modes.
+// that reads either a day or a month. A new row belongs to a mode with a probability in proportion to the number of rows of
+// the mode, or with the probability w/(rows + w) to none of the modes. newWeight estimates w from the number of modes
+// created so far (a Dirichlet process, Ferguson 1973, with a bounded number of components). The quantiles of a single
+// Student's t would be between the modes.
 type Modes struct {
 	_           struct{} `cbor:",toarray"`
 	Modes       []Mode

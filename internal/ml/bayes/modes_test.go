@@ -47,8 +47,8 @@ func TestRowsOfTwoKindsAreGrantedTheLargerKind(t *testing.T) {
 				large++
 			}
 		}
-		assert.InDelta(t, large/40, mix.ExceedanceProb(math.Log(2)), 0.05, "seed %d: share above the smaller kind", seed)
-		assert.Less(t, mix.ExceedanceProb(math.Log(12)), 0.05, "seed %d: nothing needs more than the larger kind", seed)
+		assert.InDelta(t, large/40, mix.ExceedanceProb(math.Log(2)), 0.05, "seed %d: P(peak > 2), the share of rows of the larger kind", seed)
+		assert.Less(t, mix.ExceedanceProb(math.Log(12)), 0.05, "seed %d: P(peak > 12), above all peaks of the larger kind", seed)
 		granted, _ := mix.Grant(1.2, 100, 1)
 		assert.InDelta(t, math.Log(10), granted, 0.3, "seed %d: grant at a high price of kills", seed)
 	}
@@ -99,7 +99,7 @@ func TestModesAreLeftOutIfAnInputMatters(t *testing.T) {
 	withoutFeatures := prior
 	withoutFeatures.NoFeatures = true
 	a.Predict(nil, nil, 0, &withoutFeatures, &mix)
-	assert.Positive(t, mix.Modes.size(), "without features, a line is better than the constant only by chance")
+	assert.Positive(t, mix.Modes.size(), "without features the modes stay, because a line is better than the constant only by chance")
 	a, _ = trained(1, 20, 0, 0.1)
 	a.Predict([]float64{21, 0}, nil, 0, &prior, &mix)
 	assert.Positive(t, mix.Modes.size())
@@ -119,7 +119,7 @@ func TestAverageWithoutModesLearnsThem(t *testing.T) {
 	assert.Less(t, mix.ExceedanceProb(math.Log(12)), 0.05)
 }
 
-func TestTheLargestMixtureHasMaxComponents(t *testing.T) {
+func TestTheLargestMixtureHasTheMaximumNumberOfComponents(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 0))
 	inputs, levels := make([]float64, MaxStructures), make([]float64, MaxStructures)
 	var a Average

@@ -28,13 +28,13 @@ func TestScaledModelHasTheDeviationOfTheRow(t *testing.T) {
 		assert.InEpsilon(t, 0.159, mix.ExceedanceProb(level[0]+scaleDeviation*scaleOf(row)), 0.2)
 	}
 	a.Predict(nil, level, 0, &prior, &mix)
-	assert.False(t, mix.Scaled, "without a predicted scale")
+	assert.False(t, mix.Scaled, "without a predicted scale there is no component for it")
 	a.Learn(nil, level, 0, level[0], &mix)
 	assert.Zero(t, a.Scaled)
 }
 
-// A point model errs in the first 12 rows and later predicts well. Its evidence loses less by the early rows than without
-// discountModels.
+// A point model errs in the first 12 rows and later predicts well. Without discountModels, the early rows would lower its
+// evidence more.
 func TestEvidenceOfPointModelsForgetsEarlyRows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 0))
 	var a Average
@@ -51,6 +51,6 @@ func TestEvidenceOfPointModelsForgetsEarlyRows(t *testing.T) {
 		plain += mix.logDensity(mix.N-1, y) - mix.logDensity(0, y)
 		a.Learn(nil, level, 0, y, &mix)
 	}
-	assert.Less(t, plain, -20.0, "the early errors")
+	assert.Less(t, plain, -20.0, "the early errors lower the evidence without discountModels")
 	assert.Greater(t, a.Models[0].LogEvidence-a.Constant, plain/2)
 }

@@ -31,7 +31,7 @@ func evidenceOf(a *Average) SlopeEvidence { return a.SlopeEvidence(&slopePrior, 
 func TestSlopeEvidenceOfALine(t *testing.T) {
 	e := evidenceOf(learned(40, 0.4, 0.05))
 	assert.InDelta(t, 0.4, e.Slope, 0.01)
-	assert.Greater(t, e.Tasks, 0.9, "the line explains the rows, and they determine it")
+	assert.Greater(t, e.Tasks, 0.9, "the weight is almost 1, because the line explains the rows and the rows determine the line")
 	assert.Less(t, evidenceOf(learned(40, 0.4, 0.4)).Tasks, e.Tasks, "noise reduces the weight")
 	assert.Less(t, evidenceOf(learned(4, 0.4, 0.05)).Tasks, e.Tasks, "few rows have a small weight")
 }
@@ -40,9 +40,9 @@ func TestTasksWithoutALineGiveNoSlopeEvidence(t *testing.T) {
 	var a Average
 	assert.Empty(t, a.SlopeEvidence(&slopePrior, nil))
 	a.Learn(nil, nil, 0, 20, nil)
-	assert.Empty(t, a.SlopeEvidence(&slopePrior, nil), "no input")
-	assert.Zero(t, evidenceOf(learned(2, 0.4, 0)), "a line fits any two rows")
-	assert.Less(t, evidenceOf(learned(40, 0, 0.05)).Tasks, 0.1, "a constant explains the rows")
+	assert.Empty(t, a.SlopeEvidence(&slopePrior, nil), "a task without inputs gives no evidence")
+	assert.Zero(t, evidenceOf(learned(2, 0.4, 0)), "two rows give no evidence, because a line fits any two rows")
+	assert.Less(t, evidenceOf(learned(40, 0, 0.05)).Tasks, 0.1, "rows that a constant explains give little evidence")
 }
 
 func TestSlopeEvidenceIsFinite(t *testing.T) {
@@ -58,7 +58,7 @@ func TestSlopeEvidenceIsFinite(t *testing.T) {
 		a.Predict([]float64{3}, nil, 0, &slopePrior, &mix)
 		a.Learn([]float64{3}, nil, 0, 20, &mix)
 	}
-	assert.Zero(t, evidenceOf(&a), "an input that does not vary")
+	assert.Zero(t, evidenceOf(&a), "an input that does not vary gives no evidence")
 }
 
 // A line without measured variation has the prior slope of its input.

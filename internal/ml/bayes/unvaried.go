@@ -2,9 +2,10 @@ package bayes
 
 import "math"
 
-// keepUnvaried raises the weight of a line to its prior probability if its input had one value in all rows and is larger
-// now. The rows say nothing about such a line, even if the other structures predicted them well. The level of the line is
-// the mean level of the other components plus the prior slope times the growth of the input, at most minLineReach.
+// keepUnvaried raises the weight of a line to its prior probability if the input of the line had the same value in all rows
+// and is larger now. The rows say nothing about such a line, even if the other structures predicted the rows well. The level
+// of the line becomes the mean level of the other components plus the prior slope times the growth of the input. Only growth
+// up to minLineReach counts.
 func (a *Average) keepUnvaried(inputs []float64, lines int, prior *Prior, mix *Mixture) {
 	share := lineShare / float64(lines)
 	for i := range lines {
@@ -25,7 +26,7 @@ func (a *Average) keepUnvaried(inputs []float64, lines int, prior *Prior, mix *M
 	}
 }
 
-// isUnvaried reports whether input i had one value in all rows, several of them, and x is larger.
+// isUnvaried reports whether input i had the same value in all rows, at least two rows had it, and x is larger.
 func (a *Average) isUnvaried(i int, x float64) bool {
 	return a.hasLine(i, x) && a.Lines[i].Rows > 1 && a.Lines[i].XX == 0 && x > a.Lines[i].X
 }

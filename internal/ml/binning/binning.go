@@ -46,7 +46,7 @@ func (h History) Cost(edges []float64) float64 {
 // improvement there; with durations as weights, the time-weighted improvement. To compare with an actual allocation,
 // pass the request as static.
 //
-// Two runs of 5 and one of 50, edges {10, 100}, static 100: 1 − 120/300 = 0.6.
+// Example: for the peaks 5, 5 and 50, the edges {10, 100} and the static amount 100 it is 1 − 120/300 = 0.6.
 func (h History) Improvement(edges []float64, static float64) float64 {
 	return 1 - h.Cost(edges)/(static*h.total())
 }

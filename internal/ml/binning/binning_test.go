@@ -53,7 +53,7 @@ func TestCheckRejectsInvalidEdges(t *testing.T) {
 	}
 }
 
-func TestTopIsAMarginOverTheMaximumRoundedUp(t *testing.T) {
+func TestTopAddsAMarginToTheMaximumAndRoundsUp(t *testing.T) {
 	assert.InDelta(t, 12.0, binning.Top([]float64{3, 10, 7}, 0.2, 0), 1e-12)
 	assert.InDelta(t, 15.0, binning.Top([]float64{3, 10, 7}, 0.2, 5), 1e-12)
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // Search returns the ascending edges with the lowest cost, and therefore the highest
-// improvement. The last edge is top. There are at most bins edges, and fewer if the peaks
+// improvement. The last edge is top. The number of edges is bins, or less if the peaks
 // have too few distinct values below top. With step > 0 the edges below top are multiples of step.
 //
 // The result is optimal if all peaks are positive. An edge that is not a peak (rounded up to step)

@@ -60,8 +60,8 @@ func (h History) aggregate(grid []float64) History {
 	return out
 }
 
-// cheapest returns the cheapest choice of inner edges of the grid, in addition to its last
-// value, which is always an edge.
+// cheapest returns the cheapest choice of edges from the grid. The last value of the grid is always an edge; inner is the
+// number of the other edges.
 func (h History) cheapest(grid []float64, inner int) []float64 {
 	at, edges := make([]int, inner), make([]float64, inner+1)
 	for i := range at {
@@ -81,7 +81,7 @@ func (h History) cheapest(grid []float64, inner int) []float64 {
 	return best
 }
 
-// choices returns the binomial coefficient of n over k, as a float because it may be huge.
+// choices returns the binomial coefficient "n choose k", as a float because it may be huge.
 func choices(n float64, k int) float64 {
 	product := 1.0
 	for i := range k {
@@ -90,8 +90,8 @@ func choices(n float64, k int) float64 {
 	return math.Round(product)
 }
 
-// nextCombination advances at to the next ascending choice from 0 … n−1 in lexicographic
-// order, and returns false after the last one.
+// nextCombination replaces the indices in the slice at by the next ascending choice from 0 … n−1 in
+// lexicographic order. It returns false after the last choice.
 func nextCombination(at []int, n int) bool {
 	for i := len(at) - 1; i >= 0; i-- {
 		if at[i] < n-(len(at)-i) {

@@ -37,7 +37,7 @@ func TestStrideReturnsTheCheapestMultiples(t *testing.T) {
 	}
 }
 
-func TestSearchIsNeverWorseThanStrideAndEqualAtItsStep(t *testing.T) {
+func TestSearchCostsNoMoreThanStrideAndTheSameWithItsStep(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 0))
 	for trial := range 200 {
 		h := random(rng, 1+rng.IntN(40))
@@ -53,7 +53,7 @@ func TestSearchIsNeverWorseThanStrideAndEqualAtItsStep(t *testing.T) {
 
 		onGrid, err := h.Search(bins, top, stride)
 		require.NoError(t, err)
-		require.InEpsilon(t, h.Cost(onGrid), h.Cost(strided), 1e-12, "trial %d: %v against %v", trial, onGrid, strided)
+		require.InEpsilon(t, h.Cost(onGrid), h.Cost(strided), 1e-12, "trial %d: Search found %v and Stride %v at another cost", trial, onGrid, strided)
 		exact, err := h.Search(bins, top, 0)
 		require.NoError(t, err)
 		require.LessOrEqual(t, h.Cost(exact), h.Cost(strided)*(1+1e-12), "trial %d", trial)
@@ -66,8 +66,8 @@ func TestStrideGivesAllMultiplesUpToATopThatIsAMultiple(t *testing.T) {
 		for n := 1.0; n < 60; n++ {
 			edges, err := h.Stride(100, n*tenths/10, tenths/10)
 			require.NoError(t, err)
-			require.NoError(t, binning.Check(edges), "%v by %v", n*tenths/10, tenths/10)
-			require.Len(t, edges, int(n), "%v by %v", n*tenths/10, tenths/10)
+			require.NoError(t, binning.Check(edges), "top %v, stride %v", n*tenths/10, tenths/10)
+			require.Len(t, edges, int(n), "top %v, stride %v", n*tenths/10, tenths/10)
 		}
 	}
 }

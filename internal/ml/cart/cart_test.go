@@ -18,17 +18,17 @@ import (
 )
 
 func TestLeafFrequenciesAreShrunkToThePrior(t *testing.T) {
-	// x < 3 is always bin 0, and above 3 all rows but one are bin 1: one split is useful.
+	// All rows with x < 3 are in bin 0, and all except one with x > 3 are in bin 1: one split is useful.
 	rows := &table.Table{Names: []string{"x"}, X: []float64{1, 2, 4, 4, 4}, Y: []float64{0, 0, 1, 1, 0}}
 	c, err := cart.Fit(rows, 2, cart.Config{}, 1)
 	require.NoError(t, err)
 	p := make([]float64, 2)
 	c.Probabilities([]float64{0}, p)
-	assert.InDeltaSlice(t, []float64{2.6 / 3, .4 / 3}, p, 1e-12, "two rows, and the prior of .6 / .4")
+	assert.InDeltaSlice(t, []float64{2.6 / 3, .4 / 3}, p, 1e-12, "frequencies of two rows of bin 0 and one row of the prior, .6 and .4")
 	c.Probabilities([]float64{9}, p)
-	assert.InDeltaSlice(t, []float64{1.6 / 4, 2.4 / 4}, p, 1e-12, "three rows, and the prior")
+	assert.InDeltaSlice(t, []float64{1.6 / 4, 2.4 / 4}, p, 1e-12, "frequencies of three rows and one row of the prior")
 	c.Probabilities([]float64{math.NaN()}, p)
-	assert.InDelta(t, 2.6/3, p[0], 1e-12, "a missing value is below all numbers")
+	assert.InDelta(t, 2.6/3, p[0], 1e-12, "a missing value is in the leaf of the lowest numbers")
 }
 
 // The flattened tree must give the predictions of the library's tree.
@@ -65,7 +65,7 @@ func TestFlatTreePredictsLikeTheLibrary(t *testing.T) {
 			equal++
 		}
 	}
-	// If two bins are equally frequent in a leaf, the prior may prefer the other one than the library.
+	// If two bins are equally frequent in a leaf, the prior may prefer one of them and the library the other.
 	assert.GreaterOrEqual(t, equal, n-3)
 }
 

@@ -94,7 +94,7 @@ func Decode(data []byte) (Classifier, error) {
 
 func (f frequencies) MarshalBinary() ([]byte, error) { return appendFloats(nil, f), nil }
 
-// MarshalBinary encodes near, the edges, the residuals by level and the two models.
+// MarshalBinary encodes the field near, the edges, the residuals by level and the two models.
 func (l *Levels) MarshalBinary() ([]byte, error) {
 	out := binary.LittleEndian.AppendUint32(nil, uint32(l.near))
 	out = appendFloats(out, l.edges)

@@ -14,7 +14,7 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-func TestCutGivesTheFirstEdgeAtOrAboveTheLevel(t *testing.T) {
+func TestCutGivesTheBinOfTheFirstEdgeAtOrAboveTheLevel(t *testing.T) {
 	rows := &table.Table{Y: []float64{-3, 1, 1.5, 2, 7}}
 	assert.Equal(t, []float64{0, 0, 1, 1, 1}, classify.Cut(rows, []float64{1, 2}).Y)
 	assert.Equal(t, []float64{-3, 1, 1.5, 2, 7}, rows.Y, "the table keeps its levels")
@@ -84,7 +84,7 @@ func TestRegressionIsUncertainWhereErrorsAreLarge(t *testing.T) {
 	require.NoError(t, err)
 	p := make([]float64, 3)
 	c.Probabilities([]float64{1}, p)
-	assert.Greater(t, p[0], 0.97, "the edge is 5 standard deviations away")
+	assert.Greater(t, p[0], 0.97, "the first bin is almost certain, because its edge is 5 standard deviations away")
 	c.Probabilities([]float64{8}, p)
 	// The edge is 0.8 above the level, and the standard deviation is 0.8: P = 1 − Φ(1) = 0.16.
 	assert.InDelta(t, 0.16, p[2], 0.06)
@@ -106,7 +106,7 @@ func TestResidualsAreOutOfSample(t *testing.T) {
 		c.Probabilities([]float64{rng.Float64(), rng.Float64(), rng.Float64(), rng.Float64()}, p)
 		outside += (p[0] + p[2]) / 200
 	}
-	assert.Greater(t, outside, 0.32, "P(|N(0, 1)| > 1) = .32, and the noise of the model adds to it")
+	assert.Greater(t, outside, 0.32, "P(|residual| > 1) must be above P(|N(0, 1)| > 1) = .32, because the noise of the model adds to it")
 }
 
 func TestAverageReturnsTheMean(t *testing.T) {

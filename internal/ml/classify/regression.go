@@ -88,7 +88,8 @@ func (r Regression) folds(n int, seed uint64) []int {
 	return fold
 }
 
-// rows returns the ascending indices of the rows whose fold is wanted. fold has the fold of each row.
+// rows returns the ascending indices of the rows for whose fold the function wanted returns true. fold has the fold of each
+// row.
 func rows(fold []int, wanted func(fold int) bool) []int {
 	var out []int
 	for i, f := range fold {

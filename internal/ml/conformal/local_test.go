@@ -70,8 +70,8 @@ func TestSharesCountHalfThePredictedRowInEachOuterBin(t *testing.T) {
 	w := r.Near(0, 3)
 	assert.InDeltaSlice(t, []float64{.5 / 5, 1. / 5, 1. / 5, 2.5 / 5}, shares(w, -2, -1, 1, 2), 1e-12)
 	assert.InDeltaSlice(t, []float64{1.5 / 5, 3.5 / 5}, shares(w, -1, 1), 1e-12, "values above the last edge count in the last bin")
-	assert.InDelta(t, 1, shares(w, 0)[0], 1e-12, "one bin")
-	assert.Equal(t, []float64{.5, 0, .5}, shares(conformal.Window{}, 1, 2, 3), "an empty window")
+	assert.InDelta(t, 1, shares(w, 0)[0], 1e-12, "a single bin has the share 1")
+	assert.Equal(t, []float64{.5, 0, .5}, shares(conformal.Window{}, 1, 2, 3), "an empty window has half of the predicted row in each outer bin")
 }
 
 func TestLocalSharesFollowErrorsThatGrowWithTheLevel(t *testing.T) {

@@ -23,7 +23,7 @@ type Clustering struct {
 // Cluster is one cluster.
 type Cluster struct {
 	Size  int     // number of points with its label
-	Reach float64 // the distance at which it splits off from its parent: mutual reachabilities up to this distance link its points
+	Reach float64 // distance at which the cluster splits off from its parent: chains of mutual reachabilities of at most this distance link its points
 }
 
 // Cluster selects the clusters with the largest total excess of mass (see stability). The root of the tree
@@ -70,7 +70,7 @@ func (c *condensedTree) excessOfMass() []bool {
 	return c.outermost(isSelected)
 }
 
-// outermost deselects the clusters within another selected one.
+// outermost deselects the clusters that are within another selected cluster.
 func (c *condensedTree) outermost(isSelected []bool) []bool {
 	isWithin := make([]bool, len(c.parent))
 	for i := 1; i < len(c.parent); i++ {

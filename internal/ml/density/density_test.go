@@ -12,8 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/density"
 )
 
-// blobs returns n points around each of k centres, and noise uniform points, with the centre of each point as its label.
-// The uniform points have the label density.Noise.
+// blobs returns n points around each of k centres, and uniformly distributed points, whose number is noise. The label of a
+// point is the index of its centre, or density.Noise for the uniform points.
 func blobs(r *rand.Rand, k, n, noise, columns int) (points [][]float64, labels []int) {
 	for c := range k {
 		centre := uniform(r, columns, 20)
@@ -60,7 +60,7 @@ func TestClustersAreFoundInNoise(t *testing.T) {
 		}
 	}
 	assert.GreaterOrEqual(t, float64(noise)/520, 0.8, "share of the noise that is recognised")
-	assert.Less(t, wrong, 8, "of 1560 points around a centre")
+	assert.Less(t, wrong, 8, "number of wrong labels of 1560 points around a centre")
 }
 
 func TestHopkinsDistinguishesClustersFromUniformPoints(t *testing.T) {
@@ -95,10 +95,10 @@ func TestResolutionKeepsNeighboursOfDuplicatesTypical(t *testing.T) {
 		return most
 	}
 	assert.InDelta(t, 1, worst(0), 1e-9, "without a resolution, a point beside duplicates is an outlier")
-	assert.Zero(t, worst(0.05), "no point is farther from its neighbours than the resolution")
+	assert.Zero(t, worst(0.05), "no point is an outlier, because all are nearer to their neighbours than the resolution")
 }
 
-func TestPointsThatCannotBeClustered(t *testing.T) {
+func TestPointsThatCannotBeClusteredAreRejected(t *testing.T) {
 	for name, points := range map[string][][]float64{
 		"none":       nil,
 		"one":        {{1}},

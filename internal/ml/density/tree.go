@@ -1,5 +1,5 @@
-// Package density clusters points whose density varies by HDBSCAN (Campello, Moulavi & Sander 2013;
-// McInnes & Healy 2017), and scores how unusual each point is by GLOSH (Campello et al. 2015).
+// Package density clusters points by HDBSCAN (Campello, Moulavi & Sander 2013; McInnes & Healy 2017), which finds clusters
+// of different densities. GLOSH (Campello et al. 2015) scores how unusual each point is.
 //
 //	points ─▶ NewTree: core distances ─▶ minimum spanning tree of the mutual reachability
 //	Tree.Cluster: single linkage ─▶ condensed tree ─▶ excess of mass ─▶ labels and outlier scores
@@ -36,8 +36,8 @@ type edge struct {
 }
 
 // NewTree returns the tree of points. minSamples is the rank of the neighbour whose distance measures
-// density: 1 is the nearest other point. Core distances below resolution, in the unit of the points, count
-// as resolution, so that duplicates do not make their neighbours look unusual.
+// density: 1 is the nearest other point. resolution, in the unit of the points, is the smallest core distance: smaller core
+// distances are raised to it, so that duplicates do not make their neighbours look unusual.
 func NewTree(points [][]float64, minSamples int, resolution float64) (*Tree, error) {
 	m, err := newMatrix(points)
 	if err != nil {

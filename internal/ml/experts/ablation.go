@@ -1,7 +1,7 @@
 package experts
 
-// Exclude removes experts from all answers: those whose Name makes selected return true. At least one expert
-// must remain.
+// Exclude removes an expert from all answers if the function selected returns true for the Name of the expert. At least
+// one expert must remain.
 func (x *Experts) Exclude(selected func(name string) bool) {
 	x.excluded = new([Count]bool)
 	for e := range Count {

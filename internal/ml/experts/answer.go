@@ -131,7 +131,7 @@ func (x *Experts) Answer(p *Point, target float64, s *Scratch) Answer {
 
 // expertAmount returns the mean amount of the experts in picks, the weighted mean of their expected kill rates, and the
 // expert with the largest weight. If the row is an exception (Point.IsException), and the amount is clearly below the
-// prediction of the model with the smallest errors, no expert uses a smaller prediction than that one.
+// prediction of the model with the smallest errors, this prediction replaces all smaller predictions of the other models.
 func (x *Experts) expertAmount(p *Point, picks []Pick, s *Scratch) (amount, promised float64, expert int) {
 	amount, promised, expert = x.meanAmount(p, picks, s)
 	best := x.bestModel()
@@ -161,12 +161,12 @@ func (x *Experts) bestModel() (best int) {
 	return best
 }
 
-// tooLow is the probability of a kill, by the residuals of a model, above which an amount is clearly below the prediction of
-// this model.
+// tooLow is a probability of a kill. If the residuals of a model give a larger probability for an amount, the amount is
+// clearly below the prediction of this model.
 const tooLow = 0.9
 
-// isTooLow reports whether p is an exception that amount kills with a probability above tooLow, by the residuals of a
-// model.
+// isTooLow reports whether the row of p is an exception and, by the residuals of the model, exceeds the amount with a
+// probability above tooLow.
 func (x *Experts) isTooLow(amount float64, p *Point, model int) bool {
 	residual := math.Log(amount) - p.Level[model]
 	if !p.IsException || residual >= 0 {

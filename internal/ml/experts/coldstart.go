@@ -77,7 +77,8 @@ type hedgeRow struct {
 	weight  float64 // converts a cost per second into mean row costs
 }
 
-// charge returns the excess loss and the kills of a candidate after a row for which the candidate would have granted amount.
+// charge returns the excess loss and the kills of a candidate after a row for which the candidate would have granted the
+// given amount.
 func (x *Experts) charge(r *hedgeRow, amount, excessLoss, kills float64) (newLoss, newKills float64) {
 	excess := (hedgeLoss(amount, r.peak, r.price) - hedgeLoss(r.experts, r.peak, r.price)) * r.weight
 	newLoss = excessLoss*hedgeDecay + max(-maxLossGap, min(maxLossGap, excess))
@@ -154,12 +155,12 @@ func (x *Experts) combinedAmount(p *Point, target float64, s *Scratch) (amount, 
 	if margin, killRate := x.repeatMargin(p, target); margin >= 0 {
 		return repeatAmount(p, margin), killRate, firstRepeat - margin
 	}
-	return x.expertsAmount(p, target, s)
+	return x.blendedAmount(p, target, s)
 }
 
-// expertsAmount averages the amounts of the cold-start rule and the experts by their shares, as
-// logarithms. Its results are those of combinedAmount.
-func (x *Experts) expertsAmount(p *Point, target float64, s *Scratch) (amount, promised float64, expert int) {
+// blendedAmount returns the geometric mean of the amounts of the cold-start rule and of the experts, weighted by their
+// shares. Its results have the same meaning as those of combinedAmount.
+func (x *Experts) blendedAmount(p *Point, target float64, s *Scratch) (amount, promised float64, expert int) {
 	share := x.coldStartShare(p)
 	if share == 1 {
 		amount, promised = x.coldStartAmount(p, target)

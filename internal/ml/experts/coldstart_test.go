@@ -29,10 +29,10 @@ func TestKillsOfBothRulesDoNotCountAgainstTheColdStartRule(t *testing.T) {
 
 	x.ColdStartKills = 0
 	x.updateHedge(&p, 2*experts, 60, new(Scratch))
-	assert.Zero(t, x.ColdStartKills, "both rules are killed")
+	assert.Zero(t, x.ColdStartKills, "the amounts of both rules are below the peak")
 	x.updateHedge(&p, (cold+experts)/2, 60, new(Scratch))
-	assert.Equal(t, 1.0, x.ColdStartKills, "only the cold-start rule is killed")
-	assert.Equal(t, 1.0, x.BlendKills, "their geometric mean is killed, too")
+	assert.Equal(t, 1.0, x.ColdStartKills, "only the amount of the cold-start rule is below the peak")
+	assert.Equal(t, 1.0, x.BlendKills, "the geometric mean of both amounts is below the peak, too")
 	assert.Less(t, x.hedgeShare(), 0.5)
 }
 

@@ -26,7 +26,7 @@ type Config struct {
 	KillPrice        float64 // price of one kill, in mean row costs of the pool
 	BurnInRows       int     // burn-in: the residuals of the first rows are not stored, because models of few rows have unusual errors
 	ChanceRows       float64 // number of rows to add when the allowed number of kills is computed, because a few kills may be chance
-	WindowRows       int     // number of the newest rows in a residual distribution, except that of the rows nearest in level
+	WindowRows       int     // number of the newest rows in each residual distribution except nearestRows
 	StoredRows       int     // number of rows in the residual store, from which the nearest rows are taken
 	NearRows         int     // number of rows nearest in predicted level
 	NominalPriorRows float64 // weight, in rows, of the mean risk that an expert chose (its nominal risk) in its kill rate

@@ -98,7 +98,7 @@ func TestEveryExpertIsChargedAfterThreeResiduals(t *testing.T) {
 	for range 3 {
 		x.Learn(&p, gb, 10, 0, pool, new(Scratch))
 	}
-	assert.Zero(t, x.ChargedRows, "there are too few residuals to charge the experts")
+	assert.Zero(t, x.ChargedRows, "with too few residuals, Learn charges no expert")
 	x.Learn(&p, 2*gb, 10, 0, pool, new(Scratch))
 	assert.Equal(t, 5, x.LearnedRows)
 	assert.Equal(t, 2*gb, x.MaxPeak)
@@ -149,8 +149,8 @@ func TestRealisedRiskMatchesThePromise(t *testing.T) {
 				x.Learn(&p, peak, 60, 0, pool, new(Scratch))
 			}
 			t.Logf("killed %.2f %%, promised %.2f %%, waste/used %.2f", 100*killed/rows, 100*promised/rows, waste/used)
-			assert.Less(t, killed/rows, target+3*math.Sqrt(target/rows), "at most three standard deviations above the target")
-			assert.Greater(t, killed/rows, target/5, "a task without kills wastes memory")
+			assert.Less(t, killed/rows, target+3*math.Sqrt(target/rows), "share of killed rows: at most three standard deviations above the target")
+			assert.Greater(t, killed/rows, target/5, "share of killed rows: a much smaller share than the target wastes memory")
 			assert.LessOrEqual(t, math.Abs(killed-promised), max(promised/2, 3*math.Sqrt(promised)))
 			assert.Less(t, waste/used, 2.5)
 		})
@@ -188,7 +188,7 @@ func TestTheCheapestModelAnswers(t *testing.T) {
 		var scratch Scratch
 		p, peak := row()
 		a := x.Answer(&p, target, &scratch)
-		assert.Equal(t, good, a.Expert/len(prices)/distributionCount, "%s answers, not %s", ModelNames[good], Name(a.Expert))
+		assert.Equal(t, good, a.Expert/len(prices)/distributionCount, "the model %s must answer, not %s", ModelNames[good], Name(a.Expert))
 		assert.Equal(t, Name(a.Expert), x.Leader())
 		assert.InDelta(t, 1.1, a.Amount/peak, 0.25)
 		total := 0.0
@@ -219,8 +219,8 @@ func TestTheSecondRungReducesTheRiskToAShare(t *testing.T) {
 	}
 	assert.Equal(t, 1/0.01, x.secondRung(index(0.1), &steep))
 	assert.Equal(t, 1/0.002, x.secondRung(index(0.018), &steep))
-	assert.InEpsilon(t, 1.3*2000, x.secondRung(index(0.0005), &steep), 1e-12, "there is no smaller risk: MinStep times the amount")
-	assert.InEpsilon(t, 1.3*5, x.secondRung(index(0.1), &flat), 0.01, "a smaller risk needs little more: MinStep times the amount")
+	assert.InEpsilon(t, 1.3*2000, x.secondRung(index(0.0005), &steep), 1e-12, "without a smaller risk, the second rung is MinStep times the first")
+	assert.InEpsilon(t, 1.3*5, x.secondRung(index(0.1), &flat), 0.01, "if a smaller risk needs little more, the second rung is MinStep times the first")
 }
 
 // The peak of a row passes through a logarithm and back, which changes its last digits.
@@ -252,7 +252,7 @@ func TestAHigherPriceLowersTheRisk(t *testing.T) {
 	last := math.Inf(1)
 	for _, price := range prices {
 		risk := risks[x.cheapestRisk(price, &a)]
-		assert.LessOrEqual(t, risk, last, "a higher price gives a lower risk")
+		assert.LessOrEqual(t, risk, last, "a higher price must not give a higher risk")
 		last = risk
 	}
 	assert.LessOrEqual(t, last, 0.001)
@@ -307,7 +307,7 @@ func TestColdStartWithoutAMixtureUsesStudentsT(t *testing.T) {
 		}
 		assert.InEpsilon(t, amount, a.Amount, 1e-6, "%d rows, squares %v", c.Rows, c.Squares)
 		assert.InEpsilon(t, promised, a.Promised, 1e-6, "%d rows, squares %v", c.Rows, c.Squares)
-		assert.InEpsilon(t, a.Promised, x.ExceedanceProb(&p, a.Amount, &s), 1e-6, "ExceedanceProb agrees with the promise")
+		assert.InEpsilon(t, a.Promised, x.ExceedanceProb(&p, a.Amount, &s), 1e-6, "ExceedanceProb must equal the promise")
 	}
 }
 
@@ -324,9 +324,9 @@ func TestColdStartUsesALineOnlyIfItIsClearlyBetter(t *testing.T) {
 		p.Level[Line] = math.Log(3 * gb)
 		return x.Answer(&p, target, &s).Amount
 	}
-	assert.Greater(t, amount(6, 2, 0.01), 3*gb, "the line is much better")
-	assert.Equal(t, amount(4, 2, 2), amount(4, 2, 0.01), "four rows are too few to compare models")
-	assert.Equal(t, amount(6, 2, 2), amount(6, 2, 1.6), "a small advantage may be chance")
+	assert.Greater(t, amount(6, 2, 0.01), 3*gb, "the line answers, because it is much better")
+	assert.Equal(t, amount(4, 2, 2), amount(4, 2, 0.01), "the median answers, because four rows are too few to compare models")
+	assert.Equal(t, amount(6, 2, 2), amount(6, 2, 1.6), "the median answers, because a small advantage of the line may be chance")
 }
 
 func TestAllocationsStayWithinReachOfObservedOrPredictedPeaks(t *testing.T) {
@@ -355,10 +355,10 @@ func TestExceedanceNeverIncreasesWithTheAmount(t *testing.T) {
 			last := 1.0
 			for amount := peak / 20; amount < peak*50; amount *= 1.05 {
 				risk := x.ExceedanceProb(&p, amount, &scratch)
-				require.True(t, risk >= 0 && risk <= last+1e-12, "P(peak > %.3g) = %v after %v (%d rows)", amount, risk, last, n)
+				require.True(t, risk >= 0 && risk <= last+1e-12, "P(peak > %.3g) = %v must be from 0 to %v, the probability at the next smaller amount (%d rows)", amount, risk, last, n)
 				last = risk
 			}
-			require.Less(t, last, 0.02, "at fifty times the peak")
+			require.Less(t, last, 0.02, "P(peak > amount) at an amount of fifty times the peak")
 		}
 	}
 }
@@ -415,7 +415,7 @@ func TestEveryPairOfModelAndDistributionHasAUniqueName(t *testing.T) {
 	for e := range Count {
 		names[Name(e)] = true
 	}
-	assert.Len(t, names, pairCount, "the name does not contain the price")
+	assert.Len(t, names, pairCount, "number of names, which do not contain the price")
 	assert.Equal(t, "a Bayesian average of simple models", Name(-1))
 	assert.Equal(t, "a Bayesian average of simple models", New(Default(target)).Leader())
 }

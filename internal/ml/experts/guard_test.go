@@ -27,7 +27,7 @@ func TestGuardFactorGrowsWithTheKillsBeyondTheOpenPromises(t *testing.T) {
 		g.Grant(run, 0.02, noon) // in all, 10 · 0.02 · guardRatio = 0.3 kills may be chance
 	}
 	killRuns(&g, 100, 1)
-	assert.Equal(t, 1.0, g.Factor(noon), "one kill may be chance")
+	assert.Equal(t, 1.0, g.Factor(noon), "one kill does not raise the factor, because it may be chance")
 	killRuns(&g, 200, 3)                                    // 4 kills − 0.3 − guardSlack = 2.7 kills in excess
 	assert.InDelta(t, math.Exp(0.27), g.Factor(noon), 1e-9) // guardStep per kill
 	killRuns(&g, 300, 100)
@@ -55,7 +55,7 @@ func TestGuardIgnoresARunThatIsNoLongerOpen(t *testing.T) {
 	for run := range uint64(GuardRuns) {
 		g.Grant(1000+run, 0, noon)
 	}
-	assert.Equal(t, 1.0, g.Factor(noon), "many newer runs replace the older runs")
+	assert.Equal(t, 1.0, g.Factor(noon), "killed runs do not count after many newer runs have replaced them")
 }
 
 func TestARetryCountsOnlyAfterAKillOfItsRun(t *testing.T) {

@@ -23,9 +23,9 @@ type grid struct {
 	next         [maxLifts + 1][gridSteps]uint8   // index of the best next amount after a kill at an amount
 }
 
-// Ladder appends to rungs the amounts after a try that was killed with the amount from: at
-// most lifts rungs, and no more than maxLifts. The last one is the ceiling. Ladder appends nothing
-// if from is at or above the ceiling, or if lifts is not positive.
+// Ladder appends to rungs the amounts of the retries after a kill. from is the killed amount, and lifts is the
+// largest number of rungs to append, which never exceeds maxLifts. The last rung is the ceiling. Ladder appends
+// nothing if the killed amount is not below the ceiling, or if lifts is not positive.
 func (x *Experts) Ladder(p *Point, from, ceiling float64, lifts int, s *Scratch, rungs []float64) []float64 {
 	if from >= ceiling || lifts < 1 {
 		return rungs
@@ -101,9 +101,9 @@ func (g *grid) exceedAfterKill(i, j int) float64 {
 	return conditionalExceedance(g.risk[i], g.risk[j], g.amount[i]/g.amount[j], powerLawBelief)
 }
 
-// conditionalExceedance returns P(peak > to | peak > from). from and to are the exceedance
-// probabilities by the margins, ratio is the lower amount divided by the higher one, and
-// belief is the weight of the power law.
+// conditionalExceedance returns the probability that a peak above the lower of two amounts is also above the higher
+// one. from and to are the exceedance probabilities of the lower and of the higher amount by the margins, ratio is the
+// lower amount divided by the higher one, and belief is the weight of the power law.
 func conditionalExceedance(from, to, ratio, belief float64) float64 {
 	model := 1.0
 	if from > 0 {
@@ -118,8 +118,8 @@ func conditionalExceedance(from, to, ratio, belief float64) float64 {
 // an exponent of 3.
 func powerLaw(ratio float64) float64 { return ratio * ratio * ratio }
 
-// ConditionalExceedance returns P(peak > to | peak > from) for a row, and 1 if to is not above from. The
-// smaller P(peak > from) is by the margins, the larger is the weight of the power law.
+// ConditionalExceedance returns P(peak > to | peak > from) for a row and two amounts. It is 1 if the amount to is at most
+// the amount from. The smaller P(peak > from) is by the margins, the larger is the weight of the power law.
 func (x *Experts) ConditionalExceedance(p *Point, from, to float64, s *Scratch) float64 {
 	if to <= from {
 		return 1

@@ -35,7 +35,7 @@ func exceedance(g *grid, i, j int) float64 {
 	return 0.7*min(1, g.risk[j]/g.risk[i]) + 0.3*law
 }
 
-// costOf returns the expected cost of rungs after a kill at from.
+// costOf returns the expected cost of the rungs of a ladder after a kill; from is the killed amount.
 func costOf(x *Experts, p *Point, from float64, rungs []float64, s *Scratch) float64 {
 	cost, reached, at := 0.0, 1.0, from
 	for _, rung := range rungs {
@@ -87,7 +87,7 @@ func TestMoreLiftsNeverCostMore(t *testing.T) {
 	assert.GreaterOrEqual(t, improved, 30, "number of additional lifts, of 90, that save more than a tenth")
 }
 
-// requireLadder checks the contract of Ladder.
+// requireLadder checks that rungs is a result that Ladder may return.
 func requireLadder(t *testing.T, rungs []float64, from, ceiling float64, lifts int) {
 	t.Helper()
 	if from >= ceiling || lifts < 1 {
@@ -119,7 +119,7 @@ func TestLaddersEndAtTheCeiling(t *testing.T) {
 }
 
 // The peak is known within 0.1 %, and the killed amount is 1 % below it. In units of the killed
-// amount, the ceiling is 2.5, and a rung a costs a + 0.3·2.5/a³. The minimum is at a = 1.22.
+// amount, the ceiling is 2.5, and a rung r costs r + 0.3·2.5/r³. The minimum is at r = 1.22.
 // MinStep requires more.
 func TestALiftIsAtLeastMinStep(t *testing.T) {
 	c := smallConfig()

@@ -15,7 +15,7 @@ type levelIndex struct {
 	order      []uint16 // indices in byResidual, ordered by level; among equal levels the newest row first
 	byResidual []uint16 // positions in the residual store, ordered by residual; among equal residuals the newest row first
 
-	version uint64 // changes with each change of the index; no other index has the same version, except 0
+	version uint64 // changes with each change of the index; two indexes never have the same version, except 0 before the first change
 }
 
 // maxStoredRows is the number of rows that a uint16 position can address.
@@ -69,7 +69,7 @@ func (l *levelIndex) residual(entries []Entry, at uint16) float64 {
 	return entries[at].Log - entries[at].Point.Level[l.model]
 }
 
-// search returns the index in order of the first row at or above a level.
+// search returns the position in the slice order of the first row at or above a level.
 func (l *levelIndex) search(entries []Entry, level float64) int {
 	low, high := 0, len(l.order)
 	for low < high {
@@ -82,7 +82,7 @@ func (l *levelIndex) search(entries []Entry, level float64) int {
 	return low
 }
 
-// searchResidual returns the index in byResidual of the first row at or above a residual.
+// searchResidual returns the position in the slice byResidual of the first row at or above a residual.
 func (l *levelIndex) searchResidual(entries []Entry, residual float64) int {
 	low, high := 0, len(l.byResidual)
 	for low < high {
@@ -135,8 +135,8 @@ type neighbours struct {
 	table   quantileTable // of sorted
 }
 
-// nearest fills near with the sorted residuals of the k rows nearest in level: as many above the level
-// as below it, where possible. It sorts by a bit set of their ranks, which is faster than sorting the
+// nearest fills the cache near with the sorted residuals of the k rows nearest in level: as many above the level
+// as below it, where possible. It sorts the rows by a bit set of their ranks, which is faster than sorting the
 // residuals (BenchmarkNearest).
 func (l *levelIndex) nearest(entries []Entry, level float64, k int, near *neighbours) {
 	n := len(l.order)

@@ -52,7 +52,7 @@ func TestLevelIndexFindsTheRowsNearestInLevel(t *testing.T) {
 		require.Len(t, buf, min(10, len(newest)))
 		for _, r := range buf { // every residual must belong to a wanted level
 			found := slices.ContainsFunc(newest, func(p pair) bool { return p.residual == r && wanted[p.level] > 0 })
-			require.True(t, found, "residual %v does not belong to a near row", r)
+			require.True(t, found, "the residual %v must belong to one of the nearest rows", r)
 		}
 	}
 }

@@ -37,7 +37,7 @@ func (x *Experts) amountsOf(p *Point, pair int, s *Scratch) *pairAmounts {
 	return &s.pairs[pair]
 }
 
-// computeAmounts fills a with the allocation of one pair at every risk, and with the expected cost of each allocation.
+// computeAmounts computes the allocation of one pair at every risk, and the expected cost of each allocation.
 func (x *Experts) computeAmounts(p *Point, pair int, s *Scratch, a *pairAmounts) {
 	model, dist := pair/distributionCount, pair%distributionCount
 	t, scale := x.distribution(p, model, dist, s)
@@ -84,9 +84,9 @@ func (x *Experts) cheapestRisk(price float64, a *pairAmounts) int {
 	return at
 }
 
-// secondRung returns the amount of the first retry after a kill at the amount of risks[at]. It is the
-// amount of the largest risk in risks of at most Config.RungRiskShare · risks[at], or of the smallest
-// risk if all are above that. It is at least Config.MinStep times the killed amount.
+// secondRung returns the amount of the first retry after a kill at the amount of risks[at]. The retry gets the
+// amount of the largest risk in risks that is at most Config.RungRiskShare · risks[at], or of the smallest risk if all
+// are larger. It gets at least Config.MinStep times the killed amount.
 func (x *Experts) secondRung(at int, a *pairAmounts) float64 {
 	next := at
 	for next+1 < len(risks) && risks[next] > risks[at]*x.config.RungRiskShare {

@@ -33,9 +33,10 @@ func (x *Experts) RecentlyFell() bool { return x.Shift.Fell && x.Shift.RowsSince
 
 // MoveResiduals lowers the predictions in the residual store to those of retrained models, after a fall. The store then has
 // only rows of the lower level (see discardBefore), but their predictions are from models that had learned the higher one.
-// levels identifies a row by its residual of LineTrees and returns the retrained predictions, or nil for an unknown row. No
-// prediction rises. Each change is averaged over smoothingRows rows on either side, so that the residuals keep their
-// out-of-sample noise. MoveResiduals returns the residuals of LineTrees before and after the move, oldest row first.
+// The function levels identifies a row by its residual of LineTrees and returns the predictions of the retrained models, or
+// nil for an unknown row. MoveResiduals raises no prediction. Each change is averaged over smoothingRows rows on either
+// side, so that the residuals keep their out-of-sample noise. MoveResiduals returns the residuals of LineTrees before and
+// after the move, oldest row first.
 func (x *Experts) MoveResiduals(levels func(residual float64) *Point) (before, after []float64) {
 	n := len(x.Rows)
 	change := make([][ModelCount]float64, n)

@@ -107,7 +107,7 @@ func (s *Slope) Mean(prior float64) float64 {
 	return (weight*prior + s.Sum) / (weight + s.Tasks)
 }
 
-// SlopeOf returns the slopes in the input whose name has the hash.
+// SlopeOf returns the slopes in the input whose name has the given hash.
 func (p *Pool) SlopeOf(hash uint64) *Slope { return &p.Slopes[hash%slopeKinds] }
 
 // deviation returns the expected standard deviation of the log peak of a new task: the typical

@@ -28,7 +28,7 @@ func TestCountAboveMatchesALinearCount(t *testing.T) {
 					want++
 				}
 			}
-			require.Equal(t, want, countAbove(&previous, v), "%v above %v", sorted, v)
+			require.Equal(t, want, countAbove(&previous, v), "number of values of %v above %v", sorted, v)
 		}
 	}
 }

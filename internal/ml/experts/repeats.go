@@ -16,9 +16,9 @@ type Repeats struct {
 // Margins above earlier rows with the same features compete with the experts. Such a margin grants the largest of the
 // newest peaks plus a fixed share of this peak. Runs of the same input often need nearly the same memory,
 // whereas a residual distribution also contains the errors for inputs that were not seen before.
-// Rows with about as many repeats form a class (repeatRows). A margin answers instead of the experts for the rows of a
-// class if it was clearly cheaper on the earlier rows of this class, and if its kill rate was within the target
-// (repeatMargin adds the classes of fewer repeats to a class with few rows).
+// Rows with similar numbers of repeats form a class (repeatRows). A margin answers instead of the experts for the rows of a
+// class if it was clearly cheaper on the earlier rows of this class, and if its kill rate was within the target. For a class
+// with few rows, the rows of the classes with fewer repeats count, too (repeatMargin).
 
 // repeatMargins lists the margins, as shares of the peak.
 var repeatMargins = [...]float64{.03, .06, .12, .25, .5}
@@ -75,7 +75,7 @@ func (x *Experts) updateRepeats(p *Point, peak, duration float64, s *Scratch) {
 	}
 	c, decay := &x.Repeats[class], x.config.Decay
 	c.Rows = c.Rows*decay + 1
-	amount, _, _ := x.expertsAmount(p, x.config.Target, s)
+	amount, _, _ := x.blendedAmount(p, x.config.Target, s)
 	for i := range c.Cost {
 		if i > 0 {
 			amount = repeatAmount(p, i-1)

@@ -50,11 +50,11 @@ func TestAMarginAboveRepeatsAnswersWhenItIsCheaper(t *testing.T) {
 
 		p.Repeats.IsPartial = !partial
 		a = x.Answer(&p, target, new(Scratch))
-		assert.Greater(t, a.Amount, p.Repeats.Peak*1.1, "the other classes have no rows")
+		assert.Greater(t, a.Amount, p.Repeats.Peak*1.1, "an expert answers, because the class of the row has no rows")
 		assert.GreaterOrEqual(t, a.Expert, 0)
 
 		p.Repeats = Repeats{}
-		assert.GreaterOrEqual(t, x.Answer(&p, target, new(Scratch)).Expert, 0, "no run had the same features")
+		assert.GreaterOrEqual(t, x.Answer(&p, target, new(Scratch)).Expert, 0, "without repeats, an expert answers")
 	}
 }
 
@@ -67,10 +67,10 @@ func TestFewAnswersAreKilledWhereTheSmallestMarginIsOftenKilled(t *testing.T) {
 			killed++
 		}
 	}
-	assert.Less(t, killed, 15, "of 300 rows")
+	assert.Less(t, killed, 15, "number of killed answers in 300 rows")
 	for class := range len(repeatRows) {
 		if x.Repeats[class].Rows > 0 {
-			assert.Greater(t, x.Repeats[class].killRate(0), target, "the next peak is the largest of nine with a probability of 1/9")
+			assert.Greater(t, x.Repeats[class].killRate(0), target, "kill rate of the smallest margin: the next peak is the largest of nine with a probability of 1/9")
 		}
 	}
 }

@@ -57,8 +57,8 @@ func (x *Experts) appendRow(e Entry) {
 	x.updateTables()
 }
 
-// removeFromWindows removes the row at a position of the residual store from all windows. The caller names the oldest row
-// of the windows, because the windows are sorted by value and do not know which one it is.
+// removeFromWindows removes the row at a position of the residual store from all windows. The caller passes the position of
+// their oldest row, because the windows are sorted by value and do not know which of their rows is the oldest.
 func (x *Experts) removeFromWindows(at uint16) {
 	for k := range ModelCount {
 		for _, d := range windowed {

@@ -29,7 +29,7 @@ func TestAShiftIsDatedToItsFirstRow(t *testing.T) {
 	}
 }
 
-func TestAFallNeedsManyRowsOrAFewRowsAndTime(t *testing.T) {
+func TestAFallNeedsManyRowsOrFewerRowsAndTime(t *testing.T) {
 	const hour = 60 * 60
 	accepted := func(between int64) (rows int) {
 		s, p := Shift{Returns: 1}, patience{rows: 100, lastingRows: 30, seconds: 48 * hour}
@@ -117,7 +117,7 @@ func TestAfterAChangeTheNewestRowsDetermineTheMargins(t *testing.T) {
 	changes, _, _, _ = simulate(x, rng, 200, -0.7)
 	assert.Equal(t, 1, changes)
 	_, killed, used, granted := simulate(x, rng, 500, -0.7)
-	assert.Greater(t, used/granted, 0.42, "with the margins from before the change it would be 0.3")
+	assert.Greater(t, used/granted, 0.42, "used share of the grants; with the margins from before the change it would be 0.3")
 	assert.Less(t, killed, 15)
 }
 
@@ -133,7 +133,7 @@ func TestTheErrorsOfABackfillAreForgotten(t *testing.T) {
 	assert.Zero(t, changes)
 	assert.False(t, x.Shift.Fell)
 	_, killed, used, granted := simulate(x, rng, 200, 0)
-	assert.Greater(t, used/granted, 0.4, "with the margins of the backfill it would be 0.15")
+	assert.Greater(t, used/granted, 0.4, "used share of the grants; with the margins of the backfill it would be 0.15")
 	assert.Less(t, killed, 8)
 }
 
@@ -159,7 +159,7 @@ func TestTheAllowanceAdaptsToKills(t *testing.T) {
 func TestShortHistoriesGetAnAllowanceForChance(t *testing.T) {
 	x := New(Default(0.015))
 	x.LearnedRows = 60
-	assert.InDelta(t, 0.03, x.allowedKillRate(0.015), 1e-12, "one kill in sixty rows is not significant")
+	assert.InDelta(t, 0.03, x.allowedKillRate(0.015), 1e-12, "at 60 rows the allowed kill rate is doubled, because one kill in sixty rows may be chance")
 	x.LearnedRows = 6000
 	assert.InDelta(t, 0.01515, x.allowedKillRate(0.015), 1e-12)
 }

@@ -52,7 +52,7 @@ func TestWindowHoldsTheNewestValues(t *testing.T) {
 		w.Add(v, 40)
 		newest := slices.Clone(all[max(0, len(all)-40):])
 		arrived := append(slices.Clone(w.Ring[w.At:]), w.Ring[:w.At]...)
-		require.Equal(t, newest, arrived, "in order of arrival")
+		require.Equal(t, newest, arrived, "the ring holds the newest values in order of arrival")
 		slices.Sort(newest)
 		require.Equal(t, newest, w.Sorted)
 		require.Equal(t, newest[len(newest)/2], w.Median())
@@ -79,7 +79,7 @@ func TestOrderStatisticsMatchHandCalculation(t *testing.T) {
 	assert.InDelta(t, 0.1, exceedanceOf(nine, 10), 1e-12)
 	assert.InDelta(t, 0.01, exceedanceOf(nine, 10+7.0/6*math.Ln10), 1e-12)
 	assert.Equal(t, 5.0, quantileOf([]float64{5, 5, 5, 5}, 0.001), "a constant has no tail")
-	assert.InDelta(t, 0.1, exceedanceOf([]float64{5, 5, 5, 5}, 5.1), 1e-12, "half of 1/5")
+	assert.InDelta(t, 0.1, exceedanceOf([]float64{5, 5, 5, 5}, 5.1), 1e-12, "beyond a constant, the probability is half of 1/5")
 }
 
 func TestQuantileAgreesWithNumpy(t *testing.T) {
@@ -98,13 +98,13 @@ func requireQuantileLaws(t *testing.T, sorted []float64) {
 	last, above := math.Inf(-1), 1.0
 	for risk := 0.5; risk > 1e-6; risk /= 1.3 {
 		v := quantileOf(sorted, risk)
-		require.GreaterOrEqual(t, v, last, "the quantile decreases with less risk at %v of %v", risk, sorted)
+		require.GreaterOrEqual(t, v, last, "a smaller risk must not give a smaller quantile: risk %v of the residuals %v", risk, sorted)
 		p := exceedanceOf(sorted, v)
-		require.LessOrEqual(t, p, above, "the risk increases with the amount at %v of %v", v, sorted)
+		require.LessOrEqual(t, p, above, "a larger amount must not have a larger risk: amount %v, residuals %v", v, sorted)
 		last, above = v, p
-		require.True(t, p > 0 && p <= 1, "P = %v", p)
+		require.True(t, p > 0 && p <= 1, "the probability must be above 0 and at most 1: %v", p)
 		if len(sorted) > 1 && sorted[0] < sorted[len(sorted)-1] && risk >= step {
-			require.LessOrEqual(t, p, risk+1e-9, "the quantile at %v of %v exceeds its risk", risk, sorted)
+			require.LessOrEqual(t, p, risk+1e-9, "the quantile must not be exceeded with more than its risk: risk %v of the residuals %v", risk, sorted)
 		}
 	}
 	for i := 1; i < 200; i++ { // exceedanceProb is monotonic between and beyond the values

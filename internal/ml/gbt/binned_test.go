@@ -76,7 +76,7 @@ func FuzzCuts(f *testing.F) {
 				codes++
 			}
 		}
-		require.Equal(t, len(c.cuts)+1, codes, "no empty bin")
+		require.Equal(t, len(c.cuts)+1, codes, "every bin must have a row")
 		if distinctValues <= maxBins {
 			require.Equal(t, distinctValues, codes)
 		}

@@ -152,7 +152,7 @@ func (h *holdout) mean(l loss) float64 {
 	return l.mean(&h.labels)
 }
 
-// advance adds the predictions of the trees first, first+1, … to the scores.
+// advance adds the predictions of all trees from the index first on to the scores.
 func (h *holdout) advance(f *forest, first int) {
 	k := f.outputs()
 	for t := first; t < len(f.roots); t++ {

@@ -90,7 +90,7 @@ func (g *grower) splittable(i int) bool {
 }
 
 // splitNode splits node i and finds the best split of each child that may be split again. It sums the rows of the smaller
-// child only: the histogram of the larger child is the difference of those of the parent and the smaller child.
+// child only: the histogram of the larger child is that of the parent minus that of the smaller child.
 func (g *grower) splitNode(i int, gradients []gradient) {
 	n := g.nodes[i]
 	leftRows, rightRows := g.partition(n.rows, n.split)

@@ -2,7 +2,7 @@ package gbt
 
 // Regressor predicts a mean or a quantile. It is safe for concurrent use.
 type Regressor struct {
-	forest               // without its trees if packed has them
+	forest               // without its trees if the field packed has them
 	packed *packedForest // the trees of a decoded model; nil if the forest has them
 }
 

@@ -90,7 +90,7 @@ func TestTreesMatchTheExactMethodOfXGBoost(t *testing.T) {
 		cfg := Config{MaxDepth: fit.Depth, Lambda: fit.Lambda, MinLeafWeight: fit.MinChildWeight, MinLeafRows: 1}.withDefaults()
 		g := newGrower(data, cfg)
 		nodes := g.grow(rows, []int{0, 1, 2}, gradients)
-		assert.Equal(t, fit.Tree.cut, g.cut(nodes[0].split), "the cut of the root is midway between the same two values")
+		assert.Equal(t, fit.Tree.cut, g.cut(nodes[0].split), "the cut of the root must be the same as in XGBoost")
 		requireSameTree(t, nodes, 0, fit.Tree, fit.Lambda)
 	}
 }
@@ -100,11 +100,11 @@ func requireSameTree(t *testing.T, nodes []growingNode, i int, want *xgboostNode
 	n := nodes[i]
 	assert.InEpsilon(t, want.cover, n.sum.h, 1e-6, "cover")
 	if want.left == nil {
-		require.Zero(t, n.left, "a leaf")
+		require.Zero(t, n.left, "the node must be a leaf, as in XGBoost")
 		assert.InEpsilon(t, want.value, newton(n.sum, lambda), 1e-5, "leaf value")
 		return
 	}
-	require.NotZero(t, n.left, "a split")
+	require.NotZero(t, n.left, "the node must have a split, as in XGBoost")
 	assert.Equal(t, want.column, n.split.column)
 	assert.InEpsilon(t, want.gain, n.split.gain, 1e-5, "gain")
 	requireSameTree(t, nodes, n.left, want.left, lambda)

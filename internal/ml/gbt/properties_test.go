@@ -271,7 +271,7 @@ func TestEarlyStopping(t *testing.T) {
 	require.NoError(t, err)
 	impatient, err := gbt.FitRegression(synthetic(200, 5, 0, 1), synthetic(200, 5, 0, 2), gbt.Config{Subsample: 0.2, EarlyStop: 1})
 	require.NoError(t, err)
-	assert.Less(t, impatient.Trees(), patient.Trees(), "an EarlyStop of 1 misses a later minimum")
+	assert.Less(t, impatient.Trees(), patient.Trees(), "an EarlyStop of 1 must stop before a later minimum")
 	all, err := gbt.FitRegression(noise(1), nil, gbt.Config{})
 	require.NoError(t, err)
 	assert.Equal(t, 100, all.Trees())

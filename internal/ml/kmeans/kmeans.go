@@ -167,7 +167,7 @@ func (r *Result) assign(points [][]float64, weights []float64) (changed bool) {
 }
 
 // move sets each centroid to the weighted mean of its points. A centroid without points moves to the
-// point that farthest returns.
+// point with the index r.farthest.
 func (r *Result) move(points [][]float64, weights []float64) {
 	sums := make([][]float64, len(r.Centroids))
 	for c := range sums {
@@ -218,7 +218,7 @@ func (r *Result) Nearest(p []float64) (label int, distance float64) {
 	return label, distance
 }
 
-// squared returns the squared Euclidean distance. As soon as a partial sum reaches limit, it
+// squared returns the squared Euclidean distance. As soon as a partial sum reaches the argument limit, it
 // returns that sum.
 func squared(a, b []float64, limit float64) float64 {
 	sum := 0.0

@@ -72,8 +72,8 @@ func inertia(points [][]float64, weights []float64, labels []int, k int) float64
 	return sum
 }
 
-// blobs returns n points around each of k centres, and the centre of each point. The centres are
-// 10·√2 apart.
+// blobs returns n points around each of k centres, and the index of the centre of each point. The distance between two
+// centres is 10·√2.
 func blobs(k, n int, rng *rand.Rand) (points [][]float64, truth []int) {
 	for i := range k * n {
 		p := make([]float64, k)
@@ -139,7 +139,7 @@ func TestFitIsDeterministic(t *testing.T) {
 	assert.Equal(t, first, again)
 }
 
-func TestFewerDistinctPointsThanClusters(t *testing.T) {
+func TestFewDistinctPointsGiveFewerClustersThanK(t *testing.T) {
 	r, err := kmeans.Fit([][]float64{{1, 1}, {2, 2}, {1, 1}, {2, 2}}, nil, kmeans.Config{K: 3})
 	require.NoError(t, err)
 	assert.Equal(t, [][]float64{{1, 1}, {2, 2}}, r.Centroids)

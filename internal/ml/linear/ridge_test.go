@@ -31,7 +31,7 @@ func TestRidgeMatchesHandCalculation(t *testing.T) {
 		require.NoError(t, err)
 		assert.InDelta(t, slope, r.Coefficients()[0], 1e-9)
 		assert.InDelta(t, 7+slope*2, r.Predict([]float64{4}), 1e-9)
-		assert.InDelta(t, 7, r.Predict([]float64{math.NaN()}), 1e-12, "a missing value is the mean")
+		assert.InDelta(t, 7, r.Predict([]float64{math.NaN()}), 1e-12, "the prediction for a missing value is that for the mean")
 	}
 }
 
@@ -71,7 +71,7 @@ func TestRidgeAgreesWithScikitLearn(t *testing.T) {
 	}
 }
 
-func TestAWeightOfTwoIsTheRowTwice(t *testing.T) {
+func TestAWeightOfTwoEqualsADuplicateRow(t *testing.T) {
 	x, y := []float64{1, 2, 2, 5, 7, 1}, []float64{1, 4, 2}
 	weighted, err := linear.Fit(&table.Table{Names: named(2), X: x, Y: y, W: []float64{1, 2, 1}}, linear.Config{})
 	require.NoError(t, err)

@@ -108,7 +108,7 @@ func Train(windows [][]float64, visible int, c Training) (*Machine, error) {
 	return m, nil
 }
 
-// checkWindows returns ErrShape if there are no windows, or if one does not have length values.
+// checkWindows returns ErrShape if there are no windows, or if the number of values of a window is not length.
 func checkWindows(windows [][]float64, length int) error {
 	if len(windows) == 0 {
 		return fmt.Errorf("%w: no windows", ErrShape)
@@ -224,7 +224,7 @@ func (m *Machine) accumulate(past, now []float64, s *scratch) {
 	}
 }
 
-// addProduct adds the row vector x times the matrix to into.
+// addProduct adds the product of the row vector x and the matrix to the vector into.
 func addProduct(into, x, matrix []float64) {
 	n := len(into)
 	for i, v := range x {

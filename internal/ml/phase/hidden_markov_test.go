@@ -138,7 +138,8 @@ func TestDiscoverFindsKnownPhases(t *testing.T) {
 	}
 }
 
-// discover returns the adjusted Rand index of the phases found, their labels and their graph.
+// discover finds phases. It returns the adjusted Rand index between the true and the found phases, the found phase of each
+// step, and the graph of the found phases.
 func discover(t *testing.T, all []Series, truth []int, c Config) (index float64, found []int, graph *Graph) {
 	t.Helper()
 	m, err := Discover(all, c)
@@ -151,7 +152,7 @@ func discover(t *testing.T, all []Series, truth []int, c Config) (index float64,
 	return adjustedRand(truth, found), found, NewGraph(runs, len(m.Phases))
 }
 
-// match returns the phase found most often for each true phase.
+// match returns for each true phase the found phase that most of its steps have.
 func match(truth, found []int) []int {
 	counts := make([]map[int]int, slices.Max(truth)+1)
 	for i, state := range truth {
@@ -171,7 +172,8 @@ func match(truth, found []int) []int {
 	return matched
 }
 
-// compareTransitions requires that the transition probabilities found are close to the true ones.
+// compareTransitions requires that the transition probabilities of the found phases are close to the true probabilities.
+// matched is the result of match.
 func compareTransitions(t *testing.T, program hiddenMarkov, found, truth *Graph, matched []int) {
 	t.Helper()
 	for a := range program.states {

@@ -73,8 +73,9 @@ func newScaling(all []Series) scaling {
 	return s
 }
 
-// windows returns the standardised windows of delay + 1 steps, one for each step that has delay steps before it. A series
-// with fewer than delay + 1 steps gives one window, which begins with repeats of the first step.
+// windows returns the standardised windows of delay + 1 steps, one for each step from the index delay on, which is the last
+// step of its window. A series with fewer than delay + 1 steps gives one window, which begins with repeats of the first
+// step.
 func (s *scaling) windows(series Series, delay int) [][]float64 {
 	if len(series) == 0 {
 		return nil

@@ -6,8 +6,9 @@ import "math"
 // start of the run.
 type CoreSample struct{ Seconds, Cores float64 }
 
-// coreRule sets the CPU request to factor times the largest use within the last window seconds, but at
-// least to minCores. It skips small decreases (coreShrink). The zero value stands for the static request.
+// coreRule sets the CPU request to the largest use within a window of time, multiplied by factor, but at
+// least to minCores. window is in seconds. The rule skips small decreases (coreShrink). The zero value stands for the
+// static request.
 type coreRule struct{ window, factor float64 }
 
 // coreRules lists the candidates. The first one is the static request.

@@ -47,8 +47,8 @@ func stretch(runs int) [stretches]float64 {
 // startup is the time in seconds from the start of a run during which levels are too small for ratios.
 const startup = 60
 
-// jitter is the number of seconds by which a run may be earlier than the earlier runs, for example
-// after a faster start.
+// jitter is the number of seconds by which the memory of a run may grow sooner than that of the earlier runs, for
+// example after a faster start.
 const jitter = 20
 
 // envelope summarises the curves of earlier runs on a common grid with steps of curveStep.
@@ -104,8 +104,7 @@ func (e *envelope) forecast(seconds, level float64) forecast {
 	return f
 }
 
-// maxGrowth returns the largest growth within the horizon that starts at one of the steps between from
-// and to, inclusive.
+// maxGrowth returns the largest growth within the horizon that starts at a step k with from ≤ k ≤ to.
 func (e *envelope) maxGrowth(from, to int) float64 {
 	ratio := 0.0
 	for k := from; k <= to; k++ {

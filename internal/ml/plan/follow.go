@@ -1,8 +1,8 @@
 package plan
 
-// Follow returns the limit in force at each sample of a run that follows the plan. The caller can read a sample width
-// seconds after the time of the sample. width is zero if samples are measurements. If a sample is the maximum of a step,
-// width is the width of the step.
+// Follow returns the limit in force at each sample of a run that follows the plan. width is the delay in seconds after which
+// the caller can read a sample: zero if the samples are measurements, and the width of a step if each sample is the maximum
+// of the step that starts at its time.
 func (p *Plan) Follow(samples []Sample, width float64, t Timing) []float64 {
 	t = t.withDefaults()
 	all := make([]float64, len(samples))

@@ -56,7 +56,7 @@ func (p *Pool) caution(l *Learner) float64 {
 
 const (
 	maxCurves  = 32   // number of curves to keep: the newest
-	nearWeight = 0.3  // part of a kill that a run counts whose usage reached exactly its limit
+	nearWeight = 0.3  // part of a kill as which a run counts if its usage reached exactly its limit
 	nearScale  = 0.02 // slack, in log units, at which this part is divided by e
 	fewRuns    = 2    // number of earlier runs at which a kill counts half for its task, because few runs show only a part of the possible growth
 )

@@ -35,7 +35,7 @@ func TestRampsGetGrowingLimits(t *testing.T) {
 	var l Learner
 	var pool Pool
 	const s = 5e9
-	assert.InDelta(t, s, l.Plan(&pool, s, Timing{}).Start(), 1, "the static grant without runs")
+	assert.InDelta(t, s, l.Plan(&pool, s, Timing{}).Start(), 1, "without earlier runs, the first limit is the static grant")
 	for i := range 12 {
 		l.Learn(&pool, NewCurve(ramp(3600*(1+.02*float64(i%3)), 4e9)), s, Timing{})
 	}
@@ -89,7 +89,7 @@ func TestRandomJumpsAreCoveredBeforeTheyHappen(t *testing.T) {
 		l.Learn(&pool, NewCurve(run), 5e9, Timing{})
 	}
 	p := l.Plan(&pool, 5e9, Timing{})
-	assert.Greater(t, Grow(p.Start(), p.Need(600, 5e8)), 4e9, "the limit before a jump, by the rule %s", p.Rule())
+	assert.Greater(t, Grow(p.Start(), p.Need(600, 5e8)), 4e9, "limit before a jump by the rule %s: it must already cover the memory after the jump", p.Rule())
 }
 
 func TestLearnersAreBoundedAndDeterministic(t *testing.T) {

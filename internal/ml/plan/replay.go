@@ -12,8 +12,8 @@ type outcome struct {
 // growStep is the least share by which a limit grows, so that a slow ramp needs few resizes.
 const growStep = 0.05
 
-// Grow returns the limit in force after a rule has computed that a run needs the limit need: the same limit if it is at
-// least need, else need or a limit that is 5 % larger than before, whichever is more.
+// Grow returns the limit in force after a rule has computed the necessary limit (the argument need). A sufficient limit
+// stays the same. Otherwise the new limit is need, but at least 5 % above the old one.
 func Grow(limit, need float64) float64 {
 	if need <= limit {
 		return limit
@@ -47,8 +47,8 @@ func (r *rule) replay(c *Curve, grant float64, forecasts []forecast, t Timing) o
 // lift is the least ratio of the limit of a retry to the limit of the killed try.
 const lift = 1.5
 
-// retryCost returns the byte-seconds of the successful try after a kill. Its limit is constant: the given
-// limit, or the first multiple of it by lift, lift², … that covers the peak.
+// retryCost returns the byte-seconds of the successful try after a kill. Its limit is constant: the first of limit,
+// limit · lift, limit · lift², … that covers the peak.
 func retryCost(limit float64, c *Curve) float64 {
 	limit = math.Max(limit, 1)
 	for limit < c.Max() {

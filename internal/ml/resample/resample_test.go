@@ -43,7 +43,7 @@ func TestRandomDuplicatesRowsOfTheSmallerClasses(t *testing.T) {
 	assert.Equal(t, tab.X, got.X[:6], "the original rows come first")
 	assert.Equal(t, []float64{0, 2, 0, 0, 0, 2, 2, 2}, got.Y, "classes 1 and 3 stay empty")
 	for i := 6; i < 8; i++ {
-		assert.Contains(t, [][2]float64{{20, 2}, {21, 6}}, [2]float64{got.X[i], got.W[i]}, "a row keeps its weight")
+		assert.Contains(t, [][2]float64{{20, 2}, {21, 6}}, [2]float64{got.X[i], got.W[i]}, "a duplicate has the value and the weight of its row")
 	}
 	seen := map[float64]bool{}
 	for seed := range uint64(20) {

@@ -24,12 +24,12 @@ const (
 
 var nan = math.NaN()
 
-// minority returns a table with the given rows as class 1. Class 0 has want rows more than class 1, and only zeros as
-// values. SMOTE therefore adds want rows.
-func minority(want int, rows ...[]float64) *table.Table {
+// minority returns a table with the given rows as class 1. deficit is the number of rows that class 0 has in addition, all
+// of them zeros. SMOTE therefore adds as many rows to class 1.
+func minority(deficit int, rows ...[]float64) *table.Table {
 	p := len(rows[0])
 	tab := &table.Table{Names: named(p)}
-	for range want + len(rows) {
+	for range deficit + len(rows) {
 		tab.X, tab.Y = append(tab.X, make([]float64, p)...), append(tab.Y, 0)
 	}
 	for _, row := range rows {
@@ -69,7 +69,7 @@ func TestAnIntegerColumnStaysIntegral(t *testing.T) {
 		seen[row[0]]++
 	}
 	require.Len(t, seen, 3)
-	assert.InDelta(t, 200, seen[18001], 40, "shares from ¼ to ¾ round to the middle")
+	assert.InDelta(t, 200, seen[18001], 40, "number of rows with 18001: the shares from ¼ to ¾ round to it")
 }
 
 func TestACategoryIsChosenByVote(t *testing.T) {
@@ -138,7 +138,7 @@ func TestMissingCellsAreCopiedFromTheBase(t *testing.T) {
 			missing++
 		}
 	}
-	assert.InDelta(t, 50, missing, 20, "either row is the base equally often")
+	assert.InDelta(t, 50, missing, 20, "number of rows with a missing cell: each of the two rows is the base equally often")
 }
 
 func TestASingleRowIsRepeatedAndAnEmptyClassStaysEmpty(t *testing.T) {
@@ -245,7 +245,7 @@ func TestSMOTEAgreesWithImbalancedLearn(t *testing.T) {
 			for i := tab.Rows(); i < got.Rows(); i++ {
 				numbers, codes := got.Row(i)[:c.Numbers], got.Row(i)[c.Numbers:]
 				pairs := parents(tab, numbers, got.Y[i], c.Near)
-				require.NotEmpty(t, pairs, "case %d seed %d: row %d is on no segment", k, seed, i)
+				require.NotEmpty(t, pairs, "case %d seed %d: row %d must be on a segment between a row and one of its neighbours", k, seed, i)
 				voted := false
 				for _, pair := range pairs {
 					used[pair] = true
@@ -357,7 +357,7 @@ func requireInvariants(t *testing.T, tab, got *table.Table, kinds []resample.Kin
 	}
 	before, after := count(tab, bins), count(got, bins)
 	for c, n := range after {
-		require.True(t, before[c] == 0 && n == 0 || before[c] > 0 && n == slices.Max(before), "class sizes %v became %v", before, after)
+		require.True(t, before[c] == 0 && n == 0 || before[c] > 0 && n == slices.Max(before), "each non-empty class must have as many rows as the largest: the class sizes %v became %v", before, after)
 	}
 	for j, kind := range kinds {
 		values := make([][]float64, bins) // known values by class
@@ -370,12 +370,12 @@ func requireInvariants(t *testing.T, tab, got *table.Table, kinds []resample.Kin
 			v, known := got.Row(i)[j], values[int(got.Y[i])]
 			switch {
 			case math.IsNaN(v):
-				require.Less(t, len(known), before[int(got.Y[i])], "a cell is missing only if a row of the class lacks it")
+				require.Less(t, len(known), before[int(got.Y[i])], "a cell may be missing only if a row of the class lacks it")
 			case kind == category:
-				require.Contains(t, known, v, "the code occurs in the class")
+				require.Contains(t, known, v, "a synthetic code must be a code of the class")
 			default:
-				require.True(t, v >= slices.Min(known) && v <= slices.Max(known), "%v is outside %v", v, known)
-				require.True(t, kind == number || v == math.Trunc(v), "%v is not an integer", v)
+				require.True(t, v >= slices.Min(known) && v <= slices.Max(known), "the synthetic value %v must be within the range of %v", v, known)
+				require.True(t, kind == number || v == math.Trunc(v), "the synthetic value %v of an integer column must be an integer", v)
 			}
 		}
 	}
@@ -391,7 +391,7 @@ func count(tab *table.Table, bins int) []int {
 
 func TestSMOTEInterpolatesBetweenTheLargestNumbers(t *testing.T) {
 	for _, row := range synthetic(t, minority(50, []float64{-math.MaxFloat64}, []float64{math.MaxFloat64}), nil, 0, 8) {
-		assert.Less(t, math.Abs(row[0]), math.MaxFloat64, "strictly between the parents")
+		assert.Less(t, math.Abs(row[0]), math.MaxFloat64, "the value must be strictly between the parents")
 	}
 }
 

@@ -33,16 +33,16 @@ var bets = [...]float64{1. / 2, 1. / 8}
 // is that each try is killed with probability at most Slack · promise, given all earlier
 // tries. FindViolation returns the latest tries that reject the null hypothesis, tries[from:to]. A
 // stake that starts at one of these tries grew more than exp(level)-fold. The stake that grew most
-// started with tries[from] and was largest after tries[to−1]. If both bets reject the null hypothesis, the later from and
-// the later to count. Without a rejection the result is −1 and 0.
+// started with tries[from] and was largest after tries[to−1]. If both bets reject the null hypothesis, FindViolation
+// returns the larger of their two values of from and of to. Without a rejection it returns −1 and 0.
 //
 // Each try multiplies a stake by the likelihood ratio of the bet to q, where q is Slack ·
 // promise. With √q and a promise of 0.015, a kill multiplies by 5.8 and a survival by 0.85.
 // A new stake starts with every try, so that survivals before a change do not count against
 // it (CUSUM, Page 1954). The maximum of a stake counts, so that later survivals do not undo
 // a rejection. Each bet has half of the stake, and Ville's inequality applies to the maximum: under
-// the null hypothesis, n tries are ever rejected with probability at most n·exp(−level). from is an
-// estimate: the range may begin with a chance kill shortly before a change.
+// the null hypothesis, the probability that n tries are ever rejected is at most n·exp(−level). The start of the
+// range is an estimate: the range may begin with a chance kill shortly before a change.
 func FindViolation(tries []Try, level float64) (from, to int) {
 	from = -1
 	for _, bet := range bets {

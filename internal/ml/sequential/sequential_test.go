@@ -76,7 +76,7 @@ func TestALateCheckRejectsTheSameStreams(t *testing.T) {
 			tries = append(tries, sequential.Try{Promised: 0.03 * rng.Float64(), Killed: rng.Float64() < rate})
 			often = often || violated(tries, math.Log(1e5))
 		}
-		require.Equal(t, often, violated(tries, math.Log(1e5)), "stream %d", s)
+		require.Equal(t, often, violated(tries, math.Log(1e5)), "stream %d: a late check must reject it if and only if a frequent check rejects it", s)
 		if often {
 			found++
 		}
@@ -180,7 +180,7 @@ func TestTheStartOfAChangeIsFound(t *testing.T) {
 				late++
 			}
 		}
-		t.Logf("seed %d, %d streams, killed %.2f from try %d on: not detected in %d, start too early in %d, eight or more tries too late in %d",
+		t.Logf("seed %d, %d streams, kill rate %.2f from try %d on: not detected in %d, start too early in %d, eight or more tries too late in %d",
 			seed, streams, rate, before, missed, early, late)
 		assert.Less(t, missed+early+late, streams/10)
 	}
@@ -232,7 +232,7 @@ func TestABrokenPromiseIsDetectedSoon(t *testing.T) {
 			}
 			longest, sum = max(longest, len(tries)), sum+len(tries)
 		}
-		t.Logf("seed %d, %d streams, killed %.2f of promised 0.015: detected after %.1f tries, at most %d", seed, streams, rate, float64(sum)/streams, longest)
+		t.Logf("seed %d, %d streams, kill rate %.2f instead of 0.015: detected after %.1f tries on average, %d at most", seed, streams, rate, float64(sum)/streams, longest)
 		assert.Less(t, longest, 200)
 	}
 }

@@ -97,7 +97,8 @@ func choose(norm Norm, first, second []*Counts, seed uint64) (best int, score fl
 	return top + 1, average(scores[top]), nil
 }
 
-// heldOut returns for each group the mean log likelihood of its runs in second, given those in first.
+// heldOut returns for each group the mean log likelihood of its runs in the histograms second, given its runs in the
+// histograms first.
 func (s *Set) heldOut(first, second []*Counts) []float64 {
 	out := make([]float64, len(first))
 	for g := range out {

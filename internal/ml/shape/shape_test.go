@@ -94,7 +94,7 @@ func TestLearnFindsTheEightShapes(t *testing.T) {
 	logs := truth()
 	require.Len(t, s.Shapes, 8)
 	shapes := shapesOf(t, s, groups, kinds)
-	assert.Len(t, shapes, 8, "each generator has its own shape")
+	assert.Len(t, shapes, 8, "number of shapes: one for each generator")
 
 	rng := rand.New(rand.NewPCG(2, 8))
 	previous := 0.0
@@ -110,7 +110,7 @@ func TestLearnFindsTheEightShapes(t *testing.T) {
 		accuracy := right / total
 		t.Logf("%3d runs: %.1f %% of groups have the right shape; %.1f %% with the true densities", n, 100*accuracy, 100*possible/total)
 		assert.Greater(t, accuracy, possible/total-.03, "%d runs", n)
-		assert.Greater(t, accuracy, previous-.005, "accuracy rises with the number of runs")
+		assert.Greater(t, accuracy, previous-.005, "the accuracy must not fall with more runs: %d runs", n)
 		previous = accuracy
 		if n >= 16 {
 			assert.GreaterOrEqual(t, accuracy, .96, "%d runs", n)
@@ -142,7 +142,7 @@ func shapesOf(t *testing.T, s *shape.Set, groups [][]float64, kinds []int) map[i
 				best = i
 			}
 		}
-		require.False(t, taken[best], "two generators share shape %d", best)
+		require.False(t, taken[best], "two generators must not share the shape %d", best)
 		shapes[kind], taken[best] = best, true
 	}
 	return shapes
@@ -177,7 +177,7 @@ func TestMembershipOfAGroupWithoutRunsIsThePrior(t *testing.T) {
 }
 
 // A prior from a classifier determines the shape of a group without runs, but not that of a group with many runs.
-func TestTheOwnRunsOutweighTheGivenPrior(t *testing.T) {
+func TestTheRunsOfAGroupOutweighTheGivenPrior(t *testing.T) {
 	s, err := learned()
 	require.NoError(t, err)
 	var given shape.Given
@@ -198,7 +198,7 @@ func TestTheOwnRunsOutweighTheGivenPrior(t *testing.T) {
 		assert.Less(t, m.Posterior[2], previous, "%d runs", n)
 		previous = m.Posterior[2]
 	}
-	assert.Less(t, previous, 1e-6, "steady runs do not have the given shape")
+	assert.Less(t, previous, 1e-6, "after many steady runs, the given shape is unlikely")
 }
 
 // predictive returns the predictive density of a group with the runs c.
@@ -290,5 +290,5 @@ func TestGroupsOfOneGeneratorHaveOneShape(t *testing.T) {
 	}
 	s, err := shape.Learn(shape.Ratio, groups, 1)
 	require.NoError(t, err)
-	assert.Len(t, s.Shapes, 1, "one shape is sufficient, so Learn does not add more")
+	assert.Len(t, s.Shapes, 1, "Learn must add no shape, because one is sufficient")
 }

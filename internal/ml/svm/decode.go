@@ -109,8 +109,8 @@ func (r *reader) columns(s *scale, n int) {
 	}
 }
 
-// classes reads n classes. Their bins must ascend, and their numbers of vectors must add up to
-// vectors.
+// classes reads n classes. Their bins must ascend, and the sum of their numbers of support vectors must equal the
+// argument vectors.
 func (r *reader) classes(m *model, n, vectors int) {
 	if !r.fits(n, classSize) {
 		return

@@ -34,7 +34,7 @@ func TestASigmoidStaysFinite(t *testing.T) {
 			require.True(t, p >= 0 && p <= 1, "%v of %v", p, s)
 		}
 		l := newLikelihood(f, y, w)
-		require.LessOrEqual(t, l.loss(s), l.loss(sigmoid{0, math.Log((l.minus + 1) / (l.plus + 1))}), "the loss is at most the initial one")
+		require.LessOrEqual(t, l.loss(s), l.loss(sigmoid{0, math.Log((l.minus + 1) / (l.plus + 1))}), "the loss must be at most the initial loss")
 	}
 }
 

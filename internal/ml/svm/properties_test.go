@@ -41,10 +41,10 @@ func requireDistribution(t *testing.T, p []float64, of any) {
 	t.Helper()
 	sum := 0.0
 	for _, v := range p {
-		require.True(t, v > 0 && v <= 1, "%v: %v", of, p)
+		require.True(t, v > 0 && v <= 1, "every probability must be above 0 and at most 1: %v: %v", of, p)
 		sum += v
 	}
-	require.InDelta(t, 1, sum, 1e-12, "%v: %v", of, p)
+	require.InDelta(t, 1, sum, 1e-12, "the sum of the probabilities must be 1: %v: %v", of, p)
 }
 
 // No line separates a ring from its middle.
@@ -90,7 +90,7 @@ func TestABinWithoutRowsGetsItsShareOfOneRow(t *testing.T) {
 	require.NoError(t, err)
 	want := make([]float64, 3)
 	prior.Probabilities(nil, want)
-	assert.InDeltaSlice(t, want, probabilities(fit(t, alone, 3, svm.Config{}, 1), 1), 1e-12, "a single bin with rows is the prior")
+	assert.InDeltaSlice(t, want, probabilities(fit(t, alone, 3, svm.Config{}, 1), 1), 1e-12, "if only one bin has rows, the probabilities are those of the prior")
 }
 
 func TestTheSameSeedGivesTheSameBytes(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 
 // Bayes evaluates a number of trials by efficient global optimisation (Jones, Schonlau & Welch 1998).
 // In d dimensions the first max(4, d+2) points are a Latin hypercube. Each later point maximises the
-// expected improvement under a Gaussian process on the unit cube, which is refitted to all trials. A
-// failed trial gets the worst finite loss. After the hypercube, Bayes repeats a point only if
+// expected improvement under a Gaussian process on the unit cube, which is refitted to all trials. For this
+// fit, a failed trial has the worst finite loss. After the hypercube, Bayes repeats a point only if
 // it finds no new one. Bayes handles failures, errors and invalid arguments like Random.
 func Bayes(space Space, trials int, seed uint64, loss func(params []float64) (float64, error)) ([]Trial, error) {
 	rng := rand.New(rand.NewPCG(seed, 0xba7e5))

@@ -8,8 +8,8 @@ import (
 
 // warp transforms losses so that a Gaussian process can model them:
 // log(1 + (loss − least) / (median − least)), centred at mean 0. The losses of bad parameters
-// are often many times larger and would dominate the fit. Without warp, the searches
-// described at fit ended twice as far from the minimum. The order of the losses does not
+// are often many times larger and would dominate the fit. Without warp, the searches that the comment of
+// the function fit describes ended twice as far from the minimum. The order of the losses does not
 // change. A failed trial (+Inf) gets the worst finite loss. If all finite losses are equal, or none
 // is finite, every result is 0. If only least and median are equal, the divisor is max(|least|, |worst|).
 func warp(losses []float64) []float64 {
@@ -94,7 +94,7 @@ func (c *ascent) tryScaled(i int, factor float64) bool {
 	return c.try(k)
 }
 
-// try evaluates a kernel and reports whether it is better. The density is the likelihood of
+// try evaluates a kernel and reports whether it is the best one so far. The density is the likelihood of
 // the losses times a log-normal prior for each length scale: its median is half the side of the cube,
 // and the standard deviation of its logarithm is 1. A dozen losses alone do not determine all length
 // scales.

@@ -91,7 +91,7 @@ func TestAnUnsetVarianceIsTheMaximumLikelihoodEstimate(t *testing.T) {
 func TestDuplicatePointsWithAlmostNoNoiseHaveNoPosterior(t *testing.T) {
 	for _, noise := range []float64{0, 3e-16} {
 		_, ok := newPosterior(kernel{lengths: []float64{1}, noise: noise}, [][]float64{{0.5}, {0.5}}, []float64{1, 2})
-		assert.False(t, ok, "%v", noise)
+		assert.False(t, ok, "noise %v", noise)
 	}
 }
 
@@ -104,12 +104,12 @@ func TestFitDetectsTheRelevantParameter(t *testing.T) {
 	p := fit(x, y)
 	assert.Greater(t, p.lengths[0], 2*p.lengths[1])
 	assert.Greater(t, p.lengths[2], 2*p.lengths[1])
-	assert.Less(t, p.noise, 1e-3, "the losses have no noise")
+	assert.Less(t, p.noise, 1e-3, "noise of the kernel for losses without noise")
 
 	for i := range y {
 		y[i] += 0.5 * rng.NormFloat64()
 	}
-	assert.Greater(t, fit(x, y).noise, 1e-3, "the losses are noisy")
+	assert.Greater(t, fit(x, y).noise, 1e-3, "noise of the kernel for noisy losses")
 }
 
 func TestWarpKeepsTheOrderAndCompressesLargeLosses(t *testing.T) {
@@ -164,7 +164,7 @@ func TestUnitInvertsParams(t *testing.T) {
 		assert.InDelta(t, u[2], at[2], 0.5/8+1e-12, "the middle of one of 8 intervals")
 		assert.InDelta(t, 0.5, at[4], 0)
 		assert.InDelta(t, 0.5, at[5], 0.1)
-		assert.Equal(t, params, space.params(at), "params inverts unit")
+		assert.Equal(t, params, space.params(at), "params must return the parameters from which unit computed the point")
 	}
 	assert.InDeltaSlice(t, []float64{-5, 0.001, 2, 1, 3, 4}, space.params(make([]float64, 6)), 1e-12)
 	assert.InDeltaSlice(t, []float64{10, 10, 9, 400, 3, 4}, space.params([]float64{1, 1, 1, 1, 1, 1}), 1e-12)

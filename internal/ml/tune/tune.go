@@ -45,7 +45,7 @@ func Random(space Space, trials int, seed uint64, loss func(params []float64) (f
 	})
 }
 
-// search evaluates the points that next returns for the trials so far.
+// search evaluates a number of trials. The function next returns the point of the next trial, given the trials so far.
 func search(space Space, trials int, loss func([]float64) (float64, error), next func([]Trial) []float64) ([]Trial, error) {
 	if err := space.check(); err != nil {
 		return nil, err

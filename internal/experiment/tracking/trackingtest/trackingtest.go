@@ -22,9 +22,10 @@ func Row(family string, seed uint64, u, accuracy float64) experiment.Row {
 		Seed: seed, UScore: u, Accuracy: accuracy, URate: 0.125, Optimal: 0.5, TimeOptimal: 0.25, Estimated: 0.375}
 }
 
-// SaveTwo saves two experiments in a new database and returns the URL of the database. Both experiments have the seeds 0 and
-// 1 of final; the u scores of the second experiment are lower by 1 and 2. Only the first experiment has a name, rows of cart and
-// a model. Only the second experiment has rows of svm and the given fingerprint.
+// SaveTwo saves two experiments in a new database and returns the URL of the database. Both experiments have rows of the
+// family final with the seeds 0 and 1. In the second experiment the u scores of these rows are lower by 1 and 2. Only the
+// first experiment has a name, a row of the family cart and a model. Only the second experiment has a row of the family svm
+// and the given fingerprint.
 func SaveTwo(t *testing.T, fingerprint string) (dsn string) {
 	t.Helper()
 	dsn = pgtest.Migrated(t)

@@ -126,10 +126,10 @@ func requireDistribution(t *testing.T, c classify.Classifier, x []float64) {
 	t.Helper()
 	p, sum := probabilities(c, x), 0.0
 	for _, v := range p {
-		require.True(t, v >= 0 && v <= 1, "P(bin | %v) = %v", x, p)
+		require.True(t, v >= 0 && v <= 1, "every P(bin | %v) must be from 0 to 1: %v", x, p)
 		sum += v
 	}
-	require.InDelta(t, 1, sum, 1e-9, "P(bin | %v) = %v", x, p)
+	require.InDelta(t, 1, sum, 1e-9, "the sum of P(bin | %v) must be 1: %v", x, p)
 }
 
 // probabilities returns P(bin | x). It fills the slice with invalid values first, because
@@ -168,7 +168,7 @@ func isDeterministic(t *testing.T, f classify.LevelFamily) {
 		require.Equal(t, probabilities(one, rows.Row(i)), probabilities(two, rows.Row(i)))
 	}
 	for i, v := range rows.X {
-		require.Equal(t, math.Float64bits(before[i]), math.Float64bits(v), "fitting does not change the table")
+		require.Equal(t, math.Float64bits(before[i]), math.Float64bits(v), "fitting must not change the table")
 	}
 }
 
@@ -208,7 +208,7 @@ func roundTrips(t *testing.T, f classify.LevelFamily) {
 	c := fit(t, f, rows, []float64{1, 2, 9}, 1)
 	if _, storable := c.(encoding.BinaryMarshaler); !storable {
 		_, err := classify.Encode(c)
-		assert.ErrorIs(t, err, classify.ErrFormat, "a classifier without an encoding returns ErrFormat")
+		assert.ErrorIs(t, err, classify.ErrFormat, "Encode must return ErrFormat for a classifier without an encoding")
 		return
 	}
 	b, err := classify.Encode(c)

@@ -33,8 +33,8 @@ func newIrregularShape(family string, rng *rand.Rand) irregularShape {
 // steps returns the number of values of a run.
 func steps(seconds float64) int { return max(8, int(min(seconds, 6*3600)/Step)) }
 
-// segment appends n values that go linearly from the last value to a level. If all is empty, every value
-// is this level.
+// segment appends n values that go linearly from the last value of the slice all to a level. If the slice is empty,
+// every value is this level.
 func segment(all []float64, n int, to float64) []float64 {
 	from := to
 	if len(all) > 0 {
@@ -54,7 +54,7 @@ func hold(all []float64, n int, level float64) []float64 {
 	return all
 }
 
-// workflow returns a program of a workflow: it loads an index or reference, streams its input, and
+// workflow returns the shape of a program of a workflow, which loads an index or reference, streams its input, and
 // sorts, merges or reports at the end. The duration of each phase varies from run to run.
 func workflow(rng *rand.Rand) irregularShape {
 	phases := 2 + rng.IntN(4)
@@ -81,7 +81,7 @@ func workflow(rng *rand.Rand) irregularShape {
 	}
 }
 
-// service returns a process with a garbage collector, with an allocator that never returns memory, or
+// service returns the shape of a process with a garbage collector, with an allocator that never returns memory, or
 // with a cache that fills.
 func service(rng *rand.Rand) irregularShape {
 	kind, cycles, live := rng.IntN(3), 5+60*rng.Float64(), .1+.4*rng.Float64()
@@ -107,7 +107,7 @@ func service(rng *rand.Rand) irregularShape {
 	}
 }
 
-// training returns the training of a model: loading, then epochs, each of which ends with an evaluation.
+// training returns the shape of the training of a model: loading, then epochs, each of which ends with an evaluation.
 func training(rng *rand.Rand) irregularShape {
 	load, epochs, base := .02+.15*rng.Float64(), 2+rng.IntN(20), .2+.4*rng.Float64()
 	check, growth := rng.Float64()*(1-base), .3*rng.Float64()*base
@@ -125,8 +125,8 @@ func training(rng *rand.Rand) irregularShape {
 	}
 }
 
-// drifting returns a workflow that changes after half of the runs: its memory or its duration grows, or the training of a
-// model replaces it.
+// drifting returns the shape of a workflow that changes after half of the runs: its memory or its duration grows, or the
+// training of a model replaces it.
 func drifting(rng *rand.Rand) irregularShape {
 	before, after := workflow(rng), training(rng)
 	kind, factor := rng.IntN(3), 1.2+.8*rng.Float64()
@@ -148,7 +148,7 @@ func drifting(rng *rand.Rand) irregularShape {
 	}
 }
 
-// spiking returns a level with sudden peaks of four seconds at random times.
+// spiking returns the shape of a constant level with sudden peaks of four seconds at random times.
 func spiking(rng *rand.Rand) irregularShape {
 	low, perHour := .1+.6*rng.Float64(), math.Exp(3*rng.Float64()-.5)
 	return func(rng *rand.Rand, seconds, size, _ float64) []float64 {
@@ -165,8 +165,8 @@ func spiking(rng *rand.Rand) irregularShape {
 	}
 }
 
-// inputs returns a program whose memory grows during a run up to a peak. The peak and the duration are proportional to the
-// size of the input, with a factor that varies from run to run.
+// inputs returns the shape of a program whose memory grows during a run up to a peak. The peak and the duration are
+// proportional to the size of the input, with a factor that varies from run to run.
 func inputs(rng *rand.Rand) irregularShape {
 	spread, base, tail := .2+.3*rng.Float64(), .05+.2*rng.Float64(), rng.Float64()
 	return func(rng *rand.Rand, seconds, size, _ float64) []float64 {
@@ -177,7 +177,7 @@ func inputs(rng *rand.Rand) irregularShape {
 	}
 }
 
-// flat returns a program without phases: its memory is constant after a short start.
+// flat returns the shape of a program without phases: its memory is constant after a short start.
 func flat(rng *rand.Rand) irregularShape {
 	start := 1 + rng.IntN(10)
 	return func(rng *rand.Rand, seconds, size, _ float64) []float64 {

@@ -61,7 +61,7 @@ func task(family, name string, runs int, rng *rand.Rand) []Run {
 	return all
 }
 
-// cpu draws phases of busy and idle cores.
+// cpu draws the CPU use of n samples: phases of busy and of idle cores.
 func cpu(rng *rand.Rand, n int, cores float64) []float64 {
 	used := make([]float64, 0, n)
 	for len(used) < n {
