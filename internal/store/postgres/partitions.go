@@ -192,8 +192,8 @@ func isPermissionDenied(err error) bool {
 	return errors.As(err, &pg) && pg.Code == "42501"
 }
 
-// dropOldest drops the oldest partition if all of its ids are below before. If the ids of a week are
-// partly below before, dropOldest lowers before to the start of that week, so that the week stays.
+// dropOldest drops the oldest partition if all of its ids are below *before. If a week has ids below and above
+// *before, dropOldest lowers *before to the start of that week, so that the week stays.
 func (s *Store) dropOldest(ctx context.Context, table receiptTable, before *string) (rows int, dropped bool, err error) {
 	err = s.changePartitions(ctx, "drop old receipts", func(tx pgx.Tx) error {
 		rows, dropped = 0, false
