@@ -105,7 +105,7 @@ func TestObservationReasons(t *testing.T) {
 	}
 	o, reason := ran.Observation("default", nil)
 	assert.Empty(t, reason)
-	assert.Zero(t, o.StartedAt, "without an end, the start is not stored either")
+	assert.Zero(t, o.StartedAt, "the start must stay unknown if the end is unknown")
 	assert.Equal(t, 3*time.Second, o.Duration)
 }
 

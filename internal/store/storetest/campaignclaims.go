@@ -35,7 +35,7 @@ func testCampaignClaims(t *testing.T, open func(*testing.T) store.Store) {
 		_, err := st.ReportRun(t.Context(), c.ID, store.RunReport{Number: run, From: campaign.DeployTriggered, To: campaign.Deploying})
 		require.NoError(t, err)
 		require.Empty(t, claimRuns(t, st, c.ID, campaign.TriggerDeploy, 5), "a deploying run is active")
-		require.Len(t, claimRuns(t, st, c.ID, campaign.TriggerDeploy, 6), 1, "a higher limit takes effect at once")
+		require.Len(t, claimRuns(t, st, c.ID, campaign.TriggerDeploy, 6), 1, "a higher limit must take effect at once")
 		require.Empty(t, claimRuns(t, st, c.ID, campaign.TriggerDeploy, 2))
 		require.Len(t, claimRuns(t, st, c.ID, campaign.CheckDeploy, 9), 1)
 		require.Empty(t, claimRuns(t, st, c.ID, campaign.CheckDeploy, 9), "another worker has claimed the check")

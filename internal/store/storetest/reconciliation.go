@@ -41,7 +41,7 @@ func testReconciliation(t *testing.T, open func(*testing.T) store.Store) {
 			}
 			return names
 		}
-		require.Equal(t, []string{later.Try.Task, settled.Try.Task}, unsampled(), "oldest first")
+		require.Equal(t, []string{later.Try.Task, settled.Try.Task}, unsampled(), "the oldest try must come first")
 		require.NoError(t, st.SaveLookups(t.Context(), []store.Lookup{{Try: settled.Try}, {Try: later.Try, RetryAt: noon.Add(time.Second)}}, noon))
 		require.Empty(t, unsampled())
 		require.NoError(t, st.SaveLookups(t.Context(), []store.Lookup{{Try: later.Try, RetryAt: noon}}, noon))
@@ -71,7 +71,7 @@ func testReconciliation(t *testing.T, open func(*testing.T) store.Store) {
 			}
 			return ids
 		}
-		require.Equal(t, []string{"q-2", "q-3"}, unreported(), "the newest of each try, without ad-hoc predictions")
+		require.Equal(t, []string{"q-2", "q-3"}, unreported(), "only the newest receipt of each try must be listed, and no ad-hoc prediction")
 		recordNew(t, st, first)
 		require.Equal(t, []string{"q-3"}, unreported())
 		require.NoError(t, st.SaveLookups(t.Context(), []store.Lookup{{Try: retried}}, noon))

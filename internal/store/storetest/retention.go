@@ -44,10 +44,10 @@ func testRetention(t *testing.T, open func(*testing.T) store.Store) {
 			require.Equal(t, want, got)
 			require.Equal(t, profileWithoutQuantiles(t, intact, key), profileWithoutQuantiles(t, pruned, key))
 		}
-		require.Greater(t, removed, total/3, "rows removed of %d, seed %d", total, seed)
+		require.Greater(t, removed, total/3, "more than a third of the %d rows must be removed (seed %d)", total, seed)
 		all, err := pruned.History(t.Context(), key, store.HistoryLimits{Total: 1_000_000})
 		require.NoError(t, err)
-		require.Equal(t, []int{total, total - removed}, []int{all.Total, len(all.Rows)}, "removed rows still count")
+		require.Equal(t, []int{total, total - removed}, []int{all.Total, len(all.Rows)}, "removed rows must still count")
 	})
 
 	t.Run("recent rows, and rows that training needs or has not learned, stay", func(t *testing.T) {
@@ -60,7 +60,7 @@ func testRetention(t *testing.T, open func(*testing.T) store.Store) {
 		recordNew(t, st, more...)
 		require.Zero(t, removeObservations(t, st, key, noon), "no row is old enough")
 		removed := removeObservations(t, st, key, later)
-		require.Less(t, removed, 60, "rows newer than the model stay")
+		require.Less(t, removed, 60, "rows newer than the model must stay")
 		unlearned := task("unlearned")
 		recordNew(t, st, runs(unlearned, 200)...)
 		require.Zero(t, removeObservations(t, st, unlearned, later), "the task has no model")
