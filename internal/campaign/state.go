@@ -14,7 +14,7 @@
 //	37 succeeded ───▶ 50 ──▶ 51 ──┬──▶ 57 profiled
 //	                              └──▶ 55 failed
 //
-// A failed run waits until a person resets it to one of the states 0, 17 and 37 that is before its own.
+// A failed run waits until a person resets the run to an earlier one of the states 0, 17 and 37.
 package campaign
 
 import (
