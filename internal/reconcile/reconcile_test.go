@@ -113,7 +113,7 @@ func TestReportGetsItsSampledPeakAfterTheDelay(t *testing.T) {
 	assert.Equal(t, map[reconcile.Result]int{reconcile.Amended: 1}, e.pass(worker))
 	row := e.row(try("r").TaskKey)
 	assert.Equal(t, 3*gib, row.MemorySampled)
-	assert.Zero(t, row.MemoryMax, "the source has no measured peak")
+	assert.Zero(t, row.MemoryMax, "the peak must not count as measured")
 	assert.Equal(t, 8*gib, row.Allocated.Memory, "the source must fill unknown fields")
 	assert.Equal(t, time.Minute, row.Duration, "reported fields must stay")
 	assert.Equal(t, sizing.Cores(1), row.CPUMax)
@@ -134,7 +134,7 @@ func TestReportWithAMeasuredPeakGetsASampledPeak(t *testing.T) {
 	assert.Equal(t, sizing.OOMKilled, row.Outcome)
 }
 
-func TestUnsampledTryIsMissingAfterADay(t *testing.T) {
+func TestUnsampledTryHasTheResultMissingAfterADay(t *testing.T) {
 	e := newEnv(t)
 	worker := e.worker(e.source)
 	e.observe(sizing.Observation{Try: try("r"), Outcome: sizing.Success, EndedAt: noon})

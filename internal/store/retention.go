@@ -29,8 +29,9 @@ type Retention interface {
 	MakeWeeks(ctx context.Context, from, to time.Time) error
 	// RemoveReceipts removes the receipts whose prediction ids are below `before` in byte order. It drops
 	// weekly partitions only as a whole, so the old receipts of a week that is partly old stay up to a
-	// week longer. Old receipts outside the weekly partitions are deleted at once. If the database user
-	// may not drop partitions, old receipts of all partitions are deleted at once.
+	// week longer. Old receipts outside the weekly partitions are deleted at once. If an entirely
+	// old partition cannot be dropped, because the database user does not own it, the old receipts of all partitions
+	// are deleted at once.
 	RemoveReceipts(ctx context.Context, before string, removed func(rows int) error) error
 	// RemoveRuns removes the unnamed experiments created before a time.
 	RemoveRuns(ctx context.Context, before time.Time, removed func(rows int) error) error

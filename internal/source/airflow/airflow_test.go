@@ -157,7 +157,7 @@ func TestBothVersionsReturnTheSameObservations(t *testing.T) {
 	eight := sizing.Resources{Memory: 8 * sizing.GiB, CPU: 1.5}
 	assert.Equal(t, eight, second.Requested)
 	assert.Equal(t, eight, second.Allocated)
-	assert.Equal(t, sizing.Failed, recent[6].Outcome, "all tries failed")
+	assert.Equal(t, sizing.Failed, recent[6].Outcome, "the last try must have failed like all others")
 }
 
 func TestOpenWithoutCredentialsIsDenied(t *testing.T) {

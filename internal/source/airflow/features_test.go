@@ -89,7 +89,7 @@ func TestResourcesOfAirflow2And3(t *testing.T) {
 	}
 }
 
-func TestObservationReasons(t *testing.T) {
+func TestObservationSaysWhyATryIsSkipped(t *testing.T) {
 	ran := airflow.Instance{DAG: "d", Task: "t", Run: "r", MapIndex: -1, Try: 1, State: "success", StartedAt: time.Unix(1e9, 0), Seconds: 3}
 	for message, change := range map[string]func(*airflow.Instance){
 		"it has no state":              func(i *airflow.Instance) { i.State = "" },

@@ -21,7 +21,7 @@ func respondWith(t *testing.T, path string, respond http.HandlerFunc) *prometheu
 	return c
 }
 
-func TestResponsesThatAreErrors(t *testing.T) {
+func TestErrorResponsesAreRejectedOrUnavailable(t *testing.T) {
 	for _, c := range []struct {
 		status  int
 		body    string

@@ -99,7 +99,7 @@ func TestTypicalReceiptsAreReadBackBitForBit(t *testing.T) {
 	assert.Less(t, len(w.words.words), 20)
 }
 
-func TestATextBecomesAWordOnce(t *testing.T) {
+func TestARepeatedTextBecomesAWordOnlyOnce(t *testing.T) {
 	v := newVocabulary(1, nil)
 	write := func(s string) {
 		_, isWord := v.position(s)

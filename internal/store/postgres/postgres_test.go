@@ -203,7 +203,7 @@ func TestWriterNoticesRenameAndDeletion(t *testing.T) {
 	require.Equal(t, []int{1, 200}, []int{total(renamed), total(key)})
 }
 
-func TestChangesEndsWithItsConnection(t *testing.T) {
+func TestChangesReturnsAnErrorIfItsConnectionBreaks(t *testing.T) {
 	dsn := pgtest.Migrated(t)
 	st, admin := reopen(t, dsn), connect(t, dsn)
 	err := st.Changes(t.Context(), func() { terminateConnections(t, admin) }, func(sizing.TaskKey) {})

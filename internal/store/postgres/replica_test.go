@@ -102,7 +102,7 @@ func TestListsComeFromTheStandby(t *testing.T) {
 
 	require.NoError(t, r.SetPolicy(ctx, task("third"), policy))
 	assert.Equal(t, []string{"first", "second", "third"}, r.names(), "after a write of this process, the list must come from the primary")
-	require.Error(t, r.Check(ctx), "the standby has not replayed the write")
+	require.Error(t, r.Check(ctx), "the check must fail, because the standby has not replayed the write")
 	assert.Equal(t, []string{"first", "second", "third"}, r.names())
 
 	r.resumeReplay()

@@ -93,7 +93,7 @@ func testLimitedHistory(t *testing.T, st store.Store) {
 			}
 		}
 		require.InDelta(t, 1000, sum, 1e-9)
-		require.InDelta(t, 499.5, sumOfN/sum, 60, "the mean of 0 to 999, estimated from about 50 rows")
+		require.InDelta(t, 499.5, sumOfN/sum, 60, "the weighted mean must be near that of 0 to 999; it is estimated from about 50 rows")
 	})
 
 	t.Run("the sample is fixed", func(t *testing.T) {

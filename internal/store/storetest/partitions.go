@@ -69,7 +69,7 @@ func testPartitions(t *testing.T, open func(*testing.T) store.Store) {
 		saveReceipts(t, st, key, monday.Add(week-second), 3)
 		saveReceipts(t, st, key, monday.Add(week), 2)
 		saveReceipts(t, st, key, monday.Add(2*week), 1)
-		require.Empty(t, removeReceipts(t, st, monday.Add(week-second)), "the week is only partly old")
+		require.Empty(t, removeReceipts(t, st, monday.Add(week-second)), "a week that is only partly old must stay")
 		require.Equal(t, []int{many + 3}, removeReceipts(t, st, monday.Add(2*week-second)))
 		requireStored(t, st, false, idAt(monday.Add(week-second), 2))
 		requireStored(t, st, true, idAt(monday.Add(week), 0))
@@ -98,7 +98,7 @@ func testPartitions(t *testing.T, open func(*testing.T) store.Store) {
 		require.NoError(t, st.MakeWeeks(t.Context(), monday, monday))
 		requireStored(t, st, true, idAt(monday, many-1))
 		saveReceipts(t, st, key, monday, many) // the ids are already stored
-		require.Equal(t, []int{1}, removeReceipts(t, st, monday.Add(second)), "the week is only partly old")
+		require.Equal(t, []int{1}, removeReceipts(t, st, monday.Add(second)), "a week that is only partly old must stay")
 		require.Equal(t, []int{many}, removeReceipts(t, st, monday.Add(week)))
 		requireStored(t, st, true, idAt(monday.Add(week), 0))
 	})

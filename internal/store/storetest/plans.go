@@ -207,7 +207,7 @@ func testMeanLimits(t *testing.T, st store.Store) {
 	sum := savings(t, st, store.ByAll)[0]
 	require.InDelta(t, 1.75, *sum.Granted, 1e-9, "1 GB until 4 GB is requested after three quarters of the hour")
 	require.InDelta(t, 3, *sum.Used, 1e-9)
-	require.Zero(t, *sum.Wasted, "nothing is wasted if the mean limit is below the peak")
+	require.Zero(t, *sum.Wasted, "a mean limit below the peak must waste nothing")
 	require.Equal(t, duplicate, statusOf(record(t, st, o)[0]))
 	require.InDelta(t, 1.75, *savings(t, st, store.ByAll)[0].Granted, 1e-9)
 	require.NoError(t, st.Void(t.Context(), o.Try))
@@ -234,10 +234,10 @@ func testSavePlan(t *testing.T, st store.Store) {
 	requireKind(t, sizing.Conflict, st.SavePlan(ctx, first, pool))
 	tasks, err := st.PlannableTasks(ctx, 1)
 	require.NoError(t, err)
-	require.Empty(t, tasks, "the plan has all series")
+	require.Empty(t, tasks, "a task whose plan has all series must not be listed")
 	tasks, err = st.PlannableTasks(ctx, 2)
 	require.NoError(t, err)
-	require.Len(t, tasks, 1, "the plan has another format")
+	require.Len(t, tasks, 1, "a task whose plan has another format must be listed")
 
 	second, nextPool := first, pool
 	second.Version, second.Content = 1, []byte{4}

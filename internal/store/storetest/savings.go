@@ -241,14 +241,14 @@ func testUnknownAmounts(t *testing.T, st store.Store) {
 	key := task("untimed_kills")
 	recordNew(t, st, lasting(success(firstTry(key, "0"), sizing.GiB, 0), time.Hour), lasting(kill(firstTry(key, "1"), 0), 0))
 	sum := savings(t, st, store.ByTask)[0]
-	require.Nil(t, sum.Killed, "no kill has a duration")
+	require.Nil(t, sum.Killed, "the amount must be unknown, because no kill has a duration")
 	require.NotNil(t, sum.Granted)
 
 	key = task("untimed_successes")
 	recordNew(t, st, lasting(success(firstTry(key, "0"), sizing.GiB, 0), 0), lasting(kill(firstTry(key, "1"), 0), time.Hour))
 	sum = savings(t, st, store.ByTask)[1]
 	require.NotNil(t, sum.Killed)
-	require.Nil(t, sum.Granted, "no success has a duration")
+	require.Nil(t, sum.Granted, "the amount must be unknown, because no success has a duration")
 	require.Nil(t, sum.Requested)
 	require.Nil(t, sum.Hours)
 }

@@ -38,7 +38,7 @@ func testUsageProfiles(t *testing.T, open func(*testing.T) store.Store) {
 	_, err = st.UsageProfiles(ctx, "b", 0)
 	requireKind(t, sizing.NotFound, err)
 	_, err = st.SaveUsageProfiles(ctx, store.UsageProfiles{Namespace: "b", LearnedAt: noon, Content: make([]byte, store.MaxUsageProfiles+1)})
-	require.Error(t, err, "the content is too large")
+	require.Error(t, err, "content above MaxUsageProfiles must be rejected")
 
 	load, other := task("load"), task("other")
 	recordNew(t, st, runs(load, 5)...)
