@@ -98,7 +98,7 @@ func requireSum(t *testing.T, want, got store.SavingsSum, message string) {
 		"hours": {want.Hours, got.Hours}, "requested": {want.Requested, got.Requested}, "granted": {want.Granted, got.Granted},
 		"used": {want.Used, got.Used}, "used hours": {want.UsedHours, got.UsedHours}, "killed": {want.Killed, got.Killed}, "wasted": {want.Wasted, got.Wasted}, "saved": {want.Saved, got.Saved},
 	} {
-		require.Equal(t, pair[0] == nil, pair[1] == nil, "%s: both or neither of the amounts %s must be nil", message, name)
+		require.Equal(t, pair[0] == nil, pair[1] == nil, "%s: both or neither of the two values of %s must be nil", message, name)
 		if pair[0] != nil {
 			require.InDelta(t, *pair[0], *pair[1], 1e-9*(1+math.Abs(*pair[0])), "%s: %s", message, name)
 		}
