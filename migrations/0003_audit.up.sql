@@ -13,12 +13,12 @@ CREATE TABLE audit (
     before    json,
     after     json,
     reason    text,
-    routine   boolean NOT NULL DEFAULT false  -- a publication by the trainer; only the newest 100 per task are kept
+    routine   boolean NOT NULL DEFAULT false  -- the activation of a model by its training; only the newest 100 per task are kept
 );
 CREATE INDEX audit_task ON audit (namespace, dag_id, task_id, id);
 
 ALTER TABLE task
-    ADD COLUMN pinned_version integer,     -- in force while it is the active version
+    ADD COLUMN pinned_version integer,     -- pinned while it equals active_version
     ADD COLUMN pinned_by      text,
     ADD COLUMN watched_from   timestamptz, -- the watchdog ignores earlier receipts
     ADD COLUMN withdrawn      integer[];   -- versions excluded from rollback

@@ -1,5 +1,5 @@
--- Counts the stored reports by their allocation, because the version before subtracts the allocation of a
--- report that is voided. The sums of reports that retention has removed still contain the means.
+-- Counts the stored reports by their allocation, because the previous version of loadaware subtracts the allocation of
+-- a report that is voided. The sums of reports that retention has removed still contain the means.
 LOCK TABLE observation IN ACCESS EXCLUSIVE MODE;
 SET LOCAL statement_timeout = 0;
 ALTER TABLE observation DISABLE TRIGGER requests_update; -- no request changes

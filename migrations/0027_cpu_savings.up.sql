@@ -1,5 +1,5 @@
--- Counts the CPU of a try in the savings only if the try reports its CPU allocation. Before, a try without
--- one counted with its request, so that each such OOM kill reduced the saved core hours of its task.
+-- Counts the CPU of a try in the savings only if its report has a CPU allocation. Before this migration, a try without a
+-- CPU allocation counted with its request, so that each such OOM kill reduced the saved core hours of its task.
 --
 -- No report may arrive between the change of the function and the change of the sums.
 LOCK TABLE task, observation IN SHARE ROW EXCLUSIVE MODE;

@@ -320,7 +320,7 @@ const waitForCancellation = `CREATE FUNCTION wait_for_cancellation() RETURNS tri
 	BEGIN PERFORM pg_sleep(60); RETURN new; EXCEPTION WHEN query_canceled THEN RETURN new; END $$;
 	CREATE TRIGGER wait BEFORE INSERT ON schema_migrations FOR EACH ROW WHEN (NOT new.dirty) EXECUTE FUNCTION wait_for_cancellation()`
 
-// sleeps reports whether a session of the database sleeps.
+// sleeps returns a function that reports whether a session of the database sleeps.
 func sleeps(t *testing.T, conn *pgx.Conn) func() bool {
 	return func() (found bool) {
 		require.NoError(t, conn.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep')").Scan(&found))
@@ -328,7 +328,7 @@ func sleeps(t *testing.T, conn *pgx.Conn) func() bool {
 	}
 }
 
-// waitsForLock reports whether a statement waits for a lock; condition selects rows of pg_locks.
+// waitsForLock returns a function that reports whether a statement waits for a lock; condition selects rows of pg_locks.
 func waitsForLock(t *testing.T, conn *pgx.Conn, condition string) func() bool {
 	return func() (waits bool) {
 		require.NoError(t, conn.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND "+condition+")").Scan(&waits))

@@ -14,7 +14,7 @@
 //	37 succeeded ───▶ 50 ──▶ 51 ──┬──▶ 57 profiled
 //	                              └──▶ 55 failed
 //
-// A failed run waits until a person resets it to one of the states 0, 17 and 37 that is before its own.
+// A failed run waits until a person resets the run to an earlier one of the states 0, 17 and 37.
 package campaign
 
 import (
@@ -124,9 +124,9 @@ func CheckReset(from, to State) error {
 	case from == to:
 		return nil
 	case transitions[from] != nil:
-		return sizing.Errorf(sizing.Conflict, "the run is %s (%d) and cannot be reset while it is active; wait until a worker reports its end", from, from)
+		return sizing.Errorf(sizing.Conflict, "the run is in state %q (%d) and cannot be reset while it is active; wait until a worker reports its end", from, from)
 	case to > from:
-		return sizing.Errorf(sizing.Conflict, "the run is %s (%d), and a reset cannot move it forward to %d; reset it to an earlier state", from, from, to)
+		return sizing.Errorf(sizing.Conflict, "the run is in state %q (%d), and a reset cannot move it forward to %d; reset it to an earlier state", from, from, to)
 	}
 	return nil
 }

@@ -75,7 +75,7 @@ func TestRunIDIsDeterministicAndMarksTheRun(t *testing.T) {
 	b.Conf = nil
 	require.NotEqual(t, a.Hash(), b.Hash())
 	long, next := campaign.ArchivedRun{Scenario: "s", Conf: json.RawMessage(`{"id": 9007199254740993}`)}, campaign.ArchivedRun{Scenario: "s", Conf: json.RawMessage(`{"id": 9007199254740992}`)}
-	require.NotEqual(t, long.Hash(), next.Hash(), "numbers that are equal as float64")
+	require.NotEqual(t, long.Hash(), next.Hash(), "numbers that are equal only as float64 must give different hashes")
 	id := campaign.RunID(7, a.Hash(), date, 2)
 	require.Equal(t, fmt.Sprintf("loadaware_campaign__7__20200103T030506__%s__2", a.Hash()[:12]), id)
 	require.True(t, sizing.IsReproduction(id))

@@ -135,7 +135,7 @@ func (a *airflowImport) loadDefinition(ctx context.Context, dag string) error {
 	}
 	tasks, err := a.client.Tasks(ctx, dag)
 	if errors.Is(err, airflow.ErrNotFound) {
-		a.skipped.add("DAG(s) that Airflow no longer has: their declared params are unknown, so their runs have only the features of --feature-keys", dag)
+		a.notes.add("DAG(s) that Airflow no longer has: their declared params are unknown, so their runs have only the features of --feature-keys", dag)
 		a.dags[dag] = dagDefinition{tasks: map[string]airflow.Task{}}
 		return nil
 	}
@@ -167,7 +167,7 @@ func (a *airflowImport) addStructure(dag string, tasks map[string]airflow.Task) 
 		}
 	}
 	if len(tasks) > forecast.MaxTasks {
-		a.skipped.add("DAG(s) with too many tasks for a forecast", dag)
+		a.notes.add("DAG(s) with too many tasks for a forecast", dag)
 	} else if len(tasks) > 0 {
 		a.upstream[dagKey{a.cfg.Namespace, dag}] = upstream
 	}
@@ -177,7 +177,7 @@ func (a *airflowImport) addStructure(dag string, tasks map[string]airflow.Task) 
 // launches no pod, and it skips tries that cannot be reported.
 func (a *airflowImport) addInstance(ctx context.Context, run *airflow.Run, last *airflow.Instance) error {
 	if last.Operator != "" && !last.LaunchesPod(a.operators) {
-		a.skipped.add("skipped: "+last.Operator+" launches no pod (--operators)", last.DAG+"/"+last.Task)
+		a.notes.add("skipped: "+last.Operator+" launches no pod (--operators)", last.DAG+"/"+last.Task)
 		return nil
 	}
 	task := a.dags[last.DAG].tasks[last.Task]
@@ -190,7 +190,7 @@ func (a *airflowImport) addInstance(ctx context.Context, run *airflow.Run, last 
 	for _, try := range append(tries, *last) {
 		o, reason := try.Observation(a.cfg.Namespace, features)
 		if reason != "" {
-			a.skipped.add("skipped: "+reason, formatTry(o.Try))
+			a.notes.add("skipped: "+reason, formatTry(o.Try))
 			continue
 		}
 		o.Metadata = metadata
@@ -199,7 +199,7 @@ func (a *airflowImport) addInstance(ctx context.Context, run *airflow.Run, last 
 			return err
 		}
 		if missing != "" {
-			a.skipped.add(missing, formatTry(o.Try))
+			a.notes.add(missing, formatTry(o.Try))
 		} else if o.MemoryMax > 0 || o.MemorySampled > 0 {
 			a.joined++
 		}
@@ -217,7 +217,7 @@ func (a *airflowImport) earlierTries(ctx context.Context, last *airflow.Instance
 	}
 	tries, err := a.client.Tries(ctx, last)
 	if errors.Is(err, airflow.ErrNotFound) {
-		a.skipped.add("with earlier tries that this Airflow does not return (2.10 and later do)", last.DAG+"/"+last.Task+" run "+last.Run)
+		a.notes.add("with earlier tries that this Airflow does not return (2.10 and later do)", last.DAG+"/"+last.Task+" run "+last.Run)
 		return nil, nil
 	}
 	return slices.DeleteFunc(tries, func(t airflow.Instance) bool { return t.Try >= last.Try }), err
@@ -227,7 +227,7 @@ func (a *airflowImport) earlierTries(ctx context.Context, last *airflow.Instance
 // time from which a later import can continue.
 func (a *airflowImport) finish(ctx context.Context, readErr error) error {
 	if readErr == nil {
-		a.usage.countUnjoined(a.skipped)
+		a.usage.countUnjoined(a.notes)
 	}
 	err := a.TriesImporter.finish(ctx, "airflow", readErr)
 	if err == nil {

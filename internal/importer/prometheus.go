@@ -31,7 +31,7 @@ func (t *TriesImporter) readPods(ctx context.Context, c *prometheus.Client, q Pr
 		return err
 	}
 	if len(pods) == 0 {
-		t.skipped.add("no pod with the labels dag_id, task_id and run_id: kube-state-metrics exports them only with --metric-labels-allowlist", "kube_pod_labels")
+		t.notes.add("no pod with the labels dag_id, task_id and run_id: kube-state-metrics exports them only with --metric-labels-allowlist", "kube_pod_labels")
 	}
 	bar := t.con.progress(int64(len(pods)), "pods")
 	defer func() { _ = bar.Finish() }() // a drawing error does not matter
@@ -47,7 +47,7 @@ func (t *TriesImporter) readPods(ctx context.Context, c *prometheus.Client, q Pr
 func (t *TriesImporter) addPod(ctx context.Context, c *prometheus.Client, pod *prometheus.LaunchedPod, namespace string) error {
 	name := pod.Namespace + "/" + pod.Name
 	if pod.Unidentified != "" {
-		t.skipped.add(pod.Unidentified, name)
+		t.notes.add(pod.Unidentified, name)
 		return nil
 	}
 	u, err := c.Usage(ctx, pod.Pod, pod.From, pod.To)
@@ -56,13 +56,13 @@ func (t *TriesImporter) addPod(ctx context.Context, c *prometheus.Client, pod *p
 	}
 	switch {
 	case !u.Found:
-		t.skipped.add("no sample of the container in any metric of the kubelet or of kube-state-metrics", name)
+		t.notes.add("no sample of the container in any metric of the kubelet or of kube-state-metrics", name)
 		return nil
 	case u.Outcome == sizing.UnknownOutcome:
-		t.skipped.add("without an outcome: the pod still runs, or was deleted before the next scrape", name)
+		t.notes.add("without an outcome: the pod still runs, or was deleted before the next scrape", name)
 		return nil
 	case u.PeakMemory == 0:
-		t.skipped.add("sent without a peak: the container ended before its memory was scraped", name)
+		t.notes.add("sent without a peak: the container ended before its memory was scraped", name)
 	}
 	pod.Try.Namespace = namespace
 	o := u.Observation(pod.Try)

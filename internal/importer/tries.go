@@ -22,12 +22,12 @@ type TriesImporter struct {
 	pending []sizing.Observation
 	assumed map[sizing.TryKey]bool // pending tries without a known outcome, which are sent as successes
 	reduced int                    // number of tries that were sent without the fields that contradict an earlier report
-	skipped skipCounts
+	notes   noteCounts
 }
 
 // NewTries returns a TriesImporter for a dry run; set Target to import.
 func NewTries(con Console, batchSize int) *TriesImporter {
-	return &TriesImporter{Importer: New(con, batchSize), assumed: map[sizing.TryKey]bool{}, skipped: skipCounts{}}
+	return &TriesImporter{Importer: New(con, batchSize), assumed: map[sizing.TryKey]bool{}, notes: noteCounts{}}
 }
 
 // add queues an observation and sends the queue if it is full. It rejects an invalid observation.
@@ -62,7 +62,7 @@ func (t *TriesImporter) flush(ctx context.Context) error {
 	for n := range t.pending {
 		o, r := &t.pending[n], &recorded[n]
 		if t.assumed[o.Try] && contradictedField(r.Err) == "outcome" {
-			t.skipped.add("skipped: an earlier report has another outcome than success, so the samples do not show the need", formatTry(o.Try))
+			t.notes.add("skipped: an earlier report has another outcome than success, so the samples do not show the need", formatTry(o.Try))
 			continue
 		}
 		t.count(o, r, formatTry(o.Try))
@@ -170,24 +170,24 @@ func (t *TriesImporter) finish(ctx context.Context, name string, readErr error) 
 	if t.reduced > 0 {
 		fmt.Fprintf(t.con.Out, "%d of them have an earlier report with other values; the earlier values stay\n", t.reduced)
 	}
-	t.skipped.print(t.con.Out)
+	t.notes.print(t.con.Out)
 	return err
 }
 
-// skipCounts counts, by reason, what an import skipped, could not join or sent incomplete.
-type skipCounts map[string]*skipCount
+// noteCounts counts, by reason, what an import skipped, could not join or sent incomplete.
+type noteCounts map[string]*noteCount
 
-type skipCount struct {
+type noteCount struct {
 	count    int
 	examples []string // the first maxExamples different examples
 }
 
 const maxExamples = 3
 
-func (s skipCounts) add(reason, example string) {
+func (s noteCounts) add(reason, example string) {
 	r := s[reason]
 	if r == nil {
-		r = &skipCount{}
+		r = &noteCount{}
 		s[reason] = r
 	}
 	r.count++
@@ -197,7 +197,7 @@ func (s skipCounts) add(reason, example string) {
 }
 
 // print prints one line per reason, the most frequent first.
-func (s skipCounts) print(w io.Writer) {
+func (s noteCounts) print(w io.Writer) {
 	reasons := slices.SortedFunc(maps.Keys(s), func(a, b string) int {
 		return cmp.Or(cmp.Compare(s[b].count, s[a].count), cmp.Compare(a, b))
 	})

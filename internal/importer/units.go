@@ -54,8 +54,16 @@ func (u *unitCheck) err() error {
 	if u.peaks == 0 {
 		return nil
 	}
-	return sizing.Errorf(sizing.Invalid, "%d rows look like another unit: every peak is below 1 MiB, so nothing of the file was imported; "+
-		"name the unit, such as --unit MiB, or --unit B if they are bytes", u.peaks)
+	return sizing.Errorf(sizing.Invalid, "%s: every peak is below 1 MiB, so nothing of the file was imported; "+
+		"name the unit, such as --unit MiB, or --unit B if the peaks are in bytes", inAnotherUnit(u.peaks))
+}
+
+// inAnotherUnit says that a number of rows are probably in another unit.
+func inAnotherUnit(rows int) string {
+	if rows == 1 {
+		return "1 row looks like another unit"
+	}
+	return fmt.Sprintf("%d rows look like another unit", rows)
 }
 
 // unitRows counts the successes whose peak is probably in another unit: the peak is below 1 MiB and less than
@@ -103,8 +111,8 @@ func (u *unitRows) warning() string {
 	}
 	for _, unit := range likelyUnits {
 		if u.fits[unit.name] == u.rows {
-			return fmt.Sprintf("%d rows look like another unit: --unit %s", u.rows, unit.name)
+			return inAnotherUnit(u.rows) + ": --unit " + unit.name
 		}
 	}
-	return fmt.Sprintf("%d rows look like another unit: see --unit", u.rows)
+	return inAnotherUnit(u.rows) + ": see --unit"
 }

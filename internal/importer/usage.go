@@ -168,7 +168,7 @@ func fillMissingContext(o, more *sizing.Observation) {
 }
 
 // countUnjoined counts the tries of files that Airflow did not return or that the import skipped.
-func (u *usage) countUnjoined(skipped skipCounts) {
+func (u *usage) countUnjoined(notes noteCounts) {
 	var tries []string
 	for key, found := range u.byTry {
 		if !found.joined {
@@ -177,6 +177,6 @@ func (u *usage) countUnjoined(skipped skipCounts) {
 	}
 	slices.Sort(tries) // so that the examples are the same in each import
 	for _, try := range tries {
-		skipped.add("with usage, but Airflow did not return the try, or the import skipped it (for example another DAG or operator, before --since, still running, or removed)", try)
+		notes.add("with usage, but Airflow did not return the try, or the import skipped it (for example another DAG or operator, before --since, still running, or removed)", try)
 	}
 }

@@ -15,7 +15,7 @@ import (
 // maxPrintedWarnings limits the output for one file, because a column in a wrong unit causes a warning for every row.
 const maxPrintedWarnings = 20
 
-// warnings collects the warnings about the rows of one file. Only the field rows is about the whole import.
+// warnings collects the warnings about the rows of one file. Only its field "rows" is about the whole import.
 type warnings struct {
 	rows      int // number of rows of the whole import with at least one warning
 	lines     []string

@@ -34,7 +34,7 @@ func TestCommittedDataSurvivesAKill(t *testing.T) {
 			again := startSafe(t, dir)
 			requireRow(t, again.DSN())
 			if !strings.HasPrefix(again.socket, dir) {
-				assert.NoDirExists(t, socketIn(t, before), "the socket of the killed process is removed")
+				assert.NoDirExists(t, socketIn(t, before), "the socket of the killed process must be removed")
 			}
 		})
 	}
@@ -110,12 +110,12 @@ func TestUnrelatedProcessWithTheSameIDIsNotSignalled(t *testing.T) {
 			requireRow(t, start(t, server.DataDir()).DSN())
 			_, err = fmt.Fprintln(input, "end")
 			require.NoError(t, err)
-			require.NoError(t, unrelated.Wait(), "the process was not signalled and ended by itself")
+			require.NoError(t, unrelated.Wait(), "the process must end by itself, without a signal")
 		})
 	}
 }
 
-func TestStopWhileTheServerIsDown(t *testing.T) {
+func TestStopSucceedsWhileTheServerIsDown(t *testing.T) {
 	server := start(t, filepath.Join(openFolder(t), "data"))
 	require.NoError(t, syscall.Kill(readPostmaster(server.cluster()).pid, syscall.SIGKILL))
 	require.NoError(t, server.Stop())

@@ -105,7 +105,7 @@ func requireRoot(t *testing.T) {
 	}
 }
 
-// uidOf returns the user id of the server's processes as they see it.
+// uidOf returns the user id of the server's processes in their own user namespace.
 func uidOf(t *testing.T, dsn string) (uid string) {
 	t.Helper()
 	ctx := context.Background()

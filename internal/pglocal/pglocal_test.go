@@ -119,7 +119,7 @@ func TestStartErrorHasTheServerOutput(t *testing.T) {
 	_, err := Start(context.Background(), Config{DataDir: dir})
 	require.ErrorContains(t, err, "no_such_setting")
 	l, err := acquire(dir, "")
-	require.NoError(t, err, "a failed start releases the folder")
+	require.NoError(t, err, "a failed start must release the folder")
 	require.NoError(t, l.release())
 }
 

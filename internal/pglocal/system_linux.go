@@ -11,8 +11,8 @@ import (
 // capDACOverride is CAP_DAC_OVERRIDE, which bypasses file permissions (capabilities(7)).
 const capDACOverride = 1
 
-// privilegedIdentities returns identities with the user id of id and with more file access than that user. They
-// are tried if no ordinary user can reach the data.
+// privilegedIdentities returns identities under which the server sees the user id of `id` and has more file access than
+// that user. They are tried if no ordinary user can reach the data.
 func privilegedIdentities(id identity) []identity {
 	namespace := identity{
 		name: "host root, mapped to " + id.name + " in a user namespace",

@@ -108,18 +108,18 @@ func TestReportGetsItsSampledPeakAfterTheDelay(t *testing.T) {
 
 	e.now = noon.Add(4 * time.Minute)
 	assert.Empty(t, e.pass(worker))
-	assert.Zero(t, e.lookups, "a source lags: the first lookup is five minutes after the end")
+	assert.Zero(t, e.lookups, "the first lookup must be five minutes after the end, because a source lags")
 	e.now = noon.Add(6 * time.Minute)
 	assert.Equal(t, map[reconcile.Result]int{reconcile.Amended: 1}, e.pass(worker))
 	row := e.row(try("r").TaskKey)
 	assert.Equal(t, 3*gib, row.MemorySampled)
-	assert.Zero(t, row.MemoryMax, "no measured peak")
-	assert.Equal(t, 8*gib, row.Allocated.Memory, "unknown fields are filled")
-	assert.Equal(t, time.Minute, row.Duration, "reported fields stay")
+	assert.Zero(t, row.MemoryMax, "the peak must not count as measured")
+	assert.Equal(t, 8*gib, row.Allocated.Memory, "the source must fill unknown fields")
+	assert.Equal(t, time.Minute, row.Duration, "reported fields must stay")
 	assert.Equal(t, sizing.Cores(1), row.CPUMax)
-	assert.Zero(t, row.Requested.Memory, "the request of the pod is the granted amount, not the static request")
+	assert.Zero(t, row.Requested.Memory, "the static request must stay unknown, because the request of the pod is the granted amount")
 	assert.Empty(t, e.pass(worker))
-	assert.Equal(t, 1, e.lookups, "an amended try is not looked up again")
+	assert.Equal(t, 1, e.lookups, "an amended try must not be looked up again")
 }
 
 func TestReportWithAMeasuredPeakGetsASampledPeak(t *testing.T) {
@@ -130,11 +130,11 @@ func TestReportWithAMeasuredPeakGetsASampledPeak(t *testing.T) {
 	assert.Equal(t, map[reconcile.Result]int{reconcile.Amended: 1}, e.pass(e.worker(e.source)))
 	row := e.row(try("r").TaskKey)
 	assert.Equal(t, 3*gib, row.MemorySampled)
-	assert.Equal(t, 4*gib, row.MemoryMax, "reported fields stay")
+	assert.Equal(t, 4*gib, row.MemoryMax, "reported fields must stay")
 	assert.Equal(t, sizing.OOMKilled, row.Outcome)
 }
 
-func TestUnsampledTryIsMissingAfterADay(t *testing.T) {
+func TestUnsampledTryHasTheResultMissingAfterADay(t *testing.T) {
 	e := newEnv(t)
 	worker := e.worker(e.source)
 	e.observe(sizing.Observation{Try: try("r"), Outcome: sizing.Success, EndedAt: noon})
@@ -146,7 +146,7 @@ func TestUnsampledTryIsMissingAfterADay(t *testing.T) {
 	}
 	require.NotEmpty(t, results)
 	assert.Equal(t, reconcile.Missing, results[len(results)-1])
-	assert.Less(t, e.lookups, 25, "lookups within the day back off exponentially")
+	assert.Less(t, e.lookups, 25, "the lookups within the day must back off exponentially")
 	assert.Len(t, results, e.lookups)
 }
 
@@ -159,13 +159,13 @@ func TestUnreportedTryIsReportedFromASource(t *testing.T) {
 
 	e.now = noon.Add(24 * time.Minute)
 	assert.Equal(t, map[reconcile.Result]int{reconcile.Waiting: 1}, e.pass(worker))
-	assert.Zero(t, e.lookups, "the try may run for twice ten minutes, and a source lags by five")
+	assert.Zero(t, e.lookups, "the first lookup must wait for twice ten minutes of run time and five minutes of lag")
 	e.now = noon.Add(26 * time.Minute)
 	assert.Equal(t, map[reconcile.Result]int{reconcile.Reported: 1}, e.pass(worker))
 	row := e.row(try("r").TaskKey)
 	assert.Equal(t, sizing.OOMKilled, row.Outcome)
 	assert.Equal(t, 7*gib, row.MemorySampled)
-	assert.Equal(t, sizing.Resources{Memory: 6 * gib, CPU: 2}, row.Allocated, "the allocation of the pod, or else the granted amount")
+	assert.Equal(t, sizing.Resources{Memory: 6 * gib, CPU: 2}, row.Allocated, "the allocation must be that of the pod, or else the granted amount")
 	assert.Equal(t, sizing.Resources{Memory: 32 * gib, CPU: 4}, row.Requested)
 	assert.Equal(t, []float64{7}, row.Features)
 	e.now = noon.Add(2 * time.Hour)
@@ -191,7 +191,7 @@ func TestUnreportedTryWithoutOutcomeExpires(t *testing.T) {
 			assert.Len(t, total, 2)
 			assert.Less(t, e.lookups, 50)
 			_, err := e.store.History(t.Context(), try("r").TaskKey, store.HistoryLimits{})
-			assert.Equal(t, sizing.NotFound, sizing.KindOf(err), "without an outcome no report is stored")
+			assert.Equal(t, sizing.NotFound, sizing.KindOf(err), "no report must be stored without an outcome")
 		})
 	}
 }
@@ -213,7 +213,7 @@ func TestSourceErrorIsReturnedAndTheTryIsLookedUpAgain(t *testing.T) {
 	e.observe(sizing.Observation{Try: try("r"), Outcome: sizing.Success, EndedAt: noon})
 	e.now, e.sourceErr = noon.Add(time.Hour), errors.New("source is down")
 	require.ErrorIs(t, worker.RunOnce(t.Context()), e.sourceErr)
-	require.ErrorIs(t, worker.RunOnce(t.Context()), e.sourceErr, "the next pass looks up the try again")
+	require.ErrorIs(t, worker.RunOnce(t.Context()), e.sourceErr, "the next pass must look up the try again")
 	e.sourceErr, e.known[try("r")] = nil, sizing.Observation{MemorySampled: gib}
 	assert.Equal(t, map[reconcile.Result]int{reconcile.Amended: 1}, e.pass(worker))
 }
@@ -233,7 +233,7 @@ func TestSecondSourceFillsUnknownFields(t *testing.T) {
 	assert.Equal(t, time.Minute, row.Duration)
 }
 
-func TestPassIsBounded(t *testing.T) {
+func TestPassLooksUpAtMostBatchTries(t *testing.T) {
 	e := newEnv(t)
 	for i := range 5 {
 		e.saveReceipt(try(string(rune('a'+i))), noon)

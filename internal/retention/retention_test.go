@@ -54,7 +54,7 @@ func newEnv(t *testing.T) *env {
 var historyEnd = time.Now().Truncate(time.Second)
 
 // withHistory records one run of a task per day of the last 400 days, with a peak of 1 GiB plus 1 MiB
-// times the feature rows. It trains the task after each number of runs in trainings, and at the end.
+// times the feature "rows". It trains the task after each of the numbers of runs in `trainings`, and at the end.
 func (e *env) withHistory(name string, trainings ...int) *env {
 	next := 0
 	for _, upTo := range append(trainings, runs) {
@@ -129,8 +129,8 @@ func TestModelsAreEqualAfterRemoval(t *testing.T) {
 	require.Greater(t, pruned.removed[retention.Observations], 100)
 	intact.train("a")
 	pruned.train("a")
-	assert.Equal(t, intact.answers("a"), pruned.answers("a"), "after another training")
-	assert.Equal(t, intact.refitted("a"), pruned.refitted("a"), "after a training without a champion")
+	assert.Equal(t, intact.answers("a"), pruned.answers("a"), "the answers must be equal after another training")
+	assert.Equal(t, intact.refitted("a"), pruned.refitted("a"), "the answers must be equal after a training without a champion")
 
 	// This shows that the comparison can fail: the removal of a row that trainings read changes the answers.
 	require.NoError(t, pruned.Void(t.Context(), sizing.TryKey{TaskKey: task("a"), RunID: fmt.Sprint(runs - 2), MapIndex: sizing.NoMap, Number: 1}))
@@ -185,9 +185,9 @@ func TestPartitionsAreCreatedAhead(t *testing.T) {
 		return n
 	}
 	assert.Zero(t, removed(later+time.Minute))
-	assert.Equal(t, 1, removed(later+4*7*day+time.Minute), "the receipt of the last week stays")
+	assert.Equal(t, 1, removed(later+4*7*day+time.Minute), "the receipt of the last week must stay")
 	e.saveReceipt(-later - 6*7*day)
-	assert.Equal(t, 2, removed(later+6*7*day+time.Minute), "the last receipt is removed, too, because it is in no weekly partition")
+	assert.Equal(t, 2, removed(later+6*7*day+time.Minute), "the last receipt must be removed, too, because it is in no weekly partition")
 }
 
 // inTwoWeeks is the time of a pass that must create a partition.
@@ -236,27 +236,27 @@ func TestOneReplicaWorksAtATime(t *testing.T) {
 	require.NoError(t, first.RunOnce(t.Context()))
 	e.saveReceipt(9 * day)
 	require.NoError(t, second.RunOnce(t.Context()))
-	assert.Empty(t, e.removed, "the first replica holds the lease")
+	assert.Empty(t, e.removed, "the second replica must remove nothing, because the first one holds the lease")
 	require.NoError(t, first.RunOnce(t.Context()))
 	assert.Equal(t, 1, e.removed[retention.Receipts])
 }
 
-func TestEndedReportsThePasses(t *testing.T) {
+func TestEndedIsCalledWithTheResultOfEachPass(t *testing.T) {
 	e := newEnv(t)
 	var ended []error
 	cfg := retention.Config{Receipts: 8 * day, Ended: func(err error) { ended = append(ended, err) }}
 	first, second := e.worker(cfg), e.worker(cfg)
 	require.NoError(t, first.RunOnce(t.Context()))
 	require.NoError(t, second.RunOnce(t.Context()))
-	assert.Equal(t, []error{nil}, ended, "the second replica made no pass")
+	assert.Equal(t, []error{nil}, ended, "Ended must not be called for the second replica, which made no pass")
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
 	require.Error(t, first.RunOnce(stopped))
-	assert.Len(t, ended, 1, "a cancelled pass is not a failure")
+	assert.Len(t, ended, 1, "Ended must not be called for a cancelled pass")
 	e.Close()
 	require.Error(t, first.RunOnce(t.Context()))
 	require.Len(t, ended, 2)
-	assert.Error(t, ended[1], "the store is closed")
+	assert.Error(t, ended[1], "the pass must fail, because the store is closed")
 }
 
 func TestPassEndsWithItsContext(t *testing.T) {
@@ -266,7 +266,7 @@ func TestPassEndsWithItsContext(t *testing.T) {
 	stopping, err := retention.New(e, cfg, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	require.ErrorIs(t, stopping.RunOnce(ctx), context.Canceled)
-	require.NoError(t, stopping.RunOnce(t.Context()), "the next pass continues")
+	require.NoError(t, stopping.RunOnce(t.Context()), "the next pass must continue")
 }
 
 func TestNewRejectsShortAges(t *testing.T) {

@@ -22,16 +22,16 @@ type Campaigns interface {
 	// CampaignStatus returns a campaign with its progress. The argument failures limits its list of
 	// failed runs.
 	CampaignStatus(ctx context.Context, id int64, failures int) (campaign.Status, error)
-	// Campaigns lists at most limit campaigns in any of the scopes, newest first, with ids below
-	// before (0: from the newest). The result has no Failures, and the GB·h of a campaign with
+	// Campaigns lists at most limit campaigns in any of the scopes whose ids are below the argument `before`
+	// (0: from the newest), newest first. The result has no Failures, and the GB·h of a campaign with
 	// very many reports may be up to a minute old.
 	Campaigns(ctx context.Context, scopes []Scope, before int64, limit int) ([]campaign.Status, error)
 	// RegisterRuns adds runs in the state campaign.Registered. It ignores runs whose scenario, conf and
 	// execution date (in whole seconds) are registered already or equal those of an earlier run in runs. It
 	// returns the number of added runs (registered) and of ignored runs (already).
 	RegisterRuns(ctx context.Context, id int64, runs []campaign.ArchivedRun) (registered, already int, err error)
-	// CampaignRuns lists at most limit runs in the given states with a number above after,
-	// ordered by number. An empty list of states selects all states.
+	// CampaignRuns lists at most limit runs in the given states whose number is above the argument `after`, ordered by
+	// number. An empty list of states selects all states.
 	CampaignRuns(ctx context.Context, id int64, states []campaign.State, after, limit int) ([]campaign.Run, error)
 	// CampaignRunTasks lists what the tasks of the current attempt of a run reported, by task
 	// and map index. It returns NotFound if there is no such run.

@@ -9,7 +9,7 @@ import (
 // ChangeLog lists changed tasks, so that a replica that missed notifications does not have to read all tasks.
 type ChangeLog interface {
 	// ChangedSince lists the tasks that were created or deleted, or got another active version, policy
-	// or name, since the earlier call that returned the Watermark since. Only a name that a deletion or a rename
+	// or name, after the earlier call that returned the Watermark `since`. Only a name that a deletion or a rename
 	// freed more than a day ago may be missing. The list may repeat changes that were committed shortly before the
 	// earlier call. With since = 0 ChangedSince lists no tasks and returns a Watermark.
 	ChangedSince(ctx context.Context, since int64) (ChangedTasks, error)
@@ -17,7 +17,7 @@ type ChangeLog interface {
 
 // ChangedTasks are the changes since a watermark.
 type ChangedTasks struct {
-	Watermark int64 // for the next call; if it is lower than the last one, the database was replaced
+	Watermark int64 // for the next call; if it is lower than that of the last call, the database was replaced
 	Tasks     []ChangedTask
 }
 

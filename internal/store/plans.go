@@ -45,7 +45,7 @@ type DetailedRun struct {
 	MapIndex int // sizing.NoMap for an unmapped task
 	Try      int // number of the try, from 1
 	Series   sizing.Series
-	// Static is the static grant: the newest limit that the first try was granted, or else the
+	// Static is the static grant: the newest limit that the first try of the run was granted, or else the
 	// allocation, or else the request of this try. Its CPU is the allocation, or else the request.
 	Static sizing.Resources
 }
@@ -67,9 +67,9 @@ type Plans interface {
 	// PlannedTasks lists the tasks with a plan, by name. Their plans have no Content. An empty namespace
 	// selects all.
 	PlannedTasks(ctx context.Context, namespace string) ([]TaskPlan, error)
-	// DetailedRuns returns the stored DetailedRuns of a task with an ID above after, in order of arrival.
+	// DetailedRuns returns the stored DetailedRuns of a task whose ID is above `after`, in order of arrival.
 	DetailedRuns(ctx context.Context, task sizing.TaskKey, after int64) ([]DetailedRun, error)
-	// PlanOutcomes returns the outcomes of a task with an ID above after, in order of arrival.
+	// PlanOutcomes returns the outcomes of a task whose ID is above `after`, in order of arrival.
 	PlanOutcomes(ctx context.Context, task sizing.TaskKey, after int64) ([]PlanOutcome, error)
 
 	// SavePlan replaces the plan of a task and the pool of its namespace together if both stored

@@ -12,8 +12,8 @@ import (
 // briefly. After each batch it calls removed with the number of rows. If removed returns an error, the removal
 // stops and returns this error.
 type Retention interface {
-	// OversizedTasks lists at most limit tasks with more than limits.Total observations, including
-	// removed ones, in the order of Tasks, after the key after.
+	// OversizedTasks lists the tasks with more than limits.Total observations, including removed ones. It lists at
+	// most limit tasks that come after the key `after` in the order of Tasks.
 	OversizedTasks(ctx context.Context, limits HistoryLimits, after sizing.TaskKey, limit int) ([]sizing.TaskKey, error)
 	// RemoveObservations removes the observations that ended before a time and that History does
 	// not read within limits. With limits of at least the default size, History (except Pairs) and Task return the
@@ -27,10 +27,11 @@ type Retention interface {
 	// partitions and rows, waits at most one second for each lock, and is safe to call
 	// concurrently. Receipts of a week without a partition are stored in a default one.
 	MakeWeeks(ctx context.Context, from, to time.Time) error
-	// RemoveReceipts removes the receipts with prediction ids below before, in byte order. It drops
+	// RemoveReceipts removes the receipts whose prediction ids are below `before` in byte order. It drops
 	// weekly partitions only as a whole, so the old receipts of a week that is partly old stay up to a
-	// week longer. Old receipts outside the weekly partitions are deleted at once. If the database user
-	// may not drop partitions, old receipts of all partitions are deleted at once.
+	// week longer. Old receipts outside the weekly partitions are deleted at once. If an entirely
+	// old partition cannot be dropped, because the database user does not own it, the old receipts of all partitions
+	// are deleted at once.
 	RemoveReceipts(ctx context.Context, before string, removed func(rows int) error) error
 	// RemoveRuns removes the unnamed experiments created before a time.
 	RemoveRuns(ctx context.Context, before time.Time, removed func(rows int) error) error

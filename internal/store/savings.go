@@ -59,7 +59,7 @@ type SavingsFilter struct {
 // SavingsSum is the sum over the tries of one key. Memory is in GB·h (GB = 1e9 bytes), CPU in core
 // hours. The memory allocation of a try is the mean limit of its executed plan, or else the reported allocation, or
 // else the reported request. Its peak is the measured one, or else the sampled one. A nil amount is unknown, because
-// no try reported what it needs.
+// no try reported the values from which the amount is computed.
 type SavingsSum struct {
 	Day       time.Time // zero unless grouped by day or month
 	Task      sizing.TaskKey
@@ -74,7 +74,7 @@ type SavingsSum struct {
 	Unmeasured  int // not measured: successes without a duration or a peak; Used omits them
 
 	Hours     *float64 // durations of the accounted successes
-	Requested *float64 // what Granted would be with the static requests, of the tasks with a known request
+	Requested *float64 // static request × duration of the accounted successes, of the tasks with a known request
 	Granted   *float64 // allocation × duration of the accounted successes
 	Used      *float64 // peak × duration of the measured successes
 	UsedHours *float64 // durations of the successes in Used

@@ -50,8 +50,8 @@ type Observations interface {
 	// The key of a try is unique. A repeated report whose known fields equal the stored ones is a
 	// Duplicate. A repeated report that fills unknown fields is Amended. A report that contradicts a known field changes
 	// nothing and gets an Err of kind Conflict that names the field. A provisional kill, which a lift
-	// request reported, is amended by a report of the same kill, and replaced by a report of another
-	// outcome, allocated memory or requested memory (Replaced). Nil features are copied from the newest receipt of the
+	// request reported, is amended by a report of the same kill. A report that states another outcome,
+	// allocated memory or requested memory replaces it (Replaced). Nil features are copied from the newest receipt of the
 	// same try, if there is one. Times are compared with microsecond precision. A usage series, an executed plan or a
 	// context (see ContextRows) amends a try without one, and is ignored otherwise. A detailed series amends a try
 	// without a series for plans (see Plans), replaces such a series with longer steps, and is ignored otherwise.
@@ -79,11 +79,11 @@ type Observations interface {
 	// reproduced runs, because they show no recent behaviour.
 	Since(ctx context.Context, task sizing.TaskKey, seq int64, limit int) (sizing.History, error)
 
-	// NewestSince reads the rows that arrived after row seq and up to row last like Since, but of more than limit
-	// rows it omits the oldest.
+	// NewestSince reads the rows that arrived after row `seq` and not after row `last`, like Since. If there are more
+	// than limit such rows, it omits the oldest.
 	NewestSince(ctx context.Context, task sizing.TaskKey, seq, last int64, limit int) (sizing.History, error)
 
-	// RecentTries reads the newest limit tries of a task, oldest first, without Promised,
+	// RecentTries reads the newest tries of a task, at most limit of them, oldest first, without Promised,
 	// Granted and Pairs. It returns NotFound if the task is unknown.
 	RecentTries(ctx context.Context, task sizing.TaskKey, limit int) (sizing.History, error)
 
@@ -108,19 +108,18 @@ type Observations interface {
 	Series(context.Context, sizing.TryKey) (sizing.Series, error)
 
 	// ContextRows reads successes and OOM kills with their context: the metadata, the mean usage
-	// and the placement (node type, load of the cluster) of the report. It takes the newest perTask rows of
-	// every task of a namespace, and returns the newest limit rows of these, oldest first. Like a series, the
-	// first context of a try stays. A task stores its newest MaxMetadataSets different sets of
-	// metadata: a report with one set more gets a warning, and the rows with the oldest set lose
-	// their metadata.
+	// and the placement (node type, load of the cluster) of the report. It takes the newest rows of
+	// every task of a namespace, at most perTask of each, and returns the newest of them, at most limit, oldest
+	// first. Like a series, the first context of a try stays. A task stores its newest MaxMetadataSets different sets
+	// of metadata: a report with one set more gets a warning, and the rows with the oldest set lose their metadata.
 	ContextRows(ctx context.Context, namespace string, perTask, limit int) ([]sizing.ContextRow, error)
 
 	// SchedulingFailures lists the allocations of the task's newest tries that ended Unschedulable since a time,
 	// oldest first, at most limit. It omits unknown allocations.
 	SchedulingFailures(ctx context.Context, task sizing.TaskKey, since time.Time, limit int) ([]SchedulingFailure, error)
 
-	// KillsAtCap counts the OOM kills of the task that had an allocation of at least limit and ended after its last
-	// success. It omits a kill if a later try of the same run and map index got a larger allocation, and it ignores
+	// KillsAtCap counts the OOM kills with an allocation of at least `limit` that ended after the last success of the
+	// task. It omits a kill if a later try of the same run and map index got a larger allocation, and it ignores
 	// reproduced runs.
 	KillsAtCap(ctx context.Context, task sizing.TaskKey, limit sizing.Bytes) (int, error)
 }
@@ -130,8 +129,8 @@ type Observations interface {
 // MinHistoryTotal. If Recent + High is then not below Total, Recent becomes 2/5 and High 1/10 of Total, but at least 1.
 type HistoryLimits struct{ Total, Recent, High int }
 
-// MinHistoryTotal is the smallest Total of HistoryLimits: the newest row, the row with the highest peak, and one row of the
-// sample, whose weight makes all weights sum to the full count.
+// MinHistoryTotal is the smallest Total of HistoryLimits: the newest row, the row with the highest peak, and one row of
+// the sample, whose weight makes all weights sum to the full count.
 const MinHistoryTotal = 3
 
 // DefaultHistoryLimits are the limits of training. The cost of a training does not grow beyond Total
@@ -225,23 +224,22 @@ type Receipts interface {
 	Receipt(ctx context.Context, predictionID string) (sizing.Receipt, error)
 	// ReceiptOfTry returns the newest receipt of a try, or NotFound if there is none.
 	ReceiptOfTry(context.Context, sizing.TryKey) (sizing.Receipt, error)
-	// Realised compares the promised risks of first tries with their outcomes, over the
-	// newest limit receipts of the task, without reproduced runs and without kills below the static grant of
-	// a plan. The caller sets Low and High.
+	// Realised compares the promised risks of first tries with their outcomes, over the newest receipts of the task, at
+	// most limit of them, without reproduced runs and without kills below the static grant of a plan. The caller sets Low and High.
 	Realised(ctx context.Context, task sizing.TaskKey, limit int) (sizing.RealisedRisk, error)
 	// Promises lists the promised risks of first tries that succeeded or were OOM-killed, in the
 	// order in which the outcomes were reported. They are the evidence for or against the active
-	// model. It reads the newest limit receipts of first tries, and omits withdrawn versions,
+	// model. It reads the newest receipts of first tries, at most limit of them, and omits withdrawn versions,
 	// receipts from before the last manual activation or RollBack, reproduced runs, and kills below the
 	// static grant of a plan.
 	Promises(ctx context.Context, task sizing.TaskKey, limit int) ([]sizing.Promise, error)
 	// GrantedTries lists the newest answers to tries of a task since a time, oldest first,
 	// at most limit. It omits ad-hoc predictions, which have no run id, and reproduced runs.
 	GrantedTries(ctx context.Context, task sizing.TaskKey, since time.Time, limit int) ([]GrantedTry, error)
-	// RecentTasks lists the tasks of the newest limit receipts, newest first.
+	// RecentTasks lists the tasks of the newest receipts, at most limit receipts, newest first.
 	RecentTasks(ctx context.Context, limit int) ([]sizing.TaskKey, error)
-	// CountUnreported counts the tries of the newest limit receipts of first tries with prediction
-	// ids below before, in byte order, and how many of these tries are not reported. It ignores
+	// CountUnreported counts the tries of the newest receipts of first tries, at most limit receipts, whose prediction
+	// ids are below `before` in byte order. It also counts how many of these tries are not reported. It ignores
 	// receipts without a run id.
 	CountUnreported(ctx context.Context, before string, limit int) (tries, unreported int, err error)
 }

@@ -21,7 +21,7 @@
 //	void           delete the report of a try
 //	task           read the details of the task
 //	wait 2h        advance the clock by a duration without spaces and decimal points
-//	restart        replace the service by a new one on the same database, like a new process
+//	restart        replace the service by a new one on the same database, like a new process, and wait until it is ready
 //
 // For all verbs about a try, run= map= try= identify the try (observe creates a new run if run= is
 // missing), requested= is the static request, and cap= is the caller's cap. A key that is neither one of these nor

@@ -2,6 +2,7 @@ package stories
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"testing"
 	"time"
@@ -47,8 +48,9 @@ func (e *env) start() {
 	e.svc = service.New(e.store, trainer.New(e.store, trainer.Config{OnlyRequested: true}, log), cfg, log)
 }
 
-// restart simulates a new process on the same database, which knows only what it reads from the database at its start.
-func (e *env) restart(ctx context.Context) {
+// restart simulates a new process on the same database, which knows only what it reads from the database at its start. It
+// returns an error if the service does not become ready within testwait.Limit or before ctx ends.
+func (e *env) restart(ctx context.Context) error {
 	e.start()
 	ctx, cancel := context.WithTimeout(ctx, testwait.Limit)
 	ended := make(chan struct{})
@@ -59,6 +61,11 @@ func (e *env) restart(ctx context.Context) {
 	for !e.svc.Readiness().Ready && ctx.Err() == nil {
 		time.Sleep(5 * time.Millisecond)
 	}
+	isReady := e.svc.Readiness().Ready
 	cancel()
 	<-ended
+	if !isReady {
+		return errors.New("restart: the service did not become ready")
+	}
+	return nil
 }

@@ -49,12 +49,12 @@ func parseStep(line string) (step, error) {
 	s := step{text: strings.TrimSpace(line), verb: words[0], args: map[string]string{}, times: 1}
 	for _, word := range words[1:] {
 		key, value, isArg := strings.Cut(word, "=")
-		times, notTimes := strconv.Atoi(strings.TrimPrefix(word, "x"))
+		times, timesErr := strconv.Atoi(strings.TrimPrefix(word, "x"))
 		dag, task, isTask := strings.Cut(word, ".")
 		switch {
 		case isArg:
 			s.args[key] = value
-		case strings.HasPrefix(word, "x") && notTimes == nil && times > 0:
+		case strings.HasPrefix(word, "x") && timesErr == nil && times > 0:
 			s.times = times
 		case isTask && s.task == sizing.TaskKey{}:
 			s.task = sizing.TaskKey{Namespace: sizing.DefaultNamespace, DAG: dag, Task: task}
@@ -72,7 +72,7 @@ func parseStep(line string) (step, error) {
 	return s, nil
 }
 
-// arguments returns the arguments of repetition i, from 0. A range lo..hi becomes a value from lo to hi. A
+// arguments returns the arguments of repetition i, counted from 0. A range lo..hi becomes a value from lo to hi. A
 // stride that is coprime with the number of repetitions mixes the order of the values, so that with many
 // repetitions the values hardly depend on time.
 func (s *step) arguments(i int) map[string]string {
@@ -135,5 +135,5 @@ func features(args map[string]string) sizing.Features {
 	return f
 }
 
-// reserved lists the arguments of observe, predict and lift that are no features.
+// reserved lists the arguments of observe, predict and lift that are not features.
 var reserved = []string{"run", "map", "try", "requested", "cap", "outcome", "peak", "at", "duration", "cpu", "reason"}

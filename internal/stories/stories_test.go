@@ -1,6 +1,7 @@
 package stories
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -22,7 +23,7 @@ func TestParse(t *testing.T) {
 	rows := []string{s.arguments(0)["rows"], s.arguments(1)["rows"], s.arguments(2)["rows"]}
 	assert.ElementsMatch(t, []string{"1000000", "2000000", "3000000"}, rows)
 	assert.Equal(t, "1Gi", s.arguments(1)["peak"])
-	assert.Len(t, features(s.arguments(0)), 2, "peak is not a feature")
+	assert.Len(t, features(s.arguments(0)), 2, "peak must not be a feature")
 }
 
 func TestCheckReportsViolations(t *testing.T) {
@@ -48,6 +49,16 @@ func TestUnexpectedErrorFailsTheStory(t *testing.T) {
 	for kind := sizing.Internal; kind <= sizing.Exhausted; kind++ {
 		assert.NotEmpty(t, steps[0].check(errorAnswer(sizing.Errorf(kind, "no"))), "kind %d", kind)
 	}
+}
+
+func TestRestartFailsIfTheServiceDoesNotBecomeReady(t *testing.T) {
+	e := newEnv(t)
+	_, err := e.do(t.Context(), &step{verb: "restart"}, nil)
+	require.NoError(t, err)
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = e.do(cancelled, &step{verb: "restart"}, nil)
+	assert.ErrorContains(t, err, "did not become ready")
 }
 
 func TestWaitNeedsOneDuration(t *testing.T) {

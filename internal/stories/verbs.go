@@ -35,8 +35,7 @@ func (e *env) do(ctx context.Context, s *step, args map[string]string) (answer, 
 	case "wait":
 		return e.wait(s)
 	case "restart":
-		e.restart(ctx)
-		return answer{words: []string{"ready"}}, nil
+		return answer{words: []string{"ready"}}, e.restart(ctx)
 	}
 	return answer{}, fmt.Errorf("unknown verb %q; see the package documentation", s.verb)
 }

@@ -109,7 +109,7 @@ func (a *Archive) add(row *file.Row, known map[sizing.TaskKey]map[string]int) er
 	return nil
 }
 
-// CheckDAG returns an error that names the first row of another DAG. A list of runs names no DAG.
+// CheckDAG returns an error if a row is of another DAG. The error names the first such row. A list of runs names no DAG.
 func (a *Archive) CheckDAG(dag string) error {
 	for i := range a.Rows {
 		if other := a.Rows[i].Try.DAG; other != dag {
@@ -119,7 +119,7 @@ func (a *Archive) CheckDAG(dag string) error {
 	return nil
 }
 
-// OfDAG returns the part of the archive with the runs of a DAG, and an error if it has no such run. A list
+// OfDAG returns the part of the archive with the runs of a DAG, or an error if the archive has no such run. A list
 // of runs names no DAG and is returned unchanged.
 func (a *Archive) OfDAG(dag string) (*Archive, error) {
 	if len(a.Rows) == 0 {

@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// noise is the assumed variance of a peak that no feature explains, relative to the variance that features explain.
-// With a larger value, one observation says less about similar rows, so that more similar rows are chosen.
+// noise is the assumed part of the variance of peaks that no feature explains, relative to the part that features
+// explain. With a larger value, one observation says less about similar rows, so that Rank chooses more rows that
+// resemble each other.
 const noise = 1.0
 
 // squaredLength is the squared length scale of the kernel, relative to the median squared distance of
@@ -130,7 +131,8 @@ func newHerd(covariance [][]float64, n int) *herd {
 	return h
 }
 
-// value returns how much a candidate brings the mean of the chosen rows nearer to the mean of all rows.
+// value returns the herding score of a candidate: the candidate with the highest score brings the mean of the chosen rows
+// nearest to the mean of all rows.
 func (h *herd) value(candidate int) float64 {
 	return h.mean[candidate] - h.sums[candidate]/float64(h.chosen+1)
 }

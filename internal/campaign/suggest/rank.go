@@ -83,7 +83,7 @@ type design struct {
 // column encodes one number, date or bool, or one value of a category.
 type column struct {
 	name        string  // name of the feature
-	category    string  // value of an indicator
+	category    string  // the category value that an indicator marks
 	indicator   bool    // whether the column is an indicator
 	mean, scale float64 // of a column that is no indicator
 }

@@ -36,10 +36,10 @@ func mixed() []suggest.Candidate {
 func TestRankPrefersFrequentInputsAndVariesTheBatch(t *testing.T) {
 	scored := suggest.Rank(mixed(), nil, 5)
 	require.Len(t, scored, 5)
-	assert.Less(t, scored[0].Index, 90, "the most frequent input comes first")
+	assert.Less(t, scored[0].Index, 90, "the most frequent input must come first")
 	for i, s := range scored {
 		if i > 1 && i%2 == 0 {
-			assert.LessOrEqual(t, s.Gain, scored[i-2].Gain+1e-12, "gains of the V-optimal choices fall")
+			assert.LessOrEqual(t, s.Gain, scored[i-2].Gain+1e-12, "the gains of the V-optimal choices must not rise")
 		}
 		assert.Positive(t, s.Gain)
 	}
@@ -49,8 +49,8 @@ func TestRankPrefersFrequentInputsAndVariesTheBatch(t *testing.T) {
 			frequent++
 		}
 	}
-	assert.Less(t, frequent, 5, "a batch is diverse")
-	assert.Equal(t, scored, suggest.Rank(mixed(), nil, 5), "the result is deterministic")
+	assert.Less(t, frequent, 5, "a batch must contain different inputs")
+	assert.Equal(t, scored, suggest.Rank(mixed(), nil, 5), "the result must be deterministic")
 }
 
 // Two of three inputs are frequent. The choices by kernel herding (the second, the fourth, …; their i is odd) must
@@ -70,7 +70,7 @@ func TestRankKeepsFrequentInputsFrequent(t *testing.T) {
 			frequent++
 		}
 	}
-	assert.GreaterOrEqual(t, frequent, 18, "of 20 choices by kernel herding")
+	assert.GreaterOrEqual(t, frequent, 18, "at least 18 of the 20 choices by kernel herding must be frequent inputs")
 }
 
 func TestKnownRunsReduceGains(t *testing.T) {
@@ -79,7 +79,7 @@ func TestKnownRunsReduceGains(t *testing.T) {
 	for i := range known {
 		known[i] = candidate(100_000, "emea")
 	}
-	assert.Less(t, suggest.Rank(all, known, 1)[0].Gain, suggest.Rank(all, nil, 1)[0].Gain, "known runs reduce the gain of similar candidates")
+	assert.Less(t, suggest.Rank(all, known, 1)[0].Gain, suggest.Rank(all, nil, 1)[0].Gain, "known runs must reduce the gain of similar candidates")
 	assert.Empty(t, suggest.Rank(nil, nil, 3))
 	assert.Len(t, suggest.Rank(all[:2], nil, 3), 2)
 }
@@ -94,7 +94,7 @@ func TestRankContinuesAfterKnownRuns(t *testing.T) {
 		known = append(known, candidate(100, "emea"))
 	}
 	for _, s := range suggest.Rank(all, known, 10) {
-		assert.Equal(t, 1, s.Index%2, "%d is like the known runs", s.Index)
+		assert.Equal(t, 1, s.Index%2, "candidate %d must differ from the known runs", s.Index)
 	}
 }
 
@@ -144,7 +144,7 @@ pricing,load,r2,2020-01-04T02:00:00Z,200,6,apac
 	require.NoError(t, err)
 	assert.Equal(t, a.Runs, again.Runs)
 	features := again.Candidates()[1].Features
-	assert.Equal(t, []any{6.0, "apac", "2020-01-04"}, []any{features["rows"].Num, features["region"].Text, features["execution_date"].Text}, "conf and date of a list of runs")
+	assert.Equal(t, []any{6.0, "apac", "2020-01-04"}, []any{features["rows"].Num, features["region"].Text, features["execution_date"].Text}, "the features of a list of runs must be its conf and its date")
 
 	_, err = suggest.Read(strings.NewReader("dag_id,task_id,run_id,memory_max_bytes\npricing,load,r1,100\n"))
 	require.ErrorContains(t, err, "has no started_at")

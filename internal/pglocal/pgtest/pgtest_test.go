@@ -63,7 +63,7 @@ func TestFoldersOfEarlierRunsAreRemoved(t *testing.T) {
 	require.NoError(t, server.Stop())
 
 	assert.NoDirExists(t, old)
-	assert.DirExists(t, fresh, "a process that has not locked it yet may use it")
-	assert.NoFileExists(t, filepath.Join(foreign, "lock"), "a link is not followed")
+	assert.DirExists(t, fresh, "the fresh folder must stay, because a process that has not locked it yet may use it")
+	assert.NoFileExists(t, filepath.Join(foreign, "lock"), "the removal must not follow a link")
 	assert.DirExists(t, foreign)
 }

@@ -55,7 +55,7 @@ func replayServer(t *testing.T, version string) (url string) {
 		at := slices.IndexFunc(answers, func(a exchange) bool {
 			return a.Method == r.Method && a.Path == r.URL.RequestURI() && (a.As == as || strings.HasSuffix(a.Path, "/version")) && matchesRecorded(a.Body, body)
 		})
-		if !assert.NotEqual(t, -1, at, "not recorded: %s %s %v", r.Method, r.URL, body) {
+		if !assert.NotEqual(t, -1, at, "the recording must contain the request %s %s %v", r.Method, r.URL, body) {
 			w.WriteHeader(http.StatusTeapot)
 			return
 		}
@@ -157,7 +157,7 @@ func TestBothVersionsReturnTheSameObservations(t *testing.T) {
 	eight := sizing.Resources{Memory: 8 * sizing.GiB, CPU: 1.5}
 	assert.Equal(t, eight, second.Requested)
 	assert.Equal(t, eight, second.Allocated)
-	assert.Equal(t, sizing.Failed, recent[6].Outcome, "all tries failed")
+	assert.Equal(t, sizing.Failed, recent[6].Outcome, "the last try must have failed like all others")
 }
 
 func TestOpenWithoutCredentialsIsDenied(t *testing.T) {

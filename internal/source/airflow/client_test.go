@@ -133,7 +133,7 @@ func TestClientGivesUpIfRetryAfterExceedsRetryFor(t *testing.T) {
 	})
 	assert.ErrorIs(t, err, airflow.ErrUnavailable)
 	assert.ErrorContains(t, err, "gave up, because the pauses before retries would exceed 1m0s")
-	assert.EqualValues(t, 1, requests.Load(), "Retry-After exceeds the limit")
+	assert.EqualValues(t, 1, requests.Load(), "the client must not retry, because Retry-After exceeds RetryFor")
 }
 
 func TestErrorOfInvalidResponseNamesTheCause(t *testing.T) {
@@ -226,7 +226,7 @@ func TestRunsStayCompleteWhileRunsAreClearedAndEnd(t *testing.T) {
 	}
 	assert.Subset(t, seen, want)
 	slices.Sort(seen)
-	assert.Len(t, slices.Compact(seen), len(seen), "no duplicates")
+	assert.Len(t, slices.Compact(seen), len(seen), "no run must be read twice")
 }
 
 func TestRunsWithTheSameEndDateAreReadOnce(t *testing.T) {

@@ -89,7 +89,7 @@ func TestResourcesOfAirflow2And3(t *testing.T) {
 	}
 }
 
-func TestObservationReasons(t *testing.T) {
+func TestObservationSaysWhyATryIsSkipped(t *testing.T) {
 	ran := airflow.Instance{DAG: "d", Task: "t", Run: "r", MapIndex: -1, Try: 1, State: "success", StartedAt: time.Unix(1e9, 0), Seconds: 3}
 	for message, change := range map[string]func(*airflow.Instance){
 		"it has no state":              func(i *airflow.Instance) { i.State = "" },
@@ -105,7 +105,7 @@ func TestObservationReasons(t *testing.T) {
 	}
 	o, reason := ran.Observation("default", nil)
 	assert.Empty(t, reason)
-	assert.Zero(t, o.StartedAt, "without an end, the start is not stored either")
+	assert.Zero(t, o.StartedAt, "the start must stay unknown if the end is unknown")
 	assert.Equal(t, 3*time.Second, o.Duration)
 }
 

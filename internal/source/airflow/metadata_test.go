@@ -70,7 +70,7 @@ func TestMetadataHasTheLimitsOfTheProvider(t *testing.T) {
 	i := instanceOf(t, "_SizedKubernetesDecoratedOperator", `{"image": 7, "namespace": ["jobs"], "node_selector": "none", "container_resources": [1]}`)
 	found := i.Metadata(&airflow.Task{Params: map[string]any{"api_key": 1}, Owner: "a\x00b"}, many)
 	assert.Equal(t, []string{"KubernetesDecoratedOperator"}, found["operator"])
-	assert.Equal(t, []string{"p"}, found["pool"], "the task has no pool, so that of the instance counts")
+	assert.Equal(t, []string{"p"}, found["pool"], "the pool must be that of the instance, because the task has none")
 	assert.Len(t, found["tags"], sizing.MaxMetadataValues)
 	assert.Len(t, found, 3)
 	bounded, warnings := found.Bounded()

@@ -36,7 +36,7 @@ type RunPage struct {
 	Remaining int // number of runs of this page and of all later pages
 }
 
-// Runs yields pages of the runs that ended at since or later, by ascending end date, of the
+// Runs yields pages of the runs that ended at the time `since` or later, by ascending end date, of the
 // given DAGs or, if dags is empty, of all readable DAGs. A run that ends during the iteration
 // comes last, so no run is missed, and a caller can resume at the end date of the last run.
 //

@@ -266,7 +266,7 @@ func TestReaderReadsInConstantMemory(t *testing.T) {
 		ahead = max(ahead, feed.sent-(row.Line-1)*len(feed.row))
 	}
 	assert.Equal(t, rows, read)
-	assert.Less(t, ahead, 64<<10, "bytes read ahead")
+	assert.Less(t, ahead, 64<<10, "the reader must read at most 64 KiB ahead")
 }
 
 // generator is an io.Reader of a header and many equal rows.
@@ -327,14 +327,14 @@ func observations(t *testing.T, r io.Reader) []sizing.Observation {
 	for row, err := range in.All() {
 		var rowError *file.RowError
 		if errors.As(err, &rowError) {
-			require.Greater(t, rowError.Line, line, "lines ascend")
+			require.Greater(t, rowError.Line, line, "the line numbers must ascend")
 			line = rowError.Line
 			continue
 		}
 		if err != nil {
 			break
 		}
-		require.Greater(t, row.Line, line, "lines ascend")
+		require.Greater(t, row.Line, line, "the line numbers must ascend")
 		line = row.Line
 		read = append(read, row.Observation)
 	}

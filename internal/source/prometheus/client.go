@@ -81,8 +81,8 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// window returns the raw samples of the series that selector matches. The samples begin Config.Slack before
-// from and end Config.Slack after to.
+// window returns the raw samples of the series that the argument selector matches, from Config.Slack before the time
+// `from` to Config.Slack after the time `to`.
 func (c *Client) window(ctx context.Context, selector string, from, to time.Time) (model.Matrix, error) {
 	if err := c.wait(ctx); err != nil {
 		return nil, err

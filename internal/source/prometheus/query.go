@@ -64,7 +64,7 @@ func (s *server) query(ctx context.Context, expression string, at time.Time) (mo
 	return matrix, nil
 }
 
-// series returns the labels of the series that match selects between two times.
+// series returns the labels of the series that the selector `match` selects between two times.
 func (s *server) series(ctx context.Context, match string, from, to time.Time) ([]model.LabelSet, error) {
 	var found []model.LabelSet
 	err := s.post(ctx, "series", url.Values{"match[]": {match}, "start": {unixSeconds(from)}, "end": {unixSeconds(to)}}, &found)

@@ -21,7 +21,7 @@ func respondWith(t *testing.T, path string, respond http.HandlerFunc) *prometheu
 	return c
 }
 
-func TestResponsesThatAreErrors(t *testing.T) {
+func TestErrorResponsesAreRejectedOrUnavailable(t *testing.T) {
 	for _, c := range []struct {
 		status  int
 		body    string
@@ -54,7 +54,7 @@ func TestResponsesThatAreErrors(t *testing.T) {
 	}
 }
 
-func TestServersThatPermitNoPost(t *testing.T) {
+func TestQueryIsRepeatedByGETIfTheServerPermitsNoPOST(t *testing.T) {
 	for _, status := range []int{http.StatusForbidden, http.StatusMethodNotAllowed, http.StatusNotImplemented} {
 		var methods, forms []string
 		client := respondWith(t, "/prefix/?tenant=a", func(w http.ResponseWriter, r *http.Request) {
@@ -73,6 +73,6 @@ func TestServersThatPermitNoPost(t *testing.T) {
 		assert.EqualValues(t, 500_000_000, u.PeakMemory)
 		assert.Equal(t, []string{http.MethodPost, http.MethodGet}, methods)
 		assert.Equal(t, forms[0], forms[1])
-		assert.Contains(t, forms[0], "a1767441660{__name__", "the parameter of the address, the time, the query")
+		assert.Contains(t, forms[0], "a1767441660{__name__", "the form must have the parameter of the address, the time and the query")
 	}
 }

@@ -47,9 +47,9 @@ func TestReadReturnsLargestSampleAndTimeSpan(t *testing.T) {
 		},
 	}, log)
 	o := log.Observation()
-	assert.Equal(t, sizing.Success, o.Outcome, "the default outcome")
+	assert.Equal(t, sizing.Success, o.Outcome, "the default outcome must be success")
 	assert.Equal(t, sizing.Bytes(900), o.MemorySampled)
-	assert.Zero(t, o.MemoryMax, "a sampled peak is not a measured one")
+	assert.Zero(t, o.MemoryMax, "a sampled peak must not count as measured")
 	assert.Equal(t, 10*time.Second, o.Duration)
 	assert.Empty(t, o.Validate())
 }
@@ -67,7 +67,7 @@ func TestReadAcceptsGzip(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, plain, log)
 	_, err = usagelog.Read(bytes.NewReader(whole[:len(whole)-9]), "x.csv.gz")
-	assert.ErrorIs(t, err, usagelog.ErrInvalidFile, "a truncated file")
+	assert.ErrorIs(t, err, usagelog.ErrInvalidFile, "a truncated file must be invalid")
 }
 
 func TestCommentsTakePrecedenceOverPath(t *testing.T) {
@@ -97,7 +97,7 @@ func TestValuesInCommentsMayHaveCommasAndSpacesAround(t *testing.T) {
 	}
 }
 
-func TestReadErrors(t *testing.T) {
+func TestReadRejectsInvalidLogs(t *testing.T) {
 	const head = "# dag_id=d, task_id=t, run_id=r\n"
 	for name, c := range map[string]struct{ text, message string }{
 		"no try":                     {"timestamp,memory_bytes\n1,1\n", "dag_id is required"},
@@ -176,10 +176,10 @@ func TestLongLogIsDownsampledByMaximum(t *testing.T) {
 	for i, b := range s.Memory {
 		assert.Equal(t, int64(2*i+1+11), b, "the larger of seconds %d and %d", 2*i, 2*i+1)
 	}
-	assert.Nil(t, s.CPU, "no CPU column")
+	assert.Nil(t, s.CPU, "the series must have no CPU, because the log has no column for it")
 
 	longer := series(t, append(samples, "1240,5")...)
-	assert.Equal(t, 4*time.Second, longer.Step, "one second more than 120 slots of 2 s")
+	assert.Equal(t, 4*time.Second, longer.Step, "the step must double, because the log is one second longer than 120 slots of 2 s")
 	assert.Len(t, longer.Memory, 61)
 	assert.Equal(t, slices.Max(s.Memory), slices.Max(longer.Memory))
 }

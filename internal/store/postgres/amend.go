@@ -249,8 +249,8 @@ func fillFeatures(c *comparison, stored []float64, r *report) []float64 {
 	return stored
 }
 
-// otherKind returns the index of a field of another kind with the name of field i that has a
-// stored but no reported value, or -1 if there is none.
+// otherKind returns the index of a field that has the name of field i, another kind, and a stored but no reported
+// value. It returns -1 if there is none.
 func (r *report) otherKind(stored []float64, i int) int {
 	for _, k := range r.task.fields[r.task.schema.Fields[i].Name] {
 		if k < len(stored) && !math.IsNaN(stored[k]) && (k >= len(r.features) || math.IsNaN(r.features[k])) {
@@ -260,7 +260,7 @@ func (r *report) otherKind(stored []float64, i int) int {
 	return -1
 }
 
-// text formats a stored value of field i for an error.
+// text formats the encoded value of field i for an error.
 func (task *cachedTask) text(i int, code float64) string {
 	field := &task.schema.Fields[i]
 	switch {

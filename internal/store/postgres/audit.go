@@ -17,14 +17,14 @@ type change struct {
 	action        store.Action
 	before, after any
 	reason        string
-	routine       bool // a publication: if the actor is the trainer, the entry is deleted after KeepPublications newer ones of the task
+	routine       bool // made by Publish; if the actor is the trainer, only the newest KeepPublications such entries of a task stay
 }
 
 const insertAuditSQL = `
 	INSERT INTO audit (who, action, namespace, dag_id, task_id, before, after, reason, routine)
 	VALUES ($1, $2, $3, $4, $5, $6, $7, nullif($8, ''), $9)`
 
-// expireRoutineSQL deletes all routine entries of the task (publications by the trainer) except the newest $4.
+// expireRoutineSQL deletes all routine entries of the task (models that the trainer published) except the newest $4.
 const expireRoutineSQL = `
 	DELETE FROM audit
 	WHERE routine AND namespace = $1 AND dag_id = $2 AND task_id = $3 AND id < (

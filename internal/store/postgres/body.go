@@ -28,7 +28,7 @@ func appendBody(b []byte, r *sizing.Receipt) ([]byte, error) {
 // bodyWriter encodes the types of package sizing as JSON, in the format of encoding/json.
 type bodyWriter struct{ jsonwriter.Writer }
 
-// bytes writes the text before an amount, and the amount.
+// bytes writes the text `before`, and then the amount v.
 func (w *bodyWriter) bytes(before string, v sizing.Bytes) { w.Raw(before); w.Int(int64(v)) }
 
 func (w *bodyWriter) ask(a *sizing.Ask) {

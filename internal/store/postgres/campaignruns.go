@@ -138,11 +138,13 @@ func (s *Store) ClaimRuns(ctx context.Context, id int64, branch campaign.Branch,
 		if err != nil {
 			return err
 		}
-		newRuns := -1 // unbounded
+		newRuns := -1 // any number
 		switch {
 		case rule.IsTrigger() && c.Paused:
+			// With newRuns = 0 the query would still claim runs with an expired lease, and the trigger would start those
+			// that their dead workers had not started.
 			claimed.Campaign = c
-			return nil // without runs: the trigger would also start a run whose lease has expired, if its worker died before it started the run
+			return nil
 		case rule.IsTrigger():
 			if newRuns, err = startableRuns(ctx, tx, &c, &rule); err != nil {
 				return err
@@ -159,7 +161,8 @@ func (s *Store) ClaimRuns(ctx context.Context, id int64, branch campaign.Branch,
 	return claimed, err
 }
 
-// startableRuns returns how many new runs, which no worker has claimed before, a trigger may claim; -1 for any number.
+// startableRuns returns how many runs in state rule.From a trigger may claim; -1 for any number. Runs with an expired
+// lease, which are in a later state, do not count.
 // If the budget limits the trigger and is used up, startableRuns stops the campaign.
 func startableRuns(ctx context.Context, tx pgx.Tx, c *campaign.Campaign, rule *campaign.Rule) (int, error) {
 	if rule.Spends() && c.Stopped != "" {
@@ -202,7 +205,7 @@ func (s *Store) ReportRun(ctx context.Context, id int64, r store.RunReport) (run
 			return err
 		}
 		if run.State != r.From || r.Attempt > 0 && r.Attempt != run.Attempt {
-			return sizing.Errorf(sizing.Conflict, "run %d is %s (%d) in attempt %d: another worker or a person changed it; claim again", r.Number, run.State, run.State, run.Attempt)
+			return sizing.Errorf(sizing.Conflict, "run %d is in state %q (%d) and attempt %d: another worker or a person changed it; claim again", r.Number, run.State, run.State, run.Attempt)
 		}
 		run, err = scanCampaignRun(tx.QueryRow(ctx, reportRunSQL, id, r.Number, int16(r.To), r.Notes))
 		return err

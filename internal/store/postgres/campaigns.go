@@ -64,7 +64,7 @@ func auditCampaign(ctx context.Context, tx pgx.Tx, c *campaign.Campaign, action 
 	return audit(ctx, tx, change{task: c.Key(), action: action, before: before, after: after, reason: reason})
 }
 
-// campaignError wraps an error of a query for one campaign. Without a row it returns NotFound.
+// campaignError wraps an error of a query for one campaign. It returns NotFound if the query found no row.
 func campaignError(err error, id int64) error {
 	return orNotFound("read a campaign", err, "no campaign has the id %d; GET /campaigns lists them", id)
 }
@@ -134,8 +134,8 @@ func (s *Store) CampaignStatus(ctx context.Context, id int64, failures int) (sta
 	return status, err
 }
 
-// campaignUsageSQL returns the number of DAG runs that were started, and the GB·h of their tries. A run may
-// be started several times, each time with another run id; all these ids are in [$4, $5). One GB·h is 3.6e18 byte microseconds.
+// campaignUsageSQL returns the number of DAG runs that were started, and the GB·h of their tries. A run may be started
+// several times, each time with another run id; all these ids are in [$4, $5). One GB·h is 3.6e18 byte microseconds.
 const campaignUsageSQL = `
 	SELECT
 		(SELECT coalesce(sum(started), 0) FROM campaign_run WHERE campaign = $1),

@@ -76,7 +76,7 @@ func TestChangedSinceListsEachKindOfChange(t *testing.T) {
 	require.Empty(t, changed())
 }
 
-// A transaction that began before the previous call may commit after it.
+// A transaction that began before a call of ChangedSince may commit after this call.
 func TestChangedSinceListsTransactionsThatCommitLate(t *testing.T) {
 	dsn := pgtest.Migrated(t)
 	st, lateConn := open(t, dsn), connect(t, dsn)

@@ -207,8 +207,8 @@ func (w *compactWriter) joinedText(previous *string) string {
 // fieldEnd follows the name and the kind of each feature. Valid names have no control characters.
 const fieldEnd = "\n"
 
-// storedKind returns the kind that features writes. A bool or a number in a text is stored as the text, like
-// a category.
+// storedKind returns the kind that compactWriter.features writes. A bool or a number that was sent as text is stored as
+// this text, like a category.
 func storedKind(v sizing.Value) sizing.ValueKind {
 	if v.Text != "" && (v.Kind == sizing.Number || v.Kind == sizing.Bool) {
 		return sizing.Category

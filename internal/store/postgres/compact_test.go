@@ -16,7 +16,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// typicalReceipt returns receipt i, with random numbers, which the compact form can hold.
+// typicalReceipt returns receipt i with random numbers. The compact form can hold this receipt.
 func typicalReceipt(r *rand.Rand, i int) sizing.Receipt {
 	key := sizing.TaskKey{Namespace: "default", DAG: "pricing", Task: "extract_prices"}
 	promised := r.Float64()
@@ -95,11 +95,11 @@ func TestTypicalReceiptsAreReadBackBitForBit(t *testing.T) {
 			first = last
 		}
 	}
-	assert.Less(t, last, first/2, "repeated texts have become words")
+	assert.Less(t, last, first/2, "the last receipt must be shorter than the first, because repeated texts become words")
 	assert.Less(t, len(w.words.words), 20)
 }
 
-func TestATextBecomesAWordOnce(t *testing.T) {
+func TestARepeatedTextBecomesAWordOnlyOnce(t *testing.T) {
 	v := newVocabulary(1, nil)
 	write := func(s string) {
 		_, isWord := v.position(s)
@@ -131,8 +131,8 @@ func TestRandomReceiptsAreReadBackOrRejected(t *testing.T) {
 	assert.Greater(t, encoded, 500)
 }
 
-// A new field of the receipt must not be lost: each field that its JSON has is changed alone, and the
-// compact form either reads the change back or rejects the receipt.
+// The test changes each field of the receipt that encoding/json encodes, one at a time. The compact form must read the
+// change back or reject the receipt. So the test fails if the compact form ignores a field that is added later.
 func TestTheCompactFormLosesNoField(t *testing.T) {
 	receipt := typicalReceipt(rand.New(rand.NewPCG(4, 4)), 1)
 	receipt.Allocation.Shadow = &sizing.Grant{Request: 1 << 30, Limit: 2 << 30}
@@ -156,7 +156,7 @@ func TestTheCompactFormLosesNoField(t *testing.T) {
 	assert.Greater(t, changed, 25)
 }
 
-// leaves yields the fields of a struct that its JSON has, by their paths. In place of a nested struct other than
+// leaves yields the fields of a struct that encoding/json encodes, with their paths. In place of a nested struct other than
 // a time it yields the fields of that struct.
 func leaves(path string, v reflect.Value) iter.Seq2[string, reflect.Value] {
 	return func(yield func(string, reflect.Value) bool) {
@@ -198,12 +198,12 @@ func different(t *testing.T, v reflect.Value) reflect.Value {
 		next.SetBool(!v.Bool())
 	case reflect.Pointer:
 		next.Set(reflect.New(v.Type().Elem()))
-	case reflect.Slice, reflect.Map: // without its elements
+	case reflect.Slice, reflect.Map: // next is nil
 		require.NotZero(t, v.Len())
 	case reflect.Struct:
 		next.Set(reflect.ValueOf(v.Interface().(time.Time).Add(time.Second)))
 	default:
-		require.Fail(t, "no other value for "+v.Type().String())
+		require.Fail(t, "different has no case for type "+v.Type().String())
 	}
 	return next
 }

@@ -12,7 +12,8 @@ import (
 )
 
 // errUnknownWord means that a receipt refers to a word that the caller's vocabulary lacks. This happens if the task is
-// deleted after the receipt is read and before the vocabulary is read, so the function malformed converts it to errStale.
+// deleted after the receipt is read and before the vocabulary is read, so the function malformed converts this error to
+// errStale.
 var errUnknownWord = errors.New("the compact form refers to an unknown word")
 
 var errMalformed = errors.New("the compact form is malformed")
@@ -25,8 +26,7 @@ type compactReader struct {
 	err   error
 }
 
-// decodeCompact sets the fields of r that have no column. The caller has set the fields with
-// columns.
+// decodeCompact sets the fields of r that have no column. The caller has set the fields that have one.
 func decodeCompact(content []byte, words []string, r *sizing.Receipt) error {
 	c := compactReader{rest: content, words: words}
 	a := &r.Allocation
@@ -141,7 +141,7 @@ func (c *compactReader) scaled(unit int64) int64 {
 func (c *compactReader) amount() int64 { return c.scaled(1 << pageShift) }
 
 // length returns the length of a list, or -1 for a nil list. Every element has at least one byte,
-// so a longer list is malformed.
+// so a list with more elements than remaining bytes is malformed.
 func (c *compactReader) length() int {
 	n := c.uint()
 	if n > uint64(len(c.rest))+1 {

@@ -22,7 +22,7 @@ type vocabulary struct {
 	id        int32           // of the task in receipt_name
 	words     []string        // by position - ownWords
 	positions map[string]int  // of words
-	seen      map[string]bool // storable texts that were written literally; true: twice. A full map forgets those written once
+	seen      map[string]bool // storable texts that were written literally; the value says whether twice. A full map forgets the texts written once
 	wanted    []string        // texts that were written literally twice, to be stored as words
 }
 
@@ -49,8 +49,8 @@ func (v *vocabulary) add(words []string) {
 	}
 }
 
-// position returns the position of a text that is a word. It remembers another text if the text can become a word. If
-// such a text is written a second time, it becomes wanted.
+// position returns the position of a text that is a word. It remembers a text that is not a word but can become one.
+// If such a text is written a second time, it becomes wanted.
 func (v *vocabulary) position(s string) (int, bool) {
 	if i := slices.Index(commonWords, s); i >= 0 {
 		return i, true
@@ -65,7 +65,7 @@ func (v *vocabulary) position(s string) (int, bool) {
 	switch again, known := v.seen[s]; {
 	case !known:
 		if len(v.seen) >= maxSeen {
-			maps.DeleteFunc(v.seen, func(_ string, again bool) bool { return !again }) // without the wanted texts, which must not become wanted again
+			maps.DeleteFunc(v.seen, func(_ string, again bool) bool { return !again }) // keeps the texts that were written twice, which must not become wanted again
 		}
 		v.seen[s] = false
 	case !again:

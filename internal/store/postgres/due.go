@@ -41,8 +41,8 @@ const pickSQL = `
 	FOR NO KEY UPDATE OF lease SKIP LOCKED`
 
 // takeDueSQL resets due_at and returns its old value. It waits for writers of the task, so that the claimer
-// reads every observation that made the task due. $2 is whether an expired lease is claimed: then the task
-// does not have to be due again.
+// reads every observation that made the task due. $2 says whether the lease of the task has expired. Such a task is
+// claimed even if it is not due.
 const takeDueSQL = `
 	UPDATE tally SET due_at = NULL
 	FROM (SELECT task, due_at FROM tally WHERE task = $1 FOR NO KEY UPDATE) AS old
@@ -55,7 +55,7 @@ const leaseSQL = `
 	WHERE task = $1
 	RETURNING token`
 
-// errClaimedByOther means that another claimer finished the task between pickSQL and takeDueSQL.
+// errClaimedByOther means that another claimer claimed and finished the task between pickSQL and takeDueSQL.
 var errClaimedByOther = errors.New("claim a task: claimed and finished by another replica")
 
 // Claim leases the task that has been due longest.

@@ -14,7 +14,7 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// historyColumns are the columns of scanHistory without the last one. In statements with these columns $1 is
+// historyColumns are the columns that scanHistory reads, except the last one. In statements with these columns $1 is
 // the id of the task, and $2 to $4 are its namespace, DAG and task id.
 const historyColumns = `seq, at, run_id, map_index, try_number, outcome,
 		` + measuredColumns + `, coalesce(cpu_max, 0), coalesce(duration_us, 0),
@@ -32,7 +32,7 @@ const historyColumns = `seq, at, run_id, map_index, try_number, outcome,
 //
 // If the try ended more than a day before the task's first receipt, only step 1 and the eight days are
 // searched. Receipts are written asynchronously and may arrive after the report, so every read of the history searches
-// again. NaN marks a receipt whose promise is missing or not comparable (comparedPromise). It ends the search.
+// again. NaN marks a receipt whose promise is missing or not comparable (comparedPromise). A NaN ends the search.
 const promisedAtLaunch = `nullif(coalesce(
 			(SELECT ` + comparedPromise + ` FROM receipt WHERE receipt.prediction_id = observation.prediction_id AND ` + ofTry + `),
 			(SELECT coalesce(promised, 'NaN') FROM receipt_compact AS receipt WHERE receipt.prediction_id = ` + observedID + ` AND ` + ofCompactTry + `),
@@ -183,7 +183,7 @@ const boundsSQL = `
 		WHERE task = $1 AND peak IS NOT NULL
 		ORDER BY peak DESC, seq DESC OFFSET $3 - 1 LIMIT 1) AS highest ON true`
 
-// limitedSQL reads each part by its own index, so that its cost does not grow with the
+// limitedSQL reads each part by its own index, so that the cost of a read does not grow with the
 // history.
 const limitedSQL = `
 	(SELECT ` + historyColumns + `, false
@@ -268,15 +268,15 @@ func (s *Store) Since(ctx context.Context, task sizing.TaskKey, seq int64, limit
 	return s.since(ctx, task, seq, math.MaxInt64, sinceSQL, limit)
 }
 
-// NewestSince reads the newest rows that arrived after row seq and up to row last, in order of arrival.
+// NewestSince reads the newest rows that arrived after row `seq` and not after row `last`, in order of arrival.
 func (s *Store) NewestSince(ctx context.Context, task sizing.TaskKey, seq, last int64, limit int) (sizing.History, error) {
 	h, err := s.since(ctx, task, seq, last, newestSinceSQL, limit)
 	slices.Reverse(h.Rows)
 	return h, err
 }
 
-// since reads the rows after row seq and up to row last. It sets LastSeq to the seq of the newest row that it read, or to
-// seq if it read none.
+// since reads the rows that arrived after row `seq` and not after row `last`. It sets LastSeq to the seq of the newest
+// row that it read, or to the argument seq if it read none.
 func (s *Store) since(ctx context.Context, task sizing.TaskKey, seq, last int64, sql string, limit int) (sizing.History, error) {
 	var h sizing.History
 	err := s.inTx(ctx, "read new observations", snapshot, func(tx pgx.Tx) error {

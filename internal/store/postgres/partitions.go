@@ -158,8 +158,8 @@ const removeReceiptsSQL = `
 		SELECT prediction_id FROM %[1]s WHERE prediction_id < $1 ORDER BY prediction_id LIMIT $2))`
 
 // RemoveReceipts drops the partitions that are entirely old, and deletes the old rows of the other
-// partitions, except a week that is partly old. If the database user does not own the tables and thus cannot
-// drop partitions, RemoveReceipts deletes the old rows of all partitions.
+// partitions, except a week that is partly old. If it cannot drop an entirely old partition, because the
+// database user does not own the partition, it deletes the old rows of all partitions.
 func (s *Store) RemoveReceipts(ctx context.Context, before string, removed func(rows int) error) error {
 	for _, table := range receiptTables {
 		if err := s.removeFrom(ctx, table, table.bound(before), removed); err != nil {
@@ -192,8 +192,8 @@ func isPermissionDenied(err error) bool {
 	return errors.As(err, &pg) && pg.Code == "42501"
 }
 
-// dropOldest drops the oldest partition if all of its ids are below before. If the ids of a week are
-// partly below before, dropOldest lowers before to the start of that week, so that the week stays.
+// dropOldest drops the oldest partition if all of its ids are below *before. If a week has ids below and above
+// *before, dropOldest lowers *before to the start of that week, so that the week stays.
 func (s *Store) dropOldest(ctx context.Context, table receiptTable, before *string) (rows int, dropped bool, err error) {
 	err = s.changePartitions(ctx, "drop old receipts", func(tx pgx.Tx) error {
 		rows, dropped = 0, false

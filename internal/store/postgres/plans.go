@@ -136,7 +136,7 @@ const detailedRunsSQL = `
 	WHERE s.task = (SELECT id FROM task WHERE namespace = $2 AND dag_id = $3 AND task_id = $4) AND s.id > $1 AND outcome = 1
 	ORDER BY s.id`
 
-// DetailedRuns returns the successes with a stored series whose id is above after, in order of arrival.
+// DetailedRuns returns the successes with a stored series whose id is above `after`, in order of arrival.
 func (s *Store) DetailedRuns(ctx context.Context, task sizing.TaskKey, after int64) ([]store.DetailedRun, error) {
 	rows, err := s.pool.Query(ctx, detailedRunsSQL, after, task.Namespace, task.DAG, task.Task)
 	if err != nil {
@@ -167,7 +167,8 @@ const planOutcomesSQL = `
 ` + countedPlan + `
 	ORDER BY p.id`
 
-// PlanOutcomes returns the outcomes of the tries that countedPlan selects, with ids above after, in order of arrival.
+// PlanOutcomes returns the outcomes of the tries that countedPlan selects and whose ids are above `after`, in order of
+// arrival.
 func (s *Store) PlanOutcomes(ctx context.Context, task sizing.TaskKey, after int64) ([]store.PlanOutcome, error) {
 	rows, err := s.pool.Query(ctx, planOutcomesSQL, after, task.Namespace, task.DAG, task.Task)
 	if err != nil {
@@ -243,7 +244,7 @@ const taskPlanSQL = `
 	FROM task JOIN task_plan ON task_plan.task = task.id
 	WHERE namespace = $1 AND dag_id = $2 AND task_id = $3`
 
-// TaskPlan returns the plan of a task, without content if the version is known.
+// TaskPlan returns the plan of a task, without content if its version equals known.
 func (s *Store) TaskPlan(ctx context.Context, task sizing.TaskKey, known int) (store.TaskPlan, error) {
 	p := store.TaskPlan{Task: task}
 	err := s.pool.QueryRow(ctx, taskPlanSQL, task.Namespace, task.DAG, task.Task, known).
@@ -276,7 +277,7 @@ const planPoolSQL = `
 	SELECT version, format, CASE WHEN version <> $2 THEN content END
 	FROM plan_pool WHERE namespace = $1`
 
-// PlanPool returns the pool of a namespace, without content if the version is known.
+// PlanPool returns the pool of a namespace, without content if its version equals known.
 func (s *Store) PlanPool(ctx context.Context, namespace string, known int) (store.PlanPool, error) {
 	p := store.PlanPool{Namespace: namespace}
 	err := s.pool.QueryRow(ctx, planPoolSQL, namespace, known).Scan(&p.Version, &p.Format, &p.Content)

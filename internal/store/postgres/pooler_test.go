@@ -39,7 +39,7 @@ func TestStartupParametersAreAcceptedByPgBouncer(t *testing.T) {
 			go func() { sent <- startupOf(listener) }()
 			open("postgres://user@" + listener.Addr().String() + "/some?sslmode=disable&connect_timeout=5")
 			got := <-sent
-			require.Equal(t, "user", got["user"], "no connection")
+			require.Equal(t, "user", got["user"], "the code under test must connect")
 			for _, parameter := range slices.Sorted(maps.Keys(got)) {
 				assert.Contains(t, poolerParameters, parameter)
 			}

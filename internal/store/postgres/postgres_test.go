@@ -164,7 +164,7 @@ func TestAcknowledgedReportsAreStoredOnceDespiteBrokenConnections(t *testing.T) 
 	h, err := reopen(t, dsn).History(t.Context(), run(0).Try.TaskKey, store.HistoryLimits{Total: 1_000_000})
 	require.NoError(t, err)
 	require.EqualValues(t, acknowledged.Load(), h.Total)
-	require.Len(t, h.Rows, h.Total, "the tally equals the number of rows")
+	require.Len(t, h.Rows, h.Total, "the tally must equal the number of rows")
 }
 
 func terminateConnections(t *testing.T, admin *pgx.Conn) {
@@ -203,7 +203,7 @@ func TestWriterNoticesRenameAndDeletion(t *testing.T) {
 	require.Equal(t, []int{1, 200}, []int{total(renamed), total(key)})
 }
 
-func TestChangesEndsWithItsConnection(t *testing.T) {
+func TestChangesReturnsAnErrorIfItsConnectionBreaks(t *testing.T) {
 	dsn := pgtest.Migrated(t)
 	st, admin := reopen(t, dsn), connect(t, dsn)
 	err := st.Changes(t.Context(), func() { terminateConnections(t, admin) }, func(sizing.TaskKey) {})

@@ -15,7 +15,7 @@ const launchReceiptFirst = `newest.prediction_id IS NOT DISTINCT FROM observatio
 			CASE WHEN newest.at <= observation.at THEN newest.at END DESC,
 			newest.at`
 
-// realisedSQL sums the promises of reported first tries, and counts those with an OOM kill (outcomes 2 and 3). It
+// realisedSQL sums the promises of reported first tries, and counts the tries with an OOM kill (outcomes 2 and 3). It
 // leaves out kills below the static grant of a memory plan; see isCompared.
 const realisedSQL = `
 	WITH newest AS (
@@ -73,8 +73,8 @@ const countUnreportedSQL = `
 			AND observation.run_id = first_try.run_id AND observation.map_index = first_try.map_index AND try_number = 1))
 	FROM first_try`
 
-// CountUnreported counts the tries of the newest limit receipts of first tries with ids below before, and how
-// many of these tries are not reported. It ignores receipts without a run id.
+// CountUnreported counts the tries of the newest receipts of first tries, at most limit receipts, whose ids are below
+// `before`. It also counts how many of these tries are not reported. It ignores receipts without a run id.
 func (s *Store) CountUnreported(ctx context.Context, before string, limit int) (tries, unreported int, err error) {
 	err = s.pool.QueryRow(ctx, countUnreportedSQL, before, max(limit, 0), uuidBound(before)).Scan(&tries, &unreported)
 	return tries, unreported, wrapError("count unreported tries", err)

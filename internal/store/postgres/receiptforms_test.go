@@ -102,27 +102,27 @@ func TestReceiptsOfBothFormsGiveTheSameResults(t *testing.T) {
 		for i := 0; i < n; i += 10 { // several writes, so that texts become words
 			require.NoError(t, st.SaveReceipts(t.Context(), saved[i:i+10]))
 		}
-		require.NoError(t, st.SaveReceipts(t.Context(), saved), "all are stored already")
+		require.NoError(t, st.SaveReceipts(t.Context(), saved), "receipts that are already stored must be ignored")
 		_, err := st.Record(t.Context(), reported)
 		require.NoError(t, err)
 		return st
 	}
 	want := readDerived(t, fill(pgtest.Migrated(t), "infinity"), saved, from)
 	require.Equal(t, saved[7], want["receipt "+saved[7].Allocation.PredictionID])
-	require.Equal(t, want, readDerived(t, fill(pgtest.Migrated(t), from.Add(n/2*time.Second).Format(time.RFC3339)), saved, from), "half of the receipts are compact")
+	require.Equal(t, want, readDerived(t, fill(pgtest.Migrated(t), from.Add(n/2*time.Second).Format(time.RFC3339)), saved, from), "the results must not change if half of the receipts are compact")
 
 	dsn := pgtest.Migrated(t)
 	st := fill(dsn, "-infinity")
-	require.Equal(t, want, readDerived(t, st, saved, from), "all receipts are compact")
+	require.Equal(t, want, readDerived(t, st, saved, from), "the results must not change if all receipts are compact")
 	require.NoError(t, st.ExpandReceipts(t.Context()))
 	var compact, json int
 	require.NoError(t, connect(t, dsn).QueryRow(t.Context(), "SELECT (SELECT count(*) FROM receipt_compact), (SELECT count(*) FROM receipt)").Scan(&compact, &json))
 	require.Equal(t, []int{0, n}, []int{compact, json})
-	require.Equal(t, want, readDerived(t, st, saved, from), "all receipts were converted to JSON")
+	require.Equal(t, want, readDerived(t, st, saved, from), "the results must not change if all receipts were converted to JSON")
 }
 
-// A try may have a compact receipt and one as JSON, such as one whose id is no UUID. An older receipt is not listed while
-// the newer one is outside the window.
+// A try may have a compact receipt and a JSON receipt, for example because the id of the latter is no UUID. The older of
+// the two is not listed, even while the newer one is outside the window.
 func TestOnlyTheNewestReceiptOfATryIsListedAsUnreported(t *testing.T) {
 	st := open(t, pgtest.Migrated(t))
 	from := time.Now().UTC().Truncate(time.Second)

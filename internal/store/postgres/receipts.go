@@ -151,7 +151,7 @@ const recentTasksSQL = `
 	GROUP BY namespace, dag_id, task_id
 	ORDER BY max(prediction_id) DESC`
 
-// RecentTasks lists the tasks of the newest limit receipts, newest first.
+// RecentTasks lists the tasks of the newest receipts, at most limit receipts, newest first.
 func (s *Store) RecentTasks(ctx context.Context, limit int) ([]sizing.TaskKey, error) {
 	rows, err := s.pool.Query(ctx, recentTasksSQL, limit)
 	if err != nil {

@@ -95,20 +95,20 @@ func TestListsComeFromTheStandby(t *testing.T) {
 
 	r.pauseReplay()
 	require.NoError(t, r.other.SetPolicy(ctx, task("second"), policy))
-	assert.Equal(t, []string{"first"}, r.names(), "the list comes from the standby")
+	assert.Equal(t, []string{"first"}, r.names(), "the list must come from the standby")
 	found, err := r.Policy(ctx, task("second"))
 	require.NoError(t, err)
-	assert.Equal(t, policy, found, "a policy comes from the primary")
+	assert.Equal(t, policy, found, "a policy must come from the primary")
 
 	require.NoError(t, r.SetPolicy(ctx, task("third"), policy))
-	assert.Equal(t, []string{"first", "second", "third"}, r.names(), "after a write of this process, the list comes from the primary")
-	require.Error(t, r.Check(ctx), "the standby has not replayed the write")
+	assert.Equal(t, []string{"first", "second", "third"}, r.names(), "after a write of this process, the list must come from the primary")
+	require.Error(t, r.Check(ctx), "the check must fail, because the standby has not replayed the write")
 	assert.Equal(t, []string{"first", "second", "third"}, r.names())
 
 	r.resumeReplay()
 	r.catchUp()
 	r.standby.Kill()
-	assert.Equal(t, []string{"first", "second", "third"}, r.names(), "without the standby, the list comes from the primary")
+	assert.Equal(t, []string{"first", "second", "third"}, r.names(), "without the standby, the list must come from the primary")
 	require.Error(t, r.Check(ctx))
 }
 

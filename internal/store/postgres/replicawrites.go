@@ -10,7 +10,7 @@ import (
 
 // These are the changes that a person makes and then looks for in a list or in the audit trail.
 
-// SetPolicy writes to the primary, from which reads come until the standby has the policy.
+// SetPolicy writes to the primary. Reads come from the primary until the standby has replayed the change.
 func (r *ReplicatedStore) SetPolicy(ctx context.Context, task sizing.TaskKey, policy sizing.Policy) error {
 	defer r.invalidate()
 	return r.Store.SetPolicy(ctx, task, policy)

@@ -37,7 +37,7 @@ func (s *Store) OversizedTasks(ctx context.Context, limits store.HistoryLimits, 
 
 // surplus bounds the rows of a task that History no longer reads: they are older than the newest rows,
 // their peaks are below the highest, and their sample ranks (column lot) are above those of the sample. The row
-// with seq lowest stays, because a profile reads it. Rows with a seq above learned stay, because no training
+// whose seq is `lowest` stays, because a profile reads it. Rows whose seq is above `learned` stay, because no training
 // has read them.
 type surplus struct {
 	task          int64     // id
@@ -105,7 +105,7 @@ const removeObservationsSQL = `
 // keepSavingsSQL makes the trigger of the savings ledger leave the deleted rows in the sums.
 const keepSavingsSQL = `SET LOCAL loadaware.retention = 'on'`
 
-// RemoveObservations removes the rows that are older than before and that History no longer reads; surplus says which
+// RemoveObservations removes the rows that are older than `before` and that History no longer reads; surplus says which
 // of them stay. The tally still counts them, so that the weights of the remaining rows do not change.
 func (s *Store) RemoveObservations(ctx context.Context, task sizing.TaskKey, limits store.HistoryLimits, before time.Time, removed func(rows int) error) error {
 	limits = withDefaults(limits)
@@ -144,7 +144,7 @@ func (s *Store) RemoveObservations(ctx context.Context, task sizing.TaskKey, lim
 }
 
 // inBatches calls remove until remove returns less than a full batch or an error. It calls removed after each batch
-// that is not empty, and stops at its error.
+// that is not empty. If removed returns an error, inBatches stops and returns this error.
 func inBatches(removed func(rows int) error, remove func() (rows int, err error)) error {
 	for {
 		rows, err := remove()
@@ -167,7 +167,7 @@ func (s *Store) RemoveRuns(ctx context.Context, before time.Time, removed func(r
 	return s.removeAll(ctx, "remove old experiments", removed, removeRunsSQL, before)
 }
 
-// removeAll runs a DELETE with the parameters before and removeBatch in batches.
+// removeAll runs a DELETE with the parameters `before` and removeBatch in batches.
 func (s *Store) removeAll(ctx context.Context, operation string, removed func(rows int) error, sql string, before any) error {
 	return inBatches(removed, func() (int, error) {
 		tag, err := s.pool.Exec(ctx, sql, before, removeBatch)

@@ -69,8 +69,8 @@ func (s *Store) compactStart(ctx context.Context) (time.Time, error) {
 	return start, nil
 }
 
-// saveReceipts stores receipts in the compact form if they are not older than from and the form can hold
-// them, and otherwise as JSON. It returns errStale if a task was renamed or deleted since it was cached.
+// saveReceipts stores receipts in the compact form if they are not older than `from` and the form can
+// hold them, and otherwise as JSON. It returns errStale if a task was renamed or deleted since it was cached.
 // The caller holds s.vocabularies.mu.
 func (s *Store) saveReceipts(ctx context.Context, receipts []sizing.Receipt, from time.Time) error {
 	byTask := map[sizing.TaskKey]*vocabulary{}
@@ -137,7 +137,7 @@ type compactRow struct {
 }
 
 // compactAll encodes receipts into one buffer, in the order of their ids. It returns as others the receipts
-// that are older than from and those that the compact form cannot hold.
+// that are older than `from` and those that the compact form cannot hold.
 func compactAll(receipts []sizing.Receipt, byTask map[sizing.TaskKey]*vocabulary, from time.Time, buffer *[]byte) (compact []compactRow, others []sizing.Receipt) {
 	w := compactWriter{b: (*buffer)[:0]}
 	var ends []int

@@ -146,7 +146,7 @@ const renameReceiptsSQL = `
 	UPDATE receipt SET namespace = $4, dag_id = $5, task_id = $6
 	WHERE namespace = $1 AND dag_id = $2 AND task_id = $3`
 
-// renameLookupsSQL keeps a lookup of the new name, which may have receipts without a task.
+// renameLookupsSQL keeps the lookups that the new name already has: receipts, and thus lookups, may exist without a task.
 const renameLookupsSQL = `
 	WITH renamed AS (
 		DELETE FROM inquiry

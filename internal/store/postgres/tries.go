@@ -11,8 +11,8 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// tryColumns are the columns of scanHistory without values from receipts, which need one search per
-// row.
+// tryColumns are the columns that scanHistory reads, with constants in place of the values from receipts, which need one
+// search per row.
 const tryColumns = `seq, at, run_id, map_index, try_number, outcome,
 		` + measuredColumns + `, coalesce(cpu_max, 0), coalesce(duration_us, 0),
 		coalesce(allocated_memory, 0), coalesce(allocated_cpu, 0),

@@ -37,7 +37,7 @@ const usageProfilesSQL = `
 	SELECT version, format, runs, learned_at, CASE WHEN version <> $2 THEN content END
 	FROM usage_profiles WHERE namespace = $1`
 
-// UsageProfiles returns the usage profiles of a namespace, without content if the version is known.
+// UsageProfiles returns the usage profiles of a namespace, without content if their version equals known.
 func (s *Store) UsageProfiles(ctx context.Context, namespace string, known int) (store.UsageProfiles, error) {
 	p := store.UsageProfiles{Namespace: namespace}
 	err := s.pool.QueryRow(ctx, usageProfilesSQL, namespace, known).Scan(&p.Version, &p.Format, &p.Runs, &p.LearnedAt, &p.Content)

@@ -101,7 +101,7 @@ func splitByTry(reports []report) (first, repeated []int) {
 	return first, repeated
 }
 
-// plausibleTime is the range of times that column at may have, as in sizing.Observation.Warnings.
+// plausibleTime is the range of times that the column "at" may have, as in sizing.Observation.Warnings.
 // Retention and lists use that column: with a wrong year a report would expire at once, or be the
 // newest forever. insert_observations.sql repeats the range.
 const plausibleTime = `timestamptz '2000-01-01 00:00:00+00' AND now() + interval '6 hours'`

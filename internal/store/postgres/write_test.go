@@ -55,7 +55,7 @@ type inserts struct{}
 
 // Another replica renames the task after the statement that inserts new reports, and before the
 // transaction that compares repeated ones.
-func TestRenameBetweenInsertAndCompare(t *testing.T) {
+func TestReportsAreStoredDespiteARenameBetweenInsertAndCompare(t *testing.T) {
 	dsn := pgtest.Migrated(t)
 	other := open(t, dsn)
 	var renames atomic.Bool // whether the next insert triggers the rename
@@ -71,9 +71,9 @@ func TestRenameBetweenInsertAndCompare(t *testing.T) {
 	renames.Store(true)
 	recorded, err := st.Record(t.Context(), []sizing.Observation{reported("t", "old"), reported("t", "new"), reported("x", "new")})
 	require.NoError(t, err)
-	assert.False(t, renames.Load(), "the rename ran")
+	assert.False(t, renames.Load(), "the insert must trigger the rename")
 	for i := range recorded {
-		assert.False(t, recorded[i].Duplicate, "%d: name t is unknown after the rename, and the other reports are new", i)
+		assert.False(t, recorded[i].Duplicate, "report %d must not be a duplicate: no task has the name t after the rename, and the other reports are new", i)
 	}
 	assert.Equal(t, []string{"t/old", "u/new", "u/old", "x/new"}, stored(t, dsn))
 }
@@ -102,7 +102,7 @@ func TestFailedComparisonDoesNotFailNewReports(t *testing.T) {
 				recorded, err := st.Record(context.Background(), []sizing.Observation{reported("t", fmt.Sprint(caller, "-", n))})
 				if assert.NoError(t, err) {
 					assert.NoError(t, recorded[0].Err)
-					assert.False(t, recorded[0].Duplicate, "reported once")
+					assert.False(t, recorded[0].Duplicate, "a try that was reported once must not be a duplicate")
 				}
 			}
 		})
@@ -145,6 +145,6 @@ func TestTaskDeletedDuringItsCreationIsCreatedAgain(t *testing.T) {
 	_, err = db.Exec(t.Context(), `SELECT setval('created', -100)`)
 	require.NoError(t, err)
 	_, err = st.Record(t.Context(), []sizing.Observation{reported("u", "first")})
-	assert.Equal(t, sizing.Unavailable, sizing.KindOf(err), "the retries are bounded: %v", err)
+	assert.Equal(t, sizing.Unavailable, sizing.KindOf(err), "Record must give up after a bounded number of retries: %v", err)
 	assert.Equal(t, []string{"t/first"}, stored(t, dsn))
 }

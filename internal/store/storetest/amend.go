@@ -71,7 +71,7 @@ func testAmend(t *testing.T, open func(*testing.T) store.Store) {
 		require.Equal(t, duplicate, statusOf(record(t, st, o)[0]))
 		o.StartedAt, o.EndedAt = o.StartedAt.Add(time.Nanosecond), o.EndedAt.In(time.FixedZone("", 3600)).Add(999*time.Nanosecond)
 		o.Duration += 999 * time.Nanosecond
-		require.Equal(t, duplicate, statusOf(record(t, st, o)[0]), "times are compared with microsecond precision")
+		require.Equal(t, duplicate, statusOf(record(t, st, o)[0]), "times must be compared with microsecond precision")
 		require.Equal(t, before, history(t, st, o.Try.TaskKey))
 	})
 
@@ -83,7 +83,7 @@ func testAmend(t *testing.T, open func(*testing.T) store.Store) {
 			recordNew(t, st, partial)
 			require.Equal(t, amended, statusOf(record(t, st, known)[0]))
 			require.Equal(t, duplicate, statusOf(record(t, st, known)[0]))
-			require.Equal(t, duplicate, statusOf(record(t, st, partial)[0]), "omitted fields contradict nothing")
+			require.Equal(t, duplicate, statusOf(record(t, st, partial)[0]), "omitted fields must contradict nothing")
 		})
 		t.Run("known "+name+" cannot be contradicted", func(t *testing.T) {
 			o := complete(task("contradict " + name))
@@ -92,7 +92,7 @@ func testAmend(t *testing.T, open func(*testing.T) store.Store) {
 			contradicting := o
 			field.contradict(&contradicting)
 			requireConflict(t, name, record(t, st, contradicting)[0])
-			require.Equal(t, before, history(t, st, o.Try.TaskKey).Rows, "nothing changed")
+			require.Equal(t, before, history(t, st, o.Try.TaskKey).Rows, "a rejected report must change nothing")
 			require.Equal(t, duplicate, statusOf(record(t, st, o)[0]))
 		})
 	}
@@ -155,7 +155,7 @@ func testProvisional(t *testing.T, st store.Store) {
 	t.Run("the report of a provisional kill amends it once", func(t *testing.T) {
 		o := provisional("provisional")
 		recordNew(t, st, o)
-		require.Equal(t, duplicate, statusOf(record(t, st, o)[0]), "repeated lift request")
+		require.Equal(t, duplicate, statusOf(record(t, st, o)[0]), "a repeated lift request must be a duplicate")
 		reported := complete(o.Try.TaskKey)
 		reported.Try, reported.Allocated.Memory = o.Try, o.Allocated.Memory
 		require.Equal(t, amended, statusOf(record(t, st, reported)[0]))
@@ -173,7 +173,7 @@ func testProvisional(t *testing.T, st store.Store) {
 		reported.Provisional = false
 		require.Equal(t, amended, statusOf(record(t, st, reported)[0]))
 		require.Equal(t, duplicate, statusOf(record(t, st, reported)[0]))
-		require.Equal(t, duplicate, statusOf(record(t, st, o)[0]), "a late lift request changes nothing")
+		require.Equal(t, duplicate, statusOf(record(t, st, o)[0]), "a late lift request must change nothing")
 		require.Equal(t, duplicate, statusOf(record(t, st, reported)[0]))
 	})
 
@@ -201,11 +201,11 @@ func testProvisional(t *testing.T, st store.Store) {
 			reported.Outcome, reported.Features = outcome, nil
 			recorded := record(t, st, reported, reported)
 			require.Equal(t, []any{amended, true, duplicate}, []any{statusOf(recorded[0]), recorded[0].Replaced, statusOf(recorded[1])})
-			require.Greater(t, recorded[0].Seq, before.Seq, "so that readers of Since see the new row")
+			require.Greater(t, recorded[0].Seq, before.Seq, "the new row must have a higher seq, so that readers of Since see it")
 			h := history(t, st, o.Try.TaskKey)
 			require.Equal(t, outcome, h.Rows[0].Outcome)
 			require.Equal(t, 1, h.Total)
-			require.Equal(t, []float64{7}, h.Rows[0].Features, "omitted features keep their stored values")
+			require.Equal(t, []float64{7}, h.Rows[0].Features, "omitted features must keep their stored values")
 			p, err := st.Task(t.Context(), o.Try.TaskKey)
 			require.NoError(t, err)
 			wantKills := 0
@@ -226,7 +226,7 @@ func testProvisional(t *testing.T, st store.Store) {
 		require.True(t, record(t, st, reported)[0].Replaced)
 		row := history(t, st, o.Try.TaskKey).Rows[0]
 		require.Equal(t, []sizing.Bytes{sizing.GiB, 3 * sizing.GiB / 2}, []sizing.Bytes{row.MemorySampled, row.MemoryMax})
-		require.Equal(t, sizing.Cores(3), row.CPUMax, "the report comes first")
+		require.Equal(t, sizing.Cores(3), row.CPUMax, "the value in the report must take precedence")
 	})
 
 	t.Run("a report of another outcome does not replace a final report", func(t *testing.T) {

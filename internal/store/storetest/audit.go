@@ -36,7 +36,7 @@ func testAudit(t *testing.T, open func(*testing.T) store.Store) {
 	m := model(t, st, "audited")
 	filter := store.AuditFilter{Task: m.Task}
 
-	require.Empty(t, trail(t, st, store.AuditFilter{}, 10), "observations are not audited")
+	require.Empty(t, trail(t, st, store.AuditFilter{}, 10), "observations must not be audited")
 	for v := range 3 {
 		_, err := st.Publish(asActor(t, store.Trainer), m, v)
 		require.NoError(t, err)
@@ -151,14 +151,14 @@ func testPromises(t *testing.T, open func(*testing.T) store.Store) {
 	}
 	b, mapped, a := promise(1, "b", sizing.NoMap, 0.0625, false), promise(3, "a", 2, 0.5, true), promise(2, "a", sizing.NoMap, 0.25, true)
 	h := promise(1, "h", sizing.NoMap, 0.5, false)
-	require.Equal(t, []sizing.Promise{b, mapped, a, h}, promises(t, st, m.Task, 100), "in the order of their reports")
-	require.Equal(t, []sizing.Promise{b, mapped}, promises(t, st, m.Task, 2), "only the newest receipts")
+	require.Equal(t, []sizing.Promise{b, mapped, a, h}, promises(t, st, m.Task, 100), "the promises must be in the order of their reports")
+	require.Equal(t, []sizing.Promise{b, mapped}, promises(t, st, m.Task, 2), "only the promises of the newest two receipts must be listed")
 	require.Empty(t, promises(t, st, task("unknown"), 100))
 
 	require.NoError(t, st.RollBack(t.Context(), store.Rollback{Task: m.Task, From: 3, To: 1, Withdrawn: []int{2}}))
-	require.Equal(t, []sizing.Promise{b, mapped}, promises(t, st, m.Task, 100), "without withdrawn versions and earlier receipts")
+	require.Equal(t, []sizing.Promise{b, mapped}, promises(t, st, m.Task, 100), "withdrawn versions and receipts from before the rollback must be omitted")
 	require.NoError(t, st.Activate(t.Context(), m.Task, 2))
-	require.Equal(t, []sizing.Promise{b, mapped, a}, promises(t, st, m.Task, 100), "manual activation ends the withdrawal")
+	require.Equal(t, []sizing.Promise{b, mapped, a}, promises(t, st, m.Task, 100), "a manual activation must end the withdrawal")
 }
 
 func promises(t *testing.T, st store.Store, key sizing.TaskKey, limit int) []sizing.Promise {

@@ -26,7 +26,7 @@ func testBaseline(t *testing.T, st store.Store) {
 	require.NoError(t, st.SaveReceipts(t.Context(), []sizing.Receipt{newReceipt(sizing.Resources{Memory: 1e9}, "", noon)}))
 	recordNew(t, st, sizing.Observation{Try: firstTry(key, "r0"), Outcome: sizing.Success, EndedAt: noon, Duration: time.Hour,
 		Allocated: sizing.Resources{Memory: 10e9}})
-	require.Empty(t, baselines(), "an ad-hoc prediction sets no baseline")
+	require.Empty(t, baselines(), "an ad-hoc prediction must set no baseline")
 	sum := savings(t, st, store.ByAll)[0]
 	require.Nil(t, sum.Requested)
 	require.Nil(t, sum.Saved)
@@ -35,7 +35,7 @@ func testBaseline(t *testing.T, st store.Store) {
 	require.NoError(t, st.SaveReceipts(t.Context(), []sizing.Receipt{newReceipt(sizing.Resources{Memory: 20e9}, "r1", noon)}))
 	require.NoError(t, st.SaveReceipts(t.Context(), []sizing.Receipt{newReceipt(sizing.Resources{Memory: 20e9, CPU: 4}, "r2", noon.Add(time.Hour))}))
 	sum = savings(t, st, store.ByAll)[0]
-	require.InDelta(t, 10, *sum.Saved, 1e-9, "the baseline also applies to earlier tries")
+	require.InDelta(t, 10, *sum.Saved, 1e-9, "the baseline must also apply to earlier tries")
 	require.Zero(t, sum.NoRequest)
 
 	tomorrow := noon.Add(24 * time.Hour)

@@ -34,11 +34,11 @@ func testCampaignClaims(t *testing.T, open func(*testing.T) store.Store) {
 		run := 1
 		_, err := st.ReportRun(t.Context(), c.ID, store.RunReport{Number: run, From: campaign.DeployTriggered, To: campaign.Deploying})
 		require.NoError(t, err)
-		require.Empty(t, claimRuns(t, st, c.ID, campaign.TriggerDeploy, 5), "a deploying run is active")
-		require.Len(t, claimRuns(t, st, c.ID, campaign.TriggerDeploy, 6), 1, "a higher limit takes effect at once")
+		require.Empty(t, claimRuns(t, st, c.ID, campaign.TriggerDeploy, 5), "a deploying run must count as active")
+		require.Len(t, claimRuns(t, st, c.ID, campaign.TriggerDeploy, 6), 1, "a higher limit must take effect at once")
 		require.Empty(t, claimRuns(t, st, c.ID, campaign.TriggerDeploy, 2))
 		require.Len(t, claimRuns(t, st, c.ID, campaign.CheckDeploy, 9), 1)
-		require.Empty(t, claimRuns(t, st, c.ID, campaign.CheckDeploy, 9), "another worker has claimed the check")
+		require.Empty(t, claimRuns(t, st, c.ID, campaign.CheckDeploy, 9), "a run that another worker has leased must not be claimed")
 	})
 	t.Run("a run whose lease has expired is claimed again, or released by ReleaseRuns", func(t *testing.T) {
 		c := newCampaign(t, st, "lost", campaign.Budget{})

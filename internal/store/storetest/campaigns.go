@@ -160,16 +160,16 @@ func testCampaigns(t *testing.T, open func(*testing.T) store.Store) {
 		first, second := reproduced(0), reproduced(1)
 		recordNew(t, st, first)
 		require.InDelta(t, 2, used(), 1e-9)
-		require.InDelta(t, 2, used(), 1e-9, "without a change")
+		require.InDelta(t, 2, used(), 1e-9, "without a new report, the usage must stay")
 		second.Duration = 0
 		recordNew(t, st, second)
-		require.InDelta(t, 2, used(), 1e-9, "the duration is unknown")
+		require.InDelta(t, 2, used(), 1e-9, "a report without a duration must not change the usage")
 		second.Duration = 3 * time.Hour
 		_, err = st.Record(t.Context(), []sizing.Observation{second})
 		require.NoError(t, err)
-		require.InDelta(t, 8, used(), 1e-9, "an amended report")
+		require.InDelta(t, 8, used(), 1e-9, "an amended report must change the usage")
 		require.NoError(t, st.Void(t.Context(), first.Try))
-		require.InDelta(t, 6, used(), 1e-9, "a voided report")
+		require.InDelta(t, 6, used(), 1e-9, "a voided report must not count")
 	})
 	t.Run("a list has only the campaigns of its scopes", func(t *testing.T) {
 		for _, scope := range []struct {
@@ -220,12 +220,12 @@ func testReproductions(t *testing.T, open func(*testing.T) store.Store) {
 	require.Empty(t, granted)
 	tail, err := st.Since(t.Context(), key, h.LastSeq, 10)
 	require.NoError(t, err)
-	require.Empty(t, tail.Rows, "Since omits reproduced runs")
+	require.Empty(t, tail.Rows, "Since must omit reproduced runs")
 
 	all := history(t, st, key)
 	require.Len(t, all.Rows, 5)
 	for _, r := range all.Rows[:2] {
-		require.Equal(t, []any{run, archivedAt, (*float64)(nil)}, []any{r.RunID, r.At, r.Promised}, "at the time of the archived run")
+		require.Equal(t, []any{run, archivedAt, (*float64)(nil)}, []any{r.RunID, r.At, r.Promised}, "a reproduced run must have the time of the archived run and no promise")
 	}
 	require.NoError(t, st.Void(t.Context(), killed.Try))
 	after, err = st.Task(t.Context(), key)

@@ -18,7 +18,7 @@ func contextOf(t *testing.T, st store.Store, namespace string, perTask, limit in
 	require.NoError(t, err)
 	byRun := make(map[string]sizing.ContextRow, len(rows))
 	for i, r := range rows {
-		require.True(t, i == 0 || !r.At.Before(rows[i-1].At), "rows are ordered by time")
+		require.True(t, i == 0 || !r.At.Before(rows[i-1].At), "rows must be ordered by time")
 		byRun[r.Task.Task+"/"+r.RunID] = r
 	}
 	require.Len(t, byRun, len(rows))
@@ -58,7 +58,7 @@ func testContext(t *testing.T, open func(*testing.T) store.Store) {
 			assert.Equal(t, first[i].MemoryMax, got.MemoryMax)
 			assert.Equal(t, 5e8, got.Usage.Get(sizing.MemoryMean))
 			assert.Zero(t, got.Usage.Get(sizing.GPUUtilisation))
-			assert.NotEqual(t, got.Usage.Get(sizing.BytesRead), got.Usage.Get(sizing.BytesRead), "unknown is NaN")
+			assert.NotEqual(t, got.Usage.Get(sizing.BytesRead), got.Usage.Get(sizing.BytesRead), "an unknown value must be NaN")
 		}
 		noContext := rows["second/"+second[0].Try.RunID]
 		assert.Nil(t, noContext.Metadata)
@@ -67,7 +67,7 @@ func testContext(t *testing.T, open func(*testing.T) store.Store) {
 		assert.Equal(t, sizing.OOMKilled, rows["second/killed"].Outcome)
 		assert.Equal(t, []string{"apac"}, rows["second/killed"].Metadata["owner"])
 
-		assert.Len(t, contextOf(t, st, sizing.DefaultNamespace, 2, 1000), 4, "two of each task")
+		assert.Len(t, contextOf(t, st, sizing.DefaultNamespace, 2, 1000), 4, "at most two rows of each task must be returned")
 		assert.Len(t, contextOf(t, st, sizing.DefaultNamespace, 100, 3), 3)
 		assert.Len(t, contextOf(t, st, "elsewhere", 100, 1000), 1)
 		assert.Empty(t, contextOf(t, st, "nowhere", 100, 1000))
@@ -77,7 +77,7 @@ func testContext(t *testing.T, open func(*testing.T) store.Store) {
 		st := open(t)
 		noContext := complete(task("stays"))
 		recordNew(t, st, noContext)
-		require.Equal(t, amended, statusOf(record(t, st, withContext(noContext, "emea"))[0]), "the try had no context")
+		require.Equal(t, amended, statusOf(record(t, st, withContext(noContext, "emea"))[0]), "the context must amend the try, which had none")
 		require.Equal(t, duplicate, statusOf(record(t, st, withContext(noContext, "apac"))[0]))
 		require.Equal(t, duplicate, statusOf(record(t, st, noContext)[0]))
 		got := contextOf(t, st, sizing.DefaultNamespace, 10, 10)["stays/"+noContext.Try.RunID]
@@ -102,7 +102,7 @@ func testContext(t *testing.T, open func(*testing.T) store.Store) {
 		}
 		count(record(t, st, obs[:10]...))
 		count(record(t, st, obs[10:]...))
-		assert.Equal(t, len(obs)-10, warned, "each report of the second call gets a warning")
+		assert.Equal(t, len(obs)-10, warned, "each report of the second call must get a warning")
 		stored := map[string]bool{}
 		for _, r := range contextOf(t, st, sizing.DefaultNamespace, 1000, 1000) {
 			if r.Metadata != nil {
@@ -128,7 +128,7 @@ func testContext(t *testing.T, open func(*testing.T) store.Store) {
 		for i := range obs {
 			row := got["taken over/"+obs[i].Try.RunID]
 			if i < 3 {
-				assert.Nil(t, row.Metadata, "the oldest sets are forgotten")
+				assert.Nil(t, row.Metadata, "the oldest sets must be forgotten")
 			} else {
 				assert.Equal(t, obs[i].Metadata, row.Metadata)
 			}

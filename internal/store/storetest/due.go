@@ -29,8 +29,8 @@ func requireNoneDue(t *testing.T, st store.Store) {
 	require.Empty(t, c.Task)
 }
 
-// requireNoneDueWithin checks for a time that no task can be claimed. It polls in the goroutine of the test: the last poll
-// of require.Never may still run when it returns, and would claim the next task of the test.
+// requireNoneDueWithin checks until the time limit that no task can be claimed. It polls in the goroutine of the test: the
+// last poll of require.Never may still run when require.Never returns, and would claim the next task of the test.
 func requireNoneDueWithin(t *testing.T, st store.Store, limit time.Duration) {
 	t.Helper()
 	for begun := time.Now(); time.Since(begun) < limit; time.Sleep(pollInterval) {
@@ -126,7 +126,7 @@ func testTrainingQueue(t *testing.T, open func(*testing.T) store.Store) {
 		for i, key := range keys {
 			require.NoError(t, st.SetPolicy(t.Context(), key, sizing.Policy{}))
 			require.NoError(t, st.MarkDue(t.Context(), key, hourAgo.Add(-time.Duration(i)*time.Minute)))
-			require.NoError(t, st.MarkDue(t.Context(), key, hourAgo), "a later time changes nothing")
+			require.NoError(t, st.MarkDue(t.Context(), key, hourAgo), "a later time must change nothing")
 		}
 		for i := range keys {
 			claim(t, st, keys[2-i])
@@ -178,7 +178,7 @@ func testTrainingQueue(t *testing.T, open func(*testing.T) store.Store) {
 		require.Zero(t, backlog())
 		require.NoError(t, st.SetPolicy(t.Context(), key, sizing.Policy{}))
 		require.NoError(t, st.MarkDue(t.Context(), key, time.Now().Add(time.Hour)))
-		require.Zero(t, backlog(), "due later")
+		require.Zero(t, backlog(), "a task that is due later must not count")
 		require.NoError(t, st.MarkDue(t.Context(), key, hourAgo))
 		recordNew(t, st, kill(firstTry(task("other"), "1"), sizing.GiB))
 		require.Equal(t, 2, backlog().Waiting)

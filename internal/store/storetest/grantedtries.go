@@ -46,7 +46,7 @@ func testGrantedTries(t *testing.T, open func(*testing.T) store.Store) {
 		}, got)
 		newest, err := st.GrantedTries(t.Context(), key, noon.Add(-time.Minute), 1)
 		require.NoError(t, err)
-		require.Equal(t, got[3:], newest, "the limit selects the newest")
+		require.Equal(t, got[3:], newest, "the limit must select the newest")
 		none, err := st.GrantedTries(t.Context(), task("unknown"), noon, 1)
 		require.NoError(t, err)
 		require.Empty(t, none)

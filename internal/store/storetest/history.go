@@ -65,8 +65,8 @@ func testLimitedHistory(t *testing.T, st store.Store) {
 		require.LessOrEqual(t, len(h.Rows), 100)
 		require.Greater(t, len(h.Rows), 90)
 		require.Equal(t, 1000, h.Total)
-		require.True(t, slices.IsSorted(ids), "run ids ascend by time")
-		require.Len(t, slices.Compact(slices.Clone(ids)), len(ids), "no duplicates")
+		require.True(t, slices.IsSorted(ids), "the rows must be sorted by time")
+		require.Len(t, slices.Compact(slices.Clone(ids)), len(ids), "no row may be returned twice")
 	})
 
 	t.Run("the newest rows are complete", func(t *testing.T) {
@@ -93,7 +93,7 @@ func testLimitedHistory(t *testing.T, st store.Store) {
 			}
 		}
 		require.InDelta(t, 1000, sum, 1e-9)
-		require.InDelta(t, 499.5, sumOfN/sum, 60, "the mean of 0 to 999, estimated from about 50 rows")
+		require.InDelta(t, 499.5, sumOfN/sum, 60, "the weighted mean must be near that of 0 to 999; it is estimated from about 50 rows")
 	})
 
 	t.Run("the sample is fixed", func(t *testing.T) {
@@ -101,7 +101,7 @@ func testLimitedHistory(t *testing.T, st store.Store) {
 		recordNew(t, st, success(firstTry(key, "later"), sizing.MiB, 0))
 		later := runIDs(read(t))
 		missing := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return slices.Contains(later, id) })
-		require.LessOrEqual(t, len(missing), 2, "a new row displaces at most one sampled and one recent row")
+		require.LessOrEqual(t, len(missing), 2, "a new row must displace at most one sampled and one recent row")
 	})
 
 	t.Run("a total without the other limits bounds the rows, too", func(t *testing.T) {
@@ -142,7 +142,7 @@ func testSince(t *testing.T, open func(*testing.T) store.Store) {
 			require.NoError(t, err)
 			require.Equal(t, 5, h.Total)
 			if len(h.Rows) == 0 {
-				require.Equal(t, seq, h.LastSeq, "LastSeq stays without new rows")
+				require.Equal(t, seq, h.LastSeq, "LastSeq must stay if there are no new rows")
 			}
 			ids, seq = append(ids, runIDs(h)...), h.LastSeq
 		}
@@ -214,7 +214,7 @@ func testSince(t *testing.T, open func(*testing.T) store.Store) {
 		require.Equal(t, 1+writers*batches/3*(1+10+200), total)
 		require.Len(t, ids, total)
 		slices.Sort(ids)
-		require.Len(t, slices.Compact(ids), total, "no duplicates")
+		require.Len(t, slices.Compact(ids), total, "no row may be read twice")
 	})
 }
 
@@ -255,20 +255,20 @@ func testKills(t *testing.T, open func(*testing.T) store.Store) {
 			require.NoError(t, err)
 			return n
 		}
-		require.Zero(t, atCap(8*sizing.GiB), "the last success is later than the kill")
+		require.Zero(t, atCap(8*sizing.GiB), "a kill before the last success must not count")
 		app := after(kill(mapped(2, 1), 8*sizing.GiB), 5)
 		app.Outcome = sizing.AppOOM
 		recordNew(t, st, app, after(kill(mapped(2, 2), 9*sizing.GiB), 6), after(kill(mapped(2, 3), 7*sizing.GiB), 7))
-		require.Equal(t, 1, atCap(8*sizing.GiB), "the second try: the first does not count, because a later try of its run got more memory")
+		require.Equal(t, 1, atCap(8*sizing.GiB), "only the second try must count, because a later try of the run got more memory than the first")
 		require.Equal(t, 1, atCap(9*sizing.GiB))
-		require.Equal(t, 2, atCap(sizing.GiB), "the second and the third try: no later try of their run got more memory")
+		require.Equal(t, 2, atCap(sizing.GiB), "the second and the third try must count, because no later try of the run got more memory")
 		reproduced := after(success(firstTry(key, campaign.RunID(7, "0123456789abcdef", noon, 1)), sizing.GiB, 1), 8)
 		recordNew(t, st, reproduced)
-		require.Equal(t, 2, atCap(sizing.GiB), "a success of a reproduced run does not reset the count")
+		require.Equal(t, 2, atCap(sizing.GiB), "a success of a reproduced run must not reset the count")
 		recordNew(t, st, after(success(mapped(3, 1), sizing.GiB, 1), 8))
 		require.Zero(t, atCap(sizing.GiB))
 		recordNew(t, st, after(kill(mapped(4, 1), sizing.GiB), 9), after(success(mapped(5, 1), sizing.GiB, 1), 9),
 			after(kill(mapped(6, 1), sizing.GiB), 9), after(kill(mapped(7, 1), sizing.GiB), 9))
-		require.Equal(t, 2, atCap(sizing.GiB), "of the reports with one time, as in a batch, those after the success")
+		require.Equal(t, 2, atCap(sizing.GiB), "of the kills with the time of the success, as in a batch, only the two reported after it must count")
 	})
 }

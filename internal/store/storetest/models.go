@@ -53,7 +53,7 @@ func testModels(t *testing.T, open func(*testing.T) store.Store) {
 		collect := func(m store.Model) error { got[m.Task.Task] = m; return nil }
 		require.NoError(t, st.Shares(t.Context(), task("any"), collect))
 		require.Equal(t, store.Model{Task: shared.Task, Version: 2, Share: shared.Share, Active: true}, got["shared"])
-		require.Equal(t, store.Model{Task: old.Task, Version: 1, Blob: old.Blob, Active: true}, got["old"], "with the blob, which contains its share")
+		require.Equal(t, store.Model{Task: old.Task, Version: 1, Blob: old.Blob, Active: true}, got["old"], "a model without a share must have its blob, which contains the share")
 		require.NotContains(t, got, "unpublished")
 
 		clear(got)
@@ -105,7 +105,7 @@ func testModels(t *testing.T, open func(*testing.T) store.Store) {
 		require.NoError(t, err)
 		require.Equal(t, "ada", got.PinnedBy)
 		require.NoError(t, st.Unpin(t.Context(), m.Task))
-		require.NoError(t, st.Unpin(t.Context(), m.Task), "twice")
+		require.NoError(t, st.Unpin(t.Context(), m.Task), "a second Unpin must be no error")
 		require.Equal(t, 3, publish(t, st, m, 1))
 
 		requireKind(t, sizing.NotFound, st.Activate(t.Context(), m.Task, 4))
@@ -127,12 +127,12 @@ func testModels(t *testing.T, open func(*testing.T) store.Store) {
 		require.NoError(t, err)
 		require.Equal(t, []bool{true, true, false}, []bool{versions[0].Withdrawn, versions[1].Withdrawn, versions[2].Withdrawn})
 		require.Equal(t, []string{"", "", store.Watchdog}, []string{versions[0].PinnedBy, versions[1].PinnedBy, versions[2].PinnedBy})
-		require.Equal(t, 4, publish(t, st, m, 1), "a publication replaces the watchdog's pin")
+		require.Equal(t, 4, publish(t, st, m, 1), "a publication must replace the pin of the watchdog")
 		got, err := st.ActiveModel(t.Context(), m.Task)
 		require.NoError(t, err)
 		require.Empty(t, got.PinnedBy)
 
-		require.NoError(t, st.Activate(t.Context(), m.Task, 3), "a person may activate a withdrawn version")
+		require.NoError(t, st.Activate(t.Context(), m.Task, 3), "a person must be able to activate a withdrawn version")
 		got, err = st.Model(t.Context(), m.Task, 3)
 		require.NoError(t, err)
 		require.Equal(t, []any{3, true, false, store.Anonymous, m.Blob}, []any{got.Version, got.Active, got.Withdrawn, got.PinnedBy, got.Blob})
@@ -149,7 +149,7 @@ func testModels(t *testing.T, open func(*testing.T) store.Store) {
 		require.NoError(t, err)
 		require.Len(t, versions, store.KeepVersions)
 		for i, v := range versions {
-			require.Equal(t, store.KeepVersions+2-i, v.Version, "newest first")
+			require.Equal(t, store.KeepVersions+2-i, v.Version, "the newest version must come first")
 			require.Equal(t, i == 0, v.Active)
 			require.Nil(t, v.Blob)
 			require.Equal(t, m.Evaluation, v.Evaluation)

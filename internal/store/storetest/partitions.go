@@ -69,11 +69,11 @@ func testPartitions(t *testing.T, open func(*testing.T) store.Store) {
 		saveReceipts(t, st, key, monday.Add(week-second), 3)
 		saveReceipts(t, st, key, monday.Add(week), 2)
 		saveReceipts(t, st, key, monday.Add(2*week), 1)
-		require.Empty(t, removeReceipts(t, st, monday.Add(week-second)), "the week is only partly old")
+		require.Empty(t, removeReceipts(t, st, monday.Add(week-second)), "a week that is only partly old must stay")
 		require.Equal(t, []int{many + 3}, removeReceipts(t, st, monday.Add(2*week-second)))
 		requireStored(t, st, false, idAt(monday.Add(week-second), 2))
 		requireStored(t, st, true, idAt(monday.Add(week), 0))
-		require.Equal(t, []int{2}, removeReceipts(t, st, monday.Add(2*week)), "a week ends exactly at Monday 00:00 UTC")
+		require.Equal(t, []int{2}, removeReceipts(t, st, monday.Add(2*week)), "a week must end exactly at Monday 00:00 UTC")
 		requireStored(t, st, true, idAt(monday.Add(2*week), 0))
 	})
 
@@ -98,7 +98,7 @@ func testPartitions(t *testing.T, open func(*testing.T) store.Store) {
 		require.NoError(t, st.MakeWeeks(t.Context(), monday, monday))
 		requireStored(t, st, true, idAt(monday, many-1))
 		saveReceipts(t, st, key, monday, many) // the ids are already stored
-		require.Equal(t, []int{1}, removeReceipts(t, st, monday.Add(second)), "the week is only partly old")
+		require.Equal(t, []int{1}, removeReceipts(t, st, monday.Add(second)), "a week that is only partly old must stay")
 		require.Equal(t, []int{many}, removeReceipts(t, st, monday.Add(week)))
 		requireStored(t, st, true, idAt(monday.Add(week), 0))
 	})
@@ -126,7 +126,7 @@ func testPartitions(t *testing.T, open func(*testing.T) store.Store) {
 			require.NoError(t, st.SaveReceipts(t.Context(), []sizing.Receipt{receipt(idAt(at, i), o.Try, 0.25, at)}))
 			promised := history(t, st, task).Rows[0].Promised
 			if delay > 24*time.Hour {
-				require.Nil(t, promised, "a receipt from more than 24 hours after the end")
+				require.Nil(t, promised, "a receipt from more than 24 hours after the end must not count")
 				continue
 			}
 			require.NotNil(t, promised, "%s", delay)
@@ -144,7 +144,7 @@ func testPartitions(t *testing.T, open func(*testing.T) store.Store) {
 			newest, err := st.ReceiptOfTry(t.Context(), try)
 			require.NoError(t, err)
 			require.Equal(t, idAt(at, 0), newest.Allocation.PredictionID)
-			require.Equal(t, 0.5, *history(t, st, key).Rows[0].Promised, "the receipt in force when the try ran")
+			require.Equal(t, 0.5, *history(t, st, key).Rows[0].Promised, "the promise must be that of the receipt in force when the try ran")
 		}
 		require.NoError(t, st.Rename(t.Context(), key, other))
 		for _, at := range []time.Time{noon, monday, monday.Add(4 * week)} {

@@ -52,7 +52,7 @@ func testPlans(t *testing.T, open func(*testing.T) store.Store) {
 		require.NoError(t, err)
 		at := slices.IndexFunc(after, func(r store.DetailedRun) bool { return r.RunID == obs[0].Try.RunID })
 		require.Equal(t, *obs[0].Detailed, after[at].Series)
-		require.ElementsMatch(t, before[1:], slices.Delete(after, at, at+1), "the series of newer runs stay")
+		require.ElementsMatch(t, before[1:], slices.Delete(after, at, at+1), "the series of newer runs must stay")
 	})
 	t.Run("a repeated report does not restore what newer reports displaced", func(t *testing.T) { testDisplacedPlans(t, open(t)) })
 	t.Run("the outcomes of followed memory plans are read", func(t *testing.T) { testPlanOutcomes(t, open(t)) })
@@ -75,7 +75,7 @@ func testDetailedRuns(t *testing.T, st store.Store) {
 	recordNew(t, st, append(obs, killed)...)
 	got, err := st.DetailedRuns(ctx, key, 0)
 	require.NoError(t, err)
-	require.Len(t, got, 2, "a killed run has no whole series")
+	require.Len(t, got, 2, "the killed run must be omitted, because its series is incomplete")
 	require.Equal(t, *obs[0].Detailed, got[0].Series)
 	require.Equal(t, *obs[1].Detailed, got[1].Series)
 	require.Equal(t, obs[0].Requested, got[0].Static)
@@ -90,7 +90,7 @@ func testDetailedRuns(t *testing.T, st store.Store) {
 
 	other := obs[0]
 	other.Detailed = detailed(9)
-	require.Equal(t, duplicate, statusOf(record(t, st, other)[0]), "the first series stays")
+	require.Equal(t, duplicate, statusOf(record(t, st, other)[0]), "the first series must stay")
 	obs[2].Detailed = detailed(5)
 	require.Equal(t, amended, statusOf(record(t, st, obs[2])[0]))
 	got, err = st.DetailedRuns(ctx, key, got[1].ID)
@@ -100,7 +100,7 @@ func testDetailedRuns(t *testing.T, st store.Store) {
 	require.NoError(t, st.Void(ctx, obs[2].Try))
 	got, err = st.DetailedRuns(ctx, key, 0)
 	require.NoError(t, err)
-	require.Len(t, got, 2, "voiding deletes the series")
+	require.Len(t, got, 2, "Void must delete the series")
 }
 
 func testUsageSeriesOfPlans(t *testing.T, st store.Store) {
@@ -121,7 +121,7 @@ func testUsageSeriesOfPlans(t *testing.T, st store.Store) {
 	stored := func() []store.DetailedRun {
 		got, err := st.DetailedRuns(t.Context(), key, 0)
 		require.NoError(t, err)
-		require.Len(t, got, 2, "not the short run, the long steps and the killed run")
+		require.Len(t, got, 2, "the short run, the run with long steps and the killed run must be omitted")
 		return got
 	}
 	require.Equal(t, *obs[0].Series, stored()[0].Series)
@@ -130,7 +130,7 @@ func testUsageSeriesOfPlans(t *testing.T, st store.Store) {
 	more := obs[0]
 	more.Detailed = detailed(260)
 	require.Equal(t, amended, statusOf(record(t, st, more)[0]))
-	require.Equal(t, *more.Detailed, stored()[0].Series, "shorter steps replace the usage series")
+	require.Equal(t, *more.Detailed, stored()[0].Series, "a series with shorter steps must replace the usage series")
 	require.Equal(t, duplicate, statusOf(record(t, st, obs[0])[0]))
 	require.Equal(t, *more.Detailed, stored()[0].Series)
 }
@@ -159,7 +159,7 @@ func testDisplacedPlans(t *testing.T, st store.Store) {
 
 	require.Equal(t, duplicate, statusOf(record(t, st, first[0])[0]))
 	obs[0].Requested.Memory = 8 * sizing.GiB
-	require.Equal(t, amended, statusOf(record(t, st, obs[0])[0]), "the request was unknown")
+	require.Equal(t, amended, statusOf(record(t, st, obs[0])[0]), "the report must amend the unknown request")
 	sameSeries, samePlans := stored()
 	require.Equal(t, series, sameSeries)
 	require.Equal(t, plans, samePlans)
@@ -167,8 +167,8 @@ func testDisplacedPlans(t *testing.T, st store.Store) {
 	require.Equal(t, amended, statusOf(record(t, st, obs[newest])[0]))
 	nextSeries, nextPlans := stored()
 	require.Equal(t, obs[newest].Try.RunID, nextSeries[store.MaxDetailedRuns-1].RunID)
-	require.Equal(t, series[1:], nextSeries[:store.MaxDetailedRuns-1], "the oldest series is displaced")
-	require.Equal(t, plans[1:], nextPlans[:store.MaxExecutedPlans-1], "the oldest executed plan is displaced")
+	require.Equal(t, series[1:], nextSeries[:store.MaxDetailedRuns-1], "the oldest series must be displaced")
+	require.Equal(t, plans[1:], nextPlans[:store.MaxExecutedPlans-1], "the oldest executed plan must be displaced")
 }
 
 func testPlanOutcomes(t *testing.T, st store.Store) {
@@ -207,11 +207,11 @@ func testMeanLimits(t *testing.T, st store.Store) {
 	sum := savings(t, st, store.ByAll)[0]
 	require.InDelta(t, 1.75, *sum.Granted, 1e-9, "1 GB until 4 GB is requested after three quarters of the hour")
 	require.InDelta(t, 3, *sum.Used, 1e-9)
-	require.Zero(t, *sum.Wasted, "the mean limit is below the peak")
+	require.Zero(t, *sum.Wasted, "a mean limit below the peak must waste nothing")
 	require.Equal(t, duplicate, statusOf(record(t, st, o)[0]))
 	require.InDelta(t, 1.75, *savings(t, st, store.ByAll)[0].Granted, 1e-9)
 	require.NoError(t, st.Void(t.Context(), o.Try))
-	require.Empty(t, savings(t, st, store.ByAll), "Void removes what the report added")
+	require.Empty(t, savings(t, st, store.ByAll), "Void must remove what the report added")
 }
 
 func testSavePlan(t *testing.T, st store.Store) {
@@ -234,17 +234,17 @@ func testSavePlan(t *testing.T, st store.Store) {
 	requireKind(t, sizing.Conflict, st.SavePlan(ctx, first, pool))
 	tasks, err := st.PlannableTasks(ctx, 1)
 	require.NoError(t, err)
-	require.Empty(t, tasks, "the plan has all series")
+	require.Empty(t, tasks, "a task whose plan has all series must not be listed")
 	tasks, err = st.PlannableTasks(ctx, 2)
 	require.NoError(t, err)
-	require.Len(t, tasks, 1, "the plan has another format")
+	require.Len(t, tasks, 1, "a task whose plan has another format must be listed")
 
 	second, nextPool := first, pool
 	second.Version, second.Content = 1, []byte{4}
 	requireKind(t, sizing.Conflict, st.SavePlan(ctx, second, nextPool))
 	got, err := st.TaskPlan(ctx, key, 0)
 	require.NoError(t, err)
-	require.Equal(t, first.Content, got.Content, "a conflict of the pool changes no plan")
+	require.Equal(t, first.Content, got.Content, "a conflict of the pool must change no plan")
 	nextPool.Version = 1
 	require.NoError(t, st.SavePlan(ctx, second, nextPool))
 	got, err = st.TaskPlan(ctx, key, 1)
@@ -253,7 +253,7 @@ func testSavePlan(t *testing.T, st store.Store) {
 	require.Equal(t, second, got)
 	got, err = st.TaskPlan(ctx, key, 2)
 	require.NoError(t, err)
-	require.Nil(t, got.Content, "a known version has no content")
+	require.Nil(t, got.Content, "a known version must be returned without content")
 	listed := second
 	listed.Content = nil
 	for namespace, want := range map[string][]store.TaskPlan{"": {listed}, key.Namespace: {listed}, "other": {}} {

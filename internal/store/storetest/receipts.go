@@ -281,7 +281,7 @@ func testRecentTasks(t *testing.T, open func(*testing.T) store.Store) {
 	}
 	recent, err := st.RecentTasks(t.Context(), 100)
 	require.NoError(t, err)
-	require.Equal(t, []sizing.TaskKey{task("b"), task("c"), task("a")}, recent, "newest first")
+	require.Equal(t, []sizing.TaskKey{task("b"), task("c"), task("a")}, recent, "the tasks of the newest receipts must come first")
 	recent, err = st.RecentTasks(t.Context(), 2)
 	require.NoError(t, err)
 	require.Equal(t, []sizing.TaskKey{task("b"), task("c")}, recent)

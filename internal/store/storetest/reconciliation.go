@@ -21,8 +21,8 @@ func testReconciliation(t *testing.T, open func(*testing.T) store.Store) {
 			return acquired
 		}
 		require.True(t, acquire("a", time.Hour))
-		require.True(t, acquire("a", -time.Second), "the owner renews its lease")
-		require.True(t, acquire("b", time.Hour), "the lease has expired")
+		require.True(t, acquire("a", -time.Second), "the owner must be able to renew its lease")
+		require.True(t, acquire("b", time.Hour), "another owner must get a lease that has expired")
 		require.False(t, acquire("a", time.Hour))
 	})
 
@@ -41,7 +41,7 @@ func testReconciliation(t *testing.T, open func(*testing.T) store.Store) {
 			}
 			return names
 		}
-		require.Equal(t, []string{later.Try.Task, settled.Try.Task}, unsampled(), "oldest first")
+		require.Equal(t, []string{later.Try.Task, settled.Try.Task}, unsampled(), "the oldest try must come first")
 		require.NoError(t, st.SaveLookups(t.Context(), []store.Lookup{{Try: settled.Try}, {Try: later.Try, RetryAt: noon.Add(time.Second)}}, noon))
 		require.Empty(t, unsampled())
 		require.NoError(t, st.SaveLookups(t.Context(), []store.Lookup{{Try: later.Try, RetryAt: noon}}, noon))
@@ -71,13 +71,13 @@ func testReconciliation(t *testing.T, open func(*testing.T) store.Store) {
 			}
 			return ids
 		}
-		require.Equal(t, []string{"q-2", "q-3"}, unreported(), "the newest of each try, without ad-hoc predictions")
+		require.Equal(t, []string{"q-2", "q-3"}, unreported(), "only the newest receipt of each try must be listed, and no ad-hoc prediction")
 		recordNew(t, st, first)
 		require.Equal(t, []string{"q-3"}, unreported())
 		require.NoError(t, st.SaveLookups(t.Context(), []store.Lookup{{Try: retried}}, noon))
 		require.Empty(t, unreported())
 		require.NoError(t, st.SaveLookups(t.Context(), nil, time.Now().Add(time.Hour)))
-		require.Equal(t, []string{"q-3"}, unreported(), "the lookup has expired")
+		require.Equal(t, []string{"q-3"}, unreported(), "a try whose lookup has expired must be listed again")
 	})
 
 	t.Run("a rename moves lookups, and a deletion removes them", func(t *testing.T) {
@@ -100,10 +100,10 @@ func testReconciliation(t *testing.T, open func(*testing.T) store.Store) {
 		require.NoError(t, st.Rename(t.Context(), o.Try.TaskKey, to))
 		require.NotContains(t, unsampled(), to.Task)
 		recordNew(t, st, o)
-		require.Equal(t, before, unsampled(), "another task gets the old name")
+		require.Equal(t, before, unsampled(), "a new task with the old name must have no lookup")
 		require.NoError(t, st.SaveLookups(t.Context(), []store.Lookup{{Try: o.Try}}, noon))
 		require.NoError(t, st.DeleteTask(t.Context(), o.Try.TaskKey))
 		recordNew(t, st, o)
-		require.Equal(t, before, unsampled(), "the same try is reported again")
+		require.Equal(t, before, unsampled(), "a try of a deleted task must have no lookup when it is reported again")
 	})
 }

@@ -110,9 +110,9 @@ func testFeatures(t *testing.T, st store.Store) {
 		recordNew(t, st, first)
 		recordNew(t, st, second)
 		h := history(t, st, key)
-		require.Equal(t, []float64{1}, h.Rows[0].Features, "a row from before the extension of the schema is shorter")
+		require.Equal(t, []float64{1}, h.Rows[0].Features, "a row from before the extension of the schema must be shorter")
 		require.Len(t, h.Rows[1].Features, 3)
-		require.True(t, math.IsNaN(h.Rows[1].Features[0]), "not a number")
+		require.True(t, math.IsNaN(h.Rows[1].Features[0]), "the number must be missing if the value is a text")
 		require.Equal(t, first.Features, h.Schema.Features(h.Rows[0].Features))
 		require.Equal(t, second.Features, h.Schema.Features(h.Rows[1].Features))
 		require.Equal(t, []string{"n", "n", "new"}, []string{h.Schema.Fields[0].Name, h.Schema.Fields[1].Name, h.Schema.Fields[2].Name})
@@ -132,7 +132,7 @@ func testFeatures(t *testing.T, st store.Store) {
 		second.Features = sizing.Features{"day": sizing.TextValue("2020-01-03")}
 		recordNew(t, st, first, second)
 		h := history(t, st, key)
-		require.Equal(t, second.Features, h.Schema.Features(h.Rows[1].Features), "with its text")
+		require.Equal(t, second.Features, h.Schema.Features(h.Rows[1].Features), "the date must keep its text")
 		require.Equal(t, duplicate, statusOf(record(t, st, second)[0]))
 	})
 

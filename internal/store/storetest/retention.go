@@ -44,10 +44,10 @@ func testRetention(t *testing.T, open func(*testing.T) store.Store) {
 			require.Equal(t, want, got)
 			require.Equal(t, profileWithoutQuantiles(t, intact, key), profileWithoutQuantiles(t, pruned, key))
 		}
-		require.Greater(t, removed, total/3, "rows removed of %d, seed %d", total, seed)
+		require.Greater(t, removed, total/3, "more than a third of the %d rows must be removed (seed %d)", total, seed)
 		all, err := pruned.History(t.Context(), key, store.HistoryLimits{Total: 1_000_000})
 		require.NoError(t, err)
-		require.Equal(t, []int{total, total - removed}, []int{all.Total, len(all.Rows)}, "removed rows still count")
+		require.Equal(t, []int{total, total - removed}, []int{all.Total, len(all.Rows)}, "removed rows must still count")
 	})
 
 	t.Run("recent rows, and rows that training needs or has not learned, stay", func(t *testing.T) {
@@ -55,15 +55,15 @@ func testRetention(t *testing.T, open func(*testing.T) store.Store) {
 		key, later := task("stays"), noon.Add(1000*time.Hour)
 		recordNew(t, st, runs(key, 60)...)
 		publishAll(t, st, key)
-		require.Zero(t, removeObservations(t, st, key, later), "the total is within the limits")
+		require.Zero(t, removeObservations(t, st, key, later), "nothing must be removed while the total is within the limits")
 		more := runs(key, 200)[60:]
 		recordNew(t, st, more...)
-		require.Zero(t, removeObservations(t, st, key, noon), "no row is old enough")
+		require.Zero(t, removeObservations(t, st, key, noon), "rows newer than the time must stay")
 		removed := removeObservations(t, st, key, later)
-		require.Less(t, removed, 60, "rows newer than the model stay")
+		require.Less(t, removed, 60, "rows newer than the model must stay")
 		unlearned := task("unlearned")
 		recordNew(t, st, runs(unlearned, 200)...)
-		require.Zero(t, removeObservations(t, st, unlearned, later), "the task has no model")
+		require.Zero(t, removeObservations(t, st, unlearned, later), "nothing must be removed from a task without a model")
 		publishAll(t, st, key)
 		require.Positive(t, removeObservations(t, st, key, later))
 		requireKind(t, sizing.NotFound, st.RemoveObservations(t.Context(), task("unknown"), smallLimits, later, nil))

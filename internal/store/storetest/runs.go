@@ -188,7 +188,7 @@ func testRunPages(t *testing.T, st store.Store) {
 			var got []int64
 			for _, r := range runs {
 				got = append(got, r.ID)
-				require.Nil(t, r.Report, "omitted")
+				require.Nil(t, r.Report, "a list must omit the reports")
 				require.Equal(t, experiment("").Rows, r.Rows)
 				require.Equal(t, experiment("").Parameters, r.Parameters)
 			}

@@ -18,7 +18,7 @@ func testShapes(t *testing.T, open func(*testing.T) store.Store) {
 	require.NoError(t, err)
 	require.Equal(t, 1, version)
 	_, err = st.SaveShapes(ctx, first)
-	require.Equal(t, sizing.Conflict, sizing.KindOf(err), "version 1 is stored already")
+	require.Equal(t, sizing.Conflict, sizing.KindOf(err), "the save must be a conflict, because version 1 is stored already")
 
 	second := store.Shapes{Namespace: "a", Version: 1, LearnedAt: noon.AddDate(0, 0, 1), Content: []byte{3}}
 	version, err = st.SaveShapes(ctx, second)
@@ -35,7 +35,7 @@ func testShapes(t *testing.T, open func(*testing.T) store.Store) {
 	require.Equal(t, second, got)
 
 	_, err = st.SaveShapes(ctx, store.Shapes{Namespace: "b", LearnedAt: noon, Content: make([]byte, store.MaxShapes+1)})
-	require.Error(t, err, "the content is too large")
+	require.Error(t, err, "content above MaxShapes must be rejected")
 	versions, err := st.ShapeVersions(ctx)
 	require.NoError(t, err)
 	require.Equal(t, map[string]int{"a": 2}, versions)

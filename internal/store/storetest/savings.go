@@ -98,7 +98,7 @@ func requireSum(t *testing.T, want, got store.SavingsSum, message string) {
 		"hours": {want.Hours, got.Hours}, "requested": {want.Requested, got.Requested}, "granted": {want.Granted, got.Granted},
 		"used": {want.Used, got.Used}, "used hours": {want.UsedHours, got.UsedHours}, "killed": {want.Killed, got.Killed}, "wasted": {want.Wasted, got.Wasted}, "saved": {want.Saved, got.Saved},
 	} {
-		require.Equal(t, pair[0] == nil, pair[1] == nil, "%s: %s is nil", message, name)
+		require.Equal(t, pair[0] == nil, pair[1] == nil, "%s: both or neither of the two values of %s must be nil", message, name)
 		if pair[0] != nil {
 			require.InDelta(t, *pair[0], *pair[1], 1e-9*(1+math.Abs(*pair[0])), "%s: %s", message, name)
 		}
@@ -201,7 +201,7 @@ func testLedger(t *testing.T, st store.Store, rng *rand.Rand) {
 		require.Len(t, all, 1)
 		requireSum(t, stored.sum(350e9, func(*sizing.Observation) bool { return true }), all[0], "all")
 	}
-	require.Positive(t, removed, "retention removed reports")
+	require.Positive(t, removed, "retention must have removed reports")
 	for _, sum := range savings(t, st, store.ByTask) {
 		requireSum(t, stored.sum(350e9, func(o *sizing.Observation) bool { return o.Try.TaskKey == sum.Task }), sum, sum.Task.String())
 	}
@@ -241,14 +241,14 @@ func testUnknownAmounts(t *testing.T, st store.Store) {
 	key := task("untimed_kills")
 	recordNew(t, st, lasting(success(firstTry(key, "0"), sizing.GiB, 0), time.Hour), lasting(kill(firstTry(key, "1"), 0), 0))
 	sum := savings(t, st, store.ByTask)[0]
-	require.Nil(t, sum.Killed, "no kill has a duration")
+	require.Nil(t, sum.Killed, "the amount must be unknown, because no kill has a duration")
 	require.NotNil(t, sum.Granted)
 
 	key = task("untimed_successes")
 	recordNew(t, st, lasting(success(firstTry(key, "0"), sizing.GiB, 0), 0), lasting(kill(firstTry(key, "1"), 0), time.Hour))
 	sum = savings(t, st, store.ByTask)[1]
 	require.NotNil(t, sum.Killed)
-	require.Nil(t, sum.Granted, "no success has a duration")
+	require.Nil(t, sum.Granted, "the amount must be unknown, because no success has a duration")
 	require.Nil(t, sum.Requested)
 	require.Nil(t, sum.Hours)
 }
@@ -295,14 +295,14 @@ func testSavingsFilter(t *testing.T, st store.Store) {
 	require.Equal(t, []int{3, 3, 3}, tries(store.SavingsFilter{Scopes: []store.Scope{{DAGPrefix: "etl_"}, {Namespace: "blue"}}}, store.ByTask))
 	require.Equal(t, []int{3}, tries(store.SavingsFilter{Scopes: []store.Scope{{Namespace: "red"}}}, store.ByTask))
 	require.Equal(t, []int{3, 3}, tries(store.SavingsFilter{Scopes: allScopes, Namespace: "blue"}, store.ByTask))
-	require.Empty(t, tries(store.SavingsFilter{}, store.ByAll), "without a scope nothing is selected")
+	require.Empty(t, tries(store.SavingsFilter{}, store.ByAll), "nothing must be selected without a scope")
 
 	owned := withContext(success(firstTry(sizing.TaskKey{Namespace: "red", DAG: "etl_a", Task: "t"}, "owned"), sizing.GiB, 0), "emea")
 	recordNew(t, st, owned)
 	owners, err := st.Owners(t.Context(), "")
 	require.NoError(t, err)
 	require.Equal(t, map[sizing.TaskKey]string{owned.Try.TaskKey: "emea"}, owners)
-	require.Equal(t, []int{6, 4}, tries(store.SavingsFilter{Scopes: allScopes}, store.ByOwner), "the current owner gets the tries of all days")
+	require.Equal(t, []int{6, 4}, tries(store.SavingsFilter{Scopes: allScopes}, store.ByOwner), "the current owner must get the tries of all days")
 	require.Equal(t, []int{3, 3, 4}, tries(store.SavingsFilter{Scopes: allScopes}, store.ByDAGOwner))
 	sums, err := st.SavingsSums(t.Context(), store.SavingsFilter{Scopes: allScopes, Namespace: "red"}, store.ByDAGOwner)
 	require.NoError(t, err)
@@ -356,12 +356,12 @@ func testSumMonths(t *testing.T, st store.Store) {
 	ofDays, usageOfDays := all(), usage()
 	for _, before := range []int{-20, 30, 30, 22, 60, 200} {
 		sumMonths(t, st, day(before))
-		require.Equal(t, ofDays, all(), "with months before %s", day(before))
+		require.Equal(t, ofDays, all(), "the sums must not change if the months before %s are stored", day(before))
 		require.Equal(t, usageOfDays, usage())
 	}
 	tasks, err := st.SumMonths(t.Context(), day(200), 10)
 	require.NoError(t, err)
-	require.Zero(t, tasks, "all months are stored")
+	require.Zero(t, tasks, "no task may be left after all months are stored")
 
 	for run := 150; run < 160; run++ {
 		report(run, 40, 10)
@@ -369,7 +369,7 @@ func testSumMonths(t *testing.T, st store.Store) {
 	late := all()
 	require.NotEqual(t, ofDays, late)
 	sumMonths(t, st, day(200))
-	require.Equal(t, late, all(), "after late reports")
+	require.Equal(t, late, all(), "the sums must not change if the months are stored again after late reports")
 }
 
 func testTaskUsage(t *testing.T, st store.Store) {

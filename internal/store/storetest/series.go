@@ -36,7 +36,7 @@ func testSeries(t *testing.T, open func(*testing.T) store.Store) {
 	st := open(t)
 
 	t.Run("each try has its own series", func(t *testing.T) {
-		obs := runs(task("own"), 150) // so many that the store gives them a transaction of their own
+		obs := runs(task("own"), 150) // more reports than one group commit accepts from a call, so they get a transaction of their own
 		for i := range obs[:len(obs)-1] {
 			obs[i].Series = series(1 + i%sizing.MaxPoints)
 		}
@@ -55,10 +55,10 @@ func testSeries(t *testing.T, open func(*testing.T) store.Store) {
 		o, other := noSeries, noSeries
 		o.Series, other.Series = series(3), series(4)
 		recordNew(t, st, noSeries)
-		require.Equal(t, amended, statusOf(record(t, st, o)[0]), "the try had no series")
+		require.Equal(t, amended, statusOf(record(t, st, o)[0]), "the series must amend the try, which had none")
 		require.Equal(t, duplicate, statusOf(record(t, st, o)[0]))
-		require.Equal(t, duplicate, statusOf(record(t, st, noSeries)[0]), "omitted fields contradict nothing")
-		require.Equal(t, duplicate, statusOf(record(t, st, other)[0]), "another series of the same try is ignored")
+		require.Equal(t, duplicate, statusOf(record(t, st, noSeries)[0]), "omitted fields must contradict nothing")
+		require.Equal(t, duplicate, statusOf(record(t, st, other)[0]), "another series of the same try must be ignored")
 		requireSeries(t, st, o.Series, o.Try)
 	})
 

@@ -96,13 +96,13 @@ func firstTry(task sizing.TaskKey, run string) sizing.TryKey {
 	return sizing.TryKey{TaskKey: task, RunID: run, MapIndex: sizing.NoMap, Number: 1}
 }
 
-// success returns a success with a peak and one feature n, which ended at noon.
+// success returns a success that ended at noon, with a peak and one feature, n.
 func success(try sizing.TryKey, peak sizing.Bytes, n float64) sizing.Observation {
 	return sizing.Observation{Try: try, Outcome: sizing.Success, MemoryMax: peak, EndedAt: noon,
 		Features: sizing.Features{"n": sizing.NumberValue(n)}}
 }
 
-// kill returns an OOM kill with an allocation, at noon.
+// kill returns an OOM kill that ended at noon, with an allocation.
 func kill(try sizing.TryKey, allocated sizing.Bytes) sizing.Observation {
 	return sizing.Observation{Try: try, Outcome: sizing.OOMKilled, EndedAt: noon, Allocated: sizing.Resources{Memory: allocated}}
 }

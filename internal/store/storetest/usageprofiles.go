@@ -34,11 +34,11 @@ func testUsageProfiles(t *testing.T, open func(*testing.T) store.Store) {
 	got, err = st.UsageProfiles(ctx, "a", 2)
 	require.NoError(t, err)
 	second.Content = nil
-	require.Equal(t, second, got, "a known version has no content")
+	require.Equal(t, second, got, "a known version must be returned without content")
 	_, err = st.UsageProfiles(ctx, "b", 0)
 	requireKind(t, sizing.NotFound, err)
 	_, err = st.SaveUsageProfiles(ctx, store.UsageProfiles{Namespace: "b", LearnedAt: noon, Content: make([]byte, store.MaxUsageProfiles+1)})
-	require.Error(t, err, "the content is too large")
+	require.Error(t, err, "content above MaxUsageProfiles must be rejected")
 
 	load, other := task("load"), task("other")
 	recordNew(t, st, runs(load, 5)...)
@@ -49,7 +49,7 @@ func testUsageProfiles(t *testing.T, open func(*testing.T) store.Store) {
 	require.Len(t, rows, 3)
 	for i, r := range rows {
 		require.Equal(t, load, r.Task)
-		require.True(t, i == 0 || !r.At.Before(rows[i-1].At), "rows are ordered by time")
+		require.True(t, i == 0 || !r.At.Before(rows[i-1].At), "rows must be ordered by time")
 	}
 	rows, err = st.RecentContext(ctx, load, 100)
 	require.NoError(t, err)

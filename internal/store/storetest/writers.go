@@ -113,7 +113,7 @@ func testConcurrentWriters(t *testing.T, open func(*testing.T) store.Store) {
 		_, err := st.Record(ctx, runs(task("cancelled"), 1))
 		require.Error(t, err)
 		recorded := record(t, st, runs(task("cancelled"), 1)...)
-		require.NoError(t, recorded[0].Err, "the repeated call succeeds")
+		require.NoError(t, recorded[0].Err, "the repeated call must succeed")
 	})
 }
 
