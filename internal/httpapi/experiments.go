@@ -70,8 +70,8 @@ func (s *server) ListExperiments(ctx context.Context, r api.ListExperimentsReque
 }
 
 // experimentSummary describes an experiment (store.Run, a run of the command experiment) by the tasks and families
-// of its rows. It counts and lists none if rows are missing, or if a row has a task or family that is not
-// a text: rows are any JSON objects.
+// of its rows. It counts no row, and lists no task and no family, if the rows are missing or if the task or the family of
+// a row is not a text: a row may be any JSON object.
 func experimentSummary(r *store.Run) api.ExperimentSummary {
 	summary := api.ExperimentSummary{
 		ID: r.ID, Name: textOrNull(r.Name), CreatedAt: r.CreatedAt, Fingerprint: r.Fingerprint, Parameters: r.Parameters,

@@ -119,7 +119,7 @@ func (f *fieldReader) time(field string, t *time.Time) time.Time {
 	return *t
 }
 
-// id reads an optional identifier; "" without one.
+// id reads an optional identifier. It returns "" if there is none.
 func (f *fieldReader) id(field string, id *string) string {
 	if id == nil {
 		return ""

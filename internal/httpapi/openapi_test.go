@@ -185,7 +185,7 @@ func (visit schemaVisitor) content(path string, content openapi3.Content) {
 	}
 }
 
-// schema visits a schema and its parts, unless it is a reference.
+// schema visits a schema and its parts. It does nothing for a reference.
 func (visit schemaVisitor) schema(path string, ref *openapi3.SchemaRef) {
 	if ref == nil || ref.Ref != "" {
 		return

@@ -21,7 +21,7 @@ func (e *testEnv) savings(query, secret string) (answer savings.Answer) {
 	return answer
 }
 
-// tryOf returns a JSON object that names a try of pricing/size; fields are its other members.
+// tryOf returns a JSON object that names a try of the task pricing/size. `fields` holds the other members of the object.
 func tryOf(run string, fields string) string {
 	return `{"dag_id": "pricing", "task_id": "size", "run_id": "` + run + `", ` + fields + `}`
 }

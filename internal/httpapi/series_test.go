@@ -27,5 +27,5 @@ func TestUsageSeriesIsReadBack(t *testing.T) {
 	assert.JSONEq(t, `{"step_seconds": 60, "memory_bytes": [1]}`, string(e.do("GET", "/tasks/d/t/series?run_id=b", "").body))
 
 	e.post("/observe/void", `{"dag_id": "d", "task_id": "t", "run_id": "b"}`)
-	assert.Equal(t, http.StatusNotFound, e.do("GET", "/tasks/d/t/series?run_id=b", "").status, "the report is void")
+	assert.Equal(t, http.StatusNotFound, e.do("GET", "/tasks/d/t/series?run_id=b", "").status, "a void deletes the series of the report")
 }

@@ -37,7 +37,7 @@ func TestWhatIfReplaysTheHistory(t *testing.T) {
 	require.Len(t, w.Results, 3)
 	assert.Equal(t, 60, *w.Rows)
 	assert.Equal(t, 60, w.Current.Rows)
-	assert.Equal(t, *w.Current, w.Results[2], "no change replays the current policy")
+	assert.Equal(t, *w.Current, w.Results[2], "settings without a change replay the current policy")
 	assert.Less(t, *w.Results[0].PromisedPercent, *w.Current.PromisedPercent)
 	assert.Less(t, w.Results[1].UtilisationPercent, w.Current.UtilisationPercent)
 	assert.Zero(t, w.Results[1].KilledPercent)

@@ -226,7 +226,7 @@ const (
 	profileCPUStep     = 0.25 // cores; an answer is rounded up to a multiple
 )
 
-// learnFirstRun lets the cohort learn a report of a task that may be new. The argument level is the log
+// learnFirstRun lets the cohort learn a report of a task that may be new. The argument `level` is the log
 // peak that was predicted, or 0 if it is unknown.
 func (s *Service) learnFirstRun(o *sizing.Observation, row *taskmodel.TrainingRow, level float64) {
 	if s.cfg.NoCohorts || row.Censoring != sizing.Exact && row.Censoring != sizing.AtLeast {

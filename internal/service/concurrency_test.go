@@ -139,8 +139,8 @@ func TestARowThatArrivesDuringALoadKeepsItsPromise(t *testing.T) {
 	}
 }
 
-// A resync or a poll that listed the models before a publication must not remove the new model.
-func TestAListingKeepsAConcurrentPublication(t *testing.T) {
+// A resync or a poll that listed the models before a training stored a new model must not remove this model.
+func TestAListingKeepsAModelThatIsStoredMeanwhile(t *testing.T) {
 	for _, isResync := range []bool{true, false} {
 		r := joinReplica(t, newReplica(t).dsn, service.Config{PollInterval: 300 * time.Millisecond})
 		if !isResync {

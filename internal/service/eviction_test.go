@@ -15,7 +15,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// oneModel is a memory limit that allows one model: the prediction for another task evicts it.
+// oneModel is a memory limit that allows only one decoded model: a prediction for another task evicts this model.
 const oneModel = sizing.Bytes(1)
 
 // startBounded starts a replica that keeps one model in memory, and waits until a model is
@@ -95,7 +95,7 @@ func TestAnEvictedModelThatCannotBeReadInTimeAnswersFromItsOutline(t *testing.T)
 }
 
 // A training of another replica must not evict the models in use.
-func TestAPublicationDoesNotEvict(t *testing.T) {
+func TestANewModelOfAnotherReplicaDoesNotEvict(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("load", 60)
 	r.trainTask("other", 40)

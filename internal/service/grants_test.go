@@ -126,7 +126,7 @@ func TestAnAmendedPeakIsLearnedAtOnce(t *testing.T) {
 	assert.Equal(t, tries, r.learnedRows("load"))
 }
 
-func TestTheBriefListGroupsLikeTheFullList(t *testing.T) {
+func TestTheBriefListHasTheGroupsOfTheFullList(t *testing.T) {
 	r := newReplica(t)
 	for name, peak := range map[string]sizing.Bytes{"light": gib / 4, "moderate": 4 * gib, "heavy": 40 * gib} { // too few tasks for clusters
 		o := success(name, 0, 1)

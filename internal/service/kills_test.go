@@ -38,7 +38,7 @@ func (r *replica) reportSteadyRuns(prefix string, n int) (largest sizing.Bytes) 
 	return largest
 }
 
-// killUpToCap runs n mapped instances that are OOM-killed and lifted until a lift is denied at the cap limit.
+// killUpToCap runs n mapped instances with the cap `limit`. Each is OOM-killed and lifted until a lift is denied at the cap.
 func (r *replica) killUpToCap(run string, n int, limit sizing.Bytes) {
 	r.t.Helper()
 	asks := make([]sizing.Ask, n)

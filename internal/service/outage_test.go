@@ -67,7 +67,7 @@ func TestReadinessReportsADatabaseThatRejectsWrites(t *testing.T) {
 }
 
 // Locks on the tables of tasks, reports, receipts and models simulate a database that never answers. The policies ask
-// for no plans.
+// for no plans, for which a prediction would read the database.
 func TestPredictionsOfFirstTriesDoNotReadTheDatabase(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("load", 40)

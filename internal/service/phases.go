@@ -262,7 +262,8 @@ func (p *TaskPhases) phasedRun(r *store.DetailedRun) PhasedRun {
 	return run
 }
 
-// coarse merges steps until at most n are left. Memory is the largest of the merged steps, CPU their mean.
+// coarse merges neighbouring steps so that at most `n` are left. A merged step has the largest memory of its steps, and
+// the mean of their CPU.
 func coarse(s *sizing.Series, n int) sizing.Series {
 	merged := (len(s.Memory) + n - 1) / n
 	c := sizing.Series{Step: s.Step * time.Duration(merged)}

@@ -20,8 +20,8 @@ func warnedFields(r sizing.RecordResult) (fields []string) {
 	return fields
 }
 
-// A report in the wrong unit changes no answer before a training, and by at most 1 % after it. Another replica then
-// gives the same answer.
+// A report in the wrong unit changes no answer before a training. The training changes the answer by at most 1 %, and
+// another replica then gives the same answer.
 func TestAnImplausibleReportHardlyChangesAnswers(t *testing.T) {
 	for name, c := range map[string]struct {
 		runs  int

@@ -267,7 +267,7 @@ func (r *replica) learnedRows(name string) int {
 	return int(r.predict(ask(name, "")).Guard.Version)
 }
 
-// nthTry returns the same ask for another try of the run.
+// nthTry returns the same ask for the try `number` of the run.
 func nthTry(a sizing.Ask, number int) sizing.Ask {
 	a.Try.Number = number
 	return a

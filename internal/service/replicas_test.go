@@ -74,7 +74,7 @@ func TestAnotherReplicaReadsChanges(t *testing.T) {
 
 	_, err := r.Train(t.Context(), task("load"))
 	require.NoError(t, err)
-	other.waitFor(func() bool { return other.modelVersion("load") == 2 }, "a publication")
+	other.waitFor(func() bool { return other.modelVersion("load") == 2 }, "a new version")
 
 	require.NoError(t, r.Activate(t.Context(), task("load"), 1))
 	other.waitFor(func() bool { return other.modelVersion("load") == 1 }, "a rollback")

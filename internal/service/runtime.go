@@ -80,7 +80,8 @@ func (s *Service) RunTime(ctx context.Context, ask *RunTimeAsk) (*RunTimeAnswer,
 
 // readRunTimes predicts the run time of a try with features f or, without features, of tries like the newest successes.
 // It holds the lock of the task only for the predictions, because learning waits for the lock, and later predictions wait
-// for learning. From the facts of the next run, the classifier predicts the shape of its run time; nil facts: no shape.
+// for learning. From the facts of the next run, the classifier predicts the shape of its run time. If `facts` is nil, the
+// prediction uses no such shape.
 func readRunTimes(task *modelcache.Task, f sizing.Features, recent *sizing.History, facts *cohort.Facts) (p taskmodel.RunTimeProfile, times taskmodel.RunTimes, isDecoded bool) {
 	tries := likeTries(f, recent)
 	task.RLockUpdated()

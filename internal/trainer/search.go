@@ -15,7 +15,7 @@ import (
 )
 
 // searches records the order of past searches, in memory only. So after a restart no task counts as searched, and each
-// replica searches independently. This is safe, because publication is a compare-and-swap.
+// replica searches independently. This is safe, because a new model replaces the active version by compare-and-swap.
 type searches struct {
 	mu    sync.Mutex             // one search at a time
 	count int                    // number of searches so far

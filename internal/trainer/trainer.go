@@ -302,7 +302,7 @@ func verifiedBlob(m *taskmodel.Model, h *sizing.History) (blob []byte, err error
 	return m.VerifiedBlob(h)
 }
 
-// remainingModel describes the model that remains active if nothing is published.
+// remainingModel describes the model that remains active if a training publishes no model.
 func remainingModel(active *store.Model) string {
 	if active.Version == 0 {
 		return "the task stays without a model"

@@ -281,7 +281,7 @@ func TestRecoveredBadModelIsRolledBack(t *testing.T) {
 
 // Another replica publishes while the watchdog compares versions, and the store deletes the oldest
 // version.
-func TestTrainingContinuesIfAnAlternativeIsDeleted(t *testing.T) {
+func TestTrainingContinuesIfAComparedVersionIsDeleted(t *testing.T) {
 	st := newStore(t)
 	tr := newTrainer(st, trainer.Config{})
 	p := newPipeline(t, st, "load").trained(tr, 120)

@@ -49,7 +49,7 @@ func TestInvalidNamesOfUsersAreIgnored(t *testing.T) {
 	assert.Empty(t, userOf(proxy, peer, "ann", "bob"), "one of them may come from the client")
 }
 
-func TestUsersOfAProxyReadUnlessTheyAreAdmins(t *testing.T) {
+func TestOnlyAdminsAmongTheUsersOfAProxyMayChangeAnything(t *testing.T) {
 	require.Len(t, proxy.Grants("bob"), 1)
 	assert.Equal(t, RoleObserve, proxy.Grants("bob")[0].Role)
 	assert.Equal(t, RoleAdmin, proxy.Grants("ann")[0].Role)

@@ -186,7 +186,7 @@ func (t *Tries) evictOldestRun() {
 	delete(t.killed, oldest)
 }
 
-// SetStatic records the static grant of a killed run whose memory followed a plan. It changes nothing if static
+// SetStatic records the static grant of a killed run whose memory followed a plan. It changes nothing if `static`
 // is zero, or if Tries has no kill of the run.
 func (t *Tries) SetStatic(try *sizing.TryKey, static sizing.Bytes) {
 	t.mu.Lock()
