@@ -35,7 +35,7 @@ func TestRouteTableMatchesOpenAPI(t *testing.T) {
 				}
 			}
 			assert.Equal(t, listed, rule.roles, "%s %s", method, path)
-			assert.Equal(t, op.RequestBody != nil, rule.maxBody > 0, "%s %s: exactly the routes with a request body limit its size", method, path)
+			assert.Equal(t, op.RequestBody != nil, rule.maxBody > 0, "%s %s: a route must limit the size of the body if and only if it has a body", method, path)
 			assert.Equal(t, op.Security != nil, rule.public, "%s %s", method, path)
 			assert.Positive(t, rule.timeout)
 		}

@@ -98,5 +98,5 @@ func TestWhatIfRejectsInvalidSettingsAndUnknownTasks(t *testing.T) {
 	misspelled = e.do(http.MethodPost, "/whatif", `{"dag_id": "d", "task_id": "named", "set": {"region": "emea", "prodct_count": 3000}}`)
 	assert.Equal(t, []string{"set.prodct_count"}, misspelled.fields())
 	assert.Contains(t, string(misspelled.body), "is not a feature of this task; known features: product_count, region")
-	assert.Equal(t, http.StatusNotFound, e.do(http.MethodPost, "/whatif", `{"dag_id": "d", "task_id": "t"}`).status, "nothing to replay")
+	assert.Equal(t, http.StatusNotFound, e.do(http.MethodPost, "/whatif", `{"dag_id": "d", "task_id": "t"}`).status, "the task has no run to replay")
 }

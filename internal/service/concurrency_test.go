@@ -16,7 +16,7 @@ import (
 
 // Callers predict, report, lift, train, change policies and read tasks while models are
 // replaced. Each acknowledged try is stored once and learned once. Run this test with -race, too.
-func TestConcurrentCallersLoseAndRepeatNoReport(t *testing.T) {
+func TestEachReportOfConcurrentCallersIsLearnedOnce(t *testing.T) {
 	r := newReplica(t)
 	busy := joinReplica(t, r.dsn, service.Config{PollInterval: time.Millisecond}).start()
 	const callers, runsEach = 6, 12
@@ -129,13 +129,13 @@ func TestARowThatArrivesDuringALoadKeepsItsPromise(t *testing.T) {
 		})
 		_, err := r.Train(t.Context(), task("load"))
 		require.NoError(t, err)
-		assert.Equal(t, 31, r.learnedRows("load"), "after the flush: %t", isAfterFlush)
+		assert.Equal(t, 31, r.learnedRows("load"), "the report arrives after the flush: %t", isAfterFlush)
 		learned := r.PoolShare(task("load")).Promised
 		r.start().stop() // stores the receipts
 		restarted := joinReplica(t, r.dsn, service.Config{}).start()
 		restarted.predict(ask("load", "run-31"))
-		assert.NotZero(t, learned, "after the flush: %t", isAfterFlush)
-		assert.Equal(t, restarted.PoolShare(task("load")).Promised, learned, "after the flush: %t", isAfterFlush)
+		assert.NotZero(t, learned, "the report arrives after the flush: %t", isAfterFlush)
+		assert.Equal(t, restarted.PoolShare(task("load")).Promised, learned, "the report arrives after the flush: %t", isAfterFlush)
 	}
 }
 

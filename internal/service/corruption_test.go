@@ -66,7 +66,7 @@ func TestARejectedActivationChangesNothing(t *testing.T) {
 
 func TestReadinessReportsStaleness(t *testing.T) {
 	r := newReplica(t)
-	assert.Zero(t, r.Readiness().Stale, "the cache is empty")
+	assert.Zero(t, r.Readiness().Stale, "staleness is zero before the first resync")
 	r.start()
 	before := r.Readiness().Stale
 	r.waitFor(func() bool { return r.Readiness().Stale < before }, "each ping resets the staleness")

@@ -95,7 +95,7 @@ func TestQueuesAndModelsAreCounted(t *testing.T) {
 	assert.True(t, counts.OldestModel.Before(counts.NewestModel))
 	r.start()
 	r.waitFor(func() bool { return r.Counts().Queued == 0 && r.Counts().Backlog != nil }, "receipts stored and backlog polled")
-	assert.Zero(t, r.Counts().Backlog.Waiting, "the debounce of these tests is an hour")
+	assert.Zero(t, r.Counts().Backlog.Waiting, "no task is due, because the debounce of these tests is an hour")
 }
 
 func TestUnreportedTriesAreCountedAfterADay(t *testing.T) {

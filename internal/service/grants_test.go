@@ -152,7 +152,7 @@ func TestSettingTheDefaultPolicyCreatesNoTask(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, tasks)
 	require.NoError(t, r.SetPolicy(t.Context(), task("unknown"), sizing.Policy{Mode: sizing.Off}))
-	require.NoError(t, r.SetPolicy(t.Context(), task("unknown"), sizing.Policy{}), "a policy that was set is reset")
+	require.NoError(t, r.SetPolicy(t.Context(), task("unknown"), sizing.Policy{}), "the default policy replaces a policy that was set")
 	p, err := r.Policy(t.Context(), task("unknown"))
 	require.NoError(t, err)
 	assert.True(t, p.IsZero())

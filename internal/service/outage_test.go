@@ -104,7 +104,7 @@ func TestPredictionsOfFirstTriesDoNotReadTheDatabase(t *testing.T) {
 	require.NoError(t, <-answered)
 }
 
-func TestALaterTryWaitsOnlyForTheReadTimeout(t *testing.T) {
+func TestALaterTryWaitsAtMostReadTimeout(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("load", 40)
 	waiting := joinReplica(t, r.dsn, service.Config{ReadTimeout: 50 * time.Millisecond}).start()

@@ -12,7 +12,7 @@ import (
 )
 
 // The age of a cohort (store.CohortAge) holds the numbers of reports and kills at its training and now.
-func TestTheAgeOfACohortIsReadWhenItMayBeDue(t *testing.T) {
+func TestTheAgeOfACohortIsReadWhenTheCohortMayBeDue(t *testing.T) {
 	now := time.Unix(1000, 0)
 	var c cohortGrowth
 	learned := store.CohortAge{Version: 1, Format: cohort.Format, LearnedRuns: 100, LearnedKills: 20, Runs: 5000, Kills: 90, UsedRuns: 105, UsedKills: 20}

@@ -46,7 +46,7 @@ func usageProfiles(t *testing.T, st store.Store, namespace string) (version int,
 	return stored.Version, set
 }
 
-func TestUsageProfilesOfANamespace(t *testing.T) {
+func TestUsageProfilesAreFoundAfterEnoughNewReports(t *testing.T) {
 	st := newStore(t)
 	tr := newTrainer(st, trainer.Config{ProfilesEvery: time.Hour})
 	now := time.Now()

@@ -50,7 +50,7 @@ func TestAnswersAreReadBackBitForBit(t *testing.T) {
 
 func TestANewAnswerToATryReplacesTheEarlierOne(t *testing.T) {
 	var tries Tries
-	assert.True(t, tries.Add(tryOf("r"), &Answer{Limit: 1}, nil), "first answer")
+	assert.True(t, tries.Add(tryOf("r"), &Answer{Limit: 1}, nil), "the first answer to the try")
 	assert.False(t, tries.Add(tryOf("r"), &Answer{Limit: 2}, nil))
 	got, _ := tries.Find(tryOf("r"))
 	assert.EqualValues(t, 2, got.Limit)
