@@ -220,7 +220,7 @@ func readExperiment(b *api.ExperimentRequest) (store.Run, []store.RunModel, erro
 	return run, models, nil
 }
 
-// checkText returns why a text is invalid, or "". A valid text has 1 to maxRunes characters, none of them a
+// checkText returns why a text is invalid, or "". A valid text has 1 to `maxRunes` characters, none of them a
 // control character.
 func checkText(text string, maxRunes int) string {
 	if text == "" || utf8.RuneCountInString(text) > maxRunes {
@@ -232,8 +232,8 @@ func checkText(text string, maxRunes int) string {
 	return ""
 }
 
-// document returns a copy of a JSON object (open is '{') or array (open is '['); nil if it is null, missing
-// or, which is an error, of another type. It copies because the buffer of the body is reused.
+// document returns a copy of a JSON object (`open` is '{') or array (`open` is '['). It returns nil if the value is null or
+// missing, or of another type, which is an error. It copies because the buffer of the body is reused.
 func (f *fieldReader) document(field string, text json.RawMessage, open byte) []byte {
 	text = bytes.TrimSpace(text)
 	if len(text) == 0 || string(text) == "null" {

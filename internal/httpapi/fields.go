@@ -22,7 +22,7 @@ func (f *fieldReader) add(field, format string, args ...any) {
 	f.errors = append(f.errors, sizing.FieldError{Field: field, Detail: fmt.Sprintf(format, args...)})
 }
 
-// err returns the collected errors together with the errors of validate for other fields, so that the client
+// err returns the collected errors together with the errors of `validate` for other fields, so that the client
 // gets all of them at once. It returns nil if f collected no error, because the service validates too.
 func (f *fieldReader) err(validate func() []sizing.FieldError) error {
 	if len(f.errors) == 0 {
@@ -154,7 +154,7 @@ func (f *fieldReader) metadata(raw []byte) sizing.Metadata {
 	return metadata
 }
 
-// valueOr returns *p, or fallback if p is nil.
+// valueOr returns *p, or `fallback` if p is nil.
 func valueOr[T any](p *T, fallback T) T {
 	if p == nil {
 		return fallback

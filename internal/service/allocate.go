@@ -11,7 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// allocator computes allocations of one task at one time. The caller of its methods holds the
+// allocator computes the allocations of one task at the time `now`. The caller of its methods holds the
 // task's read lock.
 type allocator struct {
 	task      *modelcache.Task
@@ -171,8 +171,8 @@ const minNode = sizing.GiB
 
 // schedulableCeiling returns the largest grant while larger ones fit no node, or zero if there is no such bound: half of
 // the smallest unschedulable allocation, but at least the measured peaks, the started allocations, the floor and minNode.
-// If that is not above the largest killed allocation of the task, the ceiling is the middle between that allocation and the
-// unschedulable one. The argument `above` is the largest killed allocation of the run, or 0.
+// If that is not above the largest killed allocation of the task and the run, the ceiling is the middle between that
+// allocation and the unschedulable one. The argument `above` is the largest killed allocation of the run, or 0.
 func (c *allocator) schedulableCeiling(above sizing.Bytes) sizing.Bytes {
 	scheduled := max(c.model.LargestStarted(), c.model.LargestPeak(), c.policy.Floor, minNode)
 	killed := max(c.model.LargestKilled(), above)
@@ -200,7 +200,7 @@ func (c *allocator) grant(limit sizing.Bytes) sizing.Grant {
 	return sizing.Grant{Request: min(request, limit), Limit: limit}
 }
 
-// answerStaticRequest sets the amounts of a to the static request, for the modes shadow and off. In
+// answerStaticRequest sets the amounts of `a` to the static request, for the modes shadow and off. In
 // shadow mode the model's allocation becomes the shadow. If no request is known, the allocation is
 // zero, because these modes answer only amounts that a caller requested.
 func (c *allocator) answerStaticRequest(a *sizing.Allocation, requested sizing.Resources) {

@@ -35,7 +35,7 @@ type firstRun struct {
 }
 
 // learn lets the cohort learn the first run of a task at once, so that a kill raises the margin of the next new task. Other
-// replicas learn the run by the next training of the cohort. A run of a task with an earlier success changes nothing.
+// replicas learn the run from the next training of the cohort. A run changes nothing if its task had a success before.
 func (c *cohorts) learn(r firstRun) {
 	c.changing.Lock()
 	defer c.changing.Unlock()

@@ -185,6 +185,6 @@ func readForecast(task *modelcache.Task, sample sizing.Features, tries, successe
 // fixed returns the quantile function of a fixed run time.
 func fixed(seconds float64) func(float64) float64 { return func(float64) float64 { return seconds } }
 
-// medianOfLongest returns the level of the quantile of one instance that is the median of the longest of n
-// independent instances.
+// medianOfLongest returns the probability p for which the p-quantile of the run time of one instance is the median of the
+// longest run time of n independent instances.
 func medianOfLongest(n int) float64 { return math.Pow(.5, 1/float64(n)) }

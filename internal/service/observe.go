@@ -210,8 +210,8 @@ func trainingRow(o *sizing.Observation, seq int64, answer *inflight.Answer, now 
 // other report is stored. A database on a full disk, for example, answers pings but stores nothing.
 const rejectionTTL = 10 * time.Second
 
-// rejection holds the time at which the store rejected the newest report, in Unix nanoseconds; 0 after a
-// report was stored.
+// rejection holds the time at which the store last rejected a report, in Unix nanoseconds; 0 after a report
+// was stored.
 type rejection struct{ at atomic.Int64 }
 
 // update records the result of storing reports. It ignores errors of canceled calls, and errors that do not

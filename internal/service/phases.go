@@ -85,7 +85,7 @@ func (a *PhaseAsk) validate() []sizing.FieldError {
 	return bad
 }
 
-// checkSample returns what is wrong with a sample, or "". The argument previous is the time of the previous
+// checkSample returns what is wrong with a sample, or "". The argument `previous` is the time of the previous
 // sample in seconds, or 0.
 func checkSample(s *taskplan.Sample, previous float64) string {
 	switch {

@@ -78,7 +78,7 @@ func (s *Service) RunTime(ctx context.Context, ask *RunTimeAsk) (*RunTimeAnswer,
 	return a, nil
 }
 
-// readRunTimes predicts the run time of a try with features f or, without features, of tries like the newest successes.
+// readRunTimes predicts the run time of a try with the features `f` or, without features, of tries like the newest successes.
 // It holds the lock of the task only for the predictions, because learning waits for the lock, and later predictions wait
 // for learning. From the facts of the next run, the classifier predicts the shape of its run time. If `facts` is nil, the
 // prediction uses no such shape.
@@ -121,8 +121,8 @@ func needsShape(task *modelcache.Task) bool {
 	return classifier != nil && task.Model().UsesGivenShape()
 }
 
-// likeTries returns the features of the recent successes. If f is not empty, or if there is no recent success, it
-// returns f as the only element.
+// likeTries returns the features of the recent successes. If `f` is not empty, or if there is no recent success, it
+// returns `f` as the only element.
 func likeTries(f sizing.Features, recent *sizing.History) (tries []sizing.Features) {
 	if len(f) == 0 {
 		tries = featuresOfSuccesses(recent)

@@ -98,7 +98,7 @@ func (s *Service) tasksOfDAG(ctx context.Context, key sizing.TaskKey) (keys []si
 // maxListedNames bounds the feature names in an error.
 const maxListedNames = 30
 
-// CheckFeatureNames returns an error that lists the names of set that are not features of the task, such
+// CheckFeatureNames returns an error that lists the names of `set` that are not features of the task, such
 // as misspelled names.
 func (s *Service) CheckFeatureNames(ctx context.Context, key sizing.TaskKey, set sizing.Features) error {
 	recent, err := s.store.RecentTries(ctx, key, 1) // its schema has the features of all runs

@@ -199,7 +199,7 @@ func (t *Trainer) TrainNow(ctx context.Context, task sizing.TaskKey) (Report, er
 	return report, err
 }
 
-// timed runs do and passes its result and duration to Config.Ended. It does not call Config.Ended if ctx has ended or the
+// timed runs `do` and passes its result and duration to Config.Ended. It does not call Config.Ended if ctx has ended or the
 // task is unknown: these are neither successes nor failures.
 func (t *Trainer) timed(ctx context.Context, search bool, do func() (Report, error)) (Report, error) {
 	start := time.Now()

@@ -106,7 +106,7 @@ func (g Grants) Scopes() []store.Scope {
 
 // SkipAhead returns the key from which a list continues. This is the argument `after` if a grant covers it, or else the
 // start of the caller's next range of dag_ids. The list shows no tasks between two ranges, and would otherwise read
-// all of them. more is false after the last range. In a list of all namespaces, SkipAhead skips nothing if a grant
+// all of them. `more` is false after the last range. In a list of all namespaces, SkipAhead skips nothing if a grant
 // has no namespace.
 //
 //	shown         etl_a etl_b                 ml_x

@@ -43,7 +43,7 @@ func RequestOf(ask *sizing.Ask) Request {
 	return Request{Resources: ask.Requested, MaxMemory: ask.MaxMemory}
 }
 
-// Or returns r with its unknown fields taken from other.
+// Or returns r with its unknown fields taken from `other`.
 func (r Request) Or(other Request) Request {
 	return Request{
 		Resources: sizing.Resources{

@@ -119,7 +119,7 @@ func (c *Cache) Refresh(ctx context.Context, key sizing.TaskKey) error {
 	return c.refresh(ctx, key, false)
 }
 
-// refresh implements Refresh. With force it also reloads an active model that is in use already.
+// refresh implements Refresh. If `force` is true, it also reloads an active model that is in use already.
 func (c *Cache) refresh(ctx context.Context, key sizing.TaskKey, force bool) (err error) {
 	defer func() { // one task must not end the process that answers for all tasks
 		if r := recover(); r != nil {

@@ -158,7 +158,7 @@ func (t *Task) install(model *taskmodel.Model, read *sizing.History, ref *sizing
 	t.updatePool()
 }
 
-// contains reports whether a model that learned the stored rows up to read.LastSeq has learned row. An amended row
+// contains reports whether a model that learned the stored rows up to read.LastSeq has learned `row`. An amended row
 // counts as learned only if it is one of read.Rows and has a measured peak there.
 func contains(read *sizing.History, row *taskmodel.TrainingRow) bool {
 	if !row.Amends {
@@ -191,7 +191,7 @@ func (t *Task) learn(row taskmodel.TrainingRow) {
 	t.updatePool()
 }
 
-// learn returns m after it learned row, or a new model with that row if m is nil.
+// learn returns `m` after it learned `row`, or a new model with that row if `m` is nil.
 func learn(m *taskmodel.Model, row taskmodel.TrainingRow) *taskmodel.Model {
 	if m == nil {
 		m = taskmodel.New()

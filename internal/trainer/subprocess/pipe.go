@@ -18,7 +18,7 @@ type Pipe struct {
 	results  *json.Encoder
 }
 
-// NewPipe returns a Pipe that reads requests from in and writes results to out.
+// NewPipe returns a Pipe that reads requests from `in` and writes results to `out`.
 func NewPipe(in io.Reader, out io.Writer) *Pipe {
 	return &Pipe{requests: json.NewDecoder(in), results: json.NewEncoder(out)}
 }
