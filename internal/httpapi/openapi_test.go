@@ -74,8 +74,8 @@ func TestNullableRequiresAType(t *testing.T) {
 		}
 	}
 	schemaVisitor(check).spec(spec)
-	assert.Greater(t, named, 200, "schemas in components/schemas")
-	assert.Greater(t, all-named, 30, "other schemas")
+	assert.Greater(t, named, 200, "the visitor must find the schemas in components/schemas")
+	assert.Greater(t, all-named, 30, "the visitor must find the schemas outside components/schemas")
 }
 
 func TestSchemaVisitorFindsEverySchema(t *testing.T) {

@@ -51,7 +51,7 @@ func TestInternalErrorsHideTheirCause(t *testing.T) {
 	assert.NotContains(t, failureOf(unreachable).detail, "PGSQL")
 	assert.Contains(t, failureOf(sizing.Errorf(sizing.Unavailable, "check DATABASE_URL: %w", io.EOF)).detail, "the database is unreachable")
 	notReady := sizing.Errorf(sizing.Unavailable, "predict task d/t: its model is not loaded yet; repeat the request")
-	assert.Equal(t, "predict task d/t: its model is not loaded yet; repeat the request", failureOf(notReady).detail, "not the fault of the database")
+	assert.Equal(t, "predict task d/t: its model is not loaded yet; repeat the request", failureOf(notReady).detail, "the detail must not blame the database")
 	assert.Equal(t, http.StatusForbidden, failureOf(sizing.Errorf(sizing.Refused, "refused")).status)
 }
 

@@ -85,7 +85,7 @@ func TestRunTimesDependOnTheFeatures(t *testing.T) {
 func TestForecastFollowsTheDependenciesOfTheDAG(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	e.reportWorkflow(40)
-	assert.Equal(t, http.StatusNotFound, e.do(http.MethodGet, "/dags/etl/forecast", "").status, "no structure yet")
+	assert.Equal(t, http.StatusNotFound, e.do(http.MethodGet, "/dags/etl/forecast", "").status, "without a structure there is no forecast")
 	cyclic := e.do(http.MethodPut, "/dags/etl/structure", `{"tasks": [{"task_id": "fit", "upstream": ["fit"]}]}`)
 	assert.Equal(t, http.StatusUnprocessableEntity, cyclic.status)
 	for body, field := range map[string]string{
@@ -102,7 +102,7 @@ func TestForecastFollowsTheDependenciesOfTheDAG(t *testing.T) {
 
 	var f, again api.DagForecast
 	e.do(http.MethodGet, "/dags/etl/forecast?rows=100", "").into(&f)
-	assert.InEpsilon(t, 300, f.MedianSeconds, .1, "100 s of load, then 200 s of fit")
+	assert.InEpsilon(t, 300, f.MedianSeconds, .1, "load takes 100 s, then fit takes 200 s")
 	assert.Greater(t, f.P95Seconds, f.MedianSeconds)
 	assert.Equal(t, 40, f.PastRuns)
 	assert.Positive(t, f.MemoryPeakP95Bytes)
@@ -184,6 +184,6 @@ func TestRunTimeWhatIfAppliesTheEffectOfTheNodeType(t *testing.T) {
 	assert.InDelta(t, .5, w.After.MedianSeconds/w.Before.MedianSeconds, .05)
 	assert.Equal(t, []string{"fast", "slow"}, w.NodeTypes)
 	assert.InDelta(t, .5, whatIf("load", "node_type=fast").After.MedianSeconds/whatIf("load", "").After.MedianSeconds, .1)
-	assert.InEpsilon(t, 2*110, whatIf("fit", "node_type=slow&rows=110").After.MedianSeconds, .25, "220 s on slow nodes, 110 s on fast ones")
+	assert.InEpsilon(t, 2*110, whatIf("fit", "node_type=slow&rows=110").After.MedianSeconds, .25, "with 110 rows, fit takes 220 s on slow nodes and 110 s on fast ones")
 	assert.Equal(t, http.StatusUnprocessableEntity, e.do(http.MethodGet, "/tasks/etl/fit/runtime/whatif?node_type=other", "").status)
 }

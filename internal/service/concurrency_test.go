@@ -69,12 +69,12 @@ func TestEachReportOfConcurrentCallersIsLearnedOnce(t *testing.T) {
 
 	const tries = callers * (runsEach + runsEach/6)
 	for _, name := range names {
-		assert.Len(t, busy.history(name).Rows, tries, "stored")
-		assert.Equal(t, tries, busy.learnedRows(name), "learned by this replica")
+		assert.Len(t, busy.history(name).Rows, tries, "all tries must be stored")
+		assert.Equal(t, tries, busy.learnedRows(name), "this replica must learn each try once")
 	}
 	started := joinReplica(t, r.dsn, service.Config{}).start()
 	for _, name := range names {
-		assert.Equal(t, tries, started.learnedRows(name), "learned by a replica that starts later")
+		assert.Equal(t, tries, started.learnedRows(name), "a replica that starts later must learn each try once")
 		_, err := busy.Train(t.Context(), task(name))
 		require.NoError(t, err)
 		assert.Equal(t, tries, busy.learnedRows(name), "trained")

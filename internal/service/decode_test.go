@@ -31,7 +31,7 @@ func TestTheFirstPredictionWaitsAtMostDecodeWait(t *testing.T) {
 	early := other.predict(ask("load", "r"))
 	assert.Equal(t, sizing.FromRequested, early.Source)
 	assert.Contains(t, early.Reason, "not loaded yet")
-	assert.Equal(t, 50*gib, early.Memory.Limit, "the policy applies")
+	assert.Equal(t, 50*gib, early.Memory.Limit, "the policy applies although the model is not loaded")
 	assert.Nil(t, early.Model)
 	withoutRequest := ask("load", "r")
 	withoutRequest.Requested = sizing.Resources{}

@@ -86,9 +86,9 @@ func TestAnEvictedModelThatCannotBeReadInTimeAnswersFromItsOutline(t *testing.T)
 	a = bounded.predict(withoutRequest)
 	assert.Equal(t, sizing.FromProfile, a.Source)
 	assert.Contains(t, a.Reason, "not loaded yet")
-	assert.Greater(t, a.Memory.Limit, gib, "above the largest peak")
+	assert.Greater(t, a.Memory.Limit, gib, "the grant must exceed the largest peak")
 	assert.Nil(t, a.Model)
-	assert.Equal(t, sizing.FromModel, bounded.predict(ask("other", "")).Source, "in memory")
+	assert.Equal(t, sizing.FromModel, bounded.predict(ask("other", "")).Source, "the model of the other task is in memory")
 
 	require.NoError(t, locked.Rollback(t.Context()))
 	bounded.waitFor(func() bool { return bounded.predict(ask("load", "")).Source == sizing.FromModel }, "decoded")
@@ -168,5 +168,5 @@ func TestEvictionsDuringPredictionsAndReports(t *testing.T) {
 	require.Equal(t, sizing.FromModel, last.Source)
 	alone := startBounded(t, r.dsn, service.Config{})
 	assertSame(t, last, alone.predict(ask("a", "")), "like a new replica that reads the store")
-	assert.InEpsilon(t, alone.Counts().ModelMemory.Bytes, bounded.Counts().ModelMemory.Bytes, 0.2, "one model")
+	assert.InEpsilon(t, alone.Counts().ModelMemory.Bytes, bounded.Counts().ModelMemory.Bytes, 0.2, "both replicas have one model in memory")
 }

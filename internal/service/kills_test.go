@@ -313,7 +313,7 @@ func TestARetryHasTheFeaturesOfItsRun(t *testing.T) {
 		require.NoError(t, err)
 	}
 	other := joinReplica(t, r.dsn, service.Config{}).start()
-	assert.GreaterOrEqual(t, other.predict(ask("load", "")).Memory.Limit, 2*killed, "another replica")
+	assert.GreaterOrEqual(t, other.predict(ask("load", "")).Memory.Limit, 2*killed, "another replica also grants at least twice the killed amount")
 }
 
 func TestAKillIsLearnedByOtherReplicasAndInALargeBatch(t *testing.T) {

@@ -88,7 +88,7 @@ func TestReportsAreLearnedOnce(t *testing.T) {
 	conflicting := success("load", 3, 20)
 	conflicting.MemoryMax *= 2
 	recorded, err := r.Observe(t.Context(), []sizing.Observation{conflicting, success("load", 21, 20), {Try: try("load", "", 1)}})
-	require.NoError(t, err, "invalid reports fail alone")
+	require.NoError(t, err, "an invalid report must not fail the other reports")
 	assert.Equal(t, sizing.Conflict, sizing.KindOf(recorded[0].Err))
 	assert.NoError(t, recorded[1].Err)
 	assert.Equal(t, sizing.Invalid, sizing.KindOf(recorded[2].Err))
@@ -299,5 +299,5 @@ func TestShadowAndOffNeedARequest(t *testing.T) {
 		assert.Equal(t, sizing.NotFound, sizing.KindOf(err), "no request is known")
 	}
 	r.reportRuns("load", 30) // with a request of 64 GiB
-	assert.Equal(t, 64*gib, r.predict(withoutRequest()).Memory.Limit, "the last reported request")
+	assert.Equal(t, 64*gib, r.predict(withoutRequest()).Memory.Limit, "without a request, the last reported one is answered")
 }

@@ -200,7 +200,7 @@ func TestACorruptModelLeavesTheLastIntactModelInUse(t *testing.T) {
 
 	report, err := r.Train(t.Context(), task("load"))
 	require.NoError(t, err)
-	assert.Equal(t, 3, report.Version, "trained from scratch")
+	assert.Equal(t, 3, report.Version, "the training must publish version 3, trained from scratch")
 	restarted.waitFor(func() bool { return restarted.modelVersion("load") == 3 }, "replaced")
 	assert.Equal(t, 30, restarted.learnedRows("load"))
 }

@@ -36,7 +36,7 @@ func TestTheAgeOfACohortIsReadWhenTheCohortMayBeDue(t *testing.T) {
 	trained(0, 1)
 	assert.False(t, c.isTooEarly("emea", now), "23 kills are due")
 	c.set("emea", &learned, now)
-	assert.False(t, c.isTooEarly("emea", now.Add(cohortAgeTTL)), "other replicas train, too")
+	assert.False(t, c.isTooEarly("emea", now.Add(cohortAgeTTL)), "the numbers must be read again after cohortAgeTTL, because other replicas train, too")
 	assert.False(t, c.isTooEarly("apac", now), "the age of another namespace was not read yet")
 	c.set("emea", &store.CohortAge{UsedRuns: 3}, now)
 	trained(cohort.MinTasks-4, 0)

@@ -58,7 +58,7 @@ func TestUsageProfilesAreFoundAfterEnoughNewReports(t *testing.T) {
 		t.Helper()
 		acquired, err := st.AcquireLease(t.Context(), "usage profiles", "another replica", held)
 		require.NoError(t, err)
-		require.True(t, acquired, "a pass ends its lease")
+		require.True(t, acquired, "the pass must have ended its lease")
 	}
 	reportUsage(t, st, "a", "first", 60)
 	reportUsage(t, st, "b", "first", 180)
