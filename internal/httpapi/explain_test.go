@@ -11,7 +11,7 @@ import (
 	"github.com/loadaware/loadaware/api"
 )
 
-// requireChain requires that the granted amount in e is `granted`, and that the base times the factors gives this amount.
+// requireChain requires that the granted amount in `e` is `granted`, and that the base times the factors gives this amount.
 func requireChain(t *testing.T, granted int64, e *api.Explanation) {
 	t.Helper()
 	require.Equal(t, granted, e.GrantedBytes)

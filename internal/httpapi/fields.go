@@ -23,7 +23,7 @@ func (f *fieldReader) add(field, format string, args ...any) {
 }
 
 // err returns the collected errors together with the errors of `validate` for other fields, so that the client
-// gets all of them at once. It returns nil if f collected no error, because the service validates too.
+// gets all of them at once. It returns nil if `f` collected no error, because the service validates too.
 func (f *fieldReader) err(validate func() []sizing.FieldError) error {
 	if len(f.errors) == 0 {
 		return nil

@@ -78,7 +78,7 @@ func asImported(o sizing.Observation) sizing.Observation {
 	return o
 }
 
-// requireParity requires that an import and POST /observe read the same observation from text, or
+// requireParity requires that an import and POST /observe read the same observation from `text`, or
 // both reject it.
 func requireParity(t *testing.T, text string) (accepted bool) {
 	t.Helper()

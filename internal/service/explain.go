@@ -51,7 +51,7 @@ func (s *Service) Explain(ctx context.Context, ask *sizing.Ask) (*ExplainedAnswe
 	return e, s.addRuns(ctx, e, task)
 }
 
-// allocateExplained sets the answer and its factors in e. It returns the policy of the task, and reports
+// allocateExplained sets the answer and its factors in `e`. It returns the policy of the task, and reports
 // whether the model is decoded.
 func (s *Service) allocateExplained(task *modelcache.Task, ask *sizing.Ask, run *inflight.Run, e *ExplainedAnswer, now time.Time) (policy sizing.Policy, isDecoded bool) {
 	task.RLockUpdated()

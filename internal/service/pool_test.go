@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// reportErraticRuns reports n runs, starting with number from. Their peaks depend on no feature
+// reportErraticRuns reports the runs with the numbers from `from` to `from`+n-1. Their peaks depend on no feature
 // and differ by a factor of up to 1,000.
 func (r *replica) reportErraticRuns(name string, from, n int) {
 	r.t.Helper()

@@ -143,7 +143,7 @@ func featuresOfSuccesses(recent *sizing.History) (all []sizing.Features) {
 	return all
 }
 
-// describe sets the quantiles and probabilities of a.
+// describe sets the quantiles and probabilities of `a`.
 func (a *RunTimeAnswer) describe(ask *RunTimeAsk, times taskmodel.RunTimes) {
 	a.Median, a.P95, a.P99 = times.Quantile(.5), times.Quantile(.95), times.Quantile(.99)
 	a.SuggestedTimeout = times.Quantile(1 - ask.Risk)

@@ -26,8 +26,8 @@ import (
 //
 // The promise of an answer is the probability of a kill with the granted limit, as the receipt states it.
 // The first question asks whether there was a series of too many kills (a violation) anywhere among the newest receipts:
-// the model in memory may learn from its kills and recover before the watchdog runs, but the published version remains
-// bad. The suspects are the versions from the one that gave the first answer of the violation to the active one.
+// the model in memory may learn from its kills and recover before the watchdog runs, but the stored active version
+// remains bad. The suspects are the versions from the one that gave the first answer of the violation to the active one.
 //
 // The second question distinguishes a bad version from a change of the task. An earlier version answers the same tries,
 // each after it has learned as many training rows as the version that answered had learned, because tries that run in

@@ -151,7 +151,7 @@ func (g Grants) Visible(namespace string, after sizing.TaskKey, limit int, list 
 	}
 }
 
-// less reports whether a is before b in the byte order, in which the store lists tasks.
+// less reports whether `a` is before `b` in the byte order, in which the store lists tasks.
 func less(a, b sizing.TaskKey) bool {
 	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.DAG, b.DAG), strings.Compare(a.Task, b.Task)) < 0
 }

@@ -28,7 +28,7 @@ func (p *Pipe) Ended(e trainer.JobEnd) {
 	p.send(result{Report: e.Report, Failed: failureOf(e.Err), Search: e.Search, Took: e.Took})
 }
 
-// Serve runs tr and executes requests until the input ends. Then it cancels trainings in progress
+// Serve runs `tr` and executes requests until the input ends. Then it cancels trainings in progress
 // and waits for them, so that their leases are released.
 func (p *Pipe) Serve(ctx context.Context, tr *trainer.Trainer) error {
 	ctx, cancel := context.WithCancel(ctx)
