@@ -7,9 +7,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// ReadMetadata reads metadata whose syntax was checked. A number or boolean becomes its text, and null is ignored.
-// The result invalid lists the names, except "", whose values are neither scalars nor lists of scalars; it is [""]
-// if raw is not an object. ReadMetadata returns nil for null and for missing metadata.
+// ReadMetadata reads metadata; the caller has checked that `raw` is valid JSON. A number or boolean becomes its text, and
+// null is ignored. The result `invalid` lists the names, except "", whose values are neither scalars nor lists of scalars;
+// it is [""] if `raw` is not an object. ReadMetadata returns nil for null and for missing metadata.
 func ReadMetadata(raw []byte) (metadata map[string][]string, invalid []string) {
 	if len(raw) == 0 {
 		return nil, nil // without the cost of a decoder

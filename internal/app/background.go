@@ -46,8 +46,8 @@ func newReconciler(settings *config.Config, st store.Reconciliation, svc *servic
 	return reconcile.New(st, svc.Observe, cfg, log), nil
 }
 
-// runAll returns a function that runs main and the workers until its context ends, and
-// returns the error of main.
+// runAll returns a function that runs `main` and the workers until its context ends, and
+// returns the error of `main`.
 func runAll(main func(context.Context) error, workers ...func(context.Context)) func(context.Context) error {
 	return func(ctx context.Context) error {
 		var running sync.WaitGroup

@@ -19,8 +19,8 @@ import (
 	"github.com/loadaware/loadaware/migrations"
 )
 
-// FindDatabase returns the DSN of the configured database, or starts a private one in cfg.Data. stop stops the private
-// database. serverAddr is the address of the calling server, and empty for other commands; another process that finds
+// FindDatabase returns the DSN of the configured database, or starts a private one in cfg.Data. `stop` stops the
+// private database. `serverAddr` is the address of the calling server, and empty for other commands; another process that finds
 // cfg.Data in use gets this address in pglocal.InUseError.
 func FindDatabase(ctx context.Context, cfg *config.Config, serverAddr string, log *slog.Logger) (dsn string, stop func(), err error) {
 	if cfg.DatabaseURL != "" {
@@ -40,7 +40,7 @@ func FindDatabase(ctx context.Context, cfg *config.Config, serverAddr string, lo
 	}, nil
 }
 
-// OpenStore migrates the tables of the database and opens the store. stop closes the
+// OpenStore migrates the tables of the database and opens the store. `stop` closes the
 // store, then stops a private database.
 func OpenStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (st *postgres.Store, stop func(), err error) {
 	st, _, stop, err = openStore(ctx, cfg, "", nil, log)

@@ -10,7 +10,7 @@ import (
 // compactReceiptsStep is the migration that creates the tables of compact receipts.
 const compactReceiptsStep = 11
 
-// RevertMigrations reverts the newest migrations; steps is their number. If the migration that created the
+// RevertMigrations reverts the newest migrations; `steps` is their number. If the migration that created the
 // tables of compact receipts is among them, it first stores these receipts as JSON, which earlier versions
 // read.
 func RevertMigrations(ctx context.Context, dsn string, steps int) error {

@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/tracing"
 )
 
-// startTracing starts tracing if it is configured. The tracer is nil without tracing. end
+// startTracing starts tracing if it is configured. The tracer is nil without tracing. `end`
 // sends the last spans and waits at most 5 seconds.
 func startTracing(ctx context.Context, cfg *config.Config, version string, log *slog.Logger) (tracer trace.Tracer, end func(), err error) {
 	tracer, flush, err := tracing.Start(ctx, tracing.Config{Endpoint: cfg.TraceURL, Headers: cfg.TraceHeaders, Version: version}, log)

@@ -111,7 +111,7 @@ func TestInvalidBatchItemDoesNotAffectOthers(t *testing.T) {
 		assert.Equal(t, want.status, got[i].Error.Status)
 		assert.Equal(t, want.field, got[i].Error.Errors[0].Field)
 	}
-	assert.Equal(t, 404, got[5].Error.Status, "unknown task without a static request")
+	assert.Equal(t, 404, got[5].Error.Status, "a task that is unknown and has no static request gets a 404")
 
 	var results struct {
 		Results []struct {

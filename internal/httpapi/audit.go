@@ -69,7 +69,7 @@ func auditFilter(p *api.ListAuditParams) (filter store.AuditFilter, limit int, e
 	return filter, limit, nil
 }
 
-// visibleAudit returns the newest entries that match filter, of tasks that the caller may access, up to limit.
+// visibleAudit returns the newest entries that match `filter`, of tasks that the caller may access, at most `limit`.
 func (s *server) visibleAudit(ctx context.Context, filter store.AuditFilter, limit int) (visible []store.AuditEntry, err error) {
 	for {
 		entries, err := s.svc.Audit(ctx, filter, limit)

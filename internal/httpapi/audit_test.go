@@ -21,7 +21,7 @@ type auditPage struct {
 	NextCursor *string `json:"next_cursor"`
 }
 
-// audit gets a page of the audit trail; query is "" or begins with a question mark.
+// audit gets a page of the audit trail; `query` is "" or begins with a question mark.
 func (e *testEnv) audit(query, secret string) (page auditPage) {
 	e.t.Helper()
 	a := e.do(http.MethodGet, "/audit"+query, "", bearer(secret))

@@ -108,7 +108,7 @@ func TestScopedTokenCoversOnlyItsNamespace(t *testing.T) {
 	e.do(http.MethodGet, "/tasks", "", bearer("all")).into(&list)
 	assert.Len(t, list.Tasks, 2)
 	e.do(http.MethodGet, "/tasks", "", bearer("both")).into(&list)
-	assert.Len(t, list.Tasks, 2, "two namespaces of one token")
+	assert.Len(t, list.Tasks, 2, "a token of two namespaces lists the tasks of both")
 }
 
 // Rotation: the server accepts the old and the new token until all callers use the new one.

@@ -270,7 +270,7 @@ func TestMethodNotAllowedListsTheMethods(t *testing.T) {
 	assert.Equal(t, http.StatusOK, e.do(http.MethodHead, "/healthz", "").status, "HEAD is served like GET")
 }
 
-func TestAContradictingLiftNamesItsOwnFields(t *testing.T) {
+func TestTheConflictOfALiftNamesTheFieldsOfTheLift(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	e.post("/observe", `{`+try+`, "outcome": "oom_killed", "allocated": {"memory": "2Gi"}}`)
 	lift := e.do(http.MethodPost, "/retry-lift", `{`+killed+`, "failed": {"memory": "4Gi"}}`)

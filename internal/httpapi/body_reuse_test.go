@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A later large body overwrites the buffer, so no stored part of a request may reference the buffer.
+// The server reads large bodies into buffers, which it reuses. A later body overwrites the buffer of an earlier one, so no
+// stored part of a request may reference its buffer.
 func TestReusedBufferDoesNotChangeEarlierRequests(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collected buffer would not be reused

@@ -54,7 +54,7 @@ func fetch(site, mode, dest string) option {
 	}
 }
 
-// browserCalls are GET requests. reads is the expected status of a route that only reads; stores is that of a route
+// browserCalls are GET requests. `reads` is the expected status of a route that only reads; `stores` is that of a route
 // with a side effect and of the admin port.
 var browserCalls = map[string]struct {
 	options       []option

@@ -232,8 +232,8 @@ func (s *server) RegisterCampaignRuns(ctx context.Context, r api.RegisterCampaig
 	return api.RegisterCampaignRuns200JSONResponse{Registered: registered, Already: already}, nil
 }
 
-// ReportCampaignRun moves a run to another state. The run must still be in the state of the field from and, if the
-// report has the field attempt, in this attempt.
+// ReportCampaignRun moves a run to the state in the field `to` of the report. The run must still be in the state in the
+// field `from` and, if the report has the field `attempt`, in this attempt.
 func (s *server) ReportCampaignRun(ctx context.Context, r api.ReportCampaignRunRequestObject) (api.ReportCampaignRunResponseObject, error) {
 	if err := s.checkRun(ctx, r.Campaign, r.N); err != nil {
 		return nil, err
@@ -284,7 +284,7 @@ func (s *server) ListCampaignRunTasks(ctx context.Context, r api.ListCampaignRun
 	return api.ListCampaignRunTasks200JSONResponse(answer), nil
 }
 
-// numberCursor reads a cursor that is a number from 1 to maximum. It returns 0 without a cursor.
+// numberCursor reads a cursor that is a number from 1 to `maximum`. It returns 0 without a cursor.
 func (f *fieldReader) numberCursor(cursor *string, maximum int64) int64 {
 	text := valueOr(cursor, "")
 	if text == "" {
@@ -297,8 +297,8 @@ func (f *fieldReader) numberCursor(cursor *string, maximum int64) int64 {
 	return n
 }
 
-// span reads a number of seconds from 1 to maximum. It returns fallback if seconds is nil or, which is an error,
-// out of this range.
+// span reads a number of seconds from 1 to `maximum`. It returns `fallback` if `seconds` is nil or out of this range, which
+// is an error.
 func (f *fieldReader) span(field string, seconds *float64, fallback, maximum time.Duration) time.Duration {
 	if seconds == nil {
 		return fallback

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// report reports n identical runs of a task. The argument rest contains more members of their JSON.
+// report reports n identical runs of a task. The argument `rest` contains more members of their JSON.
 func (e *testEnv) report(task, runPrefix string, n int, rest string) {
 	e.t.Helper()
 	all := make([]string, n)

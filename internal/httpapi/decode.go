@@ -24,7 +24,7 @@ import (
 // as reports with a usage series, rarely have the common form that package codec reads.
 const maxCommonBody = 16 << 10
 
-// decode reads the body of r into body, a pointer to a request type of package api.
+// decode reads the body of r into `body`, a pointer to a request type of package api.
 func (s *server) decode(r *http.Request, body any) error {
 	if err := checkMedia(r.Header); err != nil {
 		return err
@@ -139,7 +139,7 @@ func checkBatch(field string, n int) error {
 	return nil
 }
 
-// decodeBatch reads a batch whose items are in the array field. The items share the memory of
+// decodeBatch reads a batch whose items are in the array `field`. The items share the memory of
 // the body. Decoding stops after maxBatch items: the slice headers of a body like [0,0,…] would
 // need twelve times the size of the body.
 func (s *server) decodeBatch(r *http.Request, field string, items *[]stdjson.RawMessage, body any) error {
@@ -179,7 +179,7 @@ func (s *server) decodeItem(raw []byte, body any) error {
 	return readFailure(json.Unmarshal(raw, body, s.strict))
 }
 
-// itemProblem converts the error of one item of a batch to a problem; prefix precedes the field names of the item.
+// itemProblem converts the error of one item of a batch to a problem; `prefix` precedes the field names of the item.
 func (s *server) itemProblem(ctx context.Context, err error, prefix string) *api.Problem {
 	f := failureOf(err)
 	if f.status == http.StatusInternalServerError {

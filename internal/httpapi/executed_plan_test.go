@@ -50,8 +50,8 @@ func TestInvalidExecutedPlansAreRejected(t *testing.T) {
 	}
 }
 
-// Kills of tries that followed a plan of their memory raise the price of a kill, so that the next plan
-// starts with more. Kills of tries with other executed plans change nothing.
+// Kills of tries that followed a plan in mode memory raise the price of a kill, so that the next plan starts with more
+// memory. Kills of tries with other executed plans change nothing.
 func TestOutcomesOfFollowedPlansCorrectTheNextPlan(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	e.reportDetailed(0, 6)
@@ -68,7 +68,7 @@ func TestOutcomesOfFollowedPlansCorrectTheNextPlan(t *testing.T) {
 	} {
 		e.post("/observe", executedOf(name, "oom_killed", plan))
 	}
-	assert.Equal(t, before, learn(), "kills of tries that followed no plan of their memory")
+	assert.Equal(t, before, learn(), "kills of tries that followed no memory plan do not change the next plan")
 
 	for i := range 30 {
 		e.post("/observe", executedOf(fmt.Sprintf("killed-%d", i), "oom_killed", followed))

@@ -70,8 +70,8 @@ func (s *server) ListExperiments(ctx context.Context, r api.ListExperimentsReque
 }
 
 // experimentSummary describes an experiment (store.Run, a run of the command experiment) by the tasks and families
-// of its rows. It counts and lists none if rows are missing, or if a row has a task or family that is not
-// a text: rows are any JSON objects.
+// of its rows. It counts no row, and lists no task and no family, if the rows are missing or if the task or the family of
+// a row is not a text: a row may be any JSON object.
 func experimentSummary(r *store.Run) api.ExperimentSummary {
 	summary := api.ExperimentSummary{
 		ID: r.ID, Name: textOrNull(r.Name), CreatedAt: r.CreatedAt, Fingerprint: r.Fingerprint, Parameters: r.Parameters,
@@ -220,7 +220,7 @@ func readExperiment(b *api.ExperimentRequest) (store.Run, []store.RunModel, erro
 	return run, models, nil
 }
 
-// checkText returns why a text is invalid, or "". A valid text has 1 to maxRunes characters, none of them a
+// checkText returns why a text is invalid, or "". A valid text has 1 to `maxRunes` characters, none of them a
 // control character.
 func checkText(text string, maxRunes int) string {
 	if text == "" || utf8.RuneCountInString(text) > maxRunes {
@@ -232,8 +232,8 @@ func checkText(text string, maxRunes int) string {
 	return ""
 }
 
-// document returns a copy of a JSON object (open is '{') or array (open is '['); nil if it is null, missing
-// or, which is an error, of another type. It copies because the buffer of the body is reused.
+// document returns a copy of a JSON object (`open` is '{') or array (`open` is '['). It returns nil if the value is null or
+// missing, or of another type, which is an error. It copies because the buffer of the body is reused.
 func (f *fieldReader) document(field string, text json.RawMessage, open byte) []byte {
 	text = bytes.TrimSpace(text)
 	if len(text) == 0 || string(text) == "null" {

@@ -11,7 +11,7 @@ import (
 	"github.com/loadaware/loadaware/api"
 )
 
-// requireChain fails unless e explains granted bytes, and its base times its factors is that amount.
+// requireChain requires that the granted amount in `e` is `granted`, and that the base times the factors gives this amount.
 func requireChain(t *testing.T, granted int64, e *api.Explanation) {
 	t.Helper()
 	require.Equal(t, granted, e.GrantedBytes)
@@ -24,7 +24,7 @@ func requireChain(t *testing.T, granted int64, e *api.Explanation) {
 	require.Equal(t, granted, last)
 }
 
-func TestExplanationsMultiplyToTheGrant(t *testing.T) {
+func TestTheFactorsOfAnExplanationGiveTheGrant(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	e.reportHistory(60)
 	const body = `{"dag_id": "pricing", "task_id": "predict_demand", "run_id": "r", "features": {"product_count": 1253, "region": "emea"}, "requested": {"memory": "350Gi"}}`

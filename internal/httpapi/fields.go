@@ -22,8 +22,8 @@ func (f *fieldReader) add(field, format string, args ...any) {
 	f.errors = append(f.errors, sizing.FieldError{Field: field, Detail: fmt.Sprintf(format, args...)})
 }
 
-// err returns the collected errors together with the errors of validate for other fields, so that the client
-// gets all of them at once. It returns nil if f collected no error, because the service validates too.
+// err returns the collected errors together with the errors of `validate` for other fields, so that the client
+// gets all of them at once. It returns nil if `f` collected no error, because the service validates too.
 func (f *fieldReader) err(validate func() []sizing.FieldError) error {
 	if len(f.errors) == 0 {
 		return nil
@@ -119,7 +119,7 @@ func (f *fieldReader) time(field string, t *time.Time) time.Time {
 	return *t
 }
 
-// id reads an optional identifier; "" without one.
+// id reads an optional identifier. It returns "" if there is none.
 func (f *fieldReader) id(field string, id *string) string {
 	if id == nil {
 		return ""
@@ -154,7 +154,7 @@ func (f *fieldReader) metadata(raw []byte) sizing.Metadata {
 	return metadata
 }
 
-// valueOr returns *p, or fallback if p is nil.
+// valueOr returns *p, or `fallback` if p is nil.
 func valueOr[T any](p *T, fallback T) T {
 	if p == nil {
 		return fallback

@@ -20,7 +20,7 @@ import (
 )
 
 // exchange sends raw bytes and reads up to the given number of answers. It returns the statuses of
-// the answers. closed is false if all answers arrive and none announces that the server closes the connection.
+// the answers. `closed` is false if all answers arrive and none announces that the server closes the connection.
 func exchange(t *testing.T, address, raw string, answers int) (statuses []int, closed bool) {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
@@ -84,7 +84,7 @@ func TestAmbiguousFramingClosesTheConnection(t *testing.T) {
 	defer admin.Close()
 	raw := strings.ReplaceAll(post("HTTP/1.1", length+"Transfer-Encoding: chunked\r\n", chunks(request)), "/predict", "/metrics")
 	_, closed := exchange(t, admin.Listener.Addr().String(), raw, 2)
-	assert.True(t, closed, "the admin port")
+	assert.True(t, closed, "the admin port must close the connection, too")
 }
 
 // Most clients send the whole body before they read the answer. They report a broken connection if the server closes it

@@ -78,7 +78,7 @@ func asImported(o sizing.Observation) sizing.Observation {
 	return o
 }
 
-// requireParity requires that an import and POST /observe read the same observation from text, or
+// requireParity requires that an import and POST /observe read the same observation from `text`, or
 // both reject it.
 func requireParity(t *testing.T, text string) (accepted bool) {
 	t.Helper()
@@ -116,7 +116,7 @@ func TestImportReadsALineLikeTheServer(t *testing.T) {
 			}
 		}
 	}
-	assert.Len(t, fieldSamples, len(fields), "samples of a field that does not exist")
+	assert.Len(t, fieldSamples, len(fields), "fieldSamples must have no field that api.Observation lacks")
 	for _, text := range []string{
 		`{}`, `{"dag_id": "d"}`, `{"dag_id": "d", "dag_id": "d", "task_id": "t", "run_id": "r", "outcome": "success"}`,
 		`{"DAG_ID": "d", "task_id": "t", "run_id": "r", "outcome": "success"}`, `{"dag_id": "d", "task_id": "t", "run_id": "r", "outcome": "success"} x`,

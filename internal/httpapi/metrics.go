@@ -102,7 +102,7 @@ func (m *Metrics) SetBuildInfo(version string) {
 }
 
 // AddTrainerProcess registers the process metrics of the trainer subprocess with the prefix
-// loadaware_learner. The metrics are absent while pid fails. On systems other than Linux they are always
+// loadaware_learner. The metrics are absent while the function `pid` fails. On systems other than Linux they are always
 // absent, because the collector would report this process instead.
 func (m *Metrics) AddTrainerProcess(pid func() (int, error)) {
 	if runtime.GOOS != "linux" {

@@ -51,7 +51,7 @@ func TestMissingAndNullValuesAreRejected(t *testing.T) {
 }
 
 // eachWithout removes each member of a JSON value and replaces each part by null, one at a time,
-// and calls f with the path of the changed part. It first calls f with a nil path and no change.
+// and calls `f` with the path of the changed part. It first calls `f` with a nil path and no change.
 func eachWithout(value any, path []string, f func(path []string)) {
 	if path == nil {
 		f(nil)

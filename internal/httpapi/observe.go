@@ -68,7 +68,7 @@ func (s *server) ObserveBatch(ctx context.Context, r api.ObserveBatchRequestObje
 	return api.ObserveBatch200JSONResponse{Results: answers}, nil
 }
 
-// warnings converts warnings; prefix precedes their field names.
+// warnings converts warnings; `prefix` precedes their field names.
 func warnings(prefix string, all []sizing.FieldError) []api.Warning {
 	var out []api.Warning
 	for _, w := range all {

@@ -50,7 +50,7 @@ func TestRootRedirectsBrowsersToThePages(t *testing.T) {
 		assert.Equal(t, "application/json", requestRoot(e.handler, http.MethodGet, "*/*").Header().Get("Content-Type"), name)
 		rec = httptest.NewRecorder()
 		e.handler.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/ui/tasks", nil))
-		assert.Equal(t, "/ui/tasks", rec.Body.String(), "the pages identify their callers: %s", name)
+		assert.Equal(t, "/ui/tasks", rec.Body.String(), "the API must not require a token for a page, which identifies its callers itself: %s", name)
 	}
 }
 

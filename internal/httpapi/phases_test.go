@@ -17,8 +17,8 @@ import (
 
 const gb = 1_000_000_000
 
-// usageAt returns the memory in bytes and the CPU in cores of a run at a second. The run computes on
-// little memory for 70 % of its time, and then collects its result.
+// usageAt returns the memory in bytes and the CPU in cores of a run at a second. The run needs
+// little memory for 70 % of its time, and then more and more memory for its result.
 func usageAt(run, second int) (memory int64, cores float64) {
 	size := 1 + .08*math.Sin(float64(run)*1.7)
 	collected := math.Max(0, float64(second)/(1800*size)-.7) / .3 // share of the result that is collected
@@ -28,7 +28,7 @@ func usageAt(run, second int) (memory int64, cores float64) {
 // seconds returns the duration of a run in seconds.
 func seconds(run int) int { return int(1800 * (1 + .08*math.Sin(float64(run)*1.7))) }
 
-// reportDetailed reports the runs first to last-1 with series in steps of 15 s.
+// reportDetailed reports the runs whose numbers are at least `first` and below `last`, with series in steps of 15 s.
 func (e *testEnv) reportDetailed(first, last int) {
 	e.t.Helper()
 	for run := first; run < last; run++ {
@@ -128,19 +128,19 @@ func TestPlannedRunsCostLess(t *testing.T) {
 		}
 		planned, static = planned+cost, static+fixed
 	}
-	t.Logf("%.3f of the static grant, %d killed", planned/static, kills)
+	t.Logf("the planned runs cost %.3f of the static grants; %d of 6 were killed", planned/static, kills)
 	assert.Less(t, planned/static, .75)
 	assert.Zero(t, kills)
 	var explained api.Explanation
 	e.post("/explain", fmt.Sprintf(ask, "explained")).into(&explained)
-	assert.Contains(t, explained.Reason, "; plan ", "as in the answer of /predict")
+	assert.Contains(t, explained.Reason, "; plan ", "the reason names the plan, as in the answer of /predict")
 
 	var receipt api.Receipt
 	require.Eventually(t, func() bool {
 		got := e.do(http.MethodGet, "/predictions/"+on.PredictionID, "")
 		return got.status == http.StatusOK && json.Unmarshal(got.body, &receipt) == nil
 	}, testwait.Limit, 50*time.Millisecond)
-	assert.Equal(t, on.Plan, receipt.Answer.Plan, "the receipt notes the plan")
+	assert.Equal(t, on.Plan, receipt.Answer.Plan, "the receipt contains the plan")
 
 	var phases api.TaskPhases
 	e.do(http.MethodGet, "/tasks/ml/train/phases?runs=3", "").into(&phases)

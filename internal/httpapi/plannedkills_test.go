@@ -12,8 +12,8 @@ import (
 	"github.com/loadaware/loadaware/api"
 )
 
-// TestKillsOfPlansAreNotChargedToTheStaticGrant reports many kills at the start of plans. The lifts after
-// these kills are at least the static grant, and the kills do not widen the next grant.
+// TestKillsOfPlansAreNotChargedToTheStaticGrant reports many kills at the start limits of plans, which are below the static
+// grant. The lifts after these kills are at least the static grant, and the kills do not widen the next grant.
 func TestKillsOfPlansAreNotChargedToTheStaticGrant(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	e.reportDetailed(0, 40)

@@ -83,7 +83,7 @@ func readPolicy(b *api.PolicyRequest) (sizing.Policy, error) {
 	return p, f.err(checked.Validate)
 }
 
-// amountField returns the field in which the client sent an amount: field, or the same in bytes.
+// amountField returns the field in which the client sent an amount: `field`, or `field` with the suffix _bytes.
 func amountField(field string, bytes *int64) string {
 	if bytes != nil {
 		return field + "_bytes"

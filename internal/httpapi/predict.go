@@ -90,8 +90,8 @@ func (f *fieldReader) ask(body *api.PredictRequest) *sizing.Ask {
 	}
 }
 
-// allocate returns the errors that f collected, or checks the access of the caller and requests an allocation from the
-// service. f may contain warnings, which it adds to the answer.
+// allocate checks the access of the caller, and requests an allocation from the service. If `f` has collected errors, it
+// returns these errors instead. It adds the warnings of `f` to the answer.
 func (s *server) allocate(ctx context.Context, f *fieldReader, ask *sizing.Ask) (*sizing.Allocation, error) {
 	if err := f.err(ask.Validate); err != nil {
 		return nil, err

@@ -147,7 +147,7 @@ func formatDetail(err error) string {
 	return "must be an integer"
 }
 
-// problem converts f to the body of an answer. For an item of a batch, prefix precedes the
+// problem converts f to the body of an answer. For an item of a batch, `prefix` precedes the
 // field names, for example "tasks[3]."; otherwise it is empty.
 func (f *failure) problem(prefix string) *api.Problem {
 	p := &api.Problem{Type: "urn:loadaware:problem:" + f.name, Title: f.title, Status: f.status, Detail: f.detail}

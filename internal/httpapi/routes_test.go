@@ -35,7 +35,7 @@ func TestRouteTableMatchesOpenAPI(t *testing.T) {
 				}
 			}
 			assert.Equal(t, listed, rule.roles, "%s %s", method, path)
-			assert.Equal(t, op.RequestBody != nil, rule.maxBody > 0, "%s %s: exactly the routes with a request body limit its size", method, path)
+			assert.Equal(t, op.RequestBody != nil, rule.maxBody > 0, "%s %s: a route must limit the size of the body if and only if it has a body", method, path)
 			assert.Equal(t, op.Security != nil, rule.public, "%s %s", method, path)
 			assert.Positive(t, rule.timeout)
 		}
@@ -51,7 +51,7 @@ func TestInternalErrorsHideTheirCause(t *testing.T) {
 	assert.NotContains(t, failureOf(unreachable).detail, "PGSQL")
 	assert.Contains(t, failureOf(sizing.Errorf(sizing.Unavailable, "check DATABASE_URL: %w", io.EOF)).detail, "the database is unreachable")
 	notReady := sizing.Errorf(sizing.Unavailable, "predict task d/t: its model is not loaded yet; repeat the request")
-	assert.Equal(t, "predict task d/t: its model is not loaded yet; repeat the request", failureOf(notReady).detail, "not the fault of the database")
+	assert.Equal(t, "predict task d/t: its model is not loaded yet; repeat the request", failureOf(notReady).detail, "the detail must not blame the database")
 	assert.Equal(t, http.StatusForbidden, failureOf(sizing.Errorf(sizing.Refused, "refused")).status)
 }
 

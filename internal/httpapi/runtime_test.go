@@ -16,8 +16,8 @@ import (
 	"github.com/loadaware/loadaware/internal/testwait"
 )
 
-// reportWorkflow reports runs of a DAG in which task fit starts when task load has ended. Load
-// takes as many seconds as its feature "rows" says, and fit twice as many, ± 10 % per run.
+// reportWorkflow reports runs of a DAG in which the task "fit" starts when the task "load" has ended. The task "load" takes
+// as many seconds as the value of the feature "rows", and "fit" takes twice as many, ± 10 % per run.
 func (e *testEnv) reportWorkflow(runs int) {
 	var items []string
 	start := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -37,8 +37,8 @@ func (e *testEnv) reportWorkflow(runs int) {
 	e.awaitRunTimes(runs)
 }
 
-// awaitRunTimes waits until the models of load and fit have learned all runs: they learn a batch after the
-// server has answered POST /observe/batch. The field runs of an answer does not count the first run, because no
+// awaitRunTimes waits until the models of the tasks "load" and "fit" have learned all runs: they learn a batch after the
+// server has answered POST /observe/batch. The field `runs` of an answer does not count the first run, because no
 // prediction was possible before it.
 func (e *testEnv) awaitRunTimes(runs int) {
 	e.t.Helper()
@@ -69,7 +69,7 @@ func TestRunTimesDependOnTheFeatures(t *testing.T) {
 	assert.InEpsilon(t, p.Duration.P95Seconds, r.P95Seconds, 1e-4, "as /predict says")
 	assert.InEpsilon(t, *p.Duration.P99Seconds, r.P99Seconds, 1e-4, "as /predict says")
 	assert.Equal(t, 59, r.Runs, "the first run has no prediction before it")
-	assert.InEpsilon(t, 210, *r.ExecutionTimeout.CurrentSeconds, 1e-9, "the timeout of the newest try; the look-up after it is not a try")
+	assert.InEpsilon(t, 210, *r.ExecutionTimeout.CurrentSeconds, 1e-9, "the timeout of the newest try; the later request without a run_id belongs to no try")
 	require.NotNil(t, r.Remaining)
 	assert.Less(t, r.Remaining.MedianSeconds, 100.0)
 	assert.Empty(t, r.Shapes, "no shapes are learned yet")
@@ -85,7 +85,7 @@ func TestRunTimesDependOnTheFeatures(t *testing.T) {
 func TestForecastFollowsTheDependenciesOfTheDAG(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	e.reportWorkflow(40)
-	assert.Equal(t, http.StatusNotFound, e.do(http.MethodGet, "/dags/etl/forecast", "").status, "no structure yet")
+	assert.Equal(t, http.StatusNotFound, e.do(http.MethodGet, "/dags/etl/forecast", "").status, "without a structure there is no forecast")
 	cyclic := e.do(http.MethodPut, "/dags/etl/structure", `{"tasks": [{"task_id": "fit", "upstream": ["fit"]}]}`)
 	assert.Equal(t, http.StatusUnprocessableEntity, cyclic.status)
 	for body, field := range map[string]string{
@@ -102,7 +102,7 @@ func TestForecastFollowsTheDependenciesOfTheDAG(t *testing.T) {
 
 	var f, again api.DagForecast
 	e.do(http.MethodGet, "/dags/etl/forecast?rows=100", "").into(&f)
-	assert.InEpsilon(t, 300, f.MedianSeconds, .1, "100 s of load, then 200 s of fit")
+	assert.InEpsilon(t, 300, f.MedianSeconds, .1, "load takes 100 s, then fit takes 200 s")
 	assert.Greater(t, f.P95Seconds, f.MedianSeconds)
 	assert.Equal(t, 40, f.PastRuns)
 	assert.Positive(t, f.MemoryPeakP95Bytes)
@@ -112,8 +112,8 @@ func TestForecastFollowsTheDependenciesOfTheDAG(t *testing.T) {
 	assert.Equal(t, f, again, "the seed determines the forecast")
 }
 
-// In a fifth of the runs, full is true and task load takes two hours instead of a minute. A forecast that does not know
-// full must contain such runs, also if the reports have no times and arrive together.
+// In a fifth of the runs, the feature "full" is true and the task "load" takes two hours instead of a minute. A forecast
+// that does not know "full" must contain such runs, also if the reports have no times and arrive together.
 func TestForecastWithoutAFeatureContainsAllItsValues(t *testing.T) {
 	for name, hasTimes := range map[string]bool{"with times": true, "without times": false} {
 		e := newTestEnv(t, noAuth)
@@ -151,7 +151,7 @@ func TestForecastWithoutAFeatureContainsAllItsValues(t *testing.T) {
 	}
 }
 
-// Task fit takes half the time on nodes of type fast. Task load has never run on such a node.
+// The task "fit" takes half the time on nodes of type "fast". The task "load" has never run on such a node.
 func TestRunTimeWhatIfAppliesTheEffectOfTheNodeType(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	var items []string
@@ -184,6 +184,6 @@ func TestRunTimeWhatIfAppliesTheEffectOfTheNodeType(t *testing.T) {
 	assert.InDelta(t, .5, w.After.MedianSeconds/w.Before.MedianSeconds, .05)
 	assert.Equal(t, []string{"fast", "slow"}, w.NodeTypes)
 	assert.InDelta(t, .5, whatIf("load", "node_type=fast").After.MedianSeconds/whatIf("load", "").After.MedianSeconds, .1)
-	assert.InEpsilon(t, 2*110, whatIf("fit", "node_type=slow&rows=110").After.MedianSeconds, .25, "220 s on slow nodes, 110 s on fast ones")
+	assert.InEpsilon(t, 2*110, whatIf("fit", "node_type=slow&rows=110").After.MedianSeconds, .25, "with 110 rows, fit takes 220 s on slow nodes and 110 s on fast ones")
 	assert.Equal(t, http.StatusUnprocessableEntity, e.do(http.MethodGet, "/tasks/etl/fit/runtime/whatif?node_type=other", "").status)
 }

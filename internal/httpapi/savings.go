@@ -119,7 +119,7 @@ func savingsFilter(ctx context.Context, f *fieldReader, p windowParams) (filter 
 	return filter, err
 }
 
-// day reads a UTC day from a date or a time. It rounds a time down to its day, or up if roundUp.
+// day reads a UTC day from a date or a time. It rounds a time down to midnight, or up to midnight if `roundUp` is true.
 func (f *fieldReader) day(field string, text *string, roundUp bool) time.Time {
 	if text == nil || *text == "" {
 		return time.Time{}

@@ -21,7 +21,7 @@ func (e *testEnv) savings(query, secret string) (answer savings.Answer) {
 	return answer
 }
 
-// tryOf returns a JSON object that names a try of pricing/size; fields are its other members.
+// tryOf returns a JSON object that names a try of the task pricing/size. `fields` holds the other members of the object.
 func tryOf(run string, fields string) string {
 	return `{"dag_id": "pricing", "task_id": "size", "run_id": "` + run + `", ` + fields + `}`
 }
@@ -59,7 +59,7 @@ func TestReportsAndTheirRemovalChangeTheSavings(t *testing.T) {
 	require.Len(t, byTask.Baselines, 1)
 	assert.EqualValues(t, 20e9, *byTask.Baselines[0].MemoryBytes)
 	assert.Equal(t, "2026-03-01", byTask.From.String())
-	assert.Len(t, e.savings("?by=day&to=2026-03-02T00:00:00Z", "a").Rows, 1, "midnight excludes the day")
+	assert.Len(t, e.savings("?by=day&to=2026-03-02T00:00:00Z", "a").Rows, 1, "the day that begins at `to` is excluded")
 	assert.Len(t, e.savings("?by=day&to=2026-03-02T00:00:01Z", "a").Rows, 2)
 
 	e.post("/observe/void", tryOf("r1", `"try_number": 2`), bearer("a"))

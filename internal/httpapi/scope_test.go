@@ -80,7 +80,7 @@ func TestTaskListShowsExactlyTheTasksInScope(t *testing.T) {
 					assert.Equal(t, listed[len(listed)-1]+"/t", string(key), "the cursor contains only the last task of the page")
 				}
 			}
-			assert.Equal(t, visibleTo(token, names), listed, "%s by %d", token, limit)
+			assert.Equal(t, visibleTo(token, names), listed, "token %s, pages of %d tasks", token, limit)
 		}
 	}
 }

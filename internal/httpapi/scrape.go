@@ -22,7 +22,7 @@ type gauges struct {
 	waiting  *prometheus.Desc
 }
 
-// stateValue is a series without labels. The series is absent while read returns false.
+// stateValue is a series without labels. The series is absent while `read` returns false.
 type stateValue struct {
 	desc *prometheus.Desc
 	kind prometheus.ValueType

@@ -121,8 +121,8 @@ func (s *server) ListTasks(ctx context.Context, r api.ListTasksRequestObject) (a
 	return api.ListTasks200JSONResponse(page), nil
 }
 
-// visibleTasks returns up to limit tasks that the caller may access and that follow the key after,
-// in the order of their keys.
+// visibleTasks returns tasks that the caller may access, in the order of their keys: at most `limit`, whose keys are
+// greater than `after`.
 func (s *server) visibleTasks(ctx context.Context, namespace string, after sizing.TaskKey, limit int) ([]sizing.Profile, error) {
 	return infoOf(ctx).grants.Visible(namespace, after, limit, func(from sizing.TaskKey) ([]sizing.Profile, error) {
 		return s.svc.Tasks(ctx, namespace, from, limit)

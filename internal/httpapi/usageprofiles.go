@@ -12,8 +12,8 @@ import (
 // profileMembers is the default for the largest number of members (tasks) of a usage profile in an answer.
 const profileMembers = 100
 
-// usageProfiles returns the usage profiles of a namespace that the caller may access. If namespace is nil, it
-// selects one by auth.Grants.OneNamespace. f has the errors of the other parameters.
+// usageProfiles returns the usage profiles of a namespace that the caller may access. If `namespace` is nil,
+// auth.Grants.OneNamespace selects one. `f` has the errors of the other parameters.
 func (s *server) usageProfiles(ctx context.Context, f *fieldReader, namespace *string) (*service.UsageProfiles, error) {
 	if namespace != nil {
 		if detail := sizing.CheckID(*namespace); detail != "" {

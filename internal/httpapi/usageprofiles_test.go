@@ -46,13 +46,13 @@ func TestUsageProfilesAreShownWithinTheScope(t *testing.T) {
 	var set, scoped api.UsageProfileSet
 	get("/profiles?namespace=blue", "all").into(&set)
 	get("/profiles", "etl").into(&scoped)
-	assert.Equal(t, set, scoped, "the only namespace of the token")
+	assert.Equal(t, set, scoped, "without the parameter namespace, the answer is for the only namespace of the token")
 	require.Len(t, set.Profiles, 2)
 	assert.Equal(t, 160, set.Runs)
 	assert.Equal(t, 8, set.Tasks)
 	assert.Equal(t, 80, set.Profiles[0].Runs)
 	assert.Greater(t, set.Silhouette, 0.9)
-	assert.Equal(t, []string{"memory_peak_bytes", "duration_seconds"}, set.Quantities, "the request of all tasks is the same")
+	assert.Equal(t, []string{"memory_peak_bytes", "duration_seconds"}, set.Quantities, "the request is omitted, because it is the same for all tasks")
 	assert.Equal(t, http.StatusForbidden, get("/profiles?namespace=blue", "red").status)
 	assert.Equal(t, http.StatusNotFound, get("/profiles", "red").status)
 

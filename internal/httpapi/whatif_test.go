@@ -37,7 +37,7 @@ func TestWhatIfReplaysTheHistory(t *testing.T) {
 	require.Len(t, w.Results, 3)
 	assert.Equal(t, 60, *w.Rows)
 	assert.Equal(t, 60, w.Current.Rows)
-	assert.Equal(t, *w.Current, w.Results[2], "no change replays the current policy")
+	assert.Equal(t, *w.Current, w.Results[2], "settings without a change replay the current policy")
 	assert.Less(t, *w.Results[0].PromisedPercent, *w.Current.PromisedPercent)
 	assert.Less(t, w.Results[1].UtilisationPercent, w.Current.UtilisationPercent)
 	assert.Zero(t, w.Results[1].KilledPercent)
@@ -98,5 +98,5 @@ func TestWhatIfRejectsInvalidSettingsAndUnknownTasks(t *testing.T) {
 	misspelled = e.do(http.MethodPost, "/whatif", `{"dag_id": "d", "task_id": "named", "set": {"region": "emea", "prodct_count": 3000}}`)
 	assert.Equal(t, []string{"set.prodct_count"}, misspelled.fields())
 	assert.Contains(t, string(misspelled.body), "is not a feature of this task; known features: product_count, region")
-	assert.Equal(t, http.StatusNotFound, e.do(http.MethodPost, "/whatif", `{"dag_id": "d", "task_id": "t"}`).status, "nothing to replay")
+	assert.Equal(t, http.StatusNotFound, e.do(http.MethodPost, "/whatif", `{"dag_id": "d", "task_id": "t"}`).status, "the task has no run to replay")
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// gracePeriod is how long Run waits for a command after a signal before it calls its argument await. It is long enough to
+// gracePeriod is how long Run waits for a command after a signal before it calls its argument `await`. It is long enough to
 // print the result, and short enough for a person who waits at a terminal.
 const gracePeriod = 700 * time.Millisecond
 
@@ -58,8 +58,8 @@ func Of(ctx context.Context) *Interruption {
 	return i
 }
 
-// Context returns a context that the first signal cancels. The cause of the context wraps terminated after SIGTERM,
-// and context.Canceled after other signals, because a server drains after SIGTERM only. The second signal kills
+// Context returns a context that the first signal cancels. The cause of the context wraps the error `terminated` after
+// SIGTERM, and context.Canceled after other signals, because a server drains after SIGTERM only. The second signal kills
 // the process, because the first one restores the default action.
 func Context(terminated error) context.Context {
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -74,7 +74,7 @@ func Context(terminated error) context.Context {
 	return ctx
 }
 
-// newInterruption returns the Interruption by a signal; after SIGTERM it wraps terminated.
+// newInterruption returns the Interruption for a signal. It wraps `terminated` for SIGTERM, and context.Canceled otherwise.
 func newInterruption(s syscall.Signal, terminated error) *Interruption {
 	if s == syscall.SIGTERM {
 		return &Interruption{s, terminated}
@@ -83,9 +83,9 @@ func newInterruption(s syscall.Signal, terminated error) *Interruption {
 }
 
 // Run runs a command and returns its exit code. ctx comes from Context. After a signal, Run waits for the
-// command during gracePeriod, and then until the command or await returns; await waits for work that must not be cut
-// off, such as a migration (app.AwaitMigrations, at most 10 s). If the command still runs then, Run calls report
-// and returns the exit code of the signal. If ctx ends without a signal, Run waits for the command.
+// command during gracePeriod, and then until the command or the function `await` returns, which waits for work that must
+// not be cut off, such as a migration (app.AwaitMigrations, at most 10 s). If the command still runs then, Run calls the
+// function `report` and returns the exit code of the signal. If ctx ends without a signal, Run waits for the command.
 func Run(ctx context.Context, command func() int, await func(), report func(*Interruption)) int {
 	done := make(chan int, 1)
 	go func() { done <- command() }()

@@ -61,7 +61,7 @@ func TestExplainNamesSignalOnce(t *testing.T) {
 	assert.Equal(t, "interrupted by SIGTERM: no such file", i.Explain(errors.New("no such file")))
 }
 
-func TestOnlySIGTERMHasCauseTerminated(t *testing.T) {
+func TestOnlyAnInterruptionBySIGTERMWrapsTerminated(t *testing.T) {
 	terminated := errors.New("terminated")
 	assert.ErrorIs(t, newInterruption(syscall.SIGTERM, terminated), terminated)
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGHUP} {

@@ -11,7 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// allocator computes allocations of one task at one time. The caller of its methods holds the
+// allocator computes the allocations of one task at the time `now`. The caller of its methods holds the
 // task's read lock.
 type allocator struct {
 	task      *modelcache.Task
@@ -37,8 +37,8 @@ func (s *Service) allocatorOf(task *modelcache.Task, namespace string, now time.
 	return a
 }
 
-// allocate sets the fields of a to the answer to ask. The argument run holds the kills of the run that this
-// replica has received or read.
+// allocate computes the answer to the request `ask`, and sets the fields of `a`. The argument `run` holds the kills of
+// the run that this replica has received or read.
 func (c *allocator) allocate(ask *sizing.Ask, run *inflight.Run, a *sizing.Allocation) {
 	a.Mode, a.Risk.Target = c.policy.Mode, c.policy.RiskTarget
 	q := c.question(ask, run.HighestKill())
@@ -87,7 +87,7 @@ func (c *allocator) staticRequest(ask *sizing.Ask) sizing.Resources {
 	}
 }
 
-// question combines the ask with the policy and the limits in force. The argument above is the
+// question combines the ask with the policy and the limits in force. The argument `above` is the
 // largest killed allocation of the run, or 0. After a kill the last reported request replaces a
 // missing request.
 func (c *allocator) question(ask *sizing.Ask, above sizing.Bytes) taskmodel.Question {
@@ -144,13 +144,13 @@ func (c *allocator) derivedCap(q *taskmodel.Question) (sizing.Bytes, taskmodel.C
 }
 
 // hardCap returns the lowest of the caps of the policy and the caller and the schedulable ceiling, or zero
-// if there is none. The argument above is the largest killed allocation of the run.
+// if there is none. The argument `above` is the largest killed allocation of the run.
 func (c *allocator) hardCap(ask *sizing.Ask, above sizing.Bytes) sizing.Bytes {
 	return minCap(minCap(c.policy.Cap, ask.MaxMemory), c.schedulableCeiling(above))
 }
 
-// lowerCap lowers the cap of q to limit, if the cap is higher or zero (none), and notes the rule that sets the limit. It
-// does nothing if limit is zero.
+// lowerCap lowers the cap of `q` to `limit`, if the cap is higher or zero (none), and stores the rule `by` as the rule that
+// sets the cap. It does nothing if `limit` is zero.
 func lowerCap(q *taskmodel.Question, limit sizing.Bytes, by taskmodel.CapRule) {
 	if lowered := minCap(q.Cap, limit); lowered != q.Cap {
 		q.Cap, q.CapBy = lowered, by
@@ -171,8 +171,8 @@ const minNode = sizing.GiB
 
 // schedulableCeiling returns the largest grant while larger ones fit no node, or zero if there is no such bound: half of
 // the smallest unschedulable allocation, but at least the measured peaks, the started allocations, the floor and minNode.
-// If that is not above the largest killed allocation of the task, the ceiling is the middle between that allocation and the
-// unschedulable one. The argument above is the largest killed allocation of the run, or 0.
+// If that is not above the largest killed allocation of the task and the run, the ceiling is the middle between that
+// allocation and the unschedulable one. The argument `above` is the largest killed allocation of the run, or 0.
 func (c *allocator) schedulableCeiling(above sizing.Bytes) sizing.Bytes {
 	scheduled := max(c.model.LargestStarted(), c.model.LargestPeak(), c.policy.Floor, minNode)
 	killed := max(c.model.LargestKilled(), above)
@@ -190,7 +190,7 @@ func (c *allocator) schedulableCeiling(above sizing.Bytes) sizing.Bytes {
 	return 0 // there is no amount between the two
 }
 
-// grant returns the grant with a limit and the policy's ratio of limit to request. The request is at least
+// grant returns a grant whose limit is `limit`; the policy's ratio of limit to request determines the request. The request is at least
 // the floor, but at most the limit.
 func (c *allocator) grant(limit sizing.Bytes) sizing.Grant {
 	if c.policy.LimitRatio <= 1 {
@@ -200,7 +200,7 @@ func (c *allocator) grant(limit sizing.Bytes) sizing.Grant {
 	return sizing.Grant{Request: min(request, limit), Limit: limit}
 }
 
-// answerStaticRequest sets the amounts of a to the static request, for the modes shadow and off. In
+// answerStaticRequest sets the amounts of `a` to the static request, for the modes shadow and off. In
 // shadow mode the model's allocation becomes the shadow. If no request is known, the allocation is
 // zero, because these modes answer only amounts that a caller requested.
 func (c *allocator) answerStaticRequest(a *sizing.Allocation, requested sizing.Resources) {

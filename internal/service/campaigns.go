@@ -32,8 +32,8 @@ func (s *Service) CampaignStatus(ctx context.Context, id int64) (campaign.Status
 	return s.store.CampaignStatus(ctx, id, maxFailures)
 }
 
-// Campaigns lists at most limit campaigns of the scopes with their progress, newest first. Their ids are
-// below before; 0 starts with the newest.
+// Campaigns lists campaigns of the scopes with their progress, newest first: at most `limit`, whose ids are below
+// `before`. If `before` is 0, it starts with the newest.
 func (s *Service) Campaigns(ctx context.Context, scopes []store.Scope, before int64, limit int) ([]campaign.Status, error) {
 	return s.store.Campaigns(ctx, scopes, before, limit)
 }
@@ -53,8 +53,8 @@ func (s *Service) RegisterRuns(ctx context.Context, id int64, runs []campaign.Ar
 	return s.store.RegisterRuns(ctx, id, runs)
 }
 
-// CampaignRuns lists at most limit runs of a campaign in the order of their numbers, which are above after.
-// Without states it selects all states.
+// CampaignRuns lists runs of a campaign in the order of their numbers: at most `limit`, whose numbers are above `after`
+// and whose state is one of `states`. If `states` is empty, the runs of all states are listed.
 func (s *Service) CampaignRuns(ctx context.Context, id int64, states []campaign.State, after, limit int) ([]campaign.Run, error) {
 	return s.store.CampaignRuns(ctx, id, states, after, limit)
 }
@@ -105,8 +105,8 @@ func (s *Service) PauseCampaign(ctx context.Context, id int64, paused bool, budg
 	return s.store.PauseCampaign(ctx, id, paused, budget)
 }
 
-// ReleaseRuns ends expired leases, and lists at most maxFailures active runs whose state has not changed for
-// stuckAfter.
+// ReleaseRuns ends expired leases. It also lists at most maxFailures active runs whose state has not changed for the
+// time `stuckAfter`.
 func (s *Service) ReleaseRuns(ctx context.Context, id int64, stuckAfter time.Duration) (released int, stuck []campaign.Run, err error) {
 	return s.store.ReleaseRuns(ctx, id, stuckAfter, maxFailures)
 }

@@ -35,7 +35,7 @@ type firstRun struct {
 }
 
 // learn lets the cohort learn the first run of a task at once, so that a kill raises the margin of the next new task. Other
-// replicas learn the run by the next training of the cohort. A run of a task with an earlier success changes nothing.
+// replicas learn the run from the next training of the cohort. A run changes nothing if its task had a success before.
 func (c *cohorts) learn(r firstRun) {
 	c.changing.Lock()
 	defer c.changing.Unlock()
@@ -226,7 +226,7 @@ const (
 	profileCPUStep     = 0.25 // cores; an answer is rounded up to a multiple
 )
 
-// learnFirstRun lets the cohort learn a report of a task that may be new. The argument level is the log
+// learnFirstRun lets the cohort learn a report of a task that may be new. The argument `level` is the log
 // peak that was predicted, or 0 if it is unknown.
 func (s *Service) learnFirstRun(o *sizing.Observation, row *taskmodel.TrainingRow, level float64) {
 	if s.cfg.NoCohorts || row.Censoring != sizing.Exact && row.Censoring != sizing.AtLeast {

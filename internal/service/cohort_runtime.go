@@ -9,7 +9,7 @@ import (
 )
 
 // runTime returns the predicted run time of a try. While the task has no or few runs, the other tasks of the
-// namespace predict it, if the cohort can do so. Otherwise runTime returns known, the prediction of the task's own
+// namespace predict it, if the cohort can do so. Otherwise runTime returns `known`, the prediction of the task's own
 // model (nil if there is none).
 func (c *allocator) runTime(ask *sizing.Ask, q *taskmodel.Question, known *sizing.Duration) *sizing.Duration {
 	if c.cohort == nil || c.cohort.RunTimes == nil || !c.task.IsDecoded() {

@@ -36,7 +36,8 @@ func askOwned(name, run, owner string) sizing.Ask {
 	return sizing.Ask{Try: try(name, run, 1), Requested: sizing.Resources{Memory: 64 * gib, CPU: 8}, Metadata: sizing.Metadata{"owner": {owner}}}
 }
 
-// trainCohort reports one run of each of the tasks first to last-1, and trains the cohort of the namespace.
+// trainCohort reports one run of each task whose number is at least `first` and below `last`, and trains the cohort of the
+// namespace.
 func (r *replica) trainCohort(first, last int) {
 	r.t.Helper()
 	var reports []sizing.Observation
@@ -103,7 +104,7 @@ func TestAFirstRunIsPlacedInAUsageProfile(t *testing.T) {
 	assert.InEpsilon(t, 4200, answers["large"].Duration.Median.Seconds(), 0.25)
 	assert.InEpsilon(t, 31.5, answers["small"].Duration.Median.Seconds(), 0.2)
 	assert.Greater(t, *answers["large"].Duration.Timeout, 0.9)
-	assert.EqualValues(t, 0.75, answers["small"].CPU, "less than the request")
+	assert.EqualValues(t, 0.75, answers["small"].CPU, "the CPU is below the request of 8")
 	assert.Greater(t, answers["large"].CPU, sizing.Cores(4))
 	require.NotNil(t, answers["large"].GPUMemory)
 	assert.InEpsilon(t, 8.4e9, float64(answers["large"].GPUMemory.Median), 0.1)

@@ -16,7 +16,7 @@ import (
 
 // Callers predict, report, lift, train, change policies and read tasks while models are
 // replaced. Each acknowledged try is stored once and learned once. Run this test with -race, too.
-func TestConcurrentCallersLoseAndRepeatNoReport(t *testing.T) {
+func TestEachReportOfConcurrentCallersIsLearnedOnce(t *testing.T) {
 	r := newReplica(t)
 	busy := joinReplica(t, r.dsn, service.Config{PollInterval: time.Millisecond}).start()
 	const callers, runsEach = 6, 12
@@ -69,12 +69,12 @@ func TestConcurrentCallersLoseAndRepeatNoReport(t *testing.T) {
 
 	const tries = callers * (runsEach + runsEach/6)
 	for _, name := range names {
-		assert.Len(t, busy.history(name).Rows, tries, "stored")
-		assert.Equal(t, tries, busy.learnedRows(name), "learned by this replica")
+		assert.Len(t, busy.history(name).Rows, tries, "all tries must be stored")
+		assert.Equal(t, tries, busy.learnedRows(name), "this replica must learn each try once")
 	}
 	started := joinReplica(t, r.dsn, service.Config{}).start()
 	for _, name := range names {
-		assert.Equal(t, tries, started.learnedRows(name), "learned by a replica that starts later")
+		assert.Equal(t, tries, started.learnedRows(name), "a replica that starts later must learn each try once")
 		_, err := busy.Train(t.Context(), task(name))
 		require.NoError(t, err)
 		assert.Equal(t, tries, busy.learnedRows(name), "trained")
@@ -129,18 +129,18 @@ func TestARowThatArrivesDuringALoadKeepsItsPromise(t *testing.T) {
 		})
 		_, err := r.Train(t.Context(), task("load"))
 		require.NoError(t, err)
-		assert.Equal(t, 31, r.learnedRows("load"), "after the flush: %t", isAfterFlush)
+		assert.Equal(t, 31, r.learnedRows("load"), "the report arrives after the flush: %t", isAfterFlush)
 		learned := r.PoolShare(task("load")).Promised
 		r.start().stop() // stores the receipts
 		restarted := joinReplica(t, r.dsn, service.Config{}).start()
 		restarted.predict(ask("load", "run-31"))
-		assert.NotZero(t, learned, "after the flush: %t", isAfterFlush)
-		assert.Equal(t, restarted.PoolShare(task("load")).Promised, learned, "after the flush: %t", isAfterFlush)
+		assert.NotZero(t, learned, "the report arrives after the flush: %t", isAfterFlush)
+		assert.Equal(t, restarted.PoolShare(task("load")).Promised, learned, "the report arrives after the flush: %t", isAfterFlush)
 	}
 }
 
-// A resync or a poll that listed the models before a publication must not remove the new model.
-func TestAListingKeepsAConcurrentPublication(t *testing.T) {
+// A resync or a poll that listed the models before a training stored a new model must not remove this model.
+func TestAListingKeepsAModelThatIsStoredMeanwhile(t *testing.T) {
 	for _, isResync := range []bool{true, false} {
 		r := joinReplica(t, newReplica(t).dsn, service.Config{PollInterval: 300 * time.Millisecond})
 		if !isResync {

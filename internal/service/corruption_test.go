@@ -38,7 +38,7 @@ func TestActivateRejectsACorruptModel(t *testing.T) {
 			_, err := conn.Exec(t.Context(), `UPDATE model SET blob = $1 WHERE version = 2`, corrupt)
 			require.NoError(t, err)
 			err = r.Activate(t.Context(), task("load"), 2)
-			require.Equal(t, sizing.Conflict, sizing.KindOf(err), "at %d of %d", at, len(whole.Blob))
+			require.Equal(t, sizing.Conflict, sizing.KindOf(err), "the model that is corrupt at byte %d of %d must be rejected", at, len(whole.Blob))
 			rejected++
 		}
 	}
@@ -66,7 +66,7 @@ func TestARejectedActivationChangesNothing(t *testing.T) {
 
 func TestReadinessReportsStaleness(t *testing.T) {
 	r := newReplica(t)
-	assert.Zero(t, r.Readiness().Stale, "the cache is empty")
+	assert.Zero(t, r.Readiness().Stale, "staleness is zero before the first resync")
 	r.start()
 	before := r.Readiness().Stale
 	r.waitFor(func() bool { return r.Readiness().Stale < before }, "each ping resets the staleness")
@@ -75,7 +75,8 @@ func TestReadinessReportsStaleness(t *testing.T) {
 	r.waitFor(func() bool { return r.Readiness().Stale.Seconds() > atClose.Seconds()+2.5 }, "staleness grows without the store")
 }
 
-// A failed decoding makes the task due. Otherwise no training would replace the model before the next reports.
+// A failed decoding makes the task due for a training. Otherwise no training would replace the model before the next
+// reports.
 func TestATaskWithACorruptModelIsDue(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("load", 10)
@@ -93,5 +94,5 @@ func TestATaskWithACorruptModelIsDue(t *testing.T) {
 		var due bool
 		require.NoError(t, conn.QueryRow(t.Context(), `SELECT due_at IS NOT NULL FROM tally`).Scan(&due))
 		return due
-	}, "due")
+	}, "the task is due for a training")
 }

@@ -57,8 +57,8 @@ type counts struct {
 	unreported atomic.Pointer[UnreportedTries]
 }
 
-// add counts a success or a kill that was stored as a new row, and ignores other outcomes. The argument answer is the
-// answer that this replica remembered, or the zero Answer if there is none. replacesKill says that the row replaced a
+// add counts a success or a kill that was stored as a new row, and ignores other outcomes. The argument `answer` is
+// the answer that this replica remembered, or the zero Answer if there is none. `replacesKill` says that the row replaced a
 // provisional kill, which this or another replica has counted.
 func (c *counts) add(o *sizing.Observation, answer *inflight.Answer, replacesKill bool) {
 	isKill := o.Outcome.OOM()
@@ -138,7 +138,7 @@ func (s *Service) pollBacklog(ctx context.Context) {
 	}
 }
 
-// readBacklog reads the backlog, and counts the unreported tries if withUnreported. The previous
+// readBacklog reads the backlog, and counts the unreported tries if `withUnreported` is true. The previous
 // values stay if a read fails.
 func (s *Service) readBacklog(ctx context.Context, withUnreported bool) {
 	ctx, cancel := context.WithTimeout(ctx, backlogTimeout)

@@ -33,8 +33,8 @@ func TestUsageCountsSuccessesAndKills(t *testing.T) {
 
 	usage := r.Counts().Usage
 	const gibFor10s = float64(10 * gib)
-	assert.InDelta(t, 2*64*gibFor10s, usage.Requested, 1, "two successes")
-	assert.InDelta(t, 3*4*gibFor10s, usage.Allocated, 1, "two successes and a kill")
+	assert.InDelta(t, 2*64*gibFor10s, usage.Requested, 1, "the requests of the two successes with a known peak")
+	assert.InDelta(t, 3*4*gibFor10s, usage.Allocated, 1, "the allocations of these successes and the kill")
 	assert.InDelta(t, 2*1*gibFor10s, usage.Used, 1)
 }
 
@@ -85,9 +85,9 @@ func TestPromisesAreComparedWithOutcomesOfFirstTries(t *testing.T) {
 
 func TestQueuesAndModelsAreCounted(t *testing.T) {
 	r := newReplica(t)
-	assert.Nil(t, r.Counts().Backlog, "before the first poll")
+	assert.Nil(t, r.Counts().Backlog, "the backlog is unknown before the first poll")
 	r.predict(ask("counted", "a"))
-	assert.Equal(t, 1, r.Counts().Queued, "a receipt")
+	assert.Equal(t, 1, r.Counts().Queued, "the receipt of the prediction")
 	r.trainTask("old", 60)
 	r.trainTask("new", 60)
 	counts := r.Counts()
@@ -95,7 +95,7 @@ func TestQueuesAndModelsAreCounted(t *testing.T) {
 	assert.True(t, counts.OldestModel.Before(counts.NewestModel))
 	r.start()
 	r.waitFor(func() bool { return r.Counts().Queued == 0 && r.Counts().Backlog != nil }, "receipts stored and backlog polled")
-	assert.Zero(t, r.Counts().Backlog.Waiting, "the debounce of these tests is an hour")
+	assert.Zero(t, r.Counts().Backlog.Waiting, "no task is due, because the debounce of these tests is an hour")
 }
 
 func TestUnreportedTriesAreCountedAfterADay(t *testing.T) {

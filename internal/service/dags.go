@@ -73,7 +73,7 @@ const (
 	tablePoints  = 200 // steps of a table of quantiles; more steps are finer and slower
 )
 
-// Forecast simulates a run of a DAG with the features f. A task whose past runs have none of these features is simulated
+// Forecast simulates a run of a DAG with the features `f`. A task whose past runs have none of these features is simulated
 // with the features of its newest runs. The forecast is the same for the same seed, models and past runs.
 func (s *Service) Forecast(ctx context.Context, namespace, dag string, f sizing.Features, seed uint64) (*DAGForecast, error) {
 	structure, err := s.store.Structure(ctx, namespace, dag)
@@ -131,8 +131,9 @@ func (s *Service) recentTriesOf(ctx context.Context, namespace, dag string, task
 	return s.store.RecentTriesOf(ctx, namespace, dag, ids, forecastRows)
 }
 
-// prepareTask sets the run time and the memory of t from the model and the newest tries of the task, and adds these
-// tries to past. It returns false if the run time of the task cannot be predicted. The features of the simulated run are f.
+// prepareTask sets the run time and the memory of `t` from the model and the newest tries of the task, and adds these
+// tries to `past`. It returns false if the run time of the task cannot be predicted. `f` holds the features of the simulated
+// run.
 func (s *Service) prepareTask(ctx context.Context, recent *sizing.History, f sizing.Features, t *forecast.Task, past *pastOfDAG) bool {
 	own := knownFeatures(f, &recent.Schema)
 	sample := own
@@ -184,6 +185,6 @@ func readForecast(task *modelcache.Task, sample sizing.Features, tries, successe
 // fixed returns the quantile function of a fixed run time.
 func fixed(seconds float64) func(float64) float64 { return func(float64) float64 { return seconds } }
 
-// medianOfLongest returns the level of the quantile of one instance that is the median of the longest of n
-// independent instances.
+// medianOfLongest returns the probability p for which the p-quantile of the run time of one instance is the median of the
+// longest run time of n independent instances.
 func medianOfLongest(n int) float64 { return math.Pow(.5, 1/float64(n)) }

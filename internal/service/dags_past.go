@@ -103,7 +103,7 @@ func (p *pastOfDAG) calibrate(tasks []forecast.Task) (c forecast.Calibration, er
 }
 
 // criticalPath returns the seconds from the start to the end of a run in which each task starts when its upstream tasks have
-// ended. seconds holds the run times of the tasks.
+// ended. `seconds` holds the run times of the tasks.
 func criticalPath(tasks []forecast.Task, seconds []float64) (float64, error) {
 	timed := slices.Clone(tasks)
 	for i := range timed {

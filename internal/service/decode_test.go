@@ -14,7 +14,7 @@ import (
 )
 
 // A lock on table model simulates a slow database.
-func TestTheFirstPredictionWaitsOnlyForDecodeWait(t *testing.T) {
+func TestTheFirstPredictionWaitsAtMostDecodeWait(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("load", 40)
 	require.NoError(t, r.SetPolicy(t.Context(), task("load"), sizing.Policy{Cap: 50 * gib}))
@@ -27,16 +27,16 @@ func TestTheFirstPredictionWaitsOnlyForDecodeWait(t *testing.T) {
 	require.NoError(t, err)
 
 	other := joinReplica(t, r.dsn, service.Config{DecodeWait: 20 * time.Millisecond}).start()
-	assert.Equal(t, 1, other.Readiness().Models, "the version is known")
+	assert.Equal(t, 1, other.Readiness().Models, "a model that is not decoded counts, too")
 	early := other.predict(ask("load", "r"))
 	assert.Equal(t, sizing.FromRequested, early.Source)
 	assert.Contains(t, early.Reason, "not loaded yet")
-	assert.Equal(t, 50*gib, early.Memory.Limit, "the policy applies")
+	assert.Equal(t, 50*gib, early.Memory.Limit, "the policy applies although the model is not loaded")
 	assert.Nil(t, early.Model)
 	withoutRequest := ask("load", "r")
 	withoutRequest.Requested = sizing.Resources{}
 	_, err = other.Predict(t.Context(), &withoutRequest)
-	assert.Equal(t, sizing.Unavailable, sizing.KindOf(err), "the task is not unknown")
+	assert.Equal(t, sizing.Unavailable, sizing.KindOf(err), "the task is known, so the error is not NotFound")
 	other.report(success("load", 41, 40))
 	assert.Zero(t, other.learnedRows("load"), "a report does not create another model")
 

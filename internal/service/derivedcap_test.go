@@ -9,7 +9,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-func TestTheRuleOfADerivedCapIsThatOfTheLargestAmount(t *testing.T) {
+func TestTheLargestAmountDeterminesTheRuleOfADerivedCap(t *testing.T) {
 	c := allocator{model: taskmodel.New()}
 	for _, example := range []struct {
 		known, minGrant, floor, killed sizing.Bytes

@@ -15,7 +15,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// oneModel is a memory limit that allows one model: the prediction for another task evicts it.
+// oneModel is a memory limit that allows only one decoded model: a prediction for another task evicts this model.
 const oneModel = sizing.Bytes(1)
 
 // startBounded starts a replica that keeps one model in memory, and waits until a model is
@@ -86,16 +86,16 @@ func TestAnEvictedModelThatCannotBeReadInTimeAnswersFromItsOutline(t *testing.T)
 	a = bounded.predict(withoutRequest)
 	assert.Equal(t, sizing.FromProfile, a.Source)
 	assert.Contains(t, a.Reason, "not loaded yet")
-	assert.Greater(t, a.Memory.Limit, gib, "above the largest peak")
+	assert.Greater(t, a.Memory.Limit, gib, "the grant must exceed the largest peak")
 	assert.Nil(t, a.Model)
-	assert.Equal(t, sizing.FromModel, bounded.predict(ask("other", "")).Source, "in memory")
+	assert.Equal(t, sizing.FromModel, bounded.predict(ask("other", "")).Source, "the model of the other task is in memory")
 
 	require.NoError(t, locked.Rollback(t.Context()))
 	bounded.waitFor(func() bool { return bounded.predict(ask("load", "")).Source == sizing.FromModel }, "decoded")
 }
 
 // A training of another replica must not evict the models in use.
-func TestAPublicationDoesNotEvict(t *testing.T) {
+func TestANewModelOfAnotherReplicaDoesNotEvict(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("load", 60)
 	r.trainTask("other", 40)
@@ -168,5 +168,5 @@ func TestEvictionsDuringPredictionsAndReports(t *testing.T) {
 	require.Equal(t, sizing.FromModel, last.Source)
 	alone := startBounded(t, r.dsn, service.Config{})
 	assertSame(t, last, alone.predict(ask("a", "")), "like a new replica that reads the store")
-	assert.InEpsilon(t, alone.Counts().ModelMemory.Bytes, bounded.Counts().ModelMemory.Bytes, 0.2, "one model")
+	assert.InEpsilon(t, alone.Counts().ModelMemory.Bytes, bounded.Counts().ModelMemory.Bytes, 0.2, "both replicas have one model in memory")
 }

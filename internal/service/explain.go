@@ -51,7 +51,7 @@ func (s *Service) Explain(ctx context.Context, ask *sizing.Ask) (*ExplainedAnswe
 	return e, s.addRuns(ctx, e, task)
 }
 
-// allocateExplained sets the answer and its factors in e. It returns the policy of the task, and reports
+// allocateExplained sets the answer and its factors in `e`. It returns the policy of the task, and reports
 // whether the model is decoded.
 func (s *Service) allocateExplained(task *modelcache.Task, ask *sizing.Ask, run *inflight.Run, e *ExplainedAnswer, now time.Time) (policy sizing.Policy, isDecoded bool) {
 	task.RLockUpdated()
@@ -151,7 +151,7 @@ func (s *Service) questionOf(ctx context.Context, task *modelcache.Task, r *sizi
 const similarTasks = "the runs of similar tasks"
 
 // explainByReceipt explains an answer whose model is no longer available, or that no model gave. The
-// argument killed is the largest kill of the run before a lift.
+// argument `killed` is the largest killed allocation of the run before a lift.
 func (e *ExplainedAnswer) explainByReceipt(r *sizing.Receipt, recorded taskmodel.RecordedAnswer, killed sizing.Bytes) {
 	from := taskmodel.Explanation{Granted: r.Ask.Requested.Memory, Base: r.Ask.Requested.Memory, BaseName: "the static request"}
 	kind, name := taskmodel.TermFloor, "a lower bound at the time of the answer"
@@ -195,7 +195,7 @@ func (e *ExplainedAnswer) answerStatic() {
 	e.Factors = taskmodel.Explanation{Granted: limit, Base: limit, BaseName: "the static request, which the policy leaves unchanged"}
 }
 
-// nearest returns the most similar runs among recent, nearest first.
+// nearest returns the most similar runs among `recent`, nearest first.
 func nearest(task *modelcache.Task, f sizing.Features, recent *sizing.History) []taskmodel.Neighbour {
 	task.RLock()
 	defer task.RUnlock()

@@ -134,7 +134,7 @@ func TestAnOldAnswerIsExplainedByTheModelThatGaveIt(t *testing.T) {
 	_, err := r.Train(t.Context(), task("load"))
 	require.NoError(t, err)
 	retrained := r.explainPrediction(first.PredictionID)
-	assert.Equal(t, atOnce.Factors, retrained.Factors, "explained by the version that answered")
+	assert.Equal(t, atOnce.Factors, retrained.Factors, "the version that answered explains its answer, not the newer one")
 
 	r.stop() // writes the receipts
 	r.exec(`UPDATE model SET blob = '\x00' WHERE version = $1`, first.Model.Version)

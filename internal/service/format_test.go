@@ -31,7 +31,7 @@ func TestAModelOfAnUnknownFormatIsIgnored(t *testing.T) {
 	fallback := restarted.predict(ask("load", "r"))
 	assert.Nil(t, fallback.Model)
 	assert.Positive(t, fallback.Memory.Limit, "the fallback answers")
-	assert.LessOrEqual(t, fallback.Memory.Limit, 64*gib, "at most the static request")
+	assert.LessOrEqual(t, fallback.Memory.Limit, 64*gib, "the fallback grants at most the static request")
 	assert.True(t, restarted.Readiness().Ready)
 
 	report, err := restarted.Train(t.Context(), task("load"))

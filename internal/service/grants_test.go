@@ -53,14 +53,14 @@ func TestAKillAtTheGrantRaisesTheNextAnswer(t *testing.T) {
 	require.Equal(t, gib, granted)
 	recorded := r.report(sizing.Observation{Try: small("killed").Try, Outcome: sizing.OOMKilled, Allocated: sizing.Resources{Memory: granted}, Features: rows(3)})
 	assert.Empty(t, recorded[0].Warnings)
-	assert.Greater(t, r.predict(small("")).Memory.Limit, granted, "at once")
+	assert.Greater(t, r.predict(small("")).Memory.Limit, granted, "the replica learns the kill at once")
 	r.waitFor(func() bool { return r.Counts().Queued == 0 }, "receipts stored")
 	assert.Equal(t, granted, r.history("load").Rows[20].Granted)
 	_, err := r.Train(t.Context(), task("load"))
 	require.NoError(t, err)
-	assert.Greater(t, r.predict(small("")).Memory.Limit, granted, "after a training")
+	assert.Greater(t, r.predict(small("")).Memory.Limit, granted, "the trained model has learned the kill")
 	other := joinReplica(t, r.dsn, service.Config{MinMemory: 64 * mib}).start()
-	assert.Greater(t, other.predict(small("")).Memory.Limit, granted, "on another replica")
+	assert.Greater(t, other.predict(small("")).Memory.Limit, granted, "another replica knows the kill")
 }
 
 // After a kill that was reported to another replica, the next try gets more than the killed limit, with and
@@ -126,7 +126,7 @@ func TestAnAmendedPeakIsLearnedAtOnce(t *testing.T) {
 	assert.Equal(t, tries, r.learnedRows("load"))
 }
 
-func TestTheBriefListGroupsLikeTheFullList(t *testing.T) {
+func TestTheBriefListHasTheGroupsOfTheFullList(t *testing.T) {
 	r := newReplica(t)
 	for name, peak := range map[string]sizing.Bytes{"light": gib / 4, "moderate": 4 * gib, "heavy": 40 * gib} { // too few tasks for clusters
 		o := success(name, 0, 1)
@@ -152,7 +152,7 @@ func TestSettingTheDefaultPolicyCreatesNoTask(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, tasks)
 	require.NoError(t, r.SetPolicy(t.Context(), task("unknown"), sizing.Policy{Mode: sizing.Off}))
-	require.NoError(t, r.SetPolicy(t.Context(), task("unknown"), sizing.Policy{}), "a policy that was set is reset")
+	require.NoError(t, r.SetPolicy(t.Context(), task("unknown"), sizing.Policy{}), "the default policy replaces a policy that was set")
 	p, err := r.Policy(t.Context(), task("unknown"))
 	require.NoError(t, err)
 	assert.True(t, p.IsZero())

@@ -66,13 +66,13 @@ func (s *Service) Baselines(ctx context.Context, f store.SavingsFilter) ([]store
 	return s.store.Baselines(ctx, f)
 }
 
-// PeakSample returns the peaks and durations of the successes in a uniform sample of at most limit tries of a task.
+// PeakSample returns the peaks and durations of the successes in a uniform sample of at most `limit` tries of a task.
 func (s *Service) PeakSample(ctx context.Context, task sizing.TaskKey, limit int) ([]store.PeakRow, error) {
 	return s.store.PeakSample(ctx, task, limit)
 }
 
-// Realised compares the promised risks of a task's first tries with their outcomes. It reads the newest limit
-// receipts of the task, and omits reproduced runs and kills below the static grant of a plan.
+// Realised compares the promised risks of a task's first tries with their outcomes. It reads at most `limit` receipts of
+// the task, the newest ones, and omits reproduced runs and kills below the static grant of a plan.
 func (s *Service) Realised(ctx context.Context, task sizing.TaskKey, limit int) (sizing.RealisedRisk, error) {
 	return s.store.Realised(ctx, task, limit)
 }

@@ -38,7 +38,7 @@ func (r *replica) reportSteadyRuns(prefix string, n int) (largest sizing.Bytes) 
 	return largest
 }
 
-// killUpToCap runs n mapped instances that are OOM-killed and lifted until a lift is denied at the cap limit.
+// killUpToCap runs n mapped instances with the cap `limit`. Each is OOM-killed and lifted until a lift is denied at the cap.
 func (r *replica) killUpToCap(run string, n int, limit sizing.Bytes) {
 	r.t.Helper()
 	asks := make([]sizing.Ask, n)
@@ -69,7 +69,7 @@ func TestKillsOfAnEndedRunDoNotWidenGrants(t *testing.T) {
 	initial := r.predict(steadyAsk("")).Memory.Limit
 	r.killUpToCap("bad", 30, 3*gib)
 	after := r.predict(steadyAsk(""))
-	assert.Greater(t, after.Memory.Limit, 3*gib, "the same features were killed at 3 GiB")
+	assert.Greater(t, after.Memory.Limit, 3*gib, "runs with the same features were killed at 3 GiB")
 	assert.NotContains(t, after.Reason, "widened")
 	r.reportSteadyRuns("after", 1)
 	contradicted := r.predict(steadyAsk(""))
@@ -78,7 +78,7 @@ func TestKillsOfAnEndedRunDoNotWidenGrants(t *testing.T) {
 	_, err = r.Train(t.Context(), task("load"))
 	require.NoError(t, err)
 	trained := r.predict(steadyAsk(""))
-	assert.Less(t, trained.Memory.Limit, 3*gib, "initial %s: %s", initial, trained.Reason)
+	assert.Less(t, trained.Memory.Limit, 3*gib, "the initial limit was %s; reason: %s", initial, trained.Reason)
 }
 
 func TestOpenRetriesWidenGrantsUntilTheyEnd(t *testing.T) {
@@ -187,7 +187,7 @@ func TestACeilingIsAboveKilledAllocations(t *testing.T) {
 	assert.Less(t, lift.Memory.Limit, gib.Times(2.8))
 	assert.Equal(t, lift.Memory, r.predict(newTry("r", 2)).Memory)
 	first := r.predict(newTry("", 1))
-	assert.Greater(t, first.Memory.Limit, gib.Times(2.1), "killed at 2.1 GiB: %s", first.Reason)
+	assert.Greater(t, first.Memory.Limit, gib.Times(2.1), "a run was killed at 2.1 GiB: %s", first.Reason)
 	assert.Contains(t, first.Reason, "unschedulable")
 
 	started := succeeded(steadyAsk("started"), gib)
@@ -313,7 +313,7 @@ func TestARetryHasTheFeaturesOfItsRun(t *testing.T) {
 		require.NoError(t, err)
 	}
 	other := joinReplica(t, r.dsn, service.Config{}).start()
-	assert.GreaterOrEqual(t, other.predict(ask("load", "")).Memory.Limit, 2*killed, "another replica")
+	assert.GreaterOrEqual(t, other.predict(ask("load", "")).Memory.Limit, 2*killed, "another replica also grants at least twice the killed amount")
 }
 
 func TestAKillIsLearnedByOtherReplicasAndInALargeBatch(t *testing.T) {

@@ -9,8 +9,9 @@ import (
 )
 
 // ladder returns the rungs: the limits of a first try and of the lift after each of its OOM kills. The model's ladder ends
-// at the cap of q. ladder computes each lift itself if the task has no history, or if a kill changes the cap: the policy's
-// never_above_requested ends, the last reported request replaces a missing one, or a derived cap rises.
+// at the cap of `q`. ladder computes each lift itself if the task has no history, or if a kill changes the cap:
+// never_above_requested of the policy no longer applies, the last reported request replaces a missing one, or a derived cap
+// rises.
 func (c *allocator) ladder(sized *taskmodel.Answer, q *taskmodel.Question, ask *sizing.Ask) []sizing.Bytes {
 	if sized.Limit == 0 || sized.Source == sizing.FromRequested && !c.task.IsDecoded() {
 		return sized.Ladder
@@ -41,7 +42,7 @@ func (c *allocator) ladder(sized *taskmodel.Answer, q *taskmodel.Question, ask *
 	return rungs
 }
 
-// repeatLift turns sized into the answer to a later try, which repeats the lift of /retry-lift, bounded by
+// repeatLift turns `sized` into the answer to a later try, which repeats the lift of /retry-lift, bounded by
 // hardCap (0: none). It computes a new lift if this replica knows no lift, or if the bounded lift is not above the
 // kills of the run and of runs with the same features, for example because hardCap was set after the lift.
 func (c *allocator) repeatLift(sized *taskmodel.Answer, q *taskmodel.Question, run *inflight.Run, hardCap sizing.Bytes) {
@@ -75,7 +76,7 @@ func (c *allocator) repeatLift(sized *taskmodel.Answer, q *taskmodel.Question, r
 		q.Above.Approx(), sized.Reason)
 }
 
-// liftReason explains why a later try gets limit, which is not the amount that the model computes.
+// liftReason explains why a later try gets `limit`, which is not the amount that the model computes.
 func liftReason(limit sizing.Bytes, q *taskmodel.Question, run *inflight.Run) string {
 	switch {
 	case limit == run.LiftedTo:

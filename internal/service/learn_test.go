@@ -26,7 +26,7 @@ func TestALargeBatchIsLearnedAfterItIsAcknowledged(t *testing.T) {
 }
 
 // A model replaces a high level of the peaks by a low one only after days, so it must know when each reported try ended.
-func TestALastingFallIsLearnedFromReports(t *testing.T) {
+func TestALastingFallOfPeaksIsLearnedFromReports(t *testing.T) {
 	r := newReplica(t).start()
 	begin := time.Now().AddDate(0, 0, -30)
 	report := func(from, to int, level sizing.Bytes) {

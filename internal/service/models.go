@@ -58,7 +58,8 @@ func (s *Service) Experiment(ctx context.Context, idOrName string) (store.Run, e
 	return s.store.Run(ctx, idOrName)
 }
 
-// Experiments lists at most limit experiments with ids below before, newest first; 0 starts with the newest.
+// Experiments lists experiments, newest first: at most `limit`, whose ids are below `before`. If `before` is 0, it starts
+// with the newest.
 func (s *Service) Experiments(ctx context.Context, before int64, limit int) ([]store.Run, error) {
 	return s.store.Runs(ctx, before, limit)
 }

@@ -89,7 +89,8 @@ func (s *Service) learnRecorded(ctx context.Context, reports []sizing.Observatio
 }
 
 // withFeatures completes a report without features: it adds the features of this replica's prediction for the try, or
-// else those of a killed try of the run. The store adds features from the predictions of other replicas.
+// else those of a killed try of the run. If this replica knows neither, the store adds those of the newest stored receipt of
+// the try.
 func (s *Service) withFeatures(o sizing.Observation) sizing.Observation {
 	if o.Features == nil {
 		o.Features = s.tries.Features(&o.Try)
@@ -183,8 +184,8 @@ func (s *Service) amendedRow(ctx context.Context, o *sizing.Observation, r *sizi
 	return &row
 }
 
-// grantedTo returns the amount that this replica granted a try: limit, the largest limit of its predictions,
-// or the lift after the previous try if that is larger.
+// grantedTo returns the amount that this replica granted a try: `limit`, which is the largest limit of the predictions
+// for the try, or the lift after the previous try if that is larger.
 func (s *Service) grantedTo(try *sizing.TryKey, limit sizing.Bytes) sizing.Bytes {
 	if try.Number > 1 {
 		run := s.tries.Run(try)
@@ -193,7 +194,7 @@ func (s *Service) grantedTo(try *sizing.TryKey, limit sizing.Bytes) sizing.Bytes
 	return limit
 }
 
-// trainingRow returns the training row of the first report of a try, which arrived at now.
+// trainingRow returns the training row of the first report of a try, which arrived at the time `now`.
 func trainingRow(o *sizing.Observation, seq int64, answer *inflight.Answer, now time.Time) taskmodel.TrainingRow {
 	peak, censoring := o.Peak()
 	requested := inflight.Request{Resources: o.Requested}.Or(answer.Request) // the store completes a missing request in the same way
@@ -209,8 +210,8 @@ func trainingRow(o *sizing.Observation, seq int64, answer *inflight.Answer, now 
 // other report is stored. A database on a full disk, for example, answers pings but stores nothing.
 const rejectionTTL = 10 * time.Second
 
-// rejection holds the time at which the store rejected the newest report, in Unix nanoseconds; 0 after a
-// report was stored.
+// rejection holds the time at which the store last rejected a report, in Unix nanoseconds; 0 after a report
+// was stored.
 type rejection struct{ at atomic.Int64 }
 
 // update records the result of storing reports. It ignores errors of canceled calls, and errors that do not

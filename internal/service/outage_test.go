@@ -67,7 +67,7 @@ func TestReadinessReportsADatabaseThatRejectsWrites(t *testing.T) {
 }
 
 // Locks on the tables of tasks, reports, receipts and models simulate a database that never answers. The policies ask
-// for no plans.
+// for no plans, for which a prediction would read the database.
 func TestPredictionsOfFirstTriesDoNotReadTheDatabase(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("load", 40)
@@ -104,7 +104,7 @@ func TestPredictionsOfFirstTriesDoNotReadTheDatabase(t *testing.T) {
 	require.NoError(t, <-answered)
 }
 
-func TestALaterTryWaitsOnlyForTheReadTimeout(t *testing.T) {
+func TestALaterTryWaitsAtMostReadTimeout(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("load", 40)
 	waiting := joinReplica(t, r.dsn, service.Config{ReadTimeout: 50 * time.Millisecond}).start()

@@ -10,7 +10,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// RecentTries returns at most limit of the newest tries of a task, oldest first.
+// RecentTries returns the newest tries of a task, at most `limit`, oldest first.
 func (s *Service) RecentTries(ctx context.Context, task sizing.TaskKey, limit int) (sizing.History, error) {
 	return s.store.RecentTries(ctx, task, limit)
 }
@@ -26,14 +26,15 @@ func (s *Service) ReceiptOfTry(ctx context.Context, try sizing.TryKey) (sizing.R
 	return s.store.ReceiptOfTry(ctx, try)
 }
 
-// GrantedTries returns at most limit of the newest answers of the last year to tries of a task, oldest first. It omits
+// GrantedTries returns the newest answers of the last year to tries of a task, at most `limit`, oldest first. It omits
 // answers without a run id and answers to tries of reproduced runs.
 func (s *Service) GrantedTries(ctx context.Context, task sizing.TaskKey, limit int) ([]store.GrantedTry, error) {
 	return s.store.GrantedTries(ctx, task, s.cfg.Now().AddDate(-1, 0, 0), limit)
 }
 
 // Promises returns the promised risks of a task's ended first tries with their outcomes, as evidence about the
-// active model: store.Receipts.Promises says which tries it omits. It reads the newest limit receipts of first tries.
+// active model: store.Receipts.Promises says which tries it omits. It reads at most `limit` receipts of first tries, the
+// newest ones.
 func (s *Service) Promises(ctx context.Context, task sizing.TaskKey, limit int) ([]sizing.Promise, error) {
 	return s.store.Promises(ctx, task, limit)
 }
@@ -45,7 +46,7 @@ type TryFactors struct {
 }
 
 // RecentFactors explains the grants that recent tries of a task would get now. It selects at most
-// limit tries, spread evenly over the newest comparedTries.
+// `limit` tries, spread evenly over the newest comparedTries.
 func (s *Service) RecentFactors(ctx context.Context, key sizing.TaskKey, limit int) ([]TryFactors, error) {
 	recent, err := s.store.RecentTries(ctx, key, comparedTries)
 	if err != nil {

@@ -85,7 +85,7 @@ func (a *PhaseAsk) validate() []sizing.FieldError {
 	return bad
 }
 
-// checkSample returns what is wrong with a sample, or "". The argument previous is the time of the previous
+// checkSample returns what is wrong with a sample, or "". The argument `previous` is the time of the previous
 // sample in seconds, or 0.
 func checkSample(s *taskplan.Sample, previous float64) string {
 	switch {
@@ -262,7 +262,8 @@ func (p *TaskPhases) phasedRun(r *store.DetailedRun) PhasedRun {
 	return run
 }
 
-// coarse merges steps until at most n are left. Memory is the largest of the merged steps, CPU their mean.
+// coarse merges neighbouring steps so that at most `n` are left. A merged step has the largest memory of its steps, and
+// the mean of their CPU.
 func coarse(s *sizing.Series, n int) sizing.Series {
 	merged := (len(s.Memory) + n - 1) / n
 	c := sizing.Series{Step: s.Step * time.Duration(merged)}

@@ -97,7 +97,7 @@ func unknownPlacement(e *placement.Effects, c *placement.Change) (bad []sizing.F
 	return bad
 }
 
-// namesOr joins names, or returns fallback if there are no names.
+// namesOr joins names, or returns `fallback` if there are no names.
 func namesOr(names []string, fallback string) string {
 	if len(names) == 0 {
 		return fallback

@@ -77,7 +77,7 @@ func TestAKillBelowTheStaticGrantIsNoEvidenceAgainstItsPromise(t *testing.T) {
 		compared[row.RunID] = row.Promised != nil
 		peak, censoring := row.Peak()
 		assert.Equal(t, sizing.AtLeast, censoring)
-		assert.Equal(t, row.Allocated.Memory, peak, "the kill bounds the peak from below by its own limit")
+		assert.Equal(t, row.Allocated.Memory, peak, "the peak is at least the killed limit, whatever the static grant")
 	}
 	assert.Len(t, compared, 14)
 	assert.False(t, compared["below-0"])

@@ -38,7 +38,7 @@ type plannerEntry struct {
 }
 
 // find returns a copy of the entry of a task, and whether the caller must refresh the entry: the store was last
-// read maxAge ago or earlier, and no other caller is reading it.
+// read at least `maxAge` ago, and no other caller is reading it.
 func (p *planners) find(task sizing.TaskKey, now time.Time, maxAge time.Duration) (found plannerEntry, mustRefresh bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -99,7 +99,7 @@ func (s *Service) planner(ctx context.Context, task sizing.TaskKey) *TaskPlanner
 	return next.planner
 }
 
-// readPlanner returns entry with the newest stored planner, which uses the newest store.PlanPool of the
+// readPlanner returns `entry` with the newest stored planner, which uses the newest store.PlanPool of the
 // namespace. The planner is nil if none is stored, or if its format is unknown. The store returns the contents of
 // the planner only if its version changed.
 func (s *Service) readPlanner(ctx context.Context, entry plannerEntry) (plannerEntry, error) {

@@ -20,8 +20,8 @@ func warnedFields(r sizing.RecordResult) (fields []string) {
 	return fields
 }
 
-// A report in the wrong unit changes no answer before a training, and by at most 1 % after it. Another replica then
-// gives the same answer.
+// A report in the wrong unit changes no answer before a training. The training changes the answer by at most 1 %, and
+// another replica then gives the same answer.
 func TestAnImplausibleReportHardlyChangesAnswers(t *testing.T) {
 	for name, c := range map[string]struct {
 		runs  int
@@ -45,7 +45,7 @@ func TestAnImplausibleReportHardlyChangesAnswers(t *testing.T) {
 			assert.Contains(t, warnedFields(recorded[0]), "memory_max_bytes")
 			assert.Contains(t, recorded[0].Warnings[0].Detail, "t changes no allocation")
 			assert.Len(t, recorded[0].Warnings, 1, "one warning per field")
-			assert.Equal(t, before, r.predict(question).Memory.Limit, "at once")
+			assert.Equal(t, before, r.predict(question).Memory.Limit, "the implausible peak changes no prediction at once")
 			profile, err := r.Task(t.Context(), task("load"))
 			require.NoError(t, err)
 			require.Len(t, profile.Quarantined, 1)
@@ -53,13 +53,13 @@ func TestAnImplausibleReportHardlyChangesAnswers(t *testing.T) {
 			_, err = r.Train(t.Context(), task("load"))
 			require.NoError(t, err)
 			trained := r.predict(question).Memory.Limit
-			assert.InEpsilon(t, float64(before), float64(trained), 0.01, "after a training")
+			assert.InEpsilon(t, float64(before), float64(trained), 0.01, "the implausible peak changes no prediction after a training")
 			other := joinReplica(t, r.dsn, service.Config{}).start()
-			assert.Equal(t, trained, other.predict(question).Memory.Limit, "on another replica")
+			assert.Equal(t, trained, other.predict(question).Memory.Limit, "both replicas predict the same")
 			profile, err = other.Task(t.Context(), task("load"))
 			require.NoError(t, err)
 			if c.runs > 0 { // without a plausible run there is no model to share
-				assert.Len(t, profile.Quarantined, 1, "on another replica")
+				assert.Len(t, profile.Quarantined, 1, "the other replica knows the quarantined peak")
 			}
 			repeated := r.report(wrong)
 			assert.True(t, repeated[0].Duplicate)

@@ -26,7 +26,7 @@ func TestPollsReplaceLostNotificationsWithoutListingAllTasks(t *testing.T) {
 
 	_, err := writer.Train(t.Context(), task("load"))
 	require.NoError(t, err)
-	reader.waitFor(func() bool { return reader.modelVersion("load") == 2 }, "a publication")
+	reader.waitFor(func() bool { return reader.modelVersion("load") == 2 }, "a new version")
 	require.NoError(t, writer.SetPolicy(t.Context(), task("load"), sizing.Policy{Floor: 7 * gib}))
 	reader.waitFor(func() bool { return reader.predict(ask("load", "")).Memory.Limit == 7*gib }, "a policy")
 	writer.trainTask("new", 30)

@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// reportErraticRuns reports n runs, starting with number from. Their peaks depend on no feature
+// reportErraticRuns reports the runs with the numbers from `from` to `from`+n-1. Their peaks depend on no feature
 // and differ by a factor of up to 1,000.
 func (r *replica) reportErraticRuns(name string, from, n int) {
 	r.t.Helper()
@@ -28,7 +28,7 @@ func (r *replica) reportErraticRuns(name string, from, n int) {
 	r.report(obs...)
 }
 
-// assertSameAnswers asserts that all replicas give equal answers for the tasks six and sixty.
+// assertSameAnswers asserts that all replicas give equal answers for the tasks "six" and "sixty".
 func assertSameAnswers(t *testing.T, msg string, want *replica, others ...*replica) {
 	t.Helper()
 	for _, other := range others {
@@ -55,7 +55,7 @@ func TestAnswersUseTheModelsOfOtherTasksOfTheDAG(t *testing.T) {
 		require.NoError(t, err)
 		// The answers of a new replica use the sibling's share even before the replica decodes the sibling's model.
 		assertSameAnswers(t, fmt.Sprint("after training ", i), r, joinReplica(t, r.dsn, service.Config{}).start())
-		other.waitFor(func() bool { return other.modelVersion("sibling") == i+1 }, "a publication")
+		other.waitFor(func() bool { return other.modelVersion("sibling") == i+1 }, "a new version")
 		assertSameAnswers(t, fmt.Sprint("on another replica ", i), r, other)
 	}
 	assert.NotEqual(t, before.Memory, r.predict(ask("six", "")).Memory, "the pool changes the margin of a task with few runs")

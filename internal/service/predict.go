@@ -14,7 +14,7 @@ import (
 
 // Predict returns the allocation of a try, and adds the receipt, which records the answer, to the outbox. It may wait up to
 // Config.DecodeWait for the decoded model, and up to Config.ReadTimeout for the plan, and for the kills and inputs of a
-// later try. An invalid ask gives the error Invalid; an ask without an amount gives the error of noAllocation.
+// later try. If the ask is invalid, it returns the error Invalid; if there is no amount for the try, that of noAllocation.
 func (s *Service) Predict(ctx context.Context, ask *sizing.Ask) (*sizing.Allocation, error) {
 	if bad := ask.Validate(); len(bad) > 0 {
 		return nil, invalid(bad)
@@ -47,7 +47,7 @@ func (s *Service) Predict(ctx context.Context, ask *sizing.Ask) (*sizing.Allocat
 // what-if, uses fewer processors while this number grows.
 func (s *Service) Predictions() uint64 { return s.predictions.Load() }
 
-// allocate computes a from the task's model. It returns the policy of the task, and reports whether the
+// allocate computes the allocation `a` from the task's model. It returns the policy of the task, and reports whether the
 // model is decoded.
 func (s *Service) allocate(task *modelcache.Task, ask *sizing.Ask, run *inflight.Run, a *sizing.Allocation, now time.Time) (policy sizing.Policy, isDecoded bool) {
 	task.RLockUpdated()
@@ -58,7 +58,7 @@ func (s *Service) allocate(task *modelcache.Task, ask *sizing.Ask, run *inflight
 }
 
 // complete adds a plan to a computed allocation if the policy asks for plans and no kill of the run is known. If the
-// model is not decoded, complete says so in the reason. It returns an error if a has no amount.
+// model is not decoded, complete says so in the reason. It returns an error if `a` has no amount.
 func (s *Service) complete(ctx context.Context, a *sizing.Allocation, policy *sizing.Policy, run *inflight.Run, isDecoded bool) error {
 	if a.Memory.Limit == 0 {
 		return noAllocation(a.Task, isDecoded)
@@ -94,7 +94,7 @@ func (s *Service) recordAnswer(ask *sizing.Ask, a *sizing.Allocation, now time.T
 	return isFirst
 }
 
-// AwaitReceipts waits until the outbox has space for a batch of n predictions, at most two seconds.
+// AwaitReceipts waits until the outbox has space for a batch of `n` predictions, at most two seconds.
 // It does not wait while writes to the store fail. Callers of single predictions do not call it.
 func (s *Service) AwaitReceipts(ctx context.Context, n int) { s.outbox.Wait(ctx, n) }
 

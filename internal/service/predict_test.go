@@ -88,7 +88,7 @@ func TestReportsAreLearnedOnce(t *testing.T) {
 	conflicting := success("load", 3, 20)
 	conflicting.MemoryMax *= 2
 	recorded, err := r.Observe(t.Context(), []sizing.Observation{conflicting, success("load", 21, 20), {Try: try("load", "", 1)}})
-	require.NoError(t, err, "invalid reports fail alone")
+	require.NoError(t, err, "an invalid report must not fail the other reports")
 	assert.Equal(t, sizing.Conflict, sizing.KindOf(recorded[0].Err))
 	assert.NoError(t, recorded[1].Err)
 	assert.Equal(t, sizing.Invalid, sizing.KindOf(recorded[2].Err))
@@ -213,14 +213,14 @@ func TestALiftUsesTheFeaturesOfItsTry(t *testing.T) {
 	with := r.lift(question, gib/2)
 	withoutFeatures := question
 	withoutFeatures.Features = nil
-	assert.Equal(t, with.Memory, r.lift(withoutFeatures, gib/2).Memory, "with the features of the first lift")
+	assert.Equal(t, with.Memory, r.lift(withoutFeatures, gib/2).Memory, "the lift uses the features of the first lift")
 
 	r.predict(ask("load", "only predicted"))
 	withoutFeatures.Try = try("load", "only predicted", 1)
 	again := r.lift(withoutFeatures, gib/2).Memory
 	assert.InEpsilon(t, float64(with.Memory.Limit), float64(again.Limit), 0.03, "the kill of the first run changes the amount a little")
 	withoutFeatures.Try = try("load", "not predicted", 1)
-	assert.Greater(t, r.lift(withoutFeatures, gib/2).Memory.Limit, again.Limit+again.Limit/4, "without features")
+	assert.Greater(t, r.lift(withoutFeatures, gib/2).Memory.Limit, again.Limit+again.Limit/4, "a lift with unknown features grants more")
 }
 
 func TestASuccessContradictsTheKillBeforeIt(t *testing.T) {
@@ -299,5 +299,5 @@ func TestShadowAndOffNeedARequest(t *testing.T) {
 		assert.Equal(t, sizing.NotFound, sizing.KindOf(err), "no request is known")
 	}
 	r.reportRuns("load", 30) // with a request of 64 GiB
-	assert.Equal(t, 64*gib, r.predict(withoutRequest()).Memory.Limit, "the last reported request")
+	assert.Equal(t, 64*gib, r.predict(withoutRequest()).Memory.Limit, "without a request, the last reported one is answered")
 }

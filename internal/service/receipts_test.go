@@ -20,7 +20,7 @@ func TestAnswersHaveReceiptsBeforeAndAfterShutdown(t *testing.T) {
 	first := r.predict(ask("load", "r"))
 	lift := r.lift(ask("load", "r"), 2*gib)
 	pending, err := r.Receipt(t.Context(), first.PredictionID)
-	require.NoError(t, err, "queued in the outbox")
+	require.NoError(t, err, "the receipt is in the outbox")
 	assertSame(t, first, &pending.Allocation, "the receipt equals the answer")
 	_, err = r.store.Receipt(t.Context(), first.PredictionID)
 	require.Equal(t, sizing.NotFound, sizing.KindOf(err), "the outbox does not run yet")

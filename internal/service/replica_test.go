@@ -32,7 +32,7 @@ type hookedStore struct {
 	losesNotifications                    atomic.Bool
 }
 
-// hook holds a function that fire runs once.
+// hook holds a function. The next call of hook.fire runs the function and removes it.
 type hook struct{ do atomic.Pointer[func()] }
 
 func (h *hook) once(do func()) { h.do.Store(&do) }
@@ -165,7 +165,7 @@ func (r *replica) waitFor(condition func() bool, msg string) {
 	require.Eventually(r.t, condition, testwait.Limit, 5*time.Millisecond, msg)
 }
 
-// inTime fails the test if do does not return.
+// inTime fails the test if `do` does not return within testwait.Limit.
 func inTime(t *testing.T, do func()) {
 	t.Helper()
 	done := make(chan struct{})
@@ -267,7 +267,7 @@ func (r *replica) learnedRows(name string) int {
 	return int(r.predict(ask(name, "")).Guard.Version)
 }
 
-// nthTry returns the same ask for another try of the run.
+// nthTry returns the same ask for the try `number` of the run.
 func nthTry(a sizing.Ask, number int) sizing.Ask {
 	a.Try.Number = number
 	return a

@@ -74,7 +74,7 @@ func TestAnotherReplicaReadsChanges(t *testing.T) {
 
 	_, err := r.Train(t.Context(), task("load"))
 	require.NoError(t, err)
-	other.waitFor(func() bool { return other.modelVersion("load") == 2 }, "a publication")
+	other.waitFor(func() bool { return other.modelVersion("load") == 2 }, "a new version")
 
 	require.NoError(t, r.Activate(t.Context(), task("load"), 1))
 	other.waitFor(func() bool { return other.modelVersion("load") == 1 }, "a rollback")
@@ -200,7 +200,7 @@ func TestACorruptModelLeavesTheLastIntactModelInUse(t *testing.T) {
 
 	report, err := r.Train(t.Context(), task("load"))
 	require.NoError(t, err)
-	assert.Equal(t, 3, report.Version, "trained from scratch")
+	assert.Equal(t, 3, report.Version, "the training must publish version 3, trained from scratch")
 	restarted.waitFor(func() bool { return restarted.modelVersion("load") == 3 }, "replaced")
 	assert.Equal(t, 30, restarted.learnedRows("load"))
 }

@@ -144,7 +144,7 @@ func inLiftFields(err error) error {
 	return &renamed
 }
 
-// killsAtCap counts the kills with an allocation of least or more since the last success of the task; see
+// killsAtCap counts the kills since the last success of the task whose allocation is at least `least`; see
 // store.Observations.KillsAtCap. It returns 1, for this kill, if the read fails.
 func (s *Service) killsAtCap(ctx context.Context, task sizing.TaskKey, least sizing.Bytes) int {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.ReadTimeout)

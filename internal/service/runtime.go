@@ -78,9 +78,10 @@ func (s *Service) RunTime(ctx context.Context, ask *RunTimeAsk) (*RunTimeAnswer,
 	return a, nil
 }
 
-// readRunTimes predicts the run time of a try with features f or, without features, of tries like the newest successes.
+// readRunTimes predicts the run time of a try with the features `f` or, without features, of tries like the newest successes.
 // It holds the lock of the task only for the predictions, because learning waits for the lock, and later predictions wait
-// for learning. From the facts of the next run, the classifier predicts the shape of its run time; nil facts: no shape.
+// for learning. From the facts of the next run, the classifier predicts the shape of its run time. If `facts` is nil, the
+// prediction uses no such shape.
 func readRunTimes(task *modelcache.Task, f sizing.Features, recent *sizing.History, facts *cohort.Facts) (p taskmodel.RunTimeProfile, times taskmodel.RunTimes, isDecoded bool) {
 	tries := likeTries(f, recent)
 	task.RLockUpdated()
@@ -120,8 +121,8 @@ func needsShape(task *modelcache.Task) bool {
 	return classifier != nil && task.Model().UsesGivenShape()
 }
 
-// likeTries returns the features of the recent successes. If f is not empty, or if there is no recent success, it
-// returns f as the only element.
+// likeTries returns the features of the recent successes. If `f` is not empty, or if there is no recent success, it
+// returns `f` as the only element.
 func likeTries(f sizing.Features, recent *sizing.History) (tries []sizing.Features) {
 	if len(f) == 0 {
 		tries = featuresOfSuccesses(recent)
@@ -142,7 +143,7 @@ func featuresOfSuccesses(recent *sizing.History) (all []sizing.Features) {
 	return all
 }
 
-// describe sets the quantiles and probabilities of a.
+// describe sets the quantiles and probabilities of `a`.
 func (a *RunTimeAnswer) describe(ask *RunTimeAsk, times taskmodel.RunTimes) {
 	a.Median, a.P95, a.P99 = times.Quantile(.5), times.Quantile(.95), times.Quantile(.99)
 	a.SuggestedTimeout = times.Quantile(1 - ask.Risk)

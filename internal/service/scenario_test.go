@@ -90,7 +90,7 @@ func (s *scenario) check(ask sizing.Ask, a *sizing.Allocation, input int) {
 }
 
 // end ends the newest try of open run i: with a success if its peak is within the grant, or else with a
-// kill. Half of the kills are reported. A lift request follows every kill, reported or not.
+// kill. A kill is reported with a probability of one half. A lift request follows every kill, reported or not.
 func (s *scenario) end(i int) {
 	p := s.open[i]
 	s.open = append(s.open[:i:i], s.open[i+1:]...)

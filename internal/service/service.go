@@ -114,7 +114,7 @@ func (s *Service) Run(ctx context.Context) error {
 type Readiness struct {
 	Ready   bool
 	Observe string // "ok" or "unavailable": whether reports can be stored
-	Models  int    // number of tasks with a published model
+	Models  int    // number of tasks with an active model
 	// Stale is the time since the models in memory were last known to equal the stored ones.
 	Stale time.Duration
 }

@@ -12,8 +12,8 @@ import (
 // (sizing.RealisedRisk) is computed.
 const maxRealised = 5_000
 
-// Tasks lists the profiles (summaries) of at most limit tasks of a namespace ("" for all) in the order of their
-// keys, from the first key that is greater than after. The profiles have no realised risk.
+// Tasks lists the profiles (summaries) of tasks of a namespace ("" for all) in the order of their keys: at most `limit`
+// tasks, whose keys are greater than `after`. The profiles have no realised risk.
 func (s *Service) Tasks(ctx context.Context, namespace string, after sizing.TaskKey, limit int) ([]sizing.Profile, error) {
 	profiles, err := s.store.Tasks(ctx, namespace, after, limit)
 	grouped := s.groups(ctx)
@@ -149,7 +149,7 @@ func (s *Service) Receipt(ctx context.Context, predictionID string) (sizing.Rece
 	return s.store.Receipt(ctx, predictionID)
 }
 
-// Audit lists at most limit changes, newest first.
+// Audit lists at most `limit` changes, newest first.
 func (s *Service) Audit(ctx context.Context, f store.AuditFilter, limit int) ([]store.AuditEntry, error) {
 	return s.store.Audit(ctx, f, limit)
 }

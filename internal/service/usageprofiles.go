@@ -39,7 +39,8 @@ func (p *profileSets) find(namespace string) *UsageProfiles {
 	return nil
 }
 
-// add stores a set in place of an older set of its namespace. Of too many sets it drops the least recently used one.
+// add stores a set in place of an older set of its namespace. If there are too many sets,
+// add drops the least recently used one.
 func (p *profileSets) add(set *UsageProfiles) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

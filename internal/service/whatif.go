@@ -14,8 +14,8 @@ import (
 // maxTasksOfDAG bounds the tasks of a DAG that are read.
 const maxTasksOfDAG = 200
 
-// Histories reads the history, of at most rows rows, and the policy of a task, or of at most maxTasksOfDAG tasks of its DAG
-// if key.Task is empty. A row without a static request gets the request that the predictions and reports of the task had
+// Histories reads the history, of at most `rows` rows, and the policy of a task, or of at most maxTasksOfDAG tasks of its
+// DAG if key.Task is empty. A row without a static request gets the request that the predictions and reports of the task had
 // at that time (store.Baseline). Histories returns NotFound if there is no such task.
 func (s *Service) Histories(ctx context.Context, key sizing.TaskKey, rows int) ([]sizing.History, map[sizing.TaskKey]sizing.Policy, error) {
 	keys, err := s.TasksOf(ctx, key)
@@ -98,7 +98,7 @@ func (s *Service) tasksOfDAG(ctx context.Context, key sizing.TaskKey) (keys []si
 // maxListedNames bounds the feature names in an error.
 const maxListedNames = 30
 
-// CheckFeatureNames returns an error that lists the names of set that are not features of the task, such
+// CheckFeatureNames returns an error that lists the names of `set` that are not features of the task, such
 // as misspelled names.
 func (s *Service) CheckFeatureNames(ctx context.Context, key sizing.TaskKey, set sizing.Features) error {
 	recent, err := s.store.RecentTries(ctx, key, 1) // its schema has the features of all runs
@@ -130,8 +130,8 @@ func (s *Service) CheckFeatureNames(ctx context.Context, key sizing.TaskKey, set
 	return &sizing.Error{Kind: sizing.Invalid, Detail: "what if: " + bad[0].Field + " " + bad[0].Detail, Fields: bad}
 }
 
-// GrantsWith returns the grants that the newest runs of a task would get now: with their own
-// features (before) and with some features replaced (after).
+// GrantsWith returns the grants that the newest runs of a task would get now: `before` with their own features, and
+// `after` with the features of `set` in place of their own features of the same names.
 func (s *Service) GrantsWith(ctx context.Context, key sizing.TaskKey, set sizing.Features) (before, after []sizing.Bytes, err error) {
 	recent, err := s.store.RecentTries(ctx, key, comparedTries)
 	if err != nil {

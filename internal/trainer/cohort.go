@@ -90,7 +90,7 @@ func (t *Trainer) storedProfiles(ctx context.Context, namespace string) (*usagep
 
 // isCohortDue reports whether the cohort must be trained: a training can use at least cohort.MinTasks reports, and since the
 // last training their number, or the number of kills among them, has grown by more than the share cohort.RefitGrowth (with
-// few kills, by one kill), or the stored cohort has another format. age holds these numbers.
+// few kills, by one kill), or the stored cohort has another format. `age` holds these numbers.
 func isCohortDue(age *store.CohortAge) bool {
 	switch {
 	case age.UsedRuns < cohort.MinTasks:

@@ -29,7 +29,7 @@ type growth struct {
 // replicas train tasks, too, and this process does not count the reports that those replicas read.
 const cohortAgeTTL = time.Minute
 
-// add counts the reports and kills in h, the history that a training has read, without those that the active model had
+// add counts the reports and kills in `h`, the history that a training has read, without those that the active model had
 // learned. Of each task, at most cohort.RowsPerTask reports count.
 func (c *cohortGrowth) add(h *sizing.History, active *store.Model) {
 	c.mu.Lock()
@@ -60,7 +60,7 @@ func (c *cohortGrowth) isTooEarly(namespace string, now time.Time) bool {
 	return g != nil && g.runs < g.dueRuns && g.kills < g.dueKills && now.Sub(g.readAt) < cohortAgeTTL
 }
 
-// set starts new counts from a CohortAge that was read at the time now. If the cohort is due, set removes the
+// set starts new counts from a CohortAge that was read at the time `now`. If the cohort is due, set removes the
 // counts instead, so that the CohortAge is read again after the next training.
 func (c *cohortGrowth) set(namespace string, age *store.CohortAge, now time.Time) {
 	c.mu.Lock()

@@ -12,7 +12,7 @@ import (
 )
 
 // The age of a cohort (store.CohortAge) holds the numbers of reports and kills at its training and now.
-func TestTheAgeOfACohortIsReadWhenItMayBeDue(t *testing.T) {
+func TestTheAgeOfACohortIsReadWhenTheCohortMayBeDue(t *testing.T) {
 	now := time.Unix(1000, 0)
 	var c cohortGrowth
 	learned := store.CohortAge{Version: 1, Format: cohort.Format, LearnedRuns: 100, LearnedKills: 20, Runs: 5000, Kills: 90, UsedRuns: 105, UsedKills: 20}
@@ -36,7 +36,7 @@ func TestTheAgeOfACohortIsReadWhenItMayBeDue(t *testing.T) {
 	trained(0, 1)
 	assert.False(t, c.isTooEarly("emea", now), "23 kills are due")
 	c.set("emea", &learned, now)
-	assert.False(t, c.isTooEarly("emea", now.Add(cohortAgeTTL)), "other replicas train, too")
+	assert.False(t, c.isTooEarly("emea", now.Add(cohortAgeTTL)), "the numbers must be read again after cohortAgeTTL, because other replicas train, too")
 	assert.False(t, c.isTooEarly("apac", now), "the age of another namespace was not read yet")
 	c.set("emea", &store.CohortAge{UsedRuns: 3}, now)
 	trained(cohort.MinTasks-4, 0)

@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/trainer"
 )
 
-func TestEndedReceivesResultAndDuration(t *testing.T) {
+func TestConfigEndedReceivesResultAndDuration(t *testing.T) {
 	st := newStore(t)
 	var received []trainer.JobEnd
 	tr := newTrainer(st, trainer.Config{Ended: func(e trainer.JobEnd) { received = append(received, e) }})

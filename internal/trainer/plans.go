@@ -111,8 +111,8 @@ func (t *Trainer) learnPlan(ctx context.Context, task sizing.TaskKey, now time.T
 	return err
 }
 
-// learn learns the outcomes before the runs, because plan.Pool.Observe needs the duration of the task before
-// the runs are learned.
+// learn learns the outcomes before the runs, because plan.Pool.Observe must use the duration of the task from before it
+// learns the runs.
 func (p *planInputs) learn(runs []taskplan.Run) {
 	for _, o := range p.outcomes {
 		p.pool.Observe(&p.state.Learner, o.Killed)

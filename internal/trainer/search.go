@@ -15,7 +15,7 @@ import (
 )
 
 // searches records the order of past searches, in memory only. So after a restart no task counts as searched, and each
-// replica searches independently. This is safe, because publication is a compare-and-swap.
+// replica searches independently. This is safe, because a new model replaces the active version by compare-and-swap.
 type searches struct {
 	mu    sync.Mutex             // one search at a time
 	count int                    // number of searches so far
@@ -125,8 +125,8 @@ func (t *Trainer) search(ctx context.Context, task sizing.TaskKey) (Report, erro
 	return t.trainExclusively(ctx, task, found.Fit)
 }
 
-// runAtLowestPriority runs f, on Linux at the lowest priority, and waits for its end. The thread of f stays locked and ends
-// with f, because a thread cannot raise its priority again. A panic of f becomes an error, because a panic must not end
+// runAtLowestPriority runs `f`, on Linux at the lowest priority, and waits for its end. The thread of `f` stays locked and ends
+// with f, because a thread cannot raise its priority again. A panic of `f` becomes an error, because a panic must not end
 // the process that trains all tasks.
 func runAtLowestPriority(f func() error) error {
 	done := make(chan error)

@@ -104,7 +104,7 @@ func (t *Trainer) learnShapes(ctx context.Context, namespace string, tasks []siz
 	return err
 }
 
-// classifyShapes learns which facts predict which shape, from the newest runs of the tasks in labels, which maps
+// classifyShapes learns which facts predict which shape, from the newest runs of the tasks in `labels`, which maps
 // a task to its shape. It returns nil if the facts do not predict the shape.
 func (t *Trainer) classifyShapes(ctx context.Context, namespace string, labels map[sizing.TaskKey]int) (*cohort.Shapes, error) {
 	stored, err := t.store.ContextRows(ctx, namespace, cohort.RowsPerTask, cohort.MaxRows)

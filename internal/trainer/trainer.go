@@ -199,7 +199,7 @@ func (t *Trainer) TrainNow(ctx context.Context, task sizing.TaskKey) (Report, er
 	return report, err
 }
 
-// timed runs do and passes its result and duration to Config.Ended. It does not call Config.Ended if ctx has ended or the
+// timed runs `do` and passes its result and duration to Config.Ended. It does not call Config.Ended if ctx has ended or the
 // task is unknown: these are neither successes nor failures.
 func (t *Trainer) timed(ctx context.Context, search bool, do func() (Report, error)) (Report, error) {
 	start := time.Now()
@@ -302,7 +302,7 @@ func verifiedBlob(m *taskmodel.Model, h *sizing.History) (blob []byte, err error
 	return m.VerifiedBlob(h)
 }
 
-// remainingModel describes the model that remains active if nothing is published.
+// remainingModel describes the model that remains active if a training publishes no model.
 func remainingModel(active *store.Model) string {
 	if active.Version == 0 {
 		return "the task stays without a model"

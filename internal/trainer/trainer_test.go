@@ -23,8 +23,8 @@ import (
 	"github.com/loadaware/loadaware/internal/trainer"
 )
 
-// hookedStore is the real store with hooks before and after a training reads the history, and
-// after it lists the versions.
+// hookedStore is the real store with hooks that run before and after the history is read, and after the versions are
+// listed.
 type hookedStore struct {
 	*postgres.Store
 	dsn    string
@@ -242,7 +242,7 @@ func TestSecondPublisherTrainsFromTheModelOfTheFirst(t *testing.T) {
 	assert.Equal(t, []int{15, 15}, []int{model.Observations, opened.Tries}, "each run was learned once")
 }
 
-func TestATrainingThatOthersKeepOvertakingReturnsTheActiveVersion(t *testing.T) {
+func TestATrainingReturnsTheActiveVersionIfOthersAlwaysPublishFirst(t *testing.T) {
 	st := newStore(t)
 	st.report(t, "load", 0, 10)
 	tr := newTrainer(st, trainer.Config{})

@@ -37,8 +37,9 @@ func (t *Trainer) runProfiles(ctx context.Context) {
 }
 
 // FindProfiles finds the usage profiles (groups of runs that use resources alike) of every namespace with enough new
-// reports (see checkedReports) that has none, or whose profiles are older than Config.ProfilesEvery and no longer fit
-// its runs. It works at the lowest priority, and does nothing while another replica holds the lease.
+// reports (see checkedReports) that has none, or whose profiles are at least Config.ProfilesEvery old and no longer fit
+// its runs. It replaces profiles of this age that cannot be decoded even without new reports. It works at the lowest
+// priority, and does nothing while another replica holds the lease.
 func (t *Trainer) FindProfiles(ctx context.Context, now time.Time) error {
 	usage, err := t.store.TaskUsage(ctx, "")
 	if err != nil {
@@ -145,9 +146,9 @@ func (t *Trainer) decodeProfiles(ctx context.Context, stored *store.UsageProfile
 // without new reports, because a check reads the newest runs of all tasks. One goroutine uses it.
 type checkedReports map[string]int
 
-// hasGrown reports whether a check is worthwhile: runs, the number of recorded reports, is at least
+// hasGrown reports whether a check is worthwhile: `runs`, the number of recorded reports, is at least
 // usageprofile.MinRuns, and more than usageprofile.Growth times both the number at the last check of this process and
-// fitted, the number at the last fit.
+// `fitted`, the number at the last fit.
 func (p checkedReports) hasGrown(namespace string, runs, fitted int) bool {
 	return runs >= usageprofile.MinRuns && float64(runs) > usageprofile.Growth*float64(max(fitted, p[namespace]))
 }

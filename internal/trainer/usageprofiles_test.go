@@ -46,7 +46,7 @@ func usageProfiles(t *testing.T, st store.Store, namespace string) (version int,
 	return stored.Version, set
 }
 
-func TestUsageProfilesOfANamespace(t *testing.T) {
+func TestUsageProfilesAreFoundAfterEnoughNewReports(t *testing.T) {
 	st := newStore(t)
 	tr := newTrainer(st, trainer.Config{ProfilesEvery: time.Hour})
 	now := time.Now()
@@ -58,7 +58,7 @@ func TestUsageProfilesOfANamespace(t *testing.T) {
 		t.Helper()
 		acquired, err := st.AcquireLease(t.Context(), "usage profiles", "another replica", held)
 		require.NoError(t, err)
-		require.True(t, acquired, "a pass ends its lease")
+		require.True(t, acquired, "the pass must have ended its lease")
 	}
 	reportUsage(t, st, "a", "first", 60)
 	reportUsage(t, st, "b", "first", 180)

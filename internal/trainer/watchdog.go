@@ -26,8 +26,8 @@ import (
 //
 // The promise of an answer is the probability of a kill with the granted limit, as the receipt states it.
 // The first question asks whether there was a series of too many kills (a violation) anywhere among the newest receipts:
-// the model in memory may learn from its kills and recover before the watchdog runs, but the published version remains
-// bad. The suspects are the versions from the one that gave the first answer of the violation to the active one.
+// the model in memory may learn from its kills and recover before the watchdog runs, but the stored active version
+// remains bad. The suspects are the versions from the one that gave the first answer of the violation to the active one.
 //
 // The second question distinguishes a bad version from a change of the task. An earlier version answers the same tries,
 // each after it has learned as many training rows as the version that answered had learned, because tries that run in
@@ -150,7 +150,7 @@ func (c *comparison) rollBack(ctx context.Context, version int) (target int, rea
 func (c *comparison) isOutperformedBy(ctx context.Context, version int) (bool, error) {
 	stored, err := c.trainer.store.Model(ctx, c.active.Task, version)
 	if sizing.KindOf(err) == sizing.NotFound {
-		return false, nil // a publication of another replica deleted the version
+		return false, nil // another replica published a model, and the store then deleted this old version
 	}
 	if err != nil {
 		return false, err
@@ -219,8 +219,8 @@ func firstTries(rows *sizing.History) map[mappedRun]*endedTry {
 	return tries
 }
 
-// replay lets a model learn the rows in order, and calls answer for each promise when the model has learned as many rows
-// as the model that made the promise had learned, or all rows if there are fewer.
+// replay lets a model learn the rows in order, and calls `answer` for each promise. It does so when the model has learned as
+// many rows as the model that made the promise had learned, or, if there are fewer rows, when it has learned all rows.
 func replay(model *taskmodel.Model, rows *sizing.History, promises []sizing.Promise, answer func(*sizing.Promise)) {
 	promises = slices.Clone(promises)
 	slices.SortStableFunc(promises, func(a, b sizing.Promise) int { return cmp.Compare(a.GuardVersion, b.GuardVersion) })

@@ -172,7 +172,7 @@ func (p *pipeline) runUnwatched(n, parallel int) (killed int) {
 	return killed
 }
 
-// runUntil is run, but stops at the given number of rollbacks.
+// runUntil works like the method run, but stops at the given number of rollbacks.
 func (p *pipeline) runUntil(tr *trainer.Trainer, n, parallel, rollBacks int) (ended, killed int, rolledBack bool) {
 	p.t.Helper()
 	for ended < n && !rolledBack {
@@ -258,7 +258,7 @@ func TestBadModelIsRolledBack(t *testing.T) {
 	}
 }
 
-// The published version is bad even if the model in memory has recovered before the watchdog runs,
+// The stored active version remains bad even if the model in memory has recovered before the watchdog runs. This matters,
 // because the next replica loads the bad version.
 func TestRecoveredBadModelIsRolledBack(t *testing.T) {
 	st := newStore(t)
@@ -281,7 +281,7 @@ func TestRecoveredBadModelIsRolledBack(t *testing.T) {
 
 // Another replica publishes while the watchdog compares versions, and the store deletes the oldest
 // version.
-func TestTrainingContinuesIfAnAlternativeIsDeleted(t *testing.T) {
+func TestTrainingContinuesIfAComparedVersionIsDeleted(t *testing.T) {
 	st := newStore(t)
 	tr := newTrainer(st, trainer.Config{})
 	p := newPipeline(t, st, "load").trained(tr, 120)

@@ -79,7 +79,7 @@ func (b *Buffer) Release() {
 }
 
 // Read reads the body of r into a buffer. It waits at most bufferWait for buffers, and then fails with ErrOverloaded. It
-// reads no small body (IsSmall), for which it returns nil, and no body that declares more than limit bytes, for which it
+// reads no small body (IsSmall), for which it returns nil, and no body that declares more than `limit` bytes, for which it
 // fails with http.MaxBytesError. The caller limits a chunked body by http.MaxBytesReader, and releases the buffer
 // after the answer, even if Read fails.
 func (bb BodyBuffers) Read(ctx context.Context, r *http.Request, limit int64, bufferWait time.Duration) (*Buffer, error) {
@@ -130,7 +130,7 @@ func (bb BodyBuffers) readChunked(ctx context.Context, r *http.Request) (*Buffer
 	return longer, longer.read(r, body, small.size+1, large.size+1)
 }
 
-// read fills b from offset n until the body ends or offset end is reached, and makes the
+// read fills b from offset `n` until the body ends or offset `end` is reached, and makes the
 // content of b the body of r.
 func (b *Buffer) read(r *http.Request, from io.Reader, n, end int64) (err error) {
 	for n < end && err == nil {

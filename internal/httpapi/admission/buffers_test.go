@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// newRequest creates a request that declares size bytes, or a chunked one if size is negative.
+// newRequest creates a request that declares a body of `size` bytes, or a chunked request if `size` is negative.
 func newRequest(body io.Reader, size int64) *http.Request {
 	r := httptest.NewRequest(http.MethodPost, "/", body)
 	r.ContentLength = size

@@ -84,7 +84,7 @@ func (g *Gate) tryEnter() bool {
 }
 
 // Enter takes a slot, or fails with ErrOverloaded. It waits for a slot until maxWait has
-// passed or ctx ends. It does not wait if overloaded is true, or if as many requests as the full capacity wait already.
+// passed or ctx ends. It does not wait if `overloaded` is true, or if as many requests as the full capacity wait already.
 func (g *Gate) Enter(ctx context.Context, overloaded bool) error {
 	if g == nil || g.waiting.Load() == 0 && g.tryEnter() {
 		return nil

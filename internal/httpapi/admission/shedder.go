@@ -66,7 +66,7 @@ func (l *LoadShedder) Admit(lowPriority bool) bool {
 	return rand.Int64N(fullRatio) < max(ratio, minRatio)
 }
 
-// adjust updates the ratio at most once per adjustInterval. The ratio falls only if overloaded is true.
+// adjust updates the ratio at most once per adjustInterval. The ratio falls only if `overloaded` is true.
 func (l *LoadShedder) adjust(overloaded bool) {
 	if !l.mu.TryLock() {
 		return // another request adjusts it

@@ -44,7 +44,7 @@ func TestOverloadRejectsLowPriorityFirst(t *testing.T) {
 	}
 	assert.InDelta(t, 515, l.admitRatio.Load(), 5)
 	high, low := admitted(l, false), admitted(l, true)
-	assert.InDelta(t, 515, high, 80, "five standard deviations")
+	assert.InDelta(t, 515, high, 80, "the tolerance is five standard deviations")
 	assert.InDelta(t, 30, low, 28)
 
 	for range 200 {

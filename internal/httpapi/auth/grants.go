@@ -19,14 +19,14 @@ type ForbiddenError struct{ Detail string }
 // Error implements error.
 func (e *ForbiddenError) Error() string { return e.Detail }
 
-// WithRole returns the grants whose role is RoleAdmin or one of roles. It overwrites g.
+// WithRole returns the grants whose role is RoleAdmin or one of `roles`. It overwrites g.
 func (g Grants) WithRole(roles []Role) Grants {
 	return slices.DeleteFunc(g, func(t *Token) bool {
 		return t.Role != RoleAdmin && !slices.Contains(roles, t.Role)
 	})
 }
 
-// RoleError returns the error of a caller that has none of roles and is no admin.
+// RoleError returns the error of a caller that has none of the `roles` and is no admin.
 func RoleError(roles []Role) error {
 	sufficient := []string{string(RoleAdmin)}
 	for _, r := range roles {
@@ -40,7 +40,7 @@ func (g Grants) Unlimited() bool {
 	return slices.ContainsFunc(g, func(t *Token) bool { return t.Namespace == "" && t.DAGPrefix == "" })
 }
 
-// CheckUnlimited fails unless one of the grants covers every task. The error ends with reason,
+// CheckUnlimited fails unless one of the grants covers every task. The error ends with `reason`,
 // a clause that says why the operation needs such a grant.
 func (g Grants) CheckUnlimited(reason string) error {
 	if g.Unlimited() {
@@ -64,7 +64,8 @@ func (g Grants) CheckTask(task sizing.TaskKey) error {
 }
 
 // ListNamespace returns the namespace to which a list is limited, or "" for all namespaces. It checks no dag_ids
-// and, if it returns "", no namespaces: the code that lists the tasks filters them by Covers or Scopes. The argument requested is the namespace in the request; "" requests all visible tasks.
+// and, if it returns "", no namespaces: the code that lists the tasks filters them by Covers or Scopes. The argument
+// `requested` is the namespace in the request; "" requests all visible tasks.
 func (g Grants) ListNamespace(requested string) (string, error) {
 	if requested != "" {
 		if slices.ContainsFunc(g, func(t *Token) bool { return t.coversNamespace(requested) }) {
@@ -80,9 +81,9 @@ func (g Grants) ListNamespace(requested string) (string, error) {
 	return g[0].Namespace, nil
 }
 
-// OneNamespace returns the namespace of a request that concerns exactly one namespace. This is the requested
-// one. If requested is "", it is the only namespace of the grants, or else the default namespace. OneNamespace
-// fails if no grant covers the result.
+// OneNamespace returns the namespace of a request that concerns exactly one namespace. This is
+// `requested` unless it is "". Otherwise it is the only namespace of the grants, or the default namespace if the grants
+// have several namespaces or cover all. OneNamespace fails if no grant covers the result.
 func (g Grants) OneNamespace(requested string) (string, error) {
 	namespace, err := g.ListNamespace(requested)
 	if err != nil || namespace != "" {
@@ -103,9 +104,9 @@ func (g Grants) Scopes() []store.Scope {
 	return scopes
 }
 
-// SkipAhead returns the key from which a list continues. This is the argument after if a grant covers it, or else the
+// SkipAhead returns the key from which a list continues. This is the argument `after` if a grant covers it, or else the
 // start of the caller's next range of dag_ids. The list shows no tasks between two ranges, and would otherwise read
-// all of them. more is false after the last range. In a list of all namespaces, SkipAhead skips nothing if a grant
+// all of them. `more` is false after the last range. In a list of all namespaces, SkipAhead skips nothing if a grant
 // has no namespace.
 //
 //	shown         etl_a etl_b                 ml_x
@@ -116,7 +117,7 @@ func (g Grants) SkipAhead(namespace string, after sizing.TaskKey) (from sizing.T
 		start := sizing.TaskKey{Namespace: cmp.Or(t.Namespace, namespace), DAG: t.DAGPrefix}
 		switch {
 		case start.Namespace == "" || t.covers(after):
-			return after, true // the range recurs in every namespace, or after is inside it
+			return after, true // the range recurs in every namespace, or `after` is inside it
 		case less(after, start) && (!more || less(start, from)):
 			from, more = start, true
 		}
@@ -124,8 +125,9 @@ func (g Grants) SkipAhead(namespace string, after sizing.TaskKey) (from sizing.T
 	return from, more
 }
 
-// Visible returns up to limit tasks that the caller may access and that follow the key after. The argument list is a
-// function that reads up to limit tasks after a key, in order; namespace is the namespace of these tasks, or "" for all.
+// Visible returns tasks that the caller may access, in the order of their keys: at most `limit`, whose keys are greater
+// than `after`. The function `list` reads the tasks of `namespace` ("" for all) that follow a key, in order, at most
+// `limit`.
 func (g Grants) Visible(namespace string, after sizing.TaskKey, limit int, list func(after sizing.TaskKey) ([]sizing.Profile, error)) ([]sizing.Profile, error) {
 	var visible []sizing.Profile
 	for {
@@ -149,12 +151,12 @@ func (g Grants) Visible(namespace string, after sizing.TaskKey, limit int, list 
 	}
 }
 
-// less reports whether a is before b in the byte order, in which the store lists tasks.
+// less reports whether `a` is before `b` in the byte order, in which the store lists tasks.
 func less(a, b sizing.TaskKey) bool {
 	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.DAG, b.DAG), strings.Compare(a.Task, b.Task)) < 0
 }
 
-// scopeError returns an error that names the scopes of g and ends with reason, a clause.
+// scopeError returns an error that names the scopes of g and ends with `reason`, a clause.
 func (g Grants) scopeError(reason string) error {
 	var scopes []string
 	for _, t := range g {

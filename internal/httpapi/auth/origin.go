@@ -17,7 +17,7 @@ var crossOrigin = http.NewCrossOriginProtection()
 // of another origin; "" if the request is accepted. A server without tokens needs this check, because
 // such a request comes from this machine.
 //
-// The page may send requests without reading the answers (CSRF). The argument hasSideEffect says
+// The page may send requests without reading the answers (CSRF). The argument `hasSideEffect` says
 // whether a GET of the route stores something. With DNS rebinding the page's own host name resolves to
 // this machine after the page is loaded, and the page can read the answers, too. The Host of such a
 // request is a public DNS name, so OriginProblem rejects such a Host from every client.

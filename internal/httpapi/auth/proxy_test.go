@@ -32,8 +32,8 @@ func TestOnlyATrustedPeerNamesAUser(t *testing.T) {
 		"": false, "@": false, "10.1.2.3": false, "proxy:80": false,
 	} {
 		assert.Equal(t, trusted, userOf(proxy, peer, "ann") == "ann", peer)
-		assert.Empty(t, userOf(Proxy{Networks: proxy.Networks}, peer, "ann"), "without a header")
-		assert.Empty(t, userOf(Proxy{Header: proxy.Header}, peer, "ann"), "without a network")
+		assert.Empty(t, userOf(Proxy{Networks: proxy.Networks}, peer, "ann"), "a proxy without a configured header must name no user")
+		assert.Empty(t, userOf(Proxy{Header: proxy.Header}, peer, "ann"), "a proxy without a configured network must name no user")
 	}
 }
 
@@ -49,7 +49,7 @@ func TestInvalidNamesOfUsersAreIgnored(t *testing.T) {
 	assert.Empty(t, userOf(proxy, peer, "ann", "bob"), "one of them may come from the client")
 }
 
-func TestUsersOfAProxyReadUnlessTheyAreAdmins(t *testing.T) {
+func TestOnlyAdminsAmongTheUsersOfAProxyMayChangeAnything(t *testing.T) {
 	require.Len(t, proxy.Grants("bob"), 1)
 	assert.Equal(t, RoleObserve, proxy.Grants("bob")[0].Role)
 	assert.Equal(t, RoleAdmin, proxy.Grants("ann")[0].Role)

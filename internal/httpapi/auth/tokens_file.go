@@ -20,7 +20,7 @@ func NewSecret() (secret, hash string) {
 	return secret, hex.EncodeToString(sum[:])
 }
 
-// ParseTokens parses grants separated by commas. An error names source, which is where the list comes from, and the
+// ParseTokens parses grants separated by commas. An error names `source`, the origin of the list, and the
 // position of the invalid grant.
 func ParseTokens(list, source string) ([]Token, error) {
 	var tokens []Token
@@ -45,7 +45,7 @@ type FirstToken struct {
 }
 
 // LoadTokens parses the list of LOADAWARE_TOKENS, or the tokens file if the list is empty. If both arguments
-// are empty, it returns no tokens. If the file does not exist, LoadTokens creates a token and returns it as first; the
+// are empty, it returns no tokens. If the file does not exist, LoadTokens creates a token and returns it as `first`; the
 // caller must call Store on it.
 func LoadTokens(list, file string) (tokens []Token, first *FirstToken, err error) {
 	tokens, err = ParseTokens(list, "LOADAWARE_TOKENS")

@@ -65,8 +65,8 @@ func WritePrediction(p *api.Prediction) *PredictionResponse {
 	return w
 }
 
-// WritePredictions encodes the answer to a batch of n items. item returns the prediction or
-// the problem of item i, and problemOf the problem of item i whose prediction cannot be encoded.
+// WritePredictions encodes the answer to a batch of `n` items. item(i) returns the prediction for item i, or a problem.
+// If this prediction cannot be encoded, problemOf(i, err) returns the problem that replaces it.
 func WritePredictions(n int, item func(i int) (api.Prediction, *api.Problem), problemOf func(i int, err error) *api.Problem) (*PredictionResponse, error) {
 	w := responsePool.Get().(*PredictionResponse)
 	w.Raw(`{"predictions":[`)

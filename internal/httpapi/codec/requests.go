@@ -15,7 +15,7 @@ package codec
 import "github.com/loadaware/loadaware/api"
 
 // ReadPredictRequest reads the common form of a prediction request. For any other form it
-// returns false and leaves body empty.
+// returns false and leaves `body` empty.
 func ReadPredictRequest(raw []byte, body *api.PredictRequest) bool {
 	s := scanner{data: raw}
 	ok := s.object(func(name []byte) bool {
@@ -59,7 +59,7 @@ func ReadPredictRequest(raw []byte, body *api.PredictRequest) bool {
 }
 
 // ReadObservation reads the common form of a report. For any other form it returns false and
-// leaves body empty.
+// leaves `body` empty.
 func ReadObservation(raw []byte, body *api.Observation) bool {
 	s := scanner{data: raw}
 	ok := s.object(func(name []byte) bool {

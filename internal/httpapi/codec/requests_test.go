@@ -29,7 +29,7 @@ const commonReport = `{"dag_id": "pricing", "task_id": "predict_demand", "run_id
 	"metadata": {"owner": "pricing"}, "node_type": "m5.large", "cluster_load": 0, "usage": {"memory_mean_bytes": 1e9, "cpu_mean_cores": 0.5,
 	"read_bytes": 1, "written_bytes": 2, "gpu_memory_max_bytes": 3, "gpu_utilisation_mean": 0.25}}`
 
-// requestsMatch reports whether raw has the common form. If so, it requires that ReadPredictRequest and the strict
+// requestsMatch reports whether `raw` has the common form. If so, it requires that ReadPredictRequest and the strict
 // decoder read the same request.
 func requestsMatch(t *testing.T, raw []byte) (common bool) {
 	t.Helper()
@@ -52,7 +52,7 @@ func requestsMatch(t *testing.T, raw []byte) (common bool) {
 	return true
 }
 
-// reportsMatch reports whether raw has the common form. If so, it requires that ReadObservation and the strict
+// reportsMatch reports whether `raw` has the common form. If so, it requires that ReadObservation and the strict
 // decoder read the same report.
 func reportsMatch(t *testing.T, raw []byte) (common bool) {
 	t.Helper()

@@ -18,8 +18,8 @@ type scanner struct {
 // maxNames bounds the members of an object, because object compares each name with all earlier ones.
 const maxNames = 24
 
-// object reads an object; value reads the value of each name. object returns false if the JSON does not
-// have the common form or repeats a name.
+// object reads an object, and calls `value` for each name to read the value of the name. It returns false if the JSON
+// does not have the common form or repeats a name.
 func (s *scanner) object(value func(name []byte) bool) bool {
 	var names [maxNames][]byte
 	if !s.accept('{') {
@@ -93,7 +93,7 @@ func (s *scanner) quoted() ([]byte, bool) {
 	return nil, false
 }
 
-// text reads a string into to.
+// text reads a string into *to.
 func (s *scanner) text(to *string) bool {
 	text, ok := s.quoted()
 	*to = string(text)
@@ -144,7 +144,7 @@ func (s *scanner) number() (text []byte, isInteger, ok bool) {
 	return s.data[from:s.pos], isInteger, true
 }
 
-// int64Ptr reads an integer without exponent and fraction into to.
+// int64Ptr reads an integer without exponent and fraction, and makes *to point to it.
 func (s *scanner) int64Ptr(to **int64) bool {
 	text, isInteger, ok := s.number()
 	if !ok || !isInteger || len(text) > 18 { // up to 18 characters always fit an int64

@@ -39,8 +39,8 @@ const (
 
 var hashSeed = maphash.MakeSeed()
 
-// put stores an answer in place of an earlier answer to the try, and sets its Largest to the largest Limit of all
-// answers to the try. It reports whether there was no earlier answer.
+// put stores the answer `a` in place of an earlier answer to the try. In the stored answer, Largest is the largest Limit of
+// all answers to the try. put reports whether there was no earlier answer.
 func (s *answers) put(try *sizing.TryKey, a Answer, features sizing.Features) (isFirst bool) {
 	var buffer [1024]byte
 	record := appendTry(buffer[:0], try)
@@ -129,8 +129,8 @@ func (g *generation) put(hash uint64, record []byte) {
 	b.live++
 }
 
-// remove removes a record. It also frees the block if the block is more than half full and has no
-// live record. A block with more free space gets more records.
+// remove removes a record. It also frees the block if the block is more than half full and has no live record. A block
+// that is at most half full is kept, because put can usually add more records to it.
 func (g *generation) remove(hash uint64) {
 	b := &g.blocks[g.offsets[hash]>>blockBits]
 	delete(g.offsets, hash)
@@ -155,8 +155,8 @@ func (g *generation) get(hash uint64, key []byte) (rest []byte, ok bool) {
 	return bytes.CutPrefix(g.from(offset), key)
 }
 
-// appendTask appends the parts of a task's key, each with its length, so that no key is a prefix of
-// another key.
+// appendTask appends the parts of a task's key, each with its length, so that the encoded key of a task is not a prefix
+// of the key of another task or of another task's tries.
 func appendTask(b []byte, task sizing.TaskKey) []byte {
 	return packed.AppendText(packed.AppendText(packed.AppendText(b, task.Namespace), task.DAG), task.Task)
 }

@@ -50,24 +50,24 @@ func TestAnswersAreReadBackBitForBit(t *testing.T) {
 
 func TestANewAnswerToATryReplacesTheEarlierOne(t *testing.T) {
 	var tries Tries
-	assert.True(t, tries.Add(tryOf("r"), &Answer{Limit: 1}, nil), "first answer")
+	assert.True(t, tries.Add(tryOf("r"), &Answer{Limit: 1}, nil), "the first answer to the try")
 	assert.False(t, tries.Add(tryOf("r"), &Answer{Limit: 2}, nil))
 	got, _ := tries.Find(tryOf("r"))
 	assert.EqualValues(t, 2, got.Limit)
 	assert.Equal(t, 1, tries.Len())
 }
 
-func TestUnknownFeaturesAreThoseOfAKilledTryOfTheRun(t *testing.T) {
+func TestFeaturesComeFromAKilledTryOfTheRunIfUnknown(t *testing.T) {
 	var tries Tries
 	killed, retry := tryOf("r"), tryOf("r")
 	retry.Number = 2
 	features := sizing.Features{"rows": sizing.NumberValue(7)}
 	tries.AddKill(killed, sizing.GiB, features, Request{}, time.Time{})
-	assert.Equal(t, features, tries.Features(retry), "the retry has no answer")
+	assert.Equal(t, features, tries.Features(retry), "a retry without an answer has the features of the killed try")
 	tries.Add(retry, &Answer{}, nil)
-	assert.Equal(t, features, tries.Features(retry), "the answer has no features")
+	assert.Equal(t, features, tries.Features(retry), "a retry whose answer has no features has the features of the killed try")
 	tries.Add(retry, &Answer{}, sizing.Features{})
-	assert.Equal(t, sizing.Features{}, tries.Features(retry), "the caller sent an empty set")
+	assert.Equal(t, sizing.Features{}, tries.Features(retry), "an empty set that the caller sent is not unknown")
 }
 
 // Answers are stored in blocks of 1 MiB. When maxLiveBlocks of them are full, they become the older of two

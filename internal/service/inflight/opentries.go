@@ -37,7 +37,7 @@ func (o *OpenTries) GuardFactor(now time.Time) (float64, taskmodel.OpenKills) {
 	return o.guard.Factor(now), o.guard.OpenKills(now)
 }
 
-// AddGrant records that a first try was granted. The argument promised is the risk that the grant would have without
+// AddGrant records that a first try was granted. The argument `promised` is the risk that the grant would have without
 // the guard.
 func (o *OpenTries) AddGrant(try *sizing.TryKey, promised float64, now time.Time) {
 	o.mu.Lock()
@@ -52,7 +52,7 @@ func (o *OpenTries) AddRetry(try *sizing.TryKey) {
 	o.guard.Retry(try.Run(), try.Number)
 }
 
-// Forget removes the run of a try whose report was voided from the guard.
+// Forget removes a run from the guard, because the report of a try of this run was voided.
 func (o *OpenTries) Forget(try *sizing.TryKey) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -97,8 +97,8 @@ func (o *OpenTries) AddUnschedulable(size sizing.Bytes, at time.Time) {
 	o.unschedulable = append(o.unschedulable, unschedulable{size, at})
 }
 
-// SmallestUnschedulable returns the smallest allocation above scheduled that was unschedulable at
-// or after a time, or zero if there is none. Allocations up to scheduled are known to fit a node.
+// SmallestUnschedulable returns the smallest allocation above `scheduled` that was unschedulable at the time `since` or
+// later, or zero if there is none. Allocations of at most `scheduled` are known to fit a node.
 func (o *OpenTries) SmallestUnschedulable(scheduled sizing.Bytes, since time.Time) sizing.Bytes {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -43,7 +43,7 @@ func RequestOf(ask *sizing.Ask) Request {
 	return Request{Resources: ask.Requested, MaxMemory: ask.MaxMemory}
 }
 
-// Or returns r with its unknown fields taken from other.
+// Or returns r with its unknown fields taken from `other`.
 func (r Request) Or(other Request) Request {
 	return Request{
 		Resources: sizing.Resources{
@@ -186,7 +186,7 @@ func (t *Tries) evictOldestRun() {
 	delete(t.killed, oldest)
 }
 
-// SetStatic records the static grant of a killed run whose memory followed a plan. It changes nothing if static
+// SetStatic records the static grant of a killed run whose memory followed a plan. It changes nothing if `static`
 // is zero, or if Tries has no kill of the run.
 func (t *Tries) SetStatic(try *sizing.TryKey, static sizing.Bytes) {
 	t.mu.Lock()

@@ -165,13 +165,13 @@ func (c *Cache) keys() []sizing.TaskKey {
 	return keys
 }
 
-// Models counts the tasks that have a published model.
+// Models counts the tasks that have an active model.
 func (c *Cache) Models() int {
 	n, _, _ := c.Stats()
 	return n
 }
 
-// Stats counts the published models. It returns the training times of the oldest and the newest
+// Stats counts the active models. It also returns the training times of the oldest and the newest
 // decoded model, which are zero if none is decoded.
 func (c *Cache) Stats() (models int, oldest, newest time.Time) {
 	c.mu.RLock()

@@ -22,7 +22,7 @@ func (f *freshness) setSubscribed(isSubscribed bool) {
 	f.isSubscribed, f.isSynced = isSubscribed, false
 }
 
-// markSynced records that a resync or a poll is complete. The argument begun is its start.
+// markSynced records that a resync or a poll is complete. The argument `begun` is the time of its start.
 func (f *freshness) markSynced(begun time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 func TestStalenessGrowsUnlessSubscribedAndSynced(t *testing.T) {
 	var f freshness
 	f.markPinged()
-	assert.Zero(t, f.staleness(), "before the first resync")
+	assert.Zero(t, f.staleness(), "the staleness is 0 before the first resync")
 
 	hourAgo := time.Now().Add(-time.Hour)
 	f.markSynced(hourAgo)

@@ -65,7 +65,7 @@ func (m *memory) set(t *Task, size int64) (victims []*Task) {
 	return victims
 }
 
-// oldest returns the least recently used task other than except, or nil if there is none. The
+// oldest returns the least recently used task other than `except`, or nil if there is none. The
 // scan of a thousand tasks takes microseconds; the decoding before it takes milliseconds.
 func (m *memory) oldest(except *Task) (oldest *Task) {
 	var usedAt int64

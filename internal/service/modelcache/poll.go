@@ -15,7 +15,7 @@ func (c *Cache) Poll(ctx context.Context) {
 	}
 }
 
-// poll applies the changes since the last resync or poll, and refreshes the decoded tasks without a published
+// poll applies the changes since the last resync or poll, and refreshes the decoded tasks without an active
 // model. It resyncs instead if there was no resync yet, or if the database was replaced.
 func (c *Cache) poll(ctx context.Context) {
 	begun, since := time.Now(), c.watermark.Load()
@@ -34,7 +34,7 @@ func (c *Cache) poll(ctx context.Context) {
 	}
 	c.reloadPools(ctx)
 	c.reloadShapes(ctx)
-	for _, key := range append(stale, c.unpublished()...) {
+	for _, key := range append(stale, c.withoutActiveModel()...) {
 		c.RefreshOrLog(ctx, key)
 	}
 	c.watermark.Store(watermark)
@@ -43,7 +43,7 @@ func (c *Cache) poll(ctx context.Context) {
 
 // applyChanges sets the versions of changed tasks, and reads the policies that differ. It returns
 // the tasks to refresh: tasks with a decoded model of another version, and deleted or renamed
-// tasks. If the watermark is lower than since, the database was replaced, and applyChanges does nothing.
+// tasks. If the watermark is lower than `since`, the database was replaced, and applyChanges does nothing.
 func (c *Cache) applyChanges(ctx context.Context, since int64) (stale []sizing.TaskKey, watermark int64, err error) {
 	changed, err := c.store.ChangedSince(ctx, since)
 	if err != nil || changed.Watermark < since {
@@ -76,9 +76,9 @@ func (t *Task) hasPolicy(p *sizing.Policy) bool {
 	return reflect.DeepEqual(t.policy, *p)
 }
 
-// unpublished lists the decoded tasks without a published model. Other replicas may have received more rows
-// of these tasks.
-func (c *Cache) unpublished() (keys []sizing.TaskKey) {
+// withoutActiveModel lists the decoded tasks that have no active model. Other replicas may have received more rows of
+// these tasks.
+func (c *Cache) withoutActiveModel() (keys []sizing.TaskKey) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	for key, t := range c.tasks {

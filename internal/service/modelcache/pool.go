@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// pool is the sum of the statistics (shares) in the published models of one DAG, whose tasks mostly read the same inputs
+// pool is the sum of the statistics (shares) in the active models of one DAG, whose tasks mostly read the same inputs
 // and have similar costs. It depends only on stored models and is therefore equal on all replicas.
 type pool struct {
 	version atomic.Uint64 // increases with every change
@@ -20,7 +20,7 @@ type pool struct {
 
 	mu       sync.Mutex
 	isLoaded bool                      // whether the shares of all tasks of the DAG were read
-	isStale  bool                      // whether a share may have changed, because a model was published
+	isStale  bool                      // whether a share may have changed, because another version of a model became active
 	shares   map[string]taskmodel.Pool // by task id
 	sum      taskmodel.Pool            // of all shares
 }
@@ -66,7 +66,7 @@ func (p *pool) updateSum() {
 	p.version.Add(1)
 }
 
-// sumWith returns the sum of the pool with share in place of the published share of the task, and the pool's version.
+// sumWith returns the sum of the pool with `share` in place of the share of the task's active model, and the pool's version.
 func (p *pool) sumWith(name string, share taskmodel.Pool) (sum taskmodel.Pool, version uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

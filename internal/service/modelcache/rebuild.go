@@ -9,7 +9,7 @@ import (
 )
 
 // Rebuild returns the model of a version in the state after it had learned a number of tries: the stored version with the
-// rows that arrived later; version 0 is a task's model before its first publication. It returns nil if the version is not
+// rows that arrived later; version 0 is the model of a task that has no stored version yet. It returns nil if the version is not
 // stored any more or cannot be decoded, if the stored rows do not give that number of tries, or if the version lacks maxTail
 // or more of these tries, because the model in use may have learned only the newest rows. It does not change the cache.
 func (c *Cache) Rebuild(ctx context.Context, key sizing.TaskKey, version int, tries int64) (*taskmodel.Model, error) {

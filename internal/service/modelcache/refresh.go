@@ -40,7 +40,7 @@ func (c *Cache) Subscribe(ctx context.Context) {
 }
 
 // resync compares the cache with the stored versions and policies. It refreshes decoded tasks that differ or have no
-// published model, and removes tasks that are no longer stored. Of other tasks it only sets the version and the policy.
+// active model, and removes tasks that are no longer stored. Of other tasks it only sets the version and the policy.
 func (c *Cache) resync(ctx context.Context) {
 	begun := time.Now()
 	start, err := c.store.ChangedSince(ctx, 0) // read before the lists, so that the next poll lists later changes
@@ -48,7 +48,7 @@ func (c *Cache) resync(ctx context.Context) {
 		c.log.Warn("resync: failed to read the watermark of changes", "err", err)
 		return
 	}
-	unpublished, err := c.store.Unpublished(ctx) // read before ActiveVersions, which also lists later publications
+	unpublished, err := c.store.Unpublished(ctx) // read before ActiveVersions, which also lists models that become active between the two reads
 	if err != nil {
 		c.log.Warn("resync: failed to list tasks without a model", "err", err)
 		return
@@ -86,7 +86,7 @@ func (c *Cache) resync(ctx context.Context) {
 		}
 		_, hasPolicy := policies[key]
 		if t.IsDecoded() || !hasNoModel[key] && !hasPolicy {
-			c.RefreshOrLog(ctx, key) // decoded; or deleted, renamed, or published since the lists were read
+			c.RefreshOrLog(ctx, key) // decoded; or deleted, renamed, or with a model that became active since the lists were read
 		}
 	}
 	c.watermark.Store(start.Watermark)
@@ -119,7 +119,7 @@ func (c *Cache) Refresh(ctx context.Context, key sizing.TaskKey) error {
 	return c.refresh(ctx, key, false)
 }
 
-// refresh implements Refresh. With force it also reloads an active model that is in use already.
+// refresh implements Refresh. If `force` is true, it also reloads an active model that is in use already.
 func (c *Cache) refresh(ctx context.Context, key sizing.TaskKey, force bool) (err error) {
 	defer func() { // one task must not end the process that answers for all tasks
 		if r := recover(); r != nil {
@@ -140,7 +140,7 @@ func (c *Cache) refresh(ctx context.Context, key sizing.TaskKey, force bool) (er
 	if err != nil && sizing.KindOf(err) != sizing.NotFound {
 		return err
 	}
-	var model *taskmodel.Model // nil without a published model: then the tail begins with the first row
+	var model *taskmodel.Model // nil without an active model: then the tail begins with the first row
 	var share *taskmodel.Pool
 	if err == nil {
 		if !force && t.uses(&stored) {
@@ -180,7 +180,7 @@ func (c *Cache) refresh(ctx context.Context, key sizing.TaskKey, force bool) (er
 	return c.updateTries(ctx, t, key, tail.Rows, stored.LastSeq, previousSeq)
 }
 
-// readTail reads at most maxTail rows of a task after row seq, the newest ones. If the model has been in use, it may
+// readTail reads the rows of a task after row `seq`, at most maxTail, the newest ones. If the model has been in use, it may
 // have answered, and the promises of the rows may be in queued receipts. Then readTail notes the newest stored row,
 // stores the queued receipts, and reads only up to the noted row: the receipt of a later row may still be queued. If
 // this replica received the later row, Task.learn adds that row.
@@ -241,7 +241,7 @@ func (c *Cache) scheduleRetraining(ctx context.Context, key sizing.TaskKey, deco
 	return decodeErr
 }
 
-// refOf returns the reference to a model, or nil if nothing is published.
+// refOf returns the reference to an active model, or nil if the task has none.
 func refOf(m *store.Model) *sizing.ModelRef {
 	if m.Version == 0 {
 		return nil
@@ -260,7 +260,7 @@ func (c *Cache) Void(ctx context.Context, try *sizing.TryKey) {
 	t.Open.Forget(try)
 	err := c.refresh(ctx, try.TaskKey, true)
 	if err == nil {
-		t.void(try) // the published model may contain the report
+		t.void(try) // the active model may contain the report
 		err = c.restoreTries(ctx, t, try.TaskKey)
 	}
 	if err != nil && ctx.Err() == nil {

@@ -28,7 +28,7 @@ type Task struct {
 	sizeMu  sync.Mutex   // held from measuring the model until the size is recorded; locked before mu
 	pool    *pool
 	shapes  *shapes
-	ref     atomic.Pointer[sizing.ModelRef] // nil if nothing is published or the model is encoded
+	ref     atomic.Pointer[sizing.ModelRef] // nil if there is no active model, or if it is encoded
 	encoded atomic.Pointer[encodedModel]    // nil if the model is decoded
 	queue   learnQueue
 	loadMu  sync.Mutex // held from reading the stored model until it is installed
@@ -96,7 +96,7 @@ func (t *Task) Shapes() (*taskmodel.Shapes, *cohort.Shapes) {
 // Policy returns the policy as it was set, without defaults. The caller holds the read lock.
 func (t *Task) Policy() sizing.Policy { return t.policy }
 
-// Ref identifies the published model. It is nil if no model is published, or if the model is not decoded.
+// Ref identifies the active model. It is nil if there is no active model, or if it is not decoded.
 func (t *Task) Ref() *sizing.ModelRef { return t.ref.Load() }
 
 // IsDecoded reports whether the model is decoded, or known not to exist.
@@ -108,7 +108,7 @@ func (t *Task) WillLearn(row *taskmodel.TrainingRow) bool {
 	return t.IsDecoded() && row.Seq > t.lastSeq
 }
 
-// version returns the active version, or 0 if none is published.
+// version returns the active version, or 0 if there is none.
 func (t *Task) version() int {
 	if e := t.encoded.Load(); e != nil {
 		return int(e.version.Load())
@@ -134,7 +134,7 @@ func (t *Task) setPolicy(p sizing.Policy) {
 
 // install puts a loaded model and its pool share into use. The model has learned the stored rows up to read.LastSeq; the
 // newest of these rows are read.Rows. install first lets it learn the rows of t.tail that it lacks. share is nil if the
-// model is not published.
+// task has no active model.
 func (t *Task) install(model *taskmodel.Model, read *sizing.History, ref *sizing.ModelRef, share *taskmodel.Pool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -158,7 +158,7 @@ func (t *Task) install(model *taskmodel.Model, read *sizing.History, ref *sizing
 	t.updatePool()
 }
 
-// contains reports whether a model that learned the stored rows up to read.LastSeq has learned row. An amended row
+// contains reports whether a model that learned the stored rows up to read.LastSeq has learned `row`. An amended row
 // counts as learned only if it is one of read.Rows and has a measured peak there.
 func contains(read *sizing.History, row *taskmodel.TrainingRow) bool {
 	if !row.Amends {
@@ -191,7 +191,7 @@ func (t *Task) learn(row taskmodel.TrainingRow) {
 	t.updatePool()
 }
 
-// learn returns m after it learned row, or a new model with that row if m is nil.
+// learn returns `m` after it learned `row`, or a new model with that row if `m` is nil.
 func learn(m *taskmodel.Model, row taskmodel.TrainingRow) *taskmodel.Model {
 	if m == nil {
 		m = taskmodel.New()

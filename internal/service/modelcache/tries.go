@@ -9,8 +9,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// updateTries ends the tries that were reported after row previousSeq, the newest row of the previous refresh. The argument
-// tail holds the newest rows after row seq, and seq is the newest row of the training. If previousSeq is 0, there was no
+// updateTries ends the tries that were reported after row `previousSeq`, the newest row of the previous refresh. The
+// argument `tail` holds the newest rows after row `seq`, which is the newest row of the training. If previousSeq is 0, there was no
 // previous refresh, and restoreTries has read the outcomes.
 func (c *Cache) updateTries(ctx context.Context, t *Task, key sizing.TaskKey, tail []sizing.HistoryRow, seq, previousSeq int64) error {
 	switch {
@@ -41,7 +41,7 @@ func (c *Cache) restoreTries(ctx context.Context, t *Task, key sizing.TaskKey) e
 	return nil
 }
 
-// endReportedTries reads the rows after row seq and ends their tries, because tries that were reported to other replicas
+// endReportedTries reads the rows after row `seq` and ends their tries, because tries that were reported to other replicas
 // would otherwise remain in memory and count as open.
 func (c *Cache) endReportedTries(ctx context.Context, t *Task, key sizing.TaskKey, seq int64) error {
 	for {
@@ -57,7 +57,7 @@ func (c *Cache) endReportedTries(ctx context.Context, t *Task, key sizing.TaskKe
 	}
 }
 
-// endTries ends the tries of the rows after row seq.
+// endTries ends the tries of those `rows` that follow row `seq`.
 func (c *Cache) endTries(t *Task, key sizing.TaskKey, rows []sizing.HistoryRow, seq int64) {
 	for i := range rows {
 		r := &rows[i]

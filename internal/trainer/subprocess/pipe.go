@@ -18,7 +18,7 @@ type Pipe struct {
 	results  *json.Encoder
 }
 
-// NewPipe returns a Pipe that reads requests from in and writes results to out.
+// NewPipe returns a Pipe that reads requests from `in` and writes results to `out`.
 func NewPipe(in io.Reader, out io.Writer) *Pipe {
 	return &Pipe{requests: json.NewDecoder(in), results: json.NewEncoder(out)}
 }
@@ -28,7 +28,7 @@ func (p *Pipe) Ended(e trainer.JobEnd) {
 	p.send(result{Report: e.Report, Failed: failureOf(e.Err), Search: e.Search, Took: e.Took})
 }
 
-// Serve runs tr and executes requests until the input ends. Then it cancels trainings in progress
+// Serve runs `tr` and executes requests until the input ends. Then it cancels trainings in progress
 // and waits for them, so that their leases are released.
 func (p *Pipe) Serve(ctx context.Context, tr *trainer.Trainer) error {
 	ctx, cancel := context.WithCancel(ctx)

@@ -42,7 +42,7 @@ type call struct {
 }
 
 // New returns a Supervisor of a command that serves a Pipe on its standard input and output.
-// It calls ended with each trainer.JobEnd that the child sends (Pipe.Ended).
+// It calls `ended` with each trainer.JobEnd that the child sends (Pipe.Ended).
 func New(command func(context.Context) *exec.Cmd, ended func(trainer.JobEnd), log *slog.Logger) *Supervisor {
 	return &Supervisor{command: command, ended: ended, log: log, calls: make(chan call), waiting: map[uint64]chan<- result{}}
 }

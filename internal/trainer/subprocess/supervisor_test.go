@@ -19,7 +19,8 @@ import (
 	"github.com/loadaware/loadaware/internal/trainer/subprocess"
 )
 
-// asChild is the environment variable that makes this test binary a child that ignores the end of its input.
+// asChild is the environment variable that makes this test binary a child that ignores the end of its input. Its value says
+// how the child behaves (TestMain).
 const asChild = "LOADAWARE_TEST_AS_CHILD"
 
 func TestMain(m *testing.M) {
