@@ -196,7 +196,7 @@ func TestHullContainsTheLargestResidual(t *testing.T) {
 	assert.Less(t, len(h), 20, "the hull has few points")
 }
 
-func TestBaselineFallbackLiftsAndCap(t *testing.T) {
+func TestFallbackLiftsAndCapOfBaselines(t *testing.T) {
 	r := newBaseline(func(int) rule { return &largest{scale: 1} })
 	q := Question{Static: 8e9, Cap: 20e9}
 	assert.Equal(t, sizing.Bytes(8e9), r.Predict(q).Limit, "the request in a cold start")

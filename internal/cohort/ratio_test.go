@@ -263,7 +263,7 @@ func TestTreesPredictThePeakWhereRequestsAreAHabit(t *testing.T) {
 }
 
 // Trees that predict the ratio have no error on the first run of a task without a request.
-func TestRunsWithoutARequestLeaveNoError(t *testing.T) {
+func TestFirstRunsWithoutARequestAddNoErrorOfTheRatio(t *testing.T) {
 	l := learned(chosen(80, rand.New(rand.NewPCG(6, 2)))...)
 	require.True(t, l.Model().byRequest)
 	before := len(l.errors)

@@ -40,7 +40,8 @@ type env struct {
 	cookie  string // sent with every request
 }
 
-// withoutTokens is a server without tokens on a loopback address: each caller whose Host and origin are accepted is an admin.
+// withoutTokens configures a server without tokens on a loopback address: each caller whose Host and origin are accepted is
+// an admin.
 var withoutTokens = dashboard.Config{Auth: auth.Config{Disabled: true, CheckOrigin: true}}
 
 func newEnv(t *testing.T, cfg dashboard.Config) *env {
