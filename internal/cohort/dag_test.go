@@ -98,7 +98,7 @@ func TestADAGLikeTheOthersIsSizedByTheNamespace(t *testing.T) {
 					wide++
 				}
 			}
-			assert.LessOrEqual(t, wide, 1, "%s, seed %d: by chance, the tasks of one DAG may have needed more than the namespace granted", name, seed)
+			assert.LessOrEqual(t, wide, 1, "%s, seed %d: at most one DAG has a much larger grant, because by chance its tasks needed more than the namespace granted", name, seed)
 		}
 	}
 }

@@ -418,7 +418,7 @@ func TestPagesBehindAPrefix(t *testing.T) {
 }
 
 // Airflow writes ids into the address of a frame without encoding, and adds no try number.
-func TestAirflowFramesTheLastTryOfARun(t *testing.T) {
+func TestFrameInAirflowShowsTheLastTryOfARun(t *testing.T) {
 	e := newEnv(t, withoutTokens)
 	var reports []sizing.Observation
 	for _, run := range []string{"manual__2026-01-01T00:00:00+00:00", "with a space"} {

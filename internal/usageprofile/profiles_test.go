@@ -405,7 +405,7 @@ func TestMetadataPredictTheProfile(t *testing.T) {
 		}
 	}
 	few, _ := s.runs(kinds, 4, 20)
-	assert.Nil(t, fit(t, few, nil).Predictability, "16 tasks show nothing")
+	assert.Nil(t, fit(t, few, nil).Predictability, "16 tasks are too few for a prediction")
 }
 
 // BenchmarkMemory reports the memory of a decoded set of the largest sample: 10,000 runs of 2,000 tasks,
