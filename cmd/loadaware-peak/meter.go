@@ -120,8 +120,8 @@ const (
 	costFactor = 200
 )
 
-// interval returns the time until the next sample: a hundredth of elapsed, from minInterval to
-// maxInterval, but at least costFactor times cost, the CPU time of the wrapper since the last sample.
+// interval returns the time until the next sample: a hundredth of the elapsed time, from minInterval to maxInterval, but
+// at least costFactor times the cost. The cost is the CPU time of the wrapper since the last sample.
 func interval(elapsed, cost time.Duration) time.Duration {
 	return max(min(max(elapsed/100, minInterval), maxInterval), costFactor*cost)
 }

@@ -25,8 +25,9 @@ type field struct{ key, value string }
 // peakKey is the member of the peak. A program that measures itself writes it or memory_max.
 const peakKey = "memory_max_bytes"
 
-// fields returns the members of the message, with at most the given number of points of the series, or
-// without a series for 0 points. It omits unknown values.
+// fields returns the members of the JSON object that the wrapper writes into the termination message (see combine in
+// message.go). The series has at most the given number of points; with 0 points it is omitted. Unknown values are
+// omitted, too.
 func (r report) fields(points int) []field {
 	var fields []field
 	add := func(known bool, key, value string) {

@@ -10,10 +10,10 @@ import (
 	"unsafe"
 )
 
-// forwardedSignals returns all signals except signals that cannot be caught, SIGCHLD (used by
-// wait), signals that job control sends to the whole process group, SIGURG (used by the Go
-// runtime), 32 and 33 (used by glibc), and SIGHUP and SIGINT if the parent ignores them. The Go runtime does not know
-// which other signals the parent ignores.
+// forwardedSignals returns all signals except SIGKILL and SIGSTOP (cannot be caught), SIGCHLD (used by child.wait),
+// SIGTSTP, SIGTTIN and SIGTTOU (job control sends them to the whole process group), SIGURG (used by the Go runtime), 32
+// and 33 (used by glibc), and SIGHUP and SIGINT if the parent ignores them. The Go runtime does not know which other
+// signals the parent ignores.
 func forwardedSignals() []os.Signal {
 	var all []os.Signal
 	for s := syscall.Signal(1); s <= 64; s++ {

@@ -154,9 +154,9 @@ func printRepeated(con cli.Console, t *backtest.Trace) {
 	if t.Repeated == 0 {
 		return
 	}
-	fmt.Fprintf(con.Err, "%s: warning: %d rows repeat a try (dag_id, task_id, run_id, map_index, try_number), which counts once", t.Name, t.Repeated)
+	fmt.Fprintf(con.Err, "%s: warning: rows that repeat a try (dag_id, task_id, run_id, map_index, try_number), which counts once: %d", t.Name, t.Repeated)
 	if t.Contradicted > 0 {
-		fmt.Fprintf(con.Err, "; %d of them contradict an earlier row and are left out, because the service rejects them", t.Contradicted)
+		fmt.Fprintf(con.Err, "; those that contradict an earlier row and are left out, because the service rejects them: %d", t.Contradicted)
 	}
 	fmt.Fprintln(con.Err)
 }

@@ -35,9 +35,9 @@ func TestConnectionBeyondLimitWaits(t *testing.T) {
 	_, answered = connect()
 	require.True(t, answered(slowTimeout))
 	_, answered = connect()
-	assert.False(t, answered(300*time.Millisecond), "both connections are in use")
+	assert.False(t, answered(300*time.Millisecond), "a third connection gets no answer while two are in use")
 	require.NoError(t, first.Close())
-	assert.True(t, answered(slowTimeout), "one connection is closed")
+	assert.True(t, answered(slowTimeout), "the waiting connection gets its answer after another one is closed")
 }
 
 func TestInvalidConnectionLimit(t *testing.T) {

@@ -269,6 +269,6 @@ func TestDoctorWithoutSettingsChecksRunningServer(t *testing.T) {
 	other := httptest.NewServer(http.NotFoundHandler())
 	defer other.Close()
 	code, found := runDoctor(t, "--data", absent, "--addr", strings.TrimPrefix(other.URL, "http://"))
-	assert.Equal(t, 1, code, "another program answers")
+	assert.Equal(t, 1, code, "a program other than loadaware at --addr is an error")
 	assert.Contains(t, found["database"].Message, "no server answers")
 }

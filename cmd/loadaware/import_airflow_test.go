@@ -179,7 +179,7 @@ func TestImportOfAirflowAndUsageLogsTrainsModel(t *testing.T) {
 
 func TestUnjoinedTriesAreCounted(t *testing.T) {
 	server, airflow := startServer(t, database(t)), startFakeAirflow(t, 30)
-	folder := airflow.usageLogs(t, 5, 33) // none for the first five runs, and three for unknown runs
+	folder := airflow.usageLogs(t, 5, 33) // no log of the first five runs, and logs of three unknown runs
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "broken.csv"), []byte("timestamp,memory_bytes\n"), 0o600))
 	code, out, stderr := invoke(t, "", "import", "airflow", "--url", airflow.url, "--user", "u", "--into", server.url, "--usage-log", folder)
 	assert.Equal(t, 3, code, "one file was rejected")
@@ -247,7 +247,7 @@ etl,load,2,1,many,,8
 		`{"dag_id":"etl","task_id":"load","run_id":"1","outcome":"success","memory_max_bytes":2000000,"features":{"rows":101,"size":8}}`,
 	}, "\n"), "import", "--url", server.url, "-")
 	assert.Equal(t, 0, code, stderr)
-	assert.Contains(t, out, "3 rows read: 0 new, 3 already there", "the file turns a failure into an OOM kill, but not a success")
+	assert.Contains(t, out, "3 rows read: 0 new, 3 already there", "the file of peaks turned the failed try into an OOM kill, and left the success")
 }
 
 func TestAirflowImportStoresMetadataWithAndWithoutUsage(t *testing.T) {

@@ -72,7 +72,7 @@ func TestUnreadableFileDoesNotStopOthers(t *testing.T) {
 			assert.Empty(t, stderr, name)
 			continue
 		}
-		assert.Equal(t, 1, strings.Count(stderr, c.want), "%s: once: %s", name, stderr)
+		assert.Equal(t, 1, strings.Count(stderr, c.want), "%s: the message must occur once: %s", name, stderr)
 	}
 }
 

@@ -121,8 +121,8 @@ func TestImportTargets(t *testing.T) {
 	})
 }
 
-// startUnreliableProxy starts a proxy of a server and returns its URL. The proxy answers as many requests with 503 as
-// rejected says. It forwards the next request and loses the response, like a proxy that restarts. Then it forwards all
+// startUnreliableProxy starts a proxy of a server and returns its URL. The proxy answers the first `rejected` requests
+// with 503. It forwards the next request and loses the response, like a proxy that restarts. Then it forwards all
 // requests and responses.
 func startUnreliableProxy(t *testing.T, server string, rejected int32) string {
 	target, err := url.Parse(server)

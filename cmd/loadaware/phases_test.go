@@ -50,15 +50,15 @@ func TestPhasesErrors(t *testing.T) {
 		code int
 		want string
 	}{
-		"no command":          {[]string{"phases"}, 2, "use loadaware phases DAG TASK, or loadaware phases replay SERIES.csv"},
-		"no file":             {[]string{"phases", "replay"}, 2, "name one file of series"},
-		"a missing file":      {[]string{"phases", "replay", "absent.csv"}, 1, "open the series: open absent.csv"},
-		"an invalid format":   {[]string{"phases", "replay", "-", "-o", "xml"}, 2, `-o must be table, json or markdown, not "xml"`},
-		"a format of a task":  {[]string{"phases", "pricing", "train", "-o", "csv"}, 2, `-o must be table, json or markdown, not "csv"`},
-		"an invalid poll":     {[]string{"phases", "replay", "-", "--poll", "0"}, 2, "--poll must be 1 to 600 seconds, not 0"},
-		"an invalid request":  {[]string{"phases", "replay", "-", "--request-gb", "-1"}, 2, "--request-gb must be 0 to 9007199, not -1"},
-		"too large a request": {[]string{"phases", "replay", "-", "--request-gb", "1e9"}, 2, "--request-gb must be 0 to 9007199, not 1e+09"},
-		"no rows":             {[]string{"phases", "replay", "-"}, 1, "standard input: read the header"},
+		"no command":                    {[]string{"phases"}, 2, "use loadaware phases DAG TASK, or loadaware phases replay SERIES.csv"},
+		"no file":                       {[]string{"phases", "replay"}, 2, "name one file of series"},
+		"a missing file":                {[]string{"phases", "replay", "absent.csv"}, 1, "open the series: open absent.csv"},
+		"an invalid format":             {[]string{"phases", "replay", "-", "-o", "xml"}, 2, `-o must be table, json or markdown, not "xml"`},
+		"an invalid format with a task": {[]string{"phases", "pricing", "train", "-o", "csv"}, 2, `-o must be table, json or markdown, not "csv"`},
+		"an invalid poll":               {[]string{"phases", "replay", "-", "--poll", "0"}, 2, "--poll must be 1 to 600 seconds, not 0"},
+		"an invalid request":            {[]string{"phases", "replay", "-", "--request-gb", "-1"}, 2, "--request-gb must be 0 to 9007199, not -1"},
+		"too large a request":           {[]string{"phases", "replay", "-", "--request-gb", "1e9"}, 2, "--request-gb must be 0 to 9007199, not 1e+09"},
+		"no rows":                       {[]string{"phases", "replay", "-"}, 1, "standard input: read the header"},
 	} {
 		code, out, stderr := invoke(t, "", c.args...)
 		assert.Equal(t, c.code, code, "%s: %s", name, stderr)

@@ -41,7 +41,7 @@ func TestSavingsCommandSendsItsWindow(t *testing.T) {
 	table := printed(t, answer, window...)
 	assert.Contains(t, table, "pricing/size")
 	assert.Contains(t, table, "4,935")
-	assert.Contains(t, table, "not known", "the CPU saved")
+	assert.Contains(t, table, "not known", "the saved CPU is not known")
 	lines, err := csv.NewReader(bytes.NewBufferString(printed(t, answer, append(window, "-o", "csv")...))).ReadAll()
 	require.NoError(t, err)
 	assert.Len(t, lines, 2)

@@ -210,9 +210,9 @@ func TestKillDuringReportsLosesNothing(t *testing.T) {
 			}
 		}
 	}
-	assert.Zero(t, lost, "acknowledged reports are lost")
+	assert.Zero(t, lost, "no acknowledged report is lost")
 	assert.Equal(t, sent, server.observations("crash", "load"), "each report counts once")
-	t.Logf("%d acknowledged before the kill, %d sent in all", acked.Load(), sent)
+	t.Logf("%d reports were acknowledged before the kill, and %d were sent in all", acked.Load(), sent)
 }
 
 // sendBatch sends a batch and reports whether the server acknowledges it.

@@ -31,7 +31,7 @@ var curveTargets = [...]float64{0.001, 0.0025, 0.005, 0.01, 0.015, 0.025, 0.05, 
 // pollEvery is the time between two requests for the progress of a replay.
 const pollEvery = 500 * time.Millisecond
 
-// whatIf prints the response of POST /whatif.
+// whatIf replays history on the server with POST /whatif, and prints the result.
 func whatIf(ctx context.Context, con cli.Console, args []string) error {
 	cmd := cli.New("whatif", whatIfUsage, "url", "token")
 	namespace := cmd.NamespaceFlag()

@@ -72,7 +72,7 @@ func TestCausesAndAgesAddUpForDefaultPolicies(t *testing.T) {
 		}
 		assert.Equal(t, res.Rows, rows, res.Policy)
 		assert.InEpsilon(t, res.UsedGBh, used, 1e-9, res.Policy)
-		needsRuns := res.Policy != "static" && res.Policy != "greedy" // greedy begins with a constant
+		needsRuns := res.Policy != "static" && res.Policy != "greedy" // static always has an answer, and greedy begins with a constant
 		assert.Equal(t, needsRuns, res.Causes.ColdStartGBh > 0, res.Policy)
 	}
 }

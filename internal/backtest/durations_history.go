@@ -11,8 +11,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// RunTimesByHistory compares the predicted run times of all runs of one kind with a running mean. Both predict the same
-// rows.
+// RunTimesByHistory compares the predicted run times of all runs of one kind (first runs of tasks, or later runs) with
+// a running mean. Loadaware and the running mean predict the same rows.
 type RunTimesByHistory struct {
 	Kind  string       `json:"kind"`         // description of the runs and of their running mean
 	Rows  int          `json:"rows"`         // rows with a prediction
@@ -51,10 +51,10 @@ func newHistoryReplay(similarBy []string) historyReplay {
 	return s
 }
 
-// add evaluates the prediction of one row, if there is one, and learns the row. known is the prediction of the task's
-// own model, or nil. mean is the running mean of the task before this row. The baseline of a first run is the mean of
+// add evaluates the prediction of one row, if there is one, and learns the row. taskModel is the prediction of
+// the task's own model, or nil. mean is the running mean of the task before this row. The baseline of a first run is the mean of
 // similarTo, or the mean of all earlier rows if no earlier run is similar.
-func (s *historyReplay) add(q *Question, known *sizing.Duration, seconds float64, mean *runningMean) {
+func (s *historyReplay) add(q *Question, taskModel *sizing.Duration, seconds float64, mean *runningMean) {
 	kind, baseline := recurring, mean.value()
 	similar := s.similarTo(q)
 	if mean.n == 0 {
@@ -74,8 +74,8 @@ func (s *historyReplay) add(q *Question, known *sizing.Duration, seconds float64
 		s.logs[q.Try.TaskKey] = log
 	}
 	r, ok := learner.Model().Predict(&facts, cohort.OwnRuns{Runs: log.n, Mean: log.value()})
-	if known != nil && (!ok || log.n > cohort.MaxOwnRuns) {
-		s.score(kind, known.Median.Seconds(), known.P95.Seconds(), known.P99.Seconds(), seconds, baseline)
+	if taskModel != nil && (!ok || log.n > cohort.MaxOwnRuns) {
+		s.score(kind, taskModel.Median.Seconds(), taskModel.P95.Seconds(), taskModel.P99.Seconds(), seconds, baseline)
 	} else if ok {
 		s.score(kind, r.Median(), r.Quantile(.95), r.Quantile(.99), seconds, baseline)
 	}

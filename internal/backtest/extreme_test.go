@@ -105,15 +105,15 @@ func extremeHistories(seed uint64) map[string][]extremeRow {
 		"decreasing peaks": repeatRows(n, func(i int) extremeRow {
 			return extremeRow{float64(i), sizing.Bytes(1 + 1e12/float64(i+1)), 60, time.Hour}
 		}),
-		"peaks fall with input": repeatRows(n, func(i int) extremeRow { return extremeRow{float64(n - i), sizing.Bytes(1 + i*1e9), 60, 0} }),
+		"peaks that fall as the input grows": repeatRows(n, func(i int) extremeRow { return extremeRow{float64(n - i), sizing.Bytes(1 + i*1e9), 60, 0} }),
 		"inputs at the ends of float64": repeatRows(n, func(int) extremeRow {
 			return extremeRow{edge[random.IntN(len(edge))], anyPeak(), power(-6, 5), time.Duration(random.IntN(int(time.Hour)))}
 		}),
 		"two extremes in alternation": repeatRows(n, func(i int) extremeRow {
 			return extremeRow{float64(i % 2), []sizing.Bytes{1, sizing.MaxBytes}[i%2], []float64{1e-6, 3e8}[i%2], 0}
 		}),
-		"short and ten years long": repeatRows(n, func(int) extremeRow { return extremeRow{power(-300, 300), anyPeak(), power(-6, 8.49), 0} }),
-		"up to 19 years apart": repeatRows(n, func(int) extremeRow {
+		"run times of a microsecond to ten years": repeatRows(n, func(int) extremeRow { return extremeRow{power(-300, 300), anyPeak(), power(-6, 8.49), 0} }),
+		"starts up to 19 years apart": repeatRows(n, func(int) extremeRow {
 			return extremeRow{power(0, 3), anyPeak(), 60, time.Duration(random.IntN(20)) * 24 * 365 * time.Hour}
 		}),
 	}

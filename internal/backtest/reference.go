@@ -21,7 +21,7 @@ const (
 type reference struct {
 	margins func(*window) []float64 // candidates for the margin, a factor on the prediction
 	cold    float64                 // factor on the largest peak, for the allocations before referenceCold rows
-	eager   int                     // the rule chooses at each of the first eager rows, and then every referencePeriod rows
+	eager   int                     // number of first rows after each of which the rule chooses; later it chooses every referencePeriod rows
 	largest float64                 // largest peak
 	rows    int                     // number of rows
 	models  [3]model

@@ -24,8 +24,8 @@ type Config struct {
 	// Settings has the settings of loadaware's own policy, such as a floor.
 	Settings sizing.Policy
 	// SimilarBy has names of metadata. For the first run of a task, Durations compares the predicted run time with the
-	// mean of the earlier runs of the namespace that have the same values of these metadata. Without names it takes all
-	// earlier runs of the namespace, and without such runs all earlier runs of the trace.
+	// mean of the earlier runs of the namespace that have the same values of these metadata. If SimilarBy is empty, the
+	// mean is over all earlier runs of the namespace. If there is no such run, it is over all earlier runs of the trace.
 	SimilarBy []string
 	// NewModel returns the first model of a task for loadaware's own policy; taskmodel.New if nil.
 	NewModel func() *taskmodel.Model
@@ -33,7 +33,7 @@ type Config struct {
 	// do not depend on it.
 	Workers int
 	// IsBusy reports whether other work needs the processors. RunSettings calls it every yieldInterval,
-	// and leaves half of the Workers (rounded down) unused while it returns true. It may be nil.
+	// and leaves half of the Workers (rounded down) unused while IsBusy returns true. It may be nil.
 	IsBusy func() bool
 	// Progress receives the number of newly replayed rows, from several goroutines at
 	// once; it may be nil. The numbers of a complete Run sum to Config.Steps.

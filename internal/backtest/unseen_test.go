@@ -33,10 +33,10 @@ func TestTasksWithoutHistoryAreSizedByTheNamespace(t *testing.T) {
 		for owner, limit := range want {
 			assert.Equal(t, limit, p.Predict(unseenQuestion("new", owner)).Limit, name)
 		}
-		assert.Equal(t, sizing.Bytes(1e9), p.Predict(unseenQuestion("a", "large")).Limit, "a task with history")
+		assert.Equal(t, sizing.Bytes(1e9), p.Predict(unseenQuestion("a", "large")).Limit, "a task with history gets its largest peak")
 		other := unseenQuestion("new", "small")
 		other.Try.Namespace = "other"
-		assert.Equal(t, other.Static, p.Predict(other).Limit, "another namespace")
+		assert.Equal(t, other.Static, p.Predict(other).Limit, "another namespace has no history, so the static request is used")
 	}
 	r := &nearest{}
 	for i := range maxNeighbours + 5 {

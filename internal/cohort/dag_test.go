@@ -98,7 +98,7 @@ func TestADAGLikeTheOthersIsSizedByTheNamespace(t *testing.T) {
 					wide++
 				}
 			}
-			assert.LessOrEqual(t, wide, 1, "%s, seed %d: by chance, the tasks of one DAG may have needed more than the namespace granted", name, seed)
+			assert.LessOrEqual(t, wide, 1, "%s, seed %d: at most one DAG has a much larger grant, because by chance its tasks needed more than the namespace granted", name, seed)
 		}
 	}
 }
@@ -115,8 +115,8 @@ func TestTheCostOfTrials(t *testing.T) {
 	price := 1 / (expectedRisk * sizing.DefaultRiskTarget)
 	assert.InEpsilon(t, 1+price*0.02*promisedTasks/(4+promisedTasks), of(2, 0.02, 1, 1, 1, 1), 1e-9)
 	assert.Less(t, of(1.7, 0.02, 1, 1, 1, 1, 1, 1, 1, 1), of(4, 0.035, 1, 1, 1, 1, 1, 1, 1, 1))
-	assert.Less(t, of(1.7, 0.02, 2, 1, 1, 1, 1, 1, 1, 1), of(4, 0.035, 2, 1, 1, 1, 1, 1, 1, 1), "one kill among eight")
-	assert.Greater(t, of(1.7, 0.02, 2, 2, 2, 1, 1, 1, 1, 1), of(4, 0.035, 2, 2, 2, 1, 1, 1, 1, 1), "three kills among eight")
+	assert.Less(t, of(1.7, 0.02, 2, 1, 1, 1, 1, 1, 1, 1), of(4, 0.035, 2, 1, 1, 1, 1, 1, 1, 1), "with one kill among eight, the smaller limit costs less")
+	assert.Greater(t, of(1.7, 0.02, 2, 2, 2, 1, 1, 1, 1, 1), of(4, 0.035, 2, 2, 2, 1, 1, 1, 1, 1), "with three kills among eight, it costs more")
 }
 
 func TestANilModelKnowsNoTask(t *testing.T) {

@@ -187,7 +187,7 @@ func (m *mixture) below(x float64) float64 {
 // bisections gives quantiles, which are logarithms, an accuracy of a few thousandths.
 const bisections = 14
 
-// quantile returns the value that the quantity does not exceed with a probability.
+// quantile returns the value that the quantity does not exceed with the given probability.
 func (m *mixture) quantile(probability float64) float64 {
 	low, high := m.low, m.high
 	for range bisections {
@@ -200,12 +200,12 @@ func (m *mixture) quantile(probability float64) float64 {
 	return high
 }
 
-// Cores returns the number of cores that a run does not exceed with a probability; 0 if mixture finds no
-// distribution.
+// Cores returns the number of cores that a run does not exceed with the given probability; 0 if Place.mixture
+// finds no distribution.
 func (p *Place) Cores(probability float64) float64 { return p.amount(cores, probability) }
 
-// GPUMemory returns the GPU memory in bytes that a run does not exceed with a probability; 0 if mixture finds
-// no distribution.
+// GPUMemory returns the GPU memory in bytes that a run does not exceed with the given probability; 0 if
+// Place.mixture finds no distribution.
 func (p *Place) GPUMemory(probability float64) float64 { return p.amount(gpuMemory, probability) }
 
 func (p *Place) amount(quantity int, probability float64) float64 {
@@ -217,7 +217,7 @@ func (p *Place) amount(quantity int, probability float64) float64 {
 }
 
 // Grant returns the amount of memory in bytes with the least expected cost under the mixture of the
-// profiles, by Model.margin and so within the same bounds of the risk; 0 if no profile knows the memory.
+// profiles. Model.margin chooses it, so the risk has the same bounds as in Model.Size; 0 if no profile knows the memory.
 func (p *Place) Grant(riskTarget float64) float64 {
 	var errors []weightedError
 	for c, w := range p.weights[:len(p.profiles.classes)] {

@@ -93,10 +93,10 @@ func TestProfilesFollowTheMetadata(t *testing.T) {
 	predicted, _ := p.Place(&gpu)
 	assert.InEpsilon(t, 40e9, predicted.GPUMemory(.5), 0.3)
 	unknown, _ := p.Place(&Facts{})
-	assert.Less(t, unknown.Confidence, 0.7, "nothing is known")
+	assert.Less(t, unknown.Confidence, 0.7, "without known facts no profile is probable")
 }
 
-func TestProfilesNeedTasksAndSeveralProfiles(t *testing.T) {
+func TestFitProfilesNeedsEnoughTasksAndTwoProfiles(t *testing.T) {
 	var none *Profiles
 	_, ok := none.Place(&Facts{})
 	assert.False(t, ok)

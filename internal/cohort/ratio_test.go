@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// used returns a run of a task whose ratio of peak to request is share.
+// used returns a run of a task whose ratio of peak to request is `share`.
 func used(i int, requested sizing.Bytes, share float64) Row {
 	return Row{
 		Facts: Facts{Task: sizing.TaskKey{Namespace: "n", DAG: "d", Task: fmt.Sprint("task", i)}, Requested: sizing.Resources{Memory: requested}},
@@ -39,7 +39,7 @@ func TestARequestAboveAllOthersIsSizedByItsRatio(t *testing.T) {
 	require.False(t, l.Model().CanSize(row.Facts), "the trees know no such request")
 	a, ok := l.Model().Size(question(&row))
 	require.True(t, ok)
-	assert.Greater(t, float64(a.Limit), 1.8*0.05*400e9, "one task in twelve needs more than twice the typical share")
+	assert.Greater(t, float64(a.Limit), 1.8*0.05*400e9, "the answer is clearly above the typical share, because one task in twelve needs more than twice this share")
 	assert.Less(t, a.Limit, sizing.Bytes(100e9))
 	assert.LessOrEqual(t, a.Promised, maxRisk*sizing.DefaultRiskTarget)
 	assert.GreaterOrEqual(t, a.Promised, minRisk*sizing.DefaultRiskTarget-1e-6)
@@ -54,10 +54,10 @@ func TestARequestAboveAllOthersIsSizedByItsRatio(t *testing.T) {
 	q = question(&row)
 	q.Floor = 500e9
 	_, ok = l.Model().Size(q)
-	assert.False(t, ok, "nothing is saved: the request stays, and promises nothing")
+	assert.False(t, ok, "with a floor above the request there is no answer, because nothing is saved")
 	row.Requested.Memory = 0
 	_, ok = l.Model().Size(question(&row))
-	assert.True(t, ok, "without a request the trees answer")
+	assert.True(t, ok, "the trees answer for a task without a request")
 }
 
 func TestRatiosThatDisagreeKeepTheRequest(t *testing.T) {
@@ -263,7 +263,7 @@ func TestTreesPredictThePeakWhereRequestsAreAHabit(t *testing.T) {
 }
 
 // Trees that predict the ratio have no error on the first run of a task without a request.
-func TestRunsWithoutARequestLeaveNoError(t *testing.T) {
+func TestFirstRunsWithoutARequestAddNoErrorOfTheRatio(t *testing.T) {
 	l := learned(chosen(80, rand.New(rand.NewPCG(6, 2)))...)
 	require.True(t, l.Model().byRequest)
 	before := len(l.errors)

@@ -32,7 +32,7 @@ func TestAPublishedModelLearnsFirstRunsAtOnce(t *testing.T) {
 	unseen.Metadata["owner"] = []string{"0"} // a small task, so that the largest peak does not bound it
 	before, _ := m.Size(question(&unseen))
 
-	assert.Same(t, m, m.Learn(&rows[0], math.NaN()), "the training knows the task")
+	assert.Same(t, m, m.Learn(&rows[0], math.NaN()), "a task that the training knows changes nothing")
 	learned := m
 	for i := range 8 {
 		killed := task(2000+i, r)
@@ -94,7 +94,7 @@ func TestTheTrainingKnowsKilledTasks(t *testing.T) {
 	require.NoError(t, err)
 	assert.Same(t, opened, opened.Learn(&killed, math.NaN()))
 	killed.Peak = 70e9
-	assert.NotSame(t, opened, opened.Learn(&killed, math.NaN()), "a higher kill of the same task")
+	assert.NotSame(t, opened, opened.Learn(&killed, math.NaN()), "a kill of the same task with a larger allocation changes the model")
 }
 
 // A training with too few errors on unseen tasks uses a cross-validation, which uses successes only.

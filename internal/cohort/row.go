@@ -8,7 +8,7 @@ import (
 	"github.com/loadaware/loadaware/internal/usageprofile"
 )
 
-// Facts are known about a try before its launch.
+// Facts are what is known about a try before its launch.
 type Facts struct {
 	Task      sizing.TaskKey
 	Metadata  sizing.Metadata

@@ -211,10 +211,10 @@ func (d *errorDistribution) weight() float64 {
 	return d.sums[len(d.errors)]
 }
 
-// quantile returns the q quantile of the errors and of one further error, which is above all others and
-// has the weight further.
-func (d *errorDistribution) quantile(q, further float64) float64 {
-	i, _ := slices.BinarySearch(d.sums, q*(d.weight()+further))
+// quantile returns the q quantile of the errors and of one further error, which is above all others.
+// furtherWeight is the weight of the further error.
+func (d *errorDistribution) quantile(q, furtherWeight float64) float64 {
+	i, _ := slices.BinarySearch(d.sums, q*(d.weight()+furtherWeight))
 	return d.errors[max(0, min(i, len(d.errors))-1)].Error
 }
 
@@ -232,7 +232,7 @@ func (d *errorDistribution) above(bound float64) float64 {
 const (
 	normalIQR    = 1.349 // interquartile range of the standard normal distribution
 	maxOwnWeight = 20.0  // largest number of own runs that the prediction of the trees counts as
-	priorWithin  = 0.1   // assumed difference of the log seconds of two runs of a task; decides if no task has two runs
+	priorWithin  = 0.1   // assumed difference of the log seconds of two runs of a task; counts like one observed difference, and decides if no task has two runs
 	minWithin    = 0.02  // smallest typical difference
 )
 

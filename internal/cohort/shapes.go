@@ -132,7 +132,7 @@ func keepFrequent(values map[uint64]statistic, limit int) {
 	}
 }
 
-// newestRuns returns copies of the tasks with their newest rows.
+// newestRuns returns copies of the tasks with only the n newest rows of each.
 func newestRuns(tasks []*labelledTask, n int) []*labelledTask {
 	newest := make([]*labelledTask, len(tasks))
 	for i, t := range tasks {

@@ -153,7 +153,7 @@ func TestStoredShapesGiveTheSameAnswers(t *testing.T) {
 	require.NoError(t, err)
 	assert.Nil(t, none, "shapes of an earlier release have no classifier")
 	_, err = OpenShapes(blob, 2)
-	require.Error(t, err, "the set has fewer shapes")
+	require.Error(t, err, "a set of two shapes has no shape with the index 2")
 	for name, damage := range map[string]func(*shapesBlob){
 		"order":   func(b *shapesBlob) { b.Shapes[0], b.Shapes[1] = 2, 0 },
 		"twice":   func(b *shapesBlob) { b.Shapes[0] = 2 },

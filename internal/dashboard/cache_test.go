@@ -27,7 +27,7 @@ func TestPanicOfABackgroundReadEndsOnlyThatRead(t *testing.T) {
 	now = now.Add(2 * maxFresh)
 	got, err = read(0)
 	require.NoError(t, err)
-	require.Equal(t, 1, got, "the previous value")
+	require.Equal(t, 1, got, "a page gets the previous value while the background read runs")
 	e, _ := c.entry("key")
 	e.reading <- struct{}{} // waits until the background read has ended
 	<-e.reading
@@ -59,7 +59,7 @@ func TestEmptyListIsReadAgain(t *testing.T) {
 	require.Equal(t, 2, read())
 }
 
-// A page loads itself again until a list has been read. It must also stop if the list is empty.
+// A page loads itself again until a list has been read. The page must also stop loading itself if the list is empty.
 func TestEmptyListCountsAsRead(t *testing.T) {
 	now, rows := time.Unix(0, 0), 2
 	c := newCache(func() time.Time { return now }, slog.New(slog.DiscardHandler))

@@ -40,7 +40,8 @@ type env struct {
 	cookie  string // sent with every request
 }
 
-// withoutTokens is a server without tokens on a loopback address: each caller whose Host and origin are accepted is an admin.
+// withoutTokens configures a server without tokens on a loopback address: each caller whose Host and origin are accepted is
+// an admin.
 var withoutTokens = dashboard.Config{Auth: auth.Config{Disabled: true, CheckOrigin: true}}
 
 func newEnv(t *testing.T, cfg dashboard.Config) *env {
@@ -417,7 +418,7 @@ func TestPagesBehindAPrefix(t *testing.T) {
 }
 
 // Airflow writes ids into the address of a frame without encoding, and adds no try number.
-func TestAirflowFramesTheLastTryOfARun(t *testing.T) {
+func TestFrameInAirflowShowsTheLastTryOfARun(t *testing.T) {
 	e := newEnv(t, withoutTokens)
 	var reports []sizing.Observation
 	for _, run := range []string{"manual__2026-01-01T00:00:00+00:00", "with a space"} {

@@ -154,7 +154,7 @@ func TestCampaignsShowProgressAndFailures(t *testing.T) {
 		assert.Equal(t, http.StatusNotFound, e.get(target).Code, target)
 	}
 	e.serve(withTokens)
-	e.signIn("ml") // of other DAGs
+	e.signIn("ml") // a token for other DAGs
 	assert.Equal(t, http.StatusNotFound, e.get("/ui/campaign?id=1").Code)
 	assert.NotContains(t, e.page("/ui/campaigns"), "spring")
 	e.signIn("etl")

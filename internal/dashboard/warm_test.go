@@ -21,7 +21,7 @@ func TestReaderGrantsHaveOneCallerForEachScope(t *testing.T) {
 
 	d.cfg.Auth.Tokens = d.cfg.Auth.Tokens[2:]
 	d.cfg.Proxy.Header = "X-Forwarded-User"
-	assert.Len(t, d.readerGrants(), 2, "users of a proxy read all tasks")
+	assert.Len(t, d.readerGrants(), 2, "c has the scope blue, and users of a proxy read all tasks")
 
 	for i := range byte(20) {
 		d.cfg.Auth.Tokens = append(d.cfg.Auth.Tokens, auth.Token{Role: auth.RoleAdmin, Hash: [32]byte{9, i}, Namespace: string('a' + rune(i))})
@@ -29,7 +29,7 @@ func TestReaderGrantsHaveOneCallerForEachScope(t *testing.T) {
 	assert.Len(t, d.readerGrants(), warmScopes)
 }
 
-func TestRunReturnsWithItsContext(t *testing.T) {
+func TestRunReturnsWhenItsContextEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	d := &Dashboard{} // without callers it reads nothing

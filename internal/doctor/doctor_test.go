@@ -132,10 +132,10 @@ func TestMoreThanHalfUnreportedTriesAreAnError(t *testing.T) {
 		r.database(t.Context(), dsn)
 		return r.Findings
 	}
-	assert.Empty(t, find(), "10 of 21")
+	assert.Empty(t, find(), "10 of 21 are not more than half")
 	execute(t, dsn, "DELETE FROM observation WHERE run_id = 'r11'")
 	found := find()
-	require.Len(t, found, 1, "11 of 21")
+	require.Len(t, found, 1, "11 of 21 are more than half")
 	assert.Contains(t, found[0].Message, "of the newest 21 first tries predicted more than a day ago, 11 were never reported")
 	execute(t, dsn, `INSERT INTO receipt (prediction_id, namespace, dag_id, task_id, run_id, map_index, try_number, at, body)
 		SELECT prediction_id || 'again', namespace, dag_id, task_id, run_id, map_index, try_number, at, body FROM receipt WHERE run_id = 'r1'`)

@@ -126,8 +126,8 @@ func (r *Report) untrained(ctx context.Context, conn *pgx.Conn) error {
 }
 
 const (
-	checkedTries    = 10_000 // largest number of predictions of first tries that unreported checks, the newest ones
-	minCheckedTries = 20     // with fewer tries, unreported reports no error, because a few missing reports may be chance
+	checkedTries    = 10_000 // largest number of predictions of first tries that the check reads: the newest
+	minCheckedTries = 20     // with fewer tries the check finds no error, because a few missing reports may be chance
 )
 
 // unreported looks for a report of each first try (try number 1) that was predicted more than a day ago. A try with

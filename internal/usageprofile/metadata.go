@@ -125,8 +125,8 @@ func frequentFields(tasks []facts) []string {
 	return names[:min(len(names), maxFields)]
 }
 
-// logPrior returns the log probability of a class, up to a constant, for a task of class own. The task
-// itself does not count.
+// logPrior returns the log probability of a class, up to a constant, for a task whose class is `own`. The
+// task itself does not count.
 func (b *bayes) logPrior(class, own int) float64 {
 	n := b.tasks[class]
 	if class == own {
@@ -135,8 +135,8 @@ func (b *bayes) logPrior(class, own int) float64 {
 	return math.Log(n + pseudoCount)
 }
 
-// logLikelihood returns the mean log probability of the values of a field in a class, for a task of class
-// own. The task itself does not count.
+// logLikelihood returns the mean log probability of the values of a field in a class, for a task
+// whose class is `own`. The task itself does not count.
 func (b *bayes) logLikelihood(field, class, own int, values []string) float64 {
 	self := 0.0
 	if class == own {

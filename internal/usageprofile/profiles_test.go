@@ -52,8 +52,8 @@ func (s *stream) anything() kind {
 	return kind{within(1e7, 1e12), within(1, 1e5), within(0.05, 64), within(0.01, 1)}
 }
 
-// runs returns perTask runs of each of tasksOfKind tasks of each kind, in turn. labels holds the index of
-// the kind of each run.
+// runs returns the runs of tasks that take turns. Each kind has tasksOfKind tasks, and each task has perTask runs.
+// labels holds the index of the kind of each run.
 func (s *stream) runs(kinds []kind, tasksOfKind, perTask int) (runs []usageprofile.Run, labels []int) {
 	for range perTask {
 		for label, k := range kinds {
@@ -405,7 +405,7 @@ func TestMetadataPredictTheProfile(t *testing.T) {
 		}
 	}
 	few, _ := s.runs(kinds, 4, 20)
-	assert.Nil(t, fit(t, few, nil).Predictability, "16 tasks show nothing")
+	assert.Nil(t, fit(t, few, nil).Predictability, "16 tasks are too few for a prediction")
 }
 
 // BenchmarkMemory reports the memory of a decoded set of the largest sample: 10,000 runs of 2,000 tasks,

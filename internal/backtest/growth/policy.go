@@ -4,14 +4,14 @@ package growth
 type limiter interface {
 	// limits returns the limit in force at each sample, in bytes.
 	limits(r *Run) []float64
-	// lift returns the limiter of the next try, after the limit was too small at the sample with the index at.
+	// lift returns the limiter of the next try, after the limit was too small at the sample with the index `at`.
 	lift(r *Run, limits []float64, at int) limiter
 }
 
 // policy plans the limits of runs.
 type policy interface {
 	name() string
-	// plan returns the limiter of the first try of a run with a static grant.
+	// plan returns the limiter of the first try of r. g is the static grant of r.
 	plan(r *Run, g grant) limiter
 	// learn learns a run. The replay calls it after plan.
 	learn(r *Run, g grant)

@@ -147,7 +147,7 @@ func simulate(r *Run, l limiter) []try {
 	var tries []try
 	for range maxTries {
 		limits := l.limits(r)
-		at := kill(r, limits)
+		at := killedAt(r, limits)
 		if at < 0 {
 			return append(tries, try{limits: limits})
 		}
@@ -157,8 +157,8 @@ func simulate(r *Run, l limiter) []try {
 	return tries
 }
 
-// kill returns the index of the first sample whose memory is above the limit, or −1 if there is none.
-func kill(r *Run, limits []float64) int {
+// killedAt returns the index of the first sample whose memory is above the limit, or −1 if there is none.
+func killedAt(r *Run, limits []float64) int {
 	for i, m := range r.Memory {
 		if m > limits[i] {
 			return i
@@ -174,7 +174,7 @@ func (s *session) static(g grant) ([]try, error) {
 	limit := g.memory
 	for range maxTries {
 		limits := constant(limit).limits(s.run)
-		at := kill(s.run, limits)
+		at := killedAt(s.run, limits)
 		if at < 0 {
 			return append(tries, try{limits: limits}), s.close(limit)
 		}

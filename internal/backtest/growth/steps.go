@@ -40,7 +40,7 @@ func (s stepLimits) limits(r *Run) []float64 {
 	return all
 }
 
-// stepEnd returns the index after the last sample in the step of sample from.
+// stepEnd returns the index after the last sample in the step that contains the sample with the index `from`.
 func stepEnd(r *Run, from int) int {
 	step := math.Floor(r.Seconds[from] / stepSeconds)
 	to := from + 1

@@ -194,7 +194,7 @@ func (f *campaignFlags) reset(ctx context.Context, con cli.Console, args []strin
 	if *f.format == "json" {
 		return render.JSON(con.Out, run)
 	}
-	_, err = fmt.Fprintf(con.Out, "run %d is %s (%d), attempt %d\n", run.N, run.StateName, run.State, run.Attempt)
+	_, err = fmt.Fprintf(con.Out, "run %d is in state %q (%d), attempt %d\n", run.N, run.StateName, run.State, run.Attempt)
 	return err
 }
 

@@ -39,7 +39,7 @@ var Runs = []int{0, 3, 8, 20}
 
 const (
 	newTasks  = 150
-	laterRuns = 20 // runs of a new task after its own runs, which rate the shape and the quantiles
+	laterRuns = 20 // runs of a new task after its own runs; the predictions for them are rated
 )
 
 // evaluation holds what was learned from a history.

@@ -139,9 +139,9 @@ func TestExpectReplacesFeatures(t *testing.T) {
 	assert.Equal(t, 120, x.Runs)
 	assert.InEpsilon(t, 200, x.Before.Median, .15)
 	assert.InEpsilon(t, 300, x.After.Median, .15)
-	assert.Less(t, x.After.P75-x.After.P25, x.Before.P75-x.Before.P25, "all runs have the same input")
+	assert.Less(t, x.After.P75-x.After.P25, x.Before.P75-x.Before.P25, "after the change, all runs have the same input")
 	same, _ := e.Expect(m, runs, &placement.Change{})
-	assert.Equal(t, same.Before, same.After, "an empty change")
+	assert.Equal(t, same.Before, same.After, "an empty change has no effect")
 	_, ok = e.Expect(taskmodel.New(), runs, &placement.Change{})
-	assert.False(t, ok, "a model that has learned nothing")
+	assert.False(t, ok, "a model that has learned nothing predicts no run time")
 }

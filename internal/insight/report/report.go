@@ -22,10 +22,10 @@ import (
 // Source reads the ledger and samples of peaks.
 type Source interface {
 	savings.Source
-	// PeakSample returns the successes with a measured peak in a uniform sample of at most limit tries of a task.
+	// PeakSample returns the successes with a measured peak in a uniform sample of the tries of a task, at most `limit` tries.
 	PeakSample(ctx context.Context, task sizing.TaskKey, limit int) ([]store.PeakRow, error)
-	// Realised compares the promised risks of first tries with their outcomes. It reads the newest limit receipts of
-	// a task, which include those of later tries.
+	// Realised compares the promised risks of first tries with their outcomes. It reads the newest receipts of a
+	// task, at most `limit`; these include the receipts of later tries.
 	Realised(ctx context.Context, task sizing.TaskKey, limit int) (sizing.RealisedRisk, error)
 }
 
