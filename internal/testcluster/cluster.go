@@ -113,7 +113,7 @@ func (c *Cluster) Close() error {
 	return errors.Join(errs...)
 }
 
-// Build builds loadaware from the module in the folder tree into the file out.
+// Build builds loadaware from the module in the folder `tree` into the file `out`.
 func Build(ctx context.Context, tree, out string) error {
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", out, "./cmd/loadaware")
 	cmd.Dir, cmd.Env = tree, append(os.Environ(), "CGO_ENABLED=0")
@@ -133,7 +133,7 @@ func Root() (string, error) {
 	return filepath.Dir(mod), nil
 }
 
-// findBinary returns the absolute path of a binary. If named is empty, it returns the path of
+// findBinary returns the absolute path of a binary. If `named` is empty, it returns the path of
 // bin/loadaware, and builds that when it is missing.
 func findBinary(ctx context.Context, named string) (string, error) {
 	root, err := Root()

@@ -108,7 +108,7 @@ func (t *traffic) postUntilAnswered(ctx context.Context, url string, body []byte
 }
 
 // sendCopies sends one report several times concurrently, each copy to the next address. If
-// alter is true, sendCopies then sends another body for the same try.
+// `alter` is true, sendCopies then sends another body for the same try.
 func (t *traffic) sendCopies(ctx context.Context, reports *testcluster.ReportLog, urls []string, o testcluster.Observation, copies int, alter bool) effects {
 	e := effects{calls: copies}
 	body, err := json.Marshal(o)

@@ -97,7 +97,7 @@ func (p *promoter) promote(ctx context.Context) error {
 	return callError("promote a version", code, nil, err)
 }
 
-// waitPropagated waits until the far replica answers from the active version, or until timeout.
+// waitPropagated waits until the far replica answers from the active version, but at most for `timeout`.
 // It returns the time that this took.
 func (p *promoter) waitPropagated(ctx context.Context, timeout time.Duration) (time.Duration, error) {
 	start := time.Now()
@@ -110,7 +110,7 @@ func (p *promoter) waitPropagated(ctx context.Context, timeout time.Duration) (t
 	}
 }
 
-// waitFresh waits until the far replica reports a staleness below 2 s, or until timeout. It
+// waitFresh waits until the far replica reports a staleness below 2 s, but at most for `timeout`. It
 // returns the time that this took. The replica may load a promoted version before it knows that
 // it missed no other change.
 func (p *promoter) waitFresh(ctx context.Context, timeout time.Duration) time.Duration {

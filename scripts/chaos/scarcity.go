@@ -134,8 +134,8 @@ func execute(ctx context.Context, cluster *testcluster.Cluster, statements ...st
 	return nil
 }
 
-// withNewSessions calls change and then ends the other client sessions, because a session keeps its open files and limits.
-// Its own session also runs endSessionsSQL before change, because after it PostgreSQL may be unable to load the code and
+// withNewSessions calls `change` and then ends the other client sessions, because a session keeps its open files and limits.
+// Its own session also runs endSessionsSQL before `change`, because after it PostgreSQL may be unable to load the code and
 // the catalog rows for this statement.
 func withNewSessions(ctx context.Context, cluster *testcluster.Cluster, change func() error) error {
 	conn, err := connect(ctx, cluster)
@@ -149,7 +149,7 @@ func withNewSessions(ctx context.Context, cluster *testcluster.Cluster, change f
 	if err := change(); err != nil {
 		return err
 	}
-	// A session that was forked before change may appear only now.
+	// A session that was forked before `change` may appear only now.
 	for range 20 {
 		if _, err := conn.Exec(ctx, endSessionsSQL); err != nil {
 			return err
