@@ -53,11 +53,11 @@ func (m *measurement) print(when string) error {
 // quantiles formats the number and the quantiles of durations.
 func quantiles(d []time.Duration) string {
 	if len(d) == 0 {
-		return "no predictions"
+		return "no questions"
 	}
 	slices.Sort(d)
 	at := func(q float64) float64 { return millis(d[min(len(d)-1, int(q*float64(len(d))))]) }
-	return fmt.Sprintf("%d predictions, median %.1f ms, p90 %.1f, p99 %.1f, max %.1f", len(d), at(.5), at(.9), at(.99), at(1))
+	return fmt.Sprintf("%d questions, median %.1f ms, p90 %.1f, p99 %.1f, max %.1f", len(d), at(.5), at(.9), at(.99), at(1))
 }
 
 func millis(d time.Duration) float64 { return d.Seconds() * 1000 }
