@@ -19,8 +19,8 @@ import (
 
 const module = "github.com/loadaware/loadaware/"
 
-// mayImport lists the packages of this module that a package may import. A path that ends in /…
-// means all packages below it.
+// mayImport lists the packages of this module that a package may import. A path such as
+// internal/ml/… means all packages below internal/ml.
 var mayImport = map[string][]string{
 	"internal/sizing":     {},
 	"internal/jsonwriter": {},

@@ -74,7 +74,7 @@ serve() { # serve NAME ARGUMENTS…
 }
 stop() { kill "$server"; wait "$server"; server=''; }
 
-# answers prints the answers to 40 predictions without their ids.
+# answers prints 40 predictions without their ids.
 answers() {
 	local n
 	for n in $(seq 40); do

@@ -4,8 +4,8 @@
 //	cluster, err := testcluster.Open(ctx, testcluster.Config{Replicas: 2})
 //	defer cluster.Close()
 //	tasks, err := cluster.Fill(ctx, testcluster.History{Tasks: 4, Seed: 1})  // also trains models
-//	cluster.Postgres.Kill(); cluster.Postgres.Start(ctx)                // the same for cluster.Replicas[i]
-//	cluster.Reports.Check(ctx, cluster.Postgres.DSN())                   // finds lost, duplicate, changed and unsent reports
+//	cluster.Postgres.Kill(); cluster.Postgres.Start(ctx)                // cluster.Replicas[i] has the same methods
+//	cluster.Reports.Check(ctx, cluster.Postgres.DSN())                   // finds lost, duplicate, changed, unsent and miscounted reports
 //
 // The package uses only what an operator sees: a binary, its addresses, its tables. All servers
 // listen on loopback by default, and Close ends the replicas and PostgreSQL, but no standby. Only tests and scripts import it.
@@ -113,7 +113,7 @@ func (c *Cluster) Close() error {
 	return errors.Join(errs...)
 }
 
-// Build builds loadaware from the module in the folder tree into the file out.
+// Build builds loadaware from the module in the folder `tree` into the file `out`.
 func Build(ctx context.Context, tree, out string) error {
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", out, "./cmd/loadaware")
 	cmd.Dir, cmd.Env = tree, append(os.Environ(), "CGO_ENABLED=0")
@@ -133,7 +133,7 @@ func Root() (string, error) {
 	return filepath.Dir(mod), nil
 }
 
-// findBinary returns the absolute path of a binary. If named is empty, it returns the path of
+// findBinary returns the absolute path of a binary. If `named` is empty, it returns the path of
 // bin/loadaware, and builds that when it is missing.
 func findBinary(ctx context.Context, named string) (string, error) {
 	root, err := Root()

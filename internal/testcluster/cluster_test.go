@@ -41,7 +41,7 @@ func TestRestartsLoseNothingAndTheReportLogFindsFaults(t *testing.T) {
 	require.NoError(t, replica.Start(ctx))
 	comparison, err := cluster.Reports.Check(ctx, cluster.Postgres.DSN())
 	require.NoError(t, err)
-	assert.Equal(t, Comparison{Sent: 60, Acked: 60, Stored: 60}, comparison, "a kill loses nothing")
+	assert.Equal(t, Comparison{Sent: 60, Acked: 60, Stored: 60}, comparison, "kills of the replica and of PostgreSQL must lose no report")
 	require.NoError(t, replica.Terminate())
 	require.NoError(t, replica.Start(ctx))
 	require.NoError(t, syscall.Kill(replica.PID(), syscall.SIGKILL)) // simulates a crash
@@ -71,7 +71,7 @@ func TestRestartsLoseNothingAndTheReportLogFindsFaults(t *testing.T) {
 	assert.Equal(t, Comparison{Sent: 60, Acked: 60, Stored: 60, Lost: 2, Duplicate: 1, Changed: 1, Unsent: 1, Miscounted: 1}, comparison)
 }
 
-func TestFillReportsTheStatusOfARejectedCall(t *testing.T) {
+func TestFillErrorNamesTheFailedCall(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
 	cluster := &Cluster{Replicas: []*Replica{{URL: server.URL}}, Reports: NewReportLog()}
@@ -90,5 +90,5 @@ func TestCallToReplicaWithoutProcessFails(t *testing.T) {
 	require.Error(t, err)
 	assert.Zero(t, status)
 	assert.Zero(t, replica.PID())
-	require.NoError(t, replica.Terminate(), "no process runs")
+	require.NoError(t, replica.Terminate(), "without a process, Terminate must do nothing")
 }

@@ -27,7 +27,7 @@ type PostgresConfig struct {
 	Wrap     []string // prefix of the server's command, run as the current user, such as ip netns exec NAME; it must exec its arguments
 }
 
-// Postgres is a PostgreSQL server that only the test restarts. fsync is on. The server listens on TCP,
+// Postgres is a PostgreSQL server. After a crash, only the test starts it again. fsync is on. The server listens on TCP,
 // so that a test can put a proxy in front of it, and trusts every client in the networks of this machine.
 type Postgres struct {
 	cfg      PostgresConfig

@@ -44,7 +44,7 @@ func TestExcludedExpertsExist(t *testing.T) {
 				excluded++
 			}
 		}
-		assert.Equal(t, experts.Count/5, excluded, "%s is one of five residual distributions", p.name)
+		assert.Equal(t, experts.Count/5, excluded, "%q must exclude the experts of one of five residual distributions", p.name)
 	}
 }
 

@@ -67,12 +67,12 @@ func withoutLine(p *experts.Point) {
 	replaceLineTrees(p, p.Level[experts.Trees], experts.Line, experts.Plain)
 }
 
-// replaceLineTrees sets the predictions of LineTrees, Stack and further models to level, a logarithm of the
-// peak. It does the same for Same and Fresh if no run had the same inputs.
+// replaceLineTrees sets the predictions of LineTrees, Stack and the models `further` to `level`, a logarithm of
+// the peak. It does the same for Same and Fresh if no run had the same inputs.
 func replaceLineTrees(p *experts.Point, level float64, further ...int) {
 	lineTrees := p.Level[experts.LineTrees]
 	for _, k := range []int{experts.Same, experts.Fresh} {
-		if math.Abs(p.Level[k]-lineTrees) < 1e-12 { // no run had the same inputs, so the two are equal
+		if math.Abs(p.Level[k]-lineTrees) < 1e-12 { // without a run with the same inputs, model k predicts what LineTrees predicts
 			p.Level[k] = level
 		}
 	}

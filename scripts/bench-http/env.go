@@ -97,7 +97,7 @@ type server struct {
 	ready time.Duration // from the start to the readiness
 }
 
-// serve starts the built binary with a database, on the core cpu; on any core if cpu is empty.
+// serve starts the built binary with a database, on the core `cpu`; on any core if `cpu` is empty.
 func (e *benchEnv) serve(ctx context.Context, cpu string, dsn string) (*server, error) {
 	addr, admin, err := freeAddresses()
 	if err != nil {

@@ -24,7 +24,7 @@ func (s size) receipts() int { return s.observations / 10 }
 type sizeResult struct {
 	size
 	ready, p50, p99 time.Duration // time from start to readiness; latencies of predictions; each the maximum over the replicas
-	first           time.Duration // median latency of the first predictions of the tasks, which decode models; the maximum over the replicas
+	first           time.Duration // median latency of the first prediction of each task, which decodes its model; the maximum over the replicas
 	resident        int64         // resident memory of the first replica after its predictions
 	perModel        float64       // (resident − resident memory of bench.server) per task, in bytes; 0 if some tasks are not predicted
 }
@@ -49,8 +49,9 @@ func (b *bench) sizes() []size {
 	return []size{{10, 1_000, 1, 10}, {100, 1_000, 1, 100}, {1_000, 1_000, 1, 1_000}, {1_000, 10_000, 1, 200}, {1_000, 100_000, 1, 200}, {1_000, 1_000_000, 1, 200}, {1_000, 1_000_000, 2, 200}, {1_000, 1_000_000, 3, 200}}
 }
 
-// benchGrowth measures row 4 of bench.table: the cost of a prediction, a model and a start as tasks, observations
-// and replicas grow. The tasks are copies of predictedTask under other names. It also draws docs/growth.svg.
+// benchGrowth measures row 4 of bench.table: the cost of a prediction, a model and a start as the numbers of
+// tasks, observations and replicas grow. The tasks are copies of predictedTask under other names. It also draws
+// docs/growth.svg.
 func (b *bench) benchGrowth(ctx context.Context) error {
 	conn, err := pgx.Connect(ctx, b.env.db.DSN())
 	if err != nil {

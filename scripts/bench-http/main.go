@@ -117,9 +117,9 @@ type row struct {
 func (b *bench) table() []row {
 	rows := []row{
 		{"1", "single predictions against an echo server", true, b.benchSingle},
-		{"2", "latency at half of the maximum, training and observing", true, b.benchSteady},
+		{"2", "latency at half of the maximum rate, during trainings and reports", true, b.benchSteady},
 		{"3", "reports against INSERT and COPY", true, b.benchIngest},
-		{"4", "cost as tasks, observations and replicas grow", false, b.benchGrowth},
+		{"4", "cost as the numbers of tasks, observations and replicas grow", false, b.benchGrowth},
 	}
 	if b.other.url != "" {
 		rows = append(rows, row{"16", "single predictions against another model server", true, b.benchOtherServer})
@@ -127,8 +127,8 @@ func (b *bench) table() []row {
 	return rows
 }
 
-// isSelected reports whether to measure the row with the given number. The list rows takes
-// precedence over the selection by the form.
+// isSelected reports whether to measure the row with the given number. A list `rows` that is
+// not empty decides; otherwise byForm does.
 func isSelected(rows, number string, byForm bool) bool {
 	if rows == "" {
 		return byForm

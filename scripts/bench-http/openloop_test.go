@@ -31,7 +31,7 @@ func TestStallCountsForDelayedRequests(t *testing.T) {
 			late++
 		}
 	}
-	assert.Greater(t, late, 20, "of the 60 requests scheduled during the stall")
+	assert.Greater(t, late, 20, "more than 20 of the 60 requests scheduled during the stall must be late")
 	assert.GreaterOrEqual(t, got.quantile(0.999), 250*time.Millisecond)
 }
 
@@ -50,6 +50,6 @@ func TestPlotHasOneBarPerSize(t *testing.T) {
 func TestEveryRequestHasUnseenFeature(t *testing.T) {
 	for _, body := range withUnseenFeature(predictBodies(1, predictedTask, 50, 3)) {
 		assert.Equal(t, 3, strings.Count(body, `"elasticity":0.`+counterPlaceholder))
-		assert.Equal(t, 6, strings.Count(body, counterPlaceholder), "each task also has a unique run id")
+		assert.Equal(t, 6, strings.Count(body, counterPlaceholder), "each of the 3 tasks must have an unseen feature and a unique run id")
 	}
 }

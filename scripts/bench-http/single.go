@@ -6,8 +6,8 @@ import (
 	"regexp"
 )
 
-// predictBodies returns bodies of prediction requests. If batch is 1, they are bodies of /predict, otherwise of
-// /predict/batch with batch tasks each.
+// predictBodies returns bodies of prediction requests. If `batch` is 1, they are bodies of /predict, otherwise of
+// /predict/batch with `batch` tasks each.
 func predictBodies(seed uint64, task string, bodies, batch int) []string {
 	r := newRandom(seed)
 	all := make([]string, bodies)

@@ -132,7 +132,7 @@ func luaTable(bodies []string) string {
 	return b.String()
 }
 
-// pinned returns a command that runs only on the core cpu, or on any core if cpu is empty or taskset is missing.
+// pinned returns a command that runs only on the core `cpu`, or on any core if `cpu` is empty or taskset is missing.
 func pinned(ctx context.Context, cpu string, args ...string) *exec.Cmd {
 	if taskset, err := exec.LookPath("taskset"); cpu != "" && err == nil {
 		args = append([]string{taskset, "-c", cpu}, args...)

@@ -11,7 +11,7 @@ import (
 )
 
 // The test accepts fewer kills than promised, because grants that are a little too large waste only a little memory.
-func TestNoKindOfTaskIsKilledClearlyMoreThanPromised(t *testing.T) {
+func TestNoKindOfTaskIsKilledClearlyMoreOftenThanPromised(t *testing.T) {
 	require.Len(t, kinds, 20)
 	for _, k := range kinds {
 		s, err := replay(k, 7, 2, 200)

@@ -93,7 +93,7 @@ var kinds = []kind{
 	}},
 }
 
-// modes draws a peak of about 1 GB with the probability share, otherwise a peak of about times 1 GB.
+// modes draws a peak of about 1 GB with the probability `share`, and otherwise a peak `times` as large.
 func modes(rng *rand.Rand, share, times float64) float64 {
 	peak := gb * noise(rng, 0.05)
 	if rng.Float64() >= share {
@@ -114,8 +114,8 @@ func categories(n int) runFunc {
 // start is the start of the first run.
 var start = time.Date(2020, 1, 3, 0, 0, 0, 0, time.UTC)
 
-// history generates the runs of task n of a kind: one run of an hour per day, with a request of 100 GB and a
-// peak of at most 95 GB.
+// history generates the runs of task n of a kind: one run per day, which takes an hour, with a request of 100 GB
+// and a peak of at most 95 GB.
 func (k kind) history(seed uint64, n, runs int) []sizing.Observation {
 	rng := rand.New(rand.NewPCG(seed, uint64(n)))
 	task := sizing.TaskKey{Namespace: sizing.DefaultNamespace, DAG: "synthetic", Task: fmt.Sprintf("task-%02d", n)}

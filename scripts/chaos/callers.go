@@ -114,7 +114,7 @@ func cpuTime(pid int) time.Duration {
 // bucketLength is the length of the intervals of loadRun.buckets.
 const bucketLength = 100 * time.Millisecond
 
-// run connects n callers and then runs them for length. The run ids of the reports begin with label,
+// run connects n callers and then runs them for the time `length`. The run ids of the reports begin with `label`,
 // which must differ between the calls of run for one cluster.
 func (c *callers) run(ctx context.Context, label string, n int, length time.Duration) *loadRun {
 	l := &loadRun{connections: n, length: length, buckets: make([]int, length/bucketLength+1)}
@@ -219,7 +219,7 @@ func (l *loadRun) fail(format string, args ...any) {
 }
 
 // recoveryTime returns the time from the start of the run to the end of the first half second whose goodput
-// reached rate, in answers per second. It returns more than the length of the run if there was no such half
+// reached `rate`, in answers per second. It returns more than the length of the run if there was no such half
 // second.
 func (l *loadRun) recoveryTime(rate float64) time.Duration {
 	const halfSecond = 5 // buckets

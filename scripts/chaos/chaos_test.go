@@ -26,7 +26,7 @@ type fault func(w http.ResponseWriter, r *http.Request, body string, replica htt
 // faultCase is a fault and the failure that the trial must record because of it.
 type faultCase struct {
 	inject fault
-	want   string // part of the recorded text, except "never sent 1", for which the test counts stored reports; empty without a fault
+	want   string // part of the recorded text; for "never sent 1" the test counts stored reports instead; empty if the trial must find no fault
 }
 
 // faultCases returns the faults by name. The trial must find no fault in the case "none".

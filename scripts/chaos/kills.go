@@ -177,8 +177,8 @@ func (p *prober) probe(ctx context.Context) {
 	}
 }
 
-// check records a failure unless a model answered every request. The text when describes the
-// time of the requests.
+// check records a failure unless a model answered every request. The parameter `when`
+// describes the time of the requests.
 func (p *prober) check(tr *trialRun, when string) {
 	tr.printf("predictions %s: %d, not from a model: %d, p99 %v, max %v", when, p.sent, p.failed, quantile(p.times, 0.99), quantile(p.times, 1))
 	tr.check(p.sent > 0 && p.failed == 0, "%d of %d predictions %s were not from a model: %s", p.failed, p.sent, when, p.firstFailure)

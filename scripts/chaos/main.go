@@ -126,7 +126,7 @@ type trialRun struct {
 	failures []string // descriptions of the failed checks
 }
 
-// repetitions returns short or long, depending on the form of this run.
+// repetitions returns `short` or `long`, depending on the form of this run.
 func (tr *trialRun) repetitions(short, long int) int {
 	if tr.long {
 		return long

@@ -93,8 +93,9 @@ func (tr *trialRun) promoteBadModel(ctx context.Context, conn *pgx.Conn, w *work
 	return tr.checkRollback(ctx, w, bad, good)
 }
 
-// checkRollback checks that the watchdog rolls back a bad version within maxOutcomes, that this version then answers
-// no more, and that at most 12 of the next 64 runs are killed. A larger bound could accept a version that is bad, too.
+// checkRollback checks that the watchdog rolls back a bad version within maxOutcomes, that this version then
+// no longer answers, and that at most 12 of the next 64 runs are killed. A larger bound could accept a version that is
+// bad, too.
 func (tr *trialRun) checkRollback(ctx context.Context, w *workload, bad, good int) error {
 	w.ended, w.killed = 0, 0
 	rolledBack := false

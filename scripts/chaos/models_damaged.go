@@ -36,7 +36,7 @@ func trialDamagedModel(ctx context.Context, tr *trialRun) error {
 	return tr.damageModel(ctx, cluster, large[0], random, tr.repetitions(100, 1000))
 }
 
-// damagedVersion stores damaged blobs as the version bad of a task. The version good must answer.
+// damagedVersion stores damaged blobs as version `bad` of a task. Version `good` must answer.
 type damagedVersion struct {
 	cluster   *testcluster.Cluster
 	conn      *pgx.Conn
@@ -45,8 +45,8 @@ type damagedVersion struct {
 	blob      []byte // of the good version
 }
 
-// damageModel flips single bytes of the task's model and truncates it, at sample random offsets
-// or, if sample is 0, at every offset.
+// damageModel flips single bytes of the task's model and truncates it, at `sample` random offsets
+// or, if `sample` is 0, at every offset.
 func (tr *trialRun) damageModel(ctx context.Context, cluster *testcluster.Cluster, task testcluster.Task, random *rand.Rand, sample int) error {
 	conn, err := connect(ctx, cluster)
 	if err != nil {

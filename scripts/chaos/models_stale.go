@@ -18,8 +18,8 @@ const (
 )
 
 // trialStaleModel promotes versions at one replica while the network between the other replica
-// and PostgreSQL is intact, and while it is cut. During a cut, data is lost and no connection
-// gets an error.
+// and PostgreSQL is intact, and while it is cut. A cut drops the data on all connections, and
+// no connection gets an error.
 func trialStaleModel(ctx context.Context, tr *trialRun) error {
 	cluster, tasks, err := tr.openCluster(ctx, testcluster.Config{Replicas: 2})
 	if err != nil {
@@ -97,7 +97,7 @@ func (p *promoter) promote(ctx context.Context) error {
 	return callError("promote a version", code, nil, err)
 }
 
-// waitPropagated waits until the far replica answers from the active version, or until timeout.
+// waitPropagated waits until the far replica answers from the active version, but at most for `timeout`.
 // It returns the time that this took.
 func (p *promoter) waitPropagated(ctx context.Context, timeout time.Duration) (time.Duration, error) {
 	start := time.Now()
@@ -110,7 +110,7 @@ func (p *promoter) waitPropagated(ctx context.Context, timeout time.Duration) (t
 	}
 }
 
-// waitFresh waits until the far replica reports a staleness below 2 s, or until timeout. It
+// waitFresh waits until the far replica reports a staleness below 2 s, but at most for `timeout`. It
 // returns the time that this took. The replica may load a promoted version before it knows that
 // it missed no other change.
 func (p *promoter) waitFresh(ctx context.Context, timeout time.Duration) time.Duration {
@@ -145,9 +145,9 @@ func (tr *trialRun) measurePropagation(ctx context.Context, p *promoter) error {
 // minProbing is the minimum time for which runCut probes after the promotion.
 const minProbing = 500 * time.Millisecond
 
-// runCut waits for delay, promotes a version and probes the far replica until length is over, and at least for
-// minProbing. The reported staleness must be at least the real one less maxStalenessError, and at most the length of
-// the cut plus maxStalenessError.
+// runCut waits for `delay`, promotes a version and probes the far replica until `length` has passed since the start of
+// runCut, and at least for minProbing. The reported staleness must be at least the real one minus maxStalenessError,
+// and at most the length of the cut plus maxStalenessError.
 func (tr *trialRun) runCut(ctx context.Context, p *promoter, length, delay time.Duration, stream string) error {
 	start := time.Now()
 	time.Sleep(delay)

@@ -77,8 +77,8 @@ type comparison struct {
 	atBest, aboveBest []*loadRun
 }
 
-// compare runs the given number of rounds with best and with above connections. Each run takes the given number
-// of seconds. The run ids begin with label.
+// compare runs the given number of rounds with `best` and with `above` connections. Each run takes the given number
+// of seconds. The run ids begin with `label`.
 func (c *callers) compare(ctx context.Context, tr *trialRun, label string, best, above, rounds, seconds int) *comparison {
 	k, length := &comparison{}, time.Duration(seconds)*time.Second
 	k.atBest = append(k.atBest, c.run(ctx, label+"-first", best, length))

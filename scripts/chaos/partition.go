@@ -63,7 +63,7 @@ func trialPartition(ctx context.Context, tr *trialRun) error {
 			return err
 		}
 		tr.printf("cut for %v: recovered within %v", length, took.Round(time.Millisecond))
-		tr.check(took <= 5*time.Second, "a cut of %v recovered only after %v", length, took)
+		tr.check(took <= 5*time.Second, "after a cut of %v the service recovered only after %v", length, took)
 		tr.check(noticed || length < 3*time.Second, "/readyz never reported that reports cannot be stored")
 	}
 	counts := load.stop()

@@ -134,10 +134,10 @@ func execute(ctx context.Context, cluster *testcluster.Cluster, statements ...st
 	return nil
 }
 
-// withNewSessions calls do and then ends the other client sessions, because a session keeps its open files and limits.
-// Its own session also runs endSessionsSQL before do, because after do PostgreSQL may be unable to load the code and
+// withNewSessions calls `change` and then ends the other client sessions, because a session keeps its open files and limits.
+// Its own session also runs endSessionsSQL before `change`, because after it PostgreSQL may be unable to load the code and
 // the catalog rows for this statement.
-func withNewSessions(ctx context.Context, cluster *testcluster.Cluster, do func() error) error {
+func withNewSessions(ctx context.Context, cluster *testcluster.Cluster, change func() error) error {
 	conn, err := connect(ctx, cluster)
 	if err != nil {
 		return err
@@ -146,10 +146,10 @@ func withNewSessions(ctx context.Context, cluster *testcluster.Cluster, do func(
 	if _, err := conn.Exec(ctx, endSessionsSQL); err != nil {
 		return err
 	}
-	if err := do(); err != nil {
+	if err := change(); err != nil {
 		return err
 	}
-	// A session that was forked before do may appear only now.
+	// A session that was forked before `change` may appear only now.
 	for range 20 {
 		if _, err := conn.Exec(ctx, endSessionsSQL); err != nil {
 			return err

@@ -48,7 +48,7 @@ type callCounts struct {
 	Rejected            int // 429 or 503 with Retry-After
 	NoRetryAfter        int // 429 or 503 without Retry-After
 	NoAnswer            int // no complete answer
-	Late                int // calls that ended after the deadline; counted by result, too
+	Late                int // calls that ended after the deadline; also counted by their result
 	Failed              int // any other status
 	PredictRejected     int // prediction requests among Rejected
 	Unacked             int // reports that were never acknowledged

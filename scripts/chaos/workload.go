@@ -20,7 +20,7 @@ type workload struct {
 	task          testcluster.Task
 	random        *rand.Rand
 	factor        float64                                   // multiplies the peaks of the runs
-	awaitWatchdog func(ctx context.Context, all bool) error // waits until the watchdog has checked the kills or, if all, every run
+	awaitWatchdog func(ctx context.Context, all bool) error // waits until the watchdog has checked the kills or, if `all` is true, every run
 	releaseLease  func(context.Context) error               // set by takeLease
 	started       int                                       // runs since the beginning
 	ended, killed int                                       // runs, and those whose first try was killed, since the last reset by a check
@@ -118,7 +118,7 @@ func (w *workload) isRolledBack(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// waitPropagated waits for at most about one second until the version bad no longer answers. It returns
+// waitPropagated waits for at most about one second until the version `bad` no longer answers. It returns
 // the version that answers. A replica learns of a rollback a moment after the commit.
 func (w *workload) waitPropagated(ctx context.Context, bad int) (answering int, err error) {
 	for range 100 {
@@ -131,8 +131,8 @@ func (w *workload) waitPropagated(ctx context.Context, bad int) (answering int, 
 }
 
 // waitForWatchdog waits until the watchdog has checked the kills, which trigger it at once. If
-// last is true, it waits until the watchdog has checked all runs. If takeLease was called, it waits
-// only if last is true, and releases the lease before.
+// `last` is true, it waits until the watchdog has checked all runs. If takeLease was called, it waits
+// only if `last` is true, and releases the lease before.
 func (w *workload) waitForWatchdog(ctx context.Context, last bool) error {
 	if w.releaseLease != nil {
 		if !last {

@@ -35,7 +35,7 @@ func main() {
 	}
 }
 
-// generate writes the runs of the workflows or, if rate is true, the errors of their forecasts.
+// generate writes the runs of the workflows or, if `rate` is true, the errors of their forecasts.
 func generate(out *bufio.Writer, seed, workflows uint64, runs int, rate bool) error {
 	var outcomes []forecasttest.Outcome
 	if !rate {

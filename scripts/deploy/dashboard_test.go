@@ -106,7 +106,7 @@ func TestEveryQueryUsesExportedMetrics(t *testing.T) {
 	for _, name := range used {
 		assert.True(t, names[name], "no server exports %s", name)
 	}
-	assert.False(t, names["loadaware_stale_second"], "a misspelled name counts as exported")
+	assert.False(t, names["loadaware_stale_second"], "a misspelled name must not count as exported")
 }
 
 func TestEveryAlertHasARunbookAndATest(t *testing.T) {
@@ -167,9 +167,9 @@ func TestEveryPanelShowsDataFromARunningServer(t *testing.T) {
 	assert.Empty(t, missing, "panels without data")
 	n, err := countSeries("loadaware_misspelt_total")
 	assert.NoError(t, err)
-	assert.Zero(t, n, "a query without data returns no series")
+	assert.Zero(t, n, "a query without data must return no series")
 	_, err = countSeries("sum(rate(loadaware_ready[5m])")
-	assert.Error(t, err, "an invalid expression returns an error")
+	assert.Error(t, err, "an invalid expression must return an error")
 	t.Logf("%d of %d queries of the dashboard returned data, seed %d", withData, len(all), seed)
 }
 

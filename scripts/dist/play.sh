@@ -79,7 +79,7 @@ play_package() {
 		check "the wheel is installed without changes to other packages" "$venv/bin/uv" pip install -q --offline --python "$venv/bin/python" "$wheel"
 		check "Python imports the provider from the wheel" "$venv/bin/python" -c "import airflow_provider_loadaware as p; assert '$venv' in p.__file__, p.__file__"
 		check "Airflow $airflow accepts its provider information" "$venv/bin/python" -m pytest -q -p no:cacheprovider "$work/tests/unit/test_provider_info.py"
-		check "Airflow $airflow runs a DAG that is predicted, killed, lifted and done" env LOADAWARE_BIN="$bin" \
+		check "Airflow $airflow runs a DAG whose task is predicted, killed, lifted and succeeds" env LOADAWARE_BIN="$bin" \
 			"$venv/bin/python" -m pytest -q -p no:cacheprovider "$work/tests/airflow/test_prediction_cycle.py" -k 'lifted_until_it_succeeds and sized-work'
 	done
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// reject answers with a problem. The text fields has further members, which may violate the contract.
+// reject answers with a problem. The parameter `fields` has further members, which may violate the contract.
 func reject(w http.ResponseWriter, status int, fields string) {
 	w.Header().Set("X-Request-Id", "id")
 	w.Header().Set("Allow", "GET")
@@ -105,10 +105,10 @@ func TestSeedDeterminesRequests(t *testing.T) {
 		drawn[r.op.name] = true
 		target, _, _ := strings.Cut(string(r.wire), "\r\n")
 		for _, name := range r.op.pathParameters() {
-			require.NotContains(t, target, "{"+name+"}", "the path parameter has no value")
+			require.NotContains(t, target, "{"+name+"}", "every path parameter must have a value")
 		}
 	}
-	assert.Len(t, drawn, len(m.operations), "every operation occurs")
+	assert.Len(t, drawn, len(m.operations), "every operation must occur")
 }
 
 func TestToolchainDeadlineIsNoFault(t *testing.T) {

@@ -61,7 +61,7 @@ func reportsFailures(ctx context.Context, root, target string, seed uint64) erro
 	case !errors.As(err, &exit):
 		return err
 	}
-	fmt.Printf("schemathesis reported a server that fails every tenth request after %d requests\n", forward.requests.Load())
+	fmt.Printf("after %d requests, schemathesis reported the server that fails every tenth request\n", forward.requests.Load())
 	return nil
 }
 

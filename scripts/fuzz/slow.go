@@ -46,10 +46,10 @@ func fuzzSlowBodies(ctx context.Context, cluster *testcluster.Cluster, p options
 	for waiting := true; waiting; others++ {
 		status, answer, err := server.Call(ctx, http.MethodGet, "/readyz", nil)
 		if err != nil {
-			return fmt.Errorf("call GET /readyz meanwhile: %w", err)
+			return fmt.Errorf("call GET /readyz while slow bodies arrive: %w", err)
 		}
 		if status != http.StatusOK {
-			return fmt.Errorf("call GET /readyz meanwhile: status %d %s", status, answer)
+			return fmt.Errorf("call GET /readyz while slow bodies arrive: status %d %s", status, answer)
 		}
 		select {
 		case <-done:

@@ -12,8 +12,8 @@ import (
 // second third. Both are medians of samples. A larger value would hide slow leaks.
 const maxSoakGrowth = 1.02
 
-// soak asks about tasks drawn at random for m.length. The first third of the time is warm-up. soak returns an
-// error if a prediction fails or if the resident memory grows by more than maxSoakGrowth allows.
+// soak requests predictions for m.length. It draws their tasks at random. The first third of the time is warm-up. soak
+// returns an error if a prediction fails or if the resident memory grows by more than maxSoakGrowth allows.
 func (m *measurement) soak(ctx context.Context) error {
 	var resident [3][]float64 // MiB
 	m.hits, m.misses, m.sources = nil, nil, nil
@@ -34,7 +34,7 @@ func (m *measurement) soak(ctx context.Context) error {
 		resident[third] = append(resident[third], v["process_resident_memory_bytes"]/(1<<20))
 	}
 	before, after := median(resident[1]), median(resident[2])
-	fmt.Printf("%v of predictions for tasks drawn at random from %d: answers by source %v, none failed\n", m.length, m.copies, m.sources)
+	fmt.Printf("predictions during %v, for tasks drawn at random from %d: answers by source %v, none failed\n", m.length, m.copies, m.sources)
 	fmt.Printf("model decoded: %s; in memory: %s\n", quantiles(m.misses), quantiles(m.hits))
 	fmt.Printf("resident memory, median: %.0f MiB in the second third, %.0f MiB in the last; at most %.0f MiB\n", before, after, m.peak)
 	if after > maxSoakGrowth*before {

@@ -77,7 +77,7 @@ func (f figure) svg() []byte {
 	return b.Bytes()
 }
 
-// painter draws one chart on width × height pixels.
+// painter draws one chart. width and height are the size of the plot area inside the margins, in pixels.
 type painter struct {
 	b             *bytes.Buffer
 	chart         chart

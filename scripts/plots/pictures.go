@@ -75,7 +75,7 @@ func riskFigure(steps []backtest.Step) figure {
 		run := float64(i + 1)
 		promised.add(run, sum)
 		killed.add(run, kills)
-		slack := max(sum/2, 3*math.Sqrt(sum)) // half of the promised kills, at least three standard deviations of a Poisson variable
+		slack := max(sum/2, 3*math.Sqrt(sum)) // half of the promised kills or three standard deviations of a Poisson variable, whichever is larger
 		calibrated.add(run, sum+slack)
 		calibrated.lower = append(calibrated.lower, max(0, sum-slack))
 	}

@@ -99,7 +99,7 @@ func TestDriftChangesTheSecondHalfOnly(t *testing.T) {
 func TestAxisPositionsAndTicks(t *testing.T) {
 	decades := axis{log: true, ticks: []float64{1, 10, 100}}
 	assert.InDelta(t, 0.5, decades.position(10), 1e-12)
-	assert.Zero(t, decades.position(0), "a value outside the axis has the position of the nearer end")
+	assert.Zero(t, decades.position(0), "a value outside the axis must have the position of the nearer end")
 	assert.Equal(t, []float64{0, 5, 10, 15, 20, 25}, ticksUpTo(21))
 	assert.Equal(t, []float64{0, 25, 50, 75, 100, 125, 150}, runAxis(150).ticks)
 }

@@ -51,9 +51,9 @@ func TestProfilesArePredictedBeforeTheRun(t *testing.T) {
 	require.Len(t, h.set.Profiles, len(teams))
 
 	runs := h.evaluate(h.foldsOfRuns(1))
-	assert.GreaterOrEqual(t, runs.predicted, 0.95, "a run of a task with other runs")
+	assert.GreaterOrEqual(t, runs.predicted, 0.95, "if other runs of the task are known, almost every prediction must be right")
 	tasks := h.evaluate(h.foldsOfTasks(1))
-	assert.GreaterOrEqual(t, tasks.predicted, tasks.majority+0.1, "a run of a task that was never seen")
+	assert.GreaterOrEqual(t, tasks.predicted, tasks.majority+0.1, "if no run of the task is known, the predictions must be better than the most frequent profile")
 	assert.GreaterOrEqual(t, tasks.predicted, tasks.nearest+0.1)
 	assert.InDelta(t, 0.92, tasks.predicted, 0.05, "the metadata of one task in ten name a random team")
 	assert.Less(t, tasks.predicted, runs.predicted)

@@ -15,7 +15,8 @@ import (
 	"github.com/loadaware/loadaware/internal/source/file"
 )
 
-// questions draws questions and counts the results. As a target it sends the questions to a server.
+// questions draws questions (requests for predictions) and counts the results. It implements target by sending the
+// questions to a server.
 type questions struct {
 	ctx    context.Context
 	server *client.Client

@@ -43,7 +43,7 @@ func (m *models) learnerOf(task sizing.TaskKey) *learner {
 	return l
 }
 
-// report learns the rows with a measured peak and fits models when they are due. Before one in twelve of these
+// report learns the rows with a measured peak and fits a model when its fit is due. Before one in twelve of these
 // rows it learns an OOM kill of the same run at half of the peak.
 func (m *models) report(rows []sizing.Observation) error {
 	for i := range rows {

@@ -92,7 +92,7 @@ var errNotFlat = errors.New("a gauge grew or a call failed; see the lines above"
 // errInterrupted means that a soak test was shorter than its length.
 var errInterrupted = errors.New("interrupted before the end of the test")
 
-// soak runs the traffic for length, samples the gauges meanwhile, and checks calls and gauges.
+// soak runs the traffic for the time `length`, samples the gauges meanwhile, and checks calls and gauges.
 func soak(ctx context.Context, t *traffic, length time.Duration) error {
 	bounded, cancel := context.WithTimeout(ctx, length)
 	defer cancel()

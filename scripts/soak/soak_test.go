@@ -48,7 +48,7 @@ func TestTrendSeparatesLeaksFromVariation(t *testing.T) {
 		assert.Equal(t, c.flat, flat, "%s: %s", name, description)
 	}
 	flat, _ := gauges[1].allowed.flat("goroutines", "", 1, trendOf(func(s float64) float64 { return 40 + s/10 }))
-	assert.False(t, flat, "six goroutines per minute")
+	assert.False(t, flat, "six more goroutines per minute must not count as flat")
 }
 
 // step returns 1 for true and 0 for false.
@@ -127,7 +127,7 @@ func TestSoakFindsFaults(t *testing.T) {
 		err := soak(context.Background(), p, 3*time.Second)
 		if c.passes {
 			assert.NoError(t, err, name)
-			assert.Contains(t, fmt.Sprint(p.counts.calls), "/retry-lift", "a lift follows an OOM kill")
+			assert.Contains(t, fmt.Sprint(p.counts.calls), "/retry-lift", "a lift must follow an OOM kill")
 		} else {
 			assert.ErrorIs(t, err, errNotFlat, name)
 		}

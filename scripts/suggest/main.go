@@ -81,7 +81,7 @@ type heavyTask struct {
 }
 
 // heavyTasks returns the tasks that use at least 1 % of the memory time and have at least minRows rows with a peak.
-// If named contains task ids, it returns the tasks with these ids that have a row with a peak.
+// If `named` contains task ids, it returns the tasks with these ids that have a row with a peak.
 func heavyTasks(a *suggest.Archive, named string) []*heavyTask {
 	byTask := map[string][]sizing.Observation{}
 	use, total := map[string]float64{}, 0.0

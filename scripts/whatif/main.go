@@ -117,7 +117,7 @@ func run(ctx context.Context, name, binary string, settings []setting, limit int
 	return compare(ctx, name, answer, settings, limit, within)
 }
 
-// readTrace returns the first observations of a file in order of start: at most limit, or all if limit is 0.
+// readTrace returns the first observations of a file in order of start: at most `limit`, or all if `limit` is 0.
 func readTrace(name string, limit int) ([]sizing.Observation, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -184,7 +184,8 @@ func runWhatIf(ctx context.Context, server *client.Client, request *api.WhatIfRe
 }
 
 // compare replays the trace with each of the settings and prints the results of the what-if and of the
-// replay. It returns an error if a utilisation or a share of killed runs differs by more than within percentage points.
+// replay. It returns an error if a utilisation or a share of killed runs differs by more than `within` percentage
+// points.
 func compare(ctx context.Context, name string, answer api.WhatIf, settings []setting, limit int, within float64) error {
 	f, err := os.Open(name)
 	if err != nil {

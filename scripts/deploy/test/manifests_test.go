@@ -99,8 +99,8 @@ func TestProbesUseTheEndpointsOfTheServer(t *testing.T) {
 			assert.Equal(t, scheme, probe.HTTPGet.Scheme)
 			assert.Equal(t, "api", probe.HTTPGet.Port.String())
 		}
-		assert.GreaterOrEqual(t, c.StartupProbe.FailureThreshold*c.StartupProbe.PeriodSeconds, int32(300), "time for a migration")
-		assert.Less(t, c.ReadinessProbe.PeriodSeconds*c.ReadinessProbe.FailureThreshold, int32(3), "the Service drops the pod during the 3 s of the drain")
+		assert.GreaterOrEqual(t, c.StartupProbe.FailureThreshold*c.StartupProbe.PeriodSeconds, int32(300), "the startup probe must leave time for a migration")
+		assert.Less(t, c.ReadinessProbe.PeriodSeconds*c.ReadinessProbe.FailureThreshold, int32(3), "the Service must drop the pod during the 3 s of the drain")
 	}
 }
 
@@ -157,7 +157,7 @@ func TestRetentionFollowsTheValues(t *testing.T) {
 		}
 		return hours
 	}
-	assert.Equal(t, map[string]string{"OBSERVATIONS": "8760h", "RECEIPTS": "2160h", "EXPERIMENTS": "8760h"}, retention(), "the defaults of the server")
+	assert.Equal(t, map[string]string{"OBSERVATIONS": "8760h", "RECEIPTS": "2160h", "EXPERIMENTS": "8760h"}, retention(), "the chart must have the defaults of the server")
 	assert.Equal(t, map[string]string{"OBSERVATIONS": "0", "RECEIPTS": "168h", "EXPERIMENTS": "8760h"}, retention("keep.receipts=168h", "keep.observations=0"))
 }
 

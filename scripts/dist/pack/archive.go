@@ -75,7 +75,7 @@ func writeTar(to io.Writer, folder, prefix string, created time.Time) error {
 	return w.Close()
 }
 
-// writeFile adds a file to the archive. name is the path of the file on disk, and inside its path in the archive. The
+// writeFile adds a file to the archive. `name` is the path of the file on disk, and `inside` its path in the archive. The
 // mode in the archive is 0755 for an executable file, otherwise 0644.
 func writeFile(w *tar.Writer, name, inside string, info fs.FileInfo, created time.Time) error {
 	mode := int64(0o644)

@@ -91,7 +91,7 @@ func buildIndex(o *options, programs []string, created time.Time) (v1.ImageIndex
 	return mutate.Annotations(index, o.labels(created)).(v1.ImageIndex), nil
 }
 
-// image returns the image of one platform. It consists of the layer base, which all platforms share, and a layer with
+// image returns the image of one platform. It consists of the layer `base`, which all platforms share, and a layer with
 // the program.
 func (o *options) image(platform v1.Platform, program string, base v1.Layer, created time.Time) (v1.Image, error) {
 	binary, err := os.ReadFile(program)

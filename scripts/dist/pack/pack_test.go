@@ -178,7 +178,7 @@ func TestExtractRejectsNamesOutsideTheFolder(t *testing.T) {
 	}
 }
 
-func TestNoticesNameGoAndItsModules(t *testing.T) {
+func TestNoticesNameGoAndTheModulesOfTheProgram(t *testing.T) {
 	self, err := os.Executable()
 	noError(t, err)
 	var out bytes.Buffer

@@ -19,7 +19,7 @@ import sklearn
 from imblearn.over_sampling import SMOTE, SMOTENC
 from sklearn.preprocessing import StandardScaler
 
-SEEDS = 40  # so many that each code of a tie wins at least once
+SEEDS = 40  # enough for each code of a tie to win at least once
 
 
 def table(rng, sizes, numbers, categories):

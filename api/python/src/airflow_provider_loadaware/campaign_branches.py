@@ -54,12 +54,12 @@ Check = Callable[[Reproduction], bool]
 
 @dataclass(frozen=True)
 class Hooks:
-    """Functions that replace steps, and settings. A function that raises fails its run with the text of the error."""
+    """Functions that replace steps, and settings of steps. If one raises, the run fails with the error in its notes."""
 
     deploy: Step | None = None  # starts a deployment; nothing by default
     is_deployed: Check | None = None  # by default: the DAG is parsed, unpaused and has the required version
     profile: Step | None = None  # starts an import of the peaks; by default the pods report them
-    pod_tasks: tuple[str, ...] = ()  # globs of tasks that need a peak if they succeed, besides all tasks that reported
+    pod_tasks: tuple[str, ...] = ()  # globs of tasks that need a peak if they succeed, besides all tasks with reports
     profile_timeout: timedelta = timedelta(hours=1)
     pools: bool = False  # whether Airflow sets the pool of a campaign; see settings.campaign_pools
 
@@ -120,10 +120,10 @@ class Campaigns:
             path = f"/campaigns/{campaign['id']}/release"
             found = self.service.request("POST", path, {"stuck_after_seconds": stuck_after.total_seconds()})
             if found["released"]:
-                log.info("campaign %s: released %d lost leases", campaign["id"], found["released"])
+                log.info("campaign %s: released %d expired leases", campaign["id"], found["released"])
             for run in found["stuck"]:
                 log.warning(
-                    "campaign %s: run %s is %s since %s: %s",
+                    "campaign %s: run %s has been in state %s since %s: %s",
                     *(campaign["id"], run["n"], run["state_name"], run["changed_at"], run["notes"] or "no notes"),
                 )
             stuck.extend(found["stuck"])

@@ -75,8 +75,9 @@ class _SupervisorRuns:
         return str(getattr(found.state, "value", found.state))
 
     def task_states(self, dag_id: str, run_id: str) -> dict[tuple[str, int], str]:
-        # Airflow names an instance of a mapped task `<task id>_<map index>`. The id of another task may have that form,
-        # so ask which of these names belong to the task ids in them.
+        # Airflow names an instance of a mapped task `<task id>_<map index>`. The id of another task may have that form.
+        # So a second query asks only for the task ids before the index. The names in its answer, except for these ids,
+        # are those of mapped instances.
         states = self._states(dag_id, run_id)
         ids = {task_id for task_id, index in map(_split_name, states) if index >= 0}
         mapped = self._states(dag_id, run_id, sorted(ids)) if ids else {}

@@ -42,7 +42,7 @@ class Plan:
     request_share: float  # memory request divided by the limit
     poll_seconds: float
     reaction_seconds: float
-    ask_by_seconds: tuple[float, ...] = ()  # for each step, the latest time to ask for it, since the start
+    ask_by_seconds: tuple[float, ...] = ()  # for each step, the latest time to ask for its limit, from the start
     start_cpu: int | None = None
     static_cpu: int | None = None
     cpu_limit: int | None = None

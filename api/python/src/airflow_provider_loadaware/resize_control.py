@@ -148,9 +148,9 @@ class Controller:
             self._resizes.fall_back(f"the usage is unknown for {late:.0f} s ({cause})")
 
     def _is_ask_due(self, elapsed: float) -> bool:
-        """Whether to send /phase: from `_ask_at` on, at a step of the plan, or after growth of the peak by over 1 %.
+        """Return whether to send /phase.
 
-        The growth counts from the last call.
+        That is so if `_ask_at` or the time of a step has come, or if the peak grew by over 1 % since the last call.
         """
         is_step_due = any(self._called_at < ask_by <= elapsed for ask_by in self._plan.ask_by_seconds)
         return is_step_due or elapsed >= self._ask_at or self._peak > 1.01 * self._peak_at_call

@@ -70,7 +70,7 @@ class Spool:
     def pending(self, count: int, run_key: str | None = None) -> dict[str, dict[str, Any]]:
         """Return up to `count` reports by key, oldest first; with `run_key`, only those of that run.
 
-        Deletes files without a report. Enough of them would hide all younger reports.
+        Deletes files without a report: otherwise `count` of them would hide all younger reports.
         """
         stored = self._store.oldest(MAX_REPORTS if run_key else count)
         found = {}
@@ -83,7 +83,7 @@ class Spool:
         return dict(list(found.items())[:count])
 
     def postpone(self, key: str) -> None:
-        """Make a report the youngest. Enough reports that stay pending would otherwise hide all younger reports."""
+        """Make a report the youngest, so that old reports that stay pending do not hide all younger ones."""
         self._store.move_to_end(key)
 
     def remove(self, key: str) -> None:

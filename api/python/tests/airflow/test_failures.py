@@ -25,7 +25,7 @@ def first_run(environment: Environment, dag_id: str, task_id: str) -> tuple[Fail
 
 
 @pytest.mark.parametrize(("dag_id", "task_id"), CASES)
-def test_only_a_lack_of_memory_is_lifted(environment: Environment, dag_id: str, task_id: str) -> None:
+def test_only_a_lack_of_memory_raises_the_next_limit(environment: Environment, dag_id: str, task_id: str) -> None:
     case, limits = first_run(environment, dag_id, task_id)
     if case.lifted:
         assert limits[1] > STATIC_SMALL

@@ -83,7 +83,7 @@ def outage() -> Iterator[Outage]:
         yield Outage(server, launcher, healthy[len(healthy) // 2], faulty_results)
 
 
-def test_without_a_fault_the_model_sizes(outage: Outage) -> None:
+def test_without_a_fault_the_model_sizes_the_pod(outage: Outage) -> None:
     assert outage.healthy.error is None, outage.launcher.log()[-4000:]
     assert (outage.healthy.pods[0].memory_limit or 0) < STATIC
 

@@ -31,7 +31,7 @@ def test_a_limit_grows_with_its_plan(environment: Environment, task_id: str) -> 
 
 
 @pytest.mark.parametrize("task_id", FALLBACKS)
-def test_a_failure_returns_to_the_static_grant(environment: Environment, task_id: str) -> None:
+def test_a_failure_leads_to_the_static_grant(environment: Environment, task_id: str) -> None:
     assert first_run(environment, task_id) == [PHASED_START, PHASED_STATIC]
     log = environment.airflow.whole_log("phased", "first", task_id)
     assert "returning to the static grant" in log
@@ -42,7 +42,7 @@ def test_a_failure_returns_to_the_static_grant(environment: Environment, task_id
         assert PHASED_CASES[task_id].fallback in executed["fallback"]
 
 
-# Without tasks that have two triggers: the second trigger overwrites the log of the first.
+# Tasks with two triggers are left out: the second trigger overwrites the log of the first.
 @pytest.mark.parametrize("task_id", [n for n in (*FOLLOWED, *FALLBACKS) if PHASED_CASES[n].deferrals == 1])
 def test_the_log_shows_the_plan_and_every_resize(environment: Environment, task_id: str) -> None:
     first_run(environment, task_id)
@@ -52,7 +52,7 @@ def test_the_log_shows_the_plan_and_every_resize(environment: Environment, task_
     assert log.count("loadaware: resize after") == len(pod.resizes)
 
 
-def test_a_cpu_plan_leaves_the_memory_alone(environment: Environment) -> None:
+def test_a_cpu_plan_does_not_change_the_memory(environment: Environment) -> None:
     assert first_run(environment, "cpu_grows") == [PHASED_STATIC, PHASED_STATIC]
     (pod,) = environment.pods("phased", "cpu_grows", "first")
     assert pod.resizing.in_force(0.0)[0]["requests"]["cpu"] == "250m"

@@ -91,7 +91,7 @@ def test_after_a_kill_the_next_try_gets_more_without_the_server(
 @pytest.mark.parametrize(
     ("code", "reason", "pod_reason"), [(137, "Error", None), (1, "Error", None), (137, "OOMKilled", "Evicted")]
 )
-def test_other_ends_lift_nothing(server: ScriptedServer, code: int, reason: str, pod_reason: Any) -> None:
+def test_other_ends_are_not_lifted(server: ScriptedServer, code: int, reason: str, pod_reason: Any) -> None:
     server.answers["/predict"] = (200, prediction(10 * GIB))
     server.answers["/observe"] = (200, RECORDED)
     operator, kubernetes = make()

@@ -105,7 +105,7 @@ def test_a_deferred_resize_that_fits_before_its_deadline_is_no_failure() -> None
 
 
 @pytest.mark.parametrize("status", [403, 404, 405, 422])
-def test_a_refused_resize_returns_to_the_static_grant(status: int) -> None:
+def test_a_refused_resize_leads_to_the_static_grant(status: int) -> None:
     run = Simulation(ramp, follow)
     run.refuse = lambda wanted, now: Failure(status, "no") if len(run.patches) == 1 else None
     done = run.run(LOG)
@@ -130,7 +130,7 @@ def test_a_worker_tries_until_kubernetes_accepts_the_static_grant() -> None:
     assert run.in_force.limit == STATIC
 
 
-def test_a_transient_error_repeats_the_resize() -> None:
+def test_a_resize_is_repeated_after_a_transient_error() -> None:
     run = Simulation(ramp, follow)
     run.refuse = lambda wanted, now: Failure(503, "busy") if len(run.patches) == 1 else None
     done = run.run(LOG)
@@ -138,7 +138,7 @@ def test_a_transient_error_repeats_the_resize() -> None:
     assert done.fallback is None
 
 
-def test_an_outage_of_the_server_returns_to_the_static_grant_at_once() -> None:
+def test_an_outage_of_the_server_leads_to_the_static_grant_at_once() -> None:
     run = Simulation(ramp, lambda body: follow(body) if body["elapsed_seconds"] < 100 else OUTAGE)
     done = run.run(LOG)
     assert not run.killed
@@ -149,14 +149,14 @@ def test_an_outage_of_the_server_returns_to_the_static_grant_at_once() -> None:
 
 
 @pytest.mark.parametrize("answer", [{}, {"memory_bytes": "much", "by_seconds": 1, "ask_again_seconds": 5}])
-def test_an_invalid_answer_returns_to_the_static_grant(answer: dict[str, Any]) -> None:
+def test_an_invalid_answer_leads_to_the_static_grant(answer: dict[str, Any]) -> None:
     run = Simulation(ramp, lambda body: answer)
     run.run(LOG)
     assert not run.killed
     assert run.in_force.limit == STATIC
 
 
-def test_unknown_usage_returns_to_the_static_grant() -> None:
+def test_unknown_usage_leads_to_the_static_grant() -> None:
     run = Simulation(
         lambda now: 100 * MIB, follow, metrics=lambda now: Failure(404, "no metrics") if now > 50 else None
     )
@@ -166,7 +166,7 @@ def test_unknown_usage_returns_to_the_static_grant() -> None:
     assert 105 <= at <= 120
 
 
-def test_a_long_outage_of_the_api_server_returns_to_the_static_grant() -> None:
+def test_a_long_outage_of_the_api_server_leads_to_the_static_grant() -> None:
     run = Simulation(lambda now: 100 * MIB, follow, api=lambda now: OUTAGE if 50 < now < 100 else None)
     done = run.run(LOG)
     assert done.fallback == "the pod cannot be read (no answer)"
@@ -227,7 +227,7 @@ def test_a_cpu_plan_changes_only_the_cpu_request() -> None:
         ramp, lambda body: phase_answer(1200 * MIB, 20, 60, 3000 if len(run.phase_requests) == 1 else 250), plan
     )
     done = run.run(LOG)
-    assert [p.cpu for _, p in run.patches] == [1000, 250], "the CPU limit bounds the request, which may fall"
+    assert [p.cpu for _, p in run.patches] == [1000, 250], "the request must be at most the CPU limit"
     assert {(p.limit, p.request) for _, p in run.patches} == {(STATIC, STATIC)}
     assert done.to_dict()["followed"] is True
 
@@ -324,7 +324,7 @@ def test_a_plan_that_keeps_the_limit_raises_it_above_the_static_grant_if_the_usa
     assert (run.in_force.limit or 0) > STATIC
 
 
-def test_an_outage_returns_the_request_to_the_static_grant() -> None:
+def test_after_an_outage_the_request_equals_the_static_grant() -> None:
     run = request_only(ends_at=60)
     run.answer = lambda body: OUTAGE
     run.run(LOG)

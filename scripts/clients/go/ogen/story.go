@@ -1,4 +1,4 @@
-// Command ogen runs the scenario of docs/clients.md with the client of ogen.
+// Command ogen runs the scenario of docs/clients.md with the client that ogen generates.
 package main
 
 import (

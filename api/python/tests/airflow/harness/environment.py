@@ -21,7 +21,7 @@ from harness.loadaware import Loadaware
 from harness.planner import Planner, serve_plans
 from scenarios import GIB, PHASED_CASES, training_runs
 
-# The DAGs whose run `first` the environment starts, and its conf.
+# The DAGs of which the environment starts a run `first`, and the conf of this run.
 FIRST_RUNS: Mapping[str, Mapping[str, int]] = {
     # About three times the memory of a training run with the same value of the feature `rows`, so that the first grant
     # leads to an OOM kill.

@@ -41,7 +41,10 @@ class Process:
         self._popen.wait()
 
     def kill_session(self) -> None:
-        """Kill all processes of its session, as the end of a container does; Airflow's tasks have their own groups."""
+        """Kill all processes of its session, as the end of a container does.
+
+        Killing its process group would not suffice, because Airflow's tasks have process groups of their own.
+        """
         session = self._popen.pid
         for stat in Path("/proc").glob("[0-9]*/stat"):
             with suppress(OSError):

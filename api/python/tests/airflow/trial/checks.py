@@ -24,7 +24,7 @@ def read_time(text: str | None) -> datetime:
 
 
 def started_attempts(run: Json) -> int:
-    """Return how many attempts of a run a pass has claimed in order to start their DAG runs."""
+    """Return the number of attempts of a run that were claimed in order to start a DAG run."""
     attempt: int = run["attempt"]
     return attempt if run["state"] >= CLAIMED_TO_RUN else attempt - 1
 

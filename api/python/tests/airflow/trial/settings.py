@@ -11,7 +11,7 @@ RUNS = "loadaware_campaign_runs"
 INTERVAL = "loadaware_campaign_interval_seconds"
 SLOW = 3  # the longest of INTERVALS, in ticks
 
-# Each pair is a share of the pods that the campaign creates, and the value that applies once so many are created. The
+# Each pair is a share of the pods that the campaign creates, and the value that applies once this share is created. The
 # parallelism 0 starts no run; it stays for PAUSE_TICKS. A tick is the time between two runs of the scheduler DAG. The
 # values of INTERVALS, the times between two passes that claim runs, are in ticks.
 PARALLELISM = ((0.0, 2), (0.03, 6), (0.45, 0), (0.45, 1), (0.47, 8), (0.9, 5))
