@@ -27,7 +27,7 @@ class LiftRequest:
         run_id (str): 1 to 250 characters except control characters. Example: scheduled__2020-01-03T00:00:00+00:00.
         failed (FailedMemory): Allocation of the killed try, as a number or as a quantity.
         namespace (None | str | Unset): `default` if omitted.
-        map_index (int | None | Unset): Index of a mapped task; -1, for a task that is not mapped, if omitted.
+        map_index (int | None | Unset): Index of a mapped task. If omitted: -1, which means that the task is not mapped.
         try_number (int | None | Unset): The killed try; 1 if omitted.
         reason (None | Outcome | Unset): Outcome of the try; `oom_killed` if omitted. Any other than `oom_killed` and
             `app_oom` gives the verdict `not_memory`.

@@ -25,7 +25,7 @@ class PredictRequest:
         task_id (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
         namespace (None | str | Unset): `default` if omitted.
         run_id (None | str | Unset): If omitted, the request is an ad-hoc look-up and not a try.
-        map_index (int | None | Unset): Index of a mapped task; -1, for a task that is not mapped, if omitted.
+        map_index (int | None | Unset): Index of a mapped task. If omitted: -1, which means that the task is not mapped.
         try_number (int | None | Unset): Airflow's try number; 1 if omitted.
         features (FeaturesType0 | None | Unset): Inputs that are known before the launch, by name (1 to 100 characters,
             at most 200 names). A value is a number, a
