@@ -889,7 +889,8 @@ type FeatureFieldKind string
 // as a number; one with leading zeros (`007`) or more than 15 digits is a category. So is an integer from
 // 2^53 on (9007199254740992) that is sent as a number, because it may be an id. `True` and `false` in a string are
 // booleans, and `20250103` is a date. Arrays and objects are invalid. A value whose kind differs from most values of its feature counts as
-// missing; a boolean counts as 0 or 1 if the others are numbers.
+// missing; a boolean counts as 0 or 1 if the others are numbers. Strings that recur among numbers or booleans, such as
+// `ALL`, are an additional category.
 //
 // Example: {"product_count":1253,"region":"emea","sale_end":"2020-02-05"}
 type Features = json.RawMessage
@@ -1007,7 +1008,8 @@ type LiftRequest struct {
 	// as a number; one with leading zeros (`007`) or more than 15 digits is a category. So is an integer from
 	// 2^53 on (9007199254740992) that is sent as a number, because it may be an id. `True` and `false` in a string are
 	// booleans, and `20250103` is a date. Arrays and objects are invalid. A value whose kind differs from most values of its feature counts as
-	// missing; a boolean counts as 0 or 1 if the others are numbers.
+	// missing; a boolean counts as 0 or 1 if the others are numbers. Strings that recur among numbers or booleans, such as
+	// `ALL`, are an additional category.
 	//
 	//
 	// Example: {"product_count":1253,"region":"emea","sale_end":"2020-02-05"}
@@ -1197,7 +1199,8 @@ type Observation struct {
 	// as a number; one with leading zeros (`007`) or more than 15 digits is a category. So is an integer from
 	// 2^53 on (9007199254740992) that is sent as a number, because it may be an id. `True` and `false` in a string are
 	// booleans, and `20250103` is a date. Arrays and objects are invalid. A value whose kind differs from most values of its feature counts as
-	// missing; a boolean counts as 0 or 1 if the others are numbers.
+	// missing; a boolean counts as 0 or 1 if the others are numbers. Strings that recur among numbers or booleans, such as
+	// `ALL`, are an additional category.
 	//
 	//
 	// Example: {"product_count":1253,"region":"emea","sale_end":"2020-02-05"}
@@ -1628,7 +1631,8 @@ type PredictRequest struct {
 	// as a number; one with leading zeros (`007`) or more than 15 digits is a category. So is an integer from
 	// 2^53 on (9007199254740992) that is sent as a number, because it may be an id. `True` and `false` in a string are
 	// booleans, and `20250103` is a date. Arrays and objects are invalid. A value whose kind differs from most values of its feature counts as
-	// missing; a boolean counts as 0 or 1 if the others are numbers.
+	// missing; a boolean counts as 0 or 1 if the others are numbers. Strings that recur among numbers or booleans, such as
+	// `ALL`, are an additional category.
 	//
 	//
 	// Example: {"product_count":1253,"region":"emea","sale_end":"2020-02-05"}
@@ -2813,7 +2817,8 @@ type WhatIfRequest struct {
 	// as a number; one with leading zeros (`007`) or more than 15 digits is a category. So is an integer from
 	// 2^53 on (9007199254740992) that is sent as a number, because it may be an id. `True` and `false` in a string are
 	// booleans, and `20250103` is a date. Arrays and objects are invalid. A value whose kind differs from most values of its feature counts as
-	// missing; a boolean counts as 0 or 1 if the others are numbers.
+	// missing; a boolean counts as 0 or 1 if the others are numbers. Strings that recur among numbers or booleans, such as
+	// `ALL`, are an additional category.
 	//
 	//
 	// Example: {"product_count":1253,"region":"emea","sale_end":"2020-02-05"}
