@@ -632,7 +632,7 @@ type Duration struct {
 	// P99Seconds 99 % of the runs take at most this time.
 	P99Seconds *float64 `json:"p99_seconds"`
 
-	// Shape The shape that the run times share with other tasks of the namespace; null if none is known.
+	// Shape The most probable shape of the run times, a distribution that several tasks of the namespace share: its number, and its 95 % quantile as a multiple of the median; null if none is known.
 	Shape *string `json:"shape"`
 
 	// TimeoutProbability Probability of a run longer than `execution_timeout_seconds`; null if the request has no timeout.
@@ -646,7 +646,7 @@ type DwellTime struct {
 	P90Seconds    float64 `json:"p90_seconds"`
 }
 
-// ExecutedPlan How the caller executed the plan of a prediction. Outcomes of tries whose memory followed a plan correct how cautious later plans are.
+// ExecutedPlan How the caller executed the plan of a prediction. The outcomes of tries whose memory followed a plan make later plans more or less cautious.
 type ExecutedPlan struct {
 	// Fallback Why the caller fell back to the static grant.
 	Fallback *string `json:"fallback,omitempty"`
@@ -798,7 +798,7 @@ type Explanation struct {
 	// LadderBytes The grant, then the lift after each OOM kill.
 	LadderBytes []int64 `json:"ladder_bytes"`
 
-	// Mode `enforce` grants the prediction; `shadow` grants the static request and shows the prediction in `shadow`; `off` grants the static request.
+	// Mode `enforce` grants the prediction; `shadow` grants the static request and shows the prediction in the field `shadow`; `off` grants the static request.
 	Mode  Mode   `json:"mode"`
 	Model *Model `json:"model"`
 
@@ -889,7 +889,8 @@ type FeatureFieldKind string
 // as a number; one with leading zeros (`007`) or more than 15 digits is a category. So is an integer from
 // 2^53 on (9007199254740992) that is sent as a number, because it may be an id. `True` and `false` in a string are
 // booleans, and `20250103` is a date. Arrays and objects are invalid. A value whose kind differs from most values of its feature counts as
-// missing; a boolean counts as 0 or 1 if the others are numbers.
+// missing; a boolean counts as 0 or 1 if the others are numbers. Strings that recur among numbers or booleans, such as
+// `ALL`, are an additional category.
 //
 // Example: {"product_count":1253,"region":"emea","sale_end":"2020-02-05"}
 type Features = json.RawMessage
@@ -1007,13 +1008,14 @@ type LiftRequest struct {
 	// as a number; one with leading zeros (`007`) or more than 15 digits is a category. So is an integer from
 	// 2^53 on (9007199254740992) that is sent as a number, because it may be an id. `True` and `false` in a string are
 	// booleans, and `20250103` is a date. Arrays and objects are invalid. A value whose kind differs from most values of its feature counts as
-	// missing; a boolean counts as 0 or 1 if the others are numbers.
+	// missing; a boolean counts as 0 or 1 if the others are numbers. Strings that recur among numbers or booleans, such as
+	// `ALL`, are an additional category.
 	//
 	//
 	// Example: {"product_count":1253,"region":"emea","sale_end":"2020-02-05"}
 	Features Features `json:"features,omitempty"`
 
-	// MapIndex Index of a mapped task; -1, for a task that is not mapped, if omitted.
+	// MapIndex Index of a mapped task. If omitted: -1, which means that the task is not mapped.
 	MapIndex  *int    `json:"map_index,omitempty"`
 	MaxMemory *string `json:"max_memory,omitempty"`
 
@@ -1083,7 +1085,7 @@ type MemoryQuantity = string
 // Example: {"image":"registry/forecast:2.4","operator":"KubernetesPodOperator","owner":"pricing","tags":["nightly","emea"]}
 type Metadata = json.RawMessage
 
-// Mode `enforce` grants the prediction; `shadow` grants the static request and shows the prediction in `shadow`; `off` grants the static request.
+// Mode `enforce` grants the prediction; `shadow` grants the static request and shows the prediction in the field `shadow`; `off` grants the static request.
 type Mode string
 
 // Model defines model for Model.
@@ -1119,7 +1121,7 @@ type ModelVersion struct {
 	TrainedAt time.Time `json:"trained_at"`
 	Version   int       `json:"version"`
 
-	// Withdrawn The grants of the version were killed clearly more often than promised; automatic rollbacks do not return to it.
+	// Withdrawn First tries with the grants of the version were killed clearly more often than promised; automatic rollbacks do not return to it.
 	Withdrawn bool `json:"withdrawn"`
 }
 
@@ -1188,7 +1190,7 @@ type Observation struct {
 	// EndedAt In the years 1970 to 2199 in UTC, not before `started_at`.
 	EndedAt *time.Time `json:"ended_at,omitempty"`
 
-	// ExecutedPlan How the caller executed the plan of a prediction. Outcomes of tries whose memory followed a plan correct how cautious later plans are.
+	// ExecutedPlan How the caller executed the plan of a prediction. The outcomes of tries whose memory followed a plan make later plans more or less cautious.
 	ExecutedPlan *ExecutedPlan `json:"executed_plan,omitempty"`
 
 	// Features Inputs that are known before the launch, by name (1 to 100 characters, at most 200 names). A value is a number, a
@@ -1197,13 +1199,14 @@ type Observation struct {
 	// as a number; one with leading zeros (`007`) or more than 15 digits is a category. So is an integer from
 	// 2^53 on (9007199254740992) that is sent as a number, because it may be an id. `True` and `false` in a string are
 	// booleans, and `20250103` is a date. Arrays and objects are invalid. A value whose kind differs from most values of its feature counts as
-	// missing; a boolean counts as 0 or 1 if the others are numbers.
+	// missing; a boolean counts as 0 or 1 if the others are numbers. Strings that recur among numbers or booleans, such as
+	// `ALL`, are an additional category.
 	//
 	//
 	// Example: {"product_count":1253,"region":"emea","sale_end":"2020-02-05"}
 	Features Features `json:"features,omitempty"`
 
-	// MapIndex Index of a mapped task; -1, for a task that is not mapped, if omitted.
+	// MapIndex Index of a mapped task. If omitted: -1, which means that the task is not mapped.
 	MapIndex *int `json:"map_index,omitempty"`
 
 	// MemoryMax The measured peak as a quantity.
@@ -1350,7 +1353,7 @@ type PhaseRequest struct {
 	// LimitBytes Bytes; at most 8Pi.
 	LimitBytes MemoryBytes `json:"limit_bytes"`
 
-	// MapIndex Index of a mapped task; -1, for a task that is not mapped, if omitted.
+	// MapIndex Index of a mapped task. If omitted: -1, which means that the task is not mapped.
 	MapIndex *int `json:"map_index,omitempty"`
 
 	// MaxMemoryBytes Maximum allocation, as in the prediction request.
@@ -1463,7 +1466,7 @@ type Plan struct {
 	// StaticBytes Bytes; at most 8Pi.
 	StaticBytes MemoryBytes `json:"static_bytes"`
 
-	// Steps The expected limits, in order of time. `POST /phase` adapts them to the usage of the run. A caller that follows them without `POST /phase` does not notice that the run grows sooner.
+	// Steps The expected limits, in order of time. `POST /phase` adapts them to the usage of the run. A caller that follows them without `POST /phase` does not notice if the memory of the run grows sooner than expected.
 	Steps []PlanStep `json:"steps"`
 
 	// Version Version of what was learned about the runs of the task.
@@ -1551,7 +1554,7 @@ type Policy struct {
 	LimitRatio float64 `json:"limit_ratio"`
 	MaxLifts   int     `json:"max_lifts"`
 
-	// Mode `enforce` grants the prediction; `shadow` grants the static request and shows the prediction in `shadow`; `off` grants the static request.
+	// Mode `enforce` grants the prediction; `shadow` grants the static request and shows the prediction in the field `shadow`; `off` grants the static request.
 	Mode                Mode `json:"mode"`
 	NeverAboveRequested bool `json:"never_above_requested"`
 
@@ -1567,7 +1570,7 @@ type PolicyRequest struct {
 	BinEdgesBytes *[]int64 `json:"bin_edges_bytes,omitempty"`
 	Cap           *string  `json:"cap,omitempty"`
 
-	// CapBytes Maximum allocation. If omitted, and the request has no `max_memory`, it is four times the largest of static request, largest peak, floor and the minimum grant of the server (`--min-memory`). A kill raises this default to four times the killed allocation, but at most to four times the default. For inputs larger than all known ones it is at least four times their predicted peak.
+	// CapBytes Maximum allocation. If omitted, and the request has no `max_memory`, it is four times the largest of static request, largest peak, floor and the minimum grant of the server (`--min-memory`). A kill raises this default to four times the killed allocation, but at most to four times the default. If an input is larger than all known ones, it is at least four times the peak that is predicted for this input.
 	CapBytes *int64 `json:"cap_bytes,omitempty"`
 
 	// CPUUnmanaged If true, answers have the requested CPU unchanged.
@@ -1628,13 +1631,14 @@ type PredictRequest struct {
 	// as a number; one with leading zeros (`007`) or more than 15 digits is a category. So is an integer from
 	// 2^53 on (9007199254740992) that is sent as a number, because it may be an id. `True` and `false` in a string are
 	// booleans, and `20250103` is a date. Arrays and objects are invalid. A value whose kind differs from most values of its feature counts as
-	// missing; a boolean counts as 0 or 1 if the others are numbers.
+	// missing; a boolean counts as 0 or 1 if the others are numbers. Strings that recur among numbers or booleans, such as
+	// `ALL`, are an additional category.
 	//
 	//
 	// Example: {"product_count":1253,"region":"emea","sale_end":"2020-02-05"}
 	Features Features `json:"features,omitempty"`
 
-	// MapIndex Index of a mapped task; -1, for a task that is not mapped, if omitted.
+	// MapIndex Index of a mapped task. If omitted: -1, which means that the task is not mapped.
 	MapIndex *int `json:"map_index,omitempty"`
 
 	// MaxMemory `max_memory_bytes` as a quantity.
@@ -1703,7 +1707,7 @@ type Prediction struct {
 	// Memory Memory request and limit of the pod.
 	Memory *Memory `json:"memory"`
 
-	// Mode `enforce` grants the prediction; `shadow` grants the static request and shows the prediction in `shadow`; `off` grants the static request.
+	// Mode `enforce` grants the prediction; `shadow` grants the static request and shows the prediction in the field `shadow`; `off` grants the static request.
 	Mode  Mode   `json:"mode"`
 	Model *Model `json:"model"`
 
@@ -2336,7 +2340,7 @@ type TaskProfile struct {
 	// Ambiguous Runs with equal features differ so much that the features cannot explain the difference.
 	Ambiguous bool `json:"ambiguous"`
 
-	// Anomaly How unusual the newest runs of the task are beside the runs of the namespace; absent before the namespace has profiles.
+	// Anomaly How unusual the newest runs of the task are, compared with the runs of the namespace; absent before the namespace has profiles.
 	Anomaly *UsageAnomaly `json:"anomaly,omitempty"`
 
 	// BinsBytes Optimised upper edges of the bins of the task; null before the first training.
@@ -2535,7 +2539,7 @@ type Try struct {
 	// Example: predict_demand
 	DagID ID `json:"dag_id"`
 
-	// MapIndex Index of a mapped task; -1, for a task that is not mapped, if omitted.
+	// MapIndex Index of a mapped task. If omitted: -1, which means that the task is not mapped.
 	MapIndex *int `json:"map_index,omitempty"`
 
 	// Namespace `default` if omitted.
@@ -2581,7 +2585,7 @@ type Usage struct {
 	WrittenBytes *float64 `json:"written_bytes,omitempty"`
 }
 
-// UsageAnomaly How unusual the newest runs of the task are beside the runs of the namespace; absent before the namespace has profiles.
+// UsageAnomaly How unusual the newest runs of the task are, compared with the runs of the namespace; absent before the namespace has profiles.
 type UsageAnomaly struct {
 	// IsOutlier The newest run has no profile.
 	IsOutlier bool `json:"is_outlier"`
@@ -2716,7 +2720,7 @@ type UsageProfileSet struct {
 	// Quantities What runs are compared by, such as `memory_peak_bytes`: quantities that most runs report.
 	Quantities []string `json:"quantities"`
 
-	// Runs Runs that the profiles were found in: the newest 50 of each task, at most 10,000.
+	// Runs Number of runs from which the profiles were found: of each task those with a known peak or an OOM kill among its newest 50 successes and OOM kills, at most 10,000 in all.
 	Runs int `json:"runs"`
 
 	// Silhouette How far apart the profiles are; above 0.5 is distinct. 0 for one profile.
@@ -2813,7 +2817,8 @@ type WhatIfRequest struct {
 	// as a number; one with leading zeros (`007`) or more than 15 digits is a category. So is an integer from
 	// 2^53 on (9007199254740992) that is sent as a number, because it may be an id. `True` and `false` in a string are
 	// booleans, and `20250103` is a date. Arrays and objects are invalid. A value whose kind differs from most values of its feature counts as
-	// missing; a boolean counts as 0 or 1 if the others are numbers.
+	// missing; a boolean counts as 0 or 1 if the others are numbers. Strings that recur among numbers or booleans, such as
+	// `ALL`, are an additional category.
 	//
 	//
 	// Example: {"product_count":1253,"region":"emea","sale_end":"2020-02-05"}

@@ -16,7 +16,8 @@ class DurationType0:
         median_seconds (float): Seconds; at most ten years.
         p95_seconds (float): Seconds; at most ten years.
         p99_seconds (float | None): 99 % of the runs take at most this time.
-        shape (None | str): The shape that the run times share with other tasks of the namespace; null if none is known.
+        shape (None | str): The most probable shape of the run times, a distribution that several tasks of the namespace
+            share: its number, and its 95 % quantile as a multiple of the median; null if none is known.
         outlier_probability (float | None): Probability that the run takes more than three times the median.
         timeout_probability (float | None): Probability of a run longer than `execution_timeout_seconds`; null if the
             request has no timeout.

@@ -17,8 +17,8 @@ T = TypeVar("T", bound="ExecutedPlanType0")
 
 @_attrs_define
 class ExecutedPlanType0:
-    """How the caller executed the plan of a prediction. Outcomes of tries whose memory followed a plan correct how
-    cautious later plans are.
+    """How the caller executed the plan of a prediction. The outcomes of tries whose memory followed a plan make later
+    plans more or less cautious.
 
         Attributes:
             version (int): `version` of the plan.

@@ -45,8 +45,8 @@ class Explanation:
             request, because nothing better is known, or because the mode is `shadow` or `off`. `lift`: an earlier try of
             this run
             was OOM-killed.
-        mode (Mode): `enforce` grants the prediction; `shadow` grants the static request and shows the prediction in
-            `shadow`; `off` grants the static request.
+        mode (Mode): `enforce` grants the prediction; `shadow` grants the static request and shows the prediction in the
+            field `shadow`; `off` grants the static request.
         model (ModelType0 | None):
         reason (str): The `reason` in the answer of /predict.
         killed (KilledTryType0 | None): Why the try was OOM-killed, and which amount would have held.

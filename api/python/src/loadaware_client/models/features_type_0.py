@@ -19,7 +19,8 @@ class FeaturesType0:
     2^53 on (9007199254740992) that is sent as a number, because it may be an id. `True` and `false` in a string are
     booleans, and `20250103` is a date. Arrays and objects are invalid. A value whose kind differs from most values of
     its feature counts as
-    missing; a boolean counts as 0 or 1 if the others are numbers.
+    missing; a boolean counts as 0 or 1 if the others are numbers. Strings that recur among numbers or booleans, such as
+    `ALL`, are an additional category.
 
         Example:
             {'product_count': 1253, 'region': 'emea', 'sale_end': '2020-02-05'}

@@ -27,7 +27,7 @@ class LiftRequest:
         run_id (str): 1 to 250 characters except control characters. Example: scheduled__2020-01-03T00:00:00+00:00.
         failed (FailedMemory): Allocation of the killed try, as a number or as a quantity.
         namespace (None | str | Unset): `default` if omitted.
-        map_index (int | None | Unset): Index of a mapped task; -1, for a task that is not mapped, if omitted.
+        map_index (int | None | Unset): Index of a mapped task. If omitted: -1, which means that the task is not mapped.
         try_number (int | None | Unset): The killed try; 1 if omitted.
         reason (None | Outcome | Unset): Outcome of the try; `oom_killed` if omitted. Any other than `oom_killed` and
             `app_oom` gives the verdict `not_memory`.
@@ -41,7 +41,9 @@ class LiftRequest:
             2^53 on (9007199254740992) that is sent as a number, because it may be an id. `True` and `false` in a string are
             booleans, and `20250103` is a date. Arrays and objects are invalid. A value whose kind differs from most values
             of its feature counts as
-            missing; a boolean counts as 0 or 1 if the others are numbers.
+            missing; a boolean counts as 0 or 1 if the others are numbers. Strings that recur among numbers or booleans,
+            such as
+            `ALL`, are an additional category.
              Example: {'product_count': 1253, 'region': 'emea', 'sale_end': '2020-02-05'}.
         requested (None | ResourcesType0 | Unset): Memory and CPU, each as a number or as a quantity. Example:
             {'memory': '350Gi', 'cpu': '6'}.

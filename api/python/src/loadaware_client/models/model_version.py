@@ -25,8 +25,8 @@ class ModelVersion:
         active (bool): The version answers predictions.
         pinned_by (None | str): Who pinned the active version, as `who` in `GET /audit`; null if no one did, and for
             other versions. A training may replace the active version only if this is null or `watchdog`.
-        withdrawn (bool): The grants of the version were killed clearly more often than promised; automatic rollbacks do
-            not return to it.
+        withdrawn (bool): First tries with the grants of the version were killed clearly more often than promised;
+            automatic rollbacks do not return to it.
         exam (ModelVersionExamType0 | None): Evaluation of the version; free form.
     """
 

@@ -37,7 +37,7 @@ class Observation:
             pod.
             `unschedulable`: no node can run the allocation. Only `oom_killed` and `app_oom` show a lack of memory.
         namespace (None | str | Unset): `default` if omitted.
-        map_index (int | None | Unset): Index of a mapped task; -1, for a task that is not mapped, if omitted.
+        map_index (int | None | Unset): Index of a mapped task. If omitted: -1, which means that the task is not mapped.
         try_number (int | None | Unset): Airflow's try number; 1 if omitted.
         memory_max_bytes (int | None | Unset): The measured peak.
         memory_max (None | str | Unset): The measured peak as a quantity.
@@ -63,7 +63,9 @@ class Observation:
             2^53 on (9007199254740992) that is sent as a number, because it may be an id. `True` and `false` in a string are
             booleans, and `20250103` is a date. Arrays and objects are invalid. A value whose kind differs from most values
             of its feature counts as
-            missing; a boolean counts as 0 or 1 if the others are numbers.
+            missing; a boolean counts as 0 or 1 if the others are numbers. Strings that recur among numbers or booleans,
+            such as
+            `ALL`, are an additional category.
              Example: {'product_count': 1253, 'region': 'emea', 'sale_end': '2020-02-05'}.
         prediction_id (None | str | Unset):
         usage_series (None | Unset | UsageSeriesType0): The usage of a try over time, in equal steps from its start: the
@@ -78,8 +80,8 @@ class Observation:
             seconds as long as the run fits into 8,192 steps, and omit the series for runs below ten minutes. The server
             keeps the
             newest 64 of a task; it rounds memory up to 64 KiB and CPU to a millicore.
-        executed_plan (ExecutedPlanType0 | None | Unset): How the caller executed the plan of a prediction. Outcomes of
-            tries whose memory followed a plan correct how cautious later plans are.
+        executed_plan (ExecutedPlanType0 | None | Unset): How the caller executed the plan of a prediction. The outcomes
+            of tries whose memory followed a plan make later plans more or less cautious.
         usage (None | Unset | UsageType0): The usage of the try apart from its peaks. A value out of range is ignored
             with a warning. Example: {'memory_mean_bytes': 2147483648, 'cpu_mean_cores': 0.8}.
         metadata (MetadataType0 | None | Unset): Static facts about the task, by name, for example its operator, image,

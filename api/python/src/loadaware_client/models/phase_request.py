@@ -25,7 +25,7 @@ class PhaseRequest:
         elapsed_seconds (float): Time since the start of the try: its container, not its pod.
         limit_bytes (int): Bytes; at most 8Pi.
         namespace (None | str | Unset): `default` if omitted.
-        map_index (int | None | Unset): Index of a mapped task; -1, for a task that is not mapped, if omitted.
+        map_index (int | None | Unset): Index of a mapped task. If omitted: -1, which means that the task is not mapped.
         try_number (int | None | Unset): Airflow's try number; 1 if omitted.
         static_bytes (int | None | Unset): `plan.static_bytes` of the prediction. Send it: otherwise only the replica
             that predicted the try knows the static grant, until it restarts.

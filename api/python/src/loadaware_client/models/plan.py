@@ -33,7 +33,8 @@ class Plan:
                 mode `memory`.
             static_bytes (int): Bytes; at most 8Pi.
             steps (list[PlanStep]): The expected limits, in order of time. `POST /phase` adapts them to the usage of the
-                run. A caller that follows them without `POST /phase` does not notice that the run grows sooner.
+                run. A caller that follows them without `POST /phase` does not notice if the memory of the run grows sooner than
+                expected.
             promised (float | None): Probability that a first try which follows the plan is killed; null if unknown.
             poll_seconds (float): Assumed by the plan: time between two reads of the usage.
             reaction_seconds (float): Assumed by the plan: time from a read of the usage until a new limit is in force.

@@ -17,8 +17,8 @@ class Policy:
     """The settings of a task in force, including defaults. The schema PolicyRequest describes them.
 
     Attributes:
-        mode (Mode): `enforce` grants the prediction; `shadow` grants the static request and shows the prediction in
-            `shadow`; `off` grants the static request.
+        mode (Mode): `enforce` grants the prediction; `shadow` grants the static request and shows the prediction in the
+            field `shadow`; `off` grants the static request.
         floor_bytes (int | None):
         floor (None | str):
         cap_bytes (int | None):

@@ -25,7 +25,7 @@ class PredictRequest:
         task_id (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
         namespace (None | str | Unset): `default` if omitted.
         run_id (None | str | Unset): If omitted, the request is an ad-hoc look-up and not a try.
-        map_index (int | None | Unset): Index of a mapped task; -1, for a task that is not mapped, if omitted.
+        map_index (int | None | Unset): Index of a mapped task. If omitted: -1, which means that the task is not mapped.
         try_number (int | None | Unset): Airflow's try number; 1 if omitted.
         features (FeaturesType0 | None | Unset): Inputs that are known before the launch, by name (1 to 100 characters,
             at most 200 names). A value is a number, a
@@ -37,7 +37,9 @@ class PredictRequest:
             2^53 on (9007199254740992) that is sent as a number, because it may be an id. `True` and `false` in a string are
             booleans, and `20250103` is a date. Arrays and objects are invalid. A value whose kind differs from most values
             of its feature counts as
-            missing; a boolean counts as 0 or 1 if the others are numbers.
+            missing; a boolean counts as 0 or 1 if the others are numbers. Strings that recur among numbers or booleans,
+            such as
+            `ALL`, are an additional category.
              Example: {'product_count': 1253, 'region': 'emea', 'sale_end': '2020-02-05'}.
         requested (None | ResourcesType0 | Unset): Memory and CPU, each as a number or as a quantity. Example:
             {'memory': '350Gi', 'cpu': '6'}.

@@ -50,8 +50,8 @@ class Prediction:
             request, because nothing better is known, or because the mode is `shadow` or `off`. `lift`: an earlier try of
             this run
             was OOM-killed.
-        mode (Mode): `enforce` grants the prediction; `shadow` grants the static request and shows the prediction in
-            `shadow`; `off` grants the static request.
+        mode (Mode): `enforce` grants the prediction; `shadow` grants the static request and shows the prediction in the
+            field `shadow`; `off` grants the static request.
         model (ModelType0 | None):
         reason (str): Explanation of the allocation for operators.
         gpu_memory (GPUMemory | Unset): Predicted peak of the GPU memory of a task without history, from its usage

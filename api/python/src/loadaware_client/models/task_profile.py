@@ -57,8 +57,8 @@ class TaskProfile:
             absent if there are none.
         profile (TaskUsageProfile | Unset): The usage profile of most runs of the task; absent before the namespace has
             profiles.
-        anomaly (UsageAnomaly | Unset): How unusual the newest runs of the task are beside the runs of the namespace;
-            absent before the namespace has profiles.
+        anomaly (UsageAnomaly | Unset): How unusual the newest runs of the task are, compared with the runs of the
+            namespace; absent before the namespace has profiles.
     """
 
     namespace: str

@@ -19,7 +19,7 @@ class Try:
         task_id (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
         run_id (str): 1 to 250 characters except control characters. Example: scheduled__2020-01-03T00:00:00+00:00.
         namespace (None | str | Unset): `default` if omitted.
-        map_index (int | None | Unset): Index of a mapped task; -1, for a task that is not mapped, if omitted.
+        map_index (int | None | Unset): Index of a mapped task. If omitted: -1, which means that the task is not mapped.
         try_number (int | None | Unset): Airflow's try number; 1 if omitted.
     """
 

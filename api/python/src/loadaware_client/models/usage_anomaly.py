@@ -10,8 +10,8 @@ T = TypeVar("T", bound="UsageAnomaly")
 
 @_attrs_define
 class UsageAnomaly:
-    """How unusual the newest runs of the task are beside the runs of the namespace; absent before the namespace has
-    profiles.
+    """How unusual the newest runs of the task are, compared with the runs of the namespace; absent before the namespace
+    has profiles.
 
         Attributes:
             score (float): Outlier score of the newest run (GLOSH): 0 is typical of its profile.

@@ -24,7 +24,8 @@ class UsageProfileSet:
         namespace (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
         version (int):
         learned_at (datetime.datetime):
-        runs (int): Runs that the profiles were found in: the newest 50 of each task, at most 10,000.
+        runs (int): Number of runs from which the profiles were found: of each task those with a known peak or an OOM
+            kill among its newest 50 successes and OOM kills, at most 10,000 in all.
         tasks (int): Tasks with one of these runs.
         quantities (list[str]): What runs are compared by, such as `memory_peak_bytes`: quantities that most runs
             report.

@@ -63,8 +63,8 @@ def sync_detailed(
 ) -> Response[PhaseAnswer | Problem]:
     """Ask what a running try needs now and next
 
-     For tries whose prediction has a `plan`. The request contains the usage so far; the server keeps no
-    state between two
+     This operation is for tries whose prediction has a `plan`. The request contains the usage so far;
+    the server keeps no state between two
     calls. The answer has the amounts that should be in force by `by_seconds`, and the time of the next
     call. `memory_bytes` is
     never below `limit_bytes`: a limit only grows. If nothing is known about the task or the try, the
@@ -101,8 +101,8 @@ def sync(
 ) -> PhaseAnswer | Problem | None:
     """Ask what a running try needs now and next
 
-     For tries whose prediction has a `plan`. The request contains the usage so far; the server keeps no
-    state between two
+     This operation is for tries whose prediction has a `plan`. The request contains the usage so far;
+    the server keeps no state between two
     calls. The answer has the amounts that should be in force by `by_seconds`, and the time of the next
     call. `memory_bytes` is
     never below `limit_bytes`: a limit only grows. If nothing is known about the task or the try, the
@@ -134,8 +134,8 @@ async def asyncio_detailed(
 ) -> Response[PhaseAnswer | Problem]:
     """Ask what a running try needs now and next
 
-     For tries whose prediction has a `plan`. The request contains the usage so far; the server keeps no
-    state between two
+     This operation is for tries whose prediction has a `plan`. The request contains the usage so far;
+    the server keeps no state between two
     calls. The answer has the amounts that should be in force by `by_seconds`, and the time of the next
     call. `memory_bytes` is
     never below `limit_bytes`: a limit only grows. If nothing is known about the task or the try, the
@@ -170,8 +170,8 @@ async def asyncio(
 ) -> PhaseAnswer | Problem | None:
     """Ask what a running try needs now and next
 
-     For tries whose prediction has a `plan`. The request contains the usage so far; the server keeps no
-    state between two
+     This operation is for tries whose prediction has a `plan`. The request contains the usage so far;
+    the server keeps no state between two
     calls. The answer has the amounts that should be in force by `by_seconds`, and the time of the next
     call. `memory_bytes` is
     never below `limit_bytes`: a limit only grows. If nothing is known about the task or the try, the

@@ -92,7 +92,7 @@ def sync_detailed(
     killed than promised, and the
     grants of an earlier version would have been enough for clearly more of them, the service activates
     that version, even
-    if the active one is pinned, and withdraws the versions whose grants were killed too often. A pin by
+    if the active one is pinned, and withdraws the versions whose grants led to too many kills. A pin by
     `watchdog` ends when a newer model wins an evaluation against the pinned one. `GET /audit` lists
     these changes. A withdrawn version may be activated again; the service then compares only the
     promises of later answers with the kills.
@@ -150,7 +150,7 @@ def sync(
     killed than promised, and the
     grants of an earlier version would have been enough for clearly more of them, the service activates
     that version, even
-    if the active one is pinned, and withdraws the versions whose grants were killed too often. A pin by
+    if the active one is pinned, and withdraws the versions whose grants led to too many kills. A pin by
     `watchdog` ends when a newer model wins an evaluation against the pinned one. `GET /audit` lists
     these changes. A withdrawn version may be activated again; the service then compares only the
     promises of later answers with the kills.
@@ -203,7 +203,7 @@ async def asyncio_detailed(
     killed than promised, and the
     grants of an earlier version would have been enough for clearly more of them, the service activates
     that version, even
-    if the active one is pinned, and withdraws the versions whose grants were killed too often. A pin by
+    if the active one is pinned, and withdraws the versions whose grants led to too many kills. A pin by
     `watchdog` ends when a newer model wins an evaluation against the pinned one. `GET /audit` lists
     these changes. A withdrawn version may be activated again; the service then compares only the
     promises of later answers with the kills.
@@ -259,7 +259,7 @@ async def asyncio(
     killed than promised, and the
     grants of an earlier version would have been enough for clearly more of them, the service activates
     that version, even
-    if the active one is pinned, and withdraws the versions whose grants were killed too often. A pin by
+    if the active one is pinned, and withdraws the versions whose grants led to too many kills. A pin by
     `watchdog` ends when a newer model wins an evaluation against the pinned one. `GET /audit` lists
     these changes. A withdrawn version may be activated again; the service then compares only the
     promises of later answers with the kills.

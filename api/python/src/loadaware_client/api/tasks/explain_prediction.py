@@ -64,9 +64,9 @@ def sync_detailed(
     """Explain a recorded answer
 
      Splits the granted bytes into a base and factors, by the model version that answered. If the server
-    cannot restore that
-    state of the model, the chain has no terms for single features; for a first try, `note` then says
-    so. For a try that
+    cannot restore the
+    state that this version had at the time of the answer, `terms` has no factors for single features;
+    for a first try, `note` then says why. For a try that
     was OOM-killed, `killed` says why, and which amount would have held.
 
     Args:
@@ -99,9 +99,9 @@ def sync(
     """Explain a recorded answer
 
      Splits the granted bytes into a base and factors, by the model version that answered. If the server
-    cannot restore that
-    state of the model, the chain has no terms for single features; for a first try, `note` then says
-    so. For a try that
+    cannot restore the
+    state that this version had at the time of the answer, `terms` has no factors for single features;
+    for a first try, `note` then says why. For a try that
     was OOM-killed, `killed` says why, and which amount would have held.
 
     Args:
@@ -129,9 +129,9 @@ async def asyncio_detailed(
     """Explain a recorded answer
 
      Splits the granted bytes into a base and factors, by the model version that answered. If the server
-    cannot restore that
-    state of the model, the chain has no terms for single features; for a first try, `note` then says
-    so. For a try that
+    cannot restore the
+    state that this version had at the time of the answer, `terms` has no factors for single features;
+    for a first try, `note` then says why. For a try that
     was OOM-killed, `killed` says why, and which amount would have held.
 
     Args:
@@ -162,9 +162,9 @@ async def asyncio(
     """Explain a recorded answer
 
      Splits the granted bytes into a base and factors, by the model version that answered. If the server
-    cannot restore that
-    state of the model, the chain has no terms for single features; for a first try, `note` then says
-    so. For a try that
+    cannot restore the
+    state that this version had at the time of the answer, `terms` has no factors for single features;
+    for a first try, `note` then says why. For a try that
     was OOM-killed, `killed` says why, and which amount would have held.
 
     Args:

@@ -81,8 +81,8 @@ def sync_detailed(
     adds up the
     memory that running tasks are granted. Every query parameter that is not listed below is a feature
     of the run, as in
-    `GET /predict`; a task that knows none of them runs like its newest runs. Tasks start as soon as
-    their upstream tasks
+    `GET /predict`; a task whose past runs have none of these features is assumed to run like its newest
+    runs. Tasks start as soon as their upstream tasks
     have ended. Past runs of the DAG correct `p95_seconds` for delays that its tasks have in common and
     for waiting times.
 
@@ -127,8 +127,8 @@ def sync(
     adds up the
     memory that running tasks are granted. Every query parameter that is not listed below is a feature
     of the run, as in
-    `GET /predict`; a task that knows none of them runs like its newest runs. Tasks start as soon as
-    their upstream tasks
+    `GET /predict`; a task whose past runs have none of these features is assumed to run like its newest
+    runs. Tasks start as soon as their upstream tasks
     have ended. Past runs of the DAG correct `p95_seconds` for delays that its tasks have in common and
     for waiting times.
 
@@ -168,8 +168,8 @@ async def asyncio_detailed(
     adds up the
     memory that running tasks are granted. Every query parameter that is not listed below is a feature
     of the run, as in
-    `GET /predict`; a task that knows none of them runs like its newest runs. Tasks start as soon as
-    their upstream tasks
+    `GET /predict`; a task whose past runs have none of these features is assumed to run like its newest
+    runs. Tasks start as soon as their upstream tasks
     have ended. Past runs of the DAG correct `p95_seconds` for delays that its tasks have in common and
     for waiting times.
 
@@ -212,8 +212,8 @@ async def asyncio(
     adds up the
     memory that running tasks are granted. Every query parameter that is not listed below is a feature
     of the run, as in
-    `GET /predict`; a task that knows none of them runs like its newest runs. Tasks start as soon as
-    their upstream tasks
+    `GET /predict`; a task whose past runs have none of these features is assumed to run like its newest
+    runs. Tasks start as soon as their upstream tasks
     have ended. Past runs of the DAG correct `p95_seconds` for delays that its tasks have in common and
     for waiting times.
 

@@ -107,7 +107,7 @@ def sync_detailed(
     or with neither an
     allocation nor a request of memory; `unmeasured_tries` are successes without a duration or a peak.
     Tries that failed for
-    other reasons count as tries only. Only tasks in the scope of the token are included.
+    other reasons count only in `tries`. Only tasks in the scope of the token are included.
 
     Args:
         from_ (str | Unset):
@@ -177,7 +177,7 @@ def sync(
     or with neither an
     allocation nor a request of memory; `unmeasured_tries` are successes without a duration or a peak.
     Tries that failed for
-    other reasons count as tries only. Only tasks in the scope of the token are included.
+    other reasons count only in `tries`. Only tasks in the scope of the token are included.
 
     Args:
         from_ (str | Unset):
@@ -242,7 +242,7 @@ async def asyncio_detailed(
     or with neither an
     allocation nor a request of memory; `unmeasured_tries` are successes without a duration or a peak.
     Tries that failed for
-    other reasons count as tries only. Only tasks in the scope of the token are included.
+    other reasons count only in `tries`. Only tasks in the scope of the token are included.
 
     Args:
         from_ (str | Unset):
@@ -310,7 +310,7 @@ async def asyncio(
     or with neither an
     allocation nor a request of memory; `unmeasured_tries` are successes without a duration or a peak.
     Tries that failed for
-    other reasons count as tries only. Only tasks in the scope of the token are included.
+    other reasons count only in `tries`. Only tasks in the scope of the token are included.
 
     Args:
         from_ (str | Unset):

@@ -70,8 +70,8 @@ def sync_detailed(
 
      A usage profile is a group of runs, of any task of the namespace, that use resources alike. Profiles
     are found within an
-    hour after 100 runs with a peak were reported, and again when they no longer fit the runs. Profile 0
-    is the outlier group: runs that are like
+    hour after 100 runs with a known peak or an OOM kill were reported, and again when they no longer
+    fit the runs. Profile 0 is the outlier group: runs that are like
     no others.
 
     Args:
@@ -106,8 +106,8 @@ def sync(
 
      A usage profile is a group of runs, of any task of the namespace, that use resources alike. Profiles
     are found within an
-    hour after 100 runs with a peak were reported, and again when they no longer fit the runs. Profile 0
-    is the outlier group: runs that are like
+    hour after 100 runs with a known peak or an OOM kill were reported, and again when they no longer
+    fit the runs. Profile 0 is the outlier group: runs that are like
     no others.
 
     Args:
@@ -137,8 +137,8 @@ async def asyncio_detailed(
 
      A usage profile is a group of runs, of any task of the namespace, that use resources alike. Profiles
     are found within an
-    hour after 100 runs with a peak were reported, and again when they no longer fit the runs. Profile 0
-    is the outlier group: runs that are like
+    hour after 100 runs with a known peak or an OOM kill were reported, and again when they no longer
+    fit the runs. Profile 0 is the outlier group: runs that are like
     no others.
 
     Args:
@@ -171,8 +171,8 @@ async def asyncio(
 
      A usage profile is a group of runs, of any task of the namespace, that use resources alike. Profiles
     are found within an
-    hour after 100 runs with a peak were reported, and again when they no longer fit the runs. Profile 0
-    is the outlier group: runs that are like
+    hour after 100 runs with a known peak or an OOM kill were reported, and again when they no longer
+    fit the runs. Profile 0 is the outlier group: runs that are like
     no others.
 
     Args:

@@ -77,8 +77,9 @@ def sync_detailed(
     `features` may be
     omitted if the same try has a prediction. A try keeps its first `usage_series`, `detailed_series`
     and `executed_plan`:
-    a later report may add one (`amended`) but does not contradict it. Only a `detailed_series` with
-    shorter steps replaces one.
+    a later report may add those that are missing (`amended`). The server ignores another value of a
+    stored one, except that a
+    `detailed_series` with shorter steps replaces the stored one.
 
     The server also stores a report with implausible values; the answer then contains warnings. A peak
     that is too far from
@@ -124,8 +125,9 @@ def sync(
     `features` may be
     omitted if the same try has a prediction. A try keeps its first `usage_series`, `detailed_series`
     and `executed_plan`:
-    a later report may add one (`amended`) but does not contradict it. Only a `detailed_series` with
-    shorter steps replaces one.
+    a later report may add those that are missing (`amended`). The server ignores another value of a
+    stored one, except that a
+    `detailed_series` with shorter steps replaces the stored one.
 
     The server also stores a report with implausible values; the answer then contains warnings. A peak
     that is too far from
@@ -166,8 +168,9 @@ async def asyncio_detailed(
     `features` may be
     omitted if the same try has a prediction. A try keeps its first `usage_series`, `detailed_series`
     and `executed_plan`:
-    a later report may add one (`amended`) but does not contradict it. Only a `detailed_series` with
-    shorter steps replaces one.
+    a later report may add those that are missing (`amended`). The server ignores another value of a
+    stored one, except that a
+    `detailed_series` with shorter steps replaces the stored one.
 
     The server also stores a report with implausible values; the answer then contains warnings. A peak
     that is too far from
@@ -211,8 +214,9 @@ async def asyncio(
     `features` may be
     omitted if the same try has a prediction. A try keeps its first `usage_series`, `detailed_series`
     and `executed_plan`:
-    a later report may add one (`amended`) but does not contradict it. Only a `detailed_series` with
-    shorter steps replaces one.
+    a later report may add those that are missing (`amended`). The server ignores another value of a
+    stored one, except that a
+    `detailed_series` with shorter steps replaces the stored one.
 
     The server also stores a report with implausible values; the answer then contains warnings. A peak
     that is too far from
