@@ -70,10 +70,13 @@ func (s *holdout) evaluate(ctx context.Context, c combination) (*result, error) 
 	return p, nil
 }
 
-// final returns the bin with the least expected cost of each held-out row, by the probabilities of the model of the
-// service.
+// final returns the bin with the least expected cost of each held-out row, by the probabilities of the models of the
+// service. A random holdout is predicted with the residuals of a cross-validation.
 func (s *holdout) final() ([]int, error) {
 	served, err := s.plan.serve(s.dataset, s.train)
+	if err == nil && s.plan.Split != ByTime {
+		served, err = served.CrossValidated()
+	}
 	if err != nil {
 		return nil, err
 	}

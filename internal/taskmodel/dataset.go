@@ -3,6 +3,7 @@ package taskmodel
 import (
 	"fmt"
 	"math"
+	"sync"
 
 	"github.com/loadaware/loadaware/internal/ml/experts"
 	"github.com/loadaware/loadaware/internal/ml/resample"
@@ -120,6 +121,9 @@ func (e *Encoding) row(cells []sizing.Value) []float64 {
 type ServedModel struct {
 	Model   *Model
 	dataset *Dataset
+	history *sizing.History // the training rows
+
+	crossValidated func() (*ServedModel, error) // crossValidate, computed once
 }
 
 // Serve fits the production model on the given rows only, in the given order.
@@ -138,7 +142,9 @@ func (d *Dataset) Serve(rows []int) (*ServedModel, error) {
 	if m == nil {
 		return nil, fmt.Errorf("serve %s: %s", d.Task, outcome.Reason)
 	}
-	return &ServedModel{Model: m, dataset: d}, nil
+	s := &ServedModel{Model: m, dataset: d, history: &h}
+	s.crossValidated = sync.OnceValues(s.crossValidate)
+	return s, nil
 }
 
 // Probabilities writes to p, for each bin, the probability that the peak of a row of the Dataset is in this bin. edges

@@ -31,6 +31,24 @@ func (e *Entry) byteResidual(model int) float64 {
 	return math.Exp(e.Log) - math.Exp(e.Point.Level[model])
 }
 
+// WithResiduals returns a copy of x with other residuals: points and logs are the predictions and the log peaks of rows,
+// oldest first. The store takes the newest Config.StoredRows of them. The copy shares memory with x, so it can answer
+// but must not learn.
+func (x *Experts) WithResiduals(points []Point, logs []float64) *Experts {
+	c := *x
+	c.Rows, c.At, c.LowOutliers, c.SquaredErrors = nil, 0, nil, [ModelCount]float64{}
+	for i := range points {
+		for k, level := range points[i].Level {
+			c.SquaredErrors[k] += (logs[i] - level) * (logs[i] - level)
+		}
+		if len(points)-i <= x.config.StoredRows {
+			c.Rows = append(c.Rows, newEntry(&points[i], logs[i]))
+		}
+	}
+	c.Rebuild(x.config)
+	return &c
+}
+
 // appendRow adds a row to the residual store and to every residual distribution.
 func (x *Experts) appendRow(e Entry) {
 	n := len(x.Rows)
