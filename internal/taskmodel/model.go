@@ -141,7 +141,8 @@ func New() *Model {
 // LargestPeak returns the largest measured peak; zero if there is none. Kills do not count; see LargestKilled.
 func (m *Model) LargestPeak() sizing.Bytes { return m.Largest }
 
-// LargestKilled returns the largest allocation that was killed; zero if there is none.
+// LargestKilled returns the largest allocation that was killed; zero if there is none. Kills raise a derived cap at most
+// fourfold, because their cause may be a leak (derivedCap in package service).
 func (m *Model) LargestKilled() sizing.Bytes { return m.Bound }
 
 // LargestStarted returns the largest allocation that a pod started with; zero if there is none.
