@@ -6,7 +6,7 @@ CREATE TABLE campaign (
     namespace    text COLLATE "C" NOT NULL,
     dag_id       text COLLATE "C" NOT NULL,
     name         text COLLATE "C" NOT NULL,
-    pool         text,
+    pool         text,                 -- Airflow pool of the reproduced tasks; null for the pool of the DAG
     conf         json,                 -- overrides the archived conf, to run in a sandbox
     version      text,                 -- of the DAG; null for any
     budget_runs  integer,
@@ -16,7 +16,7 @@ CREATE TABLE campaign (
     stopped      text,                 -- why the budget stopped the campaign; null if it did not
     created_at   timestamptz NOT NULL DEFAULT now(),
     created_by   text NOT NULL,
-    CHECK (pool IS NOT NULL OR conf IS NOT NULL), -- a run without either could write to production
+    CHECK (pool IS NOT NULL OR conf IS NOT NULL), -- a campaign needs a conf for a sandbox or a pool of its own; only the conf changes where runs write
     UNIQUE (namespace, dag_id, name)
 );
 

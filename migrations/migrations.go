@@ -112,7 +112,7 @@ func applySteps(ctx context.Context, m *migrate.Migrate) error {
 		if err == nil || !lockTimedOut(err) {
 			return err
 		}
-		failed := clearMark(m, err, stepBefore)
+		failed := clearDirtyMark(m, err, stepBefore)
 		if failed != nil || time.Now().After(until) {
 			return errors.Join(err, failed)
 		}
@@ -124,14 +124,14 @@ func applySteps(ctx context.Context, m *migrate.Migrate) error {
 	}
 }
 
-// clearMark removes the dirty mark of an unfinished step, so that the database needs no manual repair. The
+// clearDirtyMark removes the dirty mark of an unfinished step, so that the database needs no manual repair. The
 // type of err says what happened:
 //   - database.Error: the step failed, and its rollback left the version that versionAfterFailure returns.
-//   - *database.Error of a statement that is not a SELECT: setting the mark before the step failed, or removing the
-//     mark after the step. If a mark is there, its step was applied.
-//   - Another error, such as that of a lock that was not acquired: the mark belongs to another replica or to an
-//     earlier call, and stays.
-func clearMark(m *migrate.Migrate, err error, versionAfterFailure func(version int) int) error {
+//   - *database.Error of a statement that is not a SELECT: setting the dirty mark before the step failed, or
+//     removing it after the step. If the database has a dirty mark, the step was applied.
+//   - Another error, such as that of a lock that was not acquired: the dirty mark belongs to another replica
+//     or to an earlier call, and stays.
+func clearDirtyMark(m *migrate.Migrate, err error, versionAfterFailure func(version int) int) error {
 	var step database.Error
 	var query *database.Error
 	isStep := errors.As(err, &step)
@@ -140,7 +140,7 @@ func clearMark(m *migrate.Migrate, err error, versionAfterFailure func(version i
 	}
 	version, dirty, failed := m.Version()
 	current := int(version)
-	if errors.Is(failed, migrate.ErrNilVersion) { // no step was applied, or the revert of the first step is marked
+	if errors.Is(failed, migrate.ErrNilVersion) { // no step was applied, or the dirty mark is that of the revert of the first step
 		current, dirty, failed = database.NilVersion, true, nil
 	}
 	if failed != nil || !dirty {
@@ -239,7 +239,7 @@ func Status(ctx context.Context, dsn string) (version uint, dirty bool, newest u
 	err = run(ctx, dsn, lockTimeout, stepBefore, func(m *migrate.Migrate, db *sql.DB) error {
 		var err error
 		version, dirty, err = m.Version()
-		if errors.Is(err, migrate.ErrNilVersion) { // no step is applied, or an unfinished revert of the first step left its mark
+		if errors.Is(err, migrate.ErrNilVersion) { // no step is applied, or an unfinished revert of the first step left its dirty mark
 			return db.QueryRowContext(ctx, "SELECT EXISTS (SELECT FROM schema_migrations WHERE dirty)").Scan(&dirty)
 		}
 		return err
@@ -292,7 +292,7 @@ func run(ctx context.Context, dsn string, wait time.Duration, versionAfterFailur
 	defer m.Close()
 	err = opened.cancelAfter(ctx, func() { m.GracefulStop <- true }, func() error { return do(m, db) })
 	if err != nil && (ctx.Err() != nil || lockTimedOut(err) || wasRejected(err)) {
-		if failed := clearMark(m, err, versionAfterFailure); failed != nil {
+		if failed := clearDirtyMark(m, err, versionAfterFailure); failed != nil {
 			return advise(errors.Join(err, failed))
 		}
 		if ctx.Err() != nil {
@@ -323,7 +323,7 @@ func advise(err error) error {
 }
 
 // repair says how to remove the dirty mark of version. Both the step to version and the revert of the next step set this
-// mark, and a crash may happen before or after their commit. So a person must check which objects exist.
+// dirty mark, and a crash may happen before or after their commit. So a person must check which objects exist.
 func repair(version int) string {
 	var checks strings.Builder
 	if next := stepAfter(version); next > version {

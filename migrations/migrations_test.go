@@ -42,13 +42,13 @@ func TestUpAndDownAreInverse(t *testing.T) {
 	require.Positive(t, newest)
 	for range 2 {
 		require.NoError(t, migrations.Up(t.Context(), dsn))
-		require.NoError(t, migrations.Up(t.Context(), dsn), "no step is missing")
+		require.NoError(t, migrations.Up(t.Context(), dsn), "must succeed if no step is missing")
 		requireStatus(t, dsn, newest, false)
 		require.NoError(t, exec(t, dsn, "SELECT FROM observation"))
 
-		require.NoError(t, migrations.Down(t.Context(), dsn, int(newest)+5), "fewer applied steps than given")
+		require.NoError(t, migrations.Down(t.Context(), dsn, int(newest)+5), "must succeed if fewer steps are applied than given")
 		requireStatus(t, dsn, 0, false)
-		require.NoError(t, migrations.Down(t.Context(), dsn, 1), "no applied step")
+		require.NoError(t, migrations.Down(t.Context(), dsn, 1), "must succeed if no step is applied")
 		require.Error(t, exec(t, dsn, "SELECT FROM observation"))
 	}
 	require.ErrorContains(t, migrations.Down(t.Context(), dsn, 0), "must be 1 or more")
@@ -58,7 +58,7 @@ func TestUpKeepsADatabaseOfANewerVersion(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	require.NoError(t, migrations.Up(t.Context(), dsn))
 	require.NoError(t, exec(t, dsn, "UPDATE schema_migrations SET version = 9000"))
-	require.NoError(t, migrations.Up(t.Context(), dsn), "an older replica restarts")
+	require.NoError(t, migrations.Up(t.Context(), dsn), "an older replica must be able to restart")
 	require.ErrorContains(t, migrations.Down(t.Context(), dsn, 1), "step 9000 of the database is unknown")
 	requireStatus(t, dsn, 9000, false)
 	require.NoError(t, exec(t, dsn, "UPDATE schema_migrations SET dirty = true"))
@@ -100,8 +100,8 @@ func schemaOf(t *testing.T, dsn string) []string {
 	return found
 }
 
-// stepBefore returns a database to which all steps but the newest were applied.
-func stepBefore(t *testing.T) (dsn string) {
+// databaseBeforeNewestStep returns a database to which all steps but the newest were applied.
+func databaseBeforeNewestStep(t *testing.T) (dsn string) {
 	t.Helper()
 	dsn = pgtest.DSN(t)
 	steps, err := filepath.Glob("*.up.sql")
@@ -116,7 +116,7 @@ func stepBefore(t *testing.T) (dsn string) {
 
 // Replicas of the previous version continue to work while a replica of the next version migrates.
 func TestNewestStepOnlyAddsAndIsReversible(t *testing.T) {
-	before, dsn := schemaOf(t, stepBefore(t)), pgtest.DSN(t)
+	before, dsn := schemaOf(t, databaseBeforeNewestStep(t)), pgtest.DSN(t)
 	require.NotEmpty(t, before)
 	require.NoError(t, migrations.Up(t.Context(), dsn))
 	after := schemaOf(t, dsn)
@@ -128,25 +128,25 @@ func TestNewestStepOnlyAddsAndIsReversible(t *testing.T) {
 	require.Equal(t, before, schemaOf(t, dsn))
 	require.NoError(t, migrations.Up(t.Context(), dsn))
 	require.Equal(t, after, schemaOf(t, dsn))
-	require.ErrorContains(t, exec(t, dsn, insert), "duplicate key", "the row still exists")
+	require.ErrorContains(t, exec(t, dsn, insert), "duplicate key", "the row must still exist")
 }
 
 // The error of a rejected step says "fix the cause and start again", which must suffice.
-func TestRejectedStepLeavesNoMark(t *testing.T) {
+func TestRejectedStepLeavesNoDirtyMark(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	// This table makes the first step fail.
 	require.NoError(t, exec(t, dsn, "CREATE TABLE receipt ()"))
 	for range 2 {
 		require.ErrorContains(t, migrations.Up(t.Context(), dsn), "rolled back")
 		requireStatus(t, dsn, 0, false)
-		require.Error(t, exec(t, dsn, "SELECT FROM task"), "a step is applied completely or not at all")
+		require.Error(t, exec(t, dsn, "SELECT FROM task"), "a step must be applied completely or not at all")
 	}
 	require.NoError(t, exec(t, dsn, "DROP TABLE receipt"))
 	require.NoError(t, migrations.Up(t.Context(), dsn))
 	requireStatus(t, dsn, latest(t), false)
 }
 
-// The mark shows that a process ended during the first step, so it is not known whether the step was committed.
+// The dirty mark shows that a process ended during the first step, so it is not known whether the step was committed.
 func TestDirtyDatabaseIsNotChanged(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	require.NoError(t, exec(t, dsn, "CREATE TABLE receipt ()"))
@@ -157,7 +157,7 @@ func TestDirtyDatabaseIsNotChanged(t *testing.T) {
 	err := migrations.Up(t.Context(), dsn)
 	require.ErrorContains(t, err, "migration 1 is unfinished")
 	require.ErrorContains(t, err, "DELETE FROM schema_migrations")
-	require.NoError(t, exec(t, dsn, "DELETE FROM schema_migrations"), "the repair that the error advises")
+	require.NoError(t, exec(t, dsn, "DELETE FROM schema_migrations"), "the repair that the error advises must succeed")
 	require.NoError(t, exec(t, dsn, "DROP TABLE receipt"))
 	require.NoError(t, migrations.Up(t.Context(), dsn))
 }
@@ -170,12 +170,12 @@ func TestAdviceAfterAnInterruptedRevert(t *testing.T) {
 	newest := latest(t)
 	for _, c := range []struct {
 		applied, status uint
-		mark            int
+		dirtyMark       int
 	}{{newest, migrations.Target(newest, 1), int(migrations.Target(newest, 1))}, {1, 0, -1}} {
 		if c.applied < newest {
 			require.NoError(t, migrations.Down(t.Context(), dsn, stepsAfter(t, c.applied)))
 		}
-		require.NoError(t, exec(t, dsn, fmt.Sprintf("UPDATE schema_migrations SET version = %d, dirty = true", c.mark)))
+		require.NoError(t, exec(t, dsn, fmt.Sprintf("UPDATE schema_migrations SET version = %d, dirty = true", c.dirtyMark)))
 		requireStatus(t, dsn, c.status, true)
 		repair := fmt.Sprintf("UPDATE schema_migrations SET version = %d, dirty = false", c.applied)
 		err := migrations.Up(t.Context(), dsn)
@@ -210,9 +210,9 @@ func TestWaitingStepDoesNotBlockOtherStatements(t *testing.T) {
 	migration.Go(func() error { return migrations.Up(t.Context(), dsn) })
 
 	waiting := waitsForLock(t, reader, "relation = 'observation'::regclass")
-	require.Eventually(t, waiting, testwait.Limit, 10*time.Millisecond, "the step waits for the reader")
-	require.NoError(t, exec(t, dsn, "SET lock_timeout = '20s'; DELETE FROM observation"), "other statements run while the reader holds its lock")
-	require.Eventually(t, waiting, testwait.Limit, 10*time.Millisecond, "the step is retried")
+	require.Eventually(t, waiting, testwait.Limit, 10*time.Millisecond, "the step must wait for the reader")
+	require.NoError(t, exec(t, dsn, "SET lock_timeout = '20s'; DELETE FROM observation"), "other statements must run while the reader holds its lock")
+	require.Eventually(t, waiting, testwait.Limit, 10*time.Millisecond, "the step must be retried")
 
 	_, err = reader.Exec(t.Context(), "COMMIT")
 	require.NoError(t, err)
@@ -222,7 +222,7 @@ func TestWaitingStepDoesNotBlockOtherStatements(t *testing.T) {
 
 // When the context ends, a waiting step (up or down) is cancelled on the server. No dirty mark remains,
 // and the next attempt succeeds.
-func TestCancelledStepLeavesNoMark(t *testing.T) {
+func TestCancelledStepLeavesNoDirtyMark(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	require.NoError(t, migrations.Up(t.Context(), dsn))
 	newest := latest(t)
@@ -299,8 +299,8 @@ func TestCallWhoseVersionQueryIsCancelledReturnsTheErrorOfTheContext(t *testing.
 	var calls errgroup.Group
 	calls.Go(func() error { return migrations.Down(ctx, dsn, 2) })
 	require.Eventually(t, sleeps(t, observer), testwait.Limit, 10*time.Millisecond)
-	// The holder waits for the step that sleeps, so it gets the lock before the query of the version, and
-	// keeps it until after the second request to cancel.
+	// After the end of ctx, the program sends cancel requests repeatedly (cancel.go). The first one ends the sleeping step.
+	// Then the holder gets the lock and keeps it until after the second one, which therefore hits the query for the version.
 	holder := connect(t, dsn)
 	var locked errgroup.Group
 	locked.Go(func() error {
@@ -337,7 +337,7 @@ func waitsForLock(t *testing.T, conn *pgx.Conn, condition string) func() bool {
 }
 
 // The cancelled revert of the first step leaves no dirty mark either.
-func TestCancelledRevertOfTheFirstStepLeavesNoMark(t *testing.T) {
+func TestCancelledRevertOfTheFirstStepLeavesNoDirtyMark(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	require.NoError(t, migrations.Up(t.Context(), dsn))
 	require.NoError(t, migrations.Down(t.Context(), dsn, stepsAfter(t, 1)))
@@ -359,7 +359,7 @@ func TestCancelledRevertOfTheFirstStepLeavesNoMark(t *testing.T) {
 }
 
 // A call that ends before it gets the lock keeps the dirty mark of the replica that holds the lock.
-func TestUpWithoutTheLockKeepsTheMark(t *testing.T) {
+func TestUpWithoutTheLockKeepsTheDirtyMark(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	require.NoError(t, migrations.Up(t.Context(), dsn))
 	require.NoError(t, exec(t, dsn, "UPDATE schema_migrations SET dirty = true"))

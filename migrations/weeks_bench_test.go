@@ -13,8 +13,8 @@ import (
 	"github.com/loadaware/loadaware/migrations"
 )
 
-// BenchmarkSavesDuringPartitioning measures how long four replicas of the version before partitions take
-// to save a receipt while 10⁶ receipts are migrated. Run it with -benchtime 1x.
+// BenchmarkSavesDuringPartitioning measures how long four replicas of the last version without partitions
+// take to save a receipt while 10⁶ receipts are migrated. Run it with -benchtime 1x.
 func BenchmarkSavesDuringPartitioning(b *testing.B) {
 	for range b.N {
 		b.StopTimer()

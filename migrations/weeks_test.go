@@ -40,7 +40,7 @@ func connect(t testing.TB, dsn string) *pgx.Conn {
 	return conn
 }
 
-// previousReplica simulates a replica of the version before partitions: it sends the statements of that
+// previousReplica simulates a replica of the last version without partitions: it sends the statements of that
 // version. Its connection and its prepared statements survive the migration.
 type previousReplica struct {
 	testing.TB
@@ -96,7 +96,7 @@ func TestPreviousVersionWorksWithPartitions(t *testing.T) {
 	require.Len(t, before, 4)
 
 	require.NoError(t, migrations.Up(t.Context(), dsn))
-	require.Equal(t, before, p.stored(), "existing receipts are found")
+	require.Equal(t, before, p.stored(), "existing receipts must be found")
 	require.Equal(t, 2, p.insertReceipts(id(-1), id(2), id(100)), "one of the receipts is already stored")
 	require.ErrorContains(t, p.copyReceipt(id(-1)), "23505", "COPY fails on a stored id; the previous version falls back to INSERT")
 	require.ErrorContains(t, p.copyReceipt(id(100)), "23505")

@@ -122,7 +122,7 @@ func TestDoctorReportsDatabaseFaults(t *testing.T) {
 		}
 		execute(t, dsn, fault.repair...)
 		_, found = runDoctor(t, "--database", dsn)
-		assert.Empty(t, found, "repaired")
+		assert.Empty(t, found, "doctor must find nothing after the repair")
 	}
 	newest, err := migrations.Newest()
 	require.NoError(t, err)

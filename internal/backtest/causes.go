@@ -47,8 +47,8 @@ var ageGroups = [ageCount]struct {
 	name string
 }{{1, "1"}, {5, "2-5"}, {32, "6-32"}, {0, "later"}}
 
-// ageOf returns the age group of a run, given the number of earlier runs of the task.
-func ageOf(before int) int {
+// ageGroupOf returns the age group of a run, given the number of earlier runs of the task.
+func ageGroupOf(before int) int {
 	for i := range ageGroups {
 		if before < ageGroups[i].last {
 			return i
@@ -66,10 +66,10 @@ type AgeFigures struct {
 	Killed    float64 `json:"killed_percent"` // rows that were killed at least once; 0 without rows
 }
 
-// newAges converts the sums by age group to figures.
-func newAges(ages *[ageCount]totals) (all [ageCount]AgeFigures) {
-	for i := range ages {
-		s := &ages[i]
+// newAgeFigures converts the sums by age group to figures.
+func newAgeFigures(groups *[ageCount]totals) (all [ageCount]AgeFigures) {
+	for i := range groups {
+		s := &groups[i]
 		all[i] = AgeFigures{ageGroups[i].name, s.rows, s.used / gbHour, s.wasted / gbHour, percent(s.killed, max(1, s.rows))}
 	}
 	return all

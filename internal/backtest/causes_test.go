@@ -35,15 +35,15 @@ func TestCauseOfWastage(t *testing.T) {
 	}
 }
 
-func TestAgesCountTheRunsOfATask(t *testing.T) {
+func TestAgeGroupsCountTheRunsOfATask(t *testing.T) {
 	for before, want := range map[int]string{0: "1", 1: "2-5", 4: "2-5", 5: "6-32", 31: "6-32", 32: "later", 5000: "later"} {
-		assert.Equal(t, want, ageGroups[ageOf(before)].name, "%d runs before", before)
+		assert.Equal(t, want, ageGroups[ageGroupOf(before)].name, "the age group after %d runs", before)
 	}
 }
 
 // The policy max wastes 6 GB·h in the first row of twoRows, because it knows no peak yet. In the second row it wastes
 // 4 GB·h by a kill and 2 GB·h in the lifted try.
-func TestWastageIsDividedByCauseAndAge(t *testing.T) {
+func TestWastageIsDividedByCauseAndAgeGroup(t *testing.T) {
 	got := replayOne(t, twoRows, Config{Policies: []string{"max"}})
 	assert.Equal(t, Causes{ColdStartGBh: 6, MarginGBh: 2, KillsGBh: 4}, got.Causes)
 	assert.Equal(t, AgeFigures{"1", 1, 2, 6, 0}, got.Ages[0])
@@ -53,7 +53,7 @@ func TestWastageIsDividedByCauseAndAge(t *testing.T) {
 	assert.Equal(t, got.Causes, got.Tasks[0].Causes)
 }
 
-func TestCausesAndAgesAddUpForDefaultPolicies(t *testing.T) {
+func TestCausesAndAgeGroupsAddUpForDefaultPolicies(t *testing.T) {
 	report, err := Run(t.Context(), demoTrace(t), Config{})
 	require.NoError(t, err)
 	for _, res := range report.Results {
@@ -67,8 +67,8 @@ func TestCausesAndAgesAddUpForDefaultPolicies(t *testing.T) {
 		assert.InEpsilon(t, res.WastedGBh, sum(parts[:causeCount]), 1e-9, res.Policy)
 		assert.InEpsilon(t, res.WastedGBh, sum(parts[causeCount:]), 1e-9, res.Policy)
 		rows, used := 0, 0.0
-		for _, age := range res.Ages {
-			rows, used = rows+age.Rows, used+age.UsedGBh
+		for _, group := range res.Ages {
+			rows, used = rows+group.Rows, used+group.UsedGBh
 		}
 		assert.Equal(t, res.Rows, rows, res.Policy)
 		assert.InEpsilon(t, res.UsedGBh, used, 1e-9, res.Policy)

@@ -86,7 +86,7 @@ func (c *policyCosts) add(e *rowCosts, r *row, isCounted bool) {
 	}
 	killed := e.kills() > 0
 	s := totals{rows: 1, killed: count(killed), used: float64(r.MemoryMax) * r.Duration.Seconds(), wasted: e.wasted}
-	a.ages[ageOf(before)].add(&s)
+	a.ages[ageGroupOf(before)].add(&s)
 	a.totals.add(&s)
 	a.tries += e.tries
 	a.gaveUp += count(e.gaveUp)

@@ -80,7 +80,7 @@ func (a *taskCosts) figures() Figures {
 		Rows: a.rows, UsedGBh: a.used / gbHour, WastedGBh: a.wasted / gbHour,
 		Utilisation: 100 * a.used / (a.used + a.wasted), Killed: percent(a.killed, a.rows),
 		Attempts: a.tries, Kills: a.tries - a.rows + a.gaveUp, GaveUp: a.gaveUp,
-		Causes: newCauses(&a.causes), Ages: newAges(&a.ages),
+		Causes: newCauses(&a.causes), Ages: newAgeFigures(&a.ages),
 	}
 	if a.promises > 0 {
 		killed := a.promises - a.survived

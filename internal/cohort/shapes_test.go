@@ -52,12 +52,12 @@ func TestShapesFollowTheMetadata(t *testing.T) {
 		assert.Zero(t, given[1], "no task has this shape")
 		assert.InDelta(t, 1, given[0]+given[2], 1e-9)
 	}
-	assert.Nil(t, FitShapes(rows[:10*(minProfileTasks-1)], labels), "too few tasks")
-	assert.Nil(t, FitShapes(rows, map[sizing.TaskKey]int{}), "no labels")
+	assert.Nil(t, FitShapes(rows[:10*(minProfileTasks-1)], labels), "too few tasks must give no classifier")
+	assert.Nil(t, FitShapes(rows, map[sizing.TaskKey]int{}), "no labels must give no classifier")
 	for task := range labels {
 		labels[task] = 1
 	}
-	assert.Nil(t, FitShapes(rows, labels), "one shape")
+	assert.Nil(t, FitShapes(rows, labels), "a single shape must give no classifier")
 	var none *Shapes
 	assert.Zero(t, none.Probabilities(&rows[0].Facts))
 }

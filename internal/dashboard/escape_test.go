@@ -22,7 +22,8 @@ import (
 // filterAll selects all entries of the audit trail.
 var filterAll store.AuditFilter
 
-// hostile becomes markup or an attribute in a page that does not escape it.
+// hostile becomes markup or an attribute in a page that does not escape it. It has the character U+2044, which looks like
+// a slash, because ids may not contain a slash.
 const hostile = `"><script>alert(1)<` + "\u2044" + `script>'onload=x {{.}} <!--`
 
 // The pages show texts that callers choose. None may become markup or an attribute.

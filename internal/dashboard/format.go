@@ -107,7 +107,7 @@ func amount(v any) string {
 		digits = 1
 	}
 	text := strconv.FormatFloat(f, 'f', digits, 64)
-	if text == "-0.00" { // a small loss is no negative zero
+	if text == "-0.00" { // a negative amount that rounds to zero is shown without a sign
 		text = "0.00"
 	}
 	return grouped(text)

@@ -98,9 +98,9 @@ func TestTheNameOfACSVSaysThatMonthsAreLeftOut(t *testing.T) {
 func TestSavingsAreReadInTheBackground(t *testing.T) {
 	e := newEnv(t, withoutTokens)
 	e.observeMonths(3, 2)
-	// The clock advances by ever shorter steps, 50 s in all, and stands still after the background read. A
-	// result stays fresh for freshFactor (20) times the duration of its query. By this clock every query takes more than a twentieth of
-	// the time that is left until the clock stands still, so all results stay fresh, however many queries there are.
+	// The clock advances by ever shorter steps, 50 s in all, and stands still after the background read. A result stays
+	// fresh for freshFactor (20) times the duration of its query. By this clock every query takes more than a twentieth of
+	// the time until the clock stands still, so all results stay fresh, however many queries there are.
 	var mu sync.Mutex
 	now, step := time.Date(2026, 6, 20, 0, 0, 0, 0, time.UTC), 10*time.Second
 	cfg := withoutTokens

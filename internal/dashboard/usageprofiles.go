@@ -193,8 +193,8 @@ type TaskUsage struct {
 	URL      string  `json:"-"`
 }
 
-// taskUsage returns the usage profile of a task; nil before its namespace has profiles, or if no run of the task can be compared
-// with them.
+// taskUsage returns the usage profile of a task; nil before its namespace has profiles, or if no run of the task can be
+// compared with them.
 func (d *Dashboard) taskUsage(ctx context.Context, key sizing.TaskKey) (*TaskUsage, error) {
 	usage, err := d.svc.TaskUsage(ctx, key)
 	if sizing.KindOf(err) == sizing.NotFound {

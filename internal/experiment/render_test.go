@@ -21,7 +21,7 @@ func TestReadableFormatsContainEveryTable(t *testing.T) {
 	r := sampleReport(t)
 	for _, format := range []string{"table", "markdown", "html"} {
 		text := render(t, format, r)
-		for _, title := range []string{"Binning", "Accuracy and u score by family", "Oversampling", "u rate and estimated improvement", "Task level", "Run level", "Confusion of sco|", "Parameters that were found", "Left out"} {
+		for _, title := range []string{"Binning", "Accuracy and u score by family", "Oversampling", "u rate and estimated improvement", "Task level", "Run level", "Confusion of sco|", "Parameters that the search found", "Left out"} {
 			assert.Contains(t, text, title, format)
 		}
 		assert.Contains(t, text, "some history: 2 seeds, 30 % of each bin held out, drawn by seed, penalty 10, parameters from 1 trials (bayes)", format)

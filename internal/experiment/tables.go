@@ -44,7 +44,7 @@ func (r *Report) headline() string {
 
 func (r *Report) binningTable() titledTable {
 	t := titledTable{
-		Title: "Binning", Texts: 3, Header: []string{"task", "bins GB", "found", "optimal %", "time-optimal %"},
+		Title: "Binning", Texts: 3, Header: []string{"task", "bins GB", "edges by", "optimal %", "time-optimal %"},
 		Note: "The static cost is the cost if every run gets the top edge. Optimal is the share of it that a perfect classifier over the bins would save; time-optimal weights runs by duration.",
 	}
 	for _, b := range r.Binnings {
@@ -114,9 +114,9 @@ func (r *Report) estimateTable() titledTable {
 
 func (r *Report) taskTable() titledTable {
 	t := titledTable{
-		Title: "Task level: requested, and granted by serving", Texts: 1, Header: append([]string{"task"}, savingsHeader...),
-		Note: "Mean of the held-out tries. GB·h include all tries, and killed tries count with their full duration. CPU above: share of tries that used more than the grant; " +
-			"except threads: the same share without grants of one core to tasks that never used more than 1.25 cores, which is about one thread.",
+		Title: "Task level: requested, and granted by the service (family serving)", Texts: 1, Header: append([]string{"task"}, savingsHeader...),
+		Note: "Means over the held-out runs. GB and cores are those of the first try. GB·h also count the retries; a killed try counts as if it had lasted as long as the whole run. " +
+			"CPU above: share of the runs that used more cores than granted; except threads: the same share, but a run that got one core does not count as above if its task never used more than 1.25 cores (about one thread).",
 	}
 	for _, l := range r.Tasks {
 		t.Rows = append(t.Rows, append([]string{l.Task}, l.cells()...))
@@ -180,7 +180,7 @@ func (r *Report) confusionTables() []titledTable {
 
 func (r *Report) tunedTable() titledTable {
 	t := titledTable{
-		Title: "Parameters that were found", Texts: 4, Header: []string{"task", "bins GB", "family", "oversampling", "seed", "u score in folds", "of first trial", "parameters"},
+		Title: "Parameters that the search found", Texts: 4, Header: []string{"task", "bins GB", "family", "oversampling", "seed", "u score in folds", "of first trial", "parameters"},
 	}
 	for _, s := range r.Tuned {
 		var params []string

@@ -11,7 +11,8 @@ import (
 // Growth prints a replay of limits that grow during a run: the totals of the policies for limits, then those of
 // the policies for requests of memory and CPU, then each task with its next plan.
 func Growth(w io.Writer, r *growth.Report, format string) error {
-	fmt.Fprintf(w, "%s of %s; only learned: %s; poll %g s, reaction %g s\n\n", Count(r.Runs, "run"), Count(r.Tasks, "task"), Count(r.FirstRuns, "first run"), r.Poll, r.Reaction)
+	fmt.Fprintf(w, "%s of %s; %s learned and not counted; usage read every %g s, a new limit in force after %g s\n\n",
+		Count(r.Runs, "run"), Count(r.Tasks, "task"), Count(r.FirstRuns, "first run"), r.Poll, r.Reaction)
 	for _, t := range []*Table{limits(r), requests(r), taskPlans(r)} {
 		if err := t.Write(w, format); err != nil {
 			return err
@@ -27,6 +28,8 @@ func limits(r *growth.Report) *Table {
 	for _, f := range r.Policies {
 		kind := "grows"
 		switch {
+		case f.Policy == growth.Static:
+			kind = "constant"
 		case f.Hindsight:
 			kind = "hindsight"
 		case !f.Grows:
@@ -41,7 +44,7 @@ func limits(r *growth.Report) *Table {
 
 // requests returns the table of the policies for requests of memory and CPU.
 func requests(r *growth.Report) *Table {
-	t := &Table{Header: []string{"requests", "of", "amount", "of static", "short %"}, TextColumns: 2}
+	t := &Table{Header: []string{"requests", "of", "amount", "of static", "too low, % of time"}, TextColumns: 2}
 	for _, f := range r.Requests {
 		t.Rows = append(t.Rows, []string{f.Policy, "memory, GB·h", decimals(f.RequestGBh, 1), decimals(f.ShareOfStatic, 3), ""})
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Callers predict, report, lift, train, change policies and read tasks while models are
-// replaced. Each acknowledged try is stored once and learned once. Run this test with -race, too.
+// Callers predict, report, lift, train, change policies and read tasks while models are replaced. The store and each
+// replica must contain each reported try once. Run this test with -race, too.
 func TestEachReportOfConcurrentCallersIsLearnedOnce(t *testing.T) {
 	r := newReplica(t)
 	busy := joinReplica(t, r.dsn, service.Config{PollInterval: time.Millisecond}).start()
@@ -77,7 +77,7 @@ func TestEachReportOfConcurrentCallersIsLearnedOnce(t *testing.T) {
 		assert.Equal(t, tries, started.learnedRows(name), "a replica that starts later must learn each try once")
 		_, err := busy.Train(t.Context(), task(name))
 		require.NoError(t, err)
-		assert.Equal(t, tries, busy.learnedRows(name), "trained")
+		assert.Equal(t, tries, busy.learnedRows(name), "a model that is trained again must contain each try once")
 	}
 }
 

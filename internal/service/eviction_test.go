@@ -48,7 +48,7 @@ func TestAnEvictedModelAnswersAsBefore(t *testing.T) {
 		bounded.report(o)
 		want := bounded.predict(ask("load", ""))
 		require.Equal(t, sizing.FromModel, want.Source)
-		require.EqualValues(t, 61+i, want.Guard.Version, "learned")
+		require.EqualValues(t, 61+i, want.Guard.Version, "the model must have learned all reports")
 
 		evictions := bounded.Counts().ModelMemory.Evictions
 		bounded.predict(ask("other", ""))

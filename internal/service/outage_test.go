@@ -37,7 +37,7 @@ func TestPredictAndLiftWorkWithoutTheDatabase(t *testing.T) {
 	_, err = r.Receipt(t.Context(), queued)
 	require.NoError(t, err, "queued receipts stay in the outbox")
 	r.waitFor(func() bool { return r.Readiness().Observe == "unavailable" }, "readiness reports the outage")
-	assert.True(t, r.Readiness().Ready, "predictions continue")
+	assert.True(t, r.Readiness().Ready, "the replica must stay ready, because predictions continue")
 }
 
 // A database on a full disk, or a standby, answers reads and rejects writes.

@@ -173,7 +173,7 @@ func inTime(t *testing.T, do func()) {
 	select {
 	case <-done:
 	case <-time.After(testwait.Limit):
-		require.Fail(t, "timeout")
+		require.Fail(t, "the function must return within testwait.Limit")
 	}
 }
 

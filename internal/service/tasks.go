@@ -75,7 +75,7 @@ func (s *Service) completeProfile(p *sizing.Profile, grouped groups.Groups) {
 		task.RLock()
 		defer task.RUnlock()
 		model := task.Model()
-		p.Ambiguous, p.Bins = model.Ambiguous(), model.Bins
+		p.Ambiguous, p.Bins = model.AmbiguityWarning(), model.Bins
 		p.Quarantined = model.Quarantined()
 	}
 }

@@ -106,7 +106,7 @@ func TestGrantsCoverTheNewestIdenticalRuns(t *testing.T) {
 	}
 	assert.GreaterOrEqual(t, k.model.Size(question(f)).Limit, bytes(2.5))
 	k.train()
-	assert.GreaterOrEqual(t, k.model.Size(question(f)).Limit, bytes(2.5), "after training")
+	assert.GreaterOrEqual(t, k.model.Size(question(f)).Limit, bytes(2.5), "the grant must cover the run after a training, too")
 	for range 3 {
 		k.reportSuccess(f, 0.3)
 	}
@@ -211,6 +211,6 @@ func TestTrainingKeepsTheGrantAboveAKnownKill(t *testing.T) {
 	raised := k.model.Size(question(f)).Limit
 	require.Greater(t, float64(raised), 1.2*float64(granted))
 	k.fit()
-	assert.InEpsilon(t, float64(raised), float64(k.model.Size(question(f)).Limit), 0.2, "after training")
+	assert.InEpsilon(t, float64(raised), float64(k.model.Size(question(f)).Limit), 0.2, "the grant must stay nearly the same after the training")
 	assert.Greater(t, float64(k.model.Size(question(f)).Limit), 1.2*float64(granted))
 }

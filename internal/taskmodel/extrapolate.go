@@ -48,7 +48,7 @@ func (m *models) extrapolate(cells []sizing.Value, p *experts.Point, b *buffers)
 		b.extrapolation.riseFactor = math.Exp(max(0, min(rise, most-edge.Level[experts.LineTrees])))
 	}
 	if b.extrapolation.aboveRange > 1 {
-		// No run had several of these inputs above the range, so their joint effect is unknown.
+		// The joint effect of several inputs above their ranges was never observed.
 		b.extrapolation.jointMargin = jointMarginRate * float64(b.extrapolation.aboveRange-1) * rise
 	}
 	if rise == 0 {
@@ -197,8 +197,8 @@ func (m *models) nearestKnown(b *buffers, dst []sizing.Value) []sizing.Value {
 	return m.clampToRange(cells, dst)
 }
 
-// Extrapolated returns the peak that the trend predicts for f, with the margin of the extrapolation; zero if all inputs
-// of the trend are within their range, or if no trend applies.
+// Extrapolated returns the predicted peak for f (of the model LineTrees), raised along the trend with the margins of the
+// extrapolation; zero if all inputs of the trend are within their range, or if no trend rises.
 func (m *Model) Extrapolated(f sizing.Features) sizing.Bytes {
 	if m.Models == nil || len(m.Models.PeakTrend.Slopes) == 0 {
 		return 0

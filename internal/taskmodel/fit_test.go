@@ -219,7 +219,7 @@ func TestAmbiguousFeaturesGiveAWarning(t *testing.T) {
 		k.reportSuccess(small, noise(rng, 1))
 	}
 	k.fit()
-	assert.Contains(t, k.model.Ambiguous(), "add a feature")
+	assert.Contains(t, k.model.AmbiguityWarning(), "add a feature")
 	clear, _ := trainedTask(t, kinds, 38, 60)
-	assert.Empty(t, clear.model.Ambiguous())
+	assert.Empty(t, clear.model.AmbiguityWarning())
 }

@@ -60,7 +60,7 @@ func TestOutlineAnswersFromRequestOrLargestPeak(t *testing.T) {
 	assert.Greater(t, answer.Limit, k.model.LargestPeak())
 	assert.Less(t, answer.Limit, k.model.LargestPeak().Times(2))
 	assert.Nil(t, answer.Promised)
-	assert.Equal(t, k.model.Ambiguous(), outline.Ambiguous())
+	assert.Equal(t, k.model.AmbiguityWarning(), outline.AmbiguityWarning())
 	assert.Equal(t, k.model.Bins, outline.Bins)
 	assert.Equal(t, k.model.Quarantined(), outline.Quarantined())
 

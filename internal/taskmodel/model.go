@@ -109,7 +109,7 @@ type Model struct {
 	own    ownMargins // the task's own margins while a pool is in use
 	ratios ratioCache // of run times to predictions
 
-	slopes []float64 // mean slopes of the DAG's other tasks, by input of the cold start
+	slopes []float64 // by input of the cold-start rule: mean slope of the peak in the input, over the DAG's other tasks
 
 	ablated Ablation  // zero in the service
 	fits    *FitCache // nil in the service
@@ -138,18 +138,18 @@ func New() *Model {
 	return &Model{Experts: experts.New(expertConfig), state: states.Add(1)}
 }
 
-// LargestPeak returns the largest measured peak; zero if there is none. Kills do not count: a
-// leak must not raise its own cap.
+// LargestPeak returns the largest measured peak; zero if there is none. Kills do not count; see LargestKilled.
 func (m *Model) LargestPeak() sizing.Bytes { return m.Largest }
 
-// LargestKilled returns the largest allocation that was killed; zero if there is none.
+// LargestKilled returns the largest allocation that was killed; zero if there is none. Kills raise a derived cap at most
+// fourfold, because their cause may be a leak (derivedCap in package service).
 func (m *Model) LargestKilled() sizing.Bytes { return m.Bound }
 
 // LargestStarted returns the largest allocation that a pod started with; zero if there is none.
 func (m *Model) LargestStarted() sizing.Bytes { return m.Started }
 
-// Ambiguous returns a warning if the features cannot distinguish the runs, else "".
-func (m *Model) Ambiguous() string { return m.Ambiguity }
+// AmbiguityWarning returns a warning if the features cannot distinguish the runs, else "".
+func (m *Model) AmbiguityWarning() string { return m.Ambiguity }
 
 // Pool returns the task's contribution to the pool of its DAG.
 func (m *Model) Pool() Pool { return m.Share }

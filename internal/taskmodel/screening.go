@@ -74,7 +74,7 @@ func (e *encoder) screenColumns(rows [][]sizing.Value, y []float64) {
 	e.keepColumns(line.best(maxColumns), tree.best(maxColumns))
 }
 
-// screenPairs returns the at most maxPairs pairs whose difference correlates most with the log peak.
+// screenPairs returns the pairs whose differences correlate most with the log peak, at most maxPairs.
 func (e *encoder) screenPairs(rows [][]sizing.Value, y []float64) [][2]int {
 	pairs := e.Pairs
 	if len(pairs) <= maxPairs {
@@ -140,7 +140,6 @@ func (e *encoder) keepColumns(line, tree []int) {
 // screen scores columns by their squared correlation with a target, in one pass over the rows.
 type screen struct {
 	mean         float64   // of the target
-	rows         float64   // number of rows
 	first        []float64 // first value of a column; sums are relative to it
 	n, x, xx, xy []float64 // number of rows with a value, and sums over these rows; y is the target minus its mean
 	sumY         []float64 // sum of y over these rows
@@ -162,7 +161,6 @@ func newScreen(width int, y []float64) *screen {
 // add adds one row with its target y; NaN is a missing value.
 func (s *screen) add(values []float64, y float64) {
 	y -= s.mean
-	s.rows++
 	for k, v := range values {
 		s.hash[k] = (s.hash[k] ^ math.Float64bits(v)) * 1099511628211
 		s.hash[k] ^= s.hash[k] >> 29
@@ -187,9 +185,9 @@ func (s *screen) score(k int) float64 {
 	if s.n[k] == 0 {
 		return 0
 	}
-	spread := s.xx[k] - s.x[k]*s.x[k]/s.n[k]
+	squares := s.xx[k] - s.x[k]*s.x[k]/s.n[k]
 	common := s.xy[k] - s.x[k]*s.sumY[k]/s.n[k]
-	if score := common * common / spread; score > 0 && !math.IsInf(score, 0) {
+	if score := common * common / squares; score > 0 && !math.IsInf(score, 0) {
 		return score
 	}
 	return 0

@@ -70,7 +70,7 @@ func (s *Set) problem() string {
 	}
 	for _, q := range s.Quantities {
 		if int(q) >= clustered {
-			return fmt.Sprintf("quantity %d is unknown", q)
+			return fmt.Sprintf("quantity %d cannot be a column", q)
 		}
 	}
 	for i, label := range s.Labels {

@@ -37,9 +37,9 @@ func TestPicturesAreDeterministic(t *testing.T) {
 
 // firstLines returns the first n lines of the demo history.
 func firstLines(t *testing.T, n int) []byte {
-	zip, err := gzip.NewReader(bytes.NewReader(demo.CSV))
+	decompressed, err := gzip.NewReader(bytes.NewReader(demo.CSV))
 	require.NoError(t, err)
-	text, err := io.ReadAll(zip)
+	text, err := io.ReadAll(decompressed)
 	require.NoError(t, err)
 	return bytes.Join(bytes.SplitAfterN(text, []byte("\n"), n+1)[:n], nil)
 }

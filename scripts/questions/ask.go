@@ -31,7 +31,7 @@ type questions struct {
 	noted     int                        // explanations with a note
 	worst     float64                    // largest relative error of a product
 	sources   map[string]int             // answers by source
-	kinds     map[string]int             // terms by kind
+	kinds     map[string]int             // factors by kind
 	took      map[string][]time.Duration // by call
 }
 
@@ -46,8 +46,8 @@ func (q *questions) amount() int64 {
 	return int64(float64(64*sizing.MiB) * math.Exp2(12*q.random.Float64()))
 }
 
-// ask asks one question about one of the next 50 runs after the reported ones; at the end of the trace, about the
-// last run.
+// ask asks one question about one of the next 50 runs after the reported ones (reported is their number); at the end of
+// the trace, about the last run.
 func (q *questions) ask(reported int) error {
 	q.total++
 	later := min(len(q.trace)-1, reported+q.random.IntN(50))
@@ -230,7 +230,7 @@ func (q *questions) kill(request map[string]any, answer *api.Prediction) error {
 	return err
 }
 
-// check counts an explanation, and prints it if its terms do not lead to the limit of the answer.
+// check counts an explanation, and prints it if its factors do not lead to the limit of the answer.
 func (q *questions) check(call string, request any, limit int64, e *api.Explanation, shadow *api.Memory) {
 	q.explained++
 	chains := []api.ExplanationChain{{Base: e.Base, BaseBytes: e.BaseBytes, GrantedBytes: e.GrantedBytes, Terms: e.Terms}}

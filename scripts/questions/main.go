@@ -1,6 +1,6 @@
 // Command questions asks random questions (requests for predictions) about the runs of traces, and checks the
 // explanation of each answer: the base times all factors equals the granted bytes up to a relative error of 1e-9, the
-// last term ends at the granted bytes, and the granted bytes equal the limit of the answer.
+// amount after the last factor equals the granted bytes, and the granted bytes equal the limit of the answer.
 //
 //	go run ./scripts/questions [-n 10000] [-rows 1500] [-seed 1] [-http] TRACE.csv.gz …
 //
@@ -78,7 +78,9 @@ func run(ctx context.Context, traces []string, n, rows int, seed uint64, http bo
 // target receives the reports and answers the questions: a server, or models in this process.
 type target interface {
 	report(rows []sizing.Observation) error
-	ask(reported int) error // asks about one of the runs after the first reported rows, or about the last run of the trace
+	// ask asks about one of the next runs after the first rows, whose number is reported; at the end of the trace, about the
+	// last run.
+	ask(reported int) error
 }
 
 // readTrace returns the runs of a trace, ordered by start.
@@ -161,9 +163,9 @@ func (q *questions) printResult() error {
 	if q.explained == 0 {
 		return errors.New("ask questions: nothing was explained; use a trace with measured runs or requests")
 	}
-	fmt.Printf("%d questions, %d explanations: %d wrong, largest error of the product %.1e, %d retrained meanwhile, %d with a note\n",
+	fmt.Printf("%d questions, %d explanations: %d wrong, largest error of the product %.1e, %d questions asked again because the answer had changed, %d with a note\n",
 		q.total, q.explained, q.wrong, q.worst, q.changed, q.noted)
-	fmt.Printf("sources: %s\nterms: %s\n", counts(q.sources), counts(q.kinds))
+	fmt.Printf("sources: %s\nfactors: %s\n", counts(q.sources), counts(q.kinds))
 	for _, name := range slices.Sorted(maps.Keys(q.took)) {
 		took := q.took[name]
 		slices.Sort(took)

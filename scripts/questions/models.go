@@ -22,7 +22,7 @@ type learner struct {
 const triesAfterLoss = 25
 
 // models answers the questions with models in this process instead of a server. The explanations contain the
-// terms that a model adds, but not those that a server adds, such as similar tasks.
+// factors that a model adds, but not those that a server adds, such as that of similar tasks.
 type models struct {
 	q     *questions
 	tasks map[sizing.TaskKey]*learner

@@ -20,7 +20,7 @@ func main() {
 	blind := flag.Bool("blind", false, "generate metadata that say nothing about the shape")
 	flag.Parse()
 	for s := *seed; s < *seed+*seeds; s++ {
-		r, err := shapetest.Evaluate(shapetest.Config{Seed: s, Tasks: *tasks, Blind: *blind})
+		r, err := shapetest.Evaluate(shapetest.Config{Seed: s, Tasks: *tasks, UnrelatedMetadata: *blind})
 		if err != nil {
 			fmt.Fprintf(os.Stderr, "shapedata: measure seed %d: %v\n", s, err)
 			os.Exit(1)

@@ -13,7 +13,7 @@ func TestTheClassifierFindsTheShapeOfNewTasks(t *testing.T) {
 	r, err := shapetest.Evaluate(shapetest.Config{Seed: 1, Tasks: 400})
 	require.NoError(t, err)
 	t.Logf("%+v", r)
-	require.Positive(t, r.Classifier, "there is a classifier")
+	require.Positive(t, r.Classifier, "there must be a classifier")
 	assert.Less(t, r.Bytes, 1<<18)
 	assert.GreaterOrEqual(t, r.Newest.With, r.Newest.Without)
 	assert.Greater(t, r.Newest.With, .94)
@@ -26,12 +26,12 @@ func TestTheClassifierFindsTheShapeOfNewTasks(t *testing.T) {
 			assert.Greater(t, share.With, .9, "%s tasks with %d runs", kind, n.Runs)
 		}
 	}
-	assert.Greater(t, r.New[0].Right.With, r.Majority+.2, "clearly better than the most frequent kind for every task")
-	assert.Greater(t, r.New[0].P95["retried"].With, r.New[0].P95["retried"].Without, "before the first run of a task, the quantile covers its retries")
+	assert.Greater(t, r.New[0].Right.With, r.Majority+.2, "must be clearly better than predicting the most frequent kind for all tasks")
+	assert.Greater(t, r.New[0].P95["retried"].With, r.New[0].P95["retried"].Without, "before the first run of a task, the quantile must cover its retries more often than without the classifier")
 }
 
 func TestUnrelatedMetadataGiveNoClassifier(t *testing.T) {
-	r, err := shapetest.Evaluate(shapetest.Config{Seed: 1, Tasks: 120, Blind: true})
+	r, err := shapetest.Evaluate(shapetest.Config{Seed: 1, Tasks: 120, UnrelatedMetadata: true})
 	require.NoError(t, err)
 	assert.Zero(t, r.Classifier)
 	for i := range r.New {

@@ -48,9 +48,9 @@ func ratio(kind int, rng *rand.Rand) float64 {
 
 // Config describes the generated tasks.
 type Config struct {
-	Seed  uint64
-	Tasks int  // number of tasks with a history
-	Blind bool // neither the metadata nor the node type predict the shape
+	Seed              uint64
+	Tasks             int  // number of tasks with a history
+	UnrelatedMetadata bool // neither the metadata nor the node type predict the shape
 }
 
 // task is one generated task.
@@ -73,7 +73,7 @@ type run struct {
 }
 
 // newTask draws the task number i. The image decides on the kind, except that a spot node leads to
-// retries, and that strayShare of the tasks (with Blind all tasks) get a random kind. The operator decides
+// retries, and that strayShare of the tasks (with UnrelatedMetadata all tasks) get a random kind. The operator decides
 // on the typical run time. The owner and the Airflow pool have no influence.
 func newTask(c *Config, name string, i int, rng *rand.Rand) *task {
 	operator, image := rng.IntN(4), rng.IntN(9)
@@ -82,7 +82,7 @@ func newTask(c *Config, name string, i int, rng *rand.Rand) *task {
 	if node == "spot" {
 		kind = retried
 	}
-	if c.Blind || rng.Float64() < strayShare {
+	if c.UnrelatedMetadata || rng.Float64() < strayShare {
 		kind = rng.IntN(len(Kinds))
 	}
 	return &task{

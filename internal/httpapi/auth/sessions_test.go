@@ -17,9 +17,9 @@ func TestSessionIsInvalidAfterItsTimeOrWithoutItsTokenOrKey(t *testing.T) {
 	value := sessions.Start("secret", now)
 	require.Len(t, sessions.Grants(value, now), 1)
 	assert.Equal(t, token, *sessions.Grants(value, now.Add(SessionTime-time.Second))[0])
-	assert.Empty(t, sessions.Grants(value, now.Add(SessionTime)), "expired")
-	assert.Empty(t, NewSessions(Config{Tokens: []Token{token}}, []byte("other")).Grants(value, now), "another key")
-	assert.Empty(t, NewSessions(Config{}, []byte("key")).Grants(value, now), "the token was removed")
+	assert.Empty(t, sessions.Grants(value, now.Add(SessionTime)), "an expired session must give no grants")
+	assert.Empty(t, NewSessions(Config{Tokens: []Token{token}}, []byte("other")).Grants(value, now), "a session that another key signed must give no grants")
+	assert.Empty(t, NewSessions(Config{}, []byte("key")).Grants(value, now), "a session of a removed token must give no grants")
 	for i := range value {
 		forged := []byte(value)
 		forged[i] ^= 1

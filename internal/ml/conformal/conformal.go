@@ -16,9 +16,9 @@ package conformal
 //	alpha ← alpha + Step · (Target − missed)
 //
 // With Target 0.015 and Step 0.05 a miss raises the level by .04925, and 66 hits lower it
-// by about the same amount. If rows are never missed at a quantile level of 1 or more and always missed at
-// one of 0 or less, then after T rows |misses/T − Target| ≤ (1 + Step) / (Step · T) for any data
-// (Proposition 4.1 of Gibbs & Candès).
+// by about the same amount. If a level of 1 or more means an infinite margin (no row is missed), and a level of 0
+// or less a margin of minus infinity (every row is missed), then after T rows
+// |misses/T − Target| ≤ (1 + Step) / (Step · T) for any data (Proposition 4.1 of Gibbs & Candès).
 type Adaptive struct {
 	Target float64 // target share of misses, in (0, 1)
 	Step   float64 // γ > 0: a larger step adapts faster and varies more
@@ -30,8 +30,7 @@ func NewAdaptive(target, step float64) Adaptive {
 	return Adaptive{Target: target, Step: step, Alpha: target}
 }
 
-// Level returns the quantile level of the next row, 1 − Alpha. A level of 1 or more needs an infinite
-// margin; for a level of 0 or less every margin is sufficient.
+// Level returns the quantile level of the next row, 1 − Alpha. It may be below 0 or above 1.
 func (a Adaptive) Level() float64 { return 1 - a.Alpha }
 
 // Update records whether the last row was missed, which means that its score was above the quantile.

@@ -37,7 +37,7 @@ type Point struct {
 	Duration  float64             // predicted log1p of the run time in seconds
 	MinAmount float64             `cbor:"-"` // lower bound of every answer, in the unit of the peak; 0: none
 	Repeats   Repeats             `cbor:"-"` // earlier rows with the same features or, if these are few, with the same recurring features
-	Imputed   bool                `cbor:"-"` // some features are imputed, so Learn charges no expert for the row
+	Imputed   bool                `cbor:"-"` // some features are imputed, so Learn adds no loss of this row to the experts
 	ColdStart *bayes.Mixture      `cbor:"-"` // prediction of the cold-start rule; nil: none
 
 	IsException bool `cbor:"-"` // the row has a rare value of a category or bool, about which the weights of the experts say little

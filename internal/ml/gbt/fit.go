@@ -148,13 +148,13 @@ func (s Sample) check(l loss) error {
 	}
 	for i, y := range s.Y {
 		if s.W != nil && !(s.W[i] > 0 && s.W[i] <= math.MaxFloat64) {
-			return fmt.Errorf("%w: weight of row %d is %v", table.ErrShape, i, s.W[i])
+			return fmt.Errorf("%w: weight of row %d is %v; must be finite and above 0", table.ErrShape, i, s.W[i])
 		}
 		if s.Base != nil && !finite(s.Base[i]) {
-			return fmt.Errorf("%w: base score of row %d is %v", table.ErrShape, i, s.Base[i])
+			return fmt.Errorf("%w: base score of row %d is %v; must be finite", table.ErrShape, i, s.Base[i])
 		}
 		if !l.isTarget(y) {
-			return fmt.Errorf("%w: target of row %d is %v", ErrTarget, i, y)
+			return fmt.Errorf("%w: target of row %d is %v; must be finite or, for softmax, a class from 0 to the number of classes minus 1", ErrTarget, i, y)
 		}
 	}
 	return nil
@@ -196,7 +196,7 @@ func newHoldout(t *table.Table, cols int, l loss) (*holdout, error) {
 	h.y, h.score = t.Y, make([]float64, t.Rows()*l.outputs())
 	for i, y := range t.Y {
 		if !l.isTarget(y) {
-			return nil, fmt.Errorf("%w: target of validation row %d is %v", ErrTarget, i, y)
+			return nil, fmt.Errorf("%w: target of validation row %d is %v; must be finite or, for softmax, a class from 0 to the number of classes minus 1", ErrTarget, i, y)
 		}
 		h.w = append(h.w, t.Weight(i))
 	}

@@ -192,7 +192,7 @@ func TestOnlineHandlesMissingValuesAndAnEarlySolve(t *testing.T) {
 	for claim, bad := range map[string][2]float64{"target": {math.NaN(), 1}, "weight": {1, 0}} {
 		assert.ErrorIs(t, online.Add([]float64{1, 1}, bad[:1], bad[1]), table.ErrShape, claim)
 	}
-	assert.ErrorIs(t, online.Add([]float64{1}, []float64{1}, 1), table.ErrShape, "columns")
+	assert.ErrorIs(t, online.Add([]float64{1}, []float64{1}, 1), table.ErrShape, "a row with too few columns must be rejected")
 }
 
 func TestOnlineTargetsAreIndependent(t *testing.T) {

@@ -23,8 +23,8 @@ import (
 var ErrRows = errors.New("resample: rows cannot be resampled")
 
 // Balanced returns weights that give every non-empty class the same total weight and leave the
-// sum of all weights unchanged. Without original weights, a row of a class with n_c of
-// the n rows gets n / (k·n_c), where k is the number of non-empty classes. The mean is then 1.
+// sum of all weights unchanged. If the table has no weights, each row of a class with n_c rows
+// gets n / (k·n_c), where n is the number of rows and k the number of non-empty classes. The mean weight is then 1.
 // This is the prior correction by weighting of King & Zeng (2001), "Logistic Regression in
 // Rare Events Data", with equal classes as the population.
 //

@@ -63,10 +63,10 @@ func (t *Table) Check() error {
 	}
 	for i := range n {
 		if math.IsNaN(t.Y[i]) || math.IsInf(t.Y[i], 0) {
-			return fmt.Errorf("%w: target of row %d is %v", ErrShape, i, t.Y[i])
+			return fmt.Errorf("%w: target of row %d is %v; must be finite", ErrShape, i, t.Y[i])
 		}
 		if w := t.Weight(i); !(w > 0) || math.IsInf(w, 0) {
-			return fmt.Errorf("%w: weight of row %d is %v", ErrShape, i, w)
+			return fmt.Errorf("%w: weight of row %d is %v; must be finite and above 0", ErrShape, i, w)
 		}
 	}
 	return nil

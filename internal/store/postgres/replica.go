@@ -81,7 +81,8 @@ func (r *ReplicatedStore) Watch(ctx context.Context) {
 	}
 }
 
-// logChange logs an error that differs from the previous one, and the first success after an error.
+// logChange logs an error that differs from the previous one, and the first check after an error that lets the standby
+// serve reads.
 func (r *ReplicatedStore) logChange(err error) {
 	text := ""
 	if err != nil {
@@ -89,12 +90,22 @@ func (r *ReplicatedStore) logChange(err error) {
 	}
 	switch {
 	case text == r.lastErr:
+		return
 	case err != nil:
 		r.cfg.Log.Warn("the standby of DATABASE_REPLICA_URL serves no reads", "err", err)
+	case !r.servesReads(): // because of a change during the check: the next check decides
+		return
 	default:
 		r.cfg.Log.Info("the standby of DATABASE_REPLICA_URL serves reads")
 	}
 	r.lastErr = text
+}
+
+// servesReads reports whether reads come from the standby.
+func (r *ReplicatedStore) servesReads() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.isFresh
 }
 
 // errLagging reports a standby that lags too much.
@@ -132,10 +143,13 @@ func (r *ReplicatedStore) Check(ctx context.Context) error {
 	}
 	// While the primary is down, the last samples decide, because an old list is better than none.
 	r.isFresh = len(r.samples) > 0 && *replayed >= r.samples[0].last
-	if !r.isFresh {
-		return errLagging
+	switch {
+	case r.isFresh:
+		return nil
+	case len(r.samples) == 0: // the primary failed, because a success adds a sample
+		return wrapError("read the position of the primary, without which the lag of the standby is unknown", primaryErr)
 	}
-	return nil
+	return errLagging
 }
 
 // invalidate sends reads to the primary until the standby has replayed all changes so far.
@@ -149,10 +163,7 @@ func (r *ReplicatedStore) invalidate() {
 // from runs a read on the standby if the standby is fresh. Otherwise, or if the read on the standby fails before ctx
 // ends, it runs the read on the primary.
 func from[T any](ctx context.Context, r *ReplicatedStore, read func(*Store) (T, error)) (T, error) {
-	r.mu.Lock()
-	isFresh := r.isFresh
-	r.mu.Unlock()
-	if isFresh {
+	if r.servesReads() {
 		result, err := read(r.standby)
 		if err == nil || ctx.Err() != nil {
 			return result, err

@@ -26,6 +26,7 @@ type replicated struct {
 	*postgres.ReplicatedStore
 	t       *testing.T
 	standby *testcluster.Postgres
+	primary *testcluster.Postgres
 	other   *postgres.Store // the primary, as another process uses it
 	control *pgx.Conn       // to the standby
 }
@@ -47,7 +48,7 @@ func newReplicated(t *testing.T) *replicated {
 	r, err := postgres.OpenReplicated(ctx, st, standby.DSN(), postgres.Config{})
 	require.NoError(t, err)
 	t.Cleanup(r.CloseReplica)
-	return &replicated{r, t, standby, st, connect(t, standby.DSN())}
+	return &replicated{r, t, standby, primary, st, connect(t, standby.DSN())}
 }
 
 // catchUp waits until the standby has replayed the changes of this process and serves reads.
@@ -110,6 +111,23 @@ func TestListsComeFromTheStandby(t *testing.T) {
 	r.standby.Kill()
 	assert.Equal(t, []string{"first", "second", "third"}, r.names(), "without the standby, the list must come from the primary")
 	require.Error(t, r.Check(ctx))
+}
+
+func TestCheckNamesAPrimaryThatDoesNotAnswer(t *testing.T) {
+	r, ctx := newReplicated(t), t.Context()
+	r.primary.Kill()
+	err := r.Check(ctx)
+	require.ErrorContains(t, err, "read the position of the primary, without which the lag of the standby is unknown")
+	assert.Equal(t, sizing.Unavailable, sizing.KindOf(err))
+}
+
+func TestStandbyServesReadsWhileThePrimaryIsDown(t *testing.T) {
+	r, ctx := newReplicated(t), t.Context()
+	require.NoError(t, r.SetPolicy(ctx, sizing.TaskKey{Namespace: "n", DAG: "d", Task: "first"}, sizing.Policy{Floor: sizing.GiB}))
+	r.catchUp()
+	r.primary.Kill()
+	require.NoError(t, r.Check(ctx), "after the death of the primary, the samples before it must decide")
+	assert.Equal(t, []string{"first"}, r.names())
 }
 
 func TestAuditListsCampaignChangesBeforeTheStandbyReplaysThem(t *testing.T) {

@@ -309,7 +309,7 @@ func testSavingsFilter(t *testing.T, st store.Store) {
 	require.Equal(t, [][2]string{{"etl_a", "emea"}}, [][2]string{{sums[0].Task.DAG, sums[0].Owner}})
 }
 
-// sumMonths adds up the days before a time per month, for all tasks.
+// sumMonths stores the monthly sums of all days before a time, for all tasks.
 func sumMonths(t *testing.T, st store.Store, before time.Time) {
 	t.Helper()
 	for tasks := 1; tasks > 0; {

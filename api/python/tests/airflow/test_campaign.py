@@ -48,7 +48,7 @@ def test_a_campaign_profiles_every_run(environment: Environment) -> None:
         airflow.pause(dag_id, paused=False)
     try:
         wait_for_progress("the campaign", reset_failed_run_and_read_states, [PROFILED] * RUNS)
-        wait_for("the maintainer", lambda: "success" in airflow.runs(CAMPAIGN_MAINTAINER).values(), seconds=120)
+        wait_for("the maintainer DAG", lambda: "success" in airflow.runs(CAMPAIGN_MAINTAINER).values(), seconds=120)
     except AssertionError as error:
         raise AssertionError(json.dumps([server.get(path), airflow.runs(CAMPAIGN_SCHEDULER)], indent=1)) from error
     finally:
