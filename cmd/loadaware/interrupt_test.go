@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // the driver of the session with a lock
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver of database/sql with which TestWaitingMigrationRollsBackOnSignal locks a table
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 

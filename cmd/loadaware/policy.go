@@ -157,7 +157,8 @@ func (f *policyFlags) change(ctx context.Context, server *client.Client, path st
 	return f.nameFlags(server.Call(ctx, http.MethodPut, path, request, p), &before)
 }
 
-// flagOfField maps fields of a policy to their flags. An error of another field names the field.
+// flagOfField maps fields of a policy to the flags that set them. A field without an entry appears in errors under its own
+// name.
 var flagOfField = map[string]string{
 	"mode": "mode", "floor_bytes": "floor", "cap_bytes": "cap", "risk_target": "risk-target", "max_lifts": "max-lifts",
 	"limit_ratio": "limit-ratio", "grid": "grid", "bin_edges_bytes": "bin-edges", "phases": "phases",

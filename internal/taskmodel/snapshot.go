@@ -45,7 +45,7 @@ type snapshot struct {
 	Unmeasured      unmeasuredSuccesses `cbor:"Enough,omitzero"`
 	DurationLevels  durationLevels      `cbor:"Late,omitzero"` // zero in models stored before this field existed
 	Follower        limitFollower       `cbor:",omitzero"`
-	DAGRuns         []dagRun            `cbor:",omitempty"` // empty in models stored before these three fields existed
+	DAGRuns         []dagRun            `cbor:",omitempty"` // like WithinRuns and WithinFeatures: empty in models stored before these fields existed
 	FirstDAGRun     uint64              `cbor:",omitzero"`
 	WithinRuns      intraClass          `cbor:",omitzero"`
 	WithinFeatures  intraClass          `cbor:",omitzero"`

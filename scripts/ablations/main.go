@@ -124,7 +124,7 @@ func (p part) replay(ctx context.Context, file string, o options) (string, error
 		NewModel: func() *taskmodel.Model { return taskmodel.NewAblated(p.ablation) },
 	})
 	if err != nil {
-		return "", fmt.Errorf("without %s: %w", p.name, err)
+		return "", fmt.Errorf("replay with the part %q left out: %w", p.name, err)
 	}
 	f := &report.Results[0].Figures
 	return fmt.Sprintf("%.1f/%.1f", f.Utilisation, f.Killed), nil

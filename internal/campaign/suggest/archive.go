@@ -139,7 +139,7 @@ func (a *Archive) OfDAG(dag string) (*Archive, error) {
 // filter returns the part of the archive with the runs, by index, for which keep returns true.
 func (a *Archive) filter(keep func(run int) bool) *Archive {
 	part := &Archive{}
-	position := make([]int, len(a.Runs)) // index in part of each run; −1 if it is left out
+	position := make([]int, len(a.Runs)) // of each run of a: its index in part.Runs; −1 if it is left out
 	for i := range a.Runs {
 		position[i] = -1
 		if keep(i) {

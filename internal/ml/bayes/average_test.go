@@ -51,7 +51,7 @@ func TestAfterOneRowALargerInputRaisesThePrediction(t *testing.T) {
 	assert.Greater(t, large.ExceedanceProb(24), small.ExceedanceProb(24))
 }
 
-// Almost identical peaks favour the narrow constant, but say nothing about an input that never changed.
+// Almost identical peaks favour the constant with a narrow distribution (Average.Exact), but say nothing about an input that never changed.
 func TestALargerInputAfterAConstantOneRaisesTheRisk(t *testing.T) {
 	a, rng := new(Average), rand.New(rand.NewPCG(5, 1))
 	var mix Mixture
@@ -92,7 +92,7 @@ func TestALineFallsAtMostToHalfOutsideTheRange(t *testing.T) {
 			bottom, top = high, low
 		}
 		assert.InDelta(t, line(bottom)-math.Ln2, line(bottom-5*slope), 1e-9, "slope %v", slope)
-		assert.Greater(t, line(top+slope), line(top), "the line rises without a bound")
+		assert.Greater(t, line(top+slope), line(top), "the line still rises just outside the range")
 		assert.InDelta(t, line(low)+line(high), 2*line((low+high)/2), 1e-9, "the level is linear within the range")
 	}
 }

@@ -34,7 +34,7 @@ func quantile(scores []float64, q float64) float64 {
 }
 
 // The bound in the comment of Adaptive holds for any sequence. Here the scores triple in the second half, and
-// the quantiles are those of the scores before that.
+// the quantiles are those of a separate sample with the distribution of the first half.
 func TestAdaptiveMeetsTheTargetUnderDrift(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 0))
 	calibration := make([]float64, 300)

@@ -79,7 +79,8 @@ const cohortAgeSQL = `
 		FROM task JOIN tally ON tally.task = task.id WHERE namespace = $1) AS stored
 	LEFT JOIN cohort AS c ON c.namespace = $1`
 
-// CohortAge returns the numbers of reports and OOM kills of a namespace at the last training of its cohort, and now.
+// CohortAge returns the numbers of reports and OOM kills of a namespace now, and how many of them a cohort can use, now and
+// at its last training. It can use at most `perTask` reports and `perTask` kills of each task.
 func (s *Store) CohortAge(ctx context.Context, namespace string, perTask int) (a store.CohortAge, err error) {
 	err = s.pool.QueryRow(ctx, cohortAgeSQL, namespace, perTask).Scan(
 		&a.Version, &a.Format, &a.LearnedRuns, &a.LearnedKills, &a.Runs, &a.Kills, &a.UsedRuns, &a.UsedKills)

@@ -126,7 +126,7 @@ func TestStandbyServesReadsWhileThePrimaryIsDown(t *testing.T) {
 	require.NoError(t, r.SetPolicy(ctx, sizing.TaskKey{Namespace: "n", DAG: "d", Task: "first"}, sizing.Policy{Floor: sizing.GiB}))
 	r.catchUp()
 	r.primary.Kill()
-	require.NoError(t, r.Check(ctx), "after the death of the primary, the samples before it must decide")
+	require.NoError(t, r.Check(ctx), "while the primary is down, its last known WAL positions must decide")
 	assert.Equal(t, []string{"first"}, r.names())
 }
 

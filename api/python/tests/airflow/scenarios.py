@@ -116,7 +116,7 @@ FAILURE_CASES_DEFERRABLE = ("oom_killed", "evicted", "preempted", "java_heap", "
 CAMPAIGN_DAG, CAMPAIGN_SCHEDULER, CAMPAIGN_MAINTAINER = "campaign", "campaign_scheduler", "campaign_maintainer"
 CAMPAIGN_TASKS = ("load", "price")
 
-# The DAG whose runs ended before loadaware was installed, in the folder `history`.
+# The DAG in the folder `history`. Its runs ended before loadaware was installed.
 HISTORY_DAG = "history"
 
 
