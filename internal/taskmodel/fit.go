@@ -96,36 +96,60 @@ func (m *Model) finishUpdate(h *sizing.History, hasChampion bool, firstFit int) 
 	return m.complete(h, out)
 }
 
-// learnNewRows learns, in order, the rows that the model has not learned yet, and refits the models when isFitDue says so.
-// later is the number of rows that the caller learns afterwards. firstFit is the number of measured rows at the first of
-// these fits; 0: none.
+// learnNewRows learns, in order, the rows that the model has not learned yet, or only without their peak, and refits the
+// models on the learned rows when isFitDue says so. later is the number of rows that the caller learns afterwards. firstFit
+// is the number of measured rows at the first of these fits; 0: none.
 func (m *Model) learnNewRows(h *sizing.History, later int) (firstFit int, err error) {
 	m.Schema = h.Schema.Shape()
 	for i := range m.EarlyRows { // the schema may have gained fields since these rows
 		m.EarlyRows[i].Cells = padCells(m.EarlyRows[i].Cells, len(m.Schema.Fields))
 	}
-	lastSeq := m.LastSeq
-	first := max(0, len(h.Rows)-maxResidualRows)
-	for i := range h.Rows {
-		r := &h.Rows[i]
-		if r.Seq <= lastSeq {
-			continue
-		}
-		t := NewTrainingRow(&h.Schema, r)
+	first, lastSeq := max(0, len(h.Rows)-maxResidualRows), m.LastSeq
+	rows := m.newRows(h)
+	for k, i := range rows {
+		t := NewTrainingRow(&h.Schema, &h.Rows[i])
+		t.Amends = t.Seq <= lastSeq
 		if i < first && !m.isEarly() {
 			m.learnRange(&t)
 			continue
 		}
 		m.Learn(t)
-		if m.isFitDue(len(h.Rows) - i - 1 + later) {
-			if err := m.refit(h, m.rowsOf(h, i+1)); err != nil {
+		if m.isFitDue(len(rows) - k - 1 + later) {
+			if err := m.refit(h, m.learnedRowsOf(h, rows[k+1:])); err != nil {
 				return 0, err
 			}
 			firstFit = cmp.Or(firstFit, m.Experts.LearnedRows)
 		}
 	}
 	m.LastSeq = max(m.LastSeq, h.LastSeq)
+	m.rebuildAwaited(h)
 	return firstFit, nil
+}
+
+// newRows returns the indexes of the rows of h that the model has not learned yet, or only without their peak.
+func (m *Model) newRows(h *sizing.History) []int {
+	var rows []int
+	for i := range h.Rows {
+		r := &h.Rows[i]
+		if _, censoring := r.Peak(); r.Seq > m.LastSeq || censoring.HasPeak() && m.Awaits(r.Seq) {
+			rows = append(rows, i)
+		}
+	}
+	return rows
+}
+
+// learnedRowsOf is rowsOf for the rows of h except the unlearned ones. An old row that was learned only without its peak may be
+// among these, so they are not always the newest rows.
+func (m *Model) learnedRowsOf(h *sizing.History, unlearned []int) []row {
+	learned := *h
+	learned.Rows = make([]sizing.HistoryRow, 0, len(h.Rows)-len(unlearned))
+	from := 0
+	for _, i := range unlearned {
+		learned.Rows = append(learned.Rows, h.Rows[from:i]...)
+		from = i + 1
+	}
+	learned.Rows = append(learned.Rows, h.Rows[from:]...)
+	return m.rowsOf(&learned, len(learned.Rows))
 }
 
 // evaluateAndFit runs the evaluation if it is due, and fits on the whole history unless the challenger loses or the last
