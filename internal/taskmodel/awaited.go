@@ -12,9 +12,16 @@ import (
 // a model stores which of its rows were learned without a peak. Once such a row has a peak, the model predicts the row and
 // learns the peak as one that arrives now (TrainingRow.Amends).
 
-// maxAwaited is the largest number of stored ranges of rows without a peak. A range ends at the next row with a peak, so
-// that an import of thousands of rows without peaks takes one range.
-const maxAwaited = 1000
+const (
+	// maxAwaited is the largest number of stored ranges of rows without a peak. A range ends at the next row with a peak, so
+	// that an import of thousands of rows without peaks takes one range.
+	maxAwaited = 1000
+
+	// A model is learned from scratch if it lacks at least minLacking peaks, and at least 1/lackingShare of the number of its
+	// learned peaks. So the work for all these trainings together stays in proportion to the history.
+	minLacking   = 8
+	lackingShare = 4
+)
 
 // seqRange is a range of rows. Every success in it that the model has learned had no peak then.
 type seqRange struct {
@@ -63,9 +70,30 @@ func (m *Model) endAwait(seq int64) {
 	m.limitAwaited()
 }
 
-// limitAwaited removes the oldest ranges above maxAwaited. Peaks that are added to their rows are used in fits only.
+// limitAwaited removes the oldest ranges above maxAwaited. Peaks that are added to their rows are used in fits only, unless
+// there are many; see lacksPeaks.
 func (m *Model) limitAwaited() {
 	m.Awaited = slices.Delete(m.Awaited, 0, max(0, len(m.Awaited)-maxAwaited))
+}
+
+// lacksPeaks reports whether h has many peaks that the model neither learned nor awaits: peaks that were added to rows of
+// ranges above maxAwaited, or to rows that an earlier release learned, whose models have no ranges. Peaks that the last
+// training left out as well, such as those that the quarantine discarded, do not count.
+func (m *Model) lacksPeaks(h *sizing.History) bool {
+	return m.unlearnedPeaks(h)-m.Unlearned >= max(minLacking, m.Experts.LearnedRows/lackingShare)
+}
+
+// unlearnedPeaks returns the number of peaks in h that the model neither learned nor awaits, or 0 if it has learned more
+// peaks than h has. It ignores rows that arrived since and rows in quarantine.
+func (m *Model) unlearnedPeaks(h *sizing.History) int {
+	quarantined, peaks := m.quarantinedSeqs(), 0
+	for i := range h.Rows {
+		r := &h.Rows[i]
+		if _, censoring := r.Peak(); censoring.HasPeak() && r.Seq <= m.LastSeq && !m.Awaits(r.Seq) && !quarantined[r.Seq] {
+			peaks++
+		}
+	}
+	return max(0, peaks-m.Experts.LearnedRows)
 }
 
 // rebuildAwaited sets the awaited rows to the successes of h without a peak. The model has learned all rows of h.

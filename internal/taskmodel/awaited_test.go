@@ -184,3 +184,38 @@ func TestAModelAwaitsThePeakOfALearnedSuccess(t *testing.T) {
 	assert.Equal(t, 41, trained(t, k, m).Experts.LearnedRows)
 	assert.False(t, math.IsNaN(m.OutOfSample[len(m.OutOfSample)-1].Residual))
 }
+
+// A model of an earlier release does not know which rows it learned without a peak.
+func TestAModelThatLacksManyPeaksIsLearnedFromScratch(t *testing.T) {
+	k, rng := newTask(t), rand.New(rand.NewPCG(11, 12))
+	var peaks []float64
+	for i := range 60 {
+		f, peak := line(rng, 3000)
+		peaks = append(peaks, peak)
+		if i < 20 {
+			k.row(f, measuredRun(peak))
+			continue
+		}
+		k.row(f, withoutPeak())
+	}
+	old := trained(t, k, nil)
+	old.Awaited = nil
+	for i := 20; i < 60; i++ {
+		k.history.Rows[i].MemoryMax = bytes(peaks[i])
+		switch m := trained(t, k, old); {
+		case i < 20+7:
+			require.Equal(t, 20, m.Experts.LearnedRows, "a few peaks are used in fits only")
+		default:
+			require.Equal(t, i+1, m.Experts.LearnedRows)
+			require.Zero(t, m.Unlearned)
+		}
+	}
+	fresh := trained(t, k, nil)
+	assert.Equal(t, fresh.OutOfSample, trained(t, k, old).OutOfSample)
+
+	// Peaks that no training learns cause no further training from scratch.
+	stuck := reopened(t, fresh)
+	stuck.Experts.LearnedRows -= 30
+	stuck.Unlearned = 30
+	assert.Equal(t, 30, trained(t, k, stuck).Experts.LearnedRows)
+}

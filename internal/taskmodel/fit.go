@@ -25,7 +25,8 @@ type Outcome struct {
 // There are three exceptions. Without a valid champion, Fit returns even a challenger that loses. If the challenger loses
 // against models that Fit itself has fitted on a part of the rows, Fit returns the last of these (see evaluateIfDue). In
 // place of a champion that is not valid, Fit returns a model even without a measured peak. A champion is not valid if it
-// learned a report that was deleted later (/observe/void), or peaks that were raised with outdated factors (sampling.go).
+// learned a report that was deleted later (/observe/void), or peaks that were raised with outdated factors (sampling.go), or if
+// it lacks many peaks (awaited.go).
 // Fit modifies champion itself, so the caller must not use champion afterwards.
 //
 // Fit first learns, in the order of the history, the rows that the champion has not learned yet, so that
@@ -53,12 +54,12 @@ func train(h *sizing.History, champion *Model, fitsAll bool) (*Model, Outcome, e
 	switch {
 	case m == nil:
 		m = New()
-	case m.learnedVoided(h), m.Experts.LearnedRows > 0 && learnedSampling.invalidates(&m.Sampling, h):
+	case m.learnedVoided(h), m.Experts.LearnedRows > 0 && learnedSampling.invalidates(&m.Sampling, h), m.lacksPeaks(h):
 		forgets = true
 		m = New()
 		m.Trees, m.fits = champion.Trees, champion.fits
 		// The margins that were learned from a voided report, or with outdated factors from sampled to true peaks
-		// (sampling.go), cannot be unlearned.
+		// (sampling.go), cannot be unlearned. Margins that lack many peaks (awaited.go) may be far too narrow or too wide.
 		champion = nil
 	}
 	m.Sampling = learnedSampling
@@ -123,6 +124,7 @@ func (m *Model) learnNewRows(h *sizing.History, later int) (firstFit int, err er
 	}
 	m.LastSeq = max(m.LastSeq, h.LastSeq)
 	m.rebuildAwaited(h)
+	m.Unlearned = m.unlearnedPeaks(h)
 	return firstFit, nil
 }
 
