@@ -219,3 +219,31 @@ func TestAModelThatLacksManyPeaksIsLearnedFromScratch(t *testing.T) {
 	stuck.Unlearned = 30
 	assert.Equal(t, 30, trained(t, k, stuck).Experts.LearnedRows)
 }
+
+// A training whose challenger loses its evaluation changes no stored model, so the next training starts from the same one.
+func TestATrainingAfterADiscardedOneLearnsAmendedPeaks(t *testing.T) {
+	k, rng := newTask(t), rand.New(rand.NewPCG(13, 14))
+	var peaks []float64
+	for i := range 50 {
+		f, peak := line(rng, 3000)
+		peaks = append(peaks, peak)
+		if i < 30 {
+			k.row(f, measuredRun(peak))
+			continue
+		}
+		k.row(f, withoutPeak())
+	}
+	champion := trained(t, k, nil)
+	for i := 30; i < 40; i++ {
+		k.history.Rows[i].MemoryMax = bytes(peaks[i])
+	}
+	discarded := trained(t, k, champion)
+	assert.Equal(t, 40, discarded.Experts.LearnedRows)
+	for i := 40; i < 50; i++ {
+		k.history.Rows[i].MemoryMax = bytes(peaks[i])
+	}
+	m := trained(t, k, champion)
+	assert.Equal(t, 50, m.Experts.LearnedRows)
+	want, got := m.OutOfSample, trained(t, k, discarded).OutOfSample
+	assert.Equal(t, want, got, "one training or two learn the peaks in the same order")
+}

@@ -116,7 +116,7 @@ func (m *Model) learnNewRows(h *sizing.History, later int) (firstFit int, err er
 		}
 		m.Learn(t)
 		if m.isFitDue(len(rows) - k - 1 + later) {
-			if err := m.refit(h, m.learnedRowsOf(h, rows[k+1:])); err != nil {
+			if err := m.refit(h, m.learnedRowsOf(h, rows[k+1:], lastSeq)); err != nil {
 				return 0, err
 			}
 			firstFit = cmp.Or(firstFit, m.Experts.LearnedRows)
@@ -140,14 +140,18 @@ func (m *Model) newRows(h *sizing.History) []int {
 	return rows
 }
 
-// learnedRowsOf is rowsOf for the rows of h except the unlearned ones. An old row that was learned only without its peak may be
-// among these, so they are not always the newest rows.
-func (m *Model) learnedRowsOf(h *sizing.History, unlearned []int) []row {
+// learnedRowsOf is rowsOf for h as the model has learned it so far: without the unlearned rows after row lastSeq, and with the
+// other unlearned rows as they were before their peaks were added.
+func (m *Model) learnedRowsOf(h *sizing.History, unlearned []int, lastSeq int64) []row {
 	learned := *h
-	learned.Rows = make([]sizing.HistoryRow, 0, len(h.Rows)-len(unlearned))
+	learned.Rows = make([]sizing.HistoryRow, 0, len(h.Rows))
 	from := 0
 	for _, i := range unlearned {
 		learned.Rows = append(learned.Rows, h.Rows[from:i]...)
+		if before := h.Rows[i]; before.Seq <= lastSeq {
+			before.MemoryMax, before.MemorySampled = 0, 0
+			learned.Rows = append(learned.Rows, before)
+		}
 		from = i + 1
 	}
 	learned.Rows = append(learned.Rows, h.Rows[from:]...)
