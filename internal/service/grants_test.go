@@ -126,6 +126,38 @@ func TestAnAmendedPeakIsLearnedAtOnce(t *testing.T) {
 	assert.Equal(t, tries, r.learnedRows("load"))
 }
 
+// The sampled peak of each run follows after a training that learned its success, as with look-ups in Prometheus. The task
+// has grown, and each peak is learned at once and by the next training.
+func TestASampledPeakThatFollowsATrainingIsLearned(t *testing.T) {
+	r := newReplica(t).start()
+	r.trainTask("load", 40)
+	train := func() {
+		t.Helper()
+		report, err := r.Train(t.Context(), task("load"))
+		require.NoError(t, err)
+		require.True(t, report.Published, report.Reason)
+		r.waitFor(func() bool { return r.modelVersion("load") == report.Version }, "the trained model is in use")
+	}
+	for i := range 10 {
+		o := success("load", 20, 40)
+		o.Try.RunID = fmt.Sprint("grown-", i)
+		without := o
+		without.MemoryMax = 0
+		r.report(without)
+		train()
+		o.MemorySampled, o.MemoryMax = 4*o.MemoryMax, 0
+		require.True(t, r.report(o)[0].Measured)
+		assert.Contains(t, r.predict(ask("load", "")).Reason, fmt.Sprintf("%d runs", 41+i), "at once")
+		train()
+		assert.Contains(t, r.predict(ask("load", "")).Reason, fmt.Sprintf("%d runs", 41+i), "after a training")
+	}
+	question := ask("load", "")
+	question.Features = success("load", 20, 40).Features
+	answer := r.predict(question)
+	assert.GreaterOrEqual(t, answer.Memory.Limit, 4*success("load", 20, 40).MemoryMax, answer.Reason)
+	assertSame(t, answer, joinReplica(t, r.dsn, service.Config{}).start().predict(question), "another replica")
+}
+
 func TestTheBriefListHasTheGroupsOfTheFullList(t *testing.T) {
 	r := newReplica(t)
 	for name, peak := range map[string]sizing.Bytes{"light": gib / 4, "moderate": 4 * gib, "heavy": 40 * gib} { // too few tasks for clusters

@@ -167,7 +167,7 @@ func (s *Service) reloadVoided(ctx context.Context, try *sizing.TryKey) {
 	s.models.Void(ctx, try)
 }
 
-// amendedRow returns the row that a model learns from a report that adds the measured peak to a stored success. It
+// amendedRow returns the row that a model learns from a report that adds the peak to a stored success. It
 // returns nil for reports that add other fields, and if the row cannot be read. The next training learns these reports.
 func (s *Service) amendedRow(ctx context.Context, o *sizing.Observation, r *sizing.RecordResult) *taskmodel.TrainingRow {
 	if !r.Measured {

@@ -135,6 +135,9 @@ const (
 	Sampled                  // the largest sample of a success; the true peak may be higher
 )
 
+// HasPeak reports whether the amount is the measured or sampled peak of a success.
+func (c Censoring) HasPeak() bool { return c == Exact || c == Sampled }
+
 // Peak returns the observed peak memory and how it is censored.
 func (o *Observation) Peak() (Bytes, Censoring) {
 	switch {
@@ -157,7 +160,7 @@ type RecordResult struct {
 	Duplicate bool         // the try was already stored, and the report adds nothing to it
 	Amended   bool         // the report added unknown fields of a stored try, or confirmed a provisional kill
 	Replaced  bool         // the report replaced a provisional kill with a new row, which has its own Seq; implies Amended
-	Measured  bool         // the report added a measured peak to a stored success; implies Amended
+	Measured  bool         // the report added a measured or sampled peak to a stored success without one; implies Amended
 	Warnings  []FieldError // fields that look wrong, although the report is stored
 	Err       error        // why the report was rejected; nil otherwise
 }

@@ -25,7 +25,8 @@ type Outcome struct {
 // There are three exceptions. Without a valid champion, Fit returns even a challenger that loses. If the challenger loses
 // against models that Fit itself has fitted on a part of the rows, Fit returns the last of these (see evaluateIfDue). In
 // place of a champion that is not valid, Fit returns a model even without a measured peak. A champion is not valid if it
-// learned a report that was deleted later (/observe/void), or peaks that were raised with outdated factors (sampling.go).
+// learned a report that was deleted later (/observe/void), or peaks that were raised with outdated factors (sampling.go), or if
+// it lacks many peaks (awaited.go).
 // Fit modifies champion itself, so the caller must not use champion afterwards.
 //
 // Fit first learns, in the order of the history, the rows that the champion has not learned yet, so that
@@ -53,12 +54,12 @@ func train(h *sizing.History, champion *Model, fitsAll bool) (*Model, Outcome, e
 	switch {
 	case m == nil:
 		m = New()
-	case m.learnedVoided(h), m.Experts.LearnedRows > 0 && learnedSampling.invalidates(&m.Sampling, h):
+	case m.learnedVoided(h), m.Experts.LearnedRows > 0 && learnedSampling.invalidates(&m.Sampling, h), m.lacksPeaks(h):
 		forgets = true
 		m = New()
 		m.Trees, m.fits = champion.Trees, champion.fits
 		// The margins that were learned from a voided report, or with outdated factors from sampled to true peaks
-		// (sampling.go), cannot be unlearned.
+		// (sampling.go), cannot be unlearned. Margins that lack many peaks (awaited.go) may be far too narrow or too wide.
 		champion = nil
 	}
 	m.Sampling = learnedSampling
@@ -96,36 +97,65 @@ func (m *Model) finishUpdate(h *sizing.History, hasChampion bool, firstFit int) 
 	return m.complete(h, out)
 }
 
-// learnNewRows learns, in order, the rows that the model has not learned yet, and refits the models when isFitDue says so.
-// later is the number of rows that the caller learns afterwards. firstFit is the number of measured rows at the first of
-// these fits; 0: none.
+// learnNewRows learns, in order, the rows that the model has not learned yet, or only without their peak, and refits the
+// models on the learned rows when isFitDue says so. later is the number of rows that the caller learns afterwards. firstFit
+// is the number of measured rows at the first of these fits; 0: none.
 func (m *Model) learnNewRows(h *sizing.History, later int) (firstFit int, err error) {
 	m.Schema = h.Schema.Shape()
 	for i := range m.EarlyRows { // the schema may have gained fields since these rows
 		m.EarlyRows[i].Cells = padCells(m.EarlyRows[i].Cells, len(m.Schema.Fields))
 	}
-	lastSeq := m.LastSeq
-	first := max(0, len(h.Rows)-maxResidualRows)
-	for i := range h.Rows {
-		r := &h.Rows[i]
-		if r.Seq <= lastSeq {
-			continue
-		}
-		t := NewTrainingRow(&h.Schema, r)
+	first, lastSeq := max(0, len(h.Rows)-maxResidualRows), m.LastSeq
+	rows := m.newRows(h)
+	for k, i := range rows {
+		t := NewTrainingRow(&h.Schema, &h.Rows[i])
+		t.Amends = t.Seq <= lastSeq
 		if i < first && !m.isEarly() {
 			m.learnRange(&t)
 			continue
 		}
 		m.Learn(t)
-		if m.isFitDue(len(h.Rows) - i - 1 + later) {
-			if err := m.refit(h, m.rowsOf(h, i+1)); err != nil {
+		if m.isFitDue(len(rows) - k - 1 + later) {
+			if err := m.refit(h, m.learnedRowsOf(h, rows[k+1:], lastSeq)); err != nil {
 				return 0, err
 			}
 			firstFit = cmp.Or(firstFit, m.Experts.LearnedRows)
 		}
 	}
 	m.LastSeq = max(m.LastSeq, h.LastSeq)
+	m.rebuildAwaited(h)
+	m.Unlearned = m.unlearnedPeaks(h)
 	return firstFit, nil
+}
+
+// newRows returns the indexes of the rows of h that the model has not learned yet, or only without their peak.
+func (m *Model) newRows(h *sizing.History) []int {
+	var rows []int
+	for i := range h.Rows {
+		r := &h.Rows[i]
+		if _, censoring := r.Peak(); r.Seq > m.LastSeq || censoring.HasPeak() && m.Awaits(r.Seq) {
+			rows = append(rows, i)
+		}
+	}
+	return rows
+}
+
+// learnedRowsOf is rowsOf for h as the model has learned it so far: without the unlearned rows after row lastSeq, and with the
+// other unlearned rows as they were before their peaks were added.
+func (m *Model) learnedRowsOf(h *sizing.History, unlearned []int, lastSeq int64) []row {
+	learned := *h
+	learned.Rows = make([]sizing.HistoryRow, 0, len(h.Rows))
+	from := 0
+	for _, i := range unlearned {
+		learned.Rows = append(learned.Rows, h.Rows[from:i]...)
+		if before := h.Rows[i]; before.Seq <= lastSeq {
+			before.MemoryMax, before.MemorySampled = 0, 0
+			learned.Rows = append(learned.Rows, before)
+		}
+		from = i + 1
+	}
+	learned.Rows = append(learned.Rows, h.Rows[from:]...)
+	return m.rowsOf(&learned, len(learned.Rows))
 }
 
 // evaluateAndFit runs the evaluation if it is due, and fits on the whole history unless the challenger loses or the last

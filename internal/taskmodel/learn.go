@@ -15,11 +15,7 @@ func (m *Model) Learn(t TrainingRow) {
 	m.state = states.Add(1)
 	m.leavePool()
 	m.Sampling.raise(&t)
-	if t.Amends {
-		t.CPUMax = 0 // the row was learned before, except for its peak
-	} else {
-		m.countTry(&t)
-	}
+	m.countTry(&t)
 	switch t.Censoring {
 	case sizing.Exact:
 		if m.quarantine(&t) {
@@ -84,7 +80,17 @@ func (m *Model) raiseBound(b sizing.Bytes) {
 
 // countTry updates the parts of the model that tries of every outcome may change. It clears t.CPUMax if the CPU
 // measurement was not learned.
+//
+// A row that only adds a peak was counted before.
 func (m *Model) countTry(t *TrainingRow) {
+	if t.Amends {
+		t.CPUMax = 0
+		m.endAwait(t.Seq)
+		return
+	}
+	if t.Outcome == sizing.Success && !t.Censoring.HasPeak() {
+		m.await(t.Seq)
+	}
 	m.Tries++
 	m.LastSeq = max(m.LastSeq, t.Seq)
 	if t.Outcome.OOM() {

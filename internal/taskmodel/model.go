@@ -69,6 +69,8 @@ type Model struct {
 	Pending         []pendingRow        // newest last
 	Quarantine      []quarantinedReport // implausible reports that no other report has confirmed yet, oldest first
 	LastSeq         int64               // Seq of the newest learned row
+	Awaited         []seqRange          // rows that were learned without their peak, oldest first
+	Unlearned       int                 // number of peaks that the last training left out; see lacksPeaks
 	Changed         int64               // Seq of the first row after the last change point of the task; 0: none was found
 	Tries           int                 // number of learned tries of any outcome
 	Kills           int                 // number of OOM kills among them

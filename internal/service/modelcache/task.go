@@ -13,6 +13,9 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
+// maxAmended bounds Task.amended. The next training learns the other rows that amend another one.
+const maxAmended = 100
+
 // emptyModel answers for every task without a model or an outline in memory. It is never changed. It is shared
 // because an empty model takes about 26 kB, and most of 10,000 known tasks may have no rows.
 var emptyModel = taskmodel.New()
@@ -38,7 +41,8 @@ type Task struct {
 	poolVersion uint64                  // version of the pool that the model uses
 	lastSeq     int64                   // newest stored row that the model had when it was installed
 	isLoading   bool                    // whether a refresh is reading the store
-	tail        []taskmodel.TrainingRow // rows reported to this replica while isLoading
+	tail        []taskmodel.TrainingRow // rows reported to this replica while isLoading, without amended
+	amended     []taskmodel.TrainingRow // newest rows that amend another one; a loaded model may have learned them without their peak
 	outline     *taskmodel.Outline      // of the evicted model; nil if the model is not evicted
 	policy      sizing.Policy
 	isDeleted   bool // deleted or renamed: the task learns nothing more
@@ -151,6 +155,7 @@ func (t *Task) install(model *taskmodel.Model, read *sizing.History, ref *sizing
 	}
 	clear(t.tail[len(newer):])
 	t.tail = newer
+	t.amended = slices.DeleteFunc(t.amended, func(row taskmodel.TrainingRow) bool { return !learnAmended(model, row) })
 	t.outline = nil
 	t.model, t.lastSeq = model, read.LastSeq
 	t.ref.Store(ref)
@@ -158,15 +163,9 @@ func (t *Task) install(model *taskmodel.Model, read *sizing.History, ref *sizing
 	t.updatePool()
 }
 
-// contains reports whether a model that learned the stored rows up to read.LastSeq has learned `row`. An amended row
-// counts as learned only if it is one of read.Rows and has a measured peak there.
+// contains reports whether a model that learned the stored rows up to read.LastSeq has learned `row`.
 func contains(read *sizing.History, row *taskmodel.TrainingRow) bool {
-	if !row.Amends {
-		return row.Seq <= read.LastSeq
-	}
-	return slices.ContainsFunc(read.Rows, func(r sizing.HistoryRow) bool {
-		return r.Seq == row.Seq && r.MemoryMax > 0
-	})
+	return row.Seq <= read.LastSeq
 }
 
 // learn adds a row to a decoded model. During a refresh it also adds the row to the tail, because the refresh may have
@@ -176,6 +175,16 @@ func (t *Task) learn(row taskmodel.TrainingRow) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.isDeleted || row.Seq <= t.lastSeq && !row.Amends {
+		return
+	}
+	if row.Amends {
+		if len(t.amended) == maxAmended {
+			t.amended = slices.Delete(t.amended, 0, maxAmended/2)
+		}
+		t.amended = append(t.amended, row)
+		if t.IsDecoded() && learnAmended(t.model, row) {
+			t.updatePool()
+		}
 		return
 	}
 	if t.isLoading {
@@ -191,6 +200,16 @@ func (t *Task) learn(row taskmodel.TrainingRow) {
 	t.updatePool()
 }
 
+// learnAmended lets a model learn a row that amends another one, and returns true, if the model has learned only the other
+// one.
+func learnAmended(m *taskmodel.Model, row taskmodel.TrainingRow) bool {
+	if m == nil || !m.Awaits(row.Seq) {
+		return false
+	}
+	m.Learn(row)
+	return true
+}
+
 // learn returns `m` after it learned `row`, or a new model with that row if `m` is nil.
 func learn(m *taskmodel.Model, row taskmodel.TrainingRow) *taskmodel.Model {
 	if m == nil {
@@ -204,9 +223,8 @@ func learn(m *taskmodel.Model, row taskmodel.TrainingRow) *taskmodel.Model {
 func (t *Task) void(try *sizing.TryKey) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.tail = slices.DeleteFunc(t.tail, func(row taskmodel.TrainingRow) bool {
-		return row.Run == try.Run() && row.Try == try.Number
-	})
+	isVoided := func(row taskmodel.TrainingRow) bool { return row.Run == try.Run() && row.Try == try.Number }
+	t.tail, t.amended = slices.DeleteFunc(t.tail, isVoided), slices.DeleteFunc(t.amended, isVoided)
 	if t.model != nil {
 		t.model.Void(try.Run(), try.Number)
 	}

@@ -33,27 +33,30 @@ func TestTasksWithoutRowsShareAModelThatNeverChanges(t *testing.T) {
 	assert.NotSame(t, emptyModel, other.Model())
 }
 
-// A report adds a peak to row 4 while a refresh loads the model. The refresh may have read row 4 before or after that.
-func TestAPeakReportedDuringARefreshIsLearnedOnce(t *testing.T) {
+// A report adds a peak to row 4, which the model in use learns. The model that a refresh then installs may have learned row 4
+// with or without the peak.
+func TestAnAmendedPeakIsLearnedOnceByAnInstalledModel(t *testing.T) {
 	unmeasured := sizing.HistoryRow{Seq: 4, Outcome: sizing.Success, Allocated: sizing.Resources{Memory: sizing.GiB}}
 	measured := unmeasured
 	measured.MemoryMax = sizing.GiB / 2
-	for name, c := range map[string]struct {
-		rows    []sizing.HistoryRow // the rows that the refresh reads; the training has read the earlier rows
-		learned int                 // rows that install adds to the rows of the refresh
-	}{
-		"the refresh reads no peak":     {[]sizing.HistoryRow{unmeasured}, 1},
-		"the refresh reads the peak":    {[]sizing.HistoryRow{measured}, 0},
-		"the training has read the row": {nil, 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			loading := New(nil, &inflight.Tries{}, Config{}, nil).GetOrCreate(sizing.TaskKey{Namespace: "n", DAG: "d", Task: "t"})
-			loading.beginLoading()
-			amended := taskmodel.NewTrainingRow(&sizing.Schema{}, &measured)
-			amended.Amends = true
-			loading.learn(amended)
-			loading.install(taskmodel.New(), &sizing.History{Rows: c.rows, LastSeq: 4}, nil, nil)
-			assert.Equal(t, c.learned, loading.Model().Experts.LearnedRows)
-		})
+	learnedFrom := func(r *sizing.HistoryRow) *taskmodel.Model {
+		m := taskmodel.New()
+		m.Learn(taskmodel.NewTrainingRow(&sizing.Schema{}, r))
+		return m
 	}
+	amended := taskmodel.NewTrainingRow(&sizing.Schema{}, &measured)
+	amended.Amends = true
+	used := New(nil, &inflight.Tries{}, Config{}, nil).GetOrCreate(sizing.TaskKey{Namespace: "n", DAG: "d", Task: "t"})
+	install := func(r *sizing.HistoryRow) int {
+		used.install(learnedFrom(r), &sizing.History{LastSeq: 4}, nil, nil)
+		return used.Model().Experts.LearnedRows
+	}
+	assert.Zero(t, install(&unmeasured))
+	used.learn(amended)
+	assert.Equal(t, 1, used.Model().Experts.LearnedRows)
+	used.learn(amended)
+	assert.Equal(t, 1, used.Model().Experts.LearnedRows, "the model in use learns the peak once")
+	assert.Equal(t, 1, install(&unmeasured), "of a training that read the row before the amendment")
+	assert.Equal(t, 1, install(&measured), "of a training that read the row after the amendment")
+	assert.Empty(t, used.amended)
 }

@@ -190,7 +190,7 @@ func (old *storedReport) amend(r *report) sizing.RecordResult {
 	_, before := old.Peak()
 	_, after := next.Peak()
 	*old = next
-	return sizing.RecordResult{Seq: old.seq, Duplicate: !c.filled, Amended: c.filled, Measured: after == sizing.Exact && before != sizing.Exact}
+	return sizing.RecordResult{Seq: old.seq, Duplicate: !c.filled, Amended: c.filled, Measured: after.HasPeak() && !before.HasPeak()}
 }
 
 // comparison is the result of comparing a stored and a repeated report field by field.
