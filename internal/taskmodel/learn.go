@@ -54,6 +54,7 @@ func (m *Model) learnExact(t *TrainingRow) {
 	m.resolveColdStartKill(t.Run)
 	r := m.rowOf(t)
 	m.Follower.learn(t, featureKey(&m.Schema, r.Cells))
+	m.Understatement.learn(t.Peak, largestKill(m.KnownKills, t.Run), t.Allocated.Memory)
 	m.learnPeak(t)
 	m.learnRow(&r, t)
 	m.Reproduced += boolToInt(t.Reproduced)

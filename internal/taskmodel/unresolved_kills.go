@@ -106,5 +106,5 @@ func (m *Model) expectedKill(t *TrainingRow) bool {
 
 // isExpected reports whether a kill at an amount was more likely than not. Such a kill is no evidence against the margins.
 func (m *Model) isExpected(p *experts.Point, killed sizing.Bytes, b *buffers) bool {
-	return m.exceedanceProb(p, float64(killed), b) > 0.5
+	return m.exceedanceProb(p, float64(killed)/m.Understatement.factor(), b) > 0.5
 }
