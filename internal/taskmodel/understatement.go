@@ -30,7 +30,7 @@ type allocationRatio struct {
 const (
 	maxUnderstatement  = 2.0   // a killed allocation above this multiple of the peak has another cause
 	maxRatios          = 200   // number of runs that count; with the default risk target, minContradictions of these may be killed
-	minContradictions  = 3     // smallest number of contradictions, less the successes with smaller ratios, that give a factor
+	minContradictions  = 3     // smallest number of contradictions, less twice the successes with smaller ratios, that give a factor
 	similarRatio       = 1.1   // a contradiction supports ratios up to this multiple of its own
 	understatementDrop = 0.995 // smallest change of the factor with a run: a slow fall stops at the first new contradictions
 )
@@ -39,16 +39,16 @@ const (
 func (u *understatement) factor() float64 { return max(1, u.Factor) }
 
 // learn records a success with a measured peak. killed is the largest allocation of its run that was killed before, and
-// allocated the allocation of the success; zero: none, or unknown.
-func (u *understatement) learn(peak, killed, allocated sizing.Bytes) {
+// allocated the allocation of the success; zero: none, or unknown. All are in bytes.
+func (u *understatement) learn(peak, killed, allocated float64) {
 	var r allocationRatio
-	if ratio := float64(killed) / float64(max(1, peak)); ratio > 1 && ratio <= maxUnderstatement {
+	if ratio := killed / max(1, peak); ratio > 1 && ratio <= maxUnderstatement {
 		r.Killed = ratio
 	}
 	if r.Killed == 0 && len(u.Runs) == 0 && u.Factor == 0 {
 		return
 	}
-	r.Succeeded = float64(allocated) / float64(max(1, peak))
+	r.Succeeded = allocated / max(1, peak)
 	u.Runs = append(u.Runs, r)
 	oldest := max(0, len(u.Runs)-maxRatios)
 	for oldest < len(u.Runs) && u.Runs[oldest].Killed == 0 {
@@ -61,8 +61,8 @@ func (u *understatement) learn(peak, killed, allocated sizing.Bytes) {
 }
 
 // proven returns the ratio of a contradiction that best separates kills from successes: it maximises the number of
-// contradictions up to the ratio, less the successes with a smaller ratio. Ratios without minContradictions similar or larger
-// ones do not count. Without enough contradictions it returns 1.
+// contradictions up to the ratio, less twice the successes with a smaller ratio. Ratios without minContradictions similar or
+// larger ones do not count. Without enough contradictions it returns 1.
 func (u *understatement) proven() float64 {
 	var killed, succeeded []float64
 	for _, r := range u.Runs {
@@ -81,11 +81,24 @@ func (u *understatement) proven() float64 {
 		if len(killed)-supported < minContradictions {
 			break // even larger ratios have less support
 		}
-		if smaller, _ := slices.BinarySearch(succeeded, ratio); i+1-smaller > most {
-			best, most = ratio, i+1-smaller
+		if smaller, _ := slices.BinarySearch(succeeded, ratio); i+1-2*smaller > most {
+			best, most = ratio, i+1-2*smaller
 		}
 	}
 	return best
+}
+
+// risk returns P(killed) at the grant from the contradictions that the factor does not explain: their share of the runs after the
+// first of them.
+func (u *understatement) risk() float64 {
+	unexplained, runs := 0, 0
+	for _, r := range u.Runs {
+		if r.Killed > u.factor() {
+			unexplained++
+		}
+		runs += boolToInt(unexplained > 0)
+	}
+	return float64(max(0, unexplained-1)) / (float64(runs) + unresolvedPrior)
 }
 
 // describe describes the factor for a reason or a warning; "" if it is 1.
@@ -109,23 +122,14 @@ func (u *understatement) warning() string {
 		contradictions, len(u.Runs), 100*(u.Factor-1))
 }
 
-// ContradictionReason describes that the peak of a success is below an allocation with which an earlier try of the run was
+// ContradictionReason describes that the peak of a success is below an allocation with which an earlier try of its run was
 // OOM-killed; "" if it is not.
 func (m *Model) ContradictionReason(t TrainingRow) string {
 	m.Sampling.raise(&t)
-	killed := largestKill(m.KnownKills, t.Run)
-	if t.Censoring != sizing.Exact || killed <= t.Peak {
+	killed := m.Unresolved.bound(t.Run)
+	if t.Censoring != sizing.Exact || killed <= float64(t.Peak) {
 		return ""
 	}
-	return fmt.Sprintf("%d bytes is less than %d bytes, with which an earlier try of this run was OOM-killed: does the measurement miss a part of the memory?", t.Peak, killed)
-}
-
-// largestKill returns the largest killed allocation of a run; zero if no kill of it is known.
-func largestKill(kills []knownKill, run uint64) (killed sizing.Bytes) {
-	for i := range kills {
-		if kills[i].Run == run {
-			killed = max(killed, kills[i].Killed)
-		}
-	}
-	return killed
+	return fmt.Sprintf("an earlier try of this run was OOM-killed with %s, more than the peak of %s: does the measurement miss a part of the memory?",
+		sizing.Bytes(killed).Approx(), t.Peak.Approx())
 }

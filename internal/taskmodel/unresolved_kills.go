@@ -67,6 +67,16 @@ func (u *unresolvedKills) learn(t *TrainingRow, isExpected bool) {
 	}
 }
 
+// bound returns the largest killed allocation of a run that has not succeeded yet, in bytes; zero if it is not in the list.
+func (u *unresolvedKills) bound(run uint64) float64 {
+	for i := range u.Kills {
+		if u.Kills[i].Run == run {
+			return u.Kills[i].Bound
+		}
+	}
+	return 0
+}
+
 // fade discounts all kills by one first try.
 func (u *unresolvedKills) fade() {
 	u.Tries = u.Tries*unresolvedMemory + 1
