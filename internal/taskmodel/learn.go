@@ -50,7 +50,7 @@ func (m *Model) learnExact(t *TrainingRow) {
 		m.extendSchema(t.Features)
 	}
 	m.compareRequest(t)
-	m.Understatement.learn(float64(t.Peak), m.Unresolved.bound(t.Run), float64(t.Allocated.Memory))
+	m.Understatement.learn(float64(t.Peak), m.killedBefore(t.Run), float64(t.Allocated.Memory))
 	m.Unresolved.learn(t, false)
 	m.resolveColdStartKill(t.Run)
 	r := m.rowOf(t)

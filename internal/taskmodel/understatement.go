@@ -126,10 +126,23 @@ func (u *understatement) warning() string {
 // OOM-killed; "" if it is not.
 func (m *Model) ContradictionReason(t TrainingRow) string {
 	m.Sampling.raise(&t)
-	killed := m.Unresolved.bound(t.Run)
+	killed := m.killedBefore(t.Run)
 	if t.Censoring != sizing.Exact || killed <= float64(t.Peak) {
 		return ""
 	}
 	return fmt.Sprintf("an earlier try of this run was OOM-killed with %s, more than the peak of %s: does the measurement miss a part of the memory?",
 		sizing.Bytes(killed).Approx(), t.Peak.Approx())
+}
+
+// killedBefore returns the largest killed allocation of a run without a measured peak so far, in bytes; zero if none is known.
+// The known kills include those of a run that succeeded without a peak, and the unresolved kills those that a peak of another run
+// has removed from the known kills.
+func (m *Model) killedBefore(run uint64) float64 {
+	killed := m.Unresolved.bound(run)
+	for i := range m.KnownKills {
+		if k := &m.KnownKills[i]; k.Run == run {
+			killed = max(killed, float64(k.Killed))
+		}
+	}
+	return killed
 }

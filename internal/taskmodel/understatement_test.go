@@ -128,6 +128,7 @@ func TestKillsThatContradictThePeaksRaiseGrants(t *testing.T) {
 			assert.LessOrEqual(t, grant, c.most)
 			f, _ := draw()
 			assert.Contains(t, k.model.Size(question(f)).Reason, "were OOM-killed with more than their measured peaks")
+			requireExact(t, k.model.Explain(question(f)), k.model.Size(question(f)).Limit, "explanation")
 			assert.Contains(t, k.fit().Reason, "so the measurement is probably too low: grants are raised by")
 		})
 	}
@@ -243,6 +244,24 @@ func TestGrantsFallWhenTheMeasurementIsMended(t *testing.T) {
 	kills, grant, _ := k.runAll(100, 64*gib, mended)
 	assert.LessOrEqual(t, kills, 3)
 	assert.LessOrEqual(t, grant, 2.25, "GiB")
+}
+
+func TestPeaksThatAreReportedLaterContradictKills(t *testing.T) {
+	k, rng := trainedTask(t, constant, 3, 40)
+	for i := range 4 {
+		f, gibs := constant(rng)
+		id := fmt.Sprint("late-", i)
+		k.report(f, killedRun(id, gibs*1.2))
+		end := retried(id, 0)
+		k.report(f, end) // without a peak
+		row := &k.history.Rows[len(k.history.Rows)-1]
+		row.MemoryMax = bytes(gibs)
+		amended := taskmodel.NewTrainingRow(&k.history.Schema, row)
+		amended.Amends = true
+		k.model.Learn(amended)
+	}
+	f, _ := constant(rng)
+	assert.Contains(t, k.model.Size(question(f)).Reason, "more than their measured peaks")
 }
 
 func TestContradictionReason(t *testing.T) {
