@@ -342,3 +342,19 @@ func TestAKillIsLearnedByOtherReplicasAndInALargeBatch(t *testing.T) {
 	require.NoError(t, err)
 	assert.Greater(t, r.predict(question).Memory.Limit, 3*gib)
 }
+
+func TestAPeakBelowTheKillOfItsRunGetsAWarning(t *testing.T) {
+	r := newReplica(t)
+	r.reportSteadyRuns("steady", 12)
+	first := steadyAsk("contradicted")
+	kill := succeeded(first, 0)
+	kill.Outcome, kill.Allocated.Memory = sizing.OOMKilled, 5*gib/2
+	r.report(kill)
+	retry := first
+	retry.Try.Number = 2
+	warnings := r.report(succeeded(retry, 2*gib))[0].Warnings
+	require.Len(t, warnings, 1)
+	assert.Equal(t, "memory_max_bytes", warnings[0].Field)
+	assert.Equal(t, "an earlier try of this run was OOM-killed with 2.5Gi, more than the peak of 2Gi: does the measurement miss a part of the memory? Several such runs raise the grants of the task",
+		warnings[0].Detail)
+}

@@ -32,6 +32,9 @@ func (s *Service) warnings(o *sizing.Observation, task *modelcache.Task, row *ta
 		}
 		all = addConsequence(all, peakField(o), reason, consequence)
 	}
+	if reason := task.Model().ContradictionReason(*row); reason != "" {
+		all = addConsequence(all, peakField(o), reason, "several such runs raise the grants of the task")
+	}
 	return all
 }
 

@@ -93,12 +93,13 @@ func (m *Model) limitToRequest(a *experts.Answer, p *experts.Point, q *Question,
 	if requested == 0 || m.Largest > requested || m.Bound >= requested || risk > requestFailFactor*q.RiskTarget {
 		return
 	}
-	most := max(float64(requested), p.MinAmount, requestMargin*math.Exp(m.Experts.ColdStartLevel(p)))
+	asPeak := float64(requested) / m.Understatement.factor()
+	most := max(asPeak, p.MinAmount, requestMargin*math.Exp(m.Experts.ColdStartLevel(p)))
 	if a.Amount <= most {
 		return
 	}
 	a.Amount, a.Promised = most, max(a.Promised, m.exceedanceProb(p, most, b))
-	if most == float64(requested) {
+	if most == asPeak {
 		b.usesRequest = true
 		a.Promised = min(a.Promised, experts.Probability(risk))
 	}

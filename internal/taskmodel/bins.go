@@ -23,7 +23,7 @@ func (m *Model) bins(p *experts.Point, q Question, limit sizing.Bytes, b *buffer
 	choice := &sizing.BinChoice{Upper: bins, Probabilities: make([]float64, len(bins)), Chosen: min(bins.Index(limit), len(bins)-1)}
 	b.edges = b.edges[:0]
 	for _, edge := range bins {
-		b.edges = append(b.edges, float64(edge))
+		b.edges = append(b.edges, float64(edge)/m.Understatement.factor())
 	}
 	m.binProbabilities(p, b.edges, choice.Probabilities, b)
 	return choice

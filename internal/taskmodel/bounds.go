@@ -66,13 +66,13 @@ const (
 // boundedGrant is the amount of a first try and the rule that decided it.
 type boundedGrant struct {
 	limit  sizing.Bytes
-	model  sizing.Bytes // the models' answer times the guard's factor, before the other rules of Model.bound, rounded up to whole MiB
+	model  sizing.Bytes // the models' answer times the guard's factor and that of understated peaks, before the other rules of Model.bound, rounded up to whole MiB
 	rule   rule
 	streak string // describes the streak of kills; set if the streak raised the limit
 	killEvidence
 }
 
-// bound applies the rules to the models' answer in this order: the guard's factor, rounding to bins or MiB, the static
+// bound applies the rules to the models' answer in this order: the guard's factor and that of understated peaks, rounding to bins or MiB, the static
 // request (if it suffices, or if an input is too large to extrapolate), a limit that peaks follow, a streak of kills, the
 // known kills, the floor, the minimum grant, the cap. It calls onStep, which may be nil, after the rounding and after each
 // rule that changed the amount.
@@ -84,7 +84,7 @@ func (m *Model) bound(p *experts.Point, q Question, a experts.Answer, b *buffers
 			onStep(d)
 		}
 	}
-	widened := a.Amount * max(1, q.GuardFactor)
+	widened := a.Amount * max(1, q.GuardFactor) * m.Understatement.factor()
 	d.model = sizing.Bytes(min(widened, sizing.MaxBytes)).RoundUp(sizing.MiB)
 	if rounded := roundToGrid(q, widened); rounded > d.model {
 		step(rounded, byBins)
@@ -203,5 +203,5 @@ func (m *Model) minGrant(q Question) sizing.Bytes {
 // hasSufficed reports whether a peak was measured, and amount is at least the largest measured peak and above the largest
 // killed allocation.
 func (m *Model) hasSufficed(amount sizing.Bytes) bool {
-	return m.Experts.LearnedRows > 0 && m.Largest <= amount && m.Bound < amount
+	return m.Experts.LearnedRows > 0 && m.Largest.Times(m.Understatement.factor()) <= amount && m.Bound < amount
 }

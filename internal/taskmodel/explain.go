@@ -84,6 +84,9 @@ func (m *Model) explain(q Question, recorded *RecordedAnswer) (e Explanation, ok
 		}
 		m.explainAmount(c, &p, &q, answer, b)
 		c.explainGuard(q.GuardFactor)
+		if factor := m.Understatement.factor(); factor > 1 {
+			c.add(TermLift, "runs were OOM-killed with more than their measured peaks", "", math.Log(factor))
+		}
 		granted = m.explainBounds(c, &p, q, answer, b)
 	}
 	if recorded != nil && recorded.Granted != granted {

@@ -211,9 +211,11 @@ func (m *Model) complete(h *sizing.History, out Outcome) (*Model, Outcome, error
 		return nil, Outcome{}, err
 	}
 	m.rebuildKills(h)
-	if warning := m.describeRetired(); warning != "" {
-		out.Warnings = append(out.Warnings, warning)
-		out.Reason += "; " + warning
+	for _, warning := range []string{m.describeRetired(), m.Understatement.warning()} {
+		if warning != "" {
+			out.Warnings = append(out.Warnings, warning)
+			out.Reason += "; " + warning
+		}
 	}
 	return m, out, nil
 }

@@ -206,7 +206,7 @@ func (m *Model) evidence(cells []sizing.Value) (e killEvidence) {
 			continue
 		}
 		if measured := k.measured(); measured > 0 {
-			e.needed = max(e.needed, measured, k.Killed+1)
+			e.needed = max(e.needed, measured.Times(m.Understatement.factor()), k.Killed+1)
 		} else {
 			e.killed = max(e.killed, k.Killed)
 		}

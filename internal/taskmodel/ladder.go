@@ -18,7 +18,7 @@ const maxPlannedLifts = 3
 func (m *Model) longLadder(p *experts.Point, q Question, start, upperBound sizing.Bytes, b *buffers, ladder []sizing.Bytes) []sizing.Bytes {
 	last := start
 	for lifts := q.Lifts; lifts > 0; lifts-- {
-		b.rungs = m.Experts.Ladder(p, float64(last), float64(upperBound), lifts, &b.scratch, b.rungs[:0])
+		m.planRungs(p, last, upperBound, lifts, b)
 		if len(b.rungs) == 0 {
 			break
 		}
@@ -40,7 +40,7 @@ func (m *Model) ladder(p *experts.Point, q Question, start sizing.Bytes, b *buff
 	if b.extrapolation.noRisk {
 		return geometricLadder(q, start, upperBound, ladder)
 	}
-	b.rungs = m.Experts.Ladder(p, float64(start), float64(upperBound), q.Lifts, &b.scratch, b.rungs[:0])
+	m.planRungs(p, start, upperBound, q.Lifts, b)
 	if (q.Lifts > maxPlannedLifts || len(q.Edges) > 0) && len(b.rungs) > 1 {
 		return m.longLadder(p, q, start, upperBound, b, ladder)
 	}
@@ -52,6 +52,16 @@ func (m *Model) ladder(p *experts.Point, q Question, start sizing.Bytes, b *buff
 		}
 	}
 	return ladder
+}
+
+// planRungs sets b.rungs to the ladder of the experts above start, in bytes. It converts allocations to peaks as measured, and
+// the rungs to allocations; see understatement.
+func (m *Model) planRungs(p *experts.Point, start, upperBound sizing.Bytes, lifts int, b *buffers) {
+	factor := m.Understatement.factor()
+	b.rungs = m.Experts.Ladder(p, float64(start)/factor, float64(upperBound)/factor, lifts, &b.scratch, b.rungs[:0])
+	for i := range b.rungs {
+		b.rungs[i] *= factor
+	}
 }
 
 // geometricLadder appends, for each lift, an amount above start. The ratio of each amount to the amount before is the same,
@@ -110,5 +120,5 @@ func (m *Model) leastRetry(p *experts.Point, q Question, b *buffers) float64 {
 	if !m.isExpected(p, q.Above, b) {
 		return 0
 	}
-	return m.answer(p, &q, b).Amount
+	return m.answer(p, &q, b).Amount * m.Understatement.factor()
 }

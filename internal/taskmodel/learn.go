@@ -46,6 +46,7 @@ func (m *Model) learnExact(t *TrainingRow) {
 		m.extendSchema(t.Features)
 	}
 	m.compareRequest(t)
+	m.Understatement.learn(float64(t.Peak), m.killedBefore(t.Run), float64(t.Allocated.Memory))
 	m.Unresolved.learn(t, false)
 	m.resolveColdStartKill(t.Run)
 	r := m.rowOf(t)
@@ -116,13 +117,14 @@ func (m *Model) countTry(t *TrainingRow) {
 }
 
 // comparePromise records, in the task's share of the pool, the promised risk of a first try and whether the try was killed. The
-// promise contains the factor by which the pool corrects promises (Experts.Factor), so it is divided by this factor. The
-// current factor may differ from the factor at the time of the answer. A try with an outcome other than a kill or a success
+// promise contains the risk of contradictions, which the experts do not know, and the factor by which the pool corrects promises
+// (Experts.Factor). So it is reduced by this risk and divided by this factor. Both may differ from those at the time of the answer. A try with an outcome other than a kill or a success
 // does not count.
 func (m *Model) comparePromise(t *TrainingRow) {
 	killed := t.Outcome.OOM()
 	if t.FirstTry && t.Promised != nil && (killed || t.Outcome == sizing.Success) {
-		m.Share.RecordOutcome(m.Experts.LearnedRows, *t.Promised/m.Experts.Factor, killed)
+		promised := max(0, *t.Promised-m.Understatement.risk())
+		m.Share.RecordOutcome(m.Experts.LearnedRows, promised/m.Experts.Factor, killed)
 	}
 }
 

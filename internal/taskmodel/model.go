@@ -94,6 +94,8 @@ type Model struct {
 	KnownKills []knownKill // oldest first
 	Unmeasured unmeasuredSuccesses
 
+	Understatement understatement // zero in models stored before this field existed
+
 	Follower limitFollower // detects peaks that follow their limit
 
 	DurationLevels durationLevels // zero in models stored before this field existed

@@ -38,7 +38,7 @@ func (m *Model) requestRisk(p *experts.Point, q Question, d *boundedGrant, a exp
 // known kills or peaks need more than the request.
 func (m *Model) requestSuffices(p *experts.Point, q Question, d *boundedGrant, a experts.Answer, b *buffers) bool {
 	request := q.Requested.Memory
-	if request == 0 || request >= d.limit || request <= d.killed || request < d.needed || float64(request) < p.MinAmount {
+	if request == 0 || request >= d.limit || request <= d.killed || request < d.needed || float64(request) < p.MinAmount*m.Understatement.factor() {
 		return false
 	}
 	return q.GuardFactor <= 1 && !b.extrapolation.noRisk && a.Promised <= q.RiskTarget && roundToGrid(q, float64(request)) == request &&
@@ -126,11 +126,18 @@ func (m *Model) Risk(q Question, limit sizing.Bytes) *float64 {
 
 // risk returns P(peak > limit) of a try, clamped by experts.Probability. For a retry it is the probability given the kill at
 // q.Above. For a first try the experts promise their own kill rate for their amount, and riskAt extends this promise to other
-// amounts. The kills of runs that have not succeeded yet count, too, because no residual contains them.
+// amounts. The kills of runs that have not succeeded yet count, too, because no residual contains them,
+// and so do the kills that contradict the measured peak of their run.
+// Allocations are converted to peaks as measured; see understatement.
 func (m *Model) risk(p *experts.Point, q Question, limit sizing.Bytes, answer experts.Answer, b *buffers) float64 {
+	factor := m.Understatement.factor()
 	if q.Above > 0 {
-		return experts.Probability(m.Experts.ConditionalExceedance(p, float64(q.Above), float64(limit), &b.scratch))
+		return experts.Probability(m.Experts.ConditionalExceedance(p, float64(q.Above)/factor, float64(limit)/factor, &b.scratch))
 	}
-	risk := m.riskAt(p, answer, float64(limit), b)
+	risk := m.riskAt(p, answer, float64(limit)/factor, b)
+	if contradicted := m.Understatement.risk(); contradicted > 0 {
+		ratio := min(1, answer.Amount*factor/float64(limit))
+		risk += contradicted * ratio * ratio
+	}
 	return experts.Probability(max(risk, m.Unresolved.exceedanceProb(float64(limit)), m.Unresolved.streakRisk(q, float64(limit))))
 }

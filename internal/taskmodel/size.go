@@ -143,6 +143,9 @@ func (m *Model) reason(p *experts.Point, q Question, s *Answer, a experts.Answer
 	if q.GuardFactor > 1 && !b.isLift { // the factor applies to first tries only
 		fmt.Fprintf(&text, "; widened by %.0f %% because more open tries were killed than promised", 100*(q.GuardFactor-1))
 	}
+	if raised := m.Understatement.describe(); raised != "" && !b.isLift {
+		text.WriteString("; " + raised)
+	}
 	if len(q.Edges) > 0 && s.Limit > q.Edges[len(q.Edges)-1] {
 		fmt.Fprintf(&text, "; above the largest of the policy's bins, %s", q.Edges[len(q.Edges)-1].Approx())
 	}

@@ -51,6 +51,7 @@ type snapshot struct {
 	FirstDAGRun     uint64              `cbor:",omitzero"`
 	WithinRuns      intraClass          `cbor:",omitzero"`
 	WithinFeatures  intraClass          `cbor:",omitzero"`
+	Understatement  understatement      `cbor:",omitzero"`      // zero in models stored before this field existed
 	ColdStart       bayes.Average       `cbor:"First,omitzero"` // empty in models stored before this field existed
 }
 
@@ -65,6 +66,7 @@ func (m *Model) snapshot() *snapshot {
 		Bins: m.Bins, Drivers: m.Drivers, Ambiguity: m.Ambiguity, LastEvaluation: m.LastEvaluation,
 		KnownKills: m.KnownKills, Unmeasured: m.Unmeasured, ColdStart: m.ColdStart, DurationLevels: m.DurationLevels, Follower: m.Follower,
 		DAGRuns: m.DAGRuns, FirstDAGRun: m.FirstDAGRun, WithinRuns: m.WithinRuns, WithinFeatures: m.WithinFeatures,
+		Understatement: m.Understatement,
 	}
 }
 
@@ -79,6 +81,7 @@ func (s *snapshot) model() *Model {
 		Bins: s.Bins, Drivers: s.Drivers, Ambiguity: s.Ambiguity, LastEvaluation: s.LastEvaluation,
 		KnownKills: s.KnownKills, Unmeasured: s.Unmeasured, ColdStart: s.ColdStart, DurationLevels: s.DurationLevels, Follower: s.Follower,
 		DAGRuns: s.DAGRuns, FirstDAGRun: s.FirstDAGRun, WithinRuns: s.WithinRuns, WithinFeatures: s.WithinFeatures,
-		state: states.Add(1),
+		Understatement: s.Understatement,
+		state:          states.Add(1),
 	}
 }

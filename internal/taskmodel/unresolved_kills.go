@@ -67,6 +67,16 @@ func (u *unresolvedKills) learn(t *TrainingRow, isExpected bool) {
 	}
 }
 
+// bound returns the largest killed allocation of a run that has not succeeded yet, in bytes; zero if it is not in the list.
+func (u *unresolvedKills) bound(run uint64) float64 {
+	for i := range u.Kills {
+		if u.Kills[i].Run == run {
+			return u.Kills[i].Bound
+		}
+	}
+	return 0
+}
+
 // fade discounts all kills by one first try.
 func (u *unresolvedKills) fade() {
 	u.Tries = u.Tries*unresolvedMemory + 1
@@ -106,5 +116,5 @@ func (m *Model) expectedKill(t *TrainingRow) bool {
 
 // isExpected reports whether a kill at an amount was more likely than not. Such a kill is no evidence against the margins.
 func (m *Model) isExpected(p *experts.Point, killed sizing.Bytes, b *buffers) bool {
-	return m.exceedanceProb(p, float64(killed), b) > 0.5
+	return m.exceedanceProb(p, float64(killed)/m.Understatement.factor(), b) > 0.5
 }
