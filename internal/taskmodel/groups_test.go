@@ -59,7 +59,11 @@ func TestLowOutliersDoNotLowerTheLargestPeakOfAGroup(t *testing.T) {
 	gs, seen := new(groups), 0
 	add := func(peak float64, outlier bool) {
 		seen++
-		gs.add(1, &row{Peak: peak, Seconds: 60}, seen, outlier)
+		r := &row{Peak: peak, Seconds: 60}
+		if outlier {
+			r.winsorise(2*peak, -1)
+		}
+		gs.add(1, r, seen)
 	}
 	for _, peak := range []float64{8e9, 9e9, 8e9} {
 		add(peak, false)
@@ -68,6 +72,7 @@ func TestLowOutliersDoNotLowerTheLargestPeakOfAGroup(t *testing.T) {
 		add(1e9, true)
 		require.InEpsilon(t, 9e9, gs.find(1, new(group)).largestPeak(), 1e-6)
 	}
+	require.InEpsilon(t, 1e9, gs.find(1, new(group)).Newest[0], 1e-6, "the measured peak, not the raised one")
 	for range newestPeaks + olderPeaks {
 		add(2e9, false)
 	}

@@ -38,18 +38,22 @@ func groupKey(columns []column, cells []sizing.Value, selected []bool) uint64 {
 	return h
 }
 
-// addToGroups adds a row to its groups. outlier marks a low outlier, whose peak is far below its prediction.
-func (m *models) addToGroups(r *row, outlier bool) {
+// addToGroups adds a row to its groups.
+func (m *models) addToGroups(r *row) {
 	m.Clock++
-	m.Groups.add(groupKey(m.Enc.Columns, r.Cells, nil), r, m.Clock, outlier)
-	m.addToRecurring(r, m.Clock, outlier)
+	m.Groups.add(groupKey(m.Enc.Columns, r.Cells, nil), r, m.Clock)
+	m.addToRecurring(r, m.Clock)
 }
 
-// add adds a row to the group of a key. seen is models.Clock at this row. outlier marks a low outlier; any number of
-// successive low outliers leaves the result of group.largestPeak unchanged.
-func (gs *groups) add(key uint64, r *row, seen int, outlier bool) {
-	y := math.Log(r.Peak)
+// add adds a row to the group of a key. seen is models.Clock at this row. Newest and Older get the measured peak of a low
+// outlier, but any number of successive low outliers leaves the result of largestPeak unchanged. Mean and Recent get the
+// raised peak until the features explain the measured one.
+func (gs *groups) add(key uint64, r *row, seen int) {
 	g := gs.find(key, new(group))
+	y := math.Log(r.Peak)
+	if g.explains(r) {
+		y = math.Log(r.measured())
+	}
 	if g == nil {
 		g = &group{Recent: y}
 	} else {
@@ -73,13 +77,19 @@ func (gs *groups) add(key uint64, r *row, seen int, outlier bool) {
 		g.Cores += (math.Log(r.Cores) - g.Cores) / g.CoreRows
 	}
 	g.Seen = seen
-	if oldest := float32(g.Newest[newestPeaks-1]); !outlier || oldest > slices.Max(g.Older[:]) {
+	if oldest := float32(g.Newest[newestPeaks-1]); r.Measured == 0 || oldest > slices.Max(g.Older[:]) {
 		copy(g.Older[1:], g.Older[:])
 		g.Older[0] = oldest
 	}
 	copy(g.Newest[1:], g.Newest[:])
-	g.Newest[0] = r.Peak
+	g.Newest[0] = r.measured()
 	gs.set(key, g)
+}
+
+// explains reports whether the features explain a low outlier: at least newestPeaks earlier rows have the same features, and
+// largestPeak is below the threshold of low outliers, which is r.Peak.
+func (g *group) explains(r *row) bool {
+	return g != nil && g.Rows >= newestPeaks && g.largestPeak() < r.Peak
 }
 
 // minAmount returns the smallest amount in bytes that a run with the group's features is granted: the largest peak in

@@ -170,7 +170,7 @@ func (m *Model) learnRow(r *row, t *TrainingRow) {
 	if in.isPredicted {
 		m.Models.learn(r, &p, lowest, b)
 	} else {
-		m.Models.observe(r, false, b)
+		m.Models.observe(r, b)
 	}
 }
 

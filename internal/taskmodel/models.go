@@ -100,6 +100,7 @@ type row struct {
 	Imputed  bool    // the true peak is censored, and Peak is an estimate
 	Untimed  bool    `cbor:",omitzero"` // the duration is unknown, and Seconds is a default
 	Isolated bool    `cbor:"-"`         // withoutIsolated removed a number
+	Measured float64 `cbor:"-"`         // of a low outlier, whose Peak and Weight winsorise changed: the measured peak; otherwise 0
 }
 
 // fitModels fits the point predictors on rows, oldest first. It takes the parts that a fit does not
@@ -123,7 +124,7 @@ func fitModels(schema *sizing.Schema, rows []row, prev *models, trees TreeParams
 	} else {
 		for i := range rows {
 			m.Recent.Add(y[i], maxRecentRows)
-			m.addToGroups(&rows[i], false)
+			m.addToGroups(&rows[i])
 		}
 	}
 	m.fitRecurring(prev, rows)
@@ -305,24 +306,20 @@ const solveShare = 100 // see isSolveDue
 // residual, in log units, that is not a low outlier. If the line is fitted and the row was predicted without imputation,
 // learn raises a smaller residual to lowest (winsorising), and learns the row with less weight.
 func (m *models) learn(r *row, p *experts.Point, lowest float64, b *buffers) {
-	y := math.Log(r.Peak)
-	outlier := false
-	if raised := p.Level[experts.LineTrees] + lowest; y < raised && m.ridges != nil && !p.Imputed {
-		outlier = true
+	if raised := math.Exp(p.Level[experts.LineTrees] + lowest); r.Peak < raised && m.ridges != nil && !p.Imputed {
 		clipped := *r
-		clipped.Peak = math.Exp(raised)
-		clipped.Weight *= outlierWeight(r.Peak, clipped.Peak, lowest)
-		r, y = &clipped, raised
+		clipped.winsorise(raised, lowest)
+		r = &clipped
 	}
 	if !p.Imputed { // only the next fit can learn the effect of a missing feature
-		m.correct(r, y-p.Level[experts.LineTrees], outlier, b)
+		m.correct(r, math.Log(r.Peak)-p.Level[experts.LineTrees], b)
 	}
-	m.observe(r, outlier, b)
+	m.observe(r, b)
 }
 
 // observe adds one row to the parts that need neither a fit nor a prediction from before its DAG run. b comes from the
-// prediction for this row. outlier marks a low outlier.
-func (m *models) observe(r *row, outlier bool, b *buffers) {
+// prediction for this row.
+func (m *models) observe(r *row, b *buffers) {
 	y := math.Log(r.Peak)
 	m.Recent.Add(y, maxRecentRows)
 	if b.isCleaned && y <= m.High {
@@ -335,13 +332,13 @@ func (m *models) observe(r *row, outlier bool, b *buffers) {
 		m.Low, m.High = min(m.Low, y), max(m.High, y)
 	}
 	m.Enc.learn(r.Cells, y)
-	m.addToGroups(r, outlier)
+	m.addToGroups(r)
 }
 
-// correct updates the ridge regressions by a row. If outlier is false, it also updates the stack and the smoothed errors by
-// err, the error of LineTrees. An outlier is a row whose residual the method learn raised.
-func (m *models) correct(r *row, err float64, outlier bool, b *buffers) {
-	if !outlier {
+// correct updates the ridge regressions by a row. Unless the row is a low outlier, it also updates the stack and the smoothed
+// errors by err, the error of LineTrees.
+func (m *models) correct(r *row, err float64, b *buffers) {
+	if r.Measured == 0 {
 		m.Stack.Learn(b.signals[:], err)
 		m.Drift += (err - m.Drift) * driftRate
 		m.Trend += (err - m.Trend) * trendRate

@@ -81,7 +81,7 @@ func (m *models) fitRecurring(prev *models, rows []row) {
 		m.Recurring = new(groups)
 		for i := range rows {
 			if !rows[i].Imputed {
-				m.addToRecurring(&rows[i], m.Clock-len(rows)+i+1, false)
+				m.addToRecurring(&rows[i], m.Clock-len(rows)+i+1)
 			}
 		}
 	}
@@ -99,10 +99,10 @@ func groupsAlike(a, b []bool) bool {
 }
 
 // addToRecurring adds a row to the group with the same values of the recurring features. seen is models.Clock at this
-// row, and outlier marks a low outlier.
-func (m *models) addToRecurring(r *row, seen int, outlier bool) {
+// row.
+func (m *models) addToRecurring(r *row, seen int) {
 	if m.Recurring != nil {
-		m.Recurring.add(groupKey(m.Enc.Columns, r.Cells, m.RecurringColumns), r, seen, outlier)
+		m.Recurring.add(groupKey(m.Enc.Columns, r.Cells, m.RecurringColumns), r, seen)
 	}
 }
 

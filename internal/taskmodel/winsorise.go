@@ -10,8 +10,11 @@ import (
 // common and say little about the next run. The models therefore learn such a run as if its peak were at
 // the threshold of low outliers (winsorising: Huber 1964), with less weight. There is no threshold while there are few
 // residuals and after a recent fall of the peaks (see LowOutlierBound). Each training compares the runs with the
-// current models, so that the models learn low peaks fully once the features explain them. Runs far above
-// their prediction are not changed, because a kill costs more than waste.
+// current models, so that the models learn low peaks fully once the features explain them. Runs far above their prediction
+// are not changed, because a kill costs more than waste.
+//
+// The groups of identical runs list the measured peaks, and their means get these once enough runs agree (see groups.add).
+// Raised peaks in such a group would raise the next predictions for its runs, although all of them need little memory.
 
 // winsorise returns rows with the peaks of low outliers raised and their weights reduced. It does not modify rows.
 func (m *Model) winsorise(rows []row) []row {
@@ -29,15 +32,29 @@ func (m *Model) winsorise(rows []row) []row {
 			continue
 		}
 		m.Models.predict(padCells(r.Cells, len(m.Models.Enc.Columns)), &p, b)
-		if raised := math.Exp(p.Level[experts.LineTrees] + lowest); raised > r.Peak {
+		if raised := math.Exp(p.Level[experts.LineTrees] + lowest); r.Peak < raised {
 			if !copied {
 				rows, copied = append([]row(nil), rows...), true
 			}
-			rows[i].Weight *= outlierWeight(r.Peak, raised, lowest)
-			rows[i].Peak = raised
+			rows[i].winsorise(raised, lowest)
 		}
 	}
 	return rows
+}
+
+// winsorise raises the peak of a low outlier to the threshold, and reduces the weight. lowest is the (negative) residual at
+// the threshold.
+func (r *row) winsorise(threshold, lowest float64) {
+	r.Weight *= outlierWeight(r.Peak, threshold, lowest)
+	r.Measured, r.Peak = r.Peak, threshold
+}
+
+// measured returns the measured peak of a row, also of a low outlier.
+func (r *row) measured() float64 {
+	if r.Measured > 0 {
+		return r.Measured
+	}
+	return r.Peak
 }
 
 // outlierWeight returns a factor on the weight of a row whose peak was raised: the larger the difference,
