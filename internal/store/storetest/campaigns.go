@@ -146,7 +146,7 @@ func testCampaigns(t *testing.T, open func(*testing.T) store.Store) {
 		used := func() float64 {
 			status, err := st.CampaignStatus(t.Context(), c.ID, 0)
 			require.NoError(t, err)
-			found, err := st.Campaigns(t.Context(), allScopes, 0, 10) // after CampaignStatus, which computes the usage anew; Campaigns may return a cached usage
+			found, err := st.Campaigns(t.Context(), allScopes, 0, 10) // after CampaignStatus, which computes the usage again; Campaigns may return a cached usage
 			require.NoError(t, err)
 			require.Equal(t, found[0].Used, status.Used)
 			return found[0].Used.GBHours
