@@ -66,15 +66,15 @@ const (
 // boundedGrant is the amount of a first try and the rule that decided it.
 type boundedGrant struct {
 	limit  sizing.Bytes
-	model  sizing.Bytes // the models' answer times the guard's factor and that of understated peaks, before the other rules of Model.bound, rounded up to whole MiB
+	model  sizing.Bytes // the models' answer times the factors of the guard and of understatement, before the other rules of Model.bound, rounded up to whole MiB
 	rule   rule
 	streak string // describes the streak of kills; set if the streak raised the limit
 	killEvidence
 }
 
-// bound applies the rules to the models' answer in this order: the guard's factor and that of understated peaks, rounding to bins or MiB, the static
-// request (if it suffices, or if an input is too large to extrapolate), a limit that peaks follow, a streak of kills, the
-// known kills, the floor, the minimum grant, the cap. It calls onStep, which may be nil, after the rounding and after each
+// bound applies the rules to the models' answer in this order: the guard's factor and the factor for peaks that are
+// measured too low (understatement), rounding to bins or MiB, the static request (if it suffices, or if an input is too
+// large to extrapolate), a limit that peaks follow, a streak of kills, the known kills, the floor, the minimum grant, the cap. It calls onStep, which may be nil, after the rounding and after each
 // rule that changed the amount.
 func (m *Model) bound(p *experts.Point, q Question, a experts.Answer, b *buffers, onStep func(boundedGrant)) boundedGrant {
 	d := boundedGrant{killEvidence: m.evidence(b.cells)}

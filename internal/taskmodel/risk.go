@@ -126,9 +126,8 @@ func (m *Model) Risk(q Question, limit sizing.Bytes) *float64 {
 
 // risk returns P(peak > limit) of a try, clamped by experts.Probability. For a retry it is the probability given the kill at
 // q.Above. For a first try the experts promise their own kill rate for their amount, and riskAt extends this promise to other
-// amounts. The kills of runs that have not succeeded yet count, too, because no residual contains them,
-// and so do the kills that contradict the measured peak of their run.
-// Allocations are converted to peaks as measured; see understatement.
+// amounts. The kills of runs that have not succeeded yet count, too, because no residual contains them. So do the kills that
+// contradict the measured peak of their run. Allocations are converted to peaks as measured; see understatement.
 func (m *Model) risk(p *experts.Point, q Question, limit sizing.Bytes, answer experts.Answer, b *buffers) float64 {
 	factor := m.Understatement.factor()
 	if q.Above > 0 {

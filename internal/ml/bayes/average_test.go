@@ -51,7 +51,8 @@ func TestAfterOneRowALargerInputRaisesThePrediction(t *testing.T) {
 	assert.Greater(t, large.ExceedanceProb(24), small.ExceedanceProb(24))
 }
 
-// Almost identical peaks favour the constant with a narrow distribution (Average.Exact), but say nothing about an input that never changed.
+// Almost identical peaks favour the constant with a narrow distribution (Average.Exact), but say nothing about an input
+// that never changed.
 func TestALargerInputAfterAConstantOneRaisesTheRisk(t *testing.T) {
 	a, rng := new(Average), rand.New(rand.NewPCG(5, 1))
 	var mix Mixture
