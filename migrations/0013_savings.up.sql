@@ -1,7 +1,7 @@
 -- The savings ledger: sums of the granted, used and killed amounts of tries per task and UTC day. Its size
 -- depends on the number of days, not on that of tries. Its sums stay when retention removes observations.
 --
--- Triggers maintain it in the transaction of every report, amendment and void, even for replicas of
+-- Triggers maintain it in the transaction of every report, every change of a report and every removal by /observe/void, even for replicas of
 -- earlier versions. The writer already holds the task's lock in tally, so the rows cause no new waits.
 -- Sums are exact: bytes and cores multiplied by microseconds.
 
@@ -42,7 +42,7 @@ CREATE TABLE baseline (
     memory_at   timestamptz,
     cpu         float8, -- cores
     cpu_at      timestamptz,
-    last_memory bigint, -- the newest request
+    last_memory bigint, -- the request recorded last; at this migration the oldest request
     last_cpu    float8,
     PRIMARY KEY (namespace, dag_id, task_id)
 );

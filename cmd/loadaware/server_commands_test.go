@@ -99,7 +99,7 @@ func TestCommandsOfARunningServer(t *testing.T) {
 	code, out, stderr = invoke(t, "", "whatif", "--task", "pricing/load", "--floor", "2Gi", "--max-lifts", "1", "--set", "rows=3")
 	require.Zero(t, code, stderr)
 	assert.Empty(t, stderr, "no progress bar without a terminal")
-	assert.Regexp(t, `(?s)^replayed 60 runs, .*\ncurrent .*\nfloor 2Gi, max-lifts 1 .*\ngrants with the changed inputs `, out)
+	assert.Regexp(t, `(?s)^replayed 60 runs, .*\ncurrent .*\nfloor 2Gi, max-lifts 1 .*\nwith the changed inputs `, out)
 	code, out, stderr = invoke(t, "", "whatif", "--dag", "pricing", "-o", "json")
 	require.Zero(t, code, stderr)
 	var w api.WhatIf

@@ -93,7 +93,7 @@ func TestTheClusterLoadPredictsTheShape(t *testing.T) {
 	assert.Greater(t, s.Probabilities(&f)[2], .9)
 }
 
-// The tail of a task with no or few runs is that of the tasks of its shape.
+// A task with no or few runs has the upper quantiles of the tasks of its shape.
 func TestTheTailFollowsTheShape(t *testing.T) {
 	rows, labels := shapedRows(100)
 	s := FitShapes(rows, labels)
@@ -117,8 +117,8 @@ func TestTheTailFollowsTheShape(t *testing.T) {
 	}
 }
 
-// The trees of the run times cannot learn an infinite run time; the classifier of the shapes can. So the
-// cross-validation of the run times fails, and no shape has errors of its own.
+// With an infinite run time among the rows, the fit of the run-time trees fails, while that of the classifier
+// succeeds. So the cross-validation gives no errors, and no shape has an error distribution of its own.
 func TestShapesWithoutErrorsUseThoseOfAllTasks(t *testing.T) {
 	rows, labels := shapedRows(100)
 	m := fitRunTimes(rows)

@@ -27,11 +27,11 @@ func WhatIf(out io.Writer, w *api.WhatIf) error {
 		line(settingsText(&w.Results[i].Settings), &w.Results[i])
 	}
 	if w.Set != nil {
-		fmt.Fprintf(table, "\nthe model expects, for the newest %d tries\tp25\tp50\tp75\tp95\n", w.Set.Runs)
+		fmt.Fprintf(table, "\ngrants of the model for the newest %d tries\tp25\tp50\tp75\tp95\n", w.Set.Runs)
 		for _, g := range []struct {
 			name      string
 			quantiles *api.GrantQuantiles
-		}{{"grants with their inputs", &w.Set.Before}, {"grants with the changed inputs", &w.Set.After}} {
+		}{{"with the reported inputs", &w.Set.Before}, {"with the changed inputs", &w.Set.After}} {
 			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", g.name, sizing.Bytes(g.quantiles.P25Bytes).Approx(), sizing.Bytes(g.quantiles.P50Bytes).Approx(),
 				sizing.Bytes(g.quantiles.P75Bytes).Approx(), sizing.Bytes(g.quantiles.P95Bytes).Approx())
 		}

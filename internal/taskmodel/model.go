@@ -116,7 +116,7 @@ type Model struct {
 	slopes []float64 // by input of the cold-start rule: mean slope of the peak in the input, over the DAG's other tasks
 
 	ablated Ablation  // zero in the service
-	fits    *FitCache // nil in the service
+	fits    *FitCache // nil except in replays
 }
 
 // outOfSample is the out-of-sample (prequential) result for a row: the residual and the grant of the

@@ -35,8 +35,9 @@ func (c *column) count(v sizing.Value) {
 }
 
 // isException reports whether a value is exceptional: some rows have it, but fewer than exceptionRows, and more than half of
-// all rows have one other value. So no value of a category of many values, such as an id, is exceptional. In a model stored
-// before the counts existed, the levels count more rows than Counts.Rows until the next fit. Until then no value is exceptional.
+// the rows that have the feature have one other value. So no value of a category of many values, such as an id, is
+// exceptional. In a model stored before the counts existed, the levels of a category count more rows than Counts.Rows
+// until the next fit; until then no value of a category is exceptional, and the counts of a bool start at zero.
 func (c *column) isException(v sizing.Value) bool {
 	if v.Kind == sizing.Missing || 2*c.Counts.Top <= c.Counts.Rows || c.Counts.Top > c.Counts.Rows {
 		return false

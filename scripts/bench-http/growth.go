@@ -49,7 +49,7 @@ func (b *bench) sizes() []size {
 	return []size{{10, 1_000, 1, 10}, {100, 1_000, 1, 100}, {1_000, 1_000, 1, 1_000}, {1_000, 10_000, 1, 200}, {1_000, 100_000, 1, 200}, {1_000, 1_000_000, 1, 200}, {1_000, 1_000_000, 2, 200}, {1_000, 1_000_000, 3, 200}}
 }
 
-// benchGrowth measures row 4 of bench.table: the cost of a prediction, a model and a start as the numbers of
+// benchGrowth measures row 4 of the method bench.table: the cost of a prediction, a model and a start as the numbers of
 // tasks, observations and replicas grow. The tasks are copies of predictedTask under other names. It also draws
 // docs/growth.svg.
 func (b *bench) benchGrowth(ctx context.Context) error {

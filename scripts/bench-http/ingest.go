@@ -35,10 +35,10 @@ VALUES (%d, 'pgbench-' || nextval('bench_run'), -1, 1, 1, false, now(), now() - 
 // copyRows is the number of rows of one batch and of one file for COPY.
 const copyRows = 500
 
-// benchIngest measures row 3 of bench.table: reports acknowledged after commit against INSERT of similar rows by
+// benchIngest measures row 3 of the method bench.table: reports acknowledged after commit against INSERT of similar rows by
 // pgbench with as many connections, and batches of reports against COPY from files on the server.
 func (b *bench) benchIngest(ctx context.Context) error {
-	if err := b.env.pinDatabase(ctx, "0-1"); err != nil { // PostgreSQL gets both cores in all measurements of this row
+	if err := b.env.pinDatabase(ctx, "0-1"); err != nil { // PostgreSQL gets both cores in all measurements of row 3
 		return err
 	}
 	if err := b.env.addTask(ctx, b.server, b.seed+5, "ingest", 60); err != nil {

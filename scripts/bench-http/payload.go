@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// predictedTask is a task of the DAG dagID. Rows 1, 2 and 16 of bench.table request predictions for this task, and row
+// predictedTask is a task of the DAG dagID. Rows 1, 2 and 16 of the method bench.table request predictions for this task, and row
 // 4 for copies of it. It has twelve features: eight numbers, two categories, a bool and a date. Four of them determine
 // the peak.
 const (

@@ -78,7 +78,7 @@ func runTurns(ctx context.Context, rounds int, all ...turn) ([]turnResult, error
 	return results, nil
 }
 
-// benchSingle measures row 1 of bench.table: single predictions against the echo server, and batches of 100
+// benchSingle measures row 1 of the method bench.table: single predictions against the echo server, and batches of 100
 // predictions.
 func (b *bench) benchSingle(ctx context.Context) error {
 	const batch = 100

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// benchSteady measures row 2 of bench.table: the latency at half of the maximum rate while the service also
+// benchSteady measures row 2 of the method bench.table: the latency at half of the maximum rate while the service also
 // receives reports and trains. The echo server is measured during the same background work. Both servers may
 // use all cores and share them with the load generator.
 func (b *bench) benchSteady(ctx context.Context) error {

@@ -2,7 +2,7 @@
 # Installs and uses what is in dist/ as users do, in a fresh folder. The checks, lock files and helm come from the repository.
 #
 #   programs   the archive of this machine serves the demo and gives the answers of the README
-#   package    the wheel is installed beside Airflow 2.11 and 3, and their registries list it; a real Airflow runs a DAG
+#   package    the wheel is installed beside Airflow 2.11 and 3, and the ProvidersManager of each lists it; a real Airflow runs a DAG
 #              on a fake Kubernetes: the task gets a prediction, is OOM-killed, gets a lift and succeeds
 #   chart      the chart passes lint, and all its containers run the digest of the image
 #   image      the image passes `make check-image` (Linux; the user must be root)

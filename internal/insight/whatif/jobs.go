@@ -25,7 +25,7 @@ const (
 // Job answers one question.
 type Job struct {
 	ID   string
-	Task sizing.TaskKey // if its Task is empty: the tasks of the DAG, see Service.TasksOf for the limit
+	Task sizing.TaskKey // if Task.Task is empty: the tasks of the DAG, up to the limit of Service.TasksOf
 
 	done   chan struct{} // closed at the end of the job
 	cancel context.CancelFunc

@@ -1,4 +1,7 @@
-"""The pipeline of the trial and its archived runs; the DAG and the trial import this module."""
+"""The pipeline of the campaign trial and its archived runs.
+
+The trial (`make campaign-trial`) runs a profiling campaign while it kills the service, PostgreSQL and Airflow's scheduler.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ TASKS = tuple(task for stage in STAGES for task in stage)
 FAILING_TASK = "clean_stock"
 STATIC = 512 * MIB  # the static request of each task
 PROBLEM = "TRIAL_PROBLEM"  # the environment variable with a path; while the file exists, run FAILS_TO_PROFILE fails
-TICK = "TRIAL_TICK_SECONDS"  # the environment variable with the tick of the scheduler DAG
+TICK = "TRIAL_TICK_SECONDS"  # the environment variable with the seconds between two runs of the scheduler DAG
 
 # The numbers of the runs that fail once at a step. The trial then resets them.
 FAILS_TO_DEPLOY, FAILS_TO_RUN, FAILS_TO_PROFILE = 1, 2, 3
