@@ -38,7 +38,7 @@ func (s *startup) run(ctx context.Context) {
 		err := s.importDemo(ctx)
 		s.pages.Refresh()
 		if err != nil && ctx.Err() == nil {
-			s.log.Error("import of the demo history failed; the server continues without it", "err", err)
+			s.log.Error("import or training of the demo history failed; the server continues", "err", err)
 		}
 	}
 	if s.Demo || s.PrintExamples {

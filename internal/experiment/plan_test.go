@@ -120,12 +120,12 @@ func TestOneRunIsComparedWithItsRequest(t *testing.T) {
 	assert.Greater(t, l.SavedGB, 0.75)
 	assert.Less(t, l.Killed, 0.1)
 	assert.InDelta(t, 10, l.RequestedCores, 1e-9)
-	assert.InDelta(t, 0.5, l.OverGranted, 0.1, "the tries of score, which are half of all tries, use 1 to 1.1 cores and are granted one")
-	assert.Zero(t, l.OverGrantedThread, "a grant of one core to a task with one thread does not count")
+	assert.InDelta(t, 0.5, l.AboveGrant, 0.1, "the tries of score, which are half of all tries, use 1 to 1.1 cores and are granted one")
+	assert.Zero(t, l.AboveGrantThread, "a grant of one core to a task with one thread does not count")
 	require.Len(t, r.Tasks, 2)
 	assert.Equal(t, "score", r.Tasks[0].Task, "the task with the most requested GB·h comes first")
 	assert.InDelta(t, 200, r.Tasks[0].RequestedGB, 1e-9)
-	assert.Empty(t, run(t, history(60), experiment.Config{Families: []string{"prior"}, Seeds: 1}).Runs, "without the family serving the report has no run level")
+	assert.Empty(t, run(t, history(60), experiment.Config{Families: []string{"prior"}, Seeds: 1}).Runs, "without the family \"serving\", Report.Runs is empty")
 }
 
 func TestBinsAreSearchedUpToTheRequest(t *testing.T) {

@@ -23,12 +23,12 @@ type Savings struct {
 	SavedGBh     float64 `json:"saved_gbh"`   // share of the request
 	Killed       float64 `json:"killed"`      // share of killed first tries
 
-	RequestedCores    float64 `json:"requested_cores"`
-	GrantedCores      float64 `json:"granted_cores"`
-	SavedCores        float64 `json:"saved_cores"`             // share of the request
-	OverRequested     float64 `json:"cpu_over_requested"`      // share of the tries that used more CPU than requested, among those with measured and requested CPU
-	OverGranted       float64 `json:"cpu_over_granted"`        // share of the same tries that used more CPU than granted
-	OverGrantedThread float64 `json:"cpu_over_granted_thread"` // like OverGranted, but a grant of one core to a single-threaded task does not count; see singleThread
+	RequestedCores   float64 `json:"requested_cores"`
+	GrantedCores     float64 `json:"granted_cores"`
+	SavedCores       float64 `json:"saved_cores"`             // share of the request
+	AboveRequest     float64 `json:"cpu_over_requested"`      // share of the tries that used more CPU than requested, among those with measured and requested CPU
+	AboveGrant       float64 `json:"cpu_over_granted"`        // share of the same tries that used more CPU than granted
+	AboveGrantThread float64 `json:"cpu_over_granted_thread"` // like AboveGrant, but a grant of one core to a single-threaded task does not count; see singleThread
 }
 
 // TaskSavings holds the means over the tries of one task.
@@ -39,7 +39,7 @@ type TaskSavings struct {
 }
 
 // RunSavings holds the sums over one run of a DAG, in which each task that has a held-out row with a request runs once, with
-// its mean amounts. Killed, OverRequested, OverGranted and OverGrantedThread are shares of all held-out tries of these
+// its mean amounts. Killed, AboveRequest, AboveGrant and AboveGrantThread are shares of all held-out tries of these
 // tasks.
 type RunSavings struct {
 	DAG   string `json:"dag"`
@@ -61,9 +61,9 @@ const (
 	measuredCPU // tries whose CPU was both measured and requested
 	requestedCores
 	grantedCores
-	overRequested
-	overGranted
-	overGrantedThread
+	aboveRequest
+	aboveGrant
+	aboveGrantThread
 	sumCount // number of sums
 )
 
@@ -100,9 +100,9 @@ func newSavings(amounts, all *sums) Savings {
 		SavedGBh:       saved(amounts[requestedUse], amounts[grantedUse]),
 		Killed:         all[kills] / all[tries],
 		RequestedCores: amounts[requestedCores], GrantedCores: amounts[grantedCores],
-		SavedCores:    saved(amounts[requestedCores], amounts[grantedCores]),
-		OverRequested: all[overRequested] / max(1, all[measuredCPU]), OverGranted: all[overGranted] / max(1, all[measuredCPU]),
-		OverGrantedThread: all[overGrantedThread] / max(1, all[measuredCPU]),
+		SavedCores:   saved(amounts[requestedCores], amounts[grantedCores]),
+		AboveRequest: all[aboveRequest] / max(1, all[measuredCPU]), AboveGrant: all[aboveGrant] / max(1, all[measuredCPU]),
+		AboveGrantThread: all[aboveGrantThread] / max(1, all[measuredCPU]),
 	}
 }
 
@@ -193,9 +193,9 @@ func (s *sums) cores(r *sizing.HistoryRow, granted sizing.Cores, isSingleThread 
 	s[measuredCPU]++
 	s[requestedCores] += float64(r.Requested.CPU)
 	s[grantedCores] += float64(granted)
-	s[overRequested] += oneIf(r.CPUMax > r.Requested.CPU)
-	s[overGranted] += oneIf(r.CPUMax > granted)
-	s[overGrantedThread] += oneIf(r.CPUMax > granted && !(isSingleThread && granted == 1))
+	s[aboveRequest] += oneIf(r.CPUMax > r.Requested.CPU)
+	s[aboveGrant] += oneIf(r.CPUMax > granted)
+	s[aboveGrantThread] += oneIf(r.CPUMax > granted && !(isSingleThread && granted == 1))
 }
 
 // singleThread reports whether a task never used more CPU than one thread. The measured CPU of one

@@ -56,8 +56,8 @@ func TestOneCoreIsEnoughForASingleThread(t *testing.T) {
 	} {
 		var s sums
 		s.cores(row, c.granted, c.isSingleThread)
-		assert.Equal(t, c.over, s[overGranted], claim)
-		assert.Equal(t, c.overThread, s[overGrantedThread], claim)
+		assert.Equal(t, c.over, s[aboveGrant], claim)
+		assert.Equal(t, c.overThread, s[aboveGrantThread], claim)
 	}
 	var s sums
 	s.cores(&sizing.HistoryRow{CPUMax: 1}, 1, true)

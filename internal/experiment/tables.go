@@ -147,7 +147,7 @@ func (l *Savings) cells() []string {
 		return append(cells, noFigure, noFigure, noFigure, noFigure, noFigure)
 	}
 	return append(cells, decimals(l.RequestedCores, 2), decimals(l.GrantedCores, 2), percent(l.SavedCores),
-		decimals(100*l.OverGranted, 2), decimals(100*l.OverGrantedThread, 2))
+		decimals(100*l.AboveGrant, 2), decimals(100*l.AboveGrantThread, 2))
 }
 
 // confusionTables returns one table for each task and binning.

@@ -37,8 +37,8 @@ func infoOf(ctx context.Context) *requestInfo {
 	return ctx.Value(requestInfoKey{}).(*requestInfo)
 }
 
-// validRequestID matches the request ids that the server accepts from callers, because it copies
-// them to logs and headers.
+// validRequestID matches the request ids that the server accepts from callers. It is strict, because
+// the server copies them to logs and headers.
 var validRequestID = regexp.MustCompile(`^[A-Za-z0-9._:/+=-]{1,64}$`)
 
 // begin sets the request id and the security headers, and calls end after the other handlers.
@@ -99,8 +99,8 @@ func (s *server) end(w middleware.WrapResponseWriter, r *http.Request, info *req
 // closeIfAmbiguous closes the connection after the answer to r if a proxy may see the end of r at
 // another byte than the server does (request smuggling, RFC 9112 section 11.2).
 //
-// Section 6.3 requires this for a request with Transfer-Encoding and Content-Length, section 6.1
-// for an HTTP/1.0 request with Transfer-Encoding. net/http accepts both and deletes the headers
+// Section 6.1 requires this for a request with Transfer-Encoding and Content-Length, and for an HTTP/1.0
+// request with Transfer-Encoding. net/http accepts both and deletes the headers
 // before a handler can see them, so closeIfAmbiguous closes the connection after every chunked
 // and every HTTP/1.0 request. The server does not answer the bytes that follow.
 func closeIfAmbiguous(w http.ResponseWriter, r *http.Request) {

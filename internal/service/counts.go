@@ -14,7 +14,7 @@ import (
 
 // Counts are totals of this replica since its start, and current gauges.
 type Counts struct {
-	Kills    map[sizing.Outcome]int // OOM kills by outcome. A provisional kill keeps its count and outcome if a report replaces it (sizing.RecordResult.Replaced), because counters never decrease
+	Kills    map[sizing.Outcome]int // OOM kills by outcome. A kill known only from a request for a lift (a provisional kill) keeps its count and outcome if the report of the try replaces it (sizing.RecordResult.Replaced), because counters never decrease
 	Promises PromiseCheck
 	Usage    ByteSeconds
 
@@ -42,8 +42,8 @@ type PromiseCheck struct {
 // the static request is assumed to be enough: Requested minus Allocated is the saving after all retries.
 type ByteSeconds struct{ Requested, Allocated, Used float64 }
 
-// UnreportedTries counts the first tries of the newest maxUnreportedScan receipts of first tries that are older than a
-// day, and how many of these tries were never reported.
+// UnreportedTries is about the receipts of first tries that are older than a day, at most the newest maxUnreportedScan of
+// them. Tries counts their tries, and Unreported counts those of these tries that have no report.
 type UnreportedTries struct{ Tries, Unreported int }
 
 // counts accumulates Counts. The zero value is ready.

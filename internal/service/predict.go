@@ -26,7 +26,7 @@ func (s *Service) Predict(ctx context.Context, ask *sizing.Ask) (*sizing.Allocat
 	a := &sizing.Allocation{PredictionID: newID(), Task: ask.Try.TaskKey, Mode: sizing.Enforce, Warnings: warnings}
 	task := s.models.Get(ctx, ask.Try.TaskKey)
 
-	if ask.Timeout > 0 && ask.Try.RunID != "" { // without a run id, the ask is a look-up
+	if ask.Timeout > 0 && ask.Try.RunID != "" { // without a run id, the question belongs to no try, so no try will have this timeout
 		task.SetTimeout(ask.Timeout)
 	}
 	policy, isDecoded := s.allocate(task, ask, &run, a, now)

@@ -234,7 +234,8 @@ func TestARefitIsNeededAfterAShiftOrGrowth(t *testing.T) {
 	assert.Contains(t, set.NeedsRefit(append(runs, more...)), "the sample grew from 400 to 640 runs")
 }
 
-// Tasks with few runs cannot show a changed profile, but many tasks whose usage is unlike that of all known tasks can.
+// A task with few runs causes no refit, because its profile cannot show a change. Many new tasks that fit no profile
+// cause one.
 func TestProfilesAreFoundAgainWhenNewTasksFitNone(t *testing.T) {
 	s := newStream(9)
 	next := 0

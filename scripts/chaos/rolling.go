@@ -54,8 +54,8 @@ func trialRolling(ctx context.Context, tr *trialRun) error {
 	if err != nil {
 		return err
 	}
-	tr.printf("%d replicas replaced with SIGTERM, %d live migrations applied, in upgrades and downgrades", replaced, applied)
-	tr.check(applied == versions, "%d of %d live migrations were applied", applied, versions)
+	tr.printf("%d replicas replaced with SIGTERM in upgrades and downgrades; the upgrades applied %d migrations while clients sent requests", replaced, applied)
+	tr.check(applied == versions, "%d of %d migrations were applied", applied, versions)
 	tr.checkTraffic(ctx, "rolling", counts, cluster)
 	tr.check(counts.NoAnswer+counts.Rejected == 0, "rolling: %d calls got no answer, %d were rejected: %s", counts.NoAnswer, counts.Rejected, counts.FirstFailure)
 	return nil

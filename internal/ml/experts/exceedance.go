@@ -56,7 +56,8 @@ func (x *Experts) ExceedanceProbs(p *Point, amounts, risk []float64, s *Scratch)
 	}
 }
 
-// coldStartExceedance writes P(peak > amounts[i]) by the cold-start rule to risk[i].
+// coldStartExceedance writes P(peak > amounts[i]) by the cold-start rule to risk[i], or by
+// studentT for a row without Point.ColdStart.
 func (x *Experts) coldStartExceedance(p *Point, amounts, risk []float64) {
 	if p.ColdStart != nil {
 		for i, amount := range amounts {
@@ -70,12 +71,11 @@ func (x *Experts) coldStartExceedance(p *Point, amounts, risk []float64) {
 	}
 }
 
-// allFeatureModels lists the models that use the value of every feature (the median and the means of
-// identical inputs do not), except the two linear models.
-var allFeatureModels = [...]int{Trees, LineTrees, Stack}
+// treeModels lists the models with trees.
+var treeModels = [...]int{Trees, LineTrees, Stack}
 
-// CalibratedExceedance writes P(peak > amounts[i]) to risk[i]. It averages allFeatureModels, each by
-// its residuals nearest in level, with weights inversely proportional to the square of their summed squared
+// CalibratedExceedance writes P(peak > amounts[i]) to risk[i]. It averages treeModels, each by the
+// residuals of the rows nearest in predicted level, with weights inversely proportional to the square of their summed squared
 // errors. Unlike ExceedanceProbs it is calibrated in the middle of the distribution: the experts of
 // ExceedanceProbs are selected for the cost of high quantiles and are overconfident in the middle. During the
 // cold start, both give the same probabilities.
@@ -85,14 +85,14 @@ func (x *Experts) CalibratedExceedance(p *Point, amounts, risk []float64, s *Scr
 		return
 	}
 	clear(risk[:len(amounts)])
-	var weights [len(allFeatureModels)]float64
+	var weights [len(treeModels)]float64
 	total := 0.0
-	for i, model := range allFeatureModels {
+	for i, model := range treeModels {
 		squares := max(x.SquaredErrors[model], leastSquaredError)
 		weights[i] = 1 / (squares * squares)
 		total += weights[i]
 	}
-	for m, model := range allFeatureModels {
+	for m, model := range treeModels {
 		t, _ := x.distribution(p, model, nearestRows, s)
 		sorted := x.residuals(model, nearestRows, s)
 		for i, amount := range amounts {

@@ -86,7 +86,7 @@ def test_a_pod_on_a_node_without_capacity_gets_the_static_limit_with_the_old_req
     first_resize_at = run.patches[0][0]
     assert at <= first_resize_at + (5 if reason == "Infeasible" else 20)
     assert run.in_force.limit == STATIC, "the static limit is not in force"
-    assert run.patches[-1][1] == Resources(STATIC, STATIC, 2000), "the requests did not return last"
+    assert run.patches[-1][1] == Resources(STATIC, STATIC, 2000), "the last resize did not restore the static requests"
 
 
 def test_a_deferred_resize_that_fits_before_its_deadline_is_no_failure() -> None:
