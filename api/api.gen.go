@@ -888,7 +888,8 @@ type FeatureFieldKind string
 // missing. A string that is a decimal number (`1253`) or an amount of bytes or time (`37.5GB`, `16Gi`, `90 min`) counts
 // as a number; one with leading zeros (`007`) or more than 15 digits is a category. So is an integer from
 // 2^53 on (9007199254740992) that is sent as a number, because it may be an id. `True` and `false` in a string are
-// booleans, and `20250103` is a date. Arrays and objects are invalid. A value whose kind differs from most values of its feature counts as
+// booleans. `20250103` in a string or as a number is a date, unless most values of its feature are other numbers. Arrays and
+// objects are invalid. A value whose kind differs from most values of its feature counts as
 // missing; a boolean counts as 0 or 1 if the others are numbers. Strings that recur among numbers or booleans, such as
 // `ALL`, are an additional category.
 //
@@ -1007,7 +1008,8 @@ type LiftRequest struct {
 	// missing. A string that is a decimal number (`1253`) or an amount of bytes or time (`37.5GB`, `16Gi`, `90 min`) counts
 	// as a number; one with leading zeros (`007`) or more than 15 digits is a category. So is an integer from
 	// 2^53 on (9007199254740992) that is sent as a number, because it may be an id. `True` and `false` in a string are
-	// booleans, and `20250103` is a date. Arrays and objects are invalid. A value whose kind differs from most values of its feature counts as
+	// booleans. `20250103` in a string or as a number is a date, unless most values of its feature are other numbers. Arrays and
+	// objects are invalid. A value whose kind differs from most values of its feature counts as
 	// missing; a boolean counts as 0 or 1 if the others are numbers. Strings that recur among numbers or booleans, such as
 	// `ALL`, are an additional category.
 	//
@@ -1198,7 +1200,8 @@ type Observation struct {
 	// missing. A string that is a decimal number (`1253`) or an amount of bytes or time (`37.5GB`, `16Gi`, `90 min`) counts
 	// as a number; one with leading zeros (`007`) or more than 15 digits is a category. So is an integer from
 	// 2^53 on (9007199254740992) that is sent as a number, because it may be an id. `True` and `false` in a string are
-	// booleans, and `20250103` is a date. Arrays and objects are invalid. A value whose kind differs from most values of its feature counts as
+	// booleans. `20250103` in a string or as a number is a date, unless most values of its feature are other numbers. Arrays and
+	// objects are invalid. A value whose kind differs from most values of its feature counts as
 	// missing; a boolean counts as 0 or 1 if the others are numbers. Strings that recur among numbers or booleans, such as
 	// `ALL`, are an additional category.
 	//
@@ -1630,7 +1633,8 @@ type PredictRequest struct {
 	// missing. A string that is a decimal number (`1253`) or an amount of bytes or time (`37.5GB`, `16Gi`, `90 min`) counts
 	// as a number; one with leading zeros (`007`) or more than 15 digits is a category. So is an integer from
 	// 2^53 on (9007199254740992) that is sent as a number, because it may be an id. `True` and `false` in a string are
-	// booleans, and `20250103` is a date. Arrays and objects are invalid. A value whose kind differs from most values of its feature counts as
+	// booleans. `20250103` in a string or as a number is a date, unless most values of its feature are other numbers. Arrays and
+	// objects are invalid. A value whose kind differs from most values of its feature counts as
 	// missing; a boolean counts as 0 or 1 if the others are numbers. Strings that recur among numbers or booleans, such as
 	// `ALL`, are an additional category.
 	//
@@ -2816,7 +2820,8 @@ type WhatIfRequest struct {
 	// missing. A string that is a decimal number (`1253`) or an amount of bytes or time (`37.5GB`, `16Gi`, `90 min`) counts
 	// as a number; one with leading zeros (`007`) or more than 15 digits is a category. So is an integer from
 	// 2^53 on (9007199254740992) that is sent as a number, because it may be an id. `True` and `false` in a string are
-	// booleans, and `20250103` is a date. Arrays and objects are invalid. A value whose kind differs from most values of its feature counts as
+	// booleans. `20250103` in a string or as a number is a date, unless most values of its feature are other numbers. Arrays and
+	// objects are invalid. A value whose kind differs from most values of its feature counts as
 	// missing; a boolean counts as 0 or 1 if the others are numbers. Strings that recur among numbers or booleans, such as
 	// `ALL`, are an additional category.
 	//

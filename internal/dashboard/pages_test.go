@@ -39,6 +39,15 @@ func TestPagesShowOwnersOfTasks(t *testing.T) {
 	assert.Contains(t, e.page("/ui/savings?by=owner"), ">team-a<")
 }
 
+func TestPagesOfOneTaskUseTheSingular(t *testing.T) {
+	e := newEnv(t, withoutTokens)
+	e.observe(key, 3, rows)
+	for _, path := range []string{"/ui/", "/ui/tasks", "/ui/tasks?q=none"} {
+		assert.NotRegexp(t, `(^|[^\d,.])1 (tasks|tries|receipts)\b`, e.page(path), path)
+	}
+	assert.Contains(t, e.page("/ui/"), "All tasks</a> (1)")
+}
+
 func TestTryPageRejectsNumbersOutOfRange(t *testing.T) {
 	e := newEnv(t, withoutTokens)
 	e.observe(key, 1, rows)

@@ -50,6 +50,13 @@ func TestAnImplausibleReportHardlyChangesAnswers(t *testing.T) {
 			require.NoError(t, err)
 			require.Len(t, profile.Quarantined, 1)
 			assert.Equal(t, c.wrong, profile.Quarantined[0].Memory)
+			assert.Less(t, profile.LargestPeak, 2*before, "the largest peak does not count a quarantined one")
+			assert.LessOrEqual(t, profile.Memory.P99, float64(2*before))
+			assert.Equal(t, float64(profile.LargestPeak), profile.Memory.Max)
+			brief, err := r.TasksBrief(t.Context(), "", sizing.TaskKey{}, 10)
+			require.NoError(t, err)
+			assert.Equal(t, profile.LargestPeak, brief[0].LargestPeak)
+			assert.Equal(t, profile.Group, brief[0].Group)
 			_, err = r.Train(t.Context(), task("load"))
 			require.NoError(t, err)
 			trained := r.predict(question).Memory.Limit

@@ -68,16 +68,20 @@ func (s *Service) Task(ctx context.Context, task sizing.TaskKey) (sizing.Profile
 	return p, nil
 }
 
-// completeProfile sets the group, and the fields that come from the model in memory.
+// completeProfile sets the group, and the fields that come from the model in memory. Quarantined peaks do not count in the
+// largest peak and in the group.
 func (s *Service) completeProfile(p *sizing.Profile, grouped groups.Groups) {
-	p.Group = grouped.Of(p.Task, p.Memory)
 	if task := s.models.Find(p.Task); task != nil {
 		task.RLock()
 		defer task.RUnlock()
 		model := task.Model()
 		p.Ambiguous, p.Bins = model.AmbiguityWarning(), model.Bins
 		p.Quarantined = model.Quarantined()
+		if largest := model.LargestConfirmed(p.LargestPeak); largest < p.LargestPeak {
+			p.LargestPeak, p.Memory = largest, p.Memory.AtMost(float64(largest))
+		}
 	}
+	p.Group = grouped.Of(p.Task, p.Memory)
 }
 
 // DeleteTask deletes a task and its data, except its audit trail.

@@ -36,9 +36,15 @@ var thousands = regexp.MustCompile(`^[1-9]\d{0,2}(,\d{3})+(\.\d+)?$`)
 const firstInexact = 1 << 53
 
 // ParseNumber returns the value of a decimal number that was not sent as a text, such as a number in JSON. An integer whose
-// magnitude is at least firstInexact is a category, because it may be an id; a time in microseconds is smaller. ok is false
-// if this category has more than MaxFeatureString digits, or if another number is too large for a float64.
+// magnitude is at least firstInexact is a category, because it may be an id; a time in microseconds is smaller. An integer in
+// the form of a compact date (20250401) is a date, as in a text; a number field reads it as the number. ok is false if the
+// category has more than MaxFeatureString digits, or if another number is too large for a float64.
 func ParseNumber(number string) (v Value, ok bool) {
+	if len(number) == compactDateDigits {
+		if days, isDate := parseDate(number); isDate {
+			return Value{Kind: Date, Num: days, Text: number}, true
+		}
+	}
 	x, err := strconv.ParseFloat(number, 64)
 	if isLongInteger(number) && math.Abs(x) >= firstInexact {
 		return Value{Kind: Category, Text: number}, len(number) <= MaxFeatureString

@@ -108,6 +108,32 @@ func TestIntegersThatAreNotExactAreCategories(t *testing.T) {
 	require.False(t, ok)
 }
 
+func TestIntegersInTheFormOfADateAreDates(t *testing.T) {
+	got, ok := sizing.ParseNumber("20250401")
+	require.True(t, ok)
+	require.Equal(t, sizing.TextValue("20250401"), got)
+	require.Equal(t, sizing.Date, got.Kind)
+	for _, text := range []string{"20251301", "20250230", "19691231", "21000101", "2025040", "202504010", "20250401.0", "-2025040", "2.025e7"} {
+		got, ok := sizing.ParseNumber(text)
+		require.True(t, ok, text)
+		require.Equal(t, sizing.Number, got.Kind, text)
+	}
+}
+
+// Some counts of about 20 million have the form of a date. A number field stores them as numbers.
+func TestCompactDateInANumberFieldIsANumber(t *testing.T) {
+	var s sizing.Schema
+	s.Extend(sizing.Features{"rows": sizing.NumberValue(7)})
+	count, _ := sizing.ParseNumber("20250401")
+	f := sizing.Features{"rows": count}
+	s.Extend(f)
+	require.Len(t, s.Fields, 2)
+	row := s.Row(f, nil)
+	require.Equal(t, []float64{20250401, 20179}, row)
+	require.Equal(t, f, s.Features(row), "the number and the date are both restored")
+	require.Equal(t, sizing.Missing, s.Fields[0].Read(sizing.TextValue("2025-04-01")).Kind)
+}
+
 // A task that has learned long integers as numbers stores a new one both as a number and as a category.
 func TestLongIntegerIsStoredAsANumberAndACategory(t *testing.T) {
 	var s sizing.Schema

@@ -77,6 +77,9 @@ func TextValue(s string) Value {
 	return Value{Kind: Category, Text: s}
 }
 
+// compactDateDigits is the number of digits of a compact date, such as 20200103. Other dates have more characters.
+const compactDateDigits = 8
+
 // parseDate reads a date or a time as days since 1970-01-01 UTC: a date (2020-01-03), a time (RFC 3339, or without a zone,
 // which means UTC), or a compact date from 1970 to 2099 (20200103, 20200103T021500 or 20200103T021500+0000, as the Airflow
 // macros ds_nodash, ts_nodash and ts_nodash_with_tz give them).

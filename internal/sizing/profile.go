@@ -54,6 +54,11 @@ type Quantiles struct {
 	Min, P50, P90, P99, Max float64
 }
 
+// AtMost returns the quantiles, each limited to most.
+func (q Quantiles) AtMost(most float64) Quantiles {
+	return Quantiles{min(q.Min, most), min(q.P50, most), min(q.P90, most), min(q.P99, most), min(q.Max, most)}
+}
+
 // RealisedRisk compares the promised risks of first tries with their outcomes.
 type RealisedRisk struct {
 	Tries     int     // number of ended first tries with a promised risk

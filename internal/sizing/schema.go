@@ -62,7 +62,7 @@ func (f *Field) Read(v Value) Value {
 		return Value{Kind: f.Kind, Num: v.Num}
 	case f.Kind == v.Kind:
 		return v
-	case f.Kind == Number && v.Kind == Category && isLongInteger(v.Text):
+	case f.Kind == Number && v.Kind == Category && isLongInteger(v.Text), f.Kind == Number && v.Kind == Date && len(v.Text) == compactDateDigits:
 		x, _ := strconv.ParseFloat(v.Text, 64) // other values of this feature are numbers
 		return NumberValue(x)
 	}
@@ -212,13 +212,16 @@ func (s *Schema) Features(row []float64) Features {
 }
 
 // moreSpecific returns the more specific of two readings of one value. If the other reading is a
-// category, the result has the text of the category.
+// category, the result has the text of the category. If it is the number of a compact date, the result has its digits.
 func moreSpecific(a, b Value) Value {
 	if specificity[a.Kind] < specificity[b.Kind] {
 		a, b = b, a
 	}
-	if b.Kind == Category {
+	switch {
+	case b.Kind == Category:
 		a.Text = b.Text
+	case b.Kind == Number && a.Kind == Date:
+		a.Text = strconv.FormatFloat(b.Num, 'f', -1, 64)
 	}
 	return a
 }

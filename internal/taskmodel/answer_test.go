@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -213,4 +214,32 @@ func TestTrainingKeepsTheGrantAboveAKnownKill(t *testing.T) {
 	k.fit()
 	assert.InEpsilon(t, float64(raised), float64(k.model.Size(question(f)).Limit), 0.2, "the grant must stay nearly the same after the training")
 	assert.Greater(t, float64(k.model.Size(question(f)).Limit), 1.2*float64(granted))
+}
+
+// The amount is a mean over the experts. The minimum for identical runs raises only the experts below it, so the mean may be
+// slightly above the minimum. The reason names the minimum if the mean would be below it otherwise.
+func TestReasonNamesTheMinimumOfIdenticalRuns(t *testing.T) {
+	named := 0
+	for seed := range uint64(6) {
+		k, rng := newTask(t), newRand(seed)
+		newest := map[string][]float64{}
+		for range 160 {
+			f, gibs := kinds(rng)
+			kind := f["kind"].Text
+			if peaks := newest[kind]; len(peaks) >= 3 && len(k.history.Rows) > 40 {
+				least := 1.02 * slices.Max(peaks[len(peaks)-3:])
+				q := question(f)
+				terms := k.model.Explain(q).Terms
+				i := slices.IndexFunc(terms, func(term taskmodel.Term) bool { return term.Kind == taskmodel.TermHeadroom })
+				if i > 0 && terms[i-1].After < bytes(least) && terms[i].After > bytes(least)+sizing.MiB {
+					named++
+					require.Contains(t, k.model.Size(q).Reason, "newest identical runs plus 2 %", "seed %d: %+v, least %v", seed, terms, least)
+				}
+			}
+			newest[kind] = append(newest[kind], gibs)
+			k.reportSuccess(f, gibs)
+			k.train()
+		}
+	}
+	require.Positive(t, named)
 }

@@ -127,7 +127,7 @@ func (m *Model) bound(p *experts.Point, q Question, a experts.Answer, b *buffers
 
 // killWeight is the weight, after a kill, of the hypothesis that the features determine the peak.
 // Under this hypothesis the peak is above the killed amount; otherwise the kill says nothing about
-// the next run. The ladder gives the same weight to its power law of the peaks after a kill. With 0.5 instead of 0.3, a
+// the next run. The prior weight of the ladder's power law of the peaks after a kill is the same. With 0.5 instead of 0.3, a
 // replay of the trace mgnify with delayed feedback promised 4.3 % kills and had 2.6 %.
 const killWeight = 0.3
 

@@ -32,8 +32,8 @@ func (m *Model) ExplainRecorded(q Question, recorded RecordedAnswer) (e Explanat
 }
 
 // ExplainReceipt splits a recorded answer without a model, by its receipt alone. The base is the peak that the model of
-// the answering expert expected or, if no expert answered, the amount before guard and bounds. The effects of the features
-// are unknown. ok is false if the receipt records no amount (such as the receipt of a static request), or if another
+// the answering expert expected. If no expert answered, or if this peak is above the amount before guard and bounds, the base is
+// this amount. The effects of the features are unknown. ok is false if the receipt records no amount (such as the receipt of a static request), or if another
 // release recorded the amount in another form.
 func ExplainReceipt(recorded RecordedAnswer) (e Explanation, ok bool) {
 	params := recorded.Guard.Params
@@ -43,7 +43,9 @@ func ExplainReceipt(recorded RecordedAnswer) (e Explanation, ok bool) {
 	expert, level := int(params[guardExpert]), math.Log(params[guardAmount])
 	c := startChain("the amount before guard and bounds", level)
 	if expert >= 0 && expert < experts.Count {
-		c = startChain("the peak that "+experts.ModelOf(expert)+" expects for this run", params[guardLevels+experts.ModelIndex(expert)])
+		if predicted := params[guardLevels+experts.ModelIndex(expert)]; predicted <= level {
+			c = startChain("the peak that "+experts.ModelOf(expert)+" expects for this run", predicted)
+		}
 	}
 	c.expected = c.logAmount
 	c.moveTo(TermMargin, experts.Name(expert), params[guardAmount])
@@ -73,12 +75,12 @@ func (m *Model) explain(q Question, recorded *RecordedAnswer) (e Explanation, ok
 	if b.isCleaned {
 		cells = slices.Clone(b.cleaned)
 	}
-	c := m.explainPoint(cells, &p, q.RiskTarget, b, scratch)
+	answer := m.answer(&p, &q, b)
+	c := m.explainPoint(cells, &p, q.RiskTarget, answer.Amount, b, scratch)
 	var granted sizing.Bytes
 	if q.Above > 0 {
 		granted = m.explainLift(c, &p, q, b)
 	} else {
-		answer := m.answer(&p, &q, b)
 		if recorded != nil {
 			answer.Amount = recorded.Guard.Params[guardAmount]
 		}
@@ -107,9 +109,10 @@ func matchesGuard(p *experts.Point, g sizing.Guard) bool {
 }
 
 // explainPoint returns a chain that ends at the level of p, the weighted mean over the models. The terms of the chain
-// include the features and the corrections for missing features and for inputs outside the range. cells is the row
-// without implausible inputs; target is the risk target.
-func (m *Model) explainPoint(cells []sizing.Value, p *experts.Point, target float64, b, scratch *buffers) *chain {
+// include the features and the corrections for missing features and for inputs outside the range. If the level is above amount,
+// the amount of a first try, the chain ends at the median of the peak. cells is the row without implausible inputs; target is
+// the risk target.
+func (m *Model) explainPoint(cells []sizing.Value, p *experts.Point, target, amount float64, b, scratch *buffers) *chain {
 	blend := m.Experts.Blend(p, target, &scratch.scratch)
 	weights := blend.Model
 	addColdStartWeights(p, blend.ColdStart, &weights)
@@ -154,6 +157,9 @@ func (m *Model) explainPoint(cells []sizing.Value, p *experts.Point, target floa
 		c.add(TermFeature, "missing features", m.missingNames(atEdge)+": imputed from similar runs", levelOf(&edge)-c.logAmount)
 	}
 	c.add(TermFeature, "outside the known range", m.describeOutside(cells, b), levelOf(&before)-levelOf(&edge))
+	if amount < math.Exp(c.logAmount) {
+		c.moveTo(TermFeature, "the level of the newest peaks", m.medianPeak(p, amount, b))
+	}
 	c.expected = c.logAmount
 	if p.Imputed {
 		widened := 0.0
@@ -163,6 +169,25 @@ func (m *Model) explainPoint(cells []sizing.Value, p *experts.Point, target floa
 		c.add(TermMargin, "uncertainty of the missing features", "", widened)
 	}
 	return c
+}
+
+// medianPeak returns the median of the peak by the errors of the newest predictions, at most amount. After a fall of the peaks
+// it is below the predictions.
+func (m *Model) medianPeak(p *experts.Point, amount float64, b *buffers) float64 {
+	exceeds := func(amount float64) bool {
+		var prob [1]float64
+		m.mixtureExceedances(p, []float64{amount}, prob[:], b)
+		return prob[0] > 0.5
+	}
+	low, high := 1.0, amount
+	for high > low*1.001 {
+		if middle := math.Sqrt(low * high); exceeds(middle) {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return high
 }
 
 // describeIdentical describes the number of runs with the same features; a group counts at most groupMemory runs.

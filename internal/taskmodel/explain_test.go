@@ -181,3 +181,38 @@ func BenchmarkExplain(b *testing.B) {
 		m.Explain(q)
 	}
 }
+
+// The peaks fall to a quarter. The grants follow them before the models do, and then the expected peak is that of the newest runs.
+func TestExpectedPeakIsNotAboveTheGrantAfterAFall(t *testing.T) {
+	for name, draw := range map[string]generator{"constant": constant, "kinds": kinds} {
+		k, rng := newTask(t), newRand(1)
+		lowered := 0
+		for i := range 360 {
+			f, gibs := draw(rng)
+			if i >= 200 {
+				gibs /= 4
+			}
+			if i >= 200 {
+				q := question(f)
+				e := k.model.Explain(q)
+				require.LessOrEqual(t, e.Expected, e.Granted, "%s, run %d: %+v", name, i, e.Terms)
+				if slices.ContainsFunc(e.Terms, func(term taskmodel.Term) bool { return term.Name == "the level of the newest peaks" }) {
+					lowered++
+				}
+				if i >= 330 {
+					require.InEpsilon(t, gibs, float64(e.Expected)/float64(gib), 0.4, "%s, run %d: %+v", name, i, e.Terms)
+				}
+				recorded := taskmodel.RecordedAnswer{Granted: e.Granted, Guard: k.model.Size(q).Guard}
+				receipt, ok := taskmodel.ExplainReceipt(recorded)
+				require.True(t, ok)
+				require.LessOrEqual(t, receipt.Expected, receipt.Granted, "%s, run %d", name, i)
+				q.Above = e.Granted
+				lift := k.model.Explain(q)
+				require.LessOrEqual(t, lift.Expected, lift.Granted, "%s, lift of run %d", name, i)
+			}
+			k.run(f, gibs)
+			k.train()
+		}
+		require.Positive(t, lowered, name)
+	}
+}

@@ -3,7 +3,9 @@ package taskmodel_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -187,4 +189,50 @@ func TestWarningOfANumberInsteadOfAPlainCategory(t *testing.T) {
 	warnings := k.model.AskWarnings(f)
 	require.Len(t, warnings, 1)
 	assert.Contains(t, warnings[0].Detail, "3 is a number, and this feature is a category")
+}
+
+// A date that is sent as a number has the same effect as a date in a text: the peaks are larger at weekends.
+func TestNumbersInTheFormOfADateAreDates(t *testing.T) {
+	k, rng := newTask(t), newRand(96)
+	day := func(i int) (sizing.Features, float64) {
+		at := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, i)
+		v, _ := sizing.ParseNumber(at.Format("20060102"))
+		if at.Weekday() == time.Saturday || at.Weekday() == time.Sunday {
+			return sizing.Features{"day": v}, 4
+		}
+		return sizing.Features{"day": v}, 1
+	}
+	for i := range 150 {
+		f, gibs := day(i)
+		k.reportSuccess(f, gibs*noise(rng, 0.05))
+		k.train()
+	}
+	for i := 150; i < 157; i++ {
+		f, gibs := day(i)
+		assert.InEpsilon(t, 1.15*gibs, limit(k, f), 0.3, "day %d", i)
+	}
+}
+
+// Some counts of about 20 million have the form of a date. They are numbers, as the other counts are.
+func TestCountsInTheFormOfADateAreNumbers(t *testing.T) {
+	k, rng := newTask(t), newRand(97)
+	count := func(n int) (sizing.Features, float64) {
+		v, _ := sizing.ParseNumber(strconv.Itoa(n))
+		return sizing.Features{"rows": v}, float64(n) / 5e6
+	}
+	for i := range 200 {
+		n := 1_000_000 + rng.IntN(40_000_000)
+		if i%20 == 0 {
+			n = 20_200_100 + rng.IntN(30)
+		}
+		f, gibs := count(n)
+		k.reportSuccess(f, gibs*noise(rng, 0.03))
+		k.train()
+	}
+	k.fit()
+	f, _ := count(20_200_135) // no date
+	want := limit(k, f)
+	f, _ = count(20_200_115)
+	assert.InEpsilon(t, want, limit(k, f), 0.02)
+	assert.Empty(t, k.model.AskWarnings(f))
 }

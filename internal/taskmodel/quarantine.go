@@ -104,6 +104,16 @@ func (m *Model) Quarantined() []sizing.QuarantinedReport {
 	return all
 }
 
+// LargestConfirmed returns the largest learned peak if largest, the largest reported peak of a success, waits in quarantine.
+// Otherwise it returns largest.
+func (m *Model) LargestConfirmed(largest sizing.Bytes) sizing.Bytes {
+	waits := func(r quarantinedReport) bool { return r.Censoring == sizing.Exact && r.Peak >= largest }
+	if largest > m.Largest && slices.ContainsFunc(m.Quarantine, waits) {
+		return m.Largest
+	}
+	return largest
+}
+
 // quarantine releases the reports that t confirms. Then it adds t to the quarantine if t is
 // implausible, and reports whether it did.
 func (m *Model) quarantine(t *TrainingRow) bool {

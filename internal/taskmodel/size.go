@@ -123,7 +123,7 @@ func (m *Model) reason(p *experts.Point, q Question, s *Answer, a experts.Answer
 		fmt.Fprintf(&text, "the next rung above %s", q.Above.Approx())
 	case b.usesRequest:
 		text.WriteString("the static request, which no run has exceeded so far")
-	case p.MinAmount > 0 && p.MinAmount >= a.Amount:
+	case m.setByIdenticalRuns(p, q.RiskTarget, a.Amount, b):
 		fmt.Fprintf(&text, "the largest of the newest identical runs plus %.0f %%", 100*Headroom)
 	default:
 		text.WriteString(experts.Name(a.Expert))
@@ -163,4 +163,17 @@ func (m *Model) reason(p *experts.Point, q Question, s *Answer, a experts.Answer
 		}
 	}
 	return text.String()
+}
+
+// setByIdenticalRuns reports whether the minimum for identical runs (Point.MinAmount) set the amount of an answer: without this
+// minimum the amount of the experts would be lower than the minimum. The amount may be slightly larger than the minimum,
+// because it is a mean over the experts, and only the lower of their amounts are raised.
+func (m *Model) setByIdenticalRuns(p *experts.Point, target, amount float64, b *buffers) bool {
+	switch {
+	case p.MinAmount <= 0:
+		return false
+	case p.MinAmount >= amount:
+		return true
+	}
+	return m.Experts.AmountWithoutMinimum(p, target, &b.scratch) < p.MinAmount && amount <= m.Experts.Answer(p, target, &b.scratch).Amount
 }

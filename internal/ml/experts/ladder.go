@@ -4,21 +4,24 @@ import "math"
 
 // The retry ladder after a kill minimises the expected cost by dynamic programming. Every try
 // costs its whole amount, the number of lifts is limited, and the last lift goes to the ceiling, the
-// largest allowed amount. A kill is also evidence that the margins are wrong, so the conditional
-// exceedance probability is a weighted mean of the probability by the margins and a power law.
+// largest allowed amount. Only peaks up to the ceiling count, because no ladder is enough for the others.
+// A kill is also evidence that the margins are wrong, so the conditional exceedance probability is a
+// weighted mean of the probability by the margins and a power law. The power law has less weight if the
+// known peaks above the killed amount contradict it (lawWeight).
 //
 //	V(1 lift,  f) = ceiling
 //	V(l lifts, f) = min over a > f of  a + P(peak > a | peak > f) · V(l−1, a)
 const (
 	gridSteps      = 24  // number of amounts of a grid
-	powerLawBelief = 0.3 // weight of the power law P(peak > a | peak > f) = (f / a)³; see powerLaw
+	powerLawBelief = 0.3 // weight of the power law P(peak > a | peak > f) = (f / a)³ without evidence; see powerLaw and lawWeight
 	maxLifts       = 4   // largest number of rungs; more rungs do not reduce the cost noticeably
 )
 
 // grid holds the amounts from the killed one to the ceiling. The logs of the amounts, except the killed one,
 // are equidistant. The first index of cost and next is the number of lifts that are left.
 type grid struct {
-	amount, risk [gridSteps]float64               // amounts, and P(peak > amount)
+	amount, risk [gridSteps]float64               // amounts, and P(amount < peak ≤ ceiling)
+	belief       [gridSteps]float64               // weight of the power law after a kill at an amount
 	cost         [maxLifts + 1][gridSteps]float64 // least expected cost after a kill at an amount
 	next         [maxLifts + 1][gridSteps]uint8   // index of the best next amount after a kill at an amount
 }
@@ -37,6 +40,11 @@ func (x *Experts) Ladder(p *Point, from, ceiling float64, lifts int, s *Scratch,
 		g.amount[i] = least * math.Pow(ceiling/least, float64(i-1)/float64(gridSteps-2))
 	}
 	x.ExceedanceProbs(p, g.amount[:], g.risk[:], s)
+	beyond := g.risk[gridSteps-1]
+	for i := range g.risk {
+		g.risk[i] = max(0, g.risk[i]-beyond)
+	}
+	g.weighLaw(x.knownRows())
 	lifts = min(lifts, maxLifts)
 	g.solve(lifts)
 	at := 0
@@ -48,6 +56,18 @@ func (x *Experts) Ladder(p *Point, from, ceiling float64, lifts int, s *Scratch,
 		rungs = append(rungs, ceiling)
 	}
 	return rungs
+}
+
+// weighLaw fills belief; see lawWeight. The double of an amount is rounded up to an amount of the grid.
+func (g *grid) weighLaw(known float64) {
+	const top = gridSteps - 1
+	double := 0
+	for i := range g.belief {
+		for double < top && g.amount[double] < 2*g.amount[i] {
+			double++
+		}
+		g.belief[i] = lawWeight(known, g.risk[i], g.risk[double], g.amount[i]/g.amount[double])
+	}
 }
 
 // solve fills cost and next for a ladder that starts at the first amount with a number of
@@ -98,7 +118,7 @@ func (g *grid) solveAmount(i, left int) {
 
 // exceedAfterKill returns P(peak > amount j | peak > amount i).
 func (g *grid) exceedAfterKill(i, j int) float64 {
-	return conditionalExceedance(g.risk[i], g.risk[j], g.amount[i]/g.amount[j], powerLawBelief)
+	return conditionalExceedance(g.risk[i], g.risk[j], g.amount[i]/g.amount[j], g.belief[i])
 }
 
 // conditionalExceedance returns the probability that a peak above the lower of two amounts is also above the higher
@@ -112,6 +132,30 @@ func conditionalExceedance(from, to, ratio, belief float64) float64 {
 	return (1-belief)*model + belief*powerLaw(ratio)
 }
 
+// lawWeight returns the weight of the power law after a kill, by Bayes' theorem. powerLawBelief is its prior probability,
+// and the evidence is the share of the known peaks above the killed amount that are also above the double of it. The law
+// expects an eighth. If most of them are, because the task has a second mode, the law loses its weight. If fewer are, it keeps
+// its weight: the kill makes the upper tail of the margins doubtful, and that tail is hardly measured.
+//
+// known is a number of known peaks; from and to are P(peak > amount) by the margins for the killed amount and for about the
+// double of it, and ratio is the quotient of these two amounts.
+func lawWeight(known, from, to, ratio float64) float64 {
+	law := powerLaw(ratio)
+	if from <= 0 || to <= from*law || law >= 1 {
+		return powerLawBelief
+	}
+	share := min(1, to/from)
+	evidence := share * math.Log(share/law) // per known peak above the killed amount: the mean log of the ratio of the likelihoods
+	if share < 1 {
+		evidence += (1 - share) * math.Log((1-share)/(1-law))
+	}
+	weight := powerLawBelief * math.Exp(-known*from*evidence)
+	return weight / (weight + 1 - powerLawBelief)
+}
+
+// knownRows returns the number of known peaks that all distributions of residuals contain at least.
+func (x *Experts) knownRows() float64 { return float64(min(len(x.Rows), x.config.NearRows)) }
+
 // powerLaw returns P(peak > amount) after a kill at ratio times that amount; it does not use the
 // margins. Above the killed amount, peaks of killed runs follow a Pareto distribution with an exponent
 // of about 3.6 (maximum likelihood over 587 kills on eight traces; 1.2 to 6.7 by trace). The rule uses
@@ -119,11 +163,13 @@ func conditionalExceedance(from, to, ratio, belief float64) float64 {
 func powerLaw(ratio float64) float64 { return ratio * ratio * ratio }
 
 // ConditionalExceedance returns P(peak > to | peak > from) for a row and two amounts. It is 1 if the amount to is at most
-// the amount from. The smaller P(peak > from) is by the margins, the larger is the weight of the power law.
+// the amount from. The smaller P(peak > from) is by the margins, the larger is the weight of the power law, and the known
+// peaks above from may lower this weight (lawWeight).
 func (x *Experts) ConditionalExceedance(p *Point, from, to float64, s *Scratch) float64 {
 	if to <= from {
 		return 1
 	}
 	before := x.ExceedanceProb(p, from, s)
-	return conditionalExceedance(before, x.ExceedanceProb(p, to, s), from/to, powerLawBelief*(1-before))
+	belief := lawWeight(x.knownRows(), before, x.ExceedanceProb(p, 2*from, s), 0.5)
+	return conditionalExceedance(before, x.ExceedanceProb(p, to, s), from/to, belief*(1-before))
 }

@@ -24,29 +24,31 @@ func cheapestLadder(g *grid, i, lifts int) float64 {
 	return best
 }
 
-// exceedance returns P(peak > amount j | peak > amount i). Its weights are 70 % for the residuals and
-// 30 % for a power law with exponent three.
+// exceedance returns P(peak > amount j | peak > amount i): the weighted mean for the residuals and for a power law with
+// exponent three.
 func exceedance(g *grid, i, j int) float64 {
 	ratio := g.amount[i] / g.amount[j]
 	law := ratio * ratio * ratio
 	if g.risk[i] == 0 {
-		return 0.7 + 0.3*law
+		return 1 - g.belief[i] + g.belief[i]*law
 	}
-	return 0.7*min(1, g.risk[j]/g.risk[i]) + 0.3*law
+	return (1-g.belief[i])*min(1, g.risk[j]/g.risk[i]) + g.belief[i]*law
 }
 
-// costOf returns the expected cost of the rungs of a ladder after a kill; from is the killed amount.
+// costOf returns the expected cost of the rungs of a ladder after a kill, for peaks up to the last rung, which is the
+// ceiling; from is the killed amount. The newest ladder of s has the weights of the power law.
 func costOf(x *Experts, p *Point, from float64, rungs []float64, s *Scratch) float64 {
 	cost, reached, at := 0.0, 1.0, from
+	beyond := x.ExceedanceProb(p, rungs[len(rungs)-1], s)
 	for _, rung := range rungs {
 		cost += reached * rung
-		before, after := x.ExceedanceProb(p, at, s), x.ExceedanceProb(p, rung, s)
+		before, after := max(0, x.ExceedanceProb(p, at, s)-beyond), max(0, x.ExceedanceProb(p, rung, s)-beyond)
 		model := 1.0
 		if before > 0 {
 			model = min(1, after/before)
 		}
-		ratio := at / rung
-		reached *= 0.7*model + 0.3*ratio*ratio*ratio
+		belief, ratio := s.grid.belief[slices.Index(s.grid.amount[:], at)], at/rung
+		reached *= (1-belief)*model + belief*ratio*ratio*ratio
 		at = rung
 	}
 	return cost
@@ -66,6 +68,16 @@ func TestTheLadderIsTheCheapestOne(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Of ten known peaks above the killed amount, some are above the double of it; the power law expects an eighth of them.
+func TestKnownPeaksChangeTheWeightOfThePowerLaw(t *testing.T) {
+	for share, weight := range map[float64]float64{0: 0.3, 0.125: 0.3, 0.2: 0.2553, 0.5: 0.0068, 1: 4e-10} {
+		assert.InEpsilon(t, weight, lawWeight(100, 0.1, 0.1*share, 0.5), 0.01, "share above the double: %v", share)
+	}
+	assert.InEpsilon(t, 0.3*0.125/(0.3*0.125+0.7), lawWeight(1, 1, 1, 0.5), 1e-12, "one peak, with likelihoods of an eighth and one")
+	assert.Equal(t, powerLawBelief, lawWeight(0, 0.1, 0.1, 0.5), "nothing is known")
+	assert.Equal(t, powerLawBelief, lawWeight(100, 0, 0, 0.5), "no known peak is above the killed amount")
 }
 
 func TestMoreLiftsNeverCostMore(t *testing.T) {

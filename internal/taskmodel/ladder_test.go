@@ -1,0 +1,45 @@
+package taskmodel_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// twoModes draws runs that need 1 GiB and, in one of twenty cases, 10 GiB. The feature does not show which.
+func twoModes(rng *rand.Rand) (sizing.Features, float64) {
+	peak := noise(rng, 0.03)
+	if rng.IntN(20) == 0 {
+		peak *= 10
+	}
+	return sizing.Features{"rows": sizing.NumberValue(1000 * rng.Float64())}, peak
+}
+
+// A run that was killed with little more than 1 GiB needs 10 GiB, so an amount between the two modes is wasted.
+func TestLiftReachesTheSecondMode(t *testing.T) {
+	lifts, reached := 0, 0
+	for seed := range uint64(6) {
+		k, rng := newTask(t), newRand(100+seed)
+		for known := 0; len(k.history.Rows) < 300; k.train() {
+			f, gibs := twoModes(rng)
+			first := k.model.Size(question(f)).Limit
+			if gibs > 5 {
+				known++
+			}
+			if first < bytes(gibs) && known > 5 && len(k.history.Rows) >= 100 {
+				lift := question(f)
+				lift.Above = first
+				lifts++
+				if limit := k.model.Size(lift).Limit; limit >= bytes(gibs) && limit < 2*bytes(gibs) {
+					reached++
+				}
+			}
+			k.run(f, gibs)
+		}
+	}
+	assert.GreaterOrEqual(t, lifts, 20)
+	assert.GreaterOrEqual(t, float64(reached), 0.9*float64(lifts), "%d of %d lifts reach the peak with less than twice its amount", reached, lifts)
+}
