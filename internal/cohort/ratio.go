@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"gonum.org/v1/gonum/stat/distuv"
-
 	"github.com/loadaware/loadaware/internal/ml/experts"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
@@ -15,11 +13,9 @@ import (
 // probably uses a similar share, too.
 const (
 	minRatioTasks = 5 // smallest number of tasks with a known ratio
-	// The prior of the standard deviation of a log ratio: a request is typically wrong by a factor of e. The prior
-	// weighs as many tasks as the prior of a cold start weighs rows (experts.Config.PriorRows), so that a
-	// few tasks that agree by chance do not decide.
+	// ratioSpread is the prior median of the standard deviation of a log ratio: a request is typically wrong by a factor of e.
+	// The prior is log-normal: from one namespace to another, the deviation typically changes by a factor of e, too.
 	ratioSpread = 1.0
-	ratioPrior  = 4.0 // weight in tasks
 )
 
 // ratios summarises the logarithm of the largest ratio of peak to request of each task.
@@ -52,13 +48,56 @@ func (r *ratios) isValid() bool {
 	return r.Tasks >= 0 && math.Abs(r.Mean) <= math.MaxFloat64 && r.Squares >= 0 && r.Squares <= math.MaxFloat64
 }
 
-// next returns the predictive distribution of the log ratio of a further task, Mean + scale·t with a
-// Student's t (prediction interval for one further value; Hahn & Meeker 1991).
-func (r *ratios) next() (scale float64, t distuv.StudentsT) {
+// The deviations of a prediction are ratioSpread·exp(z), for each z from minZ in steps of stepZ. Between
+// five tasks and fifteen, the estimate of a deviation has a standard error of 18 to 35 %, so the steps are fine enough.
+const (
+	minZ       = -3.0
+	stepZ      = 0.25
+	deviations = 21
+)
+
+// prediction is the predictive distribution of the log ratio of a further task: a mixture of normal distributions
+// with the same mean.
+type prediction struct {
+	mean    float64
+	weights [deviations + 1]float64 // their sum is 1
+	scales  [deviations + 1]float64 // standard deviations
+}
+
+// next returns the predictive distribution for one further task. The deviation between tasks is unknown. So the
+// distribution is the mean over its posterior distribution (Gelman et al. 2013, section 5.4). As in riskOf, one of the
+// tasks including the further one counts as unknown: it may be of a kind that the known tasks do not show.
+func (r *ratios) next() (p prediction) {
 	n := float64(r.Tasks)
-	freedom := ratioPrior + n - 1
-	variance := (ratioPrior*ratioSpread*ratioSpread + r.Squares) / freedom
-	return math.Sqrt(variance * (1 + 1/n)), distuv.StudentsT{Sigma: 1, Nu: freedom}
+	p.mean = r.Mean
+	most := math.Inf(-1)
+	for i := range deviations {
+		z := minZ + stepZ*float64(i)
+		deviation := ratioSpread * math.Exp(z)
+		p.scales[i] = deviation * math.Sqrt(1+1/n) // the mean is unknown, too
+		p.weights[i] = -z*z/2 - (n-1)*math.Log(deviation) - r.Squares/(2*deviation*deviation)
+		most = max(most, p.weights[i])
+	}
+	sum := 0.0
+	for i := range deviations {
+		p.weights[i] = math.Exp(p.weights[i] - most)
+		sum += p.weights[i]
+	}
+	unknown := 1 / (n + 1)
+	for i := range deviations {
+		p.weights[i] *= (1 - unknown) / sum
+	}
+	p.weights[deviations], p.scales[deviations] = unknown, ratioSpread
+	return p
+}
+
+// exceeds returns the probability that the peak exceeds a share of the request.
+func (p *prediction) exceeds(share float64) float64 {
+	off, sum := math.Log(share)-p.mean, 0.0
+	for i, w := range p.weights {
+		sum += w * math.Erfc(off/(p.scales[i]*math.Sqrt2)) / 2
+	}
+	return sum
 }
 
 // sizeByRequest sizes a task by its request and the ratios of the other tasks. ok is false if the request or all
@@ -68,13 +107,11 @@ func (m *Model) sizeByRequest(q *Question) (a Answer, ok bool) {
 	if m == nil || m.ratios.Tasks == 0 || requested <= 0 {
 		return Answer{}, false
 	}
-	scale, t := m.ratios.next()
-	exceeds := func(limit sizing.Bytes) float64 {
-		return t.Survival((math.Log(float64(limit)/float64(requested)) - m.ratios.Mean) / scale)
-	}
-	typical, known := math.Exp(m.ratios.Mean), exceeds(q.Killed) // the peak is above Killed, so every probability is divided by known, P(peak > Killed)
-	share := m.cheapestShare(q.RiskTarget, scale, &t, known)
-	if !(share < 1) { // true for NaN
+	next := m.ratios.next()
+	typical := math.Exp(next.mean)
+	known := next.exceeds(float64(q.Killed) / float64(requested)) // the peak is above Killed, so every probability is divided by known, P(peak > Killed)
+	share := next.cheapestShare(q.RiskTarget, known)
+	if share >= 1 {
 		return Answer{}, false
 	}
 	a.Limit = q.bound(sizing.Bytes(math.Ceil(share * float64(requested))).RoundUp(sizing.MiB))
@@ -83,30 +120,31 @@ func (m *Model) sizeByRequest(q *Question) (a Answer, ok bool) {
 	}
 	a.ofDAG = m.ofDAG
 	a.Level = sizing.Bytes(typical * float64(requested))
-	a.Promised = experts.Probability(exceeds(a.Limit) / known)
+	a.Promised = experts.Probability(next.exceeds(float64(a.Limit)/float64(requested)) / known)
 	a.Reason = fmt.Sprintf("%s: %s: the largest peak of a task is typically %.2g of its request; a share of %.2g covers all but %.2g %% of such tasks%s; from %d tasks, %d runs",
 		a.Limit.Approx(), m.describeTasks(), typical, float64(a.Limit)/float64(requested), 100*a.Promised, q.describeKilled(), m.ratios.Tasks, m.Runs)
 	return a, true
 }
 
-// riskSteps is the number of risks that cheapestShare compares.
-const riskSteps = 8
+// shareStep is the factor between two shares that cheapestShare compares.
+const shareStep = 0.98
 
 // cheapestShare returns the share of a request with the least expected cost; 1 if the whole request costs
 // least. The risk is within the same bounds, and a kill has the same price, as for an answer of the
 // trees. The retry of a killed run gets the request. known is the probability that the peak exceeds the killed
 // allocation, 1 without a kill; the risk is a share of this probability.
-func (m *Model) cheapestShare(target, scale float64, t *distuv.StudentsT, known float64) float64 {
-	kill := 1 + math.Exp(m.ratios.Mean)/(expectedRisk*target)
+func (p *prediction) cheapestShare(target, known float64) float64 {
+	kill := 1 + math.Exp(p.mean)/(expectedRisk*target)
 	best, least := 1.0, 1.0
-	for step := 1; step <= riskSteps; step++ {
-		risk := maxRisk * target * float64(step) / riskSteps
-		share := math.Exp(m.ratios.Mean + scale*t.Quantile(1-risk*known))
-		if c := share + risk*kill; c < least {
+	for share := shareStep; ; share *= shareStep {
+		risk := p.exceeds(share) / known
+		if !(risk <= min(maxRisk*target, 0.5)) { // true for NaN
+			return best
+		}
+		if c := share + risk*kill; c < least && risk >= minRisk*target {
 			best, least = share, c
 		}
 	}
-	return best
 }
 
 // allRequest reports whether every row of every task has a request.

@@ -112,6 +112,72 @@ func TestAnswersByRatiosAreNotKilledMoreOftenThanPromised(t *testing.T) {
 	assert.LessOrEqual(t, float64(kills), promised+3*math.Sqrt(promised))
 }
 
+// Tasks that clearly agree show a small deviation, even if they are few.
+func TestFewTasksThatAgreeGiveASmallShareOfTheRequest(t *testing.T) {
+	for _, c := range []struct {
+		tasks          int
+		typical, share float64 // of the request
+	}{{5, 0.07, 0.25}, {10, 0.07, 0.2}, {14, 0.07, 0.18}, {14, 0.2, 0.6}} {
+		l := NewLearner()
+		for i := range c.tasks {
+			for range 3 { // the ratios go from 0.7 to 1.4 of the typical one
+				l.Add(used(i, 64e9, c.typical*math.Exp2(float64(2*i+1)/float64(c.tasks)/2-0.5)))
+			}
+		}
+		row := used(100, 64e9, c.typical)
+		a, ok := l.Model().Size(question(&row))
+		require.True(t, ok, "%+v", c)
+		assert.Less(t, float64(a.Limit), c.share*64e9, "%+v", c)
+		assert.Greater(t, float64(a.Limit), 1.4*c.typical*64e9, "%+v: the grant is above the largest known ratio", c)
+	}
+}
+
+// Of each 33 tasks, one needs six times as much as the others. A namespace of a few tasks often does not show such a task.
+func TestAnswersByRatiosAllowForTasksOfAnotherKind(t *testing.T) {
+	r := rand.New(rand.NewPCG(14, 2))
+	sized, kills, promised := 0, 0, 0.0
+	share := func() float64 {
+		share := 0.07 * math.Exp(0.2*r.NormFloat64())
+		if r.IntN(33) == 0 {
+			share *= 6
+		}
+		return share
+	}
+	for range 1500 {
+		l := NewLearner()
+		for i := range minRatioTasks + r.IntN(MinTasks-minRatioTasks) {
+			row := used(i, 64e9, share())
+			for range 3 {
+				l.Add(row)
+			}
+		}
+		row := used(1000, 64e9, share())
+		if a, ok := l.Model().Size(question(&row)); ok {
+			sized++
+			promised += a.Promised
+			kills += int(indicator(float64(a.Limit) < row.Peak))
+		}
+	}
+	assert.Greater(t, sized, 1000)
+	assert.LessOrEqual(t, float64(kills), promised+3*math.Sqrt(promised))
+}
+
+// With a large risk target, the answer stays above the typical ratio.
+func TestAnswerByRatiosAtALargeRiskTarget(t *testing.T) {
+	for _, target := range []float64{0.25, 0.5} {
+		var rows []Row
+		for i := range 6 {
+			rows = append(rows, used(i, 64e9, 0.07), used(i, 64e9, 0.07), used(i, 64e9, 0.07))
+		}
+		row := used(100, 64e9, 0.07)
+		q := question(&row)
+		q.RiskTarget = target
+		a, ok := learned(rows...).Model().Size(q)
+		require.True(t, ok, "%g", target)
+		assert.Greater(t, float64(a.Limit), 0.069*64e9, "%g", target)
+	}
+}
+
 // After a kill, the risk is relative to the tasks that use more of their request than the killed allocation.
 func TestAKillRaisesAShareOfTheRequest(t *testing.T) {
 	r := rand.New(rand.NewPCG(12, 2))
@@ -129,10 +195,8 @@ func TestAKillRaisesAShareOfTheRequest(t *testing.T) {
 	assert.Greater(t, after.Limit, before.Limit)
 	assert.LessOrEqual(t, after.Promised, maxRisk*q.RiskTarget)
 	assert.Contains(t, after.Reason, "with a peak above the killed 2")
-	scale, dist := m.ratios.next()
-	exceeds := func(b sizing.Bytes) float64 {
-		return dist.Survival((math.Log(float64(b)/400e9) - m.ratios.Mean) / scale)
-	}
+	next := m.ratios.next()
+	exceeds := func(b sizing.Bytes) float64 { return next.exceeds(float64(b) / 400e9) }
 	assert.InEpsilon(t, exceeds(after.Limit)/exceeds(q.Killed), after.Promised, 1e-6)
 	q.Killed = 390e9
 	_, ok = m.Size(q)

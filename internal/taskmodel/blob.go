@@ -24,7 +24,7 @@ const FormatVersion = 6
 const (
 	unscreenedVersion = 3 // the models use all columns of the encoding, and none of the columns that version 5 added
 	screenedVersion   = 4 // the models use only some columns; see encoder.screenColumns
-	offsetFreeVersion = 5 // the encoding may also have columns for the day of the month, the hour and the numbers in texts; no offset, see models.Offset
+	offsetFreeVersion = 5 // the encoding may also have columns for the day of the month, the hour and the numbers in texts, but none for words in texts (textParts); no offset, see models.Offset
 )
 
 // ErrFormat reports a blob that is damaged or of an unknown version. The task must be trained again; until then a
@@ -42,7 +42,7 @@ const (
 func (m *Model) Format() int {
 	switch {
 	case m.Models == nil:
-	case m.Models.Above != nil:
+	case m.Models.Above != nil || slices.ContainsFunc(m.Models.Enc.Columns, func(c column) bool { return len(c.Parts.At) > 0 }):
 		return FormatVersion
 	case slices.ContainsFunc(m.Models.Enc.Columns, func(c column) bool { return c.WithMonthDay || c.WithHour || c.Numbers.count() > 0 }):
 		return offsetFreeVersion // older releases would give the trees too few inputs

@@ -142,9 +142,18 @@ func (e *encoder) boundLevels() {
 // resetStatistics clears the level statistics and the value counts.
 func (e *encoder) resetStatistics() {
 	for j := range e.Columns {
-		e.Columns[j].Counts = valueCounts{}
-		for _, l := range e.Columns[j].Levels {
-			l.Sum, l.Rows = 0, 0
+		c := &e.Columns[j]
+		c.Counts = valueCounts{}
+		c.resetLevels()
+		for k := range c.Parts.Columns {
+			c.Parts.Columns[k].resetLevels()
 		}
+	}
+}
+
+// resetLevels clears the statistics of the levels.
+func (c *column) resetLevels() {
+	for _, l := range c.Levels {
+		l.Sum, l.Rows = 0, 0
 	}
 }

@@ -21,6 +21,7 @@ const (
 //	number      raw, log1p, missing flag                raw
 //	bool        0/1, missing flag                       0/1
 //	category    one-hot, statistic if many levels       one-hot, statistic
+//	 + parts    as a category, each recurring part      as a category
 //	 + numbers  raw, log1p of each number in its text   raw
 //	date        weekend, cosine of the month            weekday, month, day of the month, hour
 //	date pair   difference in days, raw and log         difference
@@ -58,6 +59,7 @@ type column struct {
 	WithMonthDay  bool        `cbor:",omitempty"`     // the trees get the day of the month
 	WithHour      bool        `cbor:",omitempty"`     // the trees get the hour
 	Numbers       textNumbers `cbor:",omitzero"`      // the numbers in the texts of a category whose texts differ only in numbers
+	Parts         textParts   `cbor:",omitzero"`      // the recurring parts of the texts of a category whose texts seldom recur
 
 	PresentShare   float64 `cbor:"Known,omitzero"` // share of the rows that have the feature
 	ExplainedShare float64 `cbor:"Tells,omitzero"` // share of the variance of the log peak that the feature explains alone
@@ -151,6 +153,7 @@ func readColumn(field sizing.Field, j int, rows [][]sizing.Value) column {
 	case sizing.Category:
 		c.readLevels(j, rows)
 		c.readTextNumbers(j, rows)
+		c.readTextParts(j, rows)
 	}
 	return c
 }
@@ -189,7 +192,8 @@ func (c *column) widths() (line, tree int) {
 	case sizing.Number, sizing.Bool:
 		return 1 + boolToInt(c.WithLog) + boolToInt(c.MissingFlag), 1
 	case sizing.Category:
-		return c.OneHots + boolToInt(c.LineStatistic) + 2*c.Numbers.count(), c.OneHots + boolToInt(c.TreeStatistic) + c.Numbers.count()
+		line, tree = c.Parts.widths()
+		return line + c.OneHots + boolToInt(c.LineStatistic) + 2*c.Numbers.count(), tree + c.OneHots + boolToInt(c.TreeStatistic) + c.Numbers.count()
 	case sizing.Date:
 		return 2, 2 + boolToInt(c.WithMonthDay) + boolToInt(c.WithHour)
 	}
@@ -207,6 +211,7 @@ func (e *encoder) learn(cells []sizing.Value, y float64) {
 			l := c.level(cells[j])
 			l.Sum += y
 			l.Rows++
+			c.Parts.learn(cells[j], y)
 		}
 		c.count(cells[j])
 	}
@@ -269,6 +274,7 @@ func (c *column) category(v sizing.Value, mean float64, line, tree []float64) ([
 	if c.LineStatistic {
 		line = append(line, statistic)
 	}
+	line, tree = c.Parts.encode(v, mean, line, tree)
 	return c.Numbers.encode(v, line, tree)
 }
 

@@ -12,23 +12,35 @@ import (
 const (
 	implausibleFactor    = 10.0             // largest plausible distance from the range, in multiples of 1 + the edge of the range
 	maxImplausibleFactor = maxExtrapolation // largest plausible ratio of 1 + the input to 1 + the edge of the range; see maxDistance
+	minUnitFactor        = 1000.0           // usual ratio of a unit to the next smaller one, such as kB to bytes
 )
 
 // isImplausible reports whether an input influences the peak and is too far outside its range. j is the index of the input
-// in the trend: of a field or, if negative, of a pair, whose difference is the input. If no learned value was negative, an
-// input between zero and the smallest value is plausible, because its effect is bounded. isUsual means that the peak of
-// the row is known and not above all others. A large number of a field in t.Refuted is judged as if isUsual were true.
-func (t *trend) isImplausible(j int, cells []sizing.Value, isUsual bool) bool {
+// in the trend: of a field or, if negative, of a pair, whose difference is the input. A large number of a field in
+// t.Refuted is judged as if the peak were usual.
+func (t *trend) isImplausible(j int, cells []sizing.Value, peak rowPeak) bool {
 	distance := t.distance(j, cells)
 	if distance == 0 { // within the range, or the range is unknown
 		return false
 	}
 	s := t.rangeOf(j)
-	if distance < 0 && s.Low >= 0 && !t.isNegative(j, cells) {
-		return false
+	isHeavyTailed := distance > 0 && j >= 0 && peak == unknownPeak && !slices.Contains(t.Refuted, j)
+	most := s.maxDistance(isHeavyTailed)
+	if x, _ := t.value(j, cells); distance < 0 && s.Low >= 0 && x >= 0 {
+		if !t.mayHaveOtherUnit(j, cells, peak) {
+			return false
+		}
+		most = max(most, math.Log(minUnitFactor)-s.width()) // the distance of the largest known value in the next larger unit
 	}
-	isHeavyTailed := distance > 0 && j >= 0 && !isUsual && !slices.Contains(t.Refuted, j)
-	return math.Abs(distance) > s.maxDistance(isHeavyTailed) && (t.isRelevant(j) || t.slopeOf(j) != nil)
+	return math.Abs(distance) > most && (t.isRelevant(j) || t.slopeOf(j) != nil)
+}
+
+// mayHaveOtherUnit reports whether an input between zero and its range may have another unit than the learned values. The
+// number 0 is the same in any unit. A small number with a small peak is right. If the peak rises as the input falls, the
+// input is extrapolated. The effect of a small difference is bounded.
+func (t *trend) mayHaveOtherUnit(j int, cells []sizing.Value, peak rowPeak) bool {
+	x, _ := t.value(j, cells)
+	return j >= 0 && x > 0 && peak != smallPeak && !t.isUnboundedBelow(j, cells)
 }
 
 // refute records in t.Refuted the fields whose numbers in a row are implausible only because the peak of the row is usual.
@@ -36,7 +48,7 @@ func (t *trend) isImplausible(j int, cells []sizing.Value, isUsual bool) bool {
 // for example because a source has changed its unit.
 func (t *trend) refute(cells []sizing.Value) {
 	for j := range cells {
-		if t.isImplausible(j, cells, true) && !t.isImplausible(j, cells, false) {
+		if t.isImplausible(j, cells, usualPeak) && !t.isImplausible(j, cells, unknownPeak) {
 			t.Refuted = append(t.Refuted, j)
 		}
 	}
@@ -55,17 +67,31 @@ func (s *interval) maxDistance(isHeavyTailed bool) float64 {
 	case s.Low < 0:
 		return math.Log1p(implausibleFactor)
 	}
-	return max(math.Log1p(implausibleFactor), min(math.Log(maxImplausibleFactor), math.Log1p(s.High)-math.Log1p(s.Low)))
+	return max(math.Log1p(implausibleFactor), min(math.Log(maxImplausibleFactor), s.width()))
 }
 
-// isNegative reports whether input j of a row is below zero.
-func (t *trend) isNegative(j int, cells []sizing.Value) bool {
-	x, _ := t.value(j, cells)
-	return x < 0
-}
+// width returns the width of a range without negative values, in log units.
+func (s *interval) width() float64 { return math.Log1p(s.High) - math.Log1p(s.Low) }
 
-// isUsual reports whether a measured peak in bytes is at most the largest known peak.
-func (m *models) isUsual(peak float64) bool { return math.Log(peak) <= m.High }
+// rowPeak says what is known about the peak of a row when its inputs are judged.
+type rowPeak int
+
+const (
+	unknownPeak rowPeak = iota // or above all others
+	usualPeak
+	smallPeak // below all others
+)
+
+// classify classifies a measured peak in bytes.
+func (m *models) classify(peak float64) rowPeak {
+	switch y := math.Log(peak); {
+	case y > m.High:
+		return unknownPeak
+	case y < m.Low:
+		return smallPeak
+	}
+	return usualPeak
+}
 
 // withoutImplausible returns cells without the implausible inputs, and records these inputs in b.extrapolation. For an
 // implausible pair it drops the value that is part of more implausible pairs, or both values if they are part of equally
@@ -73,7 +99,7 @@ func (m *models) isUsual(peak float64) bool { return math.Log(peak) <= m.High }
 func (m *models) withoutImplausible(cells []sizing.Value, b *buffers) []sizing.Value {
 	t := &m.PeakTrend
 	for j := -len(t.Pairs); j < len(cells); j++ {
-		if !t.isImplausible(j, cells, b.isUsualPeak) {
+		if !t.isImplausible(j, cells, b.peak) {
 			continue
 		}
 		if !b.extrapolation.implausible {
@@ -87,7 +113,7 @@ func (m *models) withoutImplausible(cells []sizing.Value, b *buffers) []sizing.V
 			continue
 		}
 		pair := &t.Pairs[^j]
-		from, to := t.implausiblePairs(pair.From, cells, b.isUsualPeak), t.implausiblePairs(pair.To, cells, b.isUsualPeak)
+		from, to := t.implausiblePairs(pair.From, cells, b.peak), t.implausiblePairs(pair.To, cells, b.peak)
 		if from >= to {
 			b.cleaned[pair.From] = sizing.Value{}
 		}
@@ -109,9 +135,9 @@ func (t *trend) isLargeNumber(j int, cells []sizing.Value) bool {
 }
 
 // implausiblePairs counts the implausible pairs that contain a field of the schema.
-func (t *trend) implausiblePairs(field int, cells []sizing.Value, isUsual bool) (n int) {
+func (t *trend) implausiblePairs(field int, cells []sizing.Value, peak rowPeak) (n int) {
 	for k := range t.Pairs {
-		if pair := &t.Pairs[k]; (pair.From == field || pair.To == field) && t.isImplausible(^k, cells, isUsual) {
+		if pair := &t.Pairs[k]; (pair.From == field || pair.To == field) && t.isImplausible(^k, cells, peak) {
 			n++
 		}
 	}

@@ -117,6 +117,67 @@ func TestUsualPeakRefutesTheExtrapolationOfItsInput(t *testing.T) {
 	}
 }
 
+// unitTask draws runs with 0.9 to 16 billion bytes of input. In MiB, each of these numbers is far below this range.
+func unitTask(rng *rand.Rand, unit float64) (sizing.Features, float64) {
+	v := math.Exp(9 + 3*rng.Float64())
+	return withRows(v * 1e5 / unit), (1 + v/16e3) * noise(rng, .08)
+}
+
+// The unit of an input changes from bytes to MiB. Until a fit has enough of the new numbers, runs are sized as without the
+// input.
+func TestNumbersFarBelowTheirRangeCountAsMissing(t *testing.T) {
+	kills := 0
+	for seed := range uint64(4) {
+		k, rng := newTask(t), newRand(900+seed)
+		for range 400 {
+			f, gibs := unitTask(rng, 1)
+			k.reportSuccess(f, gibs)
+			if k.model.IsFitDue() {
+				k.fit()
+			}
+		}
+		for i := range 20 {
+			f, gibs := unitTask(rng, 1<<20)
+			q := question(f)
+			s := k.model.Size(q)
+			if i == 0 {
+				require.Nil(t, s.Promised, s.Reason)
+				require.Contains(t, s.Reason, "too far to extrapolate and treated as missing, so no risk can be stated")
+				q.Features = without(f, "rows")
+				require.Equal(t, k.model.Size(q).Limit, s.Limit, s.Reason)
+			}
+			if s.Limit < bytes(gibs) {
+				kills++
+			}
+			k.reportSuccess(f, gibs)
+			if k.model.IsFitDue() {
+				k.fit()
+			}
+		}
+	}
+	assert.LessOrEqual(t, kills, 12, "of 80 runs")
+}
+
+// An empty input is empty in any unit. A small input with a peak below all others is a small run, so the next run like it is
+// within the range.
+func TestSmallRunsAreInRangeAfterASmallPeak(t *testing.T) {
+	for seed := range uint64(4) {
+		k, rng := newTask(t), newRand(950+seed)
+		for range 150 {
+			k.reportSuccess(unitTask(rng, 1))
+		}
+		k.fit()
+		s := k.model.Size(question(withRows(0)))
+		require.NotNil(t, s.Promised, s.Reason)
+		require.Less(t, s.Limit, bytes(4), s.Reason)
+		require.Nil(t, k.model.Size(question(withRows(1000))).Promised)
+		k.reportSuccess(withRows(1000), 1)
+		s = k.model.Size(question(withRows(1100)))
+		require.NotNil(t, s.Promised, s.Reason)
+		require.Less(t, s.Limit, bytes(4), s.Reason)
+	}
+}
+
 // One run sent -1 for an unknown number of rows. A large number is still extrapolated; a number far below zero is not.
 func TestLargeNumberIsExtrapolatedDespiteAKnownNegativeOne(t *testing.T) {
 	for seed := range uint64(3) {

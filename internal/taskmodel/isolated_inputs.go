@@ -18,9 +18,9 @@ const (
 
 // withoutIsolated returns rows without isolated numbers, and marks the rows that had one. An isolated number is more than
 // eleven times as large as all numbers of its feature that are not isolated, although the peak of its row is clearly
-// smaller than the median peak of the rows with the next largest numbers. Probably it is a typo or in another unit. Such
-// numbers would widen the range of the input, within which nothing is extrapolated, and distort the ridge regression.
-// withoutIsolated does not modify rows.
+// smaller than the median peak of the rows with the next largest numbers; or it is as much smaller, although its peak is
+// clearly larger. Probably it is a typo or in another unit. Such numbers would widen the range of the input, within which
+// nothing is extrapolated, and distort the ridge regression. withoutIsolated does not modify rows.
 func withoutIsolated(rows []row) []row {
 	copied := false
 	for j := range rows[0].Cells {
@@ -35,7 +35,8 @@ func withoutIsolated(rows []row) []row {
 	return rows
 }
 
-// isolatedNumbers returns the indices of the rows with an isolated number in field j.
+// isolatedNumbers returns the indices of the rows with an isolated number in field j: large ones or, if there are none,
+// small ones. A small number is never 0, which is 0 in any unit.
 func isolatedNumbers(rows []row, j int) []int {
 	var order []int // by value, largest first
 	for i := range rows {
@@ -43,26 +44,45 @@ func isolatedNumbers(rows []row, j int) []int {
 			order = append(order, i)
 		}
 	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(rows[b].Cells[j].Num, rows[a].Cells[j].Num) })
+	if found := firstIsolated(rows, j, order, isSmaller); found != nil {
+		return found
+	}
+	for len(order) > 0 && rows[order[len(order)-1]].Cells[j].Num == 0 {
+		order = order[:len(order)-1]
+	}
+	slices.Reverse(order)
+	return firstIsolated(rows, j, order, isLarger)
+}
+
+// firstIsolated returns the first rows in order whose numbers are isolated from the others and whose peaks are all unlike
+// the median peak of the rows with the next numbers. If the peak stays the same, the numbers may be right.
+func firstIsolated(rows []row, j int, order []int, unlike func(peak, median float64) bool) []int {
 	if len(order) < minIsolatedRows {
 		return nil
 	}
 	value := func(k int) float64 { return math.Log1p(rows[order[k]].Cells[j].Num) }
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(rows[b].Cells[j].Num, rows[a].Cells[j].Num) })
 	for k := min(maxIsolated, 1+len(order)/isolatedShare); k > 0; k-- {
-		if value(k-1)-value(k) > math.Log1p(implausibleFactor) && areSmaller(rows, order[:k], order[k:k+nextRows]) {
+		if math.Abs(value(k-1)-value(k)) <= math.Log1p(implausibleFactor) {
+			continue
+		}
+		median := medianPeak(rows, order[k:k+nextRows])
+		if !slices.ContainsFunc(order[:k], func(i int) bool { return !unlike(rows[i].Peak, median) }) {
 			return order[:k]
 		}
 	}
 	return nil
 }
 
-// areSmaller reports whether the peaks of all rows in candidates are clearly below the median peak of the rows in next. If
-// the peak stays the same for large inputs, the result is false: then the large inputs may be right.
-func areSmaller(rows []row, candidates, next []int) bool {
+func isSmaller(peak, median float64) bool { return peak <= smallerFactor*median }
+func isLarger(peak, median float64) bool  { return peak*smallerFactor >= median }
+
+// medianPeak returns the median peak of the rows with the given indices.
+func medianPeak(rows []row, indices []int) float64 {
 	var peaks []float64
-	for _, i := range next {
+	for _, i := range indices {
 		peaks = append(peaks, rows[i].Peak)
 	}
 	slices.Sort(peaks)
-	return !slices.ContainsFunc(candidates, func(i int) bool { return rows[i].Peak > smallerFactor*peaks[len(peaks)/2] })
+	return peaks[len(peaks)/2]
 }

@@ -28,6 +28,24 @@ func TestInputsWithATypoDoNotWidenTheRange(t *testing.T) {
 	}
 }
 
+// Two inputs of large runs are a thousand times too small.
+func TestInputsWithASmallTypoDoNotWidenTheRange(t *testing.T) {
+	k, rng := newTask(t), rand.New(rand.NewPCG(5, 22))
+	for i := range 300 {
+		x := math.Round(1e6 * math.Exp(2*rng.Float64()))
+		typed := x
+		if i == 60 || i == 250 {
+			x = (6 + rng.Float64()) * 1e6
+			typed = x / 1000
+		}
+		k.reportSuccess(withRows(typed), (0.5+x/1e6)*noise(rng, 0.04))
+	}
+	k.train()
+	s := k.model.Size(question(withRows(6000)))
+	assert.Contains(t, s.Reason, "treated as missing")
+	assert.Nil(t, s.Promised)
+}
+
 // VerifiedBlob returns a blob, and no error, even if the model states no risk for its newest row, as after a typo.
 func TestModelWithAnUnusualNewestRowIsVerified(t *testing.T) {
 	k, rng := newTask(t), newRand(8)

@@ -144,8 +144,8 @@ func (m *Model) learnRow(r *row, t *TrainingRow) {
 	var p experts.Point
 	b := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(b)
-	b.isLift, b.isUsualPeak = false, m.Models.isUsual(r.Peak)
-	defer func() { b.isUsualPeak = false }()
+	b.isLift, b.peak = false, m.Models.classify(r.Peak)
+	defer func() { b.peak = unknownPeak }()
 	in := m.predictAtLaunch(r, t.DAGRun, &p, b)
 	switch {
 	case p.Imputed: // the error of an imputed prediction says nothing about the errors of other predictions

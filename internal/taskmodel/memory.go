@@ -82,9 +82,19 @@ func (m *models) bytes() int64 {
 func (e *encoder) bytes() int64 {
 	size := int64(unsafe.Sizeof(*e)) + sliceBytes(e.Columns) + e.DonorRows.bytes()
 	for i := range e.Columns {
-		for text, level := range e.Columns[i].Levels {
-			size += int64(len(text)) + perEntry + int64(unsafe.Sizeof(text)+unsafe.Sizeof(level)+unsafe.Sizeof(*level))
-		}
+		size += e.Columns[i].bytes()
+	}
+	return size
+}
+
+// bytes returns the memory of the levels and the parts.
+func (c *column) bytes() int64 {
+	size := sliceBytes(c.Parts.Columns)
+	for text, level := range c.Levels {
+		size += int64(len(text)) + perEntry + int64(unsafe.Sizeof(text)+unsafe.Sizeof(level)+unsafe.Sizeof(*level))
+	}
+	for k := range c.Parts.Columns {
+		size += c.Parts.Columns[k].bytes()
 	}
 	return size
 }

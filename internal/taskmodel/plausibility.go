@@ -114,8 +114,10 @@ func (m *Model) forecast(t *TrainingRow) (c forecast, known bool) {
 	b := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(b)
 	b.cells = m.cells(t.Features, b.cells)
-	b.isUsualPeak = t.Censoring == sizing.Exact && m.Models.isUsual(float64(t.Peak))
-	defer func() { b.isUsualPeak = false }()
+	if t.Censoring == sizing.Exact {
+		b.peak = m.Models.classify(float64(t.Peak))
+		defer func() { b.peak = unknownPeak }()
+	}
 	var p experts.Point
 	m.Models.predict(b.cells, &p, b)
 	trees, line := math.Exp(p.Level[experts.Trees]), math.Exp(p.Level[experts.LineTrees])

@@ -28,7 +28,7 @@ type buffers struct {
 	isCleaned     bool           // the prediction used cleaned instead of cells
 	usesRequest   bool           // the answer is the static request
 	isLift        bool           // the question is about the retry after a kill
-	isUsualPeak   bool           // the row has a measured peak that is not above all other peaks
+	peak          rowPeak        // of the row
 
 	// Imputation of missing features; see imputeFromDonorRows.
 	imputed         []sizing.Value              // cells with the values of one donor row

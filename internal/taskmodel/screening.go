@@ -262,6 +262,11 @@ func (e *encoder) check() error {
 	if e.LineWidth != line || e.TreeWidth != tree {
 		return fmt.Errorf("encoder: the line and the trees have %d and %d columns, but the features need %d and %d", line, tree, e.LineWidth, e.TreeWidth)
 	}
+	for j := range e.Columns {
+		if !e.Columns[j].Parts.isValid() {
+			return fmt.Errorf("encoder: the parts of the texts of feature %q are inconsistent", e.Columns[j].Name)
+		}
+	}
 	for _, pair := range e.Pairs {
 		if min(pair[0], pair[1]) < 0 || max(pair[0], pair[1]) >= columns {
 			return fmt.Errorf("encoder: pair %v is out of range for %d features", pair, columns)

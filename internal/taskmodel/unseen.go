@@ -16,10 +16,10 @@ import (
 // features. Nothing is known about the effect of a feature that was constant so far, so the reason only names its unseen values.
 
 // isUnseen reports whether field j of a row is a category value that no learned row had. It returns false if the
-// column has MaxLevels levels, because a learned value may then have no level.
+// column has MaxLevels levels, because a learned value may then have no level, or if the recurring parts of a text are known.
 func (e *encoder) isUnseen(j int, cells []sizing.Value) bool {
 	c, v := &e.Columns[j], &cells[j]
-	return c.Kind == sizing.Category && v.Kind == sizing.Category && (c.MaxLevels == 0 || len(c.Levels) < c.MaxLevels) && c.find(v.Text) == nil
+	return c.Kind == sizing.Category && v.Kind == sizing.Category && (c.MaxLevels == 0 || len(c.Levels) < c.MaxLevels) && c.find(v.Text) == nil && !c.Parts.areKnown(*v)
 }
 
 // constantOf returns a category or a bool in the form of column.Constant; missing for another kind.
