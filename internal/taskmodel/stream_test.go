@@ -122,8 +122,8 @@ func TestDownwardChangeIsLearned(t *testing.T) {
 	assert.Less(t, last, 2.0)
 }
 
-// After a change no run succeeds before the last prediction, so the model learns no new peak. The guard
-// limits the kills, because kills are reported at once.
+// After a change, all 100 runs are predicted before the first of them succeeds. So the model learns kills, but no new
+// peak. The guard limits the kills, because kills are reported at once.
 func TestGuardLimitsKillsBeforeTheFirstNewPeak(t *testing.T) {
 	k, rng := trainedTask(t, growing, 5, 200)
 	kills, widest := 0, 0.0

@@ -23,7 +23,7 @@ func loadOf(failure string) *loadRun {
 
 func TestFailuresAfterTheOverloadAreCountedAndTheFirstIsNamed(t *testing.T) {
 	k := &comparison{atBest: []*loadRun{loadOf(""), loadOf("cut off"), loadOf("refused")}, aboveBest: []*loadRun{loadOf(""), loadOf("")}}
-	assert.Equal(t, 200, k.total().buckets[3], "the sum of both runs above the best number")
+	assert.Equal(t, 200, k.total().buckets[3], "the sum of the two runs with more than the best number of connections")
 	var tr trialRun
 	k.check(&tr, "storm")
 	assert.Equal(t, []string{"storm: 2 calls failed: cut off"}, tr.failures)

@@ -55,7 +55,8 @@ const leaseSQL = `
 	WHERE task = $1
 	RETURNING token`
 
-// errClaimedByOther means that another claimer claimed and finished the task between pickSQL and takeDueSQL.
+// errClaimedByOther means that another claimer claimed and finished the task while pickSQL ran, before it locked the lease.
+// pickSQL then saw the due time from before.
 var errClaimedByOther = errors.New("claim a task: claimed and finished by another replica")
 
 // Claim leases the task that has been due longest.
