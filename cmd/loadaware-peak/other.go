@@ -13,7 +13,7 @@ type message struct {
 	create bool
 }
 
-// measure returns at once, so that the program runs alone.
+// measure only prints a warning and returns; run then executes the command without the wrapper.
 func measure(string, []string, *message) {
 	fmt.Fprintln(os.Stderr, "loadaware-peak: not measured: this needs the cgroups or /proc of Linux")
 }

@@ -67,8 +67,9 @@ func (req *pageRequest) formOwner() string {
 
 // originProblem returns why a request is rejected: a browser sent it for a page of another origin, or its Host may be
 // a public DNS name (auth.Config.OriginProblem). It returns "" if the request is accepted. Requests with the user of a
-// proxy are checked here, because the proxy adds its header to every request, also to those of other origins. The
-// session cookie needs no such check, because a browser does not send it with requests of other origins.
+// proxy are checked here, because the proxy adds its header to every request, also to those of other origins. Requests
+// with the session cookie are not checked here: a browser sends the cookie only within the same site (SameSite=Strict), a
+// page of another origin cannot read the answer, and checkForm checks the forms.
 // hasSideEffect reports whether the request changes stored data.
 func (d *Dashboard) originProblem(req *pageRequest, r *http.Request, hasSideEffect bool) string {
 	if req.user != "" && auth.IsCrossOrigin(r, hasSideEffect) {

@@ -97,7 +97,7 @@ func cachedIfRead[T any](ctx context.Context, c *cache, key string, read func(co
 	return value, true, err
 }
 
-// valueInState is a value that was read while the data had a state.
+// valueInState is a value with the state of the data at the time of the read; see cachedInState.
 type valueInState[T any] struct {
 	state string
 	value T
@@ -203,8 +203,8 @@ func (c *cache) store(e *cacheEntry, version int, value any, begun time.Time) {
 	}
 }
 
-// entry returns the entry of a key, which it adds if it is missing. Before it adds one to maxEntries, it
-// removes an entry without a value, or else the entry with the oldest value.
+// entry returns the entry of a key, which it adds if it is missing. If there are already
+// maxEntries entries, it first removes one without a value, or else the one with the oldest value.
 func (c *cache) entry(key string) (e *cacheEntry, version int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

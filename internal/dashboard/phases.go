@@ -13,8 +13,8 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// PhasedTasks is the page that lists the tasks of a namespace with runs that were learned from their usage over
-// time.
+// PhasedTasks is the page that lists those tasks of a namespace whose phases were learned from the usage series of
+// their runs.
 type PhasedTasks struct {
 	Namespace  string      `json:"namespace"`
 	Namespaces []string    `json:"-"` // to choose from

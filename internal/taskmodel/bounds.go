@@ -51,7 +51,7 @@ type rule uint8
 
 const (
 	byModel     rule = iota // none: the models and the guard
-	byBins                  // the policy's bins
+	byBins                  // the task's bins
 	byRequest               // the static request
 	byUnknown               // the static request, because an input is too large to extrapolate
 	byFollowing             // the smallest limit that was enough so far, because the peaks follow the limits; see limitFollower
@@ -163,13 +163,13 @@ func (d *boundedGrant) describe(q Question) string {
 	case byModel:
 		return ""
 	case byBins:
-		text = "rounded up to the next of the policy's bins"
+		text = "rounded up to the next of the task's bins"
 	case byRequest:
 		text = "the static request, which is within the risk target"
 	case byUnknown:
 		text = "raised to the static request, because an input is too large to extrapolate"
 	case byFollowing:
-		text = "the smallest limit so far, which was enough, because the peaks follow the limits"
+		text = "the smallest limit that has been enough so far, because the peaks follow the limits"
 	case byKill:
 		text = fmt.Sprintf("raised because %s was OOM-killed with the same features", d.killed.RoundUp(sizing.MiB))
 	case byPeak:

@@ -24,7 +24,7 @@ func TestReasonNamesTheDecidingRule(t *testing.T) {
 			"caller's cap":  {func(q *taskmodel.Question) { q.Cap, q.CapBy = free.Limit/2, taskmodel.CapCaller }, "(the caller's max_memory)"},
 			"the request":   {func(q *taskmodel.Question) { q.Cap, q.CapBy = free.Limit/2, taskmodel.CapRequest }, "(the static request: the policy grants no more)"},
 			"unschedulable": {func(q *taskmodel.Question) { q.Cap, q.CapBy = free.Limit/2, taskmodel.CapUnschedulable }, "(a larger allocation was unschedulable within the last hour)"},
-			"bins":          {func(q *taskmodel.Question) { q.Edges = sizing.Bins{free.Limit * 3} }, "rounded up to the next of the policy's bins"},
+			"bins":          {func(q *taskmodel.Question) { q.Edges = sizing.Bins{free.Limit * 3} }, "rounded up to the next of the task's bins"},
 			"guard":         {func(q *taskmodel.Question) { q.GuardFactor = 1.5 }, "widened by 50 %"},
 		} {
 			q := question(f)

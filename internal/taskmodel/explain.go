@@ -258,7 +258,7 @@ func (m *Model) explainBounds(c *chain, p *experts.Point, q Question, a experts.
 		case byModel:
 			name = "whole MiB"
 		case byBins:
-			name = "the next of the policy's bins"
+			name = "the next of the task's bins"
 		}
 		c.moveTo(ruleTerms[d.rule], name, float64(d.limit))
 	}).limit

@@ -149,12 +149,12 @@ type ratioDistribution struct {
 	prior  *[shape.Bins + 1]float64 // see ratioAnswer
 	weight float64                  // weight of the prior, in runs
 	own    []float64                // log ratios of the task's runs, ascending
-	tail   correctedTail
+	tail   uncorrectedTail
 }
 
 // ratioDistribution returns the distribution with the prior of a. The distribution is valid until the model learns.
 func (m *Model) ratioDistribution(a *ratioAnswer) ratioDistribution {
-	return ratioDistribution{a.prior, a.weight, m.Overrun.Sorted, m.correctedTail()}
+	return ratioDistribution{a.prior, a.weight, m.Overrun.Sorted, m.uncorrectedTail()}
 }
 
 // copied returns a distribution that stays the same when the model learns.

@@ -10,16 +10,17 @@ import (
 // are corrected, and at the largest level of a quantile.
 var tailProbabilities = [...]float64{.5, .05, .01, 1 - maxQuantileLevel}
 
-// correctedTail has the probabilities at the same quantiles before the correction. Between two of these quantiles, correct
-// interpolates the logarithms of the probabilities; outside all of them it changes nothing. So all quantiles and probabilities
+// uncorrectedTail has, for each corrected quantile of tailProbabilities, the probability of a longer run that the uncorrected
+// distribution gives. correct maps these probabilities to tailProbabilities: between two of them it interpolates the
+// logarithms, and outside all of them it changes nothing. So all quantiles and probabilities
 // of an answer agree with the corrected quantiles.
-type correctedTail [len(tailProbabilities)]float64
+type uncorrectedTail [len(tailProbabilities)]float64
 
-// correctedTail returns the correction of the levels. It is valid until the model learns.
-func (m *Model) correctedTail() correctedTail {
+// uncorrectedTail returns the probabilities for the corrected levels. They are valid until the model learns.
+func (m *Model) uncorrectedTail() uncorrectedTail {
 	p95 := correctedLevel(.95, &m.DurationLevels.P95)
 	p99 := max(p95, correctedLevel(.99, &m.DurationLevels.P99))
-	return correctedTail{.5, 1 - p95, 1 - p99, 1 - maxQuantileLevel}
+	return uncorrectedTail{.5, 1 - p95, 1 - p99, 1 - maxQuantileLevel}
 }
 
 // correctedLevel returns the level of a quantile after the correction by a, within bounds.
@@ -31,7 +32,7 @@ func correctedLevel(level float64, a *conformal.Adaptive) float64 {
 }
 
 // correct returns the probability of a longer run after the correction.
-func (c *correctedTail) correct(probability float64) float64 {
+func (c *uncorrectedTail) correct(probability float64) float64 {
 	if probability >= c[0] || probability <= c[len(c)-1] {
 		return probability
 	}

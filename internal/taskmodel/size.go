@@ -147,7 +147,7 @@ func (m *Model) reason(p *experts.Point, q Question, s *Answer, a experts.Answer
 		text.WriteString("; " + raised)
 	}
 	if len(q.Edges) > 0 && s.Limit > q.Edges[len(q.Edges)-1] {
-		fmt.Fprintf(&text, "; above the largest of the policy's bins, %s", q.Edges[len(q.Edges)-1].Approx())
+		fmt.Fprintf(&text, "; above the largest of the task's bins, %s", q.Edges[len(q.Edges)-1].Approx())
 	}
 	switch requested := q.Requested.Memory; {
 	case s.Limit == q.Cap && d.rule != byCap:

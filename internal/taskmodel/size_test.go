@@ -328,7 +328,7 @@ func TestReasonSaysThatAGrantIsAboveTheBins(t *testing.T) {
 	for _, edge := range []sizing.Bytes{64 * sizing.MiB, 64 * gib} {
 		q.Edges = sizing.Bins{32 * sizing.MiB, edge}
 		s := k.model.Size(q)
-		assert.Equal(t, s.Limit > edge, strings.Contains(s.Reason, "; above the largest of the policy's bins, 64Mi"), s.Reason)
+		assert.Equal(t, s.Limit > edge, strings.Contains(s.Reason, "; above the largest of the task's bins, 64Mi"), s.Reason)
 	}
 }
 
