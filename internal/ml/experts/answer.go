@@ -54,11 +54,11 @@ func (x *Experts) selectExperts(target float64, picks []Pick) []Pick {
 }
 
 // allowedKillRate returns the kill rate up to which experts are selected, so that the kill rate of the
-// answers approaches the target; AdaptiveTarget corrects it. A short history gets an allowance for chance:
+// answers approaches a rate slightly below the target; AdaptiveTarget corrects it. A short history gets an allowance for chance:
 // with Config.ChanceRows = 60, the rate is doubled at 60 rows and one percent higher at 6,000 rows.
 func (x *Experts) allowedKillRate(target float64) float64 {
 	chance := 1 + x.config.ChanceRows/float64(max(x.independentRows(), 1))
-	return target * chance * x.AdaptiveTarget.Alpha / x.AdaptiveTarget.Target
+	return target * chance * x.AdaptiveTarget.Alpha / x.config.Target
 }
 
 // maxAllowance bounds the adaptively corrected kill rate, as a multiple of the target: a period without
@@ -69,9 +69,9 @@ const maxAllowance = 1.3
 // have been killed.
 func (x *Experts) updateAllowance(killed bool) {
 	if !x.IsColdStart() {
-		x.AdaptiveTarget.Step = x.step()
+		x.AdaptiveTarget.Target, x.AdaptiveTarget.Step = x.config.AimedShare*x.config.Target, x.step()
 		x.AdaptiveTarget.Update(killed)
-		x.AdaptiveTarget.Alpha = max(0, min(maxAllowance*x.AdaptiveTarget.Target, x.AdaptiveTarget.Alpha))
+		x.AdaptiveTarget.Alpha = max(0, min(maxAllowance*x.config.Target, x.AdaptiveTarget.Alpha))
 	}
 }
 

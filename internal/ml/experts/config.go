@@ -39,6 +39,7 @@ type Config struct {
 	Reach            float64 // maxAmount is (1 + Reach/√rows) times the largest peak, or times the prediction if that is larger
 	FirstReach       float64 // like Reach, with the factor (1 + FirstReach/rows); the larger factor counts
 	Step             float64 // step per row of the adaptive correction of the kill rate
+	AimedShare       float64 // share of the target that the adaptive correction aims at: the kill rate varies by chance, so with 1 about half of all tasks at their target would exceed it
 	StepRows         float64 // decayed number of rows (ChargedRows) from which on the step shrinks in proportion to 1/rows
 	ChangeDiscount   float64 // factor on earlier costs and kills after a change of the task
 	RungRiskShare    float64 // when experts are charged: largest ratio of the second rung's risk to the first one's; see secondRung
@@ -51,6 +52,6 @@ type Config struct {
 func Default(target float64) Config {
 	return Config{
 		Target: target, KillPrice: 1, BurnInRows: 8, ChanceRows: 60, WindowRows: 500, StoredRows: 2000, NearRows: 100, NominalPriorRows: 60, Decay: 0.9995, CostPreference: 20, KillRateSlack: 2,
-		ColdStartRows: 32, ColdStartPrice: 8, BlendRows: 256, Reach: 1, FirstReach: 5, Step: 0.001, StepRows: 400, ChangeDiscount: 0.3, RungRiskShare: 0.12, MinStep: 1.3, PriorRows: 4, PriorDeviation: 0.3,
+		ColdStartRows: 32, ColdStartPrice: 8, BlendRows: 256, Reach: 1, FirstReach: 5, Step: 0.001, StepRows: 1000, AimedShare: 0.93, ChangeDiscount: 0.3, RungRiskShare: 0.12, MinStep: 1.3, PriorRows: 4, PriorDeviation: 0.3,
 	}
 }

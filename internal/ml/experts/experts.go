@@ -43,7 +43,7 @@ type Experts struct {
 	DependentRows  int                 `cbor:",omitzero"` // number of rows that LearnDependent learned
 	SquaredErrors  [ModelCount]float64 `cbor:"SqErr"`     // sums of the squared log residuals of each model
 	Shift          Shift               // CUSUM state of the change detection
-	AdaptiveTarget conformal.Adaptive  `cbor:"Kept"`          // corrects the allowed kill rate so that the kill rate of the answers approaches Config.Target (adaptive conformal inference)
+	AdaptiveTarget conformal.Adaptive  `cbor:"Kept"`          // corrects the allowed kill rate so that the kill rate of the answers approaches Config.AimedShare of Config.Target (adaptive conformal inference)
 	Rows           []Entry             `cbor:"Ledger"`        // newest Config.StoredRows rows, in a ring buffer
 	LowOutliers    []Entry             `cbor:"Low,omitempty"` // newest low outliers (see LowOutlierBound); they enter Rows only after a fall of the task's level
 	At             int                 // index of the oldest row in Rows

@@ -141,11 +141,12 @@ func TestTheErrorsOfABackfillAreForgotten(t *testing.T) {
 func TestTheAllowanceAdaptsToKills(t *testing.T) {
 	x := New(Default(0.015))
 	x.Picks, x.LearnedRows = []Pick{{0, 1}}, 1e9 // no allowance for chance
+	aimed := x.config.AimedShare * 0.015
 	assert.InDelta(t, 0.03, x.allowedKillRate(0.03), 1e-7, "other targets get the same correction")
 	for range 10 {
 		x.updateAllowance(true)
 	}
-	assert.InDelta(t, 0.015-10*0.001*(1-0.015), x.allowedKillRate(0.015), 1e-7)
+	assert.InDelta(t, 0.015-10*0.001*(1-aimed), x.allowedKillRate(0.015), 1e-7)
 	for range 10 {
 		x.updateAllowance(true)
 	}
@@ -154,6 +155,20 @@ func TestTheAllowanceAdaptsToKills(t *testing.T) {
 		x.updateAllowance(false)
 	}
 	assert.InDelta(t, maxAllowance*0.015, x.allowedKillRate(0.015), 1e-7, "a period without kills does not allow many kills later")
+}
+
+func TestTheAllowanceAimsSlightlyBelowTheTarget(t *testing.T) {
+	x := New(Default(0.02))
+	x.Picks, x.LearnedRows = []Pick{{0, 1}}, 1e9
+	for row := range 5_000 {
+		x.updateAllowance(row%50 == 0) // kills at the target
+	}
+	assert.Less(t, x.allowedKillRate(0.02), 0.016)
+	below := x.allowedKillRate(0.02)
+	for row := range 5_000 {
+		x.updateAllowance(row%60 == 0)
+	}
+	assert.Greater(t, x.allowedKillRate(0.02), below)
 }
 
 func TestShortHistoriesGetAnAllowanceForChance(t *testing.T) {
@@ -181,7 +196,7 @@ func TestResidualsOfTheBurnInAreNotStored(t *testing.T) {
 
 func TestTheStepsOfTheAllowanceDecay(t *testing.T) {
 	c := Default(0.015)
-	x := New(c)
+	x, aimed := New(c), c.AimedShare*c.Target
 	x.Picks, x.LearnedRows = []Pick{{0, 1}}, 1e9
 	lowered := func(rows float64) float64 {
 		x.ChargedRows, x.AdaptiveTarget.Alpha = rows, 0.015
@@ -189,9 +204,9 @@ func TestTheStepsOfTheAllowanceDecay(t *testing.T) {
 		return 0.015 - x.AdaptiveTarget.Alpha
 	}
 	for _, rows := range []float64{0, 1, c.StepRows} {
-		assert.InDelta(t, c.Step*(1-0.015), lowered(rows), 1e-12, "%g rows", rows)
+		assert.InDelta(t, c.Step*(1-aimed), lowered(rows), 1e-12, "%g rows", rows)
 	}
-	assert.InDelta(t, c.Step*(1-0.015)/4, lowered(4*c.StepRows), 1e-12)
+	assert.InDelta(t, c.Step*(1-aimed)/4, lowered(4*c.StepRows), 1e-12)
 	x.ChargedRows = 4 * c.StepRows
 	x.discardBefore(60)
 	assert.Greater(t, lowered(x.ChargedRows), 2*c.Step/4, "after a change of the task the steps are larger again")
