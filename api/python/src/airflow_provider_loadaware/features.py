@@ -21,6 +21,8 @@ MAX_FEATURES = 100  # the server accepts 200
 MAX_NAME = 100  # characters
 MAX_TEXT = 500  # characters
 _SECRET = re.compile(r"passw|secret|token|credential|api_?key|private_?key|access_?key|authorization", re.IGNORECASE)
+_UNSENDABLE = re.compile("[\0\ud800-\udfff]")
+_CONTROL = re.compile("[\0-\x1f\x7f\ud800-\udfff]")  # the server accepts none of these in a name
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 
 
@@ -76,12 +78,21 @@ def within_limits(values: Mapping[Any, Any]) -> dict[str, Scalar]:
     for name, value in values.items():
         if len(accepted) == MAX_FEATURES:
             break
-        if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME or _SECRET.search(name):
+        if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME or _SECRET.search(name) or _CONTROL.search(name):
             continue
         scalar = _scalar(value)
         if scalar is not None:
             accepted[name] = scalar
     return accepted
+
+
+def clean(text: str) -> str:
+    """Return `text` with U+FFFD for NUL and for the parts of it that UTF-8 cannot encode.
+
+    os.listdir returns such parts (lone surrogates) for names of files that are not UTF-8. `loadaware import airflow`
+    also reads them as U+FFFD.
+    """
+    return _UNSENDABLE.sub("\ufffd", text)
 
 
 def _names(owner: Any) -> Iterable[str]:
@@ -99,7 +110,7 @@ def _scalar(value: Any) -> Scalar | None:
         return value if abs(value) < 1e300 else None  # also excludes infinity and NaN
     # Longer text is dropped, not truncated: a truncated value would be another category.
     if isinstance(value, str) and value and len(value) <= MAX_TEXT:
-        return value
+        return clean(value)
     return None
 
 

@@ -32,7 +32,7 @@ from airflow_provider_loadaware.hooks import LoadawareHook
 from airflow_provider_loadaware.outcome import Outcome
 from airflow_provider_loadaware.plan import InvalidPlanError, Plan
 from airflow_provider_loadaware.quantity import display_bytes, parse_bytes
-from airflow_provider_loadaware.service import Deadline, NotAnsweredError, RejectedError, Service
+from airflow_provider_loadaware.service import Deadline, InvalidRequestError, NotAnsweredError, RejectedError, Service
 from airflow_provider_loadaware.spool import Kills, Spool
 from airflow_provider_loadaware.tries import Try
 from loadaware_client.models.prediction import Prediction
@@ -313,6 +313,8 @@ class Sizing:
                 self.log.warning("loadaware: report field %s: %s", warning.field, warning.detail)
         except RejectedError as error:
             self._spool_report(spool, key, body, error, retryable=error.retryable)
+        except InvalidRequestError as error:
+            self._spool_report(spool, key, body, error, retryable=False)
         except Exception as error:  # noqa: BLE001 - also a missing connection
             self._spool_report(spool, key, body, error, retryable=True)
             service = None

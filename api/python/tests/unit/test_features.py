@@ -37,8 +37,8 @@ def test_globs_follow_the_same_table_as_the_importer() -> None:
     for case in json.loads(table.read_text()):
         for name in (*case["matches"], *case["differs"]):
             given = SimpleNamespace(conf={name: 1})
-            # The empty name matches globs, but is never sent.
-            expected = {name: 1} if name and name in case["matches"] else {}
+            # The empty name and a name with a line break match globs, but are never sent.
+            expected = {name: 1} if name and "\n" not in name and name in case["matches"] else {}
             assert features.of_context({"dag_run": given}, [case["glob"]]) == expected, (case["glob"], name)
 
 
@@ -63,6 +63,12 @@ def test_only_short_scalars_are_sent() -> None:
     }
     assert features.within_limits(values) == {"ok": "x" * 500, "flag": True}
     assert len(features.within_limits({f"f{i}": i for i in range(1000)})) == features.MAX_FEATURES
+
+
+def test_a_text_that_the_server_rejects_gets_replacement_characters() -> None:
+    name = b"caf\xe9.csv".decode(errors="surrogateescape")  # as os.listdir returns it
+    assert features.within_limits({"file": name, "nul": "a\0b"}) == {"file": "caf\ufffd.csv", "nul": "a\ufffdb"}
+    assert features.within_limits({"a\udce9": 1, "a\tb": 2, "a\x7f": 3, "é": 4}) == {"é": 4}
 
 
 def test_the_first_hundred_names_of_params_and_conf_are_sent() -> None:

@@ -11,7 +11,7 @@ from airflow.providers.cncf.kubernetes.operators.pod import KubernetesPodOperato
 from kubernetes.client import models as k8s
 from kubernetes.client.exceptions import ApiException
 
-from airflow_provider_loadaware import callbacks
+from airflow_provider_loadaware import callbacks, features, settings
 from airflow_provider_loadaware import pod as pods
 from airflow_provider_loadaware.hooks import LoadawareHook
 from airflow_provider_loadaware.resend import BATCH, send_pending
@@ -154,6 +154,18 @@ def test_after_the_delivery_of_a_report_the_lift_of_the_server_applies(server: S
     assert memory(again.build_pod_request_obj(task_context(try_number=2))) == "10Gi", "a cap: the server knows the kill"
 
 
+def test_a_report_that_cannot_be_sent_is_not_stored(
+    server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, log_lines: LogLines
+) -> None:
+    monkeypatch.setattr(features, "clean", lambda text: text)
+    server.answers["/predict"] = (503, {})  # so that the report contains the features
+    operator, kubernetes = make(features={"file": "a\udce9"})
+    pod = operator.build_pod_request_obj(task_context())
+    finish(operator, kubernetes, end(pod, 0, "Completed", phase="Succeeded"), task_context())
+    assert server.requests == [] and Spool(settings.state_folder()).pending(10) == {}
+    assert any("sending the report failed (UnicodeEncodeError" in line and "is dropped" in line for line in log_lines())
+
+
 def test_a_rejected_report_is_not_stored(server: ScriptedServer) -> None:
     server.answers["/observe"] = (409, {"detail": "contradiction"})
     operator, kubernetes = make()
@@ -171,8 +183,9 @@ def test_a_rejected_report_is_not_stored(server: ScriptedServer) -> None:
         ({"outcome": ...}, "KeyError: 'outcome'"),
         ({"outcome": "unheard of"}, "ValueError"),
         ({"duration_seconds": float("nan")}, "ValueError"),
+        ({"features": {"file": "a\udce9"}}, "UnicodeEncodeError"),
     ],
-    ids=["no key", "no outcome", "unknown outcome", "not a number"],
+    ids=["no key", "no outcome", "unknown outcome", "not a number", "a lone surrogate"],
 )
 def test_an_invalid_pending_report_does_not_block_the_others(
     server: ScriptedServer, tmp_path: Path, caplog: pytest.LogCaptureFixture, changes: dict[str, Any], reason: str
