@@ -37,6 +37,9 @@ from airflow_provider_loadaware.spool import Kills, Spool
 from airflow_provider_loadaware.tries import Try
 from loadaware_client.models.prediction import Prediction
 
+MAX_OMITTED = 20  # names of features in a log line
+_logged: set[tuple[str, str]] = set()  # a try and a message of `Sizing._log_once`
+
 
 @dataclass(frozen=True)
 class Options:
@@ -187,14 +190,28 @@ class Sizing:
             return None
 
     def _features(self) -> dict[str, features.Scalar] | None:
+        omitted: dict[str, str] = {}
         try:
             if self.options.features is None:
                 allowed = (*self.options.feature_keys, *settings.names("feature_keys"))
-                return features.of_context(self.context, allowed) or None
-            return features.of_source(self.options.features, self.context, self.options.jinja_names) or None
+                found = features.of_context(self.context, allowed, omitted)
+            else:
+                found = features.of_source(self.options.features, self.context, self.options.jinja_names, omitted)
         except Exception as error:  # noqa: BLE001 - a DAG author's function may raise anything
             self.log.warning("loadaware: reading the features failed (%s); predicting without features", error)
             return None
+        if omitted:
+            reasons = [f"{name} ({reason})" for name, reason in list(omitted.items())[:MAX_OMITTED]]
+            more = f" and {len(omitted) - MAX_OMITTED} more" if len(omitted) > MAX_OMITTED else ""
+            self._log_once(logging.INFO, f"loadaware: features that are not sent: {', '.join(reasons)}{more}")
+        return found or None
+
+    def _log_once(self, level: int, message: str) -> None:
+        """Log a message once for this try in this process: a launch and a report read the same options."""
+        key = (Try.of(self.context, "").key, message)
+        if key not in _logged:
+            _logged.add(key)
+            self.log.log(level, "%s", message)
 
     def _metadata(self, known: Any | None, base: str) -> dict[str, Any]:
         """Return the field `metadata` of a request, or {} if it is turned off, unreadable or empty."""
