@@ -9,8 +9,9 @@ An error in launch, suggest_timeout or finish becomes a warning in the task's lo
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
@@ -55,11 +56,20 @@ class Options:
     conn_id: str | None = None
     namespace: str | None = None
 
-    def bounds(self) -> Bounds:
-        """Return the local bounds in bytes. Raises ValueError if one is not a quantity."""
-        minimum = parse_bytes(self.min_memory) if self.min_memory else None
-        maximum = self.max_memory or settings.get("max_memory")
-        return Bounds(minimum, parse_bytes(maximum) if maximum else None)
+    def bounds(self, warn: Callable[[str], None]) -> Bounds:
+        """Return the local bounds in bytes. Calls `warn` for each that is not a quantity, and goes on without it."""
+
+        def read(name: str, quantity: Any) -> int | None:
+            try:
+                return parse_bytes(quantity) if quantity else None
+            except ValueError as error:
+                warn(f"{name}: {error}; continuing without this bound")
+                return None
+
+        maximum = read("max_memory", self.max_memory)
+        if maximum is None:
+            maximum = read("max_memory in the section [loadaware]", settings.get("max_memory"))
+        return Bounds(read("min_memory", self.min_memory), maximum)
 
 
 @dataclass
@@ -111,6 +121,11 @@ class Sizing:
         chosen = self.options.namespace or settings.get("namespace")
         return Try.of(self.context, str(chosen or self.hook.extras.get("namespace") or "default"))
 
+    @functools.cached_property
+    def bounds(self) -> Bounds:
+        """The local bounds of the grant in bytes, as far as they can be read."""
+        return self.options.bounds(lambda problem: self._log_once(logging.WARNING, f"loadaware: {problem}"))
+
     # ---- launch ----
 
     def launch(self, request: Any, base: str, kill: Kill | None = None) -> Launch:
@@ -131,7 +146,7 @@ class Sizing:
         return done
 
     def _size(self, request: Any, base: str, done: Launch, kill: Kill | None) -> None:
-        bounds = self.options.bounds()
+        bounds = self.bounds
         answer, problem = self._predict(done.static, bounds, request, base)
         if kill is None:
             with contextlib.suppress(Exception):
@@ -381,12 +396,11 @@ class Sizing:
             "failed": {"memory_bytes": end.allocated_bytes},
             "requested": end.requested,
         }
-        maximum = self.options.bounds().maximum
-        if maximum:
-            request["max_memory_bytes"] = maximum
+        if self.bounds.maximum:
+            request["max_memory_bytes"] = self.bounds.maximum
         try:
             return grant.LiftAnswer.of(service.lift(request, deadline), end.allocated_bytes or 0)
-        except (NotAnsweredError, RejectedError) as error:
+        except Exception as error:  # noqa: BLE001 - the kill must be stored whatever the answer is
             self.log.warning("loadaware: requesting the next amount failed (%s)", error)
             return None
 

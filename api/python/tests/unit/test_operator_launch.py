@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from datetime import timedelta
 from decimal import Decimal
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -247,6 +248,25 @@ def test_the_timeout_of_a_try_is_sized(server: ScriptedServer, log_lines: LogLin
     plain, _ = make(features={"n": 7})
     plain.pre_execute(task_context())
     assert plain.execution_timeout is None
+
+
+def test_sizing_the_timeout_never_fails_the_task(server: ScriptedServer, log_lines: LogLines) -> None:
+    operator, _ = make(size_timeout=True, feature_keys=7, execution_timeout=timedelta(hours=1))
+    operator.pre_execute(task_context())
+    assert operator.execution_timeout == timedelta(hours=1)
+    (line,) = log_lines()
+    assert line.startswith("sizing the timeout failed; continuing without it (TypeError")
+
+
+@pytest.mark.parametrize(
+    ("keys", "sent"), [(None, {}), ("size_*", {"size_a": 1}), (["size_*"], {"size_a": 1})], ids=str
+)
+def test_feature_keys_are_globs_one_glob_or_none(server: ScriptedServer, keys: Any, sent: dict[str, int]) -> None:
+    operator, _ = make(feature_keys=keys, size_timeout=True)
+    context = task_context(dag_run=SimpleNamespace(conf={"size_a": 1, "other": 2}))
+    operator.pre_execute(context)
+    operator.build_pod_request_obj(context)
+    assert server.of("/predict")[0].get("features") == (sent or None)
 
 
 def test_without_a_suggestion_the_timeout_of_the_dag_stays(server: ScriptedServer, log_lines: LogLines) -> None:
