@@ -104,7 +104,8 @@ def within_limits(values: Mapping[Any, Any], omitted: dict[str, str] | None = No
             accepted[name] = scalar
         except Exception as error:  # noqa: BLE001 - the conversion of a foreign type may raise anything
             if omitted is not None:
-                reason = str(error) if isinstance(error, OmittedError) else f"{type(error).__name__}: {error}"[:100]
+                # The message of another error may contain the value, which may be a secret.
+                reason = str(error) if isinstance(error, OmittedError) else f"its value raises {type(error).__name__}"
                 omitted[clean(str(name))[:MAX_NAME]] = reason
     return accepted
 
@@ -132,7 +133,7 @@ def _feature(name: Any, value: Any) -> Scalar | None:
     if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME or _CONTROL.search(name):
         raise OmittedError(f"its name is no text of 1 to {MAX_NAME} characters without control characters")
     scalar = _scalar(getattr(value, "value", value) if type(value).__name__ == "Param" else value)
-    if (_SECRET if isinstance(scalar, str) else _SECRET_NUMBER).search(name):
+    if scalar is not None and (_SECRET if isinstance(scalar, str) else _SECRET_NUMBER).search(name):
         raise OmittedError("its name looks like a secret")
     return scalar
 
@@ -155,13 +156,11 @@ def _scalar(value: Any) -> Scalar | None:
         if not abs(number) < 1e300:  # also true for NaN
             raise OmittedError("not a finite number below 1e300")
         return number
-    if unit != "m" and callable(
-        getattr(value, "item", None)
-    ):  # a scalar or an array with one value, such as numpy.bool_
-        plain = value.item()
-        if type(plain) is not type(value):
-            return _scalar(plain)
-    raise OmittedError(f"the type {type(value).__name__} is no number, text, bool or date")
+    # A scalar or an array with one value, such as numpy.bool_.
+    plain = value.item() if unit != "m" and callable(getattr(value, "item", None)) else value
+    if type(plain) is type(value):
+        raise OmittedError(f"the type {type(value).__name__} is no number, text, bool or date")
+    return _scalar(plain)
 
 
 def _plain_number(value: Any) -> int | float | None:
@@ -181,6 +180,6 @@ def _mapping(text: str) -> Any:
 def _number(value: Any) -> Any:
     """Return the number in a text. An integer keeps all digits: it may be a date (20250401) or an id."""
     text = value.strip() if isinstance(value, str) else ""
-    if not _NUMBER.fullmatch(text):
+    if len(text) > MAX_TEXT or not _NUMBER.fullmatch(text):
         return value
     return int(text) if text.lstrip("+-").isdecimal() else float(text)
