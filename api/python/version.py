@@ -3,5 +3,20 @@
 import subprocess
 from pathlib import Path
 
-_SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "dist" / "version.sh"
-__version__ = subprocess.run(["sh", _SCRIPT, "python"], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+_SCRIPT = Path(__file__).resolve().parent / "../../scripts/dist/version.sh"
+
+
+def _read_version() -> str:
+    # hatchling raises the class of an error again with one argument, which a CalledProcessError does not accept.
+    if not _SCRIPT.exists():
+        raise RuntimeError(
+            "the version is unknown, because scripts/dist/version.sh is missing: this folder is no part of a clone; "
+            "install it from a clone of the repository, or install the wheel or the source distribution of a release"
+        )
+    found = subprocess.run(["sh", _SCRIPT, "python"], capture_output=True, text=True)
+    if found.returncode:
+        raise RuntimeError(f"the version is unknown: {found.stderr.strip()}")
+    return found.stdout.strip()
+
+
+__version__ = _read_version()

@@ -15,10 +15,6 @@ import (
 // maxFeatures is the maximum number of features that the Airflow provider sends for one try.
 const maxFeatures = 100
 
-// secretName matches the names of params that are omitted, because their values may be secrets. It equals the
-// pattern in features.py of the provider.
-var secretName = regexp.MustCompile(`(?i)passw|secret|token|credential|api_?key|private_?key|access_?key|authorization`)
-
 // Features returns the features that the Airflow provider would have sent for a run: the
 // declared params, overridden by the run's conf, and other entries of conf whose names
 // match an allowed pattern. Names, kinds and limits must be the same as in features.py of the provider,
@@ -38,7 +34,7 @@ func Features(declared, conf map[string]any, allowed Patterns) sizing.Features {
 		if len(features) == maxFeatures {
 			break
 		}
-		if utf8.RuneCountInString(name) > sizing.MaxFeatureName || name == "" || secretName.MatchString(name) {
+		if utf8.RuneCountInString(name) > sizing.MaxFeatureName || name == "" || isSecret(name, found[name]) {
 			continue
 		}
 		if v := featureValue(found[name]); v.Kind != sizing.Missing {

@@ -52,6 +52,23 @@ func TestGlobsFollowTheSameTableAsTheProvider(t *testing.T) {
 	assert.Equal(t, sizing.Features{"size_a/b": sizing.NumberValue(1), "size_c": sizing.NumberValue(2)}, airflow.Features(nil, conf, airflow.CompileGlobs([]string{"size_[!z]*"})))
 }
 
+// A test of the provider, test_secrets_follow_the_same_table_as_the_importer, reads the same table.
+func TestSecretsFollowTheSameTableAsTheProvider(t *testing.T) {
+	table, err := os.ReadFile("testdata/secrets.json")
+	require.NoError(t, err)
+	var names struct{ Never, Numbers, Always []string }
+	require.NoError(t, json.Unmarshal(table, &names))
+	check := func(names []string, isTextSent, isNumberSent bool) {
+		for _, name := range names {
+			assert.Len(t, airflow.Features(map[string]any{name: "x"}, nil, nil), map[bool]int{true: 1}[isTextSent], "%s as a text", name)
+			assert.Len(t, airflow.Features(map[string]any{name: json.Number("7")}, nil, nil), map[bool]int{true: 1}[isNumberSent], "%s as a number", name)
+		}
+	}
+	check(names.Never, false, false)
+	check(names.Numbers, false, true)
+	check(names.Always, true, true)
+}
+
 // The provider sends the same hundred: test_the_first_hundred_names_of_params_and_conf_are_sent.
 func TestFeaturesAreLimitedToAHundred(t *testing.T) {
 	declared, conf, want := map[string]any{}, map[string]any{}, sizing.Features{}

@@ -9,6 +9,9 @@ docs/campaigns.md describes the states of a run. A branch reports one of these, 
     11, 31, 51 ... a deployment, a DAG run or a profiling is active
     15, 35, 55 ... it failed
     17, 37, 57 ... it succeeded
+
+If a check or the trigger of a DAG run raises, as it does while Airflow does not answer, the next pass repeats it. The
+notes of the run count such errors in a row. MAX_ERRORS of them and a NotDeployedError fail the run.
 """
 
 from __future__ import annotations
@@ -22,12 +25,17 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from airflow_provider_loadaware.campaign_runs import Runs
+from airflow_provider_loadaware.features import clean
 from airflow_provider_loadaware.service import RejectedError, Service
 
 log = logging.getLogger(__name__)
 Json = dict[str, Any]
 POOL = "loadaware_pool"  # the key of the conf that names the pool of the campaign
 SUCCESS, FAILED = "success", "failed"
+MAX_ERRORS = 10
+# The state in which the next pass repeats a step that raised. The other steps only call functions of the user.
+_AGAIN = {"check_deploy": 11, "trigger_run": 17, "check_run": 31, "check_profile": 51}
+_ERROR = re.compile(r"error (\d+) of \d+: ")
 
 
 @dataclass(frozen=True)
@@ -46,6 +54,13 @@ class Reproduction:
     state: int
     attempt: int
     changed_at: datetime
+    notes: str  # of the last report
+
+    @property
+    def errors(self) -> int:
+        """The number of errors in a row until now."""
+        found = _ERROR.match(self.notes)
+        return int(found[1]) if found else 0
 
 
 Step = Callable[[Reproduction], None]
@@ -54,7 +69,10 @@ Check = Callable[[Reproduction], bool]
 
 @dataclass(frozen=True)
 class Hooks:
-    """Functions that replace steps, and settings of steps. If one raises, the run fails with the error in its notes."""
+    """Functions that replace steps, and settings of steps.
+
+    If `deploy` or `profile` raises, the run fails with the error in its notes.
+    """
 
     deploy: Step | None = None  # starts a deployment; nothing by default
     is_deployed: Check | None = None  # by default: the DAG is parsed, unpaused and has the required version
@@ -107,8 +125,10 @@ class Campaigns:
             for run in self._claim(campaign["id"], branch, limit):
                 try:
                     to, notes = steps[branch](run)
+                    if run.errors and not notes:  # an empty text would keep the notes, and with them the count
+                        notes = f"continued after {run.errors} errors"
                 except Exception as error:  # noqa: BLE001 - the notes of the run show the error
-                    to, notes = failed_state, f"{type(error).__name__}: {error}"
+                    to, notes = _after_error(branch, run, error, failed_state)
                 self._report(run, to, notes)
                 handled += 1
         return handled
@@ -148,10 +168,11 @@ class Campaigns:
                 state=run["state"],
                 attempt=run["attempt"],
                 changed_at=read_time(run["changed_at"]),
+                notes=run["notes"] or "",
             )
 
     def _report(self, run: Reproduction, to: int, notes: str) -> None:
-        body: Json = {"from": run.state, "to": to, "attempt": run.attempt, "notes": notes[:2000] or None}
+        body: Json = {"from": run.state, "to": to, "attempt": run.attempt, "notes": clean(notes)[:2000] or None}
         try:
             self.service.request("POST", f"/campaigns/{run.campaign}/runs/{run.number}/result", body)
         except RejectedError as error:
@@ -225,6 +246,15 @@ class Campaigns:
         if datetime.now(timezone.utc) - run.changed_at > self.hooks.profile_timeout:
             return 55, why
         return 51, why
+
+
+def _after_error(branch: str, run: Reproduction, error: Exception, failed_state: int) -> tuple[int, str]:
+    """Return the state and the notes of a run whose step raised."""
+    what = f"{type(error).__name__}: {error}"
+    if branch not in _AGAIN or isinstance(error, NotDeployedError):
+        return failed_state, what
+    count = run.errors + 1
+    return _AGAIN[branch] if count < MAX_ERRORS else failed_state, f"error {count} of {MAX_ERRORS}: {what}"
 
 
 def _names(tasks: set[tuple[str, int]]) -> str:

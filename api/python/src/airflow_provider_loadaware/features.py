@@ -1,7 +1,8 @@
 """Features of a try, known before launch: scalars and dates that the DAG author sets or allows, within size limits.
 
 Never read: arguments, environment variables and connections, because they may contain secrets. Never sent: values
-whose name looks like a secret, and values of other types.
+whose name looks like a secret, and values of other types. The functions note the features that they leave out in
+`omitted`, with the reasons.
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ from __future__ import annotations
 import ast
 import fnmatch
 import json
+import numbers
 import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime
+from decimal import Decimal
 from typing import Any, TypeAlias
 
 Scalar: TypeAlias = str | int | float | bool
@@ -20,34 +23,49 @@ Source: TypeAlias = Mapping[str, Any] | Callable[[Any], Any] | str | None
 MAX_FEATURES = 100  # the server accepts 200
 MAX_NAME = 100  # characters
 MAX_TEXT = 500  # characters
-_SECRET = re.compile(r"passw|secret|token|credential|api_?key|private_?key|access_?key|authorization", re.IGNORECASE)
+# The value of a name that matches _SECRET may be a secret. No word continues after "secret" or "token", so "secretary"
+# does not match. A number or bool is left out only if its name also ends like that of a secret: token_count and
+# num_tokens are counts. The importer has the same patterns (internal/source/airflow/secrets.go).
+_SECRET = re.compile(
+    "(?i:passw|credential|authorization|(?:api|access|private|secret)[^a-z]?key)|(?i:(?:secret|token)s?)(?:[^a-z]|$)"
+)
+_SECRET_NUMBER = re.compile(
+    "(?i)(?:passw[a-z]*|secret|token|credentials?|authorization|(?:api|access|private|secret)[^a-z]?key)[^a-z]*$"
+)
+_UNSENDABLE = re.compile("[\0\ud800-\udfff]")
+_CONTROL = re.compile("[\0-\x1f\x7f\ud800-\udfff]")  # the server accepts none of these in a name
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 
 
-def of_context(context: Mapping[str, Any], allowed: Iterable[str]) -> dict[str, Scalar]:
+def of_context(
+    context: Mapping[str, Any], allowed: Iterable[str], omitted: dict[str, str] | None = None
+) -> dict[str, Scalar]:
     """Return the features from params and dag_run.conf.
 
     Params that the DAG or the task declares need no permission. Other values of dag_run.conf may be anything and are
     included only if their names match a glob in `allowed`.
     """
-    own = declared_names(context)
+    own = _declared(context)
     globs = list(allowed)
     conf = getattr(context.get("dag_run"), "conf", None)
     # By default Airflow merges dag_run.conf into params, so params alone do not show which names are declared.
     found = {**dict(context.get("params") or {}), **(conf if isinstance(conf, Mapping) else {})}
     # The order decides which names are within the limit. The importer (internal/source/airflow/features.go) sorts, too.
     names = sorted(k for k in found if isinstance(k, str))
-    return within_limits({k: found[k] for k in names if k in own or any(fnmatch.fnmatchcase(k, g) for g in globs)})
+    chosen = {k: found[k] for k in names if k in own or any(fnmatch.fnmatchcase(k, g) for g in globs)}
+    return within_limits(chosen, omitted)
 
 
 def declared_names(context: Mapping[str, Any]) -> set[str]:
     """Return the names of the params that the DAG or the task declares and that do not look like a secret."""
-    names = {*_names(context.get("dag")), *_names(context.get("task"))}
-    return {name for name in names if isinstance(name, str) and not _SECRET.search(name)}
+    return {name for name in _declared(context) if isinstance(name, str) and not _SECRET.search(name)}
 
 
 def of_source(
-    source: Source, context: Mapping[str, Any], jinja_names: frozenset[str] = frozenset()
+    source: Source,
+    context: Mapping[str, Any],
+    jinja_names: frozenset[str] = frozenset(),
+    omitted: dict[str, str] | None = None,
 ) -> dict[str, Scalar]:
     """Return the features that a DAG author sets: a mapping, a callable of the context, or a mapping as text.
 
@@ -60,7 +78,7 @@ def of_source(
         value = _mapping(value)
     if not isinstance(value, Mapping):
         raise TypeError(f"features: {type(value).__name__} is not a mapping; pass a dict, a callable or text")
-    return within_limits({k: _number(v) if k in jinja_names else v for k, v in value.items()})
+    return within_limits({k: _number(v) if k in jinja_names else v for k, v in value.items()}, omitted)
 
 
 def jinja_names(source: Source) -> frozenset[str]:
@@ -70,37 +88,86 @@ def jinja_names(source: Source) -> frozenset[str]:
     return frozenset(k for k, v in source.items() if isinstance(v, str) and ("{{" in v or "{%" in v))
 
 
-def within_limits(values: Mapping[Any, Any]) -> dict[str, Scalar]:
-    """Return the first MAX_FEATURES scalars and dates with valid lengths and names that do not look like a secret."""
+def within_limits(values: Mapping[Any, Any], omitted: dict[str, str] | None = None) -> dict[str, Scalar]:
+    """Return the first MAX_FEATURES scalars and dates with valid names that do not look like a secret.
+
+    None and empty texts are missing values, which `omitted` does not get.
+    """
     accepted: dict[str, Scalar] = {}
     for name, value in values.items():
-        if len(accepted) == MAX_FEATURES:
-            break
-        if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME or _SECRET.search(name):
-            continue
-        scalar = _scalar(value)
-        if scalar is not None:
+        try:
+            scalar = _feature(name, value)
+            if scalar is None:
+                continue
+            if len(accepted) == MAX_FEATURES:
+                raise OmittedError(f"more than {MAX_FEATURES} features")
             accepted[name] = scalar
+        except Exception as error:  # noqa: BLE001 - the conversion of a foreign type may raise anything
+            if omitted is not None:
+                # The message of another error may contain the value, which may be a secret.
+                reason = str(error) if isinstance(error, OmittedError) else f"its value raises {type(error).__name__}"
+                omitted[clean(str(name))[:MAX_NAME]] = reason
     return accepted
 
 
-def _names(owner: Any) -> Iterable[str]:
-    params = getattr(owner, "params", None)
-    return list(params) if params else ()
+class OmittedError(Exception):
+    """A feature is not sent. The message is the reason."""
+
+
+def clean(text: str) -> str:
+    """Return `text` with U+FFFD for NUL and for the parts of it that UTF-8 cannot encode.
+
+    os.listdir returns such parts (lone surrogates) for names of files that are not UTF-8. `loadaware import airflow`
+    also reads them as U+FFFD.
+    """
+    return _UNSENDABLE.sub("\ufffd", text)
+
+
+def _declared(context: Mapping[str, Any]) -> set[Any]:
+    owners = (context.get("dag"), context.get("task"))
+    return {name for owner in owners for name in getattr(owner, "params", None) or ()}
+
+
+def _feature(name: Any, value: Any) -> Scalar | None:
+    """Return what is sent of a value, or None if it is missing. Raises OmittedError and errors of the value's type."""
+    if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME or _CONTROL.search(name):
+        raise OmittedError(f"its name is no text of 1 to {MAX_NAME} characters without control characters")
+    scalar = _scalar(getattr(value, "value", value) if type(value).__name__ == "Param" else value)
+    if scalar is not None and (_SECRET if isinstance(scalar, str) else _SECRET_NUMBER).search(name):
+        raise OmittedError("its name looks like a secret")
+    return scalar
 
 
 def _scalar(value: Any) -> Scalar | None:
-    value = getattr(value, "value", value) if type(value).__name__ == "Param" else value
-    if isinstance(value, (datetime, date)):
+    if value is None or isinstance(value, bool):
+        return value
+    unit = getattr(getattr(value, "dtype", None), "kind", None)  # of NumPy: "M" for a time, "m" for a time span
+    if unit == "M":
+        value = str(value)
+    elif isinstance(value, (datetime, date)):
         value = value.isoformat()
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, (int, float)):
-        return value if abs(value) < 1e300 else None  # also excludes infinity and NaN
-    # Longer text is dropped, not truncated: a truncated value would be another category.
-    if isinstance(value, str) and value and len(value) <= MAX_TEXT:
-        return value
-    return None
+    if isinstance(value, str):
+        # Longer text is dropped, not truncated: a truncated value would be another category.
+        if len(value) > MAX_TEXT:
+            raise OmittedError(f"longer than {MAX_TEXT} characters")
+        return clean(value) or None
+    number = _plain_number(value) if unit != "m" else None
+    if number is not None:
+        if not abs(number) < 1e300:  # also true for NaN
+            raise OmittedError("not a finite number below 1e300")
+        return number
+    # A scalar or an array with one value, such as numpy.bool_.
+    plain = value.item() if unit != "m" and callable(getattr(value, "item", None)) else value
+    if type(plain) is type(value):
+        raise OmittedError(f"the type {type(value).__name__} is no number, text, bool or date")
+    return _scalar(plain)
+
+
+def _plain_number(value: Any) -> int | float | None:
+    """Return a number of any type as a number of JSON: an integer keeps all digits."""
+    if isinstance(value, numbers.Integral) or (isinstance(value, Decimal) and value.as_tuple().exponent == 0):
+        return int(value)
+    return float(value) if isinstance(value, (numbers.Real, Decimal)) else None
 
 
 def _mapping(text: str) -> Any:
@@ -111,7 +178,8 @@ def _mapping(text: str) -> Any:
 
 
 def _number(value: Any) -> Any:
-    if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
-        number = float(value)
-        return int(number) if number.is_integer() and abs(number) < 2**53 else number
-    return value
+    """Return the number in a text. An integer keeps all digits: it may be a date (20250401) or an id."""
+    text = value.strip() if isinstance(value, str) else ""
+    if len(text) > MAX_TEXT or not _NUMBER.fullmatch(text):
+        return value
+    return int(text) if text.lstrip("+-").isdecimal() else float(text)

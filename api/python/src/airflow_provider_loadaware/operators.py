@@ -53,7 +53,7 @@ class SizerMixin:
         self,
         *,
         features: feature_rules.Source = None,
-        feature_keys: Sequence[str] = (),
+        feature_keys: Sequence[str] | None = (),
         min_memory: str | int | None = None,
         max_memory: str | int | None = None,
         peak_source: PeakSource = None,
@@ -109,7 +109,8 @@ class SizerMixin:
         options = Options(
             features=self._features_of or self.features,
             jinja_names=self._jinja_names,
-            feature_keys=tuple(self.feature_keys),
+            # A text is one glob, not a sequence of globs with one character each.
+            feature_keys=(keys,) if isinstance(keys := self.feature_keys or (), str) else tuple(keys),
             min_memory=self.min_memory,
             max_memory=self.max_memory,
             peak_source=self.peak_source,
@@ -126,10 +127,11 @@ class SizerMixin:
         super().pre_execute(context)  # type: ignore[misc]
         if not self.size_timeout or not self.sizing:
             return
-        startup = timedelta(seconds=float(getattr(self, "startup_timeout_seconds", 0) or 0))
-        chosen = self.loadaware_sizing(context).suggest_timeout(startup)
-        if chosen is not None:
-            self.execution_timeout = chosen
+        with fail_open(self.log, "sizing the timeout"):  # type: ignore[attr-defined]
+            startup = timedelta(seconds=float(getattr(self, "startup_timeout_seconds", 0) or 0))
+            chosen = self.loadaware_sizing(context).suggest_timeout(startup)
+            if chosen is not None:
+                self.execution_timeout = chosen
 
     def build_pod_request_obj(self, context: Any = None, **kwargs: Any) -> Any:
         """Return the pod, sized if this is no dry run and sizing is on. Airflow calls this for the start of a try.

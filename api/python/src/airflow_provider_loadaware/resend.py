@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from typing import Any
 
-from airflow_provider_loadaware.service import Deadline, RejectedError, Service
+from airflow_provider_loadaware.service import Deadline, RejectedError, Service, check_encodable
 from airflow_provider_loadaware.spool import Spool
 from loadaware_client.models.observation import Observation
 from loadaware_client.types import Unset
@@ -54,7 +53,7 @@ def _sendable(spool: Spool, run_key: str | None) -> dict[str, dict[str, Any]]:
     found = {}
     for key, report in spool.pending(BATCH, run_key).items():
         try:
-            json.dumps(Observation.from_dict(report).to_dict(), allow_nan=False)
+            check_encodable(Observation.from_dict(report).to_dict())
         except Exception as error:  # noqa: BLE001 - a file may contain anything
             _drop(spool, key, report, f"{type(error).__name__}: {error}")
         else:

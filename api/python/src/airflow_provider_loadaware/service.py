@@ -65,6 +65,10 @@ class RejectedError(Exception):
         return self.status in (401, 403, 408, 425, 429)
 
 
+class InvalidRequestError(ValueError):
+    """The request cannot be encoded as JSON in UTF-8, so it is not sent."""
+
+
 class Deadline:
     """A time budget that several calls can share; TOTAL_SECONDS by default."""
 
@@ -78,6 +82,9 @@ class Deadline:
 
 class Service:
     """One server. With valid arguments, its methods raise only NotAnsweredError and RejectedError.
+
+    An argument that cannot be sent raises InvalidRequestError or an error of the generated client. Such an error is no
+    failure of the server, so the circuit breaker does not count it.
 
     `state` is a folder in which processes share the state of the circuit breakers; None turns the breakers off.
     """
@@ -109,6 +116,7 @@ class Service:
     def predict(self, request: dict[str, Any], deadline: Deadline) -> Prediction:
         """Send POST /predict."""
         body = PredictRequest.from_dict(request)
+        check_encodable(body.to_dict())
         return self._call(
             self._predict_breaker, deadline, Prediction, lambda: predict.sync_detailed(client=self._client, body=body)
         )
@@ -116,12 +124,14 @@ class Service:
     def phase(self, request: dict[str, Any], deadline: Deadline) -> PhaseAnswer:
         """Send POST /phase."""
         body = PhaseRequest.from_dict(request)
+        check_encodable(body.to_dict())
         send = functools.partial(ask_phase.sync_detailed, client=self._client, body=body)
         return self._call(self._predict_breaker, deadline, PhaseAnswer, send)
 
     def lift(self, request: dict[str, Any], deadline: Deadline) -> Lift:
         """Send POST /retry-lift."""
         body = LiftRequest.from_dict(request)
+        check_encodable(body.to_dict())
         return self._call(
             self._predict_breaker, deadline, Lift, lambda: retry_lift.sync_detailed(client=self._client, body=body)
         )
@@ -129,6 +139,7 @@ class Service:
     def observe(self, report: dict[str, Any], deadline: Deadline) -> Recorded:
         """Send POST /observe."""
         body = Observation.from_dict(report)
+        check_encodable(body.to_dict())
         return self._call(
             self._observe_breaker, deadline, Recorded, lambda: observe.sync_detailed(client=self._client, body=body)
         )
@@ -136,6 +147,7 @@ class Service:
     def observe_many(self, reports: list[dict[str, Any]], deadline: Deadline) -> list[RecordedOrError]:
         """Send POST /observe/batch. Returns one answer for each report, in order."""
         body = ObserveBatchRequest.from_dict({"observations": reports})
+        check_encodable(body.to_dict())
         answer = self._call(
             self._observe_breaker,
             deadline,
@@ -201,6 +213,14 @@ class Service:
             raise NotAnsweredError(f"{self.base_url}: unexpected answer of type {type(answer).__name__}")
         breaker.record_success()
         return answer
+
+
+def check_encodable(body: dict[str, Any]) -> None:
+    """Encode a body as httpx does. Raises InvalidRequestError if that fails, such as for a lone surrogate or NaN."""
+    try:
+        json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
+    except (TypeError, ValueError) as error:
+        raise InvalidRequestError(_describe(error)) from error
 
 
 def _send_with_retry(send: Callable[[], T]) -> T:

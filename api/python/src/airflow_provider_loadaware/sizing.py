@@ -9,8 +9,9 @@ An error in launch, suggest_timeout or finish becomes a warning in the task's lo
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
@@ -32,10 +33,13 @@ from airflow_provider_loadaware.hooks import LoadawareHook
 from airflow_provider_loadaware.outcome import Outcome
 from airflow_provider_loadaware.plan import InvalidPlanError, Plan
 from airflow_provider_loadaware.quantity import display_bytes, parse_bytes
-from airflow_provider_loadaware.service import Deadline, NotAnsweredError, RejectedError, Service
+from airflow_provider_loadaware.service import Deadline, InvalidRequestError, NotAnsweredError, RejectedError, Service
 from airflow_provider_loadaware.spool import Kills, Spool
 from airflow_provider_loadaware.tries import Try
 from loadaware_client.models.prediction import Prediction
+
+MAX_OMITTED = 20  # names of features in a log line
+_logged: set[tuple[str, str]] = set()  # a try and a message of `Sizing._log_once`
 
 
 @dataclass(frozen=True)
@@ -52,11 +56,20 @@ class Options:
     conn_id: str | None = None
     namespace: str | None = None
 
-    def bounds(self) -> Bounds:
-        """Return the local bounds in bytes. Raises ValueError if one is not a quantity."""
-        minimum = parse_bytes(self.min_memory) if self.min_memory else None
-        maximum = self.max_memory or settings.get("max_memory")
-        return Bounds(minimum, parse_bytes(maximum) if maximum else None)
+    def bounds(self, warn: Callable[[str], None]) -> Bounds:
+        """Return the local bounds in bytes. Calls `warn` for each that is not a quantity, and goes on without it."""
+
+        def read(name: str, quantity: Any) -> int | None:
+            try:
+                return parse_bytes(quantity) if quantity else None
+            except ValueError as error:
+                warn(f"{name}: {error}; continuing without this bound")
+                return None
+
+        maximum = read("max_memory", self.max_memory)
+        if maximum is None:
+            maximum = read("max_memory in the section [loadaware]", settings.get("max_memory"))
+        return Bounds(read("min_memory", self.min_memory), maximum)
 
 
 @dataclass
@@ -108,6 +121,11 @@ class Sizing:
         chosen = self.options.namespace or settings.get("namespace")
         return Try.of(self.context, str(chosen or self.hook.extras.get("namespace") or "default"))
 
+    @functools.cached_property
+    def bounds(self) -> Bounds:
+        """The local bounds of the grant in bytes, as far as they can be read."""
+        return self.options.bounds(lambda problem: self._log_once(logging.WARNING, f"loadaware: {problem}"))
+
     # ---- launch ----
 
     def launch(self, request: Any, base: str, kill: Kill | None = None) -> Launch:
@@ -128,7 +146,7 @@ class Sizing:
         return done
 
     def _size(self, request: Any, base: str, done: Launch, kill: Kill | None) -> None:
-        bounds = self.options.bounds()
+        bounds = self.bounds
         answer, problem = self._predict(done.static, bounds, request, base)
         if kill is None:
             with contextlib.suppress(Exception):
@@ -187,14 +205,28 @@ class Sizing:
             return None
 
     def _features(self) -> dict[str, features.Scalar] | None:
+        omitted: dict[str, str] = {}
         try:
             if self.options.features is None:
                 allowed = (*self.options.feature_keys, *settings.names("feature_keys"))
-                return features.of_context(self.context, allowed) or None
-            return features.of_source(self.options.features, self.context, self.options.jinja_names) or None
+                found = features.of_context(self.context, allowed, omitted)
+            else:
+                found = features.of_source(self.options.features, self.context, self.options.jinja_names, omitted)
         except Exception as error:  # noqa: BLE001 - a DAG author's function may raise anything
             self.log.warning("loadaware: reading the features failed (%s); predicting without features", error)
             return None
+        if omitted:
+            reasons = [f"{name} ({reason})" for name, reason in list(omitted.items())[:MAX_OMITTED]]
+            more = f" and {len(omitted) - MAX_OMITTED} more" if len(omitted) > MAX_OMITTED else ""
+            self._log_once(logging.INFO, f"loadaware: features that are not sent: {', '.join(reasons)}{more}")
+        return found or None
+
+    def _log_once(self, level: int, message: str) -> None:
+        """Log a message once for this try in this process: a launch and a report read the same options."""
+        key = (Try.of(self.context, "").key, message)
+        if key not in _logged:
+            _logged.add(key)
+            self.log.log(level, "%s", message)
 
     def _metadata(self, known: Any | None, base: str) -> dict[str, Any]:
         """Return the field `metadata` of a request, or {} if it is turned off, unreadable or empty."""
@@ -313,6 +345,8 @@ class Sizing:
                 self.log.warning("loadaware: report field %s: %s", warning.field, warning.detail)
         except RejectedError as error:
             self._spool_report(spool, key, body, error, retryable=error.retryable)
+        except InvalidRequestError as error:
+            self._spool_report(spool, key, body, error, retryable=False)
         except Exception as error:  # noqa: BLE001 - also a missing connection
             self._spool_report(spool, key, body, error, retryable=True)
             service = None
@@ -362,12 +396,11 @@ class Sizing:
             "failed": {"memory_bytes": end.allocated_bytes},
             "requested": end.requested,
         }
-        maximum = self.options.bounds().maximum
-        if maximum:
-            request["max_memory_bytes"] = maximum
+        if self.bounds.maximum:
+            request["max_memory_bytes"] = self.bounds.maximum
         try:
             return grant.LiftAnswer.of(service.lift(request, deadline), end.allocated_bytes or 0)
-        except (NotAnsweredError, RejectedError) as error:
+        except Exception as error:  # noqa: BLE001 - the kill must be stored whatever the answer is
             self.log.warning("loadaware: requesting the next amount failed (%s)", error)
             return None
 

@@ -66,6 +66,24 @@ class TableRuns:
         self.service.observe_many([{**of_dag, **report} for report in reports], Deadline())
 
 
+class UnreliableRuns(TableRuns):
+    """The DAG runs of an Airflow that answers some calls with an error, some of them after it has started a run."""
+
+    chance = random.Random(25)
+
+    def trigger(self, dag_id: str, run_id: str, conf: dict[str, Any]) -> None:
+        super().trigger(dag_id, run_id, conf)
+        self._fail_sometimes()
+
+    def state(self, dag_id: str, run_id: str) -> str | None:
+        self._fail_sometimes()
+        return super().state(dag_id, run_id)
+
+    def _fail_sometimes(self) -> None:
+        if self.chance.random() < 0.2:
+            raise RuntimeError("Airflow is unavailable")
+
+
 class CampaignsOfDyingWorkers(Campaigns):
     """Simulates workers that die at random after a step and before its report."""
 
@@ -94,10 +112,10 @@ def create(service: Service, dag_id: str, runs: int, **more: Any) -> str:
     return path
 
 
-def test_all_runs_are_profiled_although_workers_die(service: Service) -> None:
+def test_all_runs_are_profiled_although_workers_die_and_airflow_fails(service: Service) -> None:
     dag_id = "dying-workers"
     path = create(service, dag_id, 30)
-    runs = TableRuns(service, dag_id)
+    runs = UnreliableRuns(service, dag_id)
     campaigns = CampaignsOfDyingWorkers(service, runs, dag_id, Hooks(), lease=timedelta(seconds=1))
     deaths = 0
     for _ in range(400):

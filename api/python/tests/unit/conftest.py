@@ -98,7 +98,7 @@ def connect(monkeypatch: pytest.MonkeyPatch, port: int, **more: Any) -> None:
 @pytest.fixture(autouse=True)
 def isolation(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Isolate the state folder and the default connection of each test, and extend the timeouts for a busy machine."""
-    from airflow_provider_loadaware import hooks, report, service
+    from airflow_provider_loadaware import hooks, report, service, sizing
     from airflow_provider_loadaware._compat import AIRFLOW_3
 
     monkeypatch.setenv("AIRFLOW__LOADAWARE__STATE_DIR", str(tmp_path / "state"))
@@ -108,6 +108,7 @@ def isolation(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(service, "CONNECT_SECONDS", 120.0)
     hooks._services.clear()
     report._reported.clear()
+    sizing._logged.clear()
     if not AIRFLOW_3:
         # Airflow 2 writes rendered fields to its database, which these tests do not have.
         monkeypatch.setattr("airflow.models.renderedtifields.RenderedTaskInstanceFields", lambda **_: NoDatabaseFields)

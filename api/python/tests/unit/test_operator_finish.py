@@ -11,11 +11,11 @@ from airflow.providers.cncf.kubernetes.operators.pod import KubernetesPodOperato
 from kubernetes.client import models as k8s
 from kubernetes.client.exceptions import ApiException
 
-from airflow_provider_loadaware import callbacks
+from airflow_provider_loadaware import callbacks, features, settings
 from airflow_provider_loadaware import pod as pods
 from airflow_provider_loadaware.hooks import LoadawareHook
 from airflow_provider_loadaware.resend import BATCH, send_pending
-from airflow_provider_loadaware.service import Deadline, RejectedError
+from airflow_provider_loadaware.service import Deadline, RejectedError, Service
 from airflow_provider_loadaware.spool import Spool
 from airflow_provider_loadaware.tries import Try
 
@@ -56,6 +56,53 @@ def test_a_kill_and_its_lift_are_one_log_line(server: ScriptedServer, log_lines:
     (request,) = server.of("/retry-lift")
     assert request["failed"] == {"memory_bytes": 10 * GIB}
     assert (request["reason"], request["max_memory_bytes"]) == ("oom_killed", 100 * GIB)
+
+
+@pytest.mark.parametrize("place", ["argument", "setting"])
+def test_without_a_readable_bound_a_kill_is_lifted(
+    server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, log_lines: LogLines, place: str
+) -> None:
+    if place == "setting":
+        monkeypatch.setenv("AIRFLOW__LOADAWARE__MAX_MEMORY", "384 GB")
+    bounds = {"max_memory": "384 GB"} if place == "argument" else {}
+    server.answers["/predict"] = (200, prediction(10 * GIB))
+    server.answers["/observe"] = (200, RECORDED)
+    server.answers["/retry-lift"] = (200, lift(60 * GIB))
+    operator, kubernetes = make(**bounds)
+    pod = operator.build_pod_request_obj(task_context())
+    assert memory(pod) == "10Gi"
+    finish(operator, kubernetes, end(pod, 137, "OOMKilled"), task_context())
+    again, _ = make(**bounds)
+    assert memory(again.build_pod_request_obj(task_context(try_number=2))) == "60Gi"
+    assert not any("max_memory_bytes" in body for _, body in server.requests)
+    name = "max_memory" if place == "argument" else "max_memory in the section [loadaware]"
+    first, *others = log_lines()
+    assert first.startswith(f"{name}: '384 GB' is not a quantity; write a number and a unit, such as 350Gi; continuing")
+    assert sum("is not a quantity" in line for line in others) == 1, "one warning for each try"
+
+
+def test_an_unreadable_argument_leaves_the_setting_in_force(
+    server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AIRFLOW__LOADAWARE__MAX_MEMORY", "12Gi")
+    server.answers["/predict"] = (200, prediction(64 * GIB))
+    operator, _ = make(max_memory="384 GB", min_memory="1 GB")
+    assert memory(operator.build_pod_request_obj(task_context())) == "12Gi"
+
+
+def test_a_kill_is_stored_if_the_request_of_the_lift_raises(
+    server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise OSError("no")
+
+    monkeypatch.setattr(Service, "lift", fail)
+    server.answers["/predict"] = (200, prediction(10 * GIB))
+    operator, kubernetes = make()
+    pod = operator.build_pod_request_obj(task_context())
+    finish(operator, kubernetes, end(pod, 137, "OOMKilled"), task_context())
+    again, _ = make()
+    assert memory(again.build_pod_request_obj(task_context(try_number=2))) == "20Gi"
 
 
 def test_a_program_that_ran_out_of_memory_is_lifted(server: ScriptedServer, log_lines: LogLines) -> None:
@@ -154,6 +201,18 @@ def test_after_the_delivery_of_a_report_the_lift_of_the_server_applies(server: S
     assert memory(again.build_pod_request_obj(task_context(try_number=2))) == "10Gi", "a cap: the server knows the kill"
 
 
+def test_a_report_that_cannot_be_sent_is_not_stored(
+    server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, log_lines: LogLines
+) -> None:
+    monkeypatch.setattr(features, "clean", lambda text: text)
+    server.answers["/predict"] = (503, {})  # so that the report contains the features
+    operator, kubernetes = make(features={"file": "a\udce9"})
+    pod = operator.build_pod_request_obj(task_context())
+    finish(operator, kubernetes, end(pod, 0, "Completed", phase="Succeeded"), task_context())
+    assert server.requests == [] and Spool(settings.state_folder()).pending(10) == {}
+    assert any("sending the report failed (UnicodeEncodeError" in line and "is dropped" in line for line in log_lines())
+
+
 def test_a_rejected_report_is_not_stored(server: ScriptedServer) -> None:
     server.answers["/observe"] = (409, {"detail": "contradiction"})
     operator, kubernetes = make()
@@ -171,8 +230,9 @@ def test_a_rejected_report_is_not_stored(server: ScriptedServer) -> None:
         ({"outcome": ...}, "KeyError: 'outcome'"),
         ({"outcome": "unheard of"}, "ValueError"),
         ({"duration_seconds": float("nan")}, "ValueError"),
+        ({"features": {"file": "a\udce9"}}, "UnicodeEncodeError"),
     ],
-    ids=["no key", "no outcome", "unknown outcome", "not a number"],
+    ids=["no key", "no outcome", "unknown outcome", "not a number", "a lone surrogate"],
 )
 def test_an_invalid_pending_report_does_not_block_the_others(
     server: ScriptedServer, tmp_path: Path, caplog: pytest.LogCaptureFixture, changes: dict[str, Any], reason: str

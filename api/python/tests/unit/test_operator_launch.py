@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 from datetime import timedelta
+from decimal import Decimal
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -113,6 +115,27 @@ def test_a_callable_receives_only_the_context(server: ScriptedServer) -> None:
     assert not [name for name in operator.template_fields if callable(getattr(operator, name))]
     operator.build_pod_request_obj(task_context())
     assert server.of("/predict")[0]["features"] == {"run": "run-1"}
+
+
+def test_the_log_names_the_features_that_are_not_sent_once(server: ScriptedServer, log_lines: LogLines) -> None:
+    server.answers["/predict"] = (503, {})  # so that the report reads the features, too
+    given = {"rows": Decimal("7"), "token_count": 9, "api_token": "x", "items": [1]}
+    operator, kubernetes = make(features=lambda _: given)
+    pod = operator.build_pod_request_obj(task_context())
+    assert server.of("/predict")[0]["features"] == {"rows": 7, "token_count": 9}
+    finish(operator, kubernetes, end(pod, 0, "Completed", phase="Succeeded"), task_context())
+    (line,) = [line for line in log_lines() if "not sent" in line]
+    assert line.startswith(
+        "features that are not sent: api_token (its name looks like a secret), "
+        "items (the type list is no number, text, bool or date)"
+    )
+
+
+def test_many_features_that_are_not_sent_are_counted(server: ScriptedServer, log_lines: LogLines) -> None:
+    make(features={f"f{i:03d}": i for i in range(130)})[0].build_pod_request_obj(task_context())
+    (line,) = [line for line in log_lines() if "not sent" in line]
+    assert line.startswith("features that are not sent: f100 (more than 100 features), f101 ")
+    assert ", f119 (more than 100 features) and 10 more" in line and "f120" not in line
 
 
 def test_failing_features_are_omitted(server: ScriptedServer) -> None:
@@ -225,6 +248,25 @@ def test_the_timeout_of_a_try_is_sized(server: ScriptedServer, log_lines: LogLin
     plain, _ = make(features={"n": 7})
     plain.pre_execute(task_context())
     assert plain.execution_timeout is None
+
+
+def test_sizing_the_timeout_never_fails_the_task(server: ScriptedServer, log_lines: LogLines) -> None:
+    operator, _ = make(size_timeout=True, feature_keys=7, execution_timeout=timedelta(hours=1))
+    operator.pre_execute(task_context())
+    assert operator.execution_timeout == timedelta(hours=1)
+    (line,) = log_lines()
+    assert line.startswith("sizing the timeout failed; continuing without it (TypeError")
+
+
+@pytest.mark.parametrize(
+    ("keys", "sent"), [(None, {}), ("size_*", {"size_a": 1}), (["size_*"], {"size_a": 1})], ids=str
+)
+def test_feature_keys_are_globs_one_glob_or_none(server: ScriptedServer, keys: Any, sent: dict[str, int]) -> None:
+    operator, _ = make(feature_keys=keys, size_timeout=True)
+    context = task_context(dag_run=SimpleNamespace(conf={"size_a": 1, "other": 2}))
+    operator.pre_execute(context)
+    operator.build_pod_request_obj(context)
+    assert server.of("/predict")[0].get("features") == (sent or None)
 
 
 def test_without_a_suggestion_the_timeout_of_the_dag_stays(server: ScriptedServer, log_lines: LogLines) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_loadaware import service as service_module
-from airflow_provider_loadaware.service import Deadline, NotAnsweredError, RejectedError, Service
+from airflow_provider_loadaware.service import Deadline, InvalidRequestError, NotAnsweredError, RejectedError, Service
 from airflow_provider_loadaware.transport import run_with_timeout
 
 from .conftest import RECORDED, ScriptedServer, prediction
@@ -227,6 +227,23 @@ def test_a_rejection_does_not_open_the_circuit(server: ScriptedServer, tmp_path:
             Service(server.url, state=tmp_path).observe(OBSERVE, Deadline())
     server.answers["/observe"] = (200, RECORDED)
     assert Service(server.url, state=tmp_path).observe(OBSERVE, Deadline()).recorded
+
+
+@pytest.mark.parametrize(
+    "value", ["a\udce9", float("nan"), object()], ids=["a lone surrogate", "not a number", "an object"]
+)
+def test_a_request_that_cannot_be_encoded_counts_no_failure(
+    server: ScriptedServer, tmp_path: Path, value: object
+) -> None:
+    client = Service(server.url, state=tmp_path)
+    for _ in range(5):
+        with pytest.raises(InvalidRequestError):
+            client.predict({**PREDICT, "features": {"f": value}}, Deadline())
+        with pytest.raises(InvalidRequestError):
+            client.observe({**OBSERVE, "features": {"f": value}}, Deadline())
+    assert server.requests == []
+    server.answers["/predict"] = (200, prediction(10 << 30))
+    client.predict(PREDICT, Deadline())
 
 
 def test_an_expired_deadline_counts_no_failure(server: ScriptedServer, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The pipeline of the campaign trial and its archived runs.
 
-The trial (`make campaign-trial`) runs a profiling campaign while it kills the service, PostgreSQL and Airflow's scheduler.
+The trial (`make campaign-trial`) runs a profiling campaign while it kills the service, PostgreSQL and Airflow's
+scheduler.
 """
 
 from __future__ import annotations

@@ -1,0 +1,21 @@
+package airflow
+
+import "regexp"
+
+// These patterns equal those in features.py of the provider. The value of a name that matches secretName may be a secret,
+// except if it is a number or a bool: token_count and num_tokens are counts. The name of a secret number matches
+// secretNumber.
+var (
+	secretName = regexp.MustCompile(`(?i:passw|credential|authorization|(?:api|access|private|secret)[^a-z]?key)|` +
+		`(?i:(?:secret|token)s?)(?:[^a-z]|$)`)
+	secretNumber = regexp.MustCompile(`(?i)(?:passw[a-z]*|secret|token|credentials?|authorization|` +
+		`(?:api|access|private|secret)[^a-z]?key)[^a-z]*$`)
+)
+
+// isSecret reports whether a value is omitted because its name looks like that of a secret.
+func isSecret(name string, value any) bool {
+	if _, isText := value.(string); isText {
+		return secretName.MatchString(name)
+	}
+	return secretNumber.MatchString(name)
+}
