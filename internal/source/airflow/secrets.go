@@ -6,8 +6,8 @@ import "regexp"
 // except if it is a number or a bool: token_count and num_tokens are counts. The name of a secret number matches
 // secretNumber.
 var (
-	secretName = regexp.MustCompile(`(?i:passw|credential|authorization|(?:api|access|private|secret)[^a-z]?key)|` +
-		`(?i:(?:secret|token)s?)(?:[^a-z]|$)`)
+	secretName = regexp.MustCompile(`(?i)passw|credential|authorization|(?:api|access|private)[^a-z]?key|` +
+		`secret(?:a?$|[^a]|a[^r])|token(?:i?$|[^i]|i[^sz])`) // not secretary, tokenizer, tokenised
 	secretNumber = regexp.MustCompile(`(?i)(?:passw[a-z]*|secret|token|credentials?|authorization|` +
 		`(?:api|access|private|secret)[^a-z]?key)[^a-z]*$`)
 )
