@@ -50,6 +50,9 @@ func (m *Model) answerAsPredicted(p *experts.Point, q *Question, b *buffers) exp
 	if b.extrapolation.capped > 0 {
 		a.Amount = min(a.Amount, float64(maxPossible))
 	}
+	if p.Imputed && b.noFeatures {
+		m.answerWithoutFeatures(&a, p, q.RiskTarget, b)
+	}
 	m.raiseForUnseen(&a, p, b)
 	if b.extrapolation.jointMargin > 0 {
 		// jointMargin is the margin for several inputs above their range. The promise is at least a quarter of the risk of
@@ -57,11 +60,7 @@ func (m *Model) answerAsPredicted(p *experts.Point, q *Question, b *buffers) exp
 		// inputs; see TestRunsWithTwoExtrapolatedInputsAreNotKilledMuchMoreThanPromised.
 		a.Promised = experts.Probability(max(a.Promised, m.exceedanceProb(p, a.Amount*math.Exp(-b.extrapolation.jointMargin/2), b)/4))
 	}
-	if p.Imputed && b.noFeatures {
-		m.answerWithoutFeatures(&a, p, q.RiskTarget, b)
-		return a
-	}
-	if p.Imputed {
+	if p.Imputed && !b.noFeatures {
 		// The values of similar rows, the donor rows, replace the missing ones. The run may need more than the prediction with
 		// the values of any of these rows. No residual contains this risk.
 		a.Promised = experts.Probability(min(0.5, a.Promised+b.unseenProb))

@@ -69,6 +69,9 @@ type boundedGrant struct {
 	model  sizing.Bytes // the models' answer times the factors of the guard and of understatement, before the other rules of Model.bound, rounded up to whole MiB
 	rule   rule
 	streak string // describes the streak of kills; set if the streak raised the limit
+
+	followed   sizing.Bytes // smallest limit that was enough, if the peaks follow the limits; see limitFollower
+	followRisk float64      // P(killed) at this limit
 	killEvidence
 }
 
@@ -97,8 +100,9 @@ func (m *Model) bound(p *experts.Point, q Question, a experts.Answer, b *buffers
 	if request := roundToGrid(q, float64(q.Requested.Memory)); b.extrapolation.tooLarge && d.limit < request {
 		step(request, byUnknown)
 	}
-	if m.Follower.isFollowing() && m.Follower.Features == featureKey(&m.Schema, b.cells) {
-		if least := roundToGrid(q, float64(m.Follower.Least)); d.limit > least {
+	if least, risk := m.Follower.leastFor(featureKey(&m.Schema, b.cells)); least > 0 {
+		d.followed, d.followRisk = least, risk
+		if least := roundToGrid(q, float64(least)); d.limit > least {
 			step(least, byFollowing)
 		}
 	}
@@ -139,8 +143,8 @@ const killSpread = 0.2
 // raises the risk, except if a run with these features had a larger peak after a kill. If the limit was granted because
 // the peaks follow the limits, only the earlier successes with this limit count. a is the models' answer.
 func (m *Model) boundedRisk(p *experts.Point, q Question, d *boundedGrant, a experts.Answer, b *buffers) float64 {
-	if d.rule == byFollowing && d.limit >= m.Follower.Least {
-		return experts.Probability(m.Follower.risk())
+	if d.rule == byFollowing && d.limit >= d.followed {
+		return experts.Probability(d.followRisk)
 	}
 	risk := m.risk(p, q, d.limit, a, b)
 	if d.killed >= d.model && d.needed <= d.killed {

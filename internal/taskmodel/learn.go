@@ -50,7 +50,7 @@ func (m *Model) learnExact(t *TrainingRow) {
 	m.Unresolved.learn(t, false)
 	m.resolveColdStartKill(t.Run)
 	r := m.rowOf(t)
-	m.Follower.learn(t, featureKey(&m.Schema, r.Cells))
+	m.followLimit(t, r.Cells)
 	m.learnPeak(t)
 	m.learnRow(&r, t)
 	m.Reproduced += boolToInt(t.Reproduced)
@@ -66,7 +66,7 @@ func (m *Model) learnBound(t *TrainingRow) {
 	m.Unresolved.learn(t, m.expectedKill(t))
 	m.extendStreak(t)
 	m.raiseBound(t.Peak)
-	m.Follower.learn(t, 0)
+	m.followLimit(t, nil)
 	m.learnKill(t)
 	m.learnColdStartKill(t)
 }

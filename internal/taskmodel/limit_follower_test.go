@@ -1,7 +1,10 @@
 package taskmodel_test
 
 import (
+	"fmt"
+	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -9,29 +12,34 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// runProgram grants and reports n runs of a program. peak returns the peak of a run with a limit, both in GiB. The limit of
-// the first run is the static request. If the peak is larger than the limit, the run is killed, and its retry gets four
-// times the limit. runProgram returns the grants that the model gives after each of the n runs.
+// runProgram grants and reports n runs of a program without features. See runWithFeatures.
 func (k *task) runProgram(n int, request float64, peak func(limit float64) float64) (grants []float64) {
-	limit := request
+	return k.runWithFeatures(n, request, func() (sizing.Features, func(float64) float64) { return nil, peak })
+}
+
+// runWithFeatures grants and reports n runs of a program. draw returns the features of a run and its peak: a function that
+// returns the peak with a limit, both in GiB. If the peak is larger than the limit, the run is killed, and its retry gets four
+// times the limit. runWithFeatures returns the grants of the runs; the first one is the static request.
+func (k *task) runWithFeatures(n int, request float64, draw func() (sizing.Features, func(limit float64) float64)) (grants []float64) {
 	for range n {
+		f, peak := draw()
+		q := question(f)
+		q.Requested.Memory, q.Cap = bytes(request), 0
+		limit := float64(k.model.Size(q).Limit) / float64(gib)
+		grants = append(grants, limit)
 		needed := peak(limit)
 		row := measuredRun(needed)
 		if needed > limit {
 			row.Outcome, row.MemoryMax, row.Allocated.Memory = sizing.OOMKilled, 0, bytes(limit)
-			k.report(nil, row)
+			k.report(f, row)
 			row = measuredRun(peak(4 * limit))
 			row.Try, row.Allocated.Memory = 2, bytes(4*limit)
-			k.report(nil, row)
+			k.report(f, row)
 		} else {
 			row.Allocated.Memory, row.Requested.Memory = bytes(limit), bytes(request)
-			k.report(nil, row)
+			k.report(f, row)
 		}
 		k.train()
-		q := question(nil)
-		q.Requested.Memory, q.Cap = bytes(request), 0
-		limit = float64(k.model.Size(q).Limit) / float64(gib)
-		grants = append(grants, limit)
 	}
 	return grants
 }
@@ -69,4 +77,55 @@ func TestPeakThatNoLongerFollowsItsLimitIsGranted(t *testing.T) {
 	k.runProgram(20, 16, func(limit float64) float64 { return 0.85 * limit * noise(rng, 0.01) })
 	grants := k.runProgram(20, 16, func(float64) float64 { return 20 * noise(rng, 0.02) })
 	assert.Greater(t, grants[len(grants)-1], 20.0)
+}
+
+// The page cache fills any limit up to 21 GiB. The feature has no influence.
+func TestPageCacheOfRunsWithDifferentFeaturesDoesNotRaiseTheLimit(t *testing.T) {
+	for seed := range uint64(10) {
+		k, rng := newTask(t), newRand(seed)
+		grants := k.runWithFeatures(40, 8, func() (sizing.Features, func(float64) float64) {
+			needed := noise(rng, 0.05)
+			f := sizing.Features{"rows": sizing.NumberValue(float64(900 + rng.IntN(200)))}
+			return f, func(limit float64) float64 { return max(needed, min(0.985*limit, needed+20)) }
+		})
+		assert.Less(t, slices.Max(grants), 30.0, "%v", grants)
+		assert.LessOrEqual(t, slices.Max(grants[12:]), 8.2, "%v", grants)
+	}
+}
+
+// The features determine the peaks exactly, or the peaks grow evenly. So the margins are small, and most peaks fill their limits.
+func TestPeaksThatFollowTheFeaturesDoNotSeemToFollowTheLimits(t *testing.T) {
+	power := func(rng *rand.Rand) (sizing.Features, float64) {
+		size := math.Exp(4 * rng.Float64())
+		return sizing.Features{"rows": sizing.NumberValue(1000 * size)}, 0.2 * math.Pow(size, 0.8)
+	}
+	line := func(rng *rand.Rand) (sizing.Features, float64) {
+		rows := 10_000 * rng.Float64()
+		return sizing.Features{"rows": sizing.NumberValue(rows)}, 0.2 + rows/1000
+	}
+	categories := func(n int) generator {
+		return func(rng *rand.Rand) (sizing.Features, float64) {
+			at := rng.IntN(n)
+			return sizing.Features{"customer": sizing.TextValue(fmt.Sprint(at))}, 1 + float64(at*7%n)/4
+		}
+	}
+	step := func(rng *rand.Rand) (sizing.Features, float64) {
+		f, peak := step(rng)
+		return f, math.Round(peak)
+	}
+	days := 0.0
+	growth := func(*rand.Rand) (sizing.Features, float64) {
+		days++
+		return sizing.Features{"weekday": sizing.NumberValue(math.Mod(days, 7))}, math.Exp(days / 100)
+	}
+	for name, draw := range map[string]generator{
+		"power": power, "line": line, "step": step, "5 values": categories(5), "60 values": categories(60), "growth": growth,
+	} {
+		k, rng := newTask(t), newRand(4)
+		k.runWithFeatures(300, 32, func() (sizing.Features, func(float64) float64) {
+			f, peak := draw(rng)
+			assert.NotContains(t, k.model.Size(question(f)).Reason, "the peaks follow the limits", name)
+			return f, func(float64) float64 { return peak }
+		})
+	}
 }

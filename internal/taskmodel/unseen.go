@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"github.com/loadaware/loadaware/internal/ml/experts"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
@@ -12,7 +14,7 @@ import (
 // An unseen category value gets the mean log peak of the task as its level statistic (see encoder). It does not raise the
 // grant: imputing unseen values cost 2 to 6 percentage points of utilisation on the traces pai and retail and avoided no
 // kill. If the values of a category are a closed set, such as regions, no residual is from a run with an unseen value. So an
-// unseen value of such a category raises the promise. If the row has no other known feature, it is sized like a row without
+// unseen value of such a category raises the promise; see raiseForUnseen. If the row has no other known feature, it is sized like a row without
 // features. Nothing is known about the effect of a feature that was constant so far, so the reason only names its unseen values.
 
 // isUnseen reports whether field j of a row is a category value that no learned row had. It returns false if the
@@ -75,32 +77,70 @@ func (m *models) withoutUnseen(cells []sizing.Value, b *buffers) []sizing.Value 
 	return b.cleaned
 }
 
-// raiseForUnseen raises the promise for a row with unseen values of closed categories to P(peak > amount)
-// of the mixture over donor rows, whose values are known, but not above one half. It skips rows with imputed features.
+// unseenQuantiles is the number of quantiles that represent the effect of an unseen value.
+const unseenQuantiles = 32
+
+// raiseForUnseen raises the promise for a row with unseen values of closed categories to P(peak > amount) for such values, but
+// not above one half. The effects of the known values are a sample from the distribution of all effects (a random-effects
+// model). So this risk depends on the number of known values, not on the number of rows: an unseen value has a larger effect
+// than all n known ones with probability 1/(n+1). It skips rows with other imputed features.
 func (m *Model) raiseForUnseen(a *experts.Answer, p *experts.Point, b *buffers) {
-	if m.Models.ridges == nil || p.Imputed {
+	if m.Models.ridges == nil || p.Imputed && !b.noFeatures {
 		return
 	}
-	e, hasUnseen := m.Models.Enc, false
-	for j := range e.Columns {
-		if e.isUnseen(j, b.cells) && e.Columns[j].isClosed() {
-			if !hasUnseen {
-				hasUnseen, b.cleaned = true, append(b.cleaned[:0], b.cells...)
-			}
-			b.cleaned[j] = sizing.Value{}
+	for j := range m.Models.Enc.Columns {
+		if m.Models.Enc.isUnseen(j, b.cells) && m.Models.Enc.Columns[j].isClosed() {
+			a.Promised = experts.Probability(max(a.Promised, math.Min(0.5, m.unseenExceedance(j, a.Amount, b))))
 		}
 	}
-	if !hasUnseen {
-		return
-	}
+}
+
+// unseenExceedance returns P(peak > amount) for a row with an unseen value of category j. The levels that a model predicts with
+// the known values are a sample of a normal distribution, so the next one follows a Student's t-distribution.
+func (m *Model) unseenExceedance(j int, amount float64, b *buffers) float64 {
+	var mean, p experts.Point
+	var squares [experts.ModelCount]float64
+	n := 0.0
+	b.imputed = append(b.imputed[:0], b.cells...)
 	line, tree, signals := b.line, b.tree, b.signals
 	b.line, b.tree = nil, nil
-	var mean experts.Point
-	m.Models.imputeFromDonorRows(b.cleaned, &mean, b)
-	b.line, b.tree, b.signals, b.noFeatures = line, tree, signals, false
-	mean.Imputed = true
-	a.Promised = experts.Probability(max(a.Promised, math.Min(0.5, m.mixtureExceedance(&mean, a.Amount, b))))
-	b.donorPoints = b.donorPoints[:0]
+	for _, known := range m.Models.Enc.Columns[j].knownValues() {
+		b.imputed[j] = known
+		m.Models.predictRow(b.imputed, &p, b)
+		n++
+		for k, level := range p.Level {
+			before := mean.Level[k]
+			mean.Level[k] += (level - before) / n // West 1979
+			squares[k] += (level - before) * (level - mean.Level[k])
+		}
+		for k, scale := range p.Scale {
+			mean.Scale[k] += (scale - mean.Scale[k]) / n
+		}
+	}
+	b.line, b.tree, b.signals, b.groupOf = line, tree, signals, nil
+	if n < 2 {
+		return 0
+	}
+	sum, t := 0.0, distuv.StudentsT{Sigma: 1, Nu: n - 1}
+	for i := range unseenQuantiles {
+		deviation := t.Quantile((float64(i)+0.5)/unseenQuantiles) * math.Sqrt((1+1/n)/(n-1))
+		p = mean
+		for k := range p.Level {
+			p.Level[k] += deviation * math.Sqrt(max(0, squares[k]))
+		}
+		sum += m.Experts.ExceedanceProb(&p, amount, &b.scratch)
+	}
+	return sum / unseenQuantiles
+}
+
+// knownValues returns the values of a category with a column of their own.
+func (c *column) knownValues() (values []sizing.Value) {
+	for _, name := range c.byFrequency() {
+		if name != "" && c.Levels[name].OneHot >= 0 {
+			values = append(values, sizing.Value{Kind: sizing.Category, Text: name})
+		}
+	}
+	return values
 }
 
 // describeUnseen writes the first three unseen values of a row to a reason: of categories, and of bools that were constant so

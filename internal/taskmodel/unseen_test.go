@@ -61,7 +61,8 @@ func TestUnseenValueOfTheOnlyFeatureIsSizedLikeAMissingOne(t *testing.T) {
 	}, 620, 90)
 	unseen := k.model.Size(question(sizing.Features{"region": sizing.TextValue("mars")}))
 	none := k.model.Size(question(sizing.Features{}))
-	assert.Equal(t, []any{none.Limit, none.Promised}, []any{unseen.Limit, unseen.Promised}, unseen.Reason)
+	assert.Equal(t, none.Limit, unseen.Limit, unseen.Reason)
+	assert.Greater(t, *unseen.Promised, *none.Promised+0.1, "a fourth value may need more than the three known ones")
 	assert.Greater(t, unseen.Limit, bytes(8))
 	assert.Contains(t, unseen.Reason, `no feature is known: sized by the peaks of all runs; region "mars" was not seen before`)
 }
