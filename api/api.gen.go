@@ -2856,7 +2856,9 @@ type WhatIfResult struct {
 
 	// Settings Replaces parts of the policies. An omitted field does not change the policy of a task.
 	Settings WhatIfSettings `json:"settings"`
-	UsedGbh  float64        `json:"used_gbh"`
+
+	// UsedGbh GB·h of the peaks of the runs that succeeded.
+	UsedGbh float64 `json:"used_gbh"`
 
 	// UtilisationPercent Used GB·h as a percentage of used and wasted GB·h.
 	UtilisationPercent float64 `json:"utilisation_percent"`

@@ -329,3 +329,24 @@ func TestThePreviewReplaysWithTheWholePolicy(t *testing.T) {
 		assert.NotEqual(t, shown.Results[0].WastedGBH, shown.Results[1].WastedGBH, change)
 	}
 }
+
+// A cap below the peaks saves nothing: runs that never succeed have used nothing, and the preview says how many they are.
+func TestThePreviewOfALowCapSaysThatRunsNeverSucceed(t *testing.T) {
+	e := newEnv(t, withoutTokens)
+	e.observe(key, 60, rows) // 3 of the 60 successes are above 2.8 GiB
+	cfg := withoutTokens
+	cfg.WhatIfs = whatif.NewJobs(e.svc)
+	e.serve(cfg)
+	const target = "/ui/policy?dag_id=etl&task_id=load&mode=enforce&cap="
+	page := ""
+	require.Eventually(t, func() bool {
+		page = e.page(target + "2900Mi")
+		return strings.Contains(page, "new policy</th>")
+	}, testwait.Limit, 10*time.Millisecond)
+	assert.Contains(t, page, `<p class="error">With the new policy 3 runs would never have got enough memory.</p>`)
+	require.Eventually(t, func() bool {
+		page = e.page(target + "4Gi")
+		return strings.Contains(page, "new policy</th>")
+	}, testwait.Limit, 10*time.Millisecond)
+	assert.NotContains(t, page, "never have got enough")
+}
