@@ -807,7 +807,7 @@ type Explanation struct {
 	// Example: predict_demand
 	Namespace ID `json:"namespace"`
 
-	// Nearest The most similar past runs, nearest first; at most five.
+	// Nearest The most similar other runs that ended before the answer, each with one try, nearest first; at most five.
 	Nearest []SimilarRun `json:"nearest"`
 
 	// Note Why the chain is incomplete. Null if it is complete, and mostly also for a recorded lift and a recorded answer by similar tasks.
