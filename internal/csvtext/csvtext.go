@@ -12,15 +12,10 @@ import (
 // advises ("CSV Injection"), because names of DAGs and tasks come from callers.
 func Write(w io.Writer, header []string, rows [][]string) error {
 	out := csv.NewWriter(w)
-	cells := make([]string, len(header))
-	for i := -1; i < len(rows); i++ {
-		row := header
-		if i >= 0 {
-			row = rows[i]
-		}
-		cells = cells[:0]
-		for _, text := range row {
-			cells = append(cells, escape(text))
+	for _, row := range append([][]string{header}, rows...) {
+		cells := make([]string, len(row))
+		for i, text := range row {
+			cells[i] = escape(text)
 		}
 		if err := out.Write(cells); err != nil {
 			return err
