@@ -807,7 +807,7 @@ type Explanation struct {
 	// Example: predict_demand
 	Namespace ID `json:"namespace"`
 
-	// Nearest The most similar past runs, nearest first; at most five.
+	// Nearest The most similar other runs that ended before the answer, each with one try, nearest first; at most five.
 	Nearest []SimilarRun `json:"nearest"`
 
 	// Note Why the chain is incomplete. Null if it is complete, and mostly also for a recorded lift and a recorded answer by similar tasks.
@@ -2448,7 +2448,7 @@ type TaskReport struct {
 	// SavedMoney As in GET /savings.
 	SavedMoney *float64 `json:"saved_money"`
 
-	// Severity `critical`: the share of kills among successes and kills is above the risk target, by the lower end of its 95 % confidence interval, or `saved_gbh` is negative. `warning`: successes used less than half of their grants, in a task with at least 1 % of all waste. `unknown`: the mean grant or the mean usage is unknown.
+	// Severity `critical`: the share of kills among successes and kills is clearly above the risk target (so many kills have a probability below 2.5 % at the target), or `saved_gbh` is negative. `warning`: successes used less than half of their grants, in a task with at least 1 % of all waste. `unknown`: the mean grant or the mean usage is unknown.
 	Severity TaskReportSeverity `json:"severity"`
 
 	// Source Probable source of the next answer; null if unknown.
@@ -2476,7 +2476,7 @@ type TaskReport struct {
 	WhyNot *string `json:"why_not,omitempty"`
 }
 
-// TaskReportSeverity `critical`: the share of kills among successes and kills is above the risk target, by the lower end of its 95 % confidence interval, or `saved_gbh` is negative. `warning`: successes used less than half of their grants, in a task with at least 1 % of all waste. `unknown`: the mean grant or the mean usage is unknown.
+// TaskReportSeverity `critical`: the share of kills among successes and kills is clearly above the risk target (so many kills have a probability below 2.5 % at the target), or `saved_gbh` is negative. `warning`: successes used less than half of their grants, in a task with at least 1 % of all waste. `unknown`: the mean grant or the mean usage is unknown.
 type TaskReportSeverity string
 
 // TaskSummary defines model for TaskSummary.
@@ -2856,7 +2856,9 @@ type WhatIfResult struct {
 
 	// Settings Replaces parts of the policies. An omitted field does not change the policy of a task.
 	Settings WhatIfSettings `json:"settings"`
-	UsedGbh  float64        `json:"used_gbh"`
+
+	// UsedGbh GB·h of the peaks of the runs that succeeded.
+	UsedGbh float64 `json:"used_gbh"`
 
 	// UtilisationPercent Used GB·h as a percentage of used and wasted GB·h.
 	UtilisationPercent float64 `json:"utilisation_percent"`

@@ -24,6 +24,7 @@ const module = "github.com/loadaware/loadaware/"
 var mayImport = map[string][]string{
 	"internal/sizing":     {},
 	"internal/jsonwriter": {},
+	"internal/csvtext":    {},
 
 	"internal/ml/table":      {},
 	"internal/ml/binning":    {"internal/ml/table"},
@@ -89,7 +90,7 @@ var mayImport = map[string][]string{
 	"internal/insight/whatif":  {"internal/sizing", "internal/service", "internal/backtest"},
 
 	"internal/dashboard": {
-		"internal/dashboard/chart", "internal/campaign", "internal/httpapi/auth", "internal/insight/…", "internal/sizing", "internal/store", "internal/service", "internal/taskmodel", "internal/taskplan", "internal/usageprofile",
+		"internal/dashboard/chart", "internal/campaign", "internal/csvtext", "internal/httpapi/auth", "internal/insight/…", "internal/sizing", "internal/store", "internal/service", "internal/taskmodel", "internal/taskplan", "internal/usageprofile",
 	},
 	"internal/dashboard/chart": {"internal/sizing"},
 
@@ -121,7 +122,7 @@ var mayImport = map[string][]string{
 
 	"internal/config":              {"internal/cgroup", "internal/sizing", "internal/httpapi/auth", "internal/source/airflow", "internal/source/prometheus"},
 	"internal/interrupt":           {},
-	"internal/render":              {"api", "internal/sizing", "internal/insight/…", "internal/backtest/growth", "internal/campaign", "internal/campaign/suggest"},
+	"internal/render":              {"api", "internal/csvtext", "internal/sizing", "internal/insight/…", "internal/backtest/growth", "internal/campaign", "internal/campaign/suggest"},
 	"internal/experiment/tracking": {"api", "internal/sizing", "internal/store", "internal/client", "internal/experiment", "internal/render"},
 	"internal/app": {
 		"migrations", "testdata/demo", "internal/sizing", "internal/config", "internal/pglocal", "internal/store", "internal/store/postgres",

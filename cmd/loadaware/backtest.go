@@ -146,6 +146,10 @@ func parseBacktest(con cli.Console, args []string) (*backtestFlags, error) {
 			return nil, cli.UsageErrorf("unknown policy %q; use all, or some of %s", name, strings.Join(backtest.Policies(), ", "))
 		}
 	}
+	usesSettings := func(policy string) bool { return policy == backtest.Loadaware || policy == backtest.OwnHistory }
+	if _, given, _ := settings.request(); given && len(b.cfg.Policies) > 0 && !slices.ContainsFunc(b.cfg.Policies, usesSettings) {
+		fmt.Fprintf(con.Err, "warning: --risk, --floor, --cap, --max-lifts and --bins have no effect: only the policies %s and %s use them\n", backtest.Loadaware, backtest.OwnHistory)
+	}
 	return b, nil
 }
 

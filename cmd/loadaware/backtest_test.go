@@ -44,6 +44,16 @@ func TestBacktestReadsOtherColumnsAndUnits(t *testing.T) {
 	assert.Contains(t, stderr, `--map or --unit: "gigs" is not a unit of memory`)
 }
 
+func TestBacktestSaysThatSettingsHaveNoEffect(t *testing.T) {
+	for policies, hasNone := range map[string]bool{"static,max": true, "static,own-history": false, "loadaware": false} {
+		code, _, stderr := invoke(t, twoTasks, "backtest", "-", "--policies", policies, "--cap", "4Gi")
+		require.Zero(t, code, stderr)
+		assert.Equal(t, hasNone, strings.Contains(stderr, "have no effect"), policies)
+	}
+	_, _, stderr := invoke(t, twoTasks, "backtest", "-", "--policies", "static")
+	assert.NotContains(t, stderr, "no effect")
+}
+
 func TestBacktestErrors(t *testing.T) {
 	for name, c := range map[string]struct {
 		args []string

@@ -8,8 +8,11 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Loadaware is the name of loadaware's own policy.
-const Loadaware = "loadaware"
+// The names of loadaware's own policy with and without cohorts. Only these policies use Config.Settings.
+const (
+	Loadaware  = "loadaware"
+	OwnHistory = "own-history"
+)
 
 // greedySeed makes greedy bucketing draw the same buckets in every replay.
 const greedySeed = 1
@@ -55,7 +58,7 @@ func catalogue() []namedPolicy {
 // history only by usage profiles, which are groups of similar runs.
 func onDemand() []namedPolicy {
 	return []namedPolicy{
-		{"own-history", func(c Config) Policy {
+		{OwnHistory, func(c Config) Policy {
 			p := newLoadawarePolicy(c)
 			p.noCohorts = true
 			return p

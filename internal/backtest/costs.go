@@ -19,6 +19,7 @@ type taskCosts struct {
 	task               sizing.TaskKey
 	replayed           int                 // number of rows, including those that do not count; see Config.Skip
 	totals                                 // over all rows that count
+	needed             float64             // byte-seconds of the peaks of all rows that count, for every policy the same
 	tries, gaveUp      int                 // number of tries; number of rows that never succeeded
 	promises, survived int                 // number of first tries with a promised risk; number of these tries that succeeded
 	promised           float64             // sum of the promised risks
@@ -26,7 +27,8 @@ type taskCosts struct {
 	ages               [ageCount]totals    // by age group
 }
 
-// totals has the sums of some rows. used and wasted are in byte-seconds.
+// totals has the sums of some rows. used and wasted are in byte-seconds. A row that never succeeded has used nothing: as in
+// the ledger of savings, only the peaks of successes count as used.
 type totals struct {
 	rows, killed int // number of rows; number of rows that were killed at least once
 	used, wasted float64
@@ -85,7 +87,12 @@ func (c *policyCosts) add(e *rowCosts, r *row, isCounted bool) {
 		return
 	}
 	killed := e.kills() > 0
-	s := totals{rows: 1, killed: count(killed), used: float64(r.MemoryMax) * r.Duration.Seconds(), wasted: e.wasted}
+	needed := float64(r.MemoryMax) * r.Duration.Seconds()
+	s := totals{rows: 1, killed: count(killed), used: needed, wasted: e.wasted}
+	if e.gaveUp {
+		s.used = 0
+	}
+	a.needed += needed
 	a.ages[ageGroupOf(before)].add(&s)
 	a.totals.add(&s)
 	a.tries += e.tries
@@ -111,6 +118,7 @@ func count(b bool) int {
 // add adds the sums of b to a.
 func (a *taskCosts) add(b *taskCosts) {
 	a.totals.add(&b.totals)
+	a.needed += b.needed
 	a.tries += b.tries
 	a.gaveUp += b.gaveUp
 	a.promises += b.promises
@@ -124,7 +132,8 @@ func (a *taskCosts) add(b *taskCosts) {
 	}
 }
 
-// result converts the sums to figures. The tasks are in descending order of their use in byte-seconds.
+// result converts the sums to figures. The tasks are in descending order of needed, so that every policy has them in the
+// same order.
 func (c *policyCosts) result(policy string) Result {
 	tasks := make([]*taskCosts, 0, len(c.tasks))
 	for _, a := range c.tasks {
@@ -132,7 +141,7 @@ func (c *policyCosts) result(policy string) Result {
 			tasks = append(tasks, a)
 		}
 	}
-	slices.SortFunc(tasks, byUse)
+	slices.SortFunc(tasks, byNeed)
 	var all taskCosts
 	for _, a := range tasks {
 		all.add(a)

@@ -95,17 +95,17 @@ func writeTasks(w io.Writer, layout Layout, r *Report, write func(table) error) 
 
 // overall returns a table with one row per policy.
 func (r *Report) overall() table {
-	t := table{header: []string{"policy", "util %", "wasted GB·h", "killed %", "worst heavy %", "attempts", "kills", "promised %", "realised %", "95 % interval"}}
+	t := table{header: []string{"policy", "util %", "wasted GB·h", "killed %", "worst heavy %", "attempts", "kills", "gave up", "promised %", "realised %", "95 % interval"}}
 	for i := range r.Results {
 		res := &r.Results[i]
 		cells := []string{res.Policy, decimals(res.Utilisation, 1), decimals(res.WastedGBh, 1), decimals(res.Killed, 2), noFigure,
-			strconv.Itoa(res.Attempts), strconv.Itoa(res.Kills), noFigure, noFigure, noFigure}
+			strconv.Itoa(res.Attempts), strconv.Itoa(res.Kills), strconv.Itoa(res.GaveUp), noFigure, noFigure, noFigure}
 		if res.WorstHeavy != nil {
 			cells[4] = decimals(res.WorstHeavy.Killed, 2)
 		}
 		if k := res.Risk; k != nil {
-			cells[7], cells[8] = decimals(k.Promised, 2), decimals(k.Realised, 2)
-			cells[9] = decimals(k.Low, 2) + "–" + decimals(k.High, 2)
+			cells[8], cells[9] = decimals(k.Promised, 2), decimals(k.Realised, 2)
+			cells[10] = decimals(k.Low, 2) + "–" + decimals(k.High, 2)
 		}
 		t.rows = append(t.rows, cells)
 	}
@@ -113,7 +113,7 @@ func (r *Report) overall() table {
 }
 
 // byTask returns a table with one row per task and one column per policy. Every policy has its tasks
-// in the same order, by used byte-seconds, which do not depend on the policy.
+// in the same order, by needed byte-seconds, which do not depend on the policy.
 func (r *Report) byTask() table {
 	t := table{header: []string{"task"}}
 	for i := range r.Results {

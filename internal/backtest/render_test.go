@@ -14,7 +14,7 @@ import (
 
 // example returns a report of two policies on two tasks. The first policy has a value in every column.
 func example() []*Report {
-	total := Figures{Rows: 200, UsedGBh: 8, WastedGBh: 12, Utilisation: 40, Killed: 2.5, Attempts: 206, Kills: 6,
+	total := Figures{Rows: 200, UsedGBh: 8, WastedGBh: 12, Utilisation: 40, Killed: 2.5, Attempts: 206, Kills: 6, GaveUp: 1,
 		Risk:   &Risk{Rows: 190, PromisedSum: 3.8, Killed: 5, Promised: 2, Realised: 2.63, Low: 1.13, High: 6.01},
 		Causes: Causes{3, 6, 1.5, 1.5},
 		Ages:   [ageCount]AgeFigures{{"1", 2, 1, 0.6, 0}, {"2-5", 8, 1, 2.4, 12.5}, {"6-32", 54, 2, 6, 1.2}, {"later", 136, 4, 3, 2.5}}}
@@ -34,9 +34,9 @@ func render(t *testing.T, format string) string {
 func TestTablesAreAligned(t *testing.T) {
 	assert.Equal(t, `h.csv: 200 rows, delayed feedback; 3 tries left out that are not a success with a measured peak and duration
 
-  policy     util %  wasted GB·h  killed %  worst heavy %  attempts  kills  promised %  realised %  95 % interval
-  loadaware    40.0         12.0      2.50           1.00       206      6        2.00        2.63      1.13–6.01
-  max          14.6          0.0      0.00              –       200      0           –           –              –
+  policy     util %  wasted GB·h  killed %  worst heavy %  attempts  kills  gave up  promised %  realised %  95 % interval
+  loadaware    40.0         12.0      2.50           1.00       206      6        1        2.00        2.63      1.13–6.01
+  max          14.6          0.0      0.00              –       200      0        0           –           –              –
 
 share of the wastage %, by cause and by number of the run within its task
 
@@ -67,7 +67,7 @@ max: share of the wastage %, by cause and by number of the run within its task
 func TestMarkdownTables(t *testing.T) {
 	text := render(t, "markdown")
 	assert.Contains(t, text, "| policy | util % | wasted GB·h |")
-	assert.Contains(t, text, "\n| loadaware | 40.0 | 12.0 | 2.50 | 1.00 | 206 | 6 | 2.00 | 2.63 | 1.13–6.01 |\n")
+	assert.Contains(t, text, "\n| loadaware | 40.0 | 12.0 | 2.50 | 1.00 | 206 | 6 | 1 | 2.00 | 2.63 | 1.13–6.01 |\n")
 	assert.Contains(t, text, "| task | loadaware | max |\n|---|---:|---:|\n| d/a | 41.0/1.0 | 39.0/4.0 |\n")
 }
 
@@ -81,7 +81,7 @@ func TestCSVHasALineForEveryPolicyAndTask(t *testing.T) {
 	lines, err := csv.NewReader(bytes.NewBufferString(render(t, "csv"))).ReadAll()
 	require.NoError(t, err) // every line has as many cells as the header
 	require.Len(t, lines, 1+2*(1+2))
-	assert.Equal(t, []string{"h.csv", "delayed", "loadaware", "", "200", "8.000000", "12.000000", "40.0000", "2.5000", "206", "6", "0", "190", "3.8000", "5", "2.6300", "1.1300", "6.0100",
+	assert.Equal(t, []string{"h.csv", "delayed", "loadaware", "", "200", "8.000000", "12.000000", "40.0000", "2.5000", "206", "6", "1", "190", "3.8000", "5", "2.6300", "1.1300", "6.0100",
 		"3.000000", "6.000000", "1.500000", "1.500000", "0.600000", "2.400000", "6.000000", "3.000000"}, lines[1])
 	assert.Equal(t, "d/a", lines[2][3])
 	assert.Equal(t, "", lines[4][12], "a policy without promises")

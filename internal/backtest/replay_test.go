@@ -114,6 +114,35 @@ func TestRiskComparesPromisesWithKills(t *testing.T) {
 	assert.Equal(t, Risk{Rows: 4, PromisedSum: 1, Killed: 1, Promised: 25, Realised: 25, Low: 100 * low, High: 100 * high}, *res.Risk)
 }
 
+// As in the ledger of savings, only the peaks of successes are used. Otherwise a cap that lets no run succeed would have the
+// best utilisation.
+func TestARunThatNeverSucceedsHasUsedNothing(t *testing.T) {
+	_, res := replayRecorded(t, strings.Replace(overlapping, "20,,1e9", "20,,3e9", 1), false, 2e9)
+	assert.Equal(t, 1, res.GaveUp)
+	assert.InDelta(t, 601e9/gbHour, res.UsedGBh, 1e-12, "a, c and d succeed")
+	assert.InDelta(t, (20*2e9+601e9)/gbHour, res.WastedGBh, 1e-12, "the whole kill of b, and half of the grants of the others")
+	assert.InDelta(t, 100*601./(601+40+601), res.Utilisation, 1e-9)
+
+	_, res = replayRecorded(t, overlapping, false, 5e8)
+	assert.Equal(t, 4, res.GaveUp)
+	assert.Zero(t, res.UsedGBh)
+	assert.Zero(t, res.Utilisation)
+
+	_, res = replayRecorded(t, overlapping, false, 0)
+	assert.Equal(t, 4, res.GaveUp, "without a single try")
+	assert.Zero(t, res.Utilisation)
+}
+
+// A policy that gives up changes neither the order of the tasks nor which of them are heavy.
+func TestTheOrderOfTasksDoesNotDependOnThePolicy(t *testing.T) {
+	two := header + "d,large,a,2020-01-01T00:00:00Z,100,,3e9,,,\n" + "d,small,b,2020-01-01T00:00:10Z,100,,1e9,,,\n"
+	for _, limit := range []sizing.Bytes{2e9, 4e9} {
+		_, res := replayRecorded(t, two, false, limit)
+		require.Len(t, res.Tasks, 2)
+		assert.Equal(t, "d/large", res.Tasks[0].Task)
+	}
+}
+
 func TestReplayRejectsAPolicyThatDoesNotLift(t *testing.T) {
 	stuck := newBaseline(func(int) rule { return static{} })
 	trace := readTrace(t, overlapping)
@@ -124,10 +153,10 @@ func TestReplayRejectsAPolicyThatDoesNotLift(t *testing.T) {
 }
 
 func TestOnlyHeavyTasksCanBeTheWorst(t *testing.T) {
-	heavy := &taskCosts{task: sizing.TaskKey{Task: "heavy"}, totals: totals{rows: 100, killed: 2, used: 90}}
-	light := &taskCosts{task: sizing.TaskKey{Task: "light"}, totals: totals{rows: 100, killed: 50, used: 9}}
-	short := &taskCosts{task: sizing.TaskKey{Task: "short"}, totals: totals{rows: 99, killed: 50, used: 50}}
-	all := &taskCosts{totals: totals{used: 149}}
+	heavy := &taskCosts{task: sizing.TaskKey{Task: "heavy"}, totals: totals{rows: 100, killed: 2}, needed: 90}
+	light := &taskCosts{task: sizing.TaskKey{Task: "light"}, totals: totals{rows: 100, killed: 50}, needed: 9}
+	short := &taskCosts{task: sizing.TaskKey{Task: "short"}, totals: totals{rows: 99, killed: 50}, needed: 50}
+	all := &taskCosts{needed: 149}
 	assert.Equal(t, 2., worstHeavy([]*taskCosts{heavy, light, short}, all).Killed)
 	assert.Nil(t, worstHeavy([]*taskCosts{light, short}, all))
 	assert.InDelta(t, 50, worstHeavy([]*taskCosts{light}, all).Killed, 1e-9, "the only task is always heavy")

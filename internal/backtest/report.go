@@ -21,7 +21,7 @@ type Result struct {
 	Policy string `json:"policy"`
 	Figures
 	WorstHeavy *Worst        `json:"worst_heavy"` // nil if no task is heavy
-	Tasks      []TaskFigures `json:"tasks"`       // by descending use
+	Tasks      []TaskFigures `json:"tasks"`       // by descending memory time of the peaks of all rows
 }
 
 // TaskFigures has the figures of one policy on one task.
@@ -33,9 +33,9 @@ type TaskFigures struct {
 // Figures has the costs of a policy. A row is one run with all its tries. GB is 1e9 bytes.
 type Figures struct {
 	Rows        int     `json:"rows"`
-	UsedGBh     float64 `json:"used_gbh"`
+	UsedGBh     float64 `json:"used_gbh"` // by the rows that succeeded
 	WastedGBh   float64 `json:"wasted_gbh"`
-	Utilisation float64 `json:"utilisation_percent"` // used / (used + wasted)
+	Utilisation float64 `json:"utilisation_percent"` // used / (used + wasted); 0 if both are 0
 	Killed      float64 `json:"killed_percent"`      // rows that were killed at least once
 	Attempts    int     `json:"attempts"`            // number of tries
 	Kills       int     `json:"kills"`               // number of killed tries
@@ -78,9 +78,12 @@ const gbHour = 1e9 * 3600 // byte-seconds
 func (a *taskCosts) figures() Figures {
 	f := Figures{
 		Rows: a.rows, UsedGBh: a.used / gbHour, WastedGBh: a.wasted / gbHour,
-		Utilisation: 100 * a.used / (a.used + a.wasted), Killed: percent(a.killed, a.rows),
+		Killed:   percent(a.killed, a.rows),
 		Attempts: a.tries, Kills: a.tries - a.rows + a.gaveUp, GaveUp: a.gaveUp,
 		Causes: newCauses(&a.causes), Ages: newAgeFigures(&a.ages),
+	}
+	if a.used > 0 { // else no row succeeded, perhaps without a single try
+		f.Utilisation = 100 * a.used / (a.used + a.wasted)
 	}
 	if a.promises > 0 {
 		killed := a.promises - a.survived
@@ -96,8 +99,8 @@ func (a *taskCosts) figures() Figures {
 
 func percent(part, whole int) float64 { return 100 * float64(part) / float64(whole) }
 
-// A task is heavy if it has at least heavyRows rows and at least the share heavyShare of the use (byte-seconds) of all
-// tasks. Fewer than heavyRows rows cannot show that 1 % of them are killed. The only task of a trace is always heavy.
+// A task is heavy if it has at least heavyRows rows and at least the share heavyShare of what the rows of all tasks
+// needed (byte-seconds). Fewer than heavyRows rows cannot show that 1 % of them are killed. The only task of a trace is always heavy.
 const (
 	heavyShare = 0.1
 	heavyRows  = 100
@@ -107,7 +110,7 @@ const (
 func worstHeavy(tasks []*taskCosts, all *taskCosts) *Worst {
 	var worst *Worst
 	for _, a := range tasks {
-		if len(tasks) > 1 && (a.used < heavyShare*all.used || a.rows < heavyRows) {
+		if len(tasks) > 1 && (a.needed < heavyShare*all.needed || a.rows < heavyRows) {
 			continue
 		}
 		if killed := percent(a.killed, a.rows); worst == nil || killed > worst.Killed {
@@ -117,7 +120,7 @@ func worstHeavy(tasks []*taskCosts, all *taskCosts) *Worst {
 	return worst
 }
 
-// byUse orders tasks by descending use, then by task.
-func byUse(a, b *taskCosts) int {
-	return cmp.Or(cmp.Compare(b.used, a.used), cmp.Compare(a.task.String(), b.task.String()))
+// byNeed orders tasks by descending need, then by task.
+func byNeed(a, b *taskCosts) int {
+	return cmp.Or(cmp.Compare(b.needed, a.needed), cmp.Compare(a.task.String(), b.task.String()))
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"embed"
-	"encoding/csv"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/loadaware/loadaware/internal/csvtext"
 	"github.com/loadaware/loadaware/internal/httpapi/auth"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
@@ -101,9 +101,7 @@ func (d *Dashboard) render(w http.ResponseWriter, req *pageRequest, content *vie
 		}
 		w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name + ".csv"}))
 		header, rows := content.Table()
-		out := csv.NewWriter(w)
-		_ = out.Write(header) // a client that disconnected needs no answer
-		_ = out.WriteAll(rows)
+		_ = csvtext.Write(w, header, rows) // a client that disconnected needs no answer
 	default:
 		d.write(w, req, http.StatusOK, content)
 	}

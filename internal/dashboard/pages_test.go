@@ -329,3 +329,49 @@ func TestThePreviewReplaysWithTheWholePolicy(t *testing.T) {
 		assert.NotEqual(t, shown.Results[0].WastedGBH, shown.Results[1].WastedGBH, change)
 	}
 }
+
+// A cap below the peaks saves nothing: runs that never succeed have used nothing, and the preview says how many they are.
+func TestThePreviewOfALowCapSaysThatRunsNeverSucceed(t *testing.T) {
+	e := newEnv(t, withoutTokens)
+	e.observe(key, 60, rows) // 3 of the 60 successes are above 2.8 GiB
+	cfg := withoutTokens
+	cfg.WhatIfs = whatif.NewJobs(e.svc)
+	e.serve(cfg)
+	const target = "/ui/policy?dag_id=etl&task_id=load&mode=enforce&cap="
+	page := ""
+	require.Eventually(t, func() bool {
+		page = e.page(target + "2900Mi")
+		return strings.Contains(page, "new policy</th>")
+	}, testwait.Limit, 10*time.Millisecond)
+	assert.Contains(t, page, `<p class="error">With the new policy 3 runs would never have got enough memory.</p>`)
+	require.Eventually(t, func() bool {
+		page = e.page(target + "4Gi")
+		return strings.Contains(page, "new policy</th>")
+	}, testwait.Limit, 10*time.Millisecond)
+	assert.NotContains(t, page, "never have got enough")
+}
+
+// A caller may ask about the same try again after its end. The page of the try shows the answer with which it ran.
+func TestThePageOfATryShowsTheAnswerWithWhichItRan(t *testing.T) {
+	e := newEnv(t, withoutTokens)
+	try := sizing.TryKey{TaskKey: key, RunID: "asked_twice", MapIndex: sizing.NoMap, Number: 1}
+	answer := func(requested sizing.Bytes) sizing.Bytes {
+		a, err := e.svc.Predict(t.Context(), &sizing.Ask{Try: try, Requested: sizing.Resources{Memory: requested}, Features: rows(1)})
+		require.NoError(t, err)
+		require.Eventually(t, func() bool {
+			_, err := e.st.Receipt(t.Context(), a.PredictionID)
+			return err == nil
+		}, testwait.Limit, 10*time.Millisecond)
+		return a.Memory.Limit
+	}
+	first := answer(8 * sizing.GiB)
+	_, err := e.svc.Observe(t.Context(), []sizing.Observation{{Try: try, Outcome: sizing.OOMKilled, Allocated: sizing.Resources{Memory: first}, EndedAt: time.Now(), Features: rows(1)}})
+	require.NoError(t, err)
+	require.Greater(t, answer(64*sizing.GiB), first)
+	var shown dashboard.Try
+	require.NoError(t, json.Unmarshal(e.get("/ui/try?dag_id=etl&task_id=load&run_id=asked_twice&try_number=1&format=json").Body.Bytes(), &shown))
+	assert.True(t, shown.IsAnswered)
+	assert.Equal(t, first, shown.Granted)
+	require.NotNil(t, shown.Outcome)
+	assert.Equal(t, shown.Outcome.Allocated, shown.Granted)
+}

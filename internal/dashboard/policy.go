@@ -141,6 +141,15 @@ func (p *PolicyPage) Key() sizing.TaskKey {
 	return sizing.TaskKey{Namespace: p.Namespace, DAG: p.DagID, Task: p.TaskID}
 }
 
+// NeverSucceeded returns the number of runs that give up with the new policy, if more do than with the policy in force;
+// else 0.
+func (p *PolicyPage) NeverSucceeded() int {
+	if len(p.Results) < 2 || p.Results[1].GaveUp <= p.Results[0].GaveUp {
+		return 0
+	}
+	return p.Results[1].GaveUp
+}
+
 // PolicyChange is a changed field of a policy or, in the audit trail, of any changed object.
 type PolicyChange struct {
 	Field  string `json:"field"`

@@ -75,7 +75,7 @@ func (m *MonthRow) Name() string {
 var savingsKeys = []store.SavingsKey{store.ByDAG, store.ByTask, store.ByOwner, store.ByDAGOwner}
 
 const (
-	maxMonths      = 36  // the page shows at most this many months in every format, the newest
+	maxMonths      = 36  // the page shows at most this many months with a try in every format, the newest
 	shownMonthRows = 500 // the HTML table has at most this many rows, one for each month and key
 )
 
@@ -141,7 +141,7 @@ func dayParam(q url.Values, name string) (time.Time, error) {
 	return day, nil
 }
 
-// fillMonths reads the sums of each month, the newest first. For HTML it reads only as many of the newest
+// fillMonths reads the sums of each month with a try, the newest first. For HTML it reads only as many of the newest
 // months as fill the table, because the months of all tasks are thousands of rows.
 func (d *Dashboard) fillMonths(ctx context.Context, page *Savings, f store.SavingsFilter, isHTML bool) error {
 	page.Months = []MonthRow{}
@@ -150,21 +150,18 @@ func (d *Dashboard) fillMonths(ctx context.Context, page *Savings, f store.Savin
 		return err
 	}
 	page.Total = total.sum
-	newest := monthOf(total.last)
-	earliest := newest.AddDate(0, 1-maxMonths, 0)
-	shown := total.rows
-	if earliest.After(total.first) {
-		page.IsTruncated = true
-		shown = slices.DeleteFunc(slices.Clone(shown), func(m MonthRow) bool { return m.Month < earliest.Format(monthLayout) })
-		f.From = later(f.From, earliest)
-	}
+	shown := total.rows[:min(len(total.rows), maxMonths)]
 	page.Chart = monthsFigure(shown)
 	for count := 1; ; count *= 2 {
 		part := f
-		from := newest.AddDate(0, 1-count, 0)
-		isPart := isHTML && from.After(later(total.first, f.From))
-		if isPart {
-			part.From = from
+		isPart := count < len(shown) && isHTML
+		if !isPart {
+			count = len(shown)
+		}
+		if count < len(total.rows) { // else the first month may begin before f.From
+			if part.From, err = time.Parse(monthLayout, shown[count-1].Month); err != nil {
+				return err
+			}
 		}
 		months, err := d.months(ctx, part, store.SavingsKey(page.By))
 		if err != nil {
@@ -172,24 +169,16 @@ func (d *Dashboard) fillMonths(ctx context.Context, page *Savings, f store.Savin
 		}
 		page.Months = months.rows
 		if !isPart || len(page.Months) >= shownMonthRows {
-			page.IsTruncated = page.IsTruncated || isPart
+			page.IsTruncated = count < len(total.rows)
 			return nil
 		}
 	}
 }
 
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
 // monthSums are the sums of each month and key, and their total.
 type monthSums struct {
-	rows        []MonthRow // the newest month first
-	sum         savings.Row
-	first, last time.Time // first and last day with a report
+	rows []MonthRow // the newest month first; only months with a try
+	sum  savings.Row
 }
 
 // months returns the sums that match a filter, grouped by month and key.
@@ -206,17 +195,13 @@ func (d *Dashboard) months(ctx context.Context, f store.SavingsFilter, by store.
 		}
 		slices.SortStableFunc(months.rows, func(a, b MonthRow) int { return strings.Compare(b.Month, a.Month) })
 		for _, total := range totalOf(sums) {
-			months.sum, months.first, months.last = savings.NewRow(&total, store.ByAll, d.cfg.Prices), total.First, total.Last
+			months.sum = savings.NewRow(&total, store.ByAll, d.cfg.Prices)
 		}
 		return months, nil
 	})
 }
 
 const monthLayout = "2006-01"
-
-func monthOf(t time.Time) time.Time {
-	return time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC)
-}
 
 // monthsFigure draws the savings of months as bars. rows has the newest month first.
 func monthsFigure(rows []MonthRow) chart.Figure {

@@ -93,6 +93,26 @@ func TestTheNameOfACSVSaysThatMonthsAreLeftOut(t *testing.T) {
 	}
 }
 
+// Months without a try do not count towards the bound, so a live try beside an old imported history hides none of it.
+func TestMonthsWithoutATryDoNotHideOlderMonths(t *testing.T) {
+	e := newEnv(t, withoutTokens)
+	e.observeMonths(1, 5)
+	late := sizing.Observation{Try: sizing.TryKey{TaskKey: sizing.TaskKey{Namespace: key.Namespace, DAG: "etl", Task: "task_000"}, RunID: "late", MapIndex: sizing.NoMap, Number: 1},
+		Outcome: sizing.Success, MemoryMax: sizing.GiB, Duration: time.Hour, EndedAt: time.Date(2020, 1, 15, 0, 0, 0, 0, time.UTC),
+		Allocated: sizing.Resources{Memory: 4 * sizing.GiB}, Requested: sizing.Resources{Memory: 8 * sizing.GiB}, Features: sizing.Features{}}
+	_, err := e.svc.Observe(t.Context(), []sizing.Observation{late})
+	require.NoError(t, err)
+	for _, by := range []string{"dag", "task"} {
+		page := e.page("/ui/savings?by=" + by)
+		assert.Equal(t, 6, strings.Count(page, "<tr><td>20"), by)
+		assert.Contains(t, page, "<tr><td>2020-01</td>", by)
+		assert.NotContains(t, page, "left out", by)
+		table := e.get("/ui/savings?format=csv&by=" + by)
+		assert.Equal(t, "attachment; filename=loadaware-savings.csv", table.Header().Get("Content-Disposition"), by)
+		assert.Equal(t, 7, strings.Count(table.Body.String(), "\n"), by)
+	}
+}
+
 // After the background read, the first visit of a page of savings needs no query. Therefore the pages do not
 // show what was reported after the read.
 func TestSavingsAreReadInTheBackground(t *testing.T) {

@@ -1,7 +1,6 @@
 package render
 
 import (
-	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,6 +12,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/loadaware/loadaware/internal/csvtext"
 	"github.com/loadaware/loadaware/internal/insight/savings"
 )
 
@@ -49,7 +49,7 @@ type reportTable struct {
 // write writes the rows as a table, csv, markdown or html.
 func (s *reportTable) write(w io.Writer, format string, coloured bool) error {
 	if format == "csv" {
-		return csv.NewWriter(w).WriteAll(append([][]string{s.csvHeader}, s.csvRows...))
+		return csvtext.Write(w, s.csvHeader, s.csvRows)
 	}
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)

@@ -24,7 +24,7 @@ func Growth(w io.Writer, r *growth.Report, format string) error {
 
 // limits returns the table of the policies for limits: the static grant, and those that change limits during a run.
 func limits(r *growth.Report) *Table {
-	t := &Table{Header: []string{"limits", "kind", "GB·h", "of static", "killed", "killed %", "resizes/run"}, TextColumns: 2}
+	t := &Table{Header: []string{"limits", "kind", "GB·h", "of static", "kills", "kills/100 runs", "resizes/run"}, TextColumns: 2}
 	for _, f := range r.Policies {
 		kind := "grows"
 		switch {

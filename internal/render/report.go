@@ -40,7 +40,7 @@ func Report(w io.Writer, format string, coloured bool, r *report.Report) error {
 			"static_request_bytes", "static_risk", "static_saves_gbh"},
 		footer: []string{"total", "", "", strconv.Itoa(r.Total.Tries), "", "", "", figure(r.Total.SavedGBH), figure(r.Total.KilledGBH), "", "", ""},
 		caption: "Worst first, by GB·h wasted. Window: " + window(r.From, r.To, r.FirstDay, r.LastDay) + ". GB = 1e9 bytes,\n" +
-			"averaged over running time; saved = requested − granted − killed; risk = mean promised probability of an OOM kill." + gaps(&r.Total),
+			"averaged over running time; " + formula(&r.Total) + "; risk = mean promised probability of an OOM kill." + gaps(&r.Total),
 	}
 	if !slices.ContainsFunc(r.Tasks, func(t report.Task) bool { return t.WhyNot == nil || *t.WhyNot != report.NoGrantYet }) {
 		s.caption += "\nNo try has used a grant yet; loadaware report --static shows what one request per task would save."

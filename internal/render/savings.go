@@ -24,7 +24,7 @@ func Savings(w io.Writer, format string, a *savings.Answer) error {
 		header: []string{a.By, "tries", "kills", "requested GB·h", "granted GB·h", "used GB·h", "killed GB·h", "saved GB·h", "saved core·h"}, textColumns: 1,
 		csvHeader: []string{"day", "namespace", "dag_id", "task_id", "owner", "tries", "successes", "kills", "unaccounted_tries", "unmeasured_tries",
 			"success_hours", "requested_gbh", "granted_gbh", "used_gbh", "used_hours", "killed_gbh", "wasted_gbh", "saved_gbh", "no_request_gbh", "saved_core_h", "saved_money"},
-		caption: "Window: " + window(a.From, a.To, a.FirstDay, a.LastDay) + ". GB = 1e9 bytes. saved = requested − granted − killed." + gaps(&a.Total),
+		caption: "Window: " + window(a.From, a.To, a.FirstDay, a.LastDay) + ". GB = 1e9 bytes. " + formula(&a.Total) + "." + gaps(&a.Total),
 	}
 	money := a.Total.SavedMoney != nil
 	if money {
@@ -55,16 +55,21 @@ func savingsCSV(r *savings.Row) []string {
 		exact(r.SavedGBH), exact(&r.NoRequestGBH), exact(r.SavedCoreH), exact(r.SavedMoney)}
 }
 
-// gaps describes the tries and the GB·h that the amounts omit.
-func gaps(total *savings.Row) string {
-	text := ""
-	if total.UnaccountedTries > 0 {
-		text += fmt.Sprintf(" The GB·h omit %d successes and kills without a known duration or allocation; only the used GB·h may include some of them.", total.UnaccountedTries)
-	}
+// formula returns the formula of the savings.
+func formula(total *savings.Row) string {
+	text := "saved = requested − granted − killed"
 	if total.NoRequestGBH > 0 {
-		text += fmt.Sprintf(" %s GB·h of tasks without a known request are not part of the savings.", figure(&total.NoRequestGBH))
+		text += fmt.Sprintf(" + %s GB·h of tasks without a known request", figure(&total.NoRequestGBH))
 	}
 	return text
+}
+
+// gaps describes the tries that the amounts omit.
+func gaps(total *savings.Row) string {
+	if total.UnaccountedTries == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" The GB·h omit %d successes and kills without a known duration or allocation; only the used GB·h may include some of them.", total.UnaccountedTries)
 }
 
 // rowName returns the key of a row.

@@ -2,13 +2,14 @@
 package render
 
 import (
-	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/loadaware/loadaware/internal/csvtext"
 )
 
 // Formats returns the output formats of lists. Table.Write writes all of them except json.
@@ -25,7 +26,7 @@ type Table struct {
 func (t *Table) Write(w io.Writer, format string) error {
 	switch format {
 	case "csv":
-		return csv.NewWriter(w).WriteAll(append([][]string{t.Header}, t.Rows...))
+		return csvtext.Write(w, t.Header, t.Rows)
 	case "markdown":
 		return t.markdown(w)
 	}

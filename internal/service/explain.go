@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/loadaware/loadaware/internal/service/inflight"
@@ -17,18 +18,15 @@ type ExplainedAnswer struct {
 	Factors    taskmodel.Explanation
 	Shadow     *taskmodel.Explanation // in shadow mode: the factors of the grant in mode enforce
 	Note       string                 // why the factors are incomplete; "" if they are complete
-	Nearest    []taskmodel.Neighbour  // the most similar runs of the task, nearest first
+	Nearest    []taskmodel.Neighbour  // one try of each of the most similar other runs before the answer, nearest first
 	Run        sizing.History         // the ended tries of the explained run
 }
 
 const (
-	nearestRuns = 5 // number of most similar runs in an ExplainedAnswer
-	// comparedTries is the largest number of newest tries of a task among which Explain searches similar runs, and
+	nearestRuns = 5 // largest number of most similar runs in an ExplainedAnswer
+	// comparedTries is the largest number of newest tries of a task, of those before a recorded answer, among which Explain searches similar runs, and
 	// that RecentFactors and GrantsWith read.
 	comparedTries = 300
-	// maxOwnTries is the number of additional similar tries that addRuns reads, because it drops the tries of the
-	// explained run. If more of its tries are among them, Nearest has fewer than nearestRuns runs.
-	maxOwnTries = 4
 )
 
 // Explain answers an ask like Predict, explains the answer, and records nothing.
@@ -48,7 +46,7 @@ func (s *Service) Explain(ctx context.Context, ask *sizing.Ask) (*ExplainedAnswe
 	}
 	e.Ask = *ask
 	e.answerStatic()
-	return e, s.addRuns(ctx, e, task)
+	return e, s.addRuns(ctx, e, task, time.Time{})
 }
 
 // allocateExplained sets the answer and its factors in `e`. It returns the policy of the task, and reports
@@ -113,7 +111,7 @@ func (s *Service) ExplainReceipt(ctx context.Context, r *sizing.Receipt) (*Expla
 		e.explainByReceipt(r, recorded, q.Above)
 	}
 	e.answerStatic()
-	return e, s.addRuns(ctx, e, task)
+	return e, s.addRuns(ctx, e, task, r.At)
 }
 
 // explainCurrent explains a recorded answer by the model in memory. It returns false if another
@@ -195,34 +193,45 @@ func (e *ExplainedAnswer) answerStatic() {
 	e.Factors = taskmodel.Explanation{Granted: limit, Base: limit, BaseName: "the static request, which the policy leaves unchanged"}
 }
 
-// nearest returns the most similar runs among `recent`, nearest first.
-func nearest(task *modelcache.Task, f sizing.Features, recent *sizing.History) []taskmodel.Neighbour {
-	task.RLock()
-	defer task.RUnlock()
-	return task.Model().Nearest(f, recent, nearestRuns+maxOwnTries)
-}
-
-// addRuns adds the most similar runs and the tries of the explained run.
-func (s *Service) addRuns(ctx context.Context, e *ExplainedAnswer, task *modelcache.Task) error {
+// addRuns adds the most similar runs and the tries of the explained run. The similar runs ended until `answered`, so that
+// they are those that the answer could know; the zero time means now.
+func (s *Service) addRuns(ctx context.Context, e *ExplainedAnswer, task *modelcache.Task, answered time.Time) error {
 	try := &e.Ask.Try
-	recent, err := s.store.RecentTries(ctx, try.TaskKey, comparedTries)
+	recent, err := s.store.TriesBefore(ctx, try.TaskKey, answered, comparedTries)
 	if sizing.KindOf(err) == sizing.NotFound {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	e.Nearest = nearest(task, e.Ask.Features, &recent)
-	others := e.Nearest[:0]
-	for _, near := range e.Nearest {
-		if row := near.Row; row.RunID != try.RunID || row.MapIndex != try.MapIndex {
-			others = append(others, near)
-		}
-	}
-	e.Nearest = others[:min(len(others), nearestRuns)]
+	recent.Rows = othersOnce(recent.Rows, try)
+	task.RLock()
+	e.Nearest = task.Model().Nearest(e.Ask.Features, &recent, nearestRuns)
+	task.RUnlock()
 	if try.RunID == "" {
 		return nil
 	}
 	e.Run, err = s.store.TriesOfRun(ctx, try.TaskKey, try.RunID, try.MapIndex)
 	return err
+}
+
+// othersOnce returns one try of each run other than that of `try`: the newest try that succeeded or was OOM-killed, because
+// that of a success has the peak, and a later kill the higher bound. rows are in order of time.
+func othersOnce(rows []sizing.HistoryRow, try *sizing.TryKey) (others []sizing.HistoryRow) {
+	type run struct {
+		id       string
+		mapIndex int
+	}
+	seen := map[run]bool{{try.RunID, try.MapIndex}: true}
+	for _, r := range slices.Backward(rows) {
+		_, censoring := r.Peak()
+		key := run{r.RunID, r.MapIndex}
+		if seen[key] || censoring != sizing.Exact && censoring != sizing.AtLeast {
+			continue
+		}
+		seen[key] = true
+		others = append(others, r)
+	}
+	slices.Reverse(others)
+	return others
 }

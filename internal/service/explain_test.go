@@ -200,3 +200,38 @@ func TestTheExplanationOfAKilledTryListsTheTriesOfItsRun(t *testing.T) {
 		assert.True(t, i == 0 || near.Distance >= e.Nearest[i-1].Distance)
 	}
 }
+
+// The similar runs of a recorded answer are those that ended before it. A run counts once, with its success and not also with
+// its kill.
+func TestTheSimilarRunsOfAnAnswerAreOlderRunsOnce(t *testing.T) {
+	r := newReplica(t)
+	r.trainTask("load", 8)
+	retried := ask("load", "retried")
+	for number, outcome := range []sizing.Outcome{sizing.OOMKilled, sizing.OOMKilled, sizing.Success} {
+		r.report(sizing.Observation{Try: try("load", "retried", number+1), Outcome: outcome, MemoryMax: gib, Duration: time.Minute,
+			Allocated: sizing.Resources{Memory: gib}, Features: retried.Features})
+	}
+	answer := r.predict(ask("load", "explained"))
+	for i := range 8 {
+		r.report(sizing.Observation{Try: try("load", fmt.Sprint("later", i), 1), Outcome: sizing.Success, MemoryMax: gib, Duration: time.Minute,
+			Allocated: sizing.Resources{Memory: 2 * gib}, Features: retried.Features})
+	}
+	runsOf := func(e *service.ExplainedAnswer) (found map[string]int) {
+		require.Len(t, e.Nearest, 5)
+		found = map[string]int{}
+		for _, near := range e.Nearest {
+			found[near.Row.RunID]++
+		}
+		require.Len(t, found, 5, "a run counts once")
+		return found
+	}
+	e := r.explainPrediction(answer.PredictionID)
+	for name := range runsOf(e) {
+		assert.NotContains(t, name, "later")
+	}
+	require.Equal(t, "retried", e.Nearest[0].Row.RunID)
+	assert.Equal(t, sizing.Success, e.Nearest[0].Row.Outcome)
+	for name := range runsOf(r.explain(ask("load", "explained"))) {
+		assert.Contains(t, name, "later", "a new answer knows them")
+	}
+}

@@ -21,7 +21,7 @@ func (s *Service) TriesOfRun(ctx context.Context, task sizing.TaskKey, runID str
 	return s.store.TriesOfRun(ctx, task, runID, mapIndex)
 }
 
-// ReceiptOfTry returns the newest stored receipt of a try, or NotFound if there is none.
+// ReceiptOfTry returns the stored receipt in force when a try ran, or NotFound if there is none; see store.Receipts.
 func (s *Service) ReceiptOfTry(ctx context.Context, try sizing.TryKey) (sizing.Receipt, error) {
 	return s.store.ReceiptOfTry(ctx, try)
 }

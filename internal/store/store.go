@@ -87,6 +87,9 @@ type Observations interface {
 	// Granted and Pairs. It returns NotFound if the task is unknown.
 	RecentTries(ctx context.Context, task sizing.TaskKey, limit int) (sizing.History, error)
 
+	// TriesBefore is RecentTries of the tries that ended until a time; of all tries if the time is zero.
+	TriesBefore(ctx context.Context, task sizing.TaskKey, end time.Time, limit int) (sizing.History, error)
+
 	// RecentTriesOf returns the RecentTries of several tasks of a DAG by task id, read in one
 	// snapshot, without Total and LastSeq. It omits unknown tasks.
 	RecentTriesOf(ctx context.Context, namespace, dag string, tasks []string, limit int) (map[string]sizing.History, error)
@@ -222,7 +225,9 @@ type Receipts interface {
 	SaveReceipts(context.Context, []sizing.Receipt) error
 	// Receipt returns the receipt of a prediction id, or NotFound if there is none.
 	Receipt(ctx context.Context, predictionID string) (sizing.Receipt, error)
-	// ReceiptOfTry returns the newest receipt of a try, or NotFound if there is none.
+	// ReceiptOfTry returns the receipt in force when a try ran: the receipt that its report names, or else the newest from
+	// before its end, or else, because the reporter's clock may be slow, the oldest of the 24 hours after it. Without
+	// a report it returns the newest receipt. It returns NotFound if there is none of these.
 	ReceiptOfTry(context.Context, sizing.TryKey) (sizing.Receipt, error)
 	// Realised compares the promised risks of first tries with their outcomes, over the newest receipts of the task, at
 	// most limit of them, without reproduced runs and without kills below the static grant of a plan. The caller sets Low and High.

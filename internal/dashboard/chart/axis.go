@@ -146,10 +146,23 @@ func (a *Axis) format(v float64) string {
 	case a.Unit == Memory && v >= 1:
 		return sizing.Bytes(v).Approx()
 	case a.Unit == Percent:
-		return strconv.FormatFloat(v, 'g', 4, 64) + " %"
+		return plain(v) + " %"
 	}
 	if math.Abs(v) < 1e-12 {
 		return "0"
 	}
-	return strconv.FormatFloat(v, 'g', 4, 64)
+	return plain(v)
+}
+
+// plain formats a number with at most four significant digits or, from 10 000 on, as a whole number. Up to ten million it has no exponent, and thin spaces separate
+// its thousands.
+func plain(v float64) string {
+	if size := math.Abs(v); size < 1e4-0.5 || size >= 1e7 {
+		return strconv.FormatFloat(v, 'g', 4, 64)
+	}
+	digits := strconv.FormatFloat(v, 'f', 0, 64)
+	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
+		digits = digits[:i] + "\u202f" + digits[i:]
+	}
+	return digits
 }

@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/mathext"
+
 	"github.com/loadaware/loadaware/internal/insight/savings"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store"
@@ -211,9 +213,8 @@ func sourceOf(p *sizing.Profile, t *Task) *string {
 
 // severityOf returns the severity of a task. wasted is the waste of all tasks in GB·h; nil if it is unknown.
 func severityOf(t *Task, row *savings.Row, wasted *float64) Severity {
-	low, _ := sizing.WilsonInterval(row.Kills, row.Successes+row.Kills)
 	switch {
-	case row.Kills > 0 && low > t.RiskTarget, t.SavedGBH != nil && *t.SavedGBH < 0:
+	case isKilledTooOften(row.Kills, row.Successes+row.Kills, t.RiskTarget), t.SavedGBH != nil && *t.SavedGBH < 0:
 		return Critical
 	case t.GrantedBytes == nil || t.UsedBytes == nil:
 		return Unknown
@@ -221,6 +222,16 @@ func severityOf(t *Task, row *savings.Row, wasted *float64) Severity {
 		return Warning
 	}
 	return OK
+}
+
+// minEvidence is the probability of so many kills at the risk target below which a task is clearly killed too often.
+const minEvidence = 0.025
+
+// isKilledTooOften reports whether k kills in n tries, or more, have a probability below minEvidence if each try is killed
+// with the risk target (exact binomial test). The interval of Wilson is too narrow here: it excludes a target of 1.5 % after
+// one kill in ten tries, which happens to 14 % of the tasks at this target.
+func isKilledTooOften(k, n int, target float64) bool {
+	return k > 0 && mathext.RegIncBeta(float64(k), float64(n-k+1), target) < minEvidence
 }
 
 // NoGrantYet is the obstacle of a task whose savings are zero, and which has no kills and no other obstacles: its tries

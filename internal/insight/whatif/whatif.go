@@ -100,7 +100,7 @@ type Result struct {
 	Settings    Settings
 	Rows        int     // number of replayed runs
 	Utilisation float64 // used GB·h as a percentage of used and wasted GB·h
-	UsedGBh     float64
+	UsedGBh     float64 // of the runs that succeeded
 	WastedGBh   float64
 	Killed      float64  // percentage of the runs with an OOM kill
 	Lifts       int      // number of tries beyond the first one of each run

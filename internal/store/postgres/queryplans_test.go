@@ -58,7 +58,9 @@ func testQueryPlans(t *testing.T, compactFrom string) {
 			{"a complete history", allSQL, []any{id, "default", "d", "t"}, 4 * tries},
 			{"new rows of a history", sinceSQL, []any{id, "default", "d", "t", 0, math.MaxInt64, tries}, 4 * tries},
 			{"newest rows of a history", newestSinceSQL, []any{id, "default", "d", "t", 0, math.MaxInt64, tries}, 4 * tries},
-			{"the receipt of a try", receiptOfTrySQL, []any{"default", "d", "t", saved[7].Ask.Try.RunID, -1, 1}, 2},
+			{"the receipt of a try before its end", receiptBeforeEndSQL, []any{"default", "d", "t", saved[7].Ask.Try.RunID, -1, 1, soon}, 2},
+			{"the receipt of a try without a report", receiptBeforeEndSQL, []any{"default", "d", "t", saved[7].Ask.Try.RunID, -1, 1, nil}, 2},
+			{"the receipt of a try after its end", receiptAfterEndSQL, []any{"default", "d", "t", saved[7].Ask.Try.RunID, -1, 1, saved[0].At.Add(-time.Hour)}, 2},
 			{"features from receipts", receiptFeaturesSQL, []any{
 				column(wanted, func(r *sizing.Receipt) string { return r.Ask.Try.Namespace }),
 				column(wanted, func(r *sizing.Receipt) string { return r.Ask.Try.DAG }),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -133,33 +134,60 @@ func (s *Store) Receipt(ctx context.Context, predictionID string) (sizing.Receip
 // nameOfTask selects the id of a task in receipt_name. The namespace, DAG and task are $1 to $3.
 const nameOfTask = `(SELECT id FROM receipt_name WHERE namespace = $1 AND dag_id = $2 AND task_id = $3)`
 
-const receiptOfTrySQL = `
+// endOfTrySQL reads which receipt the report of a try names, and the end of the try.
+const endOfTrySQL = `
+	SELECT coalesce(prediction_id, ''), at
+	FROM observation
+	WHERE task = (SELECT id FROM task WHERE namespace = $1 AND dag_id = $2 AND task_id = $3)
+		AND run_id = $4 AND map_index = $5 AND try_number = $6`
+
+// receiptsOfTrySQL reads the first receipt of a try in an order, from each of the tables. $7 is the end of the try.
+func receiptsOfTrySQL(condition, order string) string {
+	return `
 	(SELECT ` + jsonColumns + `
 	FROM receipt
 	WHERE namespace = $1 AND dag_id = $2 AND task_id = $3
-		AND run_id BETWEEN $4 AND $4 AND map_index = $5 AND try_number = $6 AND run_id <> ''` + newestOfTry + `)
+		AND run_id BETWEEN $4 AND $4 AND map_index = $5 AND try_number = $6 AND run_id <> ''` + condition + order + `)
 	UNION ALL
 	(SELECT ` + compactRowColumns + `
 	FROM receipt_compact AS receipt JOIN receipt_name ON receipt_name.id = receipt.name
 	WHERE name = ` + nameOfTask + ` AND hashtext(run_id) # map_index = hashtext($4) # $5
-		AND run_id BETWEEN $4 AND $4 AND map_index = $5 AND try_number = $6 AND run_id <> ''` + newestOfTry + `)`
+		AND run_id BETWEEN $4 AND $4 AND map_index = $5 AND try_number = $6 AND run_id <> ''` + condition + order + `)`
+}
 
-// ReceiptOfTry returns the newest receipt of a try.
+var (
+	receiptBeforeEndSQL = receiptsOfTrySQL(` AND receipt.at <= coalesce($7::timestamptz, 'infinity')`, newestOfTry)
+	receiptAfterEndSQL  = receiptsOfTrySQL(` AND receipt.at > $7::timestamptz AND receipt.at <= $7::timestamptz + interval '24 hours'`, oldestOfTry)
+)
+
+// ReceiptOfTry returns the receipt in force when a try ran, by the rule of promisedAtLaunch.
 func (s *Store) ReceiptOfTry(ctx context.Context, try sizing.TryKey) (sizing.Receipt, error) {
-	receipts, err := s.readReceipts(ctx, receiptOfTrySQL, try.Namespace, try.DAG, try.Task, try.RunID, try.MapIndex, try.Number)
+	args := []any{try.Namespace, try.DAG, try.Task, try.RunID, try.MapIndex, try.Number}
+	var named string
+	var end *time.Time // nil without a report
+	err := s.pool.QueryRow(ctx, endOfTrySQL, args...).Scan(&named, &end)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return sizing.Receipt{}, wrapError("read a receipt", err)
+	}
+	if named != "" {
+		r, err := s.Receipt(ctx, named)
+		if err == nil && r.Ask.Try == try || err != nil && sizing.KindOf(err) != sizing.NotFound {
+			return r, err
+		}
+	}
+	receipts, err := s.readReceipts(ctx, receiptBeforeEndSQL, append(args, end)...)
+	order := func(a, b sizing.Receipt) int { return b.At.Compare(a.At) }
+	if err == nil && len(receipts) == 0 && end != nil {
+		receipts, err = s.readReceipts(ctx, receiptAfterEndSQL, append(args, end)...)
+		order = func(a, b sizing.Receipt) int { return a.At.Compare(b.At) }
+	}
 	if err == nil && len(receipts) == 0 {
 		err = pgx.ErrNoRows
 	}
 	if err != nil {
 		return sizing.Receipt{}, orNotFound("read a receipt", err, "no prediction is stored for try %d of run %q of %s", try.Number, try.RunID, try.TaskKey)
 	}
-	newest := 0
-	for i := range receipts {
-		if receipts[i].At.After(receipts[newest].At) {
-			newest = i
-		}
-	}
-	return receipts[newest], nil
+	return slices.MinFunc(receipts, order), nil
 }
 
 // receiptFeaturesSQL wraps the arrays in subqueries to hide their lengths from the planner, so

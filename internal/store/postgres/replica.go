@@ -197,6 +197,11 @@ func (r *ReplicatedStore) RecentTries(ctx context.Context, task sizing.TaskKey, 
 	return from(ctx, r, func(s *Store) (sizing.History, error) { return s.RecentTries(ctx, task, limit) })
 }
 
+// TriesBefore reads from the standby.
+func (r *ReplicatedStore) TriesBefore(ctx context.Context, task sizing.TaskKey, end time.Time, limit int) (sizing.History, error) {
+	return from(ctx, r, func(s *Store) (sizing.History, error) { return s.TriesBefore(ctx, task, end, limit) })
+}
+
 // RecentTriesOf reads from the standby.
 func (r *ReplicatedStore) RecentTriesOf(ctx context.Context, namespace, dag string, tasks []string, limit int) (map[string]sizing.History, error) {
 	return from(ctx, r, func(s *Store) (map[string]sizing.History, error) {

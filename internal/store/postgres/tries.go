@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -22,7 +23,7 @@ const tryColumns = `seq, at, run_id, map_index, try_number, outcome,
 const recentTriesSQL = `
 	SELECT ` + tryColumns + `
 	FROM observation
-	WHERE task = $1
+	WHERE task = $1 AND at <= coalesce($3::timestamptz, 'infinity')
 	ORDER BY at DESC, seq DESC LIMIT $2`
 
 const triesOfRunSQL = `
@@ -33,7 +34,16 @@ const triesOfRunSQL = `
 
 // RecentTries reads the newest tries of a task, oldest first.
 func (s *Store) RecentTries(ctx context.Context, task sizing.TaskKey, limit int) (sizing.History, error) {
-	return s.readTries(ctx, "read recent tries", task, recentTriesSQL, max(limit, 0))
+	return s.TriesBefore(ctx, task, time.Time{}, limit)
+}
+
+// TriesBefore is RecentTries of the tries that ended until a time; of all tries if the time is zero.
+func (s *Store) TriesBefore(ctx context.Context, task sizing.TaskKey, end time.Time, limit int) (sizing.History, error) {
+	until := &end
+	if end.IsZero() {
+		until = nil
+	}
+	return s.readTries(ctx, "read recent tries", task, recentTriesSQL, max(limit, 0), until)
 }
 
 // recentTriesOfSQL reads the newest tries of each task with one index scan per task.

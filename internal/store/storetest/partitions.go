@@ -141,9 +141,14 @@ func testPartitions(t *testing.T, open func(*testing.T) store.Store) {
 		recordNew(t, st, success(try, sizing.GiB, 1))
 		for i, at := range []time.Time{noon, monday, monday.Add(week), monday.Add(4 * week)} {
 			require.NoError(t, st.SaveReceipts(t.Context(), []sizing.Receipt{receipt(idAt(at, 0), try, 1/float64(2+i), at)}))
-			newest, err := st.ReceiptOfTry(t.Context(), try)
+			inForce, err := st.ReceiptOfTry(t.Context(), try)
 			require.NoError(t, err)
-			require.Equal(t, idAt(at, 0), newest.Allocation.PredictionID)
+			require.Equal(t, idAt(noon, 0), inForce.Allocation.PredictionID)
+			waiting := firstTry(key, "waiting") // without a report
+			require.NoError(t, st.SaveReceipts(t.Context(), []sizing.Receipt{receipt(idAt(at, 1), waiting, 0.1, at)}))
+			newest, err := st.ReceiptOfTry(t.Context(), waiting)
+			require.NoError(t, err)
+			require.Equal(t, idAt(at, 1), newest.Allocation.PredictionID)
 			require.Equal(t, 0.5, *history(t, st, key).Rows[0].Promised, "the promise must be that of the receipt in force when the try ran")
 		}
 		require.NoError(t, st.Rename(t.Context(), key, other))

@@ -80,14 +80,35 @@ func testReceipts(t *testing.T, open func(*testing.T) store.Store) {
 		requireKind(t, sizing.NotFound, err)
 	})
 
-	t.Run("ReceiptOfTry returns the newest receipt", func(t *testing.T) {
+	t.Run("ReceiptOfTry returns the receipt in force when the try ran", func(t *testing.T) {
 		try := firstTry(task("newest"), "r")
 		retry := try
 		retry.Number = 2
-		save(t, receipt("n2", try, 0.2, noon.Add(time.Minute)), receipt("n1", try, 0.1, noon), receipt("n3", retry, 0.3, noon.Add(time.Hour)))
-		got, err := st.ReceiptOfTry(t.Context(), try)
-		require.NoError(t, err)
-		require.Equal(t, "n2", got.Allocation.PredictionID)
+		requireReceipt := func(want string) {
+			t.Helper()
+			got, err := st.ReceiptOfTry(t.Context(), try)
+			require.NoError(t, err)
+			require.Equal(t, want, got.Allocation.PredictionID)
+		}
+		late := noon.Add(time.Minute)
+		save(t, receipt("n2", try, 0.2, late), receipt("n3", retry, 0.3, noon.Add(time.Hour)))
+		requireReceipt("n2") // a try that runs
+		o := success(try, sizing.GiB, 1)
+		recordNew(t, st, o)  // ended at noon
+		requireReceipt("n2") // the reporter's clock is slow
+		save(t, receipt("n1", try, 0.1, noon), receipt("n0", try, 0.1, noon.Add(-time.Minute)))
+		requireReceipt("n1") // the same try was asked about again after its end
+		o.PredictionID = "n0"
+		record(t, st, o)
+		requireReceipt("n0") // the report names it
+		o.PredictionID = "n3"
+		record(t, st, o)
+
+		try = firstTry(task("newest"), "imported")
+		save(t, receipt("n4", try, 0.1, noon.Add(25*time.Hour)))
+		recordNew(t, st, success(try, sizing.GiB, 1))
+		_, err := st.ReceiptOfTry(t.Context(), try)
+		requireKind(t, sizing.NotFound, err)
 	})
 
 	t.Run("an ad-hoc prediction has no try and creates no task", func(t *testing.T) {

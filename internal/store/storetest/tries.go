@@ -27,6 +27,10 @@ func testTries(t *testing.T, open func(*testing.T) store.Store) {
 	}
 	require.Equal(t, all.Schema, recent.Schema)
 
+	before, err := st.TriesBefore(t.Context(), key, obs[6].EndedAt, 3)
+	require.NoError(t, err)
+	require.Equal(t, []string{"run00004", "run00005", "run00006"}, runIDs(before))
+
 	killed, retried := kill(obs[4].Try, sizing.GiB), obs[4]
 	killed.Try.RunID, retried.Try.RunID = "retried", "retried"
 	killed.EndedAt, retried.EndedAt = noon, noon.Add(time.Second)

@@ -35,7 +35,8 @@ class Explanation:
         terms (list[ExplanationTerm]): Factors in the order in which they apply.
         shadow (ExplanationChainType0 | None): The chain of the grant that enforce mode would give; null except in
             shadow mode.
-        nearest (list[SimilarRun]): The most similar past runs, nearest first; at most five.
+        nearest (list[SimilarRun]): The most similar other runs that ended before the answer, each with one try, nearest
+            first; at most five.
         ladder_bytes (list[int]): The grant, then the lift after each OOM kill.
         risk (Risk):
         source (Source): `model`: the task's own model. `profile`: the task's short history, mostly by a Bayesian

@@ -21,7 +21,7 @@ class WhatIfResult:
             task.
         rows (int):
         utilisation_percent (float): Used GB·h as a percentage of used and wasted GB·h.
-        used_gbh (float):
+        used_gbh (float): GB·h of the peaks of the runs that succeeded.
         wasted_gbh (float): GB·h that were granted and not used; a killed try wastes its whole allocation.
         killed_percent (float): Percentage of runs with an OOM kill.
         lifts (int): Number of tries after an OOM kill.
