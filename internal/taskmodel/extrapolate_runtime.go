@@ -38,10 +38,10 @@ func (m *models) fitRunTime(rows []row) {
 // The rise and its margin are recorded in b.extrapolation.
 func (m *models) extrapolateRunTime(cells, edge []sizing.Value, p, atEdge *experts.Point, b *buffers) {
 	f := &m.RunTimeTrend
-	t := trend{Ranges: m.PeakTrend.Ranges, Pairs: m.PeakTrend.Pairs, Slopes: f.Slopes, Base: f.Base, Linear: f.Linear, ConvexSlope: f.ConvexSlope}
+	t := trend{Ranges: m.PeakTrend.Ranges, Pairs: m.PeakTrend.Pairs, Slopes: f.Slopes, Base: f.Base, Linear: f.Linear}
 	change, margin := t.change(cells, edge)
 	if change > 0 {
-		change = min(change, math.Log(maxExtrapolation), maxLogSeconds-atEdge.Duration)
+		change = min(change*max(1, f.ConvexSlope), math.Log(maxExtrapolation), maxLogSeconds-atEdge.Duration)
 		b.extrapolation.runTimeRise, b.extrapolation.runTimeMargin = change, change*margin
 	}
 	p.Duration = max(0, atEdge.Duration+change)

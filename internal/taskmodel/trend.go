@@ -166,7 +166,7 @@ func (t *trend) fit(rows []row, y []float64) {
 	best := math.Inf(1)
 	for _, linear := range []bool{false, true} {
 		line := trend{Ranges: t.Ranges, Pairs: t.Pairs, Linear: linear}
-		if squares, ok := line.solve(fields, rows, y); ok && squares < best {
+		if squares, ok := line.eliminate(fields, rows, y); ok && squares < best {
 			best = squares
 			t.Slopes, t.Base, t.Linear = line.Slopes, line.Base, linear
 		}
@@ -175,7 +175,29 @@ func (t *trend) fit(rows []row, y []float64) {
 		t.Slopes = nil
 	}
 	t.ConvexSlope = t.convexSlope(rows, y)
-	t.Slopes = slices.DeleteFunc(t.Slopes, func(s slope) bool { return s.Relative > maxSlopeError })
+}
+
+// eliminate fits one function and, while a slope is unreliable, removes the input with the least reliable slope and fits the
+// others again (backward elimination). If several inputs measure the same size, each of their slopes is uncertain, but that of
+// the last one left is not. If no fit is possible, the inputs are collinear, and eliminate removes the weakest one; fields is
+// sorted by strength. The results are those of solve; ok is false if no input is left.
+func (t *trend) eliminate(fields []int, rows []row, y []float64) (squares float64, ok bool) {
+	for fields = slices.Clone(fields); len(fields) > 0; {
+		t.Slopes = nil
+		worst := len(fields) - 1
+		if squares, ok = t.solve(fields, rows, y); ok {
+			for i := range t.Slopes {
+				if t.Slopes[i].Relative > t.Slopes[worst].Relative {
+					worst = i
+				}
+			}
+			if t.Slopes[worst].Relative <= maxSlopeError {
+				return squares, true
+			}
+		}
+		fields = slices.Delete(fields, worst, worst+1)
+	}
+	return 0, false
 }
 
 // candidate is a possible input of the trend.

@@ -2,6 +2,7 @@ package taskmodel
 
 import (
 	"math"
+	"slices"
 
 	"github.com/loadaware/loadaware/internal/sizing"
 )
@@ -13,8 +14,11 @@ type inputPair struct {
 	Range    interval // of the difference: the value of To minus the value of From
 }
 
-// duplicateShare is the squared correlation with a number above which a pair is a duplicate of this number.
-const duplicateShare = 0.98
+// A pair is a duplicate of a number, and a number of a stronger number, above these squared correlations of their logarithms.
+const (
+	duplicateShare = 0.98
+	multipleShare  = 1 - 1e-6 // the numbers are multiples of each other, except for rounding
+)
 
 // addPairs adds encoder.Pairs as inputs.
 func (t *trend) addPairs(pairs [][2]int) {
@@ -120,19 +124,24 @@ func (t *trend) signedDetermination(j int, rows []row, y, x []float64) float64 {
 	return share
 }
 
-// dropDuplicates removes the pairs that are collinear with one of the strongest numbers or with stronger
-// pairs. found is sorted by share, the largest first. dropDuplicates overwrites found.
+// dropDuplicates removes the numbers that are multiples of stronger ones, and the pairs that are collinear with one of the
+// strongest numbers or with stronger pairs. found is sorted by share, the largest first. dropDuplicates overwrites found.
 func (t *trend) dropDuplicates(found []candidate, rows []row) []candidate {
+	var numbers [][]float64
+	found = slices.DeleteFunc(found, func(c candidate) bool {
+		if c.input < 0 || len(numbers) == maxTrendInputs {
+			return false
+		}
+		x := make([]float64, len(rows))
+		t.logInputs(c.input, rows, x)
+		if isDuplicate(x, numbers, multipleShare) {
+			return true
+		}
+		numbers = append(numbers, x)
+		return false
+	})
 	if len(t.Pairs) == 0 {
 		return found
-	}
-	var numbers [][]float64
-	for _, c := range found {
-		if c.input >= 0 && len(numbers) < maxTrendInputs {
-			x := make([]float64, len(rows))
-			t.logInputs(c.input, rows, x)
-			numbers = append(numbers, x)
-		}
 	}
 	parent := map[int]int{} // union-find: the fields of each remaining pair have the same root
 	rootOf := func(field int) int {
@@ -148,7 +157,7 @@ func (t *trend) dropDuplicates(found []candidate, rows []row) []candidate {
 			pair := &t.Pairs[^c.input]
 			from, to := rootOf(pair.From), rootOf(pair.To)
 			t.logInputs(c.input, rows, x)
-			if from == to || isDuplicate(x, numbers) {
+			if from == to || isDuplicate(x, numbers, duplicateShare) {
 				continue
 			}
 			parent[from] = to
@@ -158,10 +167,10 @@ func (t *trend) dropDuplicates(found []candidate, rows []row) []candidate {
 	return distinct
 }
 
-// isDuplicate reports whether x is nearly a linear function of one of the others.
-func isDuplicate(x []float64, others [][]float64) bool {
+// isDuplicate reports whether the squared correlation of x and one of the others is above share.
+func isDuplicate(x []float64, others [][]float64, share float64) bool {
 	for _, other := range others {
-		if determination(x, other) > duplicateShare {
+		if determination(x, other) > share {
 			return true
 		}
 	}
