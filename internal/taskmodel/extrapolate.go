@@ -18,7 +18,8 @@ type extrapolation struct {
 	riseFactor    float64 // peak that the trend predicts without ConvexSlope, divided by the one that it predicts at the edge of the range; 0: no trend rises
 	capped        float64 // bound that limited the extrapolation, in bytes; 0: none
 	implausible   bool    // an input is so far outside that it counts as missing
-	tooLarge      bool    // an input that counts as missing is above its range and is not a difference of dates
+	isFar         bool    // a number without a slope is above its range by more than implausibleFactor
+	tooLarge      bool    // an input that counts as missing is above its range and is not a difference of dates, or isFar and no trend rises
 	isCorrected   bool    // extrapolate corrected the prediction
 	edgeAmount    float64 // answer at the edge of the range, in bytes; 0: unknown
 	isRaised      bool    // the answer is edgeAmount or, if a trend rises, edgeAmount · riseFactor
@@ -83,6 +84,7 @@ func (m *models) findOutside(cells []sizing.Value, found *extrapolation) (outsid
 		outside = outside || (isOutside || t.slopeOf(j) != nil || m.Above != nil && t.isRelevant(j)) && t.rangeOf(j).Rows >= minTrendRows
 		if isOutside && t.isRelevant(j) {
 			found.outside = append(found.outside, j)
+			found.isFar = found.isFar || distance > math.Log1p(implausibleFactor) && t.slopeOf(j) == nil && t.isLargeNumber(j, cells)
 			found.noRisk = found.noRisk || distance > math.Log(noRiskFactor) || distance < -math.Log(noRiskFactor) && t.isUnboundedBelow(j, cells)
 		}
 	}

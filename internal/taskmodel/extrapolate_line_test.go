@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/loadaware/loadaware/internal/sizing"
 )
@@ -81,5 +83,46 @@ func TestCollinearInputsAreExtrapolated(t *testing.T) {
 				t.Log(line)
 			}
 		}
+	}
+}
+
+// The first inputs are so small that the fixed part of the peak hides the effect of the input.
+func TestEffectOfALargerInputIsUnknownAfterSmallOnes(t *testing.T) {
+	for seed := range uint64(6) {
+		k, rng := newTask(t), newRand(800+seed)
+		largest := 0.0
+		for runs := 1; runs <= 30; runs++ {
+			rows := math.Round(math.Pow(10, 2+2.5*rng.Float64()))
+			largest = max(largest, rows)
+			k.reportSuccess(withRows(rows), (.4+8e-7*rows)*noise(rng, .04))
+			if runs != 4 && runs != 6 && runs != 9 && runs != 14 && runs != 30 {
+				continue
+			}
+			k.fit()
+			for _, factor := range []float64{3, 10, 30, 100, 500} {
+				q := question(withRows(math.Round(factor * largest)))
+				s := k.model.Size(q)
+				require.Nil(t, s.Promised, "%d runs, %v times the largest number: %s", runs, factor, s.Reason)
+				require.Contains(t, s.Reason, "outside the known range: rows")
+				if factor >= 30 && !strings.Contains(s.Reason, "extrapolated") {
+					require.Equal(t, q.Requested.Memory, s.Limit, s.Reason)
+					require.Contains(t, s.Reason, "too large to extrapolate")
+				}
+			}
+		}
+	}
+}
+
+// Four hundred runs show that a number has no influence.
+func TestNumberWithoutInfluenceIsNotTooLarge(t *testing.T) {
+	k, rng := newTask(t), newRand(821)
+	for range 400 {
+		k.reportSuccess(withRows(math.Round(math.Pow(10, 2+2.5*rng.Float64()))), .4*noise(rng, .04))
+	}
+	k.train()
+	for _, rows := range []float64{1e5, 1e6} {
+		s := sizeUncapped(k, withRows(rows))
+		require.NotNil(t, s.Promised, s.Reason)
+		require.Less(t, s.Limit, bytes(.6), s.Reason)
 	}
 }

@@ -39,7 +39,7 @@ type interval struct {
 	_         struct{} `cbor:",toarray"`
 	Low, High float64
 	Rows      int     // number of rows with a value
-	Share     float64 // share of the variance of the log peak that the input alone explained at the last fit
+	Share     float64 // see likelyShare; of the variance of the log peak that the input alone explained at the last fit
 }
 
 // slope is one coefficient of the trend.
@@ -113,7 +113,7 @@ func (t *trend) distanceFrom(minRows, j int, cells []sizing.Value) float64 {
 	return d
 }
 
-// isRelevant reports whether an input influences the peak. An input that was constant so far is
+// isRelevant reports whether an input may influence the peak. An input that was constant so far is
 // relevant, because its effect is unknown.
 func (t *trend) isRelevant(j int) bool {
 	s := t.rangeOf(j)
@@ -226,6 +226,7 @@ func (t *trend) strongestInputs(rows []row, y []float64) []int {
 		if s.Low < 0 {
 			s.Share = max(s.Share, t.signedDetermination(j, rows, y, x))
 		}
+		s.Share = likelyShare(s.Share, len(rows))
 	}
 	slices.SortFunc(found, func(a, b candidate) int { return cmp.Or(cmp.Compare(b.share, a.share), cmp.Compare(a.input, b.input)) })
 	found = t.dropDuplicates(found, rows)
@@ -234,6 +235,17 @@ func (t *trend) strongestInputs(rows []row, y []float64) []int {
 		fields = append(fields, c.input)
 	}
 	return fields
+}
+
+// likelyShare returns a bound for the share of the variance that an input explains, if it explained a share of that of few
+// rows: the share of a correlation one standard error above the estimate, by Fisher's z-transformation. Few rows do not show
+// that an input has no influence.
+func likelyShare(share float64, rows int) float64 {
+	if rows <= 3 {
+		return 1
+	}
+	r := math.Tanh(math.Atanh(math.Sqrt(min(1, share))) + 1/math.Sqrt(float64(rows-3)))
+	return r * r
 }
 
 // solve fits the linear function of the inputs in fields if t.Linear, else the power function. It returns
