@@ -13,7 +13,7 @@ import (
 // trend extrapolates the peak outside the range of the inputs. Two functions are fitted by least squares, and trend uses
 // the function with the smaller squared errors of the log peak:
 //
-//	power    log peak = a + Σ b·log(1+x), for x below zero −log(1−x)
+//	power    log peak = a + Σ b·log(1+x/u), for x below zero −log(1−x/u); u is the unit of the input, see unitOf
 //	linear       peak = a + Σ b·x, with relative errors
 //
 // Neither trees nor the ridge regression can extrapolate: trees are constant outside the data, and
@@ -28,6 +28,8 @@ type trend struct {
 	ConvexSlope float64 `cbor:"Steeper,omitzero"` // see convexSlope; at most 1: not convex, 0: unknown
 
 	Pairs []inputPair `cbor:",omitempty"` // the pairs of encoder.Pairs
+
+	Units []float64 `cbor:",omitempty"` // by input: first those of Pairs, then those of Ranges; see unitOf
 
 	// Refuted lists the fields in which a run since the last fit had a very large number, although its peak was usual; see
 	// refute.
@@ -99,16 +101,16 @@ func (t *trend) distanceFrom(minRows, j int, cells []sizing.Value) float64 {
 	if !known || s.Rows < minRows {
 		return 0
 	}
-	edge := s.edge(x)
+	edge, unit := s.edge(x), t.unitOf(j)
 	if x == edge {
 		return 0
 	}
 	if s.Low >= 0 && x >= 0 {
-		return math.Log1p(x) - math.Log1p(edge)
+		return logOf(x, unit) - logOf(edge, unit)
 	}
-	d := math.Copysign(math.Log1p(math.Abs(x-edge)/(1+s.magnitude())), x-edge)
+	d := math.Copysign(math.Log1p(math.Abs(x-edge)/(unit+s.magnitude())), x-edge)
 	if s.Low >= 0 {
-		d = min(d, -math.Log1p(edge))
+		d = min(d, -logOf(edge, unit))
 	}
 	return d
 }
@@ -130,7 +132,7 @@ func (t *trend) predict(cells []sizing.Value) float64 {
 			r := t.rangeOf(s.Field)
 			x = (r.Low + r.High) / 2
 		}
-		sum += s.Slope * t.transform(x)
+		sum += s.Slope * t.transform(s.Field, x)
 	}
 	if t.Linear {
 		return math.Log(sum)
@@ -138,12 +140,12 @@ func (t *trend) predict(cells []sizing.Value) float64 {
 	return sum
 }
 
-// transform returns x or its logarithm, as the trend uses it.
-func (t *trend) transform(x float64) float64 {
+// transform returns x, a value of an input, or its logarithm, as the trend uses it.
+func (t *trend) transform(j int, x float64) float64 {
 	if t.Linear {
 		return x
 	}
-	return signedLog(x)
+	return logOf(x, t.unitOf(j))
 }
 
 // slopeOf returns the coefficient of an input; nil if the input has no reliable slope.
@@ -165,7 +167,7 @@ func (t *trend) fit(rows []row, y []float64) {
 	}
 	best := math.Inf(1)
 	for _, linear := range []bool{false, true} {
-		line := trend{Ranges: t.Ranges, Pairs: t.Pairs, Linear: linear}
+		line := trend{Ranges: t.Ranges, Pairs: t.Pairs, Units: t.Units, Linear: linear}
 		if squares, ok := line.eliminate(fields, rows, y); ok && squares < best {
 			best = squares
 			t.Slopes, t.Base, t.Linear = line.Slopes, line.Base, linear
@@ -259,7 +261,7 @@ func (t *trend) solve(fields []int, rows []row, y []float64) (squares float64, o
 	x, target := mat.NewDense(n, p, nil), mat.NewVecDense(n, nil)
 	scale := make([]float64, p)
 	for c, j := range fields {
-		scale[c+1] = max(t.transform(t.rangeOf(j).magnitude()), math.SmallestNonzeroFloat64)
+		scale[c+1] = max(t.transform(j, t.rangeOf(j).magnitude()), math.SmallestNonzeroFloat64)
 	}
 	for i := range rows {
 		weight := 1.0
@@ -269,7 +271,7 @@ func (t *trend) solve(fields []int, rows []row, y []float64) (squares float64, o
 		x.Set(i, 0, weight)
 		for c, j := range fields {
 			v, _ := t.value(j, rows[i].Cells)
-			x.Set(i, c+1, weight*t.transform(v)/scale[c+1])
+			x.Set(i, c+1, weight*t.transform(j, v)/scale[c+1])
 		}
 		target.SetVec(i, y[i])
 		if t.Linear {
