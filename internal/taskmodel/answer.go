@@ -7,7 +7,7 @@ import (
 )
 
 // answer returns the experts' answer, corrected by evidence that the residuals do not contain, such as a static request
-// that no run has exceeded. If an input is outside its range, the answer is at least the answer at the edge of the range.
+// that no run has exceeded. If an input is outside its range, the answer is at least that of raiseToEdge.
 // The method sets b.usesRequest.
 func (m *Model) answer(p *experts.Point, q *Question, b *buffers) experts.Answer {
 	a := m.answerAsPredicted(p, q, b)
@@ -17,9 +17,10 @@ func (m *Model) answer(p *experts.Point, q *Question, b *buffers) experts.Answer
 	return a
 }
 
-// raiseToEdge raises the amount of an answer to at least the edge amount: the amount for the same row with its inputs
-// moved to the edge of their range. If an input is far outside, raiseToEdge first multiplies the edge amount by the rise of
-// the trend, because the lines of the cold-start rule do not reach so far.
+// raiseToEdge raises the amount of an answer to at least the edge amount times the rise of the trend. The edge amount is the
+// amount for the same row with its inputs moved to the edge of their range. The lines of the cold-start rule are powers of the
+// inputs. They are too flat above the range if the peak has a fixed part, and they do not reach far. The margins of the rise,
+// such as ConvexSlope, are in the predictions, but not in this minimum: they are uncertain.
 func (m *Model) raiseToEdge(a *experts.Answer, p *experts.Point, q *Question, b *buffers) {
 	at := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(at)
@@ -28,9 +29,7 @@ func (m *Model) raiseToEdge(a *experts.Answer, p *experts.Point, q *Question, b 
 	m.predict(at.cells, q.RiskTarget, &edge, at)
 	least := m.answerAsPredicted(&edge, q, at)
 	b.extrapolation.edgeAmount = least.Amount
-	if b.extrapolation.isFar {
-		least.Amount = max(least.Amount, min(least.Amount*b.extrapolation.riseFactor, float64(maxPossible)))
-	}
+	least.Amount = max(least.Amount, min(least.Amount*b.extrapolation.riseFactor, float64(maxPossible)))
 	b.extrapolation.isRaised = least.Amount > a.Amount
 	if !b.extrapolation.isRaised {
 		return

@@ -146,19 +146,38 @@ func (m *Model) coldStartInputs(cells []sizing.Value, dst []float64) []float64 {
 		}
 		x := math.NaN()
 		if j < len(cells) && cells[j].Kind == sizing.Number {
-			x = signedLog(cells[j].Num)
+			x = m.ColdStart.Log(len(dst), cells[j].Num)
 		}
 		dst = append(dst, x)
 	}
 	return dst
 }
 
+// setColdStartUnits sets the units of the inputs that have none yet. isSmall reports that one of them is below 1.
+func (m *Model) setColdStartUnits(cells []sizing.Value) (isSmall bool) {
+	input := 0
+	for j := range m.Schema.Fields {
+		if m.Schema.Fields[j].Kind != sizing.Number {
+			continue
+		}
+		if input == coldStartNumbers {
+			break
+		}
+		if j < len(cells) && cells[j].Kind == sizing.Number {
+			isSmall = m.ColdStart.SetUnit(input, cells[j].Num) || isSmall
+		}
+		input++
+	}
+	return isSmall
+}
+
 // startColdStart learns the first row of a task.
 func (m *Model) startColdStart(r *row) {
-	m.ColdStart = bayes.Average{Kills: m.ColdStart.Kills}
+	m.ColdStart = bayes.Average{Kills: m.ColdStart.Kills, Units: m.ColdStart.Units}
 	if m.ablated.NoColdStart {
 		return
 	}
+	m.setColdStartUnits(r.Cells)
 	m.ColdStart.Learn(m.coldStartInputs(r.Cells, nil), make([]float64, len(coldStartPoints)), 0, math.Log(r.Peak), nil)
 	prior := m.coldStartPrior()
 	m.ColdStart.ImputeKills(&prior)
@@ -173,6 +192,13 @@ func (m *Model) learnColdStart(r *row, p *experts.Point, weight float64, b *buff
 		return
 	}
 	prior := m.coldStartPrior()
+	if m.setColdStartUnits(r.Cells) { // a line without rows did not influence p, so only b.numbers changes
+		for i, x := range m.coldStartInputs(r.Cells, nil) {
+			if i < len(b.numbers) && !math.IsNaN(b.numbers[i]) {
+				b.numbers[i] = x
+			}
+		}
+	}
 	if p.ColdStart == nil || weight < 1 {
 		m.ColdStart.LearnWeighted(m.coldStartInputs(r.Cells, b.numbers[:0]), math.Log(r.Peak), weight)
 	} else {
@@ -199,6 +225,7 @@ func (m *Model) learnColdStartKill(t *TrainingRow) {
 	if !ok {
 		return
 	}
+	m.setColdStartUnits(cells)
 	prior := m.coldStartPrior()
 	m.ColdStart.LearnKill(bayes.Kill{
 		Run: t.Run, Bound: math.Log(float64(max(1, t.Peak))), Inputs: m.coldStartInputs(cells, nil), Levels: levels,

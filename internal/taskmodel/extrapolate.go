@@ -15,16 +15,16 @@ import (
 type extrapolation struct {
 	outside       []int   // inputs that a reason names, by index (see trend): relevant and farther outside than outsideFactor, or implausible
 	noRisk        bool    // an input is, or several inputs together are, so far outside that no probability is stated
-	riseFactor    float64 // peak that the trend predicts, divided by the one that it predicts at the edge of the range; 0: no trend rises
+	riseFactor    float64 // peak that the trend predicts without ConvexSlope, divided by the one that it predicts at the edge of the range; 0: no trend rises
 	capped        float64 // bound that limited the extrapolation, in bytes; 0: none
 	implausible   bool    // an input is so far outside that it counts as missing
-	tooLarge      bool    // an input that counts as missing is above its range and is not a difference of dates
-	isFar         bool    // an input is farther outside its range than the lines of the cold-start rule reach
+	isFar         bool    // a number without a slope is above its range by more than implausibleFactor
+	tooLarge      bool    // an input that counts as missing is above its range and is not a difference of dates, or isFar and no trend rises
 	isCorrected   bool    // extrapolate corrected the prediction
 	edgeAmount    float64 // answer at the edge of the range, in bytes; 0: unknown
-	isRaised      bool    // the answer is edgeAmount or, if isFar, edgeAmount · riseFactor
-	aboveRange    int     // number of relevant inputs above their range that have a slope or are farther above it than outsideFactor
-	jointDistance float64 // sum of the distances of the aboveRange inputs from their ranges
+	isRaised      bool    // the answer is edgeAmount or, if a trend rises, edgeAmount · riseFactor
+	aboveRange    int     // number of relevant inputs above their range that have a slope
+	jointDistance float64 // sum of the distances of the relevant inputs above their range that have a slope or are farther above it than outsideFactor
 	jointMargin   float64 // log margin for several inputs above their range at once
 	runTimeRise   float64 // by how much the trend raises the log run time above that at the edge of the range
 	runTimeMargin float64 // log margin of this rise
@@ -46,6 +46,7 @@ func (m *models) extrapolate(cells []sizing.Value, p *experts.Point, b *buffers)
 	most := m.maxLogPeak()
 	if rise > 0 {
 		b.extrapolation.riseFactor = math.Exp(max(0, min(rise, most-edge.Level[experts.LineTrees])))
+		rise *= max(1, m.PeakTrend.ConvexSlope)
 	}
 	if b.extrapolation.aboveRange > 1 {
 		// The joint effect of several inputs above their ranges was never observed.
@@ -72,16 +73,18 @@ func (m *models) findOutside(cells []sizing.Value, found *extrapolation) (outsid
 			continue
 		}
 		isOutside := math.Abs(distance) > math.Log(outsideFactor)
-		found.isFar = found.isFar || math.Abs(distance) > math.Log1p(implausibleFactor)
 		if distance > 0 && (isOutside || t.slopeOf(j) != nil) && t.isRelevant(j) {
 			found.jointDistance += distance
-			found.aboveRange++
+			if t.slopeOf(j) != nil { // an input without a slope may measure the same size as one with a slope
+				found.aboveRange++
+			}
 		}
 		// A line with an offset may be steep. Therefore extrapolate also corrects rows slightly outside the range: if no trend
 		// rises, it limits the predicted peak to the largest known peak.
 		outside = outside || (isOutside || t.slopeOf(j) != nil || m.Above != nil && t.isRelevant(j)) && t.rangeOf(j).Rows >= minTrendRows
 		if isOutside && t.isRelevant(j) {
 			found.outside = append(found.outside, j)
+			found.isFar = found.isFar || distance > math.Log1p(implausibleFactor) && t.slopeOf(j) == nil && t.isLargeNumber(j, cells)
 			found.noRisk = found.noRisk || distance > math.Log(noRiskFactor) || distance < -math.Log(noRiskFactor) && t.isUnboundedBelow(j, cells)
 		}
 	}
@@ -99,9 +102,9 @@ func (t *trend) isUnboundedBelow(j int, cells []sizing.Value) bool {
 	return s != nil && s.Slope < 0
 }
 
-// change returns by how much the trend changes from edge to cells, in log units, and the log margin per unit of a rise.
-// edge is cells with the inputs moved into their ranges. Both results are zero if no input of the trend is outside its
-// range, or if a linear trend predicts a negative peak.
+// change returns by how much the trend changes from edge to cells, in log units without ConvexSlope, and the log margin per
+// unit of a rise. edge is cells with the inputs moved into their ranges. Both results are zero if no input of the trend is
+// outside its range, or if a linear trend predicts a negative peak.
 func (t *trend) change(cells, edge []sizing.Value) (change, margin float64) {
 	margin = trendMargin
 	isOutside := false
@@ -117,9 +120,6 @@ func (t *trend) change(cells, edge []sizing.Value) (change, margin float64) {
 	change = t.predict(cells) - t.predict(edge)
 	if math.IsNaN(change) { // a linear trend predicts a negative peak
 		return 0, 0
-	}
-	if change > 0 {
-		change *= max(1, t.ConvexSlope)
 	}
 	return change, margin
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // runTimeTrend extrapolates the run time outside the range of the inputs, as PeakTrend does for the peak. It has the
-// fields of a trend that was fitted on the run times; it shares the ranges and the pairs of PeakTrend.
+// fields of a trend that was fitted on the run times; it shares the ranges, the units and the pairs of PeakTrend.
 type runTimeTrend struct {
 	Slopes      []slope
 	Base        float64
@@ -28,7 +28,7 @@ func (m *models) fitRunTime(rows []row) {
 		}
 	}
 	// fit overwrites interval.Share, the share of the variance of the peak that an input explains, so it gets a copy.
-	t := trend{Ranges: slices.Clone(m.PeakTrend.Ranges), Pairs: slices.Clone(m.PeakTrend.Pairs)}
+	t := trend{Ranges: slices.Clone(m.PeakTrend.Ranges), Pairs: slices.Clone(m.PeakTrend.Pairs), Units: m.PeakTrend.Units}
 	t.fit(timed, y)
 	m.RunTimeTrend = runTimeTrend{t.Slopes, t.Base, t.Linear, t.ConvexSlope}
 }
@@ -38,10 +38,10 @@ func (m *models) fitRunTime(rows []row) {
 // The rise and its margin are recorded in b.extrapolation.
 func (m *models) extrapolateRunTime(cells, edge []sizing.Value, p, atEdge *experts.Point, b *buffers) {
 	f := &m.RunTimeTrend
-	t := trend{Ranges: m.PeakTrend.Ranges, Pairs: m.PeakTrend.Pairs, Slopes: f.Slopes, Base: f.Base, Linear: f.Linear, ConvexSlope: f.ConvexSlope}
+	t := trend{Ranges: m.PeakTrend.Ranges, Pairs: m.PeakTrend.Pairs, Units: m.PeakTrend.Units, Slopes: f.Slopes, Base: f.Base, Linear: f.Linear}
 	change, margin := t.change(cells, edge)
 	if change > 0 {
-		change = min(change, math.Log(maxExtrapolation), maxLogSeconds-atEdge.Duration)
+		change = min(change*max(1, f.ConvexSlope), math.Log(maxExtrapolation), maxLogSeconds-atEdge.Duration)
 		b.extrapolation.runTimeRise, b.extrapolation.runTimeMargin = change, change*margin
 	}
 	p.Duration = max(0, atEdge.Duration+change)

@@ -40,7 +40,7 @@ func (m *Model) MemoryBytes() int64 {
 
 // averageBytes returns the memory that the fields of a cold-start average refer to.
 func averageBytes(a *bayes.Average) int64 {
-	size := sliceBytes(a.Lines) + sliceBytes(a.Ranges) + sliceBytes(a.Kills) + sliceBytes(a.Modes.Modes)
+	size := sliceBytes(a.Lines) + sliceBytes(a.Ranges) + sliceBytes(a.Units) + sliceBytes(a.Kills) + sliceBytes(a.Modes.Modes)
 	for i := range a.Kills {
 		size += sliceBytes(a.Kills[i].Inputs) + sliceBytes(a.Kills[i].Levels)
 	}
@@ -52,7 +52,7 @@ func averageBytes(a *bayes.Average) int64 {
 
 // bytes returns the memory of the point predictors.
 func (m *models) bytes() int64 {
-	size := int64(unsafe.Sizeof(*m)) + m.Recent.MemoryBytes() + sliceBytes(m.PeakTrend.Ranges) + sliceBytes(m.PeakTrend.Slopes) + sliceBytes(m.RunTimeTrend.Slopes)
+	size := int64(unsafe.Sizeof(*m)) + m.Recent.MemoryBytes() + sliceBytes(m.PeakTrend.Ranges) + sliceBytes(m.PeakTrend.Units) + sliceBytes(m.PeakTrend.Slopes) + sliceBytes(m.RunTimeTrend.Slopes)
 	size += m.Groups.bytes() + sliceBytes(m.RecurringColumns)
 	if m.Recurring != nil {
 		size += m.Recurring.bytes()

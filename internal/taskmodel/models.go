@@ -176,6 +176,7 @@ func (m *models) fitTrend(rows []row, y []float64) {
 	for i := range rows {
 		m.PeakTrend.observe(rows[i].Cells)
 	}
+	m.PeakTrend.setUnits(rows)
 	m.PeakTrend.fit(rows, y)
 	m.fitRunTime(rows)
 }

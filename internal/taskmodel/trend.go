@@ -13,7 +13,7 @@ import (
 // trend extrapolates the peak outside the range of the inputs. Two functions are fitted by least squares, and trend uses
 // the function with the smaller squared errors of the log peak:
 //
-//	power    log peak = a + Σ b·log(1+x), for x below zero −log(1−x)
+//	power    log peak = a + Σ b·log(1+x/u), for x below zero −log(1−x/u); u is the unit of the input, see unitOf
 //	linear       peak = a + Σ b·x, with relative errors
 //
 // Neither trees nor the ridge regression can extrapolate: trees are constant outside the data, and
@@ -29,6 +29,8 @@ type trend struct {
 
 	Pairs []inputPair `cbor:",omitempty"` // the pairs of encoder.Pairs
 
+	Units []float64 `cbor:",omitempty"` // by input: first those of Pairs, then those of Ranges; see unitOf
+
 	// Refuted lists the fields in which a run since the last fit had a very large number, although its peak was usual; see
 	// refute.
 	Refuted []int `cbor:",omitempty"`
@@ -39,7 +41,7 @@ type interval struct {
 	_         struct{} `cbor:",toarray"`
 	Low, High float64
 	Rows      int     // number of rows with a value
-	Share     float64 // share of the variance of the log peak that the input alone explained at the last fit
+	Share     float64 // see likelyShare; of the variance of the log peak that the input alone explained at the last fit
 }
 
 // slope is one coefficient of the trend.
@@ -99,21 +101,21 @@ func (t *trend) distanceFrom(minRows, j int, cells []sizing.Value) float64 {
 	if !known || s.Rows < minRows {
 		return 0
 	}
-	edge := s.edge(x)
+	edge, unit := s.edge(x), t.unitOf(j)
 	if x == edge {
 		return 0
 	}
 	if s.Low >= 0 && x >= 0 {
-		return math.Log1p(x) - math.Log1p(edge)
+		return logOf(x, unit) - logOf(edge, unit)
 	}
-	d := math.Copysign(math.Log1p(math.Abs(x-edge)/(1+s.magnitude())), x-edge)
+	d := math.Copysign(math.Log1p(math.Abs(x-edge)/(unit+s.magnitude())), x-edge)
 	if s.Low >= 0 {
-		d = min(d, -math.Log1p(edge))
+		d = min(d, -logOf(edge, unit))
 	}
 	return d
 }
 
-// isRelevant reports whether an input influences the peak. An input that was constant so far is
+// isRelevant reports whether an input may influence the peak. An input that was constant so far is
 // relevant, because its effect is unknown.
 func (t *trend) isRelevant(j int) bool {
 	s := t.rangeOf(j)
@@ -130,7 +132,7 @@ func (t *trend) predict(cells []sizing.Value) float64 {
 			r := t.rangeOf(s.Field)
 			x = (r.Low + r.High) / 2
 		}
-		sum += s.Slope * t.transform(x)
+		sum += s.Slope * t.transform(s.Field, x)
 	}
 	if t.Linear {
 		return math.Log(sum)
@@ -138,12 +140,12 @@ func (t *trend) predict(cells []sizing.Value) float64 {
 	return sum
 }
 
-// transform returns x or its logarithm, as the trend uses it.
-func (t *trend) transform(x float64) float64 {
+// transform returns x, a value of an input, or its logarithm, as the trend uses it.
+func (t *trend) transform(j int, x float64) float64 {
 	if t.Linear {
 		return x
 	}
-	return signedLog(x)
+	return logOf(x, t.unitOf(j))
 }
 
 // slopeOf returns the coefficient of an input; nil if the input has no reliable slope.
@@ -165,8 +167,8 @@ func (t *trend) fit(rows []row, y []float64) {
 	}
 	best := math.Inf(1)
 	for _, linear := range []bool{false, true} {
-		line := trend{Ranges: t.Ranges, Pairs: t.Pairs, Linear: linear}
-		if squares, ok := line.solve(fields, rows, y); ok && squares < best {
+		line := trend{Ranges: t.Ranges, Pairs: t.Pairs, Units: t.Units, Linear: linear}
+		if squares, ok := line.eliminate(fields, rows, y); ok && squares < best {
 			best = squares
 			t.Slopes, t.Base, t.Linear = line.Slopes, line.Base, linear
 		}
@@ -175,7 +177,29 @@ func (t *trend) fit(rows []row, y []float64) {
 		t.Slopes = nil
 	}
 	t.ConvexSlope = t.convexSlope(rows, y)
-	t.Slopes = slices.DeleteFunc(t.Slopes, func(s slope) bool { return s.Relative > maxSlopeError })
+}
+
+// eliminate fits one function and, while a slope is unreliable, removes the input with the least reliable slope and fits the
+// others again (backward elimination). If several inputs measure the same size, each of their slopes is uncertain, but that of
+// the last one left is not. If no fit is possible, the inputs are collinear, and eliminate removes the weakest one; fields is
+// sorted by strength. The results are those of solve; ok is false if no input is left.
+func (t *trend) eliminate(fields []int, rows []row, y []float64) (squares float64, ok bool) {
+	for fields = slices.Clone(fields); len(fields) > 0; {
+		t.Slopes = nil
+		worst := len(fields) - 1
+		if squares, ok = t.solve(fields, rows, y); ok {
+			for i := range t.Slopes {
+				if t.Slopes[i].Relative > t.Slopes[worst].Relative {
+					worst = i
+				}
+			}
+			if t.Slopes[worst].Relative <= maxSlopeError {
+				return squares, true
+			}
+		}
+		fields = slices.Delete(fields, worst, worst+1)
+	}
+	return 0, false
 }
 
 // candidate is a possible input of the trend.
@@ -204,6 +228,7 @@ func (t *trend) strongestInputs(rows []row, y []float64) []int {
 		if s.Low < 0 {
 			s.Share = max(s.Share, t.signedDetermination(j, rows, y, x))
 		}
+		s.Share = likelyShare(s.Share, len(rows))
 	}
 	slices.SortFunc(found, func(a, b candidate) int { return cmp.Or(cmp.Compare(b.share, a.share), cmp.Compare(a.input, b.input)) })
 	found = t.dropDuplicates(found, rows)
@@ -212,6 +237,17 @@ func (t *trend) strongestInputs(rows []row, y []float64) []int {
 		fields = append(fields, c.input)
 	}
 	return fields
+}
+
+// likelyShare returns a bound for the share of the variance that an input explains, if it explained a share of that of few
+// rows: the share of a correlation one standard error above the estimate, by Fisher's z-transformation. Few rows do not show
+// that an input has no influence.
+func likelyShare(share float64, rows int) float64 {
+	if rows <= 3 {
+		return 1
+	}
+	r := math.Tanh(math.Atanh(math.Sqrt(min(1, share))) + 1/math.Sqrt(float64(rows-3)))
+	return r * r
 }
 
 // solve fits the linear function of the inputs in fields if t.Linear, else the power function. It returns
@@ -225,7 +261,7 @@ func (t *trend) solve(fields []int, rows []row, y []float64) (squares float64, o
 	x, target := mat.NewDense(n, p, nil), mat.NewVecDense(n, nil)
 	scale := make([]float64, p)
 	for c, j := range fields {
-		scale[c+1] = max(t.transform(t.rangeOf(j).magnitude()), math.SmallestNonzeroFloat64)
+		scale[c+1] = max(t.transform(j, t.rangeOf(j).magnitude()), math.SmallestNonzeroFloat64)
 	}
 	for i := range rows {
 		weight := 1.0
@@ -235,7 +271,7 @@ func (t *trend) solve(fields []int, rows []row, y []float64) (squares float64, o
 		x.Set(i, 0, weight)
 		for c, j := range fields {
 			v, _ := t.value(j, rows[i].Cells)
-			x.Set(i, c+1, weight*t.transform(v)/scale[c+1])
+			x.Set(i, c+1, weight*t.transform(j, v)/scale[c+1])
 		}
 		target.SetVec(i, y[i])
 		if t.Linear {

@@ -2,6 +2,7 @@ package taskmodel
 
 import (
 	"math"
+	"slices"
 
 	"github.com/loadaware/loadaware/internal/sizing"
 )
@@ -13,8 +14,11 @@ type inputPair struct {
 	Range    interval // of the difference: the value of To minus the value of From
 }
 
-// duplicateShare is the squared correlation with a number above which a pair is a duplicate of this number.
-const duplicateShare = 0.98
+// A pair is a duplicate of a number, and a number of a stronger number, above these squared correlations of their logarithms.
+const (
+	duplicateShare = 0.98
+	multipleShare  = 1 - 1e-6 // the numbers are multiples of each other, except for rounding
+)
 
 // addPairs adds encoder.Pairs as inputs.
 func (t *trend) addPairs(pairs [][2]int) {
@@ -70,6 +74,46 @@ func (t *trend) rangeOf(j int) *interval {
 	return &t.Ranges[j]
 }
 
+// unitOf returns the unit of an input: the number that the logarithm adds to a value, so that the logarithm of 0 exists. For
+// counts it is 1. If small magnitudes of the input are below 1, such as sizes in GB, it is one of them: 1 would hide the ratios
+// of such values. Before the first fit, and in models of earlier releases, it is 1.
+func (t *trend) unitOf(j int) float64 {
+	if i := j + len(t.Pairs); i < len(t.Units) {
+		return t.Units[i]
+	}
+	return 1
+}
+
+// unitQuantile is the quantile of the magnitudes above 0 that is the unit of an input, if it is below 1. A few values that are
+// almost 0, such as rounding errors, must not be the unit.
+const unitQuantile = 0.1
+
+// setUnits sets the units of the inputs from rows.
+func (t *trend) setUnits(rows []row) {
+	t.Units = nil
+	var magnitudes []float64
+	for j := -len(t.Pairs); j < len(t.Ranges); j++ {
+		magnitudes = magnitudes[:0]
+		isSmall := false
+		for i := range rows {
+			if v, known := t.value(j, rows[i].Cells); known && v != 0 {
+				magnitudes = append(magnitudes, math.Abs(v))
+				isSmall = isSmall || math.Abs(v) < 1
+			}
+		}
+		if !isSmall {
+			continue
+		}
+		slices.Sort(magnitudes)
+		if unit := magnitudes[int(unitQuantile*float64(len(magnitudes)))]; unit < 1 {
+			for len(t.Units) <= j+len(t.Pairs) {
+				t.Units = append(t.Units, 1)
+			}
+			t.Units[j+len(t.Pairs)] = unit
+		}
+	}
+}
+
 // value returns an input of a row; known is false if the row lacks the input.
 func (t *trend) value(j int, cells []sizing.Value) (x float64, known bool) {
 	if j < 0 {
@@ -89,14 +133,24 @@ func (s *interval) edge(x float64) float64 { return max(s.Low, min(x, s.High)) }
 // magnitude returns the largest magnitude in the range.
 func (s *interval) magnitude() float64 { return max(math.Abs(s.Low), math.Abs(s.High)) }
 
+// width returns the width of a range without negative values, in log units. unit is that of the input.
+func (s *interval) width(unit float64) float64 {
+	return logOf(s.High, unit) - logOf(s.Low, unit)
+}
+
 // signedLog returns log1p of the magnitude, with the sign of x.
 func signedLog(x float64) float64 { return math.Copysign(math.Log1p(math.Abs(x)), x) }
+
+// logOf returns signedLog of x in a unit. The quotient may overflow.
+func logOf(x, unit float64) float64 {
+	return signedLog(max(-math.MaxFloat64, min(math.MaxFloat64, x/unit)))
+}
 
 // logInputs writes the logarithm of an input of each row to x; NaN if the row lacks the input.
 func (t *trend) logInputs(j int, rows []row, x []float64) {
 	for i := range rows {
 		v, known := t.value(j, rows[i].Cells)
-		if x[i] = signedLog(v); !known {
+		if x[i] = logOf(v, t.unitOf(j)); !known {
 			x[i] = math.NaN()
 		}
 	}
@@ -120,19 +174,24 @@ func (t *trend) signedDetermination(j int, rows []row, y, x []float64) float64 {
 	return share
 }
 
-// dropDuplicates removes the pairs that are collinear with one of the strongest numbers or with stronger
-// pairs. found is sorted by share, the largest first. dropDuplicates overwrites found.
+// dropDuplicates removes the numbers that are multiples of stronger ones, and the pairs that are collinear with one of the
+// strongest numbers or with stronger pairs. found is sorted by share, the largest first. dropDuplicates overwrites found.
 func (t *trend) dropDuplicates(found []candidate, rows []row) []candidate {
+	var numbers [][]float64
+	found = slices.DeleteFunc(found, func(c candidate) bool {
+		if c.input < 0 || len(numbers) == maxTrendInputs {
+			return false
+		}
+		x := make([]float64, len(rows))
+		t.logInputs(c.input, rows, x)
+		if isDuplicate(x, numbers, multipleShare) {
+			return true
+		}
+		numbers = append(numbers, x)
+		return false
+	})
 	if len(t.Pairs) == 0 {
 		return found
-	}
-	var numbers [][]float64
-	for _, c := range found {
-		if c.input >= 0 && len(numbers) < maxTrendInputs {
-			x := make([]float64, len(rows))
-			t.logInputs(c.input, rows, x)
-			numbers = append(numbers, x)
-		}
 	}
 	parent := map[int]int{} // union-find: the fields of each remaining pair have the same root
 	rootOf := func(field int) int {
@@ -148,7 +207,7 @@ func (t *trend) dropDuplicates(found []candidate, rows []row) []candidate {
 			pair := &t.Pairs[^c.input]
 			from, to := rootOf(pair.From), rootOf(pair.To)
 			t.logInputs(c.input, rows, x)
-			if from == to || isDuplicate(x, numbers) {
+			if from == to || isDuplicate(x, numbers, duplicateShare) {
 				continue
 			}
 			parent[from] = to
@@ -158,10 +217,10 @@ func (t *trend) dropDuplicates(found []candidate, rows []row) []candidate {
 	return distinct
 }
 
-// isDuplicate reports whether x is nearly a linear function of one of the others.
-func isDuplicate(x []float64, others [][]float64) bool {
+// isDuplicate reports whether the squared correlation of x and one of the others is above share.
+func isDuplicate(x []float64, others [][]float64, share float64) bool {
 	for _, other := range others {
-		if determination(x, other) > duplicateShare {
+		if determination(x, other) > share {
 			return true
 		}
 	}

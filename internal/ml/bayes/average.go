@@ -16,7 +16,7 @@ package bayes
 import "math"
 
 // Prior describes a task before its first row, estimated from similar tasks. Deviations are those of the
-// logarithm of the peak. A slope is the change of this logarithm per unit of log(1 + |x|) with the sign of the input x.
+// logarithm of the peak. A slope is the change of this logarithm per unit of the input (see Average.Log).
 type Prior struct {
 	Deviation float64 // standard deviation of the residuals
 	Rows      float64 // number of rows that Deviation counts as
@@ -49,16 +49,17 @@ const (
 
 // Average holds the sufficient statistics of one task. The zero value is ready to use.
 type Average struct {
-	Rows     float64 // number of rows, in which a row of LearnWeighted counts with its weight
-	Mean     float64 // mean of the log peaks
-	Squares  float64 // sum of the squared deviations from Mean
-	Constant float64 // log evidence of the constant
-	Exact    float64 // log evidence of the narrow constant, for tasks with almost identical peaks
-	Lines    []Line  // by input
-	Ranges   []Range `cbor:",omitempty"` // by input; empty in averages stored before this field existed
-	Models   []Point // by point model
-	Modes    Modes   `cbor:",omitzero"` // empty in averages stored before this field existed
-	Scaled   Point   `cbor:",omitzero"` // the last point model with predicted scales, see scaled.go; zero without such scales
+	Rows     float64   // number of rows, in which a row of LearnWeighted counts with its weight
+	Mean     float64   // mean of the log peaks
+	Squares  float64   // sum of the squared deviations from Mean
+	Constant float64   // log evidence of the constant
+	Exact    float64   // log evidence of the narrow constant, for tasks with almost identical peaks
+	Lines    []Line    // by input
+	Ranges   []Range   `cbor:",omitempty"` // by input; empty in averages stored before this field existed
+	Models   []Point   // by point model
+	Units    []float64 `cbor:",omitempty"` // by input, see SetUnit; 0: unknown
+	Modes    Modes     `cbor:",omitzero"`  // empty in averages stored before this field existed
+	Scaled   Point     `cbor:",omitzero"`  // the last point model with predicted scales, see scaled.go; zero without such scales
 
 	Kills   []Kill   `cbor:",omitempty"`     // killed runs without a measured peak, in the order in which they were learned
 	Imputed *Average `cbor:"Open,omitempty"` // the average that also counts Kills as rows; nil without kills or rows
@@ -111,9 +112,9 @@ type Mixture struct {
 	Freedom [maxComponents]float64 // degrees of freedom
 }
 
-// Predict fills mix for a row with inputs and levels. inputs are already logarithms, log(1 + |x|) with the sign of
-// x; NaN: missing. levels are the log peaks that the point models predict. scale is the predicted scale of the residual
-// of the last point model, in log peak; 0: unknown. The average must have learned at least one row.
+// Predict fills mix for a row with inputs and levels. inputs are already logarithms, see Log; NaN: missing. levels are the log
+// peaks that the point models predict. scale is the predicted scale of the residual of the last point model, in log peak; 0:
+// unknown. The average must have learned at least one row.
 func (a *Average) Predict(inputs, levels []float64, scale float64, prior *Prior, mix *Mixture) {
 	mix.N, mix.Modes, mix.Scaled = 0, span{}, false
 	lines, models := min(len(inputs), MaxStructures/2), min(len(levels), MaxStructures/2-constants)

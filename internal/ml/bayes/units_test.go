@@ -1,0 +1,28 @@
+package bayes
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestFirstNumberOtherThanZeroSetsTheUnit(t *testing.T) {
+	var a Average
+	assert.Equal(t, math.Log1p(.25), a.Log(0, .25), "without a unit")
+	assert.False(t, a.SetUnit(1, 0))
+	assert.True(t, a.SetUnit(1, -.25))
+	assert.False(t, a.SetUnit(1, .5), "the unit is set already")
+	assert.Equal(t, math.Log1p(2), a.Log(1, .5))
+	assert.Equal(t, -math.Log1p(2), a.Log(1, -.5))
+	assert.True(t, a.SetUnit(2, 1e-300))
+	assert.Equal(t, math.Log1p(math.MaxFloat64), a.Log(2, 1e300))
+	assert.False(t, a.SetUnit(0, 300))
+	assert.Equal(t, math.Log1p(5), a.Log(0, 5), "the unit of counts is 1")
+}
+
+func TestLineLearnedWithoutAUnitKeepsIt(t *testing.T) {
+	a := Average{Lines: []Line{{Rows: 3, X: math.Log1p(.5), XX: .1}}}
+	assert.False(t, a.SetUnit(0, .5))
+	assert.Equal(t, math.Log1p(.5), a.Log(0, .5))
+}
