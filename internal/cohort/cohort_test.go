@@ -127,8 +127,11 @@ func TestAKilledTaskIsComparedWithTasksThatNeedMore(t *testing.T) {
 			continue
 		}
 		a, ok := m.Size(q)
-		require.True(t, ok)
-		require.GreaterOrEqual(t, a.Promised, before.Promised)
+		if !ok { // no grant up to the largest one covers enough of these peaks
+			require.GreaterOrEqual(t, float64(before.Limit), maxGrantRatio*m.LargestPeak)
+			continue
+		}
+		require.GreaterOrEqual(t, a.Limit, before.Limit)
 		require.LessOrEqual(t, a.Promised, maxRisk*q.RiskTarget)
 		require.Contains(t, a.Reason, "with a peak above the killed")
 		sized++
@@ -155,7 +158,7 @@ func TestKillsRaiseGrantsAtOnce(t *testing.T) {
 	row := task(1000, r)
 	before, ok := l.Model().Size(question(&row))
 	require.True(t, ok)
-	for i := range 8 { // new tasks need more than predicted
+	for i := range 16 { // new tasks need more than predicted: more of them than the largest accepted risk allows
 		killed := task(2000+i, r)
 		a, _ := l.Model().Size(question(&killed))
 		killed.Killed, killed.Peak = true, 4*float64(a.Limit)

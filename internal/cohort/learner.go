@@ -1,6 +1,7 @@
 package cohort
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -292,8 +293,11 @@ func errorsOf(tasks []unseenTask) (errors []weightedError) {
 }
 
 // fitTrees fits the trees on the rows of some tasks, with ordered target statistics: a task is
-// encoded before the statistics learn the task.
+// encoded before the statistics learn the task. As in CatBoost (Prokhorenkova et al. 2018), the order is a permutation. In
+// order of arrival the first task of each DAG would be its root task, and the trees would learn that each task of an
+// unknown DAG is like a root task.
 func fitTrees(tasks []*taskRows, byRequest bool) (*Model, error) {
+	tasks = permuted(tasks)
 	e := newEncoder(tasks, byRequest)
 	rows := 0
 	for _, t := range tasks {
@@ -313,4 +317,21 @@ func fitTrees(tasks []*taskRows, byRequest bool) (*Model, error) {
 	}
 	trees, err := gbt.FitRegression(data, nil, treeConfig)
 	return &Model{encoder: *e, trees: trees, Tasks: len(tasks)}, err
+}
+
+// permuted returns the tasks in a random order that follows only from their names, so that another order of arrival
+// gives the same trees.
+func permuted(tasks []*taskRows) []*taskRows {
+	tasks = slices.Clone(tasks)
+	slices.SortStableFunc(tasks, func(a, b *taskRows) int { return cmp.Compare(a.place(), b.place()) })
+	return tasks
+}
+
+// place returns a random number that follows only from the name of a task. The last steps of SplitMix64 (Steele et al. 2014)
+// mix the hash, because the hashes of similar names are similar.
+func (t *taskRows) place() uint64 {
+	h := hashOfTask(t.key)
+	h = (h ^ h>>30) * 0xBF58476D1CE4E5B9
+	h = (h ^ h>>27) * 0x94D049BB133111EB
+	return h ^ h>>31
 }

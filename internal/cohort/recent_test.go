@@ -34,7 +34,7 @@ func TestAPublishedModelLearnsFirstRunsAtOnce(t *testing.T) {
 
 	assert.Same(t, m, m.Learn(&rows[0], math.NaN()), "a task that the training knows changes nothing")
 	learned := m
-	for i := range 8 {
+	for i := range 16 {
 		killed := task(2000+i, r)
 		a, _ := m.Size(question(&killed))
 		killed.Killed, killed.Peak = true, 4*float64(a.Limit)
@@ -51,7 +51,7 @@ func TestAPublishedModelLearnsFirstRunsAtOnce(t *testing.T) {
 	success := task(2000, r)
 	a, _ := m.Size(question(&success))
 	success.Peak = float64(a.Level)
-	for i := range 8 {
+	for i := range 16 {
 		success.Task.Task = task(2000+i, r).Task.Task
 		learned = learned.Learn(&success, math.NaN())
 		assert.Same(t, learned, learned.Learn(&success, math.NaN()))
