@@ -1021,7 +1021,7 @@ type LiftRequest struct {
 	MapIndex  *int    `json:"map_index,omitempty"`
 	MaxMemory *string `json:"max_memory,omitempty"`
 
-	// MaxMemoryBytes Maximum allocation.
+	// MaxMemoryBytes Maximum allocation; that of the answer to the try if omitted.
 	MaxMemoryBytes *int64 `json:"max_memory_bytes,omitempty"`
 
 	// Namespace `default` if omitted.
@@ -1186,7 +1186,7 @@ type Observation struct {
 	// newest 64 of a task; it rounds memory up to 64 KiB and CPU to a millicore.
 	DetailedSeries *DetailedSeries `json:"detailed_series,omitempty"`
 
-	// DurationSeconds Duration of the try.
+	// DurationSeconds Duration of the try. If omitted, it is the time from `started_at` to `ended_at`.
 	DurationSeconds *float64 `json:"duration_seconds,omitempty"`
 
 	// EndedAt In the years 1970 to 2199 in UTC, not before `started_at`.
@@ -1648,7 +1648,7 @@ type PredictRequest struct {
 	// MaxMemory `max_memory_bytes` as a quantity.
 	MaxMemory *string `json:"max_memory,omitempty"`
 
-	// MaxMemoryBytes Maximum allocation, for example the memory of the largest node.
+	// MaxMemoryBytes Maximum allocation, for example the memory of the largest node. It applies to this prediction and to a lift after it, and not to later predictions of the run.
 	MaxMemoryBytes *int64 `json:"max_memory_bytes,omitempty"`
 
 	// Metadata Static facts about the task, by name, for example its operator, image, owner, pool and tags. The server compares a task
