@@ -1573,14 +1573,14 @@ type PolicyRequest struct {
 	BinEdgesBytes *[]int64 `json:"bin_edges_bytes,omitempty"`
 	Cap           *string  `json:"cap,omitempty"`
 
-	// CapBytes Maximum allocation. If omitted, and the request has no `max_memory`, it is four times the largest of static request, largest peak, floor and the minimum grant of the server (`--min-memory`). A kill raises this default to four times the killed allocation, but at most to four times the default. If an input is larger than all known ones, it is at least four times the peak that is predicted for this input.
+	// CapBytes Maximum allocation; at least 1Mi. If omitted, and the request has no `max_memory`, it is four times the largest of static request, largest peak, floor and the minimum grant of the server (`--min-memory`). A kill raises this default to four times the killed allocation, but at most to four times the default. If an input is larger than all known ones, it is at least four times the peak that is predicted for this input.
 	CapBytes *int64 `json:"cap_bytes,omitempty"`
 
 	// CPUUnmanaged If true, answers have the requested CPU unchanged.
 	CPUUnmanaged *bool   `json:"cpu_unmanaged,omitempty"`
 	Floor        *string `json:"floor,omitempty"`
 
-	// FloorBytes Minimum allocation.
+	// FloorBytes Minimum allocation; at least 1Mi.
 	FloorBytes *int64 `json:"floor_bytes,omitempty"`
 
 	// Grid Granularity of allocations: `fine` (whole MiB, the default, least waste) or `bins` (rounded up to the edges in `bin_edges_bytes`, or to the optimised edges of the task).
