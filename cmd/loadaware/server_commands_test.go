@@ -128,7 +128,7 @@ func TestPolicySetChangesOnlyGivenFields(t *testing.T) {
 	set = policy("set", "pricing/load", "--floor", "1Gi", "--bin-edges", "10Gi,60Gi", "--grid", "bins", "--never-above-requested", "--cpu-unmanaged", "--limit-ratio", "1.5", "--risk-target", "0.02")
 	assert.Equal(t, []any{api.Mode("shadow"), "384Gi", 0, "1Gi", []int64{10 << 30, 60 << 30}, true, true, 1.5, 0.02},
 		[]any{set.Mode, *set.Cap, set.MaxLifts, *set.Floor, set.BinEdgesBytes, set.NeverAboveRequested, set.CPUUnmanaged, set.LimitRatio, set.RiskTarget})
-	set = policy("set", "pricing/load", "--cap", "", "--never-above-requested=false", "--max-lifts", "3")
+	set = policy("set", "pricing/load", "--cap", "none", "--never-above-requested=false", "--max-lifts", "3")
 	assert.Nil(t, set.Cap)
 	assert.False(t, set.NeverAboveRequested)
 	assert.Equal(t, 3, set.MaxLifts)
