@@ -1021,7 +1021,7 @@ type LiftRequest struct {
 	MapIndex  *int    `json:"map_index,omitempty"`
 	MaxMemory *string `json:"max_memory,omitempty"`
 
-	// MaxMemoryBytes Maximum allocation.
+	// MaxMemoryBytes Maximum allocation; that of the answer to the try if omitted.
 	MaxMemoryBytes *int64 `json:"max_memory_bytes,omitempty"`
 
 	// Namespace `default` if omitted.
@@ -1186,7 +1186,7 @@ type Observation struct {
 	// newest 64 of a task; it rounds memory up to 64 KiB and CPU to a millicore.
 	DetailedSeries *DetailedSeries `json:"detailed_series,omitempty"`
 
-	// DurationSeconds Duration of the try.
+	// DurationSeconds Duration of the try. If omitted, it is the time from `started_at` to `ended_at`.
 	DurationSeconds *float64 `json:"duration_seconds,omitempty"`
 
 	// EndedAt In the years 1970 to 2199 in UTC, not before `started_at`.
@@ -1573,14 +1573,14 @@ type PolicyRequest struct {
 	BinEdgesBytes *[]int64 `json:"bin_edges_bytes,omitempty"`
 	Cap           *string  `json:"cap,omitempty"`
 
-	// CapBytes Maximum allocation. If omitted, and the request has no `max_memory`, it is four times the largest of static request, largest peak, floor and the minimum grant of the server (`--min-memory`). A kill raises this default to four times the killed allocation, but at most to four times the default. If an input is larger than all known ones, it is at least four times the peak that is predicted for this input.
+	// CapBytes Maximum allocation; at least 1Mi. If omitted, and the request has no `max_memory`, it is four times the largest of static request, largest peak, floor and the minimum grant of the server (`--min-memory`). A kill raises this default to four times the killed allocation, but at most to four times the default. If an input is larger than all known ones, it is at least four times the peak that is predicted for this input.
 	CapBytes *int64 `json:"cap_bytes,omitempty"`
 
 	// CPUUnmanaged If true, answers have the requested CPU unchanged.
 	CPUUnmanaged *bool   `json:"cpu_unmanaged,omitempty"`
 	Floor        *string `json:"floor,omitempty"`
 
-	// FloorBytes Minimum allocation.
+	// FloorBytes Minimum allocation; at least 1Mi.
 	FloorBytes *int64 `json:"floor_bytes,omitempty"`
 
 	// Grid Granularity of allocations: `fine` (whole MiB, the default, least waste) or `bins` (rounded up to the edges in `bin_edges_bytes`, or to the optimised edges of the task).
@@ -1648,7 +1648,7 @@ type PredictRequest struct {
 	// MaxMemory `max_memory_bytes` as a quantity.
 	MaxMemory *string `json:"max_memory,omitempty"`
 
-	// MaxMemoryBytes Maximum allocation, for example the memory of the largest node.
+	// MaxMemoryBytes Maximum allocation, for example the memory of the largest node. It applies to this prediction and to a lift after it, and not to later predictions of the run.
 	MaxMemoryBytes *int64 `json:"max_memory_bytes,omitempty"`
 
 	// Metadata Static facts about the task, by name, for example its operator, image, owner, pool and tags. The server compares a task

@@ -127,6 +127,7 @@ func TestExitCodes(t *testing.T) {
 		"too many arguments":       {[]string{"serve", "now"}, 2, "see loadaware serve --help"},
 		"nothing to import":        {[]string{"import"}, 2, "name the files"},
 		"an empty batch":           {[]string{"import", "--batch", "0", "x"}, 2, "--batch must be 1 to 10000"},
+		"a malformed database":     {[]string{"migrate", "status", "--database", "foo"}, 2, "DATABASE_URL is malformed"},
 		"an unknown migration":     {[]string{"migrate", "sideways"}, 2, "up, down or status"},
 		"an invalid number":        {[]string{"migrate", "down", "half"}, 2, "number of steps"},
 		"an unknown role":          {[]string{"token", "--role", "owner"}, 2, "unknown role"},

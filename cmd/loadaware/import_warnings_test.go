@@ -39,7 +39,7 @@ func TestImplausibleRowsAreImportedWithWarning(t *testing.T) {
 }
 
 func TestMixedFeatureKindsCauseWarning(t *testing.T) {
-	text := "dag_id,task_id,run_id,memory_max_bytes,feature.rows,feature.day\n"
+	text := "dag_id,task_id,run_id,memory_max_bytes,feature.rows,feature.day,feature.store\n"
 	for n := range 30 {
 		rows, day := fmt.Sprint(n), "2020-01-03"
 		switch n {
@@ -48,7 +48,8 @@ func TestMixedFeatureKindsCauseWarning(t *testing.T) {
 		case 12:
 			rows = "true" // converts to a number
 		}
-		text += fmt.Sprintf("etl,load,r%d,1500000000,%s,%s\n", n, rows, day)
+		store := []string{"007", "012", "123"}[n%3] // all are numbers for a number field
+		text += fmt.Sprintf("etl,load,r%d,1500000000,%s,%s,%s\n", n, rows, day, store)
 	}
 	code, _, stderr := invoke(t, text, "import", "--dry-run", "-")
 	assert.Equal(t, 0, code, stderr)

@@ -37,8 +37,8 @@ func newPolicyFlags(cmd *cli.Command) *policyFlags {
 	f := &policyFlags{
 		Command:      cmd,
 		mode:         cmd.String("mode", "", "enforce, shadow (only report what would be granted) or off"),
-		floor:        cmd.String("floor", "", "minimum grant, such as 1Gi; \"\" for none"),
-		cap:          cmd.String("cap", "", "maximum grant, such as 384Gi; \"\" for none"),
+		floor:        cmd.String("floor", "", "minimum grant, such as 1Gi; none for no minimum"),
+		cap:          cmd.String("cap", "", "maximum grant, such as 384Gi; none for no maximum"),
 		risk:         cmd.Float64("risk-target", 0, "accepted probability that a first try is OOM-killed, 0.0001 to 0.5"),
 		lifts:        cmd.Int("max-lifts", 0, "maximum lifts of one run, 0 to 20"),
 		ratio:        cmd.Float64("limit-ratio", 0, "ratio of limit to request, 1 to 10"),
@@ -185,8 +185,8 @@ func (f *policyFlags) nameFlags(err error, before *api.Policy) error {
 func (f *policyFlags) apply(r *api.PolicyRequest) error {
 	for name, set := range map[string]func() error{
 		"mode":                  func() error { mode := api.Mode(*f.mode); r.Mode = &mode; return nil },
-		"floor":                 func() error { r.FloorBytes, r.Floor = nil, cli.TextOrNil(*f.floor); return nil },
-		"cap":                   func() error { r.CapBytes, r.Cap = nil, cli.TextOrNil(*f.cap); return nil },
+		"floor":                 func() error { r.FloorBytes, r.Floor = nil, boundOrNil(*f.floor); return nil },
+		"cap":                   func() error { r.CapBytes, r.Cap = nil, boundOrNil(*f.cap); return nil },
 		"risk-target":           func() error { r.RiskTarget = f.risk; return nil },
 		"max-lifts":             func() error { r.MaxLifts = f.lifts; return nil },
 		"limit-ratio":           func() error { r.LimitRatio = f.ratio; return nil },
@@ -204,6 +204,14 @@ func (f *policyFlags) apply(r *api.PolicyRequest) error {
 		}
 	}
 	return nil
+}
+
+// boundOrNil returns the floor or the cap in a flag; nil for the text none, which policy get prints, and for "".
+func boundOrNil(text string) *string {
+	if text == "none" {
+		return nil
+	}
+	return cli.TextOrNil(text)
 }
 
 // binEdges parses --bin-edges.

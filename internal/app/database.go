@@ -24,6 +24,9 @@ import (
 // cfg.Data in use gets this address in pglocal.InUseError.
 func FindDatabase(ctx context.Context, cfg *config.Config, serverAddr string, log *slog.Logger) (dsn string, stop func(), err error) {
 	if cfg.DatabaseURL != "" {
+		if _, err := pgx.ParseConfig(cfg.DatabaseURL); err != nil {
+			return "", nil, config.Errorf("DATABASE_URL is malformed; write postgres://user:password@host:5432/database: %v", err)
+		}
 		return cfg.DatabaseURL, func() {}, nil
 	}
 	private, err := pglocal.Start(ctx, pglocal.Config{DataDir: cfg.Data, Log: log, Addr: serverAddr})

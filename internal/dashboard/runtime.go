@@ -270,21 +270,14 @@ func featuresOf(text string) (f sizing.Features, bad []sizing.FieldError) {
 			bad = append(bad, sizing.FieldError{Field: "features", Detail: fmt.Sprintf("must be pairs such as product_count=1253, not %.50q", pair)})
 			continue
 		}
-		f[name] = parseFeature(value)
+		v, ok := sizing.UntypedValue(value)
+		if !ok {
+			bad = append(bad, sizing.FieldError{Field: "features." + name, Detail: "is too large a number"})
+		}
+		f[name] = v
 	}
 	if len(bad) == 0 {
 		bad = f.Validate()
 	}
 	return f, bad
-}
-
-// parseFeature reads a value as a boolean or a number if possible, and otherwise as a text.
-func parseFeature(text string) sizing.Value {
-	if text == "true" || text == "false" {
-		return sizing.BoolValue(text == "true")
-	}
-	if number, ok := sizing.ParseNumber(text); ok {
-		return number
-	}
-	return sizing.TextValue(text)
 }

@@ -199,8 +199,9 @@ func TestInvalidInputIsRejectedWithItsFields(t *testing.T) {
 		{"a risk of zero", "PUT /tasks/d/t/policy", `{"risk_target": 0}`, 422, []string{"risk_target"}},
 		{"a risk above a half", "PUT /tasks/d/t/policy", `{"risk_target": 0.9}`, 422, []string{"risk_target"}},
 		{"a floor above the cap", "PUT /tasks/d/t/policy", `{"floor": "2Gi", "cap": "1Gi"}`, 422, []string{"floor"}},
-		{"floor_bytes above the cap", "PUT /tasks/d/t/policy", `{"floor_bytes": 2, "cap": "1", "mode": ""}`, 422, []string{"mode", "floor_bytes"}},
-		{"a floor beyond all bounds", "PUT /tasks/d/t/policy", `{"floor_bytes": 1152921504606846976, "cap_bytes": 1}`, 422, []string{"floor_bytes"}},
+		{"floor_bytes above the cap", "PUT /tasks/d/t/policy", `{"floor_bytes": 2097152, "cap": "1Mi", "mode": ""}`, 422, []string{"mode", "floor_bytes"}},
+		{"a floor beyond all bounds", "PUT /tasks/d/t/policy", `{"floor_bytes": 1152921504606846976, "cap_bytes": 1048576}`, 422, []string{"floor_bytes"}},
+		{"a floor and a cap without a unit", "PUT /tasks/d/t/policy", `{"floor_bytes": 64, "cap": "350"}`, 422, []string{"floor_bytes", "cap_bytes"}},
 		{"21 lifts", "PUT /tasks/d/t/policy", `{"max_lifts": 21}`, 422, []string{"max_lifts"}},
 		{"an unknown field of a policy", "PUT /tasks/d/t/policy", `{"ceiling": "1Gi"}`, 422, []string{"ceiling"}},
 
@@ -296,9 +297,10 @@ func TestErrorsOfQueriesAndBatchesSayWhatIsExpected(t *testing.T) {
 		assert.Contains(t, e.do(http.MethodGet, target, "").json()["detail"], detail, target)
 	}
 	for body, detail := range map[string]string{
-		`{"floor": "2Gi", "cap": "1Gi"}`:     "floor must not be above cap",
-		`{"floor": "2Gi", "cap_bytes": 1}`:   "floor must not be above cap_bytes",
-		`{"floor_bytes": 2, "cap_bytes": 1}`: "floor_bytes must not be above cap_bytes",
+		`{"floor": "2Gi", "cap": "1Gi"}`:                 "floor must not be above cap",
+		`{"floor": "2Gi", "cap_bytes": 1048576}`:         "floor must not be above cap_bytes",
+		`{"floor_bytes": 2097152, "cap_bytes": 1048576}`: "floor_bytes must not be above cap_bytes",
+		`{"floor": "2Gi", "cap": "350"}`:                 "cap_bytes must be 1Mi to 8Pi: 350 bytes is less than any container uses: check the unit",
 	} {
 		assert.Equal(t, detail, e.do(http.MethodPut, "/tasks/d/t/policy", body).json()["detail"], body)
 	}

@@ -71,6 +71,7 @@ func readAsImport(t *testing.T, text string) (sizing.Observation, bool) {
 
 // asImported truncates times and rounds durations to microseconds, and drops missing features, like an import.
 func asImported(o sizing.Observation) sizing.Observation {
+	o.DeriveDuration() // the service does this
 	o.StartedAt, o.EndedAt = o.StartedAt.UTC().Truncate(time.Microsecond), o.EndedAt.UTC().Truncate(time.Microsecond)
 	o.Duration = o.Duration.Round(time.Microsecond)
 	o.Features = maps.Clone(o.Features)

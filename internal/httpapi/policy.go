@@ -76,7 +76,7 @@ func readPolicy(b *api.PolicyRequest) (sizing.Policy, error) {
 		f.add("limit_ratio", "must be 1 to 10")
 	}
 	checked := p
-	if p.Cap > 0 && p.Floor > p.Cap && p.Floor <= sizing.MaxBytes {
+	if p.Cap >= sizing.MiB && p.Floor > p.Cap && p.Floor <= sizing.MaxBytes {
 		f.add(amountField("floor", b.FloorBytes), "must not be above %s", amountField("cap", b.CapBytes))
 		checked.Floor = 0 // so that Validate does not report the same error again
 	}

@@ -3,9 +3,6 @@ package httpapi
 import (
 	"fmt"
 	"net/url"
-	"strings"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/loadaware/loadaware/internal/httpapi/codec"
 	"github.com/loadaware/loadaware/internal/sizing"
@@ -28,35 +25,13 @@ func (f *fieldReader) queryFeatures(query url.Values, reserved map[string]bool) 
 		if reserved[name] {
 			continue
 		}
-		v, err := parseFeature(values[0])
-		if err != nil {
-			f.add("features."+name, "%s", err)
+		v, ok := sizing.UntypedValue(values[0])
+		if !ok {
+			f.add("features."+name, "%s", codec.ErrNumberTooLarge)
 		}
 		features[name] = v
 	}
 	return features
-}
-
-// parseFeature infers the kind of a value. Empty text is a missing value. Text in quotes is read like a string
-// of POST /predict (sizing.TextValue). Without quotes, true and false are bools, JSON numbers are numbers, and any
-// other text is read as if in quotes.
-func parseFeature(text string) (sizing.Value, error) {
-	quoted := strings.TrimPrefix(text, `"`)
-	switch {
-	case text == "":
-		return sizing.Value{}, nil
-	case len(quoted) < len(text) && strings.HasSuffix(quoted, `"`):
-		return sizing.TextValue(strings.TrimSuffix(quoted, `"`)), nil
-	case text == "true" || text == "false":
-		return sizing.BoolValue(text == "true"), nil
-	case jsontext.Value(text).IsValid() && jsontext.Value(text).Kind() == '0':
-		v, ok := sizing.ParseNumber(strings.TrimSpace(text)) // JSON allows space around a value
-		if !ok {
-			return sizing.Value{}, codec.ErrNumberTooLarge
-		}
-		return v, nil
-	}
-	return sizing.TextValue(text), nil
 }
 
 // parseQuery reads a raw query. It rejects malformed parameters, which net/http would ignore.

@@ -136,5 +136,8 @@ func (f *fieldReader) day(field string, text *string, roundUp bool) time.Time {
 	if roundUp && day.Before(at) {
 		day = day.Add(24 * time.Hour)
 	}
+	if roundUp && day.IsZero() { // the zero time means that there is no bound
+		f.add(field, "must be after 0001-01-01")
+	}
 	return day
 }

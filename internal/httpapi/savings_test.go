@@ -69,7 +69,7 @@ func TestReportsAndTheirRemovalChangeTheSavings(t *testing.T) {
 func TestSavingsAndReportRejectInvalidQueries(t *testing.T) {
 	e := newTestEnv(t, tokens(t, "admin:"+sha("a")))
 	for query, field := range map[string]string{
-		"from=yesterday": "from", "to=2026-13-01": "to", "from=2026-01-02&to=2026-01-02": "to", "dag_id=a/b": "dag_id",
+		"from=yesterday": "from", "to=2026-13-01": "to", "to=0001-01-01": "to", "from=2026-01-02&to=2026-01-02": "to", "dag_id=a/b": "dag_id",
 	} {
 		for _, path := range []string{"/savings?", "/report?"} {
 			a := e.do(http.MethodGet, path+query, "", bearer("a"))

@@ -75,7 +75,7 @@ func TestWhatIfUsesTheStaticRequestsOfPredictions(t *testing.T) {
 func TestWhatIfRejectsInvalidSettingsAndUnknownTasks(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	for body, field := range map[string]string{
-		`{"dag_id": "d", "settings": [{"risk_target": 0.0001}, {"floor_bytes": 4, "cap_bytes": 2}]}`: "settings[1].floor_bytes",
+		`{"dag_id": "d", "settings": [{"risk_target": 0.0001}, {"floor_bytes": 2097152, "cap_bytes": 1048576}]}`: "settings[1].floor_bytes",
 		`{"dag_id": "d", "set": {"x": 1}}`:                  "task_id",
 		`{"dag_id": "d", "settings": [{"bins": [2, 1]}]}`:   "settings[0].bins",
 		`{"dag_id": "d", "settings": [{"risk_target": 0}]}`: "settings[0].risk_target",

@@ -117,7 +117,8 @@ func (k featureKinds) add(o *sizing.Observation, location string) {
 }
 
 // warnings returns sorted lines. For each feature, the less frequent kinds have a line each if their first value cannot be
-// converted to the most frequent kind.
+// converted to the most frequent kind, nor the first value of the most frequent kind to theirs (007 among numbers is a
+// number).
 func (k featureKinds) warnings() []string {
 	var lines []string
 	for key, kinds := range k {
@@ -132,7 +133,8 @@ func (k featureKinds) warnings() []string {
 		}
 		field := sizing.Field{Name: key.name, Kind: majority}
 		for kind, count := range kinds {
-			if kind != majority && field.Read(count.first).Kind == sizing.Missing {
+			other := sizing.Field{Name: key.name, Kind: kind}
+			if kind != majority && field.Read(count.first).Kind == sizing.Missing && other.Read(kinds[majority].first).Kind == sizing.Missing {
 				lines = append(lines, fmt.Sprintf("%s: warning: feature.%s of %s: %d of %d values are of kind %v and count as missing, because the most frequent kind is %v",
 					count.location, key.name, key.task, count.rows, rows, kind, majority))
 			}

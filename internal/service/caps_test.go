@@ -45,7 +45,12 @@ func TestALiftUsesTheRequestAndTheCapOfItsTry(t *testing.T) {
 	atCap := r.lift(nthTry(askJob("capped", 0), 2), 30*gib)
 	assert.Equal(t, sizing.VerdictAtCap, atCap.Verdict)
 	assert.Contains(t, atCap.Reason, "the cap is 30Gi, the caller's max_memory")
-	assert.LessOrEqual(t, r.predict(nthTry(askJob("capped", 0), 3)).Memory.Limit, 30*gib)
+
+	free := r.predict(nthTry(askJob("capped", 0), 3)) // without the cap, which only the earlier calls had
+	assert.Greater(t, free.Memory.Limit, 30*gib, free.Reason)
+	assert.NotContains(t, free.Reason, "max_memory")
+	again := r.lift(nthTry(askJob("capped", 0), 3), free.Memory.Limit)
+	assert.True(t, again.Retry, again.Reason)
 }
 
 func TestALiftUsesTheReportedRequestOfItsTask(t *testing.T) {

@@ -86,9 +86,6 @@ func (c *counts) add(o *sizing.Observation, answer *inflight.Answer, replacesKil
 // add counts a success or a kill. The answered limit replaces a missing allocation.
 func (b *ByteSeconds) add(o *sizing.Observation, limit sizing.Bytes) {
 	duration, allocated := o.Duration, o.Allocated.Memory
-	if duration == 0 && !o.StartedAt.IsZero() && !o.EndedAt.IsZero() {
-		duration = o.EndedAt.Sub(o.StartedAt)
-	}
 	if allocated == 0 {
 		allocated = limit
 	}

@@ -38,6 +38,21 @@ func TestUsageCountsSuccessesAndKills(t *testing.T) {
 	assert.InDelta(t, 2*1*gibFor10s, usage.Used, 1)
 }
 
+func TestADurationIsDerivedFromTheTimes(t *testing.T) {
+	r := newReplica(t)
+	end := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
+	timed := endedTry("a", sizing.Success, gib)
+	timed.Duration, timed.StartedAt, timed.EndedAt = 0, end.Add(-time.Hour), end
+	r.report(timed)
+	ages := endedTry("b", sizing.Success, gib) // a start at Unix time 0 is wrong
+	ages.Duration, ages.StartedAt, ages.EndedAt = 0, time.Unix(0, 0), end
+	r.report(ages)
+	h := r.history("counted")
+	require.Len(t, h.Rows, 2)
+	assert.Equal(t, time.Hour, h.Rows[0].Duration)
+	assert.Zero(t, h.Rows[1].Duration)
+}
+
 func TestAKillIsCountedOnce(t *testing.T) {
 	r := newReplica(t)
 	r.lift(ask("counted", "a"), 4*gib)

@@ -31,6 +31,7 @@ func (s *Service) Observe(ctx context.Context, reports []sizing.Observation) ([]
 			continue
 		}
 		report := s.withFeatures(reports[i])
+		report.DeriveDuration()
 		if warnings := report.BoundContext(); len(warnings) > 0 {
 			ignored[i] = warnings
 		}

@@ -107,6 +107,12 @@ func TestSuspiciousReportsAreStoredWithWarnings(t *testing.T) {
 		"a duration that differs from end minus start": {func(o *sizing.Observation) {
 			o.StartedAt, o.EndedAt, o.Duration = now.Add(-time.Hour), now, 20*time.Minute
 		}, []string{"duration_seconds"}},
+		"milliseconds after a start": {func(o *sizing.Observation) {
+			o.StartedAt, o.EndedAt, o.Duration = now.Add(-2*time.Hour), time.Time{}, 1_800_000*time.Second
+		}, []string{"duration_seconds"}},
+		"milliseconds without times": {func(o *sizing.Observation) {
+			o.StartedAt, o.EndedAt, o.Duration = time.Time{}, time.Time{}, 3_600_000*time.Second
+		}, []string{"duration_seconds"}},
 		"millicores": {func(o *sizing.Observation) { o.CPUMax, o.Allocated.CPU = 980, 1 }, []string{"cpu_max_cores"}},
 	} {
 		o := success("load", 3, 8)
@@ -115,7 +121,7 @@ func TestSuspiciousReportsAreStoredWithWarnings(t *testing.T) {
 		assert.Equal(t, c.fields, warnedFields(r.report(o)[0]), name)
 	}
 	h := r.history("load")
-	assert.Len(t, h.Rows, 7)
+	assert.Len(t, h.Rows, 9)
 	for _, row := range h.Rows {
 		assert.WithinRange(t, row.At, now.AddDate(0, 0, -1), now.Add(2*time.Hour), "stored time of: %s", row.RunID)
 	}

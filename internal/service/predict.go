@@ -107,11 +107,13 @@ func (s *Service) priorKills(ctx context.Context, ask *sizing.Ask) inflight.Run 
 	case ask.Try.Number <= 1:
 		return s.tries.KilledRun(&ask.Try)
 	}
+	maxMemory := ask.MaxMemory // the cap of an earlier call does not bind this one
 	run := s.readKills(ctx, &ask.Try)
 	run.Request.FillIn(ask)
 	if len(run.Killed) > 0 {
 		run.Static = max(run.Static, s.fillFromStore(ctx, ask))
 	}
+	ask.MaxMemory = maxMemory
 	return run
 }
 

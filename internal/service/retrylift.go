@@ -30,7 +30,12 @@ func (s *Service) Lift(ctx context.Context, ask *sizing.LiftAsk) (sizing.Lift, e
 	s.tries.Request(&ask.Try).FillIn(&ask.Ask)
 	var static sizing.Bytes
 	if ask.Reason.OOM() {
+		maxMemory := ask.MaxMemory
+		_, isAnswered := s.tries.Find(&ask.Try)
 		static = s.fillFromStore(ctx, &ask.Ask)
+		if isAnswered { // this answer is newer than all others
+			ask.MaxMemory = maxMemory
+		}
 		if err := s.reportKill(ctx, ask, now); err != nil {
 			return sizing.Lift{}, err
 		}

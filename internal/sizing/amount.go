@@ -61,6 +61,16 @@ func isLongInteger(s string) bool {
 	return len(digits) > maxDigits && strings.Trim(digits, "0123456789") == ""
 }
 
+// parseDecimal reads a decimal number in any form, also with leading zeros. It rejects forms such as 0x1p4 and inf, which
+// strconv.ParseFloat alone would accept.
+func parseDecimal(s string) (v float64, ok bool) {
+	if strings.Trim(s, "0123456789+-.eE") != "" {
+		return 0, false
+	}
+	v, err := strconv.ParseFloat(s, 64)
+	return v, err == nil
+}
+
 // parseAmount reads a decimal number, alone or with a unit or an exponent, such as "1253", "1,234,567", "90 min" or "1e6".
 // The result is in bytes or seconds, a count or, for a percentage, a fraction. ok is false for every other text, also for a
 // number with leading zeros, which is a code, and for a number with more than maxDigits digits.

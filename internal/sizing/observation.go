@@ -82,6 +82,17 @@ type Observation struct {
 // MaxDuration is the longest duration that a report may contain: ten years.
 const MaxDuration = 10 * 365 * 24 * time.Hour
 
+// DeriveDuration sets an unknown duration from the start and the end of the try. It leaves the duration unknown if that
+// would be longer than MaxDuration, because then one of the times is wrong.
+func (o *Observation) DeriveDuration() {
+	if o.Duration != 0 || o.StartedAt.IsZero() || o.EndedAt.IsZero() {
+		return
+	}
+	if span := o.EndedAt.Sub(o.StartedAt); span > 0 && span <= MaxDuration {
+		o.Duration = span
+	}
+}
+
 // Validate returns an error for each invalid field.
 func (o *Observation) Validate() []FieldError {
 	bad := o.Try.Validate(true)

@@ -75,13 +75,18 @@ func (p Policy) Validate() []FieldError {
 	if p.Mode != "" && p.Mode != Enforce && p.Mode != Shadow && p.Mode != Off {
 		add("mode", "must be enforce, shadow or off")
 	}
-	if p.Floor < 0 || p.Floor > MaxBytes {
-		add("floor_bytes", "must be 1 byte to 8Pi")
+	for _, bound := range []struct {
+		field string
+		bytes Bytes
+	}{{"floor_bytes", p.Floor}, {"cap_bytes", p.Cap}} {
+		switch {
+		case bound.bytes < 0 || bound.bytes > MaxBytes:
+			add(bound.field, "must be 1Mi to 8Pi")
+		case bound.bytes > 0 && bound.bytes < minContainer: // such as 350 without the unit
+			add(bound.field, "must be 1Mi to 8Pi: %s", lessThanAContainer(bound.bytes))
+		}
 	}
-	if p.Cap < 0 || p.Cap > MaxBytes {
-		add("cap_bytes", "must be 1 byte to 8Pi")
-	}
-	if p.Cap > 0 && p.Floor > p.Cap {
+	if p.Cap >= minContainer && p.Floor > p.Cap {
 		add("floor_bytes", "must not be above cap_bytes")
 	}
 	if p.RiskTarget != 0 && !(p.RiskTarget >= 0.0001 && p.RiskTarget <= 0.5) {

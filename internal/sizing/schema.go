@@ -62,9 +62,11 @@ func (f *Field) Read(v Value) Value {
 		return Value{Kind: f.Kind, Num: v.Num}
 	case f.Kind == v.Kind:
 		return v
-	case f.Kind == Number && v.Kind == Category && isLongInteger(v.Text), f.Kind == Number && v.Kind == Date && len(v.Text) == compactDateDigits:
-		x, _ := strconv.ParseFloat(v.Text, 64) // other values of this feature are numbers
-		return NumberValue(x)
+	case f.Kind == Number && v.Kind == Category, f.Kind == Number && v.Kind == Date && len(v.Text) == compactDateDigits:
+		// Other values of this feature are numbers, so a number that may be a code or an id counts as a number.
+		if x, ok := parseDecimal(v.Text); ok {
+			return NumberValue(x)
+		}
 	}
 	return Value{}
 }

@@ -162,13 +162,16 @@ func TestBinsRoundUp(t *testing.T) {
 
 func TestPolicyValidateNamesTheField(t *testing.T) {
 	for field, p := range map[string]sizing.Policy{
-		"mode": {Mode: "loud"}, "floor_bytes": {Floor: 2, Cap: 1}, "cap_bytes": {Cap: -1}, "risk_target": {RiskTarget: 0.9},
+		"mode": {Mode: "loud"}, "floor_bytes": {Floor: 2 * gib, Cap: gib}, "cap_bytes": {Cap: -1}, "risk_target": {RiskTarget: 0.9},
 		"limit_ratio": {LimitRatio: 0.5}, "grid": {Grid: "coarse"}, "bin_edges_bytes": {Edges: sizing.Bins{4, 2}},
 	} {
 		bad := p.Validate()
 		require.Len(t, bad, 1, field)
 		assert.Equal(t, field, bad[0].Field)
 	}
+	assert.Equal(t, []sizing.FieldError{{Field: "cap_bytes", Detail: "must be 1Mi to 8Pi: 350 bytes is less than any container uses: check the unit"}},
+		sizing.Policy{Cap: 350}.Validate())
+	assert.Empty(t, sizing.Policy{Floor: sizing.MiB, Cap: sizing.MiB}.Validate())
 	assert.True(t, sizing.Policy{}.IsZero())
 	assert.Empty(t, sizing.Policy{}.WithDefaults().Validate())
 }

@@ -21,8 +21,9 @@ const (
 	minPeakAtOOM    = 0.5      // smallest normal peak / allocation of a container that is killed at its limit
 	coresFactor     = 250.0    // largest ratio of used to allocated or requested cores at which the use is learned: a pod with a small request may use the idle cores of a large node
 	maxClockSkew    = 6 * time.Hour
-	durationShare   = 0.01            // tolerated relative difference between a duration and the time from start to end
-	durationFloor   = 2 * time.Second // tolerated absolute difference
+	durationShare   = 0.01                // tolerated relative difference between a duration and the time from start to end
+	durationFloor   = 2 * time.Second     // tolerated absolute difference
+	longestTry      = 30 * 24 * time.Hour // a longer duration is rare; 3,600,000 for an hour in milliseconds is 42 days
 )
 
 // LargestServer is the memory of the largest server that public clouds offer.
@@ -45,7 +46,7 @@ func (o *Observation) Warnings(now time.Time) []FieldError {
 	add("cpu_max_cores", o.unlikelyCores())
 	add("started_at", unlikelyTime(o.StartedAt, now))
 	add("ended_at", unlikelyTime(o.EndedAt, now))
-	add("duration_seconds", o.unlikelyDuration())
+	add("duration_seconds", o.unlikelyDuration(now))
 	return all
 }
 
@@ -158,9 +159,16 @@ func (o *Observation) At(now time.Time) time.Time {
 	return at
 }
 
-// unlikelyDuration returns a warning if the duration contradicts the start and the end of the try.
-func (o *Observation) unlikelyDuration() string {
-	if o.Duration == 0 || o.StartedAt.IsZero() || o.EndedAt.IsZero() {
+// unlikelyDuration returns a warning if the duration contradicts the start and the end of the try, if it lasts until after
+// now, or if it is very long.
+func (o *Observation) unlikelyDuration(now time.Time) string {
+	if o.StartedAt.IsZero() || o.EndedAt.IsZero() {
+		switch {
+		case !o.StartedAt.IsZero() && unlikelyTime(o.StartedAt, now) == "" && o.StartedAt.Add(o.Duration).After(now.Add(maxClockSkew)):
+			return fmt.Sprintf("%.0f s after started_at is in the future: is the value in milliseconds?", o.Duration.Seconds())
+		case o.Duration > longestTry:
+			return fmt.Sprintf("%.0f s is %.0f days: is the value in milliseconds?", o.Duration.Seconds(), o.Duration.Hours()/24)
+		}
 		return ""
 	}
 	span := o.EndedAt.Sub(o.StartedAt)

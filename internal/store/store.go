@@ -101,8 +101,8 @@ type Observations interface {
 	// Kills lists the OOM-killed tries of one (run, map index), oldest first.
 	Kills(ctx context.Context, task sizing.TaskKey, runID string, mapIndex int) ([]Kill, error)
 
-	// RunInputs returns the inputs of one (run, map index) up to the given try. Each field except Static has its newest
-	// known value: later tries come before earlier ones. Within a try, the request in the report of its OOM kill comes
+	// RunInputs returns the inputs of one (run, map index) up to the given try. MaxMemory is that of the newest receipt, which
+	// may have none. Each other field except Static has its newest known value: later tries come before earlier ones. Within a try, the request in the report of its OOM kill comes
 	// before its receipts, and newer receipts before older ones. The result is zero if nothing is stored.
 	RunInputs(context.Context, sizing.TryKey) (RunInputs, error)
 

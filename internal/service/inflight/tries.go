@@ -75,7 +75,7 @@ type Run struct {
 	LiftedTo sizing.Bytes         // the limit of the newest lift; 0 if there is none
 	Static   sizing.Bytes         // the static grant of a killed try whose memory followed a plan; 0: none or unknown
 	features sizing.Features      // nil if unknown
-	Request  Request              // of the killed tries
+	Request  Request              // the static request of the killed tries, and the cap of the newest of them
 	lastKill time.Time
 }
 
@@ -146,10 +146,15 @@ func (t *Tries) Features(try *sizing.TryKey) sizing.Features {
 	return t.Run(try).features
 }
 
-// Request returns the request of a try, completed by the request of its run.
+// Request returns the request of a try, completed by the request of its run. The cap is that of the answer to the try, even
+// if this answer had none, and else that of the run's newest kill.
 func (t *Tries) Request(try *sizing.TryKey) Request {
-	a, _ := t.Find(try)
-	return a.Request.Or(t.Run(try).Request)
+	a, isAnswered := t.Find(try)
+	request := a.Request.Or(t.Run(try).Request)
+	if isAnswered {
+		request.MaxMemory = a.Request.MaxMemory
+	}
+	return request
 }
 
 // AddKill records that a try was OOM-killed with an allocation, and what its ask or report said about its run.
@@ -165,7 +170,7 @@ func (t *Tries) AddKill(try *sizing.TryKey, allocated sizing.Bytes, features siz
 		r.Killed = map[int]sizing.Bytes{}
 	}
 	r.Killed[try.Number], r.lastKill = allocated, at
-	r.Request = request.Or(r.Request)
+	r.Request = Request{Resources: request.Or(r.Request).Resources, MaxMemory: request.MaxMemory}
 	if features != nil {
 		r.features = features
 	}

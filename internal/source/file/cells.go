@@ -172,22 +172,18 @@ func formatValues(values []string) string {
 	return string(text)
 }
 
-// parseFeature recognises numbers, bools, dates and categories by their form. The cells nan, NaN, inf and -inf
-// count as missing.
-func parseFeature(cell string) sizing.Value {
-	if _, ok := parseNumber(cell); ok {
-		v, _ := sizing.ParseNumber(strings.TrimSpace(cell))
-		return v
-	}
+// parseFeature reads a feature like a parameter of GET /predict. The cells nan, NaN, inf and -inf, which tools write for
+// an absent number, count as missing.
+func parseFeature(cell string) (sizing.Value, error) {
 	switch cell {
-	case "true", "True", "TRUE":
-		return sizing.BoolValue(true)
-	case "false", "False", "FALSE":
-		return sizing.BoolValue(false)
 	case "nan", "NaN", "inf", "-inf":
-		return sizing.Value{}
+		return sizing.Value{}, nil
 	}
-	return sizing.TextValue(cell)
+	v, ok := sizing.UntypedValue(cell)
+	if !ok {
+		return v, errors.New("is too large a number")
+	}
+	return v, nil
 }
 
 func formatFeature(v sizing.Value) string {

@@ -101,10 +101,11 @@ func headerError(line int, unknown, missing, duplicate []string) error {
 func cellSetter(name string) func(*sizing.Observation, string) error {
 	if feature, ok := strings.CutPrefix(name, featurePrefix); ok && feature != "" {
 		return func(o *sizing.Observation, cell string) error {
-			if v := parseFeature(cell); v.Kind != sizing.Missing {
+			v, err := parseFeature(cell)
+			if v.Kind != sizing.Missing {
 				o.Features[feature] = v
 			}
-			return nil
+			return err
 		}
 	}
 	if entry, ok := strings.CutPrefix(name, metadataPrefix); ok && entry != "" {

@@ -120,8 +120,12 @@ func gunzip(r *bufio.Reader) (*bufio.Reader, error) {
 }
 
 // Read returns the next row, and io.EOF after the last. Reading can continue after a
-// *RowError, but not after any other error.
-func (r *Reader) Read() (Row, error) { return r.rows.read() }
+// *RowError, but not after any other error. A row without a duration gets the time from its start to its end.
+func (r *Reader) Read() (Row, error) {
+	row, err := r.rows.read()
+	row.Observation.DeriveDuration()
+	return row, err
+}
 
 // All yields the rows until the end of the stream. It yields a *RowError for a row that
 // cannot be read, and stops after any other error.

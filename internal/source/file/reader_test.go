@@ -236,7 +236,7 @@ func TestReaderReportsLineWhereFileIsTruncated(t *testing.T) {
 func TestReaderRecognisesFeatureKinds(t *testing.T) {
 	for cell, want := range map[string]sizing.Value{
 		"7": sizing.NumberValue(7), "1234567890123456789": {Kind: sizing.Category, Text: "1234567890123456789"}, "105.0": sizing.NumberValue(105), "-1e3": sizing.NumberValue(-1000), " 8 ": sizing.NumberValue(8),
-		"true": sizing.BoolValue(true), "False": sizing.BoolValue(false),
+		"true": sizing.BoolValue(true), "False": sizing.TextValue("False"), "007": {Kind: sizing.Category, Text: "007"},
 		"nan": {}, "NaN": {}, "": {}, "  ": {},
 		"2020-01-03": sizing.TextValue("2020-01-03"), "c2": sizing.TextValue("c2"), "0x10": sizing.TextValue("0x10"), "1_000": sizing.TextValue("1_000"),
 		"Infinity": sizing.TextValue("Infinity"), "12-e": sizing.TextValue("12-e"),
@@ -245,6 +245,23 @@ func TestReaderRecognisesFeatureKinds(t *testing.T) {
 		require.Empty(t, messages, cell)
 		assert.Equal(t, want, rows[0].Observation.Features["f"], "%q", cell)
 	}
+}
+
+func TestReaderDerivesADurationFromTheTimes(t *testing.T) {
+	for _, text := range []string{
+		"dag_id,task_id,run_id,memory_max_bytes,started_at,ended_at\nd,t,r,1000,2026-01-01T00:00:00Z,2026-01-01T01:00:00Z\n",
+		`{"dag_id":"d","task_id":"t","run_id":"r","outcome":"success","started_at":"2026-01-01T00:00:00Z","ended_at":"2026-01-01T01:00:00Z"}`,
+	} {
+		rows, messages := readAll(t, strings.NewReader(text))
+		require.Empty(t, messages)
+		assert.Equal(t, time.Hour, rows[0].Observation.Duration)
+	}
+}
+
+func TestReaderRejectsANumberThatIsTooLarge(t *testing.T) {
+	rows, messages := readAll(t, strings.NewReader("dag_id,task_id,run_id,memory_max_bytes,feature.f\nd,t,r,1000,1e999\n"))
+	assert.Empty(t, rows)
+	assert.Equal(t, []string{"line 2: feature.f: is too large a number"}, messages)
 }
 
 func TestFeaturesAreNilWithoutFeatureColumns(t *testing.T) {

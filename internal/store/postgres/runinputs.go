@@ -34,7 +34,7 @@ const runInputsSQL = `
 			AND run_id BETWEEN $4 AND $4 AND map_index = $5 AND try_number <= $6 AND run_id <> ''
 		ORDER BY run_id DESC, map_index DESC, try_number DESC, at DESC
 		LIMIT 16))
-	SELECT try_number, 'infinity'::timestamptz AS at, memory, cpu, 0::bigint, NULL::json, 0::bigint, 0, NULL::bytea
+	SELECT try_number, 'infinity'::timestamptz AS at, memory, cpu, NULL::bigint, NULL::json, 0::bigint, 0, NULL::bytea
 	FROM killed
 	UNION ALL
 	SELECT try_number, at, coalesce((ask -> 'Requested' ->> 'Memory')::bigint, 0), coalesce((ask -> 'Requested' ->> 'CPU')::float8, 0),
@@ -45,8 +45,9 @@ const runInputsSQL = `
 // tryInputs are the inputs of one try, from the report of its kill or from a receipt.
 type tryInputs struct {
 	store.RunInputs
-	name    int32  // id of the task in receipt_name, if the inputs are from the table receipt_compact; otherwise 0
-	content []byte // of a compact receipt
+	maxMemory *sizing.Bytes // the cap of a receipt; nil for a report, which has none
+	name      int32         // id of the task in receipt_name, if the inputs are from the table receipt_compact; otherwise 0
+	content   []byte        // of a compact receipt
 }
 
 // RunInputs returns the inputs of a run up to a try.
@@ -56,22 +57,26 @@ func (s *Store) RunInputs(ctx context.Context, try sizing.TryKey) (store.RunInpu
 		return store.RunInputs{}, wrapError("read the inputs of a run", err)
 	}
 	tries, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (t tryInputs, err error) {
-		err = row.Scan(nil, nil, &t.Requested.Memory, &t.Requested.CPU, &t.MaxMemory, &t.Features, &t.Static, &t.name, &t.content)
+		err = row.Scan(nil, nil, &t.Requested.Memory, &t.Requested.CPU, &t.maxMemory, &t.Features, &t.Static, &t.name, &t.content)
 		return t, err
 	})
 	if err == nil {
 		err = s.decodeInputs(ctx, tries)
 	}
 	var inputs store.RunInputs
+	var maxMemory *sizing.Bytes
 	for i := range tries {
 		t := &tries[i]
 		inputs.Requested.Memory = cmp.Or(inputs.Requested.Memory, t.Requested.Memory)
 		inputs.Requested.CPU = cmp.Or(inputs.Requested.CPU, t.Requested.CPU)
-		inputs.MaxMemory = cmp.Or(inputs.MaxMemory, t.MaxMemory)
+		maxMemory = cmp.Or(maxMemory, t.maxMemory)
 		inputs.Static = max(inputs.Static, t.Static)
 		if inputs.Features == nil {
 			inputs.Features = t.Features
 		}
+	}
+	if maxMemory != nil {
+		inputs.MaxMemory = *maxMemory
 	}
 	return inputs, wrapError("read the inputs of a run", err)
 }
@@ -95,7 +100,7 @@ func (s *Store) decodeInputs(ctx context.Context, tries []tryInputs) error {
 		if err != nil {
 			return malformed(err)
 		}
-		t.Requested, t.MaxMemory, t.Features = ask.Requested, ask.MaxMemory, ask.Features
+		t.Requested, t.maxMemory, t.Features = ask.Requested, &ask.MaxMemory, ask.Features
 	}
 	return nil
 }

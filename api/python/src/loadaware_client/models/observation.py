@@ -46,7 +46,8 @@ class Observation:
             Reports with both values show by which factors samples underestimate peaks. A report with this value alone is
             corrected upwards by such a factor.
         cpu_max_cores (float | None | Unset): The measured peak of the CPU usage.
-        duration_seconds (float | None | Unset): Duration of the try.
+        duration_seconds (float | None | Unset): Duration of the try. If omitted, it is the time from `started_at` to
+            `ended_at`.
         started_at (datetime.datetime | None | Unset): In the years 1970 to 2199 in UTC.
         ended_at (datetime.datetime | None | Unset): In the years 1970 to 2199 in UTC, not before `started_at`.
         allocated (None | ResourcesType0 | Unset): Memory and CPU, each as a number or as a quantity. Example:

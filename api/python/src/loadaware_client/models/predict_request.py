@@ -44,7 +44,8 @@ class PredictRequest:
              Example: {'product_count': 1253, 'region': 'emea', 'sale_end': '2020-02-05'}.
         requested (None | ResourcesType0 | Unset): Memory and CPU, each as a number or as a quantity. Example:
             {'memory': '350Gi', 'cpu': '6'}.
-        max_memory_bytes (int | None | Unset): Maximum allocation, for example the memory of the largest node.
+        max_memory_bytes (int | None | Unset): Maximum allocation, for example the memory of the largest node. It
+            applies to this prediction and to a lift after it, and not to later predictions of the run.
         max_memory (None | str | Unset): `max_memory_bytes` as a quantity.
         metadata (MetadataType0 | None | Unset): Static facts about the task, by name, for example its operator, image,
             owner, pool and tags. The server compares a task

@@ -1,0 +1,31 @@
+package sizing
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// UntypedValue reads a value whose sender states no type: a query parameter, a cell of a CSV file or an argument of a
+// command. Empty text is a missing value. Text in quotes is read like a string in JSON (TextValue). Without quotes, true
+// and false are bools, JSON numbers are numbers, and any other text is read as if in quotes: 007 is a category. So a
+// value is the same on every way into the server. ok is false if a number is too large.
+func UntypedValue(text string) (v Value, ok bool) {
+	quoted := strings.TrimPrefix(text, `"`)
+	switch {
+	case text == "":
+		return Value{}, true
+	case len(quoted) < len(text) && strings.HasSuffix(quoted, `"`):
+		return TextValue(strings.TrimSuffix(quoted, `"`)), true
+	case text == "true" || text == "false":
+		return BoolValue(text == "true"), true
+	case isJSONNumber(text):
+		return ParseNumber(strings.TrimSpace(text)) // JSON allows space around a value
+	}
+	return TextValue(text), true
+}
+
+// isJSONNumber reports whether text is a number in JSON, perhaps with space around it.
+func isJSONNumber(text string) bool {
+	digits := strings.TrimPrefix(strings.TrimSpace(text), "-")
+	return digits != "" && digits[0] >= '0' && digits[0] <= '9' && json.Valid([]byte(text))
+}
