@@ -182,12 +182,15 @@ func (t *trend) fit(rows []row, y []float64) {
 // eliminate fits one function and, while a slope is unreliable, removes the input with the least reliable slope and fits the
 // others again (backward elimination). If several inputs measure the same size, each of their slopes is uncertain, but that of
 // the last one left is not. If no fit is possible, the inputs are collinear, and eliminate removes the weakest one; fields is
-// sorted by strength. The results are those of solve; ok is false if no input is left.
+// sorted by strength. It returns the squares of the first possible fit, because fit compares the functions before any
+// elimination: a function must not win because its slopes are more reliable. ok is false if no fit is possible.
 func (t *trend) eliminate(fields []int, rows []row, y []float64) (squares float64, ok bool) {
 	for fields = slices.Clone(fields); len(fields) > 0; {
-		t.Slopes = nil
 		worst := len(fields) - 1
-		if squares, ok = t.solve(fields, rows, y); ok {
+		if next, isPossible := t.solve(fields, rows, y); isPossible {
+			if !ok {
+				squares, ok = next, true
+			}
 			for i := range t.Slopes {
 				if t.Slopes[i].Relative > t.Slopes[worst].Relative {
 					worst = i
@@ -197,9 +200,10 @@ func (t *trend) eliminate(fields []int, rows []row, y []float64) (squares float6
 				return squares, true
 			}
 		}
+		t.Slopes = nil
 		fields = slices.Delete(fields, worst, worst+1)
 	}
-	return 0, false
+	return squares, ok
 }
 
 // candidate is a possible input of the trend.

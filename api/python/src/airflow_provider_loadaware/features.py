@@ -23,9 +23,9 @@ Source: TypeAlias = Mapping[str, Any] | Callable[[Any], Any] | str | None
 MAX_FEATURES = 100  # the server accepts 200
 MAX_NAME = 100  # characters
 MAX_TEXT = 500  # characters
-# The value of a name that matches _SECRET may be a secret; "secretary" and "tokenizer" do not match. A number or bool is
-# left out only if its name also ends like that of a secret: token_count and num_tokens are counts. The importer has the
-# same patterns (internal/source/airflow/secrets.go).
+# The value of a name that matches _SECRET may be a secret; "secretary" and "tokenizer" do not match. A number or bool
+# is left out only if its name also ends like that of a secret: token_count and num_tokens are counts. The importer has
+# the same patterns (internal/source/airflow/secrets.go).
 _SECRET = re.compile(
     "(?i)passw|credential|authorization|(?:api|access|private)[^a-z]?key|"
     "secret(?:a?$|[^a]|a[^r])|token(?:i?$|[^i]|i[^sz])"
