@@ -170,7 +170,7 @@ func (m *Model) reason(p *experts.Point, q Question, s *Answer, a experts.Answer
 // because it is a mean over the experts, and only the lower of their amounts are raised.
 func (m *Model) setByIdenticalRuns(p *experts.Point, target, amount float64, b *buffers) bool {
 	switch {
-	case p.MinAmount <= 0:
+	case p.MinAmount <= 0 || amount > (1+Headroom)*p.MinAmount: // most answers, which so avoid the computation below
 		return false
 	case p.MinAmount >= amount:
 		return true
