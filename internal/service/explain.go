@@ -24,8 +24,8 @@ type ExplainedAnswer struct {
 
 const (
 	nearestRuns = 5 // largest number of most similar runs in an ExplainedAnswer
-	// comparedTries is the largest number of newest tries of a task, of those before a recorded answer, among which Explain searches similar runs, and
-	// that RecentFactors and GrantsWith read.
+	// comparedTries is the largest number of newest tries of a task among which Explain searches similar runs, and that
+	// RecentFactors and GrantsWith read. For a recorded answer, only tries before it count.
 	comparedTries = 300
 )
 
@@ -218,14 +218,10 @@ func (s *Service) addRuns(ctx context.Context, e *ExplainedAnswer, task *modelca
 // othersOnce returns one try of each run other than that of `try`: the newest try that succeeded or was OOM-killed, because
 // that of a success has the peak, and a later kill the higher bound. rows are in order of time.
 func othersOnce(rows []sizing.HistoryRow, try *sizing.TryKey) (others []sizing.HistoryRow) {
-	type run struct {
-		id       string
-		mapIndex int
-	}
-	seen := map[run]bool{{try.RunID, try.MapIndex}: true}
+	seen := map[uint64]bool{try.Run(): true}
 	for _, r := range slices.Backward(rows) {
 		_, censoring := r.Peak()
-		key := run{r.RunID, r.MapIndex}
+		key := sizing.RunHash(r.RunID, r.MapIndex)
 		if seen[key] || censoring != sizing.Exact && censoring != sizing.AtLeast {
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/loadaware/loadaware/internal/ml/bayes"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
@@ -288,7 +289,7 @@ func (e *encoder) differences(cells []sizing.Value, line, tree []float64) ([]flo
 			continue
 		}
 		difference := to.Num - from.Num
-		line = append(line, difference, signedLog(difference))
+		line = append(line, difference, bayes.SignedLog(difference, 1))
 		tree = append(tree, difference)
 	}
 	return line, tree

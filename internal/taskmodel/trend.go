@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/loadaware/loadaware/internal/ml/bayes"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
@@ -106,11 +107,11 @@ func (t *trend) distanceFrom(minRows, j int, cells []sizing.Value) float64 {
 		return 0
 	}
 	if s.Low >= 0 && x >= 0 {
-		return logOf(x, unit) - logOf(edge, unit)
+		return bayes.SignedLog(x, unit) - bayes.SignedLog(edge, unit)
 	}
 	d := math.Copysign(math.Log1p(math.Abs(x-edge)/(unit+s.magnitude())), x-edge)
 	if s.Low >= 0 {
-		d = min(d, -logOf(edge, unit))
+		d = min(d, -bayes.SignedLog(edge, unit))
 	}
 	return d
 }
@@ -145,7 +146,7 @@ func (t *trend) transform(j int, x float64) float64 {
 	if t.Linear {
 		return x
 	}
-	return logOf(x, t.unitOf(j))
+	return bayes.SignedLog(x, t.unitOf(j))
 }
 
 // slopeOf returns the coefficient of an input; nil if the input has no reliable slope.

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/loadaware/loadaware/internal/ml/bayes"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
@@ -135,22 +136,14 @@ func (s *interval) magnitude() float64 { return max(math.Abs(s.Low), math.Abs(s.
 
 // width returns the width of a range without negative values, in log units. unit is that of the input.
 func (s *interval) width(unit float64) float64 {
-	return logOf(s.High, unit) - logOf(s.Low, unit)
-}
-
-// signedLog returns log1p of the magnitude, with the sign of x.
-func signedLog(x float64) float64 { return math.Copysign(math.Log1p(math.Abs(x)), x) }
-
-// logOf returns signedLog of x in a unit. The quotient may overflow.
-func logOf(x, unit float64) float64 {
-	return signedLog(max(-math.MaxFloat64, min(math.MaxFloat64, x/unit)))
+	return bayes.SignedLog(s.High, unit) - bayes.SignedLog(s.Low, unit)
 }
 
 // logInputs writes the logarithm of an input of each row to x; NaN if the row lacks the input.
 func (t *trend) logInputs(j int, rows []row, x []float64) {
 	for i := range rows {
 		v, known := t.value(j, rows[i].Cells)
-		if x[i] = logOf(v, t.unitOf(j)); !known {
+		if x[i] = bayes.SignedLog(v, t.unitOf(j)); !known {
 			x[i] = math.NaN()
 		}
 	}

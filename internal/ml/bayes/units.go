@@ -27,5 +27,10 @@ func (a *Average) Log(input int, x float64) float64 {
 	if input < len(a.Units) && a.Units[input] != 0 {
 		unit = a.Units[input]
 	}
-	return math.Copysign(math.Log1p(min(math.MaxFloat64, math.Abs(x)/unit)), x) // the quotient may overflow
+	return SignedLog(x, unit)
+}
+
+// SignedLog returns log(1 + |x|/unit) with the sign of x. The quotient may overflow.
+func SignedLog(x, unit float64) float64 {
+	return math.Copysign(math.Log1p(min(math.MaxFloat64, math.Abs(x)/unit)), x)
 }

@@ -69,6 +69,7 @@ const maxAllowance = 1.3
 // have been killed.
 func (x *Experts) updateAllowance(killed bool) {
 	if !x.IsColdStart() {
+		// In models stored by an earlier release, Target is still the whole target.
 		x.AdaptiveTarget.Target, x.AdaptiveTarget.Step = x.config.AimedShare*x.config.Target, x.step()
 		x.AdaptiveTarget.Update(killed)
 		x.AdaptiveTarget.Alpha = max(0, min(maxAllowance*x.config.Target, x.AdaptiveTarget.Alpha))
