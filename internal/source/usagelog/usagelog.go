@@ -124,16 +124,16 @@ func (l *Log) add(row []string, columns columnIndexes, samples *downsampler) err
 	if err != nil {
 		return err
 	}
-	var cpu float64
-	if columns.cpu >= 0 {
-		cpu, err = parseAmount("cpu_cores", row[columns.cpu], float64(sizing.MaxCores))
-		if err != nil {
+	sample := slot{memory: memory}
+	if columns.cpu >= 0 && strings.TrimSpace(row[columns.cpu]) != "" {
+		sample.hasCPU = true
+		if sample.cpu, err = parseAmount("cpu_cores", row[columns.cpu], float64(sizing.MaxCores)); err != nil {
 			return err
 		}
-		l.CPU = max(l.CPU, sizing.Cores(cpu))
+		l.CPU = max(l.CPU, sizing.Cores(sample.cpu))
 	}
 	l.Memory = max(l.Memory, sizing.Bytes(math.Ceil(memory)))
-	samples.add(at, memory, cpu)
+	samples.add(at, sample)
 	if l.Samples == 0 || at.Before(l.From) {
 		l.From = at
 	}
