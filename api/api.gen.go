@@ -618,7 +618,7 @@ type DetailedSeries struct {
 	StepSeconds float64 `json:"step_seconds"`
 }
 
-// Duration Predicted run time. A stored answer contains only the median and the 95 % quantile.
+// Duration Predicted run time. A stored answer contains only the median and the 95 % quantile; its other fields are null.
 type Duration struct {
 	// MedianSeconds Seconds; at most ten years.
 	MedianSeconds Seconds `json:"median_seconds"`
@@ -1702,7 +1702,7 @@ type Prediction struct {
 	// Example: predict_demand
 	DagID ID `json:"dag_id"`
 
-	// Duration Predicted run time. A stored answer contains only the median and the 95 % quantile.
+	// Duration Predicted run time. A stored answer contains only the median and the 95 % quantile; its other fields are null.
 	Duration *Duration `json:"duration"`
 
 	// GPUMemory Predicted peak of the GPU memory of a task without history, from its usage profiles. Absent if it is unknown; stored answers do not contain it.
