@@ -97,7 +97,7 @@ func TestForecastFollowsTheDependenciesOfTheDAG(t *testing.T) {
 	} {
 		assert.Equal(t, []string{field}, e.do(http.MethodPut, "/dags/etl/structure", body).fields(), body)
 	}
-	assert.Contains(t, string(cyclic.body), "depends on itself")
+	assert.Contains(t, string(cyclic.body), "is part of a cycle")
 	e.do(http.MethodPut, "/dags/etl/structure", `{"tasks": [{"task_id": "load", "upstream": []}, {"task_id": "fit", "upstream": ["load"]}]}`)
 
 	var f, again api.DagForecast
