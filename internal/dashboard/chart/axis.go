@@ -154,11 +154,16 @@ func (a *Axis) format(v float64) string {
 	return plain(v)
 }
 
-// plain formats a number with at most four significant digits or, from 10 000 on, as a whole number. Up to ten million it
-// has no exponent, and thin spaces separate its thousands.
+// plain formats a number with at most four significant digits or, from 10 000 on, as a whole number, whose thousands are
+// separated by thin spaces. From ten million on it counts millions or billions, and from 10¹³ on it has an exponent.
 func plain(v float64) string {
-	if size := math.Abs(v); size < 1e4-0.5 || size >= 1e7 {
+	switch size := math.Abs(v); {
+	case size < 1e4-0.5, size >= 1e13:
 		return strconv.FormatFloat(v, 'g', 4, 64)
+	case size >= 1e9:
+		return plain(v/1e9) + " billion"
+	case size >= 1e7:
+		return plain(v/1e6) + " million"
 	}
 	digits := strconv.FormatFloat(v, 'f', 0, 64)
 	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {

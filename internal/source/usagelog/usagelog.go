@@ -152,7 +152,7 @@ func parseAmount(column, cell string, limit float64) (float64, error) {
 	}
 	v, err := strconv.ParseFloat(cell, 64)
 	if err != nil || !(v >= 0 && v <= limit) {
-		return 0, fmt.Errorf("%s: %.40q is not a number from 0 to %g", column, cell, limit)
+		return 0, fmt.Errorf("%s: %.40q is not a number from 0 to %s", column, cell, sizing.FormatNumber(limit))
 	}
 	return v, nil
 }

@@ -281,7 +281,7 @@ func (task *cachedTask) text(i int, code float64) string {
 	case field.Kind == sizing.Bool:
 		return strconv.FormatBool(code != 0)
 	case field.Kind != sizing.Category:
-		return fmt.Sprint(code)
+		return strconv.FormatFloat(code, 'f', -1, 64) // all digits, because the two values of a contradiction differ
 	case code >= 0 && int(code) < len(field.Categories):
 		return fmt.Sprintf("%q", field.Categories[int(code)])
 	}
