@@ -55,6 +55,12 @@ func TestCommandsOfARunningServer(t *testing.T) {
 		assert.Equal(t, 2, code)
 		assert.Contains(t, stderr, "--risk, --elapsed and --timeout have no effect with --what-if")
 	}
+	code, _, stderr = invoke(t, "", "runtime", "pricing", "load", "--what-if", "nosuch=5")
+	assert.Equal(t, 2, code)
+	assert.Contains(t, stderr, "features.nosuch is not a feature of this task; known features: ")
+	code, _, stderr = invoke(t, "", "runtime", "--elapsed", "600")
+	assert.Equal(t, 2, code)
+	assert.Contains(t, stderr, "--elapsed is the time of one try; name its task")
 	for _, args := range [][]string{{"namespace=blue"}, {"elapsed_seconds=600"}, {"namespace=blue", "--what-if"}, {"cluster_load=1", "--what-if"}} {
 		code, _, stderr = invoke(t, "", append([]string{"runtime", "pricing", "load"}, args...)...)
 		assert.Equal(t, 2, code, args)

@@ -186,4 +186,8 @@ func TestRunTimeWhatIfAppliesTheEffectOfTheNodeType(t *testing.T) {
 	assert.InDelta(t, .5, whatIf("load", "node_type=fast").After.MedianSeconds/whatIf("load", "").After.MedianSeconds, .1)
 	assert.InEpsilon(t, 2*110, whatIf("fit", "node_type=slow&rows=110").After.MedianSeconds, .25, "with 110 rows, fit takes 220 s on slow nodes and 110 s on fast ones")
 	assert.Equal(t, http.StatusUnprocessableEntity, e.do(http.MethodGet, "/tasks/etl/fit/runtime/whatif?node_type=other", "").status)
+	unknown := e.do(http.MethodGet, "/tasks/etl/fit/runtime/whatif?nosuch=5", "")
+	assert.Equal(t, http.StatusUnprocessableEntity, unknown.status)
+	assert.Equal(t, []string{"features.nosuch"}, unknown.fields())
+	assert.Contains(t, unknown.json()["detail"], "known features: rows")
 }
