@@ -26,7 +26,7 @@ type limitFollower struct {
 	Least     sizing.Bytes // smallest allocation (within provenTolerance) of the successes since the last kill or change of features
 	Proven    int          // number of these successes with an allocation of about Least; see provenTolerance
 
-	Across       limitPairs     `cbor:",omitzero"`  // pairs with any features; Pairs starts like that of the pairs with the same features
+	Across       limitPairs     `cbor:",omitzero"`  // pairs with any features; after a kill, its Pairs also starts at −minFollowed
 	FilledCells  []sizing.Value `cbor:",omitempty"` // features of the last success if it filled its limit
 	AcrossLeast  sizing.Bytes   `cbor:",omitzero"`  // smallest allocation (within provenTolerance) of the successes since the last kill
 	AcrossProven int            `cbor:",omitzero"`  // number of these successes with an allocation of about AcrossLeast
@@ -93,8 +93,9 @@ func leastLimit(least sizing.Bytes, proven int, allocated sizing.Bytes) (sizing.
 	return least, proven
 }
 
-// explainedRatio returns the log ratio of the peaks of two rows that their features explain. Of the predictions of all models,
-// it uses the one closest to the observed log ratio p, because the model that set the grants may be any of them.
+// explainedRatio returns the log ratio of the peaks of two rows that their features explain. Of the ratios that the models and
+// the cold-start rule (or, if it does not predict, a ratio of 1) give, it returns the log of the one closest to the observed
+// ratio, whose log is p, because any of these models may have set the grants.
 func (m *Model) explainedRatio(from, to []sizing.Value, p float64) (explained float64) {
 	if m.Models == nil {
 		return 0
