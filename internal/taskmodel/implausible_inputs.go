@@ -75,7 +75,7 @@ func (s *interval) maxDistance(isHeavyTailed bool, unit float64) float64 {
 type rowPeak int
 
 const (
-	unknownPeak rowPeak = iota // or above all others
+	unknownPeak rowPeak = iota // not known, or above all others
 	usualPeak
 	smallPeak // below all others
 )

@@ -39,12 +39,12 @@ type limitPairs struct {
 }
 
 const (
-	minFollowed     = 3    // smallest number of pairs with the same features with which the peaks may be found to follow the limits
+	minFollowed     = 3    // smallest number of pairs with the same features from which peaks can count as following the limits
 	minFilled       = 2    // the same for pairs of filled limits, which are rarer
 	minLimitRatio   = 1.2  // smallest ratio of two allocations that differ clearly
 	minFollowSlope  = 0.8  // smallest slope of the log peak over the log allocation
 	minFollowShare  = 0.95 // smallest squared correlation of these two logarithms
-	minFilledShare  = 0.95 // a peak of this share of the allocation fills it
+	minFilledShare  = 0.95 // a peak of at least this share of its allocation fills the allocation
 	provenTolerance = 1.02 // an allocation and Least count as equal up to this ratio of the larger to the smaller
 )
 
@@ -81,8 +81,8 @@ func (m *Model) followLimit(t *TrainingRow, cells []sizing.Value) {
 	}
 }
 
-// leastLimit returns the smallest allocation and the number of successes with about this allocation, after a success with a
-// further allocation. least is zero if there was no success.
+// leastLimit returns the smallest allocation and the number of successes with about this allocation, after one more success,
+// with the allocation `allocated`. least and proven are the values before this success; least is zero before the first one.
 func leastLimit(least sizing.Bytes, proven int, allocated sizing.Bytes) (sizing.Bytes, int) {
 	if least == 0 || float64(allocated)*provenTolerance < float64(least) {
 		least, proven = allocated, 0

@@ -77,8 +77,8 @@ func TestKnownPeaksChangeTheWeightOfThePowerLaw(t *testing.T) {
 		assert.InEpsilon(t, weight, lawWeight(100, 0.1, 0.1*share, 0.5), 0.01, "share above the double: %v", share)
 	}
 	assert.InEpsilon(t, 0.3*0.125/(0.3*0.125+0.7), lawWeight(1, 1, 1, 0.5), 1e-12, "one peak, with likelihoods of an eighth and one")
-	assert.Equal(t, powerLawBelief, lawWeight(0, 0.1, 0.1, 0.5), "nothing is known")
-	assert.Equal(t, powerLawBelief, lawWeight(100, 0, 0, 0.5), "no known peak is above the killed amount")
+	assert.Equal(t, powerLawBelief, lawWeight(0, 0.1, 0.1, 0.5), "without known peaks, the weight must be the prior one")
+	assert.Equal(t, powerLawBelief, lawWeight(100, 0, 0, 0.5), "without known peaks above the killed amount, the weight must be the prior one")
 }
 
 func TestMoreLiftsNeverCostMore(t *testing.T) {

@@ -161,7 +161,7 @@ func TestTheAllowanceAimsSlightlyBelowTheTarget(t *testing.T) {
 	x := New(Default(0.02))
 	x.Picks, x.LearnedRows = []Pick{{0, 1}}, 1e9
 	for row := range 5_000 {
-		x.updateAllowance(row%50 == 0) // kills at the target
+		x.updateAllowance(row%50 == 0) // the kill rate is the target
 	}
 	assert.Less(t, x.allowedKillRate(0.02), 0.016)
 	below := x.allowedKillRate(0.02)
