@@ -109,9 +109,9 @@ func matchesGuard(p *experts.Point, g sizing.Guard) bool {
 }
 
 // explainPoint returns a chain that ends at the level of p, the weighted mean over the models. The terms of the chain
-// include the features and the corrections for missing features and for inputs outside the range. If the level is above amount,
-// the amount of a first try, the chain ends at the median of the peak. cells is the row without implausible inputs; target is
-// the risk target.
+// include the features and the corrections for missing features and for inputs outside the range. If the level is above
+// `amount`, the amount of a first try, the chain ends at the median of the peak. cells is the row without implausible inputs;
+// target is the risk target.
 func (m *Model) explainPoint(cells []sizing.Value, p *experts.Point, target, amount float64, b, scratch *buffers) *chain {
 	blend := m.Experts.Blend(p, target, &scratch.scratch)
 	weights := blend.Model

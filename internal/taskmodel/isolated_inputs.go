@@ -56,7 +56,7 @@ func isolatedNumbers(rows []row, j int) []int {
 	return firstIsolated(rows, j, order, isLarger)
 }
 
-// firstIsolated returns the first rows in order whose numbers are isolated from the others and whose peaks are all unlike
+// firstIsolated returns the first rows of `order` if their numbers are isolated from the others and their peaks are all unlike
 // the median peak of the rows with the next numbers. If the peak stays the same, the numbers may be right.
 func firstIsolated(rows []row, j int, order []int, unlike func(peak, median float64) bool) []int {
 	if len(order) < minIsolatedRows {

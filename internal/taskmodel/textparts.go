@@ -9,7 +9,7 @@ import (
 
 const (
 	maxTextParts  = 24   // largest number of parts of a text
-	maxPartLevels = 1000 // largest number of levels of a part
+	maxPartLevels = 1000 // largest number of stored levels of a part; a part that reaches it may have more values, and gets no columns
 )
 
 // separators are the sets of characters at which texts are split. With the first set, a part is a word. With the second

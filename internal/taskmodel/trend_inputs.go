@@ -168,7 +168,7 @@ func (t *trend) signedDetermination(j int, rows []row, y, x []float64) float64 {
 }
 
 // dropDuplicates removes the numbers that are multiples of stronger ones, and the pairs that are collinear with one of the
-// strongest numbers or with stronger pairs. found is sorted by share, the largest first. dropDuplicates overwrites found.
+// strongest numbers or with stronger pairs. `found` is sorted by share, the largest first. dropDuplicates overwrites `found`.
 func (t *trend) dropDuplicates(found []candidate, rows []row) []candidate {
 	var numbers [][]float64
 	found = slices.DeleteFunc(found, func(c candidate) bool {
@@ -210,7 +210,7 @@ func (t *trend) dropDuplicates(found []candidate, rows []row) []candidate {
 	return distinct
 }
 
-// isDuplicate reports whether the squared correlation of x and one of the others is above share.
+// isDuplicate reports whether the squared correlation of x and one of the `others` is above `share`.
 func isDuplicate(x []float64, others [][]float64, share float64) bool {
 	for _, other := range others {
 		if determination(x, other) > share {

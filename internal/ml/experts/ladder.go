@@ -123,7 +123,7 @@ func (g *grid) exceedAfterKill(i, j int) float64 {
 }
 
 // conditionalExceedance returns the probability that a peak above the lower of two amounts is also above the higher
-// one. from and to are the exceedance probabilities of the lower and of the higher amount by the margins, ratio is the
+// one. `from` and `to` are the exceedance probabilities of the lower and of the higher amount by the margins, ratio is the
 // lower amount divided by the higher one, and belief is the weight of the power law.
 func conditionalExceedance(from, to, ratio, belief float64) float64 {
 	model := 1.0
@@ -138,8 +138,8 @@ func conditionalExceedance(from, to, ratio, belief float64) float64 {
 // expects a share of an eighth. A larger share, such as that of a task with a second mode, lowers the weight. A smaller share
 // does not raise it: the kill makes the upper tail of the margins doubtful, and few known peaks are in that tail.
 //
-// known is a number of known peaks; from and to are P(peak > amount) by the margins for the killed amount and for about the
-// double of it, and ratio is the quotient of these two amounts.
+// known is the number of known peaks. `from` and `to` are P(peak > amount) by the margins, for the killed amount and for about
+// the double of it. ratio is the killed amount divided by the other one.
 func lawWeight(known, from, to, ratio float64) float64 {
 	law := powerLaw(ratio)
 	if from <= 0 || to <= from*law || law >= 1 {
@@ -163,7 +163,7 @@ func (x *Experts) knownRows() float64 { return float64(min(len(x.Rows), x.config
 // an exponent of 3.
 func powerLaw(ratio float64) float64 { return ratio * ratio * ratio }
 
-// ConditionalExceedance returns P(peak > to | peak > from) for a row and two amounts. It is 1 if the amount to is at most
+// ConditionalExceedance returns P(peak > to | peak > from) for a row and two amounts. It is 1 if the amount `to` is at most
 // the amount `from`. The power law has more weight if P(peak > from) by the margins is small. The known peaks above `from`
 // may lower this weight (lawWeight).
 func (x *Experts) ConditionalExceedance(p *Point, from, to float64, s *Scratch) float64 {
