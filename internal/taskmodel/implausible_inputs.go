@@ -37,7 +37,7 @@ func (t *trend) isImplausible(j int, cells []sizing.Value, peak rowPeak) bool {
 
 // mayHaveOtherUnit reports whether an input between zero and its range may have another unit than the learned values. The
 // number 0 is the same in any unit. A small number with a small peak is right. If the peak rises as the input falls, the
-// input is extrapolated. The effect of a small difference is bounded.
+// input is extrapolated. For a difference (a pair, j < 0) the result is false, because the effect of a small one is bounded.
 func (t *trend) mayHaveOtherUnit(j int, cells []sizing.Value, peak rowPeak) bool {
 	x, _ := t.value(j, cells)
 	return j >= 0 && x > 0 && peak != smallPeak && !t.isUnboundedBelow(j, cells)
@@ -56,8 +56,9 @@ func (t *trend) refute(cells []sizing.Value) {
 
 // maxDistance returns the largest plausible distance of an input from its range, in log units: log(1 + implausibleFactor)
 // or, if the range has no negative value and is wider, the width of the range, but at most log(maxImplausibleFactor).
-// unit is that of the input. isHeavyTailed marks a number above its range whose peak is not known to be usual. Counts and sizes often have a heavy
-// tail, so the result is then log(maxImplausibleFactor), or +Inf if all known values are 0.
+// unit is that of the input. isHeavyTailed marks a number above its range in a row whose peak is not known to be usual.
+// Counts and sizes often have a heavy tail, so the result is then log(maxImplausibleFactor), or +Inf if all known values
+// are 0.
 func (s *interval) maxDistance(isHeavyTailed bool, unit float64) float64 {
 	switch {
 	case isHeavyTailed && s.magnitude() == 0: // zeros give no scale with which a number could be compared
@@ -74,7 +75,7 @@ func (s *interval) maxDistance(isHeavyTailed bool, unit float64) float64 {
 type rowPeak int
 
 const (
-	unknownPeak rowPeak = iota // or above all others
+	unknownPeak rowPeak = iota // not known, or above all others
 	usualPeak
 	smallPeak // below all others
 )

@@ -42,7 +42,7 @@ type interval struct {
 	_         struct{} `cbor:",toarray"`
 	Low, High float64
 	Rows      int     // number of rows with a value
-	Share     float64 // see likelyShare; of the variance of the log peak that the input alone explained at the last fit
+	Share     float64 // share of the variance of the log peak that the input alone explained at the last fit, as an upper bound; see likelyShare
 }
 
 // slope is one coefficient of the trend.
@@ -53,8 +53,8 @@ type slope struct {
 	Relative float64  // standard error of b divided by |b|
 }
 
-// With a smaller minRelevantShare or minExplainedShare, or a larger maxSlopeError, also less certain inputs extrapolate the
-// peak.
+// With a smaller minRelevantShare, inputs with less influence are reported as outside their range. With a smaller
+// minExplainedShare or a larger maxSlopeError, less certain trends extrapolate the peak.
 const (
 	minKnownRows      = 3    // rows with an input from which a value outside its range is reported
 	minTrendRows      = 10   // rows from which there is a trend, and from which a prediction outside the range is corrected
@@ -244,9 +244,9 @@ func (t *trend) strongestInputs(rows []row, y []float64) []int {
 	return fields
 }
 
-// likelyShare returns a bound for the share of the variance that an input explains, if it explained a share of that of few
-// rows: the share of a correlation one standard error above the estimate, by Fisher's z-transformation. Few rows do not show
-// that an input has no influence.
+// likelyShare returns an upper bound of the share of the variance that an input explains; `share` is the share that it
+// explained in a number of rows. The bound is the square of the correlation one standard error above the estimated one, by
+// Fisher's z-transformation, because few rows do not show that an input has no influence.
 func likelyShare(share float64, rows int) float64 {
 	if rows <= 3 {
 		return 1

@@ -15,10 +15,10 @@ type inputPair struct {
 	Range    interval // of the difference: the value of To minus the value of From
 }
 
-// A pair is a duplicate of a number, and a number of a stronger number, above these squared correlations of their logarithms.
+// Two inputs are duplicates if the squared correlation of their logarithms is larger than this.
 const (
-	duplicateShare = 0.98
-	multipleShare  = 1 - 1e-6 // the numbers are multiples of each other, except for rounding
+	duplicateShare = 0.98     // for a pair and a number
+	multipleShare  = 1 - 1e-6 // for two numbers, which are then multiples of each other, except for rounding
 )
 
 // addPairs adds encoder.Pairs as inputs.
@@ -37,8 +37,8 @@ func (p *inputPair) difference(cells []sizing.Value) (d float64, known bool) {
 	return to.Num - from.Num, true
 }
 
-// moveToRange moves the larger of the two values so that the difference is at the nearer edge of its range. To keep its weekday, a
-// date moves by whole weeks, up to six days further into the range, if the range is wide enough.
+// moveToRange moves the larger of the two values so that the difference is at the nearer edge of its range. To keep its
+// weekday, a date moves by whole weeks, up to six days further into the range, if the range is wide enough.
 func (p *inputPair) moveToRange(cells []sizing.Value) {
 	d, _ := p.difference(cells)
 	edge := p.Range.edge(d)
@@ -168,7 +168,7 @@ func (t *trend) signedDetermination(j int, rows []row, y, x []float64) float64 {
 }
 
 // dropDuplicates removes the numbers that are multiples of stronger ones, and the pairs that are collinear with one of the
-// strongest numbers or with stronger pairs. found is sorted by share, the largest first. dropDuplicates overwrites found.
+// strongest numbers or with stronger pairs. `found` is sorted by share, the largest first. dropDuplicates overwrites `found`.
 func (t *trend) dropDuplicates(found []candidate, rows []row) []candidate {
 	var numbers [][]float64
 	found = slices.DeleteFunc(found, func(c candidate) bool {
@@ -210,7 +210,7 @@ func (t *trend) dropDuplicates(found []candidate, rows []row) []candidate {
 	return distinct
 }
 
-// isDuplicate reports whether the squared correlation of x and one of the others is above share.
+// isDuplicate reports whether the squared correlation of x and one of the `others` is above `share`.
 func isDuplicate(x []float64, others [][]float64, share float64) bool {
 	for _, other := range others {
 		if determination(x, other) > share {
