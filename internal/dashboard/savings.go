@@ -75,7 +75,7 @@ func (m *MonthRow) Name() string {
 var savingsKeys = []store.SavingsKey{store.ByDAG, store.ByTask, store.ByOwner, store.ByDAGOwner}
 
 const (
-	maxMonths      = 36  // the page shows at most this many months with a try in every format, the newest
+	maxMonths      = 36  // in every format the page shows at most this many months: the newest ones that have a try
 	shownMonthRows = 500 // the HTML table has at most this many rows, one for each month and key
 )
 

@@ -11,7 +11,8 @@ docs/campaigns.md describes the states of a run. A branch reports one of these, 
     17, 37, 57 ... it succeeded
 
 If a check or the trigger of a DAG run raises, as it does while Airflow does not answer, the next pass repeats it. The
-notes of the run count such errors in a row. MAX_ERRORS of them and a NotDeployedError fail the run.
+notes of the run count such errors in a row. MAX_ERRORS errors in a row fail the run, and a NotDeployedError fails it at
+once.
 """
 
 from __future__ import annotations

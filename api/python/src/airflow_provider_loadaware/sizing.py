@@ -57,7 +57,7 @@ class Options:
     namespace: str | None = None
 
     def bounds(self, warn: Callable[[str], None]) -> Bounds:
-        """Return the local bounds in bytes. Calls `warn` for each that is not a quantity, and goes on without it."""
+        """Return the local bounds in bytes. Calls `warn` for each bound that is not a quantity, and omits it."""
 
         def read(name: str, quantity: Any) -> int | None:
             try:
