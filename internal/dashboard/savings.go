@@ -203,7 +203,7 @@ func (d *Dashboard) months(ctx context.Context, f store.SavingsFilter, by store.
 
 const monthLayout = "2006-01"
 
-// monthsFigure draws the savings of months as bars. rows has the newest month first.
+// monthsFigure draws the savings of months as bars. The newest month comes first in `rows`.
 func monthsFigure(rows []MonthRow) chart.Figure {
 	saved := chart.Series{Name: "saved", Colour: 2, Style: chart.Bars}
 	lost := chart.Series{Name: "lost to OOM kills", Colour: 4, Style: chart.Crosses}

@@ -107,7 +107,7 @@ func (a *Axis) ticks(n int) []float64 {
 	return ticks
 }
 
-// indexTicks returns at most n of the indexes below count, evenly spaced.
+// indexTicks returns at most `n` of the indexes below `count`, evenly spaced.
 func indexTicks(count, n int) []float64 {
 	step := max(1, int(math.Ceil(float64(count)/float64(n))))
 	var ticks []float64
@@ -117,7 +117,7 @@ func indexTicks(count, n int) []float64 {
 	return ticks
 }
 
-// niceStep returns the smallest round number that is at least step. Round numbers are 1, 2 and 5
+// niceStep returns the smallest round number that is at least `step`. Round numbers are 1, 2 and 5
 // times a power of ten, or the powers of two for base 2.
 func niceStep(step, base float64) float64 {
 	if !(step > 0) {
