@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 Json = dict[str, Any]
 POOL = "loadaware_pool"  # the key of the conf that names the pool of the campaign
 SUCCESS, FAILED = "success", "failed"
-MAX_ERRORS = 10
+MAX_ERRORS = 10  # errors in a row that fail a run; with more, a lasting problem shows later
 # The state in which the next pass repeats a step that raised. The other steps only call functions of the user.
 _AGAIN = {"check_deploy": 11, "trigger_run": 17, "check_run": 31, "check_profile": 51}
 _ERROR = re.compile(r"error (\d+) of \d+: ")

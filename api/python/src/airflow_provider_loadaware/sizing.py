@@ -38,7 +38,7 @@ from airflow_provider_loadaware.spool import Kills, Spool
 from airflow_provider_loadaware.tries import Try
 from loadaware_client.models.prediction import Prediction
 
-MAX_OMITTED = 20  # names of features in a log line
+MAX_OMITTED = 20  # largest number of names of features in a log line
 _logged: set[tuple[str, str]] = set()  # a try and a message of `Sizing._log_once`
 
 
