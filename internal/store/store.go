@@ -253,7 +253,7 @@ type Receipts interface {
 // Tasks stores the tasks and their policies.
 type Tasks interface {
 	// Tasks lists the profiles (summaries) of at most `limit` tasks, ordered by (namespace, dag, task),
-	// after the given key (zero: from the start). Namespace "" lists those of all namespaces.
+	// after the given key (zero: from the start). Namespace "" means all namespaces.
 	Tasks(ctx context.Context, namespace string, after sizing.TaskKey, limit int) ([]sizing.Profile, error)
 	// TasksBrief lists profiles like Tasks, without the request, the schema, and the quantiles of
 	// memory (except Max) and seconds. These quantiles would need thousands of observations per task.

@@ -157,7 +157,7 @@ func (t *Tries) Request(try *sizing.TryKey) Request {
 	return request
 }
 
-// AddKill records that a try was OOM-killed with an allocation, and what its ask or report said about its run.
+// AddKill records that a try was OOM-killed with an allocation, and the features and the request of its ask or report.
 func (t *Tries) AddKill(try *sizing.TryKey, allocated sizing.Bytes, features sizing.Features, request Request, at time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
