@@ -176,7 +176,7 @@ func (m *models) fitTrend(rows []row, y []float64) {
 	for i := range rows {
 		m.PeakTrend.observe(rows[i].Cells)
 	}
-	m.PeakTrend.setUnits(rows)
+	m.PeakTrend.setLogOffsets(rows)
 	m.PeakTrend.fit(rows, y)
 	m.fitRunTime(rows)
 }

@@ -14,7 +14,7 @@ import (
 // trend extrapolates the peak outside the range of the inputs. Two functions are fitted by least squares, and trend uses
 // the function with the smaller squared errors of the log peak:
 //
-//	power    log peak = a + Σ b·log(1+x/u), for x below zero −log(1−x/u); u is the unit of the input, see unitOf
+//	power    log peak = a + Σ b·log(1+x/u), for x below zero −log(1−x/u); u is the log offset of the input, see logOffsetOf
 //	linear       peak = a + Σ b·x, with relative errors
 //
 // Neither trees nor the ridge regression can extrapolate: trees are constant outside the data, and
@@ -30,7 +30,7 @@ type trend struct {
 
 	Pairs []inputPair `cbor:",omitempty"` // the pairs of encoder.Pairs
 
-	Units []float64 `cbor:",omitempty"` // by input: first those of Pairs, then those of Ranges; see unitOf
+	Units []float64 `cbor:",omitempty"` // by input: first those of Pairs, then those of Ranges; see logOffsetOf
 
 	// Refuted lists the fields in which a run since the last fit had a very large number, although its peak was usual; see
 	// refute.
@@ -102,16 +102,16 @@ func (t *trend) distanceFrom(minRows, j int, cells []sizing.Value) float64 {
 	if !known || s.Rows < minRows {
 		return 0
 	}
-	edge, unit := s.edge(x), t.unitOf(j)
+	edge, offset := s.edge(x), t.logOffsetOf(j)
 	if x == edge {
 		return 0
 	}
 	if s.Low >= 0 && x >= 0 {
-		return bayes.SignedLog(x, unit) - bayes.SignedLog(edge, unit)
+		return bayes.SignedLog(x, offset) - bayes.SignedLog(edge, offset)
 	}
-	d := math.Copysign(math.Log1p(math.Abs(x-edge)/(unit+s.magnitude())), x-edge)
+	d := math.Copysign(math.Log1p(math.Abs(x-edge)/(offset+s.magnitude())), x-edge)
 	if s.Low >= 0 {
-		d = min(d, -bayes.SignedLog(edge, unit))
+		d = min(d, -bayes.SignedLog(edge, offset))
 	}
 	return d
 }
@@ -146,7 +146,7 @@ func (t *trend) transform(j int, x float64) float64 {
 	if t.Linear {
 		return x
 	}
-	return bayes.SignedLog(x, t.unitOf(j))
+	return bayes.SignedLog(x, t.logOffsetOf(j))
 }
 
 // slopeOf returns the coefficient of an input; nil if the input has no reliable slope.

@@ -75,22 +75,22 @@ func (t *trend) rangeOf(j int) *interval {
 	return &t.Ranges[j]
 }
 
-// unitOf returns the unit of an input: the number that the logarithm adds to a value, so that the logarithm of 0 exists. For
+// logOffsetOf returns the log offset of an input: the number that the logarithm adds to a value, so that the logarithm of 0 exists. For
 // counts it is 1. If small magnitudes of the input are below 1, such as sizes in GB, it is one of them: 1 would hide the ratios
 // of such values. Before the first fit, and in models of earlier releases, it is 1.
-func (t *trend) unitOf(j int) float64 {
+func (t *trend) logOffsetOf(j int) float64 {
 	if i := j + len(t.Pairs); i < len(t.Units) {
 		return t.Units[i]
 	}
 	return 1
 }
 
-// unitQuantile is the quantile of the magnitudes above 0 that is the unit of an input, if it is below 1. A few values that are
-// almost 0, such as rounding errors, must not be the unit.
-const unitQuantile = 0.1
+// logOffsetQuantile is the quantile of the magnitudes above 0 that is the log offset of an input, if it is below 1. A few values
+// that are almost 0, such as rounding errors, must not be the log offset.
+const logOffsetQuantile = 0.1
 
-// setUnits sets the units of the inputs from rows.
-func (t *trend) setUnits(rows []row) {
+// setLogOffsets sets the log offsets of the inputs from rows.
+func (t *trend) setLogOffsets(rows []row) {
 	t.Units = nil
 	var magnitudes []float64
 	for j := -len(t.Pairs); j < len(t.Ranges); j++ {
@@ -106,11 +106,11 @@ func (t *trend) setUnits(rows []row) {
 			continue
 		}
 		slices.Sort(magnitudes)
-		if unit := magnitudes[int(unitQuantile*float64(len(magnitudes)))]; unit < 1 {
+		if offset := magnitudes[int(logOffsetQuantile*float64(len(magnitudes)))]; offset < 1 {
 			for len(t.Units) <= j+len(t.Pairs) {
 				t.Units = append(t.Units, 1)
 			}
-			t.Units[j+len(t.Pairs)] = unit
+			t.Units[j+len(t.Pairs)] = offset
 		}
 	}
 }
@@ -134,16 +134,16 @@ func (s *interval) edge(x float64) float64 { return max(s.Low, min(x, s.High)) }
 // magnitude returns the largest magnitude in the range.
 func (s *interval) magnitude() float64 { return max(math.Abs(s.Low), math.Abs(s.High)) }
 
-// width returns the width of a range without negative values, in log units. unit is that of the input.
-func (s *interval) width(unit float64) float64 {
-	return bayes.SignedLog(s.High, unit) - bayes.SignedLog(s.Low, unit)
+// width returns the width of a range without negative values, in log units. offset is the log offset of the input.
+func (s *interval) width(offset float64) float64 {
+	return bayes.SignedLog(s.High, offset) - bayes.SignedLog(s.Low, offset)
 }
 
 // logInputs writes the logarithm of an input of each row to x; NaN if the row lacks the input.
 func (t *trend) logInputs(j int, rows []row, x []float64) {
 	for i := range rows {
 		v, known := t.value(j, rows[i].Cells)
-		if x[i] = bayes.SignedLog(v, t.unitOf(j)); !known {
+		if x[i] = bayes.SignedLog(v, t.logOffsetOf(j)); !known {
 			x[i] = math.NaN()
 		}
 	}
