@@ -21,7 +21,7 @@ const policyUsage = `get DAG TASK [flags]
 
 Prints, changes or resets the policy of a task on a running server. set changes only the
 fields of its flags. The task is DAG TASK, or DAG/TASK; for set and reset it may be unknown
-to the server. set and reset need a token with the role admin.`
+to the server. If the server uses tokens, set and reset need one with the role admin.`
 
 // policyFlags are the flags that set the fields of a policy.
 type policyFlags struct {
