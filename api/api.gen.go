@@ -1021,7 +1021,7 @@ type LiftRequest struct {
 	MapIndex  *int    `json:"map_index,omitempty"`
 	MaxMemory *string `json:"max_memory,omitempty"`
 
-	// MaxMemoryBytes Maximum allocation; that of the answer to the try if omitted.
+	// MaxMemoryBytes Maximum allocation. If omitted, it is that of the prediction or lift request whose answer the killed try got.
 	MaxMemoryBytes *int64 `json:"max_memory_bytes,omitempty"`
 
 	// Namespace `default` if omitted.
@@ -2451,7 +2451,7 @@ type TaskReport struct {
 	// SavedMoney As in GET /savings.
 	SavedMoney *float64 `json:"saved_money"`
 
-	// Severity `critical`: the share of kills among successes and kills is clearly above the risk target (so many kills have a probability below 2.5 % at the target), or `saved_gbh` is negative. `warning`: successes used less than half of their grants, in a task with at least 1 % of all waste. `unknown`: the mean grant or the mean usage is unknown.
+	// Severity `critical`: the share of kills among successes and kills is clearly above the risk target (if it were the target, this number of kills or more would have a probability below 2.5 %), or `saved_gbh` is negative. `warning`: successes used less than half of their grants, in a task with at least 1 % of all waste. `unknown`: the mean grant or the mean usage is unknown.
 	Severity TaskReportSeverity `json:"severity"`
 
 	// Source Probable source of the next answer; null if unknown.
@@ -2479,7 +2479,7 @@ type TaskReport struct {
 	WhyNot *string `json:"why_not,omitempty"`
 }
 
-// TaskReportSeverity `critical`: the share of kills among successes and kills is clearly above the risk target (so many kills have a probability below 2.5 % at the target), or `saved_gbh` is negative. `warning`: successes used less than half of their grants, in a task with at least 1 % of all waste. `unknown`: the mean grant or the mean usage is unknown.
+// TaskReportSeverity `critical`: the share of kills among successes and kills is clearly above the risk target (if it were the target, this number of kills or more would have a probability below 2.5 %), or `saved_gbh` is negative. `warning`: successes used less than half of their grants, in a task with at least 1 % of all waste. `unknown`: the mean grant or the mean usage is unknown.
 type TaskReportSeverity string
 
 // TaskSummary defines model for TaskSummary.

@@ -44,7 +44,7 @@ func TestTokenWithNameAndLimits(t *testing.T) {
 	_, granted := newToken(t, "--role", "admin", "--name", "ops", "--namespace", "emea", "--dag-prefix", "etl_")
 	tokens, err := auth.ParseTokens(granted, "LOADAWARE_TOKENS")
 	require.NoError(t, err)
-	tokens[0].Hash = [32]byte{} // random
+	tokens[0].Hash = [32]byte{} // it is random, so it is not compared
 	assert.Equal(t, []auth.Token{{Name: "ops", Role: auth.RoleAdmin, Namespace: "emea", DAGPrefix: "etl_"}}, tokens)
 	_, granted = newToken(t, "--dag-prefix", "etl_")
 	assert.Regexp(t, `^observe@/etl_:[0-9a-f]{64}$`, granted)

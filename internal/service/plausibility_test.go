@@ -43,7 +43,7 @@ func TestAnImplausibleReportHardlyChangesAnswers(t *testing.T) {
 			wrong.Try.RunID, wrong.MemoryMax = "wrong", c.wrong
 			recorded := r.report(wrong)
 			assert.Contains(t, warnedFields(recorded[0]), "memory_max_bytes")
-			assert.Contains(t, recorded[0].Warnings[0].Detail, "t changes no allocation")
+			assert.Contains(t, recorded[0].Warnings[0].Detail, "changes no allocation", "the warning must state the consequence")
 			assert.Len(t, recorded[0].Warnings, 1, "one warning per field")
 			assert.Equal(t, before, r.predict(question).Memory.Limit, "the implausible peak changes no prediction at once")
 			profile, err := r.Task(t.Context(), task("load"))

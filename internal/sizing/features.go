@@ -40,7 +40,7 @@ func (k ValueKind) String() string { return valueKinds[k] }
 type Value struct {
 	Kind ValueKind
 	Num  float64 // the number; days since 1970-01-01 UTC for a date; 0 or 1 for a bool
-	Text string  // the category, or the text that was read as a bool, a date or a number; empty if the value was not sent as a text
+	Text string  // the category, or the text that was read as a bool, a date or a number; empty for other bools and numbers, and for a stored date
 }
 
 // NumberValue returns a number. NaN and infinities become a missing value.
@@ -116,8 +116,9 @@ func dateText(days float64) string {
 	return t.Format(time.RFC3339Nano)
 }
 
-// JSON returns the value for encoding/json: a number, a bool or a text, as the caller sent it; nil if v is missing. A value
-// that was decoded from a stored number has lost its text: an amount becomes a number, and a date gets a new text.
+// JSON returns the value for encoding/json: a number, a bool or a text, as the caller sent it; nil if v is missing. A number
+// that ParseNumber read as a date or a category becomes a text. A value that was decoded from a stored number has lost its
+// text: an amount becomes a number, and a date gets a new text.
 func (v Value) JSON() any {
 	switch {
 	case v.Text != "" || v.Kind == Category:

@@ -54,7 +54,7 @@ type Quantiles struct {
 	Min, P50, P90, P99, Max float64
 }
 
-// AtMost returns the quantiles, each limited to most.
+// AtMost returns the quantiles, with `most` in place of each larger one.
 func (q Quantiles) AtMost(most float64) Quantiles {
 	return Quantiles{min(q.Min, most), min(q.P50, most), min(q.P90, most), min(q.P99, most), min(q.Max, most)}
 }

@@ -159,8 +159,8 @@ func (o *Observation) At(now time.Time) time.Time {
 	return at
 }
 
-// unlikelyDuration returns a warning if the duration contradicts the start and the end of the try, if it lasts until after
-// now, or if it is very long.
+// unlikelyDuration returns a warning if the duration contradicts the start and the end of the try. If one of these times is
+// unknown, it returns a warning if the try would have ended after now, or if the duration is very long.
 func (o *Observation) unlikelyDuration(now time.Time) string {
 	if o.StartedAt.IsZero() || o.EndedAt.IsZero() {
 		switch {

@@ -102,9 +102,9 @@ func (t *trend) isUnboundedBelow(j int, cells []sizing.Value) bool {
 	return s != nil && s.Slope < 0
 }
 
-// change returns by how much the trend changes from edge to cells, in log units without ConvexSlope, and the log margin per
-// unit of a rise. edge is cells with the inputs moved into their ranges. Both results are zero if no input of the trend is
-// outside its range, or if a linear trend predicts a negative peak.
+// change returns by how much the trend changes from the row `edge` to the row `cells`, in log units without ConvexSlope, and
+// the log margin per unit of a rise. `edge` is `cells` with the inputs moved into their ranges. Both results are zero if no
+// input of the trend is outside its range, or if a linear trend predicts a negative peak.
 func (t *trend) change(cells, edge []sizing.Value) (change, margin float64) {
 	margin = trendMargin
 	isOutside := false
@@ -133,7 +133,7 @@ func (m *models) maxLogPeak() float64 {
 	return min(m.High+math.Log(maxExtrapolation), math.Log(float64(maxPossible)))
 }
 
-// capLevels bounds the levels by a log peak, and reports whether one was above it.
+// capLevels bounds the levels by a log peak, and reports whether a level was above it.
 func capLevels(p *experts.Point, limit float64) (bounded bool) {
 	for k := range p.Level {
 		bounded = bounded || p.Level[k] > limit
@@ -152,8 +152,8 @@ func (m *models) hasAllSlopes(found *extrapolation) bool {
 	return len(found.outside) > 0
 }
 
-// raiseLevels sets each level of p to the level of edge plus rise, in log units. If exact is false, a higher level of p
-// stays unchanged.
+// raiseLevels sets each level of p to the level of `edge` plus `rise`, in log units. If exact is false, a level of p that is
+// higher stays unchanged.
 func raiseLevels(p, edge *experts.Point, rise float64, exact bool) {
 	for k := range p.Level {
 		level := edge.Level[k] + rise

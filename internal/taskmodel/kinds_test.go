@@ -14,8 +14,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// grantedPerUsed trains a task on runs of draw, and returns the ratio of granted to used memory of 100 further runs. In the
-// first runs, the values of odd replace those of the feature "size".
+// grantedPerUsed trains a task on runs of draw, and returns the ratio of granted to used memory of 100 further runs, and the
+// task. In the first runs, the values in `odd` replace those of the feature "size".
 func grantedPerUsed(t *testing.T, draw generator, runs int, odd ...sizing.Value) (perUsed float64, k *task) {
 	t.Helper()
 	rng := newRand(95)
@@ -246,7 +246,7 @@ func TestCountsInTheFormOfADateAreNumbers(t *testing.T) {
 		k.train()
 	}
 	k.fit()
-	f, _ := count(20_200_135) // no date
+	f, _ := count(20_200_135) // does not have the form of a date
 	want := limit(k, f)
 	f, _ = count(20_200_115)
 	assert.InEpsilon(t, want, limit(k, f), 0.02)

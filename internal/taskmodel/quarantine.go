@@ -104,8 +104,8 @@ func (m *Model) Quarantined() []sizing.QuarantinedReport {
 	return all
 }
 
-// LargestConfirmed returns the largest learned peak if largest, the largest reported peak of a success, waits in quarantine.
-// Otherwise it returns largest.
+// LargestConfirmed returns `largest`, the largest reported peak of a success. If this peak waits in quarantine, it returns the
+// largest learned peak instead.
 func (m *Model) LargestConfirmed(largest sizing.Bytes) sizing.Bytes {
 	waits := func(r quarantinedReport) bool { return r.Censoring == sizing.Exact && r.Peak >= largest }
 	if largest > m.Largest && slices.ContainsFunc(m.Quarantine, waits) {

@@ -52,7 +52,7 @@ func (j *Job) Status() (state State, progress float64, report *Report, err error
 	return Done, 1, j.report, nil
 }
 
-// Wait returns when the job has ended, after timeout, or when ctx ends.
+// Wait returns when the job has ended, when the time `timeout` has passed, or when ctx ends.
 func (j *Job) Wait(ctx context.Context, timeout time.Duration) {
 	timer := time.NewTimer(timeout)
 	defer timer.Stop()

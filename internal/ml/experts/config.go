@@ -43,7 +43,7 @@ type Config struct {
 	StepRows         float64 // decayed number of rows (ChargedRows) from which on the step shrinks in proportion to 1/rows
 	ChangeDiscount   float64 // factor on earlier costs and kills after a change of the task
 	RungRiskShare    float64 // when experts are charged: largest ratio of the second rung's risk to the first one's; see secondRung
-	MinStep          float64 // least ratio of the first retry to the killed amount, up to the ceiling
+	MinStep          float64 // smallest ratio of the first retry to the killed amount; only the ceiling may make the retry smaller
 	PriorRows        float64 // number of rows that the cold-start prior counts as
 	PriorDeviation   float64 // standard deviation of the log peak in the cold-start prior
 }

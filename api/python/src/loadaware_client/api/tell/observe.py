@@ -80,8 +80,8 @@ def sync_detailed(
     omitted if the same try has a prediction. A try keeps its first `usage_series`, `detailed_series`
     and `executed_plan`:
     a later report may add those that are missing (`amended`). The server ignores another value of a
-    stored one, except that a
-    `detailed_series` with shorter steps replaces the stored one.
+    stored field, except
+    that a `detailed_series` with shorter steps replaces the stored one.
 
     The server also stores a report with implausible values; the answer then contains warnings. A peak
     that is too far from
@@ -130,8 +130,8 @@ def sync(
     omitted if the same try has a prediction. A try keeps its first `usage_series`, `detailed_series`
     and `executed_plan`:
     a later report may add those that are missing (`amended`). The server ignores another value of a
-    stored one, except that a
-    `detailed_series` with shorter steps replaces the stored one.
+    stored field, except
+    that a `detailed_series` with shorter steps replaces the stored one.
 
     The server also stores a report with implausible values; the answer then contains warnings. A peak
     that is too far from
@@ -175,8 +175,8 @@ async def asyncio_detailed(
     omitted if the same try has a prediction. A try keeps its first `usage_series`, `detailed_series`
     and `executed_plan`:
     a later report may add those that are missing (`amended`). The server ignores another value of a
-    stored one, except that a
-    `detailed_series` with shorter steps replaces the stored one.
+    stored field, except
+    that a `detailed_series` with shorter steps replaces the stored one.
 
     The server also stores a report with implausible values; the answer then contains warnings. A peak
     that is too far from
@@ -223,8 +223,8 @@ async def asyncio(
     omitted if the same try has a prediction. A try keeps its first `usage_series`, `detailed_series`
     and `executed_plan`:
     a later report may add those that are missing (`amended`). The server ignores another value of a
-    stored one, except that a
-    `detailed_series` with shorter steps replaces the stored one.
+    stored field, except
+    that a `detailed_series` with shorter steps replaces the stored one.
 
     The server also stores a report with implausible values; the answer then contains warnings. A peak
     that is too far from
