@@ -14,21 +14,19 @@ import (
 )
 
 // checkQuery refuses query parameters that openapi.yaml does not list for the operation. Otherwise a misspelled filter would
-// select everything, and a misspelled namespace the default one. Public operations and those that read other parameters
-// as features ignore the check.
+// select everything, and a misspelled namespace the default one. It accepts every query of public operations, of those that
+// read other parameters as features, and of those without a parameter, such as POST /observe: a parameter that a proxy adds
+// must not lose a report.
 func (rule *route) checkQuery(operation, raw string) error {
-	if raw == "" || rule.public || rule.hasFeatures {
+	known := api.QueryParams[operation]
+	if raw == "" || len(known) == 0 || rule.public || rule.hasFeatures {
 		return nil
 	}
 	query, err := parseQuery(raw)
 	if err != nil {
 		return err
 	}
-	known := api.QueryParams[operation]
-	detail := "is not a query parameter of this operation, which has none"
-	if len(known) > 0 {
-		detail = "is not a query parameter of this operation; it has " + strings.Join(known, ", ")
-	}
+	detail := "is not a query parameter of this operation; it has " + strings.Join(known, ", ")
 	var unknown []sizing.FieldError
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		if !slices.Contains(known, name) && len(unknown) < maxUnknownParams {
