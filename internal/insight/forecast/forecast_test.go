@@ -89,7 +89,6 @@ func TestCheckStructure(t *testing.T) {
 	assert.Zero(t, r.Median)
 }
 
-// manyTasks returns n tasks without dependencies.
 // cycle returns n tasks of which each waits for the next one, and the last one for the first.
 func cycle(n int) []forecast.Task {
 	tasks := make([]forecast.Task, n)
@@ -99,6 +98,7 @@ func cycle(n int) []forecast.Task {
 	return tasks
 }
 
+// manyTasks returns n tasks without dependencies.
 func manyTasks(n int) []forecast.Task {
 	tasks := make([]forecast.Task, n)
 	for i := range tasks {
