@@ -618,7 +618,7 @@ type DetailedSeries struct {
 	StepSeconds float64 `json:"step_seconds"`
 }
 
-// Duration Predicted run time. A stored answer contains only the median and the 95 % quantile.
+// Duration Predicted run time. A stored answer contains only the median and the 95 % quantile; its other fields are null.
 type Duration struct {
 	// MedianSeconds Seconds; at most ten years.
 	MedianSeconds Seconds `json:"median_seconds"`
@@ -1241,7 +1241,10 @@ type Observation struct {
 	// Outcome `oom_killed`: the kernel killed the try at its memory limit. `app_oom`: the program reported that it ran out of memory.
 	// `failed`: an error unrelated to memory. `killed`: a signal of unknown cause. `evicted`: the node evicted the pod.
 	// `unschedulable`: no node can run the allocation. Only `oom_killed` and `app_oom` show a lack of memory.
-	Outcome      Outcome `json:"outcome"`
+	Outcome Outcome `json:"outcome"`
+
+	// PredictionID The prediction whose amount the try got. If it is omitted, not stored any more, or the id of another try, the newest
+	// prediction before the end of the try counts.
 	PredictionID *string `json:"prediction_id,omitempty"`
 
 	// Requested Memory and CPU, each as a number or as a quantity.
@@ -1699,7 +1702,7 @@ type Prediction struct {
 	// Example: predict_demand
 	DagID ID `json:"dag_id"`
 
-	// Duration Predicted run time. A stored answer contains only the median and the 95 % quantile.
+	// Duration Predicted run time. A stored answer contains only the median and the 95 % quantile; its other fields are null.
 	Duration *Duration `json:"duration"`
 
 	// GPUMemory Predicted peak of the GPU memory of a task without history, from its usage profiles. Absent if it is unknown; stored answers do not contain it.
@@ -10930,4 +10933,62 @@ func (sh *strictHandler) GetWhatIf(w http.ResponseWriter, r *http.Request, whati
 	if err != nil {
 		sh.fail(w, r, err)
 	}
+}
+
+// QueryParams lists the names of the query parameters of each operation, by method and path.
+var QueryParams = map[string][]string{
+	"GET /audit":                                   {"namespace", "dag_id", "task_id", "limit", "cursor"},
+	"GET /campaigns":                               {"limit", "cursor"},
+	"POST /campaigns":                              {},
+	"GET /campaigns/{campaign}":                    {},
+	"POST /campaigns/{campaign}/claim":             {},
+	"POST /campaigns/{campaign}/pause":             {},
+	"POST /campaigns/{campaign}/release":           {},
+	"POST /campaigns/{campaign}/resume":            {},
+	"GET /campaigns/{campaign}/runs":               {"state", "limit", "cursor"},
+	"POST /campaigns/{campaign}/runs":              {},
+	"POST /campaigns/{campaign}/runs/{n}/reset":    {},
+	"POST /campaigns/{campaign}/runs/{n}/result":   {},
+	"GET /campaigns/{campaign}/runs/{n}/tasks":     {},
+	"GET /dags/{dag_id}/forecast":                  {"seed", "namespace"},
+	"PUT /dags/{dag_id}/structure":                 {"namespace"},
+	"GET /docs":                                    {},
+	"GET /experiments":                             {"limit", "cursor"},
+	"POST /experiments":                            {"dry_run"},
+	"GET /experiments/{experiment}":                {"blobs"},
+	"POST /explain":                                {},
+	"GET /healthz":                                 {},
+	"POST /observe":                                {},
+	"POST /observe/batch":                          {},
+	"POST /observe/void":                           {},
+	"GET /openapi.yaml":                            {},
+	"POST /phase":                                  {},
+	"GET /predict":                                 {"dag_id", "task_id", "namespace", "run_id", "map_index", "try_number", "memory", "cpu", "max_memory", "execution_timeout_seconds"},
+	"POST /predict":                                {},
+	"POST /predict/batch":                          {},
+	"GET /predictions/{prediction_id}":             {},
+	"GET /predictions/{prediction_id}/explanation": {},
+	"GET /profiles":                                {"namespace"},
+	"GET /profiles/{profile_id}":                   {"limit", "namespace"},
+	"GET /readyz":                                  {},
+	"GET /report":                                  {"from", "to", "static", "namespace", "dag_id", "task_id"},
+	"POST /retry-lift":                             {},
+	"GET /savings":                                 {"from", "to", "by", "namespace", "dag_id", "task_id"},
+	"GET /tasks":                                   {"namespace", "limit", "cursor"},
+	"DELETE /tasks/{dag_id}/{task_id}":             {"namespace"},
+	"GET /tasks/{dag_id}/{task_id}":                {"namespace"},
+	"GET /tasks/{dag_id}/{task_id}/models":         {"namespace"},
+	"POST /tasks/{dag_id}/{task_id}/models/{version}/activate": {"namespace"},
+	"GET /tasks/{dag_id}/{task_id}/phases":                     {"runs", "namespace"},
+	"DELETE /tasks/{dag_id}/{task_id}/pin":                     {"namespace"},
+	"GET /tasks/{dag_id}/{task_id}/policy":                     {"namespace"},
+	"PUT /tasks/{dag_id}/{task_id}/policy":                     {"namespace"},
+	"POST /tasks/{dag_id}/{task_id}/rename":                    {"namespace"},
+	"GET /tasks/{dag_id}/{task_id}/runtime":                    {"risk", "elapsed_seconds", "execution_timeout_seconds", "namespace"},
+	"GET /tasks/{dag_id}/{task_id}/runtime/whatif":             {"node_type", "from_node_type", "cluster_load", "namespace"},
+	"GET /tasks/{dag_id}/{task_id}/series":                     {"run_id", "map_index", "try_number", "namespace"},
+	"POST /tasks/{dag_id}/{task_id}/train":                     {"namespace"},
+	"POST /whatif":                                             {},
+	"DELETE /whatif/{whatif_id}":                               {},
+	"GET /whatif/{whatif_id}":                                  {},
 }

@@ -178,7 +178,7 @@ func (f *policyFlags) nameFlags(err error, before *api.Policy) error {
 	if before.Floor != nil && !f.Given("floor") {
 		texts["floor_bytes"] = "the floor of the policy, " + *before.Floor + ","
 	}
-	return fmt.Errorf("%s returned status %d: %s; see loadaware policy --help", problem.Server, problem.Status, describeFlags(texts, problem.Fields))
+	return &client.ProblemError{Server: problem.Server, Status: problem.Status, Detail: describeFlags(texts, problem.Fields) + "; see loadaware policy --help"}
 }
 
 // apply sets the fields of the given flags. It parses only --bin-edges; the server validates the other values.

@@ -53,9 +53,10 @@ func TestTokenWithNameAndLimits(t *testing.T) {
 // TestAmbiguousTokenIsRejected checks values with separators: a prefix with a comma would
 // parse as two grants.
 func TestAmbiguousTokenIsRejected(t *testing.T) {
-	for _, flags := range [][]string{{"--dag-prefix", "a,b"}, {"--dag-prefix", "a:b"}, {"--namespace", "a:b"}, {"--name", "a=b"}, {"--name", "a@b"}, {"--dag-prefix", "a/b"}} {
-		code, out, _ := invoke(t, "", append([]string{"token"}, flags...)...)
+	for _, flags := range [][]string{{"--dag-prefix", "a,b"}, {"--dag-prefix", "a:b"}, {"--namespace", "a:b"}, {"--name", "a=b"}, {"--name", "a@b"}, {"--name", "a:b"}, {"--dag-prefix", "a/b"}} {
+		code, out, stderr := invoke(t, "", append([]string{"token"}, flags...)...)
 		assert.Equal(t, 2, code, "%v → %s", flags, out)
+		assert.Contains(t, stderr, flags[0], "the message names the flag")
 	}
 }
 

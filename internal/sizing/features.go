@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -201,3 +202,21 @@ func (f Features) Names() []string {
 
 // isControl reports whether r is an ASCII control character.
 func isControl(r rune) bool { return r < ' ' || r == 0x7f }
+
+// FormatNumber formats a number for people: with six significant digits, or as a whole number from a million on. Only
+// numbers from 10¹⁵ on and fractions below 10⁻⁴ have an exponent.
+func FormatNumber(v float64) string {
+	const digits = 6
+	if size := math.Abs(v); size < 1e15 && (v == math.Trunc(v) || size >= 1e6-0.5) {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'g', digits, 64)
+}
+
+// FormatFactor formats a factor for people: with three significant digits, or as a whole number from a thousand on.
+func FormatFactor(v float64) string {
+	if math.Abs(v) >= 1000-0.5 {
+		return FormatNumber(math.Round(v))
+	}
+	return strconv.FormatFloat(v, 'g', 3, 64)
+}

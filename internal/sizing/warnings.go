@@ -82,9 +82,9 @@ func (o *Observation) unlikelyPeak(peak Bytes) string {
 	case peak > LargestServer:
 		return fmt.Sprintf("%d bytes is more than the largest server has (32Ti): check the unit", peak)
 	case o.Allocated.Memory > 0 && times > overAllocation:
-		return fmt.Sprintf("%d bytes is %.3g times the %s allocated: the limit is not enforced, the unit is wrong, or another container was measured", peak, times, scale.Approx())
+		return fmt.Sprintf("%d bytes is %s times the %s allocated: the limit is not enforced, the unit is wrong, or another container was measured", peak, FormatFactor(times), scale.Approx())
 	case scale > 0 && times > overRequest:
-		return fmt.Sprintf("%d bytes is %.3g times the %s %s: check the unit", peak, times, scale.Approx(), of)
+		return fmt.Sprintf("%d bytes is %s times the %s %s: check the unit", peak, FormatFactor(times), scale.Approx(), of)
 	}
 	return ""
 }

@@ -243,7 +243,7 @@ func (m *Model) describeExtrapolation(text *strings.Builder, amount float64, b *
 	switch ratio := amount / b.extrapolation.edgeAmount; {
 	case b.extrapolation.edgeAmount == 0:
 	case b.extrapolation.riseFactor > 0 && ratio > 1:
-		fmt.Fprintf(text, ", extrapolated to %.3g times the amount at the edge of the range", ratio)
+		fmt.Fprintf(text, ", extrapolated to %s times the amount at the edge of the range", sizing.FormatFactor(ratio))
 	case b.extrapolation.isRaised:
 		text.WriteString(", raised to the amount at the edge of the range")
 	}
@@ -271,13 +271,5 @@ func (m *Model) describeInput(text *strings.Builder, j int, cells []sizing.Value
 			x, low, high = -x, -high, -low
 		}
 	}
-	fmt.Fprintf(text, "%s %s (%s … %s)", name, formatNumber(x), formatNumber(low), formatNumber(high))
-}
-
-// formatNumber formats a number, without an exponent if it is a short whole number.
-func formatNumber(v float64) string {
-	if math.Abs(v) < 1e15 && v == math.Trunc(v) {
-		return fmt.Sprintf("%.0f", v)
-	}
-	return fmt.Sprintf("%.6g", v)
+	fmt.Fprintf(text, "%s %s (%s … %s)", name, sizing.FormatNumber(x), sizing.FormatNumber(low), sizing.FormatNumber(high))
 }

@@ -114,6 +114,16 @@ func (m *Model) LargestConfirmed(largest sizing.Bytes) sizing.Bytes {
 	return largest
 }
 
+// SmallestConfirmed returns the smallest learned peak if smallest, the smallest reported peak of a success, waits in
+// quarantine. Otherwise it returns smallest.
+func (m *Model) SmallestConfirmed(smallest sizing.Bytes) sizing.Bytes {
+	waits := func(r quarantinedReport) bool { return r.Censoring == sizing.Exact && r.Peak <= smallest }
+	if smallest < m.Smallest && slices.ContainsFunc(m.Quarantine, waits) {
+		return m.Smallest
+	}
+	return smallest
+}
+
 // quarantine releases the reports that t confirms. Then it adds t to the quarantine if t is
 // implausible, and reports whether it did.
 func (m *Model) quarantine(t *TrainingRow) bool {

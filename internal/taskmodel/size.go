@@ -137,7 +137,7 @@ func (m *Model) reason(p *experts.Point, q Question, s *Answer, a experts.Answer
 	m.describeUnseen(&text, b)
 	m.describeExtrapolation(&text, a.Amount, b)
 	if rise := b.extrapolation.runTimeRise; rise > math.Log(outsideFactor) {
-		fmt.Fprintf(&text, "; run time extrapolated to %.3g times that at the edge of the known range", math.Exp(rise))
+		fmt.Fprintf(&text, "; run time extrapolated to %s times that at the edge of the known range", sizing.FormatFactor(math.Exp(rise)))
 	}
 	text.WriteString("; " + countRuns(m.Experts.LearnedRows))
 	if q.GuardFactor > 1 && !b.isLift { // the factor applies to first tries only

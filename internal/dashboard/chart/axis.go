@@ -154,11 +154,16 @@ func (a *Axis) format(v float64) string {
 	return plain(v)
 }
 
-// plain formats a number from 10 000 to below ten million as a whole number, with thin spaces between its thousands. It
-// formats other numbers with at most four significant digits, and very small and very large ones with an exponent.
+// plain formats a number from 10 000 on as a whole number, with thin spaces between its thousands. From ten million on it
+// counts millions or billions. It formats smaller numbers, and those from 10¹³ on, with at most four significant digits.
 func plain(v float64) string {
-	if size := math.Abs(v); size < 1e4-0.5 || size >= 1e7 {
+	switch size := math.Abs(v); {
+	case size < 1e4-0.5, size >= 1e13:
 		return strconv.FormatFloat(v, 'g', 4, 64)
+	case size >= 1e9:
+		return plain(v/1e9) + " billion"
+	case size >= 1e7:
+		return plain(v/1e6) + " million"
 	}
 	digits := strconv.FormatFloat(v, 'f', 0, 64)
 	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {

@@ -89,7 +89,7 @@ func (s *Jobs) Start(ctx context.Context, q *Question) (*Job, error) {
 		return nil, err
 	}
 	if len(q.Set) > 0 {
-		if err := s.svc.CheckFeatureNames(ctx, q.Task, q.Set); err != nil {
+		if err := s.svc.CheckFeatureNames(ctx, q.Task, "set.", q.Set); err != nil {
 			return nil, err
 		}
 	}

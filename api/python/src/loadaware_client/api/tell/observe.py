@@ -72,6 +72,8 @@ def sync_detailed(
     report that contradicts
     an earlier one with 409, with one exception: it replaces a kill that is known only from `POST
     /retry-lift` (`amended`).
+    Another `prediction_id` is no contradiction: the try keeps the first one, and the answer contains a
+    warning.
 
     An `oom_killed` without `memory_max_bytes` means that the peak was at least the allocation.
     `features` may be
@@ -120,6 +122,8 @@ def sync(
     report that contradicts
     an earlier one with 409, with one exception: it replaces a kill that is known only from `POST
     /retry-lift` (`amended`).
+    Another `prediction_id` is no contradiction: the try keeps the first one, and the answer contains a
+    warning.
 
     An `oom_killed` without `memory_max_bytes` means that the peak was at least the allocation.
     `features` may be
@@ -163,6 +167,8 @@ async def asyncio_detailed(
     report that contradicts
     an earlier one with 409, with one exception: it replaces a kill that is known only from `POST
     /retry-lift` (`amended`).
+    Another `prediction_id` is no contradiction: the try keeps the first one, and the answer contains a
+    warning.
 
     An `oom_killed` without `memory_max_bytes` means that the peak was at least the allocation.
     `features` may be
@@ -209,6 +215,8 @@ async def asyncio(
     report that contradicts
     an earlier one with 409, with one exception: it replaces a kill that is known only from `POST
     /retry-lift` (`amended`).
+    Another `prediction_id` is no contradiction: the try keeps the first one, and the answer contains a
+    warning.
 
     An `oom_killed` without `memory_max_bytes` means that the peak was at least the allocation.
     `features` may be
