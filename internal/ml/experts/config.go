@@ -29,7 +29,7 @@ type Config struct {
 	WindowRows       int     // number of the newest rows in each residual distribution except nearestRows
 	StoredRows       int     // number of rows in the residual store, from which the nearest rows are taken
 	NearRows         int     // number of rows nearest in predicted level
-	NominalPriorRows float64 // weight, in rows, of the mean risk that an expert chose (its nominal risk) in its kill rate
+	NominalPriorRows float64 // the kill rate of an expert is shrunk to its nominal risk (the mean of the risks that it chose), which counts as the rate of this many rows
 	Decay            float64 // factor per row on the earlier costs and kills of the experts
 	CostPreference   float64 // the weight of an expert is proportional to e^−(CostPreference · relative excess of its cost over the lowest)
 	KillRateSlack    float64 // kill rates above the target are accepted up to this multiple of the lowest kill rate of an expert
