@@ -618,7 +618,7 @@ type DetailedSeries struct {
 	StepSeconds float64 `json:"step_seconds"`
 }
 
-// Duration Predicted run time. A stored answer contains only the median and the 95 % quantile.
+// Duration Predicted run time. A stored answer contains only the median and the 95 % quantile; its other fields are null.
 type Duration struct {
 	// MedianSeconds Seconds; at most ten years.
 	MedianSeconds Seconds `json:"median_seconds"`
@@ -1021,7 +1021,7 @@ type LiftRequest struct {
 	MapIndex  *int    `json:"map_index,omitempty"`
 	MaxMemory *string `json:"max_memory,omitempty"`
 
-	// MaxMemoryBytes Maximum allocation; that of the answer to the try if omitted.
+	// MaxMemoryBytes Maximum allocation. If omitted, it is that of the prediction or lift request whose answer the killed try got.
 	MaxMemoryBytes *int64 `json:"max_memory_bytes,omitempty"`
 
 	// Namespace `default` if omitted.
@@ -1241,7 +1241,10 @@ type Observation struct {
 	// Outcome `oom_killed`: the kernel killed the try at its memory limit. `app_oom`: the program reported that it ran out of memory.
 	// `failed`: an error unrelated to memory. `killed`: a signal of unknown cause. `evicted`: the node evicted the pod.
 	// `unschedulable`: no node can run the allocation. Only `oom_killed` and `app_oom` show a lack of memory.
-	Outcome      Outcome `json:"outcome"`
+	Outcome Outcome `json:"outcome"`
+
+	// PredictionID The prediction whose amount the try got. If it is omitted, not stored any more, or the id of another try, the newest
+	// prediction before the end of the try counts.
 	PredictionID *string `json:"prediction_id,omitempty"`
 
 	// Requested Memory and CPU, each as a number or as a quantity.
@@ -1699,7 +1702,7 @@ type Prediction struct {
 	// Example: predict_demand
 	DagID ID `json:"dag_id"`
 
-	// Duration Predicted run time. A stored answer contains only the median and the 95 % quantile.
+	// Duration Predicted run time. A stored answer contains only the median and the 95 % quantile; its other fields are null.
 	Duration *Duration `json:"duration"`
 
 	// GPUMemory Predicted peak of the GPU memory of a task without history, from its usage profiles. Absent if it is unknown; stored answers do not contain it.
@@ -2448,7 +2451,7 @@ type TaskReport struct {
 	// SavedMoney As in GET /savings.
 	SavedMoney *float64 `json:"saved_money"`
 
-	// Severity `critical`: the share of kills among successes and kills is clearly above the risk target (so many kills have a probability below 2.5 % at the target), or `saved_gbh` is negative. `warning`: successes used less than half of their grants, in a task with at least 1 % of all waste. `unknown`: the mean grant or the mean usage is unknown.
+	// Severity `critical`: the share of kills among successes and kills is clearly above the risk target (if it were the target, this number of kills or more would have a probability below 2.5 %), or `saved_gbh` is negative. `warning`: successes used less than half of their grants, in a task with at least 1 % of all waste. `unknown`: the mean grant or the mean usage is unknown.
 	Severity TaskReportSeverity `json:"severity"`
 
 	// Source Probable source of the next answer; null if unknown.
@@ -2476,7 +2479,7 @@ type TaskReport struct {
 	WhyNot *string `json:"why_not,omitempty"`
 }
 
-// TaskReportSeverity `critical`: the share of kills among successes and kills is clearly above the risk target (so many kills have a probability below 2.5 % at the target), or `saved_gbh` is negative. `warning`: successes used less than half of their grants, in a task with at least 1 % of all waste. `unknown`: the mean grant or the mean usage is unknown.
+// TaskReportSeverity `critical`: the share of kills among successes and kills is clearly above the risk target (if it were the target, this number of kills or more would have a probability below 2.5 %), or `saved_gbh` is negative. `warning`: successes used less than half of their grants, in a task with at least 1 % of all waste. `unknown`: the mean grant or the mean usage is unknown.
 type TaskReportSeverity string
 
 // TaskSummary defines model for TaskSummary.
@@ -10930,4 +10933,62 @@ func (sh *strictHandler) GetWhatIf(w http.ResponseWriter, r *http.Request, whati
 	if err != nil {
 		sh.fail(w, r, err)
 	}
+}
+
+// QueryParams lists the names of the query parameters of each operation, by method and path.
+var QueryParams = map[string][]string{
+	"GET /audit":                                   {"namespace", "dag_id", "task_id", "limit", "cursor"},
+	"GET /campaigns":                               {"limit", "cursor"},
+	"POST /campaigns":                              {},
+	"GET /campaigns/{campaign}":                    {},
+	"POST /campaigns/{campaign}/claim":             {},
+	"POST /campaigns/{campaign}/pause":             {},
+	"POST /campaigns/{campaign}/release":           {},
+	"POST /campaigns/{campaign}/resume":            {},
+	"GET /campaigns/{campaign}/runs":               {"state", "limit", "cursor"},
+	"POST /campaigns/{campaign}/runs":              {},
+	"POST /campaigns/{campaign}/runs/{n}/reset":    {},
+	"POST /campaigns/{campaign}/runs/{n}/result":   {},
+	"GET /campaigns/{campaign}/runs/{n}/tasks":     {},
+	"GET /dags/{dag_id}/forecast":                  {"seed", "namespace"},
+	"PUT /dags/{dag_id}/structure":                 {"namespace"},
+	"GET /docs":                                    {},
+	"GET /experiments":                             {"limit", "cursor"},
+	"POST /experiments":                            {"dry_run"},
+	"GET /experiments/{experiment}":                {"blobs"},
+	"POST /explain":                                {},
+	"GET /healthz":                                 {},
+	"POST /observe":                                {},
+	"POST /observe/batch":                          {},
+	"POST /observe/void":                           {},
+	"GET /openapi.yaml":                            {},
+	"POST /phase":                                  {},
+	"GET /predict":                                 {"dag_id", "task_id", "namespace", "run_id", "map_index", "try_number", "memory", "cpu", "max_memory", "execution_timeout_seconds"},
+	"POST /predict":                                {},
+	"POST /predict/batch":                          {},
+	"GET /predictions/{prediction_id}":             {},
+	"GET /predictions/{prediction_id}/explanation": {},
+	"GET /profiles":                                {"namespace"},
+	"GET /profiles/{profile_id}":                   {"limit", "namespace"},
+	"GET /readyz":                                  {},
+	"GET /report":                                  {"from", "to", "static", "namespace", "dag_id", "task_id"},
+	"POST /retry-lift":                             {},
+	"GET /savings":                                 {"from", "to", "by", "namespace", "dag_id", "task_id"},
+	"GET /tasks":                                   {"namespace", "limit", "cursor"},
+	"DELETE /tasks/{dag_id}/{task_id}":             {"namespace"},
+	"GET /tasks/{dag_id}/{task_id}":                {"namespace"},
+	"GET /tasks/{dag_id}/{task_id}/models":         {"namespace"},
+	"POST /tasks/{dag_id}/{task_id}/models/{version}/activate": {"namespace"},
+	"GET /tasks/{dag_id}/{task_id}/phases":                     {"runs", "namespace"},
+	"DELETE /tasks/{dag_id}/{task_id}/pin":                     {"namespace"},
+	"GET /tasks/{dag_id}/{task_id}/policy":                     {"namespace"},
+	"PUT /tasks/{dag_id}/{task_id}/policy":                     {"namespace"},
+	"POST /tasks/{dag_id}/{task_id}/rename":                    {"namespace"},
+	"GET /tasks/{dag_id}/{task_id}/runtime":                    {"risk", "elapsed_seconds", "execution_timeout_seconds", "namespace"},
+	"GET /tasks/{dag_id}/{task_id}/runtime/whatif":             {"node_type", "from_node_type", "cluster_load", "namespace"},
+	"GET /tasks/{dag_id}/{task_id}/series":                     {"run_id", "map_index", "try_number", "namespace"},
+	"POST /tasks/{dag_id}/{task_id}/train":                     {"namespace"},
+	"POST /whatif":                                             {},
+	"DELETE /whatif/{whatif_id}":                               {},
+	"GET /whatif/{whatif_id}":                                  {},
 }

@@ -256,6 +256,16 @@ func Target(current uint, n int) uint {
 	return uint(version)
 }
 
+// Missing returns the number of steps that Up applies to a database at the step current. The numbers of steps have gaps.
+func Missing(current uint) (n int) {
+	for _, step := range stepNumbers() {
+		if step > int(current) {
+			n++
+		}
+	}
+	return n
+}
+
 // Newest returns the number of the newest step of this program.
 func Newest() (uint, error) { return newestStep() }
 

@@ -398,3 +398,13 @@ func latest(t *testing.T) uint {
 	require.NoError(t, err)
 	return n
 }
+
+func TestMissingCountsStepsAndNotNumbers(t *testing.T) {
+	files, err := filepath.Glob("*.up.sql")
+	require.NoError(t, err)
+	newest, err := migrations.Newest()
+	require.NoError(t, err)
+	require.Equal(t, len(files), migrations.Missing(0), "a gap between two numbers is not a missing step")
+	require.Equal(t, 1, migrations.Missing(newest-1))
+	require.Zero(t, migrations.Missing(newest))
+}

@@ -4,6 +4,7 @@
 //	loadaware-peak install DIR                    copies loadaware-peak into DIR, for an init container
 //	loadaware-peak [-to FILE] -- COMMAND ARG…     runs and measures
 //	loadaware-peak --version                      prints the version
+//	loadaware-peak --help                         prints the usage
 //
 // loadaware-peak is the wrapper, and COMMAND is the program. After an error of the wrapper the program
 // runs and ends as without the wrapper, and the measurement stops. A wrong command line without -- runs no
@@ -50,6 +51,10 @@ func main() {
 	args := os.Args[1:]
 	if len(args) == 1 && args[0] == "--version" {
 		fmt.Println("loadaware-peak", cmp.Or(buildVersion, "unknown"))
+		return
+	}
+	if len(args) == 1 && slices.Contains([]string{"--help", "-help", "-h"}, args[0]) {
+		fmt.Print(usageText)
 		return
 	}
 	if len(args) == 2 && args[0] == "install" {

@@ -187,6 +187,16 @@ func TestExitCodesOfCommandsThatCannotRun(t *testing.T) {
 	}
 }
 
+func TestHelpGoesToStandardOutput(t *testing.T) {
+	for _, flag := range []string{"--help", "-help", "-h"} {
+		out, err := exec.Command(wrapper, flag).Output()
+		require.NoError(t, err, flag)
+		assert.Contains(t, string(out), "usage: loadaware-peak", flag)
+	}
+	ran := runCommand(t, "", nil, wrapper, "--help", "--", "echo", "ran")
+	assert.Contains(t, ran.output, "ran\n", "a wrong flag never keeps the program from running")
+}
+
 func TestUnusualEnvironmentsDoNotAffectProgram(t *testing.T) {
 	dir := t.TempDir()
 	pipe := filepath.Join(dir, "pipe")

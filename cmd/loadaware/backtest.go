@@ -165,7 +165,7 @@ func printRepeated(con cli.Console, t *backtest.Trace) {
 	fmt.Fprintln(con.Err)
 }
 
-// readTrace reads a file, or standard input if name is a hyphen.
+// readTrace reads a file, or standard input if `name` is a hyphen.
 func readTrace(con cli.Console, name string, only backtest.Selection) (*backtest.Trace, error) {
 	if name == "-" {
 		return backtest.Read("standard input", con.In, only)

@@ -40,7 +40,7 @@ func TestFlagsOverrideEnvironmentAndDefaults(t *testing.T) {
 	}
 }
 
-func TestEmptyEnvironmentVariable(t *testing.T) {
+func TestAnEmptyVariableOverridesTheDefault(t *testing.T) {
 	t.Setenv("LOADAWARE_ADMIN_ADDR", "")
 	cmd := cli.New("serve", "", "admin-addr")
 	_, err := cmd.ParseArgs(discardConsole(), nil)

@@ -19,7 +19,8 @@ Checks a deployment, and prints each problem with advice. Run it with the settin
 serve: it checks the settings, the database, the certificate, and Prometheus and Airflow
 if they are configured. It also checks a server: the one at --url; else the one that uses
 the data folder; else, without a database, the one at --addr. It changes no setting and no
-stored row, and creates no database, but starts a private database that is stopped.
+stored row, and creates no database. If the private database is not running, it starts
+it, and stops it after the checks.
 Exit code 1 if there is an error; warnings leave it at 0.`
 
 // checkDeployment runs the command doctor.
@@ -93,7 +94,11 @@ func findDatabaseToCheck(cmd *cli.Command, ctx context.Context, con cli.Console,
 		return "", none
 	}
 	if err != nil {
-		report.Errorf("database", "follow the advice in the message", "the private database does not start: %v", err)
+		problem := "the private database does not start"
+		if cmd.DatabaseURL != "" {
+			problem = "the database cannot be checked"
+		}
+		report.Errorf("database", "follow the advice in the message", "%s: %v", problem, err)
 		return "", none
 	}
 	return dsn, stop

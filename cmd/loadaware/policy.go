@@ -21,7 +21,7 @@ const policyUsage = `get DAG TASK [flags]
 
 Prints, changes or resets the policy of a task on a running server. set changes only the
 fields of its flags. The task is DAG TASK, or DAG/TASK; for set and reset it may be unknown
-to the server. set and reset need a token with the role admin.`
+to the server. If the server uses tokens, set and reset need one with the role admin.`
 
 // policyFlags are the flags that set the fields of a policy.
 type policyFlags struct {
@@ -110,8 +110,8 @@ func runPolicy(ctx context.Context, con cli.Console, args []string) error {
 // maxNamedTasks limits the tasks in the note of noteUnreported.
 const maxNamedTasks = 5
 
-// noteUnreported prints a note if the server has no report of the task, because its ids may be
-// misspelt. A missing report is not an error, because a policy may be set before the first run. noteUnreported
+// noteUnreported prints a note if the server has no report of the task, because the caller may have misspelt
+// the ids of the task. A missing report is not an error, because a policy may be set before the first run. noteUnreported
 // prints nothing if a request fails; status 404 for the task is not a failure.
 func noteUnreported(ctx context.Context, con cli.Console, server *client.Client, key sizing.TaskKey) {
 	var profile api.TaskProfile
@@ -164,7 +164,7 @@ var flagOfField = map[string]string{
 	"limit_ratio": "limit-ratio", "grid": "grid", "bin_edges_bytes": "bin-edges", "phases": "phases",
 }
 
-// nameFlags names the flags instead of the fields in the error of a rejected policy. before is the
+// nameFlags names the flags instead of the fields in the error of a rejected policy. `before` is the
 // policy before the request.
 func (f *policyFlags) nameFlags(err error, before *api.Policy) error {
 	var problem *client.ProblemError
@@ -178,7 +178,7 @@ func (f *policyFlags) nameFlags(err error, before *api.Policy) error {
 	if before.Floor != nil && !f.Given("floor") {
 		texts["floor_bytes"] = "the floor of the policy, " + *before.Floor + ","
 	}
-	return fmt.Errorf("%s returned status %d: %s; see loadaware policy --help", problem.Server, problem.Status, describeFlags(texts, problem.Fields))
+	return &client.ProblemError{Server: problem.Server, Status: problem.Status, Detail: describeFlags(texts, problem.Fields) + "; see loadaware policy --help"}
 }
 
 // apply sets the fields of the given flags. It parses only --bin-edges; the server validates the other values.

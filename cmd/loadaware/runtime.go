@@ -67,6 +67,9 @@ func runTimes(ctx context.Context, con cli.Console, args []string) error {
 			query.Set(name, strconv.FormatFloat(value, 'g', -1, 64))
 		}
 	}
+	if len(rest) == 0 && cmd.Given("elapsed") {
+		return cli.UsageErrorf("--elapsed is the time of one try; name its task, as in loadaware runtime DAG TASK --elapsed 600")
+	}
 	if len(rest) == 0 {
 		answers, err := allRunTimes(ctx, cmd.Server(), *namespace, query)
 		if err != nil {

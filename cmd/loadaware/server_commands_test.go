@@ -55,6 +55,12 @@ func TestCommandsOfARunningServer(t *testing.T) {
 		assert.Equal(t, 2, code)
 		assert.Contains(t, stderr, "--risk, --elapsed and --timeout have no effect with --what-if")
 	}
+	code, _, stderr = invoke(t, "", "runtime", "pricing", "load", "--what-if", "nosuch=5")
+	assert.Equal(t, 2, code)
+	assert.Contains(t, stderr, "features.nosuch is not a feature of this task; known features: ")
+	code, _, stderr = invoke(t, "", "runtime", "--elapsed", "600")
+	assert.Equal(t, 2, code)
+	assert.Contains(t, stderr, "--elapsed is the time of one try; name its task")
 	for _, args := range [][]string{{"namespace=blue"}, {"elapsed_seconds=600"}, {"namespace=blue", "--what-if"}, {"cluster_load=1", "--what-if"}} {
 		code, _, stderr = invoke(t, "", append([]string{"runtime", "pricing", "load"}, args...)...)
 		assert.Equal(t, 2, code, args)
@@ -183,7 +189,7 @@ func TestServerCommandErrors(t *testing.T) {
 		"an invalid feature":           {[]string{"predict", "pricing", "load", "rows"}, 2, `"rows" is not FEATURE=VALUE`},
 		"a feature twice":              {[]string{"predict", "pricing/load", "a=1", "a=2"}, 2, "feature a: given twice"},
 		"a feature out of range":       {[]string{"predict", "pricing/load", "a=1e400"}, 2, "is too large a number"},
-		"an invalid amount":            {[]string{"predict", "pricing/load", "--memory", "350GiB", "--url", server.url}, 1, `requested.memory "350GiB" is not a quantity`},
+		"an invalid amount":            {[]string{"predict", "pricing/load", "--memory", "350GiB", "--url", server.url}, 2, `requested.memory "350GiB" is not a quantity`},
 		"an unknown task":              {[]string{"predict", "pricing/absent", "--url", server.url}, 1, "set the static request with --memory"},
 		"an invalid format of predict": {[]string{"predict", "pricing/load", "-o", "csv"}, 2, "-o must be text or json"},
 		"no policy command":            {[]string{"policy", "pricing/load"}, 2, "use get, set or reset"},
@@ -191,11 +197,11 @@ func TestServerCommandErrors(t *testing.T) {
 		"a field to get":               {[]string{"policy", "get", "pricing/load", "--mode", "off"}, 2, "use loadaware policy set"},
 		"a policy of an unknown task":  {[]string{"policy", "get", "pricing/absent", "--url", server.url}, 1, "loadaware tasks lists the known tasks"},
 		"nothing to replay":            {[]string{"whatif", "--task", "zz/q2", "--url", server.url}, 1, "replay zz/q2: no run has a measured peak and a duration; report runs with both first\n"},
-		"an invalid mode":              {[]string{"policy", "set", "pricing/load", "--mode", "on", "--url", server.url}, 1, "--mode on must be enforce, shadow or off"},
-		"a floor above the cap":        {[]string{"policy", "set", "pricing/load", "--floor", "64Gi", "--cap", "2Gi", "--url", server.url}, 1, "--floor 64Gi must not be above --cap 2Gi; see loadaware policy"},
-		"a cap without a unit":         {[]string{"policy", "set", "pricing/load", "--cap", "350", "--url", server.url}, 1, "--cap 350 must be 1Mi to 8Pi: 350 bytes is less than any container uses: check the unit"},
-		"a cap below the floor":        {[]string{"policy", "set", "zz/q2", "--cap", "2Gi", "--url", server.url}, 1, "the floor of the policy, 4Gi, must not be above --cap 2Gi"},
-		"a risk out of range":          {[]string{"policy", "set", "pricing/load", "--risk-target", "0.9", "--url", server.url}, 1, "--risk-target 0.9 must be 0.0001 to 0.5"},
+		"an invalid mode":              {[]string{"policy", "set", "pricing/load", "--mode", "on", "--url", server.url}, 2, "--mode on must be enforce, shadow or off"},
+		"a floor above the cap":        {[]string{"policy", "set", "pricing/load", "--floor", "64Gi", "--cap", "2Gi", "--url", server.url}, 2, "--floor 64Gi must not be above --cap 2Gi; see loadaware policy"},
+		"a cap without a unit":         {[]string{"policy", "set", "pricing/load", "--cap", "350", "--url", server.url}, 2, "--cap 350 must be 1Mi to 8Pi: 350 bytes is less than any container uses: check the unit"},
+		"a cap below the floor":        {[]string{"policy", "set", "zz/q2", "--cap", "2Gi", "--url", server.url}, 2, "the floor of the policy, 4Gi, must not be above --cap 2Gi"},
+		"a risk out of range":          {[]string{"policy", "set", "pricing/load", "--risk-target", "0.9", "--url", server.url}, 2, "--risk-target 0.9 must be 0.0001 to 0.5"},
 		"a replay with floor > cap":    {[]string{"whatif", "--task", "pricing/load", "--floor", "64Gi", "--cap", "2Gi"}, 2, "--floor 64Gi must not be above --cap 2Gi; see loadaware whatif"},
 		"a replay with invalid bins":   {[]string{"whatif", "--task", "pricing/load", "--bins", "4Gi,2Gi"}, 2, "--bins 4Gi,2Gi must be 1 to 64 ascending amounts"},
 		"invalid edges":                {[]string{"policy", "set", "pricing/load", "--bin-edges", "10GB"}, 2, "--bin-edges: "},

@@ -44,7 +44,7 @@ func TestTokenWithNameAndLimits(t *testing.T) {
 	_, granted := newToken(t, "--role", "admin", "--name", "ops", "--namespace", "emea", "--dag-prefix", "etl_")
 	tokens, err := auth.ParseTokens(granted, "LOADAWARE_TOKENS")
 	require.NoError(t, err)
-	tokens[0].Hash = [32]byte{} // random
+	tokens[0].Hash = [32]byte{} // it is random, so it is not compared
 	assert.Equal(t, []auth.Token{{Name: "ops", Role: auth.RoleAdmin, Namespace: "emea", DAGPrefix: "etl_"}}, tokens)
 	_, granted = newToken(t, "--dag-prefix", "etl_")
 	assert.Regexp(t, `^observe@/etl_:[0-9a-f]{64}$`, granted)
@@ -53,9 +53,10 @@ func TestTokenWithNameAndLimits(t *testing.T) {
 // TestAmbiguousTokenIsRejected checks values with separators: a prefix with a comma would
 // parse as two grants.
 func TestAmbiguousTokenIsRejected(t *testing.T) {
-	for _, flags := range [][]string{{"--dag-prefix", "a,b"}, {"--dag-prefix", "a:b"}, {"--namespace", "a:b"}, {"--name", "a=b"}, {"--name", "a@b"}, {"--dag-prefix", "a/b"}} {
-		code, out, _ := invoke(t, "", append([]string{"token"}, flags...)...)
+	for _, flags := range [][]string{{"--dag-prefix", "a,b"}, {"--dag-prefix", "a:b"}, {"--namespace", "a:b"}, {"--name", "a=b"}, {"--name", "a@b"}, {"--name", "a:b"}, {"--dag-prefix", "a/b"}} {
+		code, out, stderr := invoke(t, "", append([]string{"token"}, flags...)...)
 		assert.Equal(t, 2, code, "%v → %s", flags, out)
+		assert.Contains(t, stderr, flags[0], "the message names the flag")
 	}
 }
 

@@ -58,7 +58,7 @@ Try:
 `
 
 // importDemo imports the demo history if the store has no task. The store commits the 900 rows of the demo in one
-// transaction, so it never has only some of them.
+// transaction, so the store never has only some of these rows.
 func (s *startup) importDemo(ctx context.Context) error {
 	existing, err := s.store.Tasks(ctx, "", sizing.TaskKey{}, 1)
 	if err != nil || len(existing) > 0 {

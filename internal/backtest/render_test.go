@@ -84,7 +84,7 @@ func TestCSVHasALineForEveryPolicyAndTask(t *testing.T) {
 	assert.Equal(t, []string{"h.csv", "delayed", "loadaware", "", "200", "8.000000", "12.000000", "40.0000", "2.5000", "206", "6", "1", "190", "3.8000", "5", "2.6300", "1.1300", "6.0100",
 		"3.000000", "6.000000", "1.500000", "1.500000", "0.600000", "2.400000", "6.000000", "3.000000"}, lines[1])
 	assert.Equal(t, "d/a", lines[2][3])
-	assert.Equal(t, "", lines[4][12], "a policy without promises")
+	assert.Equal(t, "", lines[4][12], "the cell of a policy without promises must be empty")
 }
 
 func TestWriteRejectsUnknownFormats(t *testing.T) {

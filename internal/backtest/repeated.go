@@ -43,9 +43,9 @@ func amend(first sizing.Observation, again *sizing.Observation) (sizing.Observat
 		fill(&first.CPUMax, again.CPUMax) && fill(&first.Duration, again.Duration) &&
 		fillTime(&first.StartedAt, again.StartedAt) && fillTime(&first.EndedAt, again.EndedAt) &&
 		fill(&first.Allocated.Memory, again.Allocated.Memory) && fill(&first.Allocated.CPU, again.Allocated.CPU) &&
-		fill(&first.Requested.Memory, again.Requested.Memory) && fill(&first.Requested.CPU, again.Requested.CPU) &&
-		fill(&first.PredictionID, again.PredictionID)
-	if !first.HasContext() { // the context (metadata, usage and placement) comes from the first row that has one
+		fill(&first.Requested.Memory, again.Requested.Memory) && fill(&first.Requested.CPU, again.Requested.CPU)
+	fill(&first.PredictionID, again.PredictionID) // another id is no contradiction
+	if !first.HasContext() {                      // the context (metadata, usage and placement) comes from the first row that has one
 		first.Metadata, first.Usage, first.Placement = again.Metadata, again.Usage, again.Placement
 	}
 	if !ok || again.Features == nil {

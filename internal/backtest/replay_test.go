@@ -133,7 +133,7 @@ func TestARunThatNeverSucceedsHasUsedNothing(t *testing.T) {
 	assert.Zero(t, res.Utilisation)
 }
 
-// A policy that gives up changes neither the order of the tasks nor which of them are heavy.
+// With the limit 2 GB the policy gives up on the task with the larger peak. The order of the tasks is the same as with 4 GB.
 func TestTheOrderOfTasksDoesNotDependOnThePolicy(t *testing.T) {
 	two := header + "d,large,a,2020-01-01T00:00:00Z,100,,3e9,,,\n" + "d,small,b,2020-01-01T00:00:10Z,100,,1e9,,,\n"
 	for _, limit := range []sizing.Bytes{2e9, 4e9} {

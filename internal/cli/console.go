@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"time"
 
@@ -51,8 +52,8 @@ func (con Console) PrintRetry(err error, pause time.Duration) {
 const ExitCodes = `Exit codes:
   0  done
   1  failed
-  2  the command line or the configuration is invalid
-  3  partly done: some rows were rejected, or some files were not imported
+  2  the command line or the configuration is invalid, or the server rejects a value (422)
+  3  partly done: some rows or structures of DAGs were rejected, or some files were not imported
   129, 130, 143  interrupted by SIGHUP, SIGINT or SIGTERM
 `
 
@@ -78,7 +79,7 @@ func ExitCode(err error) int {
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 		return 0
-	case errors.As(err, &usage), errors.As(err, &server), errors.Is(err, client.ErrInvalidURL):
+	case errors.As(err, &usage), errors.As(err, &server), errors.Is(err, client.ErrInvalidURL), client.IsStatus(err, http.StatusUnprocessableEntity):
 		return 2
 	case errors.As(err, &partial):
 		return 3

@@ -108,7 +108,7 @@ func TestAnswerIsWithinItsBounds(t *testing.T) {
 }
 
 // A task that was killed with an allocation needs more than this allocation. Its grant and the promised risk follow from the
-// tasks that needed more than that above their predictions.
+// tasks whose ratio of peak to predicted peak is above that of the killed allocation to the predicted peak of this task.
 func TestAKilledTaskIsComparedWithTasksThatNeedMore(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 1))
 	var rows []Row
@@ -258,7 +258,7 @@ func TestOpenRejectsErrorsThatAreNotFinite(t *testing.T) {
 		blob, err := m.MarshalBinary()
 		require.NoError(t, err)
 		_, err = Open(blob)
-		require.Error(t, err, "the search for a margin would not end")
+		require.Error(t, err, "the model must be rejected, because its search for a margin would not end")
 	}
 }
 

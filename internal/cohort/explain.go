@@ -118,7 +118,7 @@ func (f *Facts) texts() map[string]string {
 		if v.Kind == sizing.Category {
 			texts[featurePrefix+name] = v.Text
 		} else if v.Kind != sizing.Missing {
-			texts[featurePrefix+name] = fmt.Sprintf("%g", v.Num)
+			texts[featurePrefix+name] = sizing.FormatNumber(v.Num)
 		}
 	}
 	return texts

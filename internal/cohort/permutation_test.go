@@ -15,7 +15,7 @@ import (
 // step is a task that each DAG of salesDAGs has.
 type step struct {
 	name          string
-	peak, seconds float64 // typical
+	peak, seconds float64 // typical peak in bytes, typical run time
 }
 
 // salesSteps are in the order in which a DAG runs them.
@@ -47,8 +47,8 @@ func salesDAGs(n int, steps []step) []Row {
 	return rows
 }
 
-// In all known DAGs, the first task is small (or, in the other order, large). The tasks of a new DAG follow their names, not
-// the first task of the known DAGs.
+// In all known DAGs, the first task is small (or, in the other order, large). The sizes of the tasks of a new DAG follow from
+// the names of the tasks, not from the size of the first task of the known DAGs.
 func TestTasksOfANewDAGAreNotSizedLikeTheFirstTaskOfTheKnownDAGs(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 1))
 	largestFirst := []step{salesSteps[3], salesSteps[1], salesSteps[2], salesSteps[0], salesSteps[4]}
@@ -58,8 +58,8 @@ func TestTasksOfANewDAGAreNotSizedLikeTheFirstTaskOfTheKnownDAGs(t *testing.T) {
 		for _, s := range salesSteps {
 			row := s.run("new", r)
 			a, ok := m.Size(question(&row))
-			require.True(t, ok, name, s.name)
-			assert.Greater(t, float64(a.Limit), row.Peak, "%s: %s is not killed", name, s.name)
+			require.True(t, ok, "%s: %s must have an answer", name, s.name)
+			assert.Greater(t, float64(a.Limit), row.Peak, "%s: %s must not be killed", name, s.name)
 			assert.Less(t, float64(a.Limit), 8*row.Peak, "%s: %s", name, s.name)
 			seconds, ok := m.RunTimes.Predict(&row.Facts, OwnRuns{})
 			require.True(t, ok)

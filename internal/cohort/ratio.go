@@ -9,8 +9,8 @@ import (
 )
 
 // The trees cannot size a task if they know too few tasks, or if the task requests clearly more than all of these. Then
-// only the request of the task is compared: if the known tasks use a similar share of their requests, the new task
-// probably uses a similar share, too.
+// only its request and the ratios of peak to request of the known tasks count: if these ratios are similar, the new task
+// probably has a similar ratio.
 const (
 	minRatioTasks = 5 // smallest number of tasks with a known ratio
 	// ratioSpread is the prior median of the standard deviation of a log ratio: a request is typically wrong by a factor of e.
@@ -48,8 +48,8 @@ func (r *ratios) isValid() bool {
 	return r.Tasks >= 0 && math.Abs(r.Mean) <= math.MaxFloat64 && r.Squares >= 0 && r.Squares <= math.MaxFloat64
 }
 
-// The deviations of a prediction are ratioSpread·exp(z), for each z from minZ in steps of stepZ. Between
-// five tasks and fifteen, the estimate of a deviation has a standard error of 18 to 35 %, so the steps are fine enough.
+// The deviations of a prediction are ratioSpread·exp(z), for each z from minZ in steps of stepZ. With five
+// tasks, the estimate of a deviation has a standard error of 35 %, with fifteen of 19 %. So steps of 25 % are fine enough.
 const (
 	minZ       = -3.0
 	stepZ      = 0.25
@@ -65,8 +65,8 @@ type prediction struct {
 }
 
 // next returns the predictive distribution for one further task. The deviation between tasks is unknown. So the
-// distribution is the mean over its posterior distribution (Gelman et al. 2013, section 5.4). As in riskOf, one of the
-// tasks including the further one counts as unknown: it may be of a kind that the known tasks do not show.
+// distribution is the mean over its posterior distribution (Gelman et al. 2013, section 5.4). As in riskOf, one task of
+// the known ones and the further one counts as unknown: it may be of a kind that the known tasks do not show.
 func (r *ratios) next() (p prediction) {
 	n := float64(r.Tasks)
 	p.mean = r.Mean
@@ -91,7 +91,7 @@ func (r *ratios) next() (p prediction) {
 	return p
 }
 
-// exceeds returns the probability that the peak exceeds a share of the request.
+// exceeds returns the probability that the ratio of peak to request of the further task exceeds `share`.
 func (p *prediction) exceeds(share float64) float64 {
 	off, sum := math.Log(share)-p.mean, 0.0
 	for i, w := range p.weights {
@@ -132,7 +132,7 @@ const shareStep = 0.98
 // cheapestShare returns the share of a request with the least expected cost; 1 if the whole request costs
 // least. The risk is within the same bounds, and a kill has the same price, as for an answer of the
 // trees. The retry of a killed run gets the request. known is the probability that the peak exceeds the killed
-// allocation, 1 without a kill; the risk is a share of this probability.
+// allocation, 1 without a kill. The risk of a share is the probability of a higher peak, divided by known.
 func (p *prediction) cheapestShare(target, known float64) float64 {
 	kill := 1 + math.Exp(p.mean)/(expectedRisk*target)
 	best, least := 1.0, 1.0

@@ -112,7 +112,7 @@ func TestAnswersByRatiosAreNotKilledMoreOftenThanPromised(t *testing.T) {
 	assert.LessOrEqual(t, float64(kills), promised+3*math.Sqrt(promised))
 }
 
-// Tasks that clearly agree show a small deviation, even if they are few.
+// If the ratios of a few tasks are similar, the estimated deviation is small, and so is the granted share.
 func TestFewTasksThatAgreeGiveASmallShareOfTheRequest(t *testing.T) {
 	for _, c := range []struct {
 		tasks          int
@@ -162,7 +162,7 @@ func TestAnswersByRatiosAllowForTasksOfAnotherKind(t *testing.T) {
 	assert.LessOrEqual(t, float64(kills), promised+3*math.Sqrt(promised))
 }
 
-// With a large risk target, the answer stays above the typical ratio.
+// With a large risk target, the granted share is not clearly below the typical ratio.
 func TestAnswerByRatiosAtALargeRiskTarget(t *testing.T) {
 	for _, target := range []float64{0.25, 0.5} {
 		var rows []Row
@@ -178,7 +178,7 @@ func TestAnswerByRatiosAtALargeRiskTarget(t *testing.T) {
 	}
 }
 
-// After a kill, the risk is relative to the tasks that use more of their request than the killed allocation.
+// After a kill, the risk counts only tasks whose share of their request is above the killed share of this request.
 func TestAKillRaisesAShareOfTheRequest(t *testing.T) {
 	r := rand.New(rand.NewPCG(12, 2))
 	l := NewLearner()
@@ -323,7 +323,7 @@ func TestTreesPredictThePeakWhereRequestsAreAHabit(t *testing.T) {
 	assert.False(t, Fit(rows).byRequest)
 	rows = append(chosen(30, r), used(100, 0, 0))
 	rows[len(rows)-1].Peak = 1e9
-	assert.False(t, Fit(rows).byRequest, "a task has no request")
+	assert.False(t, Fit(rows).byRequest, "the trees must predict the peak if one task has no request")
 }
 
 // Trees that predict the ratio have no error on the first run of a task without a request.

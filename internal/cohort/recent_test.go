@@ -11,7 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// published returns a model of n tasks as a replica opens it.
+// published returns a model of n tasks as a replica opens it, and the rows of these tasks.
 func published(t *testing.T, n int, r *rand.Rand) (*Model, []Row) {
 	t.Helper()
 	var rows []Row
@@ -29,7 +29,7 @@ func TestAPublishedModelLearnsFirstRunsAtOnce(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 1))
 	m, rows := published(t, 300, r)
 	unseen := task(1000, r)
-	unseen.Metadata["owner"] = []string{"0"} // a small task, so that the largest peak does not bound it
+	unseen.Metadata["owner"] = []string{"0"} // a small task, so that the largest known peak does not bound its grant
 	before, _ := m.Size(question(&unseen))
 
 	assert.Same(t, m, m.Learn(&rows[0], math.NaN()), "a task that the training knows changes nothing")
@@ -97,7 +97,8 @@ func TestTheTrainingKnowsKilledTasks(t *testing.T) {
 	assert.NotSame(t, opened, opened.Learn(&killed, math.NaN()), "a kill of the same task with a larger allocation changes the model")
 }
 
-// A training with too few errors on unseen tasks uses a cross-validation, which uses successes only.
+// A training with too few errors on unseen tasks uses a cross-validation, which uses successes only. Fit adds the errors of
+// the killed tasks.
 func TestTheTrainingKeepsTheMarginOfAKill(t *testing.T) {
 	r := rand.New(rand.NewPCG(17, 1))
 	m, rows := published(t, 60, r)

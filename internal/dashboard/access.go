@@ -70,7 +70,7 @@ func (req *pageRequest) formOwner() string {
 // proxy are checked here, because the proxy adds its header to every request, also to those of other origins. Requests
 // with the session cookie are not checked here: a browser sends the cookie only within the same site (SameSite=Strict), a
 // page of another origin cannot read the answer, and checkForm checks the forms.
-// hasSideEffect reports whether the request changes stored data.
+// `hasSideEffect` says whether the request changes stored data.
 func (d *Dashboard) originProblem(req *pageRequest, r *http.Request, hasSideEffect bool) string {
 	if req.user != "" && auth.IsCrossOrigin(r, hasSideEffect) {
 		return "cross-origin request: a browser sent it for a page of another origin; open the address directly"
@@ -91,7 +91,7 @@ func (d *Dashboard) secure(next http.Handler) http.Handler {
 	})
 }
 
-// show returns the handler of a page for callers with one of roles.
+// show returns the handler of a page for callers with one of the given roles.
 func (d *Dashboard) show(roles []auth.Role, p page) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		req := d.identify(r)

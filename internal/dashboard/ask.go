@@ -89,8 +89,8 @@ func (d *Dashboard) ask(req *pageRequest) (*view, error) {
 }
 
 // addField adds a field of the schema to the form and, if it has a value, to the features. A schema may
-// have a name twice, with values of two kinds; the form has the first of them. newest has the values of
-// the newest try; it is empty for a submitted form.
+// have a name twice, with values of two kinds; the form has the first of them. `newest` has the values of
+// the newest try, and no value for a submitted form.
 func (a *Ask) addField(req *pageRequest, field *sizing.Field, newest, features sizing.Features) {
 	if slices.ContainsFunc(a.Fields, func(f AskField) bool { return f.Name == field.Name }) {
 		return

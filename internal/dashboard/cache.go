@@ -104,7 +104,7 @@ type valueInState[T any] struct {
 }
 
 // cachedInState returns the value of a key, however old it is, if it was read in the same state of the
-// data. Otherwise it reads the value. state identifies the data on which the value depends.
+// data. Otherwise it reads the value. The text `state` identifies this state of the data.
 func cachedInState[T any](ctx context.Context, c *cache, key, state string, read func(context.Context) (T, error)) (value T, err error) {
 	e, version := c.entry(key)
 	select {

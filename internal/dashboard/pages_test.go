@@ -39,7 +39,7 @@ func TestPagesShowOwnersOfTasks(t *testing.T) {
 	assert.Contains(t, e.page("/ui/savings?by=owner"), ">team-a<")
 }
 
-func TestPagesOfOneTaskUseTheSingular(t *testing.T) {
+func TestCountsOfOneUseTheSingular(t *testing.T) {
 	e := newEnv(t, withoutTokens)
 	e.observe(key, 3, rows)
 	for _, path := range []string{"/ui/", "/ui/tasks", "/ui/tasks?q=none"} {
@@ -168,7 +168,7 @@ func TestCampaignsShowProgressAndFailures(t *testing.T) {
 	assert.NotContains(t, e.page("/ui/campaigns"), "spring")
 	e.signIn("etl")
 	assert.Contains(t, e.page("/ui/campaign?id=1"), "spring")
-	assert.NotContains(t, e.page("/ui/campaign?id=1"), "<button class=\"second\">", "only an admin resumes it")
+	assert.NotContains(t, e.page("/ui/campaign?id=1"), "<button class=\"second\">", "only an admin may resume the campaign")
 	assert.Equal(t, http.StatusForbidden, e.post("/ui/campaign/pause", form).Code)
 }
 
@@ -268,7 +268,7 @@ func TestAuditShowsTheFieldsOfAPolicyAsPeopleTypeThem(t *testing.T) {
 	} {
 		assert.Contains(t, page, "<div>"+change+"</div>")
 	}
-	assert.NotContains(t, page, "limit_ratio", "it did not change")
+	assert.NotContains(t, page, "limit_ratio", "an unchanged field is not shown")
 }
 
 func TestWhatIfWaitsWhileTooManyReplaysRun(t *testing.T) {

@@ -80,7 +80,7 @@ func (d *Dashboard) phasesModes(ctx context.Context, grants auth.Grants) (map[si
 	})
 }
 
-// fillPhased adds the tasks with learned runs that the caller may see: those in modes.
+// fillPhased adds the tasks with learned runs that the caller may see: those in the map `modes`.
 func (d *Dashboard) fillPhased(page *PhasedTasks, plans []store.TaskPlan, modes map[sizing.TaskKey]sizing.PhasesMode, isHTML bool) {
 	for i := range plans {
 		p := &plans[i]

@@ -75,7 +75,7 @@ func (m *MonthRow) Name() string {
 var savingsKeys = []store.SavingsKey{store.ByDAG, store.ByTask, store.ByOwner, store.ByDAGOwner}
 
 const (
-	maxMonths      = 36  // the page shows at most this many months with a try in every format, the newest
+	maxMonths      = 36  // in every format the page shows at most this many months: the newest ones that have a try
 	shownMonthRows = 500 // the HTML table has at most this many rows, one for each month and key
 )
 
@@ -203,7 +203,7 @@ func (d *Dashboard) months(ctx context.Context, f store.SavingsFilter, by store.
 
 const monthLayout = "2006-01"
 
-// monthsFigure draws the savings of months as bars. rows has the newest month first.
+// monthsFigure draws the savings of months as bars. The newest month comes first in `rows`.
 func monthsFigure(rows []MonthRow) chart.Figure {
 	saved := chart.Series{Name: "saved", Colour: 2, Style: chart.Bars}
 	lost := chart.Series{Name: "lost to OOM kills", Colour: 4, Style: chart.Crosses}

@@ -93,7 +93,7 @@ func TestTheNameOfACSVSaysThatMonthsAreLeftOut(t *testing.T) {
 	}
 }
 
-// Months without a try do not count towards the bound, so a live try beside an old imported history hides none of it.
+// Months without a try do not count towards the bound, so a gap of years between two tries hides none of the months with tries.
 func TestMonthsWithoutATryDoNotHideOlderMonths(t *testing.T) {
 	e := newEnv(t, withoutTokens)
 	e.observeMonths(1, 5)

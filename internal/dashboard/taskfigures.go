@@ -275,7 +275,7 @@ func dependenceFigure(name string, values []string, factors []float64) chart.Fig
 	}
 	titles := make([]string, len(values))
 	for i := range values {
-		titles[i] = fmt.Sprintf("%s = %s: × %.3g", name, values[i], factors[i])
+		titles[i] = fmt.Sprintf("%s = %s: × %s", name, values[i], sizing.FormatFactor(factors[i]))
 	}
 	return chart.Spec{
 		Title:   "What " + name + " changes",

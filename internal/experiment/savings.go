@@ -89,8 +89,8 @@ func (s *sums) mean() (m sums) {
 	return m
 }
 
-// newSavings returns the savings. The argument amounts has the sums or means of the amounts, and the argument all the
-// sums over all tries, from which the shares of tries are computed.
+// newSavings returns the savings. `amounts` has the sums or the means of the amounts. `all` has the sums over all tries,
+// from which the shares of tries are computed.
 func newSavings(amounts, all *sums) Savings {
 	const gb, gbHour = 1e9, 1e9 * 3600
 	return Savings{
@@ -106,7 +106,7 @@ func newSavings(amounts, all *sums) Savings {
 	}
 }
 
-// saved returns the saved share of the amount before, and 0 if that amount is unknown (zero).
+// saved returns the share of the amount `before` that the amount `after` saves; 0 if `before` is unknown (zero).
 func saved(before, after float64) float64 {
 	if before == 0 {
 		return 0
@@ -165,7 +165,7 @@ func (p *Plan) measure(ctx context.Context, m *measuredTask, seed int) error {
 	return nil
 }
 
-// memory adds the requested memory and the peak of a row, and the memory that its tries get by the answer sized.
+// memory adds the requested memory and the peak of a row, and the memory that the tries of the row get by the answer `sized`.
 func (s *sums) memory(r *sizing.HistoryRow, sized *taskmodel.Answer, seconds float64) {
 	s[tries]++
 	s[requestedBytes] += float64(r.Requested.Memory)
@@ -238,7 +238,7 @@ func (p *Plan) taskSavings(all []*measuredTask) []TaskSavings {
 	return savings
 }
 
-// runSavings returns the savings of the DAGs. The tasks of a DAG must be adjacent in the argument all.
+// runSavings returns the savings of the DAGs. The tasks of a DAG must be adjacent in `all`.
 func (p *Plan) runSavings(all []*measuredTask) []RunSavings {
 	var savings []RunSavings
 	for len(all) > 0 {

@@ -126,7 +126,7 @@ func (r *Report) taskTable() titledTable {
 
 func (r *Report) runTable() titledTable {
 	t := titledTable{
-		Title: "Run level: every task of the DAG run once, at its mean", Texts: 1, Header: append([]string{"dag", "tasks"}, savingsHeader...),
+		Title: "Run level: one DAG run, in which each task runs once with its mean amounts", Texts: 1, Header: append([]string{"dag", "tasks"}, savingsHeader...),
 	}
 	for _, l := range r.Runs {
 		t.Rows = append(t.Rows, append([]string{l.DAG, strconv.Itoa(l.Tasks)}, l.cells()...))

@@ -172,6 +172,11 @@ func TestInvalidInputIsRejectedWithItsFields(t *testing.T) {
 		{"1e400 in a query", "GET /predict?dag_id=d&task_id=t&memory=1Gi&a=1e400", "", 422, []string{"features.a"}},
 		{"a page size of 0", "GET /tasks?limit=0", "", 422, []string{"limit"}},
 		{"a page size above the maximum", "GET /tasks?limit=1001", "", 422, []string{"limit"}},
+		{"a misspelled filter", "GET /report?dag=x", "", 422, []string{"dag"}},
+		{"several unknown parameters", "GET /tasks?namespce=a&limit=5&dag_id=d", "", 422, []string{"dag_id", "namespce"}},
+		{"a parameter in the wrong case", "GET /tasks?Limit=5", "", 422, []string{"Limit"}},
+		{"a misspelled namespace of a policy", "PUT /tasks/d/t/policy?namespce=a", `{}`, 422, []string{"namespce"}},
+		{"an incomplete escape in a filter", "GET /tasks?namespace=%zz", "", 400, nil},
 		{"a word for a limit", "GET /tasks?limit=all", "", 422, []string{"limit"}},
 		{"an invalid cursor", "GET /tasks?cursor=abc", "", 422, []string{"cursor"}},
 		{"a NUL in a namespace", "GET /tasks?namespace=%00", "", 422, []string{"namespace"}},
@@ -291,8 +296,9 @@ func TestErrorsOfQueriesAndBatchesSayWhatIsExpected(t *testing.T) {
 		"/predict?dag_id=d&task_id=t&try_number=1.5":                  "try_number must be an integer",
 		"/predict?dag_id=d&task_id=t&try_number=99999999999999999999": "try_number must be an integer of at most 18 digits",
 		"/predict?dag_id=d&task_id=t&execution_timeout_seconds=1h":    "execution_timeout_seconds must be a number",
-		"/report?static=maybe":                                        "static must be true or false",
-		"/campaigns/1/runs?state=3":                                   "state must be one of [0 10 11 15 17 30 31 35 37 50 51 55 57]",
+		"/report?dag=x":             "dag is not a query parameter of this operation; it has from, to, static, namespace, dag_id, task_id",
+		"/report?static=maybe":      "static must be true or false",
+		"/campaigns/1/runs?state=3": "state must be one of [0 10 11 15 17 30 31 35 37 50 51 55 57]",
 	} {
 		assert.Contains(t, e.do(http.MethodGet, target, "").json()["detail"], detail, target)
 	}
@@ -308,4 +314,10 @@ func TestErrorsOfQueriesAndBatchesSayWhatIsExpected(t *testing.T) {
 	assert.Equal(t, []string{"predictions"}, batch.fields())
 	assert.Contains(t, batch.json()["detail"], "predictions is not a field of this request; send the items in the only field, tasks")
 	assert.Contains(t, e.do(http.MethodPost, "/observe/batch", `{"tasks": []}`).json()["detail"], "the only field, observations")
+}
+
+func TestAQueryOfAnOperationWithoutParametersIsIgnored(t *testing.T) {
+	e := newTestEnv(t, noAuth)
+	report := e.do(http.MethodPost, "/observe?trace=1", `{"dag_id": "d", "task_id": "t", "run_id": "r", "outcome": "success", "memory_max_bytes": 1000000000, "duration_seconds": 60}`)
+	assert.Less(t, report.status, 300, "a parameter that a proxy adds must not lose a report: %s", report.body)
 }

@@ -34,21 +34,17 @@ func (s *server) PutDagStructure(ctx context.Context, r api.PutDagStructureReque
 	return api.PutDagStructure200JSONResponse(*r.Body), nil
 }
 
-// forecastParams are the query parameters of GetDagForecast that are not features.
-var forecastParams = map[string]bool{"namespace": true, "seed": true}
-
 // GetDagForecast forecasts a run of a DAG.
 func (s *server) GetDagForecast(ctx context.Context, r api.GetDagForecastRequestObject) (api.GetDagForecastResponseObject, error) {
 	key, err := dagKey(ctx, r.Params.Namespace, r.DagID)
 	if err != nil {
 		return nil, err
 	}
-	query, err := parseQuery(infoOf(ctx).query)
+	var f fieldReader
+	features, err := f.queryFeatures(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var f fieldReader
-	features := f.queryFeatures(query, forecastParams)
 	seed := valueOr(r.Params.Seed, 1)
 	if seed < 0 || seed > math.MaxInt32 {
 		f.add("seed", "must be 0 to %d", math.MaxInt32)

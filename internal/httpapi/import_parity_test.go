@@ -99,7 +99,7 @@ func TestImportReadsALineLikeTheServer(t *testing.T) {
 	for _, field := range fields {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		samples := fieldSamples[name]
-		if !assert.NotEmpty(t, samples, "field %s of POST /observe", name) {
+		if !assert.NotEmpty(t, samples, "fieldSamples must have samples of the field %s of POST /observe", name) {
 			continue
 		}
 		// Each sample is added to these fields, or replaces one of them.

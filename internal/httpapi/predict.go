@@ -23,15 +23,15 @@ func (s *server) Predict(ctx context.Context, r api.PredictRequestObject) (api.P
 
 // PredictByQuery answers a prediction request in query parameters.
 func (s *server) PredictByQuery(ctx context.Context, r api.PredictByQueryRequestObject) (api.PredictByQueryResponseObject, error) {
-	query, err := parseQuery(infoOf(ctx).query)
+	var f fieldReader
+	features, err := f.queryFeatures(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var f fieldReader
 	p := r.Params
 	ask := &sizing.Ask{
 		Try:       tryKey(taskKey(p.Namespace, p.DagID, p.TaskID), valueOr(p.RunID, ""), p.MapIndex, p.TryNumber),
-		Features:  f.queryFeatures(query, reservedParams),
+		Features:  features,
 		Requested: sizing.Resources{Memory: f.memory("memory", nil, p.Memory), CPU: f.cpu("cpu", nil, p.CPU)},
 		MaxMemory: f.memory("max_memory", nil, p.MaxMemory),
 		Timeout:   f.seconds("execution_timeout_seconds", p.ExecutionTimeoutSeconds),

@@ -18,6 +18,7 @@ import (
 // route is the admission rule of one operation.
 type route struct {
 	public        bool            // no token needed
+	hasFeatures   bool            // whether query parameters that openapi.yaml does not list are features
 	hasSideEffect bool            // whether a GET stores data; a page of another origin must not send such a GET
 	roles         []auth.Role     // sufficient roles besides admin
 	maxBody       int64           // bytes
@@ -39,7 +40,7 @@ func newRoutes(limits admission.Limits) map[string]route {
 	const task, campaign = "/tasks/{dag_id}/{task_id}", "/campaigns/{campaign}"
 	return map[string]route{
 		"POST /predict":       {roles: predictRoles, maxBody: single, timeout: fromMemory, gate: predictGate},
-		"GET /predict":        {hasSideEffect: true, roles: predictRoles, timeout: fromMemory, gate: predictGate},
+		"GET /predict":        {hasFeatures: true, hasSideEffect: true, roles: predictRoles, timeout: fromMemory, gate: predictGate},
 		"POST /predict/batch": {roles: predictRoles, maxBody: batch, timeout: query, gate: batchGate},
 		"POST /retry-lift":    {roles: predictRoles, maxBody: single, timeout: fromMemory, gate: predictGate},
 		"POST /phase":         {roles: predictRoles, maxBody: single, timeout: fromMemory, gate: predictGate},
@@ -53,8 +54,8 @@ func newRoutes(limits admission.Limits) map[string]route {
 		"GET " + task + "/models":                      {roles: readRoles, timeout: query},
 		"GET " + task + "/policy":                      {roles: readRoles, timeout: query},
 		"GET " + task + "/series":                      {roles: observeRoles, timeout: query},
-		"GET " + task + "/runtime":                     {roles: readRoles, timeout: query, gate: batchGate},
-		"GET " + task + "/runtime/whatif":              {roles: readRoles, timeout: query, gate: batchGate},
+		"GET " + task + "/runtime":                     {hasFeatures: true, roles: readRoles, timeout: query, gate: batchGate},
+		"GET " + task + "/runtime/whatif":              {hasFeatures: true, roles: readRoles, timeout: query, gate: batchGate},
 		"GET " + task + "/phases":                      {roles: readRoles, timeout: query, gate: batchGate},
 		"GET /predictions/{prediction_id}":             {roles: readRoles, timeout: query},
 		"GET /predictions/{prediction_id}/explanation": {roles: readRoles, timeout: query, gate: batchGate},
@@ -73,7 +74,7 @@ func newRoutes(limits admission.Limits) map[string]route {
 		"DELETE /whatif/{whatif_id}": {roles: readRoles, timeout: query},
 
 		"PUT /dags/{dag_id}/structure": {roles: observeRoles, maxBody: single, timeout: query},
-		"GET /dags/{dag_id}/forecast":  {roles: readRoles, timeout: query, gate: batchGate},
+		"GET /dags/{dag_id}/forecast":  {hasFeatures: true, roles: readRoles, timeout: query, gate: batchGate},
 
 		"GET /profiles":              {roles: readRoles, timeout: query},
 		"GET /profiles/{profile_id}": {roles: readRoles, timeout: query},
@@ -105,7 +106,7 @@ func newRoutes(limits admission.Limits) map[string]route {
 // routeOfGET returns the rule of a GET of a path without parameters, or the zero rule.
 func (s *server) routeOfGET(path string) route { return s.routes["GET "+path] }
 
-// admit applies the rule of a routed request: role, deadline, load shedding, body size and
+// admit applies the rule of a routed request: role, query parameters, deadline, load shedding, body size and
 // requests in flight.
 func (s *server) admit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -117,6 +118,10 @@ func (s *server) admit(next http.Handler) http.Handler {
 				s.fail(w, r, auth.RoleError(rule.roles))
 				return
 			}
+		}
+		if err := rule.checkQuery(info.route, info.query); err != nil {
+			s.fail(w, r, err)
+			return
 		}
 		rule.setDeadlines(w)
 		ctx, cancel := context.WithTimeout(r.Context(), cmp.Or(rule.timeout, time.Minute))

@@ -16,13 +16,13 @@ func (s *server) GetTaskRunTime(ctx context.Context, r api.GetTaskRunTimeRequest
 	if err != nil {
 		return nil, err
 	}
-	query, err := parseQuery(infoOf(ctx).query)
+	var f fieldReader
+	features, err := f.queryFeatures(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var f fieldReader
 	ask := &service.RunTimeAsk{
-		Task: key, Features: f.queryFeatures(query, runTimeParams), Risk: valueOr(r.Params.Risk, service.DefaultTimeoutRisk),
+		Task: key, Features: features, Risk: valueOr(r.Params.Risk, service.DefaultTimeoutRisk),
 		Elapsed: f.seconds("elapsed_seconds", r.Params.ElapsedSeconds), Timeout: f.seconds("execution_timeout_seconds", r.Params.ExecutionTimeoutSeconds),
 	}
 	if err := f.err(ask.Features.Validate); err != nil {
@@ -33,11 +33,6 @@ func (s *server) GetTaskRunTime(ctx context.Context, r api.GetTaskRunTimeRequest
 		return nil, err
 	}
 	return api.GetTaskRunTime200JSONResponse(runTimeAnswer(ask, a)), nil
-}
-
-// runTimeParams are the query parameters of GetTaskRunTime that are not features.
-var runTimeParams = map[string]bool{
-	"namespace": true, "risk": true, "elapsed_seconds": true, "execution_timeout_seconds": true,
 }
 
 func runTimeAnswer(ask *service.RunTimeAsk, a *service.RunTimeAnswer) api.RunTime {
@@ -71,22 +66,19 @@ func secondsOrNil(d time.Duration) *float64 {
 	return &seconds
 }
 
-// whatIfParams are the query parameters of GetTaskRunTimeWhatIf that are not features.
-var whatIfParams = map[string]bool{"namespace": true, "node_type": true, "from_node_type": true, "cluster_load": true}
-
 // GetTaskRunTimeWhatIf compares the run times of a task before and after a change.
 func (s *server) GetTaskRunTimeWhatIf(ctx context.Context, r api.GetTaskRunTimeWhatIfRequestObject) (api.GetTaskRunTimeWhatIfResponseObject, error) {
 	key, err := pathKey(ctx, r.Params.Namespace, r.DagID, r.TaskID)
 	if err != nil {
 		return nil, err
 	}
-	query, err := parseQuery(infoOf(ctx).query)
+	var f fieldReader
+	features, err := f.queryFeatures(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var f fieldReader
 	change := &placement.Change{
-		Set: f.queryFeatures(query, whatIfParams), From: valueOr(r.Params.FromNodeType, ""),
+		Set: features, From: valueOr(r.Params.FromNodeType, ""),
 		To: sizing.Placement{NodeType: valueOr(r.Params.NodeType, ""), ClusterLoad: r.Params.ClusterLoad},
 	}
 	if err := f.err(change.Validate); err != nil {

@@ -97,7 +97,7 @@ func TestForecastFollowsTheDependenciesOfTheDAG(t *testing.T) {
 	} {
 		assert.Equal(t, []string{field}, e.do(http.MethodPut, "/dags/etl/structure", body).fields(), body)
 	}
-	assert.Contains(t, string(cyclic.body), "depends on itself")
+	assert.Contains(t, string(cyclic.body), "is part of a cycle")
 	e.do(http.MethodPut, "/dags/etl/structure", `{"tasks": [{"task_id": "load", "upstream": []}, {"task_id": "fit", "upstream": ["load"]}]}`)
 
 	var f, again api.DagForecast
@@ -186,4 +186,8 @@ func TestRunTimeWhatIfAppliesTheEffectOfTheNodeType(t *testing.T) {
 	assert.InDelta(t, .5, whatIf("load", "node_type=fast").After.MedianSeconds/whatIf("load", "").After.MedianSeconds, .1)
 	assert.InEpsilon(t, 2*110, whatIf("fit", "node_type=slow&rows=110").After.MedianSeconds, .25, "with 110 rows, fit takes 220 s on slow nodes and 110 s on fast ones")
 	assert.Equal(t, http.StatusUnprocessableEntity, e.do(http.MethodGet, "/tasks/etl/fit/runtime/whatif?node_type=other", "").status)
+	unknown := e.do(http.MethodGet, "/tasks/etl/fit/runtime/whatif?nosuch=5", "")
+	assert.Equal(t, http.StatusUnprocessableEntity, unknown.status)
+	assert.Equal(t, []string{"features.nosuch"}, unknown.fields())
+	assert.Contains(t, unknown.json()["detail"], "known features: rows")
 }

@@ -123,7 +123,7 @@ func TestReportSuggestsStaticRequests(t *testing.T) {
 	assert.EqualValues(t, 20e9, *task.RequestedBytes)
 	assert.InDelta(t, 0, *task.SavedGBH, 1e-9, "a run without a reported allocation counts with its request")
 	assert.Equal(t, report.Warning, task.Severity)
-	// Of 199 peaks the next run exceeds the 197th with a probability of 3/200.
+	// The next run exceeds the 197th smallest of 199 peaks with a probability of 3/200.
 	assert.EqualValues(t, 197<<24, *task.Static.RequestBytes)
 	assert.Equal(t, "3152Mi", *task.Static.Request)
 	assert.InDelta(t, 0.015, *task.Static.Risk, 1e-12)

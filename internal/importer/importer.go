@@ -56,6 +56,8 @@ type Importer struct {
 	unprinted   int                     // number of rejections beyond maxPrintedRejections
 	failedFiles int                     // number of files that were not imported, or not to their end
 	warnings    warnings
+
+	rejectedStructures int // number of DAGs
 }
 
 // New returns an Importer for a dry run; set Target to import.
@@ -76,9 +78,9 @@ func (c counts) dryRun() string {
 	return fmt.Sprintf("%s read: %d can be imported, %d rejected; nothing was sent", render.Count(c.read, "row"), c.read-c.rejected, c.rejected)
 }
 
-// PartialError means that the import ran to its end, but some or all rows were rejected, or some files were not
-// imported to their end. The reasons have been printed.
-type PartialError struct{ Rows, Files int }
+// PartialError means that the import ran to its end, but some or all rows or structures of DAGs were rejected, or some
+// files were not imported to their end. The reasons have been printed.
+type PartialError struct{ Rows, Files, Structures int }
 
 // Error implements error.
 func (e *PartialError) Error() string {
@@ -89,6 +91,9 @@ func (e *PartialError) Error() string {
 	if e.Rows > 0 {
 		parts = append(parts, render.Count(e.Rows, "row")+" rejected")
 	}
+	if e.Structures > 0 {
+		parts = append(parts, "structures of "+render.Count(e.Structures, "DAG")+" rejected")
+	}
 	return strings.Join(parts, "; ")
 }
 
@@ -98,19 +103,21 @@ func (i *Importer) Result() error {
 	if i.Strict {
 		return i.strictError()
 	}
-	if i.counts.rejected > 0 || i.failedFiles > 0 {
-		return &PartialError{Rows: i.counts.rejected, Files: i.failedFiles}
+	if i.counts.rejected > 0 || i.failedFiles > 0 || i.rejectedStructures > 0 {
+		return &PartialError{Rows: i.counts.rejected, Files: i.failedFiles, Structures: i.rejectedStructures}
 	}
 	return nil
 }
 
-// strictError returns the error of a strict import, or nil while no row was rejected and no file failed.
+// strictError returns the error of a strict import, or nil while no row or structure was rejected and no file failed.
 func (i *Importer) strictError() error {
 	switch {
 	case i.counts.rejected > 0:
 		return fmt.Errorf("%s rejected, and --strict stops the import", render.Count(i.counts.rejected, "row"))
 	case i.failedFiles > 0:
 		return fmt.Errorf("%s not imported, and --strict stops the import", render.Count(i.failedFiles, "file"))
+	case i.rejectedStructures > 0:
+		return fmt.Errorf("structures of %s rejected, and --strict stops the import", render.Count(i.rejectedStructures, "DAG"))
 	}
 	return nil
 }

@@ -5,9 +5,11 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"time"
 
+	"github.com/loadaware/loadaware/internal/client"
 	"github.com/loadaware/loadaware/internal/insight/forecast"
 	"github.com/loadaware/loadaware/internal/render"
 	"github.com/loadaware/loadaware/internal/sizing"
@@ -52,7 +54,13 @@ func structure(dag dagKey, upstream map[string][]string) (sizing.Structure, erro
 	return s, err
 }
 
-// sendStructures checks the structures of the DAGs and, except in a dry run, sends them.
+// isRejected reports whether err says that a structure is invalid.
+func isRejected(err error) bool {
+	return err != nil && sizing.KindOf(err) == sizing.Invalid || client.IsStatus(err, http.StatusUnprocessableEntity)
+}
+
+// sendStructures checks the structures of the DAGs and, except in a dry run, sends them. It prints and counts invalid
+// structures.
 func (i *Importer) sendStructures(ctx context.Context) error {
 	byName := func(a, b dagKey) int { return cmp.Or(cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.dag, b.dag)) }
 	for _, dag := range slices.SortedFunc(maps.Keys(i.upstream), byName) {
@@ -61,10 +69,17 @@ func (i *Importer) sendStructures(ctx context.Context) error {
 			err = i.Target.SetStructure(ctx, s)
 		}
 		if err != nil {
-			return fmt.Errorf("structure of DAG %s: %w; import again after the cause is removed; an import adds no row twice", dag.dag, err)
+			err = fmt.Errorf("structure of DAG %s: %w; import again after the cause is removed; an import adds no row twice", dag.dag, err)
+		}
+		switch {
+		case isRejected(err):
+			i.rejectedStructures++
+			fmt.Fprintln(i.con.Err, err)
+		case err != nil:
+			return err
 		}
 	}
-	if n := len(i.upstream); n > 0 && i.Target != nil {
+	if n := len(i.upstream) - i.rejectedStructures; n > 0 && i.Target != nil {
 		fmt.Fprintf(i.con.Out, "structures of %s stored\n", render.Count(n, "DAG"))
 	}
 	return nil

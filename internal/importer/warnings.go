@@ -62,8 +62,8 @@ func (w *warnings) print(to io.Writer, name string) {
 	w.lines, w.unprinted, w.kinds, w.units, w.zones = nil, 0, nil, unitRows{}, zonelessTimes{}
 }
 
-// warn adds the warnings of one observation. If Target is a server, they come from its result r, because the server
-// knows the history of the task. Otherwise r is not used and may be nil.
+// warn adds the warnings of one observation. If Target is a server, they come from `r`, the result that the server
+// returned, because the server knows the history of the task. Otherwise `r` is not used and may be nil.
 func (i *Importer) warn(o *sizing.Observation, r *sizing.RecordResult, location string) {
 	if i.warnings.kinds == nil {
 		i.warnings.kinds = featureKinds{}
@@ -116,9 +116,9 @@ func (k featureKinds) add(o *sizing.Observation, location string) {
 	}
 }
 
-// warnings returns sorted lines. For each feature, the less frequent kinds have a line each if their first value cannot be
-// converted to the most frequent kind, nor the first value of the most frequent kind to theirs (007 among numbers is a
-// number).
+// warnings returns sorted lines: one for each kind of values of a feature except the most frequent kind. A kind has no line
+// if its first value can be converted to the most frequent kind (007 among numbers is a number), or the first value of the
+// most frequent kind to this kind.
 func (k featureKinds) warnings() []string {
 	var lines []string
 	for key, kinds := range k {

@@ -187,7 +187,7 @@ func exact[T any](v *T) string {
 	return fmt.Sprint(*v)
 }
 
-// window describes the days of an answer. from and to are the requested bounds (nil: none). first and last
+// window describes the days of an answer. `from` and `to` are the requested bounds (nil: none). `first` and `last`
 // are the first and the last day with a reported try (nil: no try).
 func window(from, to, first, last *savings.Day) string {
 	switch {

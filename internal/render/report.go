@@ -21,7 +21,7 @@ var severityColours = map[report.Severity]text.Colors{
 	report.Unknown:  {text.FgHiBlack},
 }
 
-// Report prints a report in one of ReportFormats. A table has colours if coloured.
+// Report prints a report in one of ReportFormats. A table has colours if `coloured` is true.
 func Report(w io.Writer, format string, coloured bool, r *report.Report) error {
 	switch format {
 	case "json":

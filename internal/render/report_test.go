@@ -85,7 +85,7 @@ func TestReportAsTableHTMLAndMarkdown(t *testing.T) {
 	for _, coloured := range []bool{false, true} {
 		var text bytes.Buffer
 		require.NoError(t, Report(&text, "table", coloured, r))
-		assert.Equal(t, coloured, strings.Contains(text.String(), "\x1b["), "colours")
+		assert.Equal(t, coloured, strings.Contains(text.String(), "\x1b["), "a table must have colours only if they are requested")
 		for _, name := range odd {
 			assert.Contains(t, text.String(), "pricing/"+name)
 		}

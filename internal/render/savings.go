@@ -83,7 +83,7 @@ func rowName(r *savings.Row) string {
 	return orElse(r.Owner, notKnown)
 }
 
-// orElse returns the text, or other if it is unknown.
+// orElse returns the text, or `other` if the text is unknown.
 func orElse(text *string, other string) string {
 	if text == nil {
 		return other

@@ -67,6 +67,7 @@ func (c *allocator) allocate(ask *sizing.Ask, run *inflight.Run, a *sizing.Alloc
 		a.Warnings = append(a.Warnings, c.model.AskWarnings(ask.Features)...)
 		a.Reason += c.model.UnreadableFeatures(ask.Features)
 	}
+	a.Warnings = append(a.Warnings, c.model.BoolWarnings(ask.Features)...)
 	a.Model = c.task.Ref()
 	c.describeCohort(ask, &q, a)
 	if c.policy.Mode != sizing.Enforce {

@@ -42,8 +42,8 @@ type PromiseCheck struct {
 // the static request is assumed to be enough: Requested minus Allocated is the saving after all retries.
 type ByteSeconds struct{ Requested, Allocated, Used float64 }
 
-// UnreportedTries is about the receipts of first tries that are older than a day, at most the newest maxUnreportedScan of
-// them. Tries counts their tries, and Unreported counts those of these tries that have no report.
+// UnreportedTries is about the tries of the receipts of first tries that are older than a day; at most the newest
+// maxUnreportedScan receipts count. Tries is the number of tries, and Unreported the number of tries without a report.
 type UnreportedTries struct{ Tries, Unreported int }
 
 // counts accumulates Counts. The zero value is ready.

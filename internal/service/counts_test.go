@@ -109,7 +109,7 @@ func TestQueuesAndModelsAreCounted(t *testing.T) {
 	assert.Equal(t, 2, counts.Models)
 	assert.True(t, counts.OldestModel.Before(counts.NewestModel))
 	r.start()
-	r.waitFor(func() bool { return r.Counts().Queued == 0 && r.Counts().Backlog != nil }, "receipts stored and backlog polled")
+	r.waitFor(func() bool { return r.Counts().Queued == 0 && r.Counts().Backlog != nil }, "the receipts must be stored and the backlog polled")
 	assert.Zero(t, r.Counts().Backlog.Waiting, "no task is due, because the debounce of these tests is an hour")
 }
 
@@ -120,12 +120,12 @@ func TestUnreportedTriesAreCountedAfterADay(t *testing.T) {
 	}
 	first.report(endedTry("a", sizing.Success, gib))
 	first.stop() // writes the receipts
-	first.waitFor(func() bool { return first.Counts().Queued == 0 }, "stored")
+	first.waitFor(func() bool { return first.Counts().Queued == 0 }, "the receipts must be stored")
 	assert.Nil(t, first.Counts().Unreported, "the tries may still run")
 
 	second := joinReplica(t, first.dsn, service.Config{})
 	second.clockOffset = 25 * time.Hour
 	second.start()
-	second.waitFor(func() bool { return second.Counts().Unreported != nil }, "polled")
+	second.waitFor(func() bool { return second.Counts().Unreported != nil }, "the unreported tries must be counted")
 	assert.Equal(t, service.UnreportedTries{Tries: 4, Unreported: 3}, *second.Counts().Unreported)
 }

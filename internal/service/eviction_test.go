@@ -24,7 +24,7 @@ func startBounded(t *testing.T, dsn string, cfg service.Config) *replica {
 	t.Helper()
 	cfg.ModelMemory = oneModel
 	r := joinReplica(t, dsn, cfg).start()
-	r.waitFor(func() bool { return !r.Counts().NewestModel.IsZero() }, "preloaded")
+	r.waitFor(func() bool { return !r.Counts().NewestModel.IsZero() }, "a model must be preloaded")
 	return r
 }
 
@@ -67,8 +67,8 @@ func TestAnEvictedModelThatCannotBeReadInTimeAnswersFromItsOutline(t *testing.T)
 	r.trainTask("load", 60)
 	r.trainTask("other", 40)
 	bounded := startBounded(t, r.dsn, service.Config{DecodeWait: 500 * time.Millisecond})
-	bounded.waitFor(func() bool { return bounded.predict(ask("load", "")).Source == sizing.FromModel }, "decoded")
-	bounded.waitFor(func() bool { return bounded.predict(ask("other", "")).Source == sizing.FromModel }, "decoded")
+	bounded.waitFor(func() bool { return bounded.predict(ask("load", "")).Source == sizing.FromModel }, "the model must be decoded")
+	bounded.waitFor(func() bool { return bounded.predict(ask("other", "")).Source == sizing.FromModel }, "the model must be decoded")
 
 	conn, err := pgx.Connect(t.Context(), r.dsn)
 	require.NoError(t, err)
@@ -91,7 +91,7 @@ func TestAnEvictedModelThatCannotBeReadInTimeAnswersFromItsOutline(t *testing.T)
 	assert.Equal(t, sizing.FromModel, bounded.predict(ask("other", "")).Source, "the model of the other task is in memory")
 
 	require.NoError(t, locked.Rollback(t.Context()))
-	bounded.waitFor(func() bool { return bounded.predict(ask("load", "")).Source == sizing.FromModel }, "decoded")
+	bounded.waitFor(func() bool { return bounded.predict(ask("load", "")).Source == sizing.FromModel }, "the model must be decoded")
 }
 
 // A training of another replica must not evict the models in use.
@@ -111,7 +111,7 @@ func TestANewModelOfAnotherReplicaDoesNotEvict(t *testing.T) {
 	_, err := r.Train(t.Context(), task("other"))
 	require.NoError(t, err)
 	require.NoError(t, r.SetPolicy(t.Context(), task("load"), sizing.Policy{Cap: gib})) // the notification of the policy comes after the notification of the training
-	bounded.waitFor(func() bool { return bounded.predict(ask("load", "")).Memory.Limit <= gib }, "notified")
+	bounded.waitFor(func() bool { return bounded.predict(ask("load", "")).Memory.Limit <= gib }, "the replica must receive the policy")
 	assert.Equal(t, before, bounded.Counts().ModelMemory.Evictions)
 	assert.Equal(t, 2, bounded.predict(ask("other", "")).Model.Version)
 }
@@ -126,7 +126,7 @@ func TestTheTasksPredictedLastArePreloadedFirst(t *testing.T) {
 	r.stop() // stores the receipts
 	other := startBounded(t, r.dsn, service.Config{DecodeWait: time.Nanosecond})
 	assert.Equal(t, sizing.FromModel, other.predict(ask("b", "")).Source)
-	assert.Zero(t, other.Counts().ModelMemory.Evictions, "the others are not loaded")
+	assert.Zero(t, other.Counts().ModelMemory.Evictions, "the model of no other task may be loaded")
 }
 
 // Concurrent predictions, reports and evictions lose no report and make no prediction fail, and the
@@ -160,7 +160,7 @@ func TestEvictionsDuringPredictionsAndReports(t *testing.T) {
 	}
 	callers.Wait()
 	for _, name := range names {
-		bounded.waitFor(func() bool { return bounded.learnedRows(name) == 40+rounds }, "every report is learned")
+		bounded.waitFor(func() bool { return bounded.learnedRows(name) == 40+rounds }, "every report must be learned")
 	}
 	counts := bounded.Counts().ModelMemory
 	assert.Positive(t, counts.Evictions)

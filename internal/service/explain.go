@@ -18,14 +18,14 @@ type ExplainedAnswer struct {
 	Factors    taskmodel.Explanation
 	Shadow     *taskmodel.Explanation // in shadow mode: the factors of the grant in mode enforce
 	Note       string                 // why the factors are incomplete; "" if they are complete
-	Nearest    []taskmodel.Neighbour  // one try of each of the most similar other runs before the answer, nearest first
+	Nearest    []taskmodel.Neighbour  // one try of each of the most similar other runs that ended before the answer, nearest first
 	Run        sizing.History         // the ended tries of the explained run
 }
 
 const (
 	nearestRuns = 5 // largest number of most similar runs in an ExplainedAnswer
 	// comparedTries is the largest number of newest tries of a task among which Explain searches similar runs, and that
-	// RecentFactors and GrantsWith read. For a recorded answer, only tries before it count.
+	// RecentFactors and GrantsWith read. For a recorded answer, only tries that ended before the answer count.
 	comparedTries = 300
 )
 
@@ -193,8 +193,8 @@ func (e *ExplainedAnswer) answerStatic() {
 	e.Factors = taskmodel.Explanation{Granted: limit, Base: limit, BaseName: "the static request, which the policy leaves unchanged"}
 }
 
-// addRuns adds the most similar runs and the tries of the explained run. The similar runs ended until `answered`, so that
-// they are those that the answer could know; the zero time means now.
+// addRuns adds the most similar runs and the tries of the explained run. The similar runs ended at the time `answered` or
+// earlier, so the model could know them when it answered. The zero time means that all ended runs may be listed.
 func (s *Service) addRuns(ctx context.Context, e *ExplainedAnswer, task *modelcache.Task, answered time.Time) error {
 	try := &e.Ask.Try
 	recent, err := s.store.TriesBefore(ctx, try.TaskKey, answered, comparedTries)
@@ -215,8 +215,9 @@ func (s *Service) addRuns(ctx context.Context, e *ExplainedAnswer, task *modelca
 	return err
 }
 
-// othersOnce returns one try of each run other than that of `try`: the newest try that succeeded or was OOM-killed, because
-// that of a success has the peak, and a later kill the higher bound. rows are in order of time.
+// othersOnce returns one try of each run in `rows`, except the run of `try`. It is the newest try with a known peak or
+// an OOM kill: a success has the peak of the run, and a later kill has a higher bound of the peak than an earlier one. The
+// rows are in order of time.
 func othersOnce(rows []sizing.HistoryRow, try *sizing.TryKey) (others []sizing.HistoryRow) {
 	seen := map[uint64]bool{try.Run(): true}
 	for _, r := range slices.Backward(rows) {

@@ -201,9 +201,9 @@ func TestTheExplanationOfAKilledTryListsTheTriesOfItsRun(t *testing.T) {
 	}
 }
 
-// The similar runs of a recorded answer are those that ended before it. A run counts once, with its success and not also with
-// its kill.
-func TestTheSimilarRunsOfAnAnswerAreOlderRunsOnce(t *testing.T) {
+// The similar runs of a recorded answer ended before the answer. A run that was killed and then succeeded is listed once, with
+// its success.
+func TestSimilarRunsEndedBeforeTheAnswerAndAreListedOnce(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("load", 8)
 	retried := ask("load", "retried")
@@ -222,7 +222,7 @@ func TestTheSimilarRunsOfAnAnswerAreOlderRunsOnce(t *testing.T) {
 		for _, near := range e.Nearest {
 			found[near.Row.RunID]++
 		}
-		require.Len(t, found, 5, "a run counts once")
+		require.Len(t, found, 5, "each run must be listed once")
 		return found
 	}
 	e := r.explainPrediction(answer.PredictionID)
@@ -232,6 +232,6 @@ func TestTheSimilarRunsOfAnAnswerAreOlderRunsOnce(t *testing.T) {
 	require.Equal(t, "retried", e.Nearest[0].Row.RunID)
 	assert.Equal(t, sizing.Success, e.Nearest[0].Row.Outcome)
 	for name := range runsOf(r.explain(ask("load", "explained"))) {
-		assert.Contains(t, name, "later", "a new answer knows them")
+		assert.Contains(t, name, "later", "a new answer knows the later runs")
 	}
 }

@@ -55,6 +55,11 @@ func TestAPredictionWarnsOfFeaturesThatTheModelDoesNotUse(t *testing.T) {
 	}
 	assert.NotContains(t, r.predict(demand(func(f sizing.Features) { delete(f, "product_count") })).Reason, "was sent")
 
+	isBool := func(f sizing.Features) { f["product_count"] = sizing.BoolValue(true) }
+	assert.Equal(t, []sizing.FieldError{
+		{Field: "features.product_count", Detail: "true is a bool, and this feature is a number: it counts as 1; send a number, or leave it out"},
+	}, r.predict(demand(isBool)).Warnings)
+
 	misspelled := demand(func(f sizing.Features) {
 		f["prodct_count"] = f["product_count"]
 		delete(f, "product_count")

@@ -89,9 +89,9 @@ func (s *Service) learnRecorded(ctx context.Context, reports []sizing.Observatio
 	}
 }
 
-// withFeatures completes a report without features: it adds the features of this replica's prediction for the try, or
-// else those of a killed try of the run. If this replica knows neither, the store adds those of the newest stored receipt of
-// the try.
+// withFeatures completes a report without features: it adds the features of this replica's prediction for the try, or else
+// the features of a killed try of the run. If this replica knows neither, the store adds the features of the newest stored
+// receipt of the try.
 func (s *Service) withFeatures(o sizing.Observation) sizing.Observation {
 	if o.Features == nil {
 		o.Features = s.tries.Features(&o.Try)

@@ -43,7 +43,8 @@ type RunTimeWhatIf struct {
 
 // RunTimeWhatIf compares the run times of tries like the newest runs of a task before and after a
 // change. It returns NotFound if the model has too few run times, Unavailable if it is not loaded yet, and Invalid
-// if the change is not valid, or names a node type or sets a cluster load whose effect is unknown.
+// if the change is not valid, names a feature that the task does not have, or names a node type or sets a cluster load whose
+// effect is unknown.
 func (s *Service) RunTimeWhatIf(ctx context.Context, task sizing.TaskKey, change *placement.Change) (*RunTimeWhatIf, error) {
 	if bad := change.Validate(); len(bad) > 0 {
 		return nil, invalid(bad)
@@ -63,6 +64,9 @@ func (s *Service) RunTimeWhatIf(ctx context.Context, task sizing.TaskKey, change
 	expected, ok, isDecoded := readExpectation(cached, effects, placedRunsOf(rows), change)
 	switch {
 	case ok:
+		if err := s.CheckFeatureNames(ctx, task, "features.", change.Set); err != nil {
+			return nil, err
+		}
 		return &RunTimeWhatIf{expected, effects.NodeTypes()}, nil
 	case !isDecoded:
 		return nil, sizing.Errorf(sizing.Unavailable, "run times of %s: its model is not loaded yet; repeat the request", task)

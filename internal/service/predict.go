@@ -13,8 +13,9 @@ import (
 )
 
 // Predict returns the allocation of a try, and adds the receipt, which records the answer, to the outbox. It may wait up to
-// Config.DecodeWait for the decoded model, and up to Config.ReadTimeout for the plan, and for the kills and inputs of a
-// later try. If the ask is invalid, it returns the error Invalid; if there is no amount for the try, that of noAllocation.
+// Config.DecodeWait for the decoded model, and up to Config.ReadTimeout for each of these: the plan, the kills of a later
+// try, and the inputs of a later try. If the ask is invalid, the error is of kind sizing.Invalid; if there is no amount for
+// the try, it is the error of noAllocation.
 func (s *Service) Predict(ctx context.Context, ask *sizing.Ask) (*sizing.Allocation, error) {
 	if bad := ask.Validate(); len(bad) > 0 {
 		return nil, invalid(bad)

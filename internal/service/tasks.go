@@ -69,7 +69,7 @@ func (s *Service) Task(ctx context.Context, task sizing.TaskKey) (sizing.Profile
 }
 
 // completeProfile sets the group, and the fields that come from the model in memory. Quarantined peaks do not count in the
-// largest peak and in the group.
+// quantiles of the peaks, the largest peak and the group.
 func (s *Service) completeProfile(p *sizing.Profile, grouped groups.Groups) {
 	if task := s.models.Find(p.Task); task != nil {
 		task.RLock()
@@ -79,6 +79,9 @@ func (s *Service) completeProfile(p *sizing.Profile, grouped groups.Groups) {
 		p.Quarantined = model.Quarantined()
 		if largest := model.LargestConfirmed(p.LargestPeak); largest < p.LargestPeak {
 			p.LargestPeak, p.Memory = largest, p.Memory.AtMost(float64(largest))
+		}
+		if p.Memory.Min > 0 { // known
+			p.Memory = p.Memory.AtLeast(float64(model.SmallestConfirmed(sizing.Bytes(p.Memory.Min))))
 		}
 	}
 	p.Group = grouped.Of(p.Task, p.Memory)

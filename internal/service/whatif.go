@@ -99,8 +99,11 @@ func (s *Service) tasksOfDAG(ctx context.Context, key sizing.TaskKey) (keys []si
 const maxListedNames = 30
 
 // CheckFeatureNames returns an error that lists the names of `set` that are not features of the task, such
-// as misspelled names.
-func (s *Service) CheckFeatureNames(ctx context.Context, key sizing.TaskKey, set sizing.Features) error {
+// as misspelled names. prefix precedes the names in the fields of the error.
+func (s *Service) CheckFeatureNames(ctx context.Context, key sizing.TaskKey, prefix string, set sizing.Features) error {
+	if len(set) == 0 {
+		return nil
+	}
 	recent, err := s.store.RecentTries(ctx, key, 1) // its schema has the features of all runs
 	if err != nil {
 		return err
@@ -121,13 +124,13 @@ func (s *Service) CheckFeatureNames(ctx context.Context, key sizing.TaskKey, set
 	var bad []sizing.FieldError
 	for _, name := range set.Names() {
 		if !slices.Contains(known, name) {
-			bad = append(bad, sizing.FieldError{Field: "set." + name, Detail: "is not a feature of this task; " + list})
+			bad = append(bad, sizing.FieldError{Field: prefix + name, Detail: "is not a feature of this task; " + list})
 		}
 	}
 	if len(bad) == 0 {
 		return nil
 	}
-	return &sizing.Error{Kind: sizing.Invalid, Detail: "what if: " + bad[0].Field + " " + bad[0].Detail, Fields: bad}
+	return &sizing.Error{Kind: sizing.Invalid, Detail: bad[0].Field + " " + bad[0].Detail, Fields: bad}
 }
 
 // GrantsWith returns the grants that the newest runs of a task would get now: `before` with their own features, and

@@ -26,7 +26,7 @@ var units = map[string]float64{
 // maxDigits bounds the digits of an amount. A longer number may be an id, which a float64 cannot always hold exactly.
 const maxDigits = 15
 
-// maxExponent bounds the magnitude of the exponent of a number such as 1e6.
+// maxExponent bounds the magnitude of the exponent of a number such as 1e6. A text with a larger exponent is a category.
 const maxExponent = 15
 
 // thousands matches a number with separators, such as 1,234,567.50.
@@ -35,10 +35,10 @@ var thousands = regexp.MustCompile(`^[1-9]\d{0,2}(,\d{3})+(\.\d+)?$`)
 // firstInexact is the smallest integer that a float64 does not distinguish from the next one.
 const firstInexact = 1 << 53
 
-// ParseNumber returns the value of a decimal number that was not sent as a text, such as a number in JSON. An integer whose
-// magnitude is at least firstInexact is a category, because it may be an id; a time in microseconds is smaller. An integer in
-// the form of a compact date (20250401) is a date, as in a text; a number field reads it as the number. ok is false if the
-// category has more than MaxFeatureString digits, or if another number is too large for a float64.
+// ParseNumber returns the value of a decimal number that was not sent as a text, such as a number in JSON. An integer without
+// an exponent is a category if its magnitude is at least firstInexact, because it may be an id; a time in microseconds is
+// smaller. An integer in the form of a compact date (20250401) is a date, as in a text; a number field reads it as the number.
+// ok is false if the category has more than MaxFeatureString characters, or if another number is too large for a float64.
 func ParseNumber(number string) (v Value, ok bool) {
 	if len(number) == compactDateDigits {
 		if days, isDate := parseDate(number); isDate {

@@ -134,7 +134,7 @@ func TestCompactDateInANumberFieldIsANumber(t *testing.T) {
 	require.Equal(t, sizing.Missing, s.Fields[0].Read(sizing.TextValue("2025-04-01")).Kind)
 }
 
-// A task that has learned long integers as numbers stores a new one both as a number and as a category.
+// A task that has learned long integers as numbers stores a new long integer both as a number and as a category.
 func TestLongIntegerIsStoredAsANumberAndACategory(t *testing.T) {
 	var s sizing.Schema
 	s.Extend(sizing.Features{"id": sizing.NumberValue(1234567890123456789)})

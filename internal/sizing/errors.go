@@ -35,12 +35,14 @@ type Error struct {
 	Cause  error // logged; the caller sees its text only if Detail contains the text, as after Errorf
 }
 
-// Error joins the detail, the fields and the cause, for logs. It omits the cause if the detail contains the text of
-// the cause, as after Errorf.
+// Error joins the detail, the fields and the cause, for logs and messages. It omits a field or a cause whose text the
+// detail contains, as after InvalidField and Errorf.
 func (e *Error) Error() string {
 	parts := []string{e.Detail}
 	for _, f := range e.Fields {
-		parts = append(parts, f.Field+": "+f.Detail)
+		if !strings.Contains(e.Detail, f.Field+" "+f.Detail) {
+			parts = append(parts, f.Field+": "+f.Detail)
+		}
 	}
 	if e.Cause != nil && !strings.Contains(e.Detail, e.Cause.Error()) {
 		parts = append(parts, e.Cause.Error())

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -39,7 +40,7 @@ func (k ValueKind) String() string { return valueKinds[k] }
 type Value struct {
 	Kind ValueKind
 	Num  float64 // the number; days since 1970-01-01 UTC for a date; 0 or 1 for a bool
-	Text string  // the category, or the text that was read as a bool, a date or a number; empty if the value was not sent as a text
+	Text string  // the category, or the text that was read as a bool, a date or a number; empty for other bools and numbers, and for a stored date
 }
 
 // NumberValue returns a number. NaN and infinities become a missing value.
@@ -115,8 +116,9 @@ func dateText(days float64) string {
 	return t.Format(time.RFC3339Nano)
 }
 
-// JSON returns the value for encoding/json: a number, a bool or a text, as the caller sent it; nil if v is missing. A value
-// that was decoded from a stored number has lost its text: an amount becomes a number, and a date gets a new text.
+// JSON returns the value for encoding/json: a number, a bool or a text, as the caller sent it; nil if v is missing. A number
+// that ParseNumber read as a date or a category becomes a text. A value that was decoded from a stored number has lost its
+// text: an amount becomes a number, and a date gets a new text.
 func (v Value) JSON() any {
 	switch {
 	case v.Text != "" || v.Kind == Category:
@@ -200,3 +202,21 @@ func (f Features) Names() []string {
 
 // isControl reports whether r is an ASCII control character.
 func isControl(r rune) bool { return r < ' ' || r == 0x7f }
+
+// FormatNumber formats a number for people: with six significant digits, or as a whole number from a million on. Only
+// numbers from 10¹⁵ on and fractions below 10⁻⁴ have an exponent.
+func FormatNumber(v float64) string {
+	const digits = 6
+	if size := math.Abs(v); size < 1e15 && (v == math.Trunc(v) || size >= 1e6-0.5) {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'g', digits, 64)
+}
+
+// FormatFactor formats a factor for people: with three significant digits, or as a whole number from a thousand on.
+func FormatFactor(v float64) string {
+	if math.Abs(v) >= 1000-0.5 {
+		return FormatNumber(math.Round(v))
+	}
+	return strconv.FormatFloat(v, 'g', 3, 64)
+}

@@ -58,7 +58,7 @@ func (u MeanUsage) bounded() (MeanUsage, []FieldError) {
 		if warnings == nil {
 			u = slices.Clone(u)
 		}
-		warnings = append(warnings, FieldError{"usage." + UsageNames[i], fmt.Sprintf("%g is ignored: it must be 0 to %g", u[i], maxUsage[i])})
+		warnings = append(warnings, FieldError{"usage." + UsageNames[i], fmt.Sprintf("%s is ignored: it must be 0 to %s", FormatNumber(u[i]), FormatNumber(maxUsage[i]))})
 		u[i] = math.NaN()
 	}
 	if !slices.ContainsFunc(u, func(v float64) bool { return !math.IsNaN(v) }) {

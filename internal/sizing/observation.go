@@ -82,8 +82,8 @@ type Observation struct {
 // MaxDuration is the longest duration that a report may contain: ten years.
 const MaxDuration = 10 * 365 * 24 * time.Hour
 
-// DeriveDuration sets an unknown duration from the start and the end of the try. It leaves the duration unknown if that
-// would be longer than MaxDuration, because then one of the times is wrong.
+// DeriveDuration sets an unknown duration to the time from the start to the end of the try. It leaves the duration unknown if
+// this time is not positive, or longer than MaxDuration, because then the start or the end is wrong.
 func (o *Observation) DeriveDuration() {
 	if o.Duration != 0 || o.StartedAt.IsZero() || o.EndedAt.IsZero() {
 		return

@@ -82,7 +82,7 @@ func (p Policy) Validate() []FieldError {
 		switch {
 		case bound.bytes < 0 || bound.bytes > MaxBytes:
 			add(bound.field, "must be 1Mi to 8Pi")
-		case bound.bytes > 0 && bound.bytes < minContainer: // such as 350 without the unit
+		case bound.bytes > 0 && bound.bytes < minContainer: // such as 350 Gi, sent as 350
 			add(bound.field, "must be 1Mi to 8Pi: %s", lessThanAContainer(bound.bytes))
 		}
 	}

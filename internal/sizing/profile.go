@@ -54,9 +54,14 @@ type Quantiles struct {
 	Min, P50, P90, P99, Max float64
 }
 
-// AtMost returns the quantiles, each limited to most.
+// AtMost returns the quantiles, with `most` in place of each larger one.
 func (q Quantiles) AtMost(most float64) Quantiles {
 	return Quantiles{min(q.Min, most), min(q.P50, most), min(q.P90, most), min(q.P99, most), min(q.Max, most)}
+}
+
+// AtLeast returns the quantiles, each raised to least.
+func (q Quantiles) AtLeast(least float64) Quantiles {
+	return Quantiles{max(q.Min, least), max(q.P50, least), max(q.P90, least), max(q.P99, least), max(q.Max, least)}
 }
 
 // RealisedRisk compares the promised risks of first tries with their outcomes.

@@ -214,7 +214,8 @@ func (s *Schema) Features(row []float64) Features {
 }
 
 // moreSpecific returns the more specific of two readings of one value. If the other reading is a
-// category, the result has the text of the category. If it is the number of a compact date, the result has its digits.
+// category, the result has the text of the category. If the other reading is the number of a compact date, the text of the
+// result is this number.
 func moreSpecific(a, b Value) Value {
 	if specificity[a.Kind] < specificity[b.Kind] {
 		a, b = b, a

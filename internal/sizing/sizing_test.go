@@ -45,19 +45,19 @@ func TestSchemaOnlyGrows(t *testing.T) {
 	var s sizing.Schema
 	first := sizing.Features{"size": sizing.NumberValue(7), "region": sizing.TextValue("emea"), "day": sizing.TextValue("2020-01-03")}
 	require.True(t, s.Extend(first))
-	assert.False(t, s.Extend(first), "the schema already has these features")
+	assert.False(t, s.Extend(first), "features that the schema already has must not change it")
 	assert.Equal(t, 1, s.Version)
 
 	row := s.Row(sizing.Features{"size": sizing.TextValue("big"), "region": sizing.TextValue("apac"), "day": sizing.TextValue("1970-01-02")}, nil)
 	require.Len(t, row, 3) // day, region, size
 	assert.Equal(t, 1.0, row[0], "days since 1970")
 	assert.Equal(t, float64(sizing.Unseen), row[1])
-	assert.True(t, math.IsNaN(row[2]), "a value of another kind is missing")
+	assert.True(t, math.IsNaN(row[2]), "a value of another kind must count as missing")
 
 	require.True(t, s.Extend(sizing.Features{"region": sizing.TextValue("apac"), "extra": sizing.BoolValue(true)}))
 	old := s.Features(row[:3])
 	assert.Equal(t, sizing.Date, old["day"].Kind)
-	assert.NotContains(t, old, "extra", "an older row is shorter")
+	assert.NotContains(t, old, "extra", "a row that is older than a field must lack its feature")
 	again := s.Row(first, nil)
 	assert.Equal(t, first["region"], s.Features(again)["region"])
 }
@@ -205,7 +205,7 @@ func TestWilsonIntervalAgreesWithStatsmodels(t *testing.T) {
 	}
 	assert.Positive(t, compared)
 	low, high := sizing.WilsonInterval(0, 0)
-	assert.Equal(t, [2]float64{0, 1}, [2]float64{low, high}, "no data")
+	assert.Equal(t, [2]float64{0, 1}, [2]float64{low, high}, "the interval without data")
 }
 
 func TestErrorfKeepsKindAndCause(t *testing.T) {

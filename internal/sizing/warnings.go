@@ -82,9 +82,9 @@ func (o *Observation) unlikelyPeak(peak Bytes) string {
 	case peak > LargestServer:
 		return fmt.Sprintf("%d bytes is more than the largest server has (32Ti): check the unit", peak)
 	case o.Allocated.Memory > 0 && times > overAllocation:
-		return fmt.Sprintf("%d bytes is %.3g times the %s allocated: the limit is not enforced, the unit is wrong, or another container was measured", peak, times, scale.Approx())
+		return fmt.Sprintf("%d bytes is %s times the %s allocated: the limit is not enforced, the unit is wrong, or another container was measured", peak, FormatFactor(times), scale.Approx())
 	case scale > 0 && times > overRequest:
-		return fmt.Sprintf("%d bytes is %.3g times the %s %s: check the unit", peak, times, scale.Approx(), of)
+		return fmt.Sprintf("%d bytes is %s times the %s %s: check the unit", peak, FormatFactor(times), scale.Approx(), of)
 	}
 	return ""
 }
@@ -159,8 +159,8 @@ func (o *Observation) At(now time.Time) time.Time {
 	return at
 }
 
-// unlikelyDuration returns a warning if the duration contradicts the start and the end of the try, if it lasts until after
-// now, or if it is very long.
+// unlikelyDuration returns a warning if the duration contradicts the start and the end of the try. If one of these times is
+// unknown, it returns a warning if the try would have ended after now, or if the duration is very long.
 func (o *Observation) unlikelyDuration(now time.Time) string {
 	if o.StartedAt.IsZero() || o.EndedAt.IsZero() {
 		switch {

@@ -75,19 +75,20 @@ type Observations interface {
 	// task is unknown.
 	History(ctx context.Context, task sizing.TaskKey, limits HistoryLimits) (sizing.History, error)
 
-	// Since reads the rows that arrived after seq, in order of arrival, at most limit. It omits
+	// Since reads the rows that arrived after row `seq`, in order of arrival, at most `limit`. It omits
 	// reproduced runs, because they show no recent behaviour.
 	Since(ctx context.Context, task sizing.TaskKey, seq int64, limit int) (sizing.History, error)
 
 	// NewestSince reads the rows that arrived after row `seq` and not after row `last`, like Since. If there are more
-	// than limit such rows, it omits the oldest.
+	// than `limit` such rows, it omits the oldest.
 	NewestSince(ctx context.Context, task sizing.TaskKey, seq, last int64, limit int) (sizing.History, error)
 
-	// RecentTries reads the newest tries of a task, at most limit of them, oldest first, without Promised,
+	// RecentTries reads the newest tries of a task, at most `limit` of them, oldest first, without Promised,
 	// Granted and Pairs. It returns NotFound if the task is unknown.
 	RecentTries(ctx context.Context, task sizing.TaskKey, limit int) (sizing.History, error)
 
-	// TriesBefore is RecentTries of the tries that ended until a time; of all tries if the time is zero.
+	// TriesBefore reads like RecentTries, but only tries that ended at the time `end` or earlier; all tries if `end`
+	// is zero.
 	TriesBefore(ctx context.Context, task sizing.TaskKey, end time.Time, limit int) (sizing.History, error)
 
 	// RecentTriesOf returns the RecentTries of several tasks of a DAG by task id, read in one
@@ -112,13 +113,13 @@ type Observations interface {
 
 	// ContextRows reads successes and OOM kills with their context: the metadata, the mean usage
 	// and the placement (node type, load of the cluster) of the report. It takes the newest rows of
-	// every task of a namespace, at most perTask of each, and returns the newest of them, at most limit, oldest
-	// first. Like a series, the first context of a try stays. A task stores its newest MaxMetadataSets different sets
+	// every task of a namespace, at most `perTask` of each, and returns the newest of them, at most `limit`,
+	// oldest first. Like a series, the first context of a try stays. A task stores its newest MaxMetadataSets different sets
 	// of metadata: a report with one set more gets a warning, and the rows with the oldest set lose their metadata.
 	ContextRows(ctx context.Context, namespace string, perTask, limit int) ([]sizing.ContextRow, error)
 
 	// SchedulingFailures lists the allocations of the task's newest tries that ended Unschedulable since a time,
-	// oldest first, at most limit. It omits unknown allocations.
+	// oldest first, at most `limit`. It omits unknown allocations.
 	SchedulingFailures(ctx context.Context, task sizing.TaskKey, since time.Time, limit int) ([]SchedulingFailure, error)
 
 	// KillsAtCap counts the OOM kills with an allocation of at least `limit` that ended after the last success of the
@@ -192,7 +193,7 @@ type Cohorts interface {
 	// CohortVersions returns the version of the cohort of every namespace that has one.
 	CohortVersions(context.Context) (map[string]int, error)
 	// CohortAge returns the numbers of reports and OOM kills of a namespace at the last training of
-	// its cohort, and now. A training uses at most perTask reports of a task.
+	// its cohort, and now. A training uses at most `perTask` reports of a task.
 	CohortAge(ctx context.Context, namespace string, perTask int) (CohortAge, error)
 }
 
@@ -230,29 +231,29 @@ type Receipts interface {
 	// a report it returns the newest receipt. It returns NotFound if there is none of these.
 	ReceiptOfTry(context.Context, sizing.TryKey) (sizing.Receipt, error)
 	// Realised compares the promised risks of first tries with their outcomes, over the newest receipts of the task, at
-	// most limit of them, without reproduced runs and without kills below the static grant of a plan. The caller sets Low and High.
+	// most `limit` of them, without reproduced runs and without kills below the static grant of a plan. The caller sets Low and High.
 	Realised(ctx context.Context, task sizing.TaskKey, limit int) (sizing.RealisedRisk, error)
 	// Promises lists the promised risks of first tries that succeeded or were OOM-killed, in the
 	// order in which the outcomes were reported. They are the evidence for or against the active
-	// model. It reads the newest receipts of first tries, at most limit of them, and omits withdrawn versions,
+	// model. It reads the newest receipts of first tries, at most `limit` of them, and omits withdrawn versions,
 	// receipts from before the last manual activation or RollBack, reproduced runs, and kills below the
 	// static grant of a plan.
 	Promises(ctx context.Context, task sizing.TaskKey, limit int) ([]sizing.Promise, error)
 	// GrantedTries lists the newest answers to tries of a task since a time, oldest first,
-	// at most limit. It omits ad-hoc predictions, which have no run id, and reproduced runs.
+	// at most `limit`. It omits ad-hoc predictions, which have no run id, and reproduced runs.
 	GrantedTries(ctx context.Context, task sizing.TaskKey, since time.Time, limit int) ([]GrantedTry, error)
-	// RecentTasks lists the tasks of the newest receipts, at most limit receipts, newest first.
+	// RecentTasks lists the tasks of the newest receipts, at most `limit` receipts, newest first.
 	RecentTasks(ctx context.Context, limit int) ([]sizing.TaskKey, error)
-	// CountUnreported counts the tries of the newest receipts of first tries, at most limit receipts, whose prediction
-	// ids are below `before` in byte order. It also counts how many of these tries are not reported. It ignores
-	// receipts without a run id.
+	// CountUnreported reads the newest receipts of first tries whose prediction ids are below `before` in byte order, at
+	// most `limit` receipts. It counts their tries, and how many of these tries are not reported. It ignores receipts
+	// without a run id.
 	CountUnreported(ctx context.Context, before string, limit int) (tries, unreported int, err error)
 }
 
 // Tasks stores the tasks and their policies.
 type Tasks interface {
-	// Tasks lists the profiles (summaries) of at most limit tasks, ordered by (namespace, dag, task),
-	// after the given key (zero: from the start). Namespace "" lists those of all namespaces.
+	// Tasks lists the profiles (summaries) of at most `limit` tasks, ordered by (namespace, dag, task),
+	// after the given key (zero: from the start). Namespace "" means all namespaces.
 	Tasks(ctx context.Context, namespace string, after sizing.TaskKey, limit int) ([]sizing.Profile, error)
 	// TasksBrief lists profiles like Tasks, without the request, the schema, and the quantiles of
 	// memory (except Max) and seconds. These quantiles would need thousands of observations per task.
@@ -271,8 +272,8 @@ type Tasks interface {
 	SetPolicy(context.Context, sizing.TaskKey, sizing.Policy) error
 	// DeleteTask deletes the task and its data, except its audit trail. It returns NotFound if the task is unknown.
 	DeleteTask(context.Context, sizing.TaskKey) error
-	// Rename moves the data of a task to another name, except its audit trail. It returns NotFound if from is unknown,
-	// Conflict if to exists.
+	// Rename moves the data of a task to another name, except its audit trail. It returns NotFound if `from` is
+	// unknown, and Conflict if `to` exists.
 	Rename(ctx context.Context, from, to sizing.TaskKey) error
 }
 

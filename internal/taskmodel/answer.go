@@ -19,8 +19,8 @@ func (m *Model) answer(p *experts.Point, q *Question, b *buffers) experts.Answer
 
 // raiseToEdge raises the amount of an answer to at least the edge amount times the rise of the trend. The edge amount is the
 // amount for the same row with its inputs moved to the edge of their range. The lines of the cold-start rule are powers of the
-// inputs. They are too flat above the range if the peak has a fixed part, and they do not reach far. The margins of the rise,
-// such as ConvexSlope, are in the predictions, but not in this minimum: they are uncertain.
+// inputs. They are too flat above the range if the peak has a fixed part, and far above the range the constant replaces them.
+// The predictions include the margins of the rise, such as ConvexSlope. The minimum does not, because they are uncertain.
 func (m *Model) raiseToEdge(a *experts.Answer, p *experts.Point, q *Question, b *buffers) {
 	at := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(at)

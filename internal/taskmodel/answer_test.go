@@ -111,7 +111,7 @@ func TestGrantsCoverTheNewestIdenticalRuns(t *testing.T) {
 	for range 3 {
 		k.reportSuccess(f, 0.3)
 	}
-	assert.Less(t, k.model.Size(question(f)).Limit, bytes(2.5), "three newer peaks replace the old ones")
+	assert.Less(t, k.model.Size(question(f)).Limit, bytes(2.5), "three newer peaks must replace the old ones")
 }
 
 func TestPromisedRisksStayWithinTheirBounds(t *testing.T) {
@@ -178,7 +178,7 @@ func TestRiskAfterAKillFallsAsTheLimitRises(t *testing.T) {
 	last, highest := 1.0, 0.0
 	for _, limit := range []float64{8, 9, 12, 16, 32} {
 		risk := *k.model.Risk(q, bytes(limit))
-		assert.LessOrEqual(t, risk, last, "the risk falls as the amount rises")
+		assert.LessOrEqual(t, risk, last, "the risk must not rise with the amount")
 		last, highest = risk, math.Max(highest, risk)
 	}
 	assert.InDelta(t, 1, highest, 1e-3, "a retry with the killed amount is killed again")

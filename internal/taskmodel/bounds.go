@@ -77,8 +77,9 @@ type boundedGrant struct {
 
 // bound applies the rules to the models' answer in this order: the guard's factor and the factor for peaks that are
 // measured too low (understatement), rounding to bins or MiB, the static request (if it suffices, or if an input is too
-// large to extrapolate), a limit that peaks follow, a streak of kills, the known kills, the floor, the minimum grant, the cap. It calls onStep, which may be nil, after the rounding and after each
-// rule that changed the amount.
+// large to extrapolate), the smallest sufficient limit (if the peaks follow the limits), a streak of kills, the known kills,
+// the floor, the minimum grant, the cap. It calls onStep, which may be nil, after the rounding and after each rule that
+// changed the amount.
 func (m *Model) bound(p *experts.Point, q Question, a experts.Answer, b *buffers, onStep func(boundedGrant)) boundedGrant {
 	d := boundedGrant{killEvidence: m.evidence(b.cells)}
 	step := func(limit sizing.Bytes, r rule) {

@@ -32,10 +32,10 @@ func TestReasonNamesTheDecidingRule(t *testing.T) {
 			s := k.model.Size(q)
 			assert.Contains(t, s.Reason, c.want, name)
 			if q.GuardFactor == 0 {
-				assert.Contains(t, s.Reason, free.Limit.Approx()+" by ", "%s: the reason includes the models' amount before the bound", name)
+				assert.Contains(t, s.Reason, free.Limit.Approx()+" by ", "%s: the reason must include the models' amount before the bound", name)
 			}
 		}
-		require.NotContains(t, free.Reason, free.Limit.Approx()+" by ", "a reason does not repeat the grant as the models' amount")
+		require.NotContains(t, free.Reason, free.Limit.Approx()+" by ", "the reason must not repeat the grant as the models' amount")
 	}
 }
 

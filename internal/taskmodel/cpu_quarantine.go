@@ -53,7 +53,7 @@ func (m *Model) QuarantineCoresReason(t TrainingRow) string {
 	if !implausible || m.findConfirmedCores(float64(t.CPUMax)) >= 0 {
 		return ""
 	}
-	return fmt.Sprintf("%v cores is %.0f times %s (%.3g)", float64(t.CPUMax), float64(t.CPUMax)/d.expected, d.reference, d.expected)
+	return fmt.Sprintf("%v cores is %.0f times %s (%s)", float64(t.CPUMax), float64(t.CPUMax)/d.expected, d.reference, sizing.FormatFactor(d.expected))
 }
 
 // hasCores reports whether t has a CPU measurement that may be learned.

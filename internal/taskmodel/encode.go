@@ -22,7 +22,7 @@ const (
 //	number      raw, log1p, missing flag                raw
 //	bool        0/1, missing flag                       0/1
 //	category    one-hot, statistic if many levels       one-hot, statistic
-//	 + parts    as a category, each recurring part      as a category
+//	 + parts    each recurring part as a category       the same
 //	 + numbers  raw, log1p of each number in its text   raw
 //	date        weekend, cosine of the month            weekday, month, day of the month, hour
 //	date pair   difference in days, raw and log         difference

@@ -32,9 +32,9 @@ func (m *Model) ExplainRecorded(q Question, recorded RecordedAnswer) (e Explanat
 }
 
 // ExplainReceipt splits a recorded answer without a model, by its receipt alone. The base is the peak that the model of
-// the answering expert expected. If no expert answered, or if this peak is above the amount before guard and bounds, the base is
-// this amount. The effects of the features are unknown. ok is false if the receipt records no amount (such as the receipt of a static request), or if another
-// release recorded the amount in another form.
+// the answering expert expected. If no expert answered, or if this peak is above the amount before guard and bounds, the base
+// is the amount before guard and bounds. The effects of the features are unknown. ok is false if the receipt records no amount
+// (such as the receipt of a static request), or if another release recorded the amount in another form.
 func ExplainReceipt(recorded RecordedAnswer) (e Explanation, ok bool) {
 	params := recorded.Guard.Params
 	if len(params) != guardLevels+int(experts.ModelCount)+int(experts.ScaleCount)+1 || params[guardAmount] <= 0 {
@@ -109,9 +109,9 @@ func matchesGuard(p *experts.Point, g sizing.Guard) bool {
 }
 
 // explainPoint returns a chain that ends at the level of p, the weighted mean over the models. The terms of the chain
-// include the features and the corrections for missing features and for inputs outside the range. If the level is above amount,
-// the amount of a first try, the chain ends at the median of the peak. cells is the row without implausible inputs; target is
-// the risk target.
+// include the features and the corrections for missing features and for inputs outside the range. If the level is above
+// `amount`, the amount of a first try, the chain ends at the median of the peak. cells is the row without implausible inputs;
+// target is the risk target.
 func (m *Model) explainPoint(cells []sizing.Value, p *experts.Point, target, amount float64, b, scratch *buffers) *chain {
 	blend := m.Experts.Blend(p, target, &scratch.scratch)
 	weights := blend.Model
@@ -171,8 +171,8 @@ func (m *Model) explainPoint(cells []sizing.Value, p *experts.Point, target, amo
 	return c
 }
 
-// medianPeak returns the median of the peak by the errors of the newest predictions, at most amount. After a fall of the peaks
-// it is below the predictions.
+// medianPeak returns the median of the peak by the errors of the newest predictions, at most `amount`. After a fall of the
+// peaks, this median is below the predictions.
 func (m *Model) medianPeak(p *experts.Point, amount float64, b *buffers) float64 {
 	exceeds := func(amount float64) bool {
 		var prob [1]float64

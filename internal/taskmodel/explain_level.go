@@ -259,9 +259,9 @@ func (m *Model) playerName(i int, cells []sizing.Value) (name, value string) {
 	from, to := cells[pair[0]], cells[pair[1]]
 	switch {
 	case from.Kind == sizing.Date && to.Kind == sizing.Date:
-		return name, formatNumber(to.Num-from.Num) + " days"
+		return name, sizing.FormatNumber(to.Num-from.Num) + " days"
 	case from.Kind == sizing.Number && to.Kind == sizing.Number:
-		return name, formatNumber(to.Num - from.Num)
+		return name, sizing.FormatNumber(to.Num - from.Num)
 	}
 	return name, "missing"
 }
@@ -270,7 +270,7 @@ func (m *Model) playerName(i int, cells []sizing.Value) (name, value string) {
 func formatValue(v sizing.Value) string {
 	switch v.Kind {
 	case sizing.Number:
-		return formatNumber(v.Num)
+		return sizing.FormatNumber(v.Num)
 	case sizing.Bool:
 		return strconv.FormatBool(v.Num == 1)
 	case sizing.Category:

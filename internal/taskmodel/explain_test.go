@@ -117,7 +117,7 @@ func TestFactorsMultiplyToTheGrant(t *testing.T) {
 	}
 }
 
-// The peak depends on the rows only. Their factor is the largest, and the factor of an unrelated number is about 1.
+// The peak depends on the feature `rows` only. Its factor is the largest, and the factor of the feature `unrelated` is about 1.
 func TestTheDriverHasTheLargestFactor(t *testing.T) {
 	rng, k := rand.New(rand.NewPCG(5, 1)), newTask(t)
 	draw := func() (sizing.Features, float64) {
@@ -182,7 +182,8 @@ func BenchmarkExplain(b *testing.B) {
 	}
 }
 
-// The peaks fall to a quarter. The grants follow them before the models do, and then the expected peak is that of the newest runs.
+// The peaks fall to a quarter. The grants follow this fall earlier than the predictions of the models. While the grant is below
+// the prediction, the expected peak comes from the newest peaks.
 func TestExpectedPeakIsNotAboveTheGrantAfterAFall(t *testing.T) {
 	for name, draw := range map[string]generator{"constant": constant, "kinds": kinds} {
 		k, rng := newTask(t), newRand(1)

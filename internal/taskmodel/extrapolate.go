@@ -102,9 +102,9 @@ func (t *trend) isUnboundedBelow(j int, cells []sizing.Value) bool {
 	return s != nil && s.Slope < 0
 }
 
-// change returns by how much the trend changes from edge to cells, in log units without ConvexSlope, and the log margin per
-// unit of a rise. edge is cells with the inputs moved into their ranges. Both results are zero if no input of the trend is
-// outside its range, or if a linear trend predicts a negative peak.
+// change returns by how much the trend changes from the row `edge` to the row `cells`, in log units without ConvexSlope, and
+// the log margin per unit of a rise. `edge` is `cells` with the inputs moved into their ranges. Both results are zero if no
+// input of the trend is outside its range, or if a linear trend predicts a negative peak.
 func (t *trend) change(cells, edge []sizing.Value) (change, margin float64) {
 	margin = trendMargin
 	isOutside := false
@@ -133,7 +133,7 @@ func (m *models) maxLogPeak() float64 {
 	return min(m.High+math.Log(maxExtrapolation), math.Log(float64(maxPossible)))
 }
 
-// capLevels bounds the levels by a log peak, and reports whether one was above it.
+// capLevels bounds the levels by a log peak, and reports whether a level was above it.
 func capLevels(p *experts.Point, limit float64) (bounded bool) {
 	for k := range p.Level {
 		bounded = bounded || p.Level[k] > limit
@@ -152,8 +152,8 @@ func (m *models) hasAllSlopes(found *extrapolation) bool {
 	return len(found.outside) > 0
 }
 
-// raiseLevels sets each level of p to the level of edge plus rise, in log units. If exact is false, a higher level of p
-// stays unchanged.
+// raiseLevels sets each level of p to the level of `edge` plus `rise`, in log units. If exact is false, a level of p that is
+// higher stays unchanged.
 func raiseLevels(p, edge *experts.Point, rise float64, exact bool) {
 	for k := range p.Level {
 		level := edge.Level[k] + rise
@@ -243,7 +243,7 @@ func (m *Model) describeExtrapolation(text *strings.Builder, amount float64, b *
 	switch ratio := amount / b.extrapolation.edgeAmount; {
 	case b.extrapolation.edgeAmount == 0:
 	case b.extrapolation.riseFactor > 0 && ratio > 1:
-		fmt.Fprintf(text, ", extrapolated to %.3g times the amount at the edge of the range", ratio)
+		fmt.Fprintf(text, ", extrapolated to %s times the amount at the edge of the range", sizing.FormatFactor(ratio))
 	case b.extrapolation.isRaised:
 		text.WriteString(", raised to the amount at the edge of the range")
 	}
@@ -271,13 +271,5 @@ func (m *Model) describeInput(text *strings.Builder, j int, cells []sizing.Value
 			x, low, high = -x, -high, -low
 		}
 	}
-	fmt.Fprintf(text, "%s %s (%s … %s)", name, formatNumber(x), formatNumber(low), formatNumber(high))
-}
-
-// formatNumber formats a number, without an exponent if it is a short whole number.
-func formatNumber(v float64) string {
-	if math.Abs(v) < 1e15 && v == math.Trunc(v) {
-		return fmt.Sprintf("%.0f", v)
-	}
-	return fmt.Sprintf("%.6g", v)
+	fmt.Fprintf(text, "%s %s (%s … %s)", name, sizing.FormatNumber(x), sizing.FormatNumber(low), sizing.FormatNumber(high))
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// The peak is a fixed amount plus a multiple of the size. Few learned runs are so large that the multiple dominates, so a
-// power of the size, as the lines of the cold-start rule are, is too flat above the range.
+// The peak is a fixed amount plus a multiple of the size. Few learned runs are so large that the multiple dominates. So the
+// lines of the cold-start rule, which are powers of the size, are too flat above the range.
 func TestInputsAboveTheRangeGetThePeakOfTheLine(t *testing.T) {
 	peak := func(size float64) float64 { return .15 + size/350 }
 	below := map[float64]int{}
@@ -51,7 +51,7 @@ func TestInputsAboveTheRangeGetThePeakOfTheLine(t *testing.T) {
 	}
 }
 
-// Rows, bytes and files measure the same size. The coefficient of each alone is uncertain, but their joint effect is not.
+// Cells, rows, bytes and files measure the same size. The coefficient of each of them is uncertain, but their joint effect is not.
 func TestCollinearInputsAreExtrapolated(t *testing.T) {
 	for _, spread := range []float64{.1, .3} {
 		for seed := range uint64(3) {

@@ -34,7 +34,7 @@ func (m *models) fitRunTime(rows []row) {
 }
 
 // extrapolateRunTime sets p.Duration, the point prediction of the log run time, for a row outside the range: the prediction
-// at the edge of the range plus the change of the run-time trend. edge is cells with the inputs moved into their ranges.
+// at the edge of the range plus the change of the run-time trend. `edge` is `cells` with the inputs moved into their ranges.
 // The rise and its margin are recorded in b.extrapolation.
 func (m *models) extrapolateRunTime(cells, edge []sizing.Value, p, atEdge *experts.Point, b *buffers) {
 	f := &m.RunTimeTrend

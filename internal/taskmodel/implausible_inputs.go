@@ -10,8 +10,8 @@ import (
 // An input is treated as missing if it is so far outside its range that no extrapolation is meaningful,
 // such as the date 9999-12-31, which stands for "no end", or the number 1e308.
 const (
-	implausibleFactor    = 10.0             // largest plausible distance from the range, in multiples of the unit + the edge of the range
-	maxImplausibleFactor = maxExtrapolation // largest plausible ratio of the unit + the input to the unit + the edge of the range; see maxDistance
+	implausibleFactor    = 10.0             // largest plausible |input − edge of the range| / (log offset + |edge|); see logOffsetOf
+	maxImplausibleFactor = maxExtrapolation // largest plausible (log offset + input) / (log offset + edge of the range); see maxDistance
 	minUnitFactor        = 1000.0           // usual ratio of a unit to the next smaller one, such as kB to bytes
 )
 
@@ -25,19 +25,20 @@ func (t *trend) isImplausible(j int, cells []sizing.Value, peak rowPeak) bool {
 	}
 	s := t.rangeOf(j)
 	isHeavyTailed := distance > 0 && j >= 0 && peak == unknownPeak && !slices.Contains(t.Refuted, j)
-	most := s.maxDistance(isHeavyTailed, t.unitOf(j))
+	most := s.maxDistance(isHeavyTailed, t.logOffsetOf(j))
 	if x, _ := t.value(j, cells); distance < 0 && s.Low >= 0 && x >= 0 {
 		if !t.mayHaveOtherUnit(j, cells, peak) {
 			return false
 		}
-		most = max(most, math.Log(minUnitFactor)-s.width(t.unitOf(j))) // the distance of the largest known value in the next larger unit
+		// the distance below the range at which the largest known value would be if it were written in the next larger unit
+		most = max(most, math.Log(minUnitFactor)-s.width(t.logOffsetOf(j)))
 	}
 	return math.Abs(distance) > most && (t.isRelevant(j) || t.slopeOf(j) != nil)
 }
 
 // mayHaveOtherUnit reports whether an input between zero and its range may have another unit than the learned values. The
 // number 0 is the same in any unit. A small number with a small peak is right. If the peak rises as the input falls, the
-// input is extrapolated. The effect of a small difference is bounded.
+// input is extrapolated. For a difference (a pair, j < 0) the result is false, because the effect of a small difference is bounded.
 func (t *trend) mayHaveOtherUnit(j int, cells []sizing.Value, peak rowPeak) bool {
 	x, _ := t.value(j, cells)
 	return j >= 0 && x > 0 && peak != smallPeak && !t.isUnboundedBelow(j, cells)
@@ -56,9 +57,10 @@ func (t *trend) refute(cells []sizing.Value) {
 
 // maxDistance returns the largest plausible distance of an input from its range, in log units: log(1 + implausibleFactor)
 // or, if the range has no negative value and is wider, the width of the range, but at most log(maxImplausibleFactor).
-// unit is that of the input. isHeavyTailed marks a number above its range whose peak is not known to be usual. Counts and sizes often have a heavy
-// tail, so the result is then log(maxImplausibleFactor), or +Inf if all known values are 0.
-func (s *interval) maxDistance(isHeavyTailed bool, unit float64) float64 {
+// offset is the log offset of the input. isHeavyTailed marks a number above its range in a row whose peak is unknown or above all others.
+// Counts and sizes often have a heavy tail, so the result is then log(maxImplausibleFactor), or +Inf if all known values
+// are 0.
+func (s *interval) maxDistance(isHeavyTailed bool, offset float64) float64 {
 	switch {
 	case isHeavyTailed && s.magnitude() == 0: // zeros give no scale with which a number could be compared
 		return math.Inf(1)
@@ -67,14 +69,14 @@ func (s *interval) maxDistance(isHeavyTailed bool, unit float64) float64 {
 	case s.Low < 0:
 		return math.Log1p(implausibleFactor)
 	}
-	return max(math.Log1p(implausibleFactor), min(math.Log(maxImplausibleFactor), s.width(unit)))
+	return max(math.Log1p(implausibleFactor), min(math.Log(maxImplausibleFactor), s.width(offset)))
 }
 
 // rowPeak says what is known about the peak of a row when its inputs are judged.
 type rowPeak int
 
 const (
-	unknownPeak rowPeak = iota // or above all others
+	unknownPeak rowPeak = iota // not known, or above all others
 	usualPeak
 	smallPeak // below all others
 )

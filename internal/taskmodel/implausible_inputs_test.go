@@ -117,7 +117,8 @@ func TestUsualPeakRefutesTheExtrapolationOfItsInput(t *testing.T) {
 	}
 }
 
-// unitTask draws runs with 0.9 to 16 billion bytes of input. In MiB, each of these numbers is far below this range.
+// unitTask draws runs with 0.8 to 16 billion bytes of input, and returns the input in a unit, which is given in bytes. In MiB,
+// each of these numbers is far below the range of the numbers in bytes.
 func unitTask(rng *rand.Rand, unit float64) (sizing.Features, float64) {
 	v := math.Exp(9 + 3*rng.Float64())
 	return withRows(v * 1e5 / unit), (1 + v/16e3) * noise(rng, .08)

@@ -12,15 +12,16 @@ const (
 	minIsolatedRows = 32  // smallest number of rows with a feature for which one of its numbers may be isolated
 	isolatedShare   = 64  // a feature has at most one isolated number, and one more for each 64 rows with the feature
 	maxIsolated     = 8   // largest number of isolated numbers of a feature in any case
-	nextRows        = 5   // number of rows with the next largest numbers; their median peak is the comparison
+	nextRows        = 5   // number of rows with the numbers next to the isolated ones; their median peak is the comparison
 	smallerFactor   = 0.8 // a peak up to this share of the median peak of the next rows is clearly smaller
 )
 
 // withoutIsolated returns rows without isolated numbers, and marks the rows that had one. An isolated number is more than
 // eleven times as large as all numbers of its feature that are not isolated, although the peak of its row is clearly
-// smaller than the median peak of the rows with the next largest numbers; or it is as much smaller, although its peak is
-// clearly larger. Probably it is a typo or in another unit. Such numbers would widen the range of the input, within which
-// nothing is extrapolated, and distort the ridge regression. withoutIsolated does not modify rows.
+// smaller than the median peak of the rows with the next largest numbers. A number that is smaller than the others by the
+// same factor is isolated, too, if the peak of its row is clearly larger. Such a number is probably a typo or in another
+// unit. It would widen the range of the input, within which nothing is extrapolated, and distort the ridge regression.
+// withoutIsolated does not modify rows.
 func withoutIsolated(rows []row) []row {
 	copied := false
 	for j := range rows[0].Cells {
@@ -55,7 +56,7 @@ func isolatedNumbers(rows []row, j int) []int {
 	return firstIsolated(rows, j, order, isLarger)
 }
 
-// firstIsolated returns the first rows in order whose numbers are isolated from the others and whose peaks are all unlike
+// firstIsolated returns the first rows of `order` if their numbers are isolated from the others and their peaks are all unlike
 // the median peak of the rows with the next numbers. If the peak stays the same, the numbers may be right.
 func firstIsolated(rows []row, j int, order []int, unlike func(peak, median float64) bool) []int {
 	if len(order) < minIsolatedRows {

@@ -80,7 +80,35 @@ func isMoreSpecific(a, b sizing.ValueKind) bool {
 // Warnings lists the features of a report that the model does not use as sent: a value of another kind, a feature that is
 // not stored, or a feature that is not encoded because there are too many. The kinds are those of the last fit.
 func (m *Model) Warnings(f sizing.Features) []sizing.FieldError {
-	return append(m.Schema.Warnings(f), m.unusedFeatures(f)...)
+	return append(append(m.Schema.Warnings(f), m.unusedFeatures(f)...), m.BoolWarnings(f)...)
+}
+
+// BoolWarnings lists the bools of f whose feature is a number. They count as 0 or 1, which is right only if all known
+// values are.
+func (m *Model) BoolWarnings(f sizing.Features) (warnings []sizing.FieldError) {
+	if m.Models == nil || !hasBool(f) {
+		return nil
+	}
+	ranges := m.Models.PeakTrend.Ranges
+	for j := range m.Models.Enc.Columns {
+		c := &m.Models.Enc.Columns[j]
+		v := f[c.Name]
+		if v.Kind != sizing.Bool || c.Kind != sizing.Number || j >= len(ranges) || ranges[j].Low >= 0 && ranges[j].High <= 1 {
+			continue
+		}
+		warnings = append(warnings, sizing.FieldError{Field: "features." + c.Name,
+			Detail: fmt.Sprintf("%s is a bool, and this feature is a number: it counts as %.0f; send a number, or leave it out", describeValue(v), v.Num)})
+	}
+	return warnings
+}
+
+func hasBool(f sizing.Features) bool {
+	for _, v := range f {
+		if v.Kind == sizing.Bool {
+			return true
+		}
+	}
+	return false
 }
 
 // unusedFeatures lists the features of f that are not encoded because there are too many, or whose value is of another
@@ -135,8 +163,8 @@ func (m *Model) lacksText(c *column, v sizing.Value) bool {
 		})
 }
 
-// AskWarnings lists the features of a question that the model does not use as sent: a value of another kind, a feature
-// that is not encoded because there are too many, or a name that no learned run has. Callers need these warnings
+// AskWarnings lists the features of a question that the model does not use as sent: a value of another kind (except the bools of
+// BoolWarnings), a feature that is not encoded because there are too many, or a name that no learned run has. Callers need these warnings
 // only if Answer.HasMissing is true: a misspelled name leaves another feature missing.
 func (m *Model) AskWarnings(f sizing.Features) []sizing.FieldError {
 	warnings := m.unusedFeatures(f)
@@ -202,8 +230,7 @@ func (m *Model) UnreadableFeatures(f sizing.Features) string {
 	return text.String()
 }
 
-// describeValue formats a value for a warning: a text as its first 40 characters in quotes, and a number as Go prints a
-// float64 (1000000 as 1e+06).
+// describeValue formats a value for a warning: a text as its first 40 characters in quotes.
 func describeValue(v sizing.Value) string {
 	switch {
 	case v.Text != "" || v.Kind == sizing.Category:
@@ -211,5 +238,5 @@ func describeValue(v sizing.Value) string {
 	case v.Kind == sizing.Bool:
 		return fmt.Sprint(v.Num == 1)
 	}
-	return fmt.Sprint(v.Num)
+	return sizing.FormatNumber(v.Num)
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// grantedPerUsed trains a task on runs of draw, and returns the ratio of granted to used memory of 100 further runs. In the
-// first runs, the values of odd replace those of the feature "size".
+// grantedPerUsed trains a task on runs of draw, and returns the ratio of granted to used memory of 100 further runs, and the
+// task. In the first runs, the values in `odd` replace those of the feature "size".
 func grantedPerUsed(t *testing.T, draw generator, runs int, odd ...sizing.Value) (perUsed float64, k *task) {
 	t.Helper()
 	rng := newRand(95)
@@ -191,6 +191,22 @@ func TestWarningOfANumberInsteadOfAPlainCategory(t *testing.T) {
 	assert.Contains(t, warnings[0].Detail, "3 is a number, and this feature is a category")
 }
 
+// A bool counts as 0 or 1 among numbers, which is right only if the numbers are 0 and 1.
+func TestWarningOfABoolInsteadOfANumber(t *testing.T) {
+	f := sizing.Features{"size": sizing.BoolValue(true), "other": sizing.NumberValue(1)}
+	_, sized := grantedPerUsed(t, sizes(func(size int) sizing.Value { return sizing.NumberValue(float64(size)) }), 100)
+	want := []sizing.FieldError{{Field: "features.size", Detail: "true is a bool, and this feature is a number: it counts as 1; send a number, or leave it out"}}
+	assert.Equal(t, want, sized.model.BoolWarnings(f))
+	assert.Equal(t, want, sized.model.Warnings(f))
+	for name, value := range map[string]func(int) sizing.Value{
+		"numbers 0 and 1": func(size int) sizing.Value { return sizing.NumberValue(float64(size % 2)) },
+		"bools":           func(size int) sizing.Value { return sizing.BoolValue(size%2 == 0) },
+	} {
+		_, k := grantedPerUsed(t, sizes(value), 100)
+		assert.Empty(t, k.model.BoolWarnings(f), name)
+	}
+}
+
 // A date that is sent as a number has the same effect as a date in a text: the peaks are larger at weekends.
 func TestNumbersInTheFormOfADateAreDates(t *testing.T) {
 	k, rng := newTask(t), newRand(96)
@@ -230,7 +246,7 @@ func TestCountsInTheFormOfADateAreNumbers(t *testing.T) {
 		k.train()
 	}
 	k.fit()
-	f, _ := count(20_200_135) // no date
+	f, _ := count(20_200_135) // does not have the form of a date
 	want := limit(k, f)
 	f, _ = count(20_200_115)
 	assert.InEpsilon(t, want, limit(k, f), 0.02)

@@ -41,5 +41,5 @@ func TestLiftReachesTheSecondMode(t *testing.T) {
 		}
 	}
 	assert.GreaterOrEqual(t, lifts, 20)
-	assert.GreaterOrEqual(t, float64(reached), 0.9*float64(lifts), "%d of %d lifts reach the peak with less than twice its amount", reached, lifts)
+	assert.GreaterOrEqual(t, float64(reached), 0.9*float64(lifts), "%d of %d lifts are enough for the peak and below twice the peak", reached, lifts)
 }

@@ -82,7 +82,7 @@ func (m *Model) raiseBound(b sizing.Bytes) {
 // countTry updates the parts of the model that tries of every outcome may change. It clears t.CPUMax if the CPU
 // measurement was not learned.
 //
-// A row that only adds a peak was counted before.
+// A row that only adds the peak of an earlier success is not counted again.
 func (m *Model) countTry(t *TrainingRow) {
 	if t.Amends {
 		t.CPUMax = 0

@@ -26,7 +26,7 @@ type limitFollower struct {
 	Least     sizing.Bytes // smallest allocation (within provenTolerance) of the successes since the last kill or change of features
 	Proven    int          // number of these successes with an allocation of about Least; see provenTolerance
 
-	Across       limitPairs     `cbor:",omitzero"`  // pairs with any features; Pairs starts like that of the pairs with the same features
+	Across       limitPairs     `cbor:",omitzero"`  // pairs with any features; after a kill, its Pairs also starts at −minFollowed
 	FilledCells  []sizing.Value `cbor:",omitempty"` // features of the last success if it filled its limit
 	AcrossLeast  sizing.Bytes   `cbor:",omitzero"`  // smallest allocation (within provenTolerance) of the successes since the last kill
 	AcrossProven int            `cbor:",omitzero"`  // number of these successes with an allocation of about AcrossLeast
@@ -39,12 +39,12 @@ type limitPairs struct {
 }
 
 const (
-	minFollowed     = 3    // smallest number of pairs with the same features with which the peaks may be found to follow the limits
+	minFollowed     = 3    // smallest number of pairs with the same features from which peaks can count as following the limits
 	minFilled       = 2    // the same for pairs of filled limits, which are rarer
 	minLimitRatio   = 1.2  // smallest ratio of two allocations that differ clearly
 	minFollowSlope  = 0.8  // smallest slope of the log peak over the log allocation
 	minFollowShare  = 0.95 // smallest squared correlation of these two logarithms
-	minFilledShare  = 0.95 // a peak of this share of the allocation fills it
+	minFilledShare  = 0.95 // a peak of at least this share of its allocation fills the allocation
 	provenTolerance = 1.02 // an allocation and Least count as equal up to this ratio of the larger to the smaller
 )
 
@@ -81,8 +81,8 @@ func (m *Model) followLimit(t *TrainingRow, cells []sizing.Value) {
 	}
 }
 
-// leastLimit returns the smallest allocation and the number of successes with about this allocation, after a success with a
-// further allocation. least is zero if there was no success.
+// leastLimit returns the smallest allocation and the number of successes with about this allocation, after one more success,
+// with the allocation `allocated`. least and proven are the values before this success; least is zero before the first one.
 func leastLimit(least sizing.Bytes, proven int, allocated sizing.Bytes) (sizing.Bytes, int) {
 	if least == 0 || float64(allocated)*provenTolerance < float64(least) {
 		least, proven = allocated, 0
@@ -93,8 +93,9 @@ func leastLimit(least sizing.Bytes, proven int, allocated sizing.Bytes) (sizing.
 	return least, proven
 }
 
-// explainedRatio returns the log ratio of the peaks of two rows that their features explain. Of the predictions of all models,
-// it uses the one closest to the observed log ratio p, because the model that set the grants may be any of them.
+// explainedRatio returns the log ratio of the peaks of two rows that their features explain. Of the ratios that the models and
+// the cold-start rule (or, if it does not predict, a ratio of 1) give, it returns the log of the one closest to the observed
+// ratio, whose log is p, because any of these models may have set the grants.
 func (m *Model) explainedRatio(from, to []sizing.Value, p float64) (explained float64) {
 	if m.Models == nil {
 		return 0

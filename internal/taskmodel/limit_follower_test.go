@@ -66,7 +66,7 @@ func TestPeakThatFollowsItsLimitDoesNotRaiseTheLimit(t *testing.T) {
 func TestAGrowingPeakIsGranted(t *testing.T) {
 	k, rng, level := newTask(t), rand.New(rand.NewPCG(3, 34)), 2.0
 	grants := k.runProgram(120, 4, func(float64) float64 { level *= 1.03; return level * noise(rng, 0.02) })
-	assert.Greater(t, grants[len(grants)-1], level, "the last grant is enough for the last peak")
+	assert.Greater(t, grants[len(grants)-1], level, "the last grant must be enough for the last peak")
 	assert.Less(t, k.model.Kills, 6, "number of killed runs, of 120")
 }
 

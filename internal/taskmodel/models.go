@@ -161,7 +161,7 @@ func (m *models) summariseSeconds(rows []row) {
 }
 
 // fitTrend fits PeakTrend and RunTimeTrend on the rows that had no isolated number: a number far above the others of its
-// feature, although the peak is small (withoutIsolated).
+// feature although the peak is small, or far below the others although the peak is large (withoutIsolated).
 func (m *models) fitTrend(rows []row, y []float64) {
 	if slices.ContainsFunc(rows, func(r row) bool { return r.Isolated }) {
 		whole, logs := make([]row, 0, len(rows)), make([]float64, 0, len(rows))
@@ -176,7 +176,7 @@ func (m *models) fitTrend(rows []row, y []float64) {
 	for i := range rows {
 		m.PeakTrend.observe(rows[i].Cells)
 	}
-	m.PeakTrend.setUnits(rows)
+	m.PeakTrend.setLogOffsets(rows)
 	m.PeakTrend.fit(rows, y)
 	m.fitRunTime(rows)
 }
@@ -305,7 +305,7 @@ const solveShare = 100 // see isSolveDue
 
 // learn adds one row to the parts that need no fit. p and b come from the prediction for this row. lowest is the smallest
 // residual, in log units, that is not a low outlier. If the line is fitted and the row was predicted without imputation,
-// learn raises a smaller residual to lowest (winsorising), and learns the row with less weight.
+// learn raises a smaller residual to `lowest` (winsorising), and learns the row with less weight.
 func (m *models) learn(r *row, p *experts.Point, lowest float64, b *buffers) {
 	if raised := math.Exp(p.Level[experts.LineTrees] + lowest); r.Peak < raised && m.ridges != nil && !p.Imputed {
 		clipped := *r

@@ -104,14 +104,24 @@ func (m *Model) Quarantined() []sizing.QuarantinedReport {
 	return all
 }
 
-// LargestConfirmed returns the largest learned peak if largest, the largest reported peak of a success, waits in quarantine.
-// Otherwise it returns largest.
+// LargestConfirmed returns `largest`, the largest reported peak of a success. If this peak waits in quarantine, it returns the
+// largest learned peak instead.
 func (m *Model) LargestConfirmed(largest sizing.Bytes) sizing.Bytes {
 	waits := func(r quarantinedReport) bool { return r.Censoring == sizing.Exact && r.Peak >= largest }
 	if largest > m.Largest && slices.ContainsFunc(m.Quarantine, waits) {
 		return m.Largest
 	}
 	return largest
+}
+
+// SmallestConfirmed returns the smallest learned peak if smallest, the smallest reported peak of a success, waits in
+// quarantine. Otherwise it returns smallest.
+func (m *Model) SmallestConfirmed(smallest sizing.Bytes) sizing.Bytes {
+	waits := func(r quarantinedReport) bool { return r.Censoring == sizing.Exact && r.Peak <= smallest }
+	if smallest < m.Smallest && slices.ContainsFunc(m.Quarantine, waits) {
+		return m.Smallest
+	}
+	return smallest
 }
 
 // quarantine releases the reports that t confirms. Then it adds t to the quarantine if t is

@@ -9,7 +9,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// A daily task needs 10 GiB at each full refresh, every thirty days, and 1 GiB otherwise. The feature rows has no influence.
+// A daily task needs 10 GiB at each full refresh, every thirty days, and 1 GiB otherwise. The feature `rows` has no influence on the peak.
 // After the first full refresh some models predict the second one well, but the experts have learned their weights from the
 // other runs. Without the rule for exceptions (Experts.expertAmount), 19 of the 66 full refreshes were killed, and the third
 // full refresh of one task was granted 2.1 GiB.

@@ -61,7 +61,8 @@ func openRisk(q Question, limit, widened sizing.Bytes, promised float64) float64
 }
 
 // BeforeGuard returns a promise without the effect of the kills of open runs, because the guard
-// compares these kills with the promise. The parameters are from the same answer: its promise, and its state of the margins.
+// compares these kills with the promise. `promised` is the promise of an answer, and `g` is the sizing.Guard that is stored with
+// this answer.
 func BeforeGuard(promised float64, g sizing.Guard) float64 {
 	if len(g.Params) > guardFactor && g.Params[guardFactor] > 1 {
 		return min(promised, g.Params[guardPromised])

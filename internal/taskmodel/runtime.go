@@ -59,7 +59,7 @@ func (m *Model) Ratios() []float64 {
 }
 
 // learnRunTime learns the run time of a success. p is the prediction that was made before the run was learned, and b comes
-// from it. at is the end of the run in Unix seconds.
+// from it. `at` is the end of the run in Unix seconds.
 func (m *Model) learnRunTime(seconds float64, at int64, p *experts.Point, b *buffers) {
 	m.DurationLevels.start()
 	drift := &m.DurationLevels.Drift

@@ -137,7 +137,7 @@ func (m *Model) reason(p *experts.Point, q Question, s *Answer, a experts.Answer
 	m.describeUnseen(&text, b)
 	m.describeExtrapolation(&text, a.Amount, b)
 	if rise := b.extrapolation.runTimeRise; rise > math.Log(outsideFactor) {
-		fmt.Fprintf(&text, "; run time extrapolated to %.3g times that at the edge of the known range", math.Exp(rise))
+		fmt.Fprintf(&text, "; run time extrapolated to %s times that at the edge of the known range", sizing.FormatFactor(math.Exp(rise)))
 	}
 	text.WriteString("; " + countRuns(m.Experts.LearnedRows))
 	if q.GuardFactor > 1 && !b.isLift { // the factor applies to first tries only
@@ -167,10 +167,10 @@ func (m *Model) reason(p *experts.Point, q Question, s *Answer, a experts.Answer
 
 // setByIdenticalRuns reports whether the minimum for identical runs (Point.MinAmount) set the amount of an answer: without this
 // minimum the amount of the experts would be lower than the minimum. The amount may be slightly larger than the minimum,
-// because it is a mean over the experts, and only the lower of their amounts are raised.
+// because it is a mean over the experts, and only those of their amounts that are below the minimum are raised.
 func (m *Model) setByIdenticalRuns(p *experts.Point, target, amount float64, b *buffers) bool {
 	switch {
-	case p.MinAmount <= 0 || amount > (1+Headroom)*p.MinAmount: // most answers, which so avoid the computation below
+	case p.MinAmount <= 0 || amount > (1+Headroom)*p.MinAmount: // true for most answers, which then need no further computation
 		return false
 	case p.MinAmount >= amount:
 		return true

@@ -9,25 +9,25 @@ import (
 
 const (
 	maxTextParts  = 24   // largest number of parts of a text
-	maxPartLevels = 1000 // largest number of levels of a part
+	maxPartLevels = 1000 // largest number of stored levels of a part; a part that reaches it may have more values, and gets no columns
 )
 
-// separators are the sets of characters at which texts are split. With the first set, a part is a word; with the second
-// one, a folder of a path whose names have different numbers of words.
+// separators are the sets of characters at which texts are split. With the first set, a part is a word. With the second
+// set, a part is a folder; this set is for paths in which the names of a folder have different numbers of words.
 var separators = [...]string{"/\\=&?:;,| _-.", "/"}
 
 // textParts describes a category whose texts seldom recur and have the same number of parts, such as
 // "s3://bucket/customer-acme/2025-04-01/5f3a.parquet". Then the levels of the texts say little. The parts that vary and
 // recur, such as the customer, get the columns of a category. The zero value describes any other category.
 type textParts struct {
-	Separators int      // index of the set
+	Separators int      // index of the set in separators
 	Count      int      // number of parts of a text; 0: none
 	At         []int    // indices of the parts with columns, ascending
 	Columns    []column // of these parts
 }
 
 // readTextParts sets Parts for field j if at least minTextNumberRows rows have a text, all texts have the same number of
-// parts and seldom recur, and a part varies and recurs.
+// parts and seldom recur, and a part varies and recurs. It sets none if the texts differ only in numbers (see Numbers).
 func (c *column) readTextParts(j int, rows [][]sizing.Value) {
 	var texts []string
 	for _, cells := range rows {
@@ -105,7 +105,7 @@ func (p *textParts) isValid() bool {
 		!slices.ContainsFunc(p.Columns, func(c column) bool { return c.Kind != sizing.Category || len(c.Parts.At) > 0 || c.Numbers.count() > 0 })
 }
 
-// areKnown reports whether a text has parts with columns, and learned texts had the same values of these parts.
+// areKnown reports whether the texts have parts with columns, and each of these parts of text v was in a learned text, too.
 func (p *textParts) areKnown(v sizing.Value) bool {
 	var buffer [maxTextParts]sizing.Value
 	for k, part := range p.values(v, &buffer) {

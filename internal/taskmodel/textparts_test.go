@@ -12,8 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// deliveries draws runs whose input is a path of form: its customer, of twelve, decides on the peak. Its date and its hash
-// do not.
+// deliveries draws runs whose input is a path. `form` is the format of the path. The customer in the path, one of twelve,
+// decides on the peak. The date and the hash in the path have no effect.
 func deliveries(form string) generator {
 	return func(rng *rand.Rand) (sizing.Features, float64) {
 		customer := rng.IntN(12)

@@ -14,7 +14,7 @@ import (
 // trend extrapolates the peak outside the range of the inputs. Two functions are fitted by least squares, and trend uses
 // the function with the smaller squared errors of the log peak:
 //
-//	power    log peak = a + Σ b·log(1+x/u), for x below zero −log(1−x/u); u is the unit of the input, see unitOf
+//	power    log peak = a + Σ b·log(1+x/u), for x below zero −log(1−x/u); u is the log offset of the input, see logOffsetOf
 //	linear       peak = a + Σ b·x, with relative errors
 //
 // Neither trees nor the ridge regression can extrapolate: trees are constant outside the data, and
@@ -30,7 +30,7 @@ type trend struct {
 
 	Pairs []inputPair `cbor:",omitempty"` // the pairs of encoder.Pairs
 
-	Units []float64 `cbor:",omitempty"` // by input: first those of Pairs, then those of Ranges; see unitOf
+	Units []float64 `cbor:",omitempty"` // by input: first those of Pairs, then those of Ranges; see logOffsetOf
 
 	// Refuted lists the fields in which a run since the last fit had a very large number, although its peak was usual; see
 	// refute.
@@ -42,7 +42,7 @@ type interval struct {
 	_         struct{} `cbor:",toarray"`
 	Low, High float64
 	Rows      int     // number of rows with a value
-	Share     float64 // see likelyShare; of the variance of the log peak that the input alone explained at the last fit
+	Share     float64 // share of the variance of the log peak that the input alone explained at the last fit, as an upper bound; see likelyShare
 }
 
 // slope is one coefficient of the trend.
@@ -53,8 +53,8 @@ type slope struct {
 	Relative float64  // standard error of b divided by |b|
 }
 
-// With a smaller minRelevantShare or minExplainedShare, or a larger maxSlopeError, also less certain inputs extrapolate the
-// peak.
+// With a smaller minRelevantShare, inputs with less influence are reported as outside their range. With a smaller
+// minExplainedShare or a larger maxSlopeError, less certain trends extrapolate the peak.
 const (
 	minKnownRows      = 3    // rows with an input from which a value outside its range is reported
 	minTrendRows      = 10   // rows from which there is a trend, and from which a prediction outside the range is corrected
@@ -102,16 +102,16 @@ func (t *trend) distanceFrom(minRows, j int, cells []sizing.Value) float64 {
 	if !known || s.Rows < minRows {
 		return 0
 	}
-	edge, unit := s.edge(x), t.unitOf(j)
+	edge, offset := s.edge(x), t.logOffsetOf(j)
 	if x == edge {
 		return 0
 	}
 	if s.Low >= 0 && x >= 0 {
-		return bayes.SignedLog(x, unit) - bayes.SignedLog(edge, unit)
+		return bayes.SignedLog(x, offset) - bayes.SignedLog(edge, offset)
 	}
-	d := math.Copysign(math.Log1p(math.Abs(x-edge)/(unit+s.magnitude())), x-edge)
+	d := math.Copysign(math.Log1p(math.Abs(x-edge)/(offset+s.magnitude())), x-edge)
 	if s.Low >= 0 {
-		d = min(d, -bayes.SignedLog(edge, unit))
+		d = min(d, -bayes.SignedLog(edge, offset))
 	}
 	return d
 }
@@ -146,7 +146,7 @@ func (t *trend) transform(j int, x float64) float64 {
 	if t.Linear {
 		return x
 	}
-	return bayes.SignedLog(x, t.unitOf(j))
+	return bayes.SignedLog(x, t.logOffsetOf(j))
 }
 
 // slopeOf returns the coefficient of an input; nil if the input has no reliable slope.
@@ -244,9 +244,9 @@ func (t *trend) strongestInputs(rows []row, y []float64) []int {
 	return fields
 }
 
-// likelyShare returns a bound for the share of the variance that an input explains, if it explained a share of that of few
-// rows: the share of a correlation one standard error above the estimate, by Fisher's z-transformation. Few rows do not show
-// that an input has no influence.
+// likelyShare returns an upper bound of the share of the variance that an input explains; `share` is the share that it
+// explained in a number of rows. The bound is the square of the correlation one standard error above the estimated one, by
+// Fisher's z-transformation, because few rows do not show that an input has no influence.
 func likelyShare(share float64, rows int) float64 {
 	if rows <= 3 {
 		return 1

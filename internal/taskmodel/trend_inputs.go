@@ -15,10 +15,10 @@ type inputPair struct {
 	Range    interval // of the difference: the value of To minus the value of From
 }
 
-// A pair is a duplicate of a number, and a number of a stronger number, above these squared correlations of their logarithms.
+// Two inputs are duplicates if the squared correlation of their logarithms is larger than this.
 const (
-	duplicateShare = 0.98
-	multipleShare  = 1 - 1e-6 // the numbers are multiples of each other, except for rounding
+	duplicateShare = 0.98     // for a pair and a number
+	multipleShare  = 1 - 1e-6 // for two numbers, which are then multiples of each other, except for rounding
 )
 
 // addPairs adds encoder.Pairs as inputs.
@@ -37,8 +37,8 @@ func (p *inputPair) difference(cells []sizing.Value) (d float64, known bool) {
 	return to.Num - from.Num, true
 }
 
-// moveToRange moves the larger of the two values so that the difference is at the nearer edge of its range. To keep its weekday, a
-// date moves by whole weeks, up to six days further into the range, if the range is wide enough.
+// moveToRange moves the larger of the two values so that the difference is at the nearer edge of its range. To keep its
+// weekday, a date moves by whole weeks, up to six days further into the range, if the range is wide enough.
 func (p *inputPair) moveToRange(cells []sizing.Value) {
 	d, _ := p.difference(cells)
 	edge := p.Range.edge(d)
@@ -75,22 +75,22 @@ func (t *trend) rangeOf(j int) *interval {
 	return &t.Ranges[j]
 }
 
-// unitOf returns the unit of an input: the number that the logarithm adds to a value, so that the logarithm of 0 exists. For
+// logOffsetOf returns the log offset of an input: the number that the logarithm adds to a value, so that the logarithm of 0 exists. For
 // counts it is 1. If small magnitudes of the input are below 1, such as sizes in GB, it is one of them: 1 would hide the ratios
 // of such values. Before the first fit, and in models of earlier releases, it is 1.
-func (t *trend) unitOf(j int) float64 {
+func (t *trend) logOffsetOf(j int) float64 {
 	if i := j + len(t.Pairs); i < len(t.Units) {
 		return t.Units[i]
 	}
 	return 1
 }
 
-// unitQuantile is the quantile of the magnitudes above 0 that is the unit of an input, if it is below 1. A few values that are
-// almost 0, such as rounding errors, must not be the unit.
-const unitQuantile = 0.1
+// logOffsetQuantile is the quantile of the magnitudes above 0 that is the log offset of an input, if it is below 1. A few values
+// that are almost 0, such as rounding errors, must not be the log offset.
+const logOffsetQuantile = 0.1
 
-// setUnits sets the units of the inputs from rows.
-func (t *trend) setUnits(rows []row) {
+// setLogOffsets sets the log offsets of the inputs from rows.
+func (t *trend) setLogOffsets(rows []row) {
 	t.Units = nil
 	var magnitudes []float64
 	for j := -len(t.Pairs); j < len(t.Ranges); j++ {
@@ -106,11 +106,11 @@ func (t *trend) setUnits(rows []row) {
 			continue
 		}
 		slices.Sort(magnitudes)
-		if unit := magnitudes[int(unitQuantile*float64(len(magnitudes)))]; unit < 1 {
+		if offset := magnitudes[int(logOffsetQuantile*float64(len(magnitudes)))]; offset < 1 {
 			for len(t.Units) <= j+len(t.Pairs) {
 				t.Units = append(t.Units, 1)
 			}
-			t.Units[j+len(t.Pairs)] = unit
+			t.Units[j+len(t.Pairs)] = offset
 		}
 	}
 }
@@ -134,16 +134,16 @@ func (s *interval) edge(x float64) float64 { return max(s.Low, min(x, s.High)) }
 // magnitude returns the largest magnitude in the range.
 func (s *interval) magnitude() float64 { return max(math.Abs(s.Low), math.Abs(s.High)) }
 
-// width returns the width of a range without negative values, in log units. unit is that of the input.
-func (s *interval) width(unit float64) float64 {
-	return bayes.SignedLog(s.High, unit) - bayes.SignedLog(s.Low, unit)
+// width returns the width of a range without negative values, in log units. offset is the log offset of the input.
+func (s *interval) width(offset float64) float64 {
+	return bayes.SignedLog(s.High, offset) - bayes.SignedLog(s.Low, offset)
 }
 
 // logInputs writes the logarithm of an input of each row to x; NaN if the row lacks the input.
 func (t *trend) logInputs(j int, rows []row, x []float64) {
 	for i := range rows {
 		v, known := t.value(j, rows[i].Cells)
-		if x[i] = bayes.SignedLog(v, t.unitOf(j)); !known {
+		if x[i] = bayes.SignedLog(v, t.logOffsetOf(j)); !known {
 			x[i] = math.NaN()
 		}
 	}
@@ -168,7 +168,7 @@ func (t *trend) signedDetermination(j int, rows []row, y, x []float64) float64 {
 }
 
 // dropDuplicates removes the numbers that are multiples of stronger ones, and the pairs that are collinear with one of the
-// strongest numbers or with stronger pairs. found is sorted by share, the largest first. dropDuplicates overwrites found.
+// strongest numbers or with stronger pairs. `found` is sorted by share, the largest first. dropDuplicates overwrites `found`.
 func (t *trend) dropDuplicates(found []candidate, rows []row) []candidate {
 	var numbers [][]float64
 	found = slices.DeleteFunc(found, func(c candidate) bool {
@@ -210,7 +210,7 @@ func (t *trend) dropDuplicates(found []candidate, rows []row) []candidate {
 	return distinct
 }
 
-// isDuplicate reports whether the squared correlation of x and one of the others is above share.
+// isDuplicate reports whether the squared correlation of x and one of the `others` is above `share`.
 func isDuplicate(x []float64, others [][]float64, share float64) bool {
 	for _, other := range others {
 		if determination(x, other) > share {

@@ -13,9 +13,10 @@ import (
 
 // An unseen category value gets the mean log peak of the task as its level statistic (see encoder). It does not raise the
 // grant: imputing unseen values cost 2 to 6 percentage points of utilisation on the traces pai and retail and avoided no
-// kill. If the values of a category are a closed set, such as regions, no residual is from a run with an unseen value. So an
-// unseen value of such a category raises the promise; see raiseForUnseen. If the row has no other known feature, it is sized like a row without
-// features. Nothing is known about the effect of a feature that was constant so far, so the reason only names its unseen values.
+// kill. If the values of a category are a closed set, such as regions, almost no residual is from a run with an unseen value.
+// So an unseen value of such a category raises the promise; see raiseForUnseen. If the row has no other known feature, it is
+// sized like a row without features. Nothing is known about the effect of a feature that was constant so far, so the reason
+// only names its unseen values.
 
 // isUnseen reports whether field j of a row is a category value that no learned row had. It returns false if the
 // column has MaxLevels levels, because a learned value may then have no level, or if the recurring parts of a text are known.
@@ -83,7 +84,7 @@ const unseenQuantiles = 32
 // raiseForUnseen raises the promise for a row with unseen values of closed categories to P(peak > amount) for such values, but
 // not above one half. The effects of the known values are a sample from the distribution of all effects (a random-effects
 // model). So this risk depends on the number of known values, not on the number of rows: an unseen value has a larger effect
-// than all n known ones with probability 1/(n+1). It skips rows with other imputed features.
+// than all n known ones with probability 1/(n+1). raiseForUnseen changes nothing for a row with other imputed features.
 func (m *Model) raiseForUnseen(a *experts.Answer, p *experts.Point, b *buffers) {
 	if m.Models.ridges == nil || p.Imputed && !b.noFeatures {
 		return

@@ -50,7 +50,7 @@ type turnResult struct {
 	cost  []float64 // microseconds of the server's CPU time per request
 }
 
-// runTurns runs the loads in turn, round after round, in alternating order.
+// runTurns runs all loads one after the other in each round; every second round has the reverse order.
 func runTurns(ctx context.Context, rounds int, all ...turn) ([]turnResult, error) {
 	results := make([]turnResult, len(all))
 	for round := range rounds {

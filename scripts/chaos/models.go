@@ -11,8 +11,8 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// The trials of bad and of damaged models add and change models with SQL, because the API of loadaware does not
-// allow such changes.
+// The trials with bad models (valid, but with far too small grants) and with damaged models (blobs with changed or missing
+// bytes) add and change models with SQL, because the API of loadaware does not allow such changes.
 
 // blobSQL selects the active version of a task and its blob.
 const blobSQL = `

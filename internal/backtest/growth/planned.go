@@ -13,7 +13,7 @@ const planName = "plan"
 // planPolicy is the policy with loadaware's growing limits.
 type planPolicy struct {
 	timing plan.Timing
-	pool   plan.Pool // outcomes of the rules on the runs of all tasks, by duration and number of runs
+	pool   plan.Pool // outcomes of the rules of package plan on the runs of all tasks, by the duration and the number of the runs of a task
 	tasks  map[sizing.TaskKey]*plan.Learner
 	cpu    map[sizing.TaskKey]*plan.Cores
 }

@@ -107,7 +107,7 @@ func (a *Axis) ticks(n int) []float64 {
 	return ticks
 }
 
-// indexTicks returns at most n of the indexes below count, evenly spaced.
+// indexTicks returns at most `n` of the indexes below `count`, evenly spaced.
 func indexTicks(count, n int) []float64 {
 	step := max(1, int(math.Ceil(float64(count)/float64(n))))
 	var ticks []float64
@@ -117,7 +117,7 @@ func indexTicks(count, n int) []float64 {
 	return ticks
 }
 
-// niceStep returns the smallest round number that is at least step. Round numbers are 1, 2 and 5
+// niceStep returns the smallest round number that is at least `step`. Round numbers are 1, 2 and 5
 // times a power of ten, or the powers of two for base 2.
 func niceStep(step, base float64) float64 {
 	if !(step > 0) {
@@ -154,11 +154,16 @@ func (a *Axis) format(v float64) string {
 	return plain(v)
 }
 
-// plain formats a number with at most four significant digits or, from 10 000 on, as a whole number. Up to ten million it
-// has no exponent, and thin spaces separate its thousands.
+// plain formats a number from 10 000 on as a whole number, with thin spaces between its thousands. From ten million on it
+// counts millions or billions. It formats smaller numbers, and those from 10¹³ on, with at most four significant digits.
 func plain(v float64) string {
-	if size := math.Abs(v); size < 1e4-0.5 || size >= 1e7 {
+	switch size := math.Abs(v); {
+	case size < 1e4-0.5, size >= 1e13:
 		return strconv.FormatFloat(v, 'g', 4, 64)
+	case size >= 1e9:
+		return plain(v/1e9) + " billion"
+	case size >= 1e7:
+		return plain(v/1e6) + " million"
 	}
 	digits := strconv.FormatFloat(v, 'f', 0, 64)
 	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {

@@ -58,6 +58,9 @@ type Token struct {
 // validName matches token names, which are stored in the audit trail.
 var validName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
+// IsValidName reports whether a token can have the name.
+func IsValidName(name string) bool { return validName.MatchString(name) }
+
 // reservedNames identify actions without a token in the audit trail.
 var reservedNames = []string{"anonymous", "local", store.Trainer, store.Watchdog}
 
@@ -79,7 +82,7 @@ func ParseToken(text string) (Token, error) {
 		return Token{}, errors.New("token grant: role or hash is missing; write role:hash as 'loadaware token' prints it, such as predict:7424…")
 	case !slices.Contains([]Role{RolePredict, RoleObserve, RoleCampaign, RoleAdmin}, t.Role):
 		return Token{}, errors.New("token grant: unknown role before the colon; use predict, observe, campaign or admin")
-	case named && !validName.MatchString(name):
+	case named && !IsValidName(name):
 		return Token{}, errors.New("token grant: invalid name before the equals sign; use 1 to 64 letters, digits, dots, dashes or underscores")
 	case slices.Contains(reservedNames, name):
 		return Token{}, fmt.Errorf("token grant: the audit trail reserves the name %s for the service; choose another", name)

@@ -9,6 +9,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"github.com/loadaware/loadaware/internal/sizing"
 )
@@ -105,15 +106,16 @@ func CheckStructure(tasks []Task) (order []int, err error) {
 		}
 	}
 	if len(order) < len(tasks) {
-		cyclic := onCycle(tasks, index, waiting)
-		return nil, sizing.InvalidField(fmt.Sprintf("tasks[%d].upstream", cyclic), "%q depends on itself", tasks[cyclic].ID)
+		cycle := findCycle(tasks, index, waiting)
+		return nil, sizing.InvalidField(fmt.Sprintf("tasks[%d].upstream", cycle[0]), "is part of a cycle: %s", describeCycle(tasks, cycle))
 	}
 	return order, nil
 }
 
-// onCycle returns the index of a task that depends on itself, the smallest one of a cycle. waiting has for each task
-// the number of its upstream tasks that are on a cycle or depend on one; index maps the ids to indices.
-func onCycle(tasks []Task, index map[string]int, waiting []int) int {
+// findCycle returns the indices of the tasks of a cycle, each followed by a task upstream of it, from the smallest index
+// on. waiting has for each task the number of its upstream tasks that are on a cycle or depend on one; index maps the ids
+// to indices.
+func findCycle(tasks []Task, index map[string]int, waiting []int) []int {
 	upstream := func(i int) int {
 		for _, id := range tasks[i].Upstream {
 			if from := index[id]; waiting[from] > 0 {
@@ -126,11 +128,27 @@ func onCycle(tasks []Task, index map[string]int, waiting []int) int {
 	for range tasks { // at may not be on a cycle yet; after as many steps upstream as there are tasks it is
 		at = upstream(at)
 	}
-	smallest := at
+	cycle := []int{at}
 	for i := upstream(at); i != at; i = upstream(i) {
-		smallest = min(smallest, i)
+		cycle = append(cycle, i)
 	}
-	return smallest
+	first := slices.Index(cycle, slices.Min(cycle))
+	return append(cycle[first:len(cycle):len(cycle)], cycle[:first]...)
+}
+
+// maxDescribed is the number of tasks of a cycle that an error names.
+const maxDescribed = 10
+
+// describeCycle describes a cycle, such as "a" waits for "b", "b" waits for "a".
+func describeCycle(tasks []Task, cycle []int) string {
+	var steps []string
+	for n, i := range cycle {
+		if n == maxDescribed {
+			return strings.Join(append(steps, "…"), ", ")
+		}
+		steps = append(steps, fmt.Sprintf("%q waits for %q", tasks[i].ID, tasks[cycle[(n+1)%len(cycle)]].ID))
+	}
+	return strings.Join(steps, ", ")
 }
 
 // Simulate simulates runs of a DAG. draws is the number of runs; zero or less means usualDraws. Simulate

@@ -3,6 +3,7 @@ package forecast_test
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -70,12 +71,14 @@ func TestCheckStructure(t *testing.T) {
 		tasks []forecast.Task
 		want  string
 	}{
-		"a cycle": {[]forecast.Task{{ID: "a", Upstream: []string{"b"}}, {ID: "b", Upstream: []string{"a"}}}, `"a" depends on itself`},
+		"a cycle": {[]forecast.Task{{ID: "a", Upstream: []string{"b"}}, {ID: "b", Upstream: []string{"a"}}}, `tasks[0].upstream is part of a cycle: "a" waits for "b", "b" waits for "a"`},
 		"a task after a cycle": {[]forecast.Task{{ID: "after", Upstream: []string{"a"}}, {ID: "b", Upstream: []string{"a"}}, {ID: "a", Upstream: []string{"b"}}},
-			`tasks[1].upstream "b" depends on itself`},
-		"an unknown task": {[]forecast.Task{{ID: "a", Upstream: []string{"x"}}}, `"x" is not a task`},
-		"a repeated task": {[]forecast.Task{{ID: "a"}, {ID: "a"}}, "listed twice"},
-		"too many tasks":  {manyTasks(forecast.MaxTasks + 1), "at most"},
+			`tasks[1].upstream is part of a cycle: "b" waits for "a", "a" waits for "b"`},
+		"a task that waits for itself": {[]forecast.Task{{ID: "a", Upstream: []string{"a"}}}, `is part of a cycle: "a" waits for "a"`},
+		"a long cycle":                 {cycle(12), `"8" waits for "9", "9" waits for "10", …`},
+		"an unknown task":              {[]forecast.Task{{ID: "a", Upstream: []string{"x"}}}, `"x" is not a task`},
+		"a repeated task":              {[]forecast.Task{{ID: "a"}, {ID: "a"}}, "listed twice"},
+		"too many tasks":               {manyTasks(forecast.MaxTasks + 1), "at most"},
 	} {
 		_, err := forecast.CheckStructure(c.tasks)
 		require.Equal(t, sizing.Invalid, sizing.KindOf(err), name)
@@ -84,6 +87,15 @@ func TestCheckStructure(t *testing.T) {
 	r, err := forecast.Simulate(nil, 1, 0)
 	require.NoError(t, err)
 	assert.Zero(t, r.Median)
+}
+
+// cycle returns n tasks of which each waits for the next one, and the last one for the first.
+func cycle(n int) []forecast.Task {
+	tasks := make([]forecast.Task, n)
+	for i := range tasks {
+		tasks[i] = forecast.Task{ID: strconv.Itoa(i), Upstream: []string{strconv.Itoa((i + 1) % n)}}
+	}
+	return tasks
 }
 
 // manyTasks returns n tasks without dependencies.

@@ -159,7 +159,7 @@ func worstFirst(a, b Task) int {
 	return cmp.Compare(waste(&b), waste(&a))
 }
 
-// newTask returns the report of one task. total is the sum over all tasks; baseline is nil if it is unknown.
+// newTask returns the report of one task. `total` is the sum over all tasks; `baseline` is nil if it is unknown.
 func newTask(p *sizing.Profile, row, total *savings.Row, baseline *savings.Baseline, realised sizing.RealisedRisk) Task {
 	t := Task{
 		Namespace: p.Task.Namespace, DagID: p.Task.DAG, TaskID: p.Task.Task, Group: string(p.Group), Tries: row.Tries, Kills: row.Kills,
@@ -211,7 +211,7 @@ func sourceOf(p *sizing.Profile, t *Task) *string {
 	return &source
 }
 
-// severityOf returns the severity of a task. wasted is the waste of all tasks in GB·h; nil if it is unknown.
+// severityOf returns the severity of a task. `wasted` is the waste of all tasks in GB·h; nil if it is unknown.
 func severityOf(t *Task, row *savings.Row, wasted *float64) Severity {
 	switch {
 	case isKilledTooOften(row.Kills, row.Successes+row.Kills, t.RiskTarget), t.SavedGBH != nil && *t.SavedGBH < 0:
@@ -224,7 +224,8 @@ func severityOf(t *Task, row *savings.Row, wasted *float64) Severity {
 	return OK
 }
 
-// minEvidence is the probability of so many kills at the risk target below which a task is clearly killed too often.
+// minEvidence is the bound of isKilledTooOften: one tail of a 95 % interval. A larger value would rate more tasks as critical
+// whose kills are chance.
 const minEvidence = 0.025
 
 // isKilledTooOften reports whether k kills in n tries, or more, have a probability below minEvidence if each try is killed

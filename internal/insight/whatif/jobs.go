@@ -52,7 +52,7 @@ func (j *Job) Status() (state State, progress float64, report *Report, err error
 	return Done, 1, j.report, nil
 }
 
-// Wait returns when the job has ended, after timeout, or when ctx ends.
+// Wait returns when the job has ended, when the time `timeout` has passed, or when ctx ends.
 func (j *Job) Wait(ctx context.Context, timeout time.Duration) {
 	timer := time.NewTimer(timeout)
 	defer timer.Stop()
@@ -89,7 +89,7 @@ func (s *Jobs) Start(ctx context.Context, q *Question) (*Job, error) {
 		return nil, err
 	}
 	if len(q.Set) > 0 {
-		if err := s.svc.CheckFeatureNames(ctx, q.Task, q.Set); err != nil {
+		if err := s.svc.CheckFeatureNames(ctx, q.Task, "set.", q.Set); err != nil {
 			return nil, err
 		}
 	}

@@ -28,7 +28,7 @@ const (
 type Question struct {
 	Task     sizing.TaskKey // if its Task is empty: all tasks of the DAG
 	Settings []Settings
-	Set      sizing.Features // values that replace those of the newest runs; only for a single task
+	Set      sizing.Features // values that replace the features of the newest runs; only for a single task
 }
 
 // Settings replaces parts of the policies. A nil field does not change the policy of a task.

@@ -171,7 +171,8 @@ func (a *Average) Predict(inputs, levels []float64, scale float64, prior *Prior,
 
 // A line of at least lineRangeRows rows neither predicts from nor learns an input whose absolute value is too far above the
 // largest learned one: by more than the width of the range, or minLineReach if that is more, but at most maxLineReach. Such
-// an input may have another unit. If all learned numbers are at most 10, no input is too far. Distances are in logarithms.
+// an input may have another unit. If all learned numbers are at most 10 units (see SetUnit), no input is too far. Distances
+// are in logarithms. With fewer rows, the range is too uncertain.
 const lineRangeRows = 10
 
 var minLineReach, maxLineReach = math.Log(11), math.Log(1000)

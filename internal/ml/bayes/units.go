@@ -30,7 +30,7 @@ func (a *Average) Log(input int, x float64) float64 {
 	return SignedLog(x, unit)
 }
 
-// SignedLog returns log(1 + |x|/unit) with the sign of x. The quotient may overflow.
+// SignedLog returns log(1 + |x|/unit) with the sign of x. A quotient that overflows counts as the largest float64.
 func SignedLog(x, unit float64) float64 {
 	return math.Copysign(math.Log1p(min(math.MaxFloat64, math.Abs(x)/unit)), x)
 }

@@ -54,8 +54,8 @@ func (x *Experts) selectExperts(target float64, picks []Pick) []Pick {
 }
 
 // allowedKillRate returns the kill rate up to which experts are selected, so that the kill rate of the
-// answers approaches a rate slightly below the target; AdaptiveTarget corrects it. A short history gets an allowance for chance:
-// with Config.ChanceRows = 60, the rate is doubled at 60 rows and one percent higher at 6,000 rows.
+// answers approaches a rate slightly below the target: AdaptiveTarget corrects the returned rate. A short history gets an
+// allowance for chance: with Config.ChanceRows = 60, the rate is doubled at 60 rows and one percent higher at 6,000 rows.
 func (x *Experts) allowedKillRate(target float64) float64 {
 	chance := 1 + x.config.ChanceRows/float64(max(x.independentRows(), 1))
 	return target * chance * x.AdaptiveTarget.Alpha / x.config.Target
@@ -65,8 +65,8 @@ func (x *Experts) allowedKillRate(target float64) float64 {
 // kills must not lead to many kills later.
 const maxAllowance = 1.3
 
-// updateAllowance adapts the allowed kill rate, after the cold start, to whether the answer to a row would
-// have been killed.
+// updateAllowance adapts the allowed kill rate to a row. killed reports whether the row would have been killed with the
+// amount of the answer. During the cold start, updateAllowance does nothing.
 func (x *Experts) updateAllowance(killed bool) {
 	if !x.IsColdStart() {
 		// In models stored by an earlier release, Target is still the whole target.
@@ -166,8 +166,8 @@ func (x *Experts) bestModel() (best int) {
 // clearly below the prediction of this model.
 const tooLow = 0.9
 
-// isTooLow reports whether the row of p is an exception and, by the residuals of the model, exceeds the amount with a
-// probability above tooLow.
+// isTooLow reports whether the row of p is an exception whose peak, by the residuals of the model, exceeds the amount with
+// a probability above tooLow.
 func (x *Experts) isTooLow(amount float64, p *Point, model int) bool {
 	residual := math.Log(amount) - p.Level[model]
 	if !p.IsException || residual >= 0 {

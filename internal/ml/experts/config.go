@@ -29,7 +29,7 @@ type Config struct {
 	WindowRows       int     // number of the newest rows in each residual distribution except nearestRows
 	StoredRows       int     // number of rows in the residual store, from which the nearest rows are taken
 	NearRows         int     // number of rows nearest in predicted level
-	NominalPriorRows float64 // weight, in rows, of the mean risk that an expert chose (its nominal risk) in its kill rate
+	NominalPriorRows float64 // the kill rate of an expert is shrunk to its nominal risk (the mean of the risks that it chose), which counts as the rate of this many rows
 	Decay            float64 // factor per row on the earlier costs and kills of the experts
 	CostPreference   float64 // the weight of an expert is proportional to e^−(CostPreference · relative excess of its cost over the lowest)
 	KillRateSlack    float64 // kill rates above the target are accepted up to this multiple of the lowest kill rate of an expert
@@ -43,7 +43,7 @@ type Config struct {
 	StepRows         float64 // decayed number of rows (ChargedRows) from which on the step shrinks in proportion to 1/rows
 	ChangeDiscount   float64 // factor on earlier costs and kills after a change of the task
 	RungRiskShare    float64 // when experts are charged: largest ratio of the second rung's risk to the first one's; see secondRung
-	MinStep          float64 // least ratio of the first retry to the killed amount, up to the ceiling
+	MinStep          float64 // smallest ratio of the first retry to the killed amount; only the ceiling may make the retry smaller
 	PriorRows        float64 // number of rows that the cold-start prior counts as
 	PriorDeviation   float64 // standard deviation of the log peak in the cold-start prior
 }

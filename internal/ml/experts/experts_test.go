@@ -199,7 +199,7 @@ func TestTheCheapestModelAnswers(t *testing.T) {
 	}
 }
 
-// The second rung has the largest risk of the list risks that is at most 12 % of the risk of the first rung: 0.01 after
+// The risk of the second rung is the largest one in `risks` that is at most 12 % of the risk of the first rung: 0.01 after
 // 0.1. Its amount is at least 1.3 times the amount of the first rung.
 func TestTheSecondRungReducesTheRiskToAShare(t *testing.T) {
 	config := Default(target)
@@ -223,7 +223,7 @@ func TestTheSecondRungReducesTheRiskToAShare(t *testing.T) {
 	assert.InEpsilon(t, 1.3*5, x.secondRung(index(0.1), &flat), 0.01, "if a smaller risk needs little more, the second rung is MinStep times the first")
 }
 
-// The peak of a row passes through a logarithm and back, which changes its last digits.
+// LearnDeferred learns a pending row. The peak of a row passes through a logarithm and back, which changes its last digits.
 func TestARoundingErrorOfADeferredRowIsNoKill(t *testing.T) {
 	for factor, killed := range map[float64]bool{1 + 1e-12: false, 1.01: true} {
 		x, s, _ := trained(smallConfig(), 1, 300, normal(0.3))

@@ -58,7 +58,8 @@ func (x *Experts) Ladder(p *Point, from, ceiling float64, lifts int, s *Scratch,
 	return rungs
 }
 
-// weighLaw fills belief; see lawWeight. The double of an amount is rounded up to an amount of the grid.
+// weighLaw fills belief; see lawWeight. The double of an amount is rounded up to an amount of the grid, or is the ceiling if
+// that is smaller.
 func (g *grid) weighLaw(known float64) {
 	const top = gridSteps - 1
 	double := 0
@@ -70,7 +71,7 @@ func (g *grid) weighLaw(known float64) {
 	}
 }
 
-// solve fills cost and next for a ladder that starts at the first amount with a number of
+// solve fills cost and next for a ladder that starts at the first amount and has the given number of
 // lifts. The other amounts are reached by a lift, so one lift fewer is left there.
 func (g *grid) solve(lifts int) {
 	const top = gridSteps - 1
@@ -122,7 +123,7 @@ func (g *grid) exceedAfterKill(i, j int) float64 {
 }
 
 // conditionalExceedance returns the probability that a peak above the lower of two amounts is also above the higher
-// one. from and to are the exceedance probabilities of the lower and of the higher amount by the margins, ratio is the
+// one. `from` and `to` are the exceedance probabilities of the lower and of the higher amount by the margins, ratio is the
 // lower amount divided by the higher one, and belief is the weight of the power law.
 func conditionalExceedance(from, to, ratio, belief float64) float64 {
 	model := 1.0
@@ -134,11 +135,11 @@ func conditionalExceedance(from, to, ratio, belief float64) float64 {
 
 // lawWeight returns the weight of the power law after a kill, by Bayes' theorem. powerLawBelief is its prior probability,
 // and the evidence is the share of the known peaks above the killed amount that are also above the double of it. The law
-// expects an eighth. If most of them are, because the task has a second mode, the law loses its weight. If fewer are, it keeps
-// its weight: the kill makes the upper tail of the margins doubtful, and that tail is hardly measured.
+// expects a share of an eighth. A larger share, such as that of a task with a second mode, lowers the weight. A smaller share
+// does not raise it: the kill makes the upper tail of the margins doubtful, and few known peaks are in that tail.
 //
-// known is a number of known peaks; from and to are P(peak > amount) by the margins for the killed amount and for about the
-// double of it, and ratio is the quotient of these two amounts.
+// known is the number of known peaks. `from` and `to` are P(peak > amount) by the margins, for the killed amount and for about
+// the double of it. ratio is the killed amount divided by the other one.
 func lawWeight(known, from, to, ratio float64) float64 {
 	law := powerLaw(ratio)
 	if from <= 0 || to <= from*law || law >= 1 {
@@ -153,7 +154,7 @@ func lawWeight(known, from, to, ratio float64) float64 {
 	return weight / (weight + 1 - powerLawBelief)
 }
 
-// knownRows returns the number of known peaks that all distributions of residuals contain at least.
+// knownRows returns the number of known peaks in the smallest residual distribution, that of the nearest rows.
 func (x *Experts) knownRows() float64 { return float64(min(len(x.Rows), x.config.NearRows)) }
 
 // powerLaw returns P(peak > amount) after a kill at ratio times that amount; it does not use the
@@ -162,9 +163,9 @@ func (x *Experts) knownRows() float64 { return float64(min(len(x.Rows), x.config
 // an exponent of 3.
 func powerLaw(ratio float64) float64 { return ratio * ratio * ratio }
 
-// ConditionalExceedance returns P(peak > to | peak > from) for a row and two amounts. It is 1 if the amount to is at most
-// the amount from. The smaller P(peak > from) is by the margins, the larger is the weight of the power law, and the known
-// peaks above from may lower this weight (lawWeight).
+// ConditionalExceedance returns P(peak > to | peak > from) for a row and two amounts. It is 1 if the amount `to` is at most
+// the amount `from`. The power law has more weight if P(peak > from) by the margins is small. The known peaks above `from`
+// may lower this weight (lawWeight).
 func (x *Experts) ConditionalExceedance(p *Point, from, to float64, s *Scratch) float64 {
 	if to <= from {
 		return 1

@@ -11,7 +11,7 @@ import (
 
 // cheapestLadder returns the least expected cost of all ladders over the amounts above
 // amount i, given that the peak is above amount i. Each rung costs its whole amount. A ladder has at
-// most lifts rungs, and the last one is the ceiling.
+// most `lifts` rungs, and the last rung is the ceiling.
 func cheapestLadder(g *grid, i, lifts int) float64 {
 	top := len(g.amount) - 1
 	best := g.amount[top] // the ceiling as the only rung
@@ -36,7 +36,8 @@ func exceedance(g *grid, i, j int) float64 {
 }
 
 // costOf returns the expected cost of the rungs of a ladder after a kill, for peaks up to the last rung, which is the
-// ceiling; from is the killed amount. The newest ladder of s has the weights of the power law.
+// ceiling. `from` is the killed amount. s must be the Scratch with which Ladder computed the rungs just before, because its
+// grid holds the weights of the power law.
 func costOf(x *Experts, p *Point, from float64, rungs []float64, s *Scratch) float64 {
 	cost, reached, at := 0.0, 1.0, from
 	beyond := x.ExceedanceProb(p, rungs[len(rungs)-1], s)
@@ -76,8 +77,8 @@ func TestKnownPeaksChangeTheWeightOfThePowerLaw(t *testing.T) {
 		assert.InEpsilon(t, weight, lawWeight(100, 0.1, 0.1*share, 0.5), 0.01, "share above the double: %v", share)
 	}
 	assert.InEpsilon(t, 0.3*0.125/(0.3*0.125+0.7), lawWeight(1, 1, 1, 0.5), 1e-12, "one peak, with likelihoods of an eighth and one")
-	assert.Equal(t, powerLawBelief, lawWeight(0, 0.1, 0.1, 0.5), "nothing is known")
-	assert.Equal(t, powerLawBelief, lawWeight(100, 0, 0, 0.5), "no known peak is above the killed amount")
+	assert.Equal(t, powerLawBelief, lawWeight(0, 0.1, 0.1, 0.5), "without known peaks, the weight must be the prior one")
+	assert.Equal(t, powerLawBelief, lawWeight(100, 0, 0, 0.5), "without known peaks above the killed amount, the weight must be the prior one")
 }
 
 func TestMoreLiftsNeverCostMore(t *testing.T) {

@@ -12,20 +12,20 @@ import (
 // row adds one to a sum, and with the 41st row after the change the sum exceeds the bound of 40. update returns the number
 // of rows since the change.
 func TestAShiftIsDatedToItsFirstRow(t *testing.T) {
-	for claim, z := range map[string]float64{"up": 2, "down": -2} {
+	for direction, z := range map[string]float64{"up": 2, "down": -2} {
 		var s Shift
 		for range 100 {
-			assert.Zero(t, s.update(0, 0, patience{}), claim)
+			assert.Zero(t, s.update(0, 0, patience{}), direction)
 		}
 		for range int(shiftBound) {
-			assert.Zero(t, s.update(z, 0, patience{}), claim)
+			assert.Zero(t, s.update(z, 0, patience{}), direction)
 		}
-		assert.Equal(t, int(shiftBound)+1, s.update(z, 0, patience{}), claim)
+		assert.Equal(t, int(shiftBound)+1, s.update(z, 0, patience{}), direction)
 		want := Shift{Fell: z < 0, Rows: int(shiftBound) + 1}
 		if want.Fell {
 			want.HighRows = 100
 		}
-		assert.Equal(t, want, s, "the sums restart: %s", claim)
+		assert.Equal(t, want, s, "the sums must restart after a shift %s", direction)
 	}
 }
 
@@ -161,7 +161,7 @@ func TestTheAllowanceAimsSlightlyBelowTheTarget(t *testing.T) {
 	x := New(Default(0.02))
 	x.Picks, x.LearnedRows = []Pick{{0, 1}}, 1e9
 	for row := range 5_000 {
-		x.updateAllowance(row%50 == 0) // kills at the target
+		x.updateAllowance(row%50 == 0) // the kill rate is the target
 	}
 	assert.Less(t, x.allowedKillRate(0.02), 0.016)
 	below := x.allowedKillRate(0.02)

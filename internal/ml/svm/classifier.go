@@ -16,7 +16,7 @@ type model struct {
 	scale      scale
 	bins       int
 	gamma      float64
-	shared     float64    // the probability that all bins share evenly
+	shared     float64    // the part of the probability that is divided equally among all bins
 	classes    []member   // ascending by bin
 	boundaries []boundary // by pair
 	vectors    points     // support vectors, class by class

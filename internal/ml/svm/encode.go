@@ -12,11 +12,11 @@ const FormatVersion = 1
 // This is the layout of a stored classifier, little endian:
 //
 //	"svmf", version u16, 0 u16, columns u32, bins u32, used u32, classes u32, vectors u32
-//	γ f64, shared f64 (the probability that all bins share evenly)
+//	γ f64, shared f64 (the part of the probability that is divided equally among all bins)
 //	by used column: number u32, mean f64, deviation f64
 //	by class:       bin u32, vectors u32
 //	by pair:        bias f64, slope f64, level f64
-//	by vector:      used standardised values f64, classes − 1 coefficients f64
+//	by vector:      as many standardised values f64 as used, as many coefficients f64 as classes − 1
 //	SHA-256 of all bytes before it
 const (
 	magic        = "svmf"

@@ -146,8 +146,8 @@ func (t *Tries) Features(try *sizing.TryKey) sizing.Features {
 	return t.Run(try).features
 }
 
-// Request returns the request of a try, completed by the request of its run. The cap is that of the answer to the try, even
-// if this answer had none, and else that of the run's newest kill.
+// Request returns the request of a try, completed by the request of its run. If the try has an answer, the cap is that of
+// this answer, or none if the answer has none. Otherwise the cap is that of the run's newest kill.
 func (t *Tries) Request(try *sizing.TryKey) Request {
 	a, isAnswered := t.Find(try)
 	request := a.Request.Or(t.Run(try).Request)
@@ -157,7 +157,7 @@ func (t *Tries) Request(try *sizing.TryKey) Request {
 	return request
 }
 
-// AddKill records that a try was OOM-killed with an allocation, and what its ask or report said about its run.
+// AddKill records that a try was OOM-killed with an allocation, and the features and the request of its ask or report.
 func (t *Tries) AddKill(try *sizing.TryKey, allocated sizing.Bytes, features sizing.Features, request Request, at time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -26,7 +26,7 @@ func parseNumber(cell string) (float64, bool) {
 	return v, err == nil
 }
 
-// notNumber returns the error of a cell that is not a number. what describes the expected number, such as
+// notNumber returns the error of a cell that is not a number. `what` describes the expected number, such as
 // "a number of cores, such as 0.76".
 func notNumber(cell, what string) error {
 	if _, ok := parseNumber(strings.Replace(cell, ",", ".", 1)); ok && strings.Contains(cell, ",") {

@@ -177,7 +177,7 @@ func (c *csvReader) split(text string) ([]string, error) {
 	return csv.NewReader(c.buf).Read()
 }
 
-// observation converts the cells of a record; number is the number of its first line.
+// observation converts the cells of a record. `number` is the line number at which the record begins.
 func (c *csvReader) observation(number int, cells []string) (Row, error) {
 	o := blankObservation()
 	if c.hasFeatures {

@@ -69,7 +69,7 @@ type rowReader interface {
 // kind sizing.Invalid.
 func Open(r io.Reader) (*Reader, error) { return OpenAs(r, Layout{}) }
 
-// OpenAs is like Open, for a CSV whose columns have the names and units of layout.
+// OpenAs is like Open, for a CSV whose columns have the names and units of `layout`.
 func OpenAs(r io.Reader, layout Layout) (*Reader, error) {
 	plain, err := gunzip(bufio.NewReader(r))
 	if err != nil {

@@ -316,7 +316,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		first := observations(t, bytes.NewReader(text))
 		// Each observation is valid. Writing and reading it does not change it. For CSV this is true only from the
-		// second reading on, because the first one turns a text that looks like a number into a number.
+		// second reading on, because the first reading turns a text that looks like a number into a number.
 		var lines, once, twice bytes.Buffer
 		for i := range first {
 			require.Empty(t, first[i].Validate())

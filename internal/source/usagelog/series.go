@@ -2,6 +2,7 @@ package usagelog
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/loadaware/loadaware/internal/sizing"
@@ -26,9 +27,12 @@ type downsampler struct {
 }
 
 // slot has the maxima of its samples, in bytes and cores; 0 without a sample.
-type slot struct{ memory, cpu float64 }
+type slot struct {
+	memory, cpu float64
+	hasCPU      bool // whether a sample has CPU, which may be 0; a running program always has memory
+}
 
-func (d *downsampler) add(at time.Time, memory, cpu float64) {
+func (d *downsampler) add(at time.Time, sample slot) {
 	if d.step == 0 {
 		*d = downsampler{from: at, step: firstStep, slots: make([]slot, 1, sizing.MaxPoints)}
 	}
@@ -44,7 +48,7 @@ func (d *downsampler) add(at time.Time, memory, cpu float64) {
 	for d.last() < n {
 		d.slots = append(d.slots, slot{})
 	}
-	d.slots[n-d.first].raise(slot{memory, cpu})
+	d.slots[n-d.first].raise(sample)
 }
 
 func (d *downsampler) last() int { return d.first + len(d.slots) - 1 }
@@ -63,17 +67,26 @@ func (d *downsampler) mergePairs() {
 	d.slots, d.first, d.step = merged, d.first>>1, 2*d.step
 }
 
-func (s *slot) raise(by slot) { s.memory, s.cpu = max(s.memory, by.memory), max(s.cpu, by.cpu) }
+func (s *slot) raise(by slot) {
+	s.memory, s.cpu, s.hasCPU = max(s.memory, by.memory), max(s.cpu, by.cpu), s.hasCPU || by.hasCPU
+}
 
-// series returns the downsampled usage, or nil if no sample has memory. A slot without usage, such as one
-// without samples, repeats the previous slot. Cores are rounded to thousandths. The
-// CPU of the series is nil if all samples have 0 cores.
+// series returns the downsampled usage, or nil if no sample has memory. A slot without usage, such as one without samples,
+// repeats the previous slot. If a slot has only memory or only CPU, the other value repeats the one before it, or the first
+// one. Cores are rounded to thousandths. The CPU of the series is nil if all samples have 0 cores.
 func (d *downsampler) series() *sizing.Series {
 	s := &sizing.Series{Step: d.step}
-	var previous, peak slot
+	var peak slot
+	previous := d.firstValues()
 	for _, now := range d.slots {
-		if now == (slot{}) {
+		if now.memory == 0 && now.cpu == 0 {
 			now = previous
+		}
+		if now.memory == 0 {
+			now.memory = previous.memory
+		}
+		if !now.hasCPU {
+			now.cpu = previous.cpu
 		}
 		s.Memory = append(s.Memory, int64(math.Ceil(now.memory)))
 		s.CPU = append(s.CPU, math.Round(now.cpu*1000)/1000)
@@ -87,4 +100,17 @@ func (d *downsampler) series() *sizing.Series {
 		s.CPU = nil
 	}
 	return s
+}
+
+// firstValues returns the first memory and the first CPU that a slot has; 0 if none has it.
+func (d *downsampler) firstValues() (first slot) {
+	for _, s := range slices.Backward(d.slots) {
+		if s.memory > 0 {
+			first.memory = s.memory
+		}
+		if s.hasCPU {
+			first.cpu, first.hasCPU = s.cpu, true
+		}
+	}
+	return first
 }

@@ -124,16 +124,16 @@ func (l *Log) add(row []string, columns columnIndexes, samples *downsampler) err
 	if err != nil {
 		return err
 	}
-	var cpu float64
-	if columns.cpu >= 0 {
-		cpu, err = parseAmount("cpu_cores", row[columns.cpu], float64(sizing.MaxCores))
-		if err != nil {
+	sample := slot{memory: memory}
+	if columns.cpu >= 0 && strings.TrimSpace(row[columns.cpu]) != "" {
+		sample.hasCPU = true
+		if sample.cpu, err = parseAmount("cpu_cores", row[columns.cpu], float64(sizing.MaxCores)); err != nil {
 			return err
 		}
-		l.CPU = max(l.CPU, sizing.Cores(cpu))
+		l.CPU = max(l.CPU, sizing.Cores(sample.cpu))
 	}
 	l.Memory = max(l.Memory, sizing.Bytes(math.Ceil(memory)))
-	samples.add(at, memory, cpu)
+	samples.add(at, sample)
 	if l.Samples == 0 || at.Before(l.From) {
 		l.From = at
 	}
@@ -152,7 +152,7 @@ func parseAmount(column, cell string, limit float64) (float64, error) {
 	}
 	v, err := strconv.ParseFloat(cell, 64)
 	if err != nil || !(v >= 0 && v <= limit) {
-		return 0, fmt.Errorf("%s: %.40q is not a number from 0 to %g", column, cell, limit)
+		return 0, fmt.Errorf("%s: %.40q is not a number from 0 to %s", column, cell, sizing.FormatNumber(limit))
 	}
 	return v, nil
 }

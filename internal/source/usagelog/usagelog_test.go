@@ -198,6 +198,17 @@ func TestSeriesRepeatsPreviousValueWithoutSample(t *testing.T) {
 	assert.Nil(t, series(t, "10,", "11,"))
 }
 
+func TestEmptyCellIsNotMeasured(t *testing.T) {
+	read := func(rows string) *sizing.Series {
+		log, err := usagelog.Read(strings.NewReader("# dag_id=d, task_id=t, run_id=r\ntimestamp,memory_bytes,cpu_cores\n"+rows), "")
+		require.NoError(t, err)
+		return log.Series
+	}
+	assert.Equal(t, []float64{0.5, 0.5, 0.5, 0, 0.2}, read("10,4,\n11,5,0.5\n12,6,\n13,7,0\n14,8,0.2\n").CPU, "a measured 0 stays")
+	assert.Equal(t, []int64{4, 4, 4, 8}, read("10,,0.5\n11,4,0.5\n12,,0.1\n13,8,0.2\n").Memory)
+	assert.Nil(t, read("10,4,\n11,5,\n").CPU)
+}
+
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(good), "x.csv")
 	f.Add([]byte("timestamp,memory_bytes\n1,1\n"), "dag_id=d/task_id=t/run_id=r/attempt=1.csv")

@@ -178,7 +178,7 @@ func (old *storedReport) amend(r *report) sizing.RecordResult {
 	fill(c, "allocated.cpu_cores", &next.Allocated.CPU, r.Allocated.CPU)
 	fill(c, "requested.memory_bytes", &next.Requested.Memory, r.Requested.Memory)
 	fill(c, "requested.cpu_cores", &next.Requested.CPU, r.Requested.CPU)
-	fill(c, "prediction_id", &next.PredictionID, r.PredictionID)
+	warnings := fillPredictionID(c, &next.PredictionID, r.PredictionID)
 	next.features = fillFeatures(c, next.features, r)
 	if c.contradiction != nil {
 		return sizing.RecordResult{Seq: old.seq, Err: c.contradiction}
@@ -190,7 +190,9 @@ func (old *storedReport) amend(r *report) sizing.RecordResult {
 	_, before := old.Peak()
 	_, after := next.Peak()
 	*old = next
-	return sizing.RecordResult{Seq: old.seq, Duplicate: !c.filled, Amended: c.filled, Measured: after.HasPeak() && !before.HasPeak()}
+	return sizing.RecordResult{
+		Seq: old.seq, Duplicate: !c.filled, Amended: c.filled, Measured: after.HasPeak() && !before.HasPeak(), Warnings: warnings,
+	}
 }
 
 // comparison is the result of comparing a stored and a repeated report field by field.
@@ -209,6 +211,16 @@ func fill[T comparable](c *comparison, field string, stored *T, reported T) {
 	default:
 		c.addContradiction(field, *stored, reported)
 	}
+}
+
+// fillPredictionID copies a reported prediction id into an unknown stored one. Another id is no contradiction, because it says
+// nothing about the run: a try can have several predictions, and ReceiptOfTry ignores the id of another try.
+func fillPredictionID(c *comparison, stored *string, reported string) []sizing.FieldError {
+	if *stored == "" || reported == "" || reported == *stored {
+		fill(c, "prediction_id", stored, reported)
+		return nil
+	}
+	return []sizing.FieldError{{Field: "prediction_id", Detail: fmt.Sprintf("is ignored: an earlier report of the try named %q", *stored)}}
 }
 
 func (c *comparison) addContradiction(field string, stored, reported any) {
@@ -269,7 +281,7 @@ func (task *cachedTask) text(i int, code float64) string {
 	case field.Kind == sizing.Bool:
 		return strconv.FormatBool(code != 0)
 	case field.Kind != sizing.Category:
-		return fmt.Sprint(code)
+		return strconv.FormatFloat(code, 'f', -1, 64) // all digits, because the two values of a contradiction differ
 	case code >= 0 && int(code) < len(field.Categories):
 		return fmt.Sprintf("%q", field.Categories[int(code)])
 	}

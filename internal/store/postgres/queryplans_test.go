@@ -16,8 +16,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Without statistics on a new table the planner chooses any index with matching columns. The statements must not read
-// all receipts of the task for each try, neither then nor with statistics.
+// Without statistics on a new table the planner chooses any index with matching columns. Both without and
+// with statistics, the statements must not read all receipts of the task for each try.
 func TestQueryPlansDoNotReadAllReceiptsForEachTry(t *testing.T) {
 	for form, compactFrom := range map[string]string{"JSON": "infinity", "compact": "-infinity"} {
 		t.Run(form, func(t *testing.T) { testQueryPlans(t, compactFrom) })

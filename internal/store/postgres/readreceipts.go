@@ -141,7 +141,8 @@ const endOfTrySQL = `
 	WHERE task = (SELECT id FROM task WHERE namespace = $1 AND dag_id = $2 AND task_id = $3)
 		AND run_id = $4 AND map_index = $5 AND try_number = $6`
 
-// receiptsOfTrySQL reads the first receipt of a try in an order, from each of the tables. $7 is the end of the try.
+// receiptsOfTrySQL returns a statement that reads from each of the two tables of receipts the receipt of a try that meets
+// `condition` and is the first by `order`. $7 is the end of the try.
 func receiptsOfTrySQL(condition, order string) string {
 	return `
 	(SELECT ` + jsonColumns + `

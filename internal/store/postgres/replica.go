@@ -160,9 +160,9 @@ func (r *ReplicatedStore) invalidate() {
 	r.writes++
 }
 
-// from runs a read on the standby if the standby is fresh. Otherwise, or if the read on the standby fails before ctx
+// preferStandby runs a read on the standby if the standby is fresh. Otherwise, or if the read on the standby fails before ctx
 // ends, it runs the read on the primary.
-func from[T any](ctx context.Context, r *ReplicatedStore, read func(*Store) (T, error)) (T, error) {
+func preferStandby[T any](ctx context.Context, r *ReplicatedStore, read func(*Store) (T, error)) (T, error) {
 	if r.servesReads() {
 		result, err := read(r.standby)
 		if err == nil || ctx.Err() != nil {
@@ -179,77 +179,77 @@ func from[T any](ctx context.Context, r *ReplicatedStore, read func(*Store) (T, 
 
 // Tasks reads from the standby.
 func (r *ReplicatedStore) Tasks(ctx context.Context, namespace string, after sizing.TaskKey, limit int) ([]sizing.Profile, error) {
-	return from(ctx, r, func(s *Store) ([]sizing.Profile, error) { return s.Tasks(ctx, namespace, after, limit) })
+	return preferStandby(ctx, r, func(s *Store) ([]sizing.Profile, error) { return s.Tasks(ctx, namespace, after, limit) })
 }
 
 // TasksBrief reads from the standby.
 func (r *ReplicatedStore) TasksBrief(ctx context.Context, namespace string, after sizing.TaskKey, limit int) ([]sizing.Profile, error) {
-	return from(ctx, r, func(s *Store) ([]sizing.Profile, error) { return s.TasksBrief(ctx, namespace, after, limit) })
+	return preferStandby(ctx, r, func(s *Store) ([]sizing.Profile, error) { return s.TasksBrief(ctx, namespace, after, limit) })
 }
 
 // Owners reads from the standby.
 func (r *ReplicatedStore) Owners(ctx context.Context, namespace string) (map[sizing.TaskKey]string, error) {
-	return from(ctx, r, func(s *Store) (map[sizing.TaskKey]string, error) { return s.Owners(ctx, namespace) })
+	return preferStandby(ctx, r, func(s *Store) (map[sizing.TaskKey]string, error) { return s.Owners(ctx, namespace) })
 }
 
 // RecentTries reads from the standby.
 func (r *ReplicatedStore) RecentTries(ctx context.Context, task sizing.TaskKey, limit int) (sizing.History, error) {
-	return from(ctx, r, func(s *Store) (sizing.History, error) { return s.RecentTries(ctx, task, limit) })
+	return preferStandby(ctx, r, func(s *Store) (sizing.History, error) { return s.RecentTries(ctx, task, limit) })
 }
 
 // TriesBefore reads from the standby.
 func (r *ReplicatedStore) TriesBefore(ctx context.Context, task sizing.TaskKey, end time.Time, limit int) (sizing.History, error) {
-	return from(ctx, r, func(s *Store) (sizing.History, error) { return s.TriesBefore(ctx, task, end, limit) })
+	return preferStandby(ctx, r, func(s *Store) (sizing.History, error) { return s.TriesBefore(ctx, task, end, limit) })
 }
 
 // RecentTriesOf reads from the standby.
 func (r *ReplicatedStore) RecentTriesOf(ctx context.Context, namespace, dag string, tasks []string, limit int) (map[string]sizing.History, error) {
-	return from(ctx, r, func(s *Store) (map[string]sizing.History, error) {
+	return preferStandby(ctx, r, func(s *Store) (map[string]sizing.History, error) {
 		return s.RecentTriesOf(ctx, namespace, dag, tasks, limit)
 	})
 }
 
 // Series reads from the standby.
 func (r *ReplicatedStore) Series(ctx context.Context, try sizing.TryKey) (sizing.Series, error) {
-	return from(ctx, r, func(s *Store) (sizing.Series, error) { return s.Series(ctx, try) })
+	return preferStandby(ctx, r, func(s *Store) (sizing.Series, error) { return s.Series(ctx, try) })
 }
 
 // SavingsSums reads from the standby.
 func (r *ReplicatedStore) SavingsSums(ctx context.Context, f store.SavingsFilter, by store.SavingsKey) ([]store.SavingsSum, error) {
-	return from(ctx, r, func(s *Store) ([]store.SavingsSum, error) { return s.SavingsSums(ctx, f, by) })
+	return preferStandby(ctx, r, func(s *Store) ([]store.SavingsSum, error) { return s.SavingsSums(ctx, f, by) })
 }
 
 // Baselines reads from the standby.
 func (r *ReplicatedStore) Baselines(ctx context.Context, f store.SavingsFilter) ([]store.Baseline, error) {
-	return from(ctx, r, func(s *Store) ([]store.Baseline, error) { return s.Baselines(ctx, f) })
+	return preferStandby(ctx, r, func(s *Store) ([]store.Baseline, error) { return s.Baselines(ctx, f) })
 }
 
 // TaskUsage reads from the standby.
 func (r *ReplicatedStore) TaskUsage(ctx context.Context, namespace string) ([]sizing.Usage, error) {
-	return from(ctx, r, func(s *Store) ([]sizing.Usage, error) { return s.TaskUsage(ctx, namespace) })
+	return preferStandby(ctx, r, func(s *Store) ([]sizing.Usage, error) { return s.TaskUsage(ctx, namespace) })
 }
 
 // PeakSample reads from the standby.
 func (r *ReplicatedStore) PeakSample(ctx context.Context, task sizing.TaskKey, limit int) ([]store.PeakRow, error) {
-	return from(ctx, r, func(s *Store) ([]store.PeakRow, error) { return s.PeakSample(ctx, task, limit) })
+	return preferStandby(ctx, r, func(s *Store) ([]store.PeakRow, error) { return s.PeakSample(ctx, task, limit) })
 }
 
 // Runs reads from the standby.
 func (r *ReplicatedStore) Runs(ctx context.Context, before int64, limit int) ([]store.Run, error) {
-	return from(ctx, r, func(s *Store) ([]store.Run, error) { return s.Runs(ctx, before, limit) })
+	return preferStandby(ctx, r, func(s *Store) ([]store.Run, error) { return s.Runs(ctx, before, limit) })
 }
 
 // Run reads from the standby.
 func (r *ReplicatedStore) Run(ctx context.Context, idOrName string) (store.Run, error) {
-	return from(ctx, r, func(s *Store) (store.Run, error) { return s.Run(ctx, idOrName) })
+	return preferStandby(ctx, r, func(s *Store) (store.Run, error) { return s.Run(ctx, idOrName) })
 }
 
 // RunModels reads from the standby.
 func (r *ReplicatedStore) RunModels(ctx context.Context, id int64) ([]store.RunModel, error) {
-	return from(ctx, r, func(s *Store) ([]store.RunModel, error) { return s.RunModels(ctx, id) })
+	return preferStandby(ctx, r, func(s *Store) ([]store.RunModel, error) { return s.RunModels(ctx, id) })
 }
 
 // Audit reads from the standby.
 func (r *ReplicatedStore) Audit(ctx context.Context, f store.AuditFilter, limit int) ([]store.AuditEntry, error) {
-	return from(ctx, r, func(s *Store) ([]store.AuditEntry, error) { return s.Audit(ctx, f, limit) })
+	return preferStandby(ctx, r, func(s *Store) ([]store.AuditEntry, error) { return s.Audit(ctx, f, limit) })
 }

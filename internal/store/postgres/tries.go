@@ -37,7 +37,7 @@ func (s *Store) RecentTries(ctx context.Context, task sizing.TaskKey, limit int)
 	return s.TriesBefore(ctx, task, time.Time{}, limit)
 }
 
-// TriesBefore is RecentTries of the tries that ended until a time; of all tries if the time is zero.
+// TriesBefore reads like RecentTries, but only tries that ended at the time `end` or earlier; all tries if `end` is zero.
 func (s *Store) TriesBefore(ctx context.Context, task sizing.TaskKey, end time.Time, limit int) (sizing.History, error) {
 	until := &end
 	if end.IsZero() {

@@ -33,8 +33,6 @@ var fields = map[string]struct{ clear, contradict func(*sizing.Observation) }{
 		func(o *sizing.Observation) { o.Requested.Memory = 0 }, func(o *sizing.Observation) { o.Requested.Memory++ }},
 	"requested.cpu_cores": {
 		func(o *sizing.Observation) { o.Requested.CPU = 0 }, func(o *sizing.Observation) { o.Requested.CPU++ }},
-	"prediction_id": {
-		func(o *sizing.Observation) { o.PredictionID = "" }, func(o *sizing.Observation) { o.PredictionID = "p-2" }},
 	"features.count": {
 		func(o *sizing.Observation) { o.Features = without(o.Features, "count") }, func(o *sizing.Observation) { o.Features = with(o.Features, "count", sizing.NumberValue(1254)) }},
 	"features.region": {
@@ -118,6 +116,24 @@ func testAmend(t *testing.T, open func(*testing.T) store.Store) {
 		r := record(t, st, o)[0]
 		requireConflict(t, "features.weekend", r)
 		require.ErrorContains(t, r.Err, "was reported as true before, now as false")
+	})
+
+	t.Run("another prediction id changes nothing and is no contradiction", func(t *testing.T) {
+		o := complete(task("other id"))
+		partial := o
+		partial.MemoryMax = 0
+		recordNew(t, st, partial)
+		o.PredictionID = "p-2"
+		r := record(t, st, o)[0]
+		require.Equal(t, amended, statusOf(r), "the other fields of the report must be stored")
+		require.Equal(t, []sizing.FieldError{{Field: "prediction_id", Detail: `is ignored: an earlier report of the try named "p-1"`}}, r.Warnings)
+		require.Equal(t, o.MemoryMax, history(t, st, o.Try.TaskKey).Rows[0].MemoryMax)
+		require.Equal(t, duplicate, statusOf(record(t, st, o)[0]))
+		unnamed := complete(task("no id"))
+		unnamed.PredictionID = ""
+		recordNew(t, st, unnamed)
+		unnamed.PredictionID = "p-1"
+		require.Equal(t, amended, statusOf(record(t, st, unnamed)[0]))
 	})
 
 	t.Run("a contradiction fills no other field", func(t *testing.T) {

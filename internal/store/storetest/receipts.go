@@ -92,15 +92,15 @@ func testReceipts(t *testing.T, open func(*testing.T) store.Store) {
 		}
 		late := noon.Add(time.Minute)
 		save(t, receipt("n2", try, 0.2, late), receipt("n3", retry, 0.3, noon.Add(time.Hour)))
-		requireReceipt("n2") // a try that runs
+		requireReceipt("n2") // the try still runs
 		o := success(try, sizing.GiB, 1)
 		recordNew(t, st, o)  // ended at noon
-		requireReceipt("n2") // the reporter's clock is slow
+		requireReceipt("n2") // the end is before the receipt, because the reporter's clock is slow
 		save(t, receipt("n1", try, 0.1, noon), receipt("n0", try, 0.1, noon.Add(-time.Minute)))
 		requireReceipt("n1") // the same try was asked about again after its end
 		o.PredictionID = "n0"
 		record(t, st, o)
-		requireReceipt("n0") // the report names it
+		requireReceipt("n0") // the report names this receipt
 		o.PredictionID = "n3"
 		record(t, st, o)
 

@@ -11,7 +11,8 @@ docs/campaigns.md describes the states of a run. A branch reports one of these, 
     17, 37, 57 ... it succeeded
 
 If a check or the trigger of a DAG run raises, as it does while Airflow does not answer, the next pass repeats it. The
-notes of the run count such errors in a row. MAX_ERRORS of them and a NotDeployedError fail the run.
+notes of the run count such errors in a row. MAX_ERRORS errors in a row fail the run, and a NotDeployedError fails it at
+once.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ log = logging.getLogger(__name__)
 Json = dict[str, Any]
 POOL = "loadaware_pool"  # the key of the conf that names the pool of the campaign
 SUCCESS, FAILED = "success", "failed"
-MAX_ERRORS = 10
+MAX_ERRORS = 10  # errors in a row that fail a run; with more, a lasting problem shows later
 # The state in which the next pass repeats a step that raised. The other steps only call functions of the user.
 _AGAIN = {"check_deploy": 11, "trigger_run": 17, "check_run": 31, "check_profile": 51}
 _ERROR = re.compile(r"error (\d+) of \d+: ")

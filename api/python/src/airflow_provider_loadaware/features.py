@@ -130,7 +130,7 @@ def _declared(context: Mapping[str, Any]) -> set[Any]:
 
 
 def _feature(name: Any, value: Any) -> Scalar | None:
-    """Return what is sent of a value, or None if it is missing. Raises OmittedError and errors of the value's type."""
+    """Return a value as it is sent, or None if it is missing. Raises OmittedError and errors of the value's type."""
     if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME or _CONTROL.search(name):
         raise OmittedError(f"its name is no text of 1 to {MAX_NAME} characters without control characters")
     scalar = _scalar(getattr(value, "value", value) if type(value).__name__ == "Param" else value)
@@ -179,7 +179,10 @@ def _mapping(text: str) -> Any:
 
 
 def _number(value: Any) -> Any:
-    """Return the number in a text. An integer keeps all digits: it may be a date (20250401) or an id."""
+    """Return the number in a text, or any other value unchanged.
+
+    An integer keeps all digits: it may be a date (20250401) or an id.
+    """
     text = value.strip() if isinstance(value, str) else ""
     if len(text) > MAX_TEXT or not _NUMBER.fullmatch(text):
         return value

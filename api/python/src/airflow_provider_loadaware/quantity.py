@@ -54,5 +54,5 @@ def display_bytes(count: int) -> str:
     """Return `count` bytes rounded for log lines: "12.6Gi"."""
     for unit, size in (("Gi", GIB), ("Mi", MIB), ("Ki", KIB)):
         if count >= size:
-            return f"{count / size:.3g}{unit}" if count < 1000 * size else f"{count // size}{unit}"
+            return f"{count / size:.3g}{unit}" if count < 999.5 * size else f"{round(count / size)}{unit}"
     return f"{count} bytes"

@@ -10,7 +10,7 @@ from airflow_provider_loadaware.spool import Spool
 from loadaware_client.models.observation import Observation
 from loadaware_client.types import Unset
 
-BATCH = 50
+BATCH = 50  # largest number of reports in one call; a larger batch takes more of the time of the caller
 log = logging.getLogger(__name__)
 
 

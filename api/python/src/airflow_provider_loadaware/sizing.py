@@ -38,7 +38,7 @@ from airflow_provider_loadaware.spool import Kills, Spool
 from airflow_provider_loadaware.tries import Try
 from loadaware_client.models.prediction import Prediction
 
-MAX_OMITTED = 20  # names of features in a log line
+MAX_OMITTED = 20  # largest number of names of features in a log line
 _logged: set[tuple[str, str]] = set()  # a try and a message of `Sizing._log_once`
 
 
@@ -57,7 +57,7 @@ class Options:
     namespace: str | None = None
 
     def bounds(self, warn: Callable[[str], None]) -> Bounds:
-        """Return the local bounds in bytes. Calls `warn` for each that is not a quantity, and goes on without it."""
+        """Return the local bounds in bytes. Calls `warn` for each bound that is not a quantity, and omits it."""
 
         def read(name: str, quantity: Any) -> int | None:
             try:

@@ -67,7 +67,7 @@ class TableRuns:
 
 
 class UnreliableRuns(TableRuns):
-    """The DAG runs of an Airflow that answers some calls with an error, some of them after it has started a run."""
+    """The DAG runs of an Airflow in which some calls raise an error; `trigger` raises it after the start of the run."""
 
     chance = random.Random(25)
 

@@ -1,4 +1,4 @@
-"""Tests of the branches of a campaign: the parser for times of the server, and the tasks that need a peak."""
+"""Tests of the branches of a campaign: times of the server, the tasks that need a peak, and steps that raise."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def test_the_next_pass_repeats_a_step_that_raised(
     assert passes(server, FailingRuns(*problems), branch, state, 3) == expected
 
 
-def test_errors_in_a_row_fail_a_run_and_others_do_not(server: ScriptedServer) -> None:
+def test_ten_errors_in_a_row_fail_a_run_and_nine_do_not(server: ScriptedServer) -> None:
     assert [to for to, _ in passes(server, FailingRuns(*[UNAVAILABLE] * 9), "check_run", 31, 11)] == [31] * 11
     server.requests.clear()
     *earlier, last = passes(server, FailingRuns(*[UNAVAILABLE] * 10), "check_run", 31, 10)

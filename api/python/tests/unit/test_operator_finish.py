@@ -198,7 +198,7 @@ def test_after_the_delivery_of_a_report_the_lift_of_the_server_applies(server: S
     assert memory(again.build_pod_request_obj(task_context(try_number=2))) == "11Gi"
     server.answers["/predict"] = (200, prediction(10 * GIB, source="lift"))
     again, _ = make()
-    assert memory(again.build_pod_request_obj(task_context(try_number=2))) == "10Gi", "a cap: the server knows the kill"
+    assert memory(again.build_pod_request_obj(task_context(try_number=2))) == "10Gi", "the server knows the kill"
 
 
 def test_a_report_that_cannot_be_sent_is_not_stored(

@@ -305,7 +305,7 @@ def test_a_plan_that_keeps_the_limit_changes_only_the_requests() -> None:
     assert ramp(249) < (run.wanted.request or 0) < STATIC
     assert (executed["followed"], executed["start_bytes"]) == (False, STATIC)
     limits = [body["limit_bytes"] for body in run.phase_requests]
-    assert limits[0] == 200 * MIB, "the plan's limit, not the pod's"
+    assert limits[0] == 200 * MIB, "the call must contain the limit of the plan, not that of the pod"
     assert 700 * MIB < limits[-1] < STATIC
 
 

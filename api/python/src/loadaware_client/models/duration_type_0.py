@@ -10,7 +10,7 @@ T = TypeVar("T", bound="DurationType0")
 
 @_attrs_define
 class DurationType0:
-    """Predicted run time. A stored answer contains only the median and the 95 % quantile.
+    """Predicted run time. A stored answer contains only the median and the 95 % quantile; its other fields are null.
 
     Attributes:
         median_seconds (float): Seconds; at most ten years.

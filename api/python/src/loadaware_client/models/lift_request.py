@@ -48,7 +48,8 @@ class LiftRequest:
              Example: {'product_count': 1253, 'region': 'emea', 'sale_end': '2020-02-05'}.
         requested (None | ResourcesType0 | Unset): Memory and CPU, each as a number or as a quantity. Example:
             {'memory': '350Gi', 'cpu': '6'}.
-        max_memory_bytes (int | None | Unset): Maximum allocation; that of the answer to the try if omitted.
+        max_memory_bytes (int | None | Unset): Maximum allocation. If omitted, it is that of the prediction or lift
+            request whose answer the killed try got.
         max_memory (None | str | Unset):
     """
 

@@ -69,7 +69,9 @@ class Observation:
             such as
             `ALL`, are an additional category.
              Example: {'product_count': 1253, 'region': 'emea', 'sale_end': '2020-02-05'}.
-        prediction_id (None | str | Unset):
+        prediction_id (None | str | Unset): The prediction whose amount the try got. If it is omitted, not stored any
+            more, or the id of another try, the newest
+            prediction before the end of the try counts.
         usage_series (None | Unset | UsageSeriesType0): The usage of a try over time, in equal steps from its start: the
             first step covers 0 to `step_seconds`. The server
             stores the series with the report, and `GET /tasks/{dag_id}/{task_id}/series` returns it. Plans are learned from

@@ -38,7 +38,7 @@ class Prediction:
         shadow (MemoryType0 | None): Memory request and limit of the pod.
         cpu (CPUType0 | None): CPU request of the pod; the service never sets a CPU limit.
         duration (DurationType0 | None): Predicted run time. A stored answer contains only the median and the 95 %
-            quantile.
+            quantile; its other fields are null.
         bins (BinsType0 | None): For each bin of the task, the probability that the peak is in it. With the grid `bins`
             the allocation is the upper edge of the chosen bin.
         ladder_bytes (list[int] | None): Allocation of the first try, then of each lift.

@@ -27,9 +27,9 @@ class TaskReport:
             and standard deviation of the peaks. In a namespace with fewer than 6 tasks with a known peak, or without three
             distinct clusters: by fixed thresholds of the peaks.
         severity (TaskReportSeverity): `critical`: the share of kills among successes and kills is clearly above the
-            risk target (so many kills have a probability below 2.5 % at the target), or `saved_gbh` is negative. `warning`:
-            successes used less than half of their grants, in a task with at least 1 % of all waste. `unknown`: the mean
-            grant or the mean usage is unknown.
+            risk target (if it were the target, this number of kills or more would have a probability below 2.5 %), or
+            `saved_gbh` is negative. `warning`: successes used less than half of their grants, in a task with at least 1 %
+            of all waste. `unknown`: the mean grant or the mean usage is unknown.
         tries (int): Reported tries.
         kills (int): OOM-killed tries.
         requested_bytes (int | None): The first static request of the task.

@@ -37,7 +37,8 @@ class Pod:
     created_at: float  # on the cluster's clock, in seconds
     released_at: float | None = None  # on the same clock, when a waiting pod (Script.waits) was released; None before
     reads: int = 0  # number of lookups by name, also for its events; its creation and lists of pods do not count
-    resizes: list[Json] = field(default_factory=list)  # patches of `resize`, also rejected; empty if the API lacks it
+    # patches of the subresource `resize`, including the rejected ones; empty if the API version has no such subresource
+    resizes: list[Json] = field(default_factory=list)
     resizing: Resizing = field(init=False)
 
     def __post_init__(self) -> None:

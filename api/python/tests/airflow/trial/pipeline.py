@@ -21,7 +21,7 @@ STAGES = (
 TASKS = tuple(task for stage in STAGES for task in stage)
 FAILING_TASK = "clean_stock"
 STATIC = 512 * MIB  # the static request of each task
-PROBLEM = "TRIAL_PROBLEM"  # the environment variable with a path; while the file exists, run FAILS_TO_PROFILE fails
+PROBLEM = "TRIAL_PROBLEM"  # environment variable with a path; while a file is there, FAILS_TO_PROFILE fails
 TICK = "TRIAL_TICK_SECONDS"  # the environment variable with the seconds between two runs of the scheduler DAG
 
 # The numbers of the runs that fail once at a step. The trial then resets them.

@@ -61,7 +61,13 @@ def sync_detailed(
 ) -> Response[Problem | Receipt]:
     """Get the receipt of a prediction
 
-     Contains the request, the answer, and the state of the model's margins at the time of the answer.
+     Contains the request, the answer, and the state of the model's margins at the time of the answer. A
+    receipt does not
+    store all fields. The request lacks `metadata`, `node_type`, `cluster_load` and
+    `execution_timeout_seconds`. The answer
+    lacks `cohort`, `gpu_memory` and `warnings`, and its `duration` has only the median and the 95 %
+    quantile; the other
+    fields of `duration` are null.
 
     Args:
         prediction_id (str): `prediction_id` of a prediction.
@@ -92,7 +98,13 @@ def sync(
 ) -> Problem | Receipt | None:
     """Get the receipt of a prediction
 
-     Contains the request, the answer, and the state of the model's margins at the time of the answer.
+     Contains the request, the answer, and the state of the model's margins at the time of the answer. A
+    receipt does not
+    store all fields. The request lacks `metadata`, `node_type`, `cluster_load` and
+    `execution_timeout_seconds`. The answer
+    lacks `cohort`, `gpu_memory` and `warnings`, and its `duration` has only the median and the 95 %
+    quantile; the other
+    fields of `duration` are null.
 
     Args:
         prediction_id (str): `prediction_id` of a prediction.
@@ -118,7 +130,13 @@ async def asyncio_detailed(
 ) -> Response[Problem | Receipt]:
     """Get the receipt of a prediction
 
-     Contains the request, the answer, and the state of the model's margins at the time of the answer.
+     Contains the request, the answer, and the state of the model's margins at the time of the answer. A
+    receipt does not
+    store all fields. The request lacks `metadata`, `node_type`, `cluster_load` and
+    `execution_timeout_seconds`. The answer
+    lacks `cohort`, `gpu_memory` and `warnings`, and its `duration` has only the median and the 95 %
+    quantile; the other
+    fields of `duration` are null.
 
     Args:
         prediction_id (str): `prediction_id` of a prediction.
@@ -147,7 +165,13 @@ async def asyncio(
 ) -> Problem | Receipt | None:
     """Get the receipt of a prediction
 
-     Contains the request, the answer, and the state of the model's margins at the time of the answer.
+     Contains the request, the answer, and the state of the model's margins at the time of the answer. A
+    receipt does not
+    store all fields. The request lacks `metadata`, `node_type`, `cluster_load` and
+    `execution_timeout_seconds`. The answer
+    lacks `cohort`, `gpu_memory` and `warnings`, and its `duration` has only the median and the 95 %
+    quantile; the other
+    fields of `duration` are null.
 
     Args:
         prediction_id (str): `prediction_id` of a prediction.

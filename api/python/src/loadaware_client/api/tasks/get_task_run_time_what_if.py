@@ -89,7 +89,8 @@ def sync_detailed(
     """Compare the run times of a task with those after a change
 
      Every query parameter that is not listed below is a feature whose value replaces that of the task's
-    newest runs. The
+    newest runs. If the
+    task does not have the feature, the answer is 422. The
     effects of node types and load are estimated from the runs of all tasks of the namespace that were
     reported with
     `node_type` or `cluster_load`. The answer is what the model expects, and no causal effect: runs on
@@ -144,7 +145,8 @@ def sync(
     """Compare the run times of a task with those after a change
 
      Every query parameter that is not listed below is a feature whose value replaces that of the task's
-    newest runs. The
+    newest runs. If the
+    task does not have the feature, the answer is 422. The
     effects of node types and load are estimated from the runs of all tasks of the namespace that were
     reported with
     `node_type` or `cluster_load`. The answer is what the model expects, and no causal effect: runs on
@@ -194,7 +196,8 @@ async def asyncio_detailed(
     """Compare the run times of a task with those after a change
 
      Every query parameter that is not listed below is a feature whose value replaces that of the task's
-    newest runs. The
+    newest runs. If the
+    task does not have the feature, the answer is 422. The
     effects of node types and load are estimated from the runs of all tasks of the namespace that were
     reported with
     `node_type` or `cluster_load`. The answer is what the model expects, and no causal effect: runs on
@@ -247,7 +250,8 @@ async def asyncio(
     """Compare the run times of a task with those after a change
 
      Every query parameter that is not listed below is a feature whose value replaces that of the task's
-    newest runs. The
+    newest runs. If the
+    task does not have the feature, the answer is 422. The
     effects of node types and load are estimated from the runs of all tasks of the namespace that were
     reported with
     `node_type` or `cluster_load`. The answer is what the model expects, and no causal effect: runs on

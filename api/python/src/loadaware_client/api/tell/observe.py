@@ -72,14 +72,16 @@ def sync_detailed(
     report that contradicts
     an earlier one with 409, with one exception: it replaces a kill that is known only from `POST
     /retry-lift` (`amended`).
+    Another `prediction_id` is no contradiction: the try keeps the first one, and the answer contains a
+    warning.
 
     An `oom_killed` without `memory_max_bytes` means that the peak was at least the allocation.
     `features` may be
     omitted if the same try has a prediction. A try keeps its first `usage_series`, `detailed_series`
     and `executed_plan`:
     a later report may add those that are missing (`amended`). The server ignores another value of a
-    stored one, except that a
-    `detailed_series` with shorter steps replaces the stored one.
+    stored field, except
+    that a `detailed_series` with shorter steps replaces the stored one.
 
     The server also stores a report with implausible values; the answer then contains warnings. A peak
     that is too far from
@@ -120,14 +122,16 @@ def sync(
     report that contradicts
     an earlier one with 409, with one exception: it replaces a kill that is known only from `POST
     /retry-lift` (`amended`).
+    Another `prediction_id` is no contradiction: the try keeps the first one, and the answer contains a
+    warning.
 
     An `oom_killed` without `memory_max_bytes` means that the peak was at least the allocation.
     `features` may be
     omitted if the same try has a prediction. A try keeps its first `usage_series`, `detailed_series`
     and `executed_plan`:
     a later report may add those that are missing (`amended`). The server ignores another value of a
-    stored one, except that a
-    `detailed_series` with shorter steps replaces the stored one.
+    stored field, except
+    that a `detailed_series` with shorter steps replaces the stored one.
 
     The server also stores a report with implausible values; the answer then contains warnings. A peak
     that is too far from
@@ -163,14 +167,16 @@ async def asyncio_detailed(
     report that contradicts
     an earlier one with 409, with one exception: it replaces a kill that is known only from `POST
     /retry-lift` (`amended`).
+    Another `prediction_id` is no contradiction: the try keeps the first one, and the answer contains a
+    warning.
 
     An `oom_killed` without `memory_max_bytes` means that the peak was at least the allocation.
     `features` may be
     omitted if the same try has a prediction. A try keeps its first `usage_series`, `detailed_series`
     and `executed_plan`:
     a later report may add those that are missing (`amended`). The server ignores another value of a
-    stored one, except that a
-    `detailed_series` with shorter steps replaces the stored one.
+    stored field, except
+    that a `detailed_series` with shorter steps replaces the stored one.
 
     The server also stores a report with implausible values; the answer then contains warnings. A peak
     that is too far from
@@ -209,14 +215,16 @@ async def asyncio(
     report that contradicts
     an earlier one with 409, with one exception: it replaces a kill that is known only from `POST
     /retry-lift` (`amended`).
+    Another `prediction_id` is no contradiction: the try keeps the first one, and the answer contains a
+    warning.
 
     An `oom_killed` without `memory_max_bytes` means that the peak was at least the allocation.
     `features` may be
     omitted if the same try has a prediction. A try keeps its first `usage_series`, `detailed_series`
     and `executed_plan`:
     a later report may add those that are missing (`amended`). The server ignores another value of a
-    stored one, except that a
-    `detailed_series` with shorter steps replaces the stored one.
+    stored field, except
+    that a `detailed_series` with shorter steps replaces the stored one.
 
     The server also stores a report with implausible values; the answer then contains warnings. A peak
     that is too far from
