@@ -29,8 +29,9 @@ type blob struct {
 	Highest    sizing.Bytes // Model.LargestRequest
 	Tasks      int
 	Runs       int
-	Ratios     ratios `cbor:",omitzero"`
-	RatioTrees []byte `cbor:",omitempty"` // the trees, if they predict the log ratio of peak to request; Trees is then empty, so that earlier releases do not open the model
+	Ratios     ratios   `cbor:",omitzero"`
+	Widening   widening `cbor:",omitzero"`
+	RatioTrees []byte   `cbor:",omitempty"` // the trees, if they predict the log ratio of peak to request; Trees is then empty, so that earlier releases do not open the model
 
 	Learned []uint64             `cbor:",omitempty"` // recentTasks.learned, ascending
 	Killed  map[uint64]killedRun `cbor:",omitempty"` // recentTasks.killed
@@ -109,7 +110,7 @@ func (m *Model) encoded() (blob, error) {
 	b := blob{
 		Numbers: m.Numbers, Categories: m.Categories, Mean: m.Mean, Values: m.Values, Trees: trees, Errors: m.errors,
 		Largest: m.LargestPeak, Exceeded: m.Exceeded, Highest: m.LargestRequest, Tasks: m.Tasks, Runs: m.Runs, Ratios: m.ratios, RatioTrees: ratioTrees,
-		AnswersFirst: m.answersFirst,
+		AnswersFirst: m.answersFirst, Widening: m.widening,
 	}
 	b.setRecent(m.recent)
 	return b, nil
@@ -168,6 +169,9 @@ func (b *blob) open() (*Model, error) {
 		if math.IsNaN(e.Error) || math.IsInf(e.Error, 0) || i > 0 && e.Error < b.Errors[i-1].Error {
 			return nil, fmt.Errorf("decode a cohort: the errors of the trees must be finite and ascending: error %d is %v", i, e.Error)
 		}
+	}
+	if m.widening = b.Widening; !m.widening.isValid() {
+		return nil, fmt.Errorf("decode a cohort: the factors on errors %v are not valid", m.widening)
 	}
 	m.setErrors(b.Errors)
 	trees := b.Trees

@@ -217,7 +217,7 @@ func (p *Place) amount(quantity int, probability float64) float64 {
 }
 
 // Grant returns the amount of memory in bytes with the least expected cost under the mixture of the
-// profiles. Model.margin chooses it, so the risk has the same bounds as in Model.Size; 0 if no profile knows the memory.
+// profiles. errorList.margin chooses it, so the risk has the same bounds as in Model.Size; 0 if no profile knows the memory.
 func (p *Place) Grant(riskTarget float64) float64 {
 	var errors []weightedError
 	for c, w := range p.weights[:len(p.profiles.classes)] {
@@ -244,7 +244,6 @@ func (p *Place) Grant(riskTarget float64) float64 {
 	for i := range errors {
 		errors[i].Error -= middle // the cost is in units of a typical peak
 	}
-	var m Model
-	m.setErrors(errors)
-	return math.Exp(middle + m.margin(riskTarget))
+	list := newErrorList(errors)
+	return math.Exp(middle + list.margin(riskTarget))
 }

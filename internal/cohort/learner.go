@@ -55,6 +55,8 @@ type Learner struct {
 	current  *Model                   // nil while too few tasks are known
 	errors   []unseenError            // errors on unseen tasks, oldest first
 	pending  map[sizing.TaskKey]int   // index in errors of a first run that was killed and has not succeeded
+	widening widening                 // of the errors of the current model
+	tested   widening                 // of the errors of the last cross-validation
 	trials   map[sizing.TaskKey]trial // what the model would have answered for the first success of each known task
 	dags     map[string]*dagState     // nil: no DAG has a model of its own
 }
@@ -63,6 +65,7 @@ type Learner struct {
 // task. After a kill it is a lower bound until the run succeeds.
 type unseenError struct {
 	error, level float64
+	novelty      novelty // of the task
 }
 
 // NewLearner returns an empty Learner.
@@ -192,7 +195,7 @@ func (l *Learner) recordError(r *Row) {
 		}
 	} else if l.hasTrees() && (!l.current.byRequest || r.Requested.Memory > 0) {
 		level := l.current.level(&r.Facts)
-		l.errors = append(l.errors, unseenError{math.Log(r.Peak) - level, level})
+		l.errors = append(l.errors, unseenError{math.Log(r.Peak) - level, level, l.current.novelty(&r.Task)})
 		if r.Killed {
 			l.pending[r.Task] = len(l.errors) - 1
 		}
@@ -207,7 +210,7 @@ func (l *Learner) recordError(r *Row) {
 	switch {
 	case !l.hasTrees():
 	case l.usesUnseenErrors():
-		l.current = l.current.withErrors(l.streamErrors(), l)
+		l.current = l.current.withErrors(l.useStream(), l)
 	default:
 		l.current = l.current.withErrors(slices.Clone(l.current.errors), l)
 	}
@@ -216,13 +219,16 @@ func (l *Learner) recordError(r *Row) {
 // usesUnseenErrors reports whether enough errors on unseen tasks are recorded to replace those of the cross-validation.
 func (l *Learner) usesUnseenErrors() bool { return len(l.errors) >= minUnseenErrors }
 
-// streamErrors returns the newest errors on unseen tasks, weighted by recency.
-func (l *Learner) streamErrors() []weightedError {
+// useStream returns the newest errors on unseen tasks, weighted by recency, and sets the widening to theirs.
+func (l *Learner) useStream() []weightedError {
 	newest := l.errors[max(0, len(l.errors)-maxErrors):]
 	weighted := make([]weightedError, len(newest))
+	var byNovelty [novelties][]weightedError // not weighted by recency, because new DAGs and names can be rare
 	for i, e := range newest {
 		weighted[i] = weightedError{e.error, math.Exp2(-float64(len(newest)-1-i) / errorsHalfLife)}
+		byNovelty[e.novelty] = append(byNovelty[e.novelty], weightedError{e.error, 1})
 	}
+	l.widening = wideningOf(weighted, &byNovelty, l.tested)
 	return weighted
 }
 
@@ -233,11 +239,14 @@ func (l *Learner) fit() {
 	var errors []weightedError
 	byRequest := l.hasTrees() && l.current.byRequest && l.allRequest()
 	if l.usesUnseenErrors() {
-		errors = l.streamErrors()
+		errors = l.useStream()
 	} else {
 		var unseen []unseenTask
 		unseen, byRequest = l.chooseTarget()
 		errors = errorsOf(unseen)
+		novel := byNovelty(slices.Concat(unseen, crossValidateNew(l.order, byRequest)))
+		l.tested = wideningOf(errors, &novel, widening{})
+		l.widening = l.tested
 		l.tryTrees(unseen)
 	}
 	m, err := fitTrees(l.order, byRequest)
@@ -256,17 +265,22 @@ type unseenTask struct {
 
 // crossValidate returns the tasks, ordered by folds, with models that were fitted without the fold; nil if a fit
 // fails.
-func crossValidate(tasks []*taskRows, byRequest bool) (found []unseenTask) {
+func crossValidate(tasks []*taskRows, byRequest bool) []unseenTask {
+	return holdOut(tasks, byRequest, func(t *taskRows, fold int) bool { return foldOf(t.key, folds) == fold })
+}
+
+// holdOut does the same for any folds. A task can be in several of them.
+func holdOut(tasks []*taskRows, byRequest bool, isIn func(t *taskRows, fold int) bool) (found []unseenTask) {
 	for fold := range folds {
 		var training, unseen []*taskRows
 		for _, t := range tasks {
-			if foldOf(t.key, folds) == fold {
+			if isIn(t, fold) {
 				unseen = append(unseen, t)
 			} else {
 				training = append(training, t)
 			}
 		}
-		if len(unseen) == 0 {
+		if len(unseen) == 0 || len(training) == 0 {
 			continue
 		}
 		m, err := fitTrees(training, byRequest)

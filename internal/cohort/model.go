@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sort"
 
 	"github.com/loadaware/loadaware/internal/ml/gbt"
 	"github.com/loadaware/loadaware/internal/sizing"
@@ -18,19 +17,15 @@ const (
 	maxGrantRatio   = 1.1  // largest grant of the trees before rounding and floor, as a multiple of the largest learned peak
 )
 
-// weightedError is the error of a prediction: log(peak) − level, or log(seconds) − level for a run time.
-type weightedError struct {
-	Error, Weight float64
-}
-
 // Model sizes tasks of one namespace that it has not seen. It is immutable and safe for
 // concurrent use.
 type Model struct {
 	encoder
-	trees       *gbt.Regressor  // nil: the model only compares requests; see ratio.go
-	errors      []weightedError // ascending
-	sums        []prefixSum     // sums[i] is the sum of the first i errors
-	LargestPeak float64         // in bytes
+	trees       *gbt.Regressor // nil: the model only compares requests; see ratio.go
+	errorList                  // on unseen tasks
+	widening    widening
+	wider       [novelties]errorList // the errors for each novelty of a task
+	LargestPeak float64              // in bytes
 	// Exceeded is the share of the tasks with a request whose first success exceeded the request; 1: no
 	// task has a request.
 	Exceeded       float64
@@ -52,6 +47,7 @@ type Model struct {
 func (m *Model) withErrors(errors []weightedError, l *Learner) *Model {
 	slices.SortFunc(errors, func(a, b weightedError) int { return cmp.Compare(a.Error, b.Error) })
 	updated := *m
+	updated.widening = l.widening
 	updated.setErrors(errors)
 	updated.LargestPeak, updated.Runs, updated.Tasks = l.largest, l.runs, len(l.order)
 	updated.LargestRequest, updated.ratios = l.highest, l.ratios()
@@ -60,6 +56,12 @@ func (m *Model) withErrors(errors []weightedError, l *Learner) *Model {
 		updated.Exceeded = float64(l.exceeded) / float64(l.requests)
 	}
 	return &updated
+}
+
+// setErrors sets errors, which must be in ascending order.
+func (m *Model) setErrors(errors []weightedError) {
+	m.errorList = newErrorList(errors)
+	m.wider = m.widening.lists(m.errorList)
 }
 
 // level predicts the log peak. It is −∞ if the trees predict a ratio and the request is unknown.
@@ -84,17 +86,6 @@ type Answer struct {
 	usesRequest bool         // unbounded is the request: it is less than amount in whole MiB, and the learned tasks rarely exceed theirs
 	ofDAG       bool         // the model of the DAG answered
 }
-
-// The risk of a first run is between minRisk and maxRisk times the risk target, if there are enough errors. Within these bounds
-// the margin has the least expected cost: if the errors have a heavy tail, a kill is cheaper than a
-// margin that covers the tail.
-const (
-	minRisk      = 0.5
-	maxRisk      = 4.0
-	expectedRisk = 1.5 // as a multiple of the risk target: a kill costs 1/(expectedRisk·target) predicted peaks
-
-	maxCandidates = 512 // number of errors among which a margin is chosen: evenly spaced, and at most so many if all weights are equal
-)
 
 // isOutside reports whether a task requests clearly more than all learned tasks. The trees cannot
 // extrapolate to such a request.
@@ -160,6 +151,7 @@ func (m *Model) sizeByTrees(q *Question) (a Answer, ok bool) {
 	if math.IsNaN(level) || math.IsInf(level, 0) {
 		return Answer{}, false
 	}
+	m = m.forTask(&q.Task)
 	if q.Killed > 0 {
 		if m = m.exceeding(math.Log(float64(q.Killed)) - level); m.weight() < minErrors {
 			return Answer{}, false
@@ -186,7 +178,7 @@ func (m *Model) sizeByTrees(q *Question) (a Answer, ok bool) {
 // because the tasks that exceeded their requests are assumed to be among them.
 func (m *Model) exceeding(bound float64) *Model {
 	updated, from := *m, m.countUpTo(bound)
-	updated.setErrors(m.errors[from:])
+	updated.errorList = newErrorList(m.errors[from:])
 	if m.Exceeded > 0 {
 		updated.Exceeded = min(1, m.Exceeded*m.weight()/updated.weight())
 	}
@@ -234,83 +226,4 @@ func (q *Question) bound(limit sizing.Bytes) sizing.Bytes {
 		limit = min(limit, q.Cap)
 	}
 	return limit
-}
-
-// margin returns the margin with the least expected cost, as a logarithm. The candidates are the largest
-// error and the errors whose risk is between minRisk and maxRisk times target. The risk counts one future
-// error, which has the mean weight and is above all others (split conformal prediction). If the risk of
-// every error is above the bounds, margin returns the largest error.
-func (m *Model) margin(target float64) float64 {
-	total := m.weight()
-	next := total / float64(len(m.errors))
-	total += next
-	price := 1 / (expectedRisk * target)
-	best, least := m.errors[len(m.errors)-1].Error, math.Inf(1)
-	above := next
-	step := 1 + int(float64(len(m.errors))*min(1, maxRisk*target))/maxCandidates
-	for i := len(m.errors) - 1; i >= 0 && above <= maxRisk*target*total; i-- {
-		candidate := m.errors[i].Error
-		if above >= minRisk*target*total && i%step == 0 || i == len(m.errors)-1 {
-			if c := m.cost(candidate, price); c < least {
-				best, least = candidate, c
-			}
-		}
-		above += m.errors[i].Weight
-	}
-	return best
-}
-
-// prefixSum is the sum over the smallest errors. With prefix sums, the cost of a margin needs a few
-// binary searches and no pass over all errors.
-type prefixSum struct {
-	weight float64
-	peaks  float64 // weighted sum of the peaks, in units of the predicted peak
-}
-
-// setErrors sets errors, which must be in ascending order, and their sums.
-func (m *Model) setErrors(errors []weightedError) {
-	m.errors, m.sums = errors, make([]prefixSum, 1, len(errors)+1)
-	for i, e := range errors {
-		m.sums = append(m.sums, prefixSum{m.sums[i].weight + e.Weight, m.sums[i].peaks + e.Weight*math.Exp(e.Error)})
-	}
-}
-
-// countUpTo returns the number of errors that are at most limit.
-func (m *Model) countUpTo(limit float64) int {
-	return sort.Search(len(m.errors), func(i int) bool { return m.errors[i].Error > limit })
-}
-
-// cost returns the expected cost of a margin, in units of the predicted peak. price is the cost of a
-// killed run in the same unit, in addition to its tries. After a kill the next try gets twice the
-// memory, as in cost.LadderWastage. The errors with the same number of kills are adjacent, so their
-// costs are a difference of two prefix sums.
-func (m *Model) cost(margin, price float64) float64 {
-	sum, allocation, allocated := 0.0, math.Exp(margin), 0.0
-	for kills, from := 0, 0; from < len(m.errors); kills++ {
-		to := m.countUpTo(margin + float64(kills)*math.Ln2)
-		allocated += allocation
-		weight := m.sums[to].weight - m.sums[from].weight
-		if sum += weight*allocated - (m.sums[to].peaks - m.sums[from].peaks); kills > 0 {
-			sum += weight * price
-		}
-		from, allocation = to, 2*allocation
-	}
-	return sum / m.weight()
-}
-
-// riskOf returns the probability that the peak exceeds a limit. level is the predicted log peak. One further error of
-// the mean weight counts half as above the limit, because nothing is known about it.
-func (m *Model) riskOf(level float64, limit sizing.Bytes) float64 {
-	total := m.weight()
-	above := total - m.sums[m.countUpTo(math.Log(float64(limit))-level)].weight
-	next := total / float64(len(m.errors))
-	return (above + next/2) / (total + next)
-}
-
-// weight returns the total weight of the errors.
-func (m *Model) weight() float64 {
-	if len(m.errors) == 0 {
-		return 0
-	}
-	return m.sums[len(m.errors)].weight
 }

@@ -40,6 +40,7 @@ func (l *Learner) tryTrees(unseen []unseenTask) {
 			to++
 		}
 		others := l.subset(func(t *taskRows) bool { return foldOf(t.key, folds) != foldOf(unseen[from].key, folds) })
+		others.widening = l.widening
 		m := unseen[from].model.withErrors(slices.Concat(errorsOf(unseen[:from]), errorsOf(unseen[to:])), others)
 		for i := from; i < to; i++ {
 			l.trials[unseen[i].key] = m.trial(&unseen[i].first)
@@ -97,7 +98,7 @@ func (s *trials) add(t trial, peak float64) {
 	s.squares += off * off
 }
 
-// cost returns the expected cost of a grant in units of the mean peak. A kill has the same price as in Model.margin.
+// cost returns the expected cost of a grant in units of the mean peak. A kill has the same price as in errorList.margin.
 func (s *trials) cost() float64 {
 	risk := (s.kills + promisedTasks*s.promised/s.tasks) / (s.tasks + promisedTasks)
 	return s.waste/s.peaks + risk/(expectedRisk*sizing.DefaultRiskTarget)

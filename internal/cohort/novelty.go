@@ -1,0 +1,133 @@
+package cohort
+
+import (
+	"math"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// The trees err more on a task of a new DAG, or with a new name, than on other tasks that they have not learned. Such an
+// error is rare among the errors on unseen tasks. So its size is estimated apart, and the errors are multiplied by a
+// factor for such a task; see widening.
+
+// novelty says whether the DAG and the name of a task are new: no learned task has them.
+type novelty int
+
+const (
+	newDAG    novelty = 1
+	newName   novelty = 2
+	novelties         = 4 // number of combinations
+)
+
+// novelty returns the novelty of a task. A DAG or name that the trees do not use is not new.
+func (e *encoder) novelty(task *sizing.TaskKey) (n novelty) {
+	if e.isNew(dagID, task.DAG) {
+		n |= newDAG
+	}
+	if e.isNew(taskID, task.Task) {
+		n |= newName
+	}
+	return n
+}
+
+// isNew reports whether the trees use a category and no learned task has the value.
+func (e *encoder) isNew(category, value string) bool {
+	return e.uses(category) && e.Values[hashOf(category, value)].Tasks == 0
+}
+
+// uses reports whether the trees use a category.
+func (e *encoder) uses(category string) bool {
+	_, found := slices.BinarySearch(e.Categories, category)
+	return found
+}
+
+// widening holds for each novelty the factor on the errors. A factor below 1 counts as 1; in the zero value, all factors are 1.
+type widening [novelties]float64
+
+// wideningOf compares the errors on new tasks with all errors on unseen tasks: the factor is the ratio of their root mean
+// squares. The mean square of the errors of one novelty is averaged with that of all errors, which counts as
+// minErrors errors. While a novelty has fewer errors than that, its factor is at least the one of before. A task with a new DAG
+// and a new name is at least as uncertain as a task with one of them.
+func wideningOf(all []weightedError, byNovelty *[novelties][]weightedError, before widening) (w widening) {
+	typical := squares(all) / weightOf(all)
+	if !(typical > 0) {
+		return before
+	}
+	for n := newDAG; n < novelties; n++ {
+		errors := byNovelty[n]
+		square := (squares(errors) + minErrors*typical) / (weightOf(errors) + minErrors)
+		if w[n] = math.Sqrt(square / typical); weightOf(errors) < minErrors {
+			w[n] = max(w[n], before[n])
+		}
+	}
+	w[newDAG|newName] = max(w[newDAG|newName], w[newDAG], w[newName])
+	return w
+}
+
+// weightOf returns the total weight of errors.
+func weightOf(errors []weightedError) (sum float64) {
+	for _, e := range errors {
+		sum += e.Weight
+	}
+	return sum
+}
+
+// isValid reports whether a decoded widening can be used.
+func (w *widening) isValid() bool {
+	for _, factor := range w {
+		if !(factor >= 0) || math.IsInf(factor, 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// lists returns for each novelty the errors times the factor.
+func (w *widening) lists(errors errorList) (lists [novelties]errorList) {
+	for n, factor := range w {
+		if lists[n] = errors; !(factor > 1) {
+			continue
+		}
+		wider := slices.Clone(errors.errors)
+		for i := range wider {
+			wider[i].Error *= factor
+		}
+		lists[n] = newErrorList(wider)
+	}
+	return lists
+}
+
+// forTask returns m with the errors that apply to the novelty of a task.
+func (m *Model) forTask(task *sizing.TaskKey) *Model {
+	updated := *m
+	updated.errorList = m.wider[m.novelty(task)]
+	return &updated
+}
+
+// byNovelty returns the errors of all tasks for each novelty, with respect to the model that has not learned the task.
+func byNovelty(tasks []unseenTask) (errors [novelties][]weightedError) {
+	for i := range tasks {
+		n := tasks[i].model.novelty(&tasks[i].key)
+		errors[n] = append(errors[n], tasks[i].errors...)
+	}
+	return errors
+}
+
+// crossValidateNew is like crossValidate, but each fold holds out all tasks of some DAGs and all tasks with some names, if
+// the trees use DAGs and names. So the models of the folds do not know these DAGs and names.
+func crossValidateNew(tasks []*taskRows, byRequest bool) []unseenTask {
+	e := newEncoder(tasks, byRequest)
+	dags, names := map[string]int{}, map[string]int{} // folds
+	for _, t := range permuted(tasks) {
+		if _, known := dags[t.key.DAG]; !known {
+			dags[t.key.DAG] = len(dags) % folds
+		}
+		if _, known := names[t.key.Task]; !known {
+			names[t.key.Task] = len(names) % folds
+		}
+	}
+	return holdOut(tasks, byRequest, func(t *taskRows, fold int) bool {
+		return e.uses(dagID) && dags[t.key.DAG] == fold || e.uses(taskID) && names[t.key.Task] == fold
+	})
+}
