@@ -127,7 +127,7 @@ def test_the_log_names_the_features_that_are_not_sent_once(server: ScriptedServe
     (line,) = [line for line in log_lines() if "not sent" in line]
     assert line.startswith(
         "features that are not sent: api_token (its name looks like a secret), "
-        "items (the type list is no number, text, bool or date)"
+        "items (a value of type list; only numbers, texts, bools and dates are sent)"
     )
 
 
