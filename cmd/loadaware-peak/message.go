@@ -12,7 +12,7 @@ import (
 	"syscall"
 )
 
-// maxMessage is the maximum length of a message in bytes. Kubernetes reads 4096 bytes of it.
+// maxMessage is the maximum length of a message in bytes: less than the 4096 bytes that Kubernetes reads.
 const maxMessage = 4095
 
 // combine adds a report to the program's own message. The message keeps all its text except white space at its end, and
