@@ -16,8 +16,8 @@ _TIMEOUT_SECONDS = 2.0  # of one call to Kubernetes
 def end_of(operator: Any, pod: Any | None, error: BaseException | None) -> End:
     """Stop resizing the pod of a try, and return the end of the try.
 
-    `End.pod` is the current state of the pod, or `pod` if Kubernetes cannot be read. It is None if the try has no pod or
-    the pod is gone.
+    `End.pod` is the current state of the pod, or `pod` if Kubernetes cannot be read. It is None if the try has no pod
+    or the pod is gone.
     """
     return End(
         pod=reread(operator, pod),
