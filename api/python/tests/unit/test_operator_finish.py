@@ -313,7 +313,7 @@ def test_pending_reports_that_stay_pending_do_not_hide_younger_ones(
         ("True", True, "evicted"),
     ],
 )
-def test_only_a_launch_timeout_without_a_node_is_unschedulable(
+def test_a_launch_timeout_is_unschedulable_only_without_a_node(
     server: ScriptedServer, scheduled: str | None, gone: bool, outcome: str
 ) -> None:
     from airflow.providers.cncf.kubernetes.utils.pod_manager import PodLaunchTimeoutException
