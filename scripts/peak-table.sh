@@ -87,7 +87,7 @@ compare "20 orphans" "" "$load" orphans:20:100ms exit:12
 echo
 echo "$same of $cases end in the same way."
 echo
-echo "| program | allocates, MiB | peak alone, MiB | measured with | reported, MiB | source | against the cgroup | against alone | sampling only, against alone |"
+echo "| program | allocates, MiB | peak alone, MiB | measured with | reported, MiB | source | reported against the peak of the cgroup | reported against the peak alone | largest sample against the peak alone |"
 echo "|---|---|---|---|---|---|---|---|---|"
 kernel_peak() { cat "${dirs[0]}/$peak_file"; }
 row() { # NAME MIB STEPS… prints up to two table rows: measured with the control group, and with /proc alone

@@ -80,7 +80,7 @@ func (c *child) wait() syscall.WaitStatus {
 		select {
 		case s := <-c.signals:
 			number := s.(syscall.Signal)
-			_ = syscall.Kill(c.pid, number) // no effect on a program that has ended; reap follows
+			_ = syscall.Kill(c.pid, number) // no effect if the program has ended and waits for `reap`
 			if number == syscall.SIGTERM {
 				c.protect(c.draft) // a SIGKILL of the whole container may follow
 			}

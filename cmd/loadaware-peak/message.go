@@ -12,7 +12,7 @@ import (
 	"syscall"
 )
 
-// maxMessage is the maximum length of a message in bytes. Kubernetes reads 4096 bytes of it.
+// maxMessage is the maximum length of a message in bytes: less than the 4096 bytes that Kubernetes reads.
 const maxMessage = 4095
 
 // combine adds a report to the program's own message. The message keeps all its text except white space at its end, and
@@ -53,7 +53,7 @@ func join(own []byte, fields []field) []byte {
 	}
 }
 
-// merge appends the fields that an object lacks. own is the text of the object. An object with a
+// merge appends the fields that an object lacks. `own` is the text of the object. An object with a
 // peak stays unchanged.
 func merge(own []byte, object map[string]json.RawMessage, fields []field) []byte {
 	if object[peakKey] != nil || object["memory_max"] != nil {
@@ -105,8 +105,8 @@ func (m *message) final(r report) error {
 	return m.write(func(own []byte) ([]byte, error) { return combine(own, r), nil })
 }
 
-// write replaces the content with the result of compose. own is the part that the program wrote: the
-// content without the report at its beginning that this process wrote last.
+// write replaces the content of the file with the result of `compose`. Its argument `own` is the part that the
+// program wrote: the content without the report that this process wrote last, which is at the beginning.
 func (m *message) write(compose func(own []byte) ([]byte, error)) error {
 	flags := os.O_RDWR | syscall.O_NONBLOCK // do not block on a pipe
 	if m.create {

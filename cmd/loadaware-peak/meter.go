@@ -59,7 +59,7 @@ func (m *meter) sample() error {
 	return nil
 }
 
-// add adds a reading; at is its time since the start.
+// add adds a reading, which was taken at the time `at` since the start.
 func (m *meter) add(at time.Duration, r cgroup.Reading) {
 	top := r.WorkingSet()
 	m.sampled = max(m.sampled, top)

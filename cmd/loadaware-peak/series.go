@@ -51,7 +51,7 @@ func (s *series) add(p point) {
 	s.last = p
 }
 
-// open appends a slot. next is the point that is being added.
+// open appends a slot. `next` is the point that is being added.
 func (s *series) open(next point) {
 	n := len(s.slots)
 	begin := time.Duration(n) * s.step
@@ -65,7 +65,7 @@ func (s *series) open(next point) {
 	s.slots = append(s.slots, slot{memory: memory})
 }
 
-// interpolateCPU returns the CPU time from the start until at, a time between the last point and next.
+// interpolateCPU returns the CPU time from the start until `at`, a time between the last point and the point `next`.
 func (s *series) interpolateCPU(next point, at time.Duration) time.Duration {
 	if next.at <= s.last.at {
 		return next.cpu
@@ -90,8 +90,8 @@ func (s *series) cores() []float64 {
 	return cores
 }
 
-// mergePairs merges each pair of neighbours into a slot with the larger memory and the CPU time at the end of the
-// second. It overwrites slots.
+// mergePairs merges each pair of neighbouring slots into one slot, which has the larger memory of both and the CPU time
+// of the later slot. It overwrites its argument.
 func mergePairs(slots []slot) []slot {
 	half := slots[:(len(slots)+1)/2]
 	for i := range half {

@@ -40,7 +40,7 @@ var packageDirs = []string{
 }
 
 // findFor selects the programs for the cluster in a folder: for an existing cluster the programs of its major
-// version, for a new cluster the first result of the function installed.
+// version, for a new cluster the first result of `installed`.
 func findFor(cluster string) (binaries, error) {
 	found := installed(os.Getenv("PG_BINDIR"), packageDirs)
 	if len(found) == 0 {

@@ -55,8 +55,8 @@ type owner struct {
 	input io.Closer
 }
 
-// startOwner runs this test binary on a data folder, as the given user or, if as is nil, as the
-// current user.
+// startOwner runs this test binary on a data folder. It runs as the user `as` or, if `as` is nil, as the current
+// user.
 func startOwner(t *testing.T, dir string, as *syscall.Credential) owner {
 	t.Helper()
 	cmd := exec.Command(publicCopyOfThisBinary(t))

@@ -124,7 +124,7 @@ func stopProcess(ctx context.Context, pid int, cluster string) error {
 }
 
 // stopSteps lists the signals for the fast and the immediate shutdown of PostgreSQL, and SIGKILL, with the
-// wait after each. After the fast shutdown the next start needs no recovery; after the others it does.
+// wait after each. After the fast shutdown the next start needs no recovery; after the other signals it does.
 var stopSteps = []struct {
 	signal  syscall.Signal
 	timeout time.Duration

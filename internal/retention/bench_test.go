@@ -26,7 +26,7 @@ import (
 	"github.com/loadaware/loadaware/migrations"
 )
 
-var benchRows = flag.Int("rows", 300_000, "number of observations of BenchmarkRetention, more than 200000; receipts are a fifth of it")
+var benchRows = flag.Int("rows", 300_000, "number of observations of BenchmarkRetention, more than 200000; the number of receipts is a fifth of it")
 
 // BenchmarkRetention has three parts. The first removes observations older than a year from ten tasks with two years of
 // observations, while a caller reports new ones; before that it checks that the removal of observations older than 600 days
@@ -155,10 +155,10 @@ func readAll(b *testing.B, st *postgres.Store) (c contents) {
 	return c
 }
 
-// reported counts the reports of latencies, so that each has its own run id.
+// reported counts the reports that the function latencies sends, so that each report has its own run id.
 var reported atomic.Int64
 
-// latencies returns the sorted latencies of reports while do runs.
+// latencies sends reports while the function `do` runs, and returns the sorted latencies of these reports.
 func latencies(b *testing.B, st *postgres.Store, do func()) (durations []time.Duration) {
 	done := make(chan struct{})
 	var caller sync.WaitGroup

@@ -204,7 +204,7 @@ func (w *Worker) afterBatch(ctx context.Context, kind string) func(rows int) err
 	}
 }
 
-// throttle waits as long as the work since started took, at most a quarter of the lease, so that retention
+// throttle waits as long as the work since the time `started` took, at most a quarter of the lease, so that retention
 // usually works at most half of the time. Then throttle renews the lease.
 func (w *Worker) throttle(ctx context.Context, started time.Time) error {
 	select {

@@ -48,7 +48,7 @@ type options struct {
 	files   []string
 }
 
-// choose returns the parts with the given names, which are separated by commas; all parts if names is empty.
+// choose returns the parts with the given names, which are separated by commas; all parts if `names` is empty.
 func choose(names string) ([]part, error) {
 	if names == "" {
 		return parts, nil

@@ -37,8 +37,8 @@ func (g sizeResult) perModelText() string {
 	return fmt.Sprintf("%.2f MB", g.perModel/1e6)
 }
 
-// sizes returns the sizes to measure, by the flag -form. The amount of data never decreases, because addData
-// can only add data.
+// sizes returns the sizes to measure, which depend on the flag -form. The amount of data never decreases, because
+// addData can only add data.
 func (b *bench) sizes() []size {
 	switch b.form {
 	case "short": // only with -rows 4: a smoke test

@@ -89,7 +89,7 @@ func (l *loadRun) rejectionTimes() []time.Duration {
 }
 
 func (l *loadRun) String() string {
-	return fmt.Sprintf("%4d connections: %6.0f/s (predict %.0f/s p50 %v p99 %v; observe %.0f/s p99 %v), rejected: predict %.1f %%, observe %.1f %%, after p50 %v p99 %v; failed %d, no Retry-After %d",
+	return fmt.Sprintf("%4d connections: %6.0f/s (predict %.0f/s p50 %v p99 %v; observe %.0f/s p99 %v), rejected: predict %.1f %%, observe %.1f %%, latency of rejections p50 %v p99 %v; failed %d, no Retry-After %d",
 		l.connections, l.goodput(), l.predictGoodput(), quantile(l.predicts.goodTimes, 0.5), quantile(l.predicts.goodTimes, 0.99),
 		float64(l.reports.good)/l.length.Seconds(), quantile(l.reports.goodTimes, 0.99),
 		100*l.predicts.rejectedRatio(), 100*l.reports.rejectedRatio(), quantile(l.rejectionTimes(), 0.5), quantile(l.rejectionTimes(), 0.99), l.failed, l.noRetryAfter)
@@ -115,7 +115,7 @@ func cpuTime(pid int) time.Duration {
 const bucketLength = 100 * time.Millisecond
 
 // run connects n callers and then runs them for the time `length`. The run ids of the reports begin with `label`,
-// which must differ between the calls of run for one cluster.
+// which must differ between the calls of `run` for one cluster.
 func (c *callers) run(ctx context.Context, label string, n int, length time.Duration) *loadRun {
 	l := &loadRun{connections: n, length: length, buckets: make([]int, length/bucketLength+1)}
 	var mu sync.Mutex

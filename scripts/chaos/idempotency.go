@@ -35,15 +35,15 @@ func trialIdempotency(ctx context.Context, tr *trialRun) error {
 	defer cluster.Close()
 	start := time.Now()
 	e := sendDuplicates(ctx, cluster.Reports, addresses(cluster.Replicas), tasks, tr.seed, tr.repetitions(3_000, 100_000))
-	tr.printf("%d operations in %d calls, %.0f calls/s: %d had one effect, or a 503 may hide it, %d answers were duplicate; %d other bodies, %d of them 409; retried after 503: %d, failed %d",
+	tr.printf("%d operations in %d calls, %.0f calls/s: %d had one effect, or a 503 may hide it, %d answers were duplicate; %d other bodies, %d of them answered with 409; retried after 503: %d, failed %d",
 		e.operations, e.calls, float64(e.calls)/time.Since(start).Seconds(), e.operations-e.wrong, e.duplicate, e.altered, e.conflicts, e.retried, e.failed)
 	e.check(tr)
 	tr.checkReports(ctx, "idempotency", cluster)
 	return nil
 }
 
-// check records a failure for failed calls, for operations without exactly one effect (see wrong), and for other
-// bodies that did not get a 409, or if no other body was sent.
+// check records a failure for failed calls, for operations without exactly one effect (see `wrong`), and for other
+// bodies that did not get a 409. It also records one if no other body was sent.
 func (e *effects) check(tr *trialRun) {
 	tr.check(e.failed == 0, "%d calls failed: %s", e.failed, e.firstFailure)
 	tr.check(e.wrong == 0, "%d operations had no effect or several: %s", e.wrong, e.firstFailure)

@@ -94,8 +94,8 @@ func (tr *trialRun) promoteBadModel(ctx context.Context, conn *pgx.Conn, w *work
 }
 
 // checkRollback checks that the watchdog rolls back a bad version within maxOutcomes, that this version then
-// no longer answers, and that at most 12 of the next 64 runs are killed. A larger bound could accept a version that is
-// bad, too.
+// no longer answers, and that at most 12 of the next 64 runs are killed. With a larger bound, the check could accept a
+// rollback to another bad version.
 func (tr *trialRun) checkRollback(ctx context.Context, w *workload, bad, good int) error {
 	w.ended, w.killed = 0, 0
 	rolledBack := false

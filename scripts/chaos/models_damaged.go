@@ -108,14 +108,14 @@ const damageSQL = `
 	UPDATE model SET blob = $4
 	FROM task WHERE task.id = model.task AND task.dag_id = $1 AND task.task_id = $2 AND version = $3`
 
-// store stores blob as the bad version.
+// store stores `blob` as the version `bad`.
 func (v *damagedVersion) store(ctx context.Context, blob []byte) error {
 	_, err := v.conn.Exec(ctx, damageSQL, v.task.DAG, v.task.Task, v.bad, blob)
 	return err
 }
 
-// rejects stores blob, requests its activation and reports whether the service rejected the blob
-// and still answers from the good version.
+// rejects stores `blob` as the version `bad`, requests its activation, and reports whether the service rejected it and
+// still answers from the good version.
 func (v *damagedVersion) rejects(ctx context.Context, blob []byte) (bool, error) {
 	if err := v.store(ctx, blob); err != nil {
 		return false, err

@@ -38,7 +38,7 @@ func (c *wireConn) dial(deadline time.Duration) (err error) {
 	return nil
 }
 
-// post sends body and reads the answer. After an error the connection is closed.
+// post sends `body` and reads the answer. After an error it closes the connection.
 func (c *wireConn) post(path string, body []byte, deadline time.Duration) (a wireAnswer, err error) {
 	if err := c.dial(deadline); err != nil {
 		return a, err

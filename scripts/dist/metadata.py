@@ -63,7 +63,7 @@ def check_airflow_versions(found: Message) -> Iterator[str]:
 
 
 def check_provider(info: dict[str, Any], version: str, files: dict[str, str]) -> Iterator[str]:
-    """Yield the problems with the provider's information. The texts of the wheel's Python files are in files, by path."""
+    """Yield the problems with the provider's information. `files` maps the paths of the wheel's Python files to texts."""
     if missing := PROVIDER_FIELDS - info.keys():
         yield f"get_provider_info has no {', '.join(sorted(missing))}"
     if info.get("package-name") != NAME or info.get("versions") != [version]:

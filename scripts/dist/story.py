@@ -65,7 +65,7 @@ def main() -> int:
         for command, want in example[:-1]:
             time.sleep(PAUSE_SECONDS)
             bad += differences(want, run(command, url, folder))
-        # The last command reports the success. The last answer is a prediction by the model that has learned it.
+        # The last command reports the success. The last answer is a prediction by the model that has learned this report.
         command, want = example[-1]
         time.sleep(PAUSE_SECONDS)
         assert run(command, url, folder)["recorded"] is True

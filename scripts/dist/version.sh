@@ -16,7 +16,7 @@ cd "$(dirname "$0")/../.."
 
 next=$(cat scripts/dist/version.txt)
 
-# in_git runs git if this folder is the root of a clone. A copy of the sources inside another clone is not.
+# in_git runs git if this folder is the root of a clone. A copy of the sources inside another clone is not such a root.
 in_git() {
 	[ -e .git ] && git "$@" 2>/dev/null
 }

@@ -52,7 +52,7 @@ func fuzzRequests(ctx context.Context, cluster *testcluster.Cluster, p options) 
 	return errors.Join(err, small.fault(), large.fault())
 }
 
-// sendAll sends p.requests requests, from number p.first on, and adds the results to t. It stops
+// sendAll sends p.requests requests, from number p.first on, and adds the results to `t`. It stops
 // after a request that gets no answer within requestTimeout. If a caller cannot connect, only this caller stops.
 func sendAll(ctx context.Context, m *generator, addr string, p options, t *results) error {
 	var next atomic.Uint64

@@ -27,6 +27,6 @@ if [ "${2:-}" = count ]; then
 	exit
 fi
 echo "$list" | search || {
-	echo 'check words: use the word after the arrow or the one in docs/glossary.md; add lines with wire names to scripts/language/allowed.txt' >&2
+	echo 'check words: use the word after the arrow or the one in docs/glossary.md; if the word is a released name, such as that of a column or a JSON field, add the line to scripts/language/allowed.txt' >&2
 	exit 1
 }

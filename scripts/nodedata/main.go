@@ -46,8 +46,8 @@ func write(out *bufio.Writer, d *placementtest.Dataset) {
 	}
 }
 
-// rateSeeds prints how often package placement is right whether a task runs faster or slower on another machine type,
-// and the error of the factor by which placement expects the run time to change.
+// rateSeeds prints how often package placement predicts correctly whether a task runs faster or slower on another
+// machine type, and the error of the factor by which placement expects the run time to change.
 func rateSeeds(from, count uint64, workflows int) {
 	var errors []float64
 	directed, right, near := 0, 0, 0

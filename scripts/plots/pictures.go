@@ -103,8 +103,8 @@ func ticksUpTo(v float64) []float64 {
 	return ticks
 }
 
-// driftFigure shows the ratio of allocation to peak of one task in the history that drift returns, in which the peaks
-// of the second half are multiplied by driftFactor.
+// driftFigure shows the ratio of allocation to peak of one task in the history that the function drift returns: the
+// peaks of the second half are multiplied by driftFactor.
 func driftFigure(steps []backtest.Step, task string) figure {
 	ratio := series{name: "granted / used", colour: blue, style: dots}
 	killed := series{name: "killed", colour: red, style: crosses}

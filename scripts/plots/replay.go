@@ -74,8 +74,8 @@ func drift(history []byte) ([]byte, error) {
 type targetResult struct {
 	target        float64
 	waste         float64 // wasted memory time divided by used memory time
-	killed        float64 // fraction of all first tries
-	killedByModel float64 // fraction of the first tries after the cold start
+	killed        float64 // killed first tries divided by all first tries
+	killedByModel float64 // the same ratio for the first tries after the cold start
 }
 
 // replayTargets replays the history at risk targets from low to high.

@@ -40,7 +40,7 @@ type accuracy struct {
 	inProfiles float64 // like predicted, among the runs that are no outliers
 }
 
-// evaluate predicts the runs of each part from the runs of the other parts. fold contains the part of each run.
+// evaluate predicts the runs of each part from the runs of the other parts. `fold` contains the part of each run.
 func (h *history) evaluate(fold []int) accuracy {
 	var right accuracy
 	inProfiles := 0.0

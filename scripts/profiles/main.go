@@ -33,7 +33,7 @@ func main() {
 
 // printTable prints a Markdown table with two rows per history.
 func printTable(w io.Writer, paths []string, seed uint64) error {
-	fmt.Fprintln(w, "| history, runs, profiles | fifths of | most frequent % | most similar task % | predicted % | without outliers % |")
+	fmt.Fprintln(w, "| history, runs, profiles | fifths of | right: most frequent profile % | right: profile of most similar task % | right: prediction % | right: prediction, without outliers % |")
 	fmt.Fprintln(w, "|---|---|---|---|---|---|")
 	for _, path := range paths {
 		h, err := read(path)
@@ -90,7 +90,8 @@ func contextRow(o *sizing.Observation, seq int64) sizing.ContextRow {
 	}
 }
 
-// newHistory finds the profiles of stored tries. It omits tries without a known peak and without a lower bound of it.
+// newHistory finds the profiles of stored tries. It omits tries for which neither the peak nor a lower bound of the peak
+// is known.
 func newHistory(stored []sizing.ContextRow) (*history, error) {
 	h := &history{}
 	var runs []usageprofile.Run

@@ -15,8 +15,8 @@ import (
 	"github.com/loadaware/loadaware/internal/source/file"
 )
 
-// questions draws questions (requests for predictions) and counts the results. It implements target by sending the
-// questions to a server.
+// questions draws questions (requests for predictions) and counts the results. It implements the interface target: it
+// sends the questions to a server.
 type questions struct {
 	ctx    context.Context
 	server *client.Client
@@ -46,8 +46,8 @@ func (q *questions) amount() int64 {
 	return int64(float64(64*sizing.MiB) * math.Exp2(12*q.random.Float64()))
 }
 
-// ask asks one question about one of the next 50 runs after the reported ones (reported is their number); at the end of
-// the trace, about the last run.
+// ask asks one question. The question is about one of the next 50 runs after the first `reported` runs, which have been
+// reported, or about the last run at the end of the trace.
 func (q *questions) ask(reported int) error {
 	q.total++
 	later := min(len(q.trace)-1, reported+q.random.IntN(50))
@@ -179,7 +179,7 @@ func (q *questions) explainAnswer(request map[string]any) (*api.Prediction, erro
 	}
 }
 
-// explainReceipt checks the explanation of a stored receipt. The request is printed with a wrong explanation.
+// explainReceipt checks the explanation of a stored receipt. If the explanation is wrong, the request is printed, too.
 func (q *questions) explainReceipt(id string, request any, limit int64, shadow *api.Memory) error {
 	var e api.Explanation
 	if err := q.call("GET …/explanation", http.MethodGet, "/predictions/"+id+"/explanation", nil, &e); err != nil {

@@ -98,8 +98,8 @@ func (m *models) learn(o *sizing.Observation) error {
 	return nil
 }
 
-// ask draws one of the next 50 runs after the reported ones, or the last run at the end of the trace. It asks the
-// model of the task of this run and checks the explanation.
+// ask draws one of the next 50 runs after the first `reported` runs, or the last run at the end of the trace. It asks
+// the model of the task of this run and checks the explanation.
 func (m *models) ask(reported int) error {
 	q := m.q
 	q.total++

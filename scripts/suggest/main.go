@@ -1,8 +1,9 @@
-// Command suggest measures how well `loadaware campaign suggest` chooses rows. It holds out a quarter of
-// the rows of each heavy task (at least 1 % of the memory time and 500 rows). It learns the task from all other
-// rows, from a share of them that suggest chooses (at most 2,000 rows), and from as many random rows. On the held-out
-// rows it compares the three resulting models by the wasted memory time and the u score: over-estimates plus ten times
-// the under-estimates per 100 rows. To choose rows, suggest gets only their features, not their peaks.
+// Command suggest measures how well `loadaware campaign suggest` chooses rows. It measures heavy tasks, which use at
+// least 1 % of the memory time and have at least 500 rows. It holds out a quarter of the rows of each heavy task. It
+// learns the task from all other rows, from a share of them that `suggest` chooses (at most 2,000 rows), and from as many
+// random rows. On the held-out rows it compares the three resulting models by the wasted memory time and the u score:
+// over-estimates plus ten times the under-estimates, per 100 rows. To choose rows, `suggest` gets only their features,
+// not their peaks.
 //
 //	go run ./scripts/suggest [-share 0.25] [-seeds 5] HISTORY.csv.gz
 package main

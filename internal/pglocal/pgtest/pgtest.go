@@ -57,9 +57,9 @@ func run(t testing.TB, dsn, sql string) {
 }
 
 // cluster returns the DSN of the cluster that the tests of this process share. On first use it starts
-// a private cluster if Env is not set. Nothing can stop the server at the end of a test process, which has no hook for
-// it. On Linux the kernel ends the server together with the process (Pdeathsig); on macOS a later run ends the server. A
-// later run also removes the folder.
+// a private cluster if Env is not set. A test process has no hook at its end that could stop the server. On Linux the
+// kernel ends the server together with the process (Pdeathsig); on macOS a later run ends the server. A later run also
+// removes the folder.
 var cluster = sync.OnceValues(func() (string, error) {
 	if dsn := os.Getenv(Env); dsn != "" {
 		return dsn, nil
@@ -99,9 +99,9 @@ func folder() string {
 	return os.TempDir()
 }
 
-// removeOld removes the folders of earlier runs whose paths begin with prefix. It keeps folders of other users,
-// folders in use, and folders that changed in the last minute: a process that has just created one may not have
-// locked it yet.
+// removeOld removes the folders whose paths begin with `prefix`, which earlier runs left. It keeps folders of other
+// users, folders in use, and folders that changed in the last minute: a process that has just created such a folder may
+// not have locked it yet.
 func removeOld(ctx context.Context, prefix string) {
 	dirs, _ := filepath.Glob(prefix + "*") // fails only on a malformed pattern
 	for _, dir := range dirs {

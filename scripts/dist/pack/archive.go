@@ -42,7 +42,7 @@ func archive(out, folder string, created time.Time) error {
 }
 
 // writeTar writes the files and folders below a folder in the order of their names. Owner, time and modes do not
-// depend on the machine. The names in the archive begin with prefix.
+// depend on the machine. The names in the archive begin with `prefix`.
 func writeTar(to io.Writer, folder, prefix string, created time.Time) error {
 	w := tar.NewWriter(to)
 	err := filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {

@@ -198,7 +198,7 @@ func TestNoticesNameGoAndTheModulesOfTheProgram(t *testing.T) {
 	}
 }
 
-func TestSumsCoverAllFilesButTheirOwn(t *testing.T) {
+func TestSumsCoverAllFilesExceptTheChecksumFile(t *testing.T) {
 	work := t.TempDir()
 	write(t, filepath.Join(work, "b"), "b", 0o644, created)
 	write(t, filepath.Join(work, "a", "c"), "", 0o644, created)

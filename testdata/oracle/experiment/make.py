@@ -20,10 +20,10 @@ months. A category that only test rows have gets no column. Rows are oversampled
 (XGBoost, and softmax-trees of loadaware) have 100 rounds, depth 4 and a learning rate of 0.1. Both SVMs have an RBF
 kernel, C = 1 and gamma = 1/(columns * variance). All other parameters are the defaults of the library; none is tuned.
 
-Each row gets two decisions: argmax is the most probable bin. cost is the bin of least expected cost, where an over-estimate
-costs 1 and an under-estimate 10; on a tie it is the larger bin.
+Each row gets two decisions. `argmax` is the most probable bin. `cost` is the bin of least expected cost, where an
+over-estimate costs 1 and an under-estimate 10; if two bins cost the same, it is the larger bin.
 
-u scores of the decision cost for a synthetic trace of the two heavy tasks of a pricing pipeline (1,460 rows each, 3 seeds,
+u scores of the decision `cost` for a synthetic trace of the two heavy tasks of a pricing pipeline (1,460 rows each, 3 seeds,
 without oversampling). A row has the u scores for 2 / 3 / 4 bins, first of one task, then of the other:
 
     XGBoost                     0.5 /  5.1 / 12.0    2.4 /  9.2 / 14.9
@@ -84,7 +84,7 @@ class PCG:
 
 
 def split(bins, seed):
-    """Return the training and the test rows, as loadaware splits them with this seed. bins contains the bin of each row."""
+    """Return the training and the test rows, as loadaware splits them with this seed. `bins` contains the bin of each row."""
     rng, train, test = PCG(seed, 0), [], []
     for b in range(bins.max() + 1):
         rows = np.flatnonzero(bins == b).tolist()
@@ -132,7 +132,7 @@ class History:
                 self.raw[c] = pd.to_numeric(raw[c]).astype(float)
 
     def encode(self, raw, levels):
-        """Return the columns of rows. levels contains the values of each category in the training rows."""
+        """Return the columns of the rows `raw`. `levels` contains the values of each category in the training rows."""
         out = {c: raw[c] for c in raw if c not in self.texts}
         for c in self.texts:
             out |= {f"{c}={level}": (raw[c] == level).astype(float) for level in levels[c]}
@@ -143,7 +143,7 @@ class History:
 
 
 def oversample(how, raw, y, texts, seed):
-    """Return the training rows and their bins, oversampled by the method how: none, random or smote."""
+    """Return the training rows and their bins, oversampled by the method `how`: "none", "random" or "smote"."""
     counts = np.bincount(y)
     if how == "none" or counts[counts > 0].size < 2:
         return raw, y

@@ -20,9 +20,9 @@ for n in (10, 32, 99, 500):
             v = np.quantile(residuals, 1 - risk, method="weibull")
             uppers.append({"residuals": residuals.tolist(), "risk": risk, "upper": float(v)})
 
-# The predictive distribution of a task in its cold start: a Student distribution from n log peaks, of which
-# sq is the sum of the squared errors. The prior counts as 2 rows with a deviation of 0.3. The level takes one
-# degree of freedom. The file has these results under the key "young".
+# The predictive distribution of a task in its cold start: a Student distribution from n log peaks, whose squared
+# errors have the sum `sq`. The prior counts as 2 rows with a deviation of 0.3. The estimate of the mean log peak costs
+# one degree of freedom. The file has these results under the key "young".
 cold_start = []
 for n in (1, 2, 3, 5, 8, 12, 31):
     for sq in (0.0, 0.2, 3.0):

@@ -19,7 +19,7 @@ def sigmoid(x):
 
 
 def update(p, velocity, windows, draws, rate, momentum, visible):
-    """Update the parameters p and their velocities with one batch of windows, each a past and the present visible units."""
+    """Update the parameters `p` and their velocities with one batch. A window contains past and present visible units."""
     past, now = windows[:, :-visible], windows[:, -visible:]
     a, b = p["visible_bias"] + past @ p["a"], p["hidden_bias"] + past @ p["b"]
     before = sigmoid(now @ p["w"] + b)

@@ -76,8 +76,8 @@ class _SupervisorRuns:
 
     def task_states(self, dag_id: str, run_id: str) -> dict[tuple[str, int], str]:
         # Airflow names an instance of a mapped task `<task id>_<map index>`. The id of another task may have that form.
-        # So a second query asks only for the task ids before the index. The names in its answer, except for these ids,
-        # are those of mapped instances.
+        # So a second query asks only for the tasks whose ids are the parts before the index. Its answer names these
+        # tasks, if they are not mapped, and their mapped instances.
         states = self._states(dag_id, run_id)
         ids = {task_id for task_id, index in map(_split_name, states) if index >= 0}
         mapped = self._states(dag_id, run_id, sorted(ids)) if ids else {}

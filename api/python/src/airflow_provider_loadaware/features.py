@@ -24,8 +24,8 @@ MAX_FEATURES = 100  # the server accepts 200
 MAX_NAME = 100  # characters
 MAX_TEXT = 500  # characters
 # The value of a name that matches _SECRET may be a secret; "secretary" and "tokenizer" do not match. A number or bool
-# is left out only if its name also ends like that of a secret: token_count and num_tokens are counts. The importer has
-# the same patterns (internal/source/airflow/secrets.go).
+# is left out only if its name matches _SECRET_NUMBER, that is, ends with a word such as "token": token_count and
+# num_tokens are counts. The importer has the same patterns (internal/source/airflow/secrets.go).
 _SECRET = re.compile(
     "(?i)passw|credential|authorization|(?:api|access|private)[^a-z]?key|"
     "secret(?:a?$|[^a]|a[^r])|token(?:i?$|[^i]|i[^sz])"
@@ -92,7 +92,7 @@ def jinja_names(source: Source) -> frozenset[str]:
 def within_limits(values: Mapping[Any, Any], omitted: dict[str, str] | None = None) -> dict[str, Scalar]:
     """Return the first MAX_FEATURES scalars and dates with valid names that do not look like a secret.
 
-    None and empty texts are missing values, which `omitted` does not get.
+    None and empty texts are missing values. They are left out, but `omitted` does not name them.
     """
     accepted: dict[str, Scalar] = {}
     for name, value in values.items():
@@ -132,7 +132,7 @@ def _declared(context: Mapping[str, Any]) -> set[Any]:
 def _feature(name: Any, value: Any) -> Scalar | None:
     """Return a value as it is sent, or None if it is missing. Raises OmittedError and errors of the value's type."""
     if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME or _CONTROL.search(name):
-        raise OmittedError(f"its name is no text of 1 to {MAX_NAME} characters without control characters")
+        raise OmittedError(f"its name is not a text of 1 to {MAX_NAME} characters, or it has control characters")
     scalar = _scalar(getattr(value, "value", value) if type(value).__name__ == "Param" else value)
     if scalar is not None and (_SECRET if isinstance(scalar, str) else _SECRET_NUMBER).search(name):
         raise OmittedError("its name looks like a secret")
@@ -142,8 +142,8 @@ def _feature(name: Any, value: Any) -> Scalar | None:
 def _scalar(value: Any) -> Scalar | None:
     if value is None or isinstance(value, bool):
         return value
-    unit = getattr(getattr(value, "dtype", None), "kind", None)  # of NumPy: "M" for a time, "m" for a time span
-    if unit == "M":
+    kind = getattr(getattr(value, "dtype", None), "kind", None)  # of NumPy: "M" for a time, "m" for a time span
+    if kind == "M":
         value = str(value)
     elif isinstance(value, (datetime, date)):
         value = value.isoformat()
@@ -152,20 +152,20 @@ def _scalar(value: Any) -> Scalar | None:
         if len(value) > MAX_TEXT:
             raise OmittedError(f"longer than {MAX_TEXT} characters")
         return clean(value) or None
-    number = _plain_number(value) if unit != "m" else None
+    number = _plain_number(value) if kind != "m" else None
     if number is not None:
         if not abs(number) < 1e300:  # also true for NaN
             raise OmittedError("not a finite number below 1e300")
         return number
     # A scalar or an array with one value, such as numpy.bool_.
-    plain = value.item() if unit != "m" and callable(getattr(value, "item", None)) else value
+    plain = value.item() if kind != "m" and callable(getattr(value, "item", None)) else value
     if type(plain) is type(value):
-        raise OmittedError(f"the type {type(value).__name__} is no number, text, bool or date")
+        raise OmittedError(f"a value of type {type(value).__name__}; only numbers, texts, bools and dates are sent")
     return _scalar(plain)
 
 
 def _plain_number(value: Any) -> int | float | None:
-    """Return a number of any type as a number of JSON: an integer keeps all digits."""
+    """Return a number of any type as a number of JSON, or None for other values. An integer keeps all digits."""
     if isinstance(value, numbers.Integral) or (isinstance(value, Decimal) and value.as_tuple().exponent == 0):
         return int(value)
     return float(value) if isinstance(value, (numbers.Real, Decimal)) else None

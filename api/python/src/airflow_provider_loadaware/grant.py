@@ -69,7 +69,8 @@ class Kill:
     """A try of this run that lacked memory: the killed allocation, and the amount announced for the next try.
 
     The kernel killed the try, or the program itself ran out of memory. `next_bytes` is the amount that the server
-    announced; None without one. If the server answered that the run gets no lift, `next_bytes` equals `at_bytes`.
+    announced, or None if it announced no amount. If it answered that the run gets no lift, `next_bytes` equals
+    `at_bytes`.
     """
 
     at_bytes: int
@@ -98,9 +99,9 @@ class InvalidAnswerError(ValueError):
 def from_prediction(answer: Prediction, bounds: Bounds, kill: Kill | None, static: Static) -> Grant | None:
     """Return the grant of a prediction, or None to keep the static request. Raises InvalidAnswerError.
 
-    Only a prediction in the mode enforce gives a grant. After a kill, the local lift (`after_kill`) then replaces the
-    static request and a prediction of at most the killed allocation. There is one exception: a lift of the server to
-    exactly the killed allocation means that a cap applies, and is granted. If the server does not know the kill
+    Only a prediction in the mode `enforce` gives a grant. After a kill, the local lift (`after_kill`) replaces the
+    static request and a prediction of at most the killed allocation. There is one exception: if the server lifts to
+    exactly the killed allocation, a cap applies, and that lift is granted. If the server does not know the kill
     (`kill.unreported`), it may repeat the lift that was killed; then the local lift replaces every smaller answer.
     """
     if answer.mode != Mode.ENFORCE or answer.memory is None:
@@ -134,7 +135,7 @@ def after_kill(kill: Kill, bounds: Bounds, static: Static) -> Grant:
     """Return the local lift after an OOM kill: the amount that the server announced, or twice the killed allocation.
 
     Without an announced amount, the grant is at least the static request and the static grant, and at most `cap`. The
-    bounds apply last. A kill at 10Gi gets 20Gi with a static request of 4Gi, and 350Gi with one of 350Gi.
+    bounds apply last. After a kill at 10Gi, the lift is 20Gi if the static request is 4Gi, and 350Gi if it is 350Gi.
     """
     cap = bounds.maximum or DEFAULT_CAP * max(static.memory or 0, kill.static_bytes or 0, kill.at_bytes)
     least = max(LIFT_FACTOR * kill.at_bytes, static.enforced or 0, kill.static_bytes or 0)

@@ -10,7 +10,7 @@ RECEIPT_XCOM = "loadaware_receipt"
 
 
 class ReceiptLink(BaseOperatorLink):
-    """Links to the receipt. The operator knows its address, or the try stored the address in its XCom."""
+    """Links to the receipt. The operator knows the address of the receipt, or the try stored the address in an XCom."""
 
     name = "loadaware receipt"
 

@@ -40,7 +40,8 @@ class SizerMixin:
     :param measure: "wrapper" measures the program with loadaware-peak and requires `cmds`; None adds nothing.
     :param measure_image: an image that contains loadaware-peak.
     :param size_cpu: whether to set the CPU request too. A CPU limit is never set or changed.
-    :param size_timeout: whether to set execution_timeout for each try; the DAG's own one stays the upper bound.
+    :param size_timeout: whether to set execution_timeout for each try; the DAG's own execution_timeout stays the upper
+        bound.
     :param loadaware_conn_id: the connection; the default is the setting conn_id, or else `loadaware_default`.
     :param loadaware_namespace: distinguishes Airflow deployments.
     :param sizing: False turns sizing, measuring and reporting off for this task.
@@ -91,7 +92,7 @@ class SizerMixin:
         # Older versions of the cncf-kubernetes provider do not pass the context to `cleanup`.
         self._try_context: Any = None
         self.loadaware_execution: dict[str, Any] | None = None  # `executed_plan` of a deferred try, for its report
-        self._has_static_grant = False  # whether this process has ended the plan of its pod
+        self._has_static_grant = False  # whether this process returned its pod to the static grant, which ends the plan
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         if SizerMixin in cls.__bases__:
@@ -218,7 +219,7 @@ class SizerMixin:
             return self.trigger_reentry(context, {**event, "status": "failed"})
         with fail_open(self.log, "resizing"):  # type: ignore[attr-defined]
             self._return_to_static(str(event.get("message")))
-        # The next trigger repeats these fields in its event.
+        # The next trigger repeats trigger_kwargs in its event.
         more = getattr(self, "trigger_kwargs", None)
         self.trigger_kwargs = {**(more or {}), EXECUTION: self.loadaware_execution}
         accepts_context = "context" in inspect.signature(self.invoke_defer_method).parameters  # type: ignore[attr-defined]

@@ -9,14 +9,15 @@ from kubernetes.client.exceptions import ApiException
 from airflow_provider_loadaware import resizer
 from airflow_provider_loadaware.report import End
 
-LOG_LINES, LOG_BYTES = 60, 1 << 20  # the end of the log in which an out-of-memory error of the program is searched
+LOG_LINES, LOG_BYTES = 60, 1 << 20  # size of the end of the log that is searched for an out-of-memory error
 _TIMEOUT_SECONDS = 2.0  # of one call to Kubernetes
 
 
 def end_of(operator: Any, pod: Any | None, error: BaseException | None) -> End:
     """Stop resizing the pod of a try, and return the end of the try.
 
-    The end has the current pod, `pod` if the read fails, or None if there is no pod or it is gone.
+    `End.pod` is the current state of the pod, or `pod` if Kubernetes cannot be read. It is None if the try has no pod
+    or the pod is gone.
     """
     return End(
         pod=reread(operator, pod),

@@ -37,10 +37,10 @@ MAX_SAMPLES = 1000  # in a call of /phase
 # Seconds without a new sample before the fallback; a plan with long poll_seconds or reaction_seconds allows more.
 # metrics-server takes up to a minute for the first sample.
 MAX_SAMPLE_DELAY = 60.0
-READ_FAILURES = 3  # consecutive failures to read the pod before the fallback: meanwhile the usage may reach its limit
+READ_FAILURES = 3  # consecutive failures to read the pod before the fallback: meanwhile the usage may reach the limit
 
 _GONE = 404
-_NEAR = 0.95  # share of the limit in force; if the peak reaches it, a limit that is not in force yet comes too late
+_NEAR = 0.95  # share of the limit in force; if the peak reaches this share, a limit not in force yet comes too late
 
 
 class Controller:

@@ -27,7 +27,7 @@ def problem(operator: Any, request: Any, plan: Plan) -> str | None:
     try:
         return run_with_timeout(PROBE_SECONDS, lambda: _problem_of_cluster(core, request.metadata.namespace, plan))
     except Exception as error:  # noqa: BLE001 - a cluster that does not answer cannot be relied on later
-        return f"Kubernetes does not say whether it can resize ({Failure.of(error)})"
+        return f"Kubernetes does not say whether the pod can follow a plan ({Failure.of(error)})"
 
 
 def _problem_of_pod(request: Any, base: str, plan: Plan) -> str | None:

@@ -34,7 +34,8 @@ class Resizes:
         """Set the static limit, and when it is in force the static requests. Returns whether this process is done."""
         plan, wanted, in_force = self._plan, state.wanted, state.in_force
         cpu = plan.static_cpu if plan.resizes_cpu else None
-        # A larger limit than the static grant stays, in force or wanted: Kubernetes before 1.34 refuses to lower it.
+        # A limit above the static grant stays, whether in force or only wanted: Kubernetes before 1.34 refuses to lower
+        # a limit.
         largest = max(wanted.limit or 0, in_force.limit or 0)
         limit = max(plan.static_bytes, largest) if plan.resizes_memory else largest
         if (in_force.limit or 0) < limit:

@@ -21,7 +21,7 @@ from airflow_provider_loadaware.service import TOTAL_SECONDS, Service
 from airflow_provider_loadaware.state import FileStore
 from airflow_provider_loadaware.tries import Try
 
-MIN_TIMEOUT = timedelta(minutes=1)  # a shorter one depends more on the cluster than on the task
+MIN_TIMEOUT = timedelta(minutes=1)  # whether a shorter timeout suffices depends more on the cluster than on the task
 DEFAULT_RISK = 0.01
 FORECAST_SECONDS = 3600.0  # how long a stored forecast is used
 MAX_FORECASTS = 1000

@@ -232,7 +232,7 @@ def _send_with_retry(send: Callable[[], T]) -> T:
 
 
 def _add_task_header(request: httpx.Request) -> None:
-    """Name the task of a request whose body names one, percent-encoded, as `dag_id/task_id`."""
+    """Set TASK_HEADER to the task that the body names: `dag_id/task_id`, with percent-encoded ids."""
     try:
         body = json.loads(request.content)
         request.headers[TASK_HEADER] = f"{quote(body['dag_id'], safe='')}/{quote(body['task_id'], safe='')}"

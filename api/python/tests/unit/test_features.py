@@ -170,10 +170,10 @@ def test_the_reasons_of_omitted_features_are_noted() -> None:
         7: 7,
     }
     assert features.within_limits(values, omitted) == {}
-    name = "its name is no text of 1 to 100 characters without control characters"
+    name = "its name is not a text of 1 to 100 characters, or it has control characters"
     finite = "not a finite number below 1e300"
     assert omitted == {
-        "list": "the type list is no number, text, bool or date",
+        "list": "a value of type list; only numbers, texts, bools and dates are sent",
         "long": "longer than 500 characters",
         "nan": finite,
         "signaling": "its value raises ValueError",

@@ -78,7 +78,7 @@ def test_without_a_readable_bound_a_kill_is_lifted(
     name = "max_memory" if place == "argument" else "max_memory in the section [loadaware]"
     first, *others = log_lines()
     assert first.startswith(f"{name}: '384 GB' is not a quantity; write a number and a unit, such as 350Gi; continuing")
-    assert sum("is not a quantity" in line for line in others) == 1, "one warning for each try"
+    assert sum("is not a quantity" in line for line in others) == 1, "the second try must log one warning"
 
 
 def test_an_unreadable_argument_leaves_the_setting_in_force(
@@ -198,7 +198,8 @@ def test_after_the_delivery_of_a_report_the_lift_of_the_server_applies(server: S
     assert memory(again.build_pod_request_obj(task_context(try_number=2))) == "11Gi"
     server.answers["/predict"] = (200, prediction(10 * GIB, source="lift"))
     again, _ = make()
-    assert memory(again.build_pod_request_obj(task_context(try_number=2))) == "10Gi", "the server knows the kill"
+    granted = memory(again.build_pod_request_obj(task_context(try_number=2)))
+    assert granted == "10Gi", "the lift of a server that knows the kill was replaced"
 
 
 def test_a_report_that_cannot_be_sent_is_not_stored(
@@ -312,7 +313,7 @@ def test_pending_reports_that_stay_pending_do_not_hide_younger_ones(
         ("True", True, "evicted"),
     ],
 )
-def test_only_a_launch_timeout_without_a_node_is_unschedulable(
+def test_a_launch_timeout_is_unschedulable_only_without_a_node(
     server: ScriptedServer, scheduled: str | None, gone: bool, outcome: str
 ) -> None:
     from airflow.providers.cncf.kubernetes.utils.pod_manager import PodLaunchTimeoutException

@@ -127,7 +127,7 @@ def test_the_log_names_the_features_that_are_not_sent_once(server: ScriptedServe
     (line,) = [line for line in log_lines() if "not sent" in line]
     assert line.startswith(
         "features that are not sent: api_token (its name looks like a secret), "
-        "items (the type list is no number, text, bool or date)"
+        "items (a value of type list; only numbers, texts, bools and dates are sent)"
     )
 
 
@@ -261,7 +261,9 @@ def test_sizing_the_timeout_never_fails_the_task(server: ScriptedServer, log_lin
 @pytest.mark.parametrize(
     ("keys", "sent"), [(None, {}), ("size_*", {"size_a": 1}), (["size_*"], {"size_a": 1})], ids=str
 )
-def test_feature_keys_are_globs_one_glob_or_none(server: ScriptedServer, keys: Any, sent: dict[str, int]) -> None:
+def test_feature_keys_may_be_a_list_of_globs_a_single_glob_or_none(
+    server: ScriptedServer, keys: Any, sent: dict[str, int]
+) -> None:
     operator, _ = make(feature_keys=keys, size_timeout=True)
     context = task_context(dag_run=SimpleNamespace(conf={"size_a": 1, "other": 2}))
     operator.pre_execute(context)

@@ -65,7 +65,7 @@ def test_the_end_of_the_new_pod_is_reported_too(server: ScriptedServer, kind: An
     operator, kubernetes = make(kind, callbacks=[] if kind is not KubernetesPodOperator else [SIZING])
     leave_ended_pod(kubernetes, task_context(), 137, "OOMKilled")
     pod = create(operator, task_context())
-    assert memory(pod) == "20Gi", "/retry-lift announced no amount, so twice the killed allocation"
+    assert memory(pod) == "20Gi", "twice the killed allocation must be granted, because no amount was announced"
     kubernetes.pod = end(pod, 0, "Completed", phase="Succeeded")
     SIZING.on_pod_completion(pod=pod, operator=operator, context=task_context())
     assert [o["outcome"] for o in server.of("/observe")] == ["oom_killed", "success"]
@@ -91,7 +91,7 @@ def test_a_kept_pod_is_reported_once(server: ScriptedServer) -> None:
     operator, kubernetes = make(on_finish_action="keep_pod")
     leave_ended_pod(kubernetes, task_context(), 137, "OOMKilled")
     pod = create(operator, task_context(2))
-    assert kubernetes.created == [], "Airflow adopts a kept pod"
+    assert kubernetes.created == [], "Airflow must adopt a kept pod"
     finish(operator, kubernetes, pod, task_context(2))
     assert [o["try_number"] for o in server.of("/observe")] == [1]
 

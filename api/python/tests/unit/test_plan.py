@@ -63,7 +63,7 @@ def test_a_plan_of_a_prediction() -> None:
     assert plan.acts and plan.request_of(8 * GIB) == 4 * GIB
 
 
-def test_a_prediction_without_a_plan_has_none() -> None:
+def test_no_plan_results_from_a_prediction_without_a_plan_or_with_mode_off() -> None:
     answer = Prediction.from_dict(prediction(10 * GIB))
     assert Plan.of_prediction(answer, GRANT, Static(), None) is None
     assert parse(mode="off") is None
@@ -94,7 +94,7 @@ def test_an_observed_plan_and_a_plan_without_savings_do_not_act() -> None:
     assert same is not None and not same.acts and same.start_bytes == 20 * GIB
 
 
-def test_cpu_stays_without_a_granted_cpu() -> None:
+def test_without_a_granted_cpu_the_plan_does_not_resize_the_cpu() -> None:
     plan = parse(grant=dataclasses.replace(GRANT, cpu_request=None))
     assert plan is not None and plan.resizes_memory and not plan.resizes_cpu
 

@@ -52,7 +52,8 @@ def test_the_views_use_a_connection_that_is_added_later(monkeypatch: pytest.Monk
     assert "?namespace=default&" in loaded.external_views[1]["href"]
     connect(monkeypatch, 1, extra={"namespace": "emea"})
     assert "?namespace=emea&" in loaded.external_views[1]["href"]
-    assert loaded.external_views is loaded().external_views, "Airflow removes conflicting views from the list"
+    same = loaded.external_views is loaded().external_views
+    assert same, "the list must stay the same object, because Airflow removes conflicting views from it"
 
 
 def test_airflow_accepts_the_views() -> None:

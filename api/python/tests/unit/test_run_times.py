@@ -85,9 +85,9 @@ def test_a_rejected_structure_is_not_sent_again(server: ScriptedServer, tmp_path
 
 def test_a_forecast_is_stored(server: ScriptedServer) -> None:
     path, default = "/dags/pricing/forecast?namespace=default", timedelta(hours=6)
-    assert run_times.deadline_interval("pricing", default) == default, "the server knows no forecast"
+    assert run_times.deadline_interval("pricing", default) == default, "the default must replace an unknown forecast"
     server.answers[path] = (200, {"p95_seconds": 5400})
-    assert run_times.deadline_interval("pricing", default) == default, "the missing forecast is stored, too"
+    assert run_times.deadline_interval("pricing", default) == default, "an unknown forecast must be stored, too"
     assert run_times.deadline_interval("pricing", default, namespace="emea") == default
     server.answers["/dags/sales/forecast?namespace=default"] = (200, {"p95_seconds": 5400})
     for _ in range(3):

@@ -54,7 +54,7 @@ def raw() -> Iterator[Callable[[Callable[[socket.socket], None]], str]]:
         opened.close()
 
 
-# The handlers hanging, dripping and endless never complete an answer, so only the client can end the call.
+# The handlers `hanging`, `dripping` and `endless` never complete an answer, so only the client can end the call.
 
 
 def hanging(connection: socket.socket) -> None:

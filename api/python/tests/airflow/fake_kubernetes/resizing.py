@@ -33,7 +33,7 @@ class Resizing:
     script: Script
     base: str
     allocated: list[Json]  # the containers' resources that the node reserved
-    _changes: list[tuple[float, list[Json]]] = field(default_factory=list)  # the time from which resources are in force
+    _changes: list[tuple[float, list[Json]]] = field(default_factory=list)  # (time, resources in force from then on)
     _pending_since: float | None = None
 
     @classmethod

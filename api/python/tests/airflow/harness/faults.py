@@ -30,7 +30,7 @@ def _drip(peer: socket.socket) -> None:
 
 
 def _reset(peer: socket.socket) -> None:
-    """Make the end of the connection a TCP reset."""
+    """Set an option with which closing the connection sends a TCP reset."""
     peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 

@@ -91,7 +91,7 @@ class Trial:
         return self.progress == {checks.PROFILED: self.runs}
 
     def reset(self, run: Json) -> None:
-        """Reset a failed run, as a person does; before that, repair the cause if its profiling failed."""
+        """Reset a failed run, as a person does. If its profiling failed, first repair the cause."""
         if run["state"] == 55:
             self.problem.unlink(missing_ok=True)
         self.environment.loadaware.post(f"{self.path}/runs/{run['n']}/reset", {"to": RESETS[run["state"]]})
@@ -202,7 +202,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     parser = argparse.ArgumentParser(prog="python -m trial", description=__doc__.partition("\n")[0])
     parser.add_argument("--runs", type=int, default=380, help="number of archived runs, 3 to 1000")
-    parser.add_argument("--kills", type=int, default=20, help="kills of the service, the scheduler and PostgreSQL each")
+    parser.add_argument("--kills", type=int, default=20, help="kills of each: service, scheduler and PostgreSQL")
     parser.add_argument("--seed", type=int, default=1, help="seed of the random order and times of the kills")
     parser.add_argument("--minutes", type=float, default=math.inf, help="end after this time at the latest")
     parser.add_argument("--tick", type=int, default=10, help="seconds between two runs of the scheduler DAG")
