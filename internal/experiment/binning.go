@@ -53,7 +53,8 @@ func newBinner(dataset *taskmodel.Dataset, name string) *binner {
 	return &binner{dataset, name, binning.History{Peaks: peaks}, binning.History{Peaks: peaks, Weights: seconds}}
 }
 
-// binningOf returns the binning with the given edges, which are in bytes. The method found gave the edges.
+// binningOf returns the binning with the given edges, which are in bytes. `found` says where the edges come from
+// (Binning.Found).
 func (c *binner) binningOf(found string, edges []float64) Binning {
 	top := edges[len(edges)-1]
 	b := Binning{

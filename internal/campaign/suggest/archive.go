@@ -167,8 +167,8 @@ func confOf(features sizing.Features) json.RawMessage {
 	return text
 }
 
-// Candidates returns one candidate for each run. Its features are those of the tasks of the run in a history,
-// or the conf and the execution date in a list of runs.
+// Candidates returns one candidate for each run. In a history, the features of a candidate are those of the tasks of
+// its run. In a list of runs, they are the conf and the execution date.
 func (a *Archive) Candidates() []Candidate {
 	candidates := make([]Candidate, len(a.Runs))
 	if len(a.Rows) == 0 {
@@ -190,8 +190,8 @@ func (a *Archive) Candidates() []Candidate {
 	return candidates
 }
 
-// Split returns rest, the part of the archive without the registered runs, and known, the features of the
-// registered runs. A run of the archive is registered if registered has a run with the same scenario, conf and
+// Split returns the part of the archive without the registered runs (`rest`), and the features of the registered runs
+// (`known`). A run of the archive counts as registered if a run in `registered` has the same scenario, conf and
 // execution date.
 func (a *Archive) Split(registered []campaign.ArchivedRun) (rest *Archive, known []Candidate) {
 	type key struct {

@@ -20,7 +20,7 @@ type ScoredCandidate struct {
 	Gain float64
 }
 
-// Rank chooses up to count candidates, in the order of the choices. known holds runs whose usage is known already.
+// Rank chooses up to `count` candidates, in the order of the choices. The usage of the runs in `known` is known already.
 //
 // The first, third and every further odd choice follows a greedy V-optimal design (transductive
 // experimental design; Yu, Bi and Tresp 2006) with a Gaussian process: the chosen candidate reduces the

@@ -13,7 +13,7 @@ const maxChoices = 5_000_000
 // finds, for comparison with Search. It evaluates every ascending choice of bins−1 edges among
 // the multiples of stride below top, with top as the last edge. It returns the cheapest choice and,
 // of equally cheap choices, the one with the lowest edges. If there are fewer than bins−1 multiples, all of
-// them are edges. If all peaks are positive, Search with the step stride finds equally cheap edges in far
+// them are edges. If all peaks are positive, Search with a step equal to `stride` finds equally cheap edges in far
 // less time, and Search with a step of 0 finds edges that cost no more.
 //
 // Stride returns ErrEdges for invalid arguments and for more than maxChoices choices, and ErrHistory for an invalid

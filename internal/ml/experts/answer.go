@@ -14,8 +14,8 @@ type Answer struct {
 	Expert   int     // expert with the largest weight; −1 for the cold-start rule, below −1 for a margin of Repeats
 }
 
-// selectExperts selects and weights the experts that answer at a target, the allowed kill rate. It
-// overwrites picks and returns it. It selects the experts whose kill rate is within the target, except those
+// selectExperts selects and weights the experts that answer at a target, the allowed kill rate. It overwrites the slice
+// `picks` and returns it. It selects the experts whose kill rate is within the target, except those
 // with a negligible weight. The closer the cost of an expert is to the lowest cost, the larger is its
 // weight. A kill rate of up to Config.KillRateSlack times the lowest one is always accepted, because the
 // safest expert alone may overallocate. During the cold start, selectExperts selects no expert.

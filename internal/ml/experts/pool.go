@@ -69,8 +69,8 @@ func (p *Pool) requestRisk() float64 {
 	return (p.Exceeded + rows*risk) / (p.Requests + rows)
 }
 
-// RecordOutcome records whether a first try with a nominal promise was killed. rows is the number of
-// rows that its task had learned.
+// RecordOutcome records whether a first try with a nominal promise was killed. `rows` is the number of rows that the task
+// had learned before this try.
 func (p *Pool) RecordOutcome(rows int, promised float64, killed bool) {
 	a := age(rows)
 	p.Promised[a] = p.Promised[a]*poolDecay + promised

@@ -62,7 +62,7 @@ func (r *Repeats) class() int {
 	return class
 }
 
-// repeatAmount returns the amount of a margin, an index in repeatMargins, for a row.
+// repeatAmount returns the amount for a row with the margin repeatMargins[margin].
 func repeatAmount(p *Point, margin int) float64 {
 	return max(p.MinAmount, p.Repeats.Peak*(1+repeatMargins[margin]))
 }
@@ -102,7 +102,7 @@ func (c *RepeatCosts) discount(factor float64) {
 // recurring features has changed.
 func (x *Experts) ForgetPartialRepeats() { clear(x.Repeats[len(repeatRows):]) }
 
-// killRate returns the expected kill rate of a margin, an index in repeatMargins.
+// killRate returns the expected kill rate of the margin repeatMargins[margin].
 func (c *RepeatCosts) killRate(margin int) float64 {
 	return (c.Kills[1+margin] + 1) / (c.Rows + repeatPriorRows)
 }

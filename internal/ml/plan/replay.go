@@ -12,8 +12,8 @@ type outcome struct {
 // growStep is the least share by which a limit grows, so that a slow ramp needs few resizes.
 const growStep = 0.05
 
-// Grow returns the limit in force after a rule has computed the necessary limit (the argument need). A sufficient limit
-// stays the same. Otherwise the new limit is need, but at least 5 % above the old one.
+// Grow returns the limit in force after a rule has computed `need`, the necessary limit. A sufficient limit stays the same.
+// Otherwise the new limit is `need`, but at least 5 % (growStep) above the old limit.
 func Grow(limit, need float64) float64 {
 	if need <= limit {
 		return limit

@@ -72,7 +72,7 @@ func (c Confusion) UScore(penalty float64) float64 {
 }
 
 // EstimatedSaving returns the estimate of the published scheduler for the saved share of the
-// static cost: optimal · accuracy − u rate. optimal is the improvement that a perfect classifier
+// static cost: optimal · accuracy − u rate. The argument `optimal` is the improvement that a perfect classifier
 // over the bins would reach (binning.History.Improvement).
 func (c Confusion) EstimatedSaving(optimal float64) float64 { return optimal*c.Accuracy() - c.URate() }
 
