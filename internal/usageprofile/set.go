@@ -125,7 +125,7 @@ func (s *Set) profile(label int) *Profile {
 	return &s.Profiles[label]
 }
 
-// Find returns a profile by its id, 0 for the outlier group; nil if the set has none.
+// Find returns the profile with an id, or the outlier group for the id 0. It returns nil if the set has no such profile.
 func (s *Set) Find(id int) *Profile {
 	if id == outlierID {
 		return &s.Outliers

@@ -65,7 +65,7 @@ func ReadAs(r io.Reader, layout file.Layout) (*Archive, error) {
 // scenario follows the longest conf.
 const detectionBytes = 2 * campaign.MaxConf
 
-// isRunList reports whether start, the first bytes of an archive, is the start of a list of runs: a JSON object
+// isRunList reports whether `start`, the first bytes of an archive, is the start of a list of runs: a JSON object
 // with a scenario.
 func isRunList(start []byte) bool {
 	decoder := json.NewDecoder(bytes.NewReader(start))
@@ -136,7 +136,7 @@ func (a *Archive) OfDAG(dag string) (*Archive, error) {
 	return a.filter(func(run int) bool { return isOf[run] }), nil
 }
 
-// filter returns the part of the archive with the runs, by index, for which keep returns true.
+// filter returns the part of the archive with the runs, by index, for which the function `keep` returns true.
 func (a *Archive) filter(keep func(run int) bool) *Archive {
 	part := &Archive{}
 	position := make([]int, len(a.Runs)) // of each run of a: its index in part.Runs; −1 if it is left out
@@ -207,7 +207,7 @@ func (a *Archive) Split(registered []campaign.ArchivedRun) (rest *Archive, known
 	return a.filter(func(run int) bool { return !isKnown[keyOf(&a.Runs[run])] }), known
 }
 
-// Write writes runs as JSON lines that Read reads.
+// Write writes runs as JSON lines, which Read can read.
 func Write(w io.Writer, runs []campaign.ArchivedRun) error {
 	encoder := json.NewEncoder(w)
 	for i := range runs {

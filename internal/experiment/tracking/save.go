@@ -36,7 +36,7 @@ func Save(ctx context.Context, st Store, notes io.Writer, name string, parameter
 		id, err = st.Save(ctx, r, models)
 	}
 	if len(models) > 0 && client.IsStatus(err, http.StatusRequestEntityTooLarge) {
-		fmt.Fprintln(notes, "the models are too large for the server and are not saved; --database saves them")
+		fmt.Fprintln(notes, "the models are too large for the server and are not saved; to save them too, name a database with --database")
 		id, err = st.Save(ctx, r, nil)
 	}
 	if err != nil {

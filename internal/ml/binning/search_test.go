@@ -73,7 +73,7 @@ func random(rng *rand.Rand, n int) binning.History {
 	return h
 }
 
-// cheapest returns the lowest cost of all ascending choices of up to bins−1 edges from candidates, with the top as
+// cheapest returns the lowest cost of all ascending choices of up to bins−1 edges from `candidates`, with the top as
 // last edge.
 func cheapest(h binning.History, candidates []float64, bins int, top float64) float64 {
 	best := h.Cost([]float64{top})

@@ -60,7 +60,7 @@ func (h History) aggregate(grid []float64) History {
 	return out
 }
 
-// cheapest returns the cheapest choice of edges from the grid. The last value of the grid is always an edge; inner is the
+// cheapest returns the cheapest choice of edges from the grid. The last value of the grid is always an edge; `inner` is the
 // number of the other edges.
 func (h History) cheapest(grid []float64, inner int) []float64 {
 	at, edges := make([]int, inner), make([]float64, inner+1)

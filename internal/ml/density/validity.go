@@ -130,8 +130,8 @@ func bounds(points [][]float64) (low, high []float64) {
 	return low, high
 }
 
-// nearestPower returns d to the power of the dimension, where d is the distance from probe to the nearest point. The
-// result is proportional to the empty volume around the probe. skip is the index of a point to ignore; −1: none.
+// nearestPower returns d to the power of the dimension, where d is the distance from the probe to the nearest point. The
+// result is proportional to the empty volume around the probe. `skip` is the index of a point to ignore; −1: none.
 func nearestPower(points [][]float64, probe []float64, skip int) float64 {
 	least := math.Inf(1)
 	for i, p := range points {

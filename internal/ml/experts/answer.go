@@ -65,7 +65,7 @@ func (x *Experts) allowedKillRate(target float64) float64 {
 // kills must not lead to many kills later.
 const maxAllowance = 1.3
 
-// updateAllowance adapts the allowed kill rate to a row. killed reports whether the row would have been killed with the
+// updateAllowance adapts the allowed kill rate to a row. `killed` says whether the row would have been killed with the
 // amount of the answer. During the cold start, updateAllowance does nothing.
 func (x *Experts) updateAllowance(killed bool) {
 	if !x.IsColdStart() {
@@ -130,7 +130,7 @@ func (x *Experts) Answer(p *Point, target float64, s *Scratch) Answer {
 	return a
 }
 
-// expertAmount returns the mean amount of the experts in picks, the weighted mean of their expected kill rates, and the
+// expertAmount returns the mean amount of the experts in `picks`, the weighted mean of their expected kill rates, and the
 // expert with the largest weight. If the row is an exception (Point.IsException), and the amount is clearly below the
 // prediction of the model with the smallest errors, this prediction replaces all smaller predictions of the other models.
 func (x *Experts) expertAmount(p *Point, picks []Pick, s *Scratch) (amount, promised float64, expert int) {

@@ -89,8 +89,8 @@ func (x *Experts) charge(r *hedgeRow, amount, excessLoss, kills float64) (newLos
 	return newLoss, newKills
 }
 
-// hedgeLoss returns the cost of an amount on a peak, per second. price is the price of a kill in the
-// unit of the peak. Each retry doubles the amount.
+// hedgeLoss returns the cost of an amount for a run with the given peak, per second. `price` is the price of a kill in
+// the unit of the peak. Each retry doubles the amount.
 func hedgeLoss(amount, peak, price float64) float64 {
 	loss, killed := wastage(amount, 2*amount, peak)
 	if killed {
@@ -110,7 +110,8 @@ const (
 	killOdds        = 6.0  // log odds per kill beyond chanceKillCount
 )
 
-// hedgeOdds returns the odds of a candidate against the experts. prior is its log odds before any comparison.
+// hedgeOdds returns the odds of a candidate against the experts. `prior` is the log odds of the candidate before any
+// comparison.
 func hedgeOdds(prior, excessLoss, kills float64) float64 {
 	return math.Exp(prior - max(-maxSavingOdds, hedgeRate*excessLoss) - killOdds*max(0, kills-chanceKillCount))
 }

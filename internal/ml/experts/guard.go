@@ -201,7 +201,7 @@ const (
 	openKillsPrior = 2.0  // the prior promise counts as this many runs
 )
 
-// Rate returns the posterior mean of the kill rate. promised is the prior mean: the promise
+// Rate returns the posterior mean of the kill rate. `promised` is the prior mean: the promise
 // before any kill was known.
 func (o OpenKills) Rate(promised float64) float64 {
 	return (o.Killed + openKillsPrior*promised) / (o.Runs + openKillsPrior)

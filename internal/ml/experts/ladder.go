@@ -157,7 +157,7 @@ func lawWeight(known, from, to, ratio float64) float64 {
 // knownRows returns the number of known peaks in the smallest residual distribution, that of the nearest rows.
 func (x *Experts) knownRows() float64 { return float64(min(len(x.Rows), x.config.NearRows)) }
 
-// powerLaw returns P(peak > amount) after a kill at ratio · amount; it does not use the margins. Above
+// powerLaw returns P(peak > amount) after a kill at `ratio` · amount; it does not use the margins. Above
 // the killed amount, peaks of killed runs follow a Pareto distribution with an exponent
 // of about 3.6 (maximum likelihood over 587 kills on eight traces; 1.2 to 6.7 by trace). The rule uses
 // an exponent of 3.

@@ -123,7 +123,7 @@ func (x *Experts) repeatMargin(p *Point, target float64) (margin int, killRate f
 }
 
 // cheapest returns the cheapest margin whose kill rate is within the target, and its kill rate. It
-// returns −1 if no such margin was clearly cheaper than the experts. price is the price of a kill.
+// returns −1 if no such margin was clearly cheaper than the experts. `price` is the price of a kill.
 func (c *RepeatCosts) cheapest(price, target float64) (margin int, killRate float64) {
 	margin = -1
 	least := maxCostRatio * (c.Cost[0] + price*c.Kills[0])

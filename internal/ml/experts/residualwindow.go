@@ -91,7 +91,7 @@ func (x *Experts) remove(pair int, at uint16) {
 }
 
 // search returns the index in the window of a pair of the first row whose residual is not below that
-// of the row at a position of the residual store. found reports whether the two residuals are equal.
+// of the row at a position of the residual store. `found` says whether the two residuals are equal.
 func (x *Experts) search(pair int, at uint16) (i int, found bool) {
 	sorted := x.sorted(pair)
 	residual := sorted.residual(at)

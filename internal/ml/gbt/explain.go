@@ -146,7 +146,7 @@ type Explainer struct {
 	sum        []float64 // by depth and point of the rule: sum of value · product over the leaves of the subtree
 }
 
-// descend computes e.sum at depth for the leaves below a node. It adds the contributions of the splits in this
+// descend computes the values of e.sum at the index `depth` for the leaves below a node. It adds the contributions of the splits in this
 // subtree to e.phi.
 func (e *Explainer) descend(at int32, depth int) {
 	n, node := len(e.at), &e.nodes[at]

@@ -43,7 +43,7 @@ func newGrower(data *BinnedTable, cfg Config) *grower {
 	return g
 }
 
-// grow grows a tree on the given rows (ascending) and columns; gradients are indexed by row
+// grow grows a tree on the given rows (ascending) and columns. `gradients` is indexed by row
 // number. The nodes are valid until the next call. grow splits the leaf with the highest gain
 // first; this order matters only with MaxLeaves.
 func (g *grower) grow(rows []int32, columns []int, gradients []gradient) []growingNode {

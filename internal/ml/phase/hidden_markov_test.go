@@ -173,7 +173,7 @@ func match(truth, found []int) []int {
 }
 
 // compareTransitions requires that the transition probabilities of the found phases are close to the true probabilities.
-// matched is the result of match.
+// `matched` is the result of match.
 func compareTransitions(t *testing.T, program hiddenMarkov, found, truth *Graph, matched []int) {
 	t.Helper()
 	for a := range program.states {
