@@ -15,7 +15,7 @@ const (
 	given        = "given"            // the user gave the edges
 	searched     = "searched"         // exact search for the highest Binning.Optimal
 	searchedTime = "searched by time" // exact search for the highest Binning.TimeOptimal
-	strided      = "stride search"    // exhaustive search over multiples of stride
+	strided      = "stride search"    // exhaustive search over the multiples of a stride
 )
 
 const (
@@ -79,7 +79,7 @@ func (c *binner) top() float64 {
 	return binning.Top(c.runs.Peaks, topMargin, 1e6)
 }
 
-// compare searches the edges of a binning with the given number of bins and the last edge top. It returns the results of
+// compare searches the edges of a binning with the given number of bins and the last edge `top`. It returns the results of
 // three methods: the exact search, the exact search weighted by time, and the exhaustive search over multiples of a stride.
 func (c *binner) compare(bins int, top float64) ([]Binning, error) {
 	exact, err := c.runs.Search(bins, top, 0)

@@ -22,7 +22,7 @@ type Set struct {
 
 	// The runs, oldest first. A new run gets the profile of its nearest run, or none if that run is too far away.
 	Points            []float32 // scaled quantities, run by run
-	Core              []float32 // core distance: the distance to the neighbour whose rank is the constant neighbours
+	Core              []float32 // core distance: the distance to the neighbour whose rank is the constant `neighbours`
 	MinBranchDistance []float32 `cbor:"Densest"` // see density.Clustering
 	Scores            []float32 // outlier scores
 	Labels            []int16   // index of Profiles, or density.Noise

@@ -38,7 +38,7 @@ type runLine struct {
 // features of its first row are the conf, and the run id is the scenario.
 func Read(r io.Reader) (*Archive, error) { return ReadAs(r, file.Layout{}) }
 
-// ReadAs is like Read, for a CSV whose columns have the names and units of layout.
+// ReadAs is like Read, for a CSV whose columns have the names and units of `layout`.
 func ReadAs(r io.Reader, layout file.Layout) (*Archive, error) {
 	in := bufio.NewReaderSize(r, detectionBytes)
 	if start, _ := in.Peek(detectionBytes); isRunList(start) {

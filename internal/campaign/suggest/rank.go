@@ -144,7 +144,7 @@ func (d *design) row(c *Candidate) []float64 {
 }
 
 // numberOf returns a number, date or bool as a coordinate. A number becomes a logarithm, because peaks grow
-// with powers of inputs. ok is false for a category.
+// with powers of inputs. `ok` is false for a category.
 func numberOf(v sizing.Value) (x float64, ok bool) {
 	switch v.Kind {
 	case sizing.Number:

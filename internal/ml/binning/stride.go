@@ -90,7 +90,7 @@ func choices(n float64, k int) float64 {
 	return math.Round(product)
 }
 
-// nextCombination replaces the indices in the slice at by the next ascending choice from 0 … n−1 in
+// nextCombination replaces the indices in the slice `at` with the next ascending choice from 0 … n−1 in
 // lexicographic order. It returns false after the last choice.
 func nextCombination(at []int, n int) bool {
 	for i := len(at) - 1; i >= 0; i-- {

@@ -178,7 +178,7 @@ func (x *Experts) isTooLow(amount float64, p *Point, model int) bool {
 	return exceedanceProb(&sorted, residual, x.tables[pair].tail) > tooLow
 }
 
-// meanAmount returns the weighted geometric mean of the amounts of the experts in picks, the weighted mean of their
+// meanAmount returns the weighted geometric mean of the amounts of the experts in `picks`, the weighted mean of their
 // expected kill rates, and the expert with the largest weight. Picks of one pair (a model and a distribution) are adjacent.
 func (x *Experts) meanAmount(p *Point, picks []Pick, s *Scratch) (amount, promised float64, expert int) {
 	log, top, pair := 0.0, 0.0, -1
@@ -221,7 +221,7 @@ func (x *Experts) ColdStartLevel(p *Point) float64 {
 var coldStartModels = [...]int{Line, Plain, Stack}
 
 // studentT returns the predictive distribution of the log peak in a cold start without Point.ColdStart: the prediction of a
-// model plus scale times Student's t. The model is the median or, from five rows on, one of coldStartModels with
+// model plus `scale` times Student's t. The model is the median or, from five rows on, one of coldStartModels with
 // clearly smaller squared errors. The prior counts as Config.PriorRows rows with the deviation
 // x.PriorDeviation.
 func (x *Experts) studentT(p *Point) (model int, scale float64, t distuv.StudentsT) {

@@ -32,8 +32,8 @@ func (x *Experts) mixtureAmount(p *Point, target float64) (amount, promised floa
 	return amount, p.ColdStart.ExceedanceProb(math.Log(amount))
 }
 
-// coldStartReach bounds the margin of the mixture: with n rows, the amount is at most 1 + coldStartReach/n times the largest
-// peak, or times the highest prediction. The mixture forgets no row, so its distribution is too wide long after a change.
+// coldStartReach bounds the margin of the mixture: with n rows, the amount is at most (1 + coldStartReach/n) · max(largest
+// peak, highest prediction). The mixture forgets no row, so its distribution is still too wide long after a change.
 const coldStartReach = 300
 
 // coldStartPrice returns the price of a kill, besides the memory that the kill wastes, in units of the row's predicted

@@ -14,7 +14,7 @@ type Pool struct {
 	LogSquares float64           // decayed sum of the logs of squared out-of-sample residuals of the log peak
 	Residuals  float64           // decayed number of these residuals
 
-	Requests, Exceeded float64 `cbor:",omitzero"` // decayed numbers of rows with a static request, and of rows above it
+	Requests, Exceeded float64 `cbor:",omitzero"` // decayed numbers of rows with a static request, and of rows with a peak above their request
 
 	Slopes [slopeKinds]Slope `cbor:",omitzero"` // slopes of the log peak in the log of an input, by the hash of its name
 }

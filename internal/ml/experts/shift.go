@@ -155,10 +155,9 @@ func (x *Experts) residualsBefore(newest int, median, deviation float64) (float6
 
 // discardBefore removes the rows before a change from the residual store: all except the newest ones, whose number is the
 // argument `rows`. It discounts the costs and kills so far. The few remaining residuals give wide margins until there are
-// more. After a fall,
-// the low outliers (rows far below their prediction, which storeRow keeps out of the residual store) move to the residual
-// store, because they belong to the new level. A single row of the old level would make a margin as wide as the fall. Such a
-// row can stay only if LowOutliers was cut during the fall.
+// more. After a fall, the low outliers (rows far below their prediction, which storeRow keeps out of the residual store)
+// move to the residual store, because they belong to the new level. A single row of the old level would make a margin as
+// wide as the fall. Such a row can stay only if LowOutliers was cut during the fall.
 func (x *Experts) discardBefore(rows int) {
 	low := x.LowOutliers
 	if !x.Shift.Fell {

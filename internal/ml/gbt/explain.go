@@ -146,8 +146,8 @@ type Explainer struct {
 	sum        []float64 // by depth and point of the rule: sum of value · product over the leaves of the subtree
 }
 
-// descend computes the values of e.sum at the index `depth` for the leaves below a node. It adds the contributions of the splits in this
-// subtree to e.phi.
+// descend computes the values of e.sum at the index `depth` for the leaves below a node. It adds the contributions of the
+// splits in this subtree to e.phi.
 func (e *Explainer) descend(at int32, depth int) {
 	n, node := len(e.at), &e.nodes[at]
 	product, sum := e.product[depth*n:(depth+1)*n], e.sum[depth*n:(depth+1)*n]

@@ -17,7 +17,7 @@ const (
 	innovation     = .87 // √(1 − autoregression²)
 )
 
-// state is one phase of a synthetic program: levels with autoregressive noise, and a wave.
+// state is one phase of a synthetic program: a level of memory and one of CPU, with autoregressive noise and a wave.
 type state struct {
 	memory, cpu, noise float64
 	wave               float64 // amplitude of a wave with a period of four steps
@@ -47,7 +47,7 @@ func dynamics() hiddenMarkov {
 	}
 }
 
-// noisy returns levels with twice the noise.
+// noisy returns the program of the function levels, with twice the noise.
 func noisy() hiddenMarkov {
 	h := levels()
 	for i := range h.states {

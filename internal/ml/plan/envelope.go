@@ -60,7 +60,7 @@ type envelope struct {
 	growth  []float64          // largest ratio by which a run grows within the horizon from the end of each step
 }
 
-// newEnvelope returns the envelope of curves; t has no zero fields.
+// newEnvelope returns the envelope of curves. The fields of t must not be zero.
 func newEnvelope(curves []Curve, t Timing) *envelope {
 	e := &envelope{curves: curves, horizon: t.horizon(), stretch: stretch(len(curves))}
 	steps := 0
