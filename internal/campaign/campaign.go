@@ -15,7 +15,7 @@ import (
 
 // The largest sizes of texts, confs and requests.
 const (
-	MaxText  = 250       // characters of a name, a pool, a version or a scenario
+	MaxText  = 250       // characters of a name, a pool, a version or a scenario (the name of a run in the archive)
 	MaxNotes = 2_000     // characters of notes; longer notes are shortened in a report and rejected in a reset
 	MaxConf  = 64 * 1024 // bytes of a conf
 	MaxBatch = 10_000    // runs of one registration

@@ -15,7 +15,7 @@ const (
 	given        = "given"            // the user gave the edges
 	searched     = "searched"         // exact search for the highest Binning.Optimal
 	searchedTime = "searched by time" // exact search for the highest Binning.TimeOptimal
-	strided      = "stride search"    // exhaustive search over multiples of stride
+	strided      = "stride search"    // exhaustive search over the multiples of a stride
 )
 
 const (
@@ -53,7 +53,8 @@ func newBinner(dataset *taskmodel.Dataset, name string) *binner {
 	return &binner{dataset, name, binning.History{Peaks: peaks}, binning.History{Peaks: peaks, Weights: seconds}}
 }
 
-// binningOf returns the binning with the given edges, which are in bytes. The method found gave the edges.
+// binningOf returns the binning with the given edges, which are in bytes. `found` says where the edges come from
+// (Binning.Found).
 func (c *binner) binningOf(found string, edges []float64) Binning {
 	top := edges[len(edges)-1]
 	b := Binning{
@@ -78,7 +79,7 @@ func (c *binner) top() float64 {
 	return binning.Top(c.runs.Peaks, topMargin, 1e6)
 }
 
-// compare searches the edges of a binning with the given number of bins and the last edge top. It returns the results of
+// compare searches the edges of a binning with the given number of bins and the last edge `top`. It returns the results of
 // three methods: the exact search, the exact search weighted by time, and the exhaustive search over multiples of a stride.
 func (c *binner) compare(bins int, top float64) ([]Binning, error) {
 	exact, err := c.runs.Search(bins, top, 0)

@@ -70,8 +70,8 @@ func (s *holdout) evaluate(ctx context.Context, c combination) (*result, error) 
 	return p, nil
 }
 
-// final returns the bin with the least expected cost of each held-out row, by the probabilities of the models of the
-// service. A random holdout is predicted with the residuals of a cross-validation.
+// final returns, for each held-out row, the bin with the least expected cost. The models of the service give the
+// probabilities of the bins. For a random holdout they use the residuals of a cross-validation.
 func (s *holdout) final() ([]int, error) {
 	served, err := s.plan.serve(s.dataset, s.train)
 	if err == nil && s.plan.Split != ByTime {
@@ -140,7 +140,7 @@ func (s *holdout) classify(ctx context.Context, c combination, p *result) error 
 	return err
 }
 
-// answers returns the bins of encoded rows by the decision rule of the family.
+// answers returns, for each encoded row, the bin that the decision rule of the family chooses.
 func (f *family) answers(c classify.Classifier, rows [][]float64, penalty float64) []int {
 	predicted, p := make([]int, len(rows)), make([]float64, c.Bins())
 	for i, x := range rows {

@@ -87,7 +87,7 @@ func ExportMLflow(dir string, k *StoredRun) error {
 	return nil
 }
 
-// makeMLflowExperiment creates the experiment in the folder home unless it exists.
+// makeMLflowExperiment creates the experiment in the folder `home` unless it exists.
 func makeMLflowExperiment(home string, at time.Time) error {
 	meta := filepath.Join(home, "meta.yaml")
 	if _, err := os.Stat(meta); err == nil {
@@ -108,7 +108,7 @@ type mlflowRun struct {
 	files    map[string]string // contents by path below the folder of the run
 }
 
-// newRun returns an MLflow run with the common tags. key distinguishes the runs of one stored run.
+// newRun returns an MLflow run with the common tags. `key` distinguishes the runs of one stored run.
 func (k *StoredRun) newRun(key, name string) *mlflowRun {
 	// Two databases may use the same id; the time and the fingerprint make the hash unique.
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d\n%d\n%s\n%s", k.ID, k.CreatedAt.UnixMicro(), k.Fingerprint, key))
@@ -230,7 +230,7 @@ func millis(at time.Time) string { return strconv.FormatInt(at.UnixMilli(), 10) 
 
 func decimal(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// paramText formats a JSON value as a parameter: a string without its quotes.
+// paramText formats a JSON value as a parameter. A string loses its quotes.
 func paramText(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil {

@@ -127,7 +127,7 @@ func TestFamiliesMatchOtherLibraries(t *testing.T) {
 	}
 }
 
-// The family final learns the peak itself. The pipelines of the other libraries learn its bin.
+// The family `final` learns the peak itself. The pipelines of the other libraries learn the bin of the peak.
 func TestFinalBeatsEveryPipelineOfOtherLibraries(t *testing.T) {
 	o := readLibraryResults(t)
 	final := ownScores(t, len(o.Holdout))[[2]string{experiment.Final, experiment.None}]

@@ -78,7 +78,7 @@ func (m *trainingData) table(oversampling string, seed uint64) (*table.Table, er
 	return &out, nil
 }
 
-// extended returns the training table for the rows of the table more: first the original rows, then the added rows. It
+// extended returns the training table for the rows of the table `more`: first the original rows, then the added rows. It
 // encodes all rows in the same way, because the model could otherwise recognise added rows.
 func (m *trainingData) extended(more *table.Table, encode func(row []float64) []float64) *table.Table {
 	own := m.enc.Train

@@ -165,8 +165,8 @@ func (p *Plan) Steps() int {
 	return (steps*len(p.binned) + len(p.measuredTasks())) * p.Seeds
 }
 
-// Run executes the plan on at most GOMAXPROCS goroutines. They call progress concurrently, once per step; progress may be
-// nil. Run stops early at the first error and when ctx ends.
+// Run executes the plan on at most GOMAXPROCS goroutines. They call `progress` concurrently, once per step; `progress` may
+// be nil. Run stops early at the first error and when ctx ends.
 func (p *Plan) Run(ctx context.Context, progress func(steps int)) (*Report, error) {
 	p.progress = progress
 	results := make([][]*result, len(p.binned)*p.Seeds)

@@ -35,7 +35,7 @@ func requirePartition(t *testing.T, n int, s split) {
 	requireEachOnce(t, n, append(slices.Clone(s.train), s.test...))
 }
 
-// requireEachOnce checks that rows contains every one of n row numbers once, in any order.
+// requireEachOnce checks that `rows` contains every one of n row numbers once, in any order.
 func requireEachOnce(t *testing.T, n int, rows []int) {
 	t.Helper()
 	slices.Sort(rows)

@@ -11,7 +11,7 @@
 //
 // The verbs:
 //
-//	observe        report a try: outcome= (default success) peak= duration= (s, default 300) cpu= at=, the allocation
+//	observe        report a try: outcome= (default success) peak= duration= (s, default 300) cpu= at= (the allocation)
 //	oom            the same with outcome=oom_killed
 //	unschedulable  the same with outcome=unschedulable
 //	predict        request a prediction; without run= the request names no run
@@ -30,10 +30,10 @@
 // in a fixed order. The order is the same for all keys, so that a=1..5 and b=10..50 stay proportional.
 //
 // An expectation is a word of the answer or a comparison. The words are the source and the mode of a
-// prediction, the verdict of a lift, retry if the lift allows one, the group of a task, the kind of an error, and new,
-// duplicate, amended, published, unpublished, set, voided, later (wait), ready (restart). The
-// comparisons 2Gi, 2Gi..3Gi and <=3Gi check the granted memory; promised<=0.02 checks another number
-// of the answer. The other numbers are request, cpu, rungs (of the ladder), promised, shadow and version of
-// a prediction; attempt, left (attempts) and shadow of a lift; version of a training; observations, kills
-// and largest (peak) of a task. An unexpected error fails the story. A # starts a comment.
+// prediction, the verdict of a lift, retry if the lift allows one, the group of a task, the kind of an error, and the
+// results of the other verbs: new, duplicate or amended (observe), published or unpublished (train), set (policy), voided
+// (void), later (wait) and ready (restart). The comparisons 2Gi, 2Gi..3Gi and <=3Gi check the granted memory;
+// promised<=0.02 checks another number of the answer. The other numbers are request, cpu, rungs (of the ladder), promised,
+// shadow and version of a prediction; attempt, left (attempts) and shadow of a lift; version of a training; observations,
+// kills and largest (peak) of a task. An unexpected error fails the story. A # starts a comment.
 package stories

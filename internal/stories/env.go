@@ -24,7 +24,7 @@ import (
 type env struct {
 	store       *postgres.Store
 	svc         *service.Service
-	clockOffset time.Duration // added to the system clock for the service; wait increases it
+	clockOffset time.Duration // added to the system clock for the service; a wait step increases it
 	runs        int           // number of generated run ids
 }
 

@@ -40,7 +40,7 @@ func (e *env) do(ctx context.Context, s *step, args map[string]string) (answer, 
 	return answer{}, fmt.Errorf("unknown verb %q; see the package documentation", s.verb)
 }
 
-// observe reports one try. outcome is the outcome if the step gives none.
+// observe reports one try. The argument `outcome` applies if the step has no outcome=.
 func (e *env) observe(ctx context.Context, s *step, args map[string]string, outcome string) (answer, error) {
 	r := argReader{args: args}
 	o := sizing.Observation{
@@ -207,7 +207,7 @@ func (r *argReader) fail(key string, err error) {
 	}
 }
 
-// number returns an argument as a number; def if it is missing.
+// number returns an argument as a number, or `def` if the argument is missing.
 func (r *argReader) number(key string, def float64) float64 {
 	if r.args[key] == "" {
 		return def
@@ -217,10 +217,10 @@ func (r *argReader) number(key string, def float64) float64 {
 	return v
 }
 
-// bytes returns an argument as an amount of memory; 0 if it is missing.
+// bytes returns an argument as an amount of memory, or 0 if the argument is missing.
 func (r *argReader) bytes(key string) sizing.Bytes { return sizing.Bytes(math.Ceil(r.number(key, 0))) }
 
-// outcome returns an argument as an outcome; the outcome named def if it is missing.
+// outcome returns an argument as an outcome, or the outcome with the name `def` if the argument is missing.
 func (r *argReader) outcome(key, def string) sizing.Outcome {
 	name := r.args[key]
 	if name == "" {

@@ -19,9 +19,9 @@ const Format = 2
 // MaxSize bounds an encoded state or pool, in compressed bytes.
 const MaxSize = 2 << 20
 
-// ErrFormat reports a state or pool that cannot be decoded. ErrDamaged wraps ErrFormat. It reports bytes of the right format
-// that cannot be decompressed, that are not valid CBOR, or that give a state whose parts are missing or contradict each
-// other.
+// ErrFormat reports a state or pool that cannot be decoded. ErrDamaged, which wraps ErrFormat, reports bytes of the right
+// format that cannot be decompressed, that are not valid CBOR, or that give a state whose parts are missing or contradict
+// each other.
 var (
 	ErrFormat  = errors.New("the learned state or pool of plans cannot be decoded")
 	ErrDamaged = fmt.Errorf("%w: the bytes are damaged", ErrFormat)

@@ -47,7 +47,7 @@ func (s *State) NeedsPhases() bool {
 	return s.Phases == nil || float64(s.Learner.Runs) >= phaseGrowth*float64(s.Phases.Runs)
 }
 
-// FindPhases finds the phases in the last phaseRuns elements of runs, which are in order of time, oldest first. It changes
+// FindPhases finds the phases in the last phaseRuns elements of `runs`, which are in order of time, oldest first. It changes
 // nothing if none of these runs has usage.
 func (s *State) FindPhases(runs []Run) error {
 	runs = runs[max(0, len(runs)-phaseRuns):]

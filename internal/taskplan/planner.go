@@ -16,7 +16,7 @@ type Planner struct {
 	durations []float64 // of the learned runs in seconds, ascending
 }
 
-// NewPlanner returns the planner of a state. pool holds the outcomes of the rules of package plan on the runs of all tasks
+// NewPlanner returns the planner of a state. `pool` holds the outcomes of the rules of package plan on the runs of all tasks
 // of the namespace.
 func NewPlanner(s *State, pool *plan.Pool) *Planner {
 	p := &Planner{State: s, planner: plan.NewPlanner(&s.Learner, pool, Timing)}

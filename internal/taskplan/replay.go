@@ -71,7 +71,7 @@ func staticPlan(grant float64, timing plan.Timing) *plan.Plan {
 	return new(plan.Learner).Plan(new(plan.Pool), grant, timing)
 }
 
-// add adds the tries of one run with the plan p and with the static grant. width is the duration of a
+// add adds the tries of one run with the plan p, and those with the static grant. `width` is the duration of a
 // sample in seconds.
 func (s *Savings) add(samples []plan.Sample, width float64, p *plan.Plan, timing plan.Timing, static float64) {
 	s.Runs++
@@ -134,8 +134,8 @@ func exceeded(samples []plan.Sample, limits []float64) int {
 	return -1
 }
 
-// changes returns the first limit of a try and each later limit that differs from the one before it. It ignores the
-// samples after the index end, unless end is negative.
+// changes returns the first limit of a try and each later limit that differs from the one before it. `end` is the index of
+// the last sample that counts; if it is negative, all samples count.
 func changes(samples []plan.Sample, limits []float64, end int) (all []Limit) {
 	for i, limit := range limits {
 		if end >= 0 && i > end {

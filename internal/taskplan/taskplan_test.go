@@ -21,7 +21,7 @@ import (
 
 const static = 8 * sizing.GiB
 
-// ramp returns a run of about half an hour: half a GiB for two thirds of the time, then growth to 5 GiB. The argument run
+// ramp returns a run of about half an hour: half a GiB for two thirds of the time, then growth to 5 GiB. The argument `run`
 // varies the duration and the peak slightly.
 func ramp(run int) taskplan.Run {
 	s := sizing.Series{Step: 15 * time.Second}

@@ -14,8 +14,8 @@ import (
 )
 
 // A usage series has at most sizing.MaxPoints wide steps. Plans that were learned from such series must cost little more
-// than plans that were learned from steps of plantest.Step seconds. The costs and kills of both kinds are computed from the
-// short steps.
+// than plans that were learned from steps of plantest.Step seconds. The costs and kills of both kinds of plans are computed
+// from the short steps.
 func TestUsageSeriesSufficeForPlans(t *testing.T) {
 	fixed, fine, coarse := 0.0, followed{}, followed{}
 	for seed, family := range plantest.Families() {

@@ -35,10 +35,10 @@ func (s *Set) NeedsRefit(runs []Run) (reason string) {
 	return s.misfitOfNewTasks(unknown)
 }
 
-// newRuns returns the runs that are newer than the set, grouped by task: known has the tasks of the set,
-// and unknown the others.
+// newRuns returns the runs that are newer than the set, grouped by task: `known` has those of the tasks in the set,
+// and `unknown` those of other tasks.
 func (s *Set) newRuns(runs []Run) (known, unknown [][]*Run) {
-	at := map[Task]int{} // index of known or unknown
+	at := map[Task]int{} // index in `known` or `unknown`
 	for i := range runs {
 		r := &runs[i]
 		if r.Seq <= s.LastSeq {
@@ -59,7 +59,7 @@ func (s *Set) newRuns(runs []Run) (known, unknown [][]*Run) {
 }
 
 // changeOfTasks compares the number of new runs in each profile with the number that is expected from the
-// earlier runs of the same tasks, so that a task which only runs more often changes nothing. reason is empty if
+// earlier runs of the same tasks, so that a task which only runs more often changes nothing. `reason` is empty if
 // too few runs are new, or if too few of them changed their profile.
 func (s *Set) changeOfTasks(newRuns [][]*Run) (reason string) {
 	expected, found := make([]float64, len(s.Profiles)+1), make([]float64, len(s.Profiles)+1)
@@ -135,9 +135,9 @@ func (s *Set) outlierTasks() float64 {
 	return sum
 }
 
-// assignIDs gives the ids of the previous profiles to the profiles, each id only once, in descending order of the
-// Jaccard index of their runs. A profile gets a new id if no previous profile with an index of at least
-// matchedOverlap is left.
+// assignIDs gives the ids of the previous profiles to the profiles, each id only once. Pairs of a profile and a previous
+// profile get a common id in descending order of the Jaccard index of their runs. A profile gets a new id if no previous
+// profile with an index of at least matchedOverlap is left.
 func (s *Set) assignIDs(runs []Run, previous *Set) {
 	for i := range s.Profiles {
 		s.Profiles[i].PreviousShare = -1
@@ -157,7 +157,7 @@ func (s *Set) assignIDs(runs []Run, previous *Set) {
 }
 
 // SkipIDs raises the ids of a set above those of the earlier versions, which could not be decoded when the set was
-// found. versions is their number. A version has at most maxProfiles new ids.
+// found. `versions` is the number of the earlier versions. A version has at most maxProfiles new ids.
 func (s *Set) SkipIDs(versions int) {
 	for i := range s.Profiles {
 		s.Profiles[i].ID += versions * maxProfiles

@@ -26,16 +26,16 @@ const (
 	validitySample  = 1000  // largest number of points of a silhouette or a Hopkins statistic
 	hopkinsProbes   = 100   // number of probes of the Hopkins statistic
 	seed            = 1     // of all random choices
-	smallestProfile = 10    // smallest number of runs of a cluster; trim may leave fewer
+	smallestProfile = 10    // smallest number of runs of a cluster; the function trim may leave fewer
 	smallestShare   = 0.005 // share of the runs at which the search for the smallest size of a cluster starts
 	largestShare    = 0.25  // share of the runs at which this search ends
 	farOutside      = 3     // a distance is far outside if it is this number of interquartile ranges above the upper quartile (Tukey 1977)
 	outlierID       = 0     // id of the outlier group
 )
 
-// Fit finds the profiles of runs of one namespace, oldest first. Profiles take their ids from previous,
-// the set of the previous fit; nil without one. Fit returns nil if there are fewer than MinRuns runs, or if
-// they are equal in every quantity that at least half of them report.
+// Fit finds the profiles of runs of one namespace, oldest first. `previous` is the set of the previous fit, from which
+// profiles take their ids, or nil if there is none. Fit returns nil if there are fewer than MinRuns runs, or if they are
+// equal in every quantity that at least half of them report.
 func Fit(runs []Run, previous *Set) (*Set, error) {
 	runs = limitRuns(runs)
 	if len(runs) < MinRuns {
@@ -82,7 +82,7 @@ func limitRuns(runs []Run) []Run {
 // Quality says how well the profiles describe the runs. If all runs except outliers are one profile, MinSize,
 // Silhouette and DaviesBouldin are 0.
 type Quality struct {
-	MinSize       int     // smallest number of runs of a cluster before trim
+	MinSize       int     // smallest number of runs of a cluster before the function trim removes outliers
 	Coverage      float64 // share of the runs with a profile
 	Silhouette    float64 // mean of a sample of the runs with a profile, −1 to 1; 1 is best
 	DaviesBouldin float64 // Davies–Bouldin index; 0 is best
@@ -147,7 +147,7 @@ func trim(c *density.Clustering) {
 	}
 }
 
-// fence returns the bound above which a value is far outside the others (Tukey's outer fence). It sorts values.
+// fence returns the bound above which a value is far outside the others (Tukey's outer fence). It sorts the slice.
 func fence(values []float64) float64 {
 	slices.Sort(values)
 	low, high := quantile(values, .25), quantile(values, .75)
@@ -185,7 +185,8 @@ func sample[T any](list []T, n int) []T {
 	return out
 }
 
-// single makes one profile of all runs whose core distance is not far outside the usual range.
+// single makes one profile of all runs whose core distance (the distance to the neighbour whose rank is the constant
+// `neighbours`) is not far outside the usual range.
 func single(tree *density.Tree) candidate {
 	n := len(tree.Core)
 	c := &density.Clustering{Labels: make([]int, n), Outlier: make([]float64, n), Exit: tree.Core, MinBranchDistance: make([]float64, n)}

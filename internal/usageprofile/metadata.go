@@ -29,7 +29,7 @@ type Field struct {
 // The bounds of the prediction. Names and values come from callers, so their numbers are limited.
 const (
 	maxFields     = 24  // largest number of fields: the most frequent ones, by number of tasks
-	maxValues     = 5   // largest number of values of a field with several values, such as tags: the first
+	maxValues     = 5   // largest number of values of a field with several values, such as tags: the first ones
 	minTasks      = 20  // smallest number of tasks for a prediction; fewer tasks show nothing
 	pseudoCount   = 0.5 // added to each count
 	metadataField = "metadata."
@@ -74,7 +74,7 @@ func (s *Set) predict(runs []Run) {
 	}
 }
 
-// bayes holds the counts of a naive Bayes classifier.
+// bayes holds the counts of a naive Bayes classifier. A class is a profile or the outlier group.
 type bayes struct {
 	fields  []string
 	tasks   []float64             // number of tasks, by class

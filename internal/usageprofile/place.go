@@ -39,7 +39,7 @@ func (s *Set) Place(v *Vector) Place {
 }
 
 // nearest returns the run of the set with the smallest mutual reachability distance to v, and this
-// distance: the largest of the distance of the two runs, their core distances and resolution.
+// distance: the largest of the distance of the two runs, their core distances and the constant `resolution`.
 func (s *Set) nearest(v *Vector) (index int, reachability float64) {
 	p, columns := s.point(v), len(s.Quantities)
 	var closest [neighbours]float64 // the smallest distances, ascending

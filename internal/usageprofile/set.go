@@ -22,7 +22,7 @@ type Set struct {
 
 	// The runs, oldest first. A new run gets the profile of its nearest run, or none if that run is too far away.
 	Points            []float32 // scaled quantities, run by run
-	Core              []float32 // core distance: the distance to the neighbour whose rank is the constant neighbours
+	Core              []float32 // core distance: the distance to the neighbour whose rank is the constant `neighbours`
 	MinBranchDistance []float32 `cbor:"Densest"` // see density.Clustering
 	Scores            []float32 // outlier scores
 	Labels            []int16   // index of Profiles, or density.Noise
@@ -125,7 +125,7 @@ func (s *Set) profile(label int) *Profile {
 	return &s.Profiles[label]
 }
 
-// Find returns a profile by its id, 0 for the outlier group; nil if the set has none.
+// Find returns the profile with an id, or the outlier group for the id 0. It returns nil if the set has no such profile.
 func (s *Set) Find(id int) *Profile {
 	if id == outlierID {
 		return &s.Outliers

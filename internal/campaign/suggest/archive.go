@@ -38,7 +38,7 @@ type runLine struct {
 // features of its first row are the conf, and the run id is the scenario.
 func Read(r io.Reader) (*Archive, error) { return ReadAs(r, file.Layout{}) }
 
-// ReadAs is like Read, for a CSV whose columns have the names and units of layout.
+// ReadAs is like Read, for a CSV whose columns have the names and units of `layout`.
 func ReadAs(r io.Reader, layout file.Layout) (*Archive, error) {
 	in := bufio.NewReaderSize(r, detectionBytes)
 	if start, _ := in.Peek(detectionBytes); isRunList(start) {
@@ -65,7 +65,7 @@ func ReadAs(r io.Reader, layout file.Layout) (*Archive, error) {
 // scenario follows the longest conf.
 const detectionBytes = 2 * campaign.MaxConf
 
-// isRunList reports whether start, the first bytes of an archive, is the start of a list of runs: a JSON object
+// isRunList reports whether `start`, the first bytes of an archive, is the start of a list of runs: a JSON object
 // with a scenario.
 func isRunList(start []byte) bool {
 	decoder := json.NewDecoder(bytes.NewReader(start))
@@ -136,7 +136,7 @@ func (a *Archive) OfDAG(dag string) (*Archive, error) {
 	return a.filter(func(run int) bool { return isOf[run] }), nil
 }
 
-// filter returns the part of the archive with the runs, by index, for which keep returns true.
+// filter returns the part of the archive with the runs, by index, for which the function `keep` returns true.
 func (a *Archive) filter(keep func(run int) bool) *Archive {
 	part := &Archive{}
 	position := make([]int, len(a.Runs)) // of each run of a: its index in part.Runs; −1 if it is left out
@@ -167,8 +167,8 @@ func confOf(features sizing.Features) json.RawMessage {
 	return text
 }
 
-// Candidates returns one candidate for each run. Its features are those of the tasks of the run in a history,
-// or the conf and the execution date in a list of runs.
+// Candidates returns one candidate for each run. In a history, the features of a candidate are those of the tasks of
+// its run. In a list of runs, they are the conf and the execution date.
 func (a *Archive) Candidates() []Candidate {
 	candidates := make([]Candidate, len(a.Runs))
 	if len(a.Rows) == 0 {
@@ -190,8 +190,8 @@ func (a *Archive) Candidates() []Candidate {
 	return candidates
 }
 
-// Split returns rest, the part of the archive without the registered runs, and known, the features of the
-// registered runs. A run of the archive is registered if registered has a run with the same scenario, conf and
+// Split returns the part of the archive without the registered runs (`rest`), and the features of the registered runs
+// (`known`). A run of the archive counts as registered if a run in `registered` has the same scenario, conf and
 // execution date.
 func (a *Archive) Split(registered []campaign.ArchivedRun) (rest *Archive, known []Candidate) {
 	type key struct {
@@ -207,7 +207,7 @@ func (a *Archive) Split(registered []campaign.ArchivedRun) (rest *Archive, known
 	return a.filter(func(run int) bool { return !isKnown[keyOf(&a.Runs[run])] }), known
 }
 
-// Write writes runs as JSON lines that Read reads.
+// Write writes runs as JSON lines, which Read can read.
 func Write(w io.Writer, runs []campaign.ArchivedRun) error {
 	encoder := json.NewEncoder(w)
 	for i := range runs {

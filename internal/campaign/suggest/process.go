@@ -76,7 +76,7 @@ func (p *process) gain(row int) float64 {
 	return sum / (p.covariance[row][row] + noise)
 }
 
-// choose chooses at most count of the candidates of h, one after another. It alternates between two rules.
+// choose chooses at most `count` of the candidates of h, one after another. It alternates between two rules.
 // V-optimal design prefers rows that say most about the peaks of all candidates. Kernel herding (Chen, Welling
 // and Smola 2010) gives the chosen rows the same distribution as all rows, because a model also learns how peaks are
 // distributed.
@@ -118,7 +118,7 @@ type herd struct {
 	chosen int         // number of chosen rows, including known ones
 }
 
-// newHerd returns the state before any choice. covariance is the matrix before any observation, and its
+// newHerd returns the state before any choice. `covariance` is the matrix before any observation, and its
 // first n rows are the candidates. newHerd copies these rows.
 func newHerd(covariance [][]float64, n int) *herd {
 	h := &herd{kernel: make([][]float64, n), mean: make([]float64, n), sums: make([]float64, n)}

@@ -20,7 +20,7 @@ type ScoredCandidate struct {
 	Gain float64
 }
 
-// Rank chooses up to count candidates, in the order of the choices. known holds runs whose usage is known already.
+// Rank chooses up to `count` candidates, in the order of the choices. The usage of the runs in `known` is known already.
 //
 // The first, third and every further odd choice follows a greedy V-optimal design (transductive
 // experimental design; Yu, Bi and Tresp 2006) with a Gaussian process: the chosen candidate reduces the
@@ -63,7 +63,7 @@ const (
 	maxKnown      = 1_000
 )
 
-// evenly returns at most limit indices below n, evenly spaced.
+// evenly returns at most `limit` indices below n, evenly spaced.
 func evenly(n, limit int) []int {
 	picked := make([]int, min(n, limit))
 	for i := range picked {
@@ -144,7 +144,7 @@ func (d *design) row(c *Candidate) []float64 {
 }
 
 // numberOf returns a number, date or bool as a coordinate. A number becomes a logarithm, because peaks grow
-// with powers of inputs. ok is false for a category.
+// with powers of inputs. `ok` is false for a category.
 func numberOf(v sizing.Value) (x float64, ok bool) {
 	switch v.Kind {
 	case sizing.Number:

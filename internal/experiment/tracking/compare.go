@@ -40,8 +40,8 @@ type FigurePair struct {
 	StandardError *float64 `json:"standard_error"` // of Difference; nil if the seeds differ or there is only one (experiment.Difference)
 }
 
-// Compare compares two experiments. The rows are the settings of a in their order, and then the
-// settings that only b has.
+// Compare compares two experiments. The rows are the settings of `a` in their order, and then the settings that only
+// `b` has.
 func Compare(a, b *Run) *Comparison {
 	c := &Comparison{A: a, B: b, SameData: a.Fingerprint == b.Fingerprint}
 	inA, inB := experiment.Groups(a.Rows), experiment.Groups(b.Rows)
@@ -122,8 +122,8 @@ func (c *Comparison) warnings() (warnings []string, err error) {
 	return warnings, nil
 }
 
-// Write writes the comparison in one of render.Formats. The formats table and markdown include the warnings. For the other
-// formats, which programs read, it writes the warnings to notes.
+// Write writes the comparison in one of render.Formats. The formats "table" and "markdown" include the warnings. For the
+// other formats, which programs read, Write writes the warnings to the writer `notes`.
 func (c *Comparison) Write(w, notes io.Writer, format string) error {
 	if format == "table" || format == "markdown" {
 		notes = w

@@ -66,7 +66,7 @@ func newSummary(stored *store.Run) *Run {
 	return r
 }
 
-// appendUnique appends text unless list contains it.
+// appendUnique appends `text` unless the list contains it.
 func appendUnique(list []string, text string) []string {
 	if slices.Contains(list, text) {
 		return list
@@ -157,7 +157,7 @@ func (r *Run) rowTable() *render.Table {
 	return t
 }
 
-// newFigureTable returns a table with columns for a setting and all figures. seeds is the header of the
+// newFigureTable returns a table with columns for a setting and all figures. `seeds` is the header of the
 // column between them.
 func newFigureTable(seeds string) *render.Table {
 	t := &render.Table{Header: append(settingHeader(), seeds), TextColumns: len(settingHeader())}

@@ -14,9 +14,9 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// Save saves a report with its models, and writes the id of the new experiment to notes. parameters become a JSON
-// object. To preserve the results, Save saves them without a name if the name exists already, and without the models
-// if the models are too large for the server.
+// Save saves a report with its models, and writes the id of the new experiment to the writer `notes`. It stores
+// `parameters` as a JSON object. To preserve the results, Save saves them without a name if the name exists already, and
+// without the models if the models are too large for the server.
 func Save(ctx context.Context, st Store, notes io.Writer, name string, parameters any, report *experiment.Report, models []store.RunModel) error {
 	r := store.Run{Name: name, CreatedAt: time.Now(), Fingerprint: report.Fingerprint}
 	for _, part := range []struct {
@@ -36,7 +36,7 @@ func Save(ctx context.Context, st Store, notes io.Writer, name string, parameter
 		id, err = st.Save(ctx, r, models)
 	}
 	if len(models) > 0 && client.IsStatus(err, http.StatusRequestEntityTooLarge) {
-		fmt.Fprintln(notes, "the models are too large for the server and are not saved; --database saves them")
+		fmt.Fprintln(notes, "the models are too large for the server and are not saved; to save them too, name a database with --database")
 		id, err = st.Save(ctx, r, nil)
 	}
 	if err != nil {
@@ -47,8 +47,8 @@ func Save(ctx context.Context, st Store, notes io.Writer, name string, parameter
 }
 
 // CheckCanSave returns an error if the store cannot check the name: the store is unavailable, denies access or stores no
-// experiments. If the name exists, CheckCanSave returns no error, and writes to notes that the experiment will be saved
-// without a name.
+// experiments. If the name exists, CheckCanSave returns no error, and writes to the writer `notes` that the experiment
+// will be saved without a name.
 func CheckCanSave(ctx context.Context, st Store, notes io.Writer, name string) error {
 	err := st.CheckName(ctx, name)
 	if sizing.KindOf(err) == sizing.Conflict {

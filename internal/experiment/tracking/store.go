@@ -11,8 +11,8 @@ import (
 
 // Store stores experiments, in a database or on a running server.
 type Store interface {
-	// List returns experiments without their rows and reports, newest first. limit is the largest number of
-	// experiments. If the id before is above 0, List returns only experiments with smaller ids.
+	// List returns at most `limit` experiments without their rows and reports, newest first. If `before` is above 0,
+	// List returns only experiments whose ids are smaller than `before`.
 	List(ctx context.Context, before int64, limit int) ([]*Run, error)
 	// Find returns an experiment by its id or name, without its models.
 	Find(ctx context.Context, idOrName string) (*Run, error)

@@ -11,7 +11,8 @@ import (
 
 var prior = Prior{Deviation: 0.3, Rows: 4, Slope: 0.7, Spread: 0.25}
 
-// trained returns an average of n rows with two inputs, and its random numbers. The log peak is linear in the first input.
+// trained returns an Average that has learned n rows with two inputs, and the generator of its random numbers. The log
+// peak is linear in the first input.
 func trained(seed uint64, n int, slope, noise float64) (*Average, *rand.Rand) {
 	rng, a := rand.New(rand.NewPCG(seed, 1)), new(Average)
 	for i := range n {

@@ -19,7 +19,7 @@ const (
 	killRows = 32 // number of rows from which on kills are ignored: then a kill is due to chance or to a change of the task
 )
 
-// WithKills returns the average that also counts the kills as rows, or a itself if it has no kills or no rows. The retry
+// WithKills returns the average that also counts the kills as rows, or `a` itself if it has no kills or no rows. The retry
 // of a killed run may take hours. Until the retry ends, the kill is evidence for the structures that
 // predict more than its bound. The average with kills has no point model with predicted scales (Scaled).
 func (a *Average) WithKills() *Average {

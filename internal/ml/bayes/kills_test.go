@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// oneRow is a task whose first row fits both a constant and a line.
+// oneRow returns the Average of a task whose only row fits both a constant and a line.
 func oneRow() *Average {
 	a := new(Average)
 	a.Learn([]float64{5}, nil, 0, 20, nil)

@@ -125,16 +125,16 @@ const maxRisk = 0.3
 //
 //	amount + (retryFactor · need + price) · risk,   risk = min(1, factor · ExceedanceProb(amount))
 //
-// in units of the peak at MeanLevel. factor is 1, or more if grants of this rule have been killed more
-// often than the mixture promised. need is the amount that a killed row is expected to need; see
-// exceedanceAndNeed. A kill costs retryFactor times this amount, for the retry, and price. If no amount has a
-// finite cost and such a risk, Grant returns the largest amount of the search.
+// in units of the peak at MeanLevel. `factor` is 1, or more if grants of this rule have been killed more often than the
+// mixture promised. `need` is the amount that a killed row is expected to need; see exceedanceAndNeed. A kill costs
+// `price` and, for the retry, retryFactor · need. If no amount has a finite cost and a risk of at most maxRisk, Grant
+// returns the largest amount of the search.
 func (m *Mixture) Grant(retryFactor, price, factor float64) (y, risk float64) {
 	mid := m.MeanLevel()
-	unit := m.deviation(mid)
+	deviation := m.deviation(mid)
 	best, at := math.Inf(1), 0.0
 	try := func(z float64) { // z: distance from MeanLevel in standard deviations
-		y := z * unit
+		y := z * deviation
 		p, need := m.exceedanceAndNeed(mid + y)
 		p = min(1, factor*p)
 		if p > maxRisk {
@@ -145,17 +145,18 @@ func (m *Mixture) Grant(retryFactor, price, factor float64) (y, risk float64) {
 		}
 	}
 	// First search a grid whose steps grow with the distance, and then around the best point with ever smaller steps.
+	// The grid has `coarse` points, with z from `least` to least + most. The second search ends at steps of `step` or less.
 	const coarse, step, least, most = 20, 0.04, -0.25, 12.0
 	for i := range coarse {
 		share := float64(i) / (coarse - 1)
 		z := least + most*share*share
-		if math.Exp(z*unit) > best {
+		if math.Exp(z*deviation) > best {
 			break // no larger amount can cost less than best
 		}
 		try(z)
 	}
 	if math.IsInf(best, 1) {
-		y = mid + (least+most)*unit
+		y = mid + (least+most)*deviation
 		return y, min(1, factor*m.ExceedanceProb(y))
 	}
 	for width := most / (2 * coarse); width > step; width /= 2 {
@@ -163,5 +164,5 @@ func (m *Mixture) Grant(retryFactor, price, factor float64) (y, risk float64) {
 		try(z - width)
 		try(z + width)
 	}
-	return mid + at*unit, risk
+	return mid + at*deviation, risk
 }

@@ -66,7 +66,7 @@ func (s *Modes) predict(a *Average, prior *Prior, mix *Mixture, logWeight float6
 	mix.Modes.to = mix.N
 }
 
-// logDensity returns the log density of the modes together at y. predict has filled mix.
+// logDensity returns the log density of the modes together at y. The caller has filled `mix` with predict.
 func (s *Modes) logDensity(mix *Mixture, y float64) float64 {
 	newWeight := s.newWeight()
 	density, all, first := 0.0, s.rows()+newWeight, mix.Modes.from

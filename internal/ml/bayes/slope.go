@@ -16,9 +16,9 @@ const (
 )
 
 // SlopeEvidence appends the evidence of every line to dst. The weight of a least-squares slope
-// is the posterior probability of its line times the precision of the slope. The probability is among
-// the lines, the constant and the narrow constant, without the modes and the point models. The precision
-// treats the slope as a random effect with the standard deviation Prior.Spread.
+// is the posterior probability of its line times the precision of the slope. This probability compares only the
+// lines, the constant and the narrow constant, and ignores the modes and the point models. The precision treats the
+// slope as a random effect with the standard deviation Prior.Spread.
 func (a *Average) SlopeEvidence(prior *Prior, dst []SlopeEvidence) []SlopeEvidence {
 	if len(a.Lines) == 0 {
 		return dst

@@ -42,9 +42,9 @@ func (h History) Cost(edges []float64) float64 {
 
 // Improvement returns the share of the static cost that a perfect classifier over these edges
 // saves: 1 − Cost(edges) / (static · Σ weight). The measure comes from the publication of a load-aware scheduler, on
-// which this service is based. With weights of one and the top edge as static, Improvement is called the optimal
+// which this service is based. With weights of one and the top edge as `static`, Improvement is called the optimal
 // improvement there; with durations as weights, the time-weighted improvement. To compare with an actual allocation,
-// pass the request as static.
+// pass the request as `static`.
 //
 // Example: for the peaks 5, 5 and 50, the edges {10, 100} and the static amount 100 it is 1 − 120/300 = 0.6.
 func (h History) Improvement(edges []float64, static float64) float64 {
@@ -108,9 +108,9 @@ func Top(peaks []float64, margin, step float64) float64 {
 	return roundUp(slices.Max(peaks)*(1+margin), step)
 }
 
-// Geometric returns a geometric grid of ascending edges. The last edge is top, and only the
-// first one is at or below low > 0. Each edge is ratio > 1 times the one before: with 1.1 a run whose peak is
-// between low and top gets at most 10 % more than its peak.
+// Geometric returns a geometric grid of ascending edges. The last edge is `top`, and only the
+// first one is at or below `low`, which must be above 0. Each edge is `ratio` > 1 times the one before: with a
+// ratio of 1.1, a run whose peak is between `low` and `top` gets at most 10 % more than its peak.
 func Geometric(low, top, ratio float64) ([]float64, error) {
 	if !(low > 0 && low <= top && ratio > 1) || math.IsInf(top, 0) {
 		return nil, fmt.Errorf("%w: grid from %v to %v with a ratio of %v; it must begin above 0, end at a finite number that is not lower, and have a ratio above 1", ErrEdges, low, top, ratio)

@@ -73,7 +73,7 @@ func random(rng *rand.Rand, n int) binning.History {
 	return h
 }
 
-// cheapest returns the lowest cost of all ascending choices of up to bins−1 edges from candidates, with the top as
+// cheapest returns the lowest cost of all ascending choices of up to bins−1 edges from `candidates`, with the top as
 // last edge.
 func cheapest(h binning.History, candidates []float64, bins int, top float64) float64 {
 	best := h.Cost([]float64{top})
@@ -148,7 +148,7 @@ func TestSearchAgreesWithTheOracle(t *testing.T) {
 }
 
 // The publication of a load-aware scheduler for an ML workflow gives these edges (GB) and
-// improvements in its Table 6. Its static amount is the top edge. LOADAWARE_RETAIL_TRACE names a
+// improvements in its Table 6. There, the static amount is the top edge. LOADAWARE_RETAIL_TRACE names a
 // gzipped CSV history with the published distributions. The published edges must reproduce the published
 // improvements, and Search must find edges that are at least as good.
 func TestSearchOnTheRetailTrace(t *testing.T) {

@@ -13,7 +13,7 @@ const maxChoices = 5_000_000
 // finds, for comparison with Search. It evaluates every ascending choice of bins−1 edges among
 // the multiples of stride below top, with top as the last edge. It returns the cheapest choice and,
 // of equally cheap choices, the one with the lowest edges. If there are fewer than bins−1 multiples, all of
-// them are edges. If all peaks are positive, Search with the step stride finds equally cheap edges in far
+// them are edges. If all peaks are positive, Search with a step equal to `stride` finds equally cheap edges in far
 // less time, and Search with a step of 0 finds edges that cost no more.
 //
 // Stride returns ErrEdges for invalid arguments and for more than maxChoices choices, and ErrHistory for an invalid
@@ -60,7 +60,7 @@ func (h History) aggregate(grid []float64) History {
 	return out
 }
 
-// cheapest returns the cheapest choice of edges from the grid. The last value of the grid is always an edge; inner is the
+// cheapest returns the cheapest choice of edges from the grid. The last value of the grid is always an edge; `inner` is the
 // number of the other edges.
 func (h History) cheapest(grid []float64, inner int) []float64 {
 	at, edges := make([]int, inner), make([]float64, inner+1)
@@ -90,7 +90,7 @@ func choices(n float64, k int) float64 {
 	return math.Round(product)
 }
 
-// nextCombination replaces the indices in the slice at by the next ascending choice from 0 … n−1 in
+// nextCombination replaces the indices in the slice `at` with the next ascending choice from 0 … n−1 in
 // lexicographic order. It returns false after the last choice.
 func nextCombination(at []int, n int) bool {
 	for i := len(at) - 1; i >= 0; i-- {

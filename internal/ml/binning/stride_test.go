@@ -37,7 +37,7 @@ func TestStrideReturnsTheCheapestMultiples(t *testing.T) {
 	}
 }
 
-func TestSearchCostsNoMoreThanStrideAndTheSameWithItsStep(t *testing.T) {
+func TestSearchFindsEdgesThatCostNoMoreThanThoseOfStride(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 0))
 	for trial := range 200 {
 		h := random(rng, 1+rng.IntN(40))

@@ -18,7 +18,7 @@ import (
 )
 
 func TestLeafFrequenciesAreShrunkToThePrior(t *testing.T) {
-	// All rows with x < 3 are in bin 0, and all except one with x > 3 are in bin 1: one split is useful.
+	// The rows with x < 3 are in bin 0. Of the three rows with x > 3, two are in bin 1. So one split is useful.
 	rows := &table.Table{Names: []string{"x"}, X: []float64{1, 2, 4, 4, 4}, Y: []float64{0, 0, 1, 1, 0}}
 	c, err := cart.Fit(rows, 2, cart.Config{}, 1)
 	require.NoError(t, err)

@@ -59,8 +59,8 @@ func (r Regression) FitLevels(t *table.Table, edges []float64, seed uint64) (Cla
 	return &Levels{Model: *m, edges: slices.Clone(edges), residuals: residuals, near: cmp.Or(r.Near, 100)}, nil
 }
 
-// outOfSample returns the residual of each row for the model that is fitted without its fold. A
-// single row has none.
+// outOfSample returns the residual of each row, whose prediction comes from a model that is fitted without the fold of the
+// row. If there is only one row, it returns no residuals.
 func (r Regression) outOfSample(t *table.Table, binned *gbt.BinnedTable, fold []int) (*conformal.Residuals, error) {
 	if t.Rows() == 1 {
 		return conformal.NewResiduals(nil, nil, nil)
@@ -88,8 +88,8 @@ func (r Regression) folds(n int, seed uint64) []int {
 	return fold
 }
 
-// rows returns the ascending indices of the rows for whose fold the function wanted returns true. fold has the fold of each
-// row.
+// rows returns the ascending indices of the rows in the folds for which `wanted` returns true. The slice `fold` has the
+// number of the fold of each row.
 func rows(fold []int, wanted func(fold int) bool) []int {
 	var out []int
 	for i, f := range fold {

@@ -51,7 +51,7 @@ func weightOf(weights []float64, i int) float64 {
 // finite reports whether v is neither NaN nor infinite.
 func finite(v float64) bool { return v-v == 0 }
 
-// Near returns the k residuals whose levels are nearest to level, or all if there are fewer.
+// Near returns the k residuals whose levels are nearest to the given level, or all if there are fewer.
 // It does not allocate.
 func (r *Residuals) Near(level float64, k int) Window {
 	n := len(r.level)
@@ -69,7 +69,7 @@ type Window struct {
 	residual, weight []float64
 }
 
-// Shares writes the weighted share of the values level + residual in each bin to p. edges holds the
+// Shares writes the weighted share of the values level + residual in each bin to p. `edges` holds the
 // upper edges of the bins in ascending order; len(p) = len(edges) ≥ 1. Values above the last
 // edge count in the last bin. The predicted row counts with weight 1, half of it in the first and half in the
 // last bin, because its residual may be outside the observed range. The shares sum to 1. Shares does not allocate.

@@ -27,7 +27,7 @@ func TestNearTakesTheNearestLevels(t *testing.T) {
 	for claim, c := range map[string]struct {
 		level float64
 		k     int
-		rows  []float64 // 1 for each of the levels 1, 2, 3, 10, 20 and 40 in the window
+		rows  []float64 // for each of the levels 1, 2, 3, 10, 20 and 40: 1 if it is in the window, else 0
 	}{
 		"below all":           {-5, 2, []float64{1, 1, 0, 0, 0, 0}},
 		"above all":           {99, 2, []float64{0, 0, 0, 0, 1, 1}},

@@ -12,8 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/density"
 )
 
-// blobs returns n points around each of k centres, and uniformly distributed points, whose number is noise. The label of a
-// point is the index of its centre, or density.Noise for the uniform points.
+// blobs returns n points around each of k centres, and as many uniformly distributed points as the parameter `noise` says.
+// The label of a point is the index of its centre, or density.Noise for the uniform points.
 func blobs(r *rand.Rand, k, n, noise, columns int) (points [][]float64, labels []int) {
 	for c := range k {
 		centre := uniform(r, columns, 20)

@@ -96,8 +96,8 @@ func DaviesBouldin(points [][]float64, labels []int) float64 {
 }
 
 // Hopkins returns Hopkins' statistic (Hopkins & Skellam 1954): about 0.5 for points without structure,
-// near 1 for clusters. It draws a number (probes) of random positions within the bounding box, and as many of the points,
-// and compares their distances to the nearest other point.
+// near 1 for clusters. It draws as many random positions within the bounding box as the parameter `probes` says, and the
+// same number of points, and compares their distances to the nearest other point.
 func Hopkins(points [][]float64, probes int, seed uint64) float64 {
 	if len(points) < 2 {
 		return 0.5
@@ -130,8 +130,8 @@ func bounds(points [][]float64) (low, high []float64) {
 	return low, high
 }
 
-// nearestPower returns d to the power of the dimension, where d is the distance from probe to the nearest point. The
-// result is proportional to the empty volume around the probe. skip is the index of a point to ignore; −1: none.
+// nearestPower returns d to the power of the dimension, where d is the distance from the probe to the nearest point. The
+// result is proportional to the empty volume around the probe. `skip` is the index of a point to ignore; −1: none.
 func nearestPower(points [][]float64, probe []float64, skip int) float64 {
 	least := math.Inf(1)
 	for i, p := range points {

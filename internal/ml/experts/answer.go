@@ -14,8 +14,8 @@ type Answer struct {
 	Expert   int     // expert with the largest weight; −1 for the cold-start rule, below −1 for a margin of Repeats
 }
 
-// selectExperts selects and weights the experts that answer at a target, the allowed kill rate. It
-// overwrites picks and returns it. It selects the experts whose kill rate is within the target, except those
+// selectExperts selects and weights the experts that answer at a target, the allowed kill rate. It overwrites the slice
+// `picks` and returns it. It selects the experts whose kill rate is within the target, except those
 // with a negligible weight. The closer the cost of an expert is to the lowest cost, the larger is its
 // weight. A kill rate of up to Config.KillRateSlack times the lowest one is always accepted, because the
 // safest expert alone may overallocate. During the cold start, selectExperts selects no expert.
@@ -65,7 +65,7 @@ func (x *Experts) allowedKillRate(target float64) float64 {
 // kills must not lead to many kills later.
 const maxAllowance = 1.3
 
-// updateAllowance adapts the allowed kill rate to a row. killed reports whether the row would have been killed with the
+// updateAllowance adapts the allowed kill rate to a row. `killed` says whether the row would have been killed with the
 // amount of the answer. During the cold start, updateAllowance does nothing.
 func (x *Experts) updateAllowance(killed bool) {
 	if !x.IsColdStart() {
@@ -130,7 +130,7 @@ func (x *Experts) Answer(p *Point, target float64, s *Scratch) Answer {
 	return a
 }
 
-// expertAmount returns the mean amount of the experts in picks, the weighted mean of their expected kill rates, and the
+// expertAmount returns the mean amount of the experts in `picks`, the weighted mean of their expected kill rates, and the
 // expert with the largest weight. If the row is an exception (Point.IsException), and the amount is clearly below the
 // prediction of the model with the smallest errors, this prediction replaces all smaller predictions of the other models.
 func (x *Experts) expertAmount(p *Point, picks []Pick, s *Scratch) (amount, promised float64, expert int) {
@@ -178,7 +178,7 @@ func (x *Experts) isTooLow(amount float64, p *Point, model int) bool {
 	return exceedanceProb(&sorted, residual, x.tables[pair].tail) > tooLow
 }
 
-// meanAmount returns the weighted geometric mean of the amounts of the experts in picks, the weighted mean of their
+// meanAmount returns the weighted geometric mean of the amounts of the experts in `picks`, the weighted mean of their
 // expected kill rates, and the expert with the largest weight. Picks of one pair (a model and a distribution) are adjacent.
 func (x *Experts) meanAmount(p *Point, picks []Pick, s *Scratch) (amount, promised float64, expert int) {
 	log, top, pair := 0.0, 0.0, -1
@@ -221,7 +221,7 @@ func (x *Experts) ColdStartLevel(p *Point) float64 {
 var coldStartModels = [...]int{Line, Plain, Stack}
 
 // studentT returns the predictive distribution of the log peak in a cold start without Point.ColdStart: the prediction of a
-// model plus scale times Student's t. The model is the median or, from five rows on, one of coldStartModels with
+// model plus `scale` times Student's t. The model is the median or, from five rows on, one of coldStartModels with
 // clearly smaller squared errors. The prior counts as Config.PriorRows rows with the deviation
 // x.PriorDeviation.
 func (x *Experts) studentT(p *Point) (model int, scale float64, t distuv.StudentsT) {

@@ -32,14 +32,14 @@ func (x *Experts) mixtureAmount(p *Point, target float64) (amount, promised floa
 	return amount, p.ColdStart.ExceedanceProb(math.Log(amount))
 }
 
-// coldStartReach bounds the margin of the mixture: with n rows, the amount is at most 1 + coldStartReach/n times the largest
-// peak, or times the highest prediction. The mixture forgets no row, so its distribution is too wide long after a change.
+// coldStartReach bounds the margin of the mixture: with n rows, the amount is at most (1 + coldStartReach/n) · max(largest
+// peak, highest prediction). The mixture forgets no row, so its distribution is still too wide long after a change.
 const coldStartReach = 300
 
 // coldStartPrice returns the price of a kill, besides the memory that the kill wastes, in units of the row's predicted
 // cost. At Config.Target the price is Config.ColdStartPrice times the geometric mean of this cost and the pool's mean row
 // cost (only this cost if the pool has no rows), so expensive rows get narrow margins and cheap rows wide ones. At other
-// targets it is inversely proportional to the target.
+// targets the price is inversely proportional to the target.
 func (x *Experts) coldStartPrice(p *Point, target float64) float64 {
 	price := x.config.ColdStartPrice * x.config.Target / target
 	if x.MeanRowCost > 0 {
@@ -62,8 +62,8 @@ func (x *Experts) updateHedge(p *Point, peak, duration float64, s *Scratch) {
 	cold, _ := x.coldStartAmount(p, x.config.Target)
 	experts, _, _ := x.expertAmount(p, x.Picks, s)
 	r := hedgeRow{peak: peak, price: x.coldStartPrice(p, x.config.Target) * math.Exp(p.ColdStart.MeanLevel()), experts: experts, weight: 1}
-	if unit := x.UsageSum / max(x.UsageRows, 1); unit > 0 {
-		r.weight = duration / unit
+	if meanUsage := x.UsageSum / max(x.UsageRows, 1); meanUsage > 0 {
+		r.weight = duration / meanUsage
 	}
 	x.ColdStartExcessLoss, x.ColdStartKills = x.charge(&r, cold, x.ColdStartExcessLoss, x.ColdStartKills)
 	x.BlendExcessLoss, x.BlendKills = x.charge(&r, math.Sqrt(cold*experts), x.BlendExcessLoss, x.BlendKills)
@@ -89,8 +89,8 @@ func (x *Experts) charge(r *hedgeRow, amount, excessLoss, kills float64) (newLos
 	return newLoss, newKills
 }
 
-// hedgeLoss returns the cost of an amount on a peak, per second. price is the price of a kill in the
-// unit of the peak. Each retry doubles the amount.
+// hedgeLoss returns the cost of an amount for a run with the given peak, per second. `price` is the price of a kill in
+// the unit of the peak. Each retry doubles the amount.
 func hedgeLoss(amount, peak, price float64) float64 {
 	loss, killed := wastage(amount, 2*amount, peak)
 	if killed {
@@ -110,14 +110,15 @@ const (
 	killOdds        = 6.0  // log odds per kill beyond chanceKillCount
 )
 
-// hedgeOdds returns the odds of a candidate against the experts. prior is its log odds before any comparison.
+// hedgeOdds returns the odds of a candidate against the experts. `prior` is the log odds of the candidate before any
+// comparison.
 func hedgeOdds(prior, excessLoss, kills float64) float64 {
 	return math.Exp(prior - max(-maxSavingOdds, hedgeRate*excessLoss) - killOdds*max(0, kills-chanceKillCount))
 }
 
-// hedgeShare returns the share of the cold-start rule in the answers; 0 without picks, when this rule answers alone
-// (coldStartShare). The prior odds of the blend are proportional to the number of rows, because the margins of the experts
-// come from residuals, whose number grows with the rows.
+// hedgeShare returns the share of the cold-start rule in the answers once experts are selected, and 0 before: then this
+// rule answers alone, and coldStartShare returns 1 without hedgeShare. The prior odds of the blend are proportional to the
+// number of rows, because the margins of the experts come from residuals, whose number grows with the rows.
 func (x *Experts) hedgeShare() float64 {
 	if len(x.Picks) == 0 {
 		return 0

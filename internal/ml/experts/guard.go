@@ -17,7 +17,7 @@ import (
 // at most GuardRuns runs, each for at most GuardFor. The zero value is ready to use.
 type Guard struct {
 	runs  map[uint64]trackedRun
-	order []grantedRun // in the order of the first grants, oldest first; may contain runs that are no longer in runs
+	order []grantedRun // in the order of the first grants, oldest first; may contain runs that are no longer in the map `runs`
 	kills int          // runs with an open retry
 }
 
@@ -149,14 +149,14 @@ func (g *Guard) expire(now time.Time) {
 	}
 }
 
-// tracks reports whether o, an entry of order, belongs to a run that is still tracked. A run that was
-// removed and granted again has a newer entry.
+// tracks reports whether the entry `o` of g.order belongs to a run that is still tracked. A run that was removed and
+// granted again has a newer entry.
 func (g *Guard) tracks(o grantedRun) bool {
 	r, known := g.runs[o.run]
 	return known && r.at.Equal(o.at)
 }
 
-// compact deletes the entries of removed runs from order.
+// compact deletes the entries of removed runs from g.order.
 func (g *Guard) compact() {
 	tracked := make([]grantedRun, 0, len(g.runs))
 	for _, o := range g.order {
@@ -201,7 +201,7 @@ const (
 	openKillsPrior = 2.0  // the prior promise counts as this many runs
 )
 
-// Rate returns the posterior mean of the kill rate. promised is the prior mean: the promise
+// Rate returns the posterior mean of the kill rate. `promised` is the prior mean: the promise
 // before any kill was known.
 func (o OpenKills) Rate(promised float64) float64 {
 	return (o.Killed + openKillsPrior*promised) / (o.Runs + openKillsPrior)

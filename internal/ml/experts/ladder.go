@@ -18,7 +18,7 @@ const (
 )
 
 // grid holds the amounts from the killed one to the ceiling. The logs of the amounts, except the killed one,
-// are equidistant. The first index of cost and next is the number of lifts that are left.
+// are equidistant. The first index of the fields `cost` and `next` is the number of lifts that are left.
 type grid struct {
 	amount, risk [gridSteps]float64               // amounts, and P(amount < peak ≤ ceiling)
 	belief       [gridSteps]float64               // weight of the power law after a kill at an amount
@@ -26,9 +26,9 @@ type grid struct {
 	next         [maxLifts + 1][gridSteps]uint8   // index of the best next amount after a kill at an amount
 }
 
-// Ladder appends to rungs the amounts of the retries after a kill. from is the killed amount, and lifts is the
-// largest number of rungs to append, which never exceeds maxLifts. The last rung is the ceiling. Ladder appends
-// nothing if the killed amount is not below the ceiling, or if lifts is not positive.
+// Ladder appends the amounts of the retries after a kill to `rungs`. The killed amount is `from`. The number of appended
+// rungs is at most `lifts`, and at most maxLifts. The last rung is the ceiling. Ladder appends nothing if the killed
+// amount is not below the ceiling, or if `lifts` is not positive.
 func (x *Experts) Ladder(p *Point, from, ceiling float64, lifts int, s *Scratch, rungs []float64) []float64 {
 	if from >= ceiling || lifts < 1 {
 		return rungs
@@ -58,7 +58,7 @@ func (x *Experts) Ladder(p *Point, from, ceiling float64, lifts int, s *Scratch,
 	return rungs
 }
 
-// weighLaw fills belief; see lawWeight. The double of an amount is rounded up to an amount of the grid, or is the ceiling if
+// weighLaw fills g.belief; see lawWeight. The double of an amount is rounded up to an amount of the grid, or is the ceiling if
 // that is smaller.
 func (g *grid) weighLaw(known float64) {
 	const top = gridSteps - 1
@@ -71,7 +71,7 @@ func (g *grid) weighLaw(known float64) {
 	}
 }
 
-// solve fills cost and next for a ladder that starts at the first amount and has the given number of
+// solve fills g.cost and g.next for a ladder that starts at the first amount and has the given number of
 // lifts. The other amounts are reached by a lift, so one lift fewer is left there.
 func (g *grid) solve(lifts int) {
 	const top = gridSteps - 1
@@ -123,8 +123,8 @@ func (g *grid) exceedAfterKill(i, j int) float64 {
 }
 
 // conditionalExceedance returns the probability that a peak above the lower of two amounts is also above the higher
-// one. `from` and `to` are the exceedance probabilities of the lower and of the higher amount by the margins, ratio is the
-// lower amount divided by the higher one, and belief is the weight of the power law.
+// one. `from` and `to` are the exceedance probabilities of the lower and of the higher amount by the margins, `ratio` is the
+// lower amount divided by the higher one, and `belief` is the weight of the power law.
 func conditionalExceedance(from, to, ratio, belief float64) float64 {
 	model := 1.0
 	if from > 0 {
@@ -138,8 +138,8 @@ func conditionalExceedance(from, to, ratio, belief float64) float64 {
 // expects a share of an eighth. A larger share, such as that of a task with a second mode, lowers the weight. A smaller share
 // does not raise it: the kill makes the upper tail of the margins doubtful, and few known peaks are in that tail.
 //
-// known is the number of known peaks. `from` and `to` are P(peak > amount) by the margins, for the killed amount and for about
-// the double of it. ratio is the killed amount divided by the other one.
+// `known` is the number of known peaks. `from` and `to` are P(peak > amount) by the margins, for the killed amount and for
+// about the double of it. `ratio` is the killed amount divided by the other one.
 func lawWeight(known, from, to, ratio float64) float64 {
 	law := powerLaw(ratio)
 	if from <= 0 || to <= from*law || law >= 1 {
@@ -157,8 +157,8 @@ func lawWeight(known, from, to, ratio float64) float64 {
 // knownRows returns the number of known peaks in the smallest residual distribution, that of the nearest rows.
 func (x *Experts) knownRows() float64 { return float64(min(len(x.Rows), x.config.NearRows)) }
 
-// powerLaw returns P(peak > amount) after a kill at ratio times that amount; it does not use the
-// margins. Above the killed amount, peaks of killed runs follow a Pareto distribution with an exponent
+// powerLaw returns P(peak > amount) after a kill at `ratio` · amount; it does not use the margins. Above
+// the killed amount, peaks of killed runs follow a Pareto distribution with an exponent
 // of about 3.6 (maximum likelihood over 587 kills on eight traces; 1.2 to 6.7 by trace). The rule uses
 // an exponent of 3.
 func powerLaw(ratio float64) float64 { return ratio * ratio * ratio }

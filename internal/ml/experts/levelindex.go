@@ -31,8 +31,8 @@ type indexedRow struct {
 	sequence uint16  // 0 for the oldest row; larger for newer ones
 }
 
-// build indexes a residual store whose oldest row is at position oldest. It sorts copies of the values and
-// breaks ties by sequence, which is faster than a stable sort of positions.
+// build indexes a residual store whose oldest row is at the position `oldest`. It sorts copies of the values and
+// breaks ties by indexedRow.sequence, which is faster than a stable sort of positions.
 func (l *levelIndex) build(entries []Entry, oldest int) {
 	n := len(entries)
 	rows := make([]indexedRow, n)
@@ -69,7 +69,7 @@ func (l *levelIndex) residual(entries []Entry, at uint16) float64 {
 	return entries[at].Log - entries[at].Point.Level[l.model]
 }
 
-// search returns the position in the slice order of the first row at or above a level.
+// search returns the position in l.order of the first row at or above a level.
 func (l *levelIndex) search(entries []Entry, level float64) int {
 	low, high := 0, len(l.order)
 	for low < high {
@@ -82,7 +82,7 @@ func (l *levelIndex) search(entries []Entry, level float64) int {
 	return low
 }
 
-// searchResidual returns the position in the slice byResidual of the first row at or above a residual.
+// searchResidual returns the position in l.byResidual of the first row at or above a residual.
 func (l *levelIndex) searchResidual(entries []Entry, residual float64) int {
 	low, high := 0, len(l.byResidual)
 	for low < high {
@@ -126,16 +126,16 @@ func (l *levelIndex) remove(entries []Entry, at int) {
 	}
 }
 
-// neighbours caches the last result of nearest, because one answer needs it several times.
+// neighbours caches the last result of levelIndex.nearest, because one answer needs it several times.
 type neighbours struct {
 	version uint64        // of the index
-	low     int           // first of the nearest rows, as an index of order
-	ranks   []uint64      // bit set of indices in byResidual; all bits are zero between calls
+	low     int           // first of the nearest rows, as an index in levelIndex.order
+	ranks   []uint64      // bit set of indices in levelIndex.byResidual; all bits are zero between calls
 	sorted  []float64     // residuals of the nearest rows, ascending
-	table   quantileTable // of sorted
+	table   quantileTable // of these residuals
 }
 
-// nearest fills the cache near with the sorted residuals of the k rows nearest in level: as many above the level
+// nearest fills the cache `near` with the sorted residuals of the k rows nearest in level: as many above the level
 // as below it, where possible. It sorts the rows by a bit set of their ranks, which is faster than sorting the
 // residuals (BenchmarkNearest).
 func (l *levelIndex) nearest(entries []Entry, level float64, k int, near *neighbours) {

@@ -77,7 +77,7 @@ func TestRebuildRestoresTheLevelIndex(t *testing.T) {
 	}
 }
 
-// BenchmarkNearest sorts the hundred residuals nearest to a level that moves.
+// BenchmarkNearest sorts the residuals of the hundred rows nearest in level. The level changes from call to call.
 func BenchmarkNearest(b *testing.B) {
 	rng := rand.New(rand.NewPCG(4, 1))
 	entries := make([]Entry, 2000)

@@ -6,16 +6,16 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/cost"
 )
 
-// maxAmount returns the upper bound of the allocation of an expert whose model predicts level (the
-// reach): a multiple of the largest peak, or of the prediction if that is larger. A few residuals say
-// little about a tail and may give margins that are much too wide. The multiple less 1 shrinks with
-// 1/√rows. For the very first rows it is larger, because most kills of a new task are among them.
+// maxAmount returns the reach of an expert whose model predicts the given level. The reach is the largest amount that the
+// expert may grant: a multiple of the largest peak, or of the prediction if that is larger. A few residuals say little
+// about a tail and may give margins that are much too wide. The multiple less 1 shrinks with 1/√rows. For the very first
+// rows it is larger, because most kills of a new task are among them.
 func (x *Experts) maxAmount(level float64) float64 {
 	n := float64(max(x.independentRows(), 1))
 	return max(x.MaxPeak, math.Exp(level)) * (1 + max(x.config.FirstReach/n, x.config.Reach/math.Sqrt(n)))
 }
 
-// pairAmounts holds the allocations of one pair for a row, by the index in risks.
+// pairAmounts holds the allocations of one pair (a model and a residual distribution) for a row, by the index in `risks`.
 type pairAmounts struct {
 	amount [len(risks)]float64
 	cost   [len(risks)]float64 // expected cost of each amount, without the price of kills
@@ -71,8 +71,8 @@ const minAmount = 1e6
 // and the unused part of the next one.
 const killCost = 1.2
 
-// cheapestRisk returns the index in risks with the least expected cost: a.cost plus the price of a kill
-// times the risk. price is in mean row costs of the task.
+// cheapestRisk returns the index in `risks` with the least expected cost: a.cost plus the price of a kill times the risk.
+// The unit of `price` is the mean row cost of the task.
 func (x *Experts) cheapestRisk(price float64, a *pairAmounts) int {
 	kill := price * (x.UsageSum / max(x.UsageRows, 1))
 	best, at := math.Inf(1), 0
@@ -85,8 +85,8 @@ func (x *Experts) cheapestRisk(price float64, a *pairAmounts) int {
 }
 
 // secondRung returns the amount of the first retry after a kill at the amount of risks[at]. The retry gets the
-// amount of the largest risk in risks that is at most Config.RungRiskShare · risks[at], or of the smallest risk if all
-// are larger. It gets at least Config.MinStep times the killed amount.
+// amount of the largest element of `risks` that is at most Config.RungRiskShare · risks[at], or of the smallest element if
+// all are larger. It gets at least Config.MinStep times the killed amount.
 func (x *Experts) secondRung(at int, a *pairAmounts) float64 {
 	next := at
 	for next+1 < len(risks) && risks[next] > risks[at]*x.config.RungRiskShare {

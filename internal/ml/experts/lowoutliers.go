@@ -5,10 +5,10 @@ import "math"
 const (
 	minLowResiduals  = 40   // number of residuals that suffices to estimate their deviation
 	rowsAfterFall    = 200  // number of rows after the detection of a fall for which stored predictions may be of the level before the fall
-	lowDeviations    = 5    // standard deviations below the upper quartile, or below 0 if 0 is lower, from which on a residual is an outlier
+	lowDeviations    = 5    // a residual below min(upper quartile, 0) − lowDeviations · standard deviation is a low outlier
 	minLowDeviation  = 0.02 // least standard deviation, in log units
 	quantileDistance = 0.97 // distance between the quantiles 0.75 and 0.95 of a standard normal distribution
-	maxLowOutliers   = 128  // number of the newest low outliers that stay when the list is cut, which happens when it is more than a quarter longer
+	maxLowOutliers   = 128  // length to which the list of low outliers is cut when it is more than a quarter longer; the newest ones stay
 	smoothingRows    = 10   // rows on either side over which MoveResiduals averages
 )
 
@@ -33,7 +33,7 @@ func (x *Experts) RecentlyFell() bool { return x.Shift.Fell && x.Shift.RowsSince
 
 // MoveResiduals lowers the predictions in the residual store to those of retrained models, after a fall. The store then has
 // only rows of the lower level (see discardBefore), but their predictions are from models that had learned the higher one.
-// The function levels identifies a row by its residual of LineTrees and returns the predictions of the retrained models, or
+// The function `levels` identifies a row by its residual of LineTrees and returns the predictions of the retrained models, or
 // nil for an unknown row. MoveResiduals raises no prediction. Each change is averaged over smoothingRows rows on either
 // side, so that the residuals keep their out-of-sample noise. MoveResiduals returns the residuals of LineTrees before and
 // after the move, oldest row first.

@@ -14,7 +14,7 @@ type Pool struct {
 	LogSquares float64           // decayed sum of the logs of squared out-of-sample residuals of the log peak
 	Residuals  float64           // decayed number of these residuals
 
-	Requests, Exceeded float64 `cbor:",omitzero"` // decayed numbers of rows with a static request, and of rows above it
+	Requests, Exceeded float64 `cbor:",omitzero"` // decayed numbers of rows with a static request, and of rows with a peak above their request
 
 	Slopes [slopeKinds]Slope `cbor:",omitzero"` // slopes of the log peak in the log of an input, by the hash of its name
 }
@@ -69,8 +69,8 @@ func (p *Pool) requestRisk() float64 {
 	return (p.Exceeded + rows*risk) / (p.Requests + rows)
 }
 
-// RecordOutcome records whether a first try with a nominal promise was killed. rows is the number of
-// rows that its task had learned.
+// RecordOutcome records whether a first try with a nominal promise was killed. `rows` is the number of rows that the task
+// had learned before this try.
 func (p *Pool) RecordOutcome(rows int, promised float64, killed bool) {
 	a := age(rows)
 	p.Promised[a] = p.Promised[a]*poolDecay + promised

@@ -33,8 +33,8 @@ func TestCountAboveMatchesALinearCount(t *testing.T) {
 	}
 }
 
-// The cached quantiles equal computed ones, and so do the residuals of the rows nearest in level, which a reused Scratch
-// caches.
+// The cached quantiles equal computed ones. The residuals of the rows nearest in level, which a reused Scratch caches, equal
+// those in a new Scratch.
 func TestCachedQuantilesAreUpToDate(t *testing.T) {
 	x, s, pool := trained(smallConfig(), 3, 60, normal(0.3))
 	var reused Scratch

@@ -62,7 +62,7 @@ func (r *Repeats) class() int {
 	return class
 }
 
-// repeatAmount returns the amount of a margin, an index in repeatMargins, for a row.
+// repeatAmount returns the amount for a row with the margin repeatMargins[margin].
 func repeatAmount(p *Point, margin int) float64 {
 	return max(p.MinAmount, p.Repeats.Peak*(1+repeatMargins[margin]))
 }
@@ -102,7 +102,7 @@ func (c *RepeatCosts) discount(factor float64) {
 // recurring features has changed.
 func (x *Experts) ForgetPartialRepeats() { clear(x.Repeats[len(repeatRows):]) }
 
-// killRate returns the expected kill rate of a margin, an index in repeatMargins.
+// killRate returns the expected kill rate of the margin repeatMargins[margin].
 func (c *RepeatCosts) killRate(margin int) float64 {
 	return (c.Kills[1+margin] + 1) / (c.Rows + repeatPriorRows)
 }
@@ -123,7 +123,7 @@ func (x *Experts) repeatMargin(p *Point, target float64) (margin int, killRate f
 }
 
 // cheapest returns the cheapest margin whose kill rate is within the target, and its kill rate. It
-// returns −1 if no such margin was clearly cheaper than the experts. price is the price of a kill.
+// returns −1 if no such margin was clearly cheaper than the experts. `price` is the price of a kill.
 func (c *RepeatCosts) cheapest(price, target float64) (margin int, killRate float64) {
 	margin = -1
 	least := maxCostRatio * (c.Cost[0] + price*c.Kills[0])

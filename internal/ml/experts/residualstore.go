@@ -31,9 +31,9 @@ func (e *Entry) byteResidual(model int) float64 {
 	return math.Exp(e.Log) - math.Exp(e.Point.Level[model])
 }
 
-// WithResiduals returns a copy of x with other residuals: points and logs are the predictions and the log peaks of rows,
-// oldest first. The store takes the newest Config.StoredRows of them. The copy shares memory with x, so it can answer
-// but must not learn.
+// WithResiduals returns a copy of x with other residuals: `points` and `logs` have the predictions and the log peaks of
+// rows, oldest first. The residual store of the copy gets the newest Config.StoredRows of these rows. The copy shares memory
+// with x, so it can answer but must not learn.
 func (x *Experts) WithResiduals(points []Point, logs []float64) *Experts {
 	c := *x
 	c.Rows, c.At, c.LowOutliers, c.SquaredErrors = nil, 0, nil, [ModelCount]float64{}
@@ -103,7 +103,7 @@ func (x *Experts) distribution(p *Point, model, dist int, s *Scratch) (t *quanti
 	return &x.tables[model*distributionCount+dist], scale
 }
 
-// residuals returns the residuals of a pair. The caller has called distribution with the same model, dist and s:
+// residuals returns the residuals of a pair. The caller has called x.distribution with the same `model`, `dist` and `s`:
 // for nearestRows that call selects the residuals.
 func (x *Experts) residuals(model, dist int, s *Scratch) ascending {
 	if dist == nearestRows {

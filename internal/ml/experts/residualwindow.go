@@ -8,8 +8,8 @@ import (
 // ascending is a list of residuals in ascending order: either the residuals themselves, or the rows
 // of the residual store that have them.
 type ascending struct {
-	values  []float64 // the residuals, if rows is nil
-	rows    []uint16  // positions in entries of the rows with the residuals
+	values  []float64 // the residuals, if the field rows is nil
+	rows    []uint16  // positions, in the field entries, of the rows with the residuals
 	entries []Entry   // the residual store
 	model   int       // model of the residuals
 	scale   int       // index in Point.Scale of the scale that divides a residual; -1: none
@@ -37,8 +37,8 @@ func (a *ascending) residual(at uint16) float64 {
 
 // residualWindow holds the sorted residuals of the newest rows for one pair (a model and one of its residual
 // distributions). For log residuals it holds positions in the residual store, which need a quarter of the
-// memory: a subtraction and, in a scaled distribution, a division give the residual. It holds residuals of the
-// peak itself as values, because each of them is a difference of exponentials.
+// memory: a subtraction and, in a scaled distribution, a division give the residual. It holds residuals in bytes as
+// values, because each of them is a difference of exponentials.
 type residualWindow struct {
 	values []float64
 	rows   []uint16
@@ -55,7 +55,7 @@ func scaleOf(dist int) int {
 	return -1
 }
 
-// sorted returns the residuals of a pair in ascending order. It is valid until the next row is learned.
+// sorted returns the residuals of a pair in ascending order. The result is valid until the next row is learned.
 func (x *Experts) sorted(pair int) ascending {
 	w := &x.windows[pair]
 	return ascending{values: w.values, rows: w.rows, entries: x.Rows, model: pair / distributionCount, scale: scaleOf(pair % distributionCount)}
@@ -91,7 +91,7 @@ func (x *Experts) remove(pair int, at uint16) {
 }
 
 // search returns the index in the window of a pair of the first row whose residual is not below that
-// of the row at a position of the residual store. found reports whether the two residuals are equal.
+// of the row at a position of the residual store. `found` says whether the two residuals are equal.
 func (x *Experts) search(pair int, at uint16) (i int, found bool) {
 	sorted := x.sorted(pair)
 	residual := sorted.residual(at)

@@ -41,8 +41,8 @@ const (
 	minLasting    = 4 * 24 * 60 * 60 // seconds: four days, longer than a weekend
 )
 
-// patience says how long a lower level must last before it replaces the old one: the number of its rows must be
-// above the field rows, or above lastingRows if these rows span at least the field seconds.
+// patience says how long a lower level must last before it replaces the old one: the number of rows at the lower level
+// must be above p.rows, or above p.lastingRows if these rows span at least p.seconds.
 type patience struct {
 	rows, lastingRows int
 	seconds           int64
@@ -137,9 +137,9 @@ func (x *Experts) detectShift(residual float64, at int64) int {
 // interquartileDeviation returns the standard deviation of a normal distribution with these quartiles.
 func interquartileDeviation(low, high float64) float64 { return (high - low) / 1.349 }
 
-// residualsBefore returns the median and the deviation of the stored residuals, except those of the newest rows, whose number
-// is newest. These rows have a lower level, which would soon be the median if they counted.
-// If too few rows remain, residualsBefore returns its arguments median and deviation.
+// residualsBefore returns the median and the deviation of the stored residuals without those of the newest rows; the
+// argument `newest` is the number of these rows. They have a lower level, which would soon be the median if they counted.
+// If too few rows remain, residualsBefore returns its arguments `median` and `deviation`.
 func (x *Experts) residualsBefore(newest int, median, deviation float64) (float64, float64) {
 	n := len(x.Rows) - newest
 	if n < minShiftResiduals {
@@ -153,11 +153,11 @@ func (x *Experts) residualsBefore(newest int, median, deviation float64) (float6
 	return before[n/2], interquartileDeviation(before[n/4], before[n*3/4])
 }
 
-// discardBefore removes the rows before a change from the residual store: all except the newest, whose number is rows. It
-// discounts the costs and kills so far. The few remaining residuals give wide margins until there are more. After a fall,
-// the low outliers (rows far below their prediction, which storeRow keeps out of the residual store) move to the residual
-// store, because they belong to the new level. A single row of the old level would make a margin as wide as the fall. Such a
-// row can stay only if LowOutliers was cut during the fall.
+// discardBefore removes the rows before a change from the residual store: all except the newest ones, whose number is the
+// argument `rows`. It discounts the costs and kills so far. The few remaining residuals give wide margins until there are
+// more. After a fall, the low outliers (rows far below their prediction, which storeRow keeps out of the residual store)
+// move to the residual store, because they belong to the new level. A single row of the old level would make a margin as
+// wide as the fall. Such a row can stay only if LowOutliers was cut during the fall.
 func (x *Experts) discardBefore(rows int) {
 	low := x.LowOutliers
 	if !x.Shift.Fell {

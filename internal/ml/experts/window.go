@@ -9,7 +9,7 @@ type Window struct {
 	At     int       // index of the oldest value in Ring
 }
 
-// Add inserts a value and removes the oldest one if the window already holds size values.
+// Add inserts a value and removes the oldest one if the number of values is already `size`.
 func (w *Window) Add(v float64, size int) {
 	if len(w.Ring) < size {
 		w.Ring = append(w.Ring, v)
@@ -56,7 +56,7 @@ func (w *Window) Quantile(share float64) float64 {
 	return w.Sorted[int(share*float64(len(w.Sorted)))]
 }
 
-// UpperQuantile returns the value that the next value of the distribution exceeds with probability risk, and 0 for an
+// UpperQuantile returns the value that the next value of the distribution exceeds with the probability `risk`, and 0 for an
 // empty window.
 func (w *Window) UpperQuantile(risk float64) float64 {
 	sorted := ascending{values: w.Sorted}

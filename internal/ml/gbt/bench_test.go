@@ -12,7 +12,7 @@ import (
 )
 
 // synthetic returns n rows of p normal columns. The target depends on the first three
-// columns, with noise. If classes is above 0, the target is a class from 0 to classes − 1.
+// columns, with noise. If `classes` is above 0, the target is a class from 0 to classes − 1.
 func synthetic(n, p, classes int, seed uint64) *table.Table {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	t := &table.Table{Names: make([]string, p)}

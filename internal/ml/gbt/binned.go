@@ -35,9 +35,10 @@ func (c *column) bins() int { return len(c.cuts) + 2 }
 
 // NewBinned bins the columns of t. A column with at most maxBins distinct values gets a cut
 // midway between each two neighbouring values; other columns are cut at quantiles of the rows.
-// maxBins 0 is the default of Config. NewBinned ignores the weights of the rows: if a caller removes a part of the
-// rows and raises the weights of the others, the density of the remaining rows shows where resolution is necessary.
-// The caller must not change t.X afterwards. NewBinned returns ErrConfig or table.ErrShape.
+// If maxBins is 0, the number of bins is the default of Config.MaxBins. NewBinned ignores the weights of the rows:
+// if a caller removes a part of the rows and raises the weights of the others, the density of the remaining rows
+// shows where resolution is necessary. The caller must not change t.X afterwards. NewBinned returns ErrConfig or
+// table.ErrShape.
 func NewBinned(t *table.Table, maxBins int) (*BinnedTable, error) {
 	if maxBins < 0 || maxBins == 1 || maxBins > maxBinCount {
 		return nil, fmt.Errorf("%w: MaxBins is %d, must be 0 or 2 to %d", ErrConfig, maxBins, maxBinCount)
@@ -130,10 +131,10 @@ func cutsOf(values []float64, maxBins int) []float64 {
 	return cuts
 }
 
-// endWeight returns the weight of row i of n ascending rows for the cuts. It is about 1 in the middle.
-// At the ends it is n/16 more, and this surplus is proportional to 1/distance from the end. On log-normal
-// sizes, trees with 91 such bins predict the largest 2 % of the rows as accurately as trees with 255 bins of
-// equal counts. Their error is one sixth lower than with 91 bins of equal counts.
+// endWeight returns the weight of row i of n ascending rows for the cuts: 1 + n/(16·d), where d is the position of the
+// row, counted from 1 at the nearer end. On log-normal sizes, trees with 91 such bins predict the
+// largest 2 % of the rows as accurately as trees with 255 bins of equal counts, and with an error that is one sixth lower
+// than that of trees with 91 bins of equal counts.
 func endWeight(i, n int) float64 {
 	return 1 + float64(n)/float64(16*min(i+1, n-i))
 }

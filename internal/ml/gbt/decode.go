@@ -113,8 +113,7 @@ func (f *forest) read(r *reader, at int32, depth uint8) bool {
 	return false
 }
 
-// reader reads values from the front of rest. Beyond the end it returns zeros and sets
-// short.
+// reader reads values from the front of r.rest. Beyond the end it returns zeros and sets r.short.
 type reader struct {
 	rest  []byte
 	short bool

@@ -52,8 +52,8 @@ func identity(cols int) []int {
 //	f_j(t) = without_j + t·(with_j − without_j)
 //
 // The degree of the integrand is below the depth of the tree, so the Gauss–Legendre rule with
-// half as many nodes is exact. Sums over the leaves of a subtree share the factors above it
-// (Linear TreeSHAP, Yu et al. 2022). f_j is positive at every node of the rule, and a product is
+// half as many points is exact. Sums over the leaves of a subtree share the factors above it
+// (Linear TreeSHAP, Yu et al. 2022). f_j is positive at every point of the rule, and a product is
 // divided only by one of its factors, so there is no cancellation.
 func (e *Explainer) Explain(x, phi []float64) (expected float64) {
 	clear(phi)
@@ -122,8 +122,8 @@ func (f *forest) covers() []float64 {
 	return cover
 }
 
-// step is one player on the path from the root. with is 1 if the row follows the path at every
-// split of the player, else 0. without is the share of the training weight that follows the path
+// step is one player on the path from the root. The field `with` is 1 if the row follows the path at every
+// split of the player, else 0. The field `without` is the share of the training weight that follows the path
 // at these splits.
 type step struct{ with, without float64 }
 
@@ -140,14 +140,14 @@ type Explainer struct {
 	players []int // by column
 	phi     []float64
 
-	at, weight []float64 // nodes and weights of the Gauss–Legendre rule
+	at, weight []float64 // points and weights of the Gauss–Legendre rule
 	steps      []step    // by player: the step on the current path
-	product    []float64 // by depth and node of the rule: product of the factors on the path
-	sum        []float64 // by depth and node of the rule: sum of value · product over the leaves of the subtree
+	product    []float64 // by depth and point of the rule: product of the factors on the path
+	sum        []float64 // by depth and point of the rule: sum of value · product over the leaves of the subtree
 }
 
-// descend computes e.sum at depth for the leaves below a node. It adds the contributions of the splits in this
-// subtree to e.phi.
+// descend computes the values of e.sum at the index `depth` for the leaves below a node. It adds the contributions of the
+// splits in this subtree to e.phi.
 func (e *Explainer) descend(at int32, depth int) {
 	n, node := len(e.at), &e.nodes[at]
 	product, sum := e.product[depth*n:(depth+1)*n], e.sum[depth*n:(depth+1)*n]
@@ -191,7 +191,7 @@ func (e *Explainer) descend(at int32, depth int) {
 	}
 }
 
-// contribution returns the contribution of a step over the leaves in sum.
+// contribution returns the contribution of a step over the leaves of a subtree, whose sums (Explainer.sum) are in `sum`.
 func (e *Explainer) contribution(s step, sum []float64) (phi float64) {
 	if s.with == s.without {
 		return 0

@@ -10,9 +10,8 @@ import (
 //
 //	value ≤ cut: child    value > cut: child+above    NaN: child+missing
 //
-// above is 1, or 0 if every number goes left. A leaf is its own child with above = missing =
-// 0, so that further steps stay at it. The cut of a leaf is its value, which includes the
-// learning rate.
+// The field `above` is 1, or 0 if every number goes left. A leaf is its own child with above = missing = 0, so that
+// further steps stay at it. The cut of a leaf is its value, which includes the learning rate.
 type node struct {
 	cut            float64 // finite
 	child          int32
@@ -40,8 +39,8 @@ type forest struct {
 
 func (f *forest) outputs() int { return len(f.intercept) }
 
-// next returns the child for a value. The sign bit of cut − value selects the side, which is
-// faster than a comparison because it has no branch.
+// next returns the child for a value. For a number, the sign bit of cut − value selects the side, which is faster than a
+// comparison because it needs no branch.
 func (n *node) next(v float64) int32 {
 	if v != v {
 		return n.child + int32(n.missing)

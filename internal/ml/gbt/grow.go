@@ -43,7 +43,7 @@ func newGrower(data *BinnedTable, cfg Config) *grower {
 	return g
 }
 
-// grow grows a tree on the given rows (ascending) and columns; gradients are indexed by row
+// grow grows a tree on the given rows (ascending) and columns. `gradients` is indexed by row
 // number. The nodes are valid until the next call. grow splits the leaf with the highest gain
 // first; this order matters only with MaxLeaves.
 func (g *grower) grow(rows []int32, columns []int, gradients []gradient) []growingNode {
@@ -179,7 +179,7 @@ func (g *grower) column(h histogram, column int) binColumn {
 	return binColumn{(*[256]sums)(h[g.offset[column]:]), g.data.columns[column].codes}
 }
 
-// partition moves the rows of the left child to the front. Both parts keep their order. It has
+// partition moves the rows of the left child to the front. Both parts keep their order. Its loop has
 // no branches: it writes every row to both parts and advances only one counter.
 func (g *grower) partition(rows []int32, s split) (left, right []int32) {
 	col := &g.data.columns[s.column]

@@ -72,7 +72,7 @@ func fill4(columns *[4]binColumn, rows []int32, gradients []gradient) {
 	}
 }
 
-// subtract subtracts child from parent in place. The result is the histogram of the other child.
+// subtract subtracts the histogram `child` from `parent` in place. The result is the histogram of the other child.
 func subtract(parent, child []sums) {
 	child = child[:len(parent)]
 	for i := range parent {

@@ -95,7 +95,7 @@ func (f *forest) pack() *packedForest {
 	return p
 }
 
-// addTree adds the tree in nodes root to end − 1. cuts has the cuts of each column of a row, and index
+// addTree adds the tree of f in the nodes from `root` to end − 1. `cuts` has the cuts of each column of a row, and `index`
 // the position of each column in p.columns.
 func (p *packedForest) addTree(f *forest, root, end int32, cuts [][]float64, index []uint16) {
 	p.nodes = append(p.nodes, make([]packedNode, end-root)...)

@@ -32,7 +32,7 @@ func predictions(r *gbt.Regressor, t *table.Table) []float64 {
 	return out
 }
 
-// coarse returns rows with few distinct values, so that binning is exact. Some are missing.
+// coarse returns rows with few distinct values, so that binning is exact. Some values of column a are missing.
 func coarse(n int, seed uint64) *table.Table {
 	rng := rand.New(rand.NewPCG(seed, 2))
 	t := &table.Table{Names: []string{"a", "b", "c"}}

@@ -7,8 +7,8 @@ import (
 
 // softmax is the cross entropy of k classes, −log p(y), with one tree per class and round:
 // g = p − 1[y = class], h = 2p(1 − p), times the weight of the row. The exact Hessian,
-// diag(p) − ppᵀ, couples the classes, and the trees of all classes start from the same scores. Its upper bound
-// 2·diag(p(1 − p)) prevents overshooting.
+// diag(p) − ppᵀ, couples the classes, and the trees of all classes start from the same scores. The matrix
+// 2·diag(p(1 − p)) is an upper bound of the exact Hessian and prevents overshooting.
 type softmax struct{ k int }
 
 const maxClasses = 1000 // largest k

@@ -22,8 +22,8 @@ type finder struct {
 // score returns twice the loss reduction of a leaf with these sums.
 func (f *finder) score(g, h float64) float64 { return g * g / (h + f.lambda) }
 
-// search evaluates every cut of one column. It returns the cut with the largest gain, or its argument best if no cut
-// has a larger gain. bins holds the sums of the column, with the missing bin last. search tries both
+// search evaluates every cut of one column. It returns the cut with the largest gain, or its argument `best` if no cut
+// has a larger gain. `bins` holds the sums of the column, with the missing bin last. search tries both
 // children for missing values. If no value is missing in the node, the grower chooses the child.
 func (f *finder) search(column int, bins []sums, total sums, best split) split {
 	last := len(bins) - 1
@@ -44,11 +44,11 @@ func (f *finder) search(column int, bins []sums, total sums, best split) split {
 	return best
 }
 
-// scan moves the cut from left to right and returns the best cut whose gain is above both least and minGain. bin
-// is −1 if there is none. left holds the sums that are on the left from the start.
+// scan moves the cut from left to right and returns the best cut whose gain is above both `least` and f.minGain. `bin`
+// is −1 if there is none. `left` holds the sums that are on the left from the start.
 //
-// After fill, this is the most expensive loop, so it compares cuts without a division. With
-// a = HL + λ and s = H + 2λ, the score of the children is above the threshold bar if
+// Only the loop of the function fill takes more time than this loop, so scan compares cuts without a division. With
+// a = HL + λ and s = H + 2λ, the score of the children is above the threshold `bar` if
 //
 //	GL²·s > a·(bar·(s − a) − G² + 2·G·GL)
 //

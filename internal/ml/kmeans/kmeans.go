@@ -194,8 +194,8 @@ func (r *Result) move(points [][]float64, weights []float64) {
 	r.Centroids = sums
 }
 
-// farthest returns the index of the point with the largest weighted squared distance to its centroid, without the points
-// in taken.
+// farthest returns the index of the point with the largest weighted squared distance to its centroid, among the points
+// that are not in `taken`.
 func (r *Result) farthest(points [][]float64, weights []float64, taken map[int]bool) int {
 	far, most := 0, -1.0
 	for i, p := range points {
@@ -218,8 +218,7 @@ func (r *Result) Nearest(p []float64) (label int, distance float64) {
 	return label, distance
 }
 
-// squared returns the squared Euclidean distance. As soon as a partial sum reaches the argument limit, it
-// returns that sum.
+// squared returns the squared Euclidean distance. As soon as a partial sum reaches `limit`, it returns that sum.
 func squared(a, b []float64, limit float64) float64 {
 	sum := 0.0
 	for i, v := range a {

@@ -80,7 +80,7 @@ func zeroMachine(visible, delay, hidden int) *Machine {
 	}
 }
 
-// Train fits a machine to windows of (Delay+1) · visible values, oldest step first. visible is the number
+// Train fits a machine to windows of (Delay+1) · visible values, oldest step first. `visible` is the number
 // of values of a step. Values should be standardised. Train returns ErrShape if there are no windows or
 // their lengths are wrong.
 func Train(windows [][]float64, visible int, c Training) (*Machine, error) {
@@ -108,7 +108,7 @@ func Train(windows [][]float64, visible int, c Training) (*Machine, error) {
 	return m, nil
 }
 
-// checkWindows returns ErrShape if there are no windows, or if the number of values of a window is not length.
+// checkWindows returns ErrShape if there are no windows, or if the number of values of a window is not `length`.
 func checkWindows(windows [][]float64, length int) error {
 	if len(windows) == 0 {
 		return fmt.Errorf("%w: no windows", ErrShape)
@@ -121,7 +121,7 @@ func checkWindows(windows [][]float64, length int) error {
 	return nil
 }
 
-// Update makes one step of contrastive divergence (CD-1, Hinton 2002) with momentum. draws has
+// Update makes one step of contrastive divergence (CD-1, Hinton 2002) with momentum. `draws` has
 // one uniform number in [0, 1) for each window and hidden unit. A hidden unit is on if its number is below
 // its probability. The reconstruction uses the mean of the visible units.
 func (m *Machine) Update(batch [][]float64, draws []float64, rate, momentum float64) {
@@ -181,7 +181,7 @@ func (m *Machine) condition(past []float64, s *scratch) {
 	addProduct(s.hiddenBias, past, m.B)
 }
 
-// activate computes the probability of each hidden unit.
+// activate writes the probability of each hidden unit to `into`.
 func (m *Machine) activate(visible []float64, s *scratch, into []float64) {
 	copy(into, s.hiddenBias)
 	addProduct(into, visible, m.W)
@@ -224,7 +224,7 @@ func (m *Machine) accumulate(past, now []float64, s *scratch) {
 	}
 }
 
-// addProduct adds the product of the row vector x and the matrix to the vector into.
+// addProduct adds the product of the row vector x and the matrix to the vector `into`.
 func addProduct(into, x, matrix []float64) {
 	n := len(into)
 	for i, v := range x {

@@ -47,7 +47,7 @@ type Prototype struct {
 	Share  float64 // Runs / Graph.Runs
 }
 
-// NewGraph counts the transitions of some runs. phases is the number of phases.
+// NewGraph counts the transitions of some runs. `phases` is the number of phases.
 func NewGraph(runs [][]Visit, phases int) *Graph {
 	g := &Graph{Runs: len(runs), Starts: make([]float64, phases), Next: make([][]float64, phases), Dwell: make([][]int, phases), Tree: &Node{Phase: -1}}
 	for p := range g.Next {
@@ -122,7 +122,8 @@ func (n *Node) sort() {
 	}
 }
 
-// prototypes adds the sequences that end in the subtree to g.Prototypes. path leads to n.
+// prototypes adds the sequences that end in the subtree to g.Prototypes. `path` has the phases of the nodes from the root to
+// the parent of n.
 func (n *Node) prototypes(path []int, g *Graph) {
 	if n.Phase >= 0 {
 		path = append(path[:len(path):len(path)], n.Phase)

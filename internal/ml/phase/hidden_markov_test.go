@@ -17,7 +17,7 @@ const (
 	innovation     = .87 // √(1 − autoregression²)
 )
 
-// state is one phase of a synthetic program: levels with autoregressive noise, and a wave.
+// state is one phase of a synthetic program: a level of memory and one of CPU, with autoregressive noise and a wave.
 type state struct {
 	memory, cpu, noise float64
 	wave               float64 // amplitude of a wave with a period of four steps
@@ -47,7 +47,7 @@ func dynamics() hiddenMarkov {
 	}
 }
 
-// noisy returns levels with twice the noise.
+// noisy returns the program of the function levels, with twice the noise.
 func noisy() hiddenMarkov {
 	h := levels()
 	for i := range h.states {
@@ -173,7 +173,7 @@ func match(truth, found []int) []int {
 }
 
 // compareTransitions requires that the transition probabilities of the found phases are close to the true probabilities.
-// matched is the result of match.
+// `matched` is the result of match.
 func compareTransitions(t *testing.T, program hiddenMarkov, found, truth *Graph, matched []int) {
 	t.Helper()
 	for a := range program.states {

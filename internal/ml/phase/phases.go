@@ -154,7 +154,7 @@ func (m *Model) Label(series Series) []int {
 	return labels
 }
 
-// smooth merges visits that are shorter than least into their neighbours; see Label.
+// smooth merges visits with fewer than `least` steps into their neighbours; see Label.
 func smooth(labels []int, least int) {
 	before := -1
 	for from := 0; from < len(labels); {

@@ -12,10 +12,10 @@ type Sample struct {
 	Values  []float64 // one per channel
 }
 
-// Resample converts samples in order of time to steps with a duration of step seconds. A step
+// Resample converts samples in order of time to steps. `step` is the duration of a step in seconds. A step
 // holds the largest value of its samples per channel. A step without samples repeats the newest
 // sample before it, and a step before the first sample has the values of that sample. Resample returns
-// nil without samples or if step is not positive.
+// nil if there are no samples or `step` is not positive.
 func Resample(samples []Sample, step float64) Series {
 	if len(samples) == 0 || !(step > 0) {
 		return nil
@@ -37,7 +37,7 @@ func Resample(samples []Sample, step float64) Series {
 	return series
 }
 
-// maxima returns the larger value of row and values for each channel. row may be nil.
+// maxima returns the larger value of `row` and `values` for each channel. `row` may be nil.
 func maxima(row, values []float64) []float64 {
 	if row == nil {
 		return append(row, values...)
@@ -73,9 +73,8 @@ func newScaling(all []Series) scaling {
 	return s
 }
 
-// windows returns the standardised windows of delay + 1 steps, one for each step from the index delay on, which is the last
-// step of its window. A series with fewer than delay + 1 steps gives one window, which begins with repeats of the first
-// step.
+// windows returns the standardised windows of delay + 1 steps. Each step whose index is at least `delay` is the last step of
+// one window. A series with fewer than delay + 1 steps gives one window, which begins with repeats of the first step.
 func (s *scaling) windows(series Series, delay int) [][]float64 {
 	if len(series) == 0 {
 		return nil

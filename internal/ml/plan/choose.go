@@ -19,11 +19,11 @@ const (
 	priorRuns   = 15   // weight of the prior of a rule (priorRisk, priorCost) in the estimates of the pool
 	pooledRuns  = 10   // weight of the kill rate of the pool in the kill rate of a task
 	pooledCosts = 1    // weight of the cost of the pool in the cost of a task
-	priceOfKill = 6    // price of a kill in addition to the cost of its tries, in costs of a run with the static grant
+	priceOfKill = 6    // price of a kill in addition to the cost of the tries, in costs of a run with the static grant
 	maxRisk     = 0.03 // largest accepted kill rate of a rule at a caution of 1; it is divided by the caution of the pool
 )
 
-// Plan returns the plan of the next run; grant is the static grant of the run in bytes. It chooses the rule with the
+// Plan returns the plan of the next run; `grant` is the static grant of the run in bytes. It chooses the rule with the
 // least expected cost among the rules with an accepted kill rate. This cost is the cost of all tries of the run and the
 // price of the expected kills. The first rule, the static grant, is always a candidate. A rule whose tries cost more than
 // those of the static grant is no candidate.
@@ -32,7 +32,7 @@ func (l *Learner) Plan(pool *Pool, grant float64, t Timing) *Plan {
 }
 
 // expect returns the expected number of kills, and the expected cost of all tries, of rule i for the next run. The unit of
-// the cost is the cost of the run with the static grant. shared holds the tallies of the pool.
+// the cost is the cost of the run with the static grant. `shared` holds the tallies of the pool for the classes of the task.
 func (l *Learner) expect(i int, shared []tally) (risk, cost float64) {
 	r := &rules[i]
 	pooled := (r.priorRisk(ageClass(len(l.Curves)))*priorRuns + shared[i].Kills) / (priorRuns + shared[i].Runs)
@@ -78,7 +78,7 @@ func (p *Plan) Start() float64 {
 	return p.rule.limit(p.Static, 0, p.known.forecast(0, 0))
 }
 
-// Need returns the limit in bytes that the run needs some seconds after its start, if level is its
+// Need returns the limit in bytes that the run needs some seconds after its start, if `level` is its
 // largest memory so far.
 func (p *Plan) Need(seconds, level float64) float64 {
 	return p.rule.limit(p.Static, level, p.known.forecast(seconds, level))
@@ -96,8 +96,9 @@ func (p *Plan) Expected(seconds float64) float64 {
 	return limit
 }
 
-// Lift returns the plan of the next try after a kill at the limit killed, in bytes. The static grant of the new plan is at
-// least 1.5 times this limit (the constant lift). Its limits exceed this grant if the usage comes near the grant.
+// Lift returns the plan of the next try after a kill at the limit `killed`, in bytes. The static grant of the new plan is at
+// least 1.5 times this limit (the constant `lift`). The limits of the new plan exceed its static grant if the usage comes
+// near this grant.
 func (p *Plan) Lift(killed float64) *Plan {
 	lifted := *p
 	lifted.rule = &rules[liftRule]

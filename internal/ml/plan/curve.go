@@ -59,7 +59,7 @@ func (c *Curve) at(seconds float64) float64 {
 }
 
 // reachedWithin returns the largest memory of the run up to some seconds after the run first exceeded
-// level. It returns 0 if the run never exceeded level.
+// `level`. It returns 0 if the run never exceeded `level`.
 func (c *Curve) reachedWithin(level, seconds float64) float64 {
 	above := sort.Search(len(c.Peak), func(i int) bool { return c.Peak[i] > level })
 	if above == len(c.Peak) {

@@ -30,7 +30,7 @@ func (t Timing) horizon() float64 { return t.Poll + t.Reaction }
 type forecast struct {
 	level float64            // largest level that an earlier run reached within the horizon after it exceeded the current level
 	time  [stretches]float64 // by stretch: largest level of the earlier runs until the end of the horizon
-	ratio [stretches]float64 // by stretch: current level times the largest growth of the earlier runs at about this time; during startup the same as the field time
+	ratio [stretches]float64 // by stretch: current level times the largest growth of the earlier runs at about this time; the same as forecast.time in the first seconds of a run (`startup`)
 }
 
 // stretches is the number of assumptions about how much faster or slower than the earlier runs a
@@ -60,7 +60,7 @@ type envelope struct {
 	growth  []float64          // largest ratio by which a run grows within the horizon from the end of each step
 }
 
-// newEnvelope returns the envelope of curves; t has no zero fields.
+// newEnvelope returns the envelope of curves. The fields of t must not be zero.
 func newEnvelope(curves []Curve, t Timing) *envelope {
 	e := &envelope{curves: curves, horizon: t.horizon(), stretch: stretch(len(curves))}
 	steps := 0
@@ -84,7 +84,7 @@ func newEnvelope(curves []Curve, t Timing) *envelope {
 	return e
 }
 
-// forecast returns the estimates for a new run that has reached level some seconds after its start.
+// forecast returns the estimates for a new run that has reached `level` some seconds after its start.
 func (e *envelope) forecast(seconds, level float64) forecast {
 	var f forecast
 	n := len(e.highest)

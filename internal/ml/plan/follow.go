@@ -1,6 +1,6 @@
 package plan
 
-// Follow returns the limit in force at each sample of a run that follows the plan. width is the delay in seconds after which
+// Follow returns the limit in force at each sample of a run that follows the plan. `width` is the delay in seconds after which
 // the caller can read a sample: zero if the samples are measurements, and the width of a step if each sample is the maximum
 // of the step that starts at its time.
 func (p *Plan) Follow(samples []Sample, width float64, t Timing) []float64 {

@@ -9,7 +9,7 @@ import (
 type Learner struct {
 	Curves []Curve // curves of the newest runs, oldest first
 	Runs   int     // number of learned runs
-	Rules  []tally // by index in rules; empty before the first replay
+	Rules  []tally // by index in the list `rules`; empty before the first replay
 	Total  float64 // byte-seconds of the static grants of the runs in Rules
 }
 
@@ -92,9 +92,9 @@ func ageClass(runs int) int {
 	return 3
 }
 
-// Learn adds an ended run: it replays every rule with the curves of the earlier runs, if there are any and
-// grant is positive, and then adds the curve of the run. grant is the static grant in bytes that the run
-// had, or would have had without a plan. Learn ignores an empty curve.
+// Learn adds an ended run. If there are earlier runs and `grant` is positive, it first replays every rule with the curves
+// of the earlier runs. Then it adds the curve of the run. `grant` is the static grant in bytes that the run had, or would
+// have had without a plan. Learn ignores an empty curve.
 func (l *Learner) Learn(pool *Pool, c Curve, grant float64, t Timing) {
 	if len(c.Peak) == 0 {
 		return

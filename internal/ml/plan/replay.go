@@ -6,14 +6,14 @@ import "math"
 type outcome struct {
 	cost   float64 // byte-seconds of the limits of the killed try, if any, and of the successful try
 	killed bool
-	slack  float64 // smallest log of limit over usage; negative if killed
+	slack  float64 // smallest log(limit / usage); negative if killed
 }
 
 // growStep is the least share by which a limit grows, so that a slow ramp needs few resizes.
 const growStep = 0.05
 
-// Grow returns the limit in force after a rule has computed the necessary limit (the argument need). A sufficient limit
-// stays the same. Otherwise the new limit is need, but at least 5 % above the old one.
+// Grow returns the limit in force after a rule has computed `need`, the necessary limit. A sufficient limit stays the same.
+// Otherwise the new limit is `need`, but at least 5 % (growStep) above the old limit.
 func Grow(limit, need float64) float64 {
 	if need <= limit {
 		return limit
@@ -21,8 +21,8 @@ func Grow(limit, need float64) float64 {
 	return math.Max(need, limit*(1+growStep))
 }
 
-// replay simulates a rule on the curve of an ended run. forecasts holds the forecast at the start
-// of the run, and then at the end of each step.
+// replay simulates a rule on the curve of an ended run. `forecasts` holds the forecast at the start
+// of the run, and then those at the end of each step.
 func (r *rule) replay(c *Curve, grant float64, forecasts []forecast, t Timing) outcome {
 	delay := int(math.Ceil(t.Reaction / c.Step))
 	limit := r.limit(grant, 0, forecasts[0])

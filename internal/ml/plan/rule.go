@@ -12,8 +12,8 @@ const (
 	static         base = iota // the static grant from the start
 	byTime                     // forecast.time
 	byRatio                    // forecast.ratio
-	byTimeAndRatio             // the smaller of time and ratio
-	byTimeOrLevel              // the larger of time and level
+	byTimeAndRatio             // the smaller of forecast.time and forecast.ratio
+	byTimeOrLevel              // the larger of forecast.time and forecast.level
 )
 
 var baseNames = [...]string{"static", "time", "ratio", "time and ratio", "time or level"}
@@ -59,8 +59,8 @@ func makeRules() []rule {
 	return all
 }
 
-// limit returns the limit of a rule for a run with a static grant (the argument grant) that has reached level. The limit
-// exceeds the static grant only if (1 + overflow) · level does.
+// limit returns the limit of a rule for a run that has the static grant `grant` and has reached `level`. The limit exceeds
+// the static grant only if overflow is above 0 and (1 + overflow) · level exceeds it.
 func (r *rule) limit(grant, level float64, f forecast) float64 {
 	var need float64
 	switch r.base {

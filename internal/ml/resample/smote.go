@@ -23,7 +23,7 @@ const (
 // first, in the same order. An empty class stays empty.
 //
 // A synthetic row has two parents: a random base row of the class, and one of the nearest
-// neighbours of the base in the class. The argument neighbours is their number: 0 means 5, as in
+// neighbours of the base in the class. The argument `neighbours` is the number of these neighbours: 0 means 5, as in
 // imbalanced-learn, and a class of n rows uses at most n−1. Numbers are interpolated between the parents with one random
 // share per row. A category is the most frequent one among the neighbours of the base (Chawla, Bowyer,
 // Hall & Kegelmeyer 2002, SMOTE and SMOTE-NC). A synthetic row has the weight of the base.
@@ -38,7 +38,7 @@ const (
 //     uses a median of 1.
 //   - Ties of a vote: SMOTENC draws one of the codes at random. In this function the code of the base wins, else the
 //     lowest code.
-//   - Few rows: SMOTENC rejects a class whose number of rows is not above the argument neighbours. This
+//   - Few rows: SMOTENC rejects a class whose number of rows is not above the argument `neighbours`. This
 //     function uses fewer neighbours, and repeats a single row.
 //   - Self-neighbour: SMOTENC drops the first row found, which may be a duplicate of the base.
 //     This function excludes the base itself.
@@ -46,10 +46,10 @@ const (
 //     of two rows counts as a different category. A cell that is missing in either parent is
 //     copied from the base.
 //
-// kinds has one Kind per column. If it is nil, all columns are numbers. The same arguments give
+// `kinds` has one Kind per column. If `kinds` is nil, all columns are numbers. The same arguments give
 // the same rows, bit for bit. SMOTE returns the errors of Balanced, and ErrRows for columns of
 // one-hot groups, infinite numbers, Integer columns with fractions, a wrong number of kinds and
-// negative neighbours.
+// a negative number of neighbours.
 func SMOTE(t *table.Table, kinds []Kind, bins, neighbours int, seed uint64) (*table.Table, error) {
 	members, err := classes(t, bins)
 	if err != nil {
@@ -135,7 +135,7 @@ func interpolate(a, b, share float64) float64 {
 }
 
 // vote returns the most frequent code of column j among the rows; missing cells do not vote. On a tie
-// the code of the base wins (the argument own), else the lowest code.
+// the code of the base (the argument `own`) wins, else the lowest code.
 func (n *neighbourhood) vote(rows []int, j int, own float64) float64 {
 	winner, most := own, 0
 	for _, i := range rows {

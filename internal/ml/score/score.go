@@ -72,7 +72,7 @@ func (c Confusion) UScore(penalty float64) float64 {
 }
 
 // EstimatedSaving returns the estimate of the published scheduler for the saved share of the
-// static cost: optimal · accuracy − u rate. optimal is the improvement that a perfect classifier
+// static cost: optimal · accuracy − u rate. The argument `optimal` is the improvement that a perfect classifier
 // over the bins would reach (binning.History.Improvement).
 func (c Confusion) EstimatedSaving(optimal float64) float64 { return optimal*c.Accuracy() - c.URate() }
 
@@ -97,7 +97,7 @@ func share(part, total int) float64 {
 }
 
 // Decide returns the bin with the least expected cost for P(bin) = p, where an over-estimate
-// costs 1 and an under-estimate costs penalty. It ignores the risk target. On a tie the higher bin
+// costs 1 and an under-estimate costs `penalty`. It ignores the risk target. On a tie the higher bin
 // wins. Decide does not allocate.
 //
 // Example with two bins and penalty 10: at p = (.9, .1) bin 0 costs 10·.1 = 1 and bin 1

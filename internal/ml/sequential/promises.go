@@ -34,10 +34,11 @@ var bets = [...]float64{1. / 2, 1. / 8}
 // tries. FindViolation returns the latest tries that reject the null hypothesis, tries[from:to]. A
 // stake that starts at one of these tries grew more than exp(level)-fold. The stake that grew most
 // started with tries[from] and was largest after tries[to−1]. If both bets reject the null hypothesis, FindViolation
-// returns the larger of their two values of from and of to. Without a rejection it returns −1 and 0.
+// returns the larger of the two values of `from`, and the larger of the two values of `to`. Without a rejection it returns
+// −1 and 0.
 //
-// Each try multiplies a stake by the likelihood ratio of the bet to q, where q is Slack ·
-// promise. With √q and a promise of 0.015, a kill multiplies by 5.8 and a survival by 0.85.
+// Each try multiplies a stake by the ratio of two likelihoods: that of the alternative q^bet and that of q, where q is
+// Slack · promise. With √q and a promise of 0.015, a kill multiplies a stake by 5.8 and a survival by 0.85.
 // A new stake starts with every try, so that survivals before a change do not count against
 // it (CUSUM, Page 1954). The maximum of a stake counts, so that later survivals do not undo
 // a rejection. Each bet has half of the stake, and Ville's inequality applies to the maximum: under

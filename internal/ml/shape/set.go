@@ -70,8 +70,8 @@ func Learn(norm Norm, groups [][]float64, seed uint64) (*Set, error) {
 	return s, nil
 }
 
-// choose returns the number of shapes, and its held-out log likelihood per run. It learns from first,
-// the runs of one half of each group, and evaluates on second, the runs of the other half.
+// choose returns the number of shapes, and its held-out log likelihood per run. It learns from `first`, the runs of one
+// half of each group, and evaluates on `second`, the runs of the other half.
 func choose(norm Norm, first, second []*Counts, seed uint64) (best int, score float64, err error) {
 	var scores [][]float64 // by k − 1 and group
 	top := 0
@@ -97,8 +97,8 @@ func choose(norm Norm, first, second []*Counts, seed uint64) (best int, score fl
 	return top + 1, average(scores[top]), nil
 }
 
-// heldOut returns for each group the mean log likelihood of its runs in the histograms second, given its runs in the
-// histograms first.
+// heldOut returns for each group the mean log likelihood of its runs in `second`, given its runs in `first`. Both have one
+// histogram for each group.
 func (s *Set) heldOut(first, second []*Counts) []float64 {
 	out := make([]float64, len(first))
 	for g := range out {

@@ -121,7 +121,7 @@ func (c *Classifier) Probabilities(x, p []float64) {
 // minPairwise bounds pairwise probabilities away from 0 and 1, as in libsvm.
 const minPairwise = 1e-7
 
-// decide writes the decision value of every pair into s. It is positive for the first class.
+// decide writes the decision value of every pair into s. A positive value stands for the first class of the pair.
 func (m *model) decide(x []float64, s *scratch) {
 	m.scale.apply(x, s.z)
 	m.vectors.kernelRow(s.z, m.gamma, s.kernelValues)

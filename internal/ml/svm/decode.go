@@ -67,7 +67,7 @@ type reader struct {
 	valid bool
 }
 
-// require marks the reader as invalid unless ok.
+// require marks the reader as invalid if `ok` is false.
 func (r *reader) require(ok bool) { r.valid = r.valid && ok }
 
 // fits reports whether n items of a size fit into the remaining bytes.
@@ -110,7 +110,7 @@ func (r *reader) columns(s *scale, n int) {
 }
 
 // classes reads n classes. Their bins must ascend, and the sum of their numbers of support vectors must equal the
-// argument vectors.
+// argument `vectors`.
 func (r *reader) classes(m *model, n, vectors int) {
 	if !r.fits(n, classSize) {
 		return

@@ -15,7 +15,7 @@ const (
 // Fit learns P(bin | x) for bins 0 … bins−1, bins ≤ 1000, from t, whose targets are bins. It
 // fits one boundary for each pair of bins that have rows (one against one, Knerr, Personnaz &
 // Dreyfus 1990). The weight of a row scales its penalty C and its part in the probabilities. The probability of
-// one additional row of weight 1 is divided evenly among all bins, including empty ones, so every bin is possible. seed is
+// one additional row of weight 1 is divided evenly among all bins, including empty ones, so every bin is possible. `seed` is
 // the seed of the random folds.
 //
 // Fit returns table.ErrShape (also for no rows), ErrConfig or ErrTarget.

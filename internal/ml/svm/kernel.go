@@ -60,7 +60,7 @@ type kernel struct {
 	wide    []float64   // one row before conversion to float32
 }
 
-// newKernel returns a kernel that caches at most limit values, but at least the two rows of a solver step.
+// newKernel returns a kernel that caches at most `limit` values, but at least the two rows of a solver step.
 func newKernel(p points, gamma float64, limit int) *kernel {
 	n := len(p.squares)
 	return &kernel{

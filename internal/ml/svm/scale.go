@@ -24,7 +24,7 @@ type scale struct {
 }
 
 // newScale computes weighted means of the known values, and weighted deviations of all
-// rows with missing values replaced by the mean. total is the sum of weights.
+// rows with missing values replaced by the mean. `total` is the sum of the weights.
 func newScale(t *table.Table, total float64) scale {
 	s := scale{cols: t.Cols()}
 	for j := range s.cols {

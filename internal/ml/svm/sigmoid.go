@@ -67,7 +67,7 @@ func newLikelihood(f, y, w []float64) *likelihood {
 }
 
 // descend halves a step until the loss falls by a share of the decrease that the gradient
-// predicts (Armijo 1966). If no step size is small enough, the results are the arguments from and loss.
+// predicts (Armijo 1966). If no step size is small enough, the results are the arguments `from` and `loss`.
 func (l *likelihood) descend(from, step sigmoid, loss, decrease float64) (next sigmoid, now float64) {
 	for size := 1.0; size >= 1e-10; size /= 2 {
 		next = sigmoid{from.slope + size*step.slope, from.level + size*step.level}
@@ -90,8 +90,8 @@ func (l *likelihood) loss(s sigmoid) (sum float64) {
 	return sum
 }
 
-// derivatives returns the gradient by slope and level and the three entries of the
-// Hessian. A small diagonal term keeps it invertible if all f are equal.
+// derivatives returns the gradient by s.slope and s.level, and the three different entries of the
+// Hessian. A small diagonal term keeps the Hessian invertible if all decision values are equal.
 func (l *likelihood) derivatives(s sigmoid) (g [2]float64, h [3]float64) {
 	h[0], h[2] = flat, flat
 	for i, f := range l.f {

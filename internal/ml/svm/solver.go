@@ -78,7 +78,7 @@ func (s *solver) selectRising() int {
 }
 
 // selectFalling returns the row that can fall with the largest gain, or −1 if there is no gain.
-// row and residual are the kernel row and the residual of the rising row. lowest is the lowest
+// `row` and `residual` are the kernel row and the residual of the rising row. `lowest` is the lowest
 // residual among all rows that can fall.
 func (s *solver) selectFalling(row []float32, residual float64) (at int, lowest float64) {
 	best := 0.0
@@ -97,8 +97,8 @@ func (s *solver) selectFalling(row []float32, residual float64) (at int, lowest 
 	return at, lowest
 }
 
-// move raises i and lowers j by the optimal step within their bounds. A coefficient that
-// reaches its bound is set to it exactly, to avoid a rounding error.
+// move raises the coefficient of row i and lowers that of row j by the optimal step within their bounds. A coefficient that
+// reaches its bound is set to the bound exactly, to avoid a rounding error.
 func (s *solver) move(i, j int, rowI, rowJ []float32) {
 	up, down := s.high[i]-s.beta[i], s.beta[j]-s.low[j]
 	step := min(up, down, (s.residual[i]-s.residual[j])/max(flat, 2-2*float64(rowI[j])))

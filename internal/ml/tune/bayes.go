@@ -10,7 +10,7 @@ import (
 // In d dimensions the first max(4, d+2) points are a Latin hypercube. Each later point maximises the
 // expected improvement under a Gaussian process on the unit cube, which is refitted to all trials. For this
 // fit, a failed trial has the worst finite loss. After the hypercube, Bayes repeats a point only if
-// it finds no new one. Bayes handles failures, errors and invalid arguments like Random.
+// it finds no new one. Bayes treats failures, errors and invalid arguments as Random does.
 func Bayes(space Space, trials int, seed uint64, loss func(params []float64) (float64, error)) ([]Trial, error) {
 	rng := rand.New(rand.NewPCG(seed, 0xba7e5))
 	var first [][]float64
@@ -69,7 +69,7 @@ type acquisition struct {
 	space     Space
 	past      []Trial
 	posterior *posterior
-	lowest    float64   // the lowest warped loss
+	lowest    float64   // the lowest loss of a trial after the function warp
 	incumbent []float64 // the point with that loss
 	best      []float64 // the best candidate
 	gain      float64   // its expected improvement

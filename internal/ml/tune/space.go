@@ -56,7 +56,7 @@ func (s Space) params(u []float64) []float64 {
 }
 
 // unit returns the point of the unit cube for parameters. If a dimension is fixed and its field Integer is false,
-// its coordinate is ½. An integer maps to its own position, not to the point that params rounded to
+// its coordinate is ½. An integer maps to its own position, not to the point that the method params rounded to
 // this integer, because the Gaussian process needs the point that was actually evaluated.
 func (s Space) unit(params []float64) []float64 {
 	u := make([]float64, len(s))

@@ -35,9 +35,8 @@ func Best(trials []Trial) Trial {
 
 // Random evaluates a number of trials, at points drawn uniformly from the space (Bergstra & Bengio 2012). A
 // loss of NaN or ±Inf is a failure and is stored as +Inf. An error of the loss function, such as
-// the error of a cancelled context, stops the search. Random returns the error wrapped, with the
-// earlier trials. It returns ErrSpace before any evaluation if the space is invalid or trials is
-// not positive.
+// the error of a cancelled context, stops the search. Random then returns the earlier trials and the wrapped error. It
+// returns ErrSpace before any evaluation if the space is invalid or `trials` is not positive.
 func Random(space Space, trials int, seed uint64, loss func(params []float64) (float64, error)) ([]Trial, error) {
 	rng := rand.New(rand.NewPCG(seed, 0x7a4d))
 	return search(space, trials, loss, func([]Trial) []float64 {
@@ -45,7 +44,7 @@ func Random(space Space, trials int, seed uint64, loss func(params []float64) (f
 	})
 }
 
-// search evaluates a number of trials. The function next returns the point of the next trial, given the trials so far.
+// search evaluates a number of trials. The function `next` returns the point of the next trial, given the trials so far.
 func search(space Space, trials int, loss func([]float64) (float64, error), next func([]Trial) []float64) ([]Trial, error) {
 	if err := space.check(); err != nil {
 		return nil, err

@@ -31,8 +31,8 @@ type irregularTask struct {
 	memory irregularMemory
 }
 
-// irregularMemory draws the memory of a run in bytes, one value every Step seconds. size is the size of
-// the run's input, about 1. at is the position of the run among the runs of the task, 0 to 1.
+// irregularMemory draws the memory of a run in bytes, one value every Step seconds. `size` is the size of
+// the run's input, about 1. `at` is the position of the run among the runs of the task, 0 to 1.
 type irregularMemory func(rng *rand.Rand, size, at float64) []float64
 
 // GenerateIrregular returns the runs of some tasks of a family. The runs of different tasks alternate
@@ -71,7 +71,7 @@ func irregularRuns(t irregularTask, name string, rng *rand.Rand) []IrregularRun 
 	return all
 }
 
-// sample adds samples to the run. The arguments memory and cores have one value every Step seconds.
+// sample adds samples to the run. The arguments `memory` and `cores` have one value every Step seconds.
 func (r *IrregularRun) sample(rng *rand.Rand, memory, cores []float64, t *irregularTask) {
 	start := math.Round(1e5 * rng.Float64())
 	until := -1.0 // end of a gap

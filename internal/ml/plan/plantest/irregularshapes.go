@@ -5,8 +5,9 @@ import (
 	"math/rand/v2"
 )
 
-// irregularShape draws the memory of a run, one value every Step seconds. seconds is the approximate duration of a run with
-// an input of size 1, and memory is in units of the approximate peak of such a run. irregularMemory explains size and at.
+// irregularShape draws the memory of a run, one value every Step seconds. `seconds` is the approximate duration of a run
+// with an input of size 1. The values are shares of the approximate peak of such a run. The comment of irregularMemory
+// explains `size` and `at`.
 type irregularShape func(rng *rand.Rand, seconds, size, at float64) []float64
 
 // newIrregularShape draws the shape of a task of a family. It panics for an unknown family.
@@ -33,8 +34,8 @@ func newIrregularShape(family string, rng *rand.Rand) irregularShape {
 // steps returns the number of values of a run.
 func steps(seconds float64) int { return max(8, int(min(seconds, 6*3600)/Step)) }
 
-// segment appends n values that go linearly from the last value of the slice all to a level. If the slice is empty,
-// every value is this level.
+// segment appends n values to the slice `all`, which go linearly from its last value to the level `to`. If the slice is
+// empty, every value is `to`.
 func segment(all []float64, n int, to float64) []float64 {
 	from := to
 	if len(all) > 0 {
