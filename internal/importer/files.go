@@ -158,7 +158,7 @@ func (i *Importer) open(name string) (io.ReadCloser, int64, error) {
 	return in, info.Size(), nil
 }
 
-// rows sends the readable rows of a file batch by batch. It sends the first row only after the unit check is decided or
+// rows sends the readable rows of a file batch by batch. It sends the first row only after the unit check has decided or
 // the file has ended.
 func (i *Importer) rows(ctx context.Context, in *file.Reader) error {
 	units := newUnitCheck(&i.Layout, in)

@@ -154,8 +154,8 @@ func (a *Axis) format(v float64) string {
 	return plain(v)
 }
 
-// plain formats a number from 10 000 to below ten million as a whole number, with thin spaces between its thousands. It
-// formats other numbers with at most four significant digits, and very small and very large ones with an exponent.
+// plain formats a number from 10 000 to below ten million as a whole number, with thin spaces between groups of three digits.
+// It formats other numbers with at most four significant digits, and very small and very large ones with an exponent.
 func plain(v float64) string {
 	if size := math.Abs(v); size < 1e4-0.5 || size >= 1e7 {
 		return strconv.FormatFloat(v, 'g', 4, 64)

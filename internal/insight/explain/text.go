@@ -117,8 +117,8 @@ func change(factor float64) string {
 	return fmt.Sprintf("reduces the amount by %s %%", percent(1-factor))
 }
 
-// percent formats a share in percent: without decimals from 10 % on, with one decimal from 1 % on, and below with at
-// most two significant digits, or as "<0.0001".
+// percent formats a share in percent: without decimals from 10 % on, with one decimal from 1 % on, and below 1 %
+// with at most two significant digits. Below 0.0001 % it returns "<0.0001".
 func percent(share float64) string {
 	switch p := 100 * share; {
 	case p >= 10:

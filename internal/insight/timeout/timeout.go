@@ -31,7 +31,7 @@ func (f *Figures) Problem() (text string, severity float64) {
 	drift := math.Abs(math.Log(max(f.Drift, 1e-9)))
 	switch {
 	case f.Probability != nil && *f.Probability > tightFactor*f.Risk:
-		return fmt.Sprintf("too tight: stops %.1f %%", 100**f.Probability), 100 + *f.Probability
+		return fmt.Sprintf("too tight: stops %.1f %% of the runs", 100**f.Probability), 100 + *f.Probability
 	case drift > math.Log(driftFactor):
 		return fmt.Sprintf("drifting: %.1fx", f.Drift), 10 + drift
 	case f.Current != nil && *f.Current > looseFactor*f.Suggested:
