@@ -60,7 +60,7 @@ func TestBaselinesAgreeWithAnIndependentReplay(t *testing.T) {
 	requireAgreement(t, historyTrace(t, "retail"), true, independentDelayed)
 }
 
-// requireAgreement replays a trace and compares the figures with want.
+// requireAgreement replays a trace and compares the figures with `want`.
 func requireAgreement(t *testing.T, trace *Trace, delayed bool, want map[string]figure) {
 	cfg := Config{Delayed: delayed}
 	for policy := range want {

@@ -140,7 +140,7 @@ func (r *replay) run(ctx context.Context) error {
 	return err
 }
 
-// advance acquires a worker and replays the rows [from, to).
+// advance acquires a worker and replays the rows [`from`, `to`).
 func (r *replay) advance(ctx context.Context, from, to int) error {
 	if !r.cfg.workers.Start() {
 		return ctx.Err()

@@ -159,7 +159,7 @@ func (e *Explanation) nearestText() string {
 	return text + "."
 }
 
-// killedOf explains the OOM kill of the explained try; nil if it was not killed. tries are all tries of its run.
+// killedOf explains the OOM kill of the explained try; nil if it was not killed. `tries` are all tries of its run.
 func (e *Explanation) killedOf(tries []sizing.HistoryRow) *KilledTry {
 	var k *KilledTry
 	for i := range tries {

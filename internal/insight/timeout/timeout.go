@@ -25,8 +25,8 @@ type Figures struct {
 	Drift       float64  // median ratio of the newest run times to their predictions, divided by that of the earlier run times; 1: no change, or too few runs
 }
 
-// Problem describes the worst problem of a task's timeout or run times; text is "" if there is none.
-// severity orders the problems of different tasks, the worst one highest; it is negative without a problem.
+// Problem describes the worst problem of a task's timeout or run times; `text` is "" if there is none.
+// `severity` orders the problems of different tasks, the worst one highest; it is negative without a problem.
 func (f *Figures) Problem() (text string, severity float64) {
 	drift := math.Abs(math.Log(max(f.Drift, 1e-9)))
 	switch {

@@ -114,7 +114,7 @@ func (s *server) send(ctx context.Context, method string, address *url.URL, form
 	return response.StatusCode, body.Bytes(), err
 }
 
-// decode stores the data of a response in data, or returns the error that the response reports.
+// decode stores the data of a response in `data`, or returns the error that the response reports.
 func decode(status int, body []byte, data any) error {
 	envelope := struct {
 		Status    string `json:"status"`
