@@ -27,7 +27,7 @@ type Model struct {
 // Models stores the model versions of each task. At most one version of a task is active.
 type Models interface {
 	// Publish stores m as the next version and activates it if the active version still equals
-	// expected (0: no active version) and no person has pinned the active version. Otherwise it returns
+	// `expected` (0: no active version) and no person has pinned the active version. Otherwise it returns
 	// Conflict and changes nothing. It removes a pin of the watchdog and notifies the callers of Changes. It keeps the
 	// newest KeepVersions versions and up to KeepMilestones older milestones, and deletes all others.
 	Publish(ctx context.Context, m Model, expected int) (version int, err error)

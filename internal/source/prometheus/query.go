@@ -93,7 +93,7 @@ func (s *server) post(ctx context.Context, operation string, form url.Values, da
 	return decode(status, body, data)
 }
 
-// send returns the status and the body of the response. If form is not empty, it is the body of the request.
+// send returns the status and the body of the response. If `form` is not empty, it is the body of the request.
 func (s *server) send(ctx context.Context, method string, address *url.URL, form string) (int, []byte, error) {
 	request, err := http.NewRequestWithContext(ctx, method, address.String(), strings.NewReader(form))
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 //	receipt_before │ receipt_20261228 │ receipt_20270104 │ … │ some weeks ahead
 //	 older receipts   one week each, from Monday 00:00 UTC
 //
-// receipt_other is the default partition; usually it is empty. The partitions of receipt_compact have
-// the same names with the prefix receipt_compact.
+// receipt_other is the default partition; usually it is empty. The names of the partitions of
+// receipt_compact begin with receipt_compact instead of receipt.
 
 // receiptTable is one of the two tables of receipts.
 type receiptTable struct {
