@@ -64,37 +64,37 @@ func TestBaselinesAllocateByTheirRules(t *testing.T) {
 		x    float64
 		want float64 // GB
 	}{
-		"static without a request has no prediction":           {trained(static{}, peaks(3)...), 0, 0},
-		"max is the largest so far":                            {trained(&largest{scale: 1}, peaks(2, 5, 3)...), 0, 5},
-		"max without a row has no prediction":                  {&largest{scale: 1}, 0, 0},
-		"krr adds 15 %":                                        {trained(&largest{scale: 1.15}, peaks(2, 5, 3)...), 0, 5.75},
-		"p95 of three is at position 1.9":                      {trained(&percentile{share: .95}, peaks(3, 1, 2)...), 0, 2.9},
-		"p99 of three is at position 1.98":                     {trained(&percentile{share: .99}, peaks(3, 1, 2)...), 0, 2.98},
-		"p95 of one peak is that peak":                         {trained(&percentile{share: .95}, peaks(3)...), 0, 3},
-		"vpa adds 15 % to the edge of a bucket":                {trained(&vpa{}, peaks(1)...), 0, 1.15 * .01 * (math.Pow(1.05, 37) - 1) / .05},
-		"vpa has a minimum":                                    {trained(&vpa{}, peaks(.005)...), 0, 250 * mib / gb},
-		"vpa has a half-life of one day":                       {trained(&vpa{}, success{peak: 10}, success{peak: .005, day: 4}), 0, 250 * mib / gb}, // after four half-lives, the small peak has 16/17 of the weight, more than 90 %
-		"vpa keeps a peak for three days":                      {trained(&vpa{}, success{peak: 1}, success{peak: .005, day: 3}), 0, 1.15 * .01 * (math.Pow(1.05, 37) - 1) / .05},
-		"vpa's weights do not overflow":                        {trained(&vpa{}, success{peak: 1}, success{peak: .005, day: 3000}, success{peak: 10, day: 3001}), 0, 1.15 * .01 * (math.Pow(1.05, 81) - 1) / .05}, // the peak of 10 GB has 2/3 of the weight
-		"tovar retries rare large peaks":                       {trained(&tovar{}, peaks(1, 2, 10)...), 0, 2},                                                                                                     // costs of 2, 1 and 10 GB: 2·3 + 10 < 1·3 + 20 < 10·3
-		"tovar weights by duration":                            {trained(&tovar{}, append(peaks(1, 2), success{peak: 10, hours: 10})...), 0, 10},                                                                  // costs of 10 and 2 GB: 10·12 < 2·12 + 10·10
-		"tovar rounds up to 50 MB":                             {trained(&tovar{}, peaks(1.01)...), 0, 1.05},
-		"lr-std adds √(SSE/(n−1))":                             {trained(&regression{}, bent...), 4, 16./3 + math.Sqrt(1./6/2)},
-		"lr-max adds the largest residual":                     {trained(&regression{byMax: true}, bent...), 4, 16./3 + 1./6},
-		"lr with one row uses the largest peak":                {trained(&regression{}, peaks(3)...), 4, 3},
-		"lr below 0 uses the largest peak":                     {trained(&regression{}, success{x: 1, peak: 4}, success{x: 2, peak: 2}), 5, 4},
-		"ponder without a row has no prediction":               {&ponder{}, 3, 0},
-		"ponder in a cold start below the largest x":           {trained(&ponder{}, success{x: 5, peak: 2}), 4, 2 + 128*mib/gb},
-		"ponder in a cold start at the largest x":              {trained(&ponder{}, success{x: 5, peak: 2}), 5, 0},
-		"ponder without a correlation uses the largest peak":   {trained(&ponder{}, same(5, 2)...), 1, 2 + 128*mib/gb},
-		"ponder follows the line":                              {trained(&ponder{}, diagonal...), 3, 3 + 128*mib/gb},
-		"ponder extrapolates beyond the largest x":             {trained(&ponder{}, diagonal...), 6, 6 + 128*mib/gb},
-		"ponder adds its margin at least to the smallest peak": {trained(&ponder{}, diagonal...), 0.5, 1 + 128*mib/gb},
-		"greedy in a cold start allocates 1 GB":                {trained(&greedy{}, same(9, 3)...), 0, 1},
-		"cost-aware has a cold start of eight rows":            {trained(costAware(), same(7, 2)...), 0, 2.2},
-		"cost-aware wastes nothing on equal peaks":             {trained(costAware(), same(10, 2)...), 0, 2},
-		"capped has a cold start of eight rows":                {trained(capped(), same(7, 2)...), 0, 2.3},
-		"capped exceeds all of nine ratios":                    {trained(capped(), same(10, 2)...), 0, 2 * (1 + .5/3)}, // ⌈.98·10⌉ > 9
+		"static without a request has no prediction":                 {trained(static{}, peaks(3)...), 0, 0},
+		"max is the largest so far":                                  {trained(&largest{scale: 1}, peaks(2, 5, 3)...), 0, 5},
+		"max without a row has no prediction":                        {&largest{scale: 1}, 0, 0},
+		"krr adds 15 %":                                              {trained(&largest{scale: 1.15}, peaks(2, 5, 3)...), 0, 5.75},
+		"p95 of three is at position 1.9":                            {trained(&percentile{share: .95}, peaks(3, 1, 2)...), 0, 2.9},
+		"p99 of three is at position 1.98":                           {trained(&percentile{share: .99}, peaks(3, 1, 2)...), 0, 2.98},
+		"p95 of one peak is that peak":                               {trained(&percentile{share: .95}, peaks(3)...), 0, 3},
+		"vpa adds 15 % to the edge of a bucket":                      {trained(&vpa{}, peaks(1)...), 0, 1.15 * .01 * (math.Pow(1.05, 37) - 1) / .05},
+		"vpa has a minimum":                                          {trained(&vpa{}, peaks(.005)...), 0, 250 * mib / gb},
+		"vpa has a half-life of one day":                             {trained(&vpa{}, success{peak: 10}, success{peak: .005, day: 4}), 0, 250 * mib / gb}, // after four half-lives, the small peak has 16/17 of the weight, more than 90 %
+		"vpa keeps a peak for three days":                            {trained(&vpa{}, success{peak: 1}, success{peak: .005, day: 3}), 0, 1.15 * .01 * (math.Pow(1.05, 37) - 1) / .05},
+		"vpa's weights do not overflow":                              {trained(&vpa{}, success{peak: 1}, success{peak: .005, day: 3000}, success{peak: 10, day: 3001}), 0, 1.15 * .01 * (math.Pow(1.05, 81) - 1) / .05}, // the peak of 10 GB has 2/3 of the weight
+		"tovar retries rare large peaks":                             {trained(&tovar{}, peaks(1, 2, 10)...), 0, 2},                                                                                                     // costs of 2, 1 and 10 GB: 2·3 + 10 < 1·3 + 20 < 10·3
+		"tovar weights by duration":                                  {trained(&tovar{}, append(peaks(1, 2), success{peak: 10, hours: 10})...), 0, 10},                                                                  // costs of 10 and 2 GB: 10·12 < 2·12 + 10·10
+		"tovar rounds up to 50 MB":                                   {trained(&tovar{}, peaks(1.01)...), 0, 1.05},
+		"lr-std adds √(SSE/(n−1))":                                   {trained(&regression{}, bent...), 4, 16./3 + math.Sqrt(1./6/2)},
+		"lr-max adds the largest residual":                           {trained(&regression{byMax: true}, bent...), 4, 16./3 + 1./6},
+		"lr with one row uses the largest peak":                      {trained(&regression{}, peaks(3)...), 4, 3},
+		"lr below 0 uses the largest peak":                           {trained(&regression{}, success{x: 1, peak: 4}, success{x: 2, peak: 2}), 5, 4},
+		"ponder without a row has no prediction":                     {&ponder{}, 3, 0},
+		"ponder in a cold start below the largest x":                 {trained(&ponder{}, success{x: 5, peak: 2}), 4, 2 + 128*mib/gb},
+		"ponder in a cold start at the largest x":                    {trained(&ponder{}, success{x: 5, peak: 2}), 5, 0},
+		"ponder without a correlation uses the largest peak":         {trained(&ponder{}, same(5, 2)...), 1, 2 + 128*mib/gb},
+		"ponder follows the line":                                    {trained(&ponder{}, diagonal...), 3, 3 + 128*mib/gb},
+		"ponder extrapolates beyond the largest x":                   {trained(&ponder{}, diagonal...), 6, 6 + 128*mib/gb},
+		"ponder allocates at least the smallest peak and its margin": {trained(&ponder{}, diagonal...), 0.5, 1 + 128*mib/gb},
+		"greedy in a cold start allocates 1 GB":                      {trained(&greedy{}, same(9, 3)...), 0, 1},
+		"cost-aware has a cold start of eight rows":                  {trained(costAware(), same(7, 2)...), 0, 2.2},
+		"cost-aware wastes nothing on equal peaks":                   {trained(costAware(), same(10, 2)...), 0, 2},
+		"capped has a cold start of eight rows":                      {trained(capped(), same(7, 2)...), 0, 2.3},
+		"capped exceeds all of nine ratios":                          {trained(capped(), same(10, 2)...), 0, 2 * (1 + .5/3)}, // ⌈.98·10⌉ > 9
 	} {
 		got := c.rule.allocate(&Question{X: c.x})
 		assert.InDelta(t, c.want, got/gb, 1e-6, claim)
@@ -130,13 +130,13 @@ func TestPonderFitsTheUpperPartOfThePoints(t *testing.T) {
 	assert.InDelta(t, 3.02/1.02, r.fitted.at(0)/gb, 1e-9)
 	assert.InDelta(t, 10+3.02/1.02, r.fitted.at(1)/gb, 1e-9)
 
-	// Around x = 0 the three groups of six weigh 1, ½ and 0, and every residual differs by 1 from the
+	// Around x = 0 the three groups of six points weigh 1, ½ and 0, and every residual differs by 1 from the
 	// mean of the residuals: Σw = 9, Σw² = 7.5.
 	assert.InDelta(t, math.Sqrt(9/(9-7.5/9)), r.deviation(0)/gb, 1e-9)
 }
 
-// The probability of a bucket is its share of the weight. The weights are 1 … 10: the nine
-// small peaks have 45 of 55.
+// The probability of a bucket is its share of the weight. The ten rows have the weights 1 to 10: the
+// nine small peaks have 45 of 55.
 func TestGreedySamplesBucketsByTheirWeight(t *testing.T) {
 	r := trained(&greedy{rng: rand.New(rand.NewPCG(1, 0))}, append(same(9, 1), success{peak: 10})...)
 	small := 0
@@ -206,9 +206,9 @@ func TestFallbackLiftsAndCapOfBaselines(t *testing.T) {
 	assert.Equal(t, sizing.Bytes(20e9), r.Predict(q).Limit, "the allocation is not above the cap")
 
 	q.Above = 15e9
-	assert.Equal(t, sizing.Bytes(20e9), r.Predict(q).Limit, "a kill doubles, up to the cap")
+	assert.Equal(t, sizing.Bytes(20e9), r.Predict(q).Limit, "after a kill the limit doubles, up to the cap")
 	q.Static = 25e9
-	assert.Equal(t, sizing.Bytes(25e9), r.Predict(q).Limit, "a kill doubles up to the request, which fits a node")
+	assert.Equal(t, sizing.Bytes(25e9), r.Predict(q).Limit, "after a kill the limit doubles up to the request, because a node fits the request")
 
 	other := q
 	other.Above, other.Try.Task = 0, "other"

@@ -15,8 +15,8 @@ func (p *loadawarePolicy) cohortOf(namespace string) *cohort.Learner {
 	return p.cohorts[namespace]
 }
 
-// sizeByCohort replaces the answer in sized by the answer of the cohort of the namespace, if the model of the task knows
-// no peak. bounds has the floor, the cap, the risk target and the bins. sized stays unchanged if noCohorts is set, if the
+// sizeByCohort replaces the answer in `sized` by the answer of the cohort of the namespace, if the model of the task knows
+// no peak. `bounds` has the floor, the cap, the risk target and the bins. `sized` stays unchanged if noCohorts is set, if the
 // cohort has no answer, or if a run of the task was killed with at least the amount that the cohort answers.
 func (p *loadawarePolicy) sizeByCohort(q *Question, bounds *taskmodel.Question, model *taskmodel.Model, sized *taskmodel.Answer) {
 	if p.noCohorts || model.LargestPeak() > 0 {

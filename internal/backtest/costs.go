@@ -132,7 +132,7 @@ func (a *taskCosts) add(b *taskCosts) {
 	}
 }
 
-// result converts the sums to figures. The tasks are in descending order of needed, so that every policy has them in the
+// result converts the sums to figures. The tasks are in descending order of `needed`, so that every policy has them in the
 // same order.
 func (c *policyCosts) result(policy string) Result {
 	tasks := make([]*taskCosts, 0, len(c.tasks))

@@ -14,8 +14,8 @@ func (d *outcomeQueue) add(o Outcome, row int) {
 	heap.Push(&d.pending, queuedOutcome{o, row})
 }
 
-// deliver removes the outcomes of tries that ended by now and passes them to learn in
-// the order in which they ended.
+// deliver removes the outcomes of tries that ended at the time `now` or earlier, and passes them to `learn` in the
+// order in which they ended.
 func (d *outcomeQueue) deliver(now time.Time, learn func(Outcome) error) error {
 	for len(d.pending) > 0 && !d.pending[0].ReportedAt.After(now) {
 		if err := learn(heap.Pop(&d.pending).(queuedOutcome).Outcome); err != nil {

@@ -10,8 +10,8 @@ import (
 )
 
 // featureOrder returns the names of the features in the header of a CSV, in the order of their columns. For JSON Lines
-// it returns no names. whole is the content of the file; featureOrder reads only its first line. fields maps columns as
-// in file.Layout.
+// it returns no names. `whole` is the content of the file; featureOrder reads only its first line. `fields` maps columns
+// as in file.Layout.
 func featureOrder(whole []byte, fields map[string]string) ([]string, error) {
 	var plain io.Reader = bytes.NewReader(whole)
 	if bytes.HasPrefix(whole, []byte("\x1f\x8b")) {

@@ -60,7 +60,7 @@ func TestBaselinesAgreeWithAnIndependentReplay(t *testing.T) {
 	requireAgreement(t, historyTrace(t, "retail"), true, independentDelayed)
 }
 
-// requireAgreement replays a trace and compares the figures with want.
+// requireAgreement replays a trace and compares the figures with `want`.
 func requireAgreement(t *testing.T, trace *Trace, delayed bool, want map[string]figure) {
 	cfg := Config{Delayed: delayed}
 	for policy := range want {
@@ -71,7 +71,7 @@ func requireAgreement(t *testing.T, trace *Trace, delayed bool, want map[string]
 	for _, got := range report.Results {
 		near := tolerance(got.Policy)
 		assert.InDelta(t, want[got.Policy].util, got.Utilisation, near.util, "%s: utilisation of %s", report.Trace, got.Policy)
-		assert.InDelta(t, want[got.Policy].killed, got.Killed, near.killed, "%s: rows killed of %s", report.Trace, got.Policy)
+		assert.InDelta(t, want[got.Policy].killed, got.Killed, near.killed, "%s: share of killed rows of %s", report.Trace, got.Policy)
 	}
 }
 

@@ -150,7 +150,7 @@ func (l *learner) row(o *Outcome) sizing.HistoryRow {
 	}
 }
 
-// updatePool replaces the contribution of a task to the pool of its DAG: it removes before, the earlier contribution,
+// updatePool replaces the contribution of a task to the pool of its DAG: it removes `before`, the earlier contribution,
 // and adds the current one. Each model of the DAG loads the new pool at its next prediction.
 func (p *loadawarePolicy) updatePool(l *learner, before taskmodel.Pool) {
 	now := l.model.Pool()

@@ -17,7 +17,8 @@ const (
 )
 
 // reference is the rule of a reference policy. Its figures depend on the rows at which it chooses a model: on a task of
-// 29,191 rows, a choice a few rows earlier or later changed the figures by 1.4 percentage points.
+// 29,191 rows (hst), choices up to 19 rows later changed the utilisation by up to 2 percentage points and the share of
+// killed rows by up to 0.4.
 type reference struct {
 	margins func(*window) []float64 // candidates for the margin, a factor on the prediction
 	cold    float64                 // factor on the largest peak, for the allocations before referenceCold rows

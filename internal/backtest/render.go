@@ -23,8 +23,8 @@ type Layout struct {
 	TaskWastage bool
 }
 
-// Write writes reports. json contains every figure. csv contains the columns of csvHeader for each policy
-// and each of its tasks. table and markdown contain the totals and the shares of wastage per trace, then
+// Write writes reports. The format json contains every figure, and csv the columns of csvHeader for each policy
+// and each of its tasks. The formats table and markdown contain the totals and the shares of wastage per trace, then
 // utilisation and kills per task if a trace has several tasks.
 func Write(w io.Writer, layout Layout, reports []*Report) error {
 	switch layout.Format {

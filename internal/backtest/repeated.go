@@ -36,7 +36,7 @@ func (t *tries) add(o sizing.Observation) {
 	t.rows[at] = amended
 }
 
-// amend fills the unknown fields of first from again. It returns false if the two rows contradict each other.
+// amend fills the unknown fields of `first` from `again`. It returns false if the two rows contradict each other.
 func amend(first sizing.Observation, again *sizing.Observation) (sizing.Observation, bool) {
 	ok := fill(&first.Outcome, again.Outcome) &&
 		fill(&first.MemoryMax, again.MemoryMax) && fill(&first.MemorySampled, again.MemorySampled) &&
@@ -66,7 +66,7 @@ func amend(first sizing.Observation, again *sizing.Observation) (sizing.Observat
 	return first, true
 }
 
-// fill replaces an unknown (zero) value by again. It returns false if both values are known and differ.
+// fill replaces an unknown (zero) value by `again`. It returns false if both values are known and differ.
 func fill[T comparable](known *T, again T) bool {
 	var unknown T
 	if *known == unknown {

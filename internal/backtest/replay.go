@@ -98,7 +98,7 @@ func Run(ctx context.Context, t *Trace, cfg Config) (*Report, error) {
 	cfg.workers = newWorkers(ctx, cfg.Workers)
 	cfg.fits = taskmodel.NewFitCache(cfg.workers.Weighted, 0)
 	policies := make([]Policy, len(cfg.Policies))
-	for i, name := range cfg.Policies { // before the first replay starts, because it would continue after an error here
+	for i, name := range cfg.Policies { // before any replay starts: replays that run would continue after an error here
 		var err error
 		if policies[i], err = newPolicy(name, cfg); err != nil {
 			return nil, err
@@ -140,7 +140,7 @@ func (r *replay) run(ctx context.Context) error {
 	return err
 }
 
-// advance acquires a worker and replays the rows [from, to).
+// advance acquires a worker and replays the rows [`from`, `to`).
 func (r *replay) advance(ctx context.Context, from, to int) error {
 	if !r.cfg.workers.Start() {
 		return ctx.Err()
@@ -163,7 +163,7 @@ func (r *replay) advance(ctx context.Context, from, to int) error {
 	return nil
 }
 
-// finish waits for the trainings of the policy that still run.
+// finish waits until no training of the policy runs.
 func (r *replay) finish() error {
 	p, trains := r.policy.(*loadawarePolicy)
 	if !trains || !r.cfg.workers.Start() {

@@ -120,7 +120,7 @@ func TestARunThatNeverSucceedsHasUsedNothing(t *testing.T) {
 	_, res := replayRecorded(t, strings.Replace(overlapping, "20,,1e9", "20,,3e9", 1), false, 2e9)
 	assert.Equal(t, 1, res.GaveUp)
 	assert.InDelta(t, 601e9/gbHour, res.UsedGBh, 1e-12, "a, c and d succeed")
-	assert.InDelta(t, (20*2e9+601e9)/gbHour, res.WastedGBh, 1e-12, "the whole kill of b, and half of the grants of the others")
+	assert.InDelta(t, (20*2e9+601e9)/gbHour, res.WastedGBh, 1e-12, "the whole grant of b, which was killed, and half of the grants of the others")
 	assert.InDelta(t, 100*601./(601+40+601), res.Utilisation, 1e-9)
 
 	_, res = replayRecorded(t, overlapping, false, 5e8)

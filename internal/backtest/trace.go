@@ -98,7 +98,7 @@ func (t *Trace) read(whole []byte, only Selection) error {
 	return nil
 }
 
-// chooseX sets x of every row to the first numeric feature: the first feature in order whose known
+// chooseX sets x of every row to the first numeric feature: the first feature in `order` whose known
 // values are all numbers. Without an order, the features are ordered by name.
 func (t *Trace) chooseX(order []string) {
 	if len(order) == 0 {

@@ -122,7 +122,7 @@ func (p *loadawarePolicy) join(l *learner) {
 	}
 }
 
-// finish waits for the trainings that still run.
+// finish waits until no training runs. It returns the error of the first training that failed.
 func (p *loadawarePolicy) finish() error {
 	for _, l := range p.tasks {
 		p.join(l)

@@ -288,7 +288,7 @@ func daysFigure(rows []savings.Row) chart.Figure {
 const maxReplayed = 5_000
 
 // replayOf returns the replay of the DAG that requested the most memory time. It returns nil if there is no
-// such DAG, if it has more than maxReplayed tries, or after an error. tries is the number of tries of the
+// such DAG, if it has more than maxReplayed tries, or after an error. `tries` is the number of tries of the
 // caller's tasks; a new try starts a new replay.
 func (d *Dashboard) replayOf(ctx context.Context, grants auth.Grants, tries int) *Replay {
 	dags, err := d.sums(ctx, store.SavingsFilter{Scopes: grants.Scopes()}, store.ByDAG)

@@ -51,7 +51,7 @@ func levelChanges(rows []TryRow) (changes []LevelChange) {
 }
 
 // usageFigure draws granted and used memory of the newest tries, and the changes of the level of their peaks.
-// rows has the oldest try first. requested is 0 if it is unknown.
+// The oldest try comes first in `rows`. `requested` is 0 if it is unknown.
 func usageFigure(rows []TryRow, requested sizing.Bytes, changes []LevelChange) chart.Figure {
 	if len(rows) == 0 {
 		return chart.Figure{}
@@ -92,7 +92,7 @@ func usageFigure(rows []TryRow, requested sizing.Bytes, changes []LevelChange) c
 		spec.Markers = []chart.Marker{{Name: "first request", Colour: 3, At: float64(requested), OnY: true}}
 	}
 	for i, c := range changes {
-		mark := chart.Marker{Colour: 5, At: float64(c.index) - 0.5, Title: fmt.Sprintf("from %s on the median peak is × %.2g", day(c.At), c.Factor)}
+		mark := chart.Marker{Colour: 5, At: float64(c.index) - 0.5, Title: fmt.Sprintf("from %s on, the median peak is %.2g times the previous one", day(c.At), c.Factor)}
 		if i == 0 {
 			mark.Name = "change of level"
 		}

@@ -186,7 +186,7 @@ func (p *TaskPhases) fillPhases(phases *taskplan.Phases) {
 	}
 }
 
-// phaseRow describes a phase; steps is the number of steps of all phases.
+// phaseRow describes a phase; `steps` is the number of steps of all phases.
 func phaseRow(phases *taskplan.Phases, id, steps int) PhaseRow {
 	s := phases.Statistics(id)
 	const gibibyte = float64(sizing.GiB)

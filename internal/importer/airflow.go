@@ -217,7 +217,7 @@ func (a *airflowImport) earlierTries(ctx context.Context, last *airflow.Instance
 	}
 	tries, err := a.client.Tries(ctx, last)
 	if errors.Is(err, airflow.ErrNotFound) {
-		a.notes.add("with earlier tries that this Airflow does not return (2.10 and later do)", last.DAG+"/"+last.Task+" run "+last.Run)
+		a.notes.add("task instance(s) with earlier tries that this Airflow does not return (Airflow 2.10 and later do)", last.DAG+"/"+last.Task+" run "+last.Run)
 		return nil, nil
 	}
 	return slices.DeleteFunc(tries, func(t airflow.Instance) bool { return t.Try >= last.Try }), err

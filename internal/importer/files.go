@@ -101,7 +101,7 @@ func (i *Importer) files(ctx context.Context, names []string) error {
 	return i.filesResult(last, len(names))
 }
 
-// filesResult returns the error of an import of several files. last is the last error of the import. filesResult returns
+// filesResult returns the error of an import of several files. `last` is the last error of the import. filesResult returns
 // nil if a file was imported to its end and nothing else ended the import. Result then reports rejected rows and failed files.
 func (i *Importer) filesResult(last error, files int) error {
 	fileFault := (*fileError)(nil)
@@ -158,7 +158,7 @@ func (i *Importer) open(name string) (io.ReadCloser, int64, error) {
 	return in, info.Size(), nil
 }
 
-// rows sends the readable rows of a file batch by batch. It sends the first row only after the unit check is decided or
+// rows sends the readable rows of a file batch by batch. It sends the first row only after the unit check has decided or
 // the file has ended.
 func (i *Importer) rows(ctx context.Context, in *file.Reader) error {
 	units := newUnitCheck(&i.Layout, in)

@@ -11,7 +11,7 @@ const (
 	// maxHeldRows limits the rows of a CSV that wait for the first plausible peak.
 	maxHeldRows = 10_000
 	// A file of at least maxHeldRows rows is rejected if its first maxHeldRows rows have at least minSmallPeaks peaks and
-	// all these peaks are below 1 MiB. A shorter file is rejected even if it has only one peak and this peak is below 1 MiB.
+	// all these peaks are below 1 MiB. A shorter file is rejected if all its peaks are below 1 MiB, even if it has only one.
 	minSmallPeaks = 8
 )
 

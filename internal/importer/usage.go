@@ -129,7 +129,7 @@ func merge(o, observed *sizing.Observation) {
 	}
 }
 
-// fillMissing sets the unknown fields of o from more, except the prediction, the detailed series, the executed plan and
+// fillMissing sets the unknown fields of `o` from `more`, except the prediction, the detailed series, the executed plan and
 // the outcome. It sets the start and the end only if o has neither of them and no duration.
 func fillMissing(o, more *sizing.Observation) {
 	o.MemoryMax = cmp.Or(o.MemoryMax, more.MemoryMax)
@@ -151,7 +151,7 @@ func fillMissing(o, more *sizing.Observation) {
 	fillMissingContext(o, more)
 }
 
-// fillMissingContext sets the unknown metadata, usage and placement of o from more.
+// fillMissingContext sets the unknown metadata, usage and placement of `o` from `more`.
 func fillMissingContext(o, more *sizing.Observation) {
 	if len(more.Metadata) > 0 {
 		metadata := maps.Clone(more.Metadata)

@@ -92,7 +92,7 @@ type taskFeature struct {
 type kindCount struct {
 	rows     int          // number of rows with a value of the kind
 	first    sizing.Value // the first of these values
-	location string       // line or try of first
+	location string       // line or try of `first`
 }
 
 func (k featureKinds) add(o *sizing.Observation, location string) {

@@ -77,8 +77,8 @@ func Campaigns(w io.Writer, all []api.Campaign) error {
 	return t.Flush()
 }
 
-// Suggestions prints ranked runs, each with two shares of the uncertainty about all archived runs: the share that the
-// reproduction of the run removes (adds), and the sum of these shares up to this run (in all).
+// Suggestions prints ranked runs, each with two shares of the uncertainty about all archived runs: in the column "adds" the
+// share that the reproduction of the run removes, and in the column "in all" the sum of these shares up to this run.
 func Suggestions(w io.Writer, runs []campaign.ArchivedRun, scored []suggest.ScoredCandidate) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "scenario\texecution_date\tadds\tin all")

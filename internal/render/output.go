@@ -33,10 +33,13 @@ func Count(n int, noun string) string {
 // notKnown is the cell of an unknown value. A CSV cell is empty instead, and compact replaces the text by a dash.
 const notKnown = "not known"
 
+// whyNotBetter is the header of the column with the obstacles to a better size.
+const whyNotBetter = "why not better"
+
 // reportTable has the rows of a report as text for people, and as CSV for programs.
 type reportTable struct {
 	header      []string // with units
-	textColumns int      // number of leading columns with text; the others have numbers, except source and why not
+	textColumns int      // number of leading columns with text; the others have numbers, except source and whyNotBetter
 	rows        [][]string
 	colours     []text.Colors // of each row on a terminal
 	footer      []string
@@ -59,7 +62,7 @@ func (s *reportTable) write(w io.Writer, format string, coloured bool) error {
 	t.AppendHeader(cells(s.header))
 	columns := make([]table.ColumnConfig, 0, len(s.header))
 	for i := s.textColumns; i < len(s.header); i++ {
-		if s.header[i] != "source" && s.header[i] != "why not" {
+		if name := strings.ReplaceAll(s.header[i], "\n", " "); name != "source" && name != whyNotBetter {
 			columns = append(columns, table.ColumnConfig{Number: i + 1, Align: text.AlignRight, AlignHeader: text.AlignRight, AlignFooter: text.AlignRight})
 		}
 	}

@@ -34,7 +34,7 @@ func Report(w io.Writer, format string, coloured bool, r *report.Report) error {
 		return err
 	}
 	s := reportTable{
-		header: []string{"severity", "task", "group", "tries", "requested GB", "granted GB", "used GB", "saved GB·h", "killed GB·h", "risk %", "source", "why not"}, textColumns: 3,
+		header: []string{"severity", "task", "group", "tries", "requested GB", "granted GB", "used GB", "saved GB·h", "killed GB·h", "risk %", "source", whyNotBetter}, textColumns: 3,
 		csvHeader: []string{"namespace", "dag_id", "task_id", "group", "severity", "tries", "kills", "requested_bytes", "granted_bytes", "used_bytes",
 			"requested_gbh", "granted_gbh", "used_gbh", "killed_gbh", "wasted_gbh", "saved_gbh", "saved_money", "killed_percent", "risk", "risk_target", "source", "why_not",
 			"static_request_bytes", "static_risk", "static_saves_gbh"},
@@ -62,7 +62,7 @@ func Report(w io.Writer, format string, coloured bool, r *report.Report) error {
 // compact fits the table to a terminal: it joins the columns requested, granted and used, and shortens the headers
 // and the cells of unknown values.
 func (s *reportTable) compact() {
-	s.header = []string{"severity", "task", "group", "tries", "requested →\ngranted →\nused, GB", "saved\nGB·h", "killed\nGB·h", "risk\n%", "source", "why not"}
+	s.header = []string{"severity", "task", "group", "tries", "requested →\ngranted →\nused, GB", "saved\nGB·h", "killed\nGB·h", "risk\n%", "source", "why not\nbetter"}
 	s.caption += "\n– = " + notKnown + "."
 	for i, row := range append(s.rows, s.footer) {
 		for j, cell := range row {

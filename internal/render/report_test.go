@@ -20,10 +20,10 @@ import (
 	"github.com/loadaware/loadaware/internal/insight/savings"
 )
 
-// odd has texts that some formats must quote.
+// odd lists texts that some formats must quote.
 var odd = []string{"predict_demand", "true", "null", "1e3", `a|b,"c"`, "<script>", "größe: #1", "- x"}
 
-// csvText returns a text of odd as it is in CSV, where a spreadsheet must not compute it.
+// csvText returns a text of `odd` as it is in CSV: with an apostrophe if a spreadsheet would compute it.
 func csvText(name string) string {
 	if name == "- x" {
 		return "'- x"
@@ -112,6 +112,7 @@ func TestReportFitsATerminal(t *testing.T) {
 		assert.LessOrEqual(t, utf8.RuneCountInString(strings.TrimRight(line, "\n")), 120, line)
 	}
 	assert.Contains(t, text.String(), "350 → 350 → 20.2")
+	assert.Regexp(t, `source\s+why not\n[^\n]*\s+better\n`, text.String(), "the header of the last column must have two lines")
 }
 
 func TestStaticRequestsArePython(t *testing.T) {

@@ -55,7 +55,7 @@ func spreadOf(p *api.UsageProfile, quantity string) api.UsageSpread {
 	return api.UsageSpread{}
 }
 
-// amountCell formats the amount v of a quantity. runs is the number of runs in which the quantity is known; for 0 the
+// amountCell formats the amount v of a quantity. `runs` is the number of runs in which the quantity is known; for 0 the
 // cell is empty.
 func amountCell(format, quantity string, v float64, runs int) string {
 	switch {

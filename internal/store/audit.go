@@ -56,7 +56,7 @@ type AuditFilter struct {
 // Audit is the audit trail. Per task it keeps the newest KeepPublications entries about models that the trainer
 // published (Models.Publish). It keeps all other entries forever.
 type Audit interface {
-	// Audit lists at most limit entries, newest first.
+	// Audit lists at most `limit` entries, newest first.
 	Audit(ctx context.Context, f AuditFilter, limit int) ([]AuditEntry, error)
 }
 

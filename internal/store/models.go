@@ -27,8 +27,8 @@ type Model struct {
 // Models stores the model versions of each task. At most one version of a task is active.
 type Models interface {
 	// Publish stores m as the next version and activates it if the active version still equals
-	// expected (0: no active version) and no person has pinned the active version. Otherwise it returns
-	// Conflict and changes nothing. It removes a pin of the watchdog and notifies Changes. It keeps the
+	// `expected` (0: no active version) and no person has pinned the active version. Otherwise it returns
+	// Conflict and changes nothing. It removes a pin of the watchdog and notifies the callers of Changes. It keeps the
 	// newest KeepVersions versions and up to KeepMilestones older milestones, and deletes all others.
 	Publish(ctx context.Context, m Model, expected int) (version int, err error)
 	// Activate activates a stored version and pins it, which blocks Publish until Unpin.
@@ -49,15 +49,15 @@ type Models interface {
 	ModelVersions(ctx context.Context, task sizing.TaskKey) ([]Model, error)
 	// ActiveVersions returns the active version of every task with an active model.
 	ActiveVersions(context.Context) (map[sizing.TaskKey]int, error)
-	// Shares calls each for every active model of the DAG of task; it ignores task.Task. The Model has
+	// Shares calls `each` for every active model of the DAG of `task`; it ignores task.Task. The Model has
 	// only its Task, Version, Share and Active, and its Blob if the Share is nil. Shares stops at the
-	// first error that each returns.
+	// first error that `each` returns.
 	Shares(ctx context.Context, task sizing.TaskKey, each func(Model) error) error
 	// Unpublished lists the tasks with observations and without an active model.
 	Unpublished(context.Context) ([]sizing.TaskKey, error)
-	// Changes calls changed after every publication, activation, rollback, policy change, rename and
+	// Changes calls `changed` after every publication, activation, rollback, policy change, rename and
 	// deletion by any replica. It returns an error when ctx ends or the connection breaks. It calls
-	// ready once, when it listens: from then on it misses no change.
+	// `ready` once, when it listens: from then on it misses no change.
 	Changes(ctx context.Context, ready func(), changed func(sizing.TaskKey)) error
 }
 

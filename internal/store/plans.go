@@ -77,9 +77,9 @@ type Plans interface {
 	// version. It returns NotFound if the task is unknown.
 	SavePlan(ctx context.Context, p TaskPlan, pool PlanPool) error
 	// TaskPlan returns the plan of a task, or NotFound if there is none. Content is nil if its version
-	// equals known.
+	// equals `known`.
 	TaskPlan(ctx context.Context, task sizing.TaskKey, known int) (TaskPlan, error)
 	// PlanPool returns the pool of a namespace, or a pool of version 0 if there is none. Content is nil
-	// if its version equals known.
+	// if its version equals `known`.
 	PlanPool(ctx context.Context, namespace string, known int) (PlanPool, error)
 }

@@ -10,7 +10,7 @@ import (
 // Reconciliation finds tries with missing or incomplete reports, and records which of them were
 // looked up in other sources.
 type Reconciliation interface {
-	// AcquireLease makes owner the only replica that runs the named background job until
+	// AcquireLease makes `owner` the only replica that runs the named background job until
 	// the lease expires. The owner may renew the lease. AcquireLease returns false while another
 	// owner holds the lease.
 	AcquireLease(ctx context.Context, name, owner string, lease time.Duration) (bool, error)
@@ -22,7 +22,7 @@ type Reconciliation interface {
 	// UnreportedReceipts lists the receipts in the window that are the newest receipt of an unreported
 	// try, oldest first. It omits tries whose lookup is settled or whose RetryAt is after w.Now.
 	UnreportedReceipts(ctx context.Context, w Window) ([]sizing.Receipt, error)
-	// SaveLookups stores lookups, and deletes the lookups stored before expireBefore.
+	// SaveLookups stores lookups, and deletes the lookups stored before the time `expireBefore`.
 	SaveLookups(ctx context.Context, lookups []Lookup, expireBefore time.Time) error
 }
 

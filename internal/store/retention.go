@@ -9,20 +9,20 @@ import (
 )
 
 // Retention removes old rows in batches, so that its transactions block other transactions only
-// briefly. After each batch it calls removed with the number of rows. If removed returns an error, the removal
-// stops and returns this error.
+// briefly. After each batch it calls `removed` with the number of rows. If `removed` returns an error, the
+// removal stops and returns this error.
 type Retention interface {
 	// OversizedTasks lists the tasks with more than limits.Total observations, including removed ones. It lists at
-	// most limit tasks that come after the key `after` in the order of Tasks.
+	// most `limit` tasks that come after the key `after` in the order of Tasks.
 	OversizedTasks(ctx context.Context, limits HistoryLimits, after sizing.TaskKey, limit int) ([]sizing.TaskKey, error)
 	// RemoveObservations removes the observations that ended before a time and that History does
 	// not read within limits. With limits of at least the default size, History (except Pairs) and Task return the
 	// same as before, unless a report is voided later; with smaller limits, the quantiles and the request of Task may
-	// differ. It removes nothing from a task without an active model or with at
-	// most limits.Total observations, and no row that arrived after row LastSeq of the active model. A removed
-	// try that is reported again counts as a new try. RemoveObservations returns NotFound if the task is unknown.
+	// differ. RemoveObservations removes nothing from a task without an active model or with at most limits.Total
+	// observations, and no row that arrived after row LastSeq of the active model. A removed try that is reported again
+	// counts as a new try. RemoveObservations returns NotFound if the task is unknown.
 	RemoveObservations(ctx context.Context, task sizing.TaskKey, limits HistoryLimits, before time.Time, removed func(rows int) error) error
-	// MakeWeeks creates the weekly receipt partitions between from and to, each starting on
+	// MakeWeeks creates the weekly receipt partitions between `from` and `to`, each starting on
 	// Monday 00:00 UTC, so that RemoveReceipts can drop whole weeks. It keeps existing
 	// partitions and rows, waits at most one second for each lock, and is safe to call
 	// concurrently. Receipts of a week without a partition are stored in a default one.

@@ -32,7 +32,7 @@ type Runs interface {
 	SaveRun(ctx context.Context, r Run, models []RunModel) (id int64, err error)
 	// Run returns a run by its decimal id or its name, or NotFound if there is none.
 	Run(ctx context.Context, idOrName string) (Run, error)
-	// Runs lists at most limit runs whose ids are below `before` (0: from the newest), newest first, without
+	// Runs lists at most `limit` runs whose ids are below `before` (0: from the newest), newest first, without
 	// their reports.
 	Runs(ctx context.Context, before int64, limit int) ([]Run, error)
 	// RunModels returns the models of a run in the order of SaveRun. It returns NotFound if there

@@ -14,7 +14,7 @@ type Savings interface {
 	// SavingsSums adds up the ledger over the tasks and days of a filter. It returns one sum per
 	// value of the key, ordered by that value.
 	SavingsSums(ctx context.Context, f SavingsFilter, by SavingsKey) ([]SavingsSum, error)
-	// SumMonths adds up the days before a UTC day per calendar month, for at most limit tasks that
+	// SumMonths adds up the days before a UTC day per calendar month, for at most `limit` tasks that
 	// need it, and returns the number of these tasks. It skips tasks that a report is changing now. It
 	// makes SavingsSums and TaskUsage faster and does not change what they return.
 	SumMonths(ctx context.Context, before time.Time, limit int) (tasks int, err error)
@@ -25,7 +25,7 @@ type Savings interface {
 	// order of Tasks. It omits tasks without a success with a measured or sampled peak.
 	TaskUsage(ctx context.Context, namespace string) ([]sizing.Usage, error)
 	// PeakSample returns the peaks and the durations of the successes in a fixed uniform sample of at most
-	// limit tries of the task. It returns NotFound if the task is unknown.
+	// `limit` tries of the task. It returns NotFound if the task is unknown.
 	PeakSample(ctx context.Context, task sizing.TaskKey, limit int) ([]PeakRow, error)
 }
 

@@ -51,7 +51,7 @@ type Observations interface {
 	// Duplicate. A repeated report that fills unknown fields is Amended. A report that contradicts a known field changes
 	// nothing and gets an Err of kind Conflict that names the field. A provisional kill, which a lift
 	// request reported, is amended by a report of the same kill. A report that states another outcome,
-	// allocated memory or requested memory replaces it (Replaced). Nil features are copied from the newest receipt of the
+	// allocated memory or requested memory replaces the provisional kill (Replaced). Nil features are copied from the newest receipt of the
 	// same try, if there is one. Times are compared with microsecond precision. A usage series, an executed plan or a
 	// context (see ContextRows) amends a try without one, and is ignored otherwise. A detailed series amends a try
 	// without a series for plans (see Plans), replaces such a series with longer steps, and is ignored otherwise.
@@ -102,9 +102,10 @@ type Observations interface {
 	// Kills lists the OOM-killed tries of one (run, map index), oldest first.
 	Kills(ctx context.Context, task sizing.TaskKey, runID string, mapIndex int) ([]Kill, error)
 
-	// RunInputs returns the inputs of one (run, map index) up to the given try. MaxMemory is that of the newest receipt, which
-	// may have none. Each other field except Static has its newest known value: later tries come before earlier ones. Within a try, the request in the report of its OOM kill comes
-	// before its receipts, and newer receipts before older ones. The result is zero if nothing is stored.
+	// RunInputs returns the inputs of one (run, map index) up to the given try. MaxMemory is that of the newest receipt,
+	// which may have none. Each other field except Static has its newest known value: later tries come before earlier
+	// ones. Within a try, the request in the report of the OOM kill comes before the receipts of the try, and newer
+	// receipts before older ones. The result is zero if nothing is stored.
 	RunInputs(context.Context, sizing.TryKey) (RunInputs, error)
 
 	// Series returns the usage series of a try, or NotFound if none is stored. Voiding or
@@ -193,7 +194,7 @@ type Cohorts interface {
 	// CohortVersions returns the version of the cohort of every namespace that has one.
 	CohortVersions(context.Context) (map[string]int, error)
 	// CohortAge returns the numbers of reports and OOM kills of a namespace at the last training of
-	// its cohort, and now. A training uses at most `perTask` reports of a task.
+	// its cohort, and now. A training uses at most `perTask` reports and `perTask` kills of a task.
 	CohortAge(ctx context.Context, namespace string, perTask int) (CohortAge, error)
 }
 
@@ -240,7 +241,7 @@ type Receipts interface {
 	// static grant of a plan.
 	Promises(ctx context.Context, task sizing.TaskKey, limit int) ([]sizing.Promise, error)
 	// GrantedTries lists the newest answers to tries of a task since a time, oldest first,
-	// at most `limit`. It omits ad-hoc predictions, which have no run id, and reproduced runs.
+	// at most `limit`. It omits predictions without a run id, which are no tries, and reproduced runs.
 	GrantedTries(ctx context.Context, task sizing.TaskKey, since time.Time, limit int) ([]GrantedTry, error)
 	// RecentTasks lists the tasks of the newest receipts, at most `limit` receipts, newest first.
 	RecentTasks(ctx context.Context, limit int) ([]sizing.TaskKey, error)

@@ -21,7 +21,7 @@ type cohortGrowth struct {
 // growth counts the new reports of one namespace.
 type growth struct {
 	runs, kills       int       // numbers of reports, and of kills among them, since readAt
-	dueRuns, dueKills int       // values of runs and kills from which the cohort may be due
+	dueRuns, dueKills int       // values of `runs` and `kills` from which the cohort may be due
 	readAt            time.Time // when the CohortAge was read
 }
 

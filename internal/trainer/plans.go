@@ -65,9 +65,9 @@ func (t *Trainer) LearnPlans(ctx context.Context, now time.Time) error {
 type planInputs struct {
 	stored     store.TaskPlan
 	storedPool store.PlanPool
-	state      *taskplan.State // decoded stored
-	pool       *plan.Pool      // decoded storedPool
-	pooled     int64           // after a state that cannot be decoded: the largest ID of the runs that pool has counted already; 0: none
+	state      *taskplan.State // `stored`, decoded
+	pool       *plan.Pool      // `storedPool`, decoded
+	pooled     int64           // after a state that cannot be decoded: the largest ID of the runs that `pool` has counted already; 0: none
 	outcomes   []store.PlanOutcome
 	runs       []store.DetailedRun
 }
@@ -111,8 +111,8 @@ func (t *Trainer) learnPlan(ctx context.Context, task sizing.TaskKey, now time.T
 	return err
 }
 
-// learn learns the outcomes before the runs, because plan.Pool.Observe must use the duration of the task from before it
-// learns the runs.
+// learn learns the outcomes before the runs, because plan.Pool.Observe must use the duration of the task as it was
+// before these runs were learned.
 func (p *planInputs) learn(runs []taskplan.Run) {
 	for _, o := range p.outcomes {
 		p.pool.Observe(&p.state.Learner, o.Killed)

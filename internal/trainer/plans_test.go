@@ -14,7 +14,7 @@ import (
 	"github.com/loadaware/loadaware/internal/trainer"
 )
 
-// reportDetailed stores the runs with the numbers [from, to) and series of 20 minutes that grow to 4 GiB.
+// reportDetailed stores the runs with the numbers [`from`, `to`) and series of 20 minutes that grow to 4 GiB.
 func (s *hookedStore) reportDetailed(t *testing.T, name string, from, to int) {
 	t.Helper()
 	var obs []sizing.Observation

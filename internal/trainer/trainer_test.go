@@ -90,7 +90,7 @@ func task(name string) sizing.TaskKey {
 	return sizing.TaskKey{Namespace: sizing.DefaultNamespace, DAG: "etl", Task: name}
 }
 
-// report stores the runs with the numbers [from, to) and peaks of 1 GiB, which makes their task due.
+// report stores the runs with the numbers [`from`, `to`) and peaks of 1 GiB, which makes their task due.
 func (s *hookedStore) report(t *testing.T, name string, from, to int) {
 	t.Helper()
 	var obs []sizing.Observation

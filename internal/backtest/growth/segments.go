@@ -95,8 +95,9 @@ func (s segments) lift(r *Run, _ []float64, at int) limiter {
 
 // ksPlus is the method KS+ (Bader et al. 2024) without inputs. It divides each run into segments by its
 // running maximum (cutRun). The segments of a plan have the mean ends of the earlier runs times 0.85 and
-// their mean peaks times 1.1. A kill moves the end of its segment to the time of the kill, and the later
-// ends by the same factor. A kill in the last segment instead raises the limit of this segment by a fifth.
+// their mean peaks times 1.1. A kill moves the end of the segment in which it happens to the time of the
+// kill, and multiplies the later ends by the same factor. A kill in the last segment instead raises the limit of this
+// segment by a fifth.
 type ksPlus struct{ history }
 
 func (ksPlus) name() string { return "ks+" }

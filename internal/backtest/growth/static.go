@@ -27,7 +27,7 @@ type staticGrants struct {
 const minNode = 128e9
 
 // newStaticGrants returns the static grants before the first run. The upper bound of the grants is 1.0001 times
-// the largest peak of runs, and at least minNode.
+// the largest peak of `runs`, and at least minNode.
 func newStaticGrants(runs []*Run, request sizing.Bytes) (*staticGrants, error) {
 	policy, err := backtest.NewPolicy(backtest.Loadaware, backtest.Config{})
 	if err != nil {

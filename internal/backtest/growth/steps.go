@@ -50,7 +50,7 @@ func stepEnd(r *Run, from int) int {
 	return to
 }
 
-// stepSize returns the maximum of values, or their mean plus two standard deviations if that is more (Welford's method).
+// stepSize returns the maximum of `values`, or their mean plus two standard deviations if that is more (Welford's method).
 func stepSize(values []float64) float64 {
 	mean, squares, most := 0.0, 0.0, 0.0
 	for i, v := range values {

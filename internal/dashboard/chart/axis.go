@@ -30,7 +30,7 @@ type Axis struct {
 	isFitted  bool
 }
 
-// include extends the axis to values. It skips those that the axis cannot show.
+// include extends the axis to `values`. It skips those that the axis cannot show.
 func (a *Axis) include(values ...float64) {
 	for _, v := range values {
 		if !isFinite(v) || a.Log && v <= 0 {

@@ -65,8 +65,8 @@ func setMedians(values []float64, changes []Change) {
 	}
 }
 
-// find appends the changes within values, which start at index from of the series. depth is the number of levels of
-// splits that are left.
+// find appends the changes within `values`, the part of the series that starts at the index `from`. `depth` is the number of
+// levels of splits that are left.
 func find(values []float64, from, depth int, changes *[]Change) {
 	if depth == 0 || len(values) < 2*minPart {
 		return

@@ -117,8 +117,8 @@ func change(factor float64) string {
 	return fmt.Sprintf("reduces the amount by %s %%", percent(1-factor))
 }
 
-// percent formats a share in percent: without decimals from 10 % on, with one decimal from 1 % on, and below with at
-// most two significant digits, or as "<0.0001".
+// percent formats a share in percent: without decimals from 10 % on, with one decimal from 1 % on, and below 1 %
+// with at most two significant digits. Below 0.0001 % it returns "<0.0001".
 func percent(share float64) string {
 	switch p := 100 * share; {
 	case p >= 10:
@@ -159,7 +159,7 @@ func (e *Explanation) nearestText() string {
 	return text + "."
 }
 
-// killedOf explains the OOM kill of the explained try; nil if it was not killed. tries are all tries of its run.
+// killedOf explains the OOM kill of the explained try; nil if it was not killed. `tries` are all tries of its run.
 func (e *Explanation) killedOf(tries []sizing.HistoryRow) *KilledTry {
 	var k *KilledTry
 	for i := range tries {

@@ -32,10 +32,10 @@ func (c *Calibration) Add(expected, end float64) {
 // Runs returns the number of past runs.
 func (c *Calibration) Runs() int { return len(c.ratios) }
 
-// P95 returns the 95 % quantile of the end of the run with the forecast r, in seconds from its start. expected is the
+// P95 returns the 95 % quantile of the end of the run with the forecast r, in seconds from its start. `expected` is the
 // result of SimulateMedians for the run. With fewer than minCalibration past runs P95 returns the simulated quantile.
 // Otherwise it returns the conformal quantile of the products of an expected end and a ratio, but at least the simulated
-// median. If inputs of the run are unknown, expected has several ends. Each past run has one expected end, so the ratios
+// median. If inputs of the run are unknown, `expected` has several ends. Each past run has one expected end, so the ratios
 // do not cover this uncertainty; therefore each ratio is multiplied by each end.
 func (c *Calibration) P95(r, expected *Result) float64 {
 	n := len(c.ratios)

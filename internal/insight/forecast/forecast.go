@@ -113,7 +113,7 @@ func CheckStructure(tasks []Task) (order []int, err error) {
 }
 
 // findCycle returns the indices of the tasks of a cycle, each followed by a task upstream of it, from the smallest index
-// on. waiting has for each task the number of its upstream tasks that are on a cycle or depend on one; index maps the ids
+// on. `waiting` has for each task the number of its upstream tasks that are on a cycle or depend on one; `index` maps the ids
 // to indices.
 func findCycle(tasks []Task, index map[string]int, waiting []int) []int {
 	upstream := func(i int) int {
@@ -125,7 +125,7 @@ func findCycle(tasks []Task, index map[string]int, waiting []int) []int {
 		return i
 	}
 	at := slices.IndexFunc(waiting, func(n int) bool { return n > 0 })
-	for range tasks { // at may not be on a cycle yet; after as many steps upstream as there are tasks it is
+	for range tasks { // the task `at` may not be on a cycle; after as many steps upstream as there are tasks, it is on one
 		at = upstream(at)
 	}
 	cycle := []int{at}
@@ -151,8 +151,8 @@ func describeCycle(tasks []Task, cycle []int) string {
 	return strings.Join(steps, ", ")
 }
 
-// Simulate simulates runs of a DAG. draws is the number of runs; zero or less means usualDraws. Simulate
-// reduces draws so that the product of draws and tasks is at most maxSteps.
+// Simulate simulates runs of a DAG. `draws` is the number of runs; zero or less means usualDraws. Simulate
+// reduces this number so that its product with the number of tasks is at most maxSteps.
 func Simulate(tasks []Task, seed uint64, draws int) (*Result, error) {
 	order, err := CheckStructure(tasks)
 	if err != nil {
@@ -229,7 +229,7 @@ func (s *simulation) draw() {
 	s.peaks = append(s.peaks, s.peak())
 }
 
-// newest returns the value of the newest draw; byDraw has one value for each draw.
+// newest returns the value of the newest draw; `byDraw` has one value for each draw.
 func newest(byDraw []float64) float64 { return byDraw[len(byDraw)-1] }
 
 // markCritical counts the tasks on the critical path of the newest draw, from its last task i back to
@@ -269,7 +269,7 @@ func (s *simulation) peak() float64 {
 	return most
 }
 
-// event is a change of the memory in use: bytes are added at a time, or freed if they are negative.
+// event is a change of the memory in use at the time `at`: positive `bytes` are added, and negative ones are freed.
 type event struct{ at, bytes float64 }
 
 // memoryAt returns the memory in use in a draw at a time, in bytes.

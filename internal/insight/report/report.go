@@ -225,7 +225,7 @@ func severityOf(t *Task, row *savings.Row, wasted *float64) Severity {
 }
 
 // minEvidence is the bound of isKilledTooOften: one tail of a 95 % interval. A larger value would rate more tasks as critical
-// whose kills are chance.
+// although their kills are chance.
 const minEvidence = 0.025
 
 // isKilledTooOften reports whether k kills in n tries, or more, have a probability below minEvidence if each try is killed

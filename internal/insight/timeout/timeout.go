@@ -25,13 +25,13 @@ type Figures struct {
 	Drift       float64  // median ratio of the newest run times to their predictions, divided by that of the earlier run times; 1: no change, or too few runs
 }
 
-// Problem describes the worst problem of a task's timeout or run times; text is "" if there is none.
-// severity orders the problems of different tasks, the worst one highest; it is negative without a problem.
+// Problem describes the worst problem of a task's timeout or run times; `text` is "" if there is none.
+// `severity` orders the problems of different tasks, the worst one highest; it is negative without a problem.
 func (f *Figures) Problem() (text string, severity float64) {
 	drift := math.Abs(math.Log(max(f.Drift, 1e-9)))
 	switch {
 	case f.Probability != nil && *f.Probability > tightFactor*f.Risk:
-		return fmt.Sprintf("too tight: stops %.1f %%", 100**f.Probability), 100 + *f.Probability
+		return fmt.Sprintf("too tight: stops %.1f %% of the runs", 100**f.Probability), 100 + *f.Probability
 	case drift > math.Log(driftFactor):
 		return fmt.Sprintf("drifting: %.1fx", f.Drift), 10 + drift
 	case f.Current != nil && *f.Current > looseFactor*f.Suggested:

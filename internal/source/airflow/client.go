@@ -39,7 +39,7 @@ var (
 	ErrDenied = errors.New("airflow denied access")
 	// ErrNotFound means that Airflow does not have the resource.
 	ErrNotFound = errors.New("not found in airflow")
-	// ErrInvalidResponse means that a response does not follow the stable REST API, is too large, or has another error status.
+	// ErrInvalidResponse means that a response does not follow the stable REST API, is too large, or has an error status that none of the errors above covers.
 	ErrInvalidResponse = errors.New("invalid response from airflow")
 )
 
@@ -108,7 +108,7 @@ func (c *Client) findAPI(ctx context.Context) (string, error) {
 	return "", fmt.Errorf("%w: %s has neither /api/v2/version nor /api/v1/version; check that the URL is that of Airflow 2 or 3", ErrInvalidResponse, c.base)
 }
 
-// read sends a request, with retries, and decodes the response into to.
+// read sends a request, with retries, and decodes the response into `to`.
 func (c *Client) read(ctx context.Context, method, path string, body, to any) error {
 	sent, err := json.Marshal(body)
 	if err != nil {
@@ -184,7 +184,7 @@ func detail(response []byte) string {
 	return fmt.Sprintf(": %.300s", text)
 }
 
-// decode decodes a response into to. Its error wraps ErrInvalidResponse and names the field with a wrong type,
+// decode decodes a response into `to`. Its error wraps ErrInvalidResponse and names the field with a wrong type,
 // if that is the cause.
 func decode(path string, response []byte, to any) error {
 	decoder := json.NewDecoder(bytes.NewReader(response))

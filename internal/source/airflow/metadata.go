@@ -15,7 +15,7 @@ import (
 
 // Metadata returns the metadata that the Airflow provider would have sent for the tries of an
 // instance. Names, values and limits must be the same as in metadata.py of the provider, because later
-// predictions send the same metadata. For a task that Airflow no longer has, task points to a zero Task.
+// predictions send the same metadata. For a task that Airflow no longer has, `task` points to a zero Task.
 func (i *Instance) Metadata(task *Task, tags []string) sizing.Metadata {
 	found := sizing.Metadata{}
 	add := func(name string, values ...string) {
@@ -92,7 +92,7 @@ func (i *Instance) gpus() []string {
 	return pairs(limits)
 }
 
-// pairs formats the texts and numbers in values as name=value.
+// pairs formats the texts and numbers in `values` as name=value.
 func pairs(values map[string]any) []string {
 	var texts []string
 	for name, v := range values {

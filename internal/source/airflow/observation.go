@@ -10,7 +10,7 @@ import (
 
 // Observation returns the outcome and the times of the try, and its requested and allocated resources if
 // Airflow still has them. Airflow does not know peaks and reports an OOM kill as a failure. If the try
-// cannot become an observation, reason says why; otherwise reason is empty.
+// cannot become an observation, `reason` says why; otherwise it is empty.
 func (i *Instance) Observation(namespace string, features sizing.Features) (o sizing.Observation, reason string) {
 	o = sizing.Observation{
 		Try: sizing.TryKey{

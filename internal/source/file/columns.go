@@ -21,7 +21,7 @@ const (
 const upstreamColumn = "upstream"
 
 // column describes one CSV column: its name, its field in POST /observe, and how its cells are parsed and
-// formatted. set is not called for an empty cell: the field then keeps the value that blankObservation
+// formatted. The function `set` is not called for an empty cell: the field then keeps the value that blankObservation
 // gives it, which for most fields means "unknown".
 type column struct {
 	name     string

@@ -237,7 +237,7 @@ func (t *translation) features(raw api.Features) sizing.Features {
 	return features
 }
 
-// jsonFeature converts a JSON value into a feature. fault is empty if that succeeds.
+// jsonFeature converts a JSON value into a feature. `fault` is empty if that succeeds.
 func jsonFeature(v jsontext.Value) (value sizing.Value, fault string) {
 	token, err := jsontext.NewDecoder(bytes.NewBuffer(v)).ReadToken()
 	if err != nil {

@@ -100,7 +100,7 @@ func (l *lines) scan() (_ string, tooLong bool, _ error) {
 	}
 }
 
-// rowErrorf returns the error of a row with one fault: in a column or, if column is empty, in the whole row.
+// rowErrorf returns the error of a row with one fault: in a column or, if `column` is empty, in the whole row.
 func rowErrorf(line int, column, format string, args ...any) *RowError {
 	return &RowError{Line: line, Fields: []sizing.FieldError{{Field: column, Detail: fmt.Sprintf(format, args...)}}}
 }

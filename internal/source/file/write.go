@@ -47,7 +47,7 @@ func Write(w io.Writer, observations []sizing.Observation) error {
 	return out.Error()
 }
 
-// usedColumns returns the required columns, and those that some observation fills, in the order of columns.
+// usedColumns returns the required columns, and those that some observation fills, in the order of the variable `columns`.
 func usedColumns(observations []sizing.Observation) []column {
 	return slices.DeleteFunc(slices.Clone(columns), func(c column) bool {
 		return !c.required && !slices.ContainsFunc(observations, func(o sizing.Observation) bool { return c.get(&o) != "" })

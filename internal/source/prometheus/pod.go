@@ -46,7 +46,7 @@ func (p Pod) missing() string {
 	return fmt.Sprintf("no pod has the labels of %s, run %s, try %d; configure kube-state-metrics to export them", p.Try.TaskKey, p.Try.RunID, p.Try.Number)
 }
 
-// find returns the matching pods, sorted by namespace and name. If pod has a name, find returns pod without a query.
+// find returns the matching pods, sorted by namespace and name. If `pod` has a name, find returns `pod` without a query.
 func (c *Client) find(ctx context.Context, pod Pod, from, to time.Time) ([]Pod, error) {
 	if pod.Name != "" {
 		return []Pod{pod}, nil

@@ -93,7 +93,7 @@ func (s *server) post(ctx context.Context, operation string, form url.Values, da
 	return decode(status, body, data)
 }
 
-// send returns the status and the body of the response. If form is not empty, it is the body of the request.
+// send returns the status and the body of the response. If `form` is not empty, it is the body of the request.
 func (s *server) send(ctx context.Context, method string, address *url.URL, form string) (int, []byte, error) {
 	request, err := http.NewRequestWithContext(ctx, method, address.String(), strings.NewReader(form))
 	if err != nil {
@@ -114,7 +114,7 @@ func (s *server) send(ctx context.Context, method string, address *url.URL, form
 	return response.StatusCode, body.Bytes(), err
 }
 
-// decode stores the data of a response in data, or returns the error that the response reports.
+// decode stores the data of a response in `data`, or returns the error that the response reports.
 func decode(status int, body []byte, data any) error {
 	envelope := struct {
 		Status    string `json:"status"`

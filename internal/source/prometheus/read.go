@@ -92,7 +92,7 @@ func (u *Usage) add(s *model.SampleStream) {
 	}
 }
 
-// addMemory merges one series of the working set, whose largest sample is peak.
+// addMemory merges one series of the working set, whose largest sample is `peak`.
 func (u *Usage) addMemory(samples []model.SamplePair, peak sizing.Bytes) {
 	if len(samples) > u.Samples {
 		u.Samples, u.SampleInterval = len(samples), sampleInterval(samples)
@@ -120,7 +120,7 @@ func (u *Usage) finish(pod Pod) {
 	}
 }
 
-// raiseTo raises the request or limit of the resource in the label of s.
+// raiseTo raises the amount of one resource in `r` to at least `amount`. The label "resource" of `s` names the resource.
 func raiseTo(r *sizing.Resources, s *model.SampleStream, amount float64) {
 	switch label(s, "resource") {
 	case "memory":

@@ -59,7 +59,7 @@ func splitComment(comment string) (parts []string) {
 }
 
 // setField sets a field from a part of the form name=value, without the white space around name and value. It
-// ignores parts of another form and unknown names. prefix precedes the part in an error.
+// ignores parts of another form and unknown names. An error shows `prefix` before the part.
 func (l *Log) setField(part, prefix string) error {
 	name, value, ok := strings.Cut(part, "=")
 	if !ok {

@@ -144,7 +144,7 @@ func (l *Log) add(row []string, columns columnIndexes, samples *downsampler) err
 	return nil
 }
 
-// parseAmount parses a cell from 0 to limit. An empty cell is 0.
+// parseAmount parses a number from 0 to `limit`. An empty cell is 0.
 func parseAmount(column, cell string, limit float64) (float64, error) {
 	cell = strings.TrimSpace(cell)
 	if cell == "" {

@@ -77,7 +77,7 @@ func (s *Store) amendStored(ctx context.Context, tx pgx.Tx, reports []report, re
 
 const deleteSQL = `DELETE FROM observation WHERE task = $1 AND seq = $2`
 
-// replacedBy reports whether r replaces old: old is a provisional kill from a lift request, and
+// replacedBy reports whether `r` replaces `old`: `old` is a provisional kill from a lift request, and
 // the report of the try states another outcome, allocated memory or requested memory.
 func (old *storedReport) replacedBy(r *report) bool {
 	differ := func(stored, reported sizing.Bytes) bool { return stored > 0 && reported > 0 && stored != reported }
@@ -85,7 +85,7 @@ func (old *storedReport) replacedBy(r *report) bool {
 		differ(old.Allocated.Memory, r.Allocated.Memory) || differ(old.Requested.Memory, r.Requested.Memory))
 }
 
-// replace replaces the provisional kill old by the report with index i. The new row has a new seq,
+// replace replaces the provisional kill `old` by the report with index i. The new row has a new seq,
 // so that every replica reads it. If the report omits the features, the allocated memory or the request, the
 // new row gets the stored values. If the report omits peaks, the new row gets those that a lookup has added to the
 // provisional kill, because the try is not looked up again.
@@ -161,7 +161,7 @@ func (old *storedReport) scan(rows pgx.Rows) error {
 	return err
 }
 
-// amend copies the fields that are known in r and unknown in old into old. It changes nothing if the two reports
+// amend copies the fields that are known in `r` and unknown in `old` into `old`. It changes nothing if the two reports
 // contradict each other.
 func (old *storedReport) amend(r *report) sizing.RecordResult {
 	next := *old

@@ -6,7 +6,7 @@
 -- $3  the state after the claim; equal to $2 for a check
 -- $4  the state after a trigger has started the step of a run; such a run is active, like one in state $3
 -- $5  the largest number of runs; for a trigger it includes the active ones
--- $6  the largest number of runs in state $2; -1 for any number
+-- $6  the largest number of claimed runs that were in state $2; -1 for any number
 -- $7  the lease
 -- $8  whether the branch starts DAG runs
 WITH trigger_runs AS (

@@ -86,7 +86,7 @@ func (g *groupCommit) run() {
 	}
 }
 
-// collect returns first and the requests that are already waiting, at most flushRows rows in all. Each request
+// collect returns `first` and the requests that are already waiting, at most flushRows rows in all. Each request
 // has fewer than directRows rows, because larger calls of Record use transactions of their own.
 func (g *groupCommit) collect(first writeRequest) []writeRequest {
 	requests := []writeRequest{first}

@@ -236,8 +236,8 @@ type usedSet struct {
 	set  int16
 }
 
-// readContextTasks fills tasks, whose keys are the ids of the tasks, with the schemas of the tasks and the metadata sets
-// in used.
+// readContextTasks fills `tasks`, whose keys are the ids of tasks, with the schemas of these tasks and the metadata sets
+// in `used`.
 func readContextTasks(ctx context.Context, tx pgx.Tx, tasks map[int64]*contextTask, used map[usedSet]bool) error {
 	owners, sets := make([]int64, 0, len(used)), make([]int16, 0, len(used))
 	for u := range used {

@@ -40,8 +40,8 @@ const grantedTriesSQL = `
 		AND observation.map_index = newest.map_index AND observation.try_number = newest.try_number
 	ORDER BY newest.at, newest.prediction_id`
 
-// grantedTry is a GrantedTry with the undecoded columns of the compact form. name is the id of the task in
-// receipt_name, and 0 in the JSON form.
+// grantedTry is a GrantedTry with the undecoded columns of the compact form. The field `name` is the id of the task
+// in receipt_name, and 0 in the JSON form.
 type grantedTry struct {
 	store.GrantedTry
 	name    int32

@@ -52,7 +52,7 @@ const killsAtCapSQL = `
 			WHERE success.task = task.id AND success.outcome = 1` + notReproduced + `
 			ORDER BY success.at DESC, success.seq DESC LIMIT 1), true)`
 
-// KillsAtCap counts the OOM kills with an allocation of at least limit since the last success of the task;
+// KillsAtCap counts the OOM kills with an allocation of at least `limit` since the last success of the task;
 // killsAtCapSQL says which kills it omits.
 func (s *Store) KillsAtCap(ctx context.Context, task sizing.TaskKey, limit sizing.Bytes) (int, error) {
 	var kills int

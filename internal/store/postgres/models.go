@@ -50,7 +50,7 @@ const pruneSQL = `
 	DELETE FROM model
 	WHERE task = $1 AND version <= $2 AND (version % $3 <> 0 OR version <= $4)`
 
-// Publish stores m and activates it, or returns Conflict if the active version differs from expected or is
+// Publish stores m and activates it, or returns Conflict if the active version differs from `expected` or is
 // pinned by a person.
 func (s *Store) Publish(ctx context.Context, m store.Model, expected int) (version int, err error) {
 	err = s.inTx(ctx, "publish a model", readWrite, func(tx pgx.Tx) error {

@@ -26,7 +26,7 @@ func notify(ctx context.Context, tx pgx.Tx, task sizing.TaskKey) error {
 	return err
 }
 
-// Changes calls changed for every changed task. It listens on its own connection, because it may wait
+// Changes calls `changed` for every changed task. It listens on its own connection, because it may wait
 // for days and must not occupy a connection of the pool. It detects a broken network within twice
 // pingTimeout.
 func (s *Store) Changes(ctx context.Context, ready func(), changed func(sizing.TaskKey)) error {

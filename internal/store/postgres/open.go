@@ -129,7 +129,7 @@ var (
 	snapshot  = pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 )
 
-// inTx runs do in a transaction and commits it. After a serialization failure or a deadlock it runs do again in a
+// inTx runs `do` in a transaction and commits it. After a serialization failure or a deadlock it runs `do` again in a
 // new transaction, at most maxAttempts times in all.
 func (s *Store) inTx(ctx context.Context, operation string, options pgx.TxOptions, do func(pgx.Tx) error) error {
 	return s.withRetry(ctx, operation, func() error { return pgx.BeginTxFunc(ctx, s.pool, options, do) })

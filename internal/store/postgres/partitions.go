@@ -17,8 +17,8 @@ import (
 //	receipt_before │ receipt_20261228 │ receipt_20270104 │ … │ some weeks ahead
 //	 older receipts   one week each, from Monday 00:00 UTC
 //
-// receipt_other is the default partition; usually it is empty. The partitions of receipt_compact have
-// the same names with the prefix receipt_compact.
+// receipt_other is the default partition; usually it is empty. The names of the partitions of
+// receipt_compact begin with receipt_compact instead of receipt.
 
 // receiptTable is one of the two tables of receipts.
 type receiptTable struct {
@@ -62,7 +62,7 @@ const beginPartitionChangeSQL = `SELECT set_config('lock_timeout', '1s', true), 
 // partitionLock is the advisory lock for changes of partitions.
 const partitionLock = 0x6c6f6164_7765656b // "loadweek"
 
-// changePartitions runs do in a transaction that may change partitions.
+// changePartitions runs `do` in a transaction that may change partitions.
 func (s *Store) changePartitions(ctx context.Context, operation string, do func(pgx.Tx) error) error {
 	return s.inTx(ctx, operation, readWrite, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, beginPartitionChangeSQL, int64(partitionLock)); err != nil {
@@ -110,7 +110,7 @@ func mondayOf(at time.Time) time.Time {
 	return midnight.AddDate(0, 0, -(int(at.Weekday())+6)%7)
 }
 
-// MakeWeeks creates the weekly partitions between from and to that no partition overlaps.
+// MakeWeeks creates the weekly partitions between `from` and `to` that no partition overlaps.
 func (s *Store) MakeWeeks(ctx context.Context, from, to time.Time) error {
 	for monday := mondayOf(from); !monday.After(to); monday = monday.Add(week) {
 		for _, table := range receiptTables {

@@ -244,7 +244,7 @@ const taskPlanSQL = `
 	FROM task JOIN task_plan ON task_plan.task = task.id
 	WHERE namespace = $1 AND dag_id = $2 AND task_id = $3`
 
-// TaskPlan returns the plan of a task, without content if its version equals known.
+// TaskPlan returns the plan of a task, without content if its version equals `known`.
 func (s *Store) TaskPlan(ctx context.Context, task sizing.TaskKey, known int) (store.TaskPlan, error) {
 	p := store.TaskPlan{Task: task}
 	err := s.pool.QueryRow(ctx, taskPlanSQL, task.Namespace, task.DAG, task.Task, known).
@@ -277,7 +277,7 @@ const planPoolSQL = `
 	SELECT version, format, CASE WHEN version <> $2 THEN content END
 	FROM plan_pool WHERE namespace = $1`
 
-// PlanPool returns the pool of a namespace, without content if its version equals known.
+// PlanPool returns the pool of a namespace, without content if its version equals `known`.
 func (s *Store) PlanPool(ctx context.Context, namespace string, known int) (store.PlanPool, error) {
 	p := store.PlanPool{Namespace: namespace}
 	err := s.pool.QueryRow(ctx, planPoolSQL, namespace, known).Scan(&p.Version, &p.Format, &p.Content)

@@ -13,7 +13,7 @@ import (
 //go:embed profiles.sql
 var profilesFile string
 
-// profilesSQL reads the profiles (summaries) of the tasks in page, a common table expression that tasksSQL and
+// profilesSQL reads the profiles (summaries) of the tasks in `page`, a common table expression that tasksSQL and
 // taskSQL put before it.
 var profilesSQL = stripComments(profilesFile)
 
@@ -25,7 +25,7 @@ var tasksSQL = `
 		ORDER BY namespace, dag_id, task_id LIMIT $5)
 ` + profilesSQL
 
-// Tasks lists at most limit profiles of tasks after a key.
+// Tasks lists at most `limit` profiles of tasks after the key `after`.
 func (s *Store) Tasks(ctx context.Context, namespace string, after sizing.TaskKey, limit int) ([]sizing.Profile, error) {
 	return s.profiles(ctx, tasksSQL, namespace, after.Namespace, after.DAG, after.Task, max(limit, 0))
 }
@@ -51,7 +51,7 @@ const tasksBriefSQL = `
 		WHERE task = page.id AND peak IS NOT NULL AND outcome = 1 ORDER BY peak DESC, seq DESC LIMIT 1) AS highest ON true
 	ORDER BY page.namespace, page.dag_id, page.task_id`
 
-// TasksBrief lists at most limit profiles of tasks after a key. Their schemas, requests and quantiles, except the
+// TasksBrief lists at most `limit` profiles of tasks after the key `after`. Their schemas, requests and quantiles, except the
 // largest peak, are missing.
 func (s *Store) TasksBrief(ctx context.Context, namespace string, after sizing.TaskKey, limit int) ([]sizing.Profile, error) {
 	return s.profiles(ctx, tasksBriefSQL, namespace, after.Namespace, after.DAG, after.Task, max(limit, 0))

@@ -66,11 +66,11 @@ func (s *Store) recordChunk(ctx context.Context, obs []sizing.Observation) ([]si
 	return results, nil
 }
 
-// recordStorable records the observations with the indexes storable, and retries those whose task was
+// recordStorable records the observations with the indexes `storable`, and retries those whose task was
 // renamed or deleted.
 func (s *Store) recordStorable(ctx context.Context, obs []sizing.Observation, storable []int) ([]sizing.RecordResult, error) {
 	results := make([]sizing.RecordResult, len(storable))
-	remaining := make([]int, len(storable)) // indexes into storable that are not recorded yet
+	remaining := make([]int, len(storable)) // indexes into `storable` that are not recorded yet
 	for j := range remaining {
 		remaining[j] = j
 	}
@@ -122,7 +122,7 @@ func (s *Store) recordRemaining(ctx context.Context, obs []sizing.Observation, s
 	return stale, nil
 }
 
-// prepare returns the observations with the indexes picked, with encoded features. It creates unknown
+// prepare returns the observations with the indexes `picked`, with encoded features. It creates unknown
 // tasks, and extends schemas that lack features.
 func (s *Store) prepare(ctx context.Context, obs []sizing.Observation, picked []int) ([]report, error) {
 	reports := make([]report, len(picked))

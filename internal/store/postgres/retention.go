@@ -22,7 +22,7 @@ const oversizedSQL = `
 	WHERE tally.observations > $1 AND (namespace, dag_id, task_id) > ($2, $3, $4)
 	ORDER BY namespace, dag_id, task_id LIMIT $5`
 
-// OversizedTasks lists the tasks with more observations than History reads, after a key.
+// OversizedTasks lists the tasks with more observations than History reads, after the key `after`.
 func (s *Store) OversizedTasks(ctx context.Context, limits store.HistoryLimits, after sizing.TaskKey, limit int) ([]sizing.TaskKey, error) {
 	rows, err := s.pool.Query(ctx, oversizedSQL, withDefaults(limits).Total, after.Namespace, after.DAG, after.Task, max(limit, 0))
 	if err != nil {
@@ -143,8 +143,8 @@ func (s *Store) RemoveObservations(ctx context.Context, task sizing.TaskKey, lim
 	})
 }
 
-// inBatches calls remove until remove returns less than a full batch or an error. It calls removed after each batch
-// that is not empty. If removed returns an error, inBatches stops and returns this error.
+// inBatches calls `remove` until `remove` returns less than a full batch or an error. It calls `removed` after each batch
+// that is not empty. If `removed` returns an error, inBatches stops and returns this error.
 func inBatches(removed func(rows int) error, remove func() (rows int, err error)) error {
 	for {
 		rows, err := remove()

@@ -33,7 +33,7 @@ selected AS MATERIALIZED (
 			SELECT FROM unnest($1::text[], $2::text[]) AS scope (namespace, prefix)
 			WHERE (scope.namespace = '' OR scope.namespace = task.namespace) AND starts_with(task.dag_id, scope.prefix))
 		AND ($3 = '' OR task.namespace = $3) AND ($4 = '' OR task.dag_id = $4) AND ($5 = '' OR task.task_id = $5)),
-ledger AS ( -- has the columns of selected, because a later join with selected would compare all rows
+ledger AS ( -- has the columns of `selected`, because a later join with `selected` would compare all rows
 	SELECT selected.*, m.*
 	FROM selected
 	CROSS JOIN LATERAL (

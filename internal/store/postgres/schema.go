@@ -66,7 +66,7 @@ func (c *schemaCache) get(key sizing.TaskKey) *cachedTask {
 	return c.tasks[key]
 }
 
-// put stores task unless the cache has the same or a newer schema of the task.
+// put stores `task` unless the cache has the same or a newer schema of the task.
 func (c *schemaCache) put(task *cachedTask) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

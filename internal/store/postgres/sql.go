@@ -33,8 +33,8 @@ func column[R, T any](rows []*R, get func(*R) T) []T {
 }
 
 // flatten joins the lists of all rows into one array, because PostgreSQL arrays of arrays are
-// rectangular. The list of row i is flat[after[i]:to[i]]; to[i] is nil for a nil list, which
-// means unknown and not empty.
+// rectangular. The list of row i is `flat[after[i]:to[i]]`; `to[i]` is nil for a nil list,
+// which means unknown and not empty.
 func flatten[R any](rows []*R, get func(*R) []float64) (flat []float64, after []int32, to []*int32) {
 	flat, after, to = []float64{}, make([]int32, len(rows)), make([]*int32, len(rows))
 	for i, r := range rows {

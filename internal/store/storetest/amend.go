@@ -168,7 +168,7 @@ func testProvisional(t *testing.T, st store.Store) {
 		return o
 	}
 
-	t.Run("the report of a provisional kill amends it once", func(t *testing.T) {
+	t.Run("the report of a provisional kill amends the kill once", func(t *testing.T) {
 		o := provisional("provisional")
 		recordNew(t, st, o)
 		require.Equal(t, duplicate, statusOf(record(t, st, o)[0]), "a repeated lift request must be a duplicate")

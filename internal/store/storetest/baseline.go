@@ -26,7 +26,7 @@ func testBaseline(t *testing.T, st store.Store) {
 	require.NoError(t, st.SaveReceipts(t.Context(), []sizing.Receipt{newReceipt(sizing.Resources{Memory: 1e9}, "", noon)}))
 	recordNew(t, st, sizing.Observation{Try: firstTry(key, "r0"), Outcome: sizing.Success, EndedAt: noon, Duration: time.Hour,
 		Allocated: sizing.Resources{Memory: 10e9}})
-	require.Empty(t, baselines(), "an ad-hoc prediction must set no baseline")
+	require.Empty(t, baselines(), "a prediction without a run id is not a try, so it must set no baseline")
 	sum := savings(t, st, store.ByAll)[0]
 	require.Nil(t, sum.Requested)
 	require.Nil(t, sum.Saved)

@@ -57,7 +57,7 @@ func testPlans(t *testing.T, open func(*testing.T) store.Store) {
 	t.Run("a repeated report does not restore what newer reports displaced", func(t *testing.T) { testDisplacedPlans(t, open(t)) })
 	t.Run("the outcomes of followed memory plans are read", func(t *testing.T) { testPlanOutcomes(t, open(t)) })
 	t.Run("the ledger counts the limits of plans over time", func(t *testing.T) { testMeanLimits(t, open(t)) })
-	t.Run("a plan replaces the known version only", func(t *testing.T) { testSavePlan(t, open(t)) })
+	t.Run("SavePlan replaces a plan only if the caller knows its newest version", func(t *testing.T) { testSavePlan(t, open(t)) })
 }
 
 func testDetailedRuns(t *testing.T, st store.Store) {

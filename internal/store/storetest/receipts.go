@@ -97,7 +97,7 @@ func testReceipts(t *testing.T, open func(*testing.T) store.Store) {
 		recordNew(t, st, o)  // ended at noon
 		requireReceipt("n2") // the end is before the receipt, because the reporter's clock is slow
 		save(t, receipt("n1", try, 0.1, noon), receipt("n0", try, 0.1, noon.Add(-time.Minute)))
-		requireReceipt("n1") // the same try was asked about again after its end
+		requireReceipt("n1") // the same try was predicted again after its end
 		o.PredictionID = "n0"
 		record(t, st, o)
 		requireReceipt("n0") // the report names this receipt
@@ -111,14 +111,14 @@ func testReceipts(t *testing.T, open func(*testing.T) store.Store) {
 		requireKind(t, sizing.NotFound, err)
 	})
 
-	t.Run("an ad-hoc prediction has no try and creates no task", func(t *testing.T) {
-		adHoc := firstTry(task("ad hoc"), "")
-		save(t, receipt("ad hoc", adHoc, 0.1, noon))
-		_, err := st.ReceiptOfTry(t.Context(), adHoc)
+	t.Run("a prediction without a run id is not a try and creates no task", func(t *testing.T) {
+		noRun := firstTry(task("no run"), "")
+		save(t, receipt("no run", noRun, 0.1, noon))
+		_, err := st.ReceiptOfTry(t.Context(), noRun)
 		requireKind(t, sizing.NotFound, err)
-		_, err = st.Task(t.Context(), adHoc.TaskKey)
+		_, err = st.Task(t.Context(), noRun.TaskKey)
 		requireKind(t, sizing.NotFound, err)
-		_, err = st.Receipt(t.Context(), "ad hoc")
+		_, err = st.Receipt(t.Context(), "no run")
 		require.NoError(t, err)
 	})
 
@@ -135,7 +135,7 @@ func testCountUnreported(t *testing.T, open func(*testing.T) store.Store) {
 		receipt("0", firstTry(task("unknown"), "r"), 0.1, noon), // of a task without reports
 		receipt("1", reported, 0.1, noon), receipt("2", failed, 0.1, noon), receipt("3", unreported, 0.1, noon),
 		receipt("4", repeated, 0.1, noon), receipt("5", repeated, 0.1, noon),
-		receipt("6", lifted, 0.1, noon), receipt("7", firstTry(key, ""), 0.1, noon), // a second try; an ad-hoc prediction
+		receipt("6", lifted, 0.1, noon), receipt("7", firstTry(key, ""), 0.1, noon), // a second try; a prediction without a run id
 		receipt("8", firstTry(key, "newer"), 0.1, noon),
 	}))
 	obs := runs(key, 1)[0]
@@ -177,7 +177,7 @@ func testRealised(t *testing.T, open func(*testing.T) store.Store) {
 		receipt("r5", of("no promise"), noPromise, minute(5)), // without a promise
 		receipt("r6", of("two receipts"), 0.5, minute(6)),
 		receipt("r7", of("two receipts"), 0.0625, minute(7)), // the answer at launch
-		receipt("r8", of(""), 0.5, minute(8)),                // an ad-hoc prediction
+		receipt("r8", of(""), 0.5, minute(8)),                // without a run id, so not a try
 		receipt("r9", firstTry(task("other"), "fine"), 0.5, minute(9)),
 	}))
 	ended := []sizing.Observation{success(of("fine"), sizing.GiB, 1), kill(of("killed"), 2*sizing.GiB), success(second, 3*sizing.GiB, 1),

@@ -57,11 +57,11 @@ func testReconciliation(t *testing.T, open func(*testing.T) store.Store) {
 			return sizing.Receipt{At: at, Ask: sizing.Ask{Try: try}, Allocation: sizing.Allocation{PredictionID: id, Task: try.TaskKey}}
 		}
 		retried.Number = 3
-		adHoc := retried
-		adHoc.RunID = ""
+		noRun := retried
+		noRun.RunID = ""
 		require.NoError(t, st.SaveReceipts(t.Context(), []sizing.Receipt{
 			newReceipt("q-1", first.Try, noon), newReceipt("q-2", first.Try, noon.Add(time.Second)),
-			newReceipt("q-3", retried, noon.Add(2*time.Second)), newReceipt("q-4", adHoc, noon), newReceipt("q-5", first.Try, noon.Add(-2*time.Hour)),
+			newReceipt("q-3", retried, noon.Add(2*time.Second)), newReceipt("q-4", noRun, noon), newReceipt("q-5", first.Try, noon.Add(-2*time.Hour)),
 		}))
 		unreported := func() (ids []string) {
 			receipts, err := st.UnreportedReceipts(t.Context(), around)
@@ -71,7 +71,7 @@ func testReconciliation(t *testing.T, open func(*testing.T) store.Store) {
 			}
 			return ids
 		}
-		require.Equal(t, []string{"q-2", "q-3"}, unreported(), "only the newest receipt of each try must be listed, and no ad-hoc prediction")
+		require.Equal(t, []string{"q-2", "q-3"}, unreported(), "only the newest receipt of each try must be listed, and no prediction without a run id")
 		recordNew(t, st, first)
 		require.Equal(t, []string{"q-3"}, unreported())
 		require.NoError(t, st.SaveLookups(t.Context(), []store.Lookup{{Try: retried}}, noon))

@@ -164,7 +164,7 @@ func testRunPages(t *testing.T, st store.Store) {
 	var ids []int64
 	for i := range 5 {
 		r := experiment("")
-		r.CreatedAt = noon.Add(-time.Duration(i) * time.Hour) // against the order of saving: pages are ordered by id
+		r.CreatedAt = noon.Add(-time.Duration(i) * time.Hour) // descending, because pages must be ordered by id and not by time
 		ids = append(ids, saveRun(t, st, r, store.RunModel{Task: "a", Family: "cart", Blob: []byte{1}}))
 	}
 	for name, c := range map[string]struct {

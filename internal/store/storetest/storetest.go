@@ -96,7 +96,7 @@ func firstTry(task sizing.TaskKey, run string) sizing.TryKey {
 	return sizing.TryKey{TaskKey: task, RunID: run, MapIndex: sizing.NoMap, Number: 1}
 }
 
-// success returns a success that ended at noon, with a peak and one feature, n.
+// success returns a success that ended at noon, with a peak and one feature, `n`.
 func success(try sizing.TryKey, peak sizing.Bytes, n float64) sizing.Observation {
 	return sizing.Observation{Try: try, Outcome: sizing.Success, MemoryMax: peak, EndedAt: noon,
 		Features: sizing.Features{"n": sizing.NumberValue(n)}}
@@ -182,7 +182,7 @@ func requireConflict(t *testing.T, field string, r sizing.RecordResult) {
 	require.False(t, r.Duplicate || r.Amended)
 }
 
-// inParallel runs do in n goroutines, whose numbers are 0 to n - 1, and waits for them. All must succeed.
+// inParallel runs `do` in n goroutines, whose numbers are 0 to n - 1, and waits for them. All must succeed.
 func inParallel(t *testing.T, n int, do func(ctx context.Context, worker int) error) {
 	t.Helper()
 	var wg sync.WaitGroup

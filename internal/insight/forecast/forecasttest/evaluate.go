@@ -59,7 +59,7 @@ func (w *Workflow) Evaluate(runs []Run) ([]Outcome, error) {
 	return outcomes, nil
 }
 
-// forecast forecasts a run by the models of its tasks; expected is the result of SimulateMedians.
+// forecast forecasts a run by the models of its tasks; `expected` is the result of SimulateMedians.
 func (w *Workflow) forecast(models []*taskmodel.Model, f sizing.Features) (r, expected *forecast.Result, err error) {
 	tasks := slices.Clone(w.Tasks)
 	for i, m := range models {

@@ -43,7 +43,7 @@ func OpenMetrics(pods ...Pod) string {
 	return b.String() + "# EOF\n"
 }
 
-// write calls sample for each sample of each metric of the pod.
+// write calls `sample` for each sample of each metric of the pod.
 func (p *Pod) write(sample func(family, labels string, value float64, at time.Time)) {
 	every := p.Every
 	if every == 0 {

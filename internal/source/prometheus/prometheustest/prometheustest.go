@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Start starts a server with the samples in text, in the OpenMetrics format with
+// Start starts a server with the samples in `text`, in the OpenMetrics format with
 // timestamps, and returns its URL. It skips the test if prometheus or promtool is missing.
 func Start(t testing.TB, text string) string {
 	t.Helper()

@@ -18,7 +18,7 @@ import (
 // Env is the environment variable that enables recording from a real server.
 const Env = "LOADAWARE_RECORD"
 
-// Recorded starts a server that replays the responses in file and returns its URL. An
+// Recorded starts a server that replays the responses in `file`, and returns the URL of this server. An
 // unknown request fails the test.
 func Recorded(t testing.TB, file string) string {
 	t.Helper()
@@ -39,8 +39,8 @@ func Recorded(t testing.TB, file string) string {
 	return server.URL
 }
 
-// Recording returns the URL of server. If Env is set, it returns the URL of a proxy, which at the end of the
-// test adds the responses of server to file. A response that file already has for a request stays.
+// Recording returns `server`, the URL of a server. If Env is set, it returns the URL of a proxy instead, which at the
+// end of the test adds the responses of the server to `file`. A response that `file` already has for a request stays.
 func Recording(t testing.TB, server, file string) string {
 	t.Helper()
 	if os.Getenv(Env) == "" {
