@@ -168,7 +168,7 @@ func (m *Model) learnRow(r *row, t *TrainingRow) {
 	}
 	m.learnColdStart(r, &p, in.weight, b)
 	if in.isPredicted {
-		m.Models.learn(r, &p, lowest, b)
+		m.Models.learn(r, &p, lowest, in.weight, b)
 	} else {
 		m.Models.observe(r, b)
 	}

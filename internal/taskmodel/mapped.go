@@ -45,7 +45,7 @@ type launch struct {
 
 // instance says how to learn from an instance of a mapped task.
 type instance struct {
-	weight      float64 // for the cold-start rule; 1: independent of the other instances
+	weight      float64 // for the cold-start rule and the stack; 1: independent of the other instances
 	isCharged   bool    // the experts learn from it
 	isPredicted bool    // the error of its prediction is learned
 }

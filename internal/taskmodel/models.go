@@ -305,15 +305,16 @@ const solveShare = 100 // see isSolveDue
 
 // learn adds one row to the parts that need no fit. p and b come from the prediction for this row. lowest is the smallest
 // residual, in log units, that is not a low outlier. If the line is fitted and the row was predicted without imputation,
-// learn raises a smaller residual to `lowest` (winsorising), and learns the row with less weight.
-func (m *models) learn(r *row, p *experts.Point, lowest float64, b *buffers) {
+// learn raises a smaller residual to `lowest` (winsorising), and learns the row with less weight. weight is that of the row
+// in the stack.
+func (m *models) learn(r *row, p *experts.Point, lowest, weight float64, b *buffers) {
 	if raised := math.Exp(p.Level[experts.LineTrees] + lowest); r.Peak < raised && m.ridges != nil && !p.Imputed {
 		clipped := *r
 		clipped.winsorise(raised, lowest)
 		r = &clipped
 	}
 	if !p.Imputed { // only the next fit can learn the effect of a missing feature
-		m.correct(r, math.Log(r.Peak)-p.Level[experts.LineTrees], b)
+		m.correct(r, math.Log(r.Peak)-p.Level[experts.LineTrees], weight, b)
 	}
 	m.observe(r, b)
 }
@@ -337,10 +338,12 @@ func (m *models) observe(r *row, b *buffers) {
 }
 
 // correct updates the ridge regressions by a row. Unless the row is a low outlier, it also updates the stack and the smoothed
-// errors by err, the error of LineTrees.
-func (m *models) correct(r *row, err float64, b *buffers) {
+// errors by err, the error of LineTrees. The stack learns the row with a weight (instance.weight): all instances of a DAG run
+// have the smoothed errors from before it among their signals, so a common error would count as often as there are instances,
+// and the coefficients of the smoothed errors would grow to 20 and more.
+func (m *models) correct(r *row, err, weight float64, b *buffers) {
 	if r.Measured == 0 {
-		m.Stack.Learn(b.signals[:], err)
+		m.Stack.Learn(b.signals[:], err, weight)
 		m.Drift += (err - m.Drift) * driftRate
 		m.Trend += (err - m.Trend) * trendRate
 	}

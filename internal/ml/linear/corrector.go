@@ -1,6 +1,7 @@
 package linear
 
 import (
+	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/blas/blas64"
@@ -36,14 +37,15 @@ func (c *Corrector) Predict(x []float64) float64 {
 	return sum
 }
 
-// Learn adds a row: residual is the error that the model made with the signals x.
-func (c *Corrector) Learn(x []float64, residual float64) {
+// Learn adds a row of a weight from 0 to 1: residual is the error that the model made with the signals x.
+func (c *Corrector) Learn(x []float64, residual, weight float64) {
 	residual = max(-correctorClip, min(correctorClip, residual))
+	decay := math.Pow(correctorDecay, weight)
 	gram := newSymmetric(c.K)
 	for i := range c.K {
-		c.XY[i] = c.XY[i]*correctorDecay + x[i]*residual
+		c.XY[i] = c.XY[i]*decay + weight*x[i]*residual
 		for j := range c.K {
-			c.XX[i*c.K+j] = c.XX[i*c.K+j]*correctorDecay + x[i]*x[j]
+			c.XX[i*c.K+j] = c.XX[i*c.K+j]*decay + weight*x[i]*x[j]
 		}
 	}
 	copy(gram.Data, c.XX)
