@@ -114,7 +114,7 @@ func TestRiskComparesPromisesWithKills(t *testing.T) {
 	assert.Equal(t, Risk{Rows: 4, PromisedSum: 1, Killed: 1, Promised: 25, Realised: 25, Low: 100 * low, High: 100 * high}, *res.Risk)
 }
 
-// As in the ledger of savings, only the peaks of successes are used. Otherwise a cap that lets no run succeed would have the
+// As in the ledger of savings, only the peaks of successes count as used memory. Otherwise a cap that lets no run succeed would have the
 // best utilisation.
 func TestARunThatNeverSucceedsHasUsedNothing(t *testing.T) {
 	_, res := replayRecorded(t, strings.Replace(overlapping, "20,,1e9", "20,,3e9", 1), false, 2e9)

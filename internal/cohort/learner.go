@@ -14,7 +14,7 @@ import (
 const (
 	RowsPerTask = 20     // largest number of rows of a task that are used: the newest
 	MaxRows     = 10_000 // largest number of rows that a training reads
-	MinTasks    = 15     // smallest number of tasks with a success for a fit
+	MinTasks    = 15     // smallest number of tasks with a success for trees, and of successes for a model without trees
 	RefitGrowth = 0.1    // smallest share by which the number of successes grows between two fits; a smaller share costs more fits
 
 	maxTasks        = 4000 // largest number of tasks that are used: the newest
@@ -54,15 +54,15 @@ type Learner struct {
 	fittedAt int                      // value of runs at the last fit
 	current  *Model                   // nil while too few tasks are known
 	errors   []unseenError            // errors on unseen tasks, oldest first
-	pending  map[sizing.TaskKey]int   // index in errors of a first run that was killed and has not succeeded
-	widening widening                 // of the errors of the current model
-	tested   widening                 // of the errors of the last cross-validation
+	pending  map[sizing.TaskKey]int   // by task whose first runs were all killed: the index of its error in errors
+	widening widening                 // factors on the errors of the current model for tasks with a new DAG or name
+	tested   widening                 // these factors by the last cross-validation
 	trials   map[sizing.TaskKey]trial // what the model would have answered for the first success of each known task
 	dags     map[string]*dagState     // nil: no DAG has a model of its own
 }
 
 // unseenError is the error, log(peak) − level, of the predicted log peak (level) of the first run of a
-// task. After a kill it is a lower bound until the run succeeds.
+// task. After a kill it is a lower bound, until the first success of the task replaces it, whichever run succeeds.
 type unseenError struct {
 	error, level float64
 	novelty      novelty // of the task
@@ -219,7 +219,7 @@ func (l *Learner) recordError(r *Row) {
 // usesUnseenErrors reports whether enough errors on unseen tasks are recorded to replace those of the cross-validation.
 func (l *Learner) usesUnseenErrors() bool { return len(l.errors) >= minUnseenErrors }
 
-// useStream returns the newest errors on unseen tasks, weighted by recency, and sets the widening to theirs.
+// useStream returns the newest errors on unseen tasks, weighted by recency, and computes l.widening from them.
 func (l *Learner) useStream() []weightedError {
 	newest := l.errors[max(0, len(l.errors)-maxErrors):]
 	weighted := make([]weightedError, len(newest))
@@ -259,7 +259,7 @@ func (l *Learner) fit() {
 // unseenTask is a task with a model that was fitted without the task, and the errors of this model on its rows.
 type unseenTask struct {
 	*taskRows
-	model  *Model          // has no errors; the tasks of a fold have the same model
+	model  *Model          // without a distribution of errors (see withErrors); one model for each fold
 	errors []weightedError // all tasks have the same weight
 }
 

@@ -114,7 +114,7 @@ func (m *Metrics) AddTrainerProcess(pid func() (int, error)) {
 // AddReconciledCounter registers the counter of reconciled tries, with every result at zero,
 // and returns the function that counts. Call it once.
 func (m *Metrics) AddReconciledCounter(results ...string) func(result string) {
-	tries := newCounterVec("reconciled_tries_total", "Reconciliations of tries that have no sampled peak, or a prediction but no report, by result.", "result")
+	tries := newCounterVec("reconciled_tries_total", "Reconciliations by result: of predicted tries without a report, and of reported tries without a sampled peak.", "result")
 	for _, result := range results {
 		tries.WithLabelValues(result)
 	}

@@ -154,7 +154,7 @@ func (k *task) launch(run int, f sizing.Features) taskmodel.Answer {
 	return sized
 }
 
-// launchTime is the start of every run.
+// launchTime is the time of every launch for the guard, which does not see the times of the history.
 var launchTime = time.Unix(0, 0)
 
 // run sizes and launches a run, lifts it after kills, and reports every try.
@@ -212,7 +212,7 @@ func (k *task) fit() taskmodel.Outcome {
 	return outcome
 }
 
-// trainedTask returns a task that has learned n runs drawn by draw, and the random number generator of the draws.
+// trainedTask returns a task that has learned n runs of the generator `draw`, and the random number generator that drew them.
 func trainedTask(t *testing.T, draw generator, seed uint64, n int) (*task, *rand.Rand) {
 	t.Helper()
 	k, rng := newTask(t), rand.New(rand.NewPCG(seed, 77))

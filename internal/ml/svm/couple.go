@@ -4,9 +4,10 @@ package svm
 // probabilities r[i·k+j] = P(i | i or j) in (0, 1). It uses the second method of Wu, Lin &
 // Weng (2004): min Σ (r_ji·p_i − r_ij·p_j)² where Σ p = 1. It overwrites r.
 //
-// The sum is p′Qp, so p is proportional to the solution of (Q + ee′)·p = e. That matrix is
-// well conditioned, because p′Qp is large where e′p is small relative to p. Gaussian
-// elimination therefore needs neither pivots nor iterations.
+// The sum is p′Qp, so p is proportional to the solution of (Q + ee′)·p = e, where e is the vector
+// of ones. The matrix is symmetric, positive definite and well conditioned: p′Qp is large for each p
+// whose entries nearly cancel in e′p. So Gaussian elimination without pivoting is accurate, and the
+// iterative algorithm of the paper is not necessary.
 func couple(r, p []float64) {
 	k := len(p)
 	for i := range k { // r becomes Q + ee′: its diagonal first, which needs all of r
