@@ -25,7 +25,7 @@ func Policy(w io.Writer, key sizing.TaskKey, p *api.Policy) {
 		}
 		return *text
 	}
-	edges := "searched"
+	edges := "optimised"
 	if len(p.BinEdgesBytes) > 0 {
 		var all []string
 		for _, b := range p.BinEdgesBytes {

@@ -129,8 +129,8 @@ func (c *CPUModel) answer(levels [][coreRules]float64) sizing.Cores {
 // residuals are the logarithms of the uses themselves.
 var noCoreLevels = [coreRules]float64{anyCores: 0, lineCores: math.NaN(), sameCores: math.NaN()}
 
-// onlyAnyCores is a mixture with noCoreLevels as the only element.
-var onlyAnyCores = [][coreRules]float64{noCoreLevels}
+// withoutCoreInputs is a mixture that predicts CPU from the earlier uses alone: noCoreLevels is its only element.
+var withoutCoreInputs = [][coreRules]float64{noCoreLevels}
 
 // coreLevels returns the rules' predictions for a row, in log cores; b.line is the encoded row.
 func (m *models) coreLevels(cells []sizing.Value, b *buffers) (levels [coreRules]float64) {

@@ -17,7 +17,7 @@ func (m *Model) sizeWithoutPeaks(q Question) Answer {
 	if q.Above == 0 && m.Bound > 0 && m.Bound >= max(q.Requested.Memory, m.Unmeasured.Largest) {
 		return m.sizeAboveKills(q)
 	}
-	s := Answer{Limit: q.Requested.Memory, Source: sizing.FromRequested, CPU: m.cpuRequest(&q, onlyAnyCores)}
+	s := Answer{Limit: q.Requested.Memory, Source: sizing.FromRequested, CPU: m.cpuRequest(&q, withoutCoreInputs)}
 	s.Reason = "no peak of this task is known yet: the static request, unchanged"
 	if n := len(m.Quarantine); n > 0 && !slices.ContainsFunc(m.Quarantine, func(r quarantinedReport) bool { return r.Confirmable() }) {
 		s.Reason = "all reports of this task seem to be in another unit, and further reports cannot confirm them: the static request, unchanged"
@@ -80,12 +80,12 @@ func (m *Model) sizeAboveKills(q Question) Answer {
 	}
 	return Answer{
 		Limit: limit, Ladder: []sizing.Bytes{limit}, Promised: raisePromise(&promised, limit, m.Bound), Source: sizing.FromProfile,
-		CPU: m.cpuRequest(&q, onlyAnyCores), Reason: reason,
+		CPU: m.cpuRequest(&q, withoutCoreInputs), Reason: reason,
 	}
 }
 
-// describeBound describes the bound that changed amount to limit. killed is the largest killed allocation that the
-// description may name.
+// describeBound describes the bound that changed amount to limit. `killed` is the largest killed allocation; the
+// description names it if the cap is not above it.
 func describeBound(q Question, amount, limit, killed sizing.Bytes) string {
 	d := boundedGrant{limit: limit, model: amount, rule: byFloor, killEvidence: killEvidence{killed: killed}}
 	switch {
@@ -97,7 +97,8 @@ func describeBound(q Question, amount, limit, killed sizing.Bytes) string {
 	return limit.Approx() + ": " + d.describe(q)
 }
 
-// correctReason returns the reason of an amount in the form for an answer where a bound has replaced this amount.
+// correctReason rewrites the reason of an amount for an answer in which a bound replaced this amount: "the static request,
+// unchanged" becomes "the static request is 4Gi".
 func correctReason(reason string, amount sizing.Bytes) string {
 	reason = strings.Replace(reason, "the static request, unchanged", "the static request is "+amount.Approx(), 1)
 	reason = strings.Replace(reason, "twice the killed allocation", "twice the killed allocation is "+amount.Approx(), 1)

@@ -21,8 +21,8 @@ type part struct {
 	noFeatures bool // also remove the features of the trace
 }
 
-// unbounded replaces infinity: a bound with this value has no effect, and a preference with this value decides
-// alone. It is finite, because the learner may multiply it by zero.
+// unbounded replaces infinity: a bound with this value has no effect, and as CostPreference it leaves all weight to the
+// cheapest expert. It is finite, because the learner may multiply it by zero.
 const unbounded = 1e9
 
 // parts lists the parts of the learner in the order of the table.

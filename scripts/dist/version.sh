@@ -31,7 +31,7 @@ semantic() {
 	tag=$(in_git describe --tags --exact-match --match 'v[0-9]*' HEAD) || tag=
 	if [ -n "$tag" ] && [ -z "$dirty" ]; then
 		[ "${tag#v}" = "$next" ] || {
-			echo "version: the tag is $tag and scripts/dist/version.txt says $next; write the version of the tag into the file, and tag that commit" >&2
+			echo "version: the tag is $tag and scripts/dist/version.txt says $next; write the version of the tag into the file, commit it, and move the tag to the new commit" >&2
 			return 1
 		}
 		echo "$next"

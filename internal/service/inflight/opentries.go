@@ -14,7 +14,7 @@ import (
 const MaxUnschedulable = 16
 
 // OpenTries tracks the granted tries of one task that have not ended, and the newest allocations
-// that were unschedulable. Restore derives both from the store after a restart or a void. The guard widens grants
+// that were unschedulable. Restore derives both from the store after a restart, and after a report was voided (deleted by POST /observe/void). The guard raises grants
 // while clearly more open runs were killed than their predictions promised (see experts.Guard). OpenTries is safe for
 // concurrent use. The zero value is empty.
 type OpenTries struct {
@@ -29,8 +29,8 @@ type unschedulable struct {
 	at   time.Time
 }
 
-// GuardFactor returns the factor by which the guard widens grants (1 while the guard is inactive), and the numbers of killed
-// and of all open runs, in which newer runs weigh more.
+// GuardFactor returns the factor by which the guard raises grants, and the numbers of killed and of all tracked runs, in which
+// newer runs weigh more. While the guard is inactive, the factor is 1 and both numbers are 0.
 func (o *OpenTries) GuardFactor(now time.Time) (float64, taskmodel.OpenKills) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -66,8 +66,9 @@ func (o *OpenTries) End(try *sizing.TryKey, outcome sizing.Outcome) {
 	o.end(try.Run(), try.Number, outcome)
 }
 
-// EndPlanned records that a try was killed below the static grant of its plan. The guard ignores the
-// kill, because it compares kills with the promises of static grants.
+// EndPlanned records that a try was OOM-killed below the static grant of its plan. It uses the outcome sizing.Killed (a signal
+// of unknown cause), which the guard does not count as an OOM kill: the guard compares OOM kills with the promises of static
+// grants.
 func (o *OpenTries) EndPlanned(try *sizing.TryKey) {
 	o.End(try, sizing.Killed)
 }
