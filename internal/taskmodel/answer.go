@@ -29,7 +29,11 @@ func (m *Model) raiseToEdge(a *experts.Answer, p *experts.Point, q *Question, b 
 	m.predict(at.cells, q.RiskTarget, &edge, at)
 	least := m.answerAsPredicted(&edge, q, at)
 	b.extrapolation.edgeAmount = least.Amount
-	least.Amount = max(least.Amount, min(least.Amount*b.extrapolation.riseFactor, float64(maxPossible)))
+	// The margin at the edge is wide while the cold-start rule has a share. Its lines know the rows with remote numbers, so the
+	// prediction near these needs no minimum.
+	if !b.extrapolation.isNearRemote || !m.Experts.NeedsColdStart() {
+		least.Amount = max(least.Amount, min(least.Amount*b.extrapolation.riseFactor, float64(maxPossible)))
+	}
 	b.extrapolation.isRaised = least.Amount > a.Amount
 	if !b.extrapolation.isRaised {
 		return

@@ -15,12 +15,15 @@ import (
 type extrapolation struct {
 	outside       []int   // inputs that a reason names, by index (see trend): relevant and farther outside than outsideFactor, or implausible
 	noRisk        bool    // an input is, or several inputs together are, so far outside that no probability is stated
-	riseFactor    float64 // peak that the trend predicts without ConvexSlope, divided by the one that it predicts at the edge of the range; 0: no trend rises
+	isNearRemote  bool    // an input is nearer to a remote number than to its range
+	trendRises    bool    // the trend predicts a higher peak than at the edge of the range
+	riseFactor    float64 // peak that the trend without ConvexSlope, or a remote number, predicts, divided by the one at the edge of the range; 0: no rise
 	capped        float64 // bound that limited the extrapolation, in bytes; 0: none
 	implausible   bool    // an input is so far outside that it counts as missing
 	isFar         bool    // a number without a slope is above its range by more than implausibleFactor
 	tooLarge      bool    // an input that counts as missing is above its range and is not a difference of dates, or isFar and no trend rises
 	isCorrected   bool    // extrapolate corrected the prediction
+	edgeLevel     float64 // log peak that LineTrees predicts at the edge of the range, if isCorrected
 	edgeAmount    float64 // answer at the edge of the range, in bytes; 0: unknown
 	isRaised      bool    // the answer is edgeAmount or, if a trend rises, edgeAmount · riseFactor
 	aboveRange    int     // number of relevant inputs above their range that have a slope
@@ -31,7 +34,8 @@ type extrapolation struct {
 }
 
 // extrapolate corrects p, the prediction for a row with inputs outside their range. If the data support a trend, extrapolate
-// raises the prediction at the edge of the range along this trend, and adds a margin that grows with the distance.
+// raises the prediction at the edge of the range along this trend, and adds a margin that grows with the distance. If a remote
+// number is nearer, its rise replaces that of the trend from the edge.
 func (m *models) extrapolate(cells []sizing.Value, p *experts.Point, b *buffers) {
 	signals := b.signals
 	b.extrapolation.isCorrected = true
@@ -39,23 +43,29 @@ func (m *models) extrapolate(cells []sizing.Value, p *experts.Point, b *buffers)
 	var edge experts.Point
 	m.predictInRange(b.atEdge, &edge, b)
 	m.extrapolateRunTime(cells, b.atEdge, p, &edge, b)
-	rise, margin := m.PeakTrend.change(cells, b.atEdge)
-	if rise < 0 {
-		rise, margin = 0, 0
+	c, most := m.PeakTrend.change(cells, b.atEdge), m.maxLogPeak()
+	rise := max(0, c.total)
+	if !math.IsInf(c.remoteRise, -1) {
+		rise, b.extrapolation.isNearRemote = max(0, c.remoteRise), true
+		for k := range edge.Level { // the rise is relative to LineTrees
+			edge.Level[k] = edge.Level[experts.LineTrees]
+		}
 	}
-	most := m.maxLogPeak()
+	b.extrapolation.edgeLevel = edge.Level[experts.LineTrees]
+	b.extrapolation.trendRises = c.total > 0
 	if rise > 0 {
 		b.extrapolation.riseFactor = math.Exp(max(0, min(rise, most-edge.Level[experts.LineTrees])))
-		rise *= max(1, m.PeakTrend.ConvexSlope)
 	}
+	unknown := min(rise, c.unknown) * max(1, m.PeakTrend.ConvexSlope)
 	if b.extrapolation.aboveRange > 1 {
 		// The joint effect of several inputs above their ranges was never observed.
-		b.extrapolation.jointMargin = jointMarginRate * float64(b.extrapolation.aboveRange-1) * rise
+		b.extrapolation.jointMargin = jointMarginRate * float64(b.extrapolation.aboveRange-1) * unknown
 	}
 	if rise == 0 {
 		capLevels(p, m.High) // no trend supports more than the largest peak
 	}
-	raiseLevels(p, &edge, rise*(1+margin)+b.extrapolation.jointMargin, b.extrapolation.noRisk && (rise > 0 || m.hasAllSlopes(&b.extrapolation)))
+	raised := max(0, rise-c.unknown) + c.knownMargin + unknown*(1+c.margin) + b.extrapolation.jointMargin
+	raiseLevels(p, &edge, raised, b.extrapolation.noRisk && (rise > 0 || m.hasAllSlopes(&b.extrapolation)))
 	if capLevels(p, most) {
 		b.extrapolation.capped = math.Exp(most)
 	}
@@ -72,9 +82,11 @@ func (m *models) findOutside(cells []sizing.Value, found *extrapolation) (outsid
 		if distance == 0 {
 			continue
 		}
-		isOutside := math.Abs(distance) > math.Log(outsideFactor)
+		isOutside, isKnown := math.Abs(distance) > math.Log(outsideFactor), t.hasManyRemoteNear(j, cells)
 		if distance > 0 && (isOutside || t.slopeOf(j) != nil) && t.isRelevant(j) {
-			found.jointDistance += distance
+			if !isKnown {
+				found.jointDistance += distance
+			}
 			if t.slopeOf(j) != nil { // an input without a slope may measure the same size as one with a slope
 				found.aboveRange++
 			}
@@ -84,12 +96,19 @@ func (m *models) findOutside(cells []sizing.Value, found *extrapolation) (outsid
 		outside = outside || (isOutside || t.slopeOf(j) != nil || m.Above != nil && t.isRelevant(j)) && t.rangeOf(j).Rows >= minTrendRows
 		if isOutside && t.isRelevant(j) {
 			found.outside = append(found.outside, j)
-			found.isFar = found.isFar || distance > math.Log1p(implausibleFactor) && t.slopeOf(j) == nil && t.isLargeNumber(j, cells)
-			found.noRisk = found.noRisk || distance > math.Log(noRiskFactor) || distance < -math.Log(noRiskFactor) && t.isUnboundedBelow(j, cells)
+			found.isFar = found.isFar || t.slopeOf(j) == nil && t.isLargeNumber(j, cells) && t.isFarAbove(j, cells)
+			found.noRisk = found.noRisk || !isKnown && distance > math.Log(noRiskFactor) || distance < -math.Log(noRiskFactor) && t.isUnboundedBelow(j, cells)
 		}
 	}
 	found.noRisk = found.noRisk || found.jointDistance > math.Log(noRiskFactor)
 	return outside
+}
+
+// isFarAbove reports whether an input is above its range and its remote numbers by more than implausibleFactor.
+func (t *trend) isFarAbove(j int, cells []sizing.Value) bool {
+	x, _ := t.value(j, cells)
+	s := t.rangeWithRemote(j)
+	return s.distance(x, t.logOffsetOf(j)) > math.Log1p(implausibleFactor)
 }
 
 // isUnboundedBelow reports whether the peak may grow without bound as an input falls further below its range: the input has
@@ -102,26 +121,49 @@ func (t *trend) isUnboundedBelow(j int, cells []sizing.Value) bool {
 	return s != nil && s.Slope < 0
 }
 
-// change returns by how much the trend changes from the row `edge` to the row `cells`, in log units without ConvexSlope, and
-// the log margin per unit of a rise. `edge` is `cells` with the inputs moved into their ranges. Both results are zero if no
-// input of the trend is outside its range, or if a linear trend predicts a negative peak.
-func (t *trend) change(cells, edge []sizing.Value) (change, margin float64) {
-	margin = trendMargin
+// trendChange is the change of the trend from the edge of the range to a row, in log units without ConvexSlope.
+type trendChange struct {
+	total       float64
+	unknown     float64 // magnitude of the change from the nearest known numbers, the edge or remote numbers, to the row
+	margin      float64 // log margin per unit of this change
+	knownMargin float64 // log margin for the change from the edge to remote numbers
+	remoteRise  float64 // rise of the peak from the edge to the row by the nearest remote numbers; -Inf: none
+}
+
+// change returns the change of the trend from the row `edge` to the row `cells`. `edge` is `cells` with the inputs moved into
+// their ranges. The change is zero if no input of the trend is outside its range, or if a linear trend predicts a negative peak.
+func (t *trend) change(cells, edge []sizing.Value) (c trendChange) {
+	uncertainty := 0.0
 	isOutside := false
 	for _, s := range t.Slopes {
 		raw, _ := t.value(s.Field, cells)
 		if clamped, known := t.value(s.Field, edge); known && clamped != raw {
-			isOutside, margin = true, margin+2*s.Relative
+			isOutside, uncertainty = true, uncertainty+2*s.Relative
 		}
 	}
+	nearest, remoteRise := t.nearestRemote(cells, edge)
+	c.remoteRise = remoteRise
 	if !isOutside {
-		return 0, 0
+		return c
 	}
-	change = t.predict(cells) - t.predict(edge)
-	if math.IsNaN(change) { // a linear trend predicts a negative peak
-		return 0, 0
+	c.total, c.margin = t.predict(cells)-t.predict(edge), trendMargin+uncertainty
+	if math.IsNaN(c.total) { // a linear trend predicts a negative peak
+		return trendChange{remoteRise: remoteRise}
 	}
-	return change, margin
+	c.unknown = math.Abs(c.total)
+	if nearest == nil {
+		return c
+	}
+	if fromRemote := t.predict(cells) - t.predict(nearest); !math.IsNaN(fromRemote) {
+		c.remoteRise += fromRemote
+		c.unknown = min(c.unknown, math.Abs(fromRemote))
+		known := max(0, c.total-c.unknown)
+		if t.Linear { // then the relative error of the peak is at most that of the slopes
+			known = min(known, 1)
+		}
+		c.knownMargin = math.Sqrt2 * uncertainty * known // for the errors of the remote peak and of the new one
+	}
+	return c
 }
 
 // maxExtrapolation is the largest extrapolated peak, as a multiple of the largest peak so far. Numbers more
@@ -256,11 +298,11 @@ func (m *Model) describeExtrapolation(text *strings.Builder, amount float64, b *
 }
 
 // describeInput writes the name, the value and the range of an input. If the input is a pair (the difference of two
-// features) and all its differences are negative, describeInput writes their magnitudes.
+// features) and all its differences are negative, describeInput writes their magnitudes. Remote numbers are named apart.
 func (m *Model) describeInput(text *strings.Builder, j int, cells []sizing.Value) {
 	t := &m.Models.PeakTrend
 	x, _ := t.value(j, cells)
-	low, high := t.rangeOf(j).Low, t.rangeOf(j).High
+	low, high, highest := t.rangeOf(j).Low, t.rangeOf(j).High, t.rangeWithRemote(j).High
 	var name string
 	if j >= 0 {
 		name = m.Schema.Fields[j].Name
@@ -271,5 +313,9 @@ func (m *Model) describeInput(text *strings.Builder, j int, cells []sizing.Value
 			x, low, high = -x, -high, -low
 		}
 	}
-	fmt.Fprintf(text, "%s %s (%s … %s)", name, sizing.FormatNumber(x), sizing.FormatNumber(low), sizing.FormatNumber(high))
+	fmt.Fprintf(text, "%s %s (%s … %s", name, sizing.FormatNumber(x), sizing.FormatNumber(low), sizing.FormatNumber(high))
+	if highest > t.rangeOf(j).High {
+		fmt.Fprintf(text, " and, in few runs, up to %s", sizing.FormatNumber(highest))
+	}
+	text.WriteString(")")
 }

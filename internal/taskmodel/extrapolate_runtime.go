@@ -38,11 +38,14 @@ func (m *models) fitRunTime(rows []row) {
 // The rise and its margin are recorded in b.extrapolation.
 func (m *models) extrapolateRunTime(cells, edge []sizing.Value, p, atEdge *experts.Point, b *buffers) {
 	f := &m.RunTimeTrend
-	t := trend{Ranges: m.PeakTrend.Ranges, Pairs: m.PeakTrend.Pairs, Units: m.PeakTrend.Units, Slopes: f.Slopes, Base: f.Base, Linear: f.Linear}
-	change, margin := t.change(cells, edge)
-	if change > 0 {
-		change = min(change*max(1, f.ConvexSlope), math.Log(maxExtrapolation), maxLogSeconds-atEdge.Duration)
-		b.extrapolation.runTimeRise, b.extrapolation.runTimeMargin = change, change*margin
+	t := m.PeakTrend
+	t.Slopes, t.Base, t.Linear = f.Slopes, f.Base, f.Linear
+	c := t.change(cells, edge)
+	rise := c.total
+	if rise > 0 {
+		unknown := min(rise, c.unknown)
+		rise = min(rise-unknown+unknown*max(1, f.ConvexSlope), math.Log(maxExtrapolation), maxLogSeconds-atEdge.Duration)
+		b.extrapolation.runTimeRise, b.extrapolation.runTimeMargin = rise, c.knownMargin+max(0, rise-c.total+unknown)*c.margin
 	}
-	p.Duration = max(0, atEdge.Duration+change)
+	p.Duration = max(0, atEdge.Duration+rise)
 }

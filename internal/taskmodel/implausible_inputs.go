@@ -19,14 +19,15 @@ const (
 // in the trend: of a field or, if negative, of a pair, whose difference is the input. A large number of a field in
 // t.Refuted is judged as if the peak were usual.
 func (t *trend) isImplausible(j int, cells []sizing.Value, peak rowPeak) bool {
-	distance := t.distance(j, cells)
-	if distance == 0 { // within the range, or the range is unknown
+	if t.distance(j, cells) == 0 { // within the range, or the range is unknown
 		return false
 	}
-	s := t.rangeOf(j)
+	x, _ := t.value(j, cells)
+	s := t.rangeWithRemote(j)
+	distance := s.distance(x, t.logOffsetOf(j))
 	isHeavyTailed := distance > 0 && j >= 0 && peak == unknownPeak && !slices.Contains(t.Refuted, j)
 	most := s.maxDistance(isHeavyTailed, t.logOffsetOf(j))
-	if x, _ := t.value(j, cells); distance < 0 && s.Low >= 0 && x >= 0 {
+	if distance < 0 && s.Low >= 0 && x >= 0 {
 		if !t.mayHaveOtherUnit(j, cells, peak) {
 			return false
 		}

@@ -39,32 +39,43 @@ func withoutIsolated(rows []row) []row {
 // isolatedNumbers returns the indices of the rows with an isolated number in field j: large ones or, if there are none,
 // small ones. A small number is never 0, which is 0 in any unit.
 func isolatedNumbers(rows []row, j int) []int {
-	var order []int // by value, largest first
+	logs := make([]float64, len(rows))
 	for i := range rows {
-		if v := &rows[i].Cells[j]; v.Kind == sizing.Number && v.Num >= 0 {
-			order = append(order, i)
+		if logs[i] = math.NaN(); rows[i].Cells[j].Kind == sizing.Number && rows[i].Cells[j].Num >= 0 {
+			logs[i] = math.Log1p(rows[i].Cells[j].Num)
 		}
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(rows[b].Cells[j].Num, rows[a].Cells[j].Num) })
-	if found := firstIsolated(rows, j, order, isSmaller); found != nil {
+	order := largestFirst(logs)
+	if found := firstIsolated(rows, logs, order, isSmaller); found != nil {
 		return found
 	}
 	for len(order) > 0 && rows[order[len(order)-1]].Cells[j].Num == 0 {
 		order = order[:len(order)-1]
 	}
 	slices.Reverse(order)
-	return firstIsolated(rows, j, order, isLarger)
+	return firstIsolated(rows, logs, order, isLarger)
+}
+
+// largestFirst returns the indices of the values that are not NaN, the largest value first.
+func largestFirst(values []float64) (order []int) {
+	for i, v := range values {
+		if !math.IsNaN(v) {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(values[b], values[a]) })
+	return order
 }
 
 // firstIsolated returns the first rows of `order` if their numbers are isolated from the others and their peaks are all unlike
-// the median peak of the rows with the next numbers. If the peak stays the same, the numbers may be right.
-func firstIsolated(rows []row, j int, order []int, unlike func(peak, median float64) bool) []int {
+// the median peak of the rows with the next numbers. If the peak stays the same, the numbers may be right. logs holds the
+// logarithm of the number of each row.
+func firstIsolated(rows []row, logs []float64, order []int, unlike func(peak, median float64) bool) []int {
 	if len(order) < minIsolatedRows {
 		return nil
 	}
-	value := func(k int) float64 { return math.Log1p(rows[order[k]].Cells[j].Num) }
 	for k := min(maxIsolated, 1+len(order)/isolatedShare); k > 0; k-- {
-		if math.Abs(value(k-1)-value(k)) <= math.Log1p(implausibleFactor) {
+		if math.Abs(logs[order[k-1]]-logs[order[k]]) <= math.Log1p(implausibleFactor) {
 			continue
 		}
 		median := medianPeak(rows, order[k:k+nextRows])

@@ -52,7 +52,7 @@ func averageBytes(a *bayes.Average) int64 {
 
 // bytes returns the memory of the point predictors.
 func (m *models) bytes() int64 {
-	size := int64(unsafe.Sizeof(*m)) + m.Recent.MemoryBytes() + sliceBytes(m.PeakTrend.Ranges) + sliceBytes(m.PeakTrend.Units) + sliceBytes(m.PeakTrend.Slopes) + sliceBytes(m.RunTimeTrend.Slopes)
+	size := int64(unsafe.Sizeof(*m)) + m.Recent.MemoryBytes() + sliceBytes(m.PeakTrend.Ranges) + sliceBytes(m.PeakTrend.Units) + sliceBytes(m.PeakTrend.Remote) + sliceBytes(m.PeakTrend.Slopes) + sliceBytes(m.RunTimeTrend.Slopes)
 	size += m.Groups.bytes() + sliceBytes(m.RecurringColumns)
 	if m.Recurring != nil {
 		size += m.Recurring.bytes()

@@ -138,7 +138,11 @@ func fitModels(schema *sizing.Schema, rows []row, prev *models, trees TreeParams
 	if err != nil {
 		return nil, err
 	}
-	return m, m.fitTrees(t, rows, trees.config(len(rows), seed), fits)
+	if err := m.fitTrees(t, rows, trees.config(len(rows), seed), fits); err != nil {
+		return nil, err
+	}
+	m.separateRemote(rows)
+	return m, nil
 }
 
 // summariseSeconds sets LogSec and IsUntimed.
@@ -174,7 +178,7 @@ func (m *models) fitTrend(rows []row, y []float64) {
 	}
 	m.PeakTrend.addPairs(m.Enc.Pairs)
 	for i := range rows {
-		m.PeakTrend.observe(rows[i].Cells)
+		m.PeakTrend.observe(rows[i].Cells, math.NaN())
 	}
 	m.PeakTrend.setLogOffsets(rows)
 	m.PeakTrend.fit(rows, y)
@@ -324,11 +328,15 @@ func (m *models) learn(r *row, p *experts.Point, lowest, weight float64, b *buff
 func (m *models) observe(r *row, b *buffers) {
 	y := math.Log(r.Peak)
 	m.Recent.Add(y, maxRecentRows)
+	rise := math.NaN()
+	if b.extrapolation.isCorrected {
+		rise = y - b.extrapolation.edgeLevel
+	}
 	if b.isCleaned && y <= m.High {
-		m.PeakTrend.observe(b.cleaned) // like an isolated number, an implausible one must not widen the range
+		m.PeakTrend.observe(b.cleaned, rise) // like an isolated number, an implausible one must not widen the range
 		m.PeakTrend.refute(r.Cells)
 	} else {
-		m.PeakTrend.observe(r.Cells)
+		m.PeakTrend.observe(r.Cells, rise)
 	}
 	if m.ridges != nil {
 		m.Low, m.High = min(m.Low, y), max(m.High, y)

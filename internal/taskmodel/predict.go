@@ -66,7 +66,7 @@ func (m *models) predict(cells []sizing.Value, p *experts.Point, b *buffers) {
 	if m.findOutside(cells, &b.extrapolation) && m.ridges != nil {
 		m.extrapolate(cells, p, b)
 	}
-	if b.extrapolation.isFar && b.extrapolation.riseFactor == 0 { // the known runs do not show the effect of such a number
+	if b.extrapolation.isFar && !b.extrapolation.trendRises { // the known runs do not show the effect of such a number
 		b.extrapolation.tooLarge = true
 	}
 }

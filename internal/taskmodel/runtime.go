@@ -144,9 +144,11 @@ func (m *Model) learnCensored(t *TrainingRow) {
 const runTimeSlack = 0.7
 
 // runTimeAt returns the prediction of the run time: the weighted average of the point prediction p, from which b comes,
-// and the mean of the runs, corrected by the recent errors, as log1p of seconds.
+// and the mean of the runs, corrected by the recent errors, as log1p of seconds. The rise of an extrapolation is added to this
+// average, because the runs in the mean say nothing about it.
 func (m *Model) runTimeAt(p *experts.Point, b *buffers) float64 {
-	return m.DurationLevels.Mixture.predict(m.boundedRunTime(p, b)) + m.DurationLevels.Drift.correction()
+	rise := b.extrapolation.runTimeRise
+	return m.DurationLevels.Mixture.predict(m.boundedRunTime(p, b)-rise) + rise + m.DurationLevels.Drift.correction()
 }
 
 // boundedRunTime returns the point prediction as log1p of seconds. Without the rise of an extrapolation it is within

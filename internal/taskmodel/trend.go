@@ -32,6 +32,8 @@ type trend struct {
 
 	Units []float64 `cbor:",omitempty"` // by input: first those of Pairs, then those of Ranges; see logOffsetOf
 
+	Remote []remoteNumber `cbor:",omitempty"` // in few rows, far above the ranges
+
 	// Refuted lists the fields in which a run since the last fit had a very large number, although its peak was usual; see
 	// refute.
 	Refuted []int `cbor:",omitempty"`
@@ -68,20 +70,15 @@ const (
 	jointMarginRate   = 0.2  // further log margin per log unit of this rise, for each input above its range after the first
 )
 
-// observe widens the ranges by a row.
-func (t *trend) observe(cells []sizing.Value) {
+// observe widens the ranges by a row, except by remote numbers, which it adds to t.Remote. rise is the rise of such a
+// number; NaN: unknown, or during a fit, which finds the remote numbers later.
+func (t *trend) observe(cells []sizing.Value, rise float64) {
 	for len(t.Ranges) < len(cells) {
 		t.Ranges = append(t.Ranges, interval{Low: math.Inf(1), High: math.Inf(-1)})
 	}
-	for j, v := range cells {
-		if v.Kind == sizing.Number {
-			s := &t.Ranges[j]
-			s.include(v.Num)
-		}
-	}
-	for k := range t.Pairs {
-		if d, known := t.Pairs[k].difference(cells); known {
-			t.Pairs[k].Range.include(d)
+	for j := -len(t.Pairs); j < len(cells); j++ {
+		if x, known := t.value(j, cells); known && !t.addRemote(j, x, rise) {
+			t.rangeOf(j).include(x)
 		}
 	}
 }
@@ -102,18 +99,7 @@ func (t *trend) distanceFrom(minRows, j int, cells []sizing.Value) float64 {
 	if !known || s.Rows < minRows {
 		return 0
 	}
-	edge, offset := s.edge(x), t.logOffsetOf(j)
-	if x == edge {
-		return 0
-	}
-	if s.Low >= 0 && x >= 0 {
-		return bayes.SignedLog(x, offset) - bayes.SignedLog(edge, offset)
-	}
-	d := math.Copysign(math.Log1p(math.Abs(x-edge)/(offset+s.magnitude())), x-edge)
-	if s.Low >= 0 {
-		d = min(d, -bayes.SignedLog(edge, offset))
-	}
-	return d
+	return s.distance(x, t.logOffsetOf(j))
 }
 
 // isRelevant reports whether an input may influence the peak. An input that was constant so far is

@@ -128,6 +128,22 @@ func (s *interval) include(x float64) {
 	s.Low, s.High, s.Rows = min(s.Low, x), max(s.High, x), s.Rows+1
 }
 
+// distance returns the distance of x from the range; see trend.distance. offset is the log offset of the input.
+func (s *interval) distance(x, offset float64) float64 {
+	edge := s.edge(x)
+	if x == edge {
+		return 0
+	}
+	if s.Low >= 0 && x >= 0 {
+		return bayes.SignedLog(x, offset) - bayes.SignedLog(edge, offset)
+	}
+	d := math.Copysign(math.Log1p(math.Abs(x-edge)/(offset+s.magnitude())), x-edge)
+	if s.Low >= 0 {
+		d = min(d, -bayes.SignedLog(edge, offset))
+	}
+	return d
+}
+
 // edge returns the value in the range that is nearest to x.
 func (s *interval) edge(x float64) float64 { return max(s.Low, min(x, s.High)) }
 
