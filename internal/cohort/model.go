@@ -22,9 +22,9 @@ const (
 type Model struct {
 	encoder
 	trees       *gbt.Regressor // nil: the model only compares requests; see ratio.go
-	errorList                  // on unseen tasks
+	errorList                  // the errors on unseen tasks
 	widening    widening
-	wider       [novelties]errorList // the errors for each novelty of a task
+	wider       [novelties]errorList // the errors for a task of a new DAG or with a new name, by novelty
 	LargestPeak float64              // in bytes
 	// Exceeded is the share of the tasks with a request whose first success exceeded the request; 1: no
 	// task has a request.
@@ -43,7 +43,7 @@ type Model struct {
 }
 
 // withErrors returns a copy of m with other errors and with the counts and largest amounts of l. It
-// sorts errors.
+// sorts `errors`.
 func (m *Model) withErrors(errors []weightedError, l *Learner) *Model {
 	slices.SortFunc(errors, func(a, b weightedError) int { return cmp.Compare(a.Error, b.Error) })
 	updated := *m
@@ -83,7 +83,7 @@ type Answer struct {
 
 	amount      float64      // bytes by the trees and the margin, bounded by maxGrantRatio; 0 in an answer of sizeByRequest
 	unbounded   sizing.Bytes // limit before floor, bins and cap
-	usesRequest bool         // unbounded is the request: it is less than amount in whole MiB, and the learned tasks rarely exceed theirs
+	usesRequest bool         // unbounded is the request: the request is less than amount in whole MiB, and the learned tasks rarely exceed their requests
 	ofDAG       bool         // the model of the DAG answered
 }
 

@@ -65,8 +65,8 @@ type prediction struct {
 }
 
 // next returns the predictive distribution for one further task. The deviation between tasks is unknown. So the
-// distribution is the mean over its posterior distribution (Gelman et al. 2013, section 5.4). As in riskOf, one task of
-// the known ones and the further one counts as unknown: it may be of a kind that the known tasks do not show.
+// distribution is the mean over its posterior distribution (Gelman et al. 2013, section 5.4). As in riskOf, the
+// further task is with probability 1/(n+1), for n known tasks, of a kind that the known tasks do not show.
 func (r *ratios) next() (p prediction) {
 	n := float64(r.Tasks)
 	p.mean = r.Mean
@@ -130,7 +130,7 @@ func (m *Model) sizeByRequest(q *Question) (a Answer, ok bool) {
 const shareStep = 0.98
 
 // cheapestShare returns the share of a request with the least expected cost; 1 if the whole request costs
-// least. The risk is within the same bounds, and a kill has the same price, as for an answer of the
+// least, or if no smaller share has a risk within the bounds. The risk is within the same bounds, and a kill has the same price, as for an answer of the
 // trees. The retry of a killed run gets the request. known is the probability that the peak exceeds the killed
 // allocation, 1 without a kill. The risk of a share is the probability of a higher peak, divided by known.
 func (p *prediction) cheapestShare(target, known float64) float64 {

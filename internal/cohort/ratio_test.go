@@ -312,7 +312,7 @@ func TestTreesPredictTheRatioWhereRequestsAreChosen(t *testing.T) {
 	assert.False(t, ok, "a ratio without a request says nothing")
 }
 
-func TestTreesPredictThePeakWhereRequestsAreAHabit(t *testing.T) {
+func TestTreesPredictThePeakWhereRequestsDoNotFollowIt(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 2))
 	var rows []Row
 	for i := range 60 {

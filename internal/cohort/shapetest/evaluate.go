@@ -142,7 +142,7 @@ func newEvaluation(runs []run, models map[*task]*taskmodel.Model) (*evaluation, 
 	}
 	e.classifier = cohort.FitShapes(slices.Clone(rows), labels)
 	for i := range rows {
-		rows[i].Placement = sizing.Placement{} // the trainer of cohorts reads none
+		rows[i].Placement = sizing.Placement{} // the trainer of cohorts reads no placement
 	}
 	e.runTimes = cohort.Fit(rows[max(0, len(rows)-cohort.MaxRows):]).RunTimes
 	return e, nil
