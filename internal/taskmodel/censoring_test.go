@@ -29,7 +29,7 @@ var (
 
 // Runs of kind "small" need 1 GiB and are measured. One run of kind "other" succeeds with a peak of 1 GiB. Then twelve runs
 // of kind "other" are killed at 3 GiB and not retried.
-func TestKillsWithoutARetryRaiseTheFit(t *testing.T) {
+func TestKillsWithoutARetryRaiseGrantsAfterAFit(t *testing.T) {
 	const bound = 3
 	k, _ := trainedTask(t, kinds, 1, 60)
 	k.reportSuccess(other, 1)
@@ -45,7 +45,7 @@ func TestKillsWithoutARetryRaiseTheFit(t *testing.T) {
 }
 
 // Runs of kind "small" need 1 GiB and are measured. Twelve runs of kind "other" are killed at 3 GiB, and none succeeds.
-func TestKillsWithoutAnySuccessRaiseTheFit(t *testing.T) {
+func TestKillsWithoutAnySuccessRaiseGrantsAfterAFit(t *testing.T) {
 	const bound = 3
 	k, _ := trainedTask(t, kinds, 5, 60)
 	for range 12 {
@@ -76,7 +76,7 @@ func TestKillsBeforeASuccessOfTheirRunAreNotFitted(t *testing.T) {
 }
 
 // Successes at 60 GiB without a peak are upper bounds of 60 GiB, so they must not raise the mean grant by more than 5 %.
-func TestUnmeasuredSuccessesHardlyRaiseTheFit(t *testing.T) {
+func TestUnmeasuredSuccessesHardlyRaiseGrantsAfterAFit(t *testing.T) {
 	for name, draw := range generators {
 		with, rng := trainedTask(t, draw, 3, 80)
 		without, _ := trainedTask(t, draw, 3, 80)

@@ -12,8 +12,8 @@ type cluster struct {
 	Largest      float64  // largest residual
 }
 
-// maxClusterError is the largest magnitude, in log units, with which a residual counts in a correlation: a single outlier
-// says little about what the instances have in common.
+// maxClusterError is the largest magnitude with which a residual, a difference of natural logarithms, counts in a correlation:
+// a single outlier says little about what the instances have in common.
 const maxClusterError = 1.0
 
 // moments returns the mean product of the clipped residuals of two instances, and the mean square of all clipped residuals;

@@ -27,7 +27,7 @@ const (
 	maxCPUResiduals = 500   // newest residuals of each rule
 	cpuRuleGain     = 0.95  // lineCores or sameCores answers only if its loss is below this share of the loss of anyCores
 	cpuForget       = 0.999 // factor on the summed losses at each new row, so that older rows count less
-	cpuRange        = 0.7   // log units by which a prediction of lineCores may be outside the range of the fitted rows
+	cpuRange        = 0.7   // a factor of 2, as a logarithm, by which a prediction of lineCores may be outside the range of the fitted rows
 )
 
 // CPUModel predicts the largest CPU use of a task's tries. It evaluates every rule out of sample. The rule with the
@@ -185,7 +185,7 @@ func (m *Model) coreLevelsOf(t *TrainingRow) [coreRules]float64 {
 }
 
 // cpuOfRow returns the CPU request for the row in b. If the row lacks a rarely missing feature, the request comes from a
-// mixture: the predictions with the values of each of the similar donor rows that the prediction of the peak found.
+// mixture: one prediction with the values of each donor row in b.similar, which the prediction of the peak has set.
 func (m *Model) cpuOfRow(q *Question, b *buffers) sizing.Cores {
 	b.coreLevels = b.coreLevels[:0]
 	if m.Models.ridges == nil || !m.Models.Enc.isIncomplete(b.cells) {

@@ -57,10 +57,10 @@ func TestEncodingOfOneFeature(t *testing.T) {
 		value      sizing.Value // to encode
 		line, tree []float64    // the columns of the linear models, and those of the trees
 	}{
-		"a number is raw and logged":                      {[]sizing.Value{number(1), number(5), number(9)}, number(3), []float64{3, math.Log(4)}, []float64{3}},
+		"a number has its value and its logarithm":        {[]sizing.Value{number(1), number(5), number(9)}, number(3), []float64{3, math.Log(4)}, []float64{3}},
 		"the log column of a negative number is 0":        {[]sizing.Value{number(1), number(5), number(9)}, number(-3), []float64{-3, 0}, []float64{-3}},
-		"numbers below zero are not logged":               {[]sizing.Value{number(-1), number(5), number(9)}, number(3), []float64{3}, []float64{3}},
-		"two values are not logged":                       {[]sizing.Value{number(1), number(5), number(5)}, number(5), []float64{5}, []float64{5}},
+		"numbers below zero have no logarithm":            {[]sizing.Value{number(-1), number(5), number(9)}, number(3), []float64{3}, []float64{3}},
+		"two different numbers have no logarithm":         {[]sizing.Value{number(1), number(5), number(5)}, number(5), []float64{5}, []float64{5}},
 		"a feature that may be missing has a flag":        {[]sizing.Value{number(1), nothing, number(5)}, nothing, []float64{0, 1}, []float64{nan}},
 		"the flag of a present feature is zero":           {[]sizing.Value{number(1), nothing, number(5)}, number(5), []float64{5, 0}, []float64{5}},
 		"a feature that was never missing has no flag":    {[]sizing.Value{number(1), number(5), number(9)}, nothing, []float64{0, 0}, []float64{nan}},

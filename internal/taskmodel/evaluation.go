@@ -47,7 +47,7 @@ const (
 	minHoldout          = 10   // in rows
 	maxHoldout          = 200  // in rows; a larger holdout compares more exactly, but the challenger lacks more of the newest rows
 	evaluationGrowth    = 2.0  // smallest factor by which the number of rows grows from one evaluation to the next
-	evaluationTolerance = 1.25 // see better; lenient, because the holdout is small, and the challenger has not learned the rows of the holdout
+	evaluationTolerance = 1.25 // see Evaluation.better; lenient, because the holdout is small, and the challenger has not learned the rows of the holdout
 	maxFamilyRows       = 400  // newest rows on which a classifier is fitted: with 1,000 rows, golearn takes 0.8 s
 )
 
@@ -90,7 +90,7 @@ func withoutImputed(rows []row) []row {
 }
 
 // ladderOf returns a function that maps a row to a ladder of one rung: the amount that the task's experts
-// grant for the predictions of fitted.
+// grant for the predictions of `fitted`.
 func (m *Model) ladderOf(fitted *models) func(*row) []float64 {
 	b := new(buffers)
 	return func(r *row) []float64 {

@@ -54,7 +54,7 @@ func ExplainReceipt(recorded RecordedAnswer) (e Explanation, ok bool) {
 	return c.finish(recorded.Granted), true
 }
 
-// explain implements Explain, for which recorded is nil, and ExplainRecorded.
+// explain implements Explain, for which `recorded` is nil, and ExplainRecorded.
 func (m *Model) explain(q Question, recorded *RecordedAnswer) (e Explanation, ok bool) {
 	q.MinGrant = m.minGrant(q)
 	if m.Models == nil {

@@ -32,7 +32,7 @@ const (
 	donorDeviations = 2.17
 )
 
-// chooseDonorRows stores some of rows, evenly spaced by peak, as donor rows, and measures the relevance
+// chooseDonorRows stores some of the rows, evenly spaced by peak, as donor rows, and measures the relevance
 // of each feature.
 func (e *encoder) chooseDonorRows(rows [][]sizing.Value, y []float64) {
 	order := make([]int, len(rows))

@@ -103,7 +103,7 @@ func TestImputedRowsHardlyChangeGrants(t *testing.T) {
 		g, gibs := sale(rng)
 		k.report(without(g, "items"), measuredRun(gibs))
 	}
-	assert.InDelta(t, float64(before), float64(k.model.Size(question(f)).Limit), 0.05*float64(before), "five runs without the feature items must change the grant for a run with a peak of %v GiB by at most 5 %%", gibs)
+	assert.InDelta(t, float64(before), float64(k.model.Size(question(f)).Limit), 0.05*float64(before), "five runs without the feature `items` must change the grant for a run with a peak of %v GiB by at most 5 %%", gibs)
 	assert.Equal(t, k.model.Size(question(without(f, "items"))).Limit, reopen(t, blobOf(t, k.model)).Size(question(without(f, "items"))).Limit, "the blob contains the donor rows")
 }
 

@@ -93,9 +93,9 @@ func leastLimit(least sizing.Bytes, proven int, allocated sizing.Bytes) (sizing.
 	return least, proven
 }
 
-// explainedRatio returns the log ratio of the peaks of two rows that their features explain. Of the ratios that the models and
-// the cold-start rule (or, if it does not predict, a ratio of 1) give, it returns the log of the one closest to the observed
-// ratio, whose log is p, because any of these models may have set the grants.
+// explainedRatio returns the log ratio of the peaks of two rows as far as their features explain it. The models and the
+// cold-start rule each predict this log ratio (0 if the cold-start rule does not predict). explainedRatio returns the
+// prediction that is nearest to p, the observed log ratio, because any of these models may have set the grants.
 func (m *Model) explainedRatio(from, to []sizing.Value, p float64) (explained float64) {
 	if m.Models == nil {
 		return 0

@@ -14,7 +14,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// lines draws runs with a peak of 0.2 GiB plus 0.03 GiB per unit of n, times factor.
+// lines draws runs with a peak of factor · (0.2 + 0.03 · n) GiB and a noise of 10 %.
 func lines(rng *rand.Rand, factor float64) (sizing.Features, float64) {
 	n := float64(1 + rng.IntN(100))
 	return sizing.Features{"n": sizing.NumberValue(n)}, factor * (0.2 + 0.03*n) * noise(rng, 0.1)

@@ -80,7 +80,7 @@ func TestGivenShapeDecidesTheTailOfATaskWithFewRuns(t *testing.T) {
 }
 
 // The list of ratios is full after 500 runs. Later runs must still change the membership.
-func TestRunsBeyondTheFullListChangeTheShape(t *testing.T) {
+func TestRunsChangeTheShapeAfterTheListOfRatiosIsFull(t *testing.T) {
 	s, m := twoShapes(t), New()
 	m.SetShapes(s)
 	rng := rand.New(rand.NewPCG(1, 0))

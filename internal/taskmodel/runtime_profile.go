@@ -100,7 +100,7 @@ func (p *RunTimeProfile) BinWidth() float64 { return shape.Ratio.Edge(1) }
 type ShapeMember struct {
 	Name        string
 	Probability float64
-	Density     *shape.Density // density of the ratio of the shape
+	Density     *shape.Density // density of the ratio of run time to prediction
 }
 
 // driftRuns is the number of newest runs that RunTimeProfile compares with the earlier ones.

@@ -22,8 +22,8 @@ func timed(seq int64, n, seconds float64) TrainingRow {
 	}
 }
 
-// learnRuns makes a model learn runs of factor · 2n seconds with lognormal errors. deviation is the
-// standard deviation of the log errors, and from the number of rows that the model learned before.
+// learnRuns makes a model learn runs of factor · 2n seconds with lognormal errors. `deviation` is the
+// standard deviation of the log errors, and `from` is the number of rows that the model learned before.
 func learnRuns(m *Model, rng *rand.Rand, from, runs int, deviation, factor float64) {
 	for i := range runs {
 		n := 50 + 100*rng.Float64()
@@ -278,8 +278,8 @@ func TestRunTimesStayTheSameWhenTheModelLearns(t *testing.T) {
 	assert.Equal(t, before, times.Table(50))
 }
 
-// The input days has values in a range of three days, and no effect on the run time: its fitted slope is noise. A later run has
-// a value far outside this range.
+// The input `days` has values from 7 to 10, and no effect on the run time: its fitted slope is noise. A later run has a value
+// far outside this range.
 func TestRunTimesIgnoreNoiseOutsideTheRange(t *testing.T) {
 	m, rng := New(), rand.New(rand.NewPCG(11, 0))
 	for i := range 20 {

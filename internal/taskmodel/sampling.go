@@ -34,7 +34,7 @@ func durationClass(d time.Duration) int {
 	return class
 }
 
-// logRise is log(exact / sampled) of one pair, at least 0, with the weight of the pair.
+// logRise is log(measured peak / sampled peak) of one pair, at least 0, with the weight of the pair.
 type logRise struct{ log, weight float64 }
 
 // samplingOf estimates the factors of a task for each duration class. Each of the task's own pairs has weight 1 in every

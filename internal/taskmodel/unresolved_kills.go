@@ -29,7 +29,7 @@ type censoredRun struct {
 }
 
 const (
-	unresolvedMemory = 1 - 1.0/50 // discount per first try: a kill counts for about fifty runs
+	unresolvedMemory = 1 - 1.0/50 // discount per first try: a kill counts for about fifty first tries
 	maxUnresolved    = 64         // largest number of stored runs
 	// unresolvedDelay is unresolvedMemory^20, the weight of a kill after twenty first tries. Newer
 	// kills do not count yet, because a kill is reported earlier than the success of a run that started at the
