@@ -37,7 +37,7 @@ func (d distribution) below(x float64) float64 {
 // weightedValue is a value with a weight.
 type weightedValue struct{ value, weight float64 }
 
-// newDistribution returns the quantiles of weighted values. It sorts values.
+// newDistribution returns the quantiles of weighted values. It sorts `values`.
 func newDistribution(values []weightedValue) distribution {
 	if len(values) == 0 {
 		return nil
@@ -113,7 +113,7 @@ func (r *Row) logs() [quantities]float64 {
 // Place is the predicted usage profile of a task without history.
 type Place struct {
 	Profile    int     // id of the most probable profile; 0 is the outlier group
-	Confidence float64 // its probability
+	Confidence float64 // probability of Profile
 	profiles   *Profiles
 	weights    [maxClasses]float64 // probability by class
 }

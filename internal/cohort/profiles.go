@@ -13,7 +13,7 @@ import (
 
 // The bounds of a fit of Profiles.
 const (
-	minProfileTasks = 20   // smallest number of tasks for a fit, each with a run in one of the classes; fewer tasks show nothing
+	minProfileTasks = 20   // smallest number of tasks for a fit, each with a run in one of the classes; fewer tasks do not show which facts lead to which profile
 	profileRuns     = 5    // largest number of runs of a task that are used: the newest
 	maxProfileRows  = 4000 // largest number of rows that are used: the newest
 	maxClasses      = 16   // largest number of classes, those with the most tasks: profiles and the outlier group

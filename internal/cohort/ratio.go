@@ -53,7 +53,7 @@ func (r *ratios) isValid() bool {
 const (
 	minZ       = -3.0
 	stepZ      = 0.25
-	deviations = 21
+	deviations = 21 // so z goes up to 2
 )
 
 // prediction is the predictive distribution of the log ratio of a further task: a mixture of normal distributions
@@ -109,7 +109,7 @@ func (m *Model) sizeByRequest(q *Question) (a Answer, ok bool) {
 	}
 	next := m.ratios.next()
 	typical := math.Exp(next.mean)
-	known := next.exceeds(float64(q.Killed) / float64(requested)) // the peak is above Killed, so every probability is divided by known, P(peak > Killed)
+	known := next.exceeds(float64(q.Killed) / float64(requested)) // the peak is above Killed, so every probability is divided by `known`, which is P(peak > Killed)
 	share := next.cheapestShare(q.RiskTarget, known)
 	if share >= 1 {
 		return Answer{}, false
@@ -131,8 +131,8 @@ const shareStep = 0.98
 
 // cheapestShare returns the share of a request with the least expected cost; 1 if the whole request costs
 // least, or if no smaller share has a risk within the bounds. The risk is within the same bounds, and a kill has the same price, as for an answer of the
-// trees. The retry of a killed run gets the request. known is the probability that the peak exceeds the killed
-// allocation, 1 without a kill. The risk of a share is the probability of a higher peak, divided by known.
+// trees. The retry of a killed run gets the request. `known` is the probability that the peak exceeds the killed
+// allocation, 1 without a kill. The risk of a share is the probability of a higher peak, divided by `known`.
 func (p *prediction) cheapestShare(target, known float64) float64 {
 	kill := 1 + math.Exp(p.mean)/(expectedRisk*target)
 	best, least := 1.0, 1.0

@@ -179,7 +179,7 @@ type errorDistribution struct {
 // maxRunTimeErrors bounds the errors of a distribution, which are stored.
 const maxRunTimeErrors = 1000
 
-// newErrors sorts errors. It merges groups of neighbours until at most maxRunTimeErrors remain: the largest
+// newErrors sorts `errors`. It merges groups of neighbours until at most maxRunTimeErrors remain: the largest
 // error of each group, with the weight of the group.
 func newErrors(errors []weightedError) errorDistribution {
 	return newErrorsUpTo(errors, maxRunTimeErrors)

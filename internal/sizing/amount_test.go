@@ -57,7 +57,7 @@ func TestJSONReturnsAValueAsItWasSent(t *testing.T) {
 		}
 		assert.Equal(t, sent, v.JSON())
 	}
-	assert.Equal(t, "1970-01-03", sizing.Value{Kind: sizing.Date, Num: 2}.JSON(), "a stored date has no text")
+	assert.Equal(t, "1970-01-03", sizing.Value{Kind: sizing.Date, Num: 2}.JSON(), "a stored date, which has no text, must be formatted")
 }
 
 func TestTextValueReadsBoolsAndCompactDates(t *testing.T) {

@@ -107,7 +107,7 @@ func (g *group) largestPeak() float64 {
 }
 
 const (
-	olderPeaks  = 5 // length of group.Older; largestPeak, which the margins above repeats multiply, covers 3 + 5 = 8 peaks
+	olderPeaks  = 5 // length of group.Older; largestPeak covers 3 + 5 = 8 peaks, and the margins above repeats are factors on it
 	newestPeaks = 3 // length of group.Newest, which determines minAmount; few peaks, so that minAmount soon follows a change
 
 	// Headroom is the share of the largest peak of identical runs that is granted above this peak. Even after several equal

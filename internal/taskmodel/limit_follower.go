@@ -12,7 +12,7 @@ import (
 // sized from the limit, or its page cache counts as used memory. Each grant above such a peak raises the next peak, although
 // the smallest limit so far was enough. limitFollower compares the ratio of the peaks with the ratio of the allocations in
 // pairs of successive successes. It ignores retries, reproduced runs, and pairs whose allocations do not differ clearly. If the
-// grants follow the peaks instead, they do so one run later, so that the two ratios of a pair do not correlate. A kill deletes
+// grants follow the peaks instead, they do so one run later, and then the two ratios of a pair do not correlate. A kill deletes
 // all pairs.
 //
 // If the features of a pair differ, they may be the cause of both ratios. So such a pair counts only if both peaks filled
@@ -35,7 +35,7 @@ type limitFollower struct {
 // limitPairs compares the peaks and the allocations of pairs of successes.
 type limitPairs struct {
 	Pairs      int     // number of compared pairs
-	AA, AP, PP float64 // sums of the squares and the product of the log ratios of allocations (A) and of peaks (P)
+	AA, AP, PP float64 // Σ a·a, Σ a·p and Σ p·p over the pairs, where a is the log ratio of the allocations and p that of the peaks
 }
 
 const (

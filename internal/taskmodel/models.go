@@ -14,7 +14,7 @@ import (
 // Targets of the ridge regression.
 const (
 	logPeak    = iota
-	peak       // in units of the fitted rows' mean
+	peak       // divided by the mean peak of the fitted rows
 	logSeconds // log1p of the seconds; for an unknown run time, the predicted value
 	logCores   // for a row without a measurement, the mean of the other rows
 	targetCount

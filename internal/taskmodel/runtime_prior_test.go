@@ -35,7 +35,7 @@ func twoShapes(t testing.TB) *Shapes {
 		assert.Equal(t, want, label)
 	}
 	_, ok := ShapeOf(s, ratios[0][:shape.MinRuns-1])
-	assert.False(t, ok, "too few runs")
+	assert.False(t, ok, "a task with too few runs must have no shape")
 	return s
 }
 

@@ -64,8 +64,8 @@ const (
 	maxSlopeError     = 0.2  // largest relative standard error of a reliable slope
 	outsideFactor     = 1.25 // factor by which an input must be outside its range (see distance) to be reported as outside
 	noRiskFactor      = 2.0  // the same, from which the answer states no risk
-	trendMargin       = 0.1  // log margin per log unit by which the trend raises the peak
-	jointMarginRate   = 0.2  // further log margin per log unit of this rise, for each input above its range after the first
+	trendMargin       = 0.1  // margin of an extrapolation, as a share of the rise: the logarithm of the factor by which the trend raises the peak
+	jointMarginRate   = 0.2  // further margin, as a share of the rise, for each input above its range except one
 )
 
 // observe widens the ranges by a row.
