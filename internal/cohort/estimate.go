@@ -67,7 +67,7 @@ func newDistribution(values []weightedValue) distribution {
 	return d
 }
 
-// describe returns the classes, which are the profiles and the outlier group, with their distributions. ids holds the
+// describe returns the classes, which are the profiles and the outlier group, with their distributions. `ids` holds the
 // profile id of each class. The rows of a task share a weight of 1.
 func describe(tasks []*labelledTask, ids []int) []class {
 	classes := make([]class, len(ids))
@@ -154,7 +154,7 @@ type mixture struct {
 // negligible is the weight below which a profile does not enter a mixture.
 const negligible = 0.002
 
-// mixture returns the distribution of a quantity; ok is false if no profile with a weight of at least negligible
+// mixture returns the distribution of a quantity; ok is false if no profile with a weight of at least `negligible`
 // knows the quantity.
 func (p *Place) mixture(quantity int) (m mixture, ok bool) {
 	sum := 0.0

@@ -58,7 +58,7 @@ func (m *Model) withErrors(errors []weightedError, l *Learner) *Model {
 	return &updated
 }
 
-// setErrors sets errors, which must be in ascending order.
+// setErrors sets `errors`, which must be in ascending order.
 func (m *Model) setErrors(errors []weightedError) {
 	m.errorList = newErrorList(errors)
 	m.wider = m.widening.lists(m.errorList)

@@ -129,10 +129,10 @@ func (m *Model) sizeByRequest(q *Question) (a Answer, ok bool) {
 // shareStep is the factor between two shares that cheapestShare compares.
 const shareStep = 0.98
 
-// cheapestShare returns the share of a request with the least expected cost; 1 if the whole request costs
-// least, or if no smaller share has a risk within the bounds. The risk is within the same bounds, and a kill has the same price, as for an answer of the
-// trees. The retry of a killed run gets the request. `known` is the probability that the peak exceeds the killed
-// allocation, 1 without a kill. The risk of a share is the probability of a higher peak, divided by `known`.
+// cheapestShare returns the share of a request with the least expected cost; 1 if the whole request costs least, or if no
+// smaller share has a risk within the bounds. The bounds of the risk and the price of a kill are those of an answer of the
+// trees. The retry of a killed run gets the request. `known` is the probability that the peak exceeds the killed allocation,
+// 1 without a kill. The risk of a share is the probability of a higher peak, divided by `known`.
 func (p *prediction) cheapestShare(target, known float64) float64 {
 	kill := 1 + math.Exp(p.mean)/(expectedRisk*target)
 	best, least := 1.0, 1.0

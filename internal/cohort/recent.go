@@ -78,7 +78,7 @@ func (m *Model) treeLevel(f *Facts) float64 {
 }
 
 // Learn returns a model that has learned the first run of a task, or m itself if the run changes
-// nothing. level is the log peak that Level predicted for the run; NaN if it is unknown. The model that answers
+// nothing. `level` is the log peak that Level predicted for the run; NaN if it is unknown. The model that answers
 // first learns the error of level, and the other model learns the error of its own prediction. The same run changes
 // nothing a second time. Learn returns nil for a nil model.
 func (m *Model) Learn(r *Row, level float64) *Model {

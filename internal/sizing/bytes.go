@@ -32,7 +32,7 @@ func (b Bytes) Times(f float64) Bytes {
 	return Bytes(scaled)
 }
 
-// RoundUp rounds b up to a multiple of unit: Bytes(1).RoundUp(MiB) is 1 MiB.
+// RoundUp rounds b up to a multiple of `unit`: Bytes(1).RoundUp(MiB) is 1 MiB.
 func (b Bytes) RoundUp(unit Bytes) Bytes {
 	if rest := b % unit; rest > 0 {
 		return b + unit - rest

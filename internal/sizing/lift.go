@@ -109,7 +109,7 @@ func (s LiftState) describeCap() string {
 }
 
 // nextRung returns the first rung above the failed allocation, or twice that allocation if the
-// ladder has no such rung; in either case at least s.Least and at most the ceiling. left is the number of
+// ladder has no such rung; in either case at least s.Least and at most the ceiling. `left` is the number of
 // lifts after this one. On the last lift (left is 0) nextRung returns the ceiling.
 func (s LiftState) nextRung(left int) Bytes {
 	if left == 0 {

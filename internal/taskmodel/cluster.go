@@ -51,8 +51,8 @@ var (
 // deviation. A larger value delays the effect of the observed correlation.
 const priorClusters = 2
 
-// correlation returns the posterior mean of the correlation, rescaled so that kind.tolerated becomes 0 and 1 stays 1.
-// deviation is the expected standard deviation of the residuals.
+// correlation returns the posterior mean of the correlation, rescaled so that `kind.tolerated` becomes 0 and 1 stays 1.
+// `deviation` is the expected standard deviation of the residuals.
 func (c *intraClass) correlation(deviation float64, kind *clusterKind) float64 {
 	weight := priorClusters * deviation * deviation
 	rho := (c.Products + kind.prior*weight) / (c.Squares + weight)

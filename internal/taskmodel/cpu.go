@@ -38,7 +38,7 @@ type CPUModel struct {
 	Loss      [coreRules]float64        // discounted pinball loss (Koenker & Bassett 1978) at cpuQuantile, in cores
 }
 
-// learn records the use of a try in cores. levels are the rules' predictions before the try, in log cores; NaN means that
+// learn records the use of a try in cores. `levels` are the rules' predictions before the try, in log cores; NaN means that
 // a rule does not predict. The losses count only rows that every rule predicted, and only while lineCores has at least
 // minCPURows residuals.
 func (c *CPUModel) learn(levels *[coreRules]float64, used float64) {
@@ -64,7 +64,7 @@ func (c *CPUModel) featureResiduals(levels *[coreRules]float64) int {
 	return len(c.Residuals[lineCores].Sorted)
 }
 
-// request returns the quantile cpuQuantile of a rule for a try, in cores; level is the rule's
+// request returns the quantile cpuQuantile of a rule for a try, in cores; `level` is the rule's
 // prediction in log cores. The rule must have residuals.
 func (c *CPUModel) request(rule int, level float64) float64 {
 	sorted := c.Residuals[rule].Sorted
@@ -110,7 +110,7 @@ func (c *CPUModel) bestRule(levels *[coreRules]float64) int {
 	return rule
 }
 
-// answer returns the CPU request, a multiple of cpuStep; zero if there are too few measurements. levels are the rules'
+// answer returns the CPU request, a multiple of cpuStep; zero if there are too few measurements. `levels` are the rules'
 // predictions: one element, or several with equal weights. A task counts as single-threaded if the predicted quantile is at
 // most oneCoreAtMost and the median of its use is above cpuStep. Such a task gets at most one core.
 func (c *CPUModel) answer(levels [][coreRules]float64) sizing.Cores {

@@ -25,7 +25,7 @@ func newDataset(t *testing.T, draw generator, n int) *taskmodel.Dataset {
 	return taskmodel.NewDataset(&k.history)
 }
 
-// numbered returns the row numbers from first to end−1.
+// numbered returns the row numbers from `first` to `end`−1.
 func numbered(first, end int) (rows []int) {
 	for i := first; i < end; i++ {
 		rows = append(rows, i)

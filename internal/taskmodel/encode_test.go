@@ -202,7 +202,7 @@ func TestEqualFeaturesHaveEqualKeys(t *testing.T) {
 	assert.NotEqual(t, before, key(text("b"), number(1)), "the first other value of a constant changes the key")
 }
 
-// anyCells draws one cell for each element of kinds; some cells are missing or extreme.
+// anyCells draws one cell for each element of `kinds`; some cells are missing or extreme.
 func anyCells(rng *rand.Rand, kinds []sizing.ValueKind) []sizing.Value {
 	var cells []sizing.Value
 	for _, kind := range kinds {

@@ -110,7 +110,7 @@ func championLadder(r *row) []float64 {
 	return []float64{r.Granted}
 }
 
-// addCandidate replays one candidate on rows and adds its result, unless every row is skipped. ladderFor returns the
+// addCandidate replays one candidate on `rows` and adds its result, unless every row is skipped. ladderFor returns the
 // ladder of the candidate for a row, or nil to skip the row. After the last rung the allocation doubles.
 func (e *Evaluation) addCandidate(name string, rows []row, ladderFor func(*row) []float64) {
 	used, waste, killed, n := 0.0, 0.0, 0.0, 0.0

@@ -9,7 +9,7 @@ import (
 )
 
 // groupKey returns the key of the group of a row, which summarises the rows with identical features: a hash of the features
-// (FNV-1a, 64 bit). The hash includes the names of the fields, so that keys stay valid when the schema grows. If selected
+// (FNV-1a, 64 bit). The hash includes the names of the fields, so that keys stay valid when the schema grows. If `selected`
 // is not nil, the hash covers only the selected columns.
 func groupKey(columns []column, cells []sizing.Value, selected []bool) uint64 {
 	h := uint64(14695981039346656037)
@@ -45,7 +45,7 @@ func (m *models) addToGroups(r *row) {
 	m.addToRecurring(r, m.Clock)
 }
 
-// add adds a row to the group of a key. seen is models.Clock at this row. Newest and Older get the measured peak of a low
+// add adds a row to the group of a key. `seen` is models.Clock at this row. Newest and Older get the measured peak of a low
 // outlier (winsorise.go), but any number of successive low outliers leaves the result of largestPeak unchanged. Mean and Recent get its
 // raised peak until the features explain the measured one (see group.explains).
 func (gs *groups) add(key uint64, r *row, seen int) {

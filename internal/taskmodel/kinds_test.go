@@ -14,7 +14,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// grantedPerUsed trains a task on runs of draw, and returns the ratio of granted to used memory of 100 further runs, and the
+// grantedPerUsed trains a task on runs of `draw`, and returns the ratio of granted to used memory of 100 further runs, and the
 // task. In the first runs, the values in `odd` replace those of the feature "size".
 func grantedPerUsed(t *testing.T, draw generator, runs int, odd ...sizing.Value) (perUsed float64, k *task) {
 	t.Helper()

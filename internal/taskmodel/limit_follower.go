@@ -48,7 +48,7 @@ const (
 	provenTolerance = 1.02 // an allocation and Least count as equal up to this ratio of the larger to the smaller
 )
 
-// followLimit adds a try with the features in cells to m.Follower. It must run before the models learn the try.
+// followLimit adds a try with the features in `cells` to m.Follower. It must run before the models learn the try.
 func (m *Model) followLimit(t *TrainingRow, cells []sizing.Value) {
 	f := &m.Follower
 	if t.Outcome.OOM() { // the smallest limit so far may not be enough
@@ -82,7 +82,7 @@ func (m *Model) followLimit(t *TrainingRow, cells []sizing.Value) {
 }
 
 // leastLimit returns the smallest allocation and the number of successes with about this allocation, after one more success,
-// with the allocation `allocated`. least and proven are the values before this success; least is zero before the first one.
+// with the allocation `allocated`. `least` and `proven` are the values before this success; `least` is zero before the first one.
 func leastLimit(least sizing.Bytes, proven int, allocated sizing.Bytes) (sizing.Bytes, int) {
 	if least == 0 || float64(allocated)*provenTolerance < float64(least) {
 		least, proven = allocated, 0

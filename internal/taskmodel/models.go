@@ -303,9 +303,9 @@ func (m *models) isSolveDue() bool {
 
 const solveShare = 100 // see isSolveDue
 
-// learn adds one row to the parts that need no fit. p and b come from the prediction for this row. lowest is the smallest
+// learn adds one row to the parts that need no fit. p and b come from the prediction for this row. `lowest` is the smallest
 // residual, in log units, that is not a low outlier. If the line is fitted and the row was predicted without imputation,
-// learn raises a smaller residual to `lowest` (winsorising), and learns the row with less weight. weight is that of the row
+// learn raises a smaller residual to `lowest` (winsorising), and learns the row with less weight. `weight` is that of the row
 // in the stack.
 func (m *models) learn(r *row, p *experts.Point, lowest, weight float64, b *buffers) {
 	if raised := math.Exp(p.Level[experts.LineTrees] + lowest); r.Peak < raised && m.ridges != nil && !p.Imputed {

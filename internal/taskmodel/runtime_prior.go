@@ -124,7 +124,7 @@ func (m *Model) ratiosGiven(given *shape.Given) *ratioAnswer {
 	return a
 }
 
-// setPrior sets the prior to the mixture of the shapes, weighted by the probabilities in member.
+// setPrior sets the prior to the mixture of the shapes, weighted by the probabilities in `member`.
 func (a *ratioAnswer) setPrior(s *shape.Set, member shape.Membership) {
 	if a.prior == nil {
 		a.prior = new([shape.Bins + 1]float64)

@@ -91,7 +91,7 @@ func factors(own, others []logRise) (f [drawCount]float64) {
 	return f
 }
 
-// raisedPeak returns a draw of the true peak of a sampled try; took is the duration of the try. The same seq gives
+// raisedPeak returns a draw of the true peak of a sampled try; `took` is the duration of the try. The same seq gives
 // the same draw. The peak is not raised above a known allocation, because a success used no more than that.
 func (s *sampling) raisedPeak(seq int64, sampled, allocated sizing.Bytes, took time.Duration) sizing.Bytes {
 	raised := sampled.Times(max(1, s.Factors[durationClass(took)][draw(seq)]))
@@ -132,7 +132,7 @@ func (s *sampling) raiseHistory(h *sizing.History) *sizing.History {
 	return &raised
 }
 
-// invalidates compares s with before, the factors with which a model was learned. It reports whether h has sampled peaks and
+// invalidates compares s with `before`, the factors with which a model was learned. It reports whether h has sampled peaks and
 // the factors clearly differ. Then the model must be learned from scratch, because margins cannot be unlearned.
 func (s *sampling) invalidates(before *sampling, h *sizing.History) bool {
 	if s.raiseHistory(h) == h {

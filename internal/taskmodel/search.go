@@ -80,7 +80,7 @@ type SearchResult struct {
 // less, by searchMargin, than those of the parameters in use and than the champion's own answers. Its share of kills must
 // not exceed the larger of their share of kills and the default risk target by more than chance.
 //
-// Search does not modify champion. It checks ctx before each trial, and it is deterministic.
+// Search does not modify `champion`. It checks ctx before each trial, and it is deterministic.
 func Search(ctx context.Context, h *sizing.History, champion *Model) (SearchResult, error) {
 	s := newSearch(champion.Sampling.raiseHistory(h), champion.Trees)
 	if s.measured < minSearchRows {

@@ -86,7 +86,7 @@ func (u *unresolvedKills) fade() {
 	u.Kills = slices.DeleteFunc(u.Kills, func(k censoredRun) bool { return k.Weight < minUnresolvedWeight })
 }
 
-// exceedanceProb returns the share of the tries whose run is unresolved and needs more than amount, which is
+// exceedanceProb returns the share of the tries whose run is unresolved and needs more than `amount`, which is
 // in bytes. A run counts fully for an amount up to its bound. For a larger amount it counts less, by the
 // square of bound / amount.
 func (u *unresolvedKills) exceedanceProb(amount float64) float64 {

@@ -228,5 +228,5 @@ func (e *evaluation) predict(r *run, m *taskmodel.Model, own cohort.OwnRuns, cla
 	return d.P95.Seconds(), d.P99.Seconds()
 }
 
-// pinball returns the loss of a quantile at a level, for a value that exceeds the quantile by excess.
+// pinball returns the loss of a quantile at a level, for a value that exceeds the quantile by `excess`.
 func pinball(level, excess float64) float64 { return max(level*excess, (level-1)*excess) }
