@@ -31,9 +31,9 @@ func (e *encoder) chooseCycles(rows [][]sizing.Value, y []float64) {
 }
 
 // hasCycle reports whether y depends on the position of the dates of field j in a cycle, such as a month, by the
-// F-test of a one-way analysis of variance. Dates are in days since 1970. `period` maps a date to its period, such as its
+// F-test of a one-way analysis of variance. Dates are in days since 1970. period maps a date to its period, such as its
 // day. All rows of one period count as one value, their mean, because they resemble one another even without a cycle.
-// `position` maps a period to its position in the cycle, such as the day of the month.
+// position maps a period to its position in the cycle, such as the day of the month.
 func hasCycle(j int, rows [][]sizing.Value, y []float64, period, position func(days float64) float64) bool {
 	periods := map[float64]*meanOf{}
 	for i, cells := range rows {
