@@ -14,7 +14,7 @@ import (
 // wait for the training.
 //
 // A Model also holds models of single DAGs (see dag.go), which learn the runs of their DAG in the same way. For
-// some tasks the model of the DAG answers first, for others that of the namespace; see Model.first.
+// some tasks the model of the DAG answers first, for others the model of the namespace; see Model.first.
 
 // recentTasks holds the tasks that are not new to a published model.
 type recentTasks struct {

@@ -153,7 +153,7 @@ func (m *Model) coldStartInputs(cells []sizing.Value, dst []float64) []float64 {
 	return dst
 }
 
-// setColdStartUnits sets the unit of each input that has none yet: the logarithm of an input is that of 1 + input/unit (see
+// setColdStartUnits sets the unit of each input that has none yet: the logarithm of an input is log(1 + input/unit) (see
 // bayes.Average.SetUnit). isSmall reports that a new unit is below 1.
 func (m *Model) setColdStartUnits(cells []sizing.Value) (isSmall bool) {
 	input := 0

@@ -206,9 +206,8 @@ func (e *Evaluation) judge() {
 	}
 }
 
-// better returns the first other candidate against which the challenger loses: the waste of the challenger is more than
-// evaluationTolerance times that of the candidate, and the candidate's share of killed runs is at most that of the challenger
-// plus sizing.DefaultRiskTarget. better returns nil if there is none.
+// better returns the first other candidate against which the challenger loses; nil if there is none. The challenger loses if
+// challenger.Waste > evaluationTolerance · other.Waste and other.Killed ≤ challenger.Killed + sizing.DefaultRiskTarget.
 func (e *Evaluation) better() *Result {
 	challenger := e.Candidates[0]
 	for i := range e.Candidates[1:] {

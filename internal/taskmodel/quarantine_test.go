@@ -9,7 +9,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// wrongGiB is an implausible peak in GiB: the largest peaks of growing are near 5 GiB.
+// wrongGiB is an implausible peak in GiB: the largest peaks of the generator `growing` are near 5 GiB.
 const wrongGiB = 250
 
 func TestOneImplausibleReportRaisesTheGrantByAtMostOneBin(t *testing.T) {

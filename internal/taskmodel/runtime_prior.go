@@ -46,7 +46,7 @@ type ratioAnswer struct {
 
 // The prior of a task without shapes: lognormal ratios.
 const (
-	defaultSpread = 0.5 // standard deviation in log units
+	defaultSpread = 0.5 // standard deviation of the log ratio
 	defaultWeight = 4   // runs; with a larger weight, more runs are needed until the task's own ratios decide
 )
 

@@ -74,7 +74,8 @@ func TestSearchImprovesUnsuitableTrees(t *testing.T) {
 	assert.Equal(t, 599, m.Experts.LearnedRows)
 }
 
-// The peaks of growing follow a line, and those of constant depend on nothing, so that other trees cannot be better.
+// The peaks of the generator `growing` follow a line, and the peaks of `constant` depend on nothing, so other trees cannot be
+// better.
 func TestSearchKeepsSuitableTrees(t *testing.T) {
 	for name, draw := range map[string]generator{"growing": growing, "constant": constant} {
 		found := searchableTask(t, draw, 300).search()

@@ -86,8 +86,8 @@ func (t *trend) observe(cells []sizing.Value) {
 	}
 }
 
-// distance returns the distance of an input from its range in log units: negative below the range, zero
-// within the range. It is also zero if the input is missing or its range covers fewer than minTrendRows rows.
+// distance returns the distance of an input from its range as a difference of logarithms: negative below the
+// range, zero within it. It is also zero if the input is missing or its range covers fewer than minTrendRows rows.
 func (t *trend) distance(j int, cells []sizing.Value) float64 {
 	return t.distanceFrom(minTrendRows, j, cells)
 }
@@ -181,8 +181,8 @@ func (t *trend) fit(rows []row, y []float64) {
 }
 
 // eliminate fits one function and, while a slope is unreliable, removes the input with the least reliable slope and fits the
-// others again (backward elimination). If several inputs measure the same size, each of their slopes is uncertain, but that of
-// the last one left is not. If no fit is possible, the inputs are collinear, and eliminate removes the weakest one; `fields` is
+// others again (backward elimination). If several inputs measure the same size, each of their slopes is uncertain, but the slope of
+// the last remaining input is not. If no fit is possible, the inputs are collinear, and eliminate removes the weakest one; `fields` is
 // sorted by strength. It returns the squares of the first possible fit, because fit compares the functions before any
 // elimination: a function must not win because its slopes are more reliable. ok is false if no fit is possible.
 func (t *trend) eliminate(fields []int, rows []row, y []float64) (squares float64, ok bool) {

@@ -97,8 +97,8 @@ func nearerZero(old, newer float64) float64 {
 	return max(old, min(0, newer))
 }
 
-// moveResiduals replaces, after a recent fall of the peaks, the experts' residuals by those of the fitted models, because the
-// fit has moved the models towards the new peaks.
+// moveResiduals replaces, after a recent fall of the peaks, the experts' residuals by the residuals of the fitted models, because
+// the fit has moved the models towards the new peaks.
 func (m *Model) moveResiduals(fitted *models, rows []row) {
 	if m.Models == nil || fitted.ridges == nil || !m.Experts.RecentlyFell() {
 		return
