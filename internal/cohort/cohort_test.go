@@ -194,7 +194,7 @@ func TestManyMetadataValuesUseBoundedMemory(t *testing.T) {
 	}
 	assert.Len(t, m.Values, maxValues)
 	a, ok := m.Size(question(&last[0].rows[0]))
-	assert.True(t, ok, "an owner that was learned after the limit was reached counts as unseen")
+	assert.True(t, ok, "an owner that was learned after the limit was reached must count as unseen")
 	assert.Positive(t, a.Limit)
 }
 

@@ -39,7 +39,7 @@ func TestARequestAboveAllOthersIsSizedByItsRatio(t *testing.T) {
 	require.False(t, l.Model().CanSize(row.Facts), "the trees must not size a request far above all known ones")
 	a, ok := l.Model().Size(question(&row))
 	require.True(t, ok)
-	assert.Greater(t, float64(a.Limit), 1.8*0.05*400e9, "the answer is clearly above the typical share, because one task in twelve needs more than twice this share")
+	assert.Greater(t, float64(a.Limit), 1.8*0.05*400e9, "the answer must be clearly above the typical share, because one task in twelve needs more than twice this share")
 	assert.Less(t, a.Limit, sizing.Bytes(100e9))
 	assert.LessOrEqual(t, a.Promised, maxRisk*sizing.DefaultRiskTarget)
 	assert.GreaterOrEqual(t, a.Promised, minRisk*sizing.DefaultRiskTarget-1e-6)

@@ -142,7 +142,7 @@ func TestBlobIsDeterministic(t *testing.T) {
 	first := fitted()
 	assert.Equal(t, first, fitted())
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	assert.Equal(t, first, fitted(), "with one thread")
+	assert.Equal(t, first, fitted(), "one thread must give the same bytes")
 }
 
 func TestModelMetadata(t *testing.T) {

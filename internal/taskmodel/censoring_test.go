@@ -40,7 +40,7 @@ func TestKillsWithoutARetryRaiseGrantsAfterAFit(t *testing.T) {
 	}
 	k.fit()
 	t.Logf("other %.2f → %.2f GiB, small %.2f → %.2f GiB", before, limit(k, other), beforeSmall, limit(k, small))
-	assert.Greater(t, limit(k, other), 1.5*before, "twelve kills raise the grant in spite of one success")
+	assert.Greater(t, limit(k, other), 1.5*before, "twelve kills must raise the grant in spite of one success")
 	assert.InEpsilon(t, beforeSmall, limit(k, small), 0.3, "the grants of small runs change by at most 30 %")
 }
 
@@ -72,7 +72,7 @@ func TestKillsBeforeASuccessOfTheirRunAreNotFitted(t *testing.T) {
 	with.fit()
 	without.fit()
 	assert.InEpsilon(t, limit(without, small), limit(with, small), 0.05)
-	assert.Equal(t, fittedRows(t, without), fittedRows(t, with), "the kills are not among the fitted rows")
+	assert.Equal(t, fittedRows(t, without), fittedRows(t, with), "the kills must not be among the fitted rows")
 }
 
 // Successes at 60 GiB without a peak are upper bounds of 60 GiB, so they must not raise the mean grant by more than 5 %.
@@ -121,7 +121,7 @@ func TestTaskWithOnlyKillsIsGrantedMoreThanTheKills(t *testing.T) {
 	assert.Greater(t, s.Limit, 32*gib)
 	fitted, _, err := taskmodel.Fit(&k.history, nil)
 	require.NoError(t, err)
-	assert.Nil(t, fitted, "without a measured peak there is no model")
+	assert.Nil(t, fitted, "without a measured peak there must be no model")
 
 	k.reportSuccess(small, 40)
 	assert.Greater(t, k.model.Size(question(small)).Limit, 40*gib)

@@ -54,7 +54,7 @@ func TestHoldoutRowsHaveTheColumnsOfTheTrainingRows(t *testing.T) {
 		assert.Len(t, e.Row(raw.Row(i)), e.Train.Cols())
 	}
 	raw.X[0] = math.NaN()
-	assert.Len(t, e.Row(raw.Row(0)), e.Train.Cols(), "a missing cell has a column too")
+	assert.Len(t, e.Row(raw.Row(0)), e.Train.Cols(), "a missing cell must have a column, too")
 }
 
 func TestServedProbabilitiesFollowTheFeatures(t *testing.T) {

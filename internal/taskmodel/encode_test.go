@@ -159,8 +159,8 @@ func TestEncodingExcludesTheRowsOwnPeak(t *testing.T) {
 		return all
 	}
 	low, high := encodings(10), encodings(30)
-	assert.Equal(t, low[:4], high[:4], "rows 0 to 3 do not depend on the peak of row 3")
-	assert.NotEqual(t, low[4], high[4], "row 4 depends on the peak of row 3")
+	assert.Equal(t, low[:4], high[:4], "rows 0 to 3 must not depend on the peak of row 3")
+	assert.NotEqual(t, low[4], high[4], "row 4 must depend on the peak of row 3")
 }
 
 func TestLearningDoesNotChangeTheWidthsOfTheEncoding(t *testing.T) {
@@ -196,10 +196,10 @@ func TestEqualFeaturesHaveEqualKeys(t *testing.T) {
 	assert.NotEqual(t, key(text("a"), nothing), key(text("a"), number(0)))
 	before := key(text("a"), number(1))
 	wider := append(columns, column{Name: "new", Kind: sizing.Bool})
-	assert.Equal(t, before, groupKey(wider, []sizing.Value{text("a"), number(1), nothing}, nil), "a missing new feature does not change the key")
+	assert.Equal(t, before, groupKey(wider, []sizing.Value{text("a"), number(1), nothing}, nil), "a missing new feature must not change the key")
 	columns[0].Kind = sizing.Missing // the feature is constant, so it has no column
 	assert.Equal(t, before, key(text("a"), number(1)))
-	assert.NotEqual(t, before, key(text("b"), number(1)), "the first other value of a constant changes the key")
+	assert.NotEqual(t, before, key(text("b"), number(1)), "the first other value of a constant must change the key")
 }
 
 // anyCells draws one cell for each element of `kinds`; some cells are missing or extreme.

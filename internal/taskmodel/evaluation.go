@@ -57,7 +57,7 @@ func (m *Model) isEvaluationDue(rows int) bool {
 	return rows >= minEvaluationRows && float64(rows) >= evaluationGrowth*float64(m.LastEvaluation.FittedOn+m.LastEvaluation.Rows)
 }
 
-// evaluate fits a challenger without the holdout, and compares it with the other candidates. rows
+// evaluate fits a challenger without the holdout, and compares it with the other candidates. `rows`
 // are at least minEvaluationRows measured rows, oldest first.
 func (m *Model) evaluate(h *sizing.History, rows []row) (Evaluation, error) {
 	holdout := max(minHoldout, min(maxHoldout, int(holdoutShare*float64(len(rows)))))

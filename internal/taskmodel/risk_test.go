@@ -49,7 +49,7 @@ func TestOpenKillsRaiseTheRiskOfGuardedGrants(t *testing.T) {
 				}
 			}
 		}
-		require.Greater(t, kills, 20.0, "number of kills after the change")
+		require.Greater(t, kills, 20.0, "the change must lead to more than 20 kills")
 		assert.InEpsilon(t, kills, promised, 0.5, "x%v: %v killed, %.1f promised", factor, kills, promised)
 	}
 }
@@ -114,7 +114,7 @@ func TestKillsAtTheCapRaiseThePromisedRisk(t *testing.T) {
 		last = *s.Promised
 	}
 	k.reportSuccess(f, 0.9*float64(q.Cap)/float64(gib))
-	assert.Less(t, *k.model.Size(q).Promised, 0.5, "promise after a success below the cap")
+	assert.Less(t, *k.model.Size(q).Promised, 0.5, "a success below the cap must lower the promise")
 }
 
 // Peaks are 8 GiB per TB of input. Runs above 750 GB are killed at the cap of 6 GiB, as the models predict, and are not

@@ -117,14 +117,14 @@ func TestShapesOfAnEarlierReleaseHaveNoClassifier(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []byte("trees"), classifier)
 	var byEarlier Shapes
-	require.NoError(t, decoding.Unmarshal(content, &byEarlier), "an earlier release ignores the classifier")
+	require.NoError(t, decoding.Unmarshal(content, &byEarlier), "an earlier release must ignore the classifier")
 	assert.Equal(t, *s, byEarlier)
 
 	s.Shapes = make([]shape.Shape, shape.MaxShapes+1)
 	content, err = EncodeShapes(s, nil)
 	require.NoError(t, err)
 	_, _, err = ReadShapes(content)
-	assert.ErrorIs(t, err, ErrFormat, "too many shapes")
+	assert.ErrorIs(t, err, ErrFormat, "too many shapes must be rejected")
 }
 
 func BenchmarkSizeWithAGivenShape(b *testing.B) {

@@ -43,7 +43,7 @@ func TestDurationFollowsFeatures(t *testing.T) {
 	assert.InEpsilon(t, 200, d.Median.Seconds(), .1)
 	assert.InEpsilon(t, 200*math.Exp(1.645*.2), d.P95.Seconds(), .15)
 	assert.InEpsilon(t, 200*math.Exp(2.326*.2), d.P99.Seconds(), .25)
-	assert.InDelta(t, .5, *d.Timeout, .15, "the timeout is about the median")
+	assert.InDelta(t, .5, *d.Timeout, .15, "the probability must be about one half, because the timeout is about the median")
 	assert.Less(t, d.Outlier, .02)
 	longer := durationOf(m, 140, 0)
 	assert.Greater(t, longer.Median, d.Median)
@@ -102,11 +102,11 @@ func TestShapesDecideTheTailOfATaskWithFewRuns(t *testing.T) {
 	without := durationOf(steady, 100, 0)
 	steady.SetShapes(set)
 	with := durationOf(steady, 100, 0)
-	assert.Less(t, with.P95, without.P95, "the shape of steady tasks replaces the default prior")
+	assert.Less(t, with.P95, without.P95, "the shape of steady tasks must replace the default prior")
 	assert.NotEmpty(t, with.Shape)
 	p, ok := steady.RunTimeProfile(&GivenShape{})
 	require.True(t, ok)
-	assert.Equal(t, 7, p.Runs, "the first run has no prediction")
+	assert.Equal(t, 7, p.Runs, "the first run must have no ratio, because it has no prediction")
 	assert.Greater(t, p.Shapes[0].Probability, .9)
 	assert.False(t, p.IsOutlier)
 	steady.Learn(timed(9, 100, 2000))
@@ -190,7 +190,7 @@ func TestRemainingTime(t *testing.T) {
 	elapsed := all.Quantile(.9)
 	left := all.Remaining(elapsed, .5)
 	assert.Positive(t, left)
-	assert.InDelta(t, .5, all.Above(elapsed+left)/all.Above(elapsed), .1, "half of the runs that are still running end in that time")
+	assert.InDelta(t, .5, all.Above(elapsed+left)/all.Above(elapsed), .1, "half of the runs that are still running must end in that time")
 }
 
 // The levels of the quantiles have moved, because the scatter of the run times changed. The answers of the methods must agree.

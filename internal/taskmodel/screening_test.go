@@ -123,7 +123,7 @@ func TestStoredWideModelGivesTheSameAnswers(t *testing.T) {
 			blob := blobOf(t, model)
 			t.Logf("%d KiB", len(blob)>>10)
 			assert.Less(t, len(blob), blobAtMost)
-			assert.Equal(t, c.format, model.Format(), "a screened model needs a format that earlier releases reject, because they would misread the columns")
+			assert.Equal(t, c.format, model.Format(), "a screened model must have a format that earlier releases reject, because they would misread the columns")
 			back := reopen(t, blob)
 			kills, wasted, used := 0, 0.0, 0.0
 			for range 100 {

@@ -109,6 +109,6 @@ func TestSearchStopsBetweenTwoTrials(t *testing.T) {
 		ctx := &countedContext{t.Context(), checks}
 		_, err := taskmodel.Search(ctx, &k.history, k.model)
 		assert.ErrorIs(t, err, context.Canceled)
-		assert.Equal(t, -1, ctx.checks, "no check and no trial after the cancellation")
+		assert.Equal(t, -1, ctx.checks, "there must be no check and no trial after the cancellation")
 	}
 }

@@ -257,11 +257,11 @@ func TestPromisedRiskBelongsToTheGrant(t *testing.T) {
 	k, _ := trainedTask(t, constant, 15, 100) // all peaks are within a few percent of 2 GiB
 	q := question(sizing.Features{"region": sizing.TextValue("emea")})
 	q.Cap = gib
-	assert.Greater(t, *k.model.Size(q).Promised, 0.9, "promise with a cap of half of the peak")
+	assert.Greater(t, *k.model.Size(q).Promised, 0.9, "with a cap of half of the peak, the promise must be near 1")
 	q.Cap, q.Floor = 64*gib, 8*gib
-	assert.Less(t, *k.model.Size(q).Promised, 0.01, "promise with a floor of four times the peak")
+	assert.Less(t, *k.model.Size(q).Promised, 0.01, "with a floor of four times the peak, the promise must be near 0")
 	q.Floor, q.Above = 0, 4*gib
-	assert.Greater(t, *k.model.Risk(q, 4*gib+1), 0.99, "risk of one byte more than the killed allocation")
+	assert.Greater(t, *k.model.Risk(q, 4*gib+1), 0.99, "one byte more than the killed allocation must have a risk near 1")
 }
 
 func TestBinsAreCalibrated(t *testing.T) {
