@@ -181,10 +181,10 @@ func (t *trend) fit(rows []row, y []float64) {
 }
 
 // eliminate fits one function and, while a slope is unreliable, removes the input with the least reliable slope and fits the
-// others again (backward elimination). If several inputs measure the same size, each of their slopes is uncertain, but the slope of
-// the last remaining input is not. If no fit is possible, the inputs are collinear, and eliminate removes the weakest one; `fields` is
-// sorted by strength. It returns the squares of the first possible fit, because fit compares the functions before any
-// elimination: a function must not win because its slopes are more reliable. ok is false if no fit is possible.
+// others again (backward elimination). If several inputs measure the same size, each of their slopes is uncertain, but the
+// slope of the last remaining input is not. If no fit is possible, the inputs are collinear, and eliminate removes the weakest
+// one; `fields` is sorted by strength. It returns the squares of the first possible fit, because fit compares the functions
+// before any elimination: a function must not win because its slopes are more reliable. ok is false if no fit is possible.
 func (t *trend) eliminate(fields []int, rows []row, y []float64) (squares float64, ok bool) {
 	for fields = slices.Clone(fields); len(fields) > 0; {
 		worst := len(fields) - 1

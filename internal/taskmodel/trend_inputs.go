@@ -134,7 +134,8 @@ func (s *interval) edge(x float64) float64 { return max(s.Low, min(x, s.High)) }
 // magnitude returns the largest magnitude in the range.
 func (s *interval) magnitude() float64 { return max(math.Abs(s.Low), math.Abs(s.High)) }
 
-// width returns the width of a range without negative values, as a difference of logarithms. `offset` is the log offset of the input.
+// width returns the width of a range without negative values, as a difference of logarithms. `offset` is the log offset of the
+// input.
 func (s *interval) width(offset float64) float64 {
 	return bayes.SignedLog(s.High, offset) - bayes.SignedLog(s.Low, offset)
 }
