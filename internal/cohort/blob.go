@@ -95,7 +95,7 @@ func (m *Model) MarshalBinary() ([]byte, error) {
 	return mode.Marshal(b)
 }
 
-// encoded returns what the model of a namespace and that of a DAG have in common.
+// encoded encodes the parts that the models of a namespace and of a DAG have in common.
 func (m *Model) encoded() (blob, error) {
 	var trees, ratioTrees []byte
 	if m.trees != nil {
@@ -149,7 +149,7 @@ func Open(data []byte) (*Model, error) {
 	return m, nil
 }
 
-// open decodes what the model of a namespace and that of a DAG have in common.
+// open decodes the parts that the models of a namespace and of a DAG have in common.
 func (b *blob) open() (*Model, error) {
 	if !b.Ratios.isValid() {
 		return nil, fmt.Errorf("decode a cohort: the ratios of peak to request %+v are not valid", b.Ratios)

@@ -69,13 +69,13 @@ func TestNoAnswerWithoutEnoughTasksOrOutsideTheRange(t *testing.T) {
 	for i := range MinTasks - 1 {
 		l.Add(task(i, r))
 	}
-	assert.Nil(t, l.Model(), "too few tasks")
+	assert.Nil(t, l.Model(), "a Learner must have no model while it knows too few tasks")
 	for i := range 100 {
 		l.Add(task(MinTasks+i, r))
 	}
 	row.Requested.Memory = 160e9
 	_, ok = l.Model().Size(question(&row))
-	assert.False(t, ok, "no known task requests as much")
+	assert.False(t, ok, "the model must not answer, because no known task requests as much")
 }
 
 func TestAnswerIsWithinItsBounds(t *testing.T) {
@@ -107,8 +107,8 @@ func TestAnswerIsWithinItsBounds(t *testing.T) {
 	assert.Contains(t, requested.Reason, "; the static request is granted, because such tasks rarely exceed theirs; from")
 }
 
-// A task that was killed with an allocation needs more than this allocation. Its grant and the promised risk follow from the
-// tasks whose ratio of peak to predicted peak is above that of the killed allocation to the predicted peak of this task.
+// A task that was killed with an allocation needs more than this allocation. Its grant and its promised risk follow from the
+// known tasks whose peak / predicted peak is above killed allocation / predicted peak of this task.
 func TestAKilledTaskIsComparedWithTasksThatNeedMore(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 1))
 	var rows []Row
@@ -146,7 +146,7 @@ func TestAKilledTaskIsComparedWithTasksThatNeedMore(t *testing.T) {
 	before, _ := m.Size(q)
 	q.Killed = before.Limit * 95 / 100
 	_, ok := m.Size(q)
-	assert.False(t, ok, "too few known tasks needed that much more than predicted")
+	assert.False(t, ok, "the model must not answer, because too few known tasks needed that much more than predicted")
 }
 
 func TestKillsRaiseGrantsAtOnce(t *testing.T) {
@@ -194,7 +194,7 @@ func TestManyMetadataValuesUseBoundedMemory(t *testing.T) {
 	}
 	assert.Len(t, m.Values, maxValues)
 	a, ok := m.Size(question(&last[0].rows[0]))
-	assert.True(t, ok, "an owner beyond the limit counts as unseen")
+	assert.True(t, ok, "an owner that was learned after the limit was reached must count as unseen")
 	assert.Positive(t, a.Limit)
 }
 
@@ -209,7 +209,7 @@ func TestStoredModelGivesTheSameAnswers(t *testing.T) {
 	require.NoError(t, err)
 	same, err := again.MarshalBinary()
 	require.NoError(t, err)
-	assert.Equal(t, blob, same, "the same rows give the same bytes")
+	assert.Equal(t, blob, same, "the same rows must give the same bytes")
 	opened, err := Open(blob)
 	require.NoError(t, err)
 	for i := range 50 {

@@ -6,7 +6,7 @@
 //	           └─▶ errors on unseen tasks ────────▶ tasks that the trees had not seen
 //
 // The facts of a task are its metadata, names, features and request. A category is encoded by
-// ordered target statistics: the mean target of the trees (log peak, or log peak/request) over the earlier tasks with
+// ordered target statistics: the mean target of the trees (log(peak), or log(peak/request)) over the earlier tasks with
 // the same value, so that the statistics do not contain the task's own peaks. The margin comes from errors on tasks that
 // the model had not learned, because it sizes only such tasks. It is wider for a task of a new DAG or with a new name.
 //

@@ -72,7 +72,7 @@ func newEncoder(tasks []*taskRows, byRequest bool) *encoder {
 	return &encoder{Numbers: mostFrequent(numbers, maxNumbers), Categories: mostFrequent(categories, maxCategories), Values: map[uint64]statistic{}, byRequest: byRequest}
 }
 
-// mostFrequent returns the names with the highest counts, at most limit, in alphabetical order.
+// mostFrequent returns the names with the highest counts, at most `limit` of them, in alphabetical order.
 func mostFrequent(counts map[string]int, limit int) []string {
 	names := make([]string, 0, len(counts))
 	for name := range counts {

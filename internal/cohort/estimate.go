@@ -37,7 +37,7 @@ func (d distribution) below(x float64) float64 {
 // weightedValue is a value with a weight.
 type weightedValue struct{ value, weight float64 }
 
-// newDistribution returns the quantiles of weighted values. It sorts values.
+// newDistribution returns the quantiles of weighted values. It sorts `values`.
 func newDistribution(values []weightedValue) distribution {
 	if len(values) == 0 {
 		return nil
@@ -67,7 +67,7 @@ func newDistribution(values []weightedValue) distribution {
 	return d
 }
 
-// describe returns the classes, which are the profiles and the outlier group, with their distributions. ids holds the
+// describe returns the classes, which are the profiles and the outlier group, with their distributions. `ids` holds the
 // profile id of each class. The rows of a task share a weight of 1.
 func describe(tasks []*labelledTask, ids []int) []class {
 	classes := make([]class, len(ids))
@@ -113,7 +113,7 @@ func (r *Row) logs() [quantities]float64 {
 // Place is the predicted usage profile of a task without history.
 type Place struct {
 	Profile    int     // id of the most probable profile; 0 is the outlier group
-	Confidence float64 // its probability
+	Confidence float64 // probability of Profile
 	profiles   *Profiles
 	weights    [maxClasses]float64 // probability by class
 }
@@ -154,7 +154,7 @@ type mixture struct {
 // negligible is the weight below which a profile does not enter a mixture.
 const negligible = 0.002
 
-// mixture returns the distribution of a quantity; ok is false if no profile with a weight of at least negligible
+// mixture returns the distribution of a quantity; ok is false if no profile with a weight of at least `negligible`
 // knows the quantity.
 func (p *Place) mixture(quantity int) (m mixture, ok bool) {
 	sum := 0.0

@@ -39,9 +39,9 @@ func TestAnExplanationAddsUpToTheAmount(t *testing.T) {
 				}
 			}
 			assert.InDelta(t, math.Log(float64(a.unbounded)), sum, 1e-9)
-			assert.InDelta(t, e.Level, facts, 1e-9, "the facts lead to the level")
+			assert.InDelta(t, e.Level, facts, 1e-9, "the base and the facts must sum to the level")
 			if !byRequest {
-				assert.Equal(t, "metadata.owner", e.Steps[0].Name, "the owner decides on the peak")
+				assert.Equal(t, "metadata.owner", e.Steps[0].Name, "the owner, which determines the peak, must be the first step")
 			}
 		}
 	}

@@ -22,9 +22,9 @@ const (
 type Model struct {
 	encoder
 	trees       *gbt.Regressor // nil: the model only compares requests; see ratio.go
-	errorList                  // on unseen tasks
+	errorList                  // the errors on unseen tasks
 	widening    widening
-	wider       [novelties]errorList // the errors for each novelty of a task
+	wider       [novelties]errorList // the errors for a task of a new DAG or with a new name, by novelty
 	LargestPeak float64              // in bytes
 	// Exceeded is the share of the tasks with a request whose first success exceeded the request; 1: no
 	// task has a request.
@@ -34,7 +34,7 @@ type Model struct {
 	Runs           int          // number of learned runs
 	ratios         ratios       // of the peaks to the requests
 	RunTimes       *RunTimes    // nil while there are too few tasks with a run time; only Fit creates it
-	recent         *recentTasks // nil if Learn changes nothing, as in a Learner
+	recent         *recentTasks // nil: Learn changes nothing, as for the model of a Learner
 	profiles       *Profiles    // nil if the namespace has too few tasks with a usage profile
 
 	dags         map[uint64]*Model // models of single DAGs, by hashOfDAG; nil in the model of a DAG
@@ -43,7 +43,7 @@ type Model struct {
 }
 
 // withErrors returns a copy of m with other errors and with the counts and largest amounts of l. It
-// sorts errors.
+// sorts `errors`.
 func (m *Model) withErrors(errors []weightedError, l *Learner) *Model {
 	slices.SortFunc(errors, func(a, b weightedError) int { return cmp.Compare(a.Error, b.Error) })
 	updated := *m
@@ -58,7 +58,7 @@ func (m *Model) withErrors(errors []weightedError, l *Learner) *Model {
 	return &updated
 }
 
-// setErrors sets errors, which must be in ascending order.
+// setErrors sets `errors`, which must be in ascending order.
 func (m *Model) setErrors(errors []weightedError) {
 	m.errorList = newErrorList(errors)
 	m.wider = m.widening.lists(m.errorList)
@@ -83,7 +83,7 @@ type Answer struct {
 
 	amount      float64      // bytes by the trees and the margin, bounded by maxGrantRatio; 0 in an answer of sizeByRequest
 	unbounded   sizing.Bytes // limit before floor, bins and cap
-	usesRequest bool         // unbounded is the request: it is less than amount in whole MiB, and the learned tasks rarely exceed theirs
+	usesRequest bool         // unbounded is the request: the request is less than amount in whole MiB, and the learned tasks rarely exceed their requests
 	ofDAG       bool         // the model of the DAG answered
 }
 
@@ -96,7 +96,7 @@ func (m *Model) isOutside(f *Facts) bool {
 // Question asks for the size of the first run of a task. Zero in Facts means unknown.
 type Question struct {
 	Facts
-	RiskTarget float64      // P(peak > limit) around which the risk of the answer lies, above 0; see minRisk
+	RiskTarget float64      // must be above 0: P(peak > limit) around which the risk of the answer lies; see minRisk
 	Killed     sizing.Bytes // largest allocation with which a run of the task was killed: its peak is larger; 0: none
 	Floor, Cap sizing.Bytes // bounds of the answer, 0: none; the cap wins
 	Edges      sizing.Bins  // bins to which amounts are rounded up; none: whole MiB
@@ -123,8 +123,8 @@ func (m *Model) Known(task sizing.TaskKey) (tasks, runs int) {
 
 // Size answers for a task that the model has not learned. It uses the model of the task's DAG or the
 // model of the namespace. Each of the two models uses its trees, or else the ratios of peaks to requests
-// (sizeByRequest). After a kill of the task, they use only the errors or the part of the distribution above the killed
-// allocation. ok is false if neither can answer, or if the prediction is not finite.
+// (sizeByRequest). After a kill of the task, the trees use only the errors, and the ratios only the part of their
+// distribution, above the killed allocation. ok is false if neither can answer, or if the prediction is not finite.
 func (m *Model) Size(q Question) (a Answer, ok bool) {
 	if own := m.of(&q.Task); own != nil && (own.answersFirst || !m.canSize(&q.Facts)) {
 		if a, ok = own.size(&q); ok {

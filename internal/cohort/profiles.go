@@ -13,7 +13,7 @@ import (
 
 // The bounds of a fit of Profiles.
 const (
-	minProfileTasks = 20   // smallest number of tasks for a fit, each with a run in one of the classes; fewer tasks show nothing
+	minProfileTasks = 20   // smallest number of tasks for a fit, each with a run in one of the classes; fewer tasks do not show which facts lead to which profile
 	profileRuns     = 5    // largest number of runs of a task that are used: the newest
 	maxProfileRows  = 4000 // largest number of rows that are used: the newest
 	maxClasses      = 16   // largest number of classes, those with the most tasks: profiles and the outlier group
@@ -57,8 +57,8 @@ type labelledTask struct {
 	classes []int // by row
 }
 
-// FitProfiles learns which facts lead to which profile of set. It returns nil if there are too few tasks or fewer than
-// two classes (profiles, or the outlier group), or if no fit is possible. It completes the metadata of rows in place.
+// FitProfiles learns which facts lead to which profile of `set`. It returns nil if there are too few tasks or fewer than
+// two classes (profiles, or the outlier group), or if no fit is possible. It completes the metadata of `rows` in place.
 func FitProfiles(rows []Row, set *usageprofile.Set) *Profiles {
 	completeMetadata(rows)
 	tasks, ids := label(rows, set)
@@ -195,7 +195,7 @@ func calibrate(tasks []*labelledTask, classes int) float64 {
 }
 
 // unseenLosses returns for each temperature the log losses of the tasks, each by trees that have not
-// seen the task: a cross-validation over whole tasks. order lists the tasks in the order of the losses.
+// seen the task: a cross-validation over whole tasks. `order` lists the tasks in the order of the losses.
 func unseenLosses(tasks []*labelledTask, classes int, trees gbt.Config) (order []*labelledTask, losses [][]float64, err error) {
 	losses = make([][]float64, len(temperatures))
 	scores, scaled := make([]float64, classes), make([]float64, classes)

@@ -53,7 +53,7 @@ func (r *ratios) isValid() bool {
 const (
 	minZ       = -3.0
 	stepZ      = 0.25
-	deviations = 21
+	deviations = 21 // so z goes up to 2
 )
 
 // prediction is the predictive distribution of the log ratio of a further task: a mixture of normal distributions
@@ -65,8 +65,8 @@ type prediction struct {
 }
 
 // next returns the predictive distribution for one further task. The deviation between tasks is unknown. So the
-// distribution is the mean over its posterior distribution (Gelman et al. 2013, section 5.4). As in riskOf, one task of
-// the known ones and the further one counts as unknown: it may be of a kind that the known tasks do not show.
+// distribution is the mean over its posterior distribution (Gelman et al. 2013, section 5.4). As in riskOf, the
+// further task is with probability 1/(n+1), for n known tasks, of a kind that the known tasks do not show.
 func (r *ratios) next() (p prediction) {
 	n := float64(r.Tasks)
 	p.mean = r.Mean
@@ -109,7 +109,7 @@ func (m *Model) sizeByRequest(q *Question) (a Answer, ok bool) {
 	}
 	next := m.ratios.next()
 	typical := math.Exp(next.mean)
-	known := next.exceeds(float64(q.Killed) / float64(requested)) // the peak is above Killed, so every probability is divided by known, P(peak > Killed)
+	known := next.exceeds(float64(q.Killed) / float64(requested)) // the peak is above Killed, so every probability is divided by `known`, which is P(peak > Killed)
 	share := next.cheapestShare(q.RiskTarget, known)
 	if share >= 1 {
 		return Answer{}, false
@@ -129,10 +129,10 @@ func (m *Model) sizeByRequest(q *Question) (a Answer, ok bool) {
 // shareStep is the factor between two shares that cheapestShare compares.
 const shareStep = 0.98
 
-// cheapestShare returns the share of a request with the least expected cost; 1 if the whole request costs
-// least. The risk is within the same bounds, and a kill has the same price, as for an answer of the
-// trees. The retry of a killed run gets the request. known is the probability that the peak exceeds the killed
-// allocation, 1 without a kill. The risk of a share is the probability of a higher peak, divided by known.
+// cheapestShare returns the share of a request with the least expected cost; 1 if the whole request costs least, or if no
+// smaller share has a risk within the bounds. The bounds of the risk and the price of a kill are those of an answer of the
+// trees. The retry of a killed run gets the request. `known` is the probability that the peak exceeds the killed allocation,
+// 1 without a kill. The risk of a share is the probability of a higher peak, divided by `known`.
 func (p *prediction) cheapestShare(target, known float64) float64 {
 	kill := 1 + math.Exp(p.mean)/(expectedRisk*target)
 	best, least := 1.0, 1.0

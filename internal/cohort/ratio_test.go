@@ -36,10 +36,10 @@ func TestARequestAboveAllOthersIsSizedByItsRatio(t *testing.T) {
 		l.Add(used(i, 6e9, 0.05*math.Exp(0.5*r.NormFloat64())))
 	}
 	row := used(100, 400e9, 0.05)
-	require.False(t, l.Model().CanSize(row.Facts), "the trees know no such request")
+	require.False(t, l.Model().CanSize(row.Facts), "the trees must not size a request far above all known ones")
 	a, ok := l.Model().Size(question(&row))
 	require.True(t, ok)
-	assert.Greater(t, float64(a.Limit), 1.8*0.05*400e9, "the answer is clearly above the typical share, because one task in twelve needs more than twice this share")
+	assert.Greater(t, float64(a.Limit), 1.8*0.05*400e9, "the answer must be clearly above the typical share, because one task in twelve needs more than twice this share")
 	assert.Less(t, a.Limit, sizing.Bytes(100e9))
 	assert.LessOrEqual(t, a.Promised, maxRisk*sizing.DefaultRiskTarget)
 	assert.GreaterOrEqual(t, a.Promised, minRisk*sizing.DefaultRiskTarget-1e-6)
@@ -54,10 +54,10 @@ func TestARequestAboveAllOthersIsSizedByItsRatio(t *testing.T) {
 	q = question(&row)
 	q.Floor = 500e9
 	_, ok = l.Model().Size(q)
-	assert.False(t, ok, "with a floor above the request there is no answer, because nothing is saved")
+	assert.False(t, ok, "with a floor above the request there must be no answer, because nothing is saved")
 	row.Requested.Memory = 0
 	_, ok = l.Model().Size(question(&row))
-	assert.True(t, ok, "the trees answer for a task without a request")
+	assert.True(t, ok, "the trees must answer for a task without a request")
 }
 
 func TestRatiosThatDisagreeKeepTheRequest(t *testing.T) {
@@ -128,7 +128,7 @@ func TestFewTasksThatAgreeGiveASmallShareOfTheRequest(t *testing.T) {
 		a, ok := l.Model().Size(question(&row))
 		require.True(t, ok, "%+v", c)
 		assert.Less(t, float64(a.Limit), c.share*64e9, "%+v", c)
-		assert.Greater(t, float64(a.Limit), 1.4*c.typical*64e9, "%+v: the grant is above the largest known ratio", c)
+		assert.Greater(t, float64(a.Limit), 1.4*c.typical*64e9, "%+v: the grant must be above the largest known ratio", c)
 	}
 }
 
@@ -178,7 +178,7 @@ func TestAnswerByRatiosAtALargeRiskTarget(t *testing.T) {
 	}
 }
 
-// After a kill, the risk counts only tasks whose share of their request is above the killed share of this request.
+// After a kill, the risk counts only tasks whose peak / request is above killed allocation / request of this task.
 func TestAKillRaisesAShareOfTheRequest(t *testing.T) {
 	r := rand.New(rand.NewPCG(12, 2))
 	l := NewLearner()
@@ -200,7 +200,7 @@ func TestAKillRaisesAShareOfTheRequest(t *testing.T) {
 	assert.InEpsilon(t, exceeds(after.Limit)/exceeds(q.Killed), after.Promised, 1e-6)
 	q.Killed = 390e9
 	_, ok = m.Size(q)
-	assert.False(t, ok, "only the whole request is likely to be enough")
+	assert.False(t, ok, "the model must not answer, because only the whole request is likely to be enough")
 }
 
 // After a kill at 80 % of the answer, the next run of the task is not killed more often than promised either.
@@ -269,8 +269,8 @@ func TestFewTasksAreSizedByTheirRatios(t *testing.T) {
 		_, err = Open(blob)
 		assert.Error(t, err)
 	}
-	assert.Nil(t, learned(rows[:len(rows)-3]...).Model(), "too few tasks")
-	assert.Nil(t, learned(rows[0], rows[3], rows[6], rows[9], rows[12]).Model(), "too few runs")
+	assert.Nil(t, learned(rows[:len(rows)-3]...).Model(), "too few tasks must give no model")
+	assert.Nil(t, learned(rows[0], rows[3], rows[6], rows[9], rows[12]).Model(), "too few runs must give no model")
 }
 
 // chosen returns three runs each of n tasks whose requests were chosen for them: each fourth request is
@@ -309,10 +309,10 @@ func TestTreesPredictTheRatioWhereRequestsAreChosen(t *testing.T) {
 	assert.Equal(t, a, again)
 	row.Requested.Memory = 0
 	_, ok = m.Size(question(&row))
-	assert.False(t, ok, "a ratio without a request says nothing")
+	assert.False(t, ok, "trees that predict the ratio must not size a task without a request")
 }
 
-func TestTreesPredictThePeakWhereRequestsAreAHabit(t *testing.T) {
+func TestTreesPredictThePeakWhereRequestsDoNotFollowIt(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 2))
 	var rows []Row
 	for i := range 60 {

@@ -14,7 +14,7 @@ import (
 // wait for the training.
 //
 // A Model also holds models of single DAGs (see dag.go), which learn the runs of their DAG in the same way. For
-// some tasks the model of the DAG answers first, for others that of the namespace; see Model.first.
+// some tasks the model of the DAG answers first, for others the model of the namespace; see Model.first.
 
 // recentTasks holds the tasks that are not new to a published model.
 type recentTasks struct {
@@ -52,7 +52,8 @@ func (m *Model) withTasks(l *Learner) *Model {
 	return &updated
 }
 
-// learnPending returns a model that has learned the pending kills of l. If the training used the errors on unseen
+// learnPending returns a model that has learned the pending kills of l: the first runs that were killed and have not
+// succeeded yet. If the training used the errors on unseen
 // tasks, m knows these kills already. Errors of a cross-validation, such as all errors of a DAG's trees, come from
 // successes only.
 func (m *Model) learnPending(rows []Row, l *Learner) *Model {
@@ -77,7 +78,7 @@ func (m *Model) treeLevel(f *Facts) float64 {
 }
 
 // Learn returns a model that has learned the first run of a task, or m itself if the run changes
-// nothing. level is the log peak that Level predicted for the run; NaN if it is unknown. The model that answers
+// nothing. `level` is the log peak that Level predicted for the run; NaN if it is unknown. The model that answers
 // first learns the error of level, and the other model learns the error of its own prediction. The same run changes
 // nothing a second time. Learn returns nil for a nil model.
 func (m *Model) Learn(r *Row, level float64) *Model {

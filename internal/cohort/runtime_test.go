@@ -45,8 +45,8 @@ func TestRunTimesOfNeverSeenTasksFollowTheMetadata(t *testing.T) {
 	assert.Greater(t, float64(near)/float64(rows), .7)
 }
 
-// A task has taken twice the usual time. Its next run is expected to take more than usual, and its
-// prediction is narrower.
+// Three runs of a task took twice the predicted time. The prediction for the next run moves to about this time, and is narrower
+// than the prediction without these runs.
 func TestOwnRunsMoveThePrediction(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 4))
 	var rows []Row

@@ -98,7 +98,7 @@ type Duration struct {
 
 	// The receipt does not store the fields below.
 	P99     time.Duration `json:"-"`
-	Shape   string        `json:"-"` // the name of the distribution that the run times share with those of other tasks; empty if none is known
+	Shape   string        `json:"-"` // the name of the distribution that the run times share with the run times of other tasks; empty if none is known
 	Outlier float64       `json:"-"` // P(run time > three times the median)
 	Timeout *float64      `json:"-"` // P(run time > execution timeout); nil if the try has no timeout
 }

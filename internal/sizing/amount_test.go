@@ -39,7 +39,7 @@ func TestSchemaStoresAnAmountAsANumberAndACategory(t *testing.T) {
 	for i := range 1000 {
 		s.Extend(sizing.Features{"size": sizing.TextValue(fmt.Sprint(i))})
 	}
-	assert.Len(t, s.Fields[1].Categories, 256, "a field keeps at most 256 numbers as categories")
+	assert.Len(t, s.Fields[1].Categories, 256, "a field must keep at most 256 numbers as categories")
 	require.True(t, s.Extend(sizing.Features{"size": sizing.TextValue("unknown")}))
 	assert.Len(t, s.Fields, 2)
 }
@@ -57,7 +57,7 @@ func TestJSONReturnsAValueAsItWasSent(t *testing.T) {
 		}
 		assert.Equal(t, sent, v.JSON())
 	}
-	assert.Equal(t, "1970-01-03", sizing.Value{Kind: sizing.Date, Num: 2}.JSON(), "a stored date has no text")
+	assert.Equal(t, "1970-01-03", sizing.Value{Kind: sizing.Date, Num: 2}.JSON(), "a stored date, which has no text, must be formatted")
 }
 
 func TestTextValueReadsBoolsAndCompactDates(t *testing.T) {
@@ -70,7 +70,7 @@ func TestTextValueReadsBoolsAndCompactDates(t *testing.T) {
 	}
 	var s sizing.Schema
 	s.Extend(sizing.Features{"full": {Kind: sizing.Category, Text: "auto"}})
-	require.True(t, s.Extend(sizing.Features{"full": sizing.TextValue("True")}), "a bool gets a field of its own")
+	require.True(t, s.Extend(sizing.Features{"full": sizing.TextValue("True")}), "a bool must get a field of its own")
 	require.Len(t, s.Fields, 2)
 	assert.Equal(t, []float64{1, 1}, s.Row(sizing.Features{"full": sizing.TextValue("True")}, nil))
 	assert.Equal(t, sizing.BoolValue(true), s.Fields[1].Read(sizing.BoolValue(true)))
@@ -79,7 +79,7 @@ func TestTextValueReadsBoolsAndCompactDates(t *testing.T) {
 
 func TestAmountsOfOldCategoriesAreReadAsNumbers(t *testing.T) {
 	s := sizing.Schema{Version: 1, Fields: []sizing.Field{{Name: "size", Kind: sizing.Category, Categories: []string{"2GB", "unknown"}}}}
-	require.True(t, s.Extend(sizing.Features{"size": sizing.TextValue("3GB")}), "an amount gets a field of its own")
+	require.True(t, s.Extend(sizing.Features{"size": sizing.TextValue("3GB")}), "an amount must get a field of its own")
 	require.Equal(t, sizing.Number, s.Fields[1].Kind)
 	assert.Equal(t, sizing.TextValue("2GB"), s.Fields[1].ReadStored(s.Fields[0].Value(0)))
 	assert.Equal(t, sizing.Missing, s.Fields[1].ReadStored(s.Fields[0].Value(1)).Kind)
@@ -130,7 +130,7 @@ func TestCompactDateInANumberFieldIsANumber(t *testing.T) {
 	require.Len(t, s.Fields, 2)
 	row := s.Row(f, nil)
 	require.Equal(t, []float64{20250401, 20179}, row)
-	require.Equal(t, f, s.Features(row), "the number and the date are both restored")
+	require.Equal(t, f, s.Features(row), "the number and the date must both be restored")
 	require.Equal(t, sizing.Missing, s.Fields[0].Read(sizing.TextValue("2025-04-01")).Kind)
 }
 

@@ -39,8 +39,8 @@ func (bins Bins) Valid() bool {
 
 // LeastCost returns the increasing ladder over bins with the least expected cost, by dynamic
 // programming from the top bin down. p[i] is P(peak in bin i); the last bin includes all peaks
-// above its edge. Each try costs its whole allocation, and each kill costs price bytes in addition. The
-// probability that the peak exceeds the first rung is at most risk. bins must not be empty, and p is as long as bins.
+// above its edge. Each try costs its whole allocation, and each kill costs `price` bytes in addition. The
+// probability that the peak exceeds the first rung is at most `risk`. `bins` must not be empty, and p must be as long.
 //
 // With bins of 1, 4 and 10 GiB, p = 0.90, 0.09, 0.01, price 0 and risk 1, the ladder
 // 1, 4, 10 costs 1 + 0.10·4 + 0.01·10 = 1.5, and 1, 10 costs 1 + 0.10·10 = 2. With risk

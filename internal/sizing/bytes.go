@@ -32,7 +32,7 @@ func (b Bytes) Times(f float64) Bytes {
 	return Bytes(scaled)
 }
 
-// RoundUp rounds b up to a multiple of unit: Bytes(1).RoundUp(MiB) is 1 MiB.
+// RoundUp rounds b up to a multiple of `unit`: Bytes(1).RoundUp(MiB) is 1 MiB.
 func (b Bytes) RoundUp(unit Bytes) Bytes {
 	if rest := b % unit; rest > 0 {
 		return b + unit - rest
@@ -144,7 +144,7 @@ func ParseCPU(s string) (Cores, error) {
 }
 
 // parseQuantity reads a number with an optional suffix. A number with a decimal exponent must not
-// have a suffix. If s has neither form, the error shows example.
+// have a suffix. If s is not a number with or without a suffix, the error shows `example`.
 func parseQuantity(s, example string) (float64, error) {
 	if len(s) == 0 || len(s) > 40 {
 		return 0, fmt.Errorf("%.50q is not a quantity: write a number and a unit, such as %s", s, example)

@@ -44,7 +44,7 @@ func TestParseCPURoundTrip(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, got, back, "String and Parse are inverse")
 	}
-	assert.Equal(t, "251m", sizing.Cores(0.2501).String(), "rounded up, so that a grant is never too small")
+	assert.Equal(t, "251m", sizing.Cores(0.2501).String(), "cores must be rounded up, so that a grant is never too small")
 }
 
 func TestBytesString(t *testing.T) {

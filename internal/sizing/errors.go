@@ -18,7 +18,7 @@ const (
 	Conflict                // the request contradicts stored data, or another writer committed first
 	Unavailable             // try again later: the database cannot serve the request now (Cause is set), a part of the service is not ready, or another request changes the task
 	Refused                 // a policy or a limit forbids the request now
-	Exhausted               // too many such operations wait or run, or the operation took too long; Detail says which
+	Exhausted               // too many operations of this kind wait or run, or the operation took too long; Detail says which of the two
 )
 
 // FieldError describes one invalid field. As a warning it describes a field that is suspicious or ignored.

@@ -52,7 +52,7 @@ func (m Metadata) Bounded() (Metadata, []FieldError) {
 	return bounded, warnings
 }
 
-// checkEntry reports whether an entry is within the limits; otherwise it returns a warning. size is the number of bytes of the
+// checkEntry reports whether an entry is within the limits; otherwise it returns a warning. `size` is the number of bytes of the
 // entries that were accepted before.
 func (m Metadata) checkEntry(name string, size int) (warning FieldError, fits bool) {
 	switch {
@@ -95,7 +95,7 @@ func fitsValues(values []string) bool {
 	return !slices.ContainsFunc(values, func(v string) bool { return !isMetadataText(v, MaxMetadataValue) })
 }
 
-// isMetadataText reports whether s is valid UTF-8 with at most limit characters and without control characters.
+// isMetadataText reports whether s is valid UTF-8 with at most `limit` characters and without control characters.
 func isMetadataText(s string, limit int) bool {
 	if isPrintable(s) {
 		return len(s) <= limit

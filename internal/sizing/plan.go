@@ -164,7 +164,7 @@ const (
 // another kill.
 const leastLiftFactor = 1.5
 
-// IsBelowStatic reports whether killed, the allocation at an OOM kill, is below the static grant of a try that
+// IsBelowStatic reports whether `killed`, the allocation at an OOM kill, is below `static`, the static grant of a try that
 // followed a plan. Such a kill is no evidence against the promise of the static grant. Grants and
 // allocations that differ by less than one percent count as equal, because a limit may be rounded.
 func IsBelowStatic(killed, static Bytes) bool {

@@ -29,5 +29,5 @@ func TestMeanLimitFollowsTheResizes(t *testing.T) {
 	} {
 		assert.Equal(t, c.want, c.plan.MeanLimit(c.last, 100*time.Second), name)
 	}
-	assert.Zero(t, (&ExecutedPlan{Mode: ResizeMemory, Start: 100, Resizes: []ExecutedResize{at(0, 200)}}).MeanLimit(200, 0), "an unknown duration")
+	assert.Zero(t, (&ExecutedPlan{Mode: ResizeMemory, Start: 100, Resizes: []ExecutedResize{at(0, 200)}}).MeanLimit(200, 0), "with an unknown duration, the mean limit must be zero")
 }

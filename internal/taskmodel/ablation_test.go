@@ -22,14 +22,14 @@ func TestAblatedModelsLackTheirPart(t *testing.T) {
 		return k.model.Size(question(withRows(1010)))
 	}
 	complete := sizeAfterKill(taskmodel.Ablation{})
-	assert.Greater(t, complete.Limit, bytes(4), "a complete model grants more than the killed amount")
-	assert.Less(t, sizeAfterKill(taskmodel.Ablation{NoKnownKills: true}).Limit, bytes(2), "without known kills, the kill does not raise the amount")
-	assert.NotEqual(t, complete.Reason, sizeAfterKill(taskmodel.Ablation{NoColdStart: true}).Reason, "without the Bayesian average, another rule decides the amount")
+	assert.Greater(t, complete.Limit, bytes(4), "a complete model must grant more than the killed amount")
+	assert.Less(t, sizeAfterKill(taskmodel.Ablation{NoKnownKills: true}).Limit, bytes(2), "without known kills, the kill must not raise the amount")
+	assert.NotEqual(t, complete.Reason, sizeAfterKill(taskmodel.Ablation{NoColdStart: true}).Reason, "without the Bayesian average, another rule must decide the amount")
 	unadjusted := sizeAfterKill(taskmodel.Ablation{NoKnownKills: true, NoColdStart: true})
 	raised := sizeAfterKill(taskmodel.Ablation{NoKnownKills: true, NoColdStart: true, Adjust: func(p *experts.Point) {
 		for i := range p.Level {
 			p.Level[i]++
 		}
 	}})
-	assert.NotEqual(t, raised.Limit, unadjusted.Limit, "the residuals do not fully compensate for raised levels")
+	assert.NotEqual(t, raised.Limit, unadjusted.Limit, "raised levels must change the grant, because the residuals do not fully compensate for them")
 }

@@ -80,8 +80,8 @@ func TestAnswersMatchTheReference(t *testing.T) {
 	t.Logf("%d answers", len(got)-1)
 }
 
-// writeAnswer writes a line to out: the hashes of the answer to q, and name. It requires the same answer
-// from memo.
+// writeAnswer writes a line to out: the hashes of the answer to q, and `name`. It requires the same answer
+// from `memo`.
 func writeAnswer(t *testing.T, memo *taskmodel.Memo, out *strings.Builder, name string, m *taskmodel.Model, q taskmodel.Question) {
 	sized := m.Size(q)
 	for range 3 { // a Memo stores an answer when its question is repeated, so the third answer is the stored one

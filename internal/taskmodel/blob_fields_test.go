@@ -14,7 +14,7 @@ import (
 )
 
 // storedFields lists the names under which CBOR stores the fields of a type, one per line. A
-// struct that is stored as an array has positions instead of names. parents holds the structs that
+// struct that is stored as an array has positions instead of names. `parents` holds the structs that
 // contain the type, so that the recursion ends.
 func storedFields(path string, t reflect.Type, parents map[reflect.Type]bool, out *strings.Builder) {
 	if t == reflect.TypeFor[donorTable]() {

@@ -42,7 +42,7 @@ func TestBlobRoundTripIsExact(t *testing.T) {
 			}
 			blob := blobOf(t, k.model)
 			back := reopen(t, blob)
-			require.Equal(t, unscreenedVersion, k.model.Format(), "earlier releases can read the blob")
+			require.Equal(t, unscreenedVersion, k.model.Format(), "the blob must have the format that earlier releases read")
 			require.Equal(t, blob, blobOf(t, back), "%s, %d runs", name, n)
 			for range 25 {
 				f, gibs := draw(rng)
@@ -78,7 +78,7 @@ func TestOpenRejectsAFlippedByte(t *testing.T) {
 			}
 		}
 		_, err := taskmodel.Open(c.blob)
-		require.NoError(t, err, "the blob is intact again")
+		require.NoError(t, err, "Open must accept the blob again when no byte is flipped")
 	}
 }
 
@@ -90,7 +90,7 @@ func TestOpenRejectsATruncatedBlob(t *testing.T) {
 		require.ErrorIs(t, err, taskmodel.ErrFormat, "only the first %d of %d bytes", i, len(blob))
 	}
 	_, err := taskmodel.Open(append(blob, 0))
-	assert.ErrorIs(t, err, taskmodel.ErrFormat, "one byte too many")
+	assert.ErrorIs(t, err, taskmodel.ErrFormat, "Open must reject one byte too many")
 }
 
 // withHeader prepends the magic, FormatVersion and a valid checksum to a body.
@@ -142,7 +142,7 @@ func TestBlobIsDeterministic(t *testing.T) {
 	first := fitted()
 	assert.Equal(t, first, fitted())
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	assert.Equal(t, first, fitted(), "with one thread")
+	assert.Equal(t, first, fitted(), "one thread must give the same bytes")
 }
 
 func TestModelMetadata(t *testing.T) {

@@ -14,7 +14,7 @@ type categoryLevel struct {
 	OneHot int     `cbor:"Hot"` // index of its column; −1: none
 }
 
-// readLevels sets the levels to those of field j in rows. The maxOneHot most frequent ones get a column of their
+// readLevels sets the levels to the values of field j in `rows`. The maxOneHot most frequent ones get a column of their
 // own. If there are more levels, a level also needs minOneHotRows rows.
 func (c *column) readLevels(j int, rows [][]sizing.Value) {
 	c.Levels = map[string]*categoryLevel{}

@@ -29,7 +29,7 @@ var (
 
 // Runs of kind "small" need 1 GiB and are measured. One run of kind "other" succeeds with a peak of 1 GiB. Then twelve runs
 // of kind "other" are killed at 3 GiB and not retried.
-func TestKillsWithoutARetryRaiseTheFit(t *testing.T) {
+func TestKillsWithoutARetryRaiseGrantsAfterAFit(t *testing.T) {
 	const bound = 3
 	k, _ := trainedTask(t, kinds, 1, 60)
 	k.reportSuccess(other, 1)
@@ -40,12 +40,12 @@ func TestKillsWithoutARetryRaiseTheFit(t *testing.T) {
 	}
 	k.fit()
 	t.Logf("other %.2f → %.2f GiB, small %.2f → %.2f GiB", before, limit(k, other), beforeSmall, limit(k, small))
-	assert.Greater(t, limit(k, other), 1.5*before, "twelve kills raise the grant in spite of one success")
+	assert.Greater(t, limit(k, other), 1.5*before, "twelve kills must raise the grant in spite of one success")
 	assert.InEpsilon(t, beforeSmall, limit(k, small), 0.3, "the grants of small runs change by at most 30 %")
 }
 
 // Runs of kind "small" need 1 GiB and are measured. Twelve runs of kind "other" are killed at 3 GiB, and none succeeds.
-func TestKillsWithoutAnySuccessRaiseTheFit(t *testing.T) {
+func TestKillsWithoutAnySuccessRaiseGrantsAfterAFit(t *testing.T) {
 	const bound = 3
 	k, _ := trainedTask(t, kinds, 5, 60)
 	for range 12 {
@@ -72,11 +72,11 @@ func TestKillsBeforeASuccessOfTheirRunAreNotFitted(t *testing.T) {
 	with.fit()
 	without.fit()
 	assert.InEpsilon(t, limit(without, small), limit(with, small), 0.05)
-	assert.Equal(t, fittedRows(t, without), fittedRows(t, with), "the kills are not among the fitted rows")
+	assert.Equal(t, fittedRows(t, without), fittedRows(t, with), "the kills must not be among the fitted rows")
 }
 
 // Successes at 60 GiB without a peak are upper bounds of 60 GiB, so they must not raise the mean grant by more than 5 %.
-func TestUnmeasuredSuccessesHardlyRaiseTheFit(t *testing.T) {
+func TestUnmeasuredSuccessesHardlyRaiseGrantsAfterAFit(t *testing.T) {
 	for name, draw := range generators {
 		with, rng := trainedTask(t, draw, 3, 80)
 		without, _ := trainedTask(t, draw, 3, 80)
@@ -121,7 +121,7 @@ func TestTaskWithOnlyKillsIsGrantedMoreThanTheKills(t *testing.T) {
 	assert.Greater(t, s.Limit, 32*gib)
 	fitted, _, err := taskmodel.Fit(&k.history, nil)
 	require.NoError(t, err)
-	assert.Nil(t, fitted, "without a measured peak there is no model")
+	assert.Nil(t, fitted, "without a measured peak there must be no model")
 
 	k.reportSuccess(small, 40)
 	assert.Greater(t, k.model.Size(question(small)).Limit, 40*gib)

@@ -12,8 +12,8 @@ type cluster struct {
 	Largest      float64  // largest residual
 }
 
-// maxClusterError is the largest magnitude, in log units, with which a residual counts in a correlation: a single outlier
-// says little about what the instances have in common.
+// maxClusterError is the largest magnitude with which a residual, a difference of natural logarithms, counts in a correlation:
+// a single outlier says little about what the instances have in common.
 const maxClusterError = 1.0
 
 // moments returns the mean product of the clipped residuals of two instances, and the mean square of all clipped residuals;
@@ -51,8 +51,8 @@ var (
 // deviation. A larger value delays the effect of the observed correlation.
 const priorClusters = 2
 
-// correlation returns the posterior mean of the correlation, rescaled so that kind.tolerated becomes 0 and 1 stays 1.
-// deviation is the expected standard deviation of the residuals.
+// correlation returns the posterior mean of the correlation, rescaled so that `kind.tolerated` becomes 0 and 1 stays 1.
+// `deviation` is the expected standard deviation of the residuals.
 func (c *intraClass) correlation(deviation float64, kind *clusterKind) float64 {
 	weight := priorClusters * deviation * deviation
 	rho := (c.Products + kind.prior*weight) / (c.Squares + weight)

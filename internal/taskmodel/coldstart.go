@@ -153,7 +153,8 @@ func (m *Model) coldStartInputs(cells []sizing.Value, dst []float64) []float64 {
 	return dst
 }
 
-// setColdStartUnits sets the units of the inputs that have none yet. isSmall reports that a new unit is below 1.
+// setColdStartUnits sets the unit of each input that has none yet: the logarithm of an input is log(1 + input/unit) (see
+// bayes.Average.SetUnit). isSmall reports that a new unit is below 1.
 func (m *Model) setColdStartUnits(cells []sizing.Value) (isSmall bool) {
 	input := 0
 	for j := range m.Schema.Fields {
@@ -192,7 +193,7 @@ func (m *Model) learnColdStart(r *row, p *experts.Point, weight float64, b *buff
 		return
 	}
 	prior := m.coldStartPrior()
-	if m.setColdStartUnits(r.Cells) { // only b.numbers changes: the lines of these inputs have learned no numbers except 0, which is 0 in any unit
+	if m.setColdStartUnits(r.Cells) { // only b.numbers changes: the lines of these inputs have learned no number except 0, whose logarithm log(1 + 0/unit) is 0 in any unit
 		for i, x := range m.coldStartInputs(r.Cells, nil) {
 			if i < len(b.numbers) && !math.IsNaN(b.numbers[i]) {
 				b.numbers[i] = x

@@ -70,7 +70,7 @@ func TestKillsRaiseTheGrantsOfOtherRunsBeforeAnyRetryEnds(t *testing.T) {
 	for i := range 3 {
 		k.model.Void(sizing.RunHash(fmt.Sprint("run", i), sizing.NoMap), 1)
 	}
-	assert.Equal(t, before, grant(k.model), "voided kills have no effect")
+	assert.Equal(t, before, grant(k.model), "voided kills must have no effect")
 }
 
 // The prediction for a lift already takes account of the kill of the retried run. This kill must not count twice.

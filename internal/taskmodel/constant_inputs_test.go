@@ -25,7 +25,7 @@ func TestInputAboveTheOnlyKnownValueRaisesTheGrant(t *testing.T) {
 		require.NotNil(t, larger.Promised)
 		assert.Greater(t, *larger.Promised, *known.Promised)
 		assert.GreaterOrEqual(t, largest.Limit, bytes(4*2.2), "%d runs", runs)
-		assert.Nil(t, largest.Promised, "no risk can be stated")
+		assert.Nil(t, largest.Promised, "the answer must state no risk so far outside the range")
 		assert.LessOrEqual(t, smaller.Limit, known.Limit.Times(1.05))
 		assert.Contains(t, smaller.Reason, "outside the known range: rows 100 (500 … 500)")
 	}

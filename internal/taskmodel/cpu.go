@@ -27,7 +27,7 @@ const (
 	maxCPUResiduals = 500   // newest residuals of each rule
 	cpuRuleGain     = 0.95  // lineCores or sameCores answers only if its loss is below this share of the loss of anyCores
 	cpuForget       = 0.999 // factor on the summed losses at each new row, so that older rows count less
-	cpuRange        = 0.7   // log units by which a prediction of lineCores may be outside the range of the fitted rows
+	cpuRange        = 0.7   // a factor of 2, as a logarithm, by which a prediction of lineCores may be outside the range of the fitted rows
 )
 
 // CPUModel predicts the largest CPU use of a task's tries. It evaluates every rule out of sample. The rule with the
@@ -38,7 +38,7 @@ type CPUModel struct {
 	Loss      [coreRules]float64        // discounted pinball loss (Koenker & Bassett 1978) at cpuQuantile, in cores
 }
 
-// learn records the use of a try in cores. levels are the rules' predictions before the try, in log cores; NaN means that
+// learn records the use of a try in cores. `levels` are the rules' predictions before the try, in log cores; NaN means that
 // a rule does not predict. The losses count only rows that every rule predicted, and only while lineCores has at least
 // minCPURows residuals.
 func (c *CPUModel) learn(levels *[coreRules]float64, used float64) {
@@ -64,7 +64,7 @@ func (c *CPUModel) featureResiduals(levels *[coreRules]float64) int {
 	return len(c.Residuals[lineCores].Sorted)
 }
 
-// request returns the quantile cpuQuantile of a rule for a try, in cores; level is the rule's
+// request returns the quantile cpuQuantile of a rule for a try, in cores; `level` is the rule's
 // prediction in log cores. The rule must have residuals.
 func (c *CPUModel) request(rule int, level float64) float64 {
 	sorted := c.Residuals[rule].Sorted
@@ -110,7 +110,7 @@ func (c *CPUModel) bestRule(levels *[coreRules]float64) int {
 	return rule
 }
 
-// answer returns the CPU request, a multiple of cpuStep; zero if there are too few measurements. levels are the rules'
+// answer returns the CPU request, a multiple of cpuStep; zero if there are too few measurements. `levels` are the rules'
 // predictions: one element, or several with equal weights. A task counts as single-threaded if the predicted quantile is at
 // most oneCoreAtMost and the median of its use is above cpuStep. Such a task gets at most one core.
 func (c *CPUModel) answer(levels [][coreRules]float64) sizing.Cores {
@@ -185,7 +185,7 @@ func (m *Model) coreLevelsOf(t *TrainingRow) [coreRules]float64 {
 }
 
 // cpuOfRow returns the CPU request for the row in b. If the row lacks a rarely missing feature, the request comes from a
-// mixture: the predictions with the values of each of the similar donor rows that the prediction of the peak found.
+// mixture: one prediction with the values of each donor row in b.similar, which the prediction of the peak has set.
 func (m *Model) cpuOfRow(q *Question, b *buffers) sizing.Cores {
 	b.coreLevels = b.coreLevels[:0]
 	if m.Models.ridges == nil || !m.Models.Enc.isIncomplete(b.cells) {

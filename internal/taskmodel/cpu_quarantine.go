@@ -84,7 +84,7 @@ func (m *Model) learnCores(t *TrainingRow) bool {
 }
 
 // checkCores returns the expectation with which it compared the CPU measurement of t, and whether the measurement is
-// implausible. levels are the predictions of the CPU rules (recent use, line, same features) for t.
+// implausible. `levels` are the predictions of the CPU rules (recent use, line, same features) for t.
 func (m *Model) checkCores(t *TrainingRow, levels *[coreRules]float64) (coresImplausibility, bool) {
 	used := float64(t.CPUMax)
 	history := m.CPU.Residuals[anyCores].Sorted

@@ -25,7 +25,7 @@ func newDataset(t *testing.T, draw generator, n int) *taskmodel.Dataset {
 	return taskmodel.NewDataset(&k.history)
 }
 
-// numbered returns the row numbers from first to end−1.
+// numbered returns the row numbers from `first` to `end`−1.
 func numbered(first, end int) (rows []int) {
 	for i := first; i < end; i++ {
 		rows = append(rows, i)
@@ -54,7 +54,7 @@ func TestHoldoutRowsHaveTheColumnsOfTheTrainingRows(t *testing.T) {
 		assert.Len(t, e.Row(raw.Row(i)), e.Train.Cols())
 	}
 	raw.X[0] = math.NaN()
-	assert.Len(t, e.Row(raw.Row(0)), e.Train.Cols(), "a missing cell has a column too")
+	assert.Len(t, e.Row(raw.Row(0)), e.Train.Cols(), "a missing cell must have a column, too")
 }
 
 func TestServedProbabilitiesFollowTheFeatures(t *testing.T) {

@@ -110,7 +110,7 @@ func (e *encoder) columnNames() (line, tree []string) {
 
 const (
 	minAmbiguousRows   = 20  // smallest number of rows, in groups of at least three runs with identical features, for a warning
-	minAmbiguousSpread = 0.7 // smallest standard deviation of the log peaks within these groups for a warning: a typical factor of two from their mean, as for equally many peaks of 1 and 4 GiB
+	minAmbiguousSpread = 0.7 // smallest standard deviation of the log peaks within these groups for a warning: a typical factor of two from their mean, as for equally many peaks of 1 and 4.1 GiB
 )
 
 // ambiguity returns a warning if there are at least minAmbiguousRows runs in groups with identical features, and the peaks

@@ -27,7 +27,7 @@ const hasText = 1 << 7
 // len returns the number of rows.
 func (d *donorTable) len() int { return len(d.rowEnds) }
 
-// add appends a copy of a row. shared holds the distinct texts of the table; add adds new ones.
+// add appends a copy of a row. `shared` holds the distinct texts of the table; add adds new ones.
 func (d *donorTable) add(cells []sizing.Value, shared map[string]string) {
 	d.firstTexts = append(d.firstTexts, int32(len(d.texts)))
 	for _, v := range cells {

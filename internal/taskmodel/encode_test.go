@@ -57,10 +57,10 @@ func TestEncodingOfOneFeature(t *testing.T) {
 		value      sizing.Value // to encode
 		line, tree []float64    // the columns of the linear models, and those of the trees
 	}{
-		"a number is raw and logged":                      {[]sizing.Value{number(1), number(5), number(9)}, number(3), []float64{3, math.Log(4)}, []float64{3}},
+		"a number has its value and its logarithm":        {[]sizing.Value{number(1), number(5), number(9)}, number(3), []float64{3, math.Log(4)}, []float64{3}},
 		"the log column of a negative number is 0":        {[]sizing.Value{number(1), number(5), number(9)}, number(-3), []float64{-3, 0}, []float64{-3}},
-		"numbers below zero are not logged":               {[]sizing.Value{number(-1), number(5), number(9)}, number(3), []float64{3}, []float64{3}},
-		"two values are not logged":                       {[]sizing.Value{number(1), number(5), number(5)}, number(5), []float64{5}, []float64{5}},
+		"numbers below zero have no logarithm":            {[]sizing.Value{number(-1), number(5), number(9)}, number(3), []float64{3}, []float64{3}},
+		"two different numbers have no logarithm":         {[]sizing.Value{number(1), number(5), number(5)}, number(5), []float64{5}, []float64{5}},
 		"a feature that may be missing has a flag":        {[]sizing.Value{number(1), nothing, number(5)}, nothing, []float64{0, 1}, []float64{nan}},
 		"the flag of a present feature is zero":           {[]sizing.Value{number(1), nothing, number(5)}, number(5), []float64{5, 0}, []float64{5}},
 		"a feature that was never missing has no flag":    {[]sizing.Value{number(1), number(5), number(9)}, nothing, []float64{0, 0}, []float64{nan}},
@@ -159,8 +159,8 @@ func TestEncodingExcludesTheRowsOwnPeak(t *testing.T) {
 		return all
 	}
 	low, high := encodings(10), encodings(30)
-	assert.Equal(t, low[:4], high[:4], "rows 0 to 3 do not depend on the peak of row 3")
-	assert.NotEqual(t, low[4], high[4], "row 4 depends on the peak of row 3")
+	assert.Equal(t, low[:4], high[:4], "rows 0 to 3 must not depend on the peak of row 3")
+	assert.NotEqual(t, low[4], high[4], "row 4 must depend on the peak of row 3")
 }
 
 func TestLearningDoesNotChangeTheWidthsOfTheEncoding(t *testing.T) {
@@ -196,13 +196,13 @@ func TestEqualFeaturesHaveEqualKeys(t *testing.T) {
 	assert.NotEqual(t, key(text("a"), nothing), key(text("a"), number(0)))
 	before := key(text("a"), number(1))
 	wider := append(columns, column{Name: "new", Kind: sizing.Bool})
-	assert.Equal(t, before, groupKey(wider, []sizing.Value{text("a"), number(1), nothing}, nil), "a missing new feature does not change the key")
+	assert.Equal(t, before, groupKey(wider, []sizing.Value{text("a"), number(1), nothing}, nil), "a missing new feature must not change the key")
 	columns[0].Kind = sizing.Missing // the feature is constant, so it has no column
 	assert.Equal(t, before, key(text("a"), number(1)))
-	assert.NotEqual(t, before, key(text("b"), number(1)), "the first other value of a constant changes the key")
+	assert.NotEqual(t, before, key(text("b"), number(1)), "the first other value of a constant must change the key")
 }
 
-// anyCells draws one cell for each element of kinds; some cells are missing or extreme.
+// anyCells draws one cell for each element of `kinds`; some cells are missing or extreme.
 func anyCells(rng *rand.Rand, kinds []sizing.ValueKind) []sizing.Value {
 	var cells []sizing.Value
 	for _, kind := range kinds {

@@ -47,7 +47,7 @@ const (
 	minHoldout          = 10   // in rows
 	maxHoldout          = 200  // in rows; a larger holdout compares more exactly, but the challenger lacks more of the newest rows
 	evaluationGrowth    = 2.0  // smallest factor by which the number of rows grows from one evaluation to the next
-	evaluationTolerance = 1.25 // see better; lenient, because the holdout is small, and the challenger has not learned the rows of the holdout
+	evaluationTolerance = 1.25 // see Evaluation.better; lenient, because the holdout is small, and the challenger has not learned the rows of the holdout
 	maxFamilyRows       = 400  // newest rows on which a classifier is fitted: with 1,000 rows, golearn takes 0.8 s
 )
 
@@ -57,7 +57,7 @@ func (m *Model) isEvaluationDue(rows int) bool {
 	return rows >= minEvaluationRows && float64(rows) >= evaluationGrowth*float64(m.LastEvaluation.FittedOn+m.LastEvaluation.Rows)
 }
 
-// evaluate fits a challenger without the holdout, and compares it with the other candidates. rows
+// evaluate fits a challenger without the holdout, and compares it with the other candidates. `rows`
 // are at least minEvaluationRows measured rows, oldest first.
 func (m *Model) evaluate(h *sizing.History, rows []row) (Evaluation, error) {
 	holdout := max(minHoldout, min(maxHoldout, int(holdoutShare*float64(len(rows)))))
@@ -90,7 +90,7 @@ func withoutImputed(rows []row) []row {
 }
 
 // ladderOf returns a function that maps a row to a ladder of one rung: the amount that the task's experts
-// grant for the predictions of fitted.
+// grant for the predictions of `fitted`.
 func (m *Model) ladderOf(fitted *models) func(*row) []float64 {
 	b := new(buffers)
 	return func(r *row) []float64 {
@@ -110,7 +110,7 @@ func championLadder(r *row) []float64 {
 	return []float64{r.Granted}
 }
 
-// addCandidate replays one candidate on rows and adds its result, unless every row is skipped. ladderFor returns the
+// addCandidate replays one candidate on `rows` and adds its result, unless every row is skipped. ladderFor returns the
 // ladder of the candidate for a row, or nil to skip the row. After the last rung the allocation doubles.
 func (e *Evaluation) addCandidate(name string, rows []row, ladderFor func(*row) []float64) {
 	used, waste, killed, n := 0.0, 0.0, 0.0, 0.0
@@ -206,9 +206,8 @@ func (e *Evaluation) judge() {
 	}
 }
 
-// better returns the first other candidate against which the challenger loses: the waste of the challenger is more than
-// evaluationTolerance times that of the candidate, and the candidate's share of killed runs is at most that of the challenger
-// plus sizing.DefaultRiskTarget. better returns nil if there is none.
+// better returns the first other candidate against which the challenger loses; nil if there is none. The challenger loses if
+// challenger.Waste > evaluationTolerance · other.Waste and other.Killed ≤ challenger.Killed + sizing.DefaultRiskTarget.
 func (e *Evaluation) better() *Result {
 	challenger := e.Candidates[0]
 	for i := range e.Candidates[1:] {

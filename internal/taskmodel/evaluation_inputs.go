@@ -57,8 +57,8 @@ func distinctColumns(x [][]float64, width int) []int {
 	return keep
 }
 
-// rank writes the rank of each row by column j to ranks, four bytes for each row. Equal values have equal ranks; NaN has
-// the lowest rank. order is scratch memory. rank returns false if the splits of a tree may depend on more than the ranks:
+// rank writes the rank of each row by column j to `ranks`, four bytes for each row. Equal values have equal ranks; NaN has
+// the lowest rank. `order` is scratch memory. rank returns false if the splits of a tree may depend on more than the ranks:
 // the middle between two values of the column rounds to one of them, or the magnitude of a value is above maxRanked.
 func rank(x [][]float64, j int, order []int, ranks []byte) bool {
 	for i := range order {

@@ -53,7 +53,7 @@ func TestClassifiersIgnoreColumnsOfEqualOrder(t *testing.T) {
 
 func TestColumnsWithoutExactRanksRemain(t *testing.T) {
 	next := math.Nextafter(1, 2)
-	assert.Equal(t, []int{0, 1}, distinctColumns([][]float64{{1, 1}, {next, next}}, 2), "the middle between the two values rounds to one of them")
-	assert.Equal(t, []int{0, 1}, distinctColumns([][]float64{{1, 1}, {1e300, 1e300}}, 2), "CART clips 1e300, which is above maxRanked")
+	assert.Equal(t, []int{0, 1}, distinctColumns([][]float64{{1, 1}, {next, next}}, 2), "both columns must remain, because the middle between the two values rounds to one of them")
+	assert.Equal(t, []int{0, 1}, distinctColumns([][]float64{{1, 1}, {1e300, 1e300}}, 2), "both columns must remain, because CART clips 1e300, which is above maxRanked")
 	assert.Equal(t, []int{0, 2}, distinctColumns([][]float64{{1, 1, math.NaN()}, {2, 2, 2}, {3, 3, 3}, {3, 3, 2}}, 3))
 }

@@ -54,7 +54,7 @@ func ExplainReceipt(recorded RecordedAnswer) (e Explanation, ok bool) {
 	return c.finish(recorded.Granted), true
 }
 
-// explain implements Explain, for which recorded is nil, and ExplainRecorded.
+// explain implements Explain, for which `recorded` is nil, and ExplainRecorded.
 func (m *Model) explain(q Question, recorded *RecordedAnswer) (e Explanation, ok bool) {
 	q.MinGrant = m.minGrant(q)
 	if m.Models == nil {
@@ -110,8 +110,8 @@ func matchesGuard(p *experts.Point, g sizing.Guard) bool {
 
 // explainPoint returns a chain that ends at the level of p, the weighted mean over the models. The terms of the chain
 // include the features and the corrections for missing features and for inputs outside the range. If the level is above
-// `amount`, the amount of a first try, the chain ends at the median of the peak. cells is the row without implausible inputs;
-// target is the risk target.
+// `amount`, the amount of a first try, the chain ends at the median of the peak. `cells` is the row without implausible inputs;
+// `target` is the risk target.
 func (m *Model) explainPoint(cells []sizing.Value, p *experts.Point, target, amount float64, b, scratch *buffers) *chain {
 	blend := m.Experts.Blend(p, target, &scratch.scratch)
 	weights := blend.Model
@@ -336,8 +336,8 @@ func (m *Model) explainWithoutPeaks(q Question, recorded *RecordedAnswer) (e Exp
 	return c.finish(granted), true
 }
 
-// WithTerm returns e with one more term, so that the product becomes granted. It returns e unchanged if
-// granted equals e.Granted, or if granted or e.Granted is not positive.
+// WithTerm returns e with one more term, so that the product becomes `granted`. It returns e unchanged if
+// `granted` equals e.Granted, or if `granted` or e.Granted is not positive.
 func (e Explanation) WithTerm(kind TermKind, name string, granted sizing.Bytes) Explanation {
 	if granted == e.Granted || granted <= 0 || e.Granted <= 0 {
 		return e

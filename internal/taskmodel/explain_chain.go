@@ -57,7 +57,7 @@ type chain struct {
 	terms []Term
 }
 
-// startChain returns a chain that starts at base, in log bytes.
+// startChain returns a chain that starts at `base`, in log bytes.
 func startChain(name string, base float64) *chain {
 	return &chain{base: base, name: name, logAmount: base}
 }

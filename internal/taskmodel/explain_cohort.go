@@ -15,7 +15,7 @@ type CohortStep struct {
 	Log   float64 // natural logarithm of the factor
 }
 
-// ExplainCohort splits an answer of a cohort. base and expected (the expected peak) are logarithms of bytes; an expected
+// ExplainCohort splits an answer of a cohort. `base` and `expected` (the expected peak) are logarithms of bytes; an expected
 // peak of zero is unknown. If the product of the base and the steps differs from the granted amount, the last term, a bound,
 // is the ratio of the two.
 func ExplainCohort(baseName string, base float64, steps []CohortStep, expected float64, granted sizing.Bytes) Explanation {

@@ -21,7 +21,7 @@ import (
 //	trees             exact, path-dependent (gbt.Regressor.ExplainPlayers)
 //	line              exact over all subsets of up to maxExactPlayers players; the column of an unknown player has its
 //	                  mean; see explainSum
-//	line on the peak  like those of the line
+//	line on the peak  computed as for the line
 //	identical runs    one term, because the mean of identical runs depends on all features together
 //	median            only a base
 //	stack             the values of the models that the stack combines, and the terms recent and clipped
@@ -36,8 +36,8 @@ type attribution struct {
 	clipped   float64   // effect of the bound that keeps the stack near the known peaks
 }
 
-// explainLevel splits the level of a row. The inputs in cells must be within their ranges. edge holds the models'
-// predictions for these cells; weights are the weights of the models.
+// explainLevel splits the level of a row. The inputs in `cells` must be within their ranges. `edge` holds the models'
+// predictions for these cells; `weights` are the weights of the models.
 func (m *Model) explainLevel(cells []sizing.Value, edge *experts.Point, weights *[experts.ModelCount]float64, b *buffers) attribution {
 	a := attribution{}
 	o := m.Models
@@ -199,7 +199,7 @@ func subsetShapley(contributions []float64, value func(sum float64) float64) []f
 }
 
 // explainMixture adds to the attribution the part of the cold-start mixture that does not come from point models: the
-// features get the effects of the mixture's lines, and the base gets the rest. weight is the weight of the mixture in the level.
+// features get the effects of the mixture's lines, and the base gets the rest. `weight` is the weight of the mixture in the level.
 func (m *Model) explainMixture(p *experts.Point, a *attribution, weight float64, b *buffers) {
 	mix := p.ColdStart
 	if mix == nil || weight == 0 {
@@ -218,8 +218,8 @@ func (m *Model) explainMixture(p *experts.Point, a *attribution, weight float64,
 	}
 }
 
-// addColdStartWeights adds to weights the weights that the point models have in the cold-start mixture.
-// weight is the weight of the mixture in the level.
+// addColdStartWeights adds to `weights` the weights that the point models have in the cold-start mixture.
+// `weight` is the weight of the mixture in the level.
 func addColdStartWeights(p *experts.Point, weight float64, weights *[experts.ModelCount]float64) {
 	if p.ColdStart == nil || weight == 0 {
 		return

@@ -164,7 +164,7 @@ func TestAPastAnswerIsNotExplainedByALaterModel(t *testing.T) {
 		k.reportSuccess(growing(rng))
 	}
 	_, ok = k.model.ExplainRecorded(q, recorded)
-	assert.False(t, ok, "a model that has learned more runs since the answer cannot explain the answer")
+	assert.False(t, ok, "a model that has learned more runs since the answer must not explain the answer")
 	e, ok = taskmodel.ExplainReceipt(recorded)
 	require.True(t, ok)
 	requireExact(t, e, answer.Limit, "explained by the receipt alone")

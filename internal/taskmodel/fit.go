@@ -98,7 +98,7 @@ func (m *Model) finishUpdate(h *sizing.History, hasChampion bool, firstFit int) 
 }
 
 // learnNewRows learns, in order, the rows that the model has not learned yet, or only without their peak, and refits the
-// models on the learned rows when isFitDue says so. later is the number of rows that the caller learns afterwards. firstFit
+// models on the learned rows when isFitDue says so. `later` is the number of rows that the caller learns afterwards. firstFit
 // is the number of measured rows at the first of these fits; 0: none.
 func (m *Model) learnNewRows(h *sizing.History, later int) (firstFit int, err error) {
 	m.Schema = h.Schema.Shape()
@@ -178,7 +178,7 @@ func (m *Model) evaluateAndFit(h *sizing.History, hasChampion bool, firstFit int
 // evaluateIfDue runs the evaluation on rows if it is due, and adds the result to out. firstFit is the result of
 // learnNewRows. The answers of the champion in the holdout may all come from the fits of learnNewRows and none from the
 // stored champion. A challenger that loses against such answers does not lose against the stored champion: keepsFit is then
-// true, and the last of these fits is published. lost is true if the challenger loses in any other case and a champion is
+// true, and the last of these fits is published. `lost` is true if the challenger loses in any other case and a champion is
 // stored, which then stays in use.
 func (m *Model) evaluateIfDue(h *sizing.History, rows []row, hasChampion bool, firstFit int, out *Outcome) (keepsFit, lost bool, err error) {
 	exact := withoutImputed(rows)
@@ -286,7 +286,7 @@ func (m *Model) refit(h *sizing.History, rows []row) error {
 	return nil
 }
 
-// useModels replaces the models by fitted ones. key is the fitKey of the rows; 0: unknown.
+// useModels replaces the models by fitted ones. `key` is the fitKey of the rows; 0: unknown.
 func (m *Model) useModels(fitted *models, key uint64) {
 	if m.Models != nil && !groupsAlike(m.Models.RecurringColumns, fitted.RecurringColumns) {
 		m.Experts.ForgetPartialRepeats()
@@ -385,7 +385,7 @@ func successes(rows []sizing.HistoryRow, quarantinedRows map[int64]bool) map[run
 }
 
 // cellsOf decodes the codes of a stored row to values in the order of the schema. If the row was stored before the schema
-// had a field, the value comes from the previous field of the same name. previous is
+// had a field, the value comes from the previous field of the same name. `previous` is
 // schema.PreviousSameName().
 func cellsOf(schema *sizing.Schema, previous []int, codes []float64) []sizing.Value {
 	cells := make([]sizing.Value, len(schema.Fields))

@@ -50,7 +50,7 @@ func TestFitContinuesTheResidualsOfItsChampion(t *testing.T) {
 
 	again, _, err := taskmodel.Fit(&k.history, reopen(t, blobOf(t, fitted)))
 	require.NoError(t, err)
-	assert.Equal(t, fitted.Experts.LearnedRows, again.Experts.LearnedRows, "no row is learned twice")
+	assert.Equal(t, fitted.Experts.LearnedRows, again.Experts.LearnedRows, "each row must be learned only once")
 	assert.Equal(t, fitted.Experts.Cost, again.Experts.Cost)
 }
 
@@ -115,7 +115,7 @@ func TestThinnedHistoryMatchesTheWhole(t *testing.T) {
 	thin.history.Total = 600
 	assert.Contains(t, thin.fit().Reason, "600 runs", "the reason counts the rows that the thinned history lacks, too")
 	whole.fit()
-	assert.InEpsilon(t, 600, fittedRows(t, thin), 0.05, "the sum of the weights is about the number of all rows")
+	assert.InEpsilon(t, 600, fittedRows(t, thin), 0.05, "the sum of the weights must be about the number of all rows")
 	for _, kind := range []string{"small", "large"} {
 		f := sizing.Features{"kind": sizing.TextValue(kind)}
 		assert.InEpsilon(t, limit(whole, f), limit(thin, f), 0.15, kind)
@@ -195,7 +195,7 @@ func TestEvaluationIsRunAndStored(t *testing.T) {
 	}
 	require.Contains(t, waste, "challenger")
 	require.Contains(t, waste, "constant")
-	assert.Less(t, waste["challenger"], waste["constant"], "the peak depends on the feature, so the model beats the constant")
+	assert.Less(t, waste["challenger"], waste["constant"], "the model must beat the constant, because the peak depends on the feature")
 	var back taskmodel.Evaluation
 	require.NoError(t, json.Unmarshal(evaluation.JSON(), &back))
 	assert.Equal(t, evaluation, back)
@@ -208,7 +208,7 @@ func TestAClassifierThatCannotBeFittedDoesNotPreventATraining(t *testing.T) {
 	taskmodel.PrependFailingFamily(t, cart.ErrLibrary)
 	k, _ = trainedTask(t, growing, 37, 120)
 	evaluation := k.model.LastEvaluation
-	assert.Equal(t, usual.Candidates, evaluation.Candidates, "the other candidates are compared as usual")
+	assert.Equal(t, usual.Candidates, evaluation.Candidates, "the other candidates must be compared as usual")
 	assert.True(t, evaluation.Passed)
 	assert.Equal(t, usual.Reason+"; not compared with failing: "+cart.ErrLibrary.Error(), evaluation.Reason)
 }

@@ -26,7 +26,7 @@ type group struct {
 // map[uint64]group.
 type groups struct {
 	keys    []uint64    // ascending
-	at      []uint32    // by key, in the order of keys: an index in full or, if the bit isSingle is set, in singles
+	at      []uint32    // by key, in the order of `keys`: an index in `full` or, if the bit isSingle is set, in `singles`
 	full    []group     // in any order
 	singles []singleRow // in any order
 }

@@ -37,7 +37,7 @@ func TestGroupsKeepEveryValue(t *testing.T) {
 		got.set(key, want[key])
 	}
 	require.Greater(t, len(got.singles), len(got.full))
-	require.Equal(t, len(want), len(got.singles)+len(got.full), "no group is lost or stored twice")
+	require.Equal(t, len(want), len(got.singles)+len(got.full), "each group must be stored exactly once")
 
 	mode, err := cbor.CoreDetEncOptions().EncMode()
 	require.NoError(t, err)
@@ -45,7 +45,7 @@ func TestGroupsKeepEveryValue(t *testing.T) {
 	require.NoError(t, err)
 	encoded, err := mode.Marshal(got)
 	require.NoError(t, err)
-	require.Equal(t, asMap, encoded, "the stored form is a map")
+	require.Equal(t, asMap, encoded, "the stored form must be a map")
 	var decoded *groups
 	require.NoError(t, decoding.Unmarshal(asMap, &decoded))
 	require.Equal(t, len(want), decoded.len())
@@ -72,9 +72,9 @@ func TestLowOutliersDoNotLowerTheLargestPeakOfAGroup(t *testing.T) {
 		add(1e9, true)
 		require.InEpsilon(t, 9e9, gs.find(1, new(group)).largestPeak(), 1e-6)
 	}
-	require.InEpsilon(t, 1e9, gs.find(1, new(group)).Newest[0], 1e-6, "the measured peak, not the raised one")
+	require.InEpsilon(t, 1e9, gs.find(1, new(group)).Newest[0], 1e-6, "Newest must get the measured peak, not the raised one")
 	for range newestPeaks + olderPeaks {
 		add(2e9, false)
 	}
-	require.InEpsilon(t, 2e9, gs.find(1, new(group)).largestPeak(), 1e-6, "peaks that are no outliers replace the old ones")
+	require.InEpsilon(t, 2e9, gs.find(1, new(group)).largestPeak(), 1e-6, "peaks that are no outliers must replace the old ones")
 }

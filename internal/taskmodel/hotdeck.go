@@ -32,7 +32,7 @@ const (
 	donorDeviations = 2.17
 )
 
-// chooseDonorRows stores some of rows, evenly spaced by peak, as donor rows, and measures the relevance
+// chooseDonorRows stores some of the rows, evenly spaced by peak, as donor rows, and measures the relevance
 // of each feature.
 func (e *encoder) chooseDonorRows(rows [][]sizing.Value, y []float64) {
 	order := make([]int, len(rows))
@@ -180,7 +180,7 @@ type neighbour struct {
 
 // nearestDonorRows returns the donor rows most similar to a row in the features that the row has (Gower
 // 1971, each feature weighted by its relevance). Among donor rows at equal distance it selects some that are evenly spaced
-// by peak. similar consists of the rows of nearest and all further donor rows at the same distance as the last of these rows.
+// by peak. `similar` consists of the rows of `nearest` and all further donor rows at the same distance as the last of these rows.
 // Both results are in the memory of b.
 func (e *encoder) nearestDonorRows(cells []sizing.Value, b *buffers) (nearest, similar []neighbour) {
 	dst := b.neighbours[:0]
@@ -298,7 +298,7 @@ func (m *models) encodeDonorRow(cells []sizing.Value, near neighbour, b *buffers
 	b.groupOf = nil
 }
 
-// describeMissing names the rarely missing features that a question lacks, and the bytes that their absence adds to amount;
+// describeMissing names the rarely missing features that a question lacks, and the bytes that their absence adds to `amount`;
 // "" if the question lacks none. If the question has no feature at all, the result says only this.
 func (m *Model) describeMissing(amount float64, b *buffers) string {
 	e := m.Models.Enc

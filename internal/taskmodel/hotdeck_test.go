@@ -103,8 +103,8 @@ func TestImputedRowsHardlyChangeGrants(t *testing.T) {
 		g, gibs := sale(rng)
 		k.report(without(g, "items"), measuredRun(gibs))
 	}
-	assert.InDelta(t, float64(before), float64(k.model.Size(question(f)).Limit), 0.05*float64(before), "five runs without the feature items must change the grant for a run with a peak of %v GiB by at most 5 %%", gibs)
-	assert.Equal(t, k.model.Size(question(without(f, "items"))).Limit, reopen(t, blobOf(t, k.model)).Size(question(without(f, "items"))).Limit, "the blob contains the donor rows")
+	assert.InDelta(t, float64(before), float64(k.model.Size(question(f)).Limit), 0.05*float64(before), "five runs without the feature `items` must change the grant for a run with a peak of %v GiB by at most 5 %%", gibs)
+	assert.Equal(t, k.model.Size(question(without(f, "items"))).Limit, reopen(t, blobOf(t, k.model)).Size(question(without(f, "items"))).Limit, "the decoded model must impute from the same donor rows")
 }
 
 // The reason names the memory that a missing feature adds only if it is at least one MiB.

@@ -9,7 +9,7 @@ import (
 )
 
 // groupKey returns the key of the group of a row, which summarises the rows with identical features: a hash of the features
-// (FNV-1a, 64 bit). The hash includes the names of the fields, so that keys stay valid when the schema grows. If selected
+// (FNV-1a, 64 bit). The hash includes the names of the fields, so that keys stay valid when the schema grows. If `selected`
 // is not nil, the hash covers only the selected columns.
 func groupKey(columns []column, cells []sizing.Value, selected []bool) uint64 {
 	h := uint64(14695981039346656037)
@@ -45,9 +45,9 @@ func (m *models) addToGroups(r *row) {
 	m.addToRecurring(r, m.Clock)
 }
 
-// add adds a row to the group of a key. seen is models.Clock at this row. Newest and Older get the measured peak of a low
-// outlier, but any number of successive low outliers leaves the result of largestPeak unchanged. Mean and Recent get the
-// raised peak until the features explain the measured one.
+// add adds a row to the group of a key. `seen` is models.Clock at this row. Newest and Older get the measured peak of a low
+// outlier (winsorise.go), but any number of successive low outliers leaves the result of largestPeak unchanged. Mean and
+// Recent get its raised peak until the features explain the measured one (see group.explains).
 func (gs *groups) add(key uint64, r *row, seen int) {
 	g := gs.find(key, new(group))
 	y := math.Log(r.Peak)
@@ -107,7 +107,7 @@ func (g *group) largestPeak() float64 {
 }
 
 const (
-	olderPeaks  = 5 // length of group.Older; largestPeak, which the margins above repeats multiply, covers 3 + 5 = 8 peaks
+	olderPeaks  = 5 // length of group.Older; largestPeak covers 3 + 5 = 8 peaks, and the margins above repeats are factors on it
 	newestPeaks = 3 // length of group.Newest, which determines minAmount; few peaks, so that minAmount soon follows a change
 
 	// Headroom is the share of the largest peak of identical runs that is granted above this peak. Even after several equal

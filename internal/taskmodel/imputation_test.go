@@ -170,7 +170,7 @@ func TestImputationAllocatesOnlyForTheReason(t *testing.T) {
 	f, _ := salesForecast(rng)
 	all, incomplete := question(f), question(without(f, "product_count"))
 	whole := testing.AllocsPerRun(100, func() { k.model.Size(all) })
-	assert.LessOrEqual(t, testing.AllocsPerRun(100, func() { k.model.Size(incomplete) }), whole+12, "imputation adds at most 12 allocations, for its part of the reason")
+	assert.LessOrEqual(t, testing.AllocsPerRun(100, func() { k.model.Size(incomplete) }), whole+12, "imputation must add at most 12 allocations, for its part of the reason")
 }
 
 // BenchmarkSizeWithMissingFeatures sizes a question with all features, and one without the most relevant feature.

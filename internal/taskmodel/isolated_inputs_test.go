@@ -29,7 +29,7 @@ func TestInputsWithATypoDoNotWidenTheRange(t *testing.T) {
 }
 
 // Two inputs of large runs are a thousand times too small.
-func TestInputsWithASmallTypoDoNotWidenTheRange(t *testing.T) {
+func TestInputsMadeTooSmallByATypoDoNotWidenTheRange(t *testing.T) {
 	k, rng := newTask(t), rand.New(rand.NewPCG(5, 22))
 	for i := range 300 {
 		x := math.Round(1e6 * math.Exp(2*rng.Float64()))

@@ -55,7 +55,7 @@ func TestStreakRaisesAmountsToTwiceTheKill(t *testing.T) {
 	s := k.model.Size(question(withRows(1040.25)))
 	assert.Equal(t, bytes(8), s.Limit, s.Reason)
 	assert.Contains(t, s.Reason, "raised because 60 runs with different features were OOM-killed, up to 4Gi")
-	assert.Greater(t, *s.Promised, 0.1, "at twice the killed allocation, the promised risk is at least the kill rate of the streak times (1/2)²")
+	assert.Greater(t, *s.Promised, 0.1, "at twice the killed allocation, the promised risk must be at least the kill rate of the streak times (1/2)²")
 	e := k.model.Explain(question(withRows(1040.25)))
 	requireExact(t, e, s.Limit, "during a streak")
 	assert.True(t, slices.ContainsFunc(e.Terms, func(term taskmodel.Term) bool {

@@ -83,8 +83,8 @@ func (m *Model) Warnings(f sizing.Features) []sizing.FieldError {
 	return append(append(m.Schema.Warnings(f), m.unusedFeatures(f)...), m.BoolWarnings(f)...)
 }
 
-// BoolWarnings lists the bools of f whose feature is a number. They count as 0 or 1, which is right only if all known
-// values are.
+// BoolWarnings lists the bools of f whose feature is a number with known values below 0 or above 1. Such a bool counts as 0
+// or 1, which is right only among numbers from 0 to 1.
 func (m *Model) BoolWarnings(f sizing.Features) (warnings []sizing.FieldError) {
 	if m.Models == nil || !hasBool(f) {
 		return nil

@@ -14,7 +14,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// grantedPerUsed trains a task on runs of draw, and returns the ratio of granted to used memory of 100 further runs, and the
+// grantedPerUsed trains a task on runs of `draw`, and returns the ratio of granted to used memory of 100 further runs, and the
 // task. In the first runs, the values in `odd` replace those of the feature "size".
 func grantedPerUsed(t *testing.T, draw generator, runs int, odd ...sizing.Value) (perUsed float64, k *task) {
 	t.Helper()
@@ -145,7 +145,7 @@ func TestWarningNamesUnusedFeatures(t *testing.T) {
 	require.Len(t, outcome.Warnings, 1)
 	assert.Contains(t, outcome.Warnings[0], "the task has sent 370 feature names: only the 256 most recent ones are used")
 	assert.Empty(t, model.Warnings(last))
-	assert.Len(t, model.Warnings(first), len(first)-1, "a warning for each feature of the first run, except the one that every run has")
+	assert.Len(t, model.Warnings(first), len(first)-1, "each feature of the first run must have a warning, except the one that every run has")
 }
 
 func TestNoWarningIfAnyFieldOfTheFeatureReadsTheValue(t *testing.T) {

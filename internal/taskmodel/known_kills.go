@@ -32,7 +32,7 @@ type knownKill struct {
 // measured returns the largest of Peaks; zero if there is none.
 func (k *knownKill) measured() sizing.Bytes { return slices.Max(k.Peaks[:]) }
 
-// featureKey returns a hash of the features in cells (FNV-1a, 64 bit). It includes the names of the
+// featureKey returns a hash of the features in `cells` (FNV-1a, 64 bit). It includes the names of the
 // fields, so that a new field in the schema does not change the keys of rows without this field.
 func featureKey(schema *sizing.Schema, cells []sizing.Value) uint64 {
 	h := uint64(14695981039346656037)
@@ -70,7 +70,7 @@ func (m *Model) learnKill(t *TrainingRow) {
 	m.KnownKills = withKill(m.KnownKills, t, featureKey(&m.Schema, m.cells(t.Features, nil)))
 }
 
-// withKill returns kills plus the killed try t. It first removes an earlier kill of the same try and, if there are still
+// withKill returns `kills` plus the killed try t. It first removes an earlier kill of the same try and, if there are still
 // maxKnownKills kills, the oldest one.
 func withKill(kills []knownKill, t *TrainingRow, key uint64) []knownKill {
 	kills = withoutTry(kills, t.Run, t.Try)
@@ -87,7 +87,7 @@ func (m *Model) learnPeak(t *TrainingRow) {
 	}
 }
 
-// withPeak returns kills, updated with the measured try t, whose features have the given key. Kills of the same run get the
+// withPeak returns `kills`, updated with the measured try t, whose features have the given key. Kills of the same run get the
 // peak (see addMeasured). Of the older kills with the same key, those above the peak are removed, and the others get the
 // peak.
 func withPeak(kills []knownKill, t *TrainingRow, key uint64) []knownKill {
@@ -134,7 +134,7 @@ func escalates(kills []knownKill, run uint64, allocation sizing.Bytes) bool {
 }
 
 // Void removes the known kill of a try, and the kill of its run from the cold-start rule, after the report of the try was
-// voided (deleted). run is the sizing.RunHash of the try's run. The next training removes the other effects of the report.
+// voided (deleted). `run` is the sizing.RunHash of the try's run. The next training removes the other effects of the report.
 func (m *Model) Void(run uint64, try int) {
 	m.state = states.Add(1)
 	m.KnownKills = withoutTry(m.KnownKills, run, try)
@@ -214,7 +214,7 @@ func (m *Model) evidence(cells []sizing.Value) (e killEvidence) {
 	return e
 }
 
-// raiseAboveKills returns the largest of amount, the first rung of the ladder above e.killed, and e.needed. The rung
+// raiseAboveKills returns the largest of `amount`, the first rung of the ladder above e.killed, and e.needed. The rung
 // applies only if e.needed does not exceed e.killed. It also replaces an amount that is only slightly above the kill, because
 // a training may change the amounts of the models by a few MiB.
 func (m *Model) raiseAboveKills(p *experts.Point, q Question, amount sizing.Bytes, e killEvidence, b *buffers) sizing.Bytes {

@@ -12,7 +12,7 @@ import (
 // sized from the limit, or its page cache counts as used memory. Each grant above such a peak raises the next peak, although
 // the smallest limit so far was enough. limitFollower compares the ratio of the peaks with the ratio of the allocations in
 // pairs of successive successes. It ignores retries, reproduced runs, and pairs whose allocations do not differ clearly. If the
-// grants follow the peaks instead, they do so one run later, so that the two ratios of a pair do not correlate. A kill deletes
+// grants follow the peaks instead, they do so one run later, and then the two ratios of a pair do not correlate. A kill deletes
 // all pairs.
 //
 // If the features of a pair differ, they may be the cause of both ratios. So such a pair counts only if both peaks filled
@@ -35,7 +35,7 @@ type limitFollower struct {
 // limitPairs compares the peaks and the allocations of pairs of successes.
 type limitPairs struct {
 	Pairs      int     // number of compared pairs
-	AA, AP, PP float64 // sums of the squares and the product of the log ratios of allocations (A) and of peaks (P)
+	AA, AP, PP float64 // Σ a·a, Σ a·p and Σ p·p over the pairs, where a is the log ratio of the allocations and p that of the peaks
 }
 
 const (
@@ -48,7 +48,7 @@ const (
 	provenTolerance = 1.02 // an allocation and Least count as equal up to this ratio of the larger to the smaller
 )
 
-// followLimit adds a try with the features in cells to m.Follower. It must run before the models learn the try.
+// followLimit adds a try with the features in `cells` to m.Follower. It must run before the models learn the try.
 func (m *Model) followLimit(t *TrainingRow, cells []sizing.Value) {
 	f := &m.Follower
 	if t.Outcome.OOM() { // the smallest limit so far may not be enough
@@ -82,7 +82,7 @@ func (m *Model) followLimit(t *TrainingRow, cells []sizing.Value) {
 }
 
 // leastLimit returns the smallest allocation and the number of successes with about this allocation, after one more success,
-// with the allocation `allocated`. least and proven are the values before this success; least is zero before the first one.
+// with the allocation `allocated`. `least` and `proven` are the values before this success; `least` is zero before the first one.
 func leastLimit(least sizing.Bytes, proven int, allocated sizing.Bytes) (sizing.Bytes, int) {
 	if least == 0 || float64(allocated)*provenTolerance < float64(least) {
 		least, proven = allocated, 0
@@ -93,9 +93,9 @@ func leastLimit(least sizing.Bytes, proven int, allocated sizing.Bytes) (sizing.
 	return least, proven
 }
 
-// explainedRatio returns the log ratio of the peaks of two rows that their features explain. Of the ratios that the models and
-// the cold-start rule (or, if it does not predict, a ratio of 1) give, it returns the log of the one closest to the observed
-// ratio, whose log is p, because any of these models may have set the grants.
+// explainedRatio returns the log ratio of the peaks of two rows as far as their features explain it. The models and the
+// cold-start rule each predict this log ratio (0 if the cold-start rule does not predict). explainedRatio returns the
+// prediction that is nearest to p, the observed log ratio, because any of these models may have set the grants.
 func (m *Model) explainedRatio(from, to []sizing.Value, p float64) (explained float64) {
 	if m.Models == nil {
 		return 0

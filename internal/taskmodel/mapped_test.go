@@ -191,7 +191,7 @@ func TestModelStoredBetweenInstancesOfAnExceptionLearnsTheSame(t *testing.T) {
 	require.True(t, gobytes.Equal(blobOf(t, k.model), blobOf(t, stored.model)))
 }
 
-// The instances of the first DAG run are reported again after twenty DAG runs. They are predicted by models that know other
+// After twenty DAG runs, instances with the run id of the first one are reported. They are predicted by models that know other
 // DAG runs, so the model learns their errors.
 func TestTheFirstDAGRunIsForgotten(t *testing.T) {
 	k, rng := newTask(t), newRand(5)

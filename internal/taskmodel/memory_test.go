@@ -76,7 +76,7 @@ func TestOutlineAnswersFromRequestOrLargestPeak(t *testing.T) {
 	q = question(nil)
 	q.Requested.Memory = bytes(2.5)
 	answer = k.model.Outline().Model().Size(q)
-	assert.Equal(t, sizing.FromProfile, answer.Source, "a run was killed above the request")
+	assert.Equal(t, sizing.FromProfile, answer.Source, "the outline must not grant the request, because a run was killed with more")
 	assert.Greater(t, answer.Limit, bytes(3))
 }
 

@@ -103,7 +103,7 @@ func TestFeatureTermsWithAnOffsetSumToTheLevel(t *testing.T) {
 	require.Greater(t, min(a.phi[0], a.phi[1]), 0.1)
 }
 
-// The feature rows stands for a counter: it does not influence the peak, and the next value of a counter is always slightly
+// The feature `rows` stands for a counter: it does not influence the peak, and the next value of a counter is always slightly
 // above its range. Such a value needs no correction, also if the line has an offset.
 func TestOffsetCausesNoExtrapolationOfACounter(t *testing.T) {
 	m := offsetTask(t, 200, func(_, stores float64) float64 { return 2 + 0.3*stores })

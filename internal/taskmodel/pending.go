@@ -22,7 +22,7 @@ type pendingRow struct {
 // feature a fit learns the effect of its absence.
 const maxPending = minNewRows
 
-// addPending stores a row that was predicted by imputation, and drops the oldest row if there are maxPending. center is
+// addPending stores a row that was predicted by imputation, and drops the oldest row if there are maxPending. `center` is
 // the prediction without the margin.
 func (m *Model) addPending(r *row, center *experts.Point, seq int64) {
 	if len(m.Pending) == maxPending {

@@ -106,7 +106,7 @@ type forecast struct {
 	imputed   bool    // the row lacks rarely missing features
 }
 
-// forecast predicts the peak of a report from its features; known is false if there are no models.
+// forecast predicts the peak of a report from its features; `known` is false if there are no models.
 func (m *Model) forecast(t *TrainingRow) (c forecast, known bool) {
 	if m.Models == nil {
 		return forecast{}, false
@@ -195,7 +195,7 @@ func checkFirstReport(t *TrainingRow) (implausibility, bool) {
 }
 
 // hasSimilarMiss reports whether an earlier row deviated from its prediction in the same direction by at
-// least a ninth of the factor of this row. ratio is the row's peak divided by its prediction; the factor
+// least a ninth of the factor of this row. `ratio` is the row's peak divided by its prediction; the factor
 // is ratio, or 1/ratio if the ratio is below 1. If there is such a row, large deviations are normal for the task.
 func (m *Model) hasSimilarMiss(ratio float64) bool {
 	miss := math.Log(ratio)

@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// positions returns the features of a run that reads n rows of a log, beginning at the position first.
+// positions returns the features of a run that reads `n` rows of a log, beginning at the position `first`.
 func positions(first, n float64) sizing.Features {
 	return sizing.Features{"first": sizing.NumberValue(first), "next": sizing.NumberValue(first + n)}
 }

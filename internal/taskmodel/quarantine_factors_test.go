@@ -35,7 +35,7 @@ func quarantinedAmounts(m *taskmodel.Model) (all []sizing.Bytes) {
 
 // One report of a history is in the wrong unit, at one of several positions. The reference is the same history without
 // this report. Later grants are at most four times the grants of the reference, and if the reference's grant is enough for a
-// run, so is the other grant.
+// run, the grant after the wrong report is enough, too.
 func TestReportInTheWrongUnitHardlyChangesLaterGrants(t *testing.T) {
 	const runs, after = 60, 12
 	for name, draw := range generators {
@@ -115,7 +115,7 @@ func TestBlobAndTrainingKeepTheQuarantine(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, k.model.Quarantined(), restored.Quarantined())
 	k.fit()
-	assert.Equal(t, restored.Quarantined(), k.model.Quarantined(), "after a training")
+	assert.Equal(t, restored.Quarantined(), k.model.Quarantined(), "a training must keep the quarantine")
 	assert.Contains(t, k.model.Quarantined()[0].Detail, "2147 bytes is 1/")
 }
 

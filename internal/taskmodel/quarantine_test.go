@@ -9,7 +9,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// wrongGiB is an implausible peak in GiB: the largest peaks of growing are near 5 GiB.
+// wrongGiB is an implausible peak in GiB: the largest peaks of the generator `growing` are near 5 GiB.
 const wrongGiB = 250
 
 func TestOneImplausibleReportRaisesTheGrantByAtMostOneBin(t *testing.T) {
@@ -77,10 +77,10 @@ func TestQuarantinedReportIsNotFitted(t *testing.T) {
 func TestPeaksBelowFourTimesTheLargestAreNotQuarantined(t *testing.T) {
 	k, _ := trainedTask(t, growing, 5, 100)
 	k.reportSuccess(sizing.Features{"rows": sizing.NumberValue(200_000)}, 14)
-	assert.Empty(t, k.model.Quarantine, "a peak of 14 GiB, with nearly four times the rows of the largest earlier run")
+	assert.Empty(t, k.model.Quarantine, "a peak of 14 GiB, with about four times the rows of the largest earlier run, must not be quarantined")
 	f := sizing.Features{"rows": sizing.NumberValue(1000)}
 	k.reportSuccess(f, 3.5*float64(k.model.LargestPeak())/float64(gib))
-	assert.Empty(t, k.model.Quarantine, "3.5 times the largest peak, with few rows")
+	assert.Empty(t, k.model.Quarantine, "3.5 times the largest peak must not be quarantined, even with few rows")
 }
 
 // A monitor that changes its unit repeats its mistake. Its peaks are many times as large as the allocations, which the earlier

@@ -14,7 +14,7 @@ const (
 )
 
 // findRecurring reports for each column whether its values recur: at least half of the values in the newer half of the
-// rows are also in the older half. rows are oldest first. It returns nil if there are fewer than minRecurringRows, or if
+// rows are also in the older half. `rows` are oldest first. It returns nil if there are fewer than minRecurringRows, or if
 // all features recur, or none.
 func findRecurring(columns []column, rows []row) []bool {
 	if len(rows) < minRecurringRows {
@@ -98,7 +98,7 @@ func groupsAlike(a, b []bool) bool {
 	return true
 }
 
-// addToRecurring adds a row to the group with the same values of the recurring features. seen is models.Clock at this
+// addToRecurring adds a row to the group with the same values of the recurring features. `seen` is models.Clock at this
 // row.
 func (m *models) addToRecurring(r *row, seen int) {
 	if m.Recurring != nil {

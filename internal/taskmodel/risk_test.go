@@ -14,7 +14,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// lines draws runs with a peak of 0.2 GiB plus 0.03 GiB per unit of n, times factor.
+// lines draws runs with a peak of factor · (0.2 + 0.03 · n) GiB and a noise of 10 %.
 func lines(rng *rand.Rand, factor float64) (sizing.Features, float64) {
 	n := float64(1 + rng.IntN(100))
 	return sizing.Features{"n": sizing.NumberValue(n)}, factor * (0.2 + 0.03*n) * noise(rng, 0.1)
@@ -49,7 +49,7 @@ func TestOpenKillsRaiseTheRiskOfGuardedGrants(t *testing.T) {
 				}
 			}
 		}
-		require.Greater(t, kills, 20.0, "number of kills after the change")
+		require.Greater(t, kills, 20.0, "the change must lead to more than 20 kills")
 		assert.InEpsilon(t, kills, promised, 0.5, "x%v: %v killed, %.1f promised", factor, kills, promised)
 	}
 }
@@ -114,7 +114,7 @@ func TestKillsAtTheCapRaiseThePromisedRisk(t *testing.T) {
 		last = *s.Promised
 	}
 	k.reportSuccess(f, 0.9*float64(q.Cap)/float64(gib))
-	assert.Less(t, *k.model.Size(q).Promised, 0.5, "promise after a success below the cap")
+	assert.Less(t, *k.model.Size(q).Promised, 0.5, "a success below the cap must lower the promise")
 }
 
 // Peaks are 8 GiB per TB of input. Runs above 750 GB are killed at the cap of 6 GiB, as the models predict, and are not

@@ -139,7 +139,7 @@ func (m *Model) learnCensored(t *TrainingRow) {
 	m.updateRunTimes()
 }
 
-// runTimeSlack is the distance in log units, a factor of 2, by which a prediction may leave the range of the learned run
+// runTimeSlack is the distance, a factor of 2 as a logarithm, by which a prediction may leave the range of the learned run
 // times. Without this bound, the ridge regression of the run time would diverge for unusual inputs.
 const runTimeSlack = 0.7
 
@@ -161,7 +161,7 @@ func (m *Model) boundedRunTime(p *experts.Point, b *buffers) float64 {
 	return max(m.DurationLevels.Low-runTimeSlack, min(m.DurationLevels.High+runTimeSlack, p.Duration-rise)) + rise
 }
 
-// ratioDistribution is the distribution of the ratio of a run time to its prediction, in log units.
+// ratioDistribution is the distribution of the log ratio of a run time to its prediction.
 type ratioDistribution struct {
 	prior  *[shape.Bins + 1]float64 // see ratioAnswer
 	weight float64                  // weight of the prior, in runs

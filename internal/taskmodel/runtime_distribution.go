@@ -47,7 +47,7 @@ func (m *Model) runTimeOf(ratios *ratioDistribution, p *experts.Point, b *buffer
 	return RunTime{ratios, b.runTimeLevels}
 }
 
-// mean returns the mean of probability(x) over the levels, where x is the log ratio of a run time to the level. log is log1p of
+// mean returns the mean of probability(x) over the levels, where x is the log ratio of a run time to the level. `log` is log1p of
 // the run time in seconds.
 func (r RunTime) mean(log float64, probability func(x float64) float64) float64 {
 	sum := 0.0
@@ -78,7 +78,7 @@ func (r RunTime) LogSeconds() float64 {
 	return r.mean(0, func(x float64) float64 { return -x })
 }
 
-// logTable returns quantiles of log1p of the seconds. ratios are equally probable log ratios of run time to prediction, and
+// logTable returns quantiles of log1p of the seconds. `ratios` are equally probable log ratios of run time to prediction, and
 // there are as many quantiles as ratios.
 func (r RunTime) logTable(ratios []float64) []float64 {
 	all := make([]float64, 0, len(ratios)*len(r.levels))
@@ -90,7 +90,7 @@ func (r RunTime) logTable(ratios []float64) []float64 {
 	return thin(all, len(ratios))
 }
 
-// thin returns n of the values in ascending order, evenly spaced by rank from the smallest to the largest. values must have
+// thin returns n of the values in ascending order, evenly spaced by rank from the smallest to the largest. `values` must have
 // at least n elements; thin overwrites it.
 func thin(values []float64, n int) []float64 {
 	slices.Sort(values)
@@ -100,7 +100,7 @@ func thin(values []float64, n int) []float64 {
 	return values[:n]
 }
 
-// bisect returns the smallest value between low and high for which isEnough is true, or high if there is none.
+// bisect returns the smallest value between `low` and `high` for which isEnough is true, or `high` if there is none.
 func bisect(low, high float64, isEnough func(x float64) bool) float64 {
 	for range bisections {
 		if middle := (low + high) / 2; isEnough(middle) {

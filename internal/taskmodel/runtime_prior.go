@@ -46,7 +46,7 @@ type ratioAnswer struct {
 
 // The prior of a task without shapes: lognormal ratios.
 const (
-	defaultSpread = 0.5 // standard deviation in log units
+	defaultSpread = 0.5 // standard deviation of the log ratio
 	defaultWeight = 4   // runs; with a larger weight, more runs are needed until the task's own ratios decide
 )
 
@@ -124,7 +124,7 @@ func (m *Model) ratiosGiven(given *shape.Given) *ratioAnswer {
 	return a
 }
 
-// setPrior sets the prior to the mixture of the shapes, weighted by the probabilities in member.
+// setPrior sets the prior to the mixture of the shapes, weighted by the probabilities in `member`.
 func (a *ratioAnswer) setPrior(s *shape.Set, member shape.Membership) {
 	if a.prior == nil {
 		a.prior = new([shape.Bins + 1]float64)

@@ -35,7 +35,7 @@ func twoShapes(t testing.TB) *Shapes {
 		assert.Equal(t, want, label)
 	}
 	_, ok := ShapeOf(s, ratios[0][:shape.MinRuns-1])
-	assert.False(t, ok, "too few runs")
+	assert.False(t, ok, "a task with too few runs must have no shape")
 	return s
 }
 
@@ -80,7 +80,7 @@ func TestGivenShapeDecidesTheTailOfATaskWithFewRuns(t *testing.T) {
 }
 
 // The list of ratios is full after 500 runs. Later runs must still change the membership.
-func TestRunsBeyondTheFullListChangeTheShape(t *testing.T) {
+func TestRunsChangeTheShapeAfterTheListOfRatiosIsFull(t *testing.T) {
 	s, m := twoShapes(t), New()
 	m.SetShapes(s)
 	rng := rand.New(rand.NewPCG(1, 0))
@@ -117,14 +117,14 @@ func TestShapesOfAnEarlierReleaseHaveNoClassifier(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []byte("trees"), classifier)
 	var byEarlier Shapes
-	require.NoError(t, decoding.Unmarshal(content, &byEarlier), "an earlier release ignores the classifier")
+	require.NoError(t, decoding.Unmarshal(content, &byEarlier), "an earlier release must ignore the classifier")
 	assert.Equal(t, *s, byEarlier)
 
 	s.Shapes = make([]shape.Shape, shape.MaxShapes+1)
 	content, err = EncodeShapes(s, nil)
 	require.NoError(t, err)
 	_, _, err = ReadShapes(content)
-	assert.ErrorIs(t, err, ErrFormat, "too many shapes")
+	assert.ErrorIs(t, err, ErrFormat, "too many shapes must be rejected")
 }
 
 func BenchmarkSizeWithAGivenShape(b *testing.B) {

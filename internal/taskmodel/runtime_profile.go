@@ -54,7 +54,7 @@ func (r RunTimes) LevelTable(n int, q float64) []float64 {
 	return r.tableOf(slices.Repeat([]float64{r[0].ratios.quantile(min(q, maxQuantileLevel))}, n+1))
 }
 
-// tableOf returns quantiles of the run time in seconds. ratios are equally probable log ratios of run time to prediction, and
+// tableOf returns quantiles of the run time in seconds. `ratios` are equally probable log ratios of run time to prediction, and
 // there are as many quantiles as ratios.
 func (r RunTimes) tableOf(ratios []float64) []float64 {
 	all := make([]float64, 0, len(r)*len(ratios))
@@ -69,12 +69,12 @@ func (r RunTimes) tableOf(ratios []float64) []float64 {
 }
 
 // Remaining returns the further seconds within which a run ends with probability q, given that it
-// has not ended after elapsed seconds.
+// has not ended after `elapsed` seconds.
 func (r RunTimes) Remaining(elapsed, q float64) float64 {
 	return max(0, r.upperBound((1-q)*r.Above(elapsed), elapsed)-elapsed)
 }
 
-// upperBound returns the smallest number of seconds, not below lowest, that a run exceeds with at most
+// upperBound returns the smallest number of seconds, not below `lowest`, that a run exceeds with at most
 // the given probability.
 func (r RunTimes) upperBound(probability, lowest float64) float64 {
 	return secondsAt(bisect(math.Log1p(max(0, lowest)), maxLogSeconds, func(log float64) bool { return r.Above(math.Expm1(log)) <= probability }))
@@ -100,7 +100,7 @@ func (p *RunTimeProfile) BinWidth() float64 { return shape.Ratio.Edge(1) }
 type ShapeMember struct {
 	Name        string
 	Probability float64
-	Density     *shape.Density // density of the ratio of the shape
+	Density     *shape.Density // density of the ratio of run time to prediction
 }
 
 // driftRuns is the number of newest runs that RunTimeProfile compares with the earlier ones.

@@ -22,8 +22,8 @@ func timed(seq int64, n, seconds float64) TrainingRow {
 	}
 }
 
-// learnRuns makes a model learn runs of factor · 2n seconds with lognormal errors. deviation is the
-// standard deviation of the log errors, and from the number of rows that the model learned before.
+// learnRuns makes a model learn runs of factor · 2n seconds with lognormal errors. `deviation` is the
+// standard deviation of the log errors, and `from` is the number of rows that the model learned before.
 func learnRuns(m *Model, rng *rand.Rand, from, runs int, deviation, factor float64) {
 	for i := range runs {
 		n := 50 + 100*rng.Float64()
@@ -43,7 +43,7 @@ func TestDurationFollowsFeatures(t *testing.T) {
 	assert.InEpsilon(t, 200, d.Median.Seconds(), .1)
 	assert.InEpsilon(t, 200*math.Exp(1.645*.2), d.P95.Seconds(), .15)
 	assert.InEpsilon(t, 200*math.Exp(2.326*.2), d.P99.Seconds(), .25)
-	assert.InDelta(t, .5, *d.Timeout, .15, "the timeout is about the median")
+	assert.InDelta(t, .5, *d.Timeout, .15, "the probability must be about one half, because the timeout is about the median")
 	assert.Less(t, d.Outlier, .02)
 	longer := durationOf(m, 140, 0)
 	assert.Greater(t, longer.Median, d.Median)
@@ -102,11 +102,11 @@ func TestShapesDecideTheTailOfATaskWithFewRuns(t *testing.T) {
 	without := durationOf(steady, 100, 0)
 	steady.SetShapes(set)
 	with := durationOf(steady, 100, 0)
-	assert.Less(t, with.P95, without.P95, "the shape of steady tasks replaces the default prior")
+	assert.Less(t, with.P95, without.P95, "the shape of steady tasks must replace the default prior")
 	assert.NotEmpty(t, with.Shape)
 	p, ok := steady.RunTimeProfile(&GivenShape{})
 	require.True(t, ok)
-	assert.Equal(t, 7, p.Runs, "the first run has no prediction")
+	assert.Equal(t, 7, p.Runs, "the first run must have no ratio, because it has no prediction")
 	assert.Greater(t, p.Shapes[0].Probability, .9)
 	assert.False(t, p.IsOutlier)
 	steady.Learn(timed(9, 100, 2000))
@@ -190,7 +190,7 @@ func TestRemainingTime(t *testing.T) {
 	elapsed := all.Quantile(.9)
 	left := all.Remaining(elapsed, .5)
 	assert.Positive(t, left)
-	assert.InDelta(t, .5, all.Above(elapsed+left)/all.Above(elapsed), .1, "half of the runs that are still running end in that time")
+	assert.InDelta(t, .5, all.Above(elapsed+left)/all.Above(elapsed), .1, "half of the runs that are still running must end in that time")
 }
 
 // The levels of the quantiles have moved, because the scatter of the run times changed. The answers of the methods must agree.
@@ -278,8 +278,8 @@ func TestRunTimesStayTheSameWhenTheModelLearns(t *testing.T) {
 	assert.Equal(t, before, times.Table(50))
 }
 
-// The input days has values in a range of three days, and no effect on the run time: its fitted slope is noise. A later run has
-// a value far outside this range.
+// The input `days` has values from 7 to 10, and no effect on the run time: its fitted slope is noise. A later run has a value
+// far outside this range.
 func TestRunTimesIgnoreNoiseOutsideTheRange(t *testing.T) {
 	m, rng := New(), rand.New(rand.NewPCG(11, 0))
 	for i := range 20 {

@@ -34,7 +34,7 @@ func durationClass(d time.Duration) int {
 	return class
 }
 
-// logRise is log(exact / sampled) of one pair, at least 0, with the weight of the pair.
+// logRise is log(measured peak / sampled peak) of one pair, at least 0, with the weight of the pair.
 type logRise struct{ log, weight float64 }
 
 // samplingOf estimates the factors of a task for each duration class. Each of the task's own pairs has weight 1 in every
@@ -91,7 +91,7 @@ func factors(own, others []logRise) (f [drawCount]float64) {
 	return f
 }
 
-// raisedPeak returns a draw of the true peak of a sampled try; took is the duration of the try. The same seq gives
+// raisedPeak returns a draw of the true peak of a sampled try; `took` is the duration of the try. The same seq gives
 // the same draw. The peak is not raised above a known allocation, because a success used no more than that.
 func (s *sampling) raisedPeak(seq int64, sampled, allocated sizing.Bytes, took time.Duration) sizing.Bytes {
 	raised := sampled.Times(max(1, s.Factors[durationClass(took)][draw(seq)]))
@@ -132,7 +132,7 @@ func (s *sampling) raiseHistory(h *sizing.History) *sizing.History {
 	return &raised
 }
 
-// invalidates compares s with before, the factors with which a model was learned. It reports whether h has sampled peaks and
+// invalidates compares s with `before`, the factors with which a model was learned. It reports whether h has sampled peaks and
 // the factors clearly differ. Then the model must be learned from scratch, because margins cannot be unlearned.
 func (s *sampling) invalidates(before *sampling, h *sizing.History) bool {
 	if s.raiseHistory(h) == h {

@@ -60,8 +60,8 @@ func sampledHistory(rng *rand.Rand, n, measuredEvery int) sizing.History {
 	return k.history
 }
 
-// evaluateGrants sizes new runs with a model fitted on h. The result under is the share of the runs that need more than their
-// grant, and granted is the ratio of the sum of the grants to the sum of the needed amounts.
+// evaluateGrants sizes new runs with a model fitted on h. The result `under` is the share of the runs that need more than their
+// grant, and `granted` is the ratio of the sum of the grants to the sum of the needed amounts.
 func evaluateGrants(t *testing.T, h *sizing.History, seed uint64) (under, granted float64) {
 	t.Helper()
 	m, out, err := taskmodel.Fit(h, nil)

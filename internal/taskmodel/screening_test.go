@@ -14,7 +14,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// categories draws n categorical features with a number of values each; the first drives usage.
+// categories draws `n` categorical features with a number of values each; the peak depends only on the first.
 func categories(n, values int) generator {
 	return func(rng *rand.Rand) (sizing.Features, float64) {
 		f, first := sizing.Features{}, 0
@@ -29,7 +29,7 @@ func categories(n, values int) generator {
 	}
 }
 
-// numbers draws n numeric features, each of them missing with the probability missing; the first drives usage.
+// numbers draws `n` numeric features, each of them missing with the probability `missing`; the peak depends only on the first.
 func numbers(n int, missing float64) generator {
 	return func(rng *rand.Rand) (sizing.Features, float64) {
 		f, first := sizing.Features{}, 0.0
@@ -46,7 +46,7 @@ func numbers(n int, missing float64) generator {
 	}
 }
 
-// dates draws n dates; the days between the first two drive the peak.
+// dates draws `n` dates; the peak depends only on the days between the first two.
 func dates(n int) generator {
 	return func(rng *rand.Rand) (sizing.Features, float64) {
 		f, days := sizing.Features{}, [2]int{}
@@ -61,7 +61,7 @@ func dates(n int) generator {
 	}
 }
 
-// ids draws n long, unique identifiers, and a number that drives usage.
+// ids draws `n` long, unique identifiers, and a number that the peak is proportional to.
 func ids(n int) generator {
 	return func(rng *rand.Rand) (sizing.Features, float64) {
 		size := 1 + 9*rng.Float64()
@@ -73,7 +73,7 @@ func ids(n int) generator {
 	}
 }
 
-// renamed draws features whose names change with every run, and a number that drives usage.
+// renamed draws `n` features whose names change with every run, and a number that the peak is proportional to.
 func renamed(n int) generator {
 	run := 0
 	return func(rng *rand.Rand) (sizing.Features, float64) {
@@ -123,7 +123,7 @@ func TestStoredWideModelGivesTheSameAnswers(t *testing.T) {
 			blob := blobOf(t, model)
 			t.Logf("%d KiB", len(blob)>>10)
 			assert.Less(t, len(blob), blobAtMost)
-			assert.Equal(t, c.format, model.Format(), "a screened model needs a format that earlier releases reject, because they would misread the columns")
+			assert.Equal(t, c.format, model.Format(), "a screened model must have a format that earlier releases reject, because they would misread the columns")
 			back := reopen(t, blob)
 			kills, wasted, used := 0, 0.0, 0.0
 			for range 100 {

@@ -74,7 +74,8 @@ func TestSearchImprovesUnsuitableTrees(t *testing.T) {
 	assert.Equal(t, 599, m.Experts.LearnedRows)
 }
 
-// The peaks of growing follow a line, and those of constant depend on nothing, so that other trees cannot be better.
+// The peaks of the generator `growing` follow a line, and the peaks of `constant` depend on nothing, so other trees cannot be
+// better.
 func TestSearchKeepsSuitableTrees(t *testing.T) {
 	for name, draw := range map[string]generator{"growing": growing, "constant": constant} {
 		found := searchableTask(t, draw, 300).search()
@@ -108,6 +109,6 @@ func TestSearchStopsBetweenTwoTrials(t *testing.T) {
 		ctx := &countedContext{t.Context(), checks}
 		_, err := taskmodel.Search(ctx, &k.history, k.model)
 		assert.ErrorIs(t, err, context.Canceled)
-		assert.Equal(t, -1, ctx.checks, "no check and no trial after the cancellation")
+		assert.Equal(t, -1, ctx.checks, "there must be no check and no trial after the cancellation")
 	}
 }

@@ -20,7 +20,7 @@ type GivenShape = shape.Given
 // shapesSeed makes LearnShapes reproducible.
 const shapesSeed = 1
 
-// LearnShapes finds the shapes of the run-time ratios of many tasks; ratios holds one result of
+// LearnShapes finds the shapes of the run-time ratios of many tasks; `ratios` holds one result of
 // ReadRatios for each task. LearnShapes returns nil if fewer than two tasks have enough runs (shape.MinRuns).
 func LearnShapes(ratios [][]float64) (*Shapes, error) {
 	return shape.Learn(shape.Ratio, ratios, shapesSeed)

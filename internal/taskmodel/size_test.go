@@ -37,9 +37,9 @@ func TestTaskWithoutHistoryGetsItsRequest(t *testing.T) {
 	assert.Nil(t, taskmodel.New().Risk(taskmodel.Question{Features: f}, gib))
 
 	lifted := taskmodel.New().Size(taskmodel.Question{Requested: sizing.Resources{Memory: gib}, Above: 3 * gib})
-	assert.Equal(t, 6*gib, lifted.Limit, "twice the killed allocation")
+	assert.Equal(t, 6*gib, lifted.Limit, "without history, a lift must be twice the killed allocation")
 	assert.Equal(t, sizing.FromLift, lifted.Source)
-	assert.Equal(t, 0.5, *lifted.Promised, "there are no data")
+	assert.Equal(t, 0.5, *lifted.Promised, "without data, the promise of a lift must be one half")
 }
 
 // The runs need about 10 GiB and request 350 GiB. The grants must stay above 10 GiB, rise by at most a quarter of a GiB from one
@@ -257,11 +257,11 @@ func TestPromisedRiskBelongsToTheGrant(t *testing.T) {
 	k, _ := trainedTask(t, constant, 15, 100) // all peaks are within a few percent of 2 GiB
 	q := question(sizing.Features{"region": sizing.TextValue("emea")})
 	q.Cap = gib
-	assert.Greater(t, *k.model.Size(q).Promised, 0.9, "promise with a cap of half of the peak")
+	assert.Greater(t, *k.model.Size(q).Promised, 0.9, "with a cap of half of the peak, the promise must be near 1")
 	q.Cap, q.Floor = 64*gib, 8*gib
-	assert.Less(t, *k.model.Size(q).Promised, 0.01, "promise with a floor of four times the peak")
+	assert.Less(t, *k.model.Size(q).Promised, 0.01, "with a floor of four times the peak, the promise must be near 0")
 	q.Floor, q.Above = 0, 4*gib
-	assert.Greater(t, *k.model.Risk(q, 4*gib+1), 0.99, "risk of one byte more than the killed allocation")
+	assert.Greater(t, *k.model.Risk(q, 4*gib+1), 0.99, "one byte more than the killed allocation must have a risk near 1")
 }
 
 func TestBinsAreCalibrated(t *testing.T) {

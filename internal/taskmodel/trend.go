@@ -66,8 +66,8 @@ const (
 	maxSlopeError     = 0.2  // largest relative standard error of a reliable slope
 	outsideFactor     = 1.25 // factor by which an input must be outside its range (see distance) to be reported as outside
 	noRiskFactor      = 2.0  // the same, from which the answer states no risk
-	trendMargin       = 0.1  // log margin per log unit by which the trend raises the peak
-	jointMarginRate   = 0.2  // further log margin per log unit of this rise, for each input above its range after the first
+	trendMargin       = 0.1  // smallest margin of an extrapolation, as a share of the rise: the logarithm of the factor by which the trend raises the peak
+	jointMarginRate   = 0.2  // further margin, as a share of the rise, for each input above its range except one
 )
 
 // observe widens the ranges by a row, except by remote numbers, which it adds to t.Remote. rise is the rise of such a
@@ -83,8 +83,8 @@ func (t *trend) observe(cells []sizing.Value, rise float64) {
 	}
 }
 
-// distance returns the distance of an input from its range in log units: negative below the range, zero
-// within the range. It is also zero if the input is missing or its range covers fewer than minTrendRows rows.
+// distance returns the distance of an input from its range as a difference of logarithms: negative below the
+// range, zero within it. It is also zero if the input is missing or its range covers fewer than minTrendRows rows.
 func (t *trend) distance(j int, cells []sizing.Value) float64 {
 	return t.distanceFrom(minTrendRows, j, cells)
 }
@@ -167,10 +167,10 @@ func (t *trend) fit(rows []row, y []float64) {
 }
 
 // eliminate fits one function and, while a slope is unreliable, removes the input with the least reliable slope and fits the
-// others again (backward elimination). If several inputs measure the same size, each of their slopes is uncertain, but that of
-// the last one left is not. If no fit is possible, the inputs are collinear, and eliminate removes the weakest one; fields is
-// sorted by strength. It returns the squares of the first possible fit, because fit compares the functions before any
-// elimination: a function must not win because its slopes are more reliable. ok is false if no fit is possible.
+// others again (backward elimination). If several inputs measure the same size, each of their slopes is uncertain, but the
+// slope of the last remaining input is not. If no fit is possible, the inputs are collinear, and eliminate removes the weakest
+// one; `fields` is sorted by strength. It returns the squares of the first possible fit, because fit compares the functions
+// before any elimination: a function must not win because its slopes are more reliable. ok is false if no fit is possible.
 func (t *trend) eliminate(fields []int, rows []row, y []float64) (squares float64, ok bool) {
 	for fields = slices.Clone(fields); len(fields) > 0; {
 		worst := len(fields) - 1
@@ -241,7 +241,7 @@ func likelyShare(share float64, rows int) float64 {
 	return r * r
 }
 
-// solve fits the linear function of the inputs in fields if t.Linear, else the power function. It returns
+// solve fits the linear function of the inputs in `fields` if t.Linear, else the power function. It returns
 // the sum of the squared errors of the log peak. ok is false if the fit is impossible or numerically
 // unstable.
 func (t *trend) solve(fields []int, rows []row, y []float64) (squares float64, ok bool) {
@@ -292,7 +292,7 @@ func (t *trend) solve(fields []int, rows []row, y []float64) (squares float64, o
 }
 
 // standardErrors returns the standard errors of the coefficients of a least squares fit on x.
-// variance is the variance of the residuals.
+// `variance` is the variance of the residuals.
 func standardErrors(x *mat.Dense, variance float64) []float64 {
 	_, p := x.Dims()
 	var gram mat.SymDense

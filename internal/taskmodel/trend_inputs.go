@@ -28,7 +28,7 @@ func (t *trend) addPairs(pairs [][2]int) {
 	}
 }
 
-// difference returns the difference of the two values; known is false if one is missing.
+// difference returns the difference of the two values; `known` is false if one is missing.
 func (p *inputPair) difference(cells []sizing.Value) (d float64, known bool) {
 	from, to := &cells[p.From], &cells[p.To]
 	if from.Kind != to.Kind || from.Kind != sizing.Date && from.Kind != sizing.Number {
@@ -115,7 +115,7 @@ func (t *trend) setLogOffsets(rows []row) {
 	}
 }
 
-// value returns an input of a row; known is false if the row lacks the input.
+// value returns an input of a row; `known` is false if the row lacks the input.
 func (t *trend) value(j int, cells []sizing.Value) (x float64, known bool) {
 	if j < 0 {
 		return t.Pairs[^j].difference(cells)
@@ -150,7 +150,8 @@ func (s *interval) edge(x float64) float64 { return max(s.Low, min(x, s.High)) }
 // magnitude returns the largest magnitude in the range.
 func (s *interval) magnitude() float64 { return max(math.Abs(s.Low), math.Abs(s.High)) }
 
-// width returns the width of a range without negative values, in log units. offset is the log offset of the input.
+// width returns the width of a range without negative values, as a difference of logarithms. `offset` is the log offset of the
+// input.
 func (s *interval) width(offset float64) float64 {
 	return bayes.SignedLog(s.High, offset) - bayes.SignedLog(s.Low, offset)
 }

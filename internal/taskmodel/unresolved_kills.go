@@ -29,7 +29,7 @@ type censoredRun struct {
 }
 
 const (
-	unresolvedMemory = 1 - 1.0/50 // discount per first try: a kill counts for about fifty runs
+	unresolvedMemory = 1 - 1.0/50 // discount per first try: a kill counts for about fifty first tries
 	maxUnresolved    = 64         // largest number of stored runs
 	// unresolvedDelay is unresolvedMemory^20, the weight of a kill after twenty first tries. Newer
 	// kills do not count yet, because a kill is reported earlier than the success of a run that started at the
@@ -86,7 +86,7 @@ func (u *unresolvedKills) fade() {
 	u.Kills = slices.DeleteFunc(u.Kills, func(k censoredRun) bool { return k.Weight < minUnresolvedWeight })
 }
 
-// exceedanceProb returns the share of the tries whose run is unresolved and needs more than amount, which is
+// exceedanceProb returns the share of the tries whose run is unresolved and needs more than `amount`, which is
 // in bytes. A run counts fully for an amount up to its bound. For a larger amount it counts less, by the
 // square of bound / amount.
 func (u *unresolvedKills) exceedanceProb(amount float64) float64 {

@@ -56,8 +56,8 @@ func (c *column) isClosed() bool {
 	return once*minMissingShare < rows
 }
 
-// withoutUnseen returns cells without any feature if all features that they have are unseen values of
-// closed categories; otherwise it returns cells.
+// withoutUnseen returns `cells` without any feature if all features that they have are unseen values of
+// closed categories; otherwise it returns `cells`.
 func (m *models) withoutUnseen(cells []sizing.Value, b *buffers) []sizing.Value {
 	hasUnseen := false
 	for j := range m.Enc.Columns {

@@ -16,7 +16,7 @@ import (
 // The groups of identical runs list the measured peaks, and their means get these once enough runs agree (see groups.add).
 // Raised peaks in such a group would raise the next predictions for its runs, although all of them need little memory.
 
-// winsorise returns rows with the peaks of low outliers raised and their weights reduced. It does not modify rows.
+// winsorise returns `rows` with the peaks of low outliers raised and their weights reduced. It does not modify `rows`.
 func (m *Model) winsorise(rows []row) []row {
 	lowest := m.Experts.LowOutlierBound()
 	if m.Models == nil || m.Models.ridges == nil || math.IsInf(lowest, -1) {
@@ -42,7 +42,7 @@ func (m *Model) winsorise(rows []row) []row {
 	return rows
 }
 
-// winsorise raises the peak of a low outlier to the threshold, and reduces the weight. lowest is the (negative) residual at
+// winsorise raises the peak of a low outlier to the threshold, and reduces the weight. `lowest` is the (negative) residual at
 // the threshold.
 func (r *row) winsorise(threshold, lowest float64) {
 	r.Weight *= outlierWeight(r.Peak, threshold, lowest)
@@ -58,7 +58,7 @@ func (r *row) measured() float64 {
 }
 
 // outlierWeight returns a factor on the weight of a row whose peak was raised: the larger the difference,
-// the smaller the factor. lowest is the (negative) residual at the threshold of low outliers.
+// the smaller the factor. `lowest` is the (negative) residual at the threshold of low outliers.
 func outlierWeight(peak, raised, lowest float64) float64 {
 	return lowest / (lowest - math.Log(raised/peak))
 }
@@ -89,7 +89,7 @@ func (m *models) reduceDrift(rows []row) {
 
 const maxDriftRows = 60 // newest rows that reduceDrift predicts; Trend averages over about twenty (1/trendRate)
 
-// nearerZero returns old if it is not negative. Otherwise it returns the larger of old and newer, but at most zero.
+// nearerZero returns `old` if it is not negative. Otherwise it returns the larger of `old` and `newer`, but at most zero.
 func nearerZero(old, newer float64) float64 {
 	if old >= 0 {
 		return old
@@ -97,8 +97,8 @@ func nearerZero(old, newer float64) float64 {
 	return max(old, min(0, newer))
 }
 
-// moveResiduals replaces, after a recent fall of the peaks, the experts' residuals by those of the fitted models, because the
-// fit has moved the models towards the new peaks.
+// moveResiduals replaces, after a recent fall of the peaks, the experts' residuals by the residuals of the fitted models, because
+// the fit has moved the models towards the new peaks.
 func (m *Model) moveResiduals(fitted *models, rows []row) {
 	if m.Models == nil || fitted.ridges == nil || !m.Experts.RecentlyFell() {
 		return

@@ -142,7 +142,7 @@ func newEvaluation(runs []run, models map[*task]*taskmodel.Model) (*evaluation, 
 	}
 	e.classifier = cohort.FitShapes(slices.Clone(rows), labels)
 	for i := range rows {
-		rows[i].Placement = sizing.Placement{} // the trainer of cohorts reads none
+		rows[i].Placement = sizing.Placement{} // the trainer of cohorts reads no placement
 	}
 	e.runTimes = cohort.Fit(rows[max(0, len(rows)-cohort.MaxRows):]).RunTimes
 	return e, nil
@@ -228,5 +228,5 @@ func (e *evaluation) predict(r *run, m *taskmodel.Model, own cohort.OwnRuns, cla
 	return d.P95.Seconds(), d.P99.Seconds()
 }
 
-// pinball returns the loss of a quantile at a level, for a value that exceeds the quantile by excess.
+// pinball returns the loss of a quantile at a level, for a value that exceeds the quantile by `excess`.
 func pinball(level, excess float64) float64 { return max(level*excess, (level-1)*excess) }
