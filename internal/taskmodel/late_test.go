@@ -151,6 +151,22 @@ func TestAGapFilledLaterIsLearnedInTheOrderOfTime(t *testing.T) {
 	assert.Greater(t, m.Size(question(nil)).Limit, bytes(8))
 }
 
+// A history of more than 20,000 runs is read without most of its older runs. If the older runs arrived last, those that are not
+// read do not count as deleted.
+func TestOlderRunsThatAreNotReadAreNotVoided(t *testing.T) {
+	k, rng := newTask(t), rand.New(rand.NewPCG(13, 14))
+	for range 4000 {
+		k.row(nil, killed(1))
+	}
+	k.importOlder(40, func() (sizing.Features, sizing.HistoryRow) { return nil, measuredRun(8 * noise(rng, 0.08)) })
+	m := trained(t, k, nil)
+	require.NotEmpty(t, m.OutOfSample)
+	k.history.Rows = slices.Delete(k.history.Rows, 5, 35)
+	assert.Equal(t, 40, trained(t, k, m).Experts.LearnedRows, "not learned from scratch")
+	k.history.Total = len(k.history.Rows)
+	assert.Equal(t, 10, trained(t, k, m).Experts.LearnedRows, "deleted")
+}
+
 // Single late reports, and reports in a slightly different order, cause no training from scratch.
 func TestSingleLateReportsAreLearnedAsUsual(t *testing.T) {
 	k, rng := newTask(t), rand.New(rand.NewPCG(7, 8))
@@ -161,10 +177,10 @@ func TestSingleLateReportsAreLearnedAsUsual(t *testing.T) {
 	first := m.OutOfSample[:20]
 	for i := range 35 {
 		r := k.row(nil, measuredRun(8*noise(rng, 0.08)))
-		switch {
-		case i%5 == 4: // ended before all others
+		switch i % 5 {
+		case 4: // ended before all others
 			r.At = k.history.Rows[0].At.Add(-time.Hour)
-		case i%5 == 2: // ended before the previous reports
+		case 2: // ended before the previous reports
 			r.At = r.At.Add(-4 * time.Hour)
 		}
 		slices.SortStableFunc(k.history.Rows, func(a, b sizing.HistoryRow) int { return a.At.Compare(b.At) })
