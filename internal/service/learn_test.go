@@ -48,6 +48,43 @@ func TestALastingFallOfPeaksIsLearnedFromReports(t *testing.T) {
 	assert.Equal(t, restarted.Memory, live.Memory)
 }
 
+// A task was live for 60 runs of 8 GiB before its older history, 400 runs of 2 GiB, is imported.
+func TestAnOlderHistoryImportedLaterDoesNotCountAsNew(t *testing.T) {
+	r := newReplica(t).start()
+	begin := time.Now().AddDate(0, 0, -10)
+	report := func(from, to int, level sizing.Bytes) {
+		var runs []sizing.Observation
+		for i := from; i < to; i++ {
+			o := succeeded(ask("load", fmt.Sprint("run", i)), level.Times(1+float64(i&7)/50))
+			o.EndedAt, o.Allocated.Memory = begin.Add(time.Duration(i)*4*time.Hour), 64*gib
+			runs = append(runs, o)
+		}
+		r.report(runs...)
+	}
+	report(0, 60, 8*gib)
+	_, err := r.Train(t.Context(), task("load"))
+	require.NoError(t, err)
+	next := ask("load", "next")
+	before := r.predict(next)
+	assert.Greater(t, before.Memory.Limit, 8*gib, before.Reason)
+
+	report(-400, 0, 2*gib)
+	r.waitFor(func() bool { return r.learnedRows("load") == 460 }, "learned")
+	assert.Equal(t, before.Memory, r.predict(next).Memory, "the learned runs ended later than the imported ones")
+
+	trained, err := r.Train(t.Context(), task("load"))
+	require.NoError(t, err)
+	require.True(t, trained.Published, trained.Reason)
+	after := r.predict(next)
+	assert.Greater(t, after.Memory.Limit, 8*gib, after.Reason)
+	assert.Less(t, after.Memory.Limit, 14*gib, after.Reason)
+	assert.Equal(t, 460, r.learnedRows("load"))
+
+	report(60, 70, 8*gib)
+	assert.Equal(t, 470, r.learnedRows("load"), "later runs are learned as usual")
+	assert.Greater(t, r.predict(next).Memory.Limit, 8*gib)
+}
+
 // Sequential reports are learned before they are acknowledged. Concurrent reports are neither
 // lost nor learned twice.
 func TestConcurrentReportsAreAllLearned(t *testing.T) {

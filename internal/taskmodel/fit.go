@@ -26,7 +26,7 @@ type Outcome struct {
 // against models that Fit itself has fitted on a part of the rows, Fit returns the last of these (see evaluateIfDue). In
 // place of a champion that is not valid, Fit returns a model even without a measured peak. A champion is not valid if it
 // learned a report that was deleted later (/observe/void), or peaks that were raised with outdated factors (sampling.go), or if
-// it lacks many peaks (awaited.go).
+// it lacks many peaks (awaited.go) or many peaks have arrived late (late.go).
 // Fit modifies champion itself, so the caller must not use champion afterwards.
 //
 // Fit first learns, in the order of the history, the rows that the champion has not learned yet, so that
@@ -54,12 +54,13 @@ func train(h *sizing.History, champion *Model, fitsAll bool) (*Model, Outcome, e
 	switch {
 	case m == nil:
 		m = New()
-	case m.learnedVoided(h), m.Experts.LearnedRows > 0 && learnedSampling.invalidates(&m.Sampling, h), m.lacksPeaks(h):
+	case m.learnedVoided(h), m.Experts.LearnedRows > 0 && learnedSampling.invalidates(&m.Sampling, h), m.lacksPeaks(h), m.isOutOfOrder(h):
 		forgets = true
 		m = New()
 		m.Trees, m.fits = champion.Trees, champion.fits
 		// The margins that were learned from a voided report, or with outdated factors from sampled to true peaks
-		// (sampling.go), cannot be unlearned. Margins that lack many peaks (awaited.go) may be far too narrow or too wide.
+		// (sampling.go), cannot be unlearned. Margins that lack many peaks (awaited.go), or that were learned from the newest
+		// runs first (late.go), may be far too narrow or too wide.
 		champion = nil
 	}
 	m.Sampling = learnedSampling
@@ -106,6 +107,8 @@ func (m *Model) learnNewRows(h *sizing.History, later int) (firstFit int, err er
 		m.EarlyRows[i].Cells = padCells(m.EarlyRows[i].Cells, len(m.Schema.Fields))
 	}
 	first, lastSeq := max(0, len(h.Rows)-maxResidualRows), m.LastSeq
+	late, _ := m.latePeaks(h)
+	m.Late += late
 	rows := m.newRows(h)
 	for k, i := range rows {
 		t := NewTrainingRow(&h.Schema, &h.Rows[i])
@@ -123,6 +126,7 @@ func (m *Model) learnNewRows(h *sizing.History, later int) (firstFit int, err er
 		}
 	}
 	m.LastSeq = max(m.LastSeq, h.LastSeq)
+	m.Oldest = oldestPeak(h)
 	m.rebuildAwaited(h)
 	m.Unlearned = m.unlearnedPeaks(h)
 	return firstFit, nil
@@ -222,7 +226,8 @@ func (m *Model) complete(h *sizing.History, out Outcome) (*Model, Outcome, error
 
 // learnedVoided reports whether the model has learned a report that was voided (deleted) later. h lacks the row of such a
 // report, and the effect of the report on the margins cannot be undone. A thinned history contains only a sample of its old
-// rows. It also lacks old rows that were not voided, so only its newest rows are checked.
+// rows. It also lacks old rows that were not voided, so only its newest rows are checked: those that arrived after all
+// old rows.
 func (m *Model) learnedVoided(h *sizing.History) bool {
 	seqs := make([]int64, len(h.Rows))
 	for i := range h.Rows {
@@ -230,8 +235,10 @@ func (m *Model) learnedVoided(h *sizing.History) bool {
 	}
 	slices.Sort(seqs)
 	from := int64(0)
-	if h.Total > len(seqs) {
-		from = seqs[max(0, len(seqs)-neverThinned)]
+	if h.Total > len(h.Rows) {
+		for i := range h.Rows[:max(0, len(h.Rows)-neverThinned)] {
+			from = max(from, h.Rows[i].Seq+1)
+		}
 	}
 	isVoided := func(seq int64) bool {
 		_, found := slices.BinarySearch(seqs, seq)
@@ -306,6 +313,7 @@ func (m *Model) rowsOf(h *sizing.History, n int) []row {
 	}
 	quarantinedRows, previous, quarantinedCPU := m.quarantinedSeqs(), h.Schema.PreviousSameName(), m.quarantinedCoreSeqs()
 	explained := successes(h.Rows[:n], quarantinedRows)
+	isStale := m.beforeChange(h)
 	rows := make([]row, 0, n)
 	for i := range h.Rows[:n] {
 		r := &h.Rows[i]
@@ -317,7 +325,7 @@ func (m *Model) rowsOf(h *sizing.History, n int) []row {
 			Cells: cellsOf(&h.Schema, previous, r.Features), Peak: math.Max(1, float64(bytes)),
 			Seconds: secondsOf(r.Duration), Untimed: r.Duration <= 0, Cores: fittedCores(r, quarantinedCPU), Weight: max(r.Weight, 1), Residual: math.NaN(),
 		}
-		if r.Seq < m.Changed {
+		if isStale(i) {
 			next.Weight *= staleWeight
 		}
 		if before, ok := known[r.Seq]; ok {
@@ -329,6 +337,16 @@ func (m *Model) rowsOf(h *sizing.History, n int) []row {
 		rows = append(rows, next)
 	}
 	return rows
+}
+
+// beforeChange returns a function that reports whether row i of h lies before the last change of the task. Rows may have arrived
+// out of order, so their numbers decide only if h lacks the first row after the change.
+func (m *Model) beforeChange(h *sizing.History) func(i int) bool {
+	changed := slices.IndexFunc(h.Rows, func(r sizing.HistoryRow) bool { return r.Seq == m.Changed })
+	if changed < 0 {
+		return func(i int) bool { return h.Rows[i].Seq < m.Changed }
+	}
+	return func(i int) bool { return i < changed }
 }
 
 // impute replaces a censored peak by the prediction of the current models, within the bound of the row: at least

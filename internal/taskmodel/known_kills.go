@@ -1,7 +1,6 @@
 package taskmodel
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -141,14 +140,10 @@ func (m *Model) Void(run uint64, try int) {
 	m.resolveColdStartKill(run)
 }
 
-// rebuildKills replaces the known kills by those of a history. It processes the rows in the order of their arrival, and
-// decodes their features with the schema of the whole history.
+// rebuildKills replaces the known kills by those of a history. It processes the rows in the order of the history, so that a
+// peak that was reported late does not count as newer than a kill, and decodes their features with the schema of the whole
+// history.
 func (m *Model) rebuildKills(h *sizing.History) {
-	order := make([]*sizing.HistoryRow, len(h.Rows))
-	for i := range h.Rows {
-		order[i] = &h.Rows[i]
-	}
-	slices.SortFunc(order, func(a, b *sizing.HistoryRow) int { return cmp.Compare(a.Seq, b.Seq) })
 	quarantinedRows, previous := m.quarantinedSeqs(), h.Schema.PreviousSameName()
 	m.KnownKills = nil
 	type success struct {
@@ -156,7 +151,8 @@ func (m *Model) rebuildKills(h *sizing.History) {
 		peak sizing.Bytes
 	}
 	successes := map[uint64]success{} // the newest measured try so far, by run
-	for _, r := range order {
+	for i := range h.Rows {
+		r := &h.Rows[i]
 		peak, censoring := r.Peak()
 		measured := censoring == sizing.Exact
 		if !measured && censoring != sizing.AtLeast {
@@ -166,7 +162,7 @@ func (m *Model) rebuildKills(h *sizing.History) {
 		if quarantinedRows[r.Seq] && (measured || !escalates(m.KnownKills, run, peak)) {
 			continue
 		}
-		t := TrainingRow{Seq: r.Seq, Run: run, Try: r.Try, Peak: peak}
+		t := TrainingRow{Seq: int64(i), Run: run, Try: r.Try, Peak: peak} // withPeak compares the positions in the history
 		if measured {
 			successes[run] = success{r.Try, peak}
 			if len(m.KnownKills) == 0 {
@@ -182,6 +178,10 @@ func (m *Model) rebuildKills(h *sizing.History) {
 		if retry, known := successes[run]; known && retry.try > r.Try { // the kill was reported after the success of its run
 			m.KnownKills[len(m.KnownKills)-1].addMeasured(retry.peak)
 		}
+	}
+	for i := range m.KnownKills {
+		k := &m.KnownKills[i]
+		k.Seq = h.Rows[k.Seq].Seq
 	}
 }
 

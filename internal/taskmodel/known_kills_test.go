@@ -290,3 +290,22 @@ func TestAnswerShowsTheBinsOfThePolicy(t *testing.T) {
 	}
 	assert.InDelta(t, 1, sum, 1e-9)
 }
+
+// Runs with the features of a killed run succeeded with less memory before the kill. They are imported after it.
+func TestAnOlderPeakReportedLaterDoesNotRefuteAKill(t *testing.T) {
+	k, rng := newTask(t), rand.New(rand.NewPCG(9, 10))
+	f := sizing.Features{"customer": sizing.TextValue("a")}
+	for range 40 {
+		k.row(sizing.Features{"customer": sizing.TextValue("b")}, measuredRun(2*noise(rng, 0.04)))
+	}
+	k.row(f, killed(4))
+	m := trained(t, k, nil)
+	require.Len(t, m.KnownKills, 1)
+	k.importOlder(3, func() (sizing.Features, sizing.HistoryRow) { return f, measuredRun(2 * noise(rng, 0.04)) })
+	m = trained(t, k, m)
+	require.Len(t, m.KnownKills, 1)
+	assert.Equal(t, k.history.Rows[43].Seq, m.KnownKills[0].Seq)
+	assert.Greater(t, m.Size(question(f)).Limit, 4*gib)
+	k.row(f, measuredRun(3))
+	assert.Empty(t, trained(t, k, m).KnownKills, "a later peak refutes it")
+}

@@ -15,6 +15,10 @@ func (m *Model) Learn(t TrainingRow) {
 	m.state = states.Add(1)
 	m.leavePool()
 	m.Sampling.raise(&t)
+	if m.precedesAll(&t) {
+		m.learnPreceding(&t)
+		return
+	}
 	m.countTry(&t)
 	switch t.Censoring {
 	case sizing.Exact:

@@ -71,6 +71,8 @@ type Model struct {
 	LastSeq         int64               // Seq of the newest learned row
 	Awaited         []seqRange          // rows that were learned without their peak, oldest first
 	Unlearned       int                 // number of peaks that the last training left out; see lacksPeaks
+	Late            int                 // number of late peaks that it has learned; see late.go
+	Oldest          int64               // end of the oldest run with a peak at the last training, in Unix seconds; 0: unknown
 	Changed         int64               // Seq of the first row after the last change point of the task; 0: none was found
 	Tries           int                 // number of learned tries of any outcome
 	Kills           int                 // number of OOM kills among them
