@@ -20,21 +20,25 @@ const (
 	cycleSignificance = 0.001
 )
 
-// chooseCycles decides which dates get columns for the day of the month and for the hour.
+// chooseCycles decides which dates get columns for the day of the month and for the hour. The column of the day has the
+// position in the month on which the peaks depend more: the day (bills of the 25th), or the aligned day (ends of months).
 func (e *encoder) chooseCycles(rows [][]sizing.Value, y []float64) {
 	for j := range e.Columns {
 		if c := &e.Columns[j]; c.Kind == sizing.Date {
-			c.WithMonthDay = hasCycle(j, rows, y, math.Floor, monthDay)
-			c.WithHour = hasCycle(j, rows, y, func(days float64) float64 { return days }, hour)
+			day, hasDay := cycleOf(j, rows, y, math.Floor, monthDay)
+			aligned, hasAligned := cycleOf(j, rows, y, math.Floor, alignedMonthDay)
+			c.WithMonthDay = hasDay || hasAligned
+			c.AlignedMonthDay = hasAligned && aligned > day
+			_, c.WithHour = cycleOf(j, rows, y, func(days float64) float64 { return days }, hour)
 		}
 	}
 }
 
-// hasCycle reports whether y depends on the position of the dates of field j in a cycle, such as a month, by the
-// F-test of a one-way analysis of variance. Dates are in days since 1970. period maps a date to its period, such as its
+// cycleOf reports whether y depends on the position of the dates of field j in a cycle, such as a month, by the F-test of a
+// one-way analysis of variance, and returns F. Dates are in days since 1970. period maps a date to its period, such as its
 // day. All rows of one period count as one value, their mean, because they resemble one another even without a cycle.
 // position maps a period to its position in the cycle, such as the day of the month.
-func hasCycle(j int, rows [][]sizing.Value, y []float64, period, position func(days float64) float64) bool {
+func cycleOf(j int, rows [][]sizing.Value, y []float64, period, position func(days float64) float64) (f float64, significant bool) {
 	periods := map[float64]*meanOf{}
 	for i, cells := range rows {
 		if v := cells[j]; v.Kind != sizing.Missing {
@@ -57,10 +61,10 @@ func hasCycle(j int, rows [][]sizing.Value, y []float64, period, position func(d
 	}
 	d1, d2 := float64(len(positions)-1), all.n-float64(len(positions)) // degrees of freedom
 	if d1 < 1 || d2 < 1 || between == 0 {
-		return false
+		return 0, false
 	}
-	f := between / d1 / (within / d2)
-	return math.IsInf(f, 1) || distuv.F{D1: d1, D2: d2}.Survival(f) < cycleSignificance
+	f = between / d1 / (within / d2)
+	return f, math.IsInf(f, 1) || distuv.F{D1: d1, D2: d2}.Survival(f) < cycleSignificance
 }
 
 // meanOf accumulates the number, the sum and the sum of squares of some values.
@@ -80,7 +84,7 @@ func addTo(groups map[float64]*meanOf, group, v float64) {
 
 // date appends the columns of a date. The line (the ridge regression) gets a weekend flag and the cosine of the
 // month. The trees get the weekday (0 is Sunday), the month (0 … 11, of equal length), and the day of the month
-// (1 … 31) and the hour if chooseCycles chose these.
+// (1 … 31, aligned or not) and the hour if chooseCycles chose these.
 func (c *column) date(v sizing.Value, line, tree []float64) ([]float64, []float64) {
 	weekday, month, isWeekend, yearCosine := math.NaN(), math.NaN(), 0.0, 0.0
 	if v.Kind == sizing.Missing {
@@ -92,7 +96,10 @@ func (c *column) date(v sizing.Value, line, tree []float64) ([]float64, []float6
 		isWeekend, yearCosine = indicator(weekday == 0 || weekday == 6), math.Cos(2*math.Pi*month/12)
 	}
 	tree = append(tree, weekday, month)
-	if c.WithMonthDay {
+	switch {
+	case c.AlignedMonthDay:
+		tree = append(tree, alignedMonthDay(v.Num))
+	case c.WithMonthDay:
 		tree = append(tree, monthDay(v.Num))
 	}
 	if c.WithHour {
@@ -106,7 +113,26 @@ func monthDay(days float64) float64 {
 	if math.IsNaN(days) {
 		return days
 	}
-	return float64(time.Unix(int64(math.Floor(days))*secondsPerDay, 0).UTC().Day())
+	return float64(utcDay(days).Day())
+}
+
+// alignedMonthDay returns the day of the month of a date in days since 1970, but from the 16th on the day on which a month of
+// 31 days has as many days left: the last day of each month is 31. It is NaN if days is NaN.
+func alignedMonthDay(days float64) float64 {
+	if math.IsNaN(days) {
+		return days
+	}
+	year, month, day := utcDay(days).Date()
+	if day > 15 {
+		lastDay := time.Date(year, month+1, 0, 0, 0, 0, 0, time.UTC).Day()
+		day += 31 - lastDay
+	}
+	return float64(day)
+}
+
+// utcDay returns the start of the day of a date in days since 1970.
+func utcDay(days float64) time.Time {
+	return time.Unix(int64(math.Floor(days))*secondsPerDay, 0).UTC()
 }
 
 // hour returns the UTC hour of a time in days since 1970, 0 … 23; NaN if days is NaN. It rounds the time to milliseconds,

@@ -50,6 +50,48 @@ func TestDatesGetColumnsForCyclesOfThePeak(t *testing.T) {
 	}
 }
 
+func TestDayOfTheMonthIsAlignedToTheEndIfPeaksDependOnIt(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	for name, c := range map[string]struct {
+		isLarge func(at time.Time) bool
+		aligned bool
+	}{
+		"last day":     {func(at time.Time) bool { return at.AddDate(0, 0, 1).Day() == 1 }, true},
+		"two days":     {func(at time.Time) bool { return at.Day() == 1 || at.AddDate(0, 0, 1).Day() == 1 }, true},
+		"25th":         {func(at time.Time) bool { return at.Day() == 25 }, false},
+		"29th to 31st": {func(at time.Time) bool { return at.Day() >= 29 }, false},
+	} {
+		for _, days := range []int{90, 400, 1100} {
+			rows, y := datesFrom(days, 24*time.Hour, func(at time.Time) float64 { return 1.8*indicator(c.isLarge(at)) + 0.08*rng.NormFloat64() })
+			column := encoded(rows, y...).Columns[0]
+			assert.True(t, column.WithMonthDay, "%s in %d days", name, days)
+			assert.Equal(t, c.aligned, column.AlignedMonthDay, "%s in %d days", name, days)
+		}
+	}
+}
+
+func TestAlignedDayCountsFromTheEndOfTheMonth(t *testing.T) {
+	for text, want := range map[string]float64{
+		"2024-02-29": 31, "2025-02-28": 31, "2025-04-30T23:59:59Z": 31, "2025-12-31": 31, "2025-04-29": 30,
+		"2025-02-16": 19, "2025-12-16": 16, "2025-02-15": 15, "2025-03-01": 1, "1969-11-30T07:00:00Z": 31,
+	} {
+		aligned := column{Kind: sizing.Date, WithMonthDay: true, AlignedMonthDay: true}
+		_, tree := aligned.date(sizing.TextValue(text), nil, nil)
+		require.Equal(t, want, tree[2], text)
+	}
+	require.NotPanics(t, func() { alignedMonthDay(math.MaxFloat64) })
+	require.True(t, math.IsNaN(alignedMonthDay(math.NaN())))
+}
+
+// Earlier releases would read the aligned day as the day.
+func TestABlobWithAnAlignedDayHasANewFormat(t *testing.T) {
+	m := New()
+	m.Models = &models{Enc: &encoder{Columns: []column{{Kind: sizing.Date, WithMonthDay: true}}}}
+	require.Equal(t, offsetFreeVersion, m.Format())
+	m.Models.Enc.Columns[0].AlignedMonthDay = true
+	require.Equal(t, FormatVersion, m.Format())
+}
+
 func TestDateWithCyclesIsEncodedAsDayOfTheMonthAndHour(t *testing.T) {
 	c := column{Kind: sizing.Date, WithMonthDay: true, WithHour: true}
 	for text, want := range map[string][]float64{ // weekday, month, day of the month, hour

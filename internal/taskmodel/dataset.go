@@ -74,7 +74,7 @@ func (d *Dataset) Raw(rows []int) (*table.Table, []resample.Kind) {
 				v = codes[j]
 			}
 			if kinds[j] == resample.Integer {
-				v = math.Floor(v) // removes the time of day, so an Encoding never has a column for the hour; see hasCycle
+				v = math.Floor(v) // removes the time of day, so an Encoding never has a column for the hour; see cycleOf
 			}
 			t.X = append(t.X, v)
 		}

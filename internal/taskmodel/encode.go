@@ -46,21 +46,22 @@ type encoder struct {
 
 // column describes how one feature is encoded.
 type column struct {
-	Name          string
-	Kind          sizing.ValueKind // Missing: the feature is not encoded
-	WithLog       bool             `cbor:"Log"`            // adds log1p of the number
-	MissingFlag   bool             `cbor:"Flag"`           // adds an indicator of a missing value
-	RarelyMissing bool             `cbor:"Blind"`          // few or no rows lack the feature, so the models cannot learn the effect of its absence
-	RarelyPresent bool             `cbor:"Rare,omitempty"` // few or no rows have the feature, so the models cannot learn its effect
-	Levels        map[string]*categoryLevel
-	OneHots       int         `cbor:"Hot"`            // number of levels with a column of their own
-	TreeStatistic bool        `cbor:"Stat"`           // the trees get the level statistic
-	LineStatistic bool        `cbor:"Wide"`           // the line gets the level statistic
-	MaxLevels     int         `cbor:"Most,omitempty"` // largest number of levels; 0: not limited
-	WithMonthDay  bool        `cbor:",omitempty"`     // the trees get the day of the month
-	WithHour      bool        `cbor:",omitempty"`     // the trees get the hour
-	Numbers       textNumbers `cbor:",omitzero"`      // the numbers in the texts of a category whose texts differ only in numbers
-	Parts         textParts   `cbor:",omitzero"`      // the recurring parts of the texts of a category whose texts seldom recur
+	Name            string
+	Kind            sizing.ValueKind // Missing: the feature is not encoded
+	WithLog         bool             `cbor:"Log"`            // adds log1p of the number
+	MissingFlag     bool             `cbor:"Flag"`           // adds an indicator of a missing value
+	RarelyMissing   bool             `cbor:"Blind"`          // few or no rows lack the feature, so the models cannot learn the effect of its absence
+	RarelyPresent   bool             `cbor:"Rare,omitempty"` // few or no rows have the feature, so the models cannot learn its effect
+	Levels          map[string]*categoryLevel
+	OneHots         int         `cbor:"Hot"`            // number of levels with a column of their own
+	TreeStatistic   bool        `cbor:"Stat"`           // the trees get the level statistic
+	LineStatistic   bool        `cbor:"Wide"`           // the line gets the level statistic
+	MaxLevels       int         `cbor:"Most,omitempty"` // largest number of levels; 0: not limited
+	WithMonthDay    bool        `cbor:",omitempty"`     // the trees get the day of the month
+	AlignedMonthDay bool        `cbor:",omitempty"`     // this day is aligned to the end of the month; see alignedMonthDay
+	WithHour        bool        `cbor:",omitempty"`     // the trees get the hour
+	Numbers         textNumbers `cbor:",omitzero"`      // the numbers in the texts of a category whose texts differ only in numbers
+	Parts           textParts   `cbor:",omitzero"`      // the recurring parts of the texts of a category whose texts seldom recur
 
 	PresentShare   float64 `cbor:"Known,omitzero"` // share of the rows that have the feature
 	ExplainedShare float64 `cbor:"Tells,omitzero"` // share of the variance of the log peak that the feature explains alone

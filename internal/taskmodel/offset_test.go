@@ -72,7 +72,7 @@ func TestABlobWithAnOffsetHasANewFormat(t *testing.T) {
 	m := offsetTask(t, 200, baseAndProduct)
 	blob, err := m.Blob()
 	require.NoError(t, err)
-	require.EqualValues(t, FormatVersion, binary.BigEndian.Uint16(blob[len(magic):]))
+	require.EqualValues(t, offsetVersion, binary.BigEndian.Uint16(blob[len(magic):]))
 	back, err := Open(blob)
 	require.NoError(t, err)
 	require.Equal(t, m.Models.Offset, back.Models.Offset)
