@@ -12,33 +12,43 @@ import (
 // A daily task needs 10 GiB at each full refresh, every thirty days, and 1 GiB otherwise. The feature `rows` has no influence on the peak.
 // After the first full refresh some models predict the second one well, but the experts have learned their weights from the
 // other runs. Without the rule for exceptions (Experts.expertAmount), 19 of the 66 full refreshes were killed, and the third
-// full refresh of one task was granted 2.1 GiB.
+// full refresh of one task was granted 2.1 GiB. The flag may also be sent only if
+// it is set. When fits did not use it before eight runs had it, or one in the older half of the history, 26 full refreshes were
+// killed. When its presence was no exception, 18 were killed.
 func TestRareFlagCausesFewKills(t *testing.T) {
-	kills, others := 0, 0
-	for seed := range uint64(6) {
-		k, rng := newTask(t), newRand(seed)
-		refreshes := 0
-		for run := range 400 {
-			isFull, gibs := run > 60 && run%30 == 0, noise(rng, 0.05)
-			if isFull {
-				gibs *= 10
-				refreshes++
+	for name, isAlwaysSent := range map[string]bool{"always sent": true, "sent only if set": false} {
+		t.Run(name, func(t *testing.T) {
+			kills, others := 0, 0
+			for seed := range uint64(6) {
+				k, rng := newTask(t), newRand(seed)
+				refreshes := 0
+				for run := range 400 {
+					isFull, gibs := run > 60 && run%30 == 0, noise(rng, 0.05)
+					f := sizing.Features{"rows": sizing.NumberValue(float64(900 + rng.IntN(200)))}
+					if isFull {
+						gibs *= 10
+						refreshes++
+					}
+					if isFull || isAlwaysSent {
+						f["full_refresh"] = sizing.BoolValue(isFull)
+					}
+					s := k.run(f, gibs)
+					switch {
+					case s.killed && isFull:
+						kills++
+					case s.killed:
+						others++
+					}
+					if refreshes > 2 && isFull {
+						require.Greater(t, s.granted, 9.0, "seed %d, full refresh %d", seed, refreshes)
+					}
+					k.train()
+				}
+				require.Equal(t, 11, refreshes)
 			}
-			s := k.run(sizing.Features{"full_refresh": sizing.BoolValue(isFull), "rows": sizing.NumberValue(float64(900 + rng.IntN(200)))}, gibs)
-			switch {
-			case s.killed && isFull:
-				kills++
-			case s.killed:
-				others++
-			}
-			if refreshes > 2 && isFull {
-				require.Greater(t, s.granted, 9.0, "seed %d, full refresh %d", seed, refreshes)
-			}
-			k.train()
-		}
-		require.Equal(t, 11, refreshes)
+			t.Logf("%d full refreshes and %d other runs killed", kills, others)
+			assert.LessOrEqual(t, kills, 16)
+			assert.LessOrEqual(t, others, 6*5)
+		})
 	}
-	t.Logf("%d full refreshes and %d other runs killed", kills, others)
-	assert.LessOrEqual(t, kills, 16)
-	assert.LessOrEqual(t, others, 6*5)
 }
