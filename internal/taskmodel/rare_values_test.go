@@ -1,6 +1,7 @@
 package taskmodel_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -51,4 +52,33 @@ func TestRareFlagCausesFewKills(t *testing.T) {
 			assert.LessOrEqual(t, others, 6*5)
 		})
 	}
+}
+
+// The peak depends on the rows, but not at a full refresh. So the models predict full refreshes worse than other runs, and most
+// residuals are from other runs. The kills of exceptions (ExceptionCounts) raise the promise.
+func TestPromisesForExceptions(t *testing.T) {
+	kills, promised := 0.0, 0.0
+	for seed := range uint64(4) {
+		k, rng := newTask(t), newRand(seed)
+		for run := range 500 {
+			rows := noise(rng, 0.5)
+			f, gibs := sizing.Features{"rows": sizing.NumberValue(math.Round(1e5 * rows))}, 0.5+0.3*rows
+			isFull := run%25 == 24
+			if isFull {
+				f["full_refresh"], gibs = sizing.BoolValue(true), 12
+			}
+			s := k.run(f, gibs*noise(rng, 0.05))
+			if isFull && run > 25 {
+				promised += s.promised
+				if s.killed {
+					kills++
+				}
+			}
+			k.train()
+		}
+	}
+	t.Logf("%v full refreshes killed, %.1f promised", kills, promised)
+	require.Positive(t, kills)
+	assert.LessOrEqual(t, kills, promised+2*math.Sqrt(promised))
+	assert.LessOrEqual(t, promised, 2*kills)
 }
