@@ -160,22 +160,29 @@ func readColumn(field sizing.Field, j int, rows [][]sizing.Value) column {
 	return c
 }
 
-// dropNewFeatures drops the columns of a rarely present feature if fewer than minMissingRows rows have this feature, and all
-// of these rows are in the newer half of the history.
+// dropNewFeatures drops the columns of a feature if all of the newest rows have it, but fewer than minMissingRows rows do. Its
+// presence then says only that these rows are new. If a later row lacks the feature, its presence says more: a flag may be
+// sent only if it is set. But if the names of features contain ids, many features have only one row. So dropNewFeatures also
+// drops those in the newer half of the history, if there is more than one feature of one row per minMissingShare rows.
 func (e *encoder) dropNewFeatures(rows [][]sizing.Value) {
+	known, first, once := make([]int, len(e.Columns)), make([]int, len(e.Columns)), 0
 	for j := range e.Columns {
-		c := &e.Columns[j]
-		if !c.RarelyPresent || c.Kind == sizing.Missing {
+		if c := &e.Columns[j]; !c.RarelyPresent || c.Kind == sizing.Missing {
 			continue
 		}
-		known, old := 0, 0
 		for i, cells := range rows {
-			if cells[j].Kind != sizing.Missing {
-				known++
-				old += boolToInt(i < len(rows)/2)
+			if cells[j].Kind == sizing.Missing {
+				continue
+			}
+			if known[j]++; known[j] == 1 {
+				first[j] = i
 			}
 		}
-		if old == 0 && known < minMissingRows {
+		once += boolToInt(known[j] == 1)
+	}
+	for j := range e.Columns {
+		isNew := 0 < known[j] && known[j] < minMissingRows && first[j] >= len(rows)/2
+		if c := &e.Columns[j]; isNew && (known[j] == len(rows)-first[j] || known[j] == 1 && once*minMissingShare > len(rows)) {
 			*c = column{Name: c.Name, RarelyMissing: c.RarelyMissing, RarelyPresent: true}
 		}
 	}

@@ -7,7 +7,7 @@ import "github.com/loadaware/loadaware/internal/sizing"
 // start of a task ends after as many rows.
 const exceptionRows = 32
 
-// valueCounts counts the rows of a category or a bool by value.
+// valueCounts counts the rows of a feature, those of a category or a bool also by value.
 type valueCounts struct {
 	Rows float64    `cbor:",omitzero"` // rows that have the feature
 	Top  float64    `cbor:",omitzero"` // rows that have the most frequent value
@@ -19,27 +19,32 @@ func (c *column) count(v sizing.Value) {
 	if v.Kind == sizing.Missing {
 		return
 	}
-	rows := 0.0
+	c.Counts.Rows++
 	switch c.Kind {
 	case sizing.Bool:
 		n := &c.Counts.Bool[boolToInt(v.Num != 0)]
 		*n++
-		rows = *n
+		c.Counts.Top = max(c.Counts.Top, *n)
 	case sizing.Category:
-		rows = c.level(v).Rows
-	default:
-		return
+		c.Counts.Top = max(c.Counts.Top, c.level(v).Rows)
 	}
-	c.Counts.Rows++
-	c.Counts.Top = max(c.Counts.Top, rows)
 }
 
 // isException reports whether a value is exceptional: some rows have it, but fewer than exceptionRows, and more than half of
 // the rows that have the feature have one other value. So no value of a category of many values, such as an id, is
-// exceptional. In a model stored before the counts existed, the levels of a category count more rows than Counts.Rows
-// until the next fit; until then no value of a category is exceptional, and the counts of a bool start at zero.
+// exceptional. A flag may also be sent only if it is set. So every value is exceptional if some rows have the feature, but
+// fewer than exceptionRows, and more than half of the fitted rows lack it.
+//
+// In a model stored before the counts existed, the levels of a category count more rows than Counts.Rows until the next fit;
+// until then no value of a category is exceptional for its level, and the counts of the other kinds start at zero.
 func (c *column) isException(v sizing.Value) bool {
-	if v.Kind == sizing.Missing || 2*c.Counts.Top <= c.Counts.Rows || c.Counts.Top > c.Counts.Rows {
+	if v.Kind == sizing.Missing || c.Kind == sizing.Missing {
+		return false
+	}
+	if 0 < c.PresentShare && c.PresentShare < 0.5 && 0 < c.Counts.Rows && c.Counts.Rows < exceptionRows {
+		return true
+	}
+	if 2*c.Counts.Top <= c.Counts.Rows || c.Counts.Top > c.Counts.Rows {
 		return false
 	}
 	rows := 0.0

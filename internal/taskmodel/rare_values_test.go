@@ -1,6 +1,7 @@
 package taskmodel_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -12,33 +13,72 @@ import (
 // A daily task needs 10 GiB at each full refresh, every thirty days, and 1 GiB otherwise. The feature `rows` has no influence on the peak.
 // After the first full refresh some models predict the second one well, but the experts have learned their weights from the
 // other runs. Without the rule for exceptions (Experts.expertAmount), 19 of the 66 full refreshes were killed, and the third
-// full refresh of one task was granted 2.1 GiB.
+// full refresh of one task was granted 2.1 GiB. The flag may also be sent only if
+// it is set. When fits did not use it before eight runs had it, or one in the older half of the history, 26 full refreshes were
+// killed. When its presence was no exception, 18 were killed.
 func TestRareFlagCausesFewKills(t *testing.T) {
-	kills, others := 0, 0
-	for seed := range uint64(6) {
+	for name, isAlwaysSent := range map[string]bool{"always sent": true, "sent only if set": false} {
+		t.Run(name, func(t *testing.T) {
+			kills, others := 0, 0
+			for seed := range uint64(6) {
+				k, rng := newTask(t), newRand(seed)
+				refreshes := 0
+				for run := range 400 {
+					isFull, gibs := run > 60 && run%30 == 0, noise(rng, 0.05)
+					f := sizing.Features{"rows": sizing.NumberValue(float64(900 + rng.IntN(200)))}
+					if isFull {
+						gibs *= 10
+						refreshes++
+					}
+					if isFull || isAlwaysSent {
+						f["full_refresh"] = sizing.BoolValue(isFull)
+					}
+					s := k.run(f, gibs)
+					switch {
+					case s.killed && isFull:
+						kills++
+					case s.killed:
+						others++
+					}
+					if refreshes > 2 && isFull {
+						require.Greater(t, s.granted, 9.0, "seed %d, full refresh %d", seed, refreshes)
+					}
+					k.train()
+				}
+				require.Equal(t, 11, refreshes)
+			}
+			t.Logf("%d full refreshes and %d other runs killed", kills, others)
+			assert.LessOrEqual(t, kills, 16)
+			assert.LessOrEqual(t, others, 6*5)
+		})
+	}
+}
+
+// The peak depends on the rows, but not at a full refresh. So the models predict full refreshes worse than other runs, and most
+// residuals are from other runs. The kills of exceptions (ExceptionCounts) raise the promise.
+func TestPromisesForExceptions(t *testing.T) {
+	kills, promised := 0.0, 0.0
+	for seed := range uint64(4) {
 		k, rng := newTask(t), newRand(seed)
-		refreshes := 0
-		for run := range 400 {
-			isFull, gibs := run > 60 && run%30 == 0, noise(rng, 0.05)
+		for run := range 500 {
+			rows := noise(rng, 0.5)
+			f, gibs := sizing.Features{"rows": sizing.NumberValue(math.Round(1e5 * rows))}, 0.5+0.3*rows
+			isFull := run%25 == 24
 			if isFull {
-				gibs *= 10
-				refreshes++
+				f["full_refresh"], gibs = sizing.BoolValue(true), 12
 			}
-			s := k.run(sizing.Features{"full_refresh": sizing.BoolValue(isFull), "rows": sizing.NumberValue(float64(900 + rng.IntN(200)))}, gibs)
-			switch {
-			case s.killed && isFull:
-				kills++
-			case s.killed:
-				others++
-			}
-			if refreshes > 2 && isFull {
-				require.Greater(t, s.granted, 9.0, "seed %d, full refresh %d", seed, refreshes)
+			s := k.run(f, gibs*noise(rng, 0.05))
+			if isFull && run > 25 {
+				promised += s.promised
+				if s.killed {
+					kills++
+				}
 			}
 			k.train()
 		}
-		require.Equal(t, 11, refreshes)
 	}
-	t.Logf("%d full refreshes and %d other runs killed", kills, others)
-	assert.LessOrEqual(t, kills, 16)
-	assert.LessOrEqual(t, others, 6*5)
+	t.Logf("%v full refreshes killed, %.1f promised", kills, promised)
+	require.Positive(t, kills)
+	assert.LessOrEqual(t, kills, promised+2*math.Sqrt(promised))
+	assert.LessOrEqual(t, promised, 2*kills)
 }

@@ -127,6 +127,9 @@ func (x *Experts) Answer(p *Point, target float64, s *Scratch) Answer {
 	a := Answer{Factor: x.Factor, Expert: -1}
 	a.Amount, a.Promised, a.Expert = x.combinedAmount(p, target, s)
 	a.Promised = Probability(min(0.5, a.Promised*a.Factor))
+	if p.IsException {
+		a.Promised = max(a.Promised, min(0.5, x.Exceptions.killRate(a.Promised)))
+	}
 	return a
 }
 

@@ -73,6 +73,8 @@ type Experts struct {
 	// cold-start rule and of the picks.
 	BlendExcessLoss float64 `cbor:",omitzero"`
 	BlendKills      float64 `cbor:",omitzero"`
+	// Exceptions counts the kills among the exceptions (Point.IsException).
+	Exceptions ExceptionCounts `cbor:",omitzero"`
 	// Repeats compares the experts with margins above the peaks of earlier rows that have the same features.
 	Repeats [repeatClasses]RepeatCosts `cbor:",omitzero"`
 
@@ -158,7 +160,11 @@ func (x *Experts) Learn(p *Point, peak, duration float64, at int64, pool *Pool, 
 	if x.independentRows() > x.config.BurnInRows+3 { // at least three residuals, if no earlier row was imputed or a low outlier
 		x.updateLosses(p, peak, duration, s)
 	}
-	x.updateAllowance(!x.IsColdStart() && !IsSufficient(x.Answer(p, x.config.Target, s).Amount, peak))
+	killed := !x.IsColdStart() && !IsSufficient(x.Answer(p, x.config.Target, s).Amount, peak)
+	x.updateAllowance(killed)
+	if p.IsException && !x.IsColdStart() {
+		x.Exceptions.add(killed)
+	}
 	s.isLearning = false
 	if x.independentRows() > x.config.BurnInRows {
 		x.storeRow(newEntry(p, log))

@@ -40,5 +40,5 @@ type Point struct {
 	Imputed   bool                `cbor:"-"` // some features are imputed, so Learn adds no loss of this row to the experts
 	ColdStart *bayes.Mixture      `cbor:"-"` // prediction of the cold-start rule; nil: none
 
-	IsException bool `cbor:"-"` // the row has a rare value of a category or bool, about which the weights of the experts say little
+	IsException bool `cbor:"-"` // the row has a rare value of a category or bool, or a rarely present feature, about which the weights of the experts say little
 }

@@ -1,0 +1,27 @@
+package experts
+
+// exceptionWindow is the mean number of rows in the counts of ExceptionCounts: each exception lowers the earlier counts by one
+// part in exceptionWindow.
+const exceptionWindow = 32
+
+// ExceptionCounts counts the exceptions of a task and the kills among them. The residuals are mostly from other rows, and the
+// errors for an exception may be larger, for example because an input has another effect. So the residuals say little about
+// the risk of an exception.
+type ExceptionCounts struct {
+	Rows  float64 // decayed number of exceptions that experts answered
+	Kills float64 // decayed number of these rows whose peak exceeded the answer
+}
+
+// add counts an exception.
+func (c *ExceptionCounts) add(killed bool) {
+	const kept = 1 - 1.0/exceptionWindow
+	c.Rows, c.Kills = c.Rows*kept+1, c.Kills*kept
+	if killed {
+		c.Kills++
+	}
+}
+
+// killRate returns the kill rate of the exceptions, shrunk to a promise, which has the weight of one row.
+func (c *ExceptionCounts) killRate(promised float64) float64 {
+	return (c.Kills + promised) / (c.Rows + 1)
+}
