@@ -219,7 +219,7 @@ func TestAirflowPasswordIsNotPrinted(t *testing.T) {
 	assert.Empty(t, leaks(out+stderr, "wrong-and-secret"))
 }
 
-func TestADeniedListOfTaskInstancesHasAdvice(t *testing.T) {
+func TestTheErrorOfADeniedRequestGivesAdvice(t *testing.T) {
 	airflow := startFakeAirflow(t, 1)
 	airflow.denied = true
 	code, _, stderr := invoke(t, "", "import", "airflow", "--url", airflow.url, "--user", "u", "--dry-run")
