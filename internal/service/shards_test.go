@@ -72,9 +72,9 @@ func (s *statements) add(sql string) {
 	}
 }
 
-// Every statement of a prediction, a lift, a report and a training, except those in manyTasks, reads only rows of the
-// tasks that it names, in every table that is not replicated. The rows of the tables can therefore be distributed by their
-// task over several database servers.
+// A statement of a prediction, a lift, a report or a training reads only rows of the tasks that the statement names. This
+// holds for each table that is not in `replicated`, and for all statements but those in manyTasks. Therefore the rows of these
+// tables can be distributed by their task over several database servers.
 func TestStatementsAboutATaskFilterEachTableByItsTask(t *testing.T) {
 	recorded := &statements{}
 	dsn := pgtest.Migrated(t)
