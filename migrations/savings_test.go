@@ -10,10 +10,11 @@ import (
 	"github.com/loadaware/loadaware/migrations"
 )
 
-// beforeSavings is a step before step 13, which adds the savings ledger.
+// beforeSavings is a step before step 12, the first that copies the privileges of the table task, and before step 13,
+// which adds the savings ledger.
 const beforeSavings = 10
 
-// beforeMeans is a step before step 25, which adds the mean limits of tries with a plan.
+// beforeMeans is the last step before step 25 (there are no steps 21 to 24), which adds the mean limits of tries with a plan.
 const beforeMeans = 20
 
 // history inserts two tasks: one with requests in its reports, one with requests in its receipts.
