@@ -54,8 +54,8 @@ func TestSavingsStartWithTheStoredReports(t *testing.T) {
 	require.NoError(t, exec(t, dsn, history))
 	require.NoError(t, migrations.Up(t.Context(), dsn))
 	got := ledger(t, dsn)
-	require.Contains(t, got, "predicted 2000000000 2026-01-01 01:00:00", "the oldest receipt of a try")
-	require.Contains(t, got, "reported 20000000004 2026-01-02 04:00:00 1", "the first report with a memory request")
+	require.Contains(t, got, "predicted 2000000000 2026-01-01 01:00:00", "the baseline must be the request of the oldest receipt of a try")
+	require.Contains(t, got, "reported 20000000004 2026-01-02 04:00:00 1", "the baseline must be the request of the first report with a memory request")
 
 	require.NoError(t, migrations.Up(t.Context(), withTriggers))
 	require.NoError(t, exec(t, withTriggers, history))
