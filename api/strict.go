@@ -39,12 +39,12 @@ func readInt64(dec *jsontext.Decoder, v *int64) error {
 	}
 	var ok bool
 	if *v, ok = parseInteger(token.String()); !ok {
-		return errors.New("must be an integer of at most 18 digits") // some of 19 digits fit, too
+		return errors.New("must be an integer of at most 18 digits") // some integers of 19 digits fit an int64, too
 	}
 	return nil
 }
 
-// parseInteger parses a JSON number exactly. ok is true if the number is an integer that fits int64. The function does
+// parseInteger parses a JSON number exactly. `ok` is true if the number is an integer that fits int64. The function does
 // not use big.Rat, which would allocate a gigabyte for 1e1000000000.
 func parseInteger(text string) (v int64, ok bool) {
 	mantissa, exponent, _ := strings.Cut(strings.ToLower(text), "e")

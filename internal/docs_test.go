@@ -52,7 +52,7 @@ func TestTestsNamedInDocsExist(t *testing.T) {
 			}
 		}
 	}
-	assert.Greater(t, checked, 20, "the regular expressions must find the more than 20 patterns of tests in the docs")
+	assert.Greater(t, checked, 20, "the docs contain more than 20 patterns of tests, which the regular expressions must find")
 }
 
 // testFunctions returns the names of the test functions in the packages of a go test command, one per

@@ -70,7 +70,7 @@ CREATE TABLE receipt (
     namespace     text COLLATE "C" NOT NULL,
     dag_id        text COLLATE "C" NOT NULL,
     task_id       text COLLATE "C" NOT NULL,
-    run_id        text COLLATE "C" NOT NULL, -- empty for an ad-hoc prediction, which has no try
+    run_id        text COLLATE "C" NOT NULL, -- empty for a prediction that belongs to no run
     map_index     integer NOT NULL,
     try_number    smallint NOT NULL,
     at            timestamptz NOT NULL,

@@ -39,7 +39,8 @@ CREATE TABLE task_plan (
     content    bytea NOT NULL CHECK (octet_length(content) <= 2097152)
 );
 
--- The outcomes of each rule that makes plans, summed over all tasks of a namespace, as package taskplan encodes them.
+-- The sums of the runs, kills and costs under each rule that makes plans (plan.Pool in internal/ml/plan), over all tasks
+-- of a namespace, as package taskplan encodes them.
 CREATE TABLE plan_pool (
     namespace text COLLATE "C" PRIMARY KEY,
     version   integer NOT NULL,

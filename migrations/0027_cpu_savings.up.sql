@@ -1,5 +1,6 @@
 -- Counts the CPU of a try in the savings only if its report has a CPU allocation. Before this migration, a try without a
--- CPU allocation counted with its request, so that each such OOM kill reduced the saved core hours of its task.
+-- CPU allocation counted with its request, so that each OOM kill of such a try reduced the saved core
+-- hours of its task.
 --
 -- No report may arrive between the change of the function and the change of the sums.
 LOCK TABLE task, observation IN SHARE ROW EXCLUSIVE MODE;

@@ -87,8 +87,8 @@ func Up(ctx context.Context, dsn string) error {
 	})
 }
 
-// acquireLock acquires the advisory lock of migrations. The session of the returned connection holds the lock until run
-// closes db: closing the connection only returns its session to the pool of db.
+// acquireLock acquires the advisory lock of migrations. The session of the returned connection holds the lock until the function
+// run closes `db`: closing the connection only returns its session to the pool of db.
 func acquireLock(ctx context.Context, db *sql.DB) (*sql.Conn, error) {
 	lock, err := db.Conn(ctx)
 	if err != nil {
@@ -163,7 +163,7 @@ func wasRejected(err error) bool {
 	return errors.As(err, &step) && errors.As(step.OrigErr, &answer) && answer.SeverityUnlocalized == "ERROR"
 }
 
-// stepBefore returns the number of the step before version, or database.NilVersion if version is the first step.
+// stepBefore returns the number of the step before the step `version`, or database.NilVersion if that is the first step.
 func stepBefore(version int) int {
 	last := database.NilVersion
 	for _, n := range stepNumbers() {
@@ -174,7 +174,7 @@ func stepBefore(version int) int {
 	return last
 }
 
-// stepAfter returns the number of the step after version, or version if it is the newest step.
+// stepAfter returns the number of the step after the step `version`, or `version` if that is the newest step.
 func stepAfter(version int) int {
 	for _, n := range stepNumbers() {
 		if n > version {
@@ -199,7 +199,7 @@ func stepNumbers() []int {
 
 // Down reverts the newest n steps, and deletes the data that the schema before them cannot store. If fewer
 // than n steps are applied, it reverts all of them. It returns an error if this program does not know the
-// step of the database, and one that wraps the error of ctx if ctx ends before all steps are reverted.
+// step of the database. If ctx ends before all steps are reverted, the returned error wraps that of ctx.
 func Down(ctx context.Context, dsn string, n int) error {
 	if n < 1 {
 		return fmt.Errorf("revert migrations: the number of steps must be 1 or more, not %d", n)
@@ -247,7 +247,7 @@ func Status(ctx context.Context, dsn string) (version uint, dirty bool, newest u
 	return version, dirty, newest, err
 }
 
-// Target returns the step to which Down with n reverts a database that is at the step current; 0: none.
+// Target returns the step at which a database is after Down has reverted `n` steps from the step `current`; 0: none.
 func Target(current uint, n int) uint {
 	version := int(current)
 	for ; n > 0 && version > 0; n-- {
@@ -256,7 +256,7 @@ func Target(current uint, n int) uint {
 	return uint(version)
 }
 
-// Missing returns the number of steps that Up applies to a database at the step current. The numbers of steps have gaps.
+// Missing returns the number of steps that Up applies to a database at the step `current`. The numbers of steps have gaps.
 func Missing(current uint) (n int) {
 	for _, step := range stepNumbers() {
 		if step > int(current) {
@@ -269,8 +269,8 @@ func Missing(current uint) (n int) {
 // Newest returns the number of the newest step of this program.
 func Newest() (uint, error) { return newestStep() }
 
-// run opens the database and calls do. A statement waits for a lock at most for the time wait, unless
-// do or a step sets another limit. The end of ctx cancels the current statement. versionAfterFailure
+// run opens the database and calls `do`. A statement waits for a lock at most for the time `wait`, unless
+// `do` or a step sets another limit. The end of ctx cancels the current statement. versionAfterFailure
 // returns the version of the database after a step to the given version failed.
 func run(ctx context.Context, dsn string, wait time.Duration, versionAfterFailure func(version int) int, do func(*migrate.Migrate, *sql.DB) error) error {
 	config, err := pgx.ParseConfig(dsn)
@@ -332,7 +332,7 @@ func advise(err error) error {
 	return fmt.Errorf("the migration failed; fix the cause and start again: %w", err)
 }
 
-// repair says how to remove the dirty mark of version. Both the step to version and the revert of the next step set this
+// repair says how to remove the dirty mark of the step `version`. Both this step and the revert of the next step set this
 // dirty mark, and a crash may happen before or after their commit. So a person must check which objects exist.
 func repair(version int) string {
 	var checks strings.Builder
@@ -345,7 +345,7 @@ func repair(version int) string {
 	return checks.String() + "run " + rewind(version)
 }
 
-// rewind returns the statement that makes the step before version the current one, without a dirty mark.
+// rewind returns the statement that makes the step before the step `version` the current one, without a dirty mark.
 func rewind(version int) string {
 	if version <= 1 {
 		return "DELETE FROM schema_migrations"

@@ -10,10 +10,11 @@ import (
 	"github.com/loadaware/loadaware/migrations"
 )
 
-// beforeSavings is a step before step 13, which adds the savings ledger.
+// beforeSavings is a step before step 12, the first that copies the privileges of the table task, and before step 13,
+// which adds the savings ledger.
 const beforeSavings = 10
 
-// beforeMeans is a step before step 25, which adds the mean limits of tries with a plan.
+// beforeMeans is the last step before step 25 (there are no steps 21 to 24), which adds the mean limits of tries with a plan.
 const beforeMeans = 20
 
 // history inserts two tasks: one with requests in its reports, one with requests in its receipts.
@@ -53,8 +54,8 @@ func TestSavingsStartWithTheStoredReports(t *testing.T) {
 	require.NoError(t, exec(t, dsn, history))
 	require.NoError(t, migrations.Up(t.Context(), dsn))
 	got := ledger(t, dsn)
-	require.Contains(t, got, "predicted 2000000000 2026-01-01 01:00:00", "the oldest receipt of a try")
-	require.Contains(t, got, "reported 20000000004 2026-01-02 04:00:00 1", "the first report with a memory request")
+	require.Contains(t, got, "predicted 2000000000 2026-01-01 01:00:00", "the baseline must be the request of the oldest receipt of a try")
+	require.Contains(t, got, "reported 20000000004 2026-01-02 04:00:00 1", "the baseline must be the request of the first report with a memory request")
 
 	require.NoError(t, migrations.Up(t.Context(), withTriggers))
 	require.NoError(t, exec(t, withTriggers, history))

@@ -44,7 +44,7 @@ func BenchmarkSavesDuringPartitioning(b *testing.B) {
 	}
 }
 
-// savesWhile returns the sorted latencies of saves while do runs.
+// savesWhile returns the sorted latencies of saves while `do` runs.
 func savesWhile(b *testing.B, dsn string, do func()) (durations []time.Duration) {
 	ctx, stop := context.WithCancel(b.Context())
 	var savers sync.WaitGroup

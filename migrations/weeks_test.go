@@ -97,7 +97,7 @@ func TestPreviousVersionWorksWithPartitions(t *testing.T) {
 
 	require.NoError(t, migrations.Up(t.Context(), dsn))
 	require.Equal(t, before, p.stored(), "existing receipts must be found")
-	require.Equal(t, 2, p.insertReceipts(id(-1), id(2), id(100)), "one of the receipts is already stored")
+	require.Equal(t, 2, p.insertReceipts(id(-1), id(2), id(100)), "two of the three receipts must be inserted; the other one is stored already")
 	require.ErrorContains(t, p.copyReceipt(id(-1)), "23505", "COPY fails on a stored id; the previous version falls back to INSERT")
 	require.ErrorContains(t, p.copyReceipt(id(100)), "23505")
 	require.NoError(t, p.copyReceipt(id(3)))
@@ -114,7 +114,7 @@ func TestPreviousVersionWorksWithPartitions(t *testing.T) {
 	require.Equal(t, 1, p.insertReceipts(id(301)))
 	require.NoError(t, migrations.Down(t.Context(), dsn, stepsAfter(t, beforeWeeks)))
 	require.Equal(t, append(after, id(301)), p.stored())
-	require.Zero(t, p.insertReceipts(id(0), id(200), id(301)), "all receipts are already stored")
+	require.Zero(t, p.insertReceipts(id(0), id(200), id(301)), "no receipt must be inserted, because all are stored already")
 	require.Error(t, exec(t, dsn, "SELECT FROM receipt_before"))
 	require.NoError(t, migrations.Up(t.Context(), dsn))
 	require.Equal(t, append(after, id(301)), p.stored())

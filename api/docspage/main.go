@@ -37,7 +37,7 @@ func main() {
 	}
 }
 
-// render renders the specification in specFile as the HTML file page.
+// render reads the specification in `specFile`, and writes it as HTML to the file `page`.
 func render(specFile, page string) error {
 	spec, err := openapi3.NewLoader().LoadFromFile(specFile)
 	if err != nil {
@@ -80,7 +80,7 @@ type operation struct {
 	Roles  string              // see describeRoles
 }
 
-// groupByTag groups the operations by tag, and sorts each group by path, then POST first.
+// groupByTag groups the operations by tag, and sorts each group by path. Of the operations of a path, POST is the first.
 func groupByTag(spec *openapi3.T) []tagGroup {
 	var out []tagGroup
 	for _, tag := range spec.Tags {

@@ -75,7 +75,7 @@ type importFlags struct {
 // trainHelp is the help of the flag --train.
 const trainHelp = "train every imported task on the server and wait for the results; without --train the server trains the tasks by itself within seconds"
 
-// newImportFlags defines a flag for each setting; items says what a batch contains, such as rows.
+// newImportFlags defines a flag for each setting. `items` says what a batch contains, such as rows.
 func newImportFlags(cmd *cli.Command, items string) importFlags {
 	return importFlags{
 		dryRun: cmd.Bool("dry-run", false, "read and check, but send nothing"),
@@ -92,7 +92,7 @@ func (f importFlags) check() error {
 	return nil
 }
 
-// run finds the target, imports, and trains if the flags say so.
+// run imports by calling `read`, and trains the imported tasks if --train is set. With --dry-run it opens no target.
 func (f importFlags) run(ctx context.Context, con cli.Console, cmd *cli.Command, i *importer.Importer, read func() error) error {
 	if !*f.dryRun {
 		target, closeTarget, err := findTarget(cmd, ctx, con)

@@ -160,7 +160,7 @@ func TestImportOfAirflowAndUsageLogsTrainsModel(t *testing.T) {
 	}
 	require.NoError(t, json.NewDecoder(response.Body).Decode(&answer))
 	assert.Equal(t, "model", answer.Source)
-	assert.Greater(t, answer.Memory.Bytes, 300*sizing.MiB, "150 rows take 300 MiB")
+	assert.Greater(t, answer.Memory.Bytes, 300*sizing.MiB, "the grant must exceed 300 MiB, the peak of a run with 150 rows")
 	assert.Less(t, answer.Memory.Bytes, sizing.GiB)
 
 	code, out, stderr = invoke(t, "", append(importArgs, "--usage-log", airflow.usageLogs(t, 0, 120))...)
@@ -182,7 +182,7 @@ func TestUnjoinedTriesAreCounted(t *testing.T) {
 	folder := airflow.usageLogs(t, 5, 33) // no log of the first five runs, and logs of three unknown runs
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "broken.csv"), []byte("timestamp,memory_bytes\n"), 0o600))
 	code, out, stderr := invoke(t, "", "import", "airflow", "--url", airflow.url, "--user", "u", "--into", server.url, "--usage-log", folder)
-	assert.Equal(t, 3, code, "one file was rejected")
+	assert.Equal(t, 3, code, "the exit code must be 3, because one file was rejected")
 	assert.Contains(t, stderr, "broken.csv: invalid usage log: dag_id is required")
 	// The 3 failed tries and the last tries of the first 5 runs have no log.
 	assert.Contains(t, out, "8 × without usage: no file has the try: etl/load run 0 try 1, etl/load run 0 try 2, etl/load run 1 try 1, …\n")
@@ -201,7 +201,7 @@ func TestAirflowImportResumes(t *testing.T) {
 	assert.Contains(t, stderr, "not found in airflow")
 	airflow.unavailable = false
 	_, out, _ := invoke(t, "", append(importArgs, "--since", "2025-03-02T11:30:00Z")...)
-	assert.Contains(t, out, "1 run;", "only the last run")
+	assert.Contains(t, out, "1 run;", "--since must select only the last run")
 	assert.Contains(t, out, "1 try read:")
 	assert.Equal(t, 1, server.observations("etl", "load"))
 	code, out, _ = invoke(t, "", importArgs...)
@@ -219,7 +219,7 @@ func TestAirflowPasswordIsNotPrinted(t *testing.T) {
 	assert.Empty(t, leaks(out+stderr, "wrong-and-secret"))
 }
 
-func TestADeniedListOfTaskInstancesHasAdvice(t *testing.T) {
+func TestTheErrorOfADeniedRequestGivesAdvice(t *testing.T) {
 	airflow := startFakeAirflow(t, 1)
 	airflow.denied = true
 	code, _, stderr := invoke(t, "", "import", "airflow", "--url", airflow.url, "--user", "u", "--dry-run")
@@ -247,7 +247,7 @@ etl,load,2,1,many,,8
 		`{"dag_id":"etl","task_id":"load","run_id":"1","outcome":"success","memory_max_bytes":2000000,"features":{"rows":101,"size":8}}`,
 	}, "\n"), "import", "--url", server.url, "-")
 	assert.Equal(t, 0, code, stderr)
-	assert.Contains(t, out, "3 rows read: 0 new, 3 already there", "the file of peaks turned the failed try into an OOM kill, and left the success")
+	assert.Contains(t, out, "3 rows read: 0 new, 3 already there", "the file of peaks must have turned the failed try into an OOM kill, and left the success")
 }
 
 func TestAirflowImportStoresMetadataWithAndWithoutUsage(t *testing.T) {
@@ -277,7 +277,7 @@ func TestAirflowImportStoresMetadataWithAndWithoutUsage(t *testing.T) {
 	assert.Nil(t, node)
 	want["tier"], want["owner"] = []string{"gold"}, []string{"finance"}
 	metadata, read, node = stored("1")
-	assert.Equal(t, want, metadata, "a file overrides Airflow name by name")
+	assert.Equal(t, want, metadata, "the metadata of the file must override those of Airflow, each name separately")
 	assert.InEpsilon(t, 7, *read, 1e-9)
 	assert.Equal(t, "m5", *node)
 }

@@ -15,7 +15,8 @@ import (
 const importAirflowUsage = `--url http://host:8080 [flags]
 
 Imports the run history of Airflow 2.x or 3.x: the outcome, duration, request and
-features (declared params, and names of conf by --feature-keys) of every try of every task that launches a pod.
+features of every try of every task that launches a pod. The features are the declared
+params, and the entries of dag_run.conf that --feature-keys selects.
 Airflow stores no peaks. They come from usage logs, a CSV (or JSON lines) of peaks, or
 Prometheus, and are joined by try. The output counts what could not be joined, with
 the reason.

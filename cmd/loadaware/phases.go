@@ -115,7 +115,7 @@ func taskPhases(ctx context.Context, con cli.Console, cmd *cli.Command, namespac
 	return render.TaskPhases(con.Out, &phases, format)
 }
 
-// readSeries reads a file, or standard input if name is a hyphen.
+// readSeries reads a file, or standard input if `name` is a hyphen.
 func readSeries(con cli.Console, name string) ([]*growth.Run, error) {
 	if name == "-" {
 		return growth.Read("standard input", con.In)

@@ -139,7 +139,7 @@ func noteUnreported(ctx context.Context, con cli.Console, server *client.Client,
 	fmt.Fprintf(con.Err, "note: the server has no report of task %s yet%s\n", key, others)
 }
 
-// change reads the policy, applies the flags and writes it back. p receives the new policy. An
+// change reads the policy, applies the flags and writes it back. `p` receives the new policy. An
 // unknown task has the default policy.
 func (f *policyFlags) change(ctx context.Context, server *client.Client, path string, p *api.Policy) error {
 	var request api.PolicyRequest
@@ -206,7 +206,8 @@ func (f *policyFlags) apply(r *api.PolicyRequest) error {
 	return nil
 }
 
-// boundOrNil returns the floor or the cap in a flag; nil for the text none, which policy get prints, and for "".
+// boundOrNil returns the floor or the cap in a flag. It returns nil for "none", which `policy get` prints without a bound, and
+// for "".
 func boundOrNil(text string) *string {
 	if text == "none" {
 		return nil

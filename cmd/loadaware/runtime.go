@@ -101,7 +101,7 @@ func runTimes(ctx context.Context, con cli.Console, args []string) error {
 	return render.RunTime(con.Out, &r)
 }
 
-// runTimePath returns the path of the run times of a task. It sets the namespace of query.
+// runTimePath returns the path of the run times of a task. It sets the namespace of `query`.
 func runTimePath(key sizing.TaskKey, query url.Values) string {
 	query.Set("namespace", key.Namespace)
 	return "/tasks/" + url.PathEscape(key.DAG) + "/" + url.PathEscape(key.Task) + "/runtime?" + query.Encode()
@@ -135,8 +135,8 @@ func allRunTimes(ctx context.Context, server *client.Client, namespace string, q
 	}
 }
 
-// addFeatures adds arguments FEATURE=VALUE to a query. parameters are the names that the query uses for other
-// purposes, so that no feature can have them.
+// addFeatures adds arguments FEATURE=VALUE to a query. `parameters` are the names that the query uses for other purposes; a
+// feature with one of these names is an error.
 func addFeatures(query url.Values, args []string, parameters ...string) error {
 	for _, text := range args {
 		name, value, ok := strings.Cut(text, "=")

@@ -154,10 +154,10 @@ func TestPolicyOfUnreportedTaskCausesNote(t *testing.T) {
 		args []string
 		want string
 	}{
-		"a misspelt task":        {[]string{"reset", "pricing", "lod"}, "note: the server has no report of task pricing/lod yet; reported tasks of pricing: load\n"},
-		"an unknown DAG":         {[]string{"set", "new/task", "--mode", "off"}, "note: the server has no report of task new/task yet; no task of this DAG has a report\n"},
-		"a task with its policy": {[]string{"set", "new/task", "--mode", "off"}, "note: the server has no report of task new/task yet; no task of this DAG has a report\n"},
-		"a reported task":        {[]string{"set", "pricing/load", "--mode", "enforce"}, ""},
+		"a misspelt task":      {[]string{"reset", "pricing", "lod"}, "note: the server has no report of task pricing/lod yet; reported tasks of pricing: load\n"},
+		"an unknown DAG":       {[]string{"set", "new/task", "--mode", "off"}, "note: the server has no report of task new/task yet; no task of this DAG has a report\n"},
+		"a task with a policy": {[]string{"set", "new/task", "--mode", "off"}, "note: the server has no report of task new/task yet; no task of this DAG has a report\n"},
+		"a reported task":      {[]string{"set", "pricing/load", "--mode", "enforce"}, ""},
 	} {
 		code, out, stderr := invoke(t, "", append([]string{"policy"}, c.args...)...)
 		assert.Zero(t, code, name)

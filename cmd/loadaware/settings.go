@@ -30,7 +30,7 @@ func newSettingsFlags(cmd *cli.Command) *settingsFlags {
 	return f
 }
 
-// request returns the settings for the body of POST /whatif. given reports whether the command line sets at least
+// request returns the settings for the body of POST /whatif. `given` reports whether the command line sets at least
 // one of them.
 func (f *settingsFlags) request() (s api.WhatIfSettings, given bool, err error) {
 	if f.cmd.Given("risk") {
@@ -84,7 +84,7 @@ func (f *settingsFlags) policy() (sizing.Policy, error) {
 }
 
 // flagTexts returns the flag of each field of a policy, such as "--floor 2Gi", or "--floor" if the command line does
-// not set it. flags maps the fields to the names of their flags.
+// not set it. `flags` maps the fields to the names of their flags.
 func flagTexts(cmd *cli.Command, flags map[string]string) map[string]string {
 	texts := map[string]string{}
 	for field, name := range flags {
@@ -113,7 +113,7 @@ var flagOfSetting = map[string]string{
 	"risk_target": "risk", "floor_bytes": "floor", "cap_bytes": "cap", "max_lifts": "max-lifts", "bin_edges_bytes": "bins",
 }
 
-// amountFlag parses value, a quantity in the flag with this name, into bytes; nil if value is empty.
+// amountFlag parses `value`, the quantity in the flag `name`, into bytes. It returns nil if `value` is empty.
 func amountFlag(name, value string) (*int64, error) {
 	if value = strings.TrimSpace(value); value == "" {
 		return nil, nil

@@ -11,8 +11,8 @@ import (
 const compactReceiptsStep = 11
 
 // RevertMigrations reverts the newest migrations; `steps` is their number. If the migration that created the
-// tables of compact receipts is among them, it first stores these receipts as JSON, which earlier versions
-// read.
+// tables of compact receipts is among them, RevertMigrations first stores the compact receipts as JSON, the form that
+// earlier versions read.
 func RevertMigrations(ctx context.Context, dsn string, steps int) error {
 	current, isDirty, _, err := migrations.Status(ctx, dsn)
 	if err != nil {

@@ -55,15 +55,15 @@ func (t *Trainer) Run(ctx context.Context) error {
 	}, log))
 }
 
-// shapesEvery is the age from which on the trainer learns the shapes of run times again. With a shorter time it would
-// more often read the stored models of up to 2,000 tasks of a namespace.
+// shapesEvery is the age of the stored shapes of run times from which on the trainer learns them again. With a lower age it
+// would more often read the stored models of up to 2,000 tasks of a namespace.
 const shapesEvery = time.Hour
 
 // plansEvery is the interval at which the trainer looks for tasks with new detailed series or new outcomes of plans, and
 // learns their plans. Without such tasks it costs two short statements.
 const plansEvery = 10 * time.Minute
 
-// profilesEvery is the age from which on the trainer may replace stored usage profiles. It looks for profiles of this
+// profilesEvery is the age of stored usage profiles from which on the trainer may replace them. It looks for profiles of this
 // age every 15 minutes.
 const profilesEvery = time.Hour
 

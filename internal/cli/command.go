@@ -15,7 +15,7 @@ import (
 	"github.com/loadaware/loadaware/internal/render"
 )
 
-// Options returns all flags that set fields of c, by the name of the option. New chooses some of them for a command.
+// Options returns all flags that set fields of `c`, by the name of the option. New chooses some of them for a command.
 func Options(c *config.Config) map[string]Option {
 	return map[string]Option{
 		"addr":           {field: &c.Addr, Env: "LOADAWARE_ADDR", help: "address to serve on"},
@@ -65,7 +65,7 @@ const (
 )
 
 // New returns the command line of a subcommand with the named options. The subcommand may define
-// further flags. The first line of usage shows the arguments.
+// further flags. The first line of `usage` shows the arguments.
 func New(name, usage string, optionNames ...string) *Command {
 	cmd := &Command{Config: config.Defaults(), FlagSet: flag.NewFlagSet(name, flag.ContinueOnError), usage: usage, Envs: map[string]string{}}
 	cmd.SetOutput(io.Discard) // the caller prints errors

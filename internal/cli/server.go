@@ -20,8 +20,8 @@ func (cmd *Command) NamespaceFlag() *string {
 	return cmd.String("namespace", sizing.DefaultNamespace, "namespace of the task, which identifies the Airflow deployment")
 }
 
-// TaskArgument parses the task at the start of args, from DAG TASK or DAG/TASK, and returns the other
-// arguments. command is the name of the command in error messages.
+// TaskArgument parses the task at the start of `args`, from DAG TASK or DAG/TASK, and returns the other
+// arguments. `command` is the name of the command in error messages.
 func TaskArgument(command, namespace string, args []string) (sizing.TaskKey, []string, error) {
 	key := sizing.TaskKey{Namespace: namespace}
 	missing := UsageErrorf("name the task as DAG TASK, or as DAG/TASK; see loadaware %s --help", command)

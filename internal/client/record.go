@@ -71,7 +71,7 @@ func (c *Client) SetStructure(ctx context.Context, d sizing.Structure) error {
 	return err
 }
 
-// rejection returns the error of a rejected observation. It removes position, such as "observations[3].", from the
+// rejection returns the error of a rejected observation. It removes `position`, such as "observations[3].", from the
 // texts, because the position in a batch means nothing to the reader of a file.
 func rejection(p *api.Problem, position string) error {
 	err := errors.New(strings.ReplaceAll(p.Detail, position, ""))

@@ -79,7 +79,7 @@ func Defaults() Config {
 	}
 }
 
-// defaultModelMemory returns a quarter of limit, the memory limit of the container in bytes, because training,
+// defaultModelMemory returns a quarter of `limit`, the memory limit of the container in bytes, because training,
 // requests and the garbage collector need the rest. Without a limit (0) it returns 1 GiB.
 func defaultModelMemory(limit int64) MemoryAmount {
 	if limit <= 0 {

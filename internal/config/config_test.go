@@ -59,7 +59,7 @@ func TestPricesAreNumbers(t *testing.T) {
 }
 
 func TestModelMemoryIsAQuarterOfTheLimitUnlessSet(t *testing.T) {
-	assert.Equal(t, MemoryAmount(sizing.GiB), defaultModelMemory(0), "no container")
+	assert.Equal(t, MemoryAmount(sizing.GiB), defaultModelMemory(0), "without a memory limit")
 	assert.Equal(t, MemoryAmount(128*sizing.MiB), defaultModelMemory(512<<20))
 	t.Setenv("LOADAWARE_MODEL_MEMORY", "512MiB")
 	cfg := Defaults()

@@ -206,7 +206,7 @@ func TestEveryOperationHasAnAccessRule(t *testing.T) {
 			assert.ElementsMatch(t, strings.Fields(rule.roles), roles, name)
 		}
 	}
-	assert.Empty(t, unused, "rules without an operation")
+	assert.Empty(t, unused, "every access rule must have an operation")
 }
 
 func TestEveryTokenHasExactlyItsPermissions(t *testing.T) {

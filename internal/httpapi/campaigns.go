@@ -90,7 +90,7 @@ func (s *server) checkCampaign(ctx context.Context, id int64) error {
 	return err
 }
 
-// checkRun returns an error unless the caller may access the campaign and n is a possible run number.
+// checkRun returns an error unless the caller may access the campaign and `n` is a possible run number.
 func (s *server) checkRun(ctx context.Context, id int64, n int) error {
 	if err := s.checkCampaign(ctx, id); err != nil {
 		return err
@@ -146,7 +146,7 @@ func (s *server) ResumeCampaign(ctx context.Context, r api.ResumeCampaignRequest
 	return api.ResumeCampaign200JSONResponse(answer), err
 }
 
-// setPaused pauses or resumes a campaign. If budget is not nil, it replaces the budget of the campaign.
+// setPaused pauses or resumes a campaign. If `budget` is not nil, it replaces the budget of the campaign.
 func (s *server) setPaused(ctx context.Context, id int64, paused bool, budget *campaign.Budget) (api.Campaign, error) {
 	err := s.checkCampaign(ctx, id)
 	if err == nil {

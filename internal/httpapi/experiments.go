@@ -70,8 +70,8 @@ func (s *server) ListExperiments(ctx context.Context, r api.ListExperimentsReque
 }
 
 // experimentSummary describes an experiment (store.Run, a run of the command experiment) by the tasks and families
-// of its rows. It counts no row, and lists no task and no family, if the rows are missing or if the task or the family of
-// a row is not a text: a row may be any JSON object.
+// of its rows. The summary has 0 rows, no tasks and no families if the experiment has no rows, or if the task or the
+// family of one of them is not a text: a row may be any JSON object.
 func experimentSummary(r *store.Run) api.ExperimentSummary {
 	summary := api.ExperimentSummary{
 		ID: r.ID, Name: textOrNull(r.Name), CreatedAt: r.CreatedAt, Fingerprint: r.Fingerprint, Parameters: r.Parameters,

@@ -64,7 +64,8 @@ func FuzzObservation(f *testing.F) {
 	})
 }
 
-// FuzzQueryFeatures requires that every parameter of a well-formed query is listed or becomes a feature.
+// FuzzQueryFeatures requires that every parameter of a well-formed query is listed in openapi.yaml or becomes
+// a feature.
 func FuzzQueryFeatures(f *testing.F) {
 	for _, seed := range []string{"a=1&b=true&c=2020-01-03&d=%22x%22&e=", "a=1e999", "a=%zz", "a;b", "=&=", `a="`} {
 		f.Add(seed)

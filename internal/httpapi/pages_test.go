@@ -84,5 +84,5 @@ func TestRootAnswersLinksIfThereAreNoPages(t *testing.T) {
 	assert.Equal(t, http.StatusOK, requestRoot(withTokens.handler, http.MethodGet, "*/*").Code)
 	assert.Equal(t, http.StatusUnauthorized, requestRoot(withTokens.handler, http.MethodPost, "*/*").Code)
 	rec := requestRoot(withTokens.handler, http.MethodGet, browserAccept)
-	assert.Equal(t, "application/json", rec.Header().Get("Content-Type"), "there are no pages")
+	assert.Equal(t, "application/json", rec.Header().Get("Content-Type"), "without pages a browser must get JSON, too")
 }

@@ -104,7 +104,7 @@ func TestPlannedRunsCostLess(t *testing.T) {
 	const ask = `{"dag_id": "ml", "task_id": "train", "run_id": %q, "requested": {"memory": "20G", "cpu": "4"}}`
 	var off, on api.Prediction
 	e.post("/predict", fmt.Sprintf(ask, "before")).into(&off)
-	require.Nil(t, off.Plan, "the policy has no phases by default")
+	require.Nil(t, off.Plan, "an answer must have no plan by default, because the policy has phases off")
 	e.do(http.MethodPut, "/tasks/ml/train/policy", `{"phases": "memory"}`)
 
 	planned, static, kills := 0.0, 0.0, 0

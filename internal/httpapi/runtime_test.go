@@ -65,10 +65,10 @@ func TestRunTimesDependOnTheFeatures(t *testing.T) {
 	require.Equal(t, http.StatusOK, e.do(http.MethodGet, "/predict?dag_id=etl&task_id=fit&rows=100&execution_timeout_seconds=60", "").status)
 	var r api.RunTime
 	e.do(http.MethodGet, "/tasks/etl/fit/runtime?rows=100&elapsed_seconds=190", "").into(&r)
-	assert.InEpsilon(t, p.Duration.MedianSeconds, r.MedianSeconds, 1e-4, "as /predict says")
-	assert.InEpsilon(t, p.Duration.P95Seconds, r.P95Seconds, 1e-4, "as /predict says")
-	assert.InEpsilon(t, *p.Duration.P99Seconds, r.P99Seconds, 1e-4, "as /predict says")
-	assert.Equal(t, 59, r.Runs, "the first run has no prediction before it")
+	assert.InEpsilon(t, p.Duration.MedianSeconds, r.MedianSeconds, 1e-4, "GET …/runtime must give the value of POST /predict")
+	assert.InEpsilon(t, p.Duration.P95Seconds, r.P95Seconds, 1e-4, "GET …/runtime must give the value of POST /predict")
+	assert.InEpsilon(t, *p.Duration.P99Seconds, r.P99Seconds, 1e-4, "GET …/runtime must give the value of POST /predict")
+	assert.Equal(t, 59, r.Runs, "59 of the 60 runs must count, because no prediction was made before the first one")
 	assert.InEpsilon(t, 210, *r.ExecutionTimeout.CurrentSeconds, 1e-9, "the timeout of the newest try; the later request without a run_id belongs to no try")
 	require.NotNil(t, r.Remaining)
 	assert.Less(t, r.Remaining.MedianSeconds, 100.0)
@@ -113,7 +113,7 @@ func TestForecastFollowsTheDependenciesOfTheDAG(t *testing.T) {
 }
 
 // In a fifth of the runs, the feature "full" is true and the task "load" takes two hours instead of a minute. A forecast
-// that does not know "full" must contain such runs, also if the reports have no times and arrive together.
+// that does not know "full" must contain such runs, even if the reports have no times and arrive together.
 func TestForecastWithoutAFeatureContainsAllItsValues(t *testing.T) {
 	for name, hasTimes := range map[string]bool{"with times": true, "without times": false} {
 		e := newTestEnv(t, noAuth)

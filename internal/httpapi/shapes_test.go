@@ -78,7 +78,7 @@ func testPredictedShape(t *testing.T, e *testEnv) {
 	assert.Less(t, steady.P95Seconds, .7*flaky.P95Seconds)
 	assert.Greater(t, flaky.P95Seconds, 250.)
 	assert.Less(t, *steady.TimeoutProbability, .5**flaky.TimeoutProbability)
-	assert.Greater(t, *flaky.TimeoutProbability, .1, "three of ten runs take 300 s")
+	assert.Greater(t, *flaky.TimeoutProbability, .1, "three of ten runs take 300 s, which exceeds the timeout of 200 s")
 
 	for k := range 6 { // none takes three times as long
 		e.post("/observe", fmt.Sprintf(`{"dag_id": "shapes", "task_id": "new", "run_id": "r%d", "outcome": "success", "memory_max_bytes": 1000000000, "duration_seconds": %d, "metadata": %s}`,

@@ -23,7 +23,7 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// Source looks up a try that ran between from and to. It returns false if it does not know the try.
+// Source looks up a try that ran between `from` and `to`. It returns false if it does not know the try.
 // Zero fields of the observation are unknown, including Outcome. After an error, the pass looks up no more
 // tries of the same kind (without a sampled peak, or unreported).
 type Source func(ctx context.Context, try sizing.TryKey, from, to time.Time) (sizing.Observation, bool, error)
@@ -157,8 +157,8 @@ func (w *Worker) lookUp(ctx context.Context, try sizing.TryKey, from, to time.Ti
 	return known, nil
 }
 
-// merge fills the unknown fields of a from b; the two times only if a has neither of them. If both outcomes are
-// known and differ, it returns a unchanged.
+// merge returns `a` with its unknown fields filled from `b`. It fills the two times only if `a` has neither of them. If both
+// outcomes are known and differ, it returns `a` unchanged.
 func merge(a, b sizing.Observation) sizing.Observation {
 	if a.Outcome != sizing.UnknownOutcome && b.Outcome != sizing.UnknownOutcome && a.Outcome != b.Outcome {
 		return a
@@ -173,19 +173,19 @@ func merge(a, b sizing.Observation) sizing.Observation {
 	return a
 }
 
-// orElse fills the unknown fields of a from b.
+// orElse returns `a` with its unknown fields filled from `b`.
 func orElse(a, b sizing.Resources) sizing.Resources {
 	return sizing.Resources{Memory: cmp.Or(a.Memory, b.Memory), CPU: cmp.Or(a.CPU, b.CPU)}
 }
 
-// retryAt returns the time of the next lookup of a try that ended, or should have ended, at the time end. The pause until
-// the lookup is half of the time since end, and at least cfg.Delay.
+// retryAt returns the time of the next lookup of a try that ended, or should have ended, at the time `end`. The pause
+// until the lookup is half of the time since `end`, and at least cfg.Delay.
 func (w *Worker) retryAt(end time.Time) time.Time {
 	now := w.cfg.Now()
 	return now.Add(max(w.cfg.Delay, now.Sub(end)/2))
 }
 
-// report stores o and returns success, or Rejected if the store rejects o.
+// report stores `o`. It returns `success`, or Rejected if the store rejects `o`.
 func (w *Worker) report(ctx context.Context, o sizing.Observation, success Result) (Result, error) {
 	recorded, err := w.observe(ctx, []sizing.Observation{o})
 	if err != nil {

@@ -95,7 +95,7 @@ func (s *Service) ResetRun(ctx context.Context, id int64, number int, to campaig
 	return s.store.ResetRun(ctx, id, number, to, notes)
 }
 
-// PauseCampaign pauses or resumes a campaign. If budget is not nil, it replaces the budget of the campaign.
+// PauseCampaign pauses or resumes a campaign. If `budget` is not nil, it replaces the budget of the campaign.
 func (s *Service) PauseCampaign(ctx context.Context, id int64, paused bool, budget *campaign.Budget) (campaign.Campaign, error) {
 	if budget != nil {
 		if bad := budget.Validate(); len(bad) > 0 {

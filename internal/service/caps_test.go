@@ -174,7 +174,7 @@ func TestReasonsAreCorrectAtACap(t *testing.T) {
 	assert.Contains(t, answer.Reason, "the caller's max_memory")
 }
 
-// If the ask has no request and the task has no measured peak, the kills alone determine the grant, also if
+// If the ask has no request and the task has no measured peak, the kills alone determine the grant, even if
 // the killed tries reported a request. The grant must exceed the killed allocations.
 func TestATaskWithOnlyKillsIsGrantedMoreWithoutARequest(t *testing.T) {
 	for name, requested := range map[string]sizing.Bytes{"never requested": 0, "requested before": 16 * gib} {

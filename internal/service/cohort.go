@@ -25,7 +25,7 @@ type cohorts struct {
 type loadedCohort struct {
 	version int           // of the stored cohort
 	model   *cohort.Model // nil if it cannot be decoded
-	runs    []firstRun    // runs that model learned after its training, oldest first
+	runs    []firstRun    // runs that `model` learned after its training, oldest first
 }
 
 // firstRun is a report of a task that may be unknown to the cohort.
@@ -167,7 +167,7 @@ func (c *allocator) cohortQuestion(ask *sizing.Ask, q *taskmodel.Question) cohor
 }
 
 // explainCohort splits the answer of the cohort into the effects of the facts, the margin and the
-// bounds. ok is false if the cohort has no answer, or if the answer is the request times the typical ratio of peak to
+// bounds. `ok` is false if the cohort has no answer, or if the answer is the request times the typical ratio of peak to
 // request, without the trees of the cohort.
 func (c *allocator) explainCohort(ask *sizing.Ask, q *taskmodel.Question, granted sizing.Bytes) (e taskmodel.Explanation, ok bool) {
 	question := c.cohortQuestion(ask, q)

@@ -59,7 +59,7 @@ func TestAFirstRunIsSizedAndExplainedBySimilarTasks(t *testing.T) {
 	require.NotNil(t, a.Cohort)
 	assert.Equal(t, 200, a.Cohort.Tasks)
 	assert.Equal(t, 200, a.Cohort.Runs)
-	assert.Zero(t, a.Cohort.Confidence, "there are no usage profiles yet")
+	assert.Zero(t, a.Cohort.Confidence, "the confidence must be 0 before usage profiles are found")
 	require.NotNil(t, a.Duration)
 	assert.InEpsilon(t, 4200, a.Duration.Median.Seconds(), 0.3)
 

@@ -69,10 +69,10 @@ func TestReadinessReportsStaleness(t *testing.T) {
 	assert.Zero(t, r.Readiness().Stale, "staleness is zero before the first resync")
 	r.start()
 	before := r.Readiness().Stale
-	r.waitFor(func() bool { return r.Readiness().Stale < before }, "each ping resets the staleness")
+	r.waitFor(func() bool { return r.Readiness().Stale < before }, "each ping must reset the staleness")
 	r.store.Close()
 	atClose := r.Readiness().Stale
-	r.waitFor(func() bool { return r.Readiness().Stale.Seconds() > atClose.Seconds()+2.5 }, "staleness grows without the store")
+	r.waitFor(func() bool { return r.Readiness().Stale.Seconds() > atClose.Seconds()+2.5 }, "the staleness must grow without the store")
 }
 
 // A failed decoding makes the task due for a training. Otherwise no training would replace the model before the next
@@ -94,5 +94,5 @@ func TestATaskWithACorruptModelIsDue(t *testing.T) {
 		var due bool
 		require.NoError(t, conn.QueryRow(t.Context(), `SELECT due_at IS NOT NULL FROM tally`).Scan(&due))
 		return due
-	}, "the task is due for a training")
+	}, "the task must become due for a training")
 }

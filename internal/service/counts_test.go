@@ -71,14 +71,14 @@ func TestAReplacedProvisionalKillIsCountedOnce(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, 1, profile.Kills)
 		assert.Equal(t, map[sizing.Outcome]int{sizing.OOMKilled: profile.Kills, sizing.AppOOM: 0}, r.Counts().Kills, outcome)
-		assert.InDelta(t, float64(10*4*gib), r.Counts().Usage.Allocated, 1, "the provisional kill has no duration")
+		assert.InDelta(t, float64(10*4*gib), r.Counts().Usage.Allocated, 1, "only the report must count, because the provisional kill has no duration")
 	}
 }
 
 func TestPromisesAreComparedWithOutcomesOfFirstTries(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("counted", 60)
-	assert.Zero(t, r.Counts().Promises, "no try was predicted")
+	assert.Zero(t, r.Counts().Promises, "no promise must be compared before a try is predicted")
 	promised := 0.0
 	for _, run := range []string{"a", "b", "c"} {
 		risk := r.predict(ask("counted", run)).Risk.Promised
@@ -102,7 +102,7 @@ func TestQueuesAndModelsAreCounted(t *testing.T) {
 	r := newReplica(t)
 	assert.Nil(t, r.Counts().Backlog, "the backlog is unknown before the first poll")
 	r.predict(ask("counted", "a"))
-	assert.Equal(t, 1, r.Counts().Queued, "the receipt of the prediction")
+	assert.Equal(t, 1, r.Counts().Queued, "the receipt of the prediction must be queued")
 	r.trainTask("old", 60)
 	r.trainTask("new", 60)
 	counts := r.Counts()
@@ -121,7 +121,7 @@ func TestUnreportedTriesAreCountedAfterADay(t *testing.T) {
 	first.report(endedTry("a", sizing.Success, gib))
 	first.stop() // writes the receipts
 	first.waitFor(func() bool { return first.Counts().Queued == 0 }, "the receipts must be stored")
-	assert.Nil(t, first.Counts().Unreported, "the tries may still run")
+	assert.Nil(t, first.Counts().Unreported, "the tries must not count on the first day, because they may still run")
 
 	second := joinReplica(t, first.dsn, service.Config{})
 	second.clockOffset = 25 * time.Hour

@@ -41,7 +41,7 @@ func TestTheFirstPredictionWaitsAtMostDecodeWait(t *testing.T) {
 	assert.Zero(t, other.learnedRows("load"), "a report does not create another model")
 
 	require.NoError(t, locked.Rollback(t.Context()))
-	other.waitFor(func() bool { return other.modelVersion("load") == 1 }, "decoded")
+	other.waitFor(func() bool { return other.modelVersion("load") == 1 }, "the model must be decoded")
 	assert.Equal(t, 41, other.learnedRows("load"), "the decoded model learns the report")
 	r.report(success("load", 41, 40)) // a duplicate, which r does not learn
 	assert.Equal(t, 40, r.learnedRows("load"))
@@ -52,7 +52,7 @@ func TestModelsArePreloaded(t *testing.T) {
 	r.trainTask("load", 40)
 	want := r.predict(ask("load", ""))
 	other := joinReplica(t, r.dsn, service.Config{DecodeWait: time.Nanosecond}).start()
-	other.waitFor(func() bool { return !other.Counts().NewestModel.IsZero() }, "decoded")
+	other.waitFor(func() bool { return !other.Counts().NewestModel.IsZero() }, "the model must be decoded")
 	other.store.Close()
-	assertSame(t, want, other.predict(ask("load", "")), "without the database")
+	assertSame(t, want, other.predict(ask("load", "")), "the preloaded model must answer without the database")
 }

@@ -78,8 +78,8 @@ func (s *Service) allocateExplained(task *modelcache.Task, ask *sizing.Ask, run 
 	return alloc.policy, task.IsDecoded()
 }
 
-// ExplainReceipt explains a recorded answer by the model that gave it, or by the receipt alone if no model gave it
-// or if the state of that model cannot be rebuilt.
+// ExplainReceipt explains a recorded answer by the model that gave the answer. It explains the answer by the receipt alone if
+// no model gave the answer, or if the state of that model cannot be rebuilt or does not reproduce the answer.
 func (s *Service) ExplainReceipt(ctx context.Context, r *sizing.Receipt) (*ExplainedAnswer, error) {
 	e := &ExplainedAnswer{Ask: r.Ask, Allocation: r.Allocation}
 	key := r.Ask.Try.TaskKey

@@ -110,7 +110,7 @@ func TestAnExplanationRecordsNothing(t *testing.T) {
 	history := r.history("load")
 	last := &history.Rows[len(history.Rows)-1]
 	require.Equal(t, "explained", last.RunID)
-	assert.Empty(t, history.Schema.Features(last.Features), "a prediction would have stored its features")
+	assert.Empty(t, history.Schema.Features(last.Features), "an explanation must store no features, unlike a prediction")
 }
 
 func TestAnOldAnswerIsExplainedByTheModelThatGaveIt(t *testing.T) {
@@ -126,7 +126,7 @@ func TestAnOldAnswerIsExplainedByTheModelThatGaveIt(t *testing.T) {
 			r.predict(ask("load", fmt.Sprint(n)))
 		}
 	}
-	require.NotEqual(t, first.Memory.Limit, r.predict(ask("load", "now")).Memory.Limit, "the model has learned")
+	require.NotEqual(t, first.Memory.Limit, r.predict(ask("load", "now")).Memory.Limit, "the model must have learned since the first answer")
 	learned := r.explainPrediction(first.PredictionID)
 	assert.Equal(t, atOnce.Factors, learned.Factors)
 	assert.Empty(t, learned.Note)

@@ -39,7 +39,7 @@ func TestAPredictionWarnsOfFeaturesThatTheModelDoesNotUse(t *testing.T) {
 	unchanged := r.predict(demand(func(sizing.Features) {}))
 	assert.Empty(t, unchanged.Warnings)
 	absent := r.predict(demand(func(f sizing.Features) { delete(f, "product_count") }))
-	assert.Empty(t, absent.Warnings, "the reason names a feature that was not sent")
+	assert.Empty(t, absent.Warnings, "the reason names a feature that was not sent, so there is no warning about it")
 
 	for range 3 { // the later answers come from the memo of recent answers
 		odd := r.predict(demand(func(f sizing.Features) {

@@ -16,12 +16,12 @@ import (
 func TestAModelOfAnUnknownFormatIsIgnored(t *testing.T) {
 	old := newReplica(t).start()
 	old.trainTask("load", 40)
-	old.waitFor(func() bool { return old.predict(ask("load", "")).Model != nil }, "the model answers")
+	old.waitFor(func() bool { return old.predict(ask("load", "")).Model != nil }, "the model must answer")
 	good := old.predict(ask("load", ""))
 	require.Equal(t, sizing.FromModel, good.Source)
 	_, err := old.Train(t.Context(), task("load"))
 	require.NoError(t, err)
-	old.waitFor(func() bool { return old.modelVersion("load") == 2 }, "the second version answers")
+	old.waitFor(func() bool { return old.modelVersion("load") == 2 }, "the second version must answer")
 	good = old.predict(ask("load", ""))
 	next := taskmodel.FormatVersion + 1
 	old.exec(`UPDATE model SET format = $1, blob = set_byte(blob, 5, $1) WHERE version = 2`, next)
@@ -37,6 +37,6 @@ func TestAModelOfAnUnknownFormatIsIgnored(t *testing.T) {
 	report, err := restarted.Train(t.Context(), task("load"))
 	require.NoError(t, err)
 	require.True(t, report.Published, "a training needs no champion: %s", report.Reason)
-	restarted.waitFor(func() bool { return restarted.modelVersion("load") == 3 }, "the training replaces the model")
+	restarted.waitFor(func() bool { return restarted.modelVersion("load") == 3 }, "the new model must replace the unknown one")
 	assert.Equal(t, sizing.FromModel, restarted.predict(ask("load", "")).Source)
 }

@@ -54,7 +54,7 @@ func TestAKillAtTheGrantRaisesTheNextAnswer(t *testing.T) {
 	recorded := r.report(sizing.Observation{Try: small("killed").Try, Outcome: sizing.OOMKilled, Allocated: sizing.Resources{Memory: granted}, Features: rows(3)})
 	assert.Empty(t, recorded[0].Warnings)
 	assert.Greater(t, r.predict(small("")).Memory.Limit, granted, "the replica learns the kill at once")
-	r.waitFor(func() bool { return r.Counts().Queued == 0 }, "receipts stored")
+	r.waitFor(func() bool { return r.Counts().Queued == 0 }, "the receipts must be stored")
 	assert.Equal(t, granted, r.history("load").Rows[20].Granted)
 	_, err := r.Train(t.Context(), task("load"))
 	require.NoError(t, err)
@@ -136,7 +136,7 @@ func TestASampledPeakThatFollowsATrainingIsLearned(t *testing.T) {
 		report, err := r.Train(t.Context(), task("load"))
 		require.NoError(t, err)
 		require.True(t, report.Published, report.Reason)
-		r.waitFor(func() bool { return r.modelVersion("load") == report.Version }, "the trained model is in use")
+		r.waitFor(func() bool { return r.modelVersion("load") == report.Version }, "the trained model must be in use")
 	}
 	for i := range 10 {
 		o := success("load", 20, 40)

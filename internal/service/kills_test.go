@@ -69,7 +69,7 @@ func TestKillsOfAnEndedRunDoNotWidenGrants(t *testing.T) {
 	initial := r.predict(steadyAsk("")).Memory.Limit
 	r.killUpToCap("bad", 30, 3*gib)
 	after := r.predict(steadyAsk(""))
-	assert.Greater(t, after.Memory.Limit, 3*gib, "runs with the same features were killed at 3 GiB")
+	assert.Greater(t, after.Memory.Limit, 3*gib, "the grant must exceed 3 GiB, at which runs with the same features were killed")
 	assert.NotContains(t, after.Reason, "widened")
 	r.reportSteadyRuns("after", 1)
 	contradicted := r.predict(steadyAsk(""))
@@ -187,7 +187,7 @@ func TestACeilingIsAboveKilledAllocations(t *testing.T) {
 	assert.Less(t, lift.Memory.Limit, gib.Times(2.8))
 	assert.Equal(t, lift.Memory, r.predict(newTry("r", 2)).Memory)
 	first := r.predict(newTry("", 1))
-	assert.Greater(t, first.Memory.Limit, gib.Times(2.1), "a run was killed at 2.1 GiB: %s", first.Reason)
+	assert.Greater(t, first.Memory.Limit, gib.Times(2.1), "the grant must exceed 2.1 GiB, at which a run was killed: %s", first.Reason)
 	assert.Contains(t, first.Reason, "unschedulable")
 
 	started := succeeded(steadyAsk("started"), gib)
@@ -231,7 +231,7 @@ func TestASuccessReplacesAProvisionalKill(t *testing.T) {
 	profile, err := r.Task(t.Context(), task("load"))
 	require.NoError(t, err)
 	assert.Equal(t, []int{41, 0}, []int{profile.Observations, profile.Kills})
-	assert.NotEqual(t, sizing.FromLift, r.predict(nthTry(a, 2)).Source, "the kill was replaced")
+	assert.NotEqual(t, sizing.FromLift, r.predict(nthTry(a, 2)).Source, "the answer must be no lift, because the success replaced the kill")
 	assert.InEpsilon(t, float64(before.Memory.Limit), float64(r.predict(steadyAsk("")).Memory.Limit), 0.1)
 	_, err = r.Train(t.Context(), task("load"))
 	require.NoError(t, err)
@@ -325,7 +325,7 @@ func TestAKillIsLearnedByOtherReplicasAndInALargeBatch(t *testing.T) {
 	require.Greater(t, r.predict(ask("load", "")).Memory.Limit, killed)
 	_, err := r.Train(t.Context(), task("load"))
 	require.NoError(t, err)
-	other.waitFor(func() bool { return other.predict(ask("load", "")).Memory.Limit > killed }, "the replica loads the new model")
+	other.waitFor(func() bool { return other.predict(ask("load", "")).Memory.Limit > killed }, "the replica must load the new model")
 
 	imported := make([]sizing.Observation, 0, 201)
 	for i := range 200 { // a batch that is too large to be learned before the acknowledgement
@@ -336,7 +336,7 @@ func TestAKillIsLearnedByOtherReplicasAndInALargeBatch(t *testing.T) {
 	r.report(append(imported, kill)...)
 	question := ask("bulk", "")
 	question.Features = rows(4.7)
-	r.waitFor(func() bool { return r.learnedRows("bulk") == 201 }, "learned")
+	r.waitFor(func() bool { return r.learnedRows("bulk") == 201 }, "the batch must be learned")
 	assert.Greater(t, r.predict(question).Memory.Limit, 3*gib)
 	_, err = r.Train(t.Context(), task("bulk"))
 	require.NoError(t, err)

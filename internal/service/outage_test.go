@@ -18,7 +18,7 @@ func TestPredictAndLiftWorkWithoutTheDatabase(t *testing.T) {
 	r.trainTask("load", 40)
 	before := r.predict(ask("load", ""))
 	r.store.Close()
-	assertSame(t, before, r.predict(ask("load", "")), "same answer")
+	assertSame(t, before, r.predict(ask("load", "")), "the answer must stay the same")
 
 	a := ask("load", "r")
 	queued := r.predict(a).PredictionID
@@ -36,7 +36,7 @@ func TestPredictAndLiftWorkWithoutTheDatabase(t *testing.T) {
 
 	_, err = r.Receipt(t.Context(), queued)
 	require.NoError(t, err, "queued receipts stay in the outbox")
-	r.waitFor(func() bool { return r.Readiness().Observe == "unavailable" }, "readiness reports the outage")
+	r.waitFor(func() bool { return r.Readiness().Observe == "unavailable" }, "the readiness must report the outage")
 	assert.True(t, r.Readiness().Ready, "the replica must stay ready, because predictions continue")
 }
 
@@ -62,7 +62,7 @@ func TestReadinessReportsADatabaseThatRejectsWrites(t *testing.T) {
 
 	require.Equal(t, sizing.Unavailable, observe(2))
 	setReadOnly("off")
-	r.waitFor(func() bool { return observe(2) != sizing.Unavailable }, "reports are accepted again")
+	r.waitFor(func() bool { return observe(2) != sizing.Unavailable }, "reports must be accepted again")
 	assert.Equal(t, "ok", r.Readiness().Observe, "a stored report clears the rejection")
 }
 
@@ -99,7 +99,7 @@ func TestPredictionsOfFirstTriesDoNotReadTheDatabase(t *testing.T) {
 	answered := make(chan error, 1)
 	a := nthTry(ask("load", "r"), 2)
 	go func() { _, err := other.Predict(t.Context(), &a); answered <- err }()
-	other.waitFor(func() bool { return waits() == 1 }, "the read waits for the lock")
+	other.waitFor(func() bool { return waits() == 1 }, "the read must wait for the lock")
 	require.NoError(t, locked.Rollback(t.Context()))
 	require.NoError(t, <-answered)
 }

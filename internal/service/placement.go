@@ -32,7 +32,7 @@ const (
 	placementTTL         = time.Minute      // after a fit; then the effects are fitted again in the background
 	maxPlacementAge      = 10 * time.Minute // after a fit; then a request waits for the next fit
 	maxPlacementFit      = 2 * time.Minute  // timeout of a fit in the background
-	placementNamespaces  = 50               // with effects in memory; see placements.set
+	placementNamespaces  = 50               // largest number of namespaces with effects in memory; see placements.set
 )
 
 // RunTimeWhatIf holds the run times that the model expects before and after a change.
@@ -42,9 +42,9 @@ type RunTimeWhatIf struct {
 }
 
 // RunTimeWhatIf compares the run times of tries like the newest runs of a task before and after a
-// change. It returns NotFound if the model has too few run times, Unavailable if it is not loaded yet, and Invalid
-// if the change is not valid, names a feature that the task does not have, or names a node type or sets a cluster load whose
-// effect is unknown.
+// change. It returns NotFound if the model has too few run times, and Unavailable if the model is not loaded yet. It returns
+// Invalid if the change is not valid, names a feature that the task does not have, names a node type without a known effect,
+// or sets a cluster load and the effect of the load is unknown.
 func (s *Service) RunTimeWhatIf(ctx context.Context, task sizing.TaskKey, change *placement.Change) (*RunTimeWhatIf, error) {
 	if bad := change.Validate(); len(bad) > 0 {
 		return nil, invalid(bad)

@@ -296,7 +296,7 @@ func TestShadowAndOffNeedARequest(t *testing.T) {
 		first.Requested, first.Try.RunID = sizing.Resources{}, string(mode)
 		r.report(first)
 		_, err := r.Predict(t.Context(), ptr(withoutRequest()))
-		assert.Equal(t, sizing.NotFound, sizing.KindOf(err), "no request is known")
+		assert.Equal(t, sizing.NotFound, sizing.KindOf(err), "without a known request there must be no answer")
 	}
 	r.reportRuns("load", 30) // with a request of 64 GiB
 	assert.Equal(t, 64*gib, r.predict(withoutRequest()).Memory.Limit, "without a request, the last reported one is answered")

@@ -23,7 +23,7 @@ func TestAnswersHaveReceiptsBeforeAndAfterShutdown(t *testing.T) {
 	require.NoError(t, err, "the receipt is in the outbox")
 	assertSame(t, first, &pending.Allocation, "the receipt equals the answer")
 	_, err = r.store.Receipt(t.Context(), first.PredictionID)
-	require.Equal(t, sizing.NotFound, sizing.KindOf(err), "the outbox does not run yet")
+	require.Equal(t, sizing.NotFound, sizing.KindOf(err), "the receipt must not be stored before the outbox runs")
 
 	r.start()
 	// One more than a batch, and few enough that even a slow machine stores all receipts before the drain times out.
@@ -94,7 +94,7 @@ func TestReceiptsOfOneIntervalShareAWrite(t *testing.T) {
 		})
 	}
 	callers.Wait()
-	r.waitFor(func() bool { return r.store.receiptWrites.Load() > 0 }, "a write")
+	r.waitFor(func() bool { return r.store.receiptWrites.Load() > 0 }, "receipts must be written")
 	writes, intervals, fullBatches := r.store.receiptWrites.Load(), int64(time.Since(begun)/outbox.FlushInterval), predictions.Load()/outbox.BatchSize
 	assert.LessOrEqual(t, writes, intervals+fullBatches+1)
 }
@@ -104,11 +104,11 @@ func TestFailedWritesAreRetriedAtIntervals(t *testing.T) {
 	r := newReplica(t).start()
 	r.exec(`ALTER TABLE receipt RENAME TO unavailable`)
 	id := r.predict(ask("load", "run")).PredictionID
-	r.waitFor(func() bool { return r.store.receiptWrites.Load() > 0 }, "a write was attempted")
+	r.waitFor(func() bool { return r.store.receiptWrites.Load() > 0 }, "a write must be attempted")
 	begun := time.Now() // before the count, so that a write between the two lines is in the measured time and not counted
 	before := r.store.receiptWrites.Load()
 	time.Sleep(2 * outbox.RetryInterval)
 	assert.LessOrEqual(t, r.store.receiptWrites.Load()-before, int64(time.Since(begun)/outbox.RetryInterval)+1)
 	r.exec(`ALTER TABLE unavailable RENAME TO receipt`)
-	r.waitFor(func() bool { _, err := r.store.Receipt(t.Context(), id); return err == nil }, "stored")
+	r.waitFor(func() bool { _, err := r.store.Receipt(t.Context(), id); return err == nil }, "the receipt must be stored")
 }

@@ -156,7 +156,7 @@ func (r *replica) start() *replica {
 		close(ended)
 	}()
 	r.stop = sync.OnceFunc(func() { cancel(); <-ended })
-	r.waitFor(func() bool { return r.Readiness().Ready }, "ready")
+	r.waitFor(func() bool { return r.Readiness().Ready }, "the replica must become ready")
 	return r
 }
 

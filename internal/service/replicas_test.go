@@ -74,23 +74,23 @@ func TestAnotherReplicaReadsChanges(t *testing.T) {
 
 	_, err := r.Train(t.Context(), task("load"))
 	require.NoError(t, err)
-	other.waitFor(func() bool { return other.modelVersion("load") == 2 }, "a new version")
+	other.waitFor(func() bool { return other.modelVersion("load") == 2 }, "the other replica must read a new version")
 
 	require.NoError(t, r.Activate(t.Context(), task("load"), 1))
-	other.waitFor(func() bool { return other.modelVersion("load") == 1 }, "a rollback")
+	other.waitFor(func() bool { return other.modelVersion("load") == 1 }, "the other replica must read a rollback")
 
 	require.NoError(t, r.SetPolicy(t.Context(), task("load"), sizing.Policy{Floor: 50 * gib}))
-	other.waitFor(func() bool { return other.predict(ask("load", "")).Memory.Limit == 50*gib }, "a policy")
+	other.waitFor(func() bool { return other.predict(ask("load", "")).Memory.Limit == 50*gib }, "the other replica must read a policy")
 
 	require.NoError(t, r.Rename(t.Context(), task("load"), task("renamed")))
 	assert.Equal(t, []int{0, 1}, []int{r.modelVersion("load"), r.modelVersion("renamed")})
-	other.waitFor(func() bool { return other.modelVersion("load") == 0 && other.modelVersion("renamed") == 1 }, "a rename")
+	other.waitFor(func() bool { return other.modelVersion("load") == 0 && other.modelVersion("renamed") == 1 }, "the other replica must read a rename")
 	assert.Equal(t, 50*gib, other.predict(ask("renamed", "")).Memory.Limit, "the policy is renamed too")
 	assert.Equal(t, sizing.FromRequested, other.predict(ask("load", "")).Source)
 
 	require.NoError(t, r.DeleteTask(t.Context(), task("renamed")))
 	for _, each := range []*replica{r, other} {
-		each.waitFor(func() bool { return each.modelVersion("renamed") == 0 }, "a deletion")
+		each.waitFor(func() bool { return each.modelVersion("renamed") == 0 }, "each replica must read a deletion")
 		assertSame(t, each.predict(ask("unknown", "")), withTask(each.predict(ask("renamed", "")), "unknown"), "the task is removed")
 	}
 }
@@ -118,7 +118,7 @@ func TestATryReportedToAnotherReplicaEnds(t *testing.T) {
 	}
 	_, err := r.Train(t.Context(), task("load"))
 	require.NoError(t, err)
-	other.waitFor(func() bool { return other.InFlight() == 1 }, "one try is in flight")
+	other.waitFor(func() bool { return other.InFlight() == 1 }, "only one try must stay in flight")
 }
 
 // The removal of a task also removes the rows that only one replica has learned.
@@ -128,7 +128,7 @@ func TestATaskDeletedByAnotherReplicaIsRemoved(t *testing.T) {
 	other.reportRuns("new", 10)
 	require.NotEqual(t, sizing.FromRequested, other.predict(ask("new", "")).Source)
 	require.NoError(t, r.DeleteTask(t.Context(), task("new")))
-	other.waitFor(func() bool { return other.predict(ask("new", "")).Source == sizing.FromRequested }, "removed")
+	other.waitFor(func() bool { return other.predict(ask("new", "")).Source == sizing.FromRequested }, "the task must be removed")
 }
 
 func TestATaskWithoutAModelKeepsItsRowsAfterARename(t *testing.T) {
@@ -136,7 +136,7 @@ func TestATaskWithoutAModelKeepsItsRowsAfterARename(t *testing.T) {
 	r.reportRuns("new", 10)
 	before := r.predict(ask("new", ""))
 	require.NoError(t, r.Rename(t.Context(), task("new"), task("named")))
-	assertSame(t, withTask(before, "named"), r.predict(ask("named", "")), "renamed")
+	assertSame(t, withTask(before, "named"), r.predict(ask("named", "")), "the answers must stay the same after the rename")
 }
 
 func TestAMissedChangeIsReadAfterReconnecting(t *testing.T) {
@@ -149,10 +149,10 @@ func TestAMissedChangeIsReadAfterReconnecting(t *testing.T) {
 	r.trainTask("new", 30)
 	r.reportRuns("removed", 5)
 	require.NoError(t, r.DeleteTask(t.Context(), task("removed")))
-	other.waitFor(func() bool { return other.modelVersion("load") == 2 && other.modelVersion("new") == 1 }, "resynced")
+	other.waitFor(func() bool { return other.modelVersion("load") == 2 && other.modelVersion("new") == 1 }, "the replica must read the missed changes")
 	_, err = r.Train(t.Context(), task("load"))
 	require.NoError(t, err)
-	other.waitFor(func() bool { return other.modelVersion("load") == 3 }, "the subscription works again")
+	other.waitFor(func() bool { return other.modelVersion("load") == 3 }, "the subscription must work again")
 }
 
 func TestPollFindsChangesWithoutANotification(t *testing.T) {
@@ -166,9 +166,9 @@ func TestPollFindsChangesWithoutANotification(t *testing.T) {
 	other.waitFor(func() bool {
 		a := other.predict(ask("load", ""))
 		return a.Model.Version == 1 && a.Memory.Limit == 50*gib
-	}, "polled")
+	}, "the poll must find the change")
 	r.exec(`DELETE FROM task`)
-	other.waitFor(func() bool { return other.modelVersion("load") == 0 }, "removed")
+	other.waitFor(func() bool { return other.modelVersion("load") == 0 }, "the task must be removed")
 }
 
 func TestACorruptModelLeavesTheLastIntactModelInUse(t *testing.T) {
@@ -180,9 +180,9 @@ func TestACorruptModelLeavesTheLastIntactModelInUse(t *testing.T) {
 	// Change one byte of the next version.
 	_, err := r.Train(t.Context(), task("load"))
 	require.NoError(t, err)
-	other.waitFor(func() bool { return other.modelVersion("load") == 2 }, "version 2 is in use")
+	other.waitFor(func() bool { return other.modelVersion("load") == 2 }, "version 2 must be in use")
 	require.NoError(t, r.Activate(t.Context(), task("load"), 1))
-	other.waitFor(func() bool { return other.modelVersion("load") == 1 }, "version 1 is in use again")
+	other.waitFor(func() bool { return other.modelVersion("load") == 1 }, "version 1 must be in use again")
 	r.exec(`UPDATE model SET blob = set_byte(blob, 100, get_byte(blob, 100) # 1) WHERE version = 2`)
 	require.Error(t, r.Activate(t.Context(), task("load"), 2), "Activate rejects the model")
 
@@ -201,7 +201,7 @@ func TestACorruptModelLeavesTheLastIntactModelInUse(t *testing.T) {
 	report, err := r.Train(t.Context(), task("load"))
 	require.NoError(t, err)
 	assert.Equal(t, 3, report.Version, "the training must publish version 3, trained from scratch")
-	restarted.waitFor(func() bool { return restarted.modelVersion("load") == 3 }, "replaced")
+	restarted.waitFor(func() bool { return restarted.modelVersion("load") == 3 }, "version 3 must replace the corrupt version")
 	assert.Equal(t, 30, restarted.learnedRows("load"))
 }
 
@@ -244,5 +244,5 @@ func TestARefreshEndsTheTriesOfAllReports(t *testing.T) {
 		other.predict(ask("evicting", ""))
 		other.predict(ask("load", ""))
 		return other.InFlight() == 1
-	}, "one try is in flight")
+	}, "only one try must stay in flight")
 }

@@ -48,7 +48,7 @@ func TestALiftUsesTheRequestOfItsTryOnEachReplica(t *testing.T) {
 			capped.MaxMemory = c.maxMemory
 			granted = r.lift(capped, granted).Memory.Limit
 		}
-		r.waitFor(func() bool { return r.Counts().Queued == 0 }, "receipts stored")
+		r.waitFor(func() bool { return r.Counts().Queued == 0 }, "the receipts must be stored")
 		number := 1
 		if c.byLift {
 			number = 2

@@ -16,9 +16,9 @@ import (
 	"github.com/loadaware/loadaware/internal/trainer"
 )
 
-// BenchmarkPredictWithRunTimes measures what the run time adds to a prediction. The runs of two tasks
-// are equal, but only those of one have durations. Blocks of predictions of the two tasks alternate, and
-// the metric is the median ratio of the time of a block with run times to that of the next block, without them:
+// BenchmarkPredictWithRunTimes measures what the run time adds to a prediction. The runs of the tasks
+// "timed" and "untimed" are equal, except that those of "untimed" have no durations. Blocks of predictions of these tasks
+// alternate. The metric is the median of (time of a block of "timed") / (time of the next block, which is of "untimed"):
 //
 //	go run ./internal/pglocal/pgtest/withpg go test -run '^$' -bench PredictWithRunTimes -benchtime 200x ./internal/service
 func BenchmarkPredictWithRunTimes(b *testing.B) {
@@ -52,7 +52,7 @@ func BenchmarkPredictWithRunTimes(b *testing.B) {
 	stop() // the background work would add to the time of both
 	<-ended
 	// Fractional parts of multiples of the golden ratio spread the inputs evenly over those of the learned
-	// runs. None is repeated, because answers to equal features are memoised.
+	// runs, and never repeat an input. An answer to a repeated input would come from the memo.
 	goldenRatio := (1 + math.Sqrt(5)) / 2
 	predict := func(name string, from, n int) time.Duration {
 		start := time.Now()

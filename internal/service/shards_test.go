@@ -72,9 +72,9 @@ func (s *statements) add(sql string) {
 	}
 }
 
-// Every statement of a prediction, a lift, a report and a training, except those in manyTasks, reads only rows of the
-// tasks that it names, in every table that is not replicated. The rows of the tables can therefore be distributed by their
-// task over several database servers.
+// A statement of a prediction, a lift, a report or a training reads only rows of the tasks that the statement names. This
+// holds for each table that is not in `replicated`, and for all statements but those in manyTasks. Therefore the rows of these
+// tables can be distributed by their task over several database servers.
 func TestStatementsAboutATaskFilterEachTableByItsTask(t *testing.T) {
 	recorded := &statements{}
 	dsn := pgtest.Migrated(t)
@@ -96,7 +96,7 @@ func TestStatementsAboutATaskFilterEachTableByItsTask(t *testing.T) {
 		if isAboutManyTasks(sql) {
 			continue
 		}
-		assert.Empty(t, unfilteredTables(explain(t, conn, sql), keys), "reads these tables without a condition on the task: %s", sql)
+		assert.Empty(t, unfilteredTables(explain(t, conn, sql), keys), "the statement must not read these tables without a condition on the task: %s", sql)
 	}
 }
 
@@ -125,7 +125,7 @@ func runEverything(t *testing.T, dsn string, st *postgres.Store) {
 		r.report(o)
 	}
 	r.predict(ask("unknown", "request"))
-	r.waitFor(func() bool { return r.Counts().Queued == 0 }, "receipts stored")
+	r.waitFor(func() bool { return r.Counts().Queued == 0 }, "the receipts must be stored")
 	require.NoError(t, st.MarkDue(t.Context(), task("load"), time.Now()))
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -133,7 +133,7 @@ func runEverything(t *testing.T, dsn string, st *postgres.Store) {
 	r.waitFor(func() bool {
 		versions, err := st.ModelVersions(t.Context(), task("load"))
 		return err == nil && len(versions) == 2
-	}, "trained again")
+	}, "the due task must be trained again")
 	other := joinStore(t, dsn, st, service.Config{}).start()
 	other.predict(ask("load", ""))
 }

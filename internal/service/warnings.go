@@ -9,8 +9,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// warnings lists the implausible fields of a stored report, and the features that the model does not use as sent. The task
-// is nil for a duplicate. The row is nil if the model does not learn it before the report is acknowledged.
+// warnings lists the implausible fields of a stored report, and the features that the model does not use as sent. `task`
+// is nil for a duplicate. `row` is nil if the model does not learn the report before it is acknowledged.
 func (s *Service) warnings(o *sizing.Observation, task *modelcache.Task, row *taskmodel.TrainingRow, now time.Time) []sizing.FieldError {
 	all := o.Warnings(now)
 	if task == nil {

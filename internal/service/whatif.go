@@ -99,7 +99,7 @@ func (s *Service) tasksOfDAG(ctx context.Context, key sizing.TaskKey) (keys []si
 const maxListedNames = 30
 
 // CheckFeatureNames returns an error that lists the names of `set` that are not features of the task, such
-// as misspelled names. prefix precedes the names in the fields of the error.
+// as misspelled names. `prefix` precedes the names in the fields of the error.
 func (s *Service) CheckFeatureNames(ctx context.Context, key sizing.TaskKey, prefix string, set sizing.Features) error {
 	if len(set) == 0 {
 		return nil

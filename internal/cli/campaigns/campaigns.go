@@ -60,7 +60,7 @@ func Run(ctx context.Context, con cli.Console, args []string) error {
 	f := &campaignFlags{
 		Command:   cmd,
 		namespace: cmd.NamespaceFlag(),
-		dag:       cmd.String("dag", "", "the DAG whose runs are reproduced; suggest: choose only runs of this DAG; of all DAGs if empty"),
+		dag:       cmd.String("dag", "", "create: the DAG whose runs are reproduced; suggest: choose only runs of this DAG, or of all DAGs if empty"),
 		pool:      cmd.String("pool", "", "Airflow pool of the reproduced tasks"),
 		conf:      cmd.String("conf", "", "sandbox settings as a JSON object, or @FILE"),
 		version:   cmd.String("dag-version", "", "version of the DAG that must be deployed"),
@@ -210,7 +210,7 @@ func (f *campaignFlags) resume(ctx context.Context, con cli.Console, args []stri
 	return f.change(ctx, con, args, "/resume", api.CampaignResumeRequest{Budget: budget})
 }
 
-// change pauses or resumes a campaign. resource is /pause or /resume, and body is the body of the request.
+// change pauses or resumes a campaign. `resource` is /pause or /resume, and `body` is the body of the request.
 func (f *campaignFlags) change(ctx context.Context, con cli.Console, args []string, resource string, body any) error {
 	if len(args) != 1 {
 		return cli.UsageErrorf("use loadaware campaign %s ID", resource[1:])

@@ -63,8 +63,8 @@ Where experiments are saved: --url (LOADAWARE_URL), --database or --data if give
 DATABASE_URL if set; else the server at LOADAWARE_ADDR (127.0.0.1:8080 if not set) if it
 answers; else the data folder. If a server uses that folder, the command uses the server.`
 
-// openExperiments opens the store that experimentPlace describes; stop releases the store. openExperiments creates a
-// data folder only if saving is true and the command line names the folder.
+// openExperiments opens the store that experimentPlace describes. The caller releases the store with `stop`. openExperiments
+// creates a data folder only if `saving` is true and the command line names the folder.
 func openExperiments(ctx context.Context, con cli.Console, cmd *cli.Command, saving bool) (st tracking.Store, stop func(), err error) {
 	server, storeNamed := cmd.Server(), cmd.Given("database") || cmd.Given("data")
 	noStop := func() {}

@@ -51,7 +51,7 @@ type Gate struct {
 	priority *Gate         // whose requests take precedence; nil if there is none
 }
 
-// NewGate creates a gate; priority may be nil.
+// NewGate creates a gate. `priority` is nil for a gate without a priority gate.
 func NewGate(capacity int, priority *Gate) *Gate {
 	return &Gate{capacity: int64(capacity), freed: make(chan struct{}, 1), priority: priority}
 }

@@ -33,7 +33,7 @@ func TestGateRejectsAfterMaxWait(t *testing.T) {
 		require.Error(t, g.Enter(t.Context(), false))
 		assert.Equal(t, maxWait, time.Since(started))
 		require.Error(t, g.Enter(t.Context(), true))
-		assert.Equal(t, maxWait, time.Since(started), "it does not wait during an overload")
+		assert.Equal(t, maxWait, time.Since(started), "a request must not wait during an overload")
 	})
 }
 

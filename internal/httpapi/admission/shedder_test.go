@@ -73,7 +73,7 @@ func TestTheRatioRecoversAfterAnOverload(t *testing.T) {
 	goroutines = 100
 	*now = now.Add(adjustInterval)
 	assert.True(t, l.Admit(true))
-	assert.InDelta(t, low, l.AdmitRatio(), 0, "the machine is still slow")
+	assert.InDelta(t, low, l.AdmitRatio(), 0, "the ratio must not grow while the machine is slow")
 	latency = 0
 	for range 16 {
 		*now = now.Add(adjustInterval)

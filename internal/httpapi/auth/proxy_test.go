@@ -46,7 +46,7 @@ func TestInvalidNamesOfUsersAreIgnored(t *testing.T) {
 		assert.Empty(t, userOf(proxy, peer, user), "%q", user)
 	}
 	assert.Empty(t, userOf(proxy, peer))
-	assert.Empty(t, userOf(proxy, peer, "ann", "bob"), "one of them may come from the client")
+	assert.Empty(t, userOf(proxy, peer, "ann", "bob"), "two names must give no user, because one of them may come from the client")
 }
 
 func TestOnlyAdminsAmongTheUsersOfAProxyMayChangeAnything(t *testing.T) {
@@ -55,6 +55,6 @@ func TestOnlyAdminsAmongTheUsersOfAProxyMayChangeAnything(t *testing.T) {
 	assert.Equal(t, RoleAdmin, proxy.Grants("ann")[0].Role)
 	assert.Equal(t, RoleObserve, proxy.Grants("Ann")[0].Role)
 	assert.Equal(t, "user ann", proxy.Grants("ann")[0].Identity())
-	assert.False(t, IsValidName("user ann"), "no token has the name of a user")
+	assert.False(t, IsValidName("user ann"), "no token may have the name that the audit trail shows for a user of the proxy")
 	assert.Empty(t, proxy.Grants(""))
 }

@@ -92,7 +92,7 @@ func WritePredictions(n int, item func(i int) (api.Prediction, *api.Problem), pr
 	return w, nil
 }
 
-// duration writes the fields of d after median_seconds, in the order of their names.
+// duration writes the fields of `d` that follow median_seconds in the order of names, and the closing brace.
 func (w *PredictionResponse) duration(d *api.Duration) {
 	w.Raw(`,"outlier_probability":`)
 	w.optional(d.OutlierProbability)

@@ -67,7 +67,7 @@ func (s *scanner) atEnd() bool {
 	return s.pos == len(s.data)
 }
 
-// accept consumes space and then c. It returns false if another character or the end follows the space.
+// accept consumes space and then `c`. It returns false if another character or the end follows the space.
 func (s *scanner) accept(c byte) bool {
 	if s.skipSpace(); s.pos < len(s.data) && s.data[s.pos] == c {
 		s.pos++

@@ -204,7 +204,7 @@ func (c *Cache) IsStoreUp() bool { return c.isStoreUp.Load() }
 // first resync.
 func (c *Cache) Staleness() time.Duration { return c.freshness.staleness() }
 
-// sleep waits for d. It returns false if ctx ends first.
+// sleep waits for the time `d`. It returns false if ctx ends first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():

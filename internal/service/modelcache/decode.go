@@ -29,7 +29,7 @@ type encodedModel struct {
 	failedAt time.Time     // the end of the newest decoding that failed
 }
 
-// start runs decode in the background, unless a decoding is already running. The returned channel
+// start runs `decode` in the background, unless a decoding is already running. The returned channel
 // closes at the end of the decoding. It is nil during the cooldown after a failure.
 func (e *encodedModel) start(decode func() error) <-chan struct{} {
 	e.mu.Lock()

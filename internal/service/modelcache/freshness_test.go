@@ -19,7 +19,7 @@ func TestStalenessGrowsUnlessSubscribedAndSynced(t *testing.T) {
 
 	f.setSubscribed(true)
 	f.markPinged()
-	assert.GreaterOrEqual(t, f.staleness(), time.Hour, "notifications before the subscription may be lost")
+	assert.GreaterOrEqual(t, f.staleness(), time.Hour, "a ping must not count between a subscription and its resync, because earlier notifications may be lost")
 	f.markSynced(hourAgo)
 	f.markPinged()
 	assert.Less(t, f.staleness(), time.Hour)

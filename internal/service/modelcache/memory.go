@@ -41,7 +41,7 @@ func (m *memory) hit(t *Task) {
 }
 
 // set records the size of a task's model, or zero if the model is not in memory. It returns the
-// tasks to evict, which it no longer counts. It never returns t itself, so a single model may
+// tasks to evict, which it no longer counts. It never returns `t` itself, so a single model may
 // exceed the limit.
 func (m *memory) set(t *Task, size int64) (victims []*Task) {
 	m.mu.Lock()

@@ -69,7 +69,7 @@ func (c *Cache) applyChanges(ctx context.Context, since int64) (stale []sizing.T
 	return stale, changed.Watermark, nil
 }
 
-// hasPolicy reports whether p is the policy in memory.
+// hasPolicy reports whether `p` is the policy in memory.
 func (t *Task) hasPolicy(p *sizing.Policy) bool {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

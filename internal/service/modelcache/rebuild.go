@@ -10,8 +10,9 @@ import (
 
 // Rebuild returns the model of a version in the state after it had learned a number of tries: the stored version with the
 // rows that arrived later; version 0 is the model of a task that has no stored version yet. It returns nil if the version is not
-// stored any more or cannot be decoded, if the stored rows do not give that number of tries, or if the version lacks maxTail
-// or more of these tries, because the model in use may have learned only the newest rows. It does not change the cache.
+// stored any more or cannot be decoded, or if the stored rows do not give that number of tries. It also returns nil if the
+// version lacks maxTail or more of these tries: of so many, the model in use may have learned only the newest ones. It does
+// not change the cache.
 func (c *Cache) Rebuild(ctx context.Context, key sizing.TaskKey, version int, tries int64) (*taskmodel.Model, error) {
 	model, lastSeq := taskmodel.New(), int64(0)
 	if version > 0 {

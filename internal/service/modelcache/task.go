@@ -123,7 +123,7 @@ func (t *Task) version() int {
 	return 0
 }
 
-// uses reports whether the stored model m is the model in use. The training time distinguishes
+// uses reports whether the stored model `m` is the model in use. The training time distinguishes
 // versions of a task that was deleted and created again.
 func (t *Task) uses(m *store.Model) bool {
 	ref := t.ref.Load()
@@ -137,7 +137,7 @@ func (t *Task) setPolicy(p sizing.Policy) {
 }
 
 // install puts a loaded model and its pool share into use. The model has learned the stored rows up to read.LastSeq; the
-// newest of these rows are read.Rows. install first lets it learn the rows of t.tail that it lacks. share is nil if the
+// newest of these rows are read.Rows. install first lets the model learn the rows of t.tail that it lacks. `share` is nil if the
 // task has no active model.
 func (t *Task) install(model *taskmodel.Model, read *sizing.History, ref *sizing.ModelRef, share *taskmodel.Pool) {
 	t.mu.Lock()
@@ -169,8 +169,8 @@ func contains(read *sizing.History, row *taskmodel.TrainingRow) bool {
 }
 
 // learn adds a row to a decoded model. During a refresh it also adds the row to the tail, because the refresh may have
-// read the store before the row was committed. It ignores a row that the last refresh has read, because the model contains
-// that row already, except a row that amends another one.
+// read the store before the row was committed. A model that was refreshed contains the rows up to t.lastSeq, so
+// learn ignores such a row, unless the row amends another one.
 func (t *Task) learn(row taskmodel.TrainingRow) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

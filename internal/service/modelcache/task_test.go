@@ -56,7 +56,7 @@ func TestAnAmendedPeakIsLearnedOnceByAnInstalledModel(t *testing.T) {
 	assert.Equal(t, 1, used.Model().Experts.LearnedRows)
 	used.learn(amended)
 	assert.Equal(t, 1, used.Model().Experts.LearnedRows, "the model in use learns the peak once")
-	assert.Equal(t, 1, install(&unmeasured), "of a training that read the row before the amendment")
-	assert.Equal(t, 1, install(&measured), "of a training that read the row after the amendment")
+	assert.Equal(t, 1, install(&unmeasured), "a model from a training that read the row before the amendment learns the peak once")
+	assert.Equal(t, 1, install(&measured), "a model from a training that read the row after the amendment learns the peak once")
 	assert.Empty(t, used.amended)
 }

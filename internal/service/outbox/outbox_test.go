@@ -42,7 +42,7 @@ func TestAFullOutboxDropsTheOldestBatch(t *testing.T) {
 		assert.Equal(t, maxQueued+1, queued+dropped)
 		assert.Equal(t, BatchSize, dropped)
 		_, found := o.Find("0")
-		assert.Equal(t, isWriting, found, "a batch that is being written may already be stored")
+		assert.Equal(t, isWriting, found, "a batch must not be dropped while it is being written, because it may already be stored")
 		_, found = o.Find("1999")
 		assert.False(t, found)
 		r, found := o.Find("2004")
@@ -150,7 +150,7 @@ func TestBatchesOfPredictionsWaitForTheStore(t *testing.T) {
 
 	o.startWrite()
 	o.endWrite(false)
-	assert.Nil(t, o.nextWrite(maxQueued), "a wait does not help during an outage")
+	assert.Nil(t, o.nextWrite(maxQueued), "callers must not wait during an outage")
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	o.startWrite()
