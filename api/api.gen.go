@@ -1972,7 +1972,7 @@ type RunTime struct {
 	// Remaining Remaining time of a try that has run for `elapsed_seconds`. It is null if `elapsed_seconds` is missing or 0; in `POST /phase`, if there is no plan or no learned run took as long.
 	Remaining *RemainingTime `json:"remaining"`
 
-	// Runs Number of runs that the model predicted before it learned them. Only the newest three quarters of the runs count, and at most 500.
+	// Runs Number of runs that the model predicted before it learned them; only the newest 500 count.
 	Runs int `json:"runs"`
 
 	// Shapes Shapes of the namespace, the most probable one first; empty before shapes are learned.

@@ -38,15 +38,15 @@ func (e *testEnv) reportWorkflow(runs int) {
 }
 
 // awaitRunTimes waits until the models of the tasks "load" and "fit" have learned all runs: they learn a batch after the
-// server has answered POST /observe/batch. The field `runs` of an answer counts the newest three quarters of the runs, and not
-// the first run, because no prediction was possible before it.
+// server has answered POST /observe/batch. The field `runs` of an answer does not count the first run, because no
+// prediction was possible before it.
 func (e *testEnv) awaitRunTimes(runs int) {
 	e.t.Helper()
 	for _, task := range []string{"load", "fit"} {
 		require.Eventually(e.t, func() bool {
 			var r api.RunTime
 			a := e.do(http.MethodGet, "/tasks/etl/"+task+"/runtime", "")
-			return a.status == http.StatusOK && json.Unmarshal(a.body, &r) == nil && r.Runs == (runs-1)*3/4
+			return a.status == http.StatusOK && json.Unmarshal(a.body, &r) == nil && r.Runs == runs-1
 		}, testwait.Limit, 20*time.Millisecond)
 	}
 }
@@ -68,7 +68,7 @@ func TestRunTimesDependOnTheFeatures(t *testing.T) {
 	assert.InEpsilon(t, p.Duration.MedianSeconds, r.MedianSeconds, 1e-4, "GET …/runtime must give the value of POST /predict")
 	assert.InEpsilon(t, p.Duration.P95Seconds, r.P95Seconds, 1e-4, "GET …/runtime must give the value of POST /predict")
 	assert.InEpsilon(t, *p.Duration.P99Seconds, r.P99Seconds, 1e-4, "GET …/runtime must give the value of POST /predict")
-	assert.Equal(t, 44, r.Runs, "three quarters of the 59 runs with a prediction must count")
+	assert.Equal(t, 59, r.Runs, "59 of the 60 runs must count, because no prediction was made before the first one")
 	assert.InEpsilon(t, 210, *r.ExecutionTimeout.CurrentSeconds, 1e-9, "the timeout of the newest try; the later request without a run_id belongs to no try")
 	require.NotNil(t, r.Remaining)
 	assert.Less(t, r.Remaining.MedianSeconds, 100.0)

@@ -93,14 +93,15 @@ func (m *Model) learnRunTime(seconds float64, at int64, p *experts.Point, b *buf
 // later predictions.
 func (m *Model) addRatio(log float64) {
 	m.Overrun.Add(log, maxOverruns)
-	if n := len(m.Overrun.Ring); n > shape.MinRuns && n < maxOverruns && float64(n) > keptRatios*float64(m.Experts.LearnedRows) {
+	if n := len(m.Overrun.Ring); n >= minKeptRatios && n < maxOverruns && float64(n) > keptRatios*float64(m.Experts.LearnedRows) {
 		m.Overrun.KeepNewest(n - 1)
 	}
 }
 
-// keptRatios is a share of the runs, of which addRatio keeps at least shape.MinRuns. With 0.5 the tail of a few runs would be
-// less well known.
-const keptRatios = 0.75
+const (
+	keptRatios    = 0.75 // share of the runs; with 0.5 the tail of a few runs would be less well known
+	minKeptRatios = 8    // with fewer ratios, all are kept
+)
 
 // isAboveQuantiles reports whether a run time, as log1p of seconds, is above the corrected 95 % and 99 % quantiles of
 // the prediction p; b comes from this prediction.

@@ -23,8 +23,7 @@ class RunTime:
         namespace (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
         dag_id (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
         task_id (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
-        runs (int): Number of runs that the model predicted before it learned them. Only the newest three quarters of
-            the runs count, and at most 500.
+        runs (int): Number of runs that the model predicted before it learned them; only the newest 500 count.
         median_seconds (float):
         p95_seconds (float):
         p99_seconds (float):
