@@ -82,26 +82,11 @@ func (m *Model) learnRunTime(seconds float64, at int64, p *experts.Point, b *buf
 	if !p.Imputed { // the error of an imputed prediction says nothing about the errors of the models
 		batch.learn(residual + drift.correction())
 		m.DurationLevels.Mixture.learn(log, bounded)
-		m.addRatio(residual)
+		m.Overrun.Add(residual, maxOverruns)
 	}
 	drift.Batch = batch
 	m.updateRunTimes()
 }
-
-// addRatio records the log ratio of a run time to its prediction. Of the first runs it keeps the newest keptRatios: the first
-// predictions do not know the effects of the features yet, and a few of their errors would set the 99 % quantile of all
-// later predictions.
-func (m *Model) addRatio(log float64) {
-	m.Overrun.Add(log, maxOverruns)
-	if n := len(m.Overrun.Ring); n >= minKeptRatios && n < maxOverruns && float64(n) > keptRatios*float64(m.Experts.LearnedRows) {
-		m.Overrun.KeepNewest(n - 1)
-	}
-}
-
-const (
-	keptRatios    = 0.75 // share of the runs; with 0.5 the tail of a few runs would be less well known
-	minKeptRatios = 8    // with fewer ratios, all are kept
-)
 
 // isAboveQuantiles reports whether a run time, as log1p of seconds, is above the corrected 95 % and 99 % quantiles of
 // the prediction p; b comes from this prediction.
