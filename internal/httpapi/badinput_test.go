@@ -316,8 +316,9 @@ func TestErrorsOfQueriesAndBatchesSayWhatIsExpected(t *testing.T) {
 	assert.Contains(t, e.do(http.MethodPost, "/observe/batch", `{"tasks": []}`).json()["detail"], "the only field, observations")
 }
 
-func TestAQueryOfAnOperationWithoutParametersIsIgnored(t *testing.T) {
+func TestAQueryWithoutParametersIsIgnored(t *testing.T) {
 	e := newTestEnv(t, noAuth)
+	assert.Equal(t, http.StatusOK, e.do(http.MethodGet, "/tasks?=1", "").status, "a value without a name is no parameter")
 	report := e.do(http.MethodPost, "/observe?trace=1", `{"dag_id": "d", "task_id": "t", "run_id": "r", "outcome": "success", "memory_max_bytes": 1000000000, "duration_seconds": 60}`)
 	assert.Less(t, report.status, 300, "a parameter that a proxy adds must not lose a report: %s", report.body)
 }

@@ -29,7 +29,7 @@ func (rule *route) checkQuery(operation, raw string) error {
 	detail := "is not a query parameter of this operation; it has " + strings.Join(known, ", ")
 	var unknown []sizing.FieldError
 	for _, name := range slices.Sorted(maps.Keys(query)) {
-		if !slices.Contains(known, name) && len(unknown) < maxUnknownParams {
+		if name != "" && !slices.Contains(known, name) && len(unknown) < maxUnknownParams { // "?=x" names no parameter
 			unknown = append(unknown, sizing.FieldError{Field: fmt.Sprintf("%.100s", name), Detail: detail})
 		}
 	}
