@@ -72,6 +72,7 @@ func TestExperimentIsSavedWithName(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(out), &shown))
 	assert.Len(t, shown.Rows, 4)
 	require.Len(t, shown.Models, 2)
+	// The model that the server would use is always saved first, with the family serving.
 	assert.Equal(t, "serving", shown.Models[0].Family)
 	assert.Equal(t, "svm none {4;20}", shown.Models[1].Family)
 	assert.JSONEq(t, `{"trace":"standard input","tasks":[],"bins_gb":{"a":[[4,20]]},"families":["final","svm"],"oversampling":["none"],

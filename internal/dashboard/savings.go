@@ -34,7 +34,7 @@ type Savings struct {
 	CSV, JSON string       `json:"-"` // addresses
 }
 
-// MonthRow is the sum of one key in one month.
+// MonthRow is the sum for one value of the key, such as one DAG, in one month.
 type MonthRow struct {
 	Month string `json:"month"`
 	savings.Row
@@ -71,12 +71,12 @@ func (m *MonthRow) Name() string {
 	return m.OwnerName()
 }
 
-// savingsKeys are the keys of the rows of the page.
+// savingsKeys are the keys by which the page can group the savings.
 var savingsKeys = []store.SavingsKey{store.ByDAG, store.ByTask, store.ByOwner, store.ByDAGOwner}
 
 const (
 	maxMonths      = 36  // in every format the page shows at most this many months: the newest ones that have a try
-	shownMonthRows = 500 // the HTML table has at most this many rows, one for each month and key
+	shownMonthRows = 500 // the HTML table has at most this many rows, one for each month and value of the key
 )
 
 // savings shows the savings by month.
@@ -158,7 +158,7 @@ func (d *Dashboard) fillMonths(ctx context.Context, page *Savings, f store.Savin
 		if !isPart {
 			count = len(shown)
 		}
-		if count < len(total.rows) { // else the first month may begin before f.From
+		if count < len(total.rows) { // with all months, part.From stays f.From, because the oldest month may begin before it
 			if part.From, err = time.Parse(monthLayout, shown[count-1].Month); err != nil {
 				return err
 			}
@@ -175,7 +175,7 @@ func (d *Dashboard) fillMonths(ctx context.Context, page *Savings, f store.Savin
 	}
 }
 
-// monthSums are the sums of each month and key, and their total.
+// monthSums are the sums of each month and value of the key, and their total.
 type monthSums struct {
 	rows []MonthRow // the newest month first; only months with a try
 	sum  savings.Row

@@ -240,7 +240,7 @@ func TestARefreshEndsTheTriesOfAllReports(t *testing.T) {
 	}
 	require.Equal(t, 3, other.InFlight())
 	r.manyRuns("load")
-	other.waitFor(func() bool { // the first preload may load the model again before the reports are stored
+	other.waitFor(func() bool { // each round evicts the model of "load" and decodes it again: the preload may have decoded it before all reports were stored
 		other.predict(ask("evicting", ""))
 		other.predict(ask("load", ""))
 		return other.InFlight() == 1

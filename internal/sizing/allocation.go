@@ -56,7 +56,7 @@ type Allocation struct {
 	CPU          Cores // a request; CPU limits are never set
 	Duration     *Duration
 	Bins         *BinChoice
-	Ladder       []Bytes // the grant (in shadow mode: Shadow) and the lifts after further OOM kills; in the receipt of a Lift: the model's amounts
+	Ladder       []Bytes // the grant (in shadow mode: Shadow) and the lifts after further OOM kills; in the receipt of a Lift: the rungs of the model above the killed allocation, from which the lift was chosen
 	Risk         Risk
 	Source       Source
 	Mode         Mode
@@ -74,7 +74,7 @@ type Allocation struct {
 type Cohort struct {
 	Profile    int     // id of the most probable usage profile; 0 is the outlier group
 	Confidence float64 // probability of Profile; 0 if the namespace has no usage profiles
-	Tasks      int     // number of other tasks of the namespace
+	Tasks      int     // number of learned tasks of the model that answers first: that of the DAG or of the namespace
 	Runs       int     // number of runs of these tasks
 	Level      float64 // natural logarithm of the predicted peak in bytes; 0 if it is unknown
 }

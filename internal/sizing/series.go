@@ -19,8 +19,8 @@ const (
 	MinStep   = time.Millisecond
 )
 
-// NewSeries converts a reported series. A step out of range becomes negative, so that Validate
-// rejects it.
+// NewSeries converts a reported series. A step below 0 or above MaxDuration becomes negative, so that Validate rejects it;
+// NaN does so, too.
 func NewSeries(stepSeconds float64, memory []int64, cpu []float64) *Series {
 	step := time.Duration(-1)
 	if stepSeconds >= 0 && stepSeconds <= MaxDuration.Seconds() {

@@ -32,11 +32,11 @@ func TestASampleAboveTheMeasuredPeakIsAWarning(t *testing.T) {
 		peak, sampled sizing.Bytes
 		warns         bool
 	}{
-		"twice the peak":                          {sizing.Success, 6 * sizing.GiB, 12 * sizing.GiB, true},
-		"up to 1 % above, by batches of pages":    {sizing.Success, 1000 * sizing.MiB, 1010 * sizing.MiB, false},
-		"below the peak":                          {sizing.Success, 6 * sizing.GiB, 5 * sizing.GiB, false},
-		"no peak":                                 {sizing.Success, 0, 12 * sizing.GiB, false},
-		"an OOM kill, whose larger amount counts": {sizing.OOMKilled, 40 * sizing.GiB, 50 * sizing.GiB, false},
+		"twice the peak": {sizing.Success, 6 * sizing.GiB, 12 * sizing.GiB, true},
+		"up to 1 % above: the kernel charges memory in batches of pages": {sizing.Success, 1000 * sizing.MiB, 1010 * sizing.MiB, false},
+		"below the peak": {sizing.Success, 6 * sizing.GiB, 5 * sizing.GiB, false},
+		"no peak":        {sizing.Success, 0, 12 * sizing.GiB, false},
+		"an OOM kill: the largest of its amounts is its bound": {sizing.OOMKilled, 40 * sizing.GiB, 50 * sizing.GiB, false},
 	} {
 		o := sizing.Observation{Outcome: c.outcome, MemoryMax: c.peak, MemorySampled: c.sampled, Allocated: sizing.Resources{Memory: 64 * sizing.GiB}, Duration: time.Minute}
 		var fields []string

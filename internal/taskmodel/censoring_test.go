@@ -95,7 +95,7 @@ func TestUnmeasuredSuccessesHardlyRaiseGrantsAfterAFit(t *testing.T) {
 	}
 }
 
-// Without any measured peak the static request is granted.
+// If all runs are successes without a measured peak, the static request is granted.
 func TestOnlyUnmeasuredSuccessesKeepTheStaticRequest(t *testing.T) {
 	k := newTask(t)
 	for range 30 {

@@ -34,7 +34,7 @@ func TestTheAgeOfACohortIsReadWhenTheCohortMayBeDue(t *testing.T) {
 	trained(0, 2)
 	assert.True(t, c.isTooEarly("emea", now), "22 kills are not more than 10 % above 20")
 	trained(0, 1)
-	assert.False(t, c.isTooEarly("emea", now), "23 kills are due")
+	assert.False(t, c.isTooEarly("emea", now), "with 23 kills the cohort is due")
 	c.set("emea", &learned, now)
 	assert.False(t, c.isTooEarly("emea", now.Add(cohortAgeTTL)), "the numbers must be read again after cohortAgeTTL, because other replicas train, too")
 	assert.False(t, c.isTooEarly("apac", now), "the age of another namespace was not read yet")
@@ -45,7 +45,7 @@ func TestTheAgeOfACohortIsReadWhenTheCohortMayBeDue(t *testing.T) {
 	assert.False(t, c.isTooEarly("emea", now))
 	c.set("emea", &learned, now)
 	c.add(&sizing.History{Task: sizing.TaskKey{Namespace: "emea"}, Total: 900}, &store.Model{Observations: cohort.RowsPerTask})
-	assert.True(t, c.isTooEarly("emea", now), "a training uses no more reports of this task")
+	assert.True(t, c.isTooEarly("emea", now), "further reports of a task that has RowsPerTask reports must not count")
 	learned.UsedRuns = 200
 	c.set("emea", &learned, now)
 	assert.False(t, c.isTooEarly("emea", now), "a cohort that is due stays due until it is trained")

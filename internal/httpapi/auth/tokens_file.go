@@ -64,7 +64,7 @@ func LoadTokens(list, file string) (tokens []Token, first *FirstToken, err error
 	}
 	tokens, err = ParseTokens(strings.ReplaceAll(string(text), "\n", ","), file)
 	if err == nil && len(tokens) == 0 {
-		err = fmt.Errorf("--tokens-file %s contains no token; write the grant that loadaware token prints into it, or remove it", file)
+		err = fmt.Errorf("--tokens-file %s contains no token; run `loadaware token` and put the text after \"granted:\" into this file, or remove the file", file)
 	}
 	return tokens, nil, err
 }

@@ -54,7 +54,7 @@ func (c *Cache) Rebuild(ctx context.Context, key sizing.TaskKey, version int, tr
 func (c *Cache) openVersion(key sizing.TaskKey, stored *store.Model) *taskmodel.Model {
 	model, err := taskmodel.Open(stored.Blob)
 	if err != nil {
-		c.log.Warn("failed to decode a stored model; its answers are explained by their receipts", "task", key.String(), "version", stored.Version, "err", err)
+		c.log.Warn("failed to decode a stored model; explanations of its answers use only the receipts", "task", key.String(), "version", stored.Version, "err", err)
 		return nil
 	}
 	return model

@@ -36,8 +36,8 @@ const (
 	maxReuse          = time.Minute
 )
 
-// find returns the cached usage of a campaign. ok is false if that usage is missing, or neither exact nor, for
-// a list, recent enough.
+// find returns the cached usage of a campaign. ok is true if this usage is exact or, for a list, a slow sum that is
+// recent enough.
 func (u *campaignUsages) find(id, fingerprint int64, isList bool, now time.Time) (gbHours float64, ok bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

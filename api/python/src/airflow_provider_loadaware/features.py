@@ -70,7 +70,7 @@ def of_source(
 ) -> dict[str, Scalar]:
     """Return the features that a DAG author sets: a mapping, a callable of the context, or a mapping as text.
 
-    Jinja renders to text. A value under `jinja_names` was a template and becomes a number if it parses as one;
+    Jinja renders to text. The value of a name in `jinja_names` was a template and becomes a number if it parses as one;
     a literal "17" is sent as text. Raises TypeError for anything but a mapping, and ValueError or SyntaxError for
     text that cannot be parsed.
     """

@@ -69,7 +69,7 @@ class Snapshot:
 
 
 def apply(pod: Any, base: str, grant: Grant, static: Static) -> None:
-    """Apply a grant to the base container: memory, the CPU request, annotations and variables.
+    """Apply a grant to the base container: memory, the CPU request, annotations and environment variables.
 
     GPUs, ephemeral storage, claims and a CPU limit do not change.
     """
@@ -91,7 +91,7 @@ def apply(pod: Any, base: str, grant: Grant, static: Static) -> None:
 def start_with(pod: Any, base: str, plan: Plan) -> None:
     """Let a pod with the static grant start with the amounts of its plan.
 
-    The memory variables keep the static grant, to which the limit can grow.
+    The environment variables of set_memory_env keep the static grant, to which the limit can grow.
     """
     plans.annotate(pod, plan)
     container = base_container(pod, base)

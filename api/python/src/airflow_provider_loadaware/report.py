@@ -92,7 +92,7 @@ class End:
             log_tail=self.read_log() if unclear else "",
             peak_bytes=measured.memory_bytes,
             limit_bytes=self.allocated_bytes,
-            # A pod with a node fitted there: the timeout is due to its image or volumes, not to its size.
+            # A pod that was assigned to a node fits it: the timeout is due to its image or volumes, not to its size.
             launch_timed_out=self.launch_timed_out and not outcomes.is_scheduled(self.pod or self.last),
         )
 

@@ -89,7 +89,7 @@ class Launch:
         return self.before.container.resources
 
     def undo(self) -> None:
-        """Restore the static request, and set the memory variables to it."""
+        """Restore the static request, and set the environment variables with the memory limit to it."""
         self.before.restore()
         pod.set_memory_env(self.before.container, self.static.enforced)
         self.granted = False  # if Kubernetes rejects the pod again, it rejects the static request
@@ -140,7 +140,7 @@ class Sizing:
                 done.before.restore()
                 raise
             finally:
-                # The program may rely on the memory variables, also with a static request.
+                # The program may rely on the environment variables with the memory limit, also with a static request.
                 if not done.granted:
                     pod.set_memory_env(container, done.static.enforced)
         return done
@@ -240,17 +240,18 @@ class Sizing:
             return {}
 
     def _log_launch(self, done: Launch, answer: Prediction | None, given: Grant | None, problem: str | None) -> None:
-        static = display_bytes(done.static.enforced) if done.static.enforced else "no request"
+        enforced = done.static.enforced
+        static = f"the static request of {display_bytes(enforced)}" if enforced else "no static request"
         if answer is None and given is None:
-            self.log.warning("loadaware: no prediction (%s); keeping static %s", problem, static)
+            self.log.warning("loadaware: no prediction (%s); continuing with %s", problem, static)
         elif given is None and answer is not None:
-            self.log.info("loadaware: keeping static %s: %s", static, answer.reason)
+            self.log.info("loadaware: continuing with %s: %s", static, answer.reason)
         elif given is not None:
             write = self.log.info if answer is not None else self.log.warning
             granted = display_bytes(given.memory_limit)
             why = given.reason.removeprefix(f"{granted}: ") + (f" ({problem})" if answer is None else "")
             receipt = f" [{done.receipt_url}]" if done.receipt_url else ""
-            write("loadaware: static %s → granted %s: %s%s", static, granted, why, receipt)
+            write("loadaware: %s → granted %s: %s%s", static, granted, why, receipt)
 
     # ---- run time ----
 
@@ -289,7 +290,7 @@ class Sizing:
         if current is not None and isinstance(stopped, (int, float)):
             advice = f"; execution_timeout {current} stops {100 * stopped:.2g} % of healthy runs"
         self.log.info(
-            "loadaware: expected run time %s, 99 %% below %s%s",
+            "loadaware: median run time %s, 99 %% below %s%s",
             timedelta(seconds=round(median)),
             timedelta(seconds=round(p99)),
             advice,
@@ -373,7 +374,7 @@ class Sizing:
         else:
             used = display_bytes(measured.memory_bytes) if measured.memory_bytes else "not measured"
             allocated = display_bytes(end.allocated_bytes) if end.allocated_bytes else "an unknown amount"
-            self.log.info("loadaware: ended as %s: peak %s of %s", outcome.value, used, allocated)
+            self.log.info("loadaware: ended as %s: peak %s, allocated %s", outcome.value, used, allocated)
         if service is not None:
             with contextlib.suppress(NotAnsweredError, RejectedError):
                 resend.send_pending(service, spool, deadline)

@@ -45,7 +45,7 @@ def test_a_pod_is_sized_and_the_grant_is_shown(server: ScriptedServer, log_lines
     assert operator.operator_extra_links[0].get_link(operator, ti_key=None) == url
     assert context["ti"].pushed == {"loadaware_receipt": url}
     (line,) = log_lines()
-    assert line.startswith(f"static 8Gi → granted 10Gi: log-linear; 150 runs [{url}]")
+    assert line.startswith(f"the static request of 8Gi → granted 10Gi: log-linear; 150 runs [{url}]")
 
 
 def test_a_dry_run_sends_no_request(server: ScriptedServer) -> None:
@@ -74,14 +74,14 @@ def test_the_static_request_stays_with_one_warning(server: ScriptedServer, log_l
     pod = operator.build_pod_request_obj(task_context())
     assert memory(pod) == "8Gi"
     (line,) = log_lines()
-    assert "keeping static 8Gi" in line
+    assert "continuing with the static request of 8Gi" in line
 
 
 def test_without_a_connection_the_static_request_stays(log_lines: LogLines) -> None:
     operator, _ = make()
     assert memory(operator.build_pod_request_obj(task_context())) == "8Gi"
     (line,) = log_lines()
-    assert "keeping static 8Gi" in line
+    assert "continuing with the static request of 8Gi" in line
 
 
 def test_shadow_changes_nothing_and_is_reported(server: ScriptedServer) -> None:
@@ -287,5 +287,5 @@ def test_the_timeout_is_sent_and_its_effect_is_logged(server: ScriptedServer, lo
     operator.build_pod_request_obj(task_context(task=operator))
     assert server.of("/predict")[0]["execution_timeout_seconds"] == 60
     assert log_lines()[1].startswith(
-        "expected run time 0:01:00, 99 % below 0:02:00; execution_timeout 0:01:00 stops 20 % of healthy runs"
+        "median run time 0:01:00, 99 % below 0:02:00; execution_timeout 0:01:00 stops 20 % of healthy runs"
     )

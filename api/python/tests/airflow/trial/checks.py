@@ -36,7 +36,10 @@ def run_ids(run: Json) -> list[str]:
 
 
 def check_runs(environment: Environment, path: str, runs: Sequence[Json]) -> int:
-    """Check the DAG runs of all runs, and the peaks of the profiled runs. Returns the number of these peaks."""
+    """Check that each run of the campaign has exactly the DAG runs of its started attempts, and check the peaks.
+
+    The peaks are those of the profiled runs. Returns their number.
+    """
     found = [row[0] for row in environment.airflow.query("SELECT run_id FROM dag_run WHERE dag_id = ?", DAG)]
     claimed = {r["dag_run_id"] for r in runs if r["state"] == CLAIMED_TO_RUN} - set(found)  # not started yet
     expected = {run_id for run in runs for run_id in run_ids(run)} - claimed
@@ -77,11 +80,12 @@ def check_parallelism(airflow: Airflow, settings: Settings) -> dict[int, int]:
         for queued, ended in airflow.query("SELECT queued_at, end_date FROM dag_run WHERE dag_id = ?", DAG)
     ]
     sql = "SELECT start_date FROM task_instance WHERE dag_id = ? AND task_id = 'trigger_run' AND start_date IS NOT NULL"
-    passes = sorted(read_time(row[0]) for row in airflow.query(sql, SCHEDULER))
+    # The starts of all runs of the scheduler DAG, also of those that are no pass.
+    starts = sorted(read_time(row[0]) for row in airflow.query(sql, SCHEDULER))
     most: dict[int, int] = {}
     for span in spans:
         active = sum(other.start <= span.start < other.end for other in spans)
-        begun = max((start for start in passes if start <= span.start), default=span.start)
+        begun = max((start for start in starts if start <= span.start), default=span.start)
         permitted = max(settings.between(RUNS, begun, span.start))
         assert active <= permitted, f"{active} DAG runs at {span.start}; the parallelism was {permitted}"
         most[permitted] = max(most.get(permitted, 0), active)
@@ -91,7 +95,7 @@ def check_parallelism(airflow: Airflow, settings: Settings) -> dict[int, int]:
 def check_variables(airflow: Airflow, settings: Settings, most: dict[int, int]) -> int:
     """Check that a raised parallelism was used, and that no interval of SLOW ticks had more than one pass.
 
-    Returns the number of passes in these intervals.
+    A tick is the schedule of the scheduler DAG. Returns the number of passes in these intervals.
     """
     assert max(most.values()) > settings.changes[RUNS][0].value, f"no raised parallelism was used: {most}"
     slow = settings.tick * SLOW
@@ -100,8 +104,8 @@ def check_variables(airflow: Airflow, settings: Settings, most: dict[int, int]) 
         for change, following in zip(settings.changes[INTERVAL], settings.changes[INTERVAL][1:], strict=False)
         if change.value == slow
     )
-    # A run of the scheduler DAG without a pass returns nothing, and Airflow stores no value. A run reads the Variable
-    # after its start.
+    # In a run of the scheduler DAG that is no pass, check_run returns None, so Airflow stores no XCom. A run reads the
+    # Variable after its start.
     sql = """SELECT dag_run.run_after, task_instance.start_date FROM xcom
         JOIN dag_run ON dag_run.dag_id = xcom.dag_id AND dag_run.run_id = xcom.run_id
         JOIN task_instance ON task_instance.dag_id = xcom.dag_id AND task_instance.run_id = xcom.run_id
