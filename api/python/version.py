@@ -7,7 +7,8 @@ _SCRIPT = Path(__file__).resolve().parent / "../../scripts/dist/version.sh"
 
 
 def _read_version() -> str:
-    # hatchling replaces an error by a new one of the same class with one argument. CalledProcessError needs two.
+    # Each error is a RuntimeError: hatchling replaces an error by a new one of the same class with one argument, and
+    # CalledProcessError needs two.
     if not _SCRIPT.exists():
         raise RuntimeError(
             "the version is unknown, because scripts/dist/version.sh is missing: this folder is no part of a clone; "

@@ -122,15 +122,15 @@ func TestProgramEndsAsWithoutWrapper(t *testing.T) {
 			signals: []syscall.Signal{syscall.SIGWINCH}},
 		"a real-time signal": {command: []string{load, "count:40:1", "exit:10"},
 			signals: []syscall.Signal{40}},
-		"fifty children at once":   {command: []string{load, "children:50:sleep+200ms", "exit:11"}},
-		"a child that fails":       {command: []string{load, "children:1:exit+3"}},
-		"remaining orphans":        {command: []string{load, "orphans:3:0ms", "exit:12"}},
-		"the file limit":           {command: []string{"sh", "-c", "ulimit -n"}},
-		"the file mode mask":       {command: []string{"sh", "-c", "umask"}},
-		"default signal handlers":  {command: []string{"sh", "-c", "grep -E 'Sig(Blk|Ign|Cgt)' /proc/self/status"}},
-		"only three open files":    {command: []string{"sh", "-c", "ls /proc/self/fd | wc -l"}},
-		"unread input":             {command: []string{"true"}, input: strings.Repeat("x", 1<<20)},
-		"a signal that it ignores": {command: []string{"sh", "-c", "trap '' HUP; kill -HUP $$; exit 14"}},
+		"fifty children at once":  {command: []string{load, "children:50:sleep+200ms", "exit:11"}},
+		"a child that fails":      {command: []string{load, "children:1:exit+3"}},
+		"remaining orphans":       {command: []string{load, "orphans:3:0ms", "exit:12"}},
+		"the file limit":          {command: []string{"sh", "-c", "ulimit -n"}},
+		"the file mode mask":      {command: []string{"sh", "-c", "umask"}},
+		"default signal handlers": {command: []string{"sh", "-c", "grep -E 'Sig(Blk|Ign|Cgt)' /proc/self/status"}},
+		"the open files":          {command: []string{"sh", "-c", "ls /proc/self/fd | wc -l"}},
+		"unread input":            {command: []string{"true"}, input: strings.Repeat("x", 1<<20)},
+		"its own ignored signal":  {command: []string{"sh", "-c", "trap '' HUP; kill -HUP $$; exit 14"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -194,7 +194,7 @@ func TestHelpGoesToStandardOutput(t *testing.T) {
 		assert.Contains(t, string(out), "usage: loadaware-peak", flag)
 	}
 	ran := runCommand(t, "", nil, wrapper, "--help", "--", "echo", "ran")
-	assert.Contains(t, ran.output, "ran\n", "a wrong flag never keeps the program from running")
+	assert.Contains(t, ran.output, "ran\n", "--help before a command must not keep the program from running")
 }
 
 func TestUnusualEnvironmentsDoNotAffectProgram(t *testing.T) {

@@ -145,10 +145,10 @@ func TestClientCertificates(t *testing.T) {
 		sent []tls.Certificate
 		want string // the error; none if empty
 	}{
-		"a valid certificate":    {[]tls.Certificate{theirs.sign(1, -time.Hour, time.Hour)}, ""},
-		"no certificate":         {nil, "certificate required"},
-		"of another authority":   {[]tls.Certificate{own.sign(1, -time.Hour, time.Hour)}, "certificate"},
-		"an expired certificate": {[]tls.Certificate{theirs.sign(1, -2*time.Hour, -time.Hour)}, "certificate"},
+		"a valid certificate":                {[]tls.Certificate{theirs.sign(1, -time.Hour, time.Hour)}, ""},
+		"no certificate":                     {nil, "certificate required"},
+		"a certificate of another authority": {[]tls.Certificate{own.sign(1, -time.Hour, time.Hour)}, "certificate"},
+		"an expired certificate":             {[]tls.Certificate{theirs.sign(1, -2*time.Hour, -time.Hour)}, "certificate"},
 	} {
 		// The client sends the certificate even if the server does not accept its authority.
 		client := &tls.Config{RootCAs: own.pool(), GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {

@@ -62,7 +62,7 @@ func TestUnreadableFileDoesNotStopOthers(t *testing.T) {
 		"only a header, and a good file": {in("header.csv", "good.csv"), 3, "no rows", "1 row read: 1 can"},
 		"no usable file":                 {in("empty.csv", "header.csv"), 1, "none of the 2 files", "0 rows read"},
 		"a truncated stream":             {in("cut.csv.gz"), 1, "unexpected EOF", "rows read"},
-		"rejected rows, too":             {in("unknown.csv", "rejected.csv"), 3, "1 file not imported, or not to the end; 1 row rejected", "1 row read: 0 can"},
+		"a bad header and a bad row":     {in("unknown.csv", "rejected.csv"), 3, "1 file not imported, or not to the end; 1 row rejected", "1 row read: 0 can"},
 		"good files":                     {in("good.csv", "later.csv"), 0, "", "2 rows read: 2 can"},
 	} {
 		code, out, stderr := invoke(t, "", append([]string{"import", "--dry-run"}, c.files...)...)

@@ -20,13 +20,13 @@ func TestStrictImportSendsNothingIfRowIsUnreadable(t *testing.T) {
 		in   string
 		args []string
 	}{
-		"standard input":    {goodAndBad, []string{"-"}},
-		"a file":            {"", []string{bad}},
-		"a good file first": {"", []string{good, bad}},
-		"a good file last":  {"", []string{bad, good}},
-		"in batches of one": {goodAndBad, []string{"--batch", "1", "-"}},
-		"an unknown header": {"a,b\n1,2\n", []string{good, "-"}},
-		"a missing file":    {"", []string{good, "absent.csv"}},
+		"standard input":     {goodAndBad, []string{"-"}},
+		"a file":             {"", []string{bad}},
+		"a good file first":  {"", []string{good, bad}},
+		"a good file last":   {"", []string{bad, good}},
+		"batches of one row": {goodAndBad, []string{"--batch", "1", "-"}},
+		"an unknown header":  {"a,b\n1,2\n", []string{good, "-"}},
+		"a missing file":     {"", []string{good, "absent.csv"}},
 	} {
 		code, out, stderr := invoke(t, c.in, append([]string{"import", "--strict", "--url", server.url}, c.args...)...)
 		assert.Equal(t, 1, code, name)

@@ -206,8 +206,8 @@ func (f *policyFlags) apply(r *api.PolicyRequest) error {
 	return nil
 }
 
-// boundOrNil returns the floor or the cap in a flag. It returns nil for "none", which `policy get` prints without a bound, and
-// for "".
+// boundOrNil returns the floor or the cap in a flag. It returns nil for "", and for "none", which `policy get` prints if
+// there is no bound.
 func boundOrNil(text string) *string {
 	if text == "none" {
 		return nil

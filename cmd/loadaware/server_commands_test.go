@@ -156,7 +156,7 @@ func TestPolicyOfUnreportedTaskCausesNote(t *testing.T) {
 	}{
 		"a misspelt task":      {[]string{"reset", "pricing", "lod"}, "note: the server has no report of task pricing/lod yet; reported tasks of pricing: load\n"},
 		"an unknown DAG":       {[]string{"set", "new/task", "--mode", "off"}, "note: the server has no report of task new/task yet; no task of this DAG has a report\n"},
-		"a task with a policy": {[]string{"set", "new/task", "--mode", "off"}, "note: the server has no report of task new/task yet; no task of this DAG has a report\n"},
+		"an unknown DAG again": {[]string{"set", "new/task", "--mode", "off"}, "note: the server has no report of task new/task yet; no task of this DAG has a report\n"},
 		"a reported task":      {[]string{"set", "pricing/load", "--mode", "enforce"}, ""},
 	} {
 		code, out, stderr := invoke(t, "", append([]string{"policy"}, c.args...)...)
@@ -194,7 +194,7 @@ func TestServerCommandErrors(t *testing.T) {
 		"an invalid format of predict": {[]string{"predict", "pricing/load", "-o", "csv"}, 2, "-o must be text or json"},
 		"no policy command":            {[]string{"policy", "pricing/load"}, 2, "use get, set or reset"},
 		"nothing to set":               {[]string{"policy", "set", "pricing/load"}, 2, "name what to change"},
-		"a field to get":               {[]string{"policy", "get", "pricing/load", "--mode", "off"}, 2, "use loadaware policy set"},
+		"a field flag with get":        {[]string{"policy", "get", "pricing/load", "--mode", "off"}, 2, "use loadaware policy set"},
 		"a policy of an unknown task":  {[]string{"policy", "get", "pricing/absent", "--url", server.url}, 1, "loadaware tasks lists the known tasks"},
 		"nothing to replay":            {[]string{"whatif", "--task", "zz/q2", "--url", server.url}, 1, "replay zz/q2: no run has a measured peak and a duration; report runs with both first\n"},
 		"an invalid mode":              {[]string{"policy", "set", "pricing/load", "--mode", "on", "--url", server.url}, 2, "--mode on must be enforce, shadow or off"},

@@ -7,7 +7,7 @@ import (
 	"github.com/loadaware/loadaware/migrations"
 )
 
-// compactReceiptsStep is the migration that creates the tables of compact receipts.
+// compactReceiptsStep is the number of the migration that creates the tables of compact receipts.
 const compactReceiptsStep = 11
 
 // RevertMigrations reverts the newest migrations; `steps` is their number. If the migration that created the

@@ -21,7 +21,7 @@ func TestBallastIsNotResident(t *testing.T) {
 	assert.Less(t, increase, ballastSize/4)
 }
 
-// touchArena makes 64 MiB resident, and frees them when it returns.
+// touchArena makes 64 MiB resident. After it returns, the next garbage collection frees them.
 //
 //go:noinline
 func touchArena() {

@@ -199,7 +199,7 @@ func TestHullContainsTheLargestResidual(t *testing.T) {
 func TestFallbackLiftsAndCapOfBaselines(t *testing.T) {
 	r := newBaseline(func(int) rule { return &largest{scale: 1} })
 	q := Question{Static: 8e9, Cap: 20e9}
-	assert.Equal(t, sizing.Bytes(8e9), r.Predict(q).Limit, "the request in a cold start")
+	assert.Equal(t, sizing.Bytes(8e9), r.Predict(q).Limit, "in a cold start the request must be granted")
 	require.NoError(t, r.Learn(Outcome{Question: q, Killed: true, Allocated: 8e9}))
 	assert.Equal(t, sizing.Bytes(8e9), r.Predict(q).Limit, "kills are not learned")
 	require.NoError(t, r.Learn(Outcome{Question: q, Peak: 30e9}))
@@ -208,9 +208,9 @@ func TestFallbackLiftsAndCapOfBaselines(t *testing.T) {
 	q.Above = 15e9
 	assert.Equal(t, sizing.Bytes(20e9), r.Predict(q).Limit, "after a kill the limit doubles, up to the cap")
 	q.Static = 25e9
-	assert.Equal(t, sizing.Bytes(25e9), r.Predict(q).Limit, "after a kill the limit doubles up to the request, because a node fits the request")
+	assert.Equal(t, sizing.Bytes(25e9), r.Predict(q).Limit, "after a kill the limit doubles, up to the request if that is above the cap, because a node has capacity for the request")
 
 	other := q
 	other.Above, other.Try.Task = 0, "other"
-	assert.Equal(t, sizing.Bytes(20e9), r.Predict(other).Limit, "tasks are independent: the request within the cap")
+	assert.Equal(t, sizing.Bytes(20e9), r.Predict(other).Limit, "another task must get its request within the cap, because tasks are independent")
 }

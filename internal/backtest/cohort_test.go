@@ -29,7 +29,7 @@ func TestTheCohortDoesNotRepeatAKill(t *testing.T) {
 	assert.EqualValues(t, 64e9, p.Predict(question("new", "2")).Limit, "after the kill, a run gets the static request")
 
 	require.NoError(t, p.Learn(Outcome{Question: question("other", "1"), Killed: true, Allocated: first.Limit * 9 / 10, Duration: time.Minute}))
-	assert.EqualValues(t, 64e9, p.Predict(question("other", "2")).Limit, "after a kill just below the answer, too")
+	assert.EqualValues(t, 64e9, p.Predict(question("other", "2")).Limit, "after a kill just below the answer, a run gets the static request, too")
 }
 
 // A first run that requests more than any known task gets a share of its request: the share that the other tasks use of
@@ -47,7 +47,7 @@ func TestALargerRequestIsSizedByItsShare(t *testing.T) {
 	first := p.Predict(questionOf("new", "1", 400e9))
 	require.NotNil(t, first.Promised)
 	require.Less(t, first.Limit, sizing.Bytes(200e9))
-	require.Greater(t, first.Limit, sizing.Bytes(40e9), "more than the largest known share of a request, a tenth")
+	require.Greater(t, first.Limit, sizing.Bytes(40e9), "the grant exceeds a tenth of the request, the largest known share")
 	killed := questionOf("new", "1", 400e9)
 	require.NoError(t, p.Learn(Outcome{Question: killed, Killed: true, Allocated: first.Limit, Duration: time.Minute}))
 	killed.Above, killed.Try.Number = first.Limit, 2

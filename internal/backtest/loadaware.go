@@ -49,7 +49,7 @@ type learner struct {
 	promised map[sizing.TryKey]*float64 // promised risks of the first tries that have not ended
 	guard    taskmodel.Guard            // raises grants while clearly more of the runs with an open try were killed than promised
 	lostAt   int                        // number of tries when a training last returned no model
-	training *training                  // nil: no training runs, and the model may be used
+	training *training                  // nil: no training is running, and the model may be used
 }
 
 // learnerOf returns the state of a task. If a training of the task runs, learnerOf waits for its end.

@@ -50,7 +50,7 @@ func TestCyclesOfDatesAreLearned(t *testing.T) {
 	for name, c := range map[string]struct {
 		step    time.Duration
 		isLarge func(at time.Time) bool
-		share   float64 // of the wastage of the policy max that is allowed
+		share   float64 // allowed wastage, as a share of that of the policy max
 	}{
 		"first day of the month": {24 * time.Hour, func(at time.Time) bool { return at.Day() == 1 }, 0.1},
 		"last day of the month":  {24 * time.Hour, func(at time.Time) bool { return at.AddDate(0, 0, 1).Day() == 1 }, 0.1},

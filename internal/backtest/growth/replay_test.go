@@ -136,5 +136,5 @@ func TestSegmentsEqualValuesComputedByHand(t *testing.T) {
 	cut := cutRun(runOf(1e9, 1e9, 2e9, 4e9))
 	assert.Equal(t, []float64{1e9, 2e9, 4e9, 4e9}, cut.peaks)
 	assert.Equal(t, []float64{20, 30, 40, 40}, cut.ends)
-	assert.Equal(t, []float64{7e9, 7e9}, kSegments{history{}}.plan(r, grant{memory: 7e9}).limits(runOf(1, 1)), "the static grant without history")
+	assert.Equal(t, []float64{7e9, 7e9}, kSegments{history{}}.plan(r, grant{memory: 7e9}).limits(runOf(1, 1)), "without history the static grant must apply")
 }

@@ -68,7 +68,7 @@ class Controller:
         self._peak_at_call = 0  # the peak at the last call of /phase
         self._called_at = -1.0  # elapsed seconds of that call
         self._ask_at = 0.0  # elapsed seconds at which the next call is due
-        self._observed = 0  # largest memory limit in bytes that an observed plan would have set
+        self._observed = 0  # largest memory limit in bytes that a plan in the mode observe would have set
         self._usage_at: float | None = None  # elapsed seconds of the newest sample or, without one, of the first read
         self._deadline: float | None = None  # elapsed seconds by which the wanted resources should be in force
         self._cpu_frozen = False  # a CPU request was refused or pending; the plan no longer changes the CPU request

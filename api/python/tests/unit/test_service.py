@@ -208,7 +208,9 @@ def test_a_header_names_the_task_for_proxies(server: ScriptedServer) -> None:
     assert server.tasks == ["t%C3%A4glich/a%2Fb", "d/t", None]
 
 
-def test_services_share_circuits_in_a_folder_and_observe_has_its_own(server: ScriptedServer, tmp_path: Path) -> None:
+def test_services_share_circuit_breakers_in_a_folder_and_observe_has_its_own(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
     server.answers["/observe"] = (503, {})
     server.answers["/predict"] = (200, prediction(10 << 30))
     for _ in range(3):
@@ -220,7 +222,7 @@ def test_services_share_circuits_in_a_folder_and_observe_has_its_own(server: Scr
     Service(server.url, state=tmp_path).predict(PREDICT, Deadline())
 
 
-def test_a_rejection_does_not_open_the_circuit(server: ScriptedServer, tmp_path: Path) -> None:
+def test_a_rejection_does_not_open_the_circuit_breaker(server: ScriptedServer, tmp_path: Path) -> None:
     server.answers["/observe"] = (422, {})
     for _ in range(5):
         with pytest.raises(RejectedError):
