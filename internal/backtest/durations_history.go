@@ -51,10 +51,10 @@ func newHistoryReplay(similarBy []string) historyReplay {
 	return s
 }
 
-// add evaluates the prediction of one row, if there is one, and learns the row. taskModel is the prediction of
+// add evaluates the prediction of one row, if there is one, and learns the row. ownPrediction is the prediction of
 // the task's own model, or nil. mean is the running mean of the task before this row. The baseline of a first run is the mean of
 // similarTo, or the mean of all earlier rows if no earlier run is similar.
-func (s *historyReplay) add(q *Question, taskModel *sizing.Duration, seconds float64, mean *runningMean) {
+func (s *historyReplay) add(q *Question, ownPrediction *sizing.Duration, seconds float64, mean *runningMean) {
 	kind, baseline := recurring, mean.value()
 	similar := s.similarTo(q)
 	if mean.n == 0 {
@@ -74,8 +74,8 @@ func (s *historyReplay) add(q *Question, taskModel *sizing.Duration, seconds flo
 		s.logs[q.Try.TaskKey] = log
 	}
 	r, ok := learner.Model().Predict(&facts, cohort.OwnRuns{Runs: log.n, Mean: log.value()})
-	if taskModel != nil && (!ok || log.n > cohort.MaxOwnRuns) {
-		s.score(kind, taskModel.Median.Seconds(), taskModel.P95.Seconds(), taskModel.P99.Seconds(), seconds, baseline)
+	if ownPrediction != nil && (!ok || log.n > cohort.MaxOwnRuns) {
+		s.score(kind, ownPrediction.Median.Seconds(), ownPrediction.P95.Seconds(), ownPrediction.P99.Seconds(), seconds, baseline)
 	} else if ok {
 		s.score(kind, r.Median(), r.Quantile(.95), r.Quantile(.99), seconds, baseline)
 	}

@@ -93,7 +93,8 @@ func writeTasks(w io.Writer, layout Layout, r *Report, write func(table) error) 
 	return nil
 }
 
-// overall returns a table with one row per policy.
+// overall returns a table with one row per policy. The column "worst heavy %" has the largest killed % of a heavy task; see
+// heavyShare.
 func (r *Report) overall() table {
 	t := table{header: []string{"policy", "util %", "wasted GB·h", "killed %", "worst heavy %", "attempts", "kills", "gave up", "promised %", "realised %", "95 % interval"}}
 	for i := range r.Results {

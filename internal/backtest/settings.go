@@ -48,9 +48,9 @@ func NewTrace(name string, histories []sizing.History, maxRows int) (*Trace, err
 // Rows returns the number of rows.
 func (t *Trace) Rows() int { return len(t.rows) }
 
-// RunSettings replays a trace for loadaware's own policy, once for each element of settings, a function that returns the
-// settings of a task. The results have the order of settings. Replays in lockstep share the fits on equal rows. Almost
-// all rows are equal, because the settings change only the grants, and the models learn the peaks.
+// RunSettings replays a trace for loadaware's own policy, once for each element of settings. An element is a function that
+// returns the settings of a task. The results have the order of settings. Replays in lockstep share the fits on equal rows.
+// Almost all rows are equal, because the settings change only the grants, and the models learn the peaks.
 func RunSettings(ctx context.Context, t *Trace, cfg Config, settings ...func(sizing.TaskKey) sizing.Policy) ([]Result, error) {
 	cfg = cfg.withDefaults()
 	ctx, cancel := context.WithCancel(ctx)

@@ -12,7 +12,7 @@ import (
 
 // A training of loadaware's own policy runs concurrently with the replay. Only the next prediction or outcome of its
 // task needs the trained model, and waits for the training. The other tasks of the DAG only need the contribution
-// of the task to the pool, which depends on the learned rows. Therefore the figures are the same for any number of workers.
+// of the task to the pool, which depends only on the learned rows. Therefore the figures are the same for any number of workers.
 
 // workers bounds the number of goroutines that compute at the same time, over all replays that share it. With nil
 // workers, a training runs in the goroutine of the replay.

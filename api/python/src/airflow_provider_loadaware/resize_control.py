@@ -40,7 +40,7 @@ MAX_SAMPLE_DELAY = 60.0
 READ_FAILURES = 3  # consecutive failures to read the pod before the fallback: meanwhile the usage may reach the limit
 
 _GONE = 404
-_NEAR = 0.95  # share of the limit in force; if the peak reaches this share, a limit not in force yet comes too late
+_NEAR = 0.95  # share of the limit in force; if the peak reaches it, a limit that is not in force yet comes too late
 
 
 class Controller:

@@ -96,7 +96,8 @@ FAILURE_CASES: Mapping[str, FailureCase] = {
         message=f'{{\\"memory_max_bytes\\": {STATIC_SMALL}}}',
     ),
     "evicted": FailureCase(Failure.EVICTED, "evicted", lifted=False),
-    # This pod is gone at its end. On a busy machine, a short pod could be gone before the operator first reads it.
+    # The cluster deletes this pod at its end. On a busy machine, a short pod could be gone before the operator first
+    # reads it.
     "preempted": FailureCase(Failure.PREEMPTED, "evicted", lifted=False, seconds=5),
     "failed": FailureCase(Failure.FAILED, "failed", lifted=False),
     "memory_error": FailureCase(Failure.MEMORY_ERROR, "app_oom", lifted=True, need=ABOVE_STATIC),
