@@ -95,9 +95,9 @@ func TestCoresAreMaximumOfOneSecondMeans(t *testing.T) {
 
 func TestIntervalGrowsAndLimitsCost(t *testing.T) {
 	for name, c := range map[string]struct{ elapsed, cost, want time.Duration }{
-		"short at first":                  {100 * ms, 0, 20 * ms},
-		"a hundredth of the time":         {10 * time.Second, 0, 100 * ms},
-		"long at the end":                 {time.Hour, 0, 250 * ms},
+		"a short interval at first":       {100 * ms, 0, 20 * ms},
+		"a hundredth of the elapsed time": {10 * time.Second, 0, 100 * ms},
+		"at most the largest interval":    {time.Hour, 0, 250 * ms},
 		"a costly sample delays the next": {100 * ms, 5 * ms, time.Second},
 	} {
 		assert.Equal(t, c.want, interval(c.elapsed, c.cost), name)

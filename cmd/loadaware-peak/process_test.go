@@ -130,7 +130,7 @@ func TestProgramEndsAsWithoutWrapper(t *testing.T) {
 		"default signal handlers": {command: []string{"sh", "-c", "grep -E 'Sig(Blk|Ign|Cgt)' /proc/self/status"}},
 		"the open files":          {command: []string{"sh", "-c", "ls /proc/self/fd | wc -l"}},
 		"unread input":            {command: []string{"true"}, input: strings.Repeat("x", 1<<20)},
-		"its own ignored signal":  {command: []string{"sh", "-c", "trap '' HUP; kill -HUP $$; exit 14"}},
+		"ignores its own SIGHUP":  {command: []string{"sh", "-c", "trap '' HUP; kill -HUP $$; exit 14"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

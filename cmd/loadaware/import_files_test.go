@@ -54,16 +54,16 @@ func TestUnreadableFileDoesNotStopOthers(t *testing.T) {
 		want  string // on the error stream, once
 		out   string
 	}{
-		"only a header":                  {in("header.csv"), 1, "header.csv: the file has a header and no rows", "0 rows read"},
-		"an empty file":                  {in("empty.csv"), 1, "empty.csv: the file is empty", "0 rows read"},
-		"a bad header first":             {in("unknown.csv", "good.csv"), 3, `unknown "dag", "task"`, "1 row read: 1 can"},
-		"a bad header between":           {in("good.csv", "unknown.csv", "later.csv"), 3, "1 file not imported", "2 rows read: 2 can"},
-		"a missing file":                 {in("good.csv", "none.csv", "later.csv"), 3, "none.csv: no such file", "2 rows read: 2 can"},
-		"only a header, and a good file": {in("header.csv", "good.csv"), 3, "no rows", "1 row read: 1 can"},
-		"no usable file":                 {in("empty.csv", "header.csv"), 1, "none of the 2 files", "0 rows read"},
-		"a truncated stream":             {in("cut.csv.gz"), 1, "unexpected EOF", "rows read"},
-		"a bad header and a bad row":     {in("unknown.csv", "rejected.csv"), 3, "1 file not imported, or not to the end; 1 row rejected", "1 row read: 0 can"},
-		"good files":                     {in("good.csv", "later.csv"), 0, "", "2 rows read: 2 can"},
+		"only a header":                   {in("header.csv"), 1, "header.csv: the file has a header and no rows", "0 rows read"},
+		"an empty file":                   {in("empty.csv"), 1, "empty.csv: the file is empty", "0 rows read"},
+		"a bad header before a good file": {in("unknown.csv", "good.csv"), 3, `unknown "dag", "task"`, "1 row read: 1 can"},
+		"a bad header between good files": {in("good.csv", "unknown.csv", "later.csv"), 3, "1 file not imported", "2 rows read: 2 can"},
+		"a missing file":                  {in("good.csv", "none.csv", "later.csv"), 3, "none.csv: no such file", "2 rows read: 2 can"},
+		"only a header, and a good file":  {in("header.csv", "good.csv"), 3, "no rows", "1 row read: 1 can"},
+		"no usable file":                  {in("empty.csv", "header.csv"), 1, "none of the 2 files", "0 rows read"},
+		"a truncated stream":              {in("cut.csv.gz"), 1, "unexpected EOF", "rows read"},
+		"a bad header and a bad row":      {in("unknown.csv", "rejected.csv"), 3, "1 file not imported, or not to the end; 1 row rejected", "1 row read: 0 can"},
+		"good files":                      {in("good.csv", "later.csv"), 0, "", "2 rows read: 2 can"},
 	} {
 		code, out, stderr := invoke(t, "", append([]string{"import", "--dry-run"}, c.files...)...)
 		assert.Equal(t, c.code, code, "%s: %s", name, stderr)

@@ -184,7 +184,7 @@ func TestServerCommandErrors(t *testing.T) {
 		"arguments of tasks":           {[]string{"tasks", "pricing"}, 2, "use --dag to choose a DAG"},
 		"an invalid format of tasks":   {[]string{"tasks", "-o", "xml"}, 2, "-o must be one of table, json, csv, markdown"},
 		"no task":                      {[]string{"predict"}, 2, "name the task as DAG TASK, or as DAG/TASK"},
-		"half a task":                  {[]string{"predict", "pricing"}, 2, "name the task as DAG TASK"},
+		"a DAG without a task":         {[]string{"predict", "pricing"}, 2, "name the task as DAG TASK"},
 		"an empty task":                {[]string{"predict", "pricing/"}, 2, "task_id"},
 		"an invalid feature":           {[]string{"predict", "pricing", "load", "rows"}, 2, `"rows" is not FEATURE=VALUE`},
 		"a feature twice":              {[]string{"predict", "pricing/load", "a=1", "a=2"}, 2, "feature a: given twice"},

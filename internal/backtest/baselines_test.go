@@ -65,11 +65,11 @@ func TestBaselinesAllocateByTheirRules(t *testing.T) {
 		want float64 // GB
 	}{
 		"static without a request has no prediction":                 {trained(static{}, peaks(3)...), 0, 0},
-		"max is the largest so far":                                  {trained(&largest{scale: 1}, peaks(2, 5, 3)...), 0, 5},
+		"max is the largest peak so far":                             {trained(&largest{scale: 1}, peaks(2, 5, 3)...), 0, 5},
 		"max without a row has no prediction":                        {&largest{scale: 1}, 0, 0},
 		"krr adds 15 %":                                              {trained(&largest{scale: 1.15}, peaks(2, 5, 3)...), 0, 5.75},
-		"p95 of three is at position 1.9":                            {trained(&percentile{share: .95}, peaks(3, 1, 2)...), 0, 2.9},
-		"p99 of three is at position 1.98":                           {trained(&percentile{share: .99}, peaks(3, 1, 2)...), 0, 2.98},
+		"p95 of three peaks is at position 1.9":                      {trained(&percentile{share: .95}, peaks(3, 1, 2)...), 0, 2.9},
+		"p99 of three peaks is at position 1.98":                     {trained(&percentile{share: .99}, peaks(3, 1, 2)...), 0, 2.98},
 		"p95 of one peak is that peak":                               {trained(&percentile{share: .95}, peaks(3)...), 0, 3},
 		"vpa adds 15 % to the edge of a bucket":                      {trained(&vpa{}, peaks(1)...), 0, 1.15 * .01 * (math.Pow(1.05, 37) - 1) / .05},
 		"vpa has a minimum":                                          {trained(&vpa{}, peaks(.005)...), 0, 250 * mib / gb},
@@ -94,7 +94,7 @@ func TestBaselinesAllocateByTheirRules(t *testing.T) {
 		"cost-aware has a cold start of eight rows":                  {trained(costAware(), same(7, 2)...), 0, 2.2},
 		"cost-aware wastes nothing on equal peaks":                   {trained(costAware(), same(10, 2)...), 0, 2},
 		"capped has a cold start of eight rows":                      {trained(capped(), same(7, 2)...), 0, 2.3},
-		"capped exceeds all of nine ratios":                          {trained(capped(), same(10, 2)...), 0, 2 * (1 + .5/3)}, // ⌈.98·10⌉ > 9
+		"capped sets a margin above all of nine ratios":              {trained(capped(), same(10, 2)...), 0, 2 * (1 + .5/3)}, // ⌈.98·10⌉ > 9
 	} {
 		got := c.rule.allocate(&Question{X: c.x})
 		assert.InDelta(t, c.want, got/gb, 1e-6, claim)

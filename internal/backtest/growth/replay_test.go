@@ -82,7 +82,7 @@ func runOf(memory ...float64) *Run {
 func TestKilledTriesAreCharged(t *testing.T) {
 	r := runOf(1e9, 2e9, 5e9)
 	tries := simulate(r, constant(2e9))
-	require.Len(t, tries, 3, "killed at 2 GB and 4 GB")
+	require.Len(t, tries, 3, "the run must be killed at 2 GB and 4 GB")
 	var f Figures
 	f.add(r, tries)
 	assert.Equal(t, 2, f.Killed)

@@ -124,9 +124,9 @@ class Plan:
     def summary(self) -> str:
         """A line for the log."""
         amount = "memory request" if self.keeps_limit else "memory"
-        memory = f"{amount} {display_bytes(self.start_bytes)} of {display_bytes(self.static_bytes)} at the start"
-        cpu = f", CPU request {self.start_cpu}m of {self.static_cpu}m" if self.start_cpu and self.static_cpu else ""
-        return f"version {self.version}, {memory}{cpu}, {len(self.ask_by_seconds)} steps"
+        memory = f"{amount} {display_bytes(self.start_bytes)} of {display_bytes(self.static_bytes)}"
+        cpu = f" and CPU request {self.start_cpu}m of {self.static_cpu}m" if self.start_cpu and self.static_cpu else ""
+        return f"version {self.version}, planned {memory}{cpu} at the start, {len(self.ask_by_seconds)} steps"
 
     @property
     def start_limit(self) -> int:

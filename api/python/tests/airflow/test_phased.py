@@ -48,7 +48,7 @@ def test_the_log_shows_the_plan_and_every_resize(environment: Environment, task_
     first_run(environment, task_id)
     (pod,) = environment.pods("phased", task_id, "first")
     log = environment.airflow.whole_log("phased", "first", task_id)
-    assert "loadaware: plan (memory): version 1, memory 256Mi of 1Gi at the start" in log
+    assert "loadaware: plan (memory): version 1, planned memory 256Mi of 1Gi" in log
     assert log.count("loadaware: resize after") == len(pod.resizes)
 
 
