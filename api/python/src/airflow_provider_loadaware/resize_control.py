@@ -113,7 +113,9 @@ class Controller:
         in_time = not plan.ask_by_seconds or elapsed <= plan.ask_by_seconds[0]
         self.execution.is_complete = started_as_planned and in_time
         if not self.execution.is_complete:
-            self._log.info("loadaware: plan: continuing after %.0f s at %s", elapsed, format_amount(state.wanted.limit))
+            self._log.info(
+                "loadaware: plan: continuing after %.0f s with the limit %s", elapsed, format_amount(state.wanted.limit)
+            )
 
     def _step(self, state: PodState, elapsed: float) -> Generator[Request, Any, bool]:
         """Do what is due. Returns whether nothing remains to be done."""
@@ -145,7 +147,7 @@ class Controller:
         late = elapsed - (self._usage_at or 0.0)
         if late > max(MAX_SAMPLE_DELAY, 4 * (self._plan.poll_seconds + self._plan.reaction_seconds)):
             cause = found if isinstance(found, Failure) else "no new sample"
-            self._resizes.fall_back(f"the usage is unknown for {late:.0f} s ({cause})")
+            self._resizes.fall_back(f"the usage has been unknown for {late:.0f} s ({cause})")
 
     def _is_ask_due(self, elapsed: float) -> bool:
         """Return whether to send /phase.

@@ -161,7 +161,7 @@ def test_unknown_usage_leads_to_the_static_grant() -> None:
         lambda now: 100 * MIB, follow, metrics=lambda now: Failure(404, "no metrics") if now > 50 else None
     )
     done = run.run(LOG)
-    assert "the usage is unknown" in (done.fallback or "")
+    assert "the usage has been unknown" in (done.fallback or "")
     at = next(at for at, p in run.patches if p.limit == STATIC)
     assert 105 <= at <= 120
 
