@@ -153,7 +153,10 @@ func (e *Explanation) nearestText() string {
 	if highest > lowest {
 		text += " to " + highest.Approx()
 	}
-	if killed > 0 {
+	switch {
+	case killed > 0 && len(e.Nearest) == 1:
+		text += ", or more: it ended in an OOM kill"
+	case killed > 0:
 		text += fmt.Sprintf(", or more: %d of them ended in an OOM kill", killed)
 	}
 	return text + "."
