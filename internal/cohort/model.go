@@ -123,8 +123,8 @@ func (m *Model) Known(task sizing.TaskKey) (tasks, runs int) {
 
 // Size answers for a task that the model has not learned. It uses the model of the task's DAG or the
 // model of the namespace. Each of the two models uses its trees, or else the ratios of peaks to requests
-// (sizeByRequest). After a kill of the task, the trees use only the errors, and the ratios only the part of their
-// distribution, above the killed allocation. ok is false if neither can answer, or if the prediction is not finite.
+// (sizeByRequest). After a kill of the task, the trees use only the errors above the killed allocation, and the
+// ratios only the part of their distribution above it. ok is false if neither can answer, or if the prediction is not finite.
 func (m *Model) Size(q Question) (a Answer, ok bool) {
 	if own := m.of(&q.Task); own != nil && (own.answersFirst || !m.canSize(&q.Facts)) {
 		if a, ok = own.size(&q); ok {

@@ -62,7 +62,7 @@ func (t *TriesImporter) flush(ctx context.Context) error {
 	for n := range t.pending {
 		o, r := &t.pending[n], &recorded[n]
 		if t.assumed[o.Try] && contradictedField(r.Err) == "outcome" {
-			t.notes.add("skipped: an earlier report has another outcome than success, so the samples do not show how much memory it needs", formatTry(o.Try))
+			t.notes.add("skipped: an earlier report has another outcome than success, so the samples do not show how much memory the task needs", formatTry(o.Try))
 			continue
 		}
 		t.count(o, r, formatTry(o.Try))

@@ -206,6 +206,8 @@ func (e *Explanation) describeKill(k *KilledTry, killedAgain int) {
 		text += " There was no similar run to learn from."
 	case above == 0:
 		text += " No similar run needed more: nothing in the features of this run indicated a higher peak."
+	case len(e.Nearest) == 1:
+		text += " The only comparable past run needed more than that."
 	default:
 		text += fmt.Sprintf(" %d of the %d most similar runs needed more than that.", above, len(e.Nearest))
 	}
