@@ -166,7 +166,7 @@ func TestImportOfAirflowAndUsageLogsTrainsModel(t *testing.T) {
 	code, out, stderr = invoke(t, "", append(importArgs, "--usage-log", airflow.usageLogs(t, 0, 120))...)
 	require.Equal(t, 0, code, out+stderr)
 	assert.Contains(t, out, "132 tries read: 0 new, 132 already there, 0 amended, 0 rejected\n", "earlier reports stay")
-	assert.Contains(t, out, "120 of them have an earlier report with other values; the earlier values stay\n")
+	assert.Contains(t, out, "tries with an earlier report that has other values: 120; the earlier values stay\n")
 
 	series, err := http.Get(server.url + "/tasks/etl/load/series?run_id=7&try_number=" + strconv.Itoa(airflow.tries(7)))
 	require.NoError(t, err)

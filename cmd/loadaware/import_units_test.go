@@ -35,7 +35,7 @@ func TestNothingOfFileInAnotherUnitIsStored(t *testing.T) {
 		code, out, stderr := invoke(t, c.text, append([]string{"import", "--url", server.url, "-"}, c.args...)...)
 		assert.Equal(t, 1, code, name)
 		assert.Regexp(t, fmt.Sprintf("^%d rows? read: 0 .*, %d rejected", c.rows, c.rows), out, name)
-		assert.Regexp(t, "loadaware: (-: )?([0-9]+ (row looks|rows look) like another unit: every peak is below 1 MiB, .*--unit MiB|.*--strict)", stderr, name)
+		assert.Regexp(t, "loadaware: (-: )?([0-9]+ (row is|rows are) probably in another unit: every peak is below 1 MiB, .*--unit MiB|.*--strict)", stderr, name)
 	}
 	assert.Equal(t, 0, server.observations("unit", "t"))
 	code, out, stderr := invoke(t, historyInMiB(40), "import", "--url", server.url, "--unit", "MiB", "-")
@@ -51,7 +51,7 @@ func TestOtherFilesAreImportedBesideOneInAnotherUnit(t *testing.T) {
 	code, out, stderr := invoke(t, "", append([]string{"import", "--dry-run"}, in("mib.csv", "good.csv")...)...)
 	assert.Equal(t, 3, code, stderr)
 	assert.Contains(t, out, "41 rows read: 1 can be imported, 40 rejected")
-	assert.Contains(t, stderr, "mib.csv: 40 rows look like another unit")
+	assert.Contains(t, stderr, "mib.csv: 40 rows are probably in another unit")
 }
 
 func TestRowsInAnotherUnitAreReported(t *testing.T) {
@@ -62,7 +62,7 @@ func TestRowsInAnotherUnitAreReported(t *testing.T) {
 	}
 	code, _, stderr := invoke(t, text.String()+"unit,t,good,1000000000,4294967296\n", "import", "--dry-run", "-")
 	assert.Equal(t, 0, code, stderr)
-	assert.True(t, strings.HasSuffix(stderr, "-: 40 rows look like another unit: --unit MiB\n"), stderr)
+	assert.True(t, strings.HasSuffix(stderr, "-: 40 rows are probably in another unit: --unit MiB\n"), stderr)
 	code, _, stderr = invoke(t, text.String(), "import", "--dry-run", "--unit", "MiB", "-")
 	assert.Equal(t, 0, code, stderr)
 	assert.NotContains(t, stderr, "another unit:")

@@ -2,7 +2,7 @@
 //
 //	rows ─▶ Learner ─▶ encoder ─▶ boosted trees ─▶ level (log bytes)
 //	           │       numbers, and target            +
-//	           │       statistics of categories     margin: a quantile of the errors on
+//	           │       statistics of categories     margin: one of the errors on
 //	           └─▶ errors on unseen tasks ────────▶ tasks that the trees had not seen
 //
 // The facts of a task are its metadata, names, features and request. A category is encoded by

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The steps of an explanation sum to the amount before floor, bins and cap.
+// The base and the steps of an explanation sum to the logarithm of the amount before floor, bins and cap.
 func TestAnExplanationAddsUpToTheAmount(t *testing.T) {
 	for name, byRequest := range map[string]bool{"peak": false, "ratio": true} {
 		r := rand.New(rand.NewPCG(31, 1))

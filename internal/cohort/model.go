@@ -21,10 +21,10 @@ const (
 // concurrent use.
 type Model struct {
 	encoder
-	trees       *gbt.Regressor // nil: the model only compares requests; see ratio.go
-	errorList                  // the errors on unseen tasks
-	widening    widening
-	wider       [novelties]errorList // the errors for a task of a new DAG or with a new name, by novelty
+	trees       *gbt.Regressor       // nil: the model only compares requests; see ratio.go
+	errorList                        // the errors on unseen tasks
+	widening    widening             // factors on the errors for a task of a new DAG or with a new name, by novelty
+	wider       [novelties]errorList // the errors multiplied by these factors
 	LargestPeak float64              // in bytes
 	// Exceeded is the share of the tasks with a request whose first success exceeded the request; 1: no
 	// task has a request.
@@ -39,7 +39,7 @@ type Model struct {
 
 	dags         map[uint64]*Model // models of single DAGs, by hashOfDAG; nil in the model of a DAG
 	ofDAG        bool              // the model knows the tasks of one DAG only
-	answersFirst bool              // the model of a DAG predicts its tasks better than the model of the namespace
+	answersFirst bool              // the model of a DAG answers before the model of the namespace, because its answers are better; see isBetter
 }
 
 // withErrors returns a copy of m with other errors and with the counts and largest amounts of l. It
@@ -123,8 +123,8 @@ func (m *Model) Known(task sizing.TaskKey) (tasks, runs int) {
 
 // Size answers for a task that the model has not learned. It uses the model of the task's DAG or the
 // model of the namespace. Each of the two models uses its trees, or else the ratios of peaks to requests
-// (sizeByRequest). After a kill of the task, the trees use only the errors, and the ratios only the part of their
-// distribution, above the killed allocation. ok is false if neither can answer, or if the prediction is not finite.
+// (sizeByRequest). After a kill of the task, the trees use only the errors above the killed allocation, and the
+// ratios only the part of their distribution above it. ok is false if neither can answer, or if the prediction is not finite.
 func (m *Model) Size(q Question) (a Answer, ok bool) {
 	if own := m.of(&q.Task); own != nil && (own.answersFirst || !m.canSize(&q.Facts)) {
 		if a, ok = own.size(&q); ok {

@@ -12,7 +12,7 @@ import (
 // only its request and the ratios of peak to request of the known tasks count: if these ratios are similar, the new task
 // probably has a similar ratio.
 const (
-	minRatioTasks = 5 // smallest number of tasks with a known ratio
+	minRatioTasks = 5 // number of tasks with a known ratio that an answer by ratios needs
 	// ratioSpread is the prior median of the standard deviation of a log ratio: a request is typically wrong by a factor of e.
 	// The prior is log-normal: from one namespace to another, the deviation typically changes by a factor of e, too.
 	ratioSpread = 1.0

@@ -178,7 +178,8 @@ func TestAnswerByRatiosAtALargeRiskTarget(t *testing.T) {
 	}
 }
 
-// After a kill, the risk counts only tasks whose peak / request is above killed allocation / request of this task.
+// After a kill, the risk counts only tasks whose ratio of peak to request is above the ratio of the killed allocation to the
+// request of this task.
 func TestAKillRaisesAShareOfTheRequest(t *testing.T) {
 	r := rand.New(rand.NewPCG(12, 2))
 	l := NewLearner()
@@ -326,7 +327,7 @@ func TestTreesPredictThePeakWhereRequestsDoNotFollowIt(t *testing.T) {
 	assert.False(t, Fit(rows).byRequest, "the trees must predict the peak if one task has no request")
 }
 
-// Trees that predict the ratio have no error on the first run of a task without a request.
+// If the trees predict the ratio, no error is recorded for the first run of a task without a request.
 func TestFirstRunsWithoutARequestAddNoErrorOfTheRatio(t *testing.T) {
 	l := learned(chosen(80, rand.New(rand.NewPCG(6, 2)))...)
 	require.True(t, l.Model().byRequest)

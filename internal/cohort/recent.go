@@ -195,7 +195,7 @@ func (m *Model) replaceError(before, now float64) {
 	m.setErrors(insertError(slices.Delete(errors, at, at+1), weightedError{now, weight}))
 }
 
-// addError adds an error with weight 1, the weight of the newest error in streamErrors, and reduces the
+// addError adds an error with weight 1, the weight of the newest error in Learner.useStream, and reduces the
 // weights of the others.
 func (m *Model) addError(now float64) {
 	errors := make([]weightedError, len(m.errors), len(m.errors)+1)

@@ -211,8 +211,8 @@ func (d *errorDistribution) weight() float64 {
 	return d.sums[len(d.errors)]
 }
 
-// quantile returns the q quantile of the errors and of one further error, which is above all others; if that is the further
-// error, it returns the largest of the errors. furtherWeight is the weight of the further error.
+// quantile returns the q quantile of the errors and of one further error, which is above all others. If this quantile is the
+// further error, it returns the largest of the errors. furtherWeight is the weight of the further error.
 func (d *errorDistribution) quantile(q, furtherWeight float64) float64 {
 	i, _ := slices.BinarySearch(d.sums, q*(d.weight()+furtherWeight))
 	return d.errors[max(0, min(i, len(d.errors))-1)].Error

@@ -17,9 +17,8 @@ type trial struct {
 	risk  float64 // promised risk of the answer
 }
 
-// trial sizes the first success of a task. Unlike size, it also answers if slightly too few tasks are known, because a
-// model of a cross-validation knows fewer tasks than the model of all tasks, whose cost it estimates. It is valid for a
-// nil model.
+// trial sizes the first success of a task. Unlike size, it needs no minimum number of errors or tasks, because a model of a
+// cross-validation knows fewer tasks than the model of all tasks, whose cost it estimates. It is valid for a nil model.
 func (m *Model) trial(first *Row) trial {
 	q := Question{Facts: first.Facts, RiskTarget: sizing.DefaultRiskTarget}
 	size := m.sizeByRequest

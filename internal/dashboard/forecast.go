@@ -37,7 +37,7 @@ type Forecast struct {
 	Base      string       `json:"-"` // URL of the API
 }
 
-// ForecastTask is one task of the run. X, Width and Tail place its bar, in percent of the time until the last end.
+// ForecastTask is one task of the run. X, Width and Tail place its bar, in percent of the time until the latest EndP95.
 type ForecastTask struct {
 	TaskID    string       `json:"task_id"`
 	Start     float64      `json:"start_seconds"` // median

@@ -122,12 +122,12 @@ func TestOtherPagesCannotUseTheUserOfAProxy(t *testing.T) {
 		return url.Values{"dag_id": {"etl"}, "task_id": {"load"}, "mode": {"off"}, "form_key": {csrfToken}}
 	}
 	for name, rec := range map[string]*httptest.ResponseRecorder{
-		"an image":              page("ann", header{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "image"}),
-		"a frame":               page("ann", header{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "iframe"}),
-		"another origin":        page("ann", header{"Origin": "http://evil.example"}),
-		"a form":                e.sendFrom(theProxy, "ann", newForm("/ui/policy", formOf("ann")), header{"Sec-Fetch-Site": "cross-site"}),
-		"another user's form":   e.sendFrom(theProxy, "ann", newForm("/ui/policy", formOf("eve"))),
-		"a form without a user": e.sendFrom(theProxy, "", newForm("/ui/policy", formOf("ann"))),
+		"an image":                 page("ann", header{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "image"}),
+		"a frame":                  page("ann", header{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "iframe"}),
+		"a page of another origin": page("ann", header{"Origin": "http://evil.example"}),
+		"a form of another site":   e.sendFrom(theProxy, "ann", newForm("/ui/policy", formOf("ann")), header{"Sec-Fetch-Site": "cross-site"}),
+		"another user's form":      e.sendFrom(theProxy, "ann", newForm("/ui/policy", formOf("eve"))),
+		"a form without a user":    e.sendFrom(theProxy, "", newForm("/ui/policy", formOf("ann"))),
 	} {
 		assert.Equal(t, http.StatusForbidden, rec.Code, name)
 	}

@@ -74,8 +74,8 @@ func TestSavingsPageShowsTheNewestMonths(t *testing.T) {
 	assert.Contains(t, page, "2026-02: 945 GB·h saved", "the chart has the months that the table leaves out")
 }
 
-// A CSV has no field for the mark that months are left out, so its file name has the mark. A window of the older months
-// is complete.
+// A CSV has no field for the mark that months are left out, so its file name has the mark. A window of at most 36
+// months is complete.
 func TestTheNameOfACSVSaysThatMonthsAreLeftOut(t *testing.T) {
 	e := newEnv(t, withoutTokens)
 	e.observeMonths(1, 38)

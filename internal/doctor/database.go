@@ -12,8 +12,8 @@ import (
 	"github.com/loadaware/loadaware/migrations"
 )
 
-// database runs the checks that need a connection to the database. If a check of the server or of the tables fails, it
-// skips the later checks.
+// database runs the checks that need a connection to the database. If a query about the version, the
+// clock or the connections fails, or the check of the tables reports an error, it skips the later checks.
 func (r *Report) database(ctx context.Context, dsn string) {
 	conn, err := pgx.Connect(ctx, dsn)
 	if err != nil {

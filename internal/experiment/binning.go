@@ -41,7 +41,7 @@ type binner struct {
 	dataset *taskmodel.Dataset
 	name    string          // name of the task in the report
 	runs    binning.History // peaks with a weight of 1
-	hours   binning.History // peaks weighted by durations
+	timed   binning.History // peaks weighted by durations
 }
 
 // newBinner returns the binner of a dataset.
@@ -59,7 +59,7 @@ func (c *binner) binningOf(found string, edges []float64) Binning {
 	top := edges[len(edges)-1]
 	b := Binning{
 		Task: c.name, Found: found, BinsGB: make([]float64, len(edges)), edges: edges,
-		Optimal: c.runs.Improvement(edges, top), TimeOptimal: c.hours.Improvement(edges, top),
+		Optimal: c.runs.Improvement(edges, top), TimeOptimal: c.timed.Improvement(edges, top),
 	}
 	for i, edge := range edges {
 		b.BinsGB[i] = edge / 1e9
@@ -86,7 +86,7 @@ func (c *binner) compare(bins int, top float64) ([]Binning, error) {
 	if err != nil {
 		return nil, err
 	}
-	timed, err := c.hours.Search(bins, top, 0)
+	timed, err := c.timed.Search(bins, top, 0)
 	if err != nil {
 		return nil, err
 	}

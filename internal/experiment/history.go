@@ -184,15 +184,15 @@ func (d *Data) nameOf(task sizing.TaskKey) string {
 	return task.Task
 }
 
-// A task is heavy if it has at least heavyShare of the memory time (Σ peak · run time) of all tasks, and at least heavyRows
+// A task is large if it has at least largeShare of the memory time (Σ peak · run time) of all tasks, and at least largeRows
 // rows. Smaller values evaluate more tasks.
 const (
-	heavyShare = 0.1
-	heavyRows  = 100
+	largeShare = 0.1
+	largeRows  = 100
 )
 
-// heavy returns the heavy tasks or, if there are none, the task with the largest memory time.
-func (d *Data) heavy() []*taskmodel.Dataset {
+// large returns the large tasks or, if there are none, the task with the largest memory time.
+func (d *Data) large() []*taskmodel.Dataset {
 	all, use := 0.0, make([]float64, len(d.datasets))
 	for n, dataset := range d.datasets {
 		for i := range dataset.Len() {
@@ -200,16 +200,16 @@ func (d *Data) heavy() []*taskmodel.Dataset {
 		}
 		all += use[n]
 	}
-	var heavy []*taskmodel.Dataset
+	var large []*taskmodel.Dataset
 	for n, dataset := range d.datasets {
-		if use[n] >= heavyShare*all && dataset.Len() >= heavyRows {
-			heavy = append(heavy, dataset)
+		if use[n] >= largeShare*all && dataset.Len() >= largeRows {
+			large = append(large, dataset)
 		}
 	}
-	if heavy == nil {
-		heavy = d.datasets[slices.Index(use, slices.Max(use)):][:1]
+	if large == nil {
+		large = d.datasets[slices.Index(use, slices.Max(use)):][:1]
 	}
-	return heavy
+	return large
 }
 
 // named returns the datasets of tasks, in the order of the names, each once. A name is a task id or a whole

@@ -21,7 +21,7 @@ import (
 // Config configures an experiment. The zero value evaluates the default families without
 // oversampling and without a parameter search.
 type Config struct {
-	Tasks         []string               `json:"tasks"`        // task ids or whole keys; the heavy tasks (see Data.heavy) if empty
+	Tasks         []string               `json:"tasks"`        // task ids or whole keys; the large tasks (see Data.large) if empty
 	BinsGB        map[string][][]float64 `json:"bins_gb"`      // binnings by task name (an id or a key, as in Tasks): ascending upper edges in GB; the experiment searches edges for tasks without binnings
 	Families      []string               `json:"families"`     // names from Families(); DefaultFamilies() if empty
 	Oversamplings []string               `json:"oversampling"` // names from Oversamplings(); None if empty
@@ -127,7 +127,7 @@ func (p *Plan) chooseBinnings() error {
 		return err
 	}
 	if len(p.Tasks) == 0 {
-		datasets = p.data.heavy()
+		datasets = p.data.large()
 	}
 	used := map[string]bool{}
 	for _, dataset := range datasets {

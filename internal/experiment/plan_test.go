@@ -132,7 +132,7 @@ func TestBinsAreSearchedUpToTheRequest(t *testing.T) {
 	r := run(t, history(150), experiment.Config{Families: []string{"prior"}, Seeds: 1})
 	optimal := map[string][]float64{}
 	for _, b := range r.Binnings {
-		assert.Equal(t, "score", b.Task, "only score is a heavy task")
+		assert.Equal(t, "score", b.Task, "only score is a large task")
 		assert.Equal(t, 200.0, b.BinsGB[len(b.BinsGB)-1])
 		optimal[b.Found] = append(optimal[b.Found], b.Optimal)
 	}
@@ -166,7 +166,7 @@ func TestTheRetailTraceGivesThePublishedImprovements(t *testing.T) {
 	p, err := experiment.New(d, experiment.Config{Families: []string{"prior"}, Seeds: 1, BinsGB: map[string][][]float64{
 		"predict_demand": {{30, 350}, {10, 60, 350}, {10, 20, 60, 350}}, "simulate_discounts": {{40, 200}, {20, 70, 200}, {10, 30, 70, 200}},
 	}})
-	require.NoError(t, err, "both tasks are heavy")
+	require.NoError(t, err, "both tasks are large")
 	r, err := p.Run(t.Context(), nil)
 	require.NoError(t, err)
 	require.Len(t, r.Rows, 6)

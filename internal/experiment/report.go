@@ -20,8 +20,8 @@ type Report struct {
 
 	Binnings   []Binning                 `json:"binnings"`
 	Summaries  []Summary                 `json:"summaries"`
-	Tasks      []TaskSavings             `json:"task_level"` // if Serving is a family
-	Runs       []RunSavings              `json:"run_level"`  // if Serving is a family
+	Tasks      []TaskSavings             `json:"task_level"` // if Serving is one of the families of the plan
+	Runs       []RunSavings              `json:"run_level"`  // the same
 	Confusions []Confusion               `json:"confusions"`
 	Tuned      []*TuningResult           `json:"tuned"` // if the plan has a parameter search
 	LeftOut    []IncompatibleCombination `json:"left_out"`

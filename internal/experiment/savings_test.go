@@ -51,7 +51,7 @@ func TestOneCoreIsEnoughForASingleThread(t *testing.T) {
 		"one core for one thread":              {1, true, 1, 0},
 		"one core for several threads":         {1, false, 1, 1},
 		"half a core for one thread":           {0.5, true, 1, 1},
-		"more than the use":                    {1.25, false, 0, 0},
+		"a grant above the use":                {1.25, false, 0, 0},
 		"no grant: the request stays in force": {0, false, 0, 0},
 	} {
 		var s sums

@@ -41,7 +41,7 @@ func TestAuditTrailNamesTheAuthorOfAPolicy(t *testing.T) {
 	all := e.audit("?dag_id=etl", "a").Entries
 	require.Len(t, all, 2)
 	assert.Equal(t, []string{"token " + sha("c")[:8], "policy changed"}, []string{all[0].Who, all[0].Action})
-	assert.Equal(t, "shadow", all[0].Before["mode"], "in the form of GET /policy")
+	assert.Equal(t, "shadow", all[0].Before["mode"], "the entry has the policy in the form of GET …/policy")
 	assert.Equal(t, []any{"enforce", "4Gi"}, []any{all[0].After["mode"], all[0].After["cap"]})
 	assert.Equal(t, "ada", all[1].Who)
 	assert.Nil(t, all[1].Before)

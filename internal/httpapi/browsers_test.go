@@ -25,7 +25,7 @@ func TestCrossOriginWritesAndPublicHostNamesAreRejected(t *testing.T) {
 	}{
 		"curl":                                     {"POST /tasks/d/t/train", []option{host("127.0.0.1:8080")}, 404},
 		"curl by name":                             {"GET /tasks", []option{host("localhost:8080")}, 200},
-		"over IPv6":                                {"GET /tasks", []option{host("[::1]:8080")}, 200},
+		"curl over IPv6":                           {"GET /tasks", []option{host("[::1]:8080")}, 200},
 		"a name of this network":                   {"GET /tasks", []option{host("host.docker.internal:8080")}, 200},
 		"a name without a dot":                     {"GET /tasks", []option{host("airflow-dev")}, 200},
 		"a browser that shows /docs":               {"GET /docs", []option{host("localhost:8080"), header("Sec-Fetch-Site", "none")}, 200},

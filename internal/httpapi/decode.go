@@ -99,7 +99,7 @@ func (s *server) bufferBody(ctx context.Context, r *http.Request, rule *route) (
 	if err := checkMedia(r.Header); err != nil && r.ContentLength <= rule.maxBody {
 		return nil, err
 	}
-	// Half of the timeout remains for reading and answering.
+	// The request waits for a buffer for at most half of the timeout, so that time remains for reading and answering.
 	buffer, err := s.buffers.Read(ctx, r, rule.maxBody, rule.timeout/2)
 	return buffer, readFailure(err)
 }

@@ -100,10 +100,10 @@ func TestAClientThatSendsATooLargeBodyGetsTheAnswer(t *testing.T) {
 		raw    string
 		closed bool // the server does not read the whole body
 	}{
-		"a single request":       {post("/predict", "", 16*mib, 16*mib), false},
-		"a batch":                {post("/observe/batch", "", 40*mib, 40*mib), false},
-		"far too large":          {post("/predict", "", 200*mib, 0), true},
-		"the client asks before": {post("/predict", "Expect: 100-continue\r\n", 2*mib, 0), true},
+		"a single request":                   {post("/predict", "", 16*mib, 16*mib), false},
+		"a batch":                            {post("/observe/batch", "", 40*mib, 40*mib), false},
+		"a far too large body":               {post("/predict", "", 200*mib, 0), true},
+		"a client that asks before it sends": {post("/predict", "Expect: 100-continue\r\n", 2*mib, 0), true},
 	} {
 		statuses, closed := exchange(t, api.Listener.Addr().String(), c.raw, 1)
 		assert.Equal(t, []int{http.StatusRequestEntityTooLarge}, statuses, name)

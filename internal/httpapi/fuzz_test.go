@@ -36,8 +36,8 @@ func requireClientError(t *testing.T, err error) {
 	require.NotEmpty(t, f.detail)
 }
 
-// FuzzObservation requires that every body is a client error, or an observation whose peak and duration are within
-// their limits.
+// FuzzObservation requires that every body is a client error, or an observation whose peak is at most
+// sizing.MaxBytes and whose duration is not negative.
 func FuzzObservation(f *testing.F) {
 	for _, seed := range []string{
 		`{"dag_id": "d", "task_id": "t", "run_id": "r", "outcome": "success", "memory_max": "1Gi", "features": {"a": 1, "b": "2020-01-03", "c": null}}`,

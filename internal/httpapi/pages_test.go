@@ -41,7 +41,7 @@ func (fixedPages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func TestRootRedirectsBrowsersToThePages(t *testing.T) {
-	for name, cfg := range map[string]httpapi.Config{"without tokens": noAuth, "with tokens": tokens(t, "admin:"+sha("secret"))} {
+	for name, cfg := range map[string]httpapi.Config{"a server without tokens": noAuth, "a server with tokens": tokens(t, "admin:"+sha("secret"))} {
 		cfg.Pages = fixedPages{}
 		e := newTestEnv(t, cfg)
 		rec := requestRoot(e.handler, http.MethodGet, browserAccept, fetch("none", "navigate", "document"))

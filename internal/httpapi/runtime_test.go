@@ -115,7 +115,7 @@ func TestForecastFollowsTheDependenciesOfTheDAG(t *testing.T) {
 // In a fifth of the runs, the feature "full" is true and the task "load" takes two hours instead of a minute. A forecast
 // that does not know "full" must contain such runs, even if the reports have no times and arrive together.
 func TestForecastWithoutAFeatureContainsAllItsValues(t *testing.T) {
-	for name, hasTimes := range map[string]bool{"with times": true, "without times": false} {
+	for name, hasTimes := range map[string]bool{"reports with times": true, "reports without times": false} {
 		e := newTestEnv(t, noAuth)
 		var items []string
 		for i := range 60 {

@@ -117,17 +117,17 @@ func testOddRunTimes(t *testing.T, e *testEnv) {
 		outcome  string
 		metadata string
 	}{
-		"equal":   {8, same(77), "success", imageOf(true)},
-		"one":     {1, same(77), "success", imageOf(false)},
-		"zero":    {8, same(0), "success", imageOf(true)},
-		"tiny":    {8, same(1e-9), "success", imageOf(true)},
-		"years":   {8, same(315_360_000), "success", imageOf(false)},
-		"mixed":   {8, func(run int) float64 { return []float64{0, 315_360_000, 1e-3, 60}[run%4] }, "success", imageOf(true)},
-		"killed":  {8, same(50), "oom_killed", imageOf(true)},
-		"failed":  {8, same(50), "failed", imageOf(true)},
-		"unicode": {8, same(50), "success", `{"image": "bild-ü-漢字-😀", "öwner": ["團隊", "\u0301e"]}`},
-		"many":    {8, same(50), "success", manyFields()},
-		"none":    {8, same(50), "success", `{}`},
+		"equal-times":          {8, same(77), "success", imageOf(true)},
+		"one-run":              {1, same(77), "success", imageOf(false)},
+		"zero-seconds":         {8, same(0), "success", imageOf(true)},
+		"tiny-times":           {8, same(1e-9), "success", imageOf(true)},
+		"times-of-years":       {8, same(315_360_000), "success", imageOf(false)},
+		"mixed-times":          {8, func(run int) float64 { return []float64{0, 315_360_000, 1e-3, 60}[run%4] }, "success", imageOf(true)},
+		"killed-runs":          {8, same(50), "oom_killed", imageOf(true)},
+		"failed-runs":          {8, same(50), "failed", imageOf(true)},
+		"unicode-metadata":     {8, same(50), "success", `{"image": "bild-ü-漢字-😀", "öwner": ["團隊", "\u0301e"]}`},
+		"many-metadata-fields": {8, same(50), "success", manyFields()},
+		"no-metadata":          {8, same(50), "success", `{}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for k := range c.runs {

@@ -102,7 +102,8 @@ func (i *Importer) files(ctx context.Context, names []string) error {
 }
 
 // filesResult returns the error of an import of several files. `last` is the last error of the import. filesResult returns
-// nil if a file was imported to its end and nothing else ended the import. Result then reports rejected rows and failed files.
+// nil if at least one file was imported to its end and every error was a fileError. Result then reports rejected rows and
+// failed files.
 func (i *Importer) filesResult(last error, files int) error {
 	fileFault := (*fileError)(nil)
 	switch {

@@ -62,7 +62,7 @@ func (t *TriesImporter) flush(ctx context.Context) error {
 	for n := range t.pending {
 		o, r := &t.pending[n], &recorded[n]
 		if t.assumed[o.Try] && contradictedField(r.Err) == "outcome" {
-			t.notes.add("skipped: an earlier report has another outcome than success, so the samples do not show the need", formatTry(o.Try))
+			t.notes.add("skipped: an earlier report has another outcome than success, so the samples do not show how much memory the task needs", formatTry(o.Try))
 			continue
 		}
 		t.count(o, r, formatTry(o.Try))
@@ -168,7 +168,7 @@ func (t *TriesImporter) finish(ctx context.Context, name string, readErr error) 
 	t.printProblems(name)
 	fmt.Fprintln(t.con.Out, strings.NewReplacer("row read", "try read", "rows read", "tries read").Replace(t.summary()))
 	if t.reduced > 0 {
-		fmt.Fprintf(t.con.Out, "%d of them have an earlier report with other values; the earlier values stay\n", t.reduced)
+		fmt.Fprintf(t.con.Out, "tries with an earlier report that has other values: %d; the earlier values stay\n", t.reduced)
 	}
 	t.notes.print(t.con.Out)
 	return err

@@ -61,9 +61,9 @@ func (u *unitCheck) err() error {
 // inAnotherUnit says that a number of rows are probably in another unit.
 func inAnotherUnit(rows int) string {
 	if rows == 1 {
-		return "1 row looks like another unit"
+		return "1 row is probably in another unit"
 	}
-	return fmt.Sprintf("%d rows look like another unit", rows)
+	return fmt.Sprintf("%d rows are probably in another unit", rows)
 }
 
 // unitRows counts the successes whose peak is probably in another unit: the peak is below 1 MiB and less than

@@ -34,9 +34,10 @@ lines with scenario, execution_date and conf.
 
 suggest chooses diverse and representative runs of an archive and prints them; -o json prints
 them in the form that register reads. It uses the loadaware server only with --campaign: it
-reads the registered runs of the campaign, chooses other runs, and registers them. The
-archive may also be the history of Airflow. The user of Airflow needs only read access; the
-password is read from LOADAWARE_AIRFLOW_PASSWORD, or a token from LOADAWARE_AIRFLOW_TOKEN.`
+reads the registered runs of the campaign, chooses other runs, and registers them instead of
+printing them. The archive may also be the history of Airflow. The user of Airflow needs
+only read access; the password is read from LOADAWARE_AIRFLOW_PASSWORD, or a token from
+LOADAWARE_AIRFLOW_TOKEN.`
 
 // campaignFlags has the flags of all campaign commands.
 type campaignFlags struct {

@@ -233,7 +233,7 @@ func TestExperimentCommandErrors(t *testing.T) {
 	}{
 		"an unknown id":            {showExperiment, []string{"99"}, 1, `no experiment "99" is stored; GET /experiments lists them`},
 		"an unknown name":          {exportExperiment, []string{"none", "--mlflow", "x"}, 1, `no experiment "none" is stored`},
-		"the second is unknown":    {compareExperiments, []string{"1", "99"}, 1, `no experiment "99" is stored`},
+		"an unknown second id":     {compareExperiments, []string{"1", "99"}, 1, `no experiment "99" is stored`},
 		"an unwritable folder":     {exportExperiment, []string{"1", "--mlflow", "/dev/null"}, 1, "name a folder that can be written"},
 		"no id":                    {showExperiment, nil, 2, "name one experiment"},
 		"two ids":                  {showExperiment, []string{"1", "2"}, 2, "name one experiment"},

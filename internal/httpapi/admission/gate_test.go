@@ -63,7 +63,7 @@ func TestGateBoundsItsQueue(t *testing.T) {
 			}()
 		}
 		time.Sleep(2 * maxWait)
-		assert.EqualValues(t, 3, immediate.Load(), "three of five requests enter at once, and two wait")
+		assert.EqualValues(t, 3, immediate.Load(), "three of five requests are rejected at once, and two wait")
 	})
 }
 

@@ -153,7 +153,10 @@ func (e *Explanation) nearestText() string {
 	if highest > lowest {
 		text += " to " + highest.Approx()
 	}
-	if killed > 0 {
+	switch {
+	case killed > 0 && len(e.Nearest) == 1:
+		text += ", or more: it ended in an OOM kill"
+	case killed > 0:
 		text += fmt.Sprintf(", or more: %d of them ended in an OOM kill", killed)
 	}
 	return text + "."
@@ -203,6 +206,8 @@ func (e *Explanation) describeKill(k *KilledTry, killedAgain int) {
 		text += " There was no similar run to learn from."
 	case above == 0:
 		text += " No similar run needed more: nothing in the features of this run indicated a higher peak."
+	case len(e.Nearest) == 1:
+		text += " The only comparable past run needed more than that."
 	default:
 		text += fmt.Sprintf(" %d of the %d most similar runs needed more than that.", above, len(e.Nearest))
 	}

@@ -126,7 +126,7 @@ func (q *Question) Validate() []sizing.FieldError {
 	}
 	bad := key.Validate()
 	if len(q.Settings) > MaxSettings {
-		bad = append(bad, sizing.FieldError{Field: "settings", Detail: "at most 12 per request"})
+		bad = append(bad, sizing.FieldError{Field: "settings", Detail: "must have at most 12 entries"})
 	}
 	for i := range q.Settings {
 		for _, e := range q.Settings[i].validate() {

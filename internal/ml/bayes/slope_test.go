@@ -61,7 +61,7 @@ func TestSlopeEvidenceIsFinite(t *testing.T) {
 	assert.Zero(t, evidenceOf(&a), "an input that does not vary gives no evidence")
 }
 
-// A line without measured variation has the prior slope of its input.
+// The line of an input that has not varied yet has the prior slope of this input.
 func TestLinesUseThePriorSlopeOfTheirInput(t *testing.T) {
 	prior := slopePrior
 	prior.Slopes = []float64{0.2}

@@ -88,7 +88,7 @@ func TestALargeTableIsSampled(t *testing.T) {
 }
 
 func TestFitRejectsInvalidTargets(t *testing.T) {
-	for claim, y := range map[string][]float64{"none": {}, "below": {-1}, "above": {2}, "between": {.5}} {
+	for claim, y := range map[string][]float64{"no targets": {}, "a target below the first bin": {-1}, "a target above the last bin": {2}, "a target between two bins": {.5}} {
 		_, err := cart.Fit(&table.Table{Y: y}, 2, cart.Config{}, 1)
 		assert.ErrorIs(t, err, table.ErrShape, claim)
 	}
@@ -97,10 +97,10 @@ func TestFitRejectsInvalidTargets(t *testing.T) {
 func TestExtremeValuesDoNotPanic(t *testing.T) {
 	aboveOne := math.Nextafter(1, 2)
 	for claim, x := range map[string][]float64{
-		"huge":            {-math.MaxFloat64, math.MaxFloat64, 1, 2},
-		"infinite":        {math.Inf(-1), math.Inf(1), 1, 2},
+		"huge values":     {-math.MaxFloat64, math.MaxFloat64, 1, 2},
+		"infinite values": {math.Inf(-1), math.Inf(1), 1, 2},
 		"adjacent floats": {1, aboveOne, 1, aboveOne},
-		"all missing":     {math.NaN(), math.NaN(), math.NaN(), math.NaN()},
+		"missing values":  {math.NaN(), math.NaN(), math.NaN(), math.NaN()},
 	} {
 		_, err := cart.Fit(&table.Table{Names: []string{"x"}, X: x, Y: []float64{0, 1, 0, 1}}, 2, cart.Config{}, 1)
 		if err != nil {
