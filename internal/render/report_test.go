@@ -130,7 +130,7 @@ func TestStaticRequestsArePython(t *testing.T) {
 	assert.Equal(t, 5, suggested, "four tasks and a group")
 	assert.Contains(t, text.String(), "all heavy tasks (4; 4 more have too few runs)")
 	assert.Contains(t, text.String(), "no safe request yet; too few runs of 2 tasks")
-	assert.Contains(t, text.String(), "would save not known GB·h")
+	assert.Contains(t, text.String(), "the savings are not known")
 	assert.Contains(t, text.String(), "The bound does not hold for a task whose peaks grow.")
 	r.Groups[0].TasksWithoutRequest = 0
 	text.Reset()

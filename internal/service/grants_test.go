@@ -126,7 +126,7 @@ func TestAnAmendedPeakIsLearnedAtOnce(t *testing.T) {
 	assert.Equal(t, tries, r.learnedRows("load"))
 }
 
-// The sampled peak of each run follows after a training that learned its success, as with look-ups in Prometheus. The task
+// The sampled peak of each run follows after a training that learned its success, as with lookups in Prometheus. The task
 // has grown, and each peak is learned at once and by the next training.
 func TestASampledPeakThatFollowsATrainingIsLearned(t *testing.T) {
 	r := newReplica(t).start()

@@ -173,7 +173,7 @@ func TestTheCeilingIsNotBelowMeasuredPeaks(t *testing.T) {
 
 func TestACeilingIsAboveKilledAllocations(t *testing.T) {
 	r := newReplica(t)
-	r.trainTask("load", 40) // up to 1.4 GiB, with 64 GiB allocated
+	r.trainTask("load", 40) // peaks up to 1.4 GiB, with 64 GiB allocated
 	newTry := func(run string, number int) sizing.Ask {
 		return sizing.Ask{Try: try("new", run, number), Requested: sizing.Resources{Memory: 4 * gib}}
 	}

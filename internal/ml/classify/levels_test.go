@@ -91,7 +91,7 @@ func TestRegressionIsUncertainWhereErrorsAreLarge(t *testing.T) {
 }
 
 // Trees that overfit noise have tiny residuals on their training rows. Out-of-sample
-// residuals show the real error, which is N(0, 1) here.
+// residuals show the real error: here the noise, which is N(0, 1), plus the error of the model.
 func TestResidualsAreOutOfSample(t *testing.T) {
 	rng, rows := rand.New(rand.NewPCG(3, 0)), &table.Table{Names: []string{"a", "b", "c", "d"}}
 	for range 300 {

@@ -192,8 +192,8 @@ func (g *Guard) promised() float64 {
 	return sum
 }
 
-// OpenKills holds the numbers of killed runs and of all runs that a Guard tracks. The newest run counts
-// 1, and older runs have exponentially smaller weights.
+// OpenKills holds the numbers of killed runs, also of those without an open retry, and of all runs that a Guard tracks.
+// The newest run counts 1, and older runs have exponentially smaller weights.
 type OpenKills struct{ Killed, Runs float64 }
 
 const (
