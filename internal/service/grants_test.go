@@ -147,15 +147,15 @@ func TestASampledPeakThatFollowsATrainingIsLearned(t *testing.T) {
 		train()
 		o.MemorySampled, o.MemoryMax = 4*o.MemoryMax, 0
 		require.True(t, r.report(o)[0].Measured)
-		assert.Contains(t, r.predict(ask("load", "")).Reason, fmt.Sprintf("%d runs", 41+i), "at once")
+		assert.Contains(t, r.predict(ask("load", "")).Reason, fmt.Sprintf("%d runs", 41+i), "the peak must be learned at once")
 		train()
-		assert.Contains(t, r.predict(ask("load", "")).Reason, fmt.Sprintf("%d runs", 41+i), "after a training")
+		assert.Contains(t, r.predict(ask("load", "")).Reason, fmt.Sprintf("%d runs", 41+i), "the training must learn the peak")
 	}
 	question := ask("load", "")
 	question.Features = success("load", 20, 40).Features
 	answer := r.predict(question)
 	assert.GreaterOrEqual(t, answer.Memory.Limit, 4*success("load", 20, 40).MemoryMax, answer.Reason)
-	assertSame(t, answer, joinReplica(t, r.dsn, service.Config{}).start().predict(question), "another replica")
+	assertSame(t, answer, joinReplica(t, r.dsn, service.Config{}).start().predict(question), "another replica must give the same answer")
 }
 
 func TestTheBriefListHasTheGroupsOfTheFullList(t *testing.T) {

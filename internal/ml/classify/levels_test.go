@@ -21,7 +21,7 @@ func TestCutGivesTheBinOfTheFirstEdgeAtOrAboveTheLevel(t *testing.T) {
 }
 
 func TestCheckNamesTheInvalidRow(t *testing.T) {
-	for claim, y := range map[string]float64{"below": -1, "above": 2, "between": 0.5} {
+	for claim, y := range map[string]float64{"a negative bin": -1, "a bin out of range": 2, "a fractional bin": 0.5} {
 		err := classify.Check(&table.Table{Y: []float64{0, y}}, 2)
 		require.ErrorIs(t, err, classify.ErrTraining, claim)
 		assert.ErrorContains(t, err, "row 1", claim)
