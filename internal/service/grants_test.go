@@ -77,11 +77,11 @@ func TestANextTryCountsAKillReportedToAnotherReplica(t *testing.T) {
 		if lifted {
 			lift := a.lift(question, granted)
 			assert.Equal(t, lift.Memory.Limit, a.predict(next).Memory.Limit)
-			assert.Greater(t, a.predict(question).Memory.Limit, granted, "the same try, on the replica that answered the lift")
+			assert.Greater(t, a.predict(question).Memory.Limit, granted, "the replica that answered the lift must grant the same try more")
 		}
 		onA, onB := a.predict(next).Memory.Limit, b.predict(next).Memory.Limit
-		assert.Greater(t, onA, granted, "on the replica that reads the kill from the store")
-		assert.Greater(t, onB, granted, "on the replica that received the report")
+		assert.Greater(t, onA, granted, "the replica that reads the kill from the store must grant more")
+		assert.Greater(t, onB, granted, "the replica that received the report must grant more")
 		if !lifted {
 			assert.Equal(t, onB, onA)
 		}
