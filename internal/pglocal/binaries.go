@@ -55,7 +55,7 @@ func findFor(cluster string) (binaries, error) {
 			return b, nil
 		}
 	}
-	return binaries{}, fmt.Errorf("the cluster was made by PostgreSQL %[1]d, and only version %[2]s is installed; nothing was changed: "+
+	return binaries{}, fmt.Errorf("the cluster was made by PostgreSQL %[1]d, but only these versions were found: %[2]s; nothing was changed: "+
 		"install PostgreSQL %[1]d, migrate the data with pg_upgrade, or choose another data folder", version, versions(found))
 }
 

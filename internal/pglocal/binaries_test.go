@@ -71,7 +71,7 @@ func TestFindForMatchesTheClusterVersion(t *testing.T) {
 
 	write("17\n")
 	_, err = findFor(cluster)
-	assert.ErrorContains(t, err, "made by PostgreSQL 17, and only version 15 is installed")
+	assert.ErrorContains(t, err, "made by PostgreSQL 17, but only these versions were found: 15")
 
 	write("\x00garbage")
 	_, err = findFor(cluster)

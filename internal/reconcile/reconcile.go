@@ -36,7 +36,7 @@ const (
 	Amended  Result = "amended"  // a reported try got a sampled or a measured peak
 	Reported Result = "reported" // an unreported try was reported from a source
 	Waiting  Result = "waiting"  // the try may still run, or no source knows enough yet; a later pass looks the try up
-	Missing  Result = "missing"  // for Config.Within, no source had a peak that the report of the try lacks (sampled or measured)
+	Missing  Result = "missing"  // no source had the missing peak (sampled or measured) of a reported try within Config.Within
 	Expired  Result = "expired"  // no source knew the outcome of an unreported try within Config.Within; it stays unknown
 	Rejected Result = "refused"  // the store rejected the report, usually because it contradicts one that arrived meanwhile
 )

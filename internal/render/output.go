@@ -198,12 +198,10 @@ func window(from, to, first, last *savings.Day) string {
 		return "no reported try in the window"
 	case from == nil && to == nil:
 		return fmt.Sprintf("all history, %s to %s (UTC)", first, last)
+	case to == nil:
+		return fmt.Sprintf("from %s on (UTC)", from)
+	case from == nil:
+		return fmt.Sprintf("up to, not including, %s (UTC)", to)
 	}
-	bound := func(d *savings.Day, open string) string {
-		if d == nil {
-			return open
-		}
-		return d.String()
-	}
-	return fmt.Sprintf("%s up to, not including, %s (UTC)", bound(from, "the beginning"), bound(to, "the end"))
+	return fmt.Sprintf("%s up to, not including, %s (UTC)", from, to)
 }

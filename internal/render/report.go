@@ -124,8 +124,8 @@ func Static(w io.Writer, r *report.Report) error {
 			fmt.Fprintf(&b, "\n# %s: no safe request yet; %d of the %d measured runs that a risk of %s %% needs\n", name, runs, needed, percent(&t.RiskTarget))
 			continue
 		}
-		fmt.Fprintf(&b, "\n# %s: risk at most %s %% from %s; would save %s of %s GB·h\n", name, percent(t.Static.Risk), Count(t.Static.Runs, "run"),
-			figure(t.Static.SavesGBH), figure(t.RequestedGBH))
+		fmt.Fprintf(&b, "\n# %s: risk at most %s %% from %s; %s\n", name, percent(t.Static.Risk), Count(t.Static.Runs, "run"),
+			wouldSave(t.Static.SavesGBH, t.RequestedGBH))
 		b.WriteString(resourcesArgument(*t.Static.Request))
 	}
 	for _, g := range r.Groups {
@@ -137,11 +137,22 @@ func Static(w io.Writer, r *report.Report) error {
 		if g.TasksWithoutRequest > 0 {
 			tasks += fmt.Sprintf("; %d more have too few runs", g.TasksWithoutRequest)
 		}
-		fmt.Fprintf(&b, "\n# one request for all %s tasks (%s): risk at most %s %% per run; would save %s GB·h\n", g.Group, tasks, percent(g.Risk), figure(g.SavesGBH))
+		fmt.Fprintf(&b, "\n# one request for all %s tasks (%s): risk at most %s %% per run; %s\n", g.Group, tasks, percent(g.Risk), wouldSave(g.SavesGBH, nil))
 		b.WriteString(resourcesArgument(*g.Request))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// wouldSave describes the memory time that a static request would save, of the requested memory time. nil: not known.
+func wouldSave(saved, requested *float64) string {
+	switch {
+	case saved == nil:
+		return "the savings are " + notKnown
+	case requested == nil:
+		return fmt.Sprintf("would save %s GB·h", figure(saved))
+	}
+	return fmt.Sprintf("would save %s of %s GB·h", figure(saved), figure(requested))
 }
 
 // resourcesArgument returns a line of Python for a KubernetesPodOperator.

@@ -76,7 +76,7 @@ func TestReportCSVIsExact(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, *r.Tasks[i].SavedGBH, saved)
 		assert.Equal(t, "350000000000", line[column["requested_bytes"]])
-		assert.Empty(t, line[column["used_bytes"]], "unknown is empty and not 0")
+		assert.Empty(t, line[column["used_bytes"]], "an unknown value is empty and not 0")
 	}
 }
 
@@ -127,10 +127,10 @@ func TestStaticRequestsArePython(t *testing.T) {
 			suggested++
 		}
 	}
-	assert.Equal(t, 5, suggested, "four tasks and a group")
+	assert.Equal(t, 5, suggested, "number of suggested requests: for four tasks and a group")
 	assert.Contains(t, text.String(), "all heavy tasks (4; 4 more have too few runs)")
 	assert.Contains(t, text.String(), "no safe request yet; too few runs of 2 tasks")
-	assert.Contains(t, text.String(), "would save not known GB·h")
+	assert.Contains(t, text.String(), "the savings are not known")
 	assert.Contains(t, text.String(), "The bound does not hold for a task whose peaks grow.")
 	r.Groups[0].TasksWithoutRequest = 0
 	text.Reset()

@@ -177,7 +177,7 @@ func TestReasonsAreCorrectAtACap(t *testing.T) {
 // If the ask has no request and the task has no measured peak, the kills alone determine the grant, even if
 // the killed tries reported a request. The grant must exceed the killed allocations.
 func TestATaskWithOnlyKillsIsGrantedMoreWithoutARequest(t *testing.T) {
-	for name, requested := range map[string]sizing.Bytes{"never requested": 0, "requested before": 16 * gib} {
+	for name, requested := range map[string]sizing.Bytes{"no try had a request": 0, "the killed tries had a request": 16 * gib} {
 		t.Run(name, func(t *testing.T) {
 			r := newReplica(t)
 			for i, allocated := range []sizing.Bytes{2 * gib, 4 * gib, 9 * gib} {

@@ -31,7 +31,7 @@ func owned(i int, run string) sizing.Observation {
 	return o
 }
 
-// askOwned returns the ask for the first run of a task of a team.
+// askOwned returns the ask of a first try of a task of a team.
 func askOwned(name, run, owner string) sizing.Ask {
 	return sizing.Ask{Try: try(name, run, 1), Requested: sizing.Resources{Memory: 64 * gib, CPU: 8}, Metadata: sizing.Metadata{"owner": {owner}}}
 }

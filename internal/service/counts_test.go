@@ -61,7 +61,8 @@ func TestAKillIsCountedOnce(t *testing.T) {
 	assert.Equal(t, map[sizing.Outcome]int{sizing.OOMKilled: 1, sizing.AppOOM: 1}, r.Counts().Kills)
 }
 
-// A lift request reports a provisional kill, which the report of the try replaces if it states another allocation.
+// A lift request reports a provisional kill, which the report of the try replaces if it states another outcome or
+// another amount.
 func TestAReplacedProvisionalKillIsCountedOnce(t *testing.T) {
 	for _, outcome := range []sizing.Outcome{sizing.OOMKilled, sizing.AppOOM} {
 		r := newReplica(t)

@@ -77,11 +77,11 @@ func TestANextTryCountsAKillReportedToAnotherReplica(t *testing.T) {
 		if lifted {
 			lift := a.lift(question, granted)
 			assert.Equal(t, lift.Memory.Limit, a.predict(next).Memory.Limit)
-			assert.Greater(t, a.predict(question).Memory.Limit, granted, "the same try, on the replica that answered the lift")
+			assert.Greater(t, a.predict(question).Memory.Limit, granted, "the replica that answered the lift must grant the same try more")
 		}
 		onA, onB := a.predict(next).Memory.Limit, b.predict(next).Memory.Limit
-		assert.Greater(t, onA, granted, "on the replica that reads the kill from the store")
-		assert.Greater(t, onB, granted, "on the replica that received the report")
+		assert.Greater(t, onA, granted, "the replica that reads the kill from the store must grant more")
+		assert.Greater(t, onB, granted, "the replica that received the report must grant more")
 		if !lifted {
 			assert.Equal(t, onB, onA)
 		}
@@ -126,7 +126,7 @@ func TestAnAmendedPeakIsLearnedAtOnce(t *testing.T) {
 	assert.Equal(t, tries, r.learnedRows("load"))
 }
 
-// The sampled peak of each run follows after a training that learned its success, as with look-ups in Prometheus. The task
+// The sampled peak of each run follows after a training that learned its success, as with lookups in Prometheus. The task
 // has grown, and each peak is learned at once and by the next training.
 func TestASampledPeakThatFollowsATrainingIsLearned(t *testing.T) {
 	r := newReplica(t).start()
@@ -147,15 +147,15 @@ func TestASampledPeakThatFollowsATrainingIsLearned(t *testing.T) {
 		train()
 		o.MemorySampled, o.MemoryMax = 4*o.MemoryMax, 0
 		require.True(t, r.report(o)[0].Measured)
-		assert.Contains(t, r.predict(ask("load", "")).Reason, fmt.Sprintf("%d runs", 41+i), "at once")
+		assert.Contains(t, r.predict(ask("load", "")).Reason, fmt.Sprintf("%d runs", 41+i), "the peak must be learned at once")
 		train()
-		assert.Contains(t, r.predict(ask("load", "")).Reason, fmt.Sprintf("%d runs", 41+i), "after a training")
+		assert.Contains(t, r.predict(ask("load", "")).Reason, fmt.Sprintf("%d runs", 41+i), "the training must learn the peak")
 	}
 	question := ask("load", "")
 	question.Features = success("load", 20, 40).Features
 	answer := r.predict(question)
 	assert.GreaterOrEqual(t, answer.Memory.Limit, 4*success("load", 20, 40).MemoryMax, answer.Reason)
-	assertSame(t, answer, joinReplica(t, r.dsn, service.Config{}).start().predict(question), "another replica")
+	assertSame(t, answer, joinReplica(t, r.dsn, service.Config{}).start().predict(question), "another replica must give the same answer")
 }
 
 func TestTheBriefListHasTheGroupsOfTheFullList(t *testing.T) {

@@ -163,7 +163,7 @@ func TestTheCeilingIsNotBelowMeasuredPeaks(t *testing.T) {
 	for i := range 8 {
 		r.report(unschedulable(fmt.Sprint("unschedulable-", i), r.predict(steadyAsk("")).Memory.Limit))
 		after := r.predict(steadyAsk(""))
-		assert.GreaterOrEqual(t, after.Memory.Limit, 2*gib, "at least the measured peaks: %s", after.Reason)
+		assert.GreaterOrEqual(t, after.Memory.Limit, 2*gib, "the grant must be at least the measured peaks: %s", after.Reason)
 		assert.Less(t, *after.Risk.Promised, 0.9)
 	}
 	r.report(unschedulable("at", gib.Times(2.1)))
@@ -173,7 +173,7 @@ func TestTheCeilingIsNotBelowMeasuredPeaks(t *testing.T) {
 
 func TestACeilingIsAboveKilledAllocations(t *testing.T) {
 	r := newReplica(t)
-	r.trainTask("load", 40) // up to 1.4 GiB, with 64 GiB allocated
+	r.trainTask("load", 40) // peaks up to 1.4 GiB, with 64 GiB allocated
 	newTry := func(run string, number int) sizing.Ask {
 		return sizing.Ask{Try: try("new", run, number), Requested: sizing.Resources{Memory: 4 * gib}}
 	}

@@ -17,7 +17,7 @@ func TestALargeBatchIsLearnedAfterItIsAcknowledged(t *testing.T) {
 	r := newReplica(t)
 	r.reportRuns("load", 250)
 	require.Len(t, r.history("load").Rows, 250, "acknowledged reports are stored")
-	r.waitFor(func() bool { return r.learnedRows("load") == 250 }, "learned")
+	r.waitFor(func() bool { return r.learnedRows("load") == 250 }, "the batch must be learned")
 	r.reportRuns("load", 250)
 	assert.Equal(t, 250, r.learnedRows("load"), "duplicates are not learned")
 	_, err := r.Train(t.Context(), task("load"))
@@ -69,7 +69,7 @@ func TestAnOlderHistoryImportedLaterDoesNotCountAsNew(t *testing.T) {
 	assert.Greater(t, before.Memory.Limit, 8*gib, before.Reason)
 
 	report(-400, 0, 2*gib)
-	r.waitFor(func() bool { return r.learnedRows("load") == 460 }, "learned")
+	r.waitFor(func() bool { return r.learnedRows("load") == 460 }, "the imported runs must be learned")
 	assert.Equal(t, before.Memory, r.predict(next).Memory, "the learned runs ended later than the imported ones")
 
 	trained, err := r.Train(t.Context(), task("load"))
@@ -102,7 +102,7 @@ func TestConcurrentReportsAreAllLearned(t *testing.T) {
 		})
 	}
 	callers.Wait()
-	r.waitFor(func() bool { return r.learnedRows("load") == 165 }, "learned")
+	r.waitFor(func() bool { return r.learnedRows("load") == 165 }, "all reports must be learned")
 }
 
 // A training compares promises with outcomes. A requested training first stores the queued receipts of its replica, so

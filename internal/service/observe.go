@@ -104,7 +104,7 @@ func (s *Service) withFeatures(o sizing.Observation) sizing.Observation {
 // task.
 func (s *Service) applyReport(ctx context.Context, o *sizing.Observation, r *sizing.RecordResult, now time.Time) (*modelcache.Task, *taskmodel.TrainingRow) {
 	task := s.models.GetOrCreate(o.Try.TaskKey)
-	request := s.tries.Request(&o.Try) // for a retry: the request of the killed try
+	request := s.tries.Request(&o.Try) // of the try, completed by that of a killed try of its run
 	answer, _ := s.tries.End(&o.Try)
 	answer.Request = request
 	if r.Replaced {

@@ -29,8 +29,8 @@ type fittedEffects struct {
 const (
 	placementRowsPerTask = 200              // largest number of runs of a task from which effects are fitted
 	placementRows        = 20_000           // largest number of runs of all tasks of a namespace together
-	placementTTL         = time.Minute      // after a fit; then the effects are fitted again in the background
-	maxPlacementAge      = 10 * time.Minute // after a fit; then a request waits for the next fit
+	placementTTL         = time.Minute      // age from which on effects are fitted again in the background
+	maxPlacementAge      = 10 * time.Minute // age from which on a request waits for a new fit
 	maxPlacementFit      = 2 * time.Minute  // timeout of a fit in the background
 	placementNamespaces  = 50               // largest number of namespaces with effects in memory; see placements.set
 )
@@ -51,7 +51,7 @@ func (s *Service) RunTimeWhatIf(ctx context.Context, task sizing.TaskKey, change
 	}
 	effects, err := s.effectsOf(ctx, task.Namespace)
 	if err != nil {
-		return nil, fmt.Errorf("what if the run times of %s: %w", task, err)
+		return nil, fmt.Errorf("what-if of the run times of %s: %w", task, err)
 	}
 	if bad := unknownPlacement(effects, change); len(bad) > 0 {
 		return nil, invalid(bad)

@@ -63,7 +63,7 @@ func TestAnImplausibleReportHardlyChangesAnswers(t *testing.T) {
 			_, err = r.Train(t.Context(), task("load"))
 			require.NoError(t, err)
 			trained := r.predict(question).Memory.Limit
-			assert.InEpsilon(t, float64(before), float64(trained), 0.01, "the implausible peak changes no prediction after a training")
+			assert.InEpsilon(t, float64(before), float64(trained), 0.01, "the training with the implausible peak changes the prediction by at most 1 %")
 			other := joinReplica(t, r.dsn, service.Config{}).start()
 			assert.Equal(t, trained, other.predict(question).Memory.Limit, "both replicas predict the same")
 			profile, err = other.Task(t.Context(), task("load"))
@@ -110,13 +110,13 @@ func TestSuspiciousReportsAreStoredWithWarnings(t *testing.T) {
 		"a duration that differs from end minus start": {func(o *sizing.Observation) {
 			o.StartedAt, o.EndedAt, o.Duration = now.Add(-time.Hour), now, 20*time.Minute
 		}, []string{"duration_seconds"}},
-		"milliseconds after a start": {func(o *sizing.Observation) {
+		"a duration in milliseconds, with a start": {func(o *sizing.Observation) {
 			o.StartedAt, o.EndedAt, o.Duration = now.Add(-2*time.Hour), time.Time{}, 1_800_000*time.Second
 		}, []string{"duration_seconds"}},
-		"milliseconds without times": {func(o *sizing.Observation) {
+		"a duration in milliseconds, without times": {func(o *sizing.Observation) {
 			o.StartedAt, o.EndedAt, o.Duration = time.Time{}, time.Time{}, 3_600_000*time.Second
 		}, []string{"duration_seconds"}},
-		"millicores": {func(o *sizing.Observation) { o.CPUMax, o.Allocated.CPU = 980, 1 }, []string{"cpu_max_cores"}},
+		"a CPU peak in millicores": {func(o *sizing.Observation) { o.CPUMax, o.Allocated.CPU = 980, 1 }, []string{"cpu_max_cores"}},
 	} {
 		o := success("load", 3, 8)
 		o.Try.RunID = name

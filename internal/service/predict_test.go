@@ -299,5 +299,5 @@ func TestShadowAndOffNeedARequest(t *testing.T) {
 		assert.Equal(t, sizing.NotFound, sizing.KindOf(err), "without a known request there must be no answer")
 	}
 	r.reportRuns("load", 30) // with a request of 64 GiB
-	assert.Equal(t, 64*gib, r.predict(withoutRequest()).Memory.Limit, "without a request, the last reported one is answered")
+	assert.Equal(t, 64*gib, r.predict(withoutRequest()).Memory.Limit, "without a request, the last reported one is granted")
 }

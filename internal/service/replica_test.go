@@ -137,7 +137,7 @@ func joinStore(t *testing.T, dsn string, st *postgres.Store, cfg service.Config)
 		cfg.ReadTimeout = testwait.Limit // a slow machine must not change answers
 	}
 	if cfg.PingTimeout == 0 {
-		cfg.PingTimeout = testwait.Limit // a replica decodes no model while a ping has failed
+		cfg.PingTimeout = testwait.Limit // after a failed ping, a replica decodes no model
 	}
 	cfg.Now = func() time.Time { return time.Now().Add(r.clockOffset) }
 	noLog := slog.New(slog.DiscardHandler)

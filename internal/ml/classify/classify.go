@@ -20,7 +20,7 @@ type Classifier interface {
 
 // Family fits classifiers of one kind.
 type Family interface {
-	// Name returns the name of the family in reports, such as "softmax-trees".
+	// Name returns the name of the family, such as "softmax-trees".
 	Name() string
 	// Fit learns from t, whose targets are bins 0 … bins−1; a bin may have no rows. The
 	// same table and seed give the same classifier, bit for bit.

@@ -14,7 +14,7 @@ type Prior struct{}
 // Name returns "prior".
 func (Prior) Name() string { return "prior" }
 
-// Fit counts the rows of each bin. All bins share the weight of one extra row (Perks
+// Fit adds up the weights of the rows of each bin. All bins share one extra row of weight 1 (Perks
 // 1947), so that an empty bin has a small positive probability. Fit returns the errors of Check.
 func (Prior) Fit(t *table.Table, bins int, _ uint64) (Classifier, error) {
 	if err := Check(t, bins); err != nil {

@@ -14,7 +14,7 @@ var ErrTraining = errors.New("classify: invalid training data")
 // LevelFamily fits classifiers from levels, which contain more information than bins. A
 // level is the logarithm of a peak.
 type LevelFamily interface {
-	// Name returns the name of the family in reports.
+	// Name returns the name of the family.
 	Name() string
 	// FitLevels learns from t, whose targets are levels; edges are the ascending
 	// upper edges of k = len(edges) bins, as levels. A level above the last edge

@@ -21,7 +21,7 @@ func TestCutGivesTheBinOfTheFirstEdgeAtOrAboveTheLevel(t *testing.T) {
 }
 
 func TestCheckNamesTheInvalidRow(t *testing.T) {
-	for claim, y := range map[string]float64{"below": -1, "above": 2, "between": 0.5} {
+	for claim, y := range map[string]float64{"a negative bin": -1, "a bin out of range": 2, "a fractional bin": 0.5} {
 		err := classify.Check(&table.Table{Y: []float64{0, y}}, 2)
 		require.ErrorIs(t, err, classify.ErrTraining, claim)
 		assert.ErrorContains(t, err, "row 1", claim)
@@ -91,7 +91,7 @@ func TestRegressionIsUncertainWhereErrorsAreLarge(t *testing.T) {
 }
 
 // Trees that overfit noise have tiny residuals on their training rows. Out-of-sample
-// residuals show the real error, which is N(0, 1) here.
+// residuals show the real error: here the noise, which is N(0, 1), plus the error of the model.
 func TestResidualsAreOutOfSample(t *testing.T) {
 	rng, rows := rand.New(rand.NewPCG(3, 0)), &table.Table{Names: []string{"a", "b", "c", "d"}}
 	for range 300 {

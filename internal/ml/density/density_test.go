@@ -100,12 +100,12 @@ func TestResolutionKeepsNeighboursOfDuplicatesTypical(t *testing.T) {
 
 func TestPointsThatCannotBeClusteredAreRejected(t *testing.T) {
 	for name, points := range map[string][][]float64{
-		"none":       nil,
-		"one":        {{1}},
-		"empty":      {{}, {}},
-		"not equal":  {{1, 2}, {1}},
-		"not finite": {{1}, {math.NaN()}, {2}},
-		"infinite":   {{1}, {math.Inf(-1)}, {2}},
+		"no points":                   nil,
+		"one point":                   {{1}},
+		"points without columns":      {{}, {}},
+		"points of different lengths": {{1, 2}, {1}},
+		"a coordinate of NaN":         {{1}, {math.NaN()}, {2}},
+		"an infinite coordinate":      {{1}, {math.Inf(-1)}, {2}},
 	} {
 		_, err := density.NewTree(points, 1, 0)
 		assert.ErrorIs(t, err, density.ErrPoints, name)

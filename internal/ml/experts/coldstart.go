@@ -19,8 +19,9 @@ func (x *Experts) coldStartAmount(p *Point, target float64) (amount, promised fl
 	return amount, t.Survival((math.Log(amount) - p.Level[model]) / scale)
 }
 
-// mixtureAmount returns the amount with the least expected cost under the predictive distribution of the
-// mixture, within coldStartReach and at least p.MinAmount, and its promise before the correction by the pool.
+// mixtureAmount returns the amount of bayes.Mixture.Grant, which has the least expected cost under the predictive
+// distribution of the mixture and a bounded risk. It is within coldStartReach and at least p.MinAmount. mixtureAmount also
+// returns its promise before the correction by the pool.
 func (x *Experts) mixtureAmount(p *Point, target float64) (amount, promised float64) {
 	factor := max(1, x.Factor) // > 1 if tasks of the pool, mainly those of this age, were killed more often than promised
 	wanted, risk := p.ColdStart.Grant(killCost, x.coldStartPrice(p, target), factor)

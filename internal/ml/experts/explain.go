@@ -1,7 +1,7 @@
 package experts
 
 // Blend holds the weight of each prediction in the expected log peak of an answer, to which the
-// safety margins are added. The weights sum to 1.
+// safety margins are added. The weights sum to 1. It is not the amount that docs/glossary.md calls the blend.
 type Blend struct {
 	Model     [ModelCount]float64 // weights of the models, as in Point.Level
 	ColdStart float64             // weight of Point.ColdStart

@@ -13,8 +13,8 @@ import (
 // A run is open while one of its tries is granted and not reported as ended. An open first
 // try counts with its promise, and an open retry after a kill counts as one kill. A run that
 // ended, or that is not retried, does not count. The state depends on receipts and reports
-// only, so a restarted replica can restore it. Duplicate events have no effect. A Guard tracks
-// at most GuardRuns runs, each for at most GuardFor. The zero value is ready to use.
+// only, so a restarted replica can restore it. A duplicate event has no effect, except a grant of a run that was
+// removed. A Guard tracks at most GuardRuns runs, each for at most GuardFor. The zero value is ready to use.
 type Guard struct {
 	runs  map[uint64]trackedRun
 	order []grantedRun // in the order of the first grants, oldest first; may contain runs that are no longer in the map `runs`
@@ -192,8 +192,8 @@ func (g *Guard) promised() float64 {
 	return sum
 }
 
-// OpenKills holds the numbers of killed runs and of all runs that a Guard tracks. The newest run counts
-// 1, and older runs have exponentially smaller weights.
+// OpenKills holds the numbers of killed runs, also of those without an open retry, and of all runs that a Guard tracks.
+// The newest run counts 1, and older runs have exponentially smaller weights.
 type OpenKills struct{ Killed, Runs float64 }
 
 const (

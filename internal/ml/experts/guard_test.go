@@ -36,9 +36,9 @@ func TestGuardFactorGrowsWithTheKillsBeyondTheOpenPromises(t *testing.T) {
 
 func TestGuardIgnoresARunThatIsNoLongerOpen(t *testing.T) {
 	for claim, release := range map[string]func(g *Guard, run uint64){
-		"killed again and not retried": func(g *Guard, run uint64) { g.Kill(run, 2) },
-		"ended for another reason":     func(g *Guard, run uint64) { g.End(run, 2) },
-		"succeeded":                    (*Guard).Forget,
+		"a run that is killed again and not retried": func(g *Guard, run uint64) { g.Kill(run, 2) },
+		"a run that ended for another reason":        func(g *Guard, run uint64) { g.End(run, 2) },
+		"a run that succeeded":                       (*Guard).Forget,
 	} {
 		var g Guard
 		killRuns(&g, 0, 30)

@@ -68,7 +68,7 @@ func (a *pairAmounts) computeCosts(duration float64) {
 const minAmount = 1e6
 
 // killCost is the waste of a kill as a multiple of the killed allocation: the whole killed try,
-// and the unused part of the next one.
+// and the unused part of the next one. mixtureAmount uses the same factor for the amount that a killed row needs.
 const killCost = 1.2
 
 // cheapestRisk returns the index in `risks` with the least expected cost: a.cost plus the price of a kill times the risk.

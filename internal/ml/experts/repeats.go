@@ -23,7 +23,7 @@ type Repeats struct {
 // repeatMargins lists the margins, as shares of the peak.
 var repeatMargins = [...]float64{.03, .06, .12, .25, .5}
 
-// repeatRows lists the least number of rows with the same features in each class, because the
+// repeatRows lists the least number of rows with the same features in each class. The number matters, because the
 // largest of few peaks is exceeded more often. Partial repeats have classes of their own.
 var repeatRows = [...]float64{1, 2, 3, 5, 10}
 

@@ -30,7 +30,7 @@ const (
 	minShiftResiduals = 40  // number of residuals that suffices to estimate the deviation
 	returnBound       = 20  // sum of standard deviations that shows a return to the level before a downward change
 	maxReturns        = 3   // largest value of Shift.Returns
-	minDownRows       = 10  // if Down contains at least as many rows, the median is computed without them
+	minDownRows       = 10  // if Down contains at least this many rows, the median is computed without them
 
 	// The constants below give the patience before the first return. Each counted return (Shift.Returns) multiplies its
 	// numbers of rows and seconds by four; see Experts.patience.

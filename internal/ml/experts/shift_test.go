@@ -142,7 +142,7 @@ func TestTheAllowanceAdaptsToKills(t *testing.T) {
 	x := New(Default(0.015))
 	x.Picks, x.LearnedRows = []Pick{{0, 1}}, 1e9 // no allowance for chance
 	aimed := x.config.AimedShare * 0.015
-	assert.InDelta(t, 0.03, x.allowedKillRate(0.03), 1e-7, "other targets get the same correction")
+	assert.InDelta(t, 0.03, x.allowedKillRate(0.03), 1e-7, "before the first update, no target is corrected")
 	for range 10 {
 		x.updateAllowance(true)
 	}

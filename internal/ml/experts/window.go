@@ -23,8 +23,8 @@ func (w *Window) Add(v float64, size int) {
 	w.Sorted = slices.Insert(w.Sorted, i, v)
 }
 
-// Position returns a number that grows by one with each added value. In a full window of n values, it runs from n to
-// 2n − 1 and then starts at n again.
+// Position returns a number that changes with each added value: it grows by one, but in a full window of n values it
+// starts at n again after 2n − 1.
 func (w *Window) Position() int { return len(w.Ring) + w.At }
 
 // KeepNewest removes all values except the newest n.

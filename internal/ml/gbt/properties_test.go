@@ -366,7 +366,7 @@ func TestInvalidTrainingDataIsRejected(t *testing.T) {
 		"no rows":                   {func() error { return regression(&table.Table{Names: []string{"a"}}, gbt.Config{}) }, table.ErrShape},
 		"a learning rate above one": {func() error { return regression(good, gbt.Config{LearningRate: 2}) }, gbt.ErrConfig},
 		"too many bins":             {func() error { return regression(good, gbt.Config{MaxBins: 256}) }, gbt.ErrConfig},
-		"too deep":                  {func() error { return regression(good, gbt.Config{MaxDepth: 33}) }, gbt.ErrConfig},
+		"a depth above the maximum": {func() error { return regression(good, gbt.Config{MaxDepth: 33}) }, gbt.ErrConfig},
 		"a quantile of one":         {func() error { _, err := gbt.FitQuantile(good, nil, 1, gbt.Config{}); return err }, gbt.ErrTarget},
 		"a class out of range":      {func() error { _, err := gbt.FitClassifier(good, nil, 1, gbt.Config{}); return err }, gbt.ErrTarget},
 		"a fractional class":        {func() error { _, err := gbt.FitClassifier(constant(9, 0.5), nil, 2, gbt.Config{}); return err }, gbt.ErrTarget},

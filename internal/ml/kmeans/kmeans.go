@@ -167,7 +167,7 @@ func (r *Result) assign(points [][]float64, weights []float64) (changed bool) {
 }
 
 // move sets each centroid to the weighted mean of its points. A centroid without points moves to the
-// point with the index r.farthest.
+// point that r.farthest selects.
 func (r *Result) move(points [][]float64, weights []float64) {
 	sums := make([][]float64, len(r.Centroids))
 	for c := range sums {

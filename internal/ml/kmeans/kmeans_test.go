@@ -158,15 +158,15 @@ func TestFitRejectsUnusableInput(t *testing.T) {
 		weights []float64
 		k       int
 	}{
-		"no clusters":       {good, nil, 0},
-		"no points":         {nil, nil, 1},
-		"unequal lengths":   {[][]float64{{1}, {1, 2}}, nil, 1},
-		"not a number":      {[][]float64{{math.NaN()}}, nil, 1},
-		"infinite":          {[][]float64{{math.Inf(1)}}, nil, 1},
-		"too few weights":   {good, []float64{1}, 1},
-		"zero weight":       {good, []float64{1, 0}, 1},
-		"weight NaN":        {good, []float64{1, math.NaN()}, 1},
-		"weight not finite": {good, []float64{1, math.Inf(1)}, 1},
+		"no clusters":               {good, nil, 0},
+		"no points":                 {nil, nil, 1},
+		"points of unequal lengths": {[][]float64{{1}, {1, 2}}, nil, 1},
+		"a value of NaN":            {[][]float64{{math.NaN()}}, nil, 1},
+		"an infinite value":         {[][]float64{{math.Inf(1)}}, nil, 1},
+		"too few weights":           {good, []float64{1}, 1},
+		"a weight of zero":          {good, []float64{1, 0}, 1},
+		"a weight of NaN":           {good, []float64{1, math.NaN()}, 1},
+		"an infinite weight":        {good, []float64{1, math.Inf(1)}, 1},
 	} {
 		_, err := kmeans.Fit(c.points, c.weights, kmeans.Config{K: c.k})
 		assert.ErrorIs(t, err, kmeans.ErrInput, claim)

@@ -176,7 +176,7 @@ func TestOnlineHandlesMissingValuesAndAnEarlySolve(t *testing.T) {
 	online, err := linear.NewOnline(2, 1, math.Inf(1), linear.Config{Penalty: 1e-9})
 	require.NoError(t, err)
 	_, err = online.Solve()
-	assert.ErrorIs(t, err, table.ErrShape, "before the first row")
+	assert.ErrorIs(t, err, table.ErrShape, "no solution exists before the first row")
 	require.NoError(t, online.Add([]float64{math.NaN(), 1}, []float64{2}, 1))
 	r, err := online.Solve()
 	require.NoError(t, err)
@@ -189,7 +189,7 @@ func TestOnlineHandlesMissingValuesAndAnEarlySolve(t *testing.T) {
 	assert.InDelta(t, 8, r[0].Predict([]float64{1e12, 4}), 1e-6)
 	assert.Zero(t, r[0].Coefficients()[0])
 
-	for claim, bad := range map[string][2]float64{"target": {math.NaN(), 1}, "weight": {1, 0}} {
+	for claim, bad := range map[string][2]float64{"a target of NaN": {math.NaN(), 1}, "a weight of zero": {1, 0}} {
 		assert.ErrorIs(t, online.Add([]float64{1, 1}, bad[:1], bad[1]), table.ErrShape, claim)
 	}
 	assert.ErrorIs(t, online.Add([]float64{1}, []float64{1}, 1), table.ErrShape, "a row with too few columns must be rejected")

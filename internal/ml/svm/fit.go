@@ -109,7 +109,7 @@ type pair struct {
 	sigmoid sigmoid // P(first class | either class)
 }
 
-// fitPair solves one problem with all rows, and one without the rows of each fold. The sigmoid is fitted to
+// fitPair solves one problem with all rows, and one for each fold without the rows of this fold. The sigmoid is fitted to
 // the out-of-sample decision values, because in-sample values are overconfident.
 func fitPair(a, b class, cfg Config) pair {
 	n := len(a.weight) + len(b.weight)

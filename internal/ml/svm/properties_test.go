@@ -167,17 +167,17 @@ func TestFitRejectsInvalidInput(t *testing.T) {
 		cfg  svm.Config
 		want error
 	}{
-		"no rows":            {&table.Table{Names: []string{"a"}}, 2, svm.Config{}, table.ErrShape},
-		"shapes differ":      {&table.Table{Names: []string{"a"}, Y: []float64{1}}, 2, svm.Config{}, table.ErrShape},
-		"no bins":            {good, 0, svm.Config{}, svm.ErrTarget},
-		"too many bins":      {good, 1001, svm.Config{}, svm.ErrTarget},
-		"a bin out of range": {good, 1, svm.Config{}, svm.ErrTarget},
-		"a fractional bin":   {&table.Table{Y: []float64{0.5}}, 1, svm.Config{}, svm.ErrTarget},
-		"weights overflow":   {&table.Table{Y: []float64{0, 0}, W: []float64{1e308, 1e308}}, 1, svm.Config{}, svm.ErrTarget},
-		"a negative penalty": {good, 2, svm.Config{C: -1}, svm.ErrConfig},
-		"an infinite γ":      {good, 2, svm.Config{Gamma: math.Inf(1)}, svm.ErrConfig},
-		"a tolerance of one": {good, 2, svm.Config{Tolerance: 1}, svm.ErrConfig},
-		"a γ of NaN":         {good, 2, svm.Config{Gamma: math.NaN()}, svm.ErrConfig},
+		"no rows":              {&table.Table{Names: []string{"a"}}, 2, svm.Config{}, table.ErrShape},
+		"a row without values": {&table.Table{Names: []string{"a"}, Y: []float64{1}}, 2, svm.Config{}, table.ErrShape},
+		"no bins":              {good, 0, svm.Config{}, svm.ErrTarget},
+		"too many bins":        {good, 1001, svm.Config{}, svm.ErrTarget},
+		"a bin out of range":   {good, 1, svm.Config{}, svm.ErrTarget},
+		"a fractional bin":     {&table.Table{Y: []float64{0.5}}, 1, svm.Config{}, svm.ErrTarget},
+		"weights overflow":     {&table.Table{Y: []float64{0, 0}, W: []float64{1e308, 1e308}}, 1, svm.Config{}, svm.ErrTarget},
+		"a negative penalty":   {good, 2, svm.Config{C: -1}, svm.ErrConfig},
+		"an infinite γ":        {good, 2, svm.Config{Gamma: math.Inf(1)}, svm.ErrConfig},
+		"a tolerance of one":   {good, 2, svm.Config{Tolerance: 1}, svm.ErrConfig},
+		"a γ of NaN":           {good, 2, svm.Config{Gamma: math.NaN()}, svm.ErrConfig},
 	} {
 		_, err := svm.Fit(c.rows, c.bins, c.cfg, 1)
 		assert.ErrorIs(t, err, c.want, claim)

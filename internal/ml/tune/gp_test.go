@@ -124,8 +124,8 @@ func TestWarpKeepsTheOrderAndCompressesLargeLosses(t *testing.T) {
 		assert.InDelta(t, want[i]-mean, got[i], 1e-12)
 	}
 	for claim, losses := range map[string][]float64{
-		"all the same":          {3, 3, 3},
-		"all failed":            {math.Inf(1), math.Inf(1)},
+		"equal losses":          {3, 3, 3},
+		"only failures":         {math.Inf(1), math.Inf(1)},
 		"one loss, one failure": {math.Inf(1), 4},
 	} {
 		assert.Equal(t, make([]float64, len(losses)), warp(losses), claim)

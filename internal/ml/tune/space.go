@@ -74,7 +74,7 @@ func (s Space) unit(params []float64) []float64 {
 }
 
 // bounds returns the values at the sides 0 and 1 of the cube. An integer dimension is widened
-// by one half on either side, so that its bounds are as likely as the other numbers.
+// by one half on either side, so that on a linear scale its bounds are as likely as the other numbers.
 func (d Dimension) bounds() (low, high float64) {
 	low, high = d.Low, d.High
 	if d.Integer {

@@ -271,14 +271,14 @@ func TestALossFunctionCannotChangeTheTrials(t *testing.T) {
 func TestAnInvalidDimensionIsNamed(t *testing.T) {
 	nan := math.NaN()
 	for claim, d := range map[string]tune.Dimension{
-		"descending":      {Low: 2, High: 1},
-		"not a number":    {Low: nan, High: 1},
-		"infinite high":   {Low: 0, High: math.Inf(1)},
-		"infinite":        {Low: math.Inf(1), High: math.Inf(1)},
-		"too wide":        {Low: -math.MaxFloat64, High: math.MaxFloat64},
-		"log of zero":     {Low: 0, High: 1, Log: true},
-		"fractional low":  {Low: 0.5, High: 3, Integer: true},
-		"fractional high": {Low: 0, High: 3.5, Integer: true},
+		"a lower bound above the upper one":    {Low: 2, High: 1},
+		"a bound of NaN":                       {Low: nan, High: 1},
+		"an infinite upper bound":              {Low: 0, High: math.Inf(1)},
+		"two infinite bounds":                  {Low: math.Inf(1), High: math.Inf(1)},
+		"an infinite difference of the bounds": {Low: -math.MaxFloat64, High: math.MaxFloat64},
+		"a logarithmic scale from zero":        {Low: 0, High: 1, Log: true},
+		"a fractional lower bound of integers": {Low: 0.5, High: 3, Integer: true},
+		"a fractional upper bound of integers": {Low: 0, High: 3.5, Integer: true},
 	} {
 		for name, search := range searchers {
 			d.Name = "invalid"

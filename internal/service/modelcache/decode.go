@@ -16,7 +16,7 @@ const (
 	decodeTimeout  = 10 * time.Second // for one model, including the wait for a slot
 	maxDecoding    = 4                // concurrent decodings; each one occupies a CPU
 	decodeCooldown = 2 * time.Second  // from a failure to the next attempt, because a corrupt model must not delay every prediction
-	maxPreloaded   = 500              // models that Preload decodes
+	maxPreloaded   = 500              // largest number of models that Preload decodes
 	maxRecent      = 10_000           // newest receipts, from which Preload takes the tasks that were predicted last
 )
 

@@ -41,7 +41,7 @@ type Task struct {
 	poolVersion uint64                  // version of the pool that the model uses
 	lastSeq     int64                   // newest stored row that the model had when it was installed
 	isLoading   bool                    // whether a refresh is reading the store
-	tail        []taskmodel.TrainingRow // rows reported to this replica while isLoading, without amended
+	tail        []taskmodel.TrainingRow // rows reported to this replica while isLoading, except those in amended
 	amended     []taskmodel.TrainingRow // newest rows that amend another one; a loaded model may have learned them without their peak
 	outline     *taskmodel.Outline      // of the evicted model; nil if the model is not evicted
 	policy      sizing.Policy

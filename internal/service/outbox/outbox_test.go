@@ -51,7 +51,7 @@ func TestAFullOutboxDropsTheOldestBatch(t *testing.T) {
 	}
 }
 
-// Receipts arrive during writes, and one write of three fails. Each receipt is written once, in the
+// Receipts arrive during writes, and one write of three fails. Each receipt is stored once, in the
 // order of arrival.
 func TestReceiptsAreWrittenOnceInOrder(t *testing.T) {
 	var o Outbox
