@@ -96,7 +96,7 @@ func allowRetryAtCap(lift *sizing.Lift, state *sizing.LiftState) {
 		return
 	case state.Kills > state.MaxLifts:
 		lift.Verdict = sizing.VerdictExhausted
-		lift.Reason = fmt.Sprintf("killed %d times, and the policy allows %d lifts", state.Kills, state.MaxLifts)
+		lift.Reason = fmt.Sprintf("OOM kills of the run: %d; lifts that the policy allows: %d", state.Kills, state.MaxLifts)
 		return
 	}
 	lift.Reason = string(lift.Verdict) + ": " + lift.Reason

@@ -49,7 +49,7 @@ func peakField(o *sizing.Observation) string {
 	return "allocated.memory_bytes"
 }
 
-// addConsequence appends a consequence to the warning of a field, or adds a warning with the
+// addConsequence appends a consequence to the warning of a field. If the field has no warning, it adds one with the
 // reason and the consequence.
 func addConsequence(all []sizing.FieldError, field, reason, consequence string) []sizing.FieldError {
 	for i := range all {

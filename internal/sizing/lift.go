@@ -81,7 +81,7 @@ func (s LiftState) Decide(reason Outcome) Lift {
 		lift.Reason = fmt.Sprintf("killed at %s, and %s", s.Failed.Approx(), s.describeCap())
 	case left < 0:
 		lift.Verdict = VerdictExhausted
-		lift.Reason = fmt.Sprintf("killed %d times, and the policy allows %d lifts", s.Kills, s.MaxLifts)
+		lift.Reason = fmt.Sprintf("OOM kills of the run: %d; lifts that the policy allows: %d", s.Kills, s.MaxLifts)
 	default:
 		lift.Retry, lift.Verdict = true, VerdictLift
 		next := s.nextRung(left)

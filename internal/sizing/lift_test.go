@@ -26,18 +26,18 @@ func TestLiftStateDecide(t *testing.T) {
 		limit   sizing.Bytes
 		left    int // AttemptsLeft
 	}{
-		"takes the next rung above the failed allocation": {base, sizing.OOMKilled, sizing.VerdictLift, 4 * gib, 2},
-		"lifts a program's own OOM too":                   {base, sizing.AppOOM, sizing.VerdictLift, 4 * gib, 2},
-		"doubles the allocation without a higher rung":    {with(func(s *sizing.LiftState) { s.Ladder = nil }), sizing.OOMKilled, sizing.VerdictLift, 4 * gib, 2},
-		"grants at most the ceiling":                      {with(func(s *sizing.LiftState) { s.Ceiling = 3 * gib }), sizing.OOMKilled, sizing.VerdictLift, 3 * gib, 2},
-		"the last lift grants the ceiling":                {with(func(s *sizing.LiftState) { s.Kills = 3 }), sizing.OOMKilled, sizing.VerdictLift, 16 * gib, 0},
-		"no lift after the last lift of the policy":       {with(func(s *sizing.LiftState) { s.Kills = 4 }), sizing.OOMKilled, sizing.VerdictExhausted, 0, 0},
-		"no lift at the cap":                              {with(func(s *sizing.LiftState) { s.Failed = 16 * gib }), sizing.OOMKilled, sizing.VerdictAtCap, 0, 2},
-		"repeated kills at the cap suggest a leak":        {with(func(s *sizing.LiftState) { s.Failed = 16 * gib; s.KillsAtCap = 3 }), sizing.OOMKilled, sizing.VerdictLeakSuspected, 0, 2},
-		"an eviction is not a lack of memory":             {base, sizing.Evicted, sizing.VerdictNotMemory, 0, 2},
-		"a success is not a lack of memory":               {base, sizing.Success, sizing.VerdictNotMemory, 0, 2},
-		"an eviction before any kill uses up no lift":     {with(func(s *sizing.LiftState) { s.Kills = 0 }), sizing.Evicted, sizing.VerdictNotMemory, 0, 3},
-		"no lift if the policy allows none":               {with(func(s *sizing.LiftState) { s.MaxLifts = 0 }), sizing.OOMKilled, sizing.VerdictExhausted, 0, 0},
+		"a lift takes the next rung above the failed allocation": {base, sizing.OOMKilled, sizing.VerdictLift, 4 * gib, 2},
+		"an OOM that the program reported is lifted, too":        {base, sizing.AppOOM, sizing.VerdictLift, 4 * gib, 2},
+		"without a higher rung the allocation doubles":           {with(func(s *sizing.LiftState) { s.Ladder = nil }), sizing.OOMKilled, sizing.VerdictLift, 4 * gib, 2},
+		"a lift grants at most the ceiling":                      {with(func(s *sizing.LiftState) { s.Ceiling = 3 * gib }), sizing.OOMKilled, sizing.VerdictLift, 3 * gib, 2},
+		"the last lift grants the ceiling":                       {with(func(s *sizing.LiftState) { s.Kills = 3 }), sizing.OOMKilled, sizing.VerdictLift, 16 * gib, 0},
+		"no lift after the last lift of the policy":              {with(func(s *sizing.LiftState) { s.Kills = 4 }), sizing.OOMKilled, sizing.VerdictExhausted, 0, 0},
+		"no lift at the cap":                                     {with(func(s *sizing.LiftState) { s.Failed = 16 * gib }), sizing.OOMKilled, sizing.VerdictAtCap, 0, 2},
+		"repeated kills at the cap suggest a leak":               {with(func(s *sizing.LiftState) { s.Failed = 16 * gib; s.KillsAtCap = 3 }), sizing.OOMKilled, sizing.VerdictLeakSuspected, 0, 2},
+		"an eviction is not a lack of memory":                    {base, sizing.Evicted, sizing.VerdictNotMemory, 0, 2},
+		"a success is not a lack of memory":                      {base, sizing.Success, sizing.VerdictNotMemory, 0, 2},
+		"an eviction before any kill uses up no lift":            {with(func(s *sizing.LiftState) { s.Kills = 0 }), sizing.Evicted, sizing.VerdictNotMemory, 0, 3},
+		"no lift if the policy allows none":                      {with(func(s *sizing.LiftState) { s.MaxLifts = 0 }), sizing.OOMKilled, sizing.VerdictExhausted, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			lift := c.state.Decide(c.reason)

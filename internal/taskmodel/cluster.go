@@ -39,8 +39,8 @@ type clusterKind struct {
 }
 
 // Instances with the same features have no known difference, so their errors are assumed to be correlated (prior 0.5).
-// For instances with different features a correlation of up to 0.5 counts as 0, because at such a correlation ignoring
-// instances costs a task more than slightly too small margins do. Their prior is this limit, so that a larger correlation
+// For instances with different features a correlation of up to 0.5 counts as 0, because at such a correlation a task loses
+// more by ignored instances than by slightly too small margins. Their prior is this limit, so that a larger correlation
 // counts from the first DAG run on.
 var (
 	featureClusters = clusterKind{prior: 0.5}                 // instances with the same features

@@ -27,7 +27,7 @@ const (
 	maxCPUResiduals = 500   // newest residuals of each rule
 	cpuRuleGain     = 0.95  // lineCores or sameCores answers only if its loss is below this share of the loss of anyCores
 	cpuForget       = 0.999 // factor on the summed losses at each new row, so that older rows count less
-	cpuRange        = 0.7   // a factor of 2, as a logarithm, by which a prediction of lineCores may be outside the range of the fitted rows
+	cpuRange        = 0.7   // logarithm of the largest factor (2) by which a prediction of lineCores may be outside the range of the fitted rows
 )
 
 // CPUModel predicts the largest CPU use of a task's tries. It evaluates every rule out of sample. The rule with the

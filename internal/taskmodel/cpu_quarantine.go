@@ -35,9 +35,9 @@ type quarantinedCores struct {
 	Levels [coreRules]float64 // predictions of the CPU rules (cpu.go) at the time of the report, in log cores
 }
 
-// coresImplausibility is the expectation with which checkCores compares a CPU measurement. An implausible measurement
+// coresExpectation is the expectation with which checkCores compares a CPU measurement. An implausible measurement
 // violates it.
-type coresImplausibility struct {
+type coresExpectation struct {
 	expected  float64 // cores
 	reference string  // the source of the expectation
 }
@@ -85,23 +85,23 @@ func (m *Model) learnCores(t *TrainingRow) bool {
 
 // checkCores returns the expectation with which it compared the CPU measurement of t, and whether the measurement is
 // implausible. `levels` are the predictions of the CPU rules (recent use, line, same features) for t.
-func (m *Model) checkCores(t *TrainingRow, levels *[coreRules]float64) (coresImplausibility, bool) {
+func (m *Model) checkCores(t *TrainingRow, levels *[coreRules]float64) (coresExpectation, bool) {
 	used := float64(t.CPUMax)
 	history := m.CPU.Residuals[anyCores].Sorted
-	own := coresImplausibility{0, "the largest CPU use so far"}
+	own := coresExpectation{0, "the largest CPU use so far"}
 	if n := len(history); n > 0 {
 		own.expected = math.Exp(history[n-1])
 	}
 	for _, level := range levels[lineCores:] {
 		if predicted := math.Exp(level); predicted > own.expected { // false for NaN
-			own = coresImplausibility{predicted, "the prediction from its features"}
+			own = coresExpectation{predicted, "the prediction from its features"}
 		}
 	}
-	given := coresImplausibility{float64(max(t.Allocated.CPU, t.Requested.CPU, m.Requested.CPU)), "the largest request or allocation"}
-	unknown := coresImplausibility{maxUnknownCPU, "a large node"}
+	given := coresExpectation{float64(max(t.Allocated.CPU, t.Requested.CPU, m.Requested.CPU)), "the largest request or allocation"}
+	unknown := coresExpectation{maxUnknownCPU, "a large node"}
 	switch {
 	case used <= cpuAlwaysPlausible:
-		return coresImplausibility{}, false
+		return coresExpectation{}, false
 	case len(history) == 0 && given.expected == 0:
 		return unknown, used > unknown.expected
 	case len(history) == 0:

@@ -36,7 +36,7 @@ func tableOf(schema *sizing.Schema, rows []row) (*table.Table, func([]sizing.Val
 	return t, func(cells []sizing.Value) []float64 { return gather(encode(cells), 0, keep) }
 }
 
-// distinctColumns returns the indices of the columns of x, a table of width columns, without each column that orders the
+// distinctColumns returns the indices of the columns of x, a table of width columns. It omits each column that orders the
 // rows as an earlier column does, such as the logarithm of a number, or a one-hot column that the line and the trees share.
 // Such a column splits the rows in the same ways as the earlier one. Of equal splits a tree takes the first, so it never
 // uses the later column.

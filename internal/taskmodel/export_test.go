@@ -13,7 +13,7 @@ func (m *models) Rows() float64 { return m.line.Rows() }
 // SameTrees reports whether two models share the memory of their trees.
 func (m *Model) SameTrees(other *Model) bool { return m.Models.Trees == other.Models.Trees }
 
-// ScreenedVersion is the version of the blob of a model with screened columns.
+// ScreenedVersion is the version of the blob of a model that uses only some columns; see encoder.screenColumns.
 const ScreenedVersion = screenedVersion
 
 // failingFamily is a classifier that cannot be fitted.

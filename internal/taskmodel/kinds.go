@@ -123,7 +123,7 @@ func (m *Model) unusedFeatures(f sizing.Features) (warnings []sizing.FieldError)
 		switch {
 		case v.Kind == sizing.Missing || c.IsOtherKind:
 		case c.Retired:
-			warnings = append(warnings, sizing.FieldError{Field: "features." + c.Name, Detail: "not used: " + m.describeRetired()})
+			warnings = append(warnings, sizing.FieldError{Field: "features." + c.Name, Detail: "is not used: " + m.describeRetired()})
 		case field.Read(v).Kind == sizing.Missing && m.isUnreadable(c.Name, v):
 			if !slices.ContainsFunc(warnings, func(w sizing.FieldError) bool { return w.Field == "features."+c.Name }) {
 				detail := fmt.Sprintf("%s is a %v, and this feature is a %v: it counts as missing; send a %v, or leave it out", describeValue(v), v.Kind, field.Kind, field.Kind)

@@ -188,7 +188,7 @@ func (m *Model) rebuildKills(h *sizing.History) {
 // killEvidence holds the two bounds that the known kills give for a row. Zero means no evidence.
 type killEvidence struct {
 	killed sizing.Bytes // largest killed allocation of the known kills with the same features that store no peak
-	needed sizing.Bytes // largest peak that known kills with the same features store (knownKill.Peaks), and above each of these kills
+	needed sizing.Bytes // of the known kills with the same features that store a peak: the largest peak (knownKill.Peaks) times m.Understatement.factor(), and more than each of these kills
 }
 
 // tooLittle returns the largest amount that is known to be too small; zero if none is known.

@@ -23,7 +23,7 @@ type exchange struct {
 	Method string         `json:"method"`
 	Path   string         `json:"path"`
 	Body   map[string]any `json:"body"`
-	As     string         `json:"as"` // "" if the request had credentials, otherwise the text that replayServer assigns to `as`
+	As     string         `json:"as"` // the sender: "" if the request had credentials, otherwise the other value of the variable `as` in replayServer
 	Status int            `json:"status"`
 	Answer json.RawMessage
 }

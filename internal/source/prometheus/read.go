@@ -29,7 +29,7 @@ const (
 	completed    = "kube_pod_completion_time"
 )
 
-// metrics lists the metrics that read queries.
+// metrics lists the metrics that the method read asks for.
 var metrics = []string{
 	WorkingSet, MaxUsage, cpuSeconds, oomEvents, requested, limited, restarts,
 	reasonNow, reasonBefore, podPhase, podReason, started, completed,

@@ -19,7 +19,7 @@ func checkVersion(ctx context.Context, tx pgx.Tx, id int64, task sizing.TaskKey,
 		return err
 	}
 	if !isStored {
-		return sizing.Errorf(sizing.NotFound, "version %d of %s is not stored: the store keeps the %d newest versions, %d milestones (every %dth version) before them, and the active one",
+		return sizing.Errorf(sizing.NotFound, "version %d of %s is not stored: the store keeps the %d newest versions, up to %d milestones (every %dth version) before them, and the active one",
 			version, task, store.KeepVersions, store.KeepMilestones, store.MilestoneEvery)
 	}
 	return nil

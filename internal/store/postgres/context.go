@@ -76,7 +76,7 @@ func insertContext(ctx context.Context, tx pgx.Tx, reports []report, recorded []
 		switch {
 		case row.digest == nil:
 		case hasNoMetadata:
-			row.warn("is not stored, because too many reports of the task have other metadata; send facts that rarely change")
+			row.warn("is not stored, because the task has had too many different sets of metadata; send facts that rarely change")
 		case hasReplaced:
 			row.warn(fmt.Sprintf("differs from the last %d sets of metadata of the task and replaces the oldest; send facts that rarely change", store.MaxMetadataSets))
 		}

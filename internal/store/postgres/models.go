@@ -116,7 +116,7 @@ const modelSQL = `
 func (s *Store) Model(ctx context.Context, task sizing.TaskKey, version int) (store.Model, error) {
 	m := store.Model{Task: task}
 	err := scanModel(s.pool.QueryRow(ctx, modelSQL, task.Namespace, task.DAG, task.Task, version), &m)
-	return m, orNotFound("read a model", err, "version %d of %s is not stored: the store keeps the %d newest versions, %d milestones (every %dth version) before them, and the active one",
+	return m, orNotFound("read a model", err, "version %d of %s is not stored: the store keeps the %d newest versions, up to %d milestones (every %dth version) before them, and the active one",
 		version, task, store.KeepVersions, store.KeepMilestones, store.MilestoneEvery)
 }
 

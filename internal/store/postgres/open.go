@@ -12,9 +12,9 @@
 //	Void                ── share lock on task ── lock tally ── delete ─────────── count, mark due ── commit
 //	Claim               ── lock lease, skipping locked rows ── take due_at from tally ──────────── commit
 //
-// Therefore seq (the number of an observation) ascends in the order of commit within a task, Since misses
-// no row, and writers wait for each other instead of deadlocking. Batches lock tasks in the order of
-// their ids. Rename and DeleteTask wait for the share locks.
+// Therefore seq (the number of an observation) ascends in the order of commit within a task, the method
+// Since misses no row, and writers wait for each other instead of deadlocking. Batches lock tasks in
+// the order of their ids. Rename and DeleteTask wait for the share locks.
 package postgres
 
 import (

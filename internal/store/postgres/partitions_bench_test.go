@@ -169,9 +169,9 @@ var partitionedCalls = []struct {
 	}},
 }
 
-// BenchmarkWeeks compares reads and writes of 200,000 receipts in partitions with reads and writes
-// in one table, in alternation. For each call it prints the median time in µs, and the median and the range of the
-// ratios to the time in one table within a round.
+// BenchmarkWeeks compares reads and writes of 200,000 receipts in partitions with those in one table. In each round it
+// repeats a call in every layout. For each call and layout it prints the median time of one call in µs, and the median and
+// the range of the ratio to the time in one table in the same round.
 func BenchmarkWeeks(b *testing.B) {
 	stores := []*layout{
 		{name: "one table", weeks: 14, prepare: unpartition},

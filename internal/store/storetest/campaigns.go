@@ -140,7 +140,7 @@ func testCampaigns(t *testing.T, open func(*testing.T) store.Store) {
 			`ada:  campaign runs registered  > {"campaign":1,"runs":3}`,
 		}, trail(t, st, store.AuditFilter{}, 4))
 	})
-	t.Run("usage changes with every change of a report", func(t *testing.T) {
+	t.Run("usage follows new, amended and voided reports", func(t *testing.T) {
 		runs, err := st.CampaignRuns(t.Context(), c.ID, nil, 0, 2)
 		require.NoError(t, err)
 		used := func() float64 {

@@ -239,7 +239,7 @@ func testChanges(t *testing.T, open func(*testing.T) store.Store) {
 	require.NoError(t, st.Activate(ctx, m.Task, 1))
 	expect("activation", m.Task)
 	require.NoError(t, st.SetPolicy(ctx, nonASCII, sizing.Policy{Mode: sizing.Shadow}))
-	expect("policy", nonASCII)
+	expect("policy change", nonASCII)
 	require.NoError(t, st.Rename(ctx, m.Task, other))
 	expect("rename", m.Task, other)
 	require.NoError(t, st.DeleteTask(ctx, other))
