@@ -21,9 +21,10 @@ const (
 )
 
 // models are the point predictors of one task. The line is the ridge regression of the log peak, see lineRidge. A fit
-// replaces the encoding, the line and the trees. Between fits, learn updates the groups, the stack, the smoothed errors, the
-// ranges of the peaks and of the inputs, and the statistics of the encoding. It also updates the ridge regressions, except a
-// line with an offset. LineTrees (experts.LineTrees) is the sum of the predictions of the line and of the trees Resid.
+// replaces the encoding, the line, the trees and the trends. Between fits, learn updates the groups, the newest peaks, the
+// stack, the smoothed errors, the ranges of the peaks and of the inputs, and the statistics of the encoding. It also updates
+// the ridge regressions, except a line with an offset. LineTrees (experts.LineTrees) is the sum of the predictions of the line
+// and of the trees Resid.
 type models struct {
 	Enc      *encoder
 	Line     linear.State      // sums of the ridge regressions; only set while a blob is encoded or decoded, see line

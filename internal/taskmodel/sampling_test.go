@@ -90,12 +90,12 @@ func TestSamplingFactorsReduceUnderestimates(t *testing.T) {
 		unpaired.Pairs = nil
 		underUnpaired, grantedUnpaired := evaluateGrants(t, &unpaired, seed)
 		under, granted := evaluateGrants(t, &h, seed)
-		t.Logf("seed %d: too little %.3f → %.3f of the runs, granted %.2f → %.2f of the need, %d pairs",
-			seed, underUnpaired, under, grantedUnpaired, granted, len(h.Pairs))
+		t.Logf("seed %d: without pairs %.3f of the runs need more than their grant, with %d pairs %.3f; grants are %.2f and %.2f times the needed amounts",
+			seed, underUnpaired, len(h.Pairs), under, grantedUnpaired, granted)
 		before, after = before+underUnpaired/seeds, after+under/seeds
 	}
-	t.Logf("mean: too little %.4f → %.4f", before, after)
-	assert.Greater(t, before, 0.01, "share of too small grants without pairs")
+	t.Logf("mean share of runs that need more than their grant: %.4f without pairs, %.4f with pairs", before, after)
+	assert.Greater(t, before, 0.01, "share of runs that need more than their grant, without pairs")
 	assert.Less(t, after, before/3)
 }
 

@@ -236,7 +236,7 @@ func (t TreeParams) String() string {
 	if t == (TreeParams{}) {
 		return "the default"
 	}
-	return fmt.Sprintf("%d of depth %d, rate %.2g, %.0f %% of the rows each, %d in a leaf", t.Rounds, t.MaxDepth, t.LearningRate, 100*t.Subsample, t.MinLeafRows)
+	return fmt.Sprintf("%d of depth %d, rate %.2g, %.0f %% of the rows each, at least %d in a leaf", t.Rounds, t.MaxDepth, t.LearningRate, 100*t.Subsample, t.MinLeafRows)
 }
 
 // Fit learns the whole history from scratch with the parameters found, so that the margins belong to the new trees. It ignores

@@ -30,7 +30,7 @@ type trend struct {
 
 	Pairs []inputPair `cbor:",omitempty"` // the pairs of encoder.Pairs
 
-	Units []float64 `cbor:",omitempty"` // by input: first those of Pairs, then those of Ranges; see logOffsetOf
+	Units []float64 `cbor:",omitempty"` // log offsets by input: first those of Pairs, then those of Ranges; see logOffsetOf
 
 	Remote []remoteNumber `cbor:",omitempty"` // in few rows, far above the ranges
 

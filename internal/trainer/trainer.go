@@ -336,8 +336,8 @@ func (t *Trainer) active(ctx context.Context, task sizing.TaskKey) (store.Model,
 	return stored, err
 }
 
-// open decodes a stored model. It returns nil if there is none, or if it cannot be decoded. The challenger of such a
-// champion needs no evaluation.
+// open decodes a stored model. It returns nil if there is none, or if it cannot be decoded. Then the challenger needs
+// no evaluation.
 func (t *Trainer) open(ctx context.Context, stored *store.Model) *taskmodel.Model {
 	if stored.Version == 0 {
 		return nil

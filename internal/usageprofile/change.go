@@ -22,7 +22,7 @@ const (
 	matchedOverlap = 0.25 // smallest Jaccard index of the runs of two profiles that get the same id
 )
 
-// NeedsRefit returns why the profiles must be found again from these runs; empty if they still fit.
+// NeedsRefit returns why the profiles must be found again from these runs; empty if this is not necessary.
 func (s *Set) NeedsRefit(runs []Run) (reason string) {
 	runs = limitRuns(runs)
 	if float64(len(runs)) >= sampleGrowth*float64(s.Runs()) {

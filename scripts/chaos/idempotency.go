@@ -35,7 +35,7 @@ func trialIdempotency(ctx context.Context, tr *trialRun) error {
 	defer cluster.Close()
 	start := time.Now()
 	e := sendDuplicates(ctx, cluster.Reports, addresses(cluster.Replicas), tasks, tr.seed, tr.repetitions(3_000, 100_000))
-	tr.printf("%d operations in %d calls, %.0f calls/s: %d had one effect, or a 503 may hide it, %d answers were duplicate; %d other bodies, %d of them answered with 409; retried after 503: %d, failed %d",
+	tr.printf("%d operations in %d calls, %.0f calls/s: %d had one effect (or a 503 may hide it), %d answers were duplicate; %d other bodies, %d of them answered with 409; retried after 503: %d, failed %d",
 		e.operations, e.calls, float64(e.calls)/time.Since(start).Seconds(), e.operations-e.wrong, e.duplicate, e.altered, e.conflicts, e.retried, e.failed)
 	e.check(tr)
 	tr.checkReports(ctx, "idempotency", cluster)
