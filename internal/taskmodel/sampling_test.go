@@ -151,10 +151,10 @@ func TestFactorsPreferThePairsOfTheTask(t *testing.T) {
 		pairs []sizing.PeakPair
 		want  float64
 	}{
-		"pairs of its own":              {append(pairs(own, 20, 1.5, 0), pairs(other, 100, 1, 2*time.Minute)...), 1.5},
-		"others of the same duration":   {append(pairs(other, 10, 1.25, 2*time.Minute), pairs(other, 10, 2, time.Hour)...), 1.25},
-		"others of another duration":    {pairs(other, 10, 2, 10*time.Second), 2},
-		"a sample above the exact peak": {pairs(own, 10, 0.9, 0), 1},
+		"pairs of its own":                      {append(pairs(own, 20, 1.5, 0), pairs(other, 100, 1, 2*time.Minute)...), 1.5},
+		"pairs of others, of the same duration": {append(pairs(other, 10, 1.25, 2*time.Minute), pairs(other, 10, 2, time.Hour)...), 1.25},
+		"pairs of others, of another duration":  {pairs(other, 10, 2, 10*time.Second), 2},
+		"a sample above the exact peak":         {pairs(own, 10, 0.9, 0), 1},
 	} {
 		h := sizing.History{Task: own, Pairs: c.pairs}
 		for seq := range int64(401) {

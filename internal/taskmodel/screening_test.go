@@ -87,7 +87,8 @@ func renamed(n int) generator {
 	}
 }
 
-// wideHistories have many features or category values. Most need more columns than maxColumns.
+// wideHistories have many features or category values. Most need more columns than maxColumns, so that a fit keeps only some
+// of the columns (screening).
 var wideHistories = []struct {
 	name string
 	draw generator

@@ -113,7 +113,7 @@ func (t *traffic) sendCopies(ctx context.Context, reports *testcluster.ReportLog
 	e := effects{calls: copies}
 	body, err := json.Marshal(o)
 	if err != nil {
-		panic(err) // cannot happen: the body contains only numbers and strings
+		panic(err) // cannot happen: JSON can represent all values of the report
 	}
 	reports.RecordSent(o)
 	answers := make([]string, copies)
