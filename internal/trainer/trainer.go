@@ -235,7 +235,7 @@ func (t *Trainer) trainExclusively(ctx context.Context, task sizing.TaskKey, fit
 }
 
 // train checks the promises of the active model. Without a rollback and without a pin by a person, it then fits a
-// challenger and publishes it.
+// challenger, and publishes it unless it lost its evaluation.
 func (t *Trainer) train(ctx context.Context, task sizing.TaskKey, fit fit) (Report, error) {
 	// Read the champion first. It must not contain rows that the history lacks, because
 	// a replica that loads the challenger would learn them again.
