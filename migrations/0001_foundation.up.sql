@@ -85,7 +85,7 @@ CREATE INDEX receipt_try ON receipt (namespace, dag_id, task_id, run_id, map_ind
 CREATE TABLE model (
     task         bigint NOT NULL REFERENCES task ON DELETE CASCADE,
     version      integer NOT NULL,
-    family       text NOT NULL,
+    family       text NOT NULL, -- kind of the model, such as experts
     format       integer NOT NULL,
     observations bigint NOT NULL,
     last_seq     bigint NOT NULL,

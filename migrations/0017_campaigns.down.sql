@@ -1,3 +1,5 @@
+-- Lets the savings ledger and the baselines count reproduced runs again, by the inverse of the replacement in the up
+-- migration.
 DO $do$
 DECLARE
     changed text;

@@ -104,7 +104,7 @@ ready() {
 }
 
 # by_model BODY requests predictions until a model answers. The first prediction after a start waits
-# half a second for the model to be decoded, which may take longer on a busy machine.
+# at most half a second for the model to be decoded, which may take longer on a busy machine.
 by_model() {
 	for _ in $(seq 60); do
 		call 200 /predict "$1"
@@ -118,7 +118,7 @@ try='"dag_id": "pricing", "task_id": "predict_demand", "run_id": "e2e"'
 features='"features": {"product_count": 1200, "store_count": 12, "region": "emea", "sale_start": "2020-02-05", "sale_end": "2020-03-15", "execution_date": "2020-01-20"}'
 requested='"requested": {"memory": "350Gi"}'
 
-echo "=== commands that must fail"
+echo "=== commands that must fail, help and version"
 run 2
 contains "usage without a command" "loadaware COMMAND --help"
 run 2 sail
@@ -135,7 +135,7 @@ version=$(awk '{ print $2 }' "$work/out")
 
 echo "=== serve and import"
 start "$work/data"
-check "ready" ready
+check "the server is ready" ready
 call 200 /readyz
 check "the server reports the version of the program" [ "$(field version)" = "$version" ]
 call 404 "/tasks/pricing/predict_demand"
@@ -175,7 +175,7 @@ call 200 /observe "$report"
 check "the repeated report is a duplicate" [ "$(field duplicate)" = true ]
 call 409 /observe "${report/success/failed}"
 call 200 /tasks/pricing/predict_demand/train '{}'
-check "retrained" [ "$(field trained)" = true ]
+check "the task is retrained" [ "$(field trained)" = true ]
 call 200 /predict "{${try/e2e/e2e-2}, $features, $requested}"
 check "a later run gets no lift" [ "$(field source)" = model ]
 call 200 "/predictions/$(field prediction_id)"
@@ -188,7 +188,7 @@ contains "the error names the address of the first server" "serves at ${url#http
 kill -KILL "$pid"
 wait "$pid" 2>/dev/null
 start "$work/data"
-check "ready after the kill" ready
+check "the server is ready after the kill" ready
 call 200 /tasks/pricing/predict_demand
 check "no acknowledged report is lost" [ "$(field observations)" = 152 ]
 call 200 /observe "$report"
@@ -199,6 +199,6 @@ echo "=== graceful shutdown"
 kill -TERM "$pid"
 code=0
 wait "$pid" || code=$?
-check "exit code after SIGTERM" [ "$code" -eq 0 ]
+check "the exit code after SIGTERM is 0" [ "$code" -eq 0 ]
 run 0 migrate status --data "$work/data"
 contains "all migrations are applied" "up to date"

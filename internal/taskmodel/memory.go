@@ -87,7 +87,7 @@ func (e *encoder) bytes() int64 {
 	return size
 }
 
-// bytes returns the memory of the levels and the parts.
+// bytes returns the memory of the levels and the parts of a column.
 func (c *column) bytes() int64 {
 	size := sliceBytes(c.Parts.Columns)
 	for text, level := range c.Levels {

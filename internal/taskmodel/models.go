@@ -21,9 +21,10 @@ const (
 )
 
 // models are the point predictors of one task. The line is the ridge regression of the log peak, see lineRidge. A fit
-// replaces the encoding, the line and the trees. Between fits, learn updates the groups, the stack, the smoothed errors, the
-// ranges of the peaks and of the inputs, and the statistics of the encoding. It also updates the ridge regressions, except a
-// line with an offset. LineTrees (experts.LineTrees) is the sum of the predictions of the line and of the trees Resid.
+// replaces the encoding, the line, the trees and the trends. Between fits, learn updates the groups, the newest peaks, the
+// stack, the smoothed errors, the ranges of the peaks and of the inputs, and the statistics of the encoding. It also updates
+// the ridge regressions, except a line with an offset. LineTrees (experts.LineTrees) is the sum of the predictions of the line
+// and of the trees Resid.
 type models struct {
 	Enc      *encoder
 	Line     linear.State      // sums of the ridge regressions; only set while a blob is encoded or decoded, see line
@@ -74,12 +75,12 @@ type models struct {
 
 const (
 	maxRecentRows = 2000 // largest number of log peaks in Recent; with fewer, quantiles follow changes sooner
-	ridgeSlack    = 0.7  // a factor of 2, as a logarithm, by which the line and the stack may leave the range from Low to High
+	ridgeSlack    = 0.7  // a factor of 2, as a logarithm, by which the line may leave the range from Low to High, and the stack also as far as LineTrees
 	minTreeRows   = 16   // rows from which trees are fitted
 	minSpreadRows = 60   // out-of-sample residuals from which the spread is fitted
 	spreadFloor   = 0.01 // added to the magnitude of a residual, so that the logarithm of the sum is finite
 	spreadPrior   = 0.3  // initial spread, weighted as three residuals
-	groupShrink   = 0.5  // weight of LineTrees in the prediction of a group, in rows; also of the line, for cores
+	groupShrink   = 0.5  // weight, in rows, of LineTrees in the predicted peak of a group, and of the line in its predicted cores
 	groupMemory   = 20   // rows after which the oldest lose weight in the means of a group; with fewer, the means follow changes sooner
 	maxGroups     = 4000 // largest number of groups that a fit takes from the previous models; bounds the size of a model
 	stackSlack    = 6.0  // largest distance of the stack from the median: a factor of 400, as a logarithm; bounds a diverging stack

@@ -10,8 +10,8 @@ import (
 // Outline is the part of a model that stays in memory when the decoded model is removed from it (eviction). It suffices
 // for the bounds of an answer, for a conservative answer, and for lists of tasks.
 type Outline struct {
-	runs                                             int // number of learned measured runs
-	largest, smallest, largestKilled, largestStarted sizing.Bytes
+	runs                                             int          // number of learned measured runs
+	largest, smallest, largestKilled, largestStarted sizing.Bytes // peaks, killed allocation, and allocation that a pod started with
 	requested                                        sizing.Resources
 
 	bins       sizing.Bins

@@ -131,8 +131,8 @@ func TestFirstReportIsComparedWithItsAllocation(t *testing.T) {
 		"ten times the allocation":                 {8 * gib, 802 * sizing.MiB, 0, true},
 		"34 times the request":                     {34 * gib, 0, gib, false},
 		"half a million times the request":         {gib << 20, 0, 2 * gib, true},
-		"more than any server, without history":    {128 << 40, 0, 0, true},
-		"less than any container, without history": {2000, 0, 0, false},
+		"more than any server, amounts unknown":    {128 << 40, 0, 0, true},
+		"less than any container, amounts unknown": {2000, 0, 0, false},
 		"a small peak with a small request":        {20 * sizing.MiB, 32 * sizing.MiB, 32 * sizing.MiB, false},
 	} {
 		k := newTask(t)

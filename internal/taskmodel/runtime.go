@@ -72,7 +72,7 @@ func (m *Model) learnRunTime(seconds float64, at int64, p *experts.Point, b *buf
 	switch {
 	case len(m.Overrun.Ring) == 0:
 		m.DurationLevels.Low, m.DurationLevels.High = log, log
-	case m.DurationLevels.High > 0: // a model stored by an earlier release has no range
+	case m.DurationLevels.High > 0: // false in a model stored by an earlier release, which has no range
 		m.DurationLevels.Low, m.DurationLevels.High = min(m.DurationLevels.Low, log), max(m.DurationLevels.High, log)
 	}
 	if len(m.Overrun.Ring) > 0 {

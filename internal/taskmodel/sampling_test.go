@@ -90,12 +90,12 @@ func TestSamplingFactorsReduceUnderestimates(t *testing.T) {
 		unpaired.Pairs = nil
 		underUnpaired, grantedUnpaired := evaluateGrants(t, &unpaired, seed)
 		under, granted := evaluateGrants(t, &h, seed)
-		t.Logf("seed %d: too little %.3f → %.3f of the runs, granted %.2f → %.2f of the need, %d pairs",
-			seed, underUnpaired, under, grantedUnpaired, granted, len(h.Pairs))
+		t.Logf("seed %d: without pairs %.3f of the runs need more than their grant, with %d pairs %.3f; grants are %.2f and %.2f times the needed amounts",
+			seed, underUnpaired, len(h.Pairs), under, grantedUnpaired, granted)
 		before, after = before+underUnpaired/seeds, after+under/seeds
 	}
-	t.Logf("mean: too little %.4f → %.4f", before, after)
-	assert.Greater(t, before, 0.01, "share of too small grants without pairs")
+	t.Logf("mean share of runs that need more than their grant: %.4f without pairs, %.4f with pairs", before, after)
+	assert.Greater(t, before, 0.01, "share of runs that need more than their grant, without pairs")
 	assert.Less(t, after, before/3)
 }
 
@@ -151,10 +151,10 @@ func TestFactorsPreferThePairsOfTheTask(t *testing.T) {
 		pairs []sizing.PeakPair
 		want  float64
 	}{
-		"pairs of its own":              {append(pairs(own, 20, 1.5, 0), pairs(other, 100, 1, 2*time.Minute)...), 1.5},
-		"others of the same duration":   {append(pairs(other, 10, 1.25, 2*time.Minute), pairs(other, 10, 2, time.Hour)...), 1.25},
-		"others of another duration":    {pairs(other, 10, 2, 10*time.Second), 2},
-		"a sample above the exact peak": {pairs(own, 10, 0.9, 0), 1},
+		"pairs of its own":                      {append(pairs(own, 20, 1.5, 0), pairs(other, 100, 1, 2*time.Minute)...), 1.5},
+		"pairs of others, of the same duration": {append(pairs(other, 10, 1.25, 2*time.Minute), pairs(other, 10, 2, time.Hour)...), 1.25},
+		"pairs of others, of another duration":  {pairs(other, 10, 2, 10*time.Second), 2},
+		"a sample above the exact peak":         {pairs(own, 10, 0.9, 0), 1},
 	} {
 		h := sizing.History{Task: own, Pairs: c.pairs}
 		for seq := range int64(401) {

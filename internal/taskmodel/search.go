@@ -53,8 +53,8 @@ const (
 	minSearchRows = 200  // measured rows from which the differences between trials are more than chance
 	maxSearchRows = 4000 // newest rows that a search uses
 	searchTrials  = 24   // number of parameter sets that a search tries, besides the default and the one in use
-	compareFrom   = 0.4  // share of the rows before those on which trials are compared
-	confirmFrom   = 0.75 // share of the rows before those on which the best trial is confirmed
+	compareFrom   = 0.4  // trials are compared on the rows after this share of the history
+	confirmFrom   = 0.75 // and before this share; the best trial is confirmed on the rows after it
 	refitShare    = 0.1  // share of the rows between two fits, so that the result depends on several fits
 	searchMargin  = 0.1  // smallest relative reduction of the waste on the newest rows with which the best trial passes
 )
@@ -236,7 +236,7 @@ func (t TreeParams) String() string {
 	if t == (TreeParams{}) {
 		return "the default"
 	}
-	return fmt.Sprintf("%d of depth %d, rate %.2g, %.0f %% of the rows each, %d in a leaf", t.Rounds, t.MaxDepth, t.LearningRate, 100*t.Subsample, t.MinLeafRows)
+	return fmt.Sprintf("%d of depth %d, rate %.2g, %.0f %% of the rows each, at least %d in a leaf", t.Rounds, t.MaxDepth, t.LearningRate, 100*t.Subsample, t.MinLeafRows)
 }
 
 // Fit learns the whole history from scratch with the parameters found, so that the margins belong to the new trees. It ignores

@@ -30,7 +30,7 @@ type trend struct {
 
 	Pairs []inputPair `cbor:",omitempty"` // the pairs of encoder.Pairs
 
-	Units []float64 `cbor:",omitempty"` // by input: first those of Pairs, then those of Ranges; see logOffsetOf
+	Units []float64 `cbor:",omitempty"` // log offsets by input: first those of Pairs, then those of Ranges; see logOffsetOf
 
 	Remote []remoteNumber `cbor:",omitempty"` // in few rows, far above the ranges
 
@@ -58,7 +58,7 @@ type slope struct {
 // With a smaller minRelevantShare, inputs with less influence are reported as outside their range. With a smaller
 // minExplainedShare or a larger maxSlopeError, less certain trends extrapolate the peak.
 const (
-	minKnownRows      = 3    // rows with an input from which a value outside its range is reported
+	minKnownRows      = 3    // with at least this number of rows that have an input, a value outside its range is reported
 	minTrendRows      = 10   // rows from which there is a trend, and from which a prediction outside the range is corrected
 	maxTrendInputs    = 8    // largest number of inputs of the trend
 	minRelevantShare  = 0.05 // share of the variance of the log peak from which an input is relevant

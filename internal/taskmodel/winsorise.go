@@ -13,7 +13,7 @@ import (
 // current models, so that the models learn low peaks fully once the features explain them. Runs far above their prediction
 // are not changed, because a kill costs more than waste.
 //
-// The groups of identical runs list the measured peaks, and their means get these once enough runs agree (see groups.add).
+// The groups of identical runs list the measured peaks, and use them in their means once enough runs agree (see groups.add).
 // Raised peaks in such a group would raise the next predictions for its runs, although all of them need little memory.
 
 // winsorise returns `rows` with the peaks of low outliers raised and their weights reduced. It does not modify `rows`.

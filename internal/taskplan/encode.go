@@ -42,10 +42,10 @@ func encode(v any) ([]byte, error) {
 	}
 	content, err := mode.Marshal(v)
 	if err != nil {
-		return nil, fmt.Errorf("encode the state of plans: %w", err)
+		return nil, fmt.Errorf("encode the state or pool of plans: %w", err)
 	}
 	if len(content) > maxDecoded {
-		return nil, fmt.Errorf("encode the state of plans: it has %d bytes before compression, more than %d", len(content), maxDecoded)
+		return nil, fmt.Errorf("encode the state or pool of plans: it has %d bytes before compression, more than %d", len(content), maxDecoded)
 	}
 	var b bytes.Buffer
 	w, err := flate.NewWriter(&b, flate.BestSpeed)
@@ -54,10 +54,10 @@ func encode(v any) ([]byte, error) {
 	}
 	_, err = w.Write(content)
 	if err := errors.Join(err, w.Close()); err != nil {
-		return nil, fmt.Errorf("compress the state of plans: %w", err)
+		return nil, fmt.Errorf("compress the state or pool of plans: %w", err)
 	}
 	if b.Len() > MaxSize {
-		return nil, fmt.Errorf("encode the state of plans: it has %d bytes after compression, more than %d", b.Len(), MaxSize)
+		return nil, fmt.Errorf("encode the state or pool of plans: it has %d bytes after compression, more than %d", b.Len(), MaxSize)
 	}
 	return b.Bytes(), nil
 }

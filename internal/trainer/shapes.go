@@ -134,7 +134,7 @@ func (t *Trainer) encodeShapes(namespace string, shapes *taskmodel.Shapes, class
 	}
 	content, err := taskmodel.EncodeShapes(shapes, encoded)
 	if err == nil && len(content) > store.MaxShapes {
-		t.log.Warn("the classifier of the shapes of run times is too large; it is not stored", "namespace", namespace, "bytes", len(content), "limit", store.MaxShapes)
+		t.log.Warn("the shapes of run times and their classifier are too large together; the classifier is not stored", "namespace", namespace, "bytes", len(content), "limit", store.MaxShapes)
 		return taskmodel.EncodeShapes(shapes, nil)
 	}
 	return content, err

@@ -235,7 +235,7 @@ func (t *Trainer) trainExclusively(ctx context.Context, task sizing.TaskKey, fit
 }
 
 // train checks the promises of the active model. Without a rollback and without a pin by a person, it then fits a
-// challenger and publishes it.
+// challenger, and publishes it unless it lost its evaluation.
 func (t *Trainer) train(ctx context.Context, task sizing.TaskKey, fit fit) (Report, error) {
 	// Read the champion first. It must not contain rows that the history lacks, because
 	// a replica that loads the challenger would learn them again.
@@ -336,8 +336,8 @@ func (t *Trainer) active(ctx context.Context, task sizing.TaskKey) (store.Model,
 	return stored, err
 }
 
-// open decodes a stored model. It returns nil if there is none, or if it cannot be decoded. The challenger of such a
-// champion needs no evaluation.
+// open decodes a stored model. It returns nil if there is none, or if it cannot be decoded. Then the challenger needs
+// no evaluation.
 func (t *Trainer) open(ctx context.Context, stored *store.Model) *taskmodel.Model {
 	if stored.Version == 0 {
 		return nil

@@ -39,12 +39,12 @@ const (
 )
 
 var (
-	// For a model that is killed at most twice as often as promised, the first question gives a
+	// For a model whose tries are killed at most twice as often as promised, the first question gives a
 	// false alarm within n tries with probability at most n in 100,000.
 	violationFrom = math.Log(1e5)
 	// On tries that are not selected by their outcome, an earlier version that is no better wins with probability
 	// at most 1 in 50. But the first question selects the tries by their outcome. So only violationFrom protects a
-	// model that is killed at most twice as often as promised; a model with more kills may lose to an equally good version.
+	// model whose tries are killed at most twice as often as promised; a model with more kills may lose to an equally good version.
 	betterFrom = math.Log(50)
 )
 

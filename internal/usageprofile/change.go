@@ -13,7 +13,7 @@ const (
 	Growth = 1.1
 
 	sampleGrowth = 1.5 // profiles are found again when the sample has grown by this factor, because more runs show finer profiles
-	minNewRuns   = 50  // smallest number of new runs of tasks with minTaskRuns earlier runs for a decision about changes
+	minNewRuns   = 50  // smallest number of new runs, of tasks with minTaskRuns or more earlier runs, for a decision about changes
 	minNewTasks  = 20  // smallest number of tasks outside the set for a decision about new tasks
 	minTaskRuns  = 5   // smallest number of runs of a task in the set; fewer say little about the profiles of the task
 	// maxChange is the largest accepted share of new runs that changed their profile, or of new tasks that fit none,
@@ -22,7 +22,7 @@ const (
 	matchedOverlap = 0.25 // smallest Jaccard index of the runs of two profiles that get the same id
 )
 
-// NeedsRefit returns why the profiles must be found again from these runs; empty if they still fit.
+// NeedsRefit returns why the profiles must be found again from these runs; empty if this is not necessary.
 func (s *Set) NeedsRefit(runs []Run) (reason string) {
 	runs = limitRuns(runs)
 	if float64(len(runs)) >= sampleGrowth*float64(s.Runs()) {

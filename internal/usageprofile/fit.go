@@ -13,7 +13,7 @@ import (
 const (
 	MinRuns     = 100    // smallest number of runs with a peak
 	MaxRuns     = 10_000 // largest number of runs that a fit reads
-	RunsPerTask = 50     // the newest runs of a task, which the caller of Fit must select: a frequent task must not be a profile by itself
+	RunsPerTask = 50     // largest number of runs of a task; the caller of Fit must select the newest: a frequent task must not be a profile by itself
 	maxTasks    = 2000   // largest number of tasks; their names take at most 4 MB
 	maxProfiles = 64     // largest number of profiles
 )
@@ -33,7 +33,7 @@ const (
 	outlierID       = 0     // id of the outlier group
 )
 
-// Fit finds the profiles of runs of one namespace, oldest first. `previous` is the set of the previous fit, from which
+// Fit finds the profiles of `runs`, which are of one namespace, oldest first. `previous` is the set of the previous fit, from which
 // profiles take their ids, or nil if there is none. Fit returns nil if there are fewer than MinRuns runs, or if they are
 // equal in every quantity that at least half of them report.
 func Fit(runs []Run, previous *Set) (*Set, error) {

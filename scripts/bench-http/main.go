@@ -1,5 +1,6 @@
 // Command bench-http measures the throughput and the latency of the service. The method
-// bench.table lists the measurements as numbered rows. Rows 1 to 3 compare the service with minimal programs. The service and such a program are measured alternately:
+// bench.table lists the measurements as numbered rows. Rows 1 and 2 compare the service with an echo server, and
+// row 3 compares it with INSERT and COPY in PostgreSQL. Both sides are measured alternately.
 //
 //	make bench-http               rows 1 to 4, about ten minutes
 //	make bench-http BENCH=short   rows 1 to 3, for CI

@@ -101,7 +101,7 @@ func (b *bench) benchSingle(ctx context.Context) error {
 	for i := range all[2].rates {
 		all[2].rates[i], all[2].cost[i] = all[2].rates[i]*batch, all[2].cost[i]/batch
 	}
-	b.printf("predict %.0f/s, echo %.0f/s, in batches of %d %.0f tasks/s (%d rounds of %s, bodies of %d bytes)",
+	b.printf("predict %.0f/s, echo %.0f/s, in batches of %d: %.0f tasks/s (%d rounds of %s, bodies of %d bytes)",
 		median(all[0].rates), median(all[1].rates), batch, median(all[2].rates), b.rounds, b.length, len(bodies[0]))
 	b.printf("processor time: predict %.1f µs, of features never seen %.1f µs, echo %.1f µs, a task of a batch %.1f µs",
 		median(all[0].cost), median(all[3].cost), median(all[1].cost), median(all[2].cost))

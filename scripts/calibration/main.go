@@ -1,6 +1,6 @@
 // Command calibration replays synthetic tasks of twenty kinds. For each kind it prints the utilisation of the
 // granted memory, the mean promised risk of the first tries and the share of them that was killed. The output is
-// deterministic:
+// deterministic.
 //
 //	go run ./scripts/calibration            # 20 kinds × 8 tasks × 400 runs
 package main

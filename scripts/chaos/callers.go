@@ -176,7 +176,7 @@ func (c *callers) runCaller(ctx context.Context, conn *wireConn, l *loadRun, lab
 		var o testcluster.Observation
 		if isReport {
 			o = testcluster.DrawRun(random, c.tasks[random.IntN(len(c.tasks))], fmt.Sprintf("%s-%06d", label, n))
-			body, _ = json.Marshal(o) // cannot fail: the report contains only numbers and strings
+			body, _ = json.Marshal(o) // cannot fail: JSON can represent all values of the report
 			c.reports.RecordSent(o)
 		}
 		sent := time.Now()

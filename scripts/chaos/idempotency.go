@@ -35,7 +35,7 @@ func trialIdempotency(ctx context.Context, tr *trialRun) error {
 	defer cluster.Close()
 	start := time.Now()
 	e := sendDuplicates(ctx, cluster.Reports, addresses(cluster.Replicas), tasks, tr.seed, tr.repetitions(3_000, 100_000))
-	tr.printf("%d operations in %d calls, %.0f calls/s: %d had one effect, or a 503 may hide it, %d answers were duplicate; %d other bodies, %d of them answered with 409; retried after 503: %d, failed %d",
+	tr.printf("%d operations in %d calls, %.0f calls/s: %d had one effect (or a 503 may hide it), %d answers were duplicate; %d other bodies, %d of them answered with 409; retried after 503: %d, failed %d",
 		e.operations, e.calls, float64(e.calls)/time.Since(start).Seconds(), e.operations-e.wrong, e.duplicate, e.altered, e.conflicts, e.retried, e.failed)
 	e.check(tr)
 	tr.checkReports(ctx, "idempotency", cluster)
@@ -113,7 +113,7 @@ func (t *traffic) sendCopies(ctx context.Context, reports *testcluster.ReportLog
 	e := effects{calls: copies}
 	body, err := json.Marshal(o)
 	if err != nil {
-		panic(err) // cannot happen: the body contains only numbers and strings
+		panic(err) // cannot happen: JSON can represent all values of the report
 	}
 	reports.RecordSent(o)
 	answers := make([]string, copies)

@@ -73,10 +73,10 @@ func trialStaleModel(ctx context.Context, tr *trialRun) error {
 				return err
 			}
 			untilFresh := p.waitFresh(ctx, time.Minute)
-			tr.printf("cut for %v (%s): the replica has the promoted version %v after the end of the cut, and %v later /readyz reports less than 2 s again",
+			tr.printf("cut for %v (%s): the replica has the promoted version %v after the end of the cut, and %v later /readyz reports a staleness below 2 s again",
 				length, stream, took.Round(time.Millisecond), untilFresh.Round(time.Millisecond))
 			tr.check(took <= maxRecovery, "cut for %v (%s): the replica had the promoted version only after %v", length, stream, took)
-			tr.check(untilFresh <= maxStalenessError+maxRecovery, "cut for %v (%s): /readyz reported less than 2 s only %v later", length, stream, untilFresh)
+			tr.check(untilFresh <= maxStalenessError+maxRecovery, "cut for %v (%s): /readyz reported a staleness below 2 s only %v later", length, stream, untilFresh)
 		}
 	}
 	return nil

@@ -42,8 +42,8 @@ func TestTrialFailsOnUnreportedStaleness(t *testing.T) {
 		readyz   string // body of the answer of /readyz
 		failures int
 	}{
-		"hidden":   {`{"stale_seconds": 0}`, 1},
-		"reported": {`{"stale_seconds": 5.5}`, 0},
+		"the staleness is hidden":   {`{"stale_seconds": 0}`, 1},
+		"the staleness is reported": {`{"stale_seconds": 5.5}`, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -111,10 +111,10 @@ func TestTrialFailsIfABadModelStays(t *testing.T) {
 		bad      int
 		failures int
 	}{
-		"rolled back":                      {"model rolled back", 2, 0},
-		"replaced but not rolled back":     {"model withdrawn", 2, 1},
-		"rolled back but still answering":  {"model rolled back", 1, 1},
-		"neither rolled back nor replaced": {"model withdrawn", 1, 2},
+		"the model is rolled back":                      {"model rolled back", 2, 0},
+		"the model is replaced but not rolled back":     {"model withdrawn", 2, 1},
+		"the model is rolled back but still answers":    {"model rolled back", 1, 1},
+		"the model is neither rolled back nor replaced": {"model withdrawn", 1, 2},
 	} {
 		var tr trialRun
 		require.NoError(t, tr.checkRollback(t.Context(), workloadWith(t, c.action), c.bad, 0))

@@ -58,7 +58,7 @@ func generate(out *bufio.Writer, seed, workflows uint64, runs int, rate bool) er
 	}
 	if rate {
 		r := forecasttest.Summarise(outcomes)
-		fmt.Fprintf(out, "%d runs: median error of the end %.1f %%; p95 covers %.1f %%; p95 of the memory covers %.1f %%\n", r.Runs, 100*r.MedianError, 100*r.Covered, 100*r.MemoryCovered)
+		fmt.Fprintf(out, "%d runs: median error of the forecast end %.1f %%; the p95 of the end covers %.1f %% of the runs, that of the memory %.1f %%\n", r.Runs, 100*r.MedianError, 100*r.Covered, 100*r.MemoryCovered)
 	}
 	return nil
 }

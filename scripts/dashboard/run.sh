@@ -2,6 +2,8 @@
 # Tests the dashboard of the built server with Chromium and axe-core, or makes the pictures of docs/dashboard.md.
 #
 #   make build && bash scripts/dashboard/run.sh [short | FOLDER OF THE PICTURES]
+#
+# With short, the script checks less (play.py).
 set -Eeuo pipefail
 cd "$(dirname "$0")/../.."
 

@@ -73,8 +73,8 @@ var pipeline = []stage{
 	{"publish_prices", sizing.Resources{Memory: 20e9, CPU: 4}, 0.18, 0, 0, 0.04, 0.2, 30},
 }
 
-// scenario is the input of one run, known before launch.
-type scenario struct {
+// inputs are the inputs of one run, known before launch.
+type inputs struct {
 	region             string
 	weight             float64 // relative amount of data of the region
 	products, stores   int
@@ -98,8 +98,8 @@ func history(seed uint64, runs int) []sizing.Observation {
 	return all
 }
 
-// draw draws the scenario of one run. Three runs are executed every two days.
-func draw(random *rand.Rand, run int) scenario {
+// draw draws the inputs of one run. Three runs are executed every two days.
+func draw(random *rand.Rand, run int) inputs {
 	regions := []struct {
 		name   string
 		weight float64
@@ -107,7 +107,7 @@ func draw(random *rand.Rand, run int) scenario {
 	region := regions[random.IntN(len(regions))]
 	executed := time.Date(2020, 1, 3, 0, 0, 0, 0, time.UTC).AddDate(0, 0, run*2/3)
 	starts := executed.AddDate(0, 0, 3+random.IntN(25))
-	return scenario{
+	return inputs{
 		region: region.name, weight: region.weight,
 		products: int(math.Min(60+math.Exp(6.3+0.9*random.NormFloat64()), 6000)),
 		stores:   1 + random.IntN(60),
@@ -116,7 +116,7 @@ func draw(random *rand.Rand, run int) scenario {
 }
 
 // run generates the observation of the stage in a run.
-func (g stage) run(random *rand.Rand, s scenario, run int, start time.Time) sizing.Observation {
+func (g stage) run(random *rand.Rand, s inputs, run int, start time.Time) sizing.Observation {
 	days := s.saleEnd.Sub(s.saleStart).Hours() / 24
 	volume := float64(s.products) * math.Pow(days/30, g.stretch) * s.weight
 	jitter := func(deviation float64) float64 { return math.Exp(deviation * random.NormFloat64()) }

@@ -1,5 +1,5 @@
-// Package deploy tests the Grafana dashboard and the alerts of the Helm chart: every query uses metrics of
-// a running server, and every alert has a runbook and a test.
+// Package deploy tests the Grafana dashboard and the alerts of the Helm chart: every query uses metrics
+// that a server exports, the panels show data of a running server, and every alert has a runbook and a test.
 package deploy
 
 import (

@@ -65,7 +65,7 @@ func (t *results) print(w io.Writer, took time.Duration) {
 		slices.Sort(t.rejectionTimes)
 		at := func(q float64) time.Duration { return t.rejectionTimes[int(q*float64(len(t.rejectionTimes)-1))] }
 		fast, _ := slices.BinarySearch(t.rejectionTimes, 10*time.Millisecond)
-		fmt.Fprintf(w, "bodies rejected: %d, of them %.2f %% in under 10 ms; median %v, 99 %% in %v, 99.9 %% in %v\n", len(t.rejectionTimes),
+		fmt.Fprintf(w, "requests with a body, below 64 KiB, rejected: %d, of them %.2f %% in under 10 ms; median %v, 99 %% in %v, 99.9 %% in %v\n", len(t.rejectionTimes),
 			100*float64(fast)/float64(len(t.rejectionTimes)), at(0.5).Round(time.Microsecond), at(0.99).Round(10*time.Microsecond), at(0.999).Round(10*time.Microsecond))
 	}
 	for _, kind := range slices.Sorted(maps.Keys(t.kinds)) {

@@ -80,7 +80,7 @@ func read(path string) (*history, error) {
 	return newHistory(stored)
 }
 
-// contextRow converts a report to a stored try with its context: features, metadata and usage over time.
+// contextRow converts a report to a stored try with its features, metadata and usage.
 func contextRow(o *sizing.Observation, seq int64) sizing.ContextRow {
 	return sizing.ContextRow{
 		Task: o.Try.TaskKey, Features: o.Features, Metadata: o.Metadata, Usage: o.Usage,

@@ -32,10 +32,10 @@ func main() {
 // write prints the result. The figures in brackets were measured without the classifier.
 func write(seed uint64, r *shapetest.Result) {
 	fmt.Printf("seed %d: %d shapes take %d bytes, of which the classifier %d\n", seed, r.Shapes, r.Bytes, r.Classifier)
-	fmt.Printf("right shape of the newest 20 %% of the runs: %s; most frequent shape of new tasks %.1f %%\n", percent(r.Newest), 100*r.Majority)
+	fmt.Printf("right shape for %s of the newest 20 %% of the runs; %.1f %% of the new tasks have the most frequent kind of shape\n", percent(r.Newest), 100*r.Majority)
 	for i := range r.New {
 		n := &r.New[i]
-		fmt.Printf("new tasks with %2d runs: right shape %s, pinball loss of p95 %.4f (%.4f)\n", n.Runs, percent(n.Right), n.Loss.With, n.Loss.Without)
+		fmt.Printf("new tasks with %2d runs: right shape for %s of the runs, pinball loss of p95 %.4f (%.4f)\n", n.Runs, percent(n.Right), n.Loss.With, n.Loss.Without)
 		for _, kind := range shapetest.Kinds {
 			fmt.Printf("  %-8s p95 covers %s, p99 covers %s\n", kind, percent(n.P95[kind]), percent(n.P99[kind]))
 		}

@@ -90,7 +90,7 @@ func TestTheEndOfAChildInterruptsItsRequests(t *testing.T) {
 	require.ErrorContains(t, err, "interrupted")
 }
 
-func TestAChildThatHangsWithoutOutputIsReplaced(t *testing.T) {
+func TestAChildThatHangsWithoutValidOutputIsReplaced(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"closes its output", "sends invalid JSON"} {
 		t.Run(mode, func(t *testing.T) {

@@ -82,7 +82,7 @@ func TestManifestsConformToTheSchemasOfKubernetes(t *testing.T) {
 		return run(kubeconform, "-summary", "-skip", "ServiceMonitor,PrometheusRule", "-schema-location", location, file)
 	}
 	for name, values := range map[string][]string{
-		"defaults": nil, "all features": allFeatures, "fixed": {"autoscaling.enabled=false", "network.enabled=false", "migration.enabled=false"},
+		"defaults": nil, "all features": allFeatures, "no optional objects": {"autoscaling.enabled=false", "network.enabled=false", "migration.enabled=false"},
 	} {
 		output, err := check(render(t, values...).text)
 		assert.NoError(t, err, name)

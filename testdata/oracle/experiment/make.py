@@ -95,7 +95,7 @@ def split(bins, seed):
 
 
 def generate(path):
-    """Write a history of one task: 360 runs whose peak is a product of functions of three features, with noise of 15 %."""
+    """Write a history of one task: 360 runs whose peak is a product of functions of the number of products, the days and the region, with noise of 15 %."""
     rng = np.random.default_rng(23)
     rows = []
     for i in range(360):
