@@ -144,7 +144,7 @@ func (t *traffic) runCaller(ctx context.Context, number int) {
 func (t *traffic) report(ctx context.Context, replica *int, o testcluster.Observation) {
 	body, err := json.Marshal(o)
 	if err != nil {
-		panic(err) // cannot happen: the body contains only numbers and strings
+		panic(err) // cannot happen: the body contains numbers, strings and bools
 	}
 	t.reports.RecordSent(o)
 	var giveUp time.Time
