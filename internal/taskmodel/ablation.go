@@ -12,12 +12,13 @@ type Ablation struct {
 	Exclude func(expert string) bool // reports whether the experts with this name (experts.Name) never answer
 	Adjust  func(*experts.Point)     // changes the predictions of the models
 
-	NoColdStart  bool // no Bayesian average, but a quantile of Student's t distribution around one model
-	NoScale      bool // one standard deviation for all runs in the cold-start average
-	NoShifts     bool // no detection of changes of the task's level (experts.Shift)
-	NoPool       bool // no statistics of the DAG's other tasks
-	NoDAGRuns    bool // the mapped instances of a DAG run count as independent runs, one after another
-	NoKnownKills bool // known kills do not raise the amounts of later runs with the same features
+	NoColdStart    bool // no Bayesian average, but a quantile of Student's t distribution around one model
+	NoScale        bool // one standard deviation for all runs in the cold-start average
+	NoShifts       bool // no detection of changes of the task's level (experts.Shift)
+	NoPool         bool // no statistics of the DAG's other tasks
+	NoDAGRuns      bool // the mapped instances of a DAG run count as independent runs, one after another
+	NoCombinations bool // no effects of combinations of categories
+	NoKnownKills   bool // known kills do not raise the amounts of later runs with the same features
 }
 
 // NewAblated returns a Model without history, from which the ablation has removed parts of the complete model. The blob of

@@ -89,7 +89,7 @@ func TestABlobWithAnAlignedDayHasANewFormat(t *testing.T) {
 	m.Models = &models{Enc: &encoder{Columns: []column{{Kind: sizing.Date, WithMonthDay: true}}}}
 	require.Equal(t, offsetFreeVersion, m.Format())
 	m.Models.Enc.Columns[0].AlignedMonthDay = true
-	require.Equal(t, FormatVersion, m.Format())
+	require.Equal(t, alignedVersion, m.Format())
 }
 
 func TestDateWithCyclesIsEncodedAsDayOfTheMonthAndHour(t *testing.T) {

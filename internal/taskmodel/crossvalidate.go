@@ -53,7 +53,7 @@ func (s *ServedModel) predictFold(rows []row, fold int, points []experts.Point, 
 			others = append(others, rows[i])
 		}
 	}
-	fitted, err := fitModels(&s.history.Schema, others, nil, s.Model.Trees, seedOf(len(others)), s.Model.fits)
+	fitted, err := fitModels(&s.history.Schema, others, nil, s.Model.Trees, seedOf(len(others)), s.Model.fits, &s.Model.ablated)
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ func (m *Model) describe(h *sizing.History) error {
 
 // drivers returns the features with the largest contributions to the predictions for the newest rows, the largest first:
 // at most maxDrivers features, each with a share of at least minDriverShare. The predictions are those of the line (the
-// ridge regression) and of the trees on its residuals.
+// ridge regression), of the combinations of categories and of the trees on the remaining residuals.
 func (m *Model) drivers(h *sizing.History) []string {
 	if m.Models == nil || m.Models.ridges == nil {
 		return nil
@@ -61,7 +61,8 @@ func (m *Model) drivers(h *sizing.History) []string {
 	rows := h.Rows[max(0, len(h.Rows)-maxExplainedRows):]
 	for pass := range 2 { // pass 0 computes the mean of the rows, pass 1 the contributions relative to this mean
 		for i := range rows {
-			x, tree = m.Models.Enc.encode(cellsOf(&h.Schema, previous, rows[i].Features), x[:0], tree[:0])
+			cells := cellsOf(&h.Schema, previous, rows[i].Features)
+			x, tree = m.Models.Enc.encode(cells, x[:0], tree[:0])
 			slope := m.Models.slopeAt(m.Models.levelOf(line.Predict(x)))
 			for j, c := range coefficients {
 				if pass == 0 {
@@ -74,6 +75,9 @@ func (m *Model) drivers(h *sizing.History) []string {
 				trees.Explain(tree, phi)
 				for j, v := range phi {
 					share[treeNames[j]] += math.Abs(v)
+				}
+				for _, j := range m.Models.Combinations.Columns {
+					share[m.Models.Enc.Columns[j].Name] += math.Abs(m.Models.Combinations.effect(cells)) / float64(len(m.Models.Combinations.Columns))
 				}
 			}
 		}

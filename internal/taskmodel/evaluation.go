@@ -63,7 +63,7 @@ func (m *Model) evaluate(h *sizing.History, rows []row) (Evaluation, error) {
 	holdout := max(minHoldout, min(maxHoldout, int(holdoutShare*float64(len(rows)))))
 	before, newest := rows[:len(rows)-holdout], rows[len(rows)-holdout:]
 	e := Evaluation{Rows: holdout, FittedOn: len(before)}
-	challenger, err := fitModels(&h.Schema, withoutIsolated(before), nil, m.Trees, seedOf(len(before)), m.fits)
+	challenger, err := fitModels(&h.Schema, withoutIsolated(before), nil, m.Trees, seedOf(len(before)), m.fits, &m.ablated)
 	if err != nil {
 		return e, err
 	}

@@ -18,6 +18,7 @@ import (
 // mean of the models' predicted log peaks. The weight of a model is the sum of the weights of its experts in the answer.
 // The line is a ridge regression of the log peak. The values for each model are:
 //
+//	combinations      an effect needs all features of the combination, so these have equal Shapley values
 //	trees             exact, path-dependent (gbt.Regressor.ExplainPlayers)
 //	line              exact over all subsets of up to maxExactPlayers players; the column of an unknown player has its
 //	                  mean; see explainSum
@@ -85,6 +86,9 @@ func (m *Model) explainLevel(cells []sizing.Value, edge *experts.Point, weights 
 	}
 	if lineTrees != 0 && o.Trees != nil {
 		add(lineTrees, o.Resid.ExplainPlayers(b.tree, treePlayers, phi))
+		for _, j := range o.Combinations.Columns {
+			a.phi[j] += lineTrees * o.Combinations.effect(cells) / float64(len(o.Combinations.Columns))
+		}
 	}
 	add(line+lineTrees, explainSum(o.lineRidge(), o.levelOf, b.line, linePlayers, phi))
 	if weight := weights[experts.Plain]; weight != 0 {

@@ -278,7 +278,7 @@ func (m *Model) refit(h *sizing.History, rows []row) error {
 	}
 	// withoutIsolated must come first: it finds numbers whose runs have a small peak, and winsorise raises small peaks.
 	fit := m.winsorise(withoutIsolated(rows))
-	fitted, err := fitModels(&h.Schema, fit, m.Models, m.Trees, seedOf(m.Experts.LearnedRows), m.fits)
+	fitted, err := fitModels(&h.Schema, fit, m.Models, m.Trees, seedOf(m.Experts.LearnedRows), m.fits, &m.ablated)
 	if err != nil {
 		return fmt.Errorf("fit %d rows: %w", len(rows), err)
 	}

@@ -219,7 +219,7 @@ func (m *Model) refitEarly(r row) {
 	m.EarlyRows = append(m.EarlyRows, r)
 	if slices.Contains(earlyFitRows, m.Experts.LearnedRows) {
 		// If a fit fails, the previous models stay in use.
-		if fitted, err := fitModels(&m.Schema, m.EarlyRows, m.Models, m.Trees, seedOf(m.Experts.LearnedRows), m.fits); err == nil {
+		if fitted, err := fitModels(&m.Schema, m.EarlyRows, m.Models, m.Trees, seedOf(m.Experts.LearnedRows), m.fits, &m.ablated); err == nil {
 			m.useModels(fitted, 0)
 		}
 	}

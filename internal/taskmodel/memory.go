@@ -57,6 +57,7 @@ func (m *models) bytes() int64 {
 	if m.Recurring != nil {
 		size += m.Recurring.bytes()
 	}
+	size += sliceBytes(m.Combinations.Columns) + int64(len(m.Combinations.Effects))*(2*8+perEntry)
 	if m.Trees != nil {
 		size += m.Trees.MemoryBytes()
 	}

@@ -21,15 +21,15 @@ const (
 )
 
 // models are the point predictors of one task. The line is the ridge regression of the log peak, see lineRidge. A fit
-// replaces the encoding, the line, the trees and the trends. Between fits, learn updates the groups, the newest peaks, the
-// stack, the smoothed errors, the ranges of the peaks and of the inputs, and the statistics of the encoding. It also updates
-// the ridge regressions, except a line with an offset. LineTrees (experts.LineTrees) is the sum of the predictions of the line
-// and of the trees Resid.
+// replaces the encoding, the line, the combinations, the trees and the trends. Between fits, learn updates the groups, the
+// newest peaks, the stack, the smoothed errors, the ranges of the peaks and of the inputs, and the statistics of the encoding.
+// It also updates the ridge regressions, except a line with an offset. LineTrees (experts.LineTrees) is the sum of the
+// prediction of the line, of the effect of the combination of categories, and of the prediction of the trees Resid.
 type models struct {
 	Enc      *encoder
 	Line     linear.State      // sums of the ridge regressions; only set while a blob is encoded or decoded, see line
 	Trees    *gbt.Regressor    // of the log peak; nil if there are few rows or no columns for trees
-	Resid    *gbt.Regressor    // of the line's residuals; nil if Trees is
+	Resid    *gbt.Regressor    // of the residuals of the line with Combinations; nil if Trees is
 	Spread   *gbt.Regressor    // of log |out-of-sample residual|; nil if there are few residuals
 	Groups   *groups           // rows with identical features, by groupKey
 	Recent   experts.Window    // newest log peaks
@@ -60,6 +60,9 @@ type models struct {
 	// log(peak − Offset), and is the line if there is an offset. Only a fit changes both.
 	Offset float64       `cbor:",omitzero"`
 	Above  *linear.Ridge `cbor:",omitempty"`
+
+	// Combinations are the effects of combinations of categories on LineTrees. Only a fit changes them.
+	Combinations combinations `cbor:",omitzero"`
 
 	Unsolved int // number of rows added to the ridge regressions since they were last solved
 
@@ -106,7 +109,7 @@ type row struct {
 
 // fitModels fits the point predictors on rows, oldest first. It takes the parts that a fit does not
 // replace, such as the groups, the stack and the drift, from prev. prev and fits may be nil.
-func fitModels(schema *sizing.Schema, rows []row, prev *models, trees TreeParams, seed uint64, fits *FitCache) (*models, error) {
+func fitModels(schema *sizing.Schema, rows []row, prev *models, trees TreeParams, seed uint64, fits *FitCache, ablated *Ablation) (*models, error) {
 	m := &models{Groups: new(groups), Base: math.Log(spreadPrior), Stack: linear.NewCorrector(signalCount)}
 	y := make([]float64, len(rows))
 	cells := make([][]sizing.Value, len(rows))
@@ -139,7 +142,7 @@ func fitModels(schema *sizing.Schema, rows []row, prev *models, trees TreeParams
 	if err != nil {
 		return nil, err
 	}
-	if err := m.fitTrees(t, rows, trees.config(len(rows), seed), fits); err != nil {
+	if err := m.fitTrees(t, rows, trees.config(len(rows), seed), fits, ablated); err != nil {
 		return nil, err
 	}
 	m.separateRemote(rows)
@@ -257,7 +260,7 @@ func treeConfig(rows int, seed uint64) gbt.Config {
 }
 
 // fitTrees fits the trees on t, the encoded rows. With few rows or without columns for trees it fits none.
-func (m *models) fitTrees(t *table.Table, rows []row, config gbt.Config, fits *FitCache) error {
+func (m *models) fitTrees(t *table.Table, rows []row, config gbt.Config, fits *FitCache, ablated *Ablation) error {
 	if len(rows) < minTreeRows || m.Enc.TreeWidth == 0 {
 		return nil
 	}
@@ -266,6 +269,9 @@ func (m *models) fitTrees(t *table.Table, rows []row, config gbt.Config, fits *F
 	for i := range rows {
 		x, tree = m.Enc.encode(rows[i].Cells, x[:0], tree[:0])
 		in.base[i] = m.levelOf(m.lineRidge().Predict(x))
+	}
+	if !ablated.NoCombinations {
+		m.fitCombinations(rows, t.Y, in.base)
 	}
 	in.spreads, in.known = m.spreadTargets(rows)
 	e, err := fitOnce(fits, func() fitHash { return in.hash(fits) }, func() (ensembles, error) { return in.fit(fits) })
