@@ -213,6 +213,7 @@ func TestTheFirstDAGRunIsForgotten(t *testing.T) {
 // runs multiplied amounts of the next DAG run by 8 with one seed and by 81 with another, and granted 10 and 15 times the peaks.
 func TestCorrectionAfterManyInstancesWithACommonError(t *testing.T) {
 	const commonError = 2.2
+	var medians []float64
 	for seed := range uint64(8) {
 		k, rng := newTask(t), newRand(seed)
 		draw := func(n int, factor float64) (features []sizing.Features, gibs []float64) {
@@ -245,6 +246,10 @@ func TestCorrectionAfterManyInstancesWithACommonError(t *testing.T) {
 			}
 		}
 		slices.Sort(ratios)
-		require.Less(t, ratios[len(ratios)/2], 8.0)
+		medians = append(medians, ratios[len(ratios)/2])
 	}
+	slices.Sort(medians)
+	t.Logf("median grant, in multiples of the peak, by seed: %.2f", medians)
+	assert.Less(t, medians[len(medians)-1], 5.0)
+	assert.Less(t, medians[len(medians)/2], 2.2, "a fit must not count a thousand instances with a common error as a thousand runs")
 }
