@@ -59,11 +59,14 @@ func (c *intraClass) correlation(deviation float64, kind *clusterKind) float64 {
 	return max(0, min(1, rho)-kind.tolerated) / (1 - kind.tolerated)
 }
 
-// count adds an instance to a cluster and returns its weight, 0 to 1: the increase of the effective number of rows. For n
-// instances this number is n divided by the design effect 1 + (n − 1) · rho (Kish 1965).
+// effectiveShare returns the effective number of rows of n instances, divided by n: the inverse of the design effect
+// 1 + (n − 1) · rho (Kish 1965).
+func effectiveShare(n, rho float64) float64 { return 1 / (1 + (n-1)*rho) }
+
+// count adds an instance to a cluster and returns its weight, 0 to 1: the increase of the effective number of rows.
 func (c *cluster) count(rho float64) float64 {
 	c.Rows++
-	effective := c.Rows / (1 + (c.Rows-1)*rho)
+	effective := c.Rows * effectiveShare(c.Rows, rho)
 	weight := effective - c.Effective
 	c.Effective = effective
 	return max(0, min(1, weight))

@@ -314,7 +314,7 @@ func (m *Model) rowsOf(h *sizing.History, n int) []row {
 	quarantinedRows, previous, quarantinedCPU := m.quarantinedSeqs(), h.Schema.PreviousSameName(), m.quarantinedCoreSeqs()
 	explained := successes(h.Rows[:n], quarantinedRows)
 	isStale := m.beforeChange(h)
-	rows := make([]row, 0, n)
+	rows, dagRuns := make([]row, 0, n), make([]uint64, 0, n)
 	for i := range h.Rows[:n] {
 		r := &h.Rows[i]
 		bytes, censoring := r.Peak()
@@ -334,8 +334,9 @@ func (m *Model) rowsOf(h *sizing.History, n int) []row {
 		if next.Imputed = censoring != sizing.Exact; next.Imputed && !m.impute(&next, censoring) {
 			continue
 		}
-		rows = append(rows, next)
+		rows, dagRuns = append(rows, next), append(dagRuns, sizing.DAGRunHash(r.RunID, r.MapIndex))
 	}
+	m.setRepeated(rows, dagRuns)
 	return rows
 }
 

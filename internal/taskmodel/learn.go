@@ -128,7 +128,7 @@ func (m *Model) comparePromise(t *TrainingRow) {
 	killed := t.Outcome.OOM()
 	if t.FirstTry && t.Promised != nil && (killed || t.Outcome == sizing.Success) {
 		promised := max(0, *t.Promised-m.Understatement.risk())
-		m.Share.RecordOutcome(m.Experts.LearnedRows, promised/m.Experts.Factor, killed)
+		m.Share.RecordOutcome(m.Experts.LearnedRows-m.Experts.DependentRows, promised/m.Experts.Factor, killed)
 	}
 }
 

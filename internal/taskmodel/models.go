@@ -104,6 +104,7 @@ type row struct {
 	Imputed  bool    // the true peak is censored, and Peak is an estimate
 	Untimed  bool    `cbor:",omitzero"` // the duration is unknown, and Seconds is a default
 	Isolated bool    `cbor:"-"`         // withoutIsolated removed a number
+	Repeated float64 `cbor:"-"`         // share of the row that the other instances of its DAG run repeat, see setRepeated
 	Measured float64 `cbor:"-"`         // of a low outlier, whose Peak and Weight winsorise changed: the measured peak; otherwise 0
 }
 
@@ -276,7 +277,10 @@ func (m *models) fitTrees(t *table.Table, rows []row, config gbt.Config, fits *F
 	in.spreads, in.known = m.spreadTargets(rows)
 	e, err := fitOnce(fits, func() fitHash { return in.hash(fits) }, func() (ensembles, error) { return in.fit(fits) })
 	m.Trees, m.Resid, m.Spread = e.trees, e.resid, e.spread
-	return err
+	if err != nil {
+		return err
+	}
+	return m.shiftLevel(rows, t.Y, in.base, func(i int) float64 { return m.Resid.Predict(t.Row(i)) })
 }
 
 // spreadTargets returns the targets of the spread, which are the log magnitudes of the out-of-sample

@@ -150,13 +150,13 @@ func (m *Model) boundedRunTime(p *experts.Point, b *buffers) float64 {
 type ratioDistribution struct {
 	prior  *[shape.Bins + 1]float64 // see ratioAnswer
 	weight float64                  // weight of the prior, in runs
-	own    []float64                // log ratios of the task's runs, ascending
+	own    []float64                // log ratios of the task's runs without the first ones (ratioCache.own), ascending
 	tail   uncorrectedTail
 }
 
 // ratioDistribution returns the distribution with the prior of a. The distribution is valid until the model learns.
 func (m *Model) ratioDistribution(a *ratioAnswer) ratioDistribution {
-	return ratioDistribution{a.prior, a.weight, m.Overrun.Sorted, m.uncorrectedTail()}
+	return ratioDistribution{a.prior, a.weight, m.ratios.own, m.uncorrectedTail()}
 }
 
 // copied returns a distribution that stays the same when the model learns.

@@ -2,6 +2,7 @@ package taskmodel
 
 import (
 	"math"
+	"slices"
 	"sync/atomic"
 	"unsafe"
 
@@ -13,6 +14,7 @@ import (
 type ratioCache struct {
 	ratioAnswer // for the zero shape.Given: the prior probabilities are the shares of the shapes among the tasks
 
+	own      []float64                               // the log ratios that count in the distribution of the next ratio, ascending; see countedRatios
 	known    [givenSlots]atomic.Pointer[ratioAnswer] // for other prior probabilities; nil: none
 	shapes   *shape.Set                              // nil: none
 	evidence shape.Evidence                          // of the ratios about the shapes
@@ -94,6 +96,7 @@ const membershipEvery = 32
 // updateRunTimes computes m.ratios after a change of the ratios, their corrections or the shapes.
 func (m *Model) updateRunTimes() {
 	c, n := &m.ratios, m.Overrun.Position()
+	c.own = m.countedRatios(c.own)
 	for i := range c.known {
 		c.known[i].Store(nil)
 	}
@@ -104,6 +107,19 @@ func (m *Model) updateRunTimes() {
 		c.prior, c.weight, c.member, c.evidence = nil, defaultWeight, "", shape.Evidence{}
 	}
 	m.setQuantiles(&c.ratioAnswer)
+}
+
+// countedShare is the share of the ratios, the newest ones, that count in the quantiles of the next run time. The first
+// predictions do not know the effects of the features yet, and a few of their errors would set the 99 % quantile of hundreds of
+// later predictions. With 0.5 the tail of a few runs would be less well known.
+const countedShare = 0.75
+
+// countedRatios returns the log ratios that count, ascending, in the memory of dst. The shapes consider all ratios, because they
+// need as many as possible.
+func (m *Model) countedRatios(dst []float64) []float64 {
+	counted := m.Overrun.Newest(dst[:0], int(math.Ceil(countedShare*float64(len(m.Overrun.Ring)))))
+	slices.Sort(counted)
+	return counted
 }
 
 // ratiosGiven returns the distribution of the next ratio, given prior probabilities of the shapes. It is
@@ -150,7 +166,7 @@ func (m *Model) setQuantiles(a *ratioAnswer) {
 // bytes returns the memory that the cache refers to, without the shapes, which the tasks of a namespace
 // share.
 func (c *ratioCache) bytes() int64 {
-	size := c.ratioAnswer.bytes()
+	size := c.ratioAnswer.bytes() + int64(8*cap(c.own))
 	for i := range c.known {
 		if a := c.known[i].Load(); a != nil {
 			size += int64(unsafe.Sizeof(*a)) + a.bytes()

@@ -19,7 +19,7 @@ type Pool struct {
 	Slopes [slopeKinds]Slope `cbor:",omitzero"` // slopes of the log peak in the log of an input, by the hash of its name
 }
 
-// The age of a task is the binary logarithm of the number of its learned rows, rounded down.
+// The age of a task is the binary logarithm of the number of its learned rows without those of LearnDependent, rounded down.
 const (
 	ageCount  = 10           // number of ages; the last one has no upper bound
 	poolDecay = 1 - 1.0/2000 // per row
@@ -70,7 +70,7 @@ func (p *Pool) requestRisk() float64 {
 }
 
 // RecordOutcome records whether a first try with a nominal promise was killed. `rows` is the number of rows that the task
-// had learned before this try.
+// had learned before this try, without those of LearnDependent.
 func (p *Pool) RecordOutcome(rows int, promised float64, killed bool) {
 	a := age(rows)
 	p.Promised[a] = p.Promised[a]*poolDecay + promised
@@ -128,7 +128,7 @@ func (p *Pool) meanRowCost() float64 {
 	return p.Cost / p.Rows
 }
 
-// promiseFactor returns the factor on the nominal promises of a task with a number of learned rows.
+// promiseFactor returns the factor on the nominal promises of a task with a number of rows as in RecordOutcome.
 // It is the ratio of kills to promises at the age of the task, shrunk to the ratio over all ages.
 // That ratio is shrunk to one. The factor is limited to 0.3 to 4.
 func (p *Pool) promiseFactor(rows int) float64 {

@@ -27,15 +27,20 @@ func (w *Window) Add(v float64, size int) {
 // starts at n again after 2n − 1.
 func (w *Window) Position() int { return len(w.Ring) + w.At }
 
+// Newest appends the newest n values, or all if there are fewer, to dst, oldest first.
+func (w *Window) Newest(dst []float64, n int) []float64 {
+	for i := max(0, len(w.Ring)-n); i < len(w.Ring); i++ {
+		dst = append(dst, w.Ring[(w.At+i)%len(w.Ring)])
+	}
+	return dst
+}
+
 // KeepNewest removes all values except the newest n.
 func (w *Window) KeepNewest(n int) {
 	if n >= len(w.Ring) {
 		return
 	}
-	newest := make([]float64, 0, n)
-	for i := len(w.Ring) - n; i < len(w.Ring); i++ {
-		newest = append(newest, w.Ring[(w.At+i)%len(w.Ring)])
-	}
+	newest := w.Newest(make([]float64, 0, n), n)
 	w.Ring, w.At, w.Sorted = newest, 0, append(w.Sorted[:0], newest...)
 	slices.Sort(w.Sorted)
 }

@@ -38,6 +38,13 @@ func (r *Regressor) Predict(x []float64) float64 {
 	return y
 }
 
+// Shifted returns a regressor whose predictions are higher by d. Both share their trees.
+func (r *Regressor) Shifted(d float64) *Regressor {
+	shifted := *r
+	shifted.intercept = []float64{r.intercept[0] + d}
+	return &shifted
+}
+
 // Classifier predicts class probabilities. It is safe for concurrent use and implements
 // classify.Classifier.
 type Classifier struct{ forest }

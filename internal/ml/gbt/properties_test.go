@@ -399,3 +399,14 @@ func TestInvalidTrainingDataIsRejected(t *testing.T) {
 		t.Run(claim, func(t *testing.T) { require.ErrorIs(t, c.fit(), c.want) })
 	}
 }
+
+func TestShiftedPredictionsAreHigherByTheShift(t *testing.T) {
+	tab := coarse(200, 3)
+	r, err := gbt.FitRegression(tab, nil, gbt.Config{Rounds: 5})
+	require.NoError(t, err)
+	before, shifted := predictions(r, tab), predictions(r.Shifted(0.5), tab)
+	for i := range before {
+		require.InDelta(t, before[i]+0.5, shifted[i], 1e-12)
+	}
+	require.Equal(t, before, predictions(r, tab), "the original must not change")
+}

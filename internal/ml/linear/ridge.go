@@ -85,6 +85,9 @@ func (r *Ridge) Predict(x []float64) float64 {
 	return y
 }
 
+// Shifted returns a regression whose predictions are higher by d.
+func (r *Ridge) Shifted(d float64) *Ridge { return &Ridge{r.level + d, r.mean, r.coef} }
+
 // Cols returns the number p of columns.
 func (r *Ridge) Cols() int { return len(r.coef) }
 

@@ -263,3 +263,20 @@ func BenchmarkAddAndSolve30(b *testing.B) {
 		}
 	}
 }
+
+func TestShiftedPredictionsAreHigherByTheShift(t *testing.T) {
+	tab := noisy(4, 40)
+	o, err := linear.NewOnline(3, 1, math.Inf(1), linear.Config{})
+	require.NoError(t, err)
+	for i := range tab.Rows() {
+		require.NoError(t, o.Add(tab.Row(i), []float64{tab.Y[i]}, tab.Weight(i)))
+	}
+	before, err := o.Solve()
+	require.NoError(t, err)
+	o.Shift(0, 0.5)
+	after, err := o.Solve()
+	require.NoError(t, err)
+	x := []float64{0.3, 18010, -1}
+	assert.InDelta(t, before[0].Predict(x)+0.5, after[0].Predict(x), 1e-9)
+	assert.InDelta(t, before[0].Predict(x)+0.5, before[0].Shifted(0.5).Predict(x), 1e-9)
+}

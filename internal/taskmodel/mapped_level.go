@@ -1,0 +1,66 @@
+package taskmodel
+
+import (
+	"math"
+	"slices"
+)
+
+// A fit learns the effects of the features from every instance of a DAG run, because the peaks of the instances differ by
+// their features. But what the errors of the instances have in common says as little about the level of the peaks as a few
+// runs: one DAG run of a thousand instances must not outweigh a month of DAG runs of five. So shiftLevel moves the fitted
+// models such that the mean of their errors is zero if the instances of a DAG run count as their effective number.
+
+// setRepeated sets row.Repeated from the DAG runs of the rows; 0 stands for a row of a task that is not mapped.
+func (m *Model) setRepeated(rows []row, dagRuns []uint64) {
+	if m.ablated.NoDAGRuns || !slices.ContainsFunc(dagRuns, func(run uint64) bool { return run != 0 }) {
+		return
+	}
+	within := m.WithinFeatures.correlation(m.Experts.PriorDeviation, &featureClusters)
+	between := m.WithinRuns.correlation(m.Experts.PriorDeviation, &runClusters)
+	type launchKey struct{ run, features uint64 }
+	keys, instances, launches := make([]launchKey, len(rows)), map[launchKey]float64{}, map[uint64]float64{}
+	for i, run := range dagRuns {
+		if run == 0 {
+			continue
+		}
+		keys[i] = launchKey{run, featureKey(&m.Schema, rows[i].Cells)}
+		if instances[keys[i]]++; instances[keys[i]] == 1 {
+			launches[run]++
+		}
+	}
+	for i, run := range dagRuns {
+		if run != 0 {
+			rows[i].Repeated = 1 - effectiveShare(instances[keys[i]], within)*effectiveShare(launches[run], between)
+		}
+	}
+}
+
+// shiftLevel moves the levels of the line, the linear model and the trees, after a fit on rows. The errors are those of
+// LineTrees, clipped at maxClusterError. base are the predictions of the line, and `trees` returns that of Resid.
+// In the cold start (fewer than minOffsetRows rows) and for a task that is not mapped, it does nothing.
+func (m *models) shiftLevel(rows []row, y, base []float64, trees func(i int) float64) error {
+	if len(rows) < minOffsetRows || !slices.ContainsFunc(rows, func(r row) bool { return r.Repeated > 0 }) {
+		return nil
+	}
+	sum, weight, effectiveSum, effectiveWeight := 0.0, 0.0, 0.0, 0.0
+	for i := range rows {
+		err := max(-maxClusterError, min(maxClusterError, y[i]-base[i]-trees(i)))
+		w := rows[i].Weight
+		sum, weight = sum+w*err, weight+w
+		w *= 1 - rows[i].Repeated
+		effectiveSum, effectiveWeight = effectiveSum+w*err, effectiveWeight+w
+	}
+	shift := effectiveSum/effectiveWeight - sum/weight
+	factor := math.Exp(shift)
+	m.Unit *= factor
+	m.line.Shift(logPeak, shift)
+	if m.Above != nil { // log(peak − offset) shifts as the log peak if the offset is multiplied, too
+		m.Offset, m.Above = m.Offset*factor, m.Above.Shifted(shift)
+	}
+	if m.Trees != nil {
+		m.Trees = m.Trees.Shifted(shift)
+	}
+	ridges, err := m.line.Solve()
+	m.ridges = ridges
+	return err
+}
