@@ -54,7 +54,7 @@ class Simulation:
     patches: list[tuple[float, Resources]] = field(default_factory=list)  # times and resources of all resizes
     phase_requests: list[dict[str, Any]] = field(default_factory=list)
     killed: bool = False
-    _due: list[tuple[float, Resources]] = field(default_factory=list)  # when accepted resources apply, and the resources
+    _due: list[tuple[float, Resources]] = field(default_factory=list)  # accepted resizes: when they apply, resources
 
     def __post_init__(self) -> None:
         memory = self.plan.start_bytes if self.plan.resizes_memory else self.plan.static_bytes
