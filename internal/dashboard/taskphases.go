@@ -27,7 +27,7 @@ type TaskPhases struct {
 	Phases     []PhaseRow        `json:"phases"`
 	Silhouette float64           `json:"silhouette"` // of the phases; 0 for one phase
 	Prototypes []PrototypeRow    `json:"prototypes"`
-	Coverage   float64           `json:"coverage"`       // share of the runs in which phases were found that follow a prototype
+	Coverage   float64           `json:"coverage"`       // share of the runs that follow a prototype, among those in which phases were found
 	Rule       string            `json:"rule,omitempty"` // how the limit of the next run follows the usage
 	Start      sizing.Bytes      `json:"start_bytes"`    // limit at the start of the next plan; 0 without one
 	Static     sizing.Bytes      `json:"static_bytes"`   // the static grant of the next plan; 0 without one
