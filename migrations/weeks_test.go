@@ -98,7 +98,7 @@ func TestPreviousVersionWorksWithPartitions(t *testing.T) {
 	require.NoError(t, migrations.Up(t.Context(), dsn))
 	require.Equal(t, before, p.stored(), "existing receipts must be found")
 	require.Equal(t, 2, p.insertReceipts(id(-1), id(2), id(100)), "two of the three receipts must be inserted; the other one is stored already")
-	require.ErrorContains(t, p.copyReceipt(id(-1)), "23505", "COPY fails on a stored id; the previous version falls back to INSERT")
+	require.ErrorContains(t, p.copyReceipt(id(-1)), "23505", "COPY of a stored id must fail; the previous version then uses INSERT")
 	require.ErrorContains(t, p.copyReceipt(id(100)), "23505")
 	require.NoError(t, p.copyReceipt(id(3)))
 	require.NoError(t, p.copyReceipt(id(200)))

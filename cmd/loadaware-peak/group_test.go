@@ -99,7 +99,7 @@ func TestPeakIsCloseToKernelHighWaterMark(t *testing.T) {
 			for _, point := range got.Series.Memory {
 				top = max(top, point)
 			}
-			assert.InDelta(t, (got.Peak+mib-1)/mib, top, 1, "the series shows the peak")
+			assert.InDelta(t, (got.Peak+mib-1)/mib, top, 1, "the series must show the peak")
 		})
 	}
 }

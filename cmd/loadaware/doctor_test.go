@@ -128,7 +128,7 @@ func TestDoctorReportsDatabaseFaults(t *testing.T) {
 	require.NoError(t, err)
 	execute(t, dsn, fmt.Sprintf("UPDATE schema_migrations SET version = %d", newest+1))
 	code, found := runDoctor(t, "--database", dsn)
-	assert.Zero(t, code, "a newer schema is only a warning")
+	assert.Zero(t, code, "a newer schema must be only a warning")
 	assert.Contains(t, found["tables"].Message, "a newer build migrated them")
 }
 
@@ -247,7 +247,7 @@ func TestDoctorOfDataFolderInUse(t *testing.T) {
 	awaitNoFinding() // the server is ready
 	_, out, _ := invoke(t, "", "doctor", "--data", dir, "-o", "json")
 	for _, check := range []string{"database", "tables", "server"} {
-		assert.Contains(t, out, `"`+check+`"`, "the doctor checks the database that the server runs, and the server")
+		assert.Contains(t, out, `"`+check+`"`, "the doctor must check the database of the server, and the server")
 	}
 	server.kill()
 	awaitNoFinding("--addr", "127.0.0.1:0") // PostgreSQL stops a moment after the server
@@ -269,6 +269,6 @@ func TestDoctorWithoutSettingsChecksRunningServer(t *testing.T) {
 	other := httptest.NewServer(http.NotFoundHandler())
 	defer other.Close()
 	code, found := runDoctor(t, "--data", absent, "--addr", strings.TrimPrefix(other.URL, "http://"))
-	assert.Equal(t, 1, code, "a program other than loadaware at --addr is an error")
+	assert.Equal(t, 1, code, "a program other than loadaware at --addr must be an error")
 	assert.Contains(t, found["database"].Message, "no server answers")
 }

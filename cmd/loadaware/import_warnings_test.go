@@ -48,7 +48,7 @@ func TestMixedFeatureKindsCauseWarning(t *testing.T) {
 		case 12:
 			rows = "true" // converts to a number
 		}
-		store := []string{"007", "012", "123"}[n%3] // no warning, because each of them can be converted to a number
+		store := []string{"007", "012", "123"}[n%3] // these cause no warning, because all three can be converted to numbers
 		text += fmt.Sprintf("etl,load,r%d,1500000000,%s,%s,%s\n", n, rows, day, store)
 	}
 	code, _, stderr := invoke(t, text, "import", "--dry-run", "-")

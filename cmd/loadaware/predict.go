@@ -17,8 +17,8 @@ const predictUsage = `DAG TASK [FEATURE=VALUE …] [flags]
 
 Asks a running server how much a task needs, like Airflow before a launch. The task is
 DAG TASK, or DAG/TASK. A VALUE is a number, true, false, a date (2020-02-01) or text, such
-as 007; in quotes ('"1253"') it is a string. A VALUE is read like a parameter of
-GET /predict.
+as 007. A VALUE in quotes ('"1253"') is sent as a JSON string. A VALUE is read like a
+parameter of GET /predict.
 
 With --run-id the prediction belongs to that run and considers its earlier OOM kills.
 Without --run-id the prediction belongs to no run.

@@ -59,7 +59,7 @@ func (t *Trainer) Run(ctx context.Context) error {
 // would more often read the stored models of up to 2,000 tasks of a namespace.
 const shapesEvery = time.Hour
 
-// plansEvery is the interval at which the trainer looks for tasks with new detailed series or new outcomes of plans, and
+// plansEvery is the interval at which the trainer looks for tasks with new usage series or new outcomes of plans, and
 // learns their plans. Without such tasks it costs two short statements.
 const plansEvery = 10 * time.Minute
 

@@ -13,8 +13,8 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// PhasedTasks is the page that lists those tasks of a namespace whose phases were learned from the usage series of
-// their runs.
+// PhasedTasks is the page that lists those tasks of a namespace with runs that were learned from their usage series.
+// The phases of a task are found only once it has a plan.
 type PhasedTasks struct {
 	Namespace  string      `json:"namespace"`
 	Namespaces []string    `json:"-"` // to choose from

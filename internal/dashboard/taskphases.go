@@ -27,7 +27,7 @@ type TaskPhases struct {
 	Phases     []PhaseRow        `json:"phases"`
 	Silhouette float64           `json:"silhouette"` // of the phases; 0 for one phase
 	Prototypes []PrototypeRow    `json:"prototypes"`
-	Coverage   float64           `json:"coverage"`       // share of the runs that follow a prototype
+	Coverage   float64           `json:"coverage"`       // share of the runs that follow a prototype, among those in which phases were found
 	Rule       string            `json:"rule,omitempty"` // how the limit of the next run follows the usage
 	Start      sizing.Bytes      `json:"start_bytes"`    // limit at the start of the next plan; 0 without one
 	Static     sizing.Bytes      `json:"static_bytes"`   // the static grant of the next plan; 0 without one
@@ -72,8 +72,8 @@ func (s *PlanSavings) Change() string {
 type PhaseRow struct {
 	ID     int             `json:"id"`
 	Colour string          `json:"-"`
-	Share  float64         `json:"share"`  // of the time of the learned runs
-	Visits int             `json:"visits"` // number of visits in all learned runs
+	Share  float64         `json:"share"`  // of the time of the runs in which phases were found, at most the newest 32
+	Visits int             `json:"visits"` // number of visits in these runs
 	Mean   sizing.Bytes    `json:"memory_mean_bytes"`
 	Max    sizing.Bytes    `json:"memory_max_bytes"`
 	Cores  *float64        `json:"cpu_mean_cores"`    // nil if the CPU usage is unknown
@@ -96,8 +96,8 @@ type TransitionRow struct {
 type PrototypeRow struct {
 	Phases []int   `json:"phases"`
 	Text   string  `json:"-"`
-	Runs   int     `json:"runs"`  // number of learned runs with this sequence
-	Share  float64 `json:"share"` // of the learned runs
+	Runs   int     `json:"runs"`  // number of runs with this sequence, among those in which phases were found
+	Share  float64 `json:"share"` // of the runs in which phases were found
 }
 
 // PlanStepRow is one step of the next plan.

@@ -5,7 +5,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// InFlight returns the number of tries that were predicted here and have not ended.
+// InFlight returns the number of tries that were predicted here and are not reported yet.
 func (s *Service) InFlight() int { return s.tries.Len() }
 
 // PoolShare returns what the model of a task contributes to the pool of its DAG.

@@ -30,7 +30,7 @@ import (
 // Config configures a Service. Its zero value is usable.
 type Config struct {
 	ReadTimeout      time.Duration    // the timeout of the reads that a prediction, a lift or a report can do without; 50 ms if zero
-	DecodeWait       time.Duration    // the time that a prediction waits until its model is decoded; 500 ms if zero
+	DecodeWait       time.Duration    // the longest time that a prediction waits for its model to be decoded; 500 ms if zero
 	PollInterval     time.Duration    // the time between polls for missed notifications; 30 s if zero
 	PingTimeout      time.Duration    // the time that the store may take to answer a health check; 1 s if zero
 	UnschedulableFor time.Duration    // the time for which an unschedulable report lowers the ceiling; 1 h if zero

@@ -19,8 +19,8 @@ func (m *Model) answer(p *experts.Point, q *Question, b *buffers) experts.Answer
 
 // raiseToEdge raises the amount of an answer to at least the edge amount times the rise of the trend. The edge amount is the
 // amount for the same row with its inputs moved to the edge of their range. The lines of the cold-start rule are powers of the
-// inputs. They are too flat above the range if the peak has a fixed part, and far above the range the constant replaces them.
-// The predictions include the margins of the rise, such as ConvexSlope. The minimum does not, because they are uncertain.
+// inputs. They are too flat above the range if the peak has a fixed part, and far above the range they predict a constant.
+// The predictions include the margins of the rise, such as ConvexSlope. The minimum does not, because these margins are uncertain.
 func (m *Model) raiseToEdge(a *experts.Answer, p *experts.Point, q *Question, b *buffers) {
 	at := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(at)
@@ -30,7 +30,7 @@ func (m *Model) raiseToEdge(a *experts.Answer, p *experts.Point, q *Question, b 
 	least := m.answerAsPredicted(&edge, q, at)
 	b.extrapolation.edgeAmount = least.Amount
 	// The margin at the edge is wide while the cold-start rule has a share. Its lines know the rows with remote numbers, so the
-	// prediction near these needs no minimum.
+	// minimum near these is the edge amount alone.
 	if !b.extrapolation.isNearRemote || !m.Experts.NeedsColdStart() {
 		least.Amount = max(least.Amount, min(least.Amount*b.extrapolation.riseFactor, float64(maxPossible)))
 	}

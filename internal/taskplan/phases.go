@@ -22,9 +22,9 @@ type Phases struct {
 	Starts     []float64    // probability that a run starts in the phase
 	Next       [][]float64  // probability of the next phase; the last column is the end of the run
 	Dwell      [][]int      // numbers of steps of the visits to each phase, ascending; at most maxDwell visits per phase
-	Visits     []int        // number of all visits to each phase
+	Visits     []int        // number of all visits to each phase in the runs in which the phases were found
 	Prototypes []phase.Prototype
-	Coverage   float64 // share of the runs that follow a prototype
+	Coverage   float64 // share of these runs that follow a prototype
 }
 
 // Bounds of the phases. More steps, runs and windows describe the phases more precisely and take more time to learn.

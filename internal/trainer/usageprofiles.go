@@ -51,7 +51,7 @@ func (t *Trainer) FindProfiles(ctx context.Context, now time.Time) error {
 	}
 	slices.Sort(namespaces)
 	var failed []error                                                             // an error in one namespace must not stop the others
-	defer func() { _, _ = t.store.AcquireLease(ctx, profilesLease, t.owner, 0) }() // ends the lease; errors are ignored, because it would also expire
+	defer func() { _, _ = t.store.AcquireLease(ctx, profilesLease, t.owner, 0) }() // ends the lease; errors are ignored, because the lease also expires by itself
 	for _, namespace := range slices.Compact(namespaces) {
 		acquired, err := t.store.AcquireLease(ctx, profilesLease, t.owner, profilesLeaseFor)
 		if err != nil || !acquired {

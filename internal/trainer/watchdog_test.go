@@ -217,9 +217,9 @@ func TestBadModelIsRolledBack(t *testing.T) {
 		parallel int  // runs that are predicted before any of them ends
 		lasting  bool // whether learning does not repair the model
 	}{
-		"parallel runs":          {16, false},
-		"lasting":                {1, true},
-		"lasting, parallel runs": {8, true},
+		"parallel runs":                  {16, false},
+		"a lasting fault":                {1, true},
+		"a lasting fault, parallel runs": {8, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			st := newStore(t)
@@ -253,7 +253,7 @@ func TestBadModelIsRolledBack(t *testing.T) {
 			assert.Len(t, p.rollBacks(), 1)
 			assert.LessOrEqual(t, killed, 4)
 			assert.NotContains(t, p.withdrawn(), st.active(t, "load"))
-			assert.Greater(t, st.active(t, "load"), bad, "a newer version won an evaluation")
+			assert.Greater(t, st.active(t, "load"), bad, "a newer version must win an evaluation")
 		})
 	}
 }
@@ -268,7 +268,7 @@ func TestRecoveredBadModelIsRolledBack(t *testing.T) {
 	bad := p.promoteBad()
 	early, later := p.runUnwatched(16, 16), p.runUnwatched(192, 16)
 	require.Greater(t, early, 10)
-	require.LessOrEqual(t, later, 8, "the model has recovered")
+	require.LessOrEqual(t, later, 8, "the model must recover")
 
 	for runOnce(t, tr) {
 	}
@@ -276,7 +276,7 @@ func TestRecoveredBadModelIsRolledBack(t *testing.T) {
 	assert.Contains(t, p.withdrawn(), bad)
 	assert.NotContains(t, p.withdrawn(), good)
 	t.Logf("seed 20261121: %d of 16 were killed, then %d of 192: %s", early, later, p.rollBacks()[0].Reason)
-	assert.Regexp(t, `^of 1\d first tries`, p.rollBacks()[0].Reason, "tries after the recovery are not compared")
+	assert.Regexp(t, `^of 1\d first tries`, p.rollBacks()[0].Reason, "tries after the recovery must not be compared")
 }
 
 // Another replica publishes while the watchdog compares versions, and the store deletes the oldest
@@ -309,7 +309,7 @@ func TestTaskChangeBetweenTrainingsCausesNoRollback(t *testing.T) {
 	}
 	_, err := tr.TrainNow(t.Context(), task("load"))
 	require.NoError(t, err)
-	require.Greater(t, st.active(t, "load"), 1, "there is an earlier version")
+	require.Greater(t, st.active(t, "load"), 1, "there must be an earlier version")
 	p.factor = 3
 	killed := p.runUnwatched(208, 16)
 	for runOnce(t, tr) {

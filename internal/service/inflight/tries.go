@@ -266,7 +266,7 @@ func (t *Tries) RemoveTask(task sizing.TaskKey) {
 	maps.DeleteFunc(t.killed, func(run runKey, _ Run) bool { return run.TaskKey == task })
 }
 
-// Len returns the number of tries that have an answer and have not ended.
+// Len returns the number of tries that have an answer and are not reported yet.
 func (t *Tries) Len() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()

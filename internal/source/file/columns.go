@@ -144,7 +144,7 @@ func usageColumn(field int, name string) column {
 }
 
 // Columns returns the names of the CSV columns, with feature.<name> and metadata.<name> for the columns of all
-// features and metadata. Write writes the columns in this order, except the last one, upstream.
+// features and metadata. Write writes the columns in this order, without the last one, upstream.
 func Columns() []string {
 	names := make([]string, 0, len(columns)+3)
 	for _, c := range columns {

@@ -17,8 +17,8 @@ const (
 	// directRows is the number of rows from which a call uses its own transaction. Smaller calls
 	// share a transaction by group commit.
 	directRows = 100
-	// chunkRows is the largest number of rows of one transaction, because other writers wait for
-	// its locks.
+	// chunkRows is the largest number of rows of one transaction. Other writers wait for its locks,
+	// so a larger one would delay them for longer.
 	chunkRows = 5000
 )
 

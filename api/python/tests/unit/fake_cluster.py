@@ -34,7 +34,7 @@ class Simulation:
 
     `usage` returns the bytes in use at a time, and the program ends at `ends_at`. `answer` answers POST /phase.
     `pending_reason` returns the reason of PodResizePending for wanted resources and resources in force, or None if
-    the node accepts them. At a time, `refuse` returns the failure of a resize, `metrics` that of the metrics API, and
+    the node accepts them. For a time, `refuse` returns the failure of a resize, `metrics` that of the metrics API, and
     `api` that of any request to Kubernetes; None means success.
     """
 
@@ -54,7 +54,7 @@ class Simulation:
     patches: list[tuple[float, Resources]] = field(default_factory=list)  # times and resources of all resizes
     phase_requests: list[dict[str, Any]] = field(default_factory=list)
     killed: bool = False
-    _due: list[tuple[float, Resources]] = field(default_factory=list)  # accepted resources, and when they apply
+    _due: list[tuple[float, Resources]] = field(default_factory=list)  # accepted resizes: when they apply, resources
 
     def __post_init__(self) -> None:
         memory = self.plan.start_bytes if self.plan.resizes_memory else self.plan.static_bytes

@@ -12,7 +12,7 @@
 //	orphans:N:TIME     leaves N sleeping processes without a parent
 //	trap:SIGNAL:CODE   exits with the code when the signal arrives
 //	ignore:SIGNAL      ignores the signal from now on
-//	count:SIGNAL:N     waits until the signal has arrived N times, at most 10 s; prints "ready" before each signal
+//	count:SIGNAL:N     waits until the signal has arrived N times; prints "ready" before each; exits with 98 after 10 s
 //	print:TEXT         prints a line
 //	cat:               copies standard input to standard output
 //	append:PATH:TEXT   appends a line to a file
