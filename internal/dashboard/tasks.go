@@ -140,7 +140,7 @@ func readTaskFilter(q url.Values) (f TaskFilter, err error) {
 		for i := range taskColumns {
 			keys = append(keys, taskColumns[i].key)
 		}
-		return f, sizing.InvalidField("sort", "must be one of %s, after a hyphen for descending order, not %.50q", strings.Join(keys, ", "), f.Sort)
+		return f, sizing.InvalidField("sort", "must be one of %s, or one of them after a hyphen, for descending order; not %.50q", strings.Join(keys, ", "), f.Sort)
 	}
 	return f, nil
 }
