@@ -33,7 +33,7 @@ type TaskFilter struct {
 	Mode      string `json:"mode,omitempty"`
 	Severity  string `json:"severity,omitempty"`
 	Owner     string `json:"owner,omitempty"`
-	Sort      string `json:"sort"` // key of a column, after a hyphen for descending order
+	Sort      string `json:"sort"` // key of a column; a hyphen before the key means descending order
 	Offset    int    `json:"offset"`
 }
 
