@@ -28,7 +28,7 @@ type Task struct {
 	Quarantine []string         `json:"quarantined,omitempty"` // reports that wait for confirmation
 	Features   []string         `json:"features"`
 	Policy     PolicyForm       `json:"policy"`
-	Drivers    []Driver         `json:"drivers"`
+	Drivers    []Driver         `json:"drivers"` // features that change the grants
 	Versions   []Version        `json:"models"`
 	Newest     []TryRow         `json:"newest_tries"`
 	Changes    []LevelChange    `json:"level_changes"` // of the peaks
@@ -156,8 +156,8 @@ func (d *Dashboard) fillTask(ctx context.Context, t *Task, key sizing.TaskKey, p
 	return d.fillFigures(ctx, t, key)
 }
 
-// fillFigures adds the suggested static request, the drivers and the charts that need many rows. The cache bounds
-// how often it reads these rows.
+// fillFigures adds the suggested static request, the drivers (see Driver) and the charts that need many rows. The cache
+// bounds how often it reads these rows.
 func (d *Dashboard) fillFigures(ctx context.Context, t *Task, key sizing.TaskKey) error {
 	peaks, err := cached(ctx, d.cache, fmt.Sprintf("peaks %q", key), func(ctx context.Context) ([]store.PeakRow, error) {
 		return d.svc.PeakSample(ctx, key, peakRows)

@@ -243,7 +243,7 @@ func TestChecksOfOtherServers(t *testing.T) {
 		{"server", "does not answer", unavailable}, {"server", "not the response of loadaware", respond(200, "hello")},
 		{"server", "not ready: starting", respond(503, `{"status": "starting"}`)},
 		{"server", "accepts no reports", respond(200, `{"status": "ready", "observe": "unavailable"}`)},
-		{"server", "has received no model updates for 300 s", respond(200, `{"status": "ready", "observe": "ok", "stale_seconds": 300}`)},
+		{"server", "may have missed model updates for 300 s", respond(200, `{"status": "ready", "observe": "ok", "stale_seconds": 300}`)},
 	} {
 		cfg := Config{}
 		switch c.check {

@@ -147,7 +147,7 @@ func (r *Report) server(ctx context.Context, c *Config) {
 		r.Errorf("server", "check the database", "the server answers predictions, but accepts no reports: %s", ready.Observe)
 	case ready.StaleSeconds > maxStaleness.Seconds():
 		r.Errorf("server", "point DATABASE_URL directly at PostgreSQL: poolers in transaction mode do not support LISTEN",
-			"the server has received no model updates for %.0f s", ready.StaleSeconds)
+			"the server may have missed model updates for %.0f s", ready.StaleSeconds)
 	}
 	if status, _, _, err := fetch(ctx, base+"/tasks?limit=1", ""); err == nil && status == http.StatusOK && !isLoopback(base) {
 		r.Errorf("tokens", "set LOADAWARE_TOKENS for the server", "%s requires no token", base)
