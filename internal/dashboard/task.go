@@ -247,8 +247,8 @@ func evaluationText(stored []byte) string {
 // identifier matches the names that a Jinja template may write after a dot.
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// pythonOf returns the imports and the operator with the features of the task and its request (4Gi if the request is
-// unknown), to paste into a DAG.
+// pythonOf returns the imports and the operator with the features of the task and its first request (4Gi if this request
+// is unknown), to paste into a DAG.
 func pythonOf(t *Task) string {
 	var b strings.Builder
 	b.WriteString("from airflow_provider_loadaware.operators import SizedKubernetesPodOperator\nfrom kubernetes.client import models as k8s\n\nSizedKubernetesPodOperator(\n")

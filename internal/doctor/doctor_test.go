@@ -97,7 +97,7 @@ func TestMissingPrivilegesOnAnyTableAreFound(t *testing.T) {
 }
 
 // A failed query must be reported as a failed query. The advice for missing tables or missing privileges would not help.
-// The doctor may report that the tables do not exist only if schema_migrations is missing.
+// The doctor may report that the tables do not exist only if schema_migrations is missing or empty.
 func TestFailedQueriesOfTablesAreReported(t *testing.T) {
 	dsn := pgtest.Migrated(t)
 	restricted := dsnOfRole(t, dsn, "SELECT ON schema_migrations")
