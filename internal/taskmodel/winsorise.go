@@ -67,7 +67,9 @@ func outlierWeight(peak, raised, lowest float64) float64 {
 // that models.Stack, which corrects predictions by them, does not correct an error that the fit has already
 // corrected. It reduces only negative errors, which are from predictions that were too high. Positive errors
 // continue to raise grants for a while.
-func (m *models) reduceDrift(rows []row) {
+//
+// runShift returns the log factor for a run score, by which the predictions were shifted.
+func (m *models) reduceDrift(rows []row, runShift func(score float64) float64) {
 	if m.ridges == nil || m.Drift >= 0 && m.Trend >= 0 {
 		return
 	}
@@ -80,7 +82,7 @@ func (m *models) reduceDrift(rows []row) {
 			continue
 		}
 		m.predict(r.Cells, &p, b)
-		err := math.Log(r.Peak) - p.Level[experts.LineTrees]
+		err := math.Log(r.Peak) - p.Level[experts.LineTrees] - runShift(r.RunScore)
 		drift += (err - drift) * driftRate
 		trend += (err - trend) * trendRate
 	}
@@ -116,6 +118,7 @@ func (m *Model) moveResiduals(fitted *models, rows []row) {
 			return nil
 		}
 		fitted.predict(r.Cells, &p, b)
+		b.shift(&p, m.runShift(r.RunScore))
 		return &p
 	})
 	moved := make(map[float64]float64, len(before))
