@@ -25,6 +25,7 @@ func TestScoreOfARun(t *testing.T) {
 
 	r.Add(runTask("c"), 1, RunError{Deviate: 1, Loading: 0})
 	assert.InDelta(t, 1.2, r.Score(runTask("b"), 1), 1e-12, "a task without a loading says nothing")
+	r.Add(runTask("c"), 1, RunError{Deviate: -3, Loading: 0.3})
 	r.Add(runTask("c"), 1, RunError{Deviate: 2, Loading: 0.6})
 	assert.InDelta(t, (2*0.6*2/0.64)/(1+2*0.36/0.64), r.Score(runTask("b"), 1), 1e-12, "a second error replaces the first one of the task")
 	r.Remove(runTask("c"), 1)

@@ -188,6 +188,7 @@ func TestExplanationsNameTheRunScore(t *testing.T) {
 		d.replay(runs, 4)
 		d.setPool(1)
 		model, q := d.tasks[1].model, question(nil)
+		plain := model.Explain(q)
 		q.RunScore = 1.2
 		sized := model.Size(q)
 		assert.InDelta(t, 1.2, taskmodel.RunScore(sized.Guard), 0)
@@ -201,6 +202,8 @@ func TestExplanationsNameTheRunScore(t *testing.T) {
 			}
 			assert.InEpsilon(t, float64(sized.Limit), product, 1e-9)
 			assert.Greater(t, named, 1.05)
+			assert.Equal(t, plain.Base, e.Base, "the shift is no part of the base")
+			assert.InEpsilon(t, named*float64(plain.Expected), float64(e.Expected), 1e-6)
 		}
 		check(model.Explain(q))
 		var changed taskmodel.Pool

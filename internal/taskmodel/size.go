@@ -106,7 +106,11 @@ func (m *Model) size(q Question, b *buffers) Answer {
 // For a lift the experts give no answer, so the amount, the promise, the pool's factor
 // and the expert are zero. See guardAmount for the indices.
 func (m *Model) guardState(p *experts.Point, q Question, a experts.Answer, b *buffers) sizing.Guard {
-	params := make([]float64, 0, guardRunShift+1)
+	n := guardRunScore
+	if q.RunScore != 0 {
+		n = guardRunShift + 1
+	}
+	params := make([]float64, 0, n)
 	params = append(params, a.Amount, a.Promised, a.Factor, max(1, q.GuardFactor), float64(a.Expert))
 	params = append(append(params, p.Level[:]...), p.Scale[:]...)
 	params = append(params, p.Duration)
