@@ -122,7 +122,6 @@ func (s *Service) applyReport(ctx context.Context, o *sizing.Observation, r *siz
 	case o.Outcome.OOM():
 		s.tries.AddKill(&o.Try, killedAt(o), o.Features, inflight.Request{Resources: o.Requested}.Or(answer.Request), now)
 		s.tries.SetStatic(&o.Try, static)
-		s.tries.SetRunScore(&o.Try, o.RunScore)
 	case o.Outcome == sizing.Success:
 		s.tries.EndRun(&o.Try)
 	}

@@ -76,6 +76,8 @@ func TestRunScoresAfterARestart(t *testing.T) {
 	}
 	stored := r.runScores("load")
 	assert.NotZero(t, stored["run-50"])
+	r.runBoth(60, 70)
+	learned := r.PoolShare(task("load")).ScoreProducts
 
 	next := ask("load", "next")
 	base := r.predict(ask("load", "other"))
@@ -88,6 +90,7 @@ func TestRunScoresAfterARestart(t *testing.T) {
 
 	restarted := joinReplica(t, r.dsn, service.Config{}).start()
 	assert.Equal(t, base.Memory, restarted.predict(ask("load", "next 2")).Memory)
+	assert.InDelta(t, learned, restarted.PoolShare(task("load")).ScoreProducts, 1e-12, "both models learned the same scores")
 	again := restarted.explainPrediction(shifted.PredictionID)
 	assert.Equal(t, explained.Factors, again.Factors, "the explanation does not depend on the errors in memory")
 
@@ -97,26 +100,29 @@ func TestRunScoresAfterARestart(t *testing.T) {
 	assert.Greater(t, restarted.runScores("load")["next"], 0.5)
 }
 
-// The score of a try follows the lift, and a report that replaces the provisional kill.
+// The report of a retry has the score of the lift, and a report that replaces a provisional kill keeps the score of the kill.
 func TestRunScoresOfAKilledRun(t *testing.T) {
 	r := newReplica(t).start()
 	r.runBoth(0, 40)
 	r.trainBoth()
-	r.report(succeeded(ask("extract", "next"), 5*gib))
-	first := ask("load", "next")
-	granted := r.predict(first).Memory.Limit
-	lift := r.lift(first, granted)
-	kill := sizing.Observation{Try: first.Try, Outcome: sizing.OOMKilled, Allocated: sizing.Resources{Memory: granted - sizing.MiB}}
-	require.True(t, r.report(kill)[0].Replaced)
+	killedIn := func(run string) (first sizing.Ask, lift sizing.Lift, granted sizing.Bytes) {
+		r.report(succeeded(ask("extract", run), 5*gib))
+		first = ask("load", run)
+		granted = r.predict(first).Memory.Limit
+		return first, r.lift(first, granted), granted
+	}
+	first, lift, _ := killedIn("lifted")
 	o := succeeded(nthTry(first, 2), lift.Memory.Limit-sizing.MiB)
 	o.Allocated.Memory = lift.Memory.Limit
 	r.report(o)
-	scores := map[int]float64{}
+	first, _, granted := killedIn("replaced")
+	kill := sizing.Observation{Try: first.Try, Outcome: sizing.OOMKilled, Allocated: sizing.Resources{Memory: granted - sizing.MiB}}
+	require.True(t, r.report(kill)[0].Replaced)
+	scores := map[string]float64{}
 	for _, row := range r.history("load").Rows {
-		if row.RunID == "next" {
-			scores[row.Try] = row.RunScore
-		}
+		scores[fmt.Sprint(row.RunID, " ", row.Try)] = row.RunScore
 	}
-	assert.Greater(t, scores[1], 0.5)
-	assert.InDelta(t, scores[1], scores[2], 1e-12)
+	assert.Greater(t, scores["lifted 1"], 0.5)
+	assert.InDelta(t, scores["lifted 1"], scores["lifted 2"], 1e-12)
+	assert.Greater(t, scores["replaced 1"], 0.5)
 }

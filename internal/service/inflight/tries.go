@@ -77,7 +77,7 @@ type Run struct {
 	Static   sizing.Bytes         // the static grant of a killed try whose memory followed a plan; 0: none or unknown
 	features sizing.Features      // nil if unknown
 	Request  Request              // the static request of the killed tries, and the cap of the newest of them
-	RunScore float64              // of the newest prediction or lift of the run
+	RunScore float64              // of the newest lift of the run
 	lastKill time.Time
 }
 
@@ -148,8 +148,8 @@ func (t *Tries) Features(try *sizing.TryKey) sizing.Features {
 	return t.Run(try).features
 }
 
-// RunScore returns the run score of the newest prediction for an in-flight try. If there is none, it returns that of the
-// newest prediction or lift of the run, if a try of the run was killed.
+// RunScore returns the run score of the newest prediction for an in-flight try or, if there is none, of the newest lift of its
+// run; otherwise zero.
 func (t *Tries) RunScore(try *sizing.TryKey) float64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -216,8 +216,7 @@ func (t *Tries) SetStatic(try *sizing.TryKey, static sizing.Bytes) {
 	}
 }
 
-// SetRunScore records the run score of a prediction or a lift of a killed run. It changes nothing if Tries has no kill of the
-// run.
+// SetRunScore records the run score of a lift of a killed run. It changes nothing if Tries has no kill of the run.
 func (t *Tries) SetRunScore(try *sizing.TryKey, score float64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
