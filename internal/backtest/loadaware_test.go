@@ -52,7 +52,7 @@ func TestEarlierTasksOfARunChangeTheGrants(t *testing.T) {
 	learn := func(q Question, peak float64) {
 		require.NoError(t, p.Learn(Outcome{Question: q, Allocated: 64e9, Peak: sizing.Bytes(peak), Duration: time.Minute}))
 	}
-	for run := range 50 {
+	for run := range 24 {
 		factor := math.Exp(0.3 * rng.NormFloat64())
 		for _, task := range []string{"first", "second"} {
 			q := question(task, run)

@@ -48,7 +48,7 @@ func (r *replica) runScores(name string) map[string]float64 {
 
 func TestEarlierTasksOfARunChangeTheGrants(t *testing.T) {
 	r := newReplica(t).start()
-	r.runBoth(0, 60)
+	r.runBoth(0, 24)
 	r.trainBoth()
 	next := ask("load", "next")
 	before := r.predict(next)
@@ -69,14 +69,14 @@ func TestEarlierTasksOfARunChangeTheGrants(t *testing.T) {
 // their receipts.
 func TestRunScoresAfterARestart(t *testing.T) {
 	r := newReplica(t).start()
-	r.runBoth(0, 60)
+	r.runBoth(0, 24)
 	r.trainBoth()
 	for name, score := range r.runScores("extract") {
 		require.Zero(t, score, "no task runs before extract: %s", name)
 	}
 	stored := r.runScores("load")
-	assert.NotZero(t, stored["run-50"])
-	r.runBoth(60, 70)
+	assert.NotZero(t, stored["run-20"])
+	r.runBoth(24, 30)
 	learned := r.PoolShare(task("load")).ScoreProducts
 
 	next := ask("load", "next")
@@ -103,7 +103,7 @@ func TestRunScoresAfterARestart(t *testing.T) {
 // The report of a retry has the score of the lift, and a report that replaces a provisional kill keeps the score of the kill.
 func TestRunScoresOfAKilledRun(t *testing.T) {
 	r := newReplica(t).start()
-	r.runBoth(0, 40)
+	r.runBoth(0, 24)
 	r.trainBoth()
 	killedIn := func(run string) (first sizing.Ask, lift sizing.Lift, granted sizing.Bytes) {
 		r.report(succeeded(ask("extract", run), 5*gib))

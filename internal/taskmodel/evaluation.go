@@ -96,7 +96,6 @@ func (m *Model) ladderOf(fitted *models) func(*row) []float64 {
 	return func(r *row) []float64 {
 		var p experts.Point
 		fitted.predict(r.Cells, &p, b)
-		b.shift(&p, m.runShift(r.RunScore)) // as in the grants of the champion
 		amount := m.Experts.Answer(&p, sizing.DefaultRiskTarget, &b.scratch).Amount
 		return []float64{amount}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/loadaware/loadaware/internal/ml/bayes"
 	"github.com/loadaware/loadaware/internal/ml/experts"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
@@ -121,10 +122,9 @@ func (m *Model) explainPoint(cells []sizing.Value, p *experts.Point, target, amo
 	weights := blend.Model
 	addColdStartWeights(p, blend.ColdStart, &weights)
 
-	unshifted := withoutShift(p, b.runShift)
-	edge, before := unshifted, unshifted // the predictions at the edge of the range, and before the margin for missing features
+	edge, before := *p, *p // the predictions at the edge of the range, and before the margin for missing features
 	if p.Imputed {
-		before = withoutShift(&b.donorMean, b.runShift)
+		before = b.donorMean
 	}
 	atEdge := cells
 	if m.Models.ridges != nil {
@@ -140,7 +140,7 @@ func (m *Model) explainPoint(cells []sizing.Value, p *experts.Point, target, amo
 	for _, v := range a.phi {
 		withoutLines += v
 	}
-	m.explainMixture(&unshifted, &a, blend.ColdStart, b)
+	m.explainMixture(withoutShift(p, b), &a, blend.ColdStart, b)
 	for _, v := range a.phi {
 		lines += v
 	}
@@ -162,7 +162,7 @@ func (m *Model) explainPoint(cells []sizing.Value, p *experts.Point, target, amo
 		c.add(TermFeature, "missing features", m.missingNames(atEdge)+": imputed from similar runs", levelOf(&edge)-c.logAmount)
 	}
 	c.add(TermFeature, "outside the known range", m.describeOutside(cells, b), levelOf(&before)-levelOf(&edge))
-	c.add(TermFeature, "the peaks of earlier tasks of the run", describeRunShift(b.runShift), b.runShift)
+	c.add(TermFeature, "the peaks of earlier tasks of the run", describeRunShift(b.runShift), blend.ColdStart*b.runShift)
 	if amount < math.Exp(c.logAmount) {
 		c.moveTo(TermFeature, "the level of the newest peaks", m.medianPeak(p, amount, b))
 	}
@@ -170,25 +170,21 @@ func (m *Model) explainPoint(cells []sizing.Value, p *experts.Point, target, amo
 	if p.Imputed {
 		widened := 0.0
 		for k, weight := range blend.Model {
-			widened += weight * (unshifted.Level[k] - before.Level[k])
+			widened += weight * (p.Level[k] - before.Level[k])
 		}
 		c.add(TermMargin, "uncertainty of the missing features", "", widened)
 	}
 	return c
 }
 
-// withoutShift returns a copy of p from before its shift by a run score.
-func withoutShift(p *experts.Point, shift float64) experts.Point {
-	unshifted := *p
-	if shift == 0 {
-		return unshifted
+// withoutShift returns the cold-start prediction in p from before its shift by a run score; nil if there is none.
+func withoutShift(p *experts.Point, b *buffers) *bayes.Mixture {
+	if p.ColdStart == nil {
+		return nil
 	}
-	if p.ColdStart != nil {
-		mix := *p.ColdStart
-		unshifted.ColdStart = &mix
-	}
-	unshifted.Shift(-shift)
-	return unshifted
+	mix := *p.ColdStart
+	mix.Shift(-b.runShift)
+	return &mix
 }
 
 // medianPeak returns the median of the peak by the errors of the newest predictions, at most `amount`. After a fall of the

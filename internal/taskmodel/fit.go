@@ -283,7 +283,7 @@ func (m *Model) refit(h *sizing.History, rows []row) error {
 		return fmt.Errorf("fit %d rows: %w", len(rows), err)
 	}
 	if !m.Experts.IsColdStart() {
-		fitted.reduceDrift(fit, m.runShift)
+		fitted.reduceDrift(fit)
 		m.moveResiduals(fitted, fit)
 	}
 	m.useModels(fitted, fitKey(rows))
@@ -324,7 +324,6 @@ func (m *Model) rowsOf(h *sizing.History, n int) []row {
 		next := row{
 			Cells: cellsOf(&h.Schema, previous, r.Features), Peak: math.Max(1, float64(bytes)),
 			Seconds: secondsOf(r.Duration), Untimed: r.Duration <= 0, Cores: fittedCores(r, quarantinedCPU), Weight: max(r.Weight, 1), Residual: math.NaN(),
-			RunScore: r.RunScore,
 		}
 		if isStale(i) {
 			next.Weight *= staleWeight

@@ -99,7 +99,6 @@ type row struct {
 	Granted  float64 `cbor:"Answered"` // bytes that would have been granted before the row was learned; 0: unknown
 	Imputed  bool    // the true peak is censored, and Peak is an estimate
 	Untimed  bool    `cbor:",omitzero"` // the duration is unknown, and Seconds is a default
-	RunScore float64 `cbor:"-"`         // see sizing.Observation.RunScore
 	Isolated bool    `cbor:"-"`         // withoutIsolated removed a number
 	Measured float64 `cbor:"-"`         // of a low outlier, whose Peak and Weight winsorise changed: the measured peak; otherwise 0
 }

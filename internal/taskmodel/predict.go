@@ -49,7 +49,7 @@ type buffers struct {
 	runTimeLevels   []float64                   // see RunTime
 	coreLevels      [][coreRules]float64        // predictions of each rule for CPU (see coreRules): for the row itself, or for each donor row
 	noFeatures      bool                        // the row has no encoded feature
-	runShift        float64                     // by which the run score shifted the predictions, as a log factor
+	runShift        float64                     // by which the run score shifted the cold-start prediction, as a log factor
 	unwidenedAmount float64                     // the answer without donorMargin; 0 for a complete row
 }
 

@@ -74,11 +74,12 @@ type dagResult struct {
 	shifts       float64        // sum of squared shifts in standard deviations of the task's errors
 }
 
-// replay runs the DAG `runs` times with common factors of a seeded generator.
+// replay runs the DAG `runs` times with common factors of a seeded generator. The result is that of the runs after the first
+// quarter.
 func (d *simulatedDAG) replay(runs int, seed uint64) (s dagResult) {
 	rng := newRand(seed)
 	for n := range runs {
-		run, factor := fmt.Sprint("run-", n), rng.NormFloat64()
+		run, factor := fmt.Sprint("run-", seed, "-", n), rng.NormFloat64()
 		for i := range d.tasks {
 			own := math.Sqrt(1-d.shared[i]*d.shared[i]) * rng.NormFloat64()
 			gibs := 2 * math.Exp(d.deviation[i]*(d.shared[i]*factor+own))
@@ -94,6 +95,17 @@ func (d *simulatedDAG) replay(runs int, seed uint64) (s dagResult) {
 	return s
 }
 
+// replays adds the results of the first 30 runs of several DAGs. The run score shifts predictions only in the cold start.
+func replays(t *testing.T, ablation taskmodel.Ablation, deviation, shared []float64) (sum dagResult) {
+	for seed := range uint64(10) {
+		s := newDAG(t, ablation, deviation, shared).replay(30, seed)
+		sum.wasted, sum.used, sum.killed = sum.wasted+s.wasted, sum.used+s.used, sum.killed+s.killed
+		sum.limits = append(sum.limits, s.limits...)
+		sum.product, sum.squares, sum.shifts = sum.product+s.product, sum.squares+s.squares, sum.shifts+s.shifts
+	}
+	return sum
+}
+
 func (s *dagResult) add(sized *taskmodel.Answer, gibs float64) {
 	limit := float64(sized.Limit) / float64(gib)
 	s.limits, s.used = append(s.limits, sized.Limit), s.used+gibs
@@ -107,11 +119,11 @@ func (s *dagResult) add(sized *taskmodel.Answer, gibs float64) {
 
 func TestTasksOfARunWithACommonFactor(t *testing.T) {
 	deviation, shared := []float64{0.3, 0.3, 0.3, 0.3}, []float64{0.9, 0.9, 0.9, 0.9}
-	with := newDAG(t, taskmodel.Ablation{}, deviation, shared).replay(120, 1)
-	without := newDAG(t, taskmodel.Ablation{NoRunScores: true}, deviation, shared).replay(120, 1)
+	with := replays(t, taskmodel.Ablation{}, deviation, shared)
+	without := replays(t, taskmodel.Ablation{NoRunScores: true}, deviation, shared)
 	t.Logf("with run scores: %.1f GiB wasted, %d killed; without: %.1f GiB, %d killed", with.wasted, with.killed, without.wasted, without.killed)
-	assert.Less(t, with.wasted, 0.85*without.wasted)
-	assert.LessOrEqual(t, with.killed, without.killed)
+	assert.LessOrEqual(t, with.wasted, without.wasted)
+	assert.Less(t, 2*with.killed, without.killed)
 	// A regression score has the slope 1 in the factor that it estimates.
 	assert.InDelta(t, 1, with.product/with.squares, 0.35)
 }
@@ -119,9 +131,8 @@ func TestTasksOfARunWithACommonFactor(t *testing.T) {
 // Without a common factor, the loadings and therefore the scores shrink, so that the shifts are a small share of the deviation.
 func TestTasksOfARunWithoutACommonFactor(t *testing.T) {
 	deviation, shared := []float64{0.3, 0.2, 0.1, 0.3}, make([]float64, 4)
-	d := newDAG(t, taskmodel.Ablation{}, deviation, shared)
-	with := d.replay(160, 1)
-	without := newDAG(t, taskmodel.Ablation{NoRunScores: true}, deviation, shared).replay(160, 1)
+	with := replays(t, taskmodel.Ablation{}, deviation, shared)
+	without := replays(t, taskmodel.Ablation{NoRunScores: true}, deviation, shared)
 	t.Logf("with run scores: %.1f GiB wasted, %d killed; without: %.1f GiB, %d killed", with.wasted, with.killed, without.wasted, without.killed)
 	assert.Less(t, with.wasted, 1.02*without.wasted)
 	assert.LessOrEqual(t, with.killed, without.killed)
@@ -134,8 +145,8 @@ func TestTasksOfARunWithoutACommonFactor(t *testing.T) {
 // The errors of a constant task are tiny, so those of other tasks hardly change its grant.
 func TestAConstantTaskInARunWithACommonFactor(t *testing.T) {
 	deviation, shared := []float64{0.3, 0.3, 0.0001}, []float64{0.95, 0.95, 0}
-	with := newDAG(t, taskmodel.Ablation{}, deviation, shared).replay(80, 2)
-	without := newDAG(t, taskmodel.Ablation{NoRunScores: true}, deviation, shared).replay(80, 2)
+	with := replays(t, taskmodel.Ablation{}, deviation, shared)
+	without := replays(t, taskmodel.Ablation{NoRunScores: true}, deviation, shared)
 	constantOf := func(limits []sizing.Bytes) (constant []sizing.Bytes) {
 		for i := 2; i < len(limits); i += 3 {
 			constant = append(constant, limits[i])
@@ -144,7 +155,7 @@ func TestAConstantTaskInARunWithACommonFactor(t *testing.T) {
 	}
 	change := meanChange(constantOf(with.limits), constantOf(without.limits))
 	t.Logf("mean change of the grants of the constant task: %.4f", change)
-	assert.Less(t, change, 0.015)
+	assert.Less(t, change, 0.025)
 }
 
 // meanChange returns the mean of |a/b − 1|.
@@ -158,7 +169,7 @@ func meanChange(a, b []sizing.Bytes) (mean float64) {
 // A model that is stored and opened again, and one that a training learned from the history, give the same shifted answer.
 func TestRunScoresAreLearnedFromTheHistory(t *testing.T) {
 	d := newDAG(t, taskmodel.Ablation{}, []float64{0.3, 0.3}, []float64{0.9, 0.9})
-	d.replay(60, 3)
+	d.replay(28, 3)
 	k := d.tasks[1]
 	scratch, _, err := taskmodel.Fit(&k.history, nil)
 	require.NoError(t, err)
@@ -184,8 +195,8 @@ func TestRunScoresAreLearnedFromTheHistory(t *testing.T) {
 // pool of the DAG has changed.
 func TestExplanationsNameTheRunScore(t *testing.T) {
 	d := newDAG(t, taskmodel.Ablation{}, []float64{0.3, 0.3}, []float64{0.9, 0.9})
-	for _, runs := range []int{12, 60} { // in the cold start, and after it
-		d.replay(runs, 4)
+	for _, runs := range []int{12, 28} { // in the cold start, and while it ends
+		d.replay(runs, uint64(runs))
 		d.setPool(1)
 		model, q := d.tasks[1].model, question(nil)
 		plain := model.Explain(q)

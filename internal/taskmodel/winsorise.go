@@ -67,9 +67,7 @@ func outlierWeight(peak, raised, lowest float64) float64 {
 // that models.Stack, which corrects predictions by them, does not correct an error that the fit has already
 // corrected. It reduces only negative errors, which are from predictions that were too high. Positive errors
 // continue to raise grants for a while.
-//
-// runShift returns the log factor for a run score, by which the predictions were shifted.
-func (m *models) reduceDrift(rows []row, runShift func(score float64) float64) {
+func (m *models) reduceDrift(rows []row) {
 	if m.ridges == nil || m.Drift >= 0 && m.Trend >= 0 {
 		return
 	}
@@ -82,7 +80,7 @@ func (m *models) reduceDrift(rows []row, runShift func(score float64) float64) {
 			continue
 		}
 		m.predict(r.Cells, &p, b)
-		err := math.Log(r.Peak) - p.Level[experts.LineTrees] - runShift(r.RunScore)
+		err := math.Log(r.Peak) - p.Level[experts.LineTrees]
 		drift += (err - drift) * driftRate
 		trend += (err - trend) * trendRate
 	}
@@ -118,7 +116,6 @@ func (m *Model) moveResiduals(fitted *models, rows []row) {
 			return nil
 		}
 		fitted.predict(r.Cells, &p, b)
-		b.shift(&p, m.runShift(r.RunScore))
 		return &p
 	})
 	moved := make(map[float64]float64, len(before))

@@ -42,13 +42,3 @@ type Point struct {
 
 	IsException bool `cbor:"-"` // the row has a rare value of a category or bool, or a rarely present feature, about which the weights of the experts say little
 }
-
-// Shift adds a log factor to the predictions of all models and of the cold-start rule.
-func (p *Point) Shift(log float64) {
-	for k := range p.Level {
-		p.Level[k] += log
-	}
-	if p.ColdStart != nil {
-		p.ColdStart.Shift(log)
-	}
-}

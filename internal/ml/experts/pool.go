@@ -26,9 +26,10 @@ type Pool struct {
 
 // The age of a task is the binary logarithm of the number of its learned rows, rounded down.
 const (
-	ageCount  = 10           // number of ages; the last one has no upper bound
-	poolDecay = 1 - 1.0/2000 // per row
-	agePrior  = 2.0          // weight of the prior of a ratio of kills to promises, in promised kills
+	ageCount   = 10           // number of ages; the last one has no upper bound
+	poolDecay  = 1 - 1.0/2000 // per row
+	agePrior   = 2.0          // weight of the prior of a ratio of kills to promises, in promised kills
+	scoreDecay = 1 - 1.0/64   // per row: the errors become smaller and less alike while the models learn
 )
 
 // age returns the age of a task with a number of learned rows.
@@ -96,8 +97,8 @@ func (p *Pool) RecordResidual(residual float64) {
 
 // RecordScore records the error of a prediction, without the shift by the run score, and this error in standard deviations.
 func (p *Pool) RecordScore(score, deviate, e float64) {
-	p.ScoreProducts, p.ScoreSquares = p.ScoreProducts*poolDecay+score*deviate, p.ScoreSquares*poolDecay+score*score
-	p.Errors, p.ErrorSquares = p.Errors*poolDecay+1, p.ErrorSquares*poolDecay+e*e
+	p.ScoreProducts, p.ScoreSquares = p.ScoreProducts*scoreDecay+score*deviate, p.ScoreSquares*scoreDecay+score*score
+	p.Errors, p.ErrorSquares = p.Errors*scoreDecay+1, p.ErrorSquares*scoreDecay+e*e
 }
 
 // Deviation returns the standard deviation of the errors that RecordScore recorded. The prior of 0.2 counts as one error.
