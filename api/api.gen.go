@@ -930,7 +930,7 @@ type Group string
 
 // Guard The state of the model's margins at the time of the answer.
 type Guard struct {
-	// Params For the family `experts`: the amount before guard and bounds, the promised risk, the factors of pool and guard, the expert with the largest weight, then the levels and scales of the models and the duration.
+	// Params For the family `experts`: the amount before guard and bounds, the promised risk, the factors of pool and guard, the expert with the largest weight, then the levels and scales of the models and the duration. If earlier tasks of the run were reported, the run score and the log factor that it led to follow.
 	Params []float64 `json:"params"`
 
 	// Version Number of tries that the model had learned.

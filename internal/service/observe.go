@@ -31,6 +31,7 @@ func (s *Service) Observe(ctx context.Context, reports []sizing.Observation) ([]
 			continue
 		}
 		report := s.withFeatures(reports[i])
+		report.RunScore = s.tries.RunScore(&report.Try)
 		report.DeriveDuration()
 		if warnings := report.BoundContext(); len(warnings) > 0 {
 			ignored[i] = warnings
@@ -109,6 +110,7 @@ func (s *Service) applyReport(ctx context.Context, o *sizing.Observation, r *siz
 	answer.Request = request
 	if r.Replaced {
 		s.tries.Void(&o.Try)
+		s.runs.Remove(o.Try.TaskKey, o.Try.Run())
 		s.reloadVoided(ctx, &o.Try)
 	}
 	static := staticGrant(o, &answer)
@@ -202,7 +204,7 @@ func trainingRow(o *sizing.Observation, seq int64, answer *inflight.Answer, now 
 	return taskmodel.TrainingRow{
 		Seq: seq, At: o.At(now).Unix(), Features: o.Features, Outcome: o.Outcome, Peak: peak, Censoring: censoring,
 		CPUMax: o.CPUMax, Duration: o.Duration, Requested: requested.Resources, Allocated: o.Allocated,
-		FirstTry: o.Try.Number == 1, Promised: answer.Promised, Run: o.Try.Run(), Try: o.Try.Number,
+		FirstTry: o.Try.Number == 1, Promised: answer.Promised, Run: o.Try.Run(), RunScore: o.RunScore, Try: o.Try.Number,
 		DAGRun: sizing.DAGRunHash(o.Try.RunID, o.Try.MapIndex),
 	}
 }
