@@ -905,7 +905,7 @@ type FieldProblem struct {
 	Field string `json:"field"`
 }
 
-// GPUMemory Predicted peak of the GPU memory of a task without history, from its usage profiles. Absent if it is unknown; stored answers do not contain it.
+// GPUMemory Predicted peak of the GPU memory of a task without history, from its usage profiles. Absent if it is unknown, or if the task probably uses none; stored answers do not contain it.
 type GPUMemory struct {
 	// MedianBytes Bytes; at most 8Pi.
 	MedianBytes MemoryBytes `json:"median_bytes"`
@@ -1705,7 +1705,7 @@ type Prediction struct {
 	// Duration Predicted run time. A stored answer contains only the median and the 95 % quantile; its other fields are null.
 	Duration *Duration `json:"duration"`
 
-	// GPUMemory Predicted peak of the GPU memory of a task without history, from its usage profiles. Absent if it is unknown; stored answers do not contain it.
+	// GPUMemory Predicted peak of the GPU memory of a task without history, from its usage profiles. Absent if it is unknown, or if the task probably uses none; stored answers do not contain it.
 	GPUMemory *GPUMemory `json:"gpu_memory,omitempty"`
 
 	// LadderBytes Allocation of the first try, then of each lift.
@@ -2576,7 +2576,7 @@ type Usage struct {
 	// CPUMeanCores Mean CPU.
 	CPUMeanCores *float64 `json:"cpu_mean_cores,omitempty"`
 
-	// GPUMemoryMaxBytes Peak GPU memory.
+	// GPUMemoryMaxBytes Peak GPU memory. A try that reports other usage without it used none.
 	GPUMemoryMaxBytes *float64 `json:"gpu_memory_max_bytes,omitempty"`
 
 	// GPUUtilisationMean Mean GPU utilisation; 1 is one GPU in full use.

@@ -71,7 +71,7 @@ func TestTasksOfANewDAGAreNotSizedLikeTheFirstTaskOfTheKnownDAGs(t *testing.T) {
 }
 
 // In all known DAGs, the three tasks of a kind come one after the other, and each kind has its own image. The image of a
-// new task decides on its profile, whether its DAG is known or new.
+// new task decides on its profile and its GPU memory, whether its DAG is known or new.
 func TestTheProfileOfANewTaskFollowsItsImage(t *testing.T) {
 	kinds := []struct {
 		image                  string
@@ -88,6 +88,7 @@ func TestTheProfileOfANewTaskFollowsItsImage(t *testing.T) {
 		}
 		row.Outcome, row.Requested = sizing.Success, sizing.Resources{Memory: 64e9, CPU: 8}
 		row.MemoryMax, row.Duration, row.CPUMax = sizing.Bytes(around(kd.memory, .2)), time.Duration(around(kd.seconds, .2)*1e9), sizing.Cores(around(kd.cores, .2))
+		row.Usage = row.Usage.Set(sizing.CPUMean, kd.cores/2)
 		if kd.gpu > 0 {
 			row.Usage = row.Usage.Set(sizing.GPUMemoryMax, around(kd.gpu, .2))
 		}
@@ -127,6 +128,11 @@ func TestTheProfileOfANewTaskFollowsItsImage(t *testing.T) {
 				require.True(t, ok)
 				want := set.Place(&row.Usage).Profile.ID
 				assert.Equal(t, want, place.Profile, "%v, confidence %.2f", row.Task, place.Confidence)
+				if kinds[kind].gpu == 0 {
+					assert.Zero(t, place.GPUMemory(.5), "%v", row.Task)
+				} else {
+					assert.InEpsilon(t, kinds[kind].gpu, place.GPUMemory(.5), .3, "%v", row.Task)
+				}
 			}
 		}
 	}
