@@ -2652,7 +2652,7 @@ type UsageProfileDetail struct {
 
 // UsageProfileField defines model for UsageProfileField.
 type UsageProfileField struct {
-	// Alone Accuracy with this field only.
+	// Alone Accuracy with this field only; at least `majority`.
 	Alone float64 `json:"alone"`
 
 	// Name Such as `metadata.owner`, `dag_id`, `task_id` or `requested.memory`.
@@ -2661,7 +2661,7 @@ type UsageProfileField struct {
 	// Tasks Tasks that have the field.
 	Tasks int `json:"tasks"`
 
-	// Without Accuracy with all other fields.
+	// Without Accuracy with all other fields; at least `majority`.
 	Without float64 `json:"without"`
 }
 
@@ -2687,7 +2687,7 @@ type UsageProfileMember struct {
 // UsageProfileMetadata How well facts that are known before the first run predict the profile of a task. This shows which fields are worth sending. Each task is
 // predicted from the others by naive Bayes; the outlier group is a profile, too. Absent with fewer than 20 tasks.
 type UsageProfileMetadata struct {
-	// Accuracy Share of the tasks whose profile is predicted from all fields.
+	// Accuracy Share of the tasks whose profile is predicted from all fields; at least `majority`.
 	Accuracy float64 `json:"accuracy"`
 
 	// Fields The 24 most frequent fields or fewer, the most useful first.
