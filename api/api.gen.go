@@ -905,7 +905,7 @@ type FieldProblem struct {
 	Field string `json:"field"`
 }
 
-// GPUMemory Predicted peak of the GPU memory of a task without history, from its usage profiles. Absent if it is unknown; stored answers do not contain it.
+// GPUMemory Predicted peak of the GPU memory of a task without history, from its usage profiles. Absent if it is unknown, or if the task probably uses none; stored answers do not contain it.
 type GPUMemory struct {
 	// MedianBytes Bytes; at most 8Pi.
 	MedianBytes MemoryBytes `json:"median_bytes"`
@@ -1705,7 +1705,7 @@ type Prediction struct {
 	// Duration Predicted run time over the node types and cluster loads of past runs; those of the request change it only for a task with few runs. A stored answer contains only the median and the 95 % quantile; its other fields are null.
 	Duration *Duration `json:"duration"`
 
-	// GPUMemory Predicted peak of the GPU memory of a task without history, from its usage profiles. Absent if it is unknown; stored answers do not contain it.
+	// GPUMemory Predicted peak of the GPU memory of a task without history, from its usage profiles. Absent if it is unknown, or if the task probably uses none; stored answers do not contain it.
 	GPUMemory *GPUMemory `json:"gpu_memory,omitempty"`
 
 	// LadderBytes Allocation of the first try, then of each lift.
@@ -2576,7 +2576,7 @@ type Usage struct {
 	// CPUMeanCores Mean CPU.
 	CPUMeanCores *float64 `json:"cpu_mean_cores,omitempty"`
 
-	// GPUMemoryMaxBytes Peak GPU memory.
+	// GPUMemoryMaxBytes Peak GPU memory. A try that reports other usage without it used none.
 	GPUMemoryMaxBytes *float64 `json:"gpu_memory_max_bytes,omitempty"`
 
 	// GPUUtilisationMean Mean GPU utilisation; 1 is one GPU in full use.
@@ -2652,7 +2652,7 @@ type UsageProfileDetail struct {
 
 // UsageProfileField defines model for UsageProfileField.
 type UsageProfileField struct {
-	// Alone Accuracy with this field only.
+	// Alone Accuracy with this field only; at least `majority`.
 	Alone float64 `json:"alone"`
 
 	// Name Such as `metadata.owner`, `dag_id`, `task_id` or `requested.memory`.
@@ -2661,7 +2661,7 @@ type UsageProfileField struct {
 	// Tasks Tasks that have the field.
 	Tasks int `json:"tasks"`
 
-	// Without Accuracy with all other fields.
+	// Without Accuracy with all other fields; at least `majority`.
 	Without float64 `json:"without"`
 }
 
@@ -2687,7 +2687,7 @@ type UsageProfileMember struct {
 // UsageProfileMetadata How well facts that are known before the first run predict the profile of a task. This shows which fields are worth sending. Each task is
 // predicted from the others by naive Bayes; the outlier group is a profile, too. Absent with fewer than 20 tasks.
 type UsageProfileMetadata struct {
-	// Accuracy Share of the tasks whose profile is predicted from all fields.
+	// Accuracy Share of the tasks whose profile is predicted from all fields; at least `majority`.
 	Accuracy float64 `json:"accuracy"`
 
 	// Fields The 24 most frequent fields or fewer, the most useful first.

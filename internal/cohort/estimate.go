@@ -98,10 +98,10 @@ func describe(tasks []*labelledTask, ids []int) []class {
 	return classes
 }
 
-// logs returns the logarithms of the estimated quantities of a row; NaN is unknown. A killed run
-// shows only its memory.
+// logs returns the logarithms of the estimated quantities of a row; NaN is unknown. No GPU memory counts as one byte. A
+// killed run shows only its memory.
 func (r *Row) logs() [quantities]float64 {
-	logs := [quantities]float64{math.Log(r.Cores), math.Log(r.GPUMemory), math.Log(r.Peak)}
+	logs := [quantities]float64{math.Log(r.Cores), math.Log(max(1, r.GPUMemory)), math.Log(r.Peak)}
 	for q, v := range logs {
 		if math.IsInf(v, 0) || r.Killed && q != memory {
 			logs[q] = math.NaN()
@@ -204,9 +204,17 @@ func (m *mixture) quantile(probability float64) float64 {
 // finds no distribution.
 func (p *Place) Cores(probability float64) float64 { return p.amount(cores, probability) }
 
-// GPUMemory returns the GPU memory in bytes that a run does not exceed with the given probability; 0 if
-// Place.mixture finds no distribution.
-func (p *Place) GPUMemory(probability float64) float64 { return p.amount(gpuMemory, probability) }
+// minGPUMemory is the smallest amount of GPU memory, in bytes, that is not none: each process on a GPU uses more.
+const minGPUMemory = 1 << 20
+
+// GPUMemory returns the GPU memory in bytes that a run does not exceed with the given probability; 0 if that is none, or
+// if Place.mixture finds no distribution.
+func (p *Place) GPUMemory(probability float64) float64 {
+	if used := p.amount(gpuMemory, probability); used >= minGPUMemory {
+		return used
+	}
+	return 0
+}
 
 func (p *Place) amount(quantity int, probability float64) float64 {
 	m, ok := p.mixture(quantity)

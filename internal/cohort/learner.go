@@ -311,7 +311,7 @@ func errorsOf(tasks []unseenTask) (errors []weightedError) {
 // order of arrival the first task of each DAG would be its root task, and the trees would learn that each task of an
 // unknown DAG is like a root task.
 func fitTrees(tasks []*taskRows, byRequest bool) (*Model, error) {
-	tasks = permuted(tasks)
+	tasks = permuted(tasks, 0)
 	e := newEncoder(tasks, byRequest)
 	rows := 0
 	for _, t := range tasks {
@@ -333,18 +333,18 @@ func fitTrees(tasks []*taskRows, byRequest bool) (*Model, error) {
 	return &Model{encoder: *e, trees: trees, Tasks: len(tasks)}, err
 }
 
-// permuted returns the tasks in a random order that follows only from their names, so that another order of arrival
-// gives the same trees.
-func permuted(tasks []*taskRows) []*taskRows {
+// permuted returns the tasks in one of several random orders, which follows only from their names, so that another order of
+// arrival gives the same trees.
+func permuted[T interface{ place(order uint64) uint64 }](tasks []T, order uint64) []T {
 	tasks = slices.Clone(tasks)
-	slices.SortStableFunc(tasks, func(a, b *taskRows) int { return cmp.Compare(a.place(), b.place()) })
+	slices.SortStableFunc(tasks, func(a, b T) int { return cmp.Compare(a.place(order), b.place(order)) })
 	return tasks
 }
 
-// place returns a random number that follows only from the name of a task. The last steps of SplitMix64 (Steele et al. 2014)
-// mix the hash, because the hashes of similar names are similar.
-func (t *taskRows) place() uint64 {
-	h := hashOfTask(t.key)
+// place returns a random number that follows only from the name of a task and the number of an order. The last steps of
+// SplitMix64 (Steele et al. 2014) mix the hash, because the hashes of similar names are similar.
+func (t *taskRows) place(order uint64) uint64 {
+	h := hashOfTask(t.key) + order*0x9E3779B97F4A7C15
 	h = (h ^ h>>30) * 0xBF58476D1CE4E5B9
 	h = (h ^ h>>27) * 0x94D049BB133111EB
 	return h ^ h>>31

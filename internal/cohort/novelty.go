@@ -119,7 +119,7 @@ func byNovelty(tasks []unseenTask) (errors [novelties][]weightedError) {
 func crossValidateNew(tasks []*taskRows, byRequest bool) []unseenTask {
 	e := newEncoder(tasks, byRequest)
 	dags, names := map[string]int{}, map[string]int{} // folds
-	for _, t := range permuted(tasks) {
+	for _, t := range permuted(tasks, 0) {
 		if _, known := dags[t.key.DAG]; !known {
 			dags[t.key.DAG] = len(dags) % folds
 		}

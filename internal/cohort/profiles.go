@@ -112,28 +112,39 @@ func label(rows []Row, set *usageprofile.Set) (tasks []*labelledTask, ids []int)
 	return tasks, ids
 }
 
+// orders is the number of random orders in which a classifier encodes the tasks. The rows of a task are in different orders.
+const orders = profileRuns
+
 // fitClassifier fits the trees of a classifier with ordered target statistics: the facts of a task are
-// encoded before the statistics learn the task.
+// encoded before the statistics learn the task. As in CatBoost (Prokhorenkova et al. 2018), the order is random and there
+// are several. In order of arrival, the tasks of a kind often come one after the other, so the trees would learn the
+// counts that each kind meets there. In a single random order, the rows of its last task would decide for all new tasks,
+// because only they meet counts as high as those that a new task meets.
 func fitClassifier(tasks []*labelledTask, classes int, trees gbt.Config) (*classifier, error) {
 	plain := make([]*taskRows, len(tasks))
 	for i, t := range tasks {
 		plain[i] = &t.taskRows
 	}
-	p := &classifier{facts: *newEncoder(plain, false), bayes: newBayes(tasks, classes), temperature: 1}
+	p := &classifier{facts: *newEncoder(plain, false), temperature: 1}
 	for _, t := range plain {
 		for i := range t.rows {
 			p.facts.Mean += p.facts.target(&t.rows[i]) / float64(len(t.rows)) / float64(len(plain))
 		}
 	}
-	data := &table.Table{Names: make([]string, p.columns())}
-	for _, t := range tasks {
-		weight := 1 / math.Sqrt(float64(len(t.rows)))
-		for i := range t.rows {
-			data.X = p.encode(&t.rows[i].Facts, data.X)
-			data.Y, data.W = append(data.Y, float64(t.classes[i])), append(data.W, weight)
+	data := &table.Table{Names: make([]string, p.facts.columns()+classes)}
+	for order := range uint64(orders) {
+		p.facts.Values, p.bayes = map[uint64]statistic{}, newBayes(tasks, classes)
+		for _, t := range permuted(tasks, order) {
+			weight := 1 / math.Sqrt(float64(len(t.rows)))
+			for i := range t.rows {
+				if (t.place(orders)+uint64(i))%orders == order {
+					data.X = p.encode(&t.rows[i].Facts, data.X)
+					data.Y, data.W = append(data.Y, float64(t.classes[i])), append(data.W, weight)
+				}
+			}
+			p.facts.learn(&t.taskRows)
+			p.bayes.learn(t)
 		}
-		p.facts.learn(&t.taskRows)
-		p.bayes.learn(t)
 	}
 	var err error
 	p.trees, err = gbt.FitClassifier(data, nil, classes, trees)

@@ -241,3 +241,22 @@ func BenchmarkPlace(b *testing.B) {
 		}
 	})
 }
+
+func TestATryThatReportsUsageWithoutGPUMemoryUsedNone(t *testing.T) {
+	r := teamTask(0, rand.New(rand.NewPCG(25, 1)))
+	for name, c := range map[string]struct {
+		usage sizing.MeanUsage
+		want  float64
+	}{
+		"no usage":         {nil, math.NaN()},
+		"only other usage": {sizing.MeanUsage(nil).Set(sizing.CPUMean, 1), 0},
+		"utilisation":      {sizing.MeanUsage(nil).Set(sizing.GPUUtilisation, .5), math.NaN()},
+		"none":             {sizing.MeanUsage(nil).Set(sizing.GPUMemoryMax, 0), 0},
+		"a gigabyte":       {sizing.MeanUsage(nil).Set(sizing.GPUMemoryMax, 1e9), 1e9},
+	} {
+		r.Usage = c.usage
+		row, ok := RowOf(&r)
+		require.True(t, ok)
+		assert.InDelta(t, c.want, row.GPUMemory, 0, name)
+	}
+}

@@ -26,7 +26,7 @@ type Row struct {
 	Usage     usageprofile.Vector // decides on the usage profile of the run; NaN is unknown
 	Seconds   float64             // run time; 0: unknown
 	Cores     float64             // largest CPU use; 0: unknown
-	GPUMemory float64             // largest use, in bytes; 0: unknown
+	GPUMemory float64             // largest use, in bytes; 0: none, NaN: unknown
 }
 
 // RowOf returns the row of a stored try; ok is false if neither the peak nor a lower bound is known.
@@ -38,10 +38,10 @@ func RowOf(r *sizing.ContextRow) (row Row, ok bool) {
 	facts := Facts{Task: r.Task, Metadata: r.Metadata, Features: r.Features, Requested: r.Requested}
 	row = Row{
 		Facts: facts, Peak: float64(peak), Killed: censoring == sizing.AtLeast,
-		Seconds: r.Duration.Seconds(), Cores: float64(r.CPUMax),
+		Seconds: r.Duration.Seconds(), Cores: float64(r.CPUMax), GPUMemory: r.Usage.Get(sizing.GPUMemoryMax),
 	}
-	if gpu := r.Usage.Get(sizing.GPUMemoryMax); gpu > 0 { // false for NaN
-		row.GPUMemory = gpu
+	if r.Usage != nil && math.IsNaN(row.GPUMemory) && !(r.Usage.Get(sizing.GPUUtilisation) > 0) {
+		row.GPUMemory = 0 // programs that report usage leave out the GPUs of a try without any
 	}
 	if run, ok := usageprofile.RunOf(r); ok {
 		row.Usage = run.Vector

@@ -214,7 +214,7 @@ func (c *allocator) describeCohort(ask *sizing.Ask, q *taskmodel.Question, a *si
 			a.CPU = rounded
 		}
 	}
-	if median := place.GPUMemory(.5); median >= 1 {
+	if median := place.GPUMemory(.5); median > 0 {
 		a.GPUMemory = &sizing.GPUMemory{Median: sizing.Bytes(median), P95: sizing.Bytes(place.GPUMemory(.95))}
 	}
 }

@@ -67,7 +67,7 @@ type Allocation struct {
 	Guard        Guard        // the state of the model's safety margins at the time of the answer
 	Warnings     []FieldError `json:"-"` // parts of the ask that were ignored or look wrong
 	Cohort       *Cohort      `json:"-"` // nil if other tasks did not contribute to the answer
-	GPUMemory    *GPUMemory   `json:"-"` // nil if it is unknown
+	GPUMemory    *GPUMemory   `json:"-"` // nil if it is unknown or probably none
 }
 
 // Cohort describes the other tasks of the namespace that contributed to the answer for a task without history.

@@ -209,16 +209,17 @@ type Cohort struct {
 	// UsedRuns and UsedKills are the same counts, but of each task at most as many reports, or kills, as a
 	// training uses.
 	UsedRuns, UsedKills int
-	TrainedAt           time.Time
+	TrainedAt           time.Time // start of the training
 }
 
 // CohortAge holds the numbers of reports and OOM kills of a namespace at the last training of its cohort, and now.
 type CohortAge struct {
 	Version                   int // 0: none
 	Format                    int
-	LearnedRuns, LearnedKills int // UsedRuns and UsedKills at the training
-	Runs, Kills               int // reports and OOM kills now, including those that retention removed
-	UsedRuns, UsedKills       int // the same counts, but of each task at most as many as a training uses
+	LearnedRuns, LearnedKills int  // UsedRuns and UsedKills at the training
+	Runs, Kills               int  // reports and OOM kills now, including those that retention removed
+	UsedRuns, UsedKills       int  // the same counts, but of each task at most as many as a training uses
+	HasNewProfiles            bool // usage profiles were found after the cohort was trained
 }
 
 // Receipts stores the receipts of answers.

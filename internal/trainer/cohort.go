@@ -10,8 +10,8 @@ import (
 	"github.com/loadaware/loadaware/internal/usageprofile"
 )
 
-// updateCohort trains the cohort of a namespace, the model that sizes its tasks without history, if enough
-// reports arrived since the last training. It only logs an error, because the models of the tasks do not
+// updateCohort trains the cohort of a namespace, the model that sizes its tasks without history, if it is due, as far as
+// this process knows. It only logs an error, because the models of the tasks do not
 // depend on the cohort.
 func (t *Trainer) updateCohort(ctx context.Context, namespace string) {
 	if t.cfg.NoCohorts || t.growth.isTooEarly(namespace, time.Now()) {
@@ -30,6 +30,7 @@ func (t *Trainer) updateCohort(ctx context.Context, namespace string) {
 
 // trainCohort trains and publishes the cohort of a namespace if it is due.
 func (t *Trainer) trainCohort(ctx context.Context, namespace string) error {
+	start := time.Now() // profiles that are found from now on are new to this cohort
 	age, err := t.store.CohortAge(ctx, namespace, cohort.RowsPerTask)
 	if err != nil {
 		return err
@@ -51,7 +52,6 @@ func (t *Trainer) trainCohort(ctx context.Context, namespace string) error {
 	if err != nil {
 		return err
 	}
-	start := time.Now()
 	var model *cohort.Model
 	err = runAtLowestPriority(func() error {
 		if model = cohort.Fit(rows); model != nil && profiles != nil {
@@ -68,7 +68,7 @@ func (t *Trainer) trainCohort(ctx context.Context, namespace string) error {
 	}
 	version, err := t.store.PublishCohort(ctx, store.Cohort{
 		Namespace: namespace, Version: age.Version, Format: cohort.Format, Blob: blob, Runs: age.Runs, Kills: age.Kills,
-		UsedRuns: age.UsedRuns, UsedKills: age.UsedKills, TrainedAt: time.Now(),
+		UsedRuns: age.UsedRuns, UsedKills: age.UsedKills, TrainedAt: start,
 	})
 	if err == nil {
 		t.log.InfoContext(ctx, "trained a cohort", "namespace", namespace, "version", version, "tasks", model.Tasks, "runs", model.Runs, "took", time.Since(start))
@@ -89,14 +89,14 @@ func (t *Trainer) storedProfiles(ctx context.Context, namespace string) (*usagep
 }
 
 // isCohortDue reports whether the cohort must be trained. A training must be able to use at least cohort.MinTasks reports, and
-// one of these must hold: the stored cohort has another format; or the number of usable reports, or that of usable kills, has
+// one of these must hold: the stored cohort has another format; or usage profiles were found since; or the number of usable reports, or that of usable kills, has
 // grown by more than the share cohort.RefitGrowth since the last training. If there are few kills, one more kill is enough.
 // `age` holds these numbers.
 func isCohortDue(age *store.CohortAge) bool {
 	switch {
 	case age.UsedRuns < cohort.MinTasks:
 		return false
-	case age.Format != cohort.Format:
+	case age.Format != cohort.Format || age.HasNewProfiles:
 		return true
 	}
 	grown := func(now, learned int) bool { return float64(now) > float64(learned)*(1+cohort.RefitGrowth) }

@@ -60,6 +60,13 @@ func (c *cohortGrowth) isTooEarly(namespace string, now time.Time) bool {
 	return g != nil && g.runs < g.dueRuns && g.kills < g.dueKills && now.Sub(g.readAt) < cohortAgeTTL
 }
 
+// forget removes the counts of a namespace, so that its CohortAge is read again.
+func (c *cohortGrowth) forget(namespace string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.namespaces, namespace)
+}
+
 // set starts new counts from a CohortAge that was read at the time `now`. If the cohort is due, set removes the
 // counts instead, so that the CohortAge is read again after the next training.
 func (c *cohortGrowth) set(namespace string, age *store.CohortAge, now time.Time) {

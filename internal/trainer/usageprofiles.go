@@ -41,6 +41,7 @@ func (t *Trainer) runProfiles(ctx context.Context) {
 // its runs. It replaces profiles of this age that cannot be decoded even without new reports. It works at the lowest
 // priority, and does nothing while another replica holds the lease.
 func (t *Trainer) FindProfiles(ctx context.Context, now time.Time) error {
+	began := time.Now()
 	usage, err := t.store.TaskUsage(ctx, "")
 	if err != nil {
 		return fmt.Errorf("list namespaces: %w", err)
@@ -57,7 +58,7 @@ func (t *Trainer) FindProfiles(ctx context.Context, now time.Time) error {
 		if err != nil || !acquired {
 			return errors.Join(append(failed, err)...)
 		}
-		err = t.findProfiles(ctx, namespace, now)
+		err = t.findProfiles(ctx, namespace, now.Add(time.Since(began)))
 		if err != nil && sizing.KindOf(err) != sizing.Conflict { // a conflict means that another replica was faster
 			failed = append(failed, fmt.Errorf("find the usage profiles of namespace %s: %w", namespace, err))
 		}
@@ -67,6 +68,7 @@ func (t *Trainer) FindProfiles(ctx context.Context, now time.Time) error {
 
 // findProfiles is FindProfiles for one namespace.
 func (t *Trainer) findProfiles(ctx context.Context, namespace string, now time.Time) error {
+	began := time.Now()
 	stored, err := t.store.UsageProfiles(ctx, namespace, 0)
 	if err != nil && sizing.KindOf(err) != sizing.NotFound {
 		return err
@@ -93,7 +95,6 @@ func (t *Trainer) findProfiles(ctx context.Context, namespace string, now time.T
 			runs = append(runs, run)
 		}
 	}
-	began := time.Now()
 	var set *usageprofile.Set
 	reason := "there were none"
 	if isDamaged {
@@ -120,11 +121,13 @@ func (t *Trainer) findProfiles(ctx context.Context, namespace string, now time.T
 		return err
 	}
 	version, err := t.store.SaveUsageProfiles(ctx, store.UsageProfiles{
-		Namespace: namespace, Version: stored.Version, Format: usageprofile.Format, Runs: age.Runs, LearnedAt: now, Content: content,
+		Namespace: namespace, Version: stored.Version, Format: usageprofile.Format, Runs: age.Runs, LearnedAt: now.Add(time.Since(began)), Content: content,
 	})
 	if err == nil {
 		t.log.InfoContext(ctx, "found usage profiles", "namespace", namespace, "version", version, "reason", reason,
 			"profiles", len(set.Profiles), "runs", set.Runs(), "coverage", set.Coverage, "took", time.Since(began))
+		t.growth.forget(namespace)
+		t.updateCohort(ctx, namespace)
 	}
 	return err
 }

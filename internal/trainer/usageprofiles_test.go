@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/loadaware/loadaware/internal/cohort"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store"
 	"github.com/loadaware/loadaware/internal/testwait"
@@ -188,4 +189,43 @@ func TestALateReplicaDoesNotReplaceUsageProfiles(t *testing.T) {
 	assert.Equal(t, 2, st.saved)
 	version, _ := usageProfiles(t, st, "a")
 	assert.Equal(t, 1, version)
+}
+
+// The reports of a namespace arrive before its profiles are found, and no report arrives later.
+func TestFoundProfilesGetIntoTheCohort(t *testing.T) {
+	st := newStore(t)
+	var reports []sizing.Observation
+	for i := range 120 {
+		task, much := i%24, i%2 == 1
+		wobble := 1 + 0.02*float64(i*7%11)
+		o := sizing.Observation{Outcome: sizing.Success, MemoryMax: sizing.Bytes(2e8 * wobble), Duration: time.Duration(30 * wobble * 1e9), Features: sizing.Features{},
+			Metadata: sizing.Metadata{"image": {fmt.Sprint(much)}},
+			Try:      sizing.TryKey{TaskKey: sizing.TaskKey{Namespace: "a", DAG: "etl", Task: fmt.Sprint("t", task)}, RunID: fmt.Sprint(i), MapIndex: sizing.NoMap, Number: 1}}
+		if much {
+			o.MemoryMax, o.Duration = sizing.Bytes(3e10*wobble), time.Duration(4000*wobble*1e9)
+		}
+		reports = append(reports, o)
+	}
+	_, err := st.Record(t.Context(), reports)
+	require.NoError(t, err)
+	tr := newTrainer(st, trainer.Config{ProfilesEvery: time.Hour})
+	_, err = tr.TrainNow(t.Context(), reports[0].Try.TaskKey)
+	require.NoError(t, err)
+	place := func() (version int, ok bool) {
+		stored, err := st.Cohort(t.Context(), "a")
+		require.NoError(t, err)
+		m, err := cohort.Open(stored.Blob)
+		require.NoError(t, err)
+		_, ok = m.Place(&cohort.Facts{Metadata: sizing.Metadata{"image": {"true"}}})
+		return stored.Version, ok
+	}
+	_, ok := place()
+	require.False(t, ok, "no profiles are known yet")
+	require.NoError(t, tr.FindProfiles(t.Context(), time.Now()))
+	version, ok := place()
+	assert.True(t, ok, "the cohort must know the profiles")
+	_, err = tr.TrainNow(t.Context(), reports[0].Try.TaskKey)
+	require.NoError(t, err)
+	again, _ := place()
+	assert.Equal(t, version, again, "the cohort is not due again")
 }

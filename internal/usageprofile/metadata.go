@@ -10,7 +10,8 @@ import (
 )
 
 // Predictability says how well facts that are known before the first run of a task predict its profile.
-// Every task is predicted from the other tasks, by naive Bayes (leave one task out).
+// Every task is predicted from the other tasks, by naive Bayes (leave one task out), or, where that is less often correct, as
+// the most frequent profile.
 type Predictability struct {
 	Tasks    int     // number of predicted tasks
 	Majority float64 // share of the most frequent profile: the accuracy without any fact
@@ -151,7 +152,9 @@ func (b *bayes) logLikelihood(field, class, own int, values []string) float64 {
 }
 
 // evaluate predicts every task from the others: with all fields, with each field alone, and without each
-// field.
+// field. Fields that predict worse than the most frequent profile are not used, so no accuracy is below its share. Otherwise
+// fields that say nothing would have an accuracy of 0 if the profiles have equally many tasks: without the task itself, its
+// own profile is the rarest.
 func (b *bayes) evaluate(tasks []facts, classes []int) *Predictability {
 	p := &Predictability{Tasks: len(tasks), Majority: slices.Max(b.tasks) / float64(len(tasks)), Fields: make([]Field, len(b.fields))}
 	share := 1 / float64(len(tasks))
@@ -194,8 +197,10 @@ func (b *bayes) evaluate(tasks []facts, classes []int) *Predictability {
 			}
 		}
 	}
+	p.Accuracy = max(p.Accuracy, p.Majority)
 	for field, name := range b.fields {
-		p.Fields[field].Name = name
+		f := &p.Fields[field]
+		f.Name, f.Alone, f.Without = name, max(f.Alone, p.Majority), max(f.Without, p.Majority)
 	}
 	slices.SortStableFunc(p.Fields, func(a, b Field) int {
 		return cmp.Or(cmp.Compare(a.Without, b.Without), cmp.Compare(b.Alone, a.Alone), cmp.Compare(a.Name, b.Name))

@@ -409,6 +409,34 @@ func TestMetadataPredictTheProfile(t *testing.T) {
 	assert.Nil(t, fit(t, few, nil).Predictability, "16 tasks are too few for a prediction")
 }
 
+// All profiles have equally many tasks, and the owner of a task says nothing about its profile. Each task predicted from the
+// others alone would then have any other profile.
+func TestAFieldThatSaysNothingIsNotWorseThanNone(t *testing.T) {
+	s := newStream(9)
+	var runs []usageprofile.Run
+	for i := range 160 {
+		row := sizing.ContextRow{Task: sizing.TaskKey{Namespace: "n", DAG: fmt.Sprint("d", i/16), Task: fmt.Sprint("t", i)}}
+		k := kinds[i%4]
+		row.Outcome, row.MemoryMax, row.Duration = sizing.Success, sizing.Bytes(k.memory*math.Exp(0.1*s.r.NormFloat64())), time.Duration(k.seconds*1e9*math.Exp(0.1*s.r.NormFloat64()))
+		row.Metadata = sizing.Metadata{"owner": {fmt.Sprint("team", i/4%2)}, "image": {fmt.Sprint("image", i%4)}}
+		run, ok := usageprofile.RunOf(&row)
+		require.True(t, ok)
+		runs = append(runs, run)
+	}
+	p := fit(t, runs, nil).Predictability
+	require.NotNil(t, p)
+	assert.InDelta(t, 0.25, p.Majority, 1e-9)
+	assert.InDelta(t, 1, p.Accuracy, 1e-9)
+	for _, f := range p.Fields {
+		alone, without := p.Majority, 1.0
+		if f.Name == "metadata.image" {
+			alone, without = 1, p.Majority
+		}
+		assert.InDelta(t, alone, f.Alone, 1e-9, f.Name)
+		assert.InDelta(t, without, f.Without, 1e-9, f.Name)
+	}
+}
+
 // BenchmarkMemory reports the memory of a decoded set of the largest sample: 10,000 runs of 2,000 tasks,
 // with names of a usual length and with the longest names.
 func BenchmarkMemory(b *testing.B) {

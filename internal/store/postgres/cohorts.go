@@ -72,17 +72,19 @@ func (s *Store) versions(ctx context.Context, operation, query string) (map[stri
 
 const cohortAgeSQL = `
 	SELECT coalesce(c.version, 0), coalesce(c.format, 0), coalesce(c.used_runs, 0), coalesce(c.used_kills, 0),
-		stored.runs, stored.kills, stored.used_runs, stored.used_kills
+		stored.runs, stored.kills, stored.used_runs, stored.used_kills, coalesce(p.learned_at > c.trained_at, false)
 	FROM (
 		SELECT coalesce(sum(observations), 0)::bigint AS runs, coalesce(sum(kills), 0)::bigint AS kills,
 			coalesce(sum(least(observations, $2)), 0)::bigint AS used_runs, coalesce(sum(least(kills, $2)), 0)::bigint AS used_kills
 		FROM task JOIN tally ON tally.task = task.id WHERE namespace = $1) AS stored
-	LEFT JOIN cohort AS c ON c.namespace = $1`
+	LEFT JOIN cohort AS c ON c.namespace = $1
+	LEFT JOIN usage_profiles AS p ON p.namespace = $1`
 
 // CohortAge returns the numbers of reports and OOM kills of a namespace now, and how many of them a cohort can use, now and
-// at its last training. It can use at most `perTask` reports and `perTask` kills of each task.
+// at its last training. It can use at most `perTask` reports and `perTask` kills of each task. It also returns whether usage
+// profiles were found since then.
 func (s *Store) CohortAge(ctx context.Context, namespace string, perTask int) (a store.CohortAge, err error) {
 	err = s.pool.QueryRow(ctx, cohortAgeSQL, namespace, perTask).Scan(
-		&a.Version, &a.Format, &a.LearnedRuns, &a.LearnedKills, &a.Runs, &a.Kills, &a.UsedRuns, &a.UsedKills)
+		&a.Version, &a.Format, &a.LearnedRuns, &a.LearnedKills, &a.Runs, &a.Kills, &a.UsedRuns, &a.UsedKills, &a.HasNewProfiles)
 	return a, wrapError("read the age of a cohort", err)
 }

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -51,4 +52,12 @@ func testCohorts(t *testing.T, open func(*testing.T) store.Store) {
 	age, err = st.CohortAge(ctx, "emea", 2)
 	require.NoError(t, err)
 	require.Equal(t, store.CohortAge{Version: 2, Format: 1, LearnedRuns: 12, LearnedKills: 2, Runs: 4, Kills: 1, UsedRuns: 3, UsedKills: 1}, age)
+
+	for version, learnedAt := range []time.Time{noon, noon.Add(time.Second)} {
+		_, err = st.SaveUsageProfiles(ctx, store.UsageProfiles{Namespace: "emea", Version: version, Format: 1, LearnedAt: learnedAt, Content: []byte("profiles")})
+		require.NoError(t, err)
+		age, err = st.CohortAge(ctx, "emea", 2)
+		require.NoError(t, err)
+		require.Equal(t, learnedAt.After(noon), age.HasNewProfiles)
+	}
 }

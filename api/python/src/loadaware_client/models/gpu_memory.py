@@ -10,8 +10,8 @@ T = TypeVar("T", bound="GPUMemory")
 
 @_attrs_define
 class GPUMemory:
-    """Predicted peak of the GPU memory of a task without history, from its usage profiles. Absent if it is unknown; stored
-    answers do not contain it.
+    """Predicted peak of the GPU memory of a task without history, from its usage profiles. Absent if it is unknown, or if
+    the task probably uses none; stored answers do not contain it.
 
         Attributes:
             median_bytes (int): Bytes; at most 8Pi.

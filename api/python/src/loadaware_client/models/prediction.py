@@ -56,7 +56,7 @@ class Prediction:
         model (ModelType0 | None):
         reason (str): Explanation of the allocation for operators.
         gpu_memory (GPUMemory | Unset): Predicted peak of the GPU memory of a task without history, from its usage
-            profiles. Absent if it is unknown; stored answers do not contain it.
+            profiles. Absent if it is unknown, or if the task probably uses none; stored answers do not contain it.
         cohort (Cohort | Unset): The other tasks of the namespace from which an answer with the source `cohort` comes.
             Stored answers do not contain it.
         plan (Plan | Unset): Amounts that grow during the run, for callers that can resize a pod. The plan is absent if

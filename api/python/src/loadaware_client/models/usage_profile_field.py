@@ -14,8 +14,8 @@ class UsageProfileField:
     Attributes:
         name (str): Such as `metadata.owner`, `dag_id`, `task_id` or `requested.memory`.
         tasks (int): Tasks that have the field.
-        alone (float): Accuracy with this field only.
-        without (float): Accuracy with all other fields.
+        alone (float): Accuracy with this field only; at least `majority`.
+        without (float): Accuracy with all other fields; at least `majority`.
     """
 
     name: str

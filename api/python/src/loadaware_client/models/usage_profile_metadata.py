@@ -21,7 +21,7 @@ class UsageProfileMetadata:
         Attributes:
             tasks (int):
             majority (float): Share of the tasks that have the most frequent profile: the accuracy without any fact.
-            accuracy (float): Share of the tasks whose profile is predicted from all fields.
+            accuracy (float): Share of the tasks whose profile is predicted from all fields; at least `majority`.
             fields (list[UsageProfileField]): The 24 most frequent fields or fewer, the most useful first.
     """
 

@@ -22,7 +22,8 @@ class UsageType0:
         cpu_mean_cores (float | None | Unset): Mean CPU.
         read_bytes (float | None | Unset): Bytes read.
         written_bytes (float | None | Unset): Bytes written.
-        gpu_memory_max_bytes (float | None | Unset): Peak GPU memory.
+        gpu_memory_max_bytes (float | None | Unset): Peak GPU memory. A try that reports other usage without it used
+            none.
         gpu_utilisation_mean (float | None | Unset): Mean GPU utilisation; 1 is one GPU in full use.
     """
 
