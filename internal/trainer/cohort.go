@@ -89,9 +89,9 @@ func (t *Trainer) storedProfiles(ctx context.Context, namespace string) (*usagep
 }
 
 // isCohortDue reports whether the cohort must be trained. A training must be able to use at least cohort.MinTasks reports, and
-// one of these must hold: the stored cohort has another format; or usage profiles were found since; or the number of usable reports, or that of usable kills, has
-// grown by more than the share cohort.RefitGrowth since the last training. If there are few kills, one more kill is enough.
-// `age` holds these numbers.
+// one of these must hold: the stored cohort has another format; usage profiles were found since; the number of usable reports,
+// or that of usable kills, has grown by more than the share cohort.RefitGrowth since the last training. If there are few kills,
+// one more kill is enough. `age` holds these numbers.
 func isCohortDue(age *store.CohortAge) bool {
 	switch {
 	case age.UsedRuns < cohort.MinTasks:
