@@ -36,7 +36,7 @@ func (s *startup) run(ctx context.Context) {
 	fmt.Fprintf(s.Out, "data folder or database: %s\n", s.Location())
 	if s.Demo {
 		err := s.importDemo(ctx)
-		s.pages.Refresh()
+		s.pages.ClearCache()
 		if err != nil && ctx.Err() == nil {
 			s.log.Error("import or training of the demo history failed; the server continues", "err", err)
 		}

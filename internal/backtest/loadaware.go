@@ -24,6 +24,8 @@ type loadawarePolicy struct {
 	fits     *taskmodel.FitCache        // see Config.fits
 	err      error                      // error of the first training that failed
 
+	runs taskmodel.RunErrors
+
 	noCohorts bool // a task without history gets its static request
 }
 
@@ -46,6 +48,7 @@ type learner struct {
 	model    *taskmodel.Model
 	poolSeen int // version of the pool that the model uses; 0: none
 	history  sizing.History
+	scores   map[sizing.TryKey]float64  // run scores of the tries that have not ended; without those that are 0
 	promised map[sizing.TryKey]*float64 // promised risks of the first tries that have not ended
 	guard    taskmodel.Guard            // raises grants while clearly more of the runs with an open try were killed than promised
 	lostAt   int                        // number of tries when a training last returned no model
@@ -56,7 +59,7 @@ type learner struct {
 func (p *loadawarePolicy) learnerOf(task sizing.TaskKey) *learner {
 	l := p.tasks[task]
 	if l == nil {
-		l = &learner{model: p.newModel(), promised: map[sizing.TryKey]*float64{}}
+		l = &learner{model: p.newModel(), promised: map[sizing.TryKey]*float64{}, scores: map[sizing.TryKey]float64{}}
 		l.history.Task = task
 		l.model.SetFitCache(p.fits)
 		p.tasks[task] = l
@@ -76,6 +79,9 @@ func (p *loadawarePolicy) Predict(q Question) Answer {
 	question := question(&q, l, &settings)
 	if !p.noCohorts && q.Above > 0 && q.Above < question.Requested.Memory && l.model.LargestPeak() == 0 && p.cohortOf(q.Try.Namespace).Model().CanSize(factsOf(&q)) {
 		question.Requested.Memory = 0 // the cohort sized the first try, so the lift may stay below the static request
+	}
+	if question.RunScore = p.runs.Score(q.Try.TaskKey, q.Try.Run()); question.RunScore != 0 {
+		l.scores[q.Try] = question.RunScore
 	}
 	sized := l.model.Size(question)
 	coldStart := sized.Source != sizing.FromModel
@@ -117,6 +123,9 @@ func (p *loadawarePolicy) Learn(o Outcome) error {
 	trainingRow.Features = o.Features // as reported, because the schema may not contain all of them
 	before := l.model.Pool()
 	l.model.Learn(trainingRow)
+	if e, ok := l.model.RunError(trainingRow.Run); ok {
+		p.runs.Add(o.Try.TaskKey, trainingRow.Run, e)
+	}
 	p.updatePool(l, before)
 	if !o.Killed && l.model.IsFitDue() && l.history.Total >= l.lostAt+triesAfterLoss {
 		p.train(l)
@@ -133,10 +142,12 @@ func (l *learner) updateGuard(o *Outcome) {
 	l.guard.Forget(o.Try.Run())
 }
 
-// row converts an outcome to a history row as in a store, and removes the try from l.promised.
+// row converts an outcome to a history row as in a store, and removes the try from l.promised and l.scores.
 func (l *learner) row(o *Outcome) sizing.HistoryRow {
 	promised := l.promised[o.Try]
 	delete(l.promised, o.Try)
+	score := l.scores[o.Try]
+	delete(l.scores, o.Try)
 	l.history.Schema.Extend(o.Features)
 	outcome := sizing.Success
 	if o.Killed {
@@ -146,7 +157,7 @@ func (l *learner) row(o *Outcome) sizing.HistoryRow {
 		Seq: l.history.LastSeq, At: o.ReportedAt, RunID: o.Try.RunID, MapIndex: o.Try.MapIndex, Try: o.Try.Number,
 		Outcome: outcome, MemoryMax: o.Peak, CPUMax: o.CPUMax, Duration: o.Duration,
 		Allocated: sizing.Resources{Memory: o.Allocated}, Requested: o.static(), Promised: promised,
-		Features: l.history.Schema.Row(o.Features, nil), Weight: 1,
+		Features: l.history.Schema.Row(o.Features, nil), RunScore: score, Weight: 1,
 	}
 }
 

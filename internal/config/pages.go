@@ -39,7 +39,7 @@ func (p *Pages) Proxy(hasTokens bool) (auth.Proxy, error) {
 // HeaderName is the name of an HTTP header.
 type HeaderName string
 
-// validHeader matches the header names that Decode accepts.
+// validHeader matches names of headers that are valid and not too long.
 var validHeader = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
 
 // Decode implements envconfig.Decoder. It rejects headers that HTTP uses for another purpose, such as Cookie.

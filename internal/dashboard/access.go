@@ -91,7 +91,7 @@ func (d *Dashboard) secure(next http.Handler) http.Handler {
 	})
 }
 
-// show returns the handler of a page for callers with one of the given roles.
+// show returns the handler of a page for callers with the role admin or one of the given roles.
 func (d *Dashboard) show(roles []auth.Role, p page) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		req := d.identify(r)

@@ -172,8 +172,8 @@ func (c *cache) refresh(ctx context.Context, e *cacheEntry, version int, read fu
 	}()
 }
 
-// Refresh removes the cached results of queries, after a change that the pages must show at once.
-func (d *Dashboard) Refresh() { d.cache.clear() }
+// ClearCache removes the cached results of queries, after a change that the pages must show at once.
+func (d *Dashboard) ClearCache() { d.cache.clear() }
 
 // isEmpty reports whether a list of tasks or of savings has no row. Such an empty list is never cached: its query
 // is fast, and the first page after an import must not show an empty list.

@@ -203,7 +203,8 @@ type riskSource struct {
 	reads        int                    // number of risks that were read, at most maxRisks
 }
 
-// source returns a source of reports that takes the realised risks of tasks from c.
+// source returns the data source of report.Read. It takes the realised risks of tasks from c, and all other data from
+// the argument `source`.
 func (c *riskCache) source(source report.Source, profiles []sizing.Profile) *riskSource {
 	observations := make(map[sizing.TaskKey]int, len(profiles))
 	for i := range profiles {

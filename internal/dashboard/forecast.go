@@ -24,7 +24,7 @@ type Forecast struct {
 	Missing     string              `json:"missing,omitempty"`     // why there is no forecast
 	Median      float64             `json:"median_seconds"`        // of the end of the run
 	P95         float64             `json:"p95_seconds"`           // of the end of the run
-	PastRuns    int                 `json:"past_runs"`             // number of past runs that were compared with forecasts; with 19 or more they correct P95
+	PastRuns    int                 `json:"past_runs"`             // number of past runs that were compared with forecasts; with 19 or more they correct Median and P95
 	Peak        sizing.Bytes        `json:"memory_peak_bytes"`     // largest sum of the grants of running tasks: median over the simulated runs
 	PeakP95     sizing.Bytes        `json:"memory_peak_p95_bytes"` // the same: 95 % quantile
 	UpdatedAt   *time.Time          `json:"structure_updated_at"`
@@ -37,7 +37,8 @@ type Forecast struct {
 	Base      string       `json:"-"` // URL of the API
 }
 
-// ForecastTask is one task of the run. X, Width and Tail place its bar, in percent of the time until the latest EndP95.
+// ForecastTask is one task of the run. X, Width and Tail place its bar, in percent of the time until the latest EndP95
+// or, if that is later, until the median end of the run.
 type ForecastTask struct {
 	TaskID    string       `json:"task_id"`
 	Start     float64      `json:"start_seconds"` // median
@@ -142,7 +143,7 @@ func footprintFigure(r *service.DAGForecast) chart.Figure {
 	return chart.Spec{
 		Title: "Memory of the run", Summary: fmt.Sprintf("Granted memory of the running tasks over %s", duration(time.Duration(r.P95*float64(time.Second)))),
 		X: chart.Axis{Label: "minutes from the start"}, Y: chart.Axis{Label: "memory", Unit: chart.Memory},
-		Series: []chart.Series{{Name: "median", Colour: 1, X: minutes, Y: median}, {Name: "95 % below", Colour: 3, Style: chart.Dashed, X: minutes, Y: high}},
+		Series: []chart.Series{{Name: "median", Colour: 1, X: minutes, Y: median}, {Name: "95 % quantile", Colour: 3, Style: chart.Dashed, X: minutes, Y: high}},
 	}.Draw()
 }
 

@@ -122,7 +122,7 @@ func number(v any) string {
 	return grouped(strconv.FormatFloat(f, 'f', -1, 64))
 }
 
-// grouped separates thousands with thin spaces, and replaces a hyphen by a minus sign.
+// grouped separates thousands with narrow no-break spaces, and replaces a hyphen by a minus sign.
 func grouped(digits string) string {
 	whole, fraction, _ := strings.Cut(digits, ".")
 	whole, negative := strings.CutPrefix(whole, "-")

@@ -57,14 +57,14 @@ type Modes struct {
 	Enforce int `json:"enforce"`
 	Shadow  int `json:"shadow"`
 	Off     int `json:"off"`
-	Models  int `json:"models"` // tasks with a model
+	Models  int `json:"models"` // tasks with an active model
 }
 
 // Health is the state of this replica.
 type Health struct {
 	Ready   bool   `json:"ready"`
 	Observe string `json:"observe"` // "ok", or "unavailable" while reports are rejected
-	Models  int    `json:"models"`  // tasks with a published model
+	Models  int    `json:"models"`  // tasks with an active model that this replica knows
 	Waiting int    `json:"waiting"` // tasks that wait for training, of all replicas
 	Queued  int    `json:"queued"`  // receipts that wait to be stored
 	Dropped int    `json:"dropped"` // receipts that were not stored
@@ -144,8 +144,8 @@ func (d *Dashboard) days(ctx context.Context, req *pageRequest, list *taskList) 
 	return d.sums(ctx, filter, store.ByDay)
 }
 
-// isGranted reports whether some try used a grant: whether a task has savings other than zero, and a reason
-// other than "no grant yet".
+// isGranted reports whether some try used a grant: whether the savings of a task are not zero, and its WhyNot is not
+// report.NoGrantYet.
 func isGranted(rows []TaskRow) bool {
 	for i := range rows {
 		if t := &rows[i]; t.SavedGBH != nil && *t.SavedGBH != 0 && orEmpty(t.WhyNot) != report.NoGrantYet {

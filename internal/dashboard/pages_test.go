@@ -330,7 +330,8 @@ func TestThePreviewReplaysWithTheWholePolicy(t *testing.T) {
 	}
 }
 
-// A cap below the peaks saves nothing: runs that never succeed have used nothing, and the preview says how many they are.
+// With a cap below its peak, a run never succeeds and has used nothing. This is no saving, so the preview says how many
+// such runs there are.
 func TestThePreviewOfALowCapSaysThatRunsNeverSucceed(t *testing.T) {
 	e := newEnv(t, withoutTokens)
 	e.observe(key, 60, rows) // 3 of the 60 successes are above 2.8 GiB

@@ -141,8 +141,8 @@ func (p *PolicyPage) Key() sizing.TaskKey {
 	return sizing.TaskKey{Namespace: p.Namespace, DAG: p.DagID, Task: p.TaskID}
 }
 
-// NeverSucceeded returns the number of runs that give up with the new policy, if more do than with the policy in force;
-// else 0.
+// NeverSucceeded returns the number of runs without a success with the new policy, if it is larger than with the policy
+// in force; else 0.
 func (p *PolicyPage) NeverSucceeded() int {
 	if len(p.Results) < 2 || p.Results[1].GaveUp <= p.Results[0].GaveUp {
 		return 0

@@ -234,7 +234,7 @@ func ratiosFigure(bars []ratioBar, runs int) chart.Figure {
 		return chart.Figure{}
 	}
 	observed := chart.Series{Name: "runs", Colour: 2, Style: chart.Bars}
-	next := chart.Series{Name: "expected of the next runs", Colour: 1}
+	next := chart.Series{Name: "predicted for the next runs", Colour: 1}
 	for _, b := range bars {
 		observed.X, observed.Y = append(observed.X, b.From), append(observed.Y, b.Runs)
 		observed.Titles = append(observed.Titles, fmt.Sprintf("%.2f to %.2f times the prediction: %s", b.From, b.To, plural(int(b.Runs), "run")))

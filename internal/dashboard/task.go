@@ -28,7 +28,7 @@ type Task struct {
 	Quarantine []string         `json:"quarantined,omitempty"` // reports that wait for confirmation
 	Features   []string         `json:"features"`
 	Policy     PolicyForm       `json:"policy"`
-	Drivers    []Driver         `json:"drivers"`
+	Drivers    []Driver         `json:"drivers"` // features that change the grants
 	Versions   []Version        `json:"models"`
 	Newest     []TryRow         `json:"newest_tries"`
 	Changes    []LevelChange    `json:"level_changes"` // of the peaks
@@ -156,8 +156,8 @@ func (d *Dashboard) fillTask(ctx context.Context, t *Task, key sizing.TaskKey, p
 	return d.fillFigures(ctx, t, key)
 }
 
-// fillFigures adds the suggested static request, the drivers and the charts that need many rows. The cache bounds
-// how often it reads these rows.
+// fillFigures adds the suggested static request, the drivers (see Driver) and the charts that need many rows. The cache
+// bounds how often it reads these rows.
 func (d *Dashboard) fillFigures(ctx context.Context, t *Task, key sizing.TaskKey) error {
 	peaks, err := cached(ctx, d.cache, fmt.Sprintf("peaks %q", key), func(ctx context.Context) ([]store.PeakRow, error) {
 		return d.svc.PeakSample(ctx, key, peakRows)
@@ -247,8 +247,8 @@ func evaluationText(stored []byte) string {
 // identifier matches the names that a Jinja template may write after a dot.
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// pythonOf returns the imports and the operator with the features of the task and its request (4Gi if the request is
-// unknown), to paste into a DAG.
+// pythonOf returns the imports and the operator with the features of the task and its first request (4Gi if this request
+// is unknown), to paste into a DAG.
 func pythonOf(t *Task) string {
 	var b strings.Builder
 	b.WriteString("from airflow_provider_loadaware.operators import SizedKubernetesPodOperator\nfrom kubernetes.client import models as k8s\n\nSizedKubernetesPodOperator(\n")

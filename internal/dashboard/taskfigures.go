@@ -261,7 +261,7 @@ func dependenceFigure(name string, values []string, factors []float64) chart.Fig
 	axis, x := chart.Axis{Label: name}, make([]float64, len(values))
 	isNumber := true
 	for i, v := range values {
-		number, _, _ := strings.Cut(v, " ") // "43 days"
+		number, _, _ := strings.Cut(v, " ") // without the unit, as in "43 days"
 		f, err := strconv.ParseFloat(number, 64)
 		isNumber = isNumber && err == nil
 		x[i] = f

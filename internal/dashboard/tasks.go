@@ -33,7 +33,7 @@ type TaskFilter struct {
 	Mode      string `json:"mode,omitempty"`
 	Severity  string `json:"severity,omitempty"`
 	Owner     string `json:"owner,omitempty"`
-	Sort      string `json:"sort"` // key of a column, after a hyphen for descending order
+	Sort      string `json:"sort"` // key of a column; a hyphen before the key means descending order
 	Offset    int    `json:"offset"`
 }
 
@@ -140,7 +140,7 @@ func readTaskFilter(q url.Values) (f TaskFilter, err error) {
 		for i := range taskColumns {
 			keys = append(keys, taskColumns[i].key)
 		}
-		return f, sizing.InvalidField("sort", "must be one of %s, after a hyphen for descending order, not %.50q", strings.Join(keys, ", "), f.Sort)
+		return f, sizing.InvalidField("sort", "must be one of %s, or one of them after a hyphen, for descending order; not %.50q", strings.Join(keys, ", "), f.Sort)
 	}
 	return f, nil
 }

@@ -70,7 +70,8 @@ type Config struct {
 	DataDir          string // data folder of the private database
 }
 
-// checkTimeout limits each check that needs no database. All checks of the database together may take five times as long.
+// checkTimeout limits each check, except those of the database, which together may take five times as long, and that of
+// the disk, which has no limit.
 const checkTimeout = time.Minute
 
 // Run runs all checks.

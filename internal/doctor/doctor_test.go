@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -97,7 +98,7 @@ func TestMissingPrivilegesOnAnyTableAreFound(t *testing.T) {
 }
 
 // A failed query must be reported as a failed query. The advice for missing tables or missing privileges would not help.
-// The doctor may report that the tables do not exist only if schema_migrations is missing.
+// The doctor may report that the tables do not exist only if schema_migrations is missing or empty.
 func TestFailedQueriesOfTablesAreReported(t *testing.T) {
 	dsn := pgtest.Migrated(t)
 	restricted := dsnOfRole(t, dsn, "SELECT ON schema_migrations")
@@ -172,6 +173,11 @@ func TestClockAndDiskErrors(t *testing.T) {
 	assert.Empty(t, r.Findings)
 }
 
+// The file system has 252 blocks; 76 are used, 19 are available, and the others are reserved.
+func TestReservedBlocksDoNotCountAsUsed(t *testing.T) {
+	assert.InDelta(t, .2, freeShare(&syscall.Statfs_t{Blocks: 252, Bfree: 176, Bavail: 19}), 1e-9)
+}
+
 func TestReportListsChecksAndCountsFindings(t *testing.T) {
 	r := NewReport()
 	server := httptest.NewTLSServer(http.NotFoundHandler())
@@ -243,7 +249,7 @@ func TestChecksOfOtherServers(t *testing.T) {
 		{"server", "does not answer", unavailable}, {"server", "not the response of loadaware", respond(200, "hello")},
 		{"server", "not ready: starting", respond(503, `{"status": "starting"}`)},
 		{"server", "accepts no reports", respond(200, `{"status": "ready", "observe": "unavailable"}`)},
-		{"server", "has received no model updates for 300 s", respond(200, `{"status": "ready", "observe": "ok", "stale_seconds": 300}`)},
+		{"server", "may have missed model updates for 300 s", respond(200, `{"status": "ready", "observe": "ok", "stale_seconds": 300}`)},
 	} {
 		cfg := Config{}
 		switch c.check {

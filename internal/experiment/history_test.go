@@ -75,23 +75,23 @@ func TestReadCountsTriesWithoutAPeak(t *testing.T) {
 	assert.Equal(t, 1, read(t, text).LeftOut)
 }
 
-// sampledHistory returns 10 runs of the task sampled, and one run of the task both. The runs of sampled have a sampled peak
-// of 100 GB, no measured peak, and the allocation allocated. The run of both has a sampled peak of 90 GB and the measured
-// peak measured, in bytes.
+// sampledHistory returns 10 runs of the task `sampled` and one run of the task `calibrated`. The runs of `sampled` have a
+// sampled peak of 100 GB, no measured peak, and the given allocation. The run of `calibrated` has a sampled peak of 90 GB, and
+// a measured peak of `measured` bytes.
 func sampledHistory(measured int, allocated string) string {
 	var out strings.Builder
 	for run := range 10 {
 		fmt.Fprintf(&out, `{"dag_id":"d","task_id":"sampled","run_id":"r%d","outcome":"success","ended_at":"2025-01-01T00:00:00Z","memory_sampled_bytes":100000000000,"allocated":{"memory":"%s"}}`+"\n", run, allocated)
 	}
-	fmt.Fprintf(&out, `{"dag_id":"d","task_id":"both","run_id":"r","outcome":"success","ended_at":"2025-01-01T00:00:00Z","memory_max_bytes":%d,"memory_sampled_bytes":90000000000}`+"\n", measured)
+	fmt.Fprintf(&out, `{"dag_id":"d","task_id":"calibrated","run_id":"r","outcome":"success","ended_at":"2025-01-01T00:00:00Z","memory_max_bytes":%d,"memory_sampled_bytes":90000000000}`+"\n", measured)
 	return out.String()
 }
 
 func TestReadRaisesSampledPeaks(t *testing.T) {
 	d := read(t, sampledHistory(180e9, "500Gi"))
 	assert.Zero(t, d.LeftOut)
-	assert.Equal(t, sizing.Bytes(200.02e9), d.Cap, "the peak counts as twice the sampled peak, as in the run of the task both")
-	assert.NotEqual(t, d.Fingerprint, read(t, sampledHistory(170e9, "500Gi")).Fingerprint, "another measured peak of the task both gives another fingerprint")
+	assert.Equal(t, sizing.Bytes(200.02e9), d.Cap, "the peak counts as twice the sampled peak, as in the run of the task calibrated")
+	assert.NotEqual(t, d.Fingerprint, read(t, sampledHistory(170e9, "500Gi")).Fingerprint, "another measured peak gives another fingerprint")
 	assert.NotEqual(t, d.Fingerprint, read(t, sampledHistory(180e9, "400Gi")).Fingerprint, "another allocation gives another fingerprint")
 	changed := strings.Replace(sampledHistory(180e9, "500Gi"), ":100000000000", ":100000000001", 1)
 	assert.NotEqual(t, d.Fingerprint, read(t, changed).Fingerprint, "another sampled peak gives another fingerprint")

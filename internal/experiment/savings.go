@@ -31,7 +31,7 @@ type Savings struct {
 	AboveGrantThread float64 `json:"cpu_over_granted_thread"` // like AboveGrant, but a grant of one core to a single-threaded task does not count; see singleThread
 }
 
-// TaskSavings holds the means over the tries of one task.
+// TaskSavings holds the means over the held-out rows of one task.
 type TaskSavings struct {
 	Task string `json:"task"`
 	Rows int    `json:"rows"` // held-out rows with a request, over all seeds
@@ -51,7 +51,7 @@ type RunSavings struct {
 
 // The indices of sums.
 const (
-	tries = iota
+	rowCount = iota
 	kills
 	requestedBytes
 	grantedBytes
@@ -67,7 +67,7 @@ const (
 	sumCount // number of sums
 )
 
-// sums holds sums over tries.
+// sums holds sums over held-out rows. Each row is one recorded try.
 type sums [sumCount]float64
 
 // add adds other sums.
@@ -77,11 +77,11 @@ func (s *sums) add(o *sums) {
 	}
 }
 
-// mean returns the sums divided by the number of tries. It divides requestedCores and grantedCores by the number of tries
+// mean returns the sums divided by the number of rows. It divides requestedCores and grantedCores by the number of rows
 // whose CPU was both measured and requested.
 func (s *sums) mean() (m sums) {
 	for i := range s {
-		m[i] = s[i] / s[tries]
+		m[i] = s[i] / s[rowCount]
 	}
 	for _, i := range []int{requestedCores, grantedCores} {
 		m[i] = s[i] / max(1, s[measuredCPU])
@@ -98,7 +98,7 @@ func newSavings(amounts, all *sums) Savings {
 		SavedGB:      saved(amounts[requestedBytes], amounts[grantedBytes]),
 		RequestedGBh: amounts[requestedUse] / gbHour, GrantedGBh: amounts[grantedUse] / gbHour, UsedGBh: amounts[peakUse] / gbHour,
 		SavedGBh:       saved(amounts[requestedUse], amounts[grantedUse]),
-		Killed:         all[kills] / all[tries],
+		Killed:         all[kills] / all[rowCount],
 		RequestedCores: amounts[requestedCores], GrantedCores: amounts[grantedCores],
 		SavedCores:   saved(amounts[requestedCores], amounts[grantedCores]),
 		AboveRequest: all[aboveRequest] / max(1, all[measuredCPU]), AboveGrant: all[aboveGrant] / max(1, all[measuredCPU]),
@@ -165,9 +165,9 @@ func (p *Plan) measure(ctx context.Context, m *measuredTask, seed int) error {
 	return nil
 }
 
-// memory adds the requested memory and the peak of a row, and the memory that the tries of the row get by the answer `sized`.
+// memory adds the requested memory and the peak of a row, and the memory that the row would get by the answer `sized`, summed over its first try and its lifts.
 func (s *sums) memory(r *sizing.HistoryRow, sized *taskmodel.Answer, seconds float64) {
-	s[tries]++
+	s[rowCount]++
 	s[requestedBytes] += float64(r.Requested.Memory)
 	s[requestedUse] += float64(r.Requested.Memory) * seconds
 	s[peakUse] += float64(r.MemoryMax) * seconds
@@ -227,9 +227,9 @@ func (p *Plan) taskSavings(all []*measuredTask) []TaskSavings {
 		for seed := range m.seeds {
 			total.add(&m.seeds[seed])
 		}
-		if total[tries] > 0 {
+		if total[rowCount] > 0 {
 			mean := total.mean()
-			savings = append(savings, TaskSavings{p.data.nameOf(m.Task), int(total[tries]), newSavings(&mean, &total)})
+			savings = append(savings, TaskSavings{p.data.nameOf(m.Task), int(total[rowCount]), newSavings(&mean, &total)})
 		}
 	}
 	slices.SortStableFunc(savings, func(a, b TaskSavings) int {
@@ -264,20 +264,20 @@ func sumRun(tasks []*measuredTask, seeds int) RunSavings {
 	for _, m := range tasks {
 		var total sums
 		for seed := range m.seeds {
-			if m.seeds[seed][tries] > 0 {
+			if m.seeds[seed][rowCount] > 0 {
 				total.add(&m.seeds[seed])
 				mean := m.seeds[seed].mean()
 				bySeed[seed].add(&mean)
 			}
 		}
-		if total[tries] > 0 {
+		if total[rowCount] > 0 {
 			mean := total.mean()
 			run.add(&mean)
 			all.add(&total)
 			r.Tasks++
 		}
 	}
-	if r.Rows = int(all[tries]); r.Rows == 0 {
+	if r.Rows = int(all[rowCount]); r.Rows == 0 {
 		return r
 	}
 	r.Savings = newSavings(&run, &all)

@@ -68,7 +68,7 @@ func TestOneCoreIsEnoughForASingleThread(t *testing.T) {
 func TestARunHasEveryTaskOnce(t *testing.T) {
 	of := func(requested, granted, n float64) *measuredTask {
 		var s sums
-		s[tries], s[requestedBytes], s[grantedBytes] = n, n*requested*1e9, n*granted*1e9
+		s[rowCount], s[requestedBytes], s[grantedBytes] = n, n*requested*1e9, n*granted*1e9
 		return &measuredTask{seeds: []sums{s, s}}
 	}
 	l := sumRun([]*measuredTask{of(100, 10, 3), of(20, 2, 30), {seeds: make([]sums, 2)}}, 2)

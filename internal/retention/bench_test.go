@@ -26,7 +26,7 @@ import (
 	"github.com/loadaware/loadaware/migrations"
 )
 
-var benchRows = flag.Int("rows", 300_000, "number of observations of BenchmarkRetention, more than 200000; the number of receipts is a fifth of it")
+var benchRows = flag.Int("rows", 300_000, "number of observations of BenchmarkRetention, more than 200000, because retention keeps 20000 of each of its ten tasks; the number of receipts is a fifth of it")
 
 // BenchmarkRetention has three parts. The first removes observations older than a year from ten tasks with two years of
 // observations, while a caller reports new ones; before that it checks that the removal of observations older than 600 days

@@ -178,7 +178,8 @@ func TestPartitionsAreCreatedAhead(t *testing.T) {
 	require.NoError(t, e.worker(retention.Config{Now: func() time.Time { return time.Now().Add(later) }}).RunOnce(t.Context()))
 	e.saveReceipt(-later)
 	e.saveReceipt(-later - 4*7*day)
-	// Receipts stay while only a part of their week is old. Old receipts outside the weekly partitions are removed.
+	// A receipt in a weekly partition is removed only when the whole week is before the cut-off. An old receipt outside
+	// the weekly partitions is removed at once.
 	removed := func(ahead time.Duration) (n int) {
 		id := store.FirstID(time.Now().Add(ahead))
 		require.NoError(t, e.RemoveReceipts(t.Context(), id, func(rows int) error { n += rows; return nil }))

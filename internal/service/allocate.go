@@ -22,7 +22,8 @@ type allocator struct {
 	// unschedulableFor is the time for which an unschedulable report lowers the ceiling.
 	unschedulableFor time.Duration
 	memo             *taskmodel.Memo // of recent answers of all models
-	cohort           *cohort.Model   // of the namespace; nil if there is none
+	runs             *taskmodel.RunErrors
+	cohort           *cohort.Model // of the namespace; nil if there is none
 	shapes           *taskmodel.Shapes
 	classifier       *cohort.Shapes // predicts which of the shapes a task has; the fields shapes and classifier are both set or both nil
 }
@@ -31,7 +32,7 @@ type allocator struct {
 func (s *Service) allocatorOf(task *modelcache.Task, namespace string, now time.Time) allocator {
 	a := allocator{
 		task: task, model: task.Model(), policy: task.Policy().WithDefaults(), now: now,
-		minMemory: s.cfg.MinMemory, unschedulableFor: s.cfg.UnschedulableFor, memo: &s.memo, cohort: s.cohorts.get(namespace),
+		minMemory: s.cfg.MinMemory, unschedulableFor: s.cfg.UnschedulableFor, memo: &s.memo, runs: &s.runs, cohort: s.cohorts.get(namespace),
 	}
 	a.shapes, a.classifier = task.Shapes()
 	return a
@@ -95,6 +96,9 @@ func (c *allocator) question(ask *sizing.Ask, above sizing.Bytes) taskmodel.Ques
 	q := taskmodel.Question{
 		Features: ask.Features, Requested: ask.Requested, RiskTarget: c.policy.RiskTarget, Above: above,
 		Floor: c.policy.Floor, MinGrant: c.minMemory, Timeout: ask.Timeout,
+	}
+	if ask.Try.RunID != "" {
+		q.RunScore = c.runs.Score(ask.Try.TaskKey, ask.Try.Run())
 	}
 	q.GuardFactor, q.Open = c.task.Open.GuardFactor(c.now)
 	if above > 0 {

@@ -38,12 +38,12 @@ type PromiseCheck struct {
 }
 
 // ByteSeconds sums memory times duration, in bytes times seconds. A success counts if its request, allocation,
-// measured peak and duration are known. A kill with a known allocation and duration counts in Allocated only, because
-// the static request is assumed to be enough: Requested minus Allocated is the saving after all retries.
+// measured peak and duration are known. A kill with a known allocation and duration counts in Allocated only: with its
+// static request the run is assumed not to be killed. So Requested minus Allocated is the saving less the cost of kills.
 type ByteSeconds struct{ Requested, Allocated, Used float64 }
 
-// UnreportedTries is about the tries of the receipts of first tries that are older than a day; at most the newest
-// maxUnreportedScan receipts count. Tries is the number of tries, and Unreported the number of tries without a report.
+// UnreportedTries counts first tries whose receipts are older than a day, from at most the newest maxUnreportedScan such
+// receipts. Tries is their number, and Unreported the number of those without a report.
 type UnreportedTries struct{ Tries, Unreported int }
 
 // counts accumulates Counts. The zero value is ready.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -31,8 +32,9 @@ func (s *Service) Observe(ctx context.Context, reports []sizing.Observation) ([]
 			continue
 		}
 		report := s.withFeatures(reports[i])
+		report.RunScore = s.tries.RunScore(&report.Try)
 		report.DeriveDuration()
-		if warnings := report.BoundContext(); len(warnings) > 0 {
+		if warnings := append(report.BoundContext(), s.changedFeatures(&reports[i])...); len(warnings) > 0 {
 			ignored[i] = warnings
 		}
 		valid, index = append(valid, report), append(index, i)
@@ -99,6 +101,24 @@ func (s *Service) withFeatures(o sizing.Observation) sizing.Observation {
 	return o
 }
 
+// changedFeatures warns of each feature of a report whose value differs from that in this replica's prediction for the try. A
+// model that learns values that are known only at the end promises too little for predictions from other values.
+func (s *Service) changedFeatures(o *sizing.Observation) (warnings []sizing.FieldError) {
+	if len(o.Features) == 0 {
+		return nil
+	}
+	answer, _ := s.tries.Find(&o.Try)
+	predicted := answer.Features()
+	for _, name := range o.Features.Names() {
+		was, is := predicted[name], o.Features[name]
+		if was.Kind != sizing.Missing && is.Kind != sizing.Missing && (was.Kind != is.Kind || was.Num != is.Num || was.Kind == sizing.Category && was.Text != is.Text) {
+			warnings = append(warnings, sizing.FieldError{Field: "features." + name, Detail: fmt.Sprintf(
+				"is %v here and %v in the prediction of the try: the models learn %[1]v, but predict from values like %[2]v; send the same value, or leave the features out of the report", is.JSON(), was.JSON())})
+		}
+	}
+	return warnings
+}
+
 // applyReport applies a committed report to the state in memory, and returns the row that the
 // task's model learns, or nil if it learns none. Other replicas learn the row when they next load the
 // task.
@@ -109,6 +129,7 @@ func (s *Service) applyReport(ctx context.Context, o *sizing.Observation, r *siz
 	answer.Request = request
 	if r.Replaced {
 		s.tries.Void(&o.Try)
+		s.runs.Remove(o.Try.TaskKey, o.Try.Run())
 		s.reloadVoided(ctx, &o.Try)
 	}
 	static := staticGrant(o, &answer)
@@ -202,7 +223,7 @@ func trainingRow(o *sizing.Observation, seq int64, answer *inflight.Answer, now 
 	return taskmodel.TrainingRow{
 		Seq: seq, At: o.At(now).Unix(), Features: o.Features, Outcome: o.Outcome, Peak: peak, Censoring: censoring,
 		CPUMax: o.CPUMax, Duration: o.Duration, Requested: requested.Resources, Allocated: o.Allocated,
-		FirstTry: o.Try.Number == 1, Promised: answer.Promised, Run: o.Try.Run(), Try: o.Try.Number,
+		FirstTry: o.Try.Number == 1, Promised: answer.Promised, Run: o.Try.Run(), RunScore: o.RunScore, Try: o.Try.Number,
 		DAGRun: sizing.DAGRunHash(o.Try.RunID, o.Try.MapIndex),
 	}
 }

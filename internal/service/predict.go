@@ -88,7 +88,7 @@ func (s *Service) recordAnswer(ask *sizing.Ask, a *sizing.Allocation, now time.T
 	if ask.Try.RunID != "" {
 		isFirst = s.tries.Add(&ask.Try, &inflight.Answer{
 			Limit: a.Memory.Limit, Promised: a.Risk.Promised, Request: inflight.RequestOf(ask), Level: a.Cohort.LevelOrZero(),
-			Static: a.StaticGrant(),
+			Static: a.StaticGrant(), RunScore: taskmodel.RunScore(a.Guard),
 		}, ask.Features)
 	}
 	s.outbox.Add(sizing.Receipt{Ask: *ask, Allocation: *a, At: now})

@@ -167,6 +167,7 @@ func (s *Service) recordLift(ask *sizing.LiftAsk, lift *sizing.Lift, sized *task
 	if lift.Shadow == nil {
 		s.tries.SetLift(&ask.Try, lift.Memory.Limit)
 	}
+	s.tries.SetRunScore(&ask.Try, taskmodel.RunScore(sized.Guard))
 	next := ask.Ask
 	next.Try.Number++
 	s.outbox.Add(sizing.Receipt{Ask: next, At: now, Allocation: sizing.Allocation{

@@ -69,6 +69,7 @@ type Service struct {
 	models    *modelcache.Cache
 	memo      taskmodel.Memo
 	tries     inflight.Tries
+	runs      taskmodel.RunErrors
 	outbox    *outbox.Outbox
 	rejection rejection
 	counts    counts
@@ -87,6 +88,7 @@ func New(st store.Store, tr Trainer, cfg Config, log *slog.Logger) *Service {
 	s.models = modelcache.New(st, &s.tries, modelcache.Config{
 		DecodeWait: s.cfg.DecodeWait, PollInterval: s.cfg.PollInterval, PingTimeout: s.cfg.PingTimeout, UnschedulableFor: s.cfg.UnschedulableFor,
 		Now: s.cfg.Now, Memory: int64(s.cfg.ModelMemory), Flush: s.outbox.Flush,
+		RunErrors: &s.runs,
 	}, log)
 	return s
 }

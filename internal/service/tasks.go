@@ -139,6 +139,7 @@ func (s *Service) Void(ctx context.Context, try sizing.TryKey) error {
 		return err
 	}
 	s.tries.Void(&try)
+	s.runs.Remove(try.TaskKey, try.Run())
 	s.reloadVoided(ctx, &try)
 	return s.store.MarkDue(ctx, try.TaskKey, s.cfg.Now())
 }

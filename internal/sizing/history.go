@@ -43,6 +43,7 @@ type HistoryRow struct {
 	Features      []float64 // encoded by History.Schema; NaN is missing
 	Promised      *float64  // promised risk of the prediction; nil if the prediction has none or is unknown, and for a reproduced run
 	Granted       Bytes     // of an OOM-killed try: the largest limit that its receipts grant; zero if unknown
+	RunScore      float64   // see Observation.RunScore
 	Weight        float64   // the number of rows that this one represents; 1 unless History.Rows is a sample
 }
 

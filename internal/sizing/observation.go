@@ -74,6 +74,10 @@ type Observation struct {
 	Usage         MeanUsage
 	Placement     Placement
 
+	// RunScore is the run score of the newest prediction for the try (taskmodel.Question); 0: it had none, or it is unknown. No
+	// caller sends it: the service adds it.
+	RunScore float64
+
 	// Provisional marks a kill that only a LiftAsk has reported. A later report of the try may
 	// add fields, or contradict the outcome.
 	Provisional bool

@@ -176,6 +176,7 @@ type GrantedTry struct {
 	Try         int
 	Promised    *float64        // the promised risk of an OOM kill; nil if the answer has none
 	BeforeGuard *float64        // the promised risk without the guard's factor; nil if unknown
+	RunScore    float64         // see sizing.Observation
 	Limit       sizing.Bytes    // the granted limit
 	Lifted      bool            // the answer is an enforced lift after a kill of the run
 	At          time.Time       // of the answer

@@ -17,6 +17,7 @@ type Ablation struct {
 	NoShifts       bool // no detection of changes of the task's level (experts.Shift)
 	NoPool         bool // no statistics of the DAG's other tasks
 	NoDAGRuns      bool // the mapped instances of a DAG run count as independent runs, one after another
+	NoRunScores    bool // the earlier tasks of a run do not shift the predictions for the later ones
 	NoCombinations bool // no effects of combinations of categories
 	NoKnownKills   bool // known kills do not raise the amounts of later runs with the same features
 }

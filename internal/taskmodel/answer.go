@@ -27,6 +27,7 @@ func (m *Model) raiseToEdge(a *experts.Answer, p *experts.Point, q *Question, b 
 	at.isLift, at.cells = b.isLift, m.Models.nearestKnown(b, at.cells[:0])
 	var edge experts.Point
 	m.predict(at.cells, q.RiskTarget, &edge, at)
+	at.shift(&edge, b.runShift)
 	least := m.answerAsPredicted(&edge, q, at)
 	b.extrapolation.edgeAmount = least.Amount
 	// The margin at the edge is wide while the cold-start rule has a share. Its lines know the rows with remote numbers, so the

@@ -207,6 +207,7 @@ func (m *Model) learnColdStart(r *row, p *experts.Point, weight float64, b *buff
 		if len(m.ColdStart.Kills) > 0 { // p includes the kills, but the evidence comes from measured rows only
 			mix = new(bayes.Mixture)
 			m.ColdStart.Predict(b.numbers, b.points[:], scale, &prior, mix)
+			mix.Shift(b.runShift)
 		}
 		m.ColdStart.Learn(b.numbers, b.points[:], scale, math.Log(r.Peak), mix)
 	}

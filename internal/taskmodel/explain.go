@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/loadaware/loadaware/internal/ml/bayes"
 	"github.com/loadaware/loadaware/internal/ml/experts"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
@@ -37,7 +38,7 @@ func (m *Model) ExplainRecorded(q Question, recorded RecordedAnswer) (e Explanat
 // (such as the receipt of a static request), or if another release recorded the amount in another form.
 func ExplainReceipt(recorded RecordedAnswer) (e Explanation, ok bool) {
 	params := recorded.Guard.Params
-	if len(params) != guardLevels+int(experts.ModelCount)+int(experts.ScaleCount)+1 || params[guardAmount] <= 0 {
+	if len(params) != guardRunScore && len(params) != guardRunShift+1 || params[guardAmount] <= 0 {
 		return Explanation{Granted: recorded.Granted, Base: recorded.Granted, BaseName: "the answer"}, false
 	}
 	expert, level := int(params[guardExpert]), math.Log(params[guardAmount])
@@ -64,8 +65,12 @@ func (m *Model) explain(q Question, recorded *RecordedAnswer) (e Explanation, ok
 	defer bufferPool.Put(b)
 	defer bufferPool.Put(scratch)
 	var p experts.Point
+	if recorded != nil {
+		q.RunScore = 0
+	}
 	m.predictQuestion(&q, &p, b)
 	if recorded != nil {
+		b.shift(&p, recordedRunShift(recorded.Guard)) // not computed from the run score, because the pool may have changed
 		if !matchesGuard(&p, recorded.Guard) {
 			return Explanation{}, false
 		}
@@ -100,8 +105,8 @@ func (m *Model) explain(q Question, recorded *RecordedAnswer) (e Explanation, ok
 
 // matchesGuard reports whether a prediction equals the prediction that a receipt recorded.
 func matchesGuard(p *experts.Point, g sizing.Guard) bool {
-	n := guardLevels + len(p.Level) + len(p.Scale) + 1
-	if len(g.Params) != n || g.Params[n-1] != p.Duration {
+	const n = guardRunScore
+	if len(g.Params) != n && len(g.Params) != guardRunShift+1 || g.Params[n-1] != p.Duration {
 		return false
 	}
 	return slices.Equal(g.Params[guardLevels:guardLevels+len(p.Level)], p.Level[:]) &&
@@ -135,7 +140,7 @@ func (m *Model) explainPoint(cells []sizing.Value, p *experts.Point, target, amo
 	for _, v := range a.phi {
 		withoutLines += v
 	}
-	m.explainMixture(p, &a, blend.ColdStart, b)
+	m.explainMixture(withoutShift(p, b), &a, blend.ColdStart, b)
 	for _, v := range a.phi {
 		lines += v
 	}
@@ -157,6 +162,7 @@ func (m *Model) explainPoint(cells []sizing.Value, p *experts.Point, target, amo
 		c.add(TermFeature, "missing features", m.missingNames(atEdge)+": imputed from similar runs", levelOf(&edge)-c.logAmount)
 	}
 	c.add(TermFeature, "outside the known range", m.describeOutside(cells, b), levelOf(&before)-levelOf(&edge))
+	c.add(TermFeature, "the peaks of earlier tasks of the run", describeRunShift(b.runShift), blend.ColdStart*b.runShift)
 	if amount < math.Exp(c.logAmount) {
 		c.moveTo(TermFeature, "the level of the newest peaks", m.medianPeak(p, amount, b))
 	}
@@ -169,6 +175,16 @@ func (m *Model) explainPoint(cells []sizing.Value, p *experts.Point, target, amo
 		c.add(TermMargin, "uncertainty of the missing features", "", widened)
 	}
 	return c
+}
+
+// withoutShift returns the cold-start prediction in p from before its shift by a run score; nil if there is none.
+func withoutShift(p *experts.Point, b *buffers) *bayes.Mixture {
+	if p.ColdStart == nil {
+		return nil
+	}
+	mix := *p.ColdStart
+	mix.Shift(-b.runShift)
+	return &mix
 }
 
 // medianPeak returns the median of the peak by the errors of the newest predictions, at most `amount`. After a fall of the

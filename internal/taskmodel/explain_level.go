@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/loadaware/loadaware/internal/ml/bayes"
 	"github.com/loadaware/loadaware/internal/ml/experts"
 	"github.com/loadaware/loadaware/internal/ml/linear"
 	"github.com/loadaware/loadaware/internal/sizing"
@@ -204,8 +205,7 @@ func subsetShapley(contributions []float64, value func(sum float64) float64) []f
 
 // explainMixture adds to the attribution the part of the cold-start mixture that does not come from point models: the
 // features get the effects of the mixture's lines, and the base gets the rest. `weight` is the weight of the mixture in the level.
-func (m *Model) explainMixture(p *experts.Point, a *attribution, weight float64, b *buffers) {
-	mix := p.ColdStart
+func (m *Model) explainMixture(mix *bayes.Mixture, a *attribution, weight float64, b *buffers) {
 	if mix == nil || weight == 0 {
 		return
 	}

@@ -31,3 +31,6 @@ func PrependFailingFamily(t *testing.T, err error) {
 	t.Cleanup(func() { families = usual })
 	families = append([]classify.LevelFamily{failingFamily{err}}, usual...)
 }
+
+// Loading returns the loading of the task in the factor of a run.
+func (m *Model) Loading() float64 { return m.loading() }

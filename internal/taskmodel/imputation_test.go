@@ -54,7 +54,7 @@ func TestMissingFeatureRaisesGrantsAtMostByItsRelevance(t *testing.T) {
 		}{
 			{[]string{"store_count"}, 1.1},
 			{[]string{"region"}, 1.1},
-			{[]string{"execution_date"}, 1.3}, // after ten runs, the linear model derives the days of a sale from this date
+			{[]string{"execution_date"}, 1.3}, // in the case of ten runs, the linear model uses sale_end − execution_date in place of sale_end − sale_start
 			{[]string{"store_count", "execution_date"}, 1.3},
 			{[]string{"product_count"}, 2},
 			{[]string{"sale_end"}, 2},

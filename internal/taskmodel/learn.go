@@ -14,6 +14,7 @@ import (
 func (m *Model) Learn(t TrainingRow) {
 	m.state = states.Add(1)
 	m.leavePool()
+	m.runError.isKnown = false
 	m.Sampling.raise(&t)
 	if m.precedesAll(&t) {
 		m.learnPreceding(&t)
@@ -151,6 +152,8 @@ func (m *Model) learnRow(r *row, t *TrainingRow) {
 	b.isLift, b.peak = false, m.Models.classify(r.Peak)
 	defer func() { b.peak = unknownPeak }()
 	in := m.predictAtLaunch(r, t.DAGRun, &p, b)
+	b.shift(&p, m.runShift(t.RunScore))
+	m.learnRunScore(r, &p, t, b)
 	switch {
 	case p.Imputed: // the error of an imputed prediction says nothing about the errors of other predictions
 		m.addPending(r, &b.donorMean, t.Seq)

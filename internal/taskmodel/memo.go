@@ -78,7 +78,7 @@ func (c *Memo) store(added *cachedAnswer, first, second uint64) {
 // matches reports whether c is the answer to a question.
 func (c *cachedAnswer) matches(state uint64, q *Question, cells []sizing.Value) bool {
 	return c.state == state && c.q.Requested == q.Requested && c.q.Floor == q.Floor && c.q.Cap == q.Cap && c.q.MinGrant == q.MinGrant &&
-		c.q.RiskTarget == q.RiskTarget && c.q.Above == q.Above && c.q.Lifts == q.Lifts && c.q.GuardFactor == q.GuardFactor && c.q.CapBy == q.CapBy && c.q.Open == q.Open && c.q.Timeout == q.Timeout && c.q.Shape == q.Shape &&
+		c.q.RiskTarget == q.RiskTarget && c.q.Above == q.Above && c.q.Lifts == q.Lifts && c.q.GuardFactor == q.GuardFactor && c.q.CapBy == q.CapBy && c.q.Open == q.Open && c.q.Timeout == q.Timeout && c.q.RunScore == q.RunScore && c.q.Shape == q.Shape &&
 		slices.Equal(c.q.Edges, q.Edges) && slices.Equal(c.cells, cells)
 }
 
@@ -91,6 +91,7 @@ func hashOf(state uint64, q *Question, cells []sizing.Value) uint64 {
 	mix(uint64(q.Cap))
 	mix(uint64(q.Above))
 	mix(uint64(q.Lifts))
+	mix(math.Float64bits(q.RunScore))
 	for i := range cells {
 		switch v := &cells[i]; v.Kind {
 		case sizing.Category:

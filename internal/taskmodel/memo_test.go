@@ -28,6 +28,7 @@ func TestMemoDistinguishesQuestions(t *testing.T) {
 			func(q *taskmodel.Question) { q.RiskTarget = 0.2 },
 			func(q *taskmodel.Question) { q.Above = gib },
 			func(q *taskmodel.Question) { q.Lifts = 1 },
+			func(q *taskmodel.Question) { q.RunScore = 1 },
 			func(q *taskmodel.Question) { q.GuardFactor = 1.5 },
 			func(q *taskmodel.Question) { q.Edges = sizing.Bins{2 * gib, 64 * gib} },
 		} {

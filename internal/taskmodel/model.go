@@ -35,6 +35,7 @@ type TrainingRow struct {
 	Promised   *float64 // promised risk; nil if there was none
 	Run        uint64   `cbor:",omitzero"` // sizing.RunHash of the run
 	DAGRun     uint64   `cbor:",omitzero"` // sizing.DAGRunHash of the run
+	RunScore   float64  `cbor:",omitzero"` // Question.RunScore of the try
 	Try        int      `cbor:",omitzero"`
 	Reproduced bool     `cbor:",omitzero"` // a campaign reproduced the run
 	Amends     bool     `cbor:",omitzero"` // the row adds the peak of a success that was learned without one
@@ -47,7 +48,7 @@ func NewTrainingRow(schema *sizing.Schema, r *sizing.HistoryRow) TrainingRow {
 		Seq: r.Seq, At: r.At.Unix(), Features: schema.Features(r.Features), Outcome: r.Outcome, Peak: peak, Censoring: censoring,
 		CPUMax: r.CPUMax, Duration: r.Duration, Requested: r.Requested, Allocated: r.Allocated, Granted: r.Granted,
 		FirstTry: r.Try == 1, Promised: r.Promised,
-		Run: sizing.RunHash(r.RunID, r.MapIndex), Try: r.Try, Reproduced: sizing.IsReproduction(r.RunID),
+		Run: sizing.RunHash(r.RunID, r.MapIndex), RunScore: r.RunScore, Try: r.Try, Reproduced: sizing.IsReproduction(r.RunID),
 		DAGRun: sizing.DAGRunHash(r.RunID, r.MapIndex),
 	}
 }
@@ -110,6 +111,8 @@ type Model struct {
 	ColdStart bayes.Average // the cold-start rule; empty in models stored before this field existed
 
 	outline *Outline // set if this model replaces one that is not in memory
+
+	runError newestRunError // of the row that was learned last
 
 	state  uint64     // number of the model's current state, unique in the process
 	own    ownMargins // the task's own margins while a pool is in use

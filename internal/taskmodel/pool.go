@@ -15,6 +15,7 @@ import (
 type ownMargins struct {
 	factor, meanRowCost, priorDeviation, requestRisk float64
 	picks                                            []experts.Pick
+	pool                                             Pool // the pool in use
 	saved                                            bool // a pool is in use, and the other fields are set
 }
 
@@ -22,11 +23,12 @@ type ownMargins struct {
 func (m *Model) SetPool(pool *Pool) {
 	m.state = states.Add(1)
 	if x := m.Experts; !m.own.saved {
-		m.own = ownMargins{x.Factor, x.MeanRowCost, x.PriorDeviation, x.RequestRisk, append(m.own.picks[:0], x.Picks...), true}
+		m.own = ownMargins{factor: x.Factor, meanRowCost: x.MeanRowCost, priorDeviation: x.PriorDeviation, requestRisk: x.RequestRisk, picks: append(m.own.picks[:0], x.Picks...), saved: true}
 	}
 	if m.ablated.NoPool {
 		pool = &m.Share
 	}
+	m.own.pool = *pool
 	m.Experts.SetPool(pool)
 	m.setPoolSlopes(pool)
 }

@@ -49,6 +49,7 @@ type buffers struct {
 	runTimeLevels   []float64                   // see RunTime
 	coreLevels      [][coreRules]float64        // predictions of each rule for CPU (see coreRules): for the row itself, or for each donor row
 	noFeatures      bool                        // the row has no encoded feature
+	runShift        float64                     // by which the run score shifted the cold-start prediction, as a log factor
 	unwidenedAmount float64                     // the answer without donorMargin; 0 for a complete row
 }
 
@@ -197,12 +198,14 @@ func (m *Model) predictQuestion(q *Question, p *experts.Point, b *buffers) {
 	b.cells = m.cells(q.Features, b.cells)
 	b.isLift = q.Above > 0
 	m.predict(b.cells, q.RiskTarget, p, b)
+	b.shift(p, m.runShift(q.RunScore))
 }
 
 // predict fills p with the predictions of the models for a row and, while the experts need it, with that of the cold-start
 // rule. If rarely missing features are missing, predict adds their uncertainty to the experts' own margin in quadrature, as for
 // independent errors. target is the risk target.
 func (m *Model) predict(cells []sizing.Value, target float64, p *experts.Point, b *buffers) {
+	b.runShift = 0
 	m.Models.predict(cells, p, b)
 	if m.ablated.Adjust != nil {
 		m.ablated.Adjust(p)

@@ -77,7 +77,26 @@ const (
 	guardFactor   = 3 // the factor of the guard; the factor of the pool has index 2
 	guardExpert   = 4
 	guardLevels   = 5 // first level of the models; the scales and the duration follow the levels
+
+	guardRunScore = guardLevels + int(experts.ModelCount) + int(experts.ScaleCount) + 1 // absent without a run score
+	guardRunShift = guardRunScore + 1                                                   // log factor on the predictions
 )
+
+// RunScore returns the run score of the question whose answer has the guard state g; zero if it had none.
+func RunScore(g sizing.Guard) float64 {
+	if len(g.Params) <= guardRunScore {
+		return 0
+	}
+	return g.Params[guardRunScore]
+}
+
+// recordedRunShift returns the log factor by which the run score of a recorded answer shifted the predictions.
+func recordedRunShift(g sizing.Guard) float64 {
+	if len(g.Params) <= guardRunShift {
+		return 0
+	}
+	return g.Params[guardRunShift]
+}
 
 // killsFrom counts the known kills with the same features at a limit or above, except those after which
 // a peak was measured.

@@ -18,6 +18,7 @@ type Question struct {
 	Floor, Cap  sizing.Bytes     // bounds of the answer; if Cap is zero, there is no cap
 	MinGrant    sizing.Bytes     // smallest amount to grant; it has no effect if Floor is set, and a lower request that was enough for all runs replaces it
 	RiskTarget  float64          // share of first tries that may be killed
+	RunScore    float64          // errors of the run's earlier tasks, see RunErrors.Score; zero: none is known
 	Above       sizing.Bytes     // after a kill: the largest killed allocation of the run; zero: a first try
 	Lifts       int              // number of lifts that are left, including, after a kill, the lift that this question asks for. The last lift grants the cap
 	GuardFactor float64          // factor from the guard over open tries; a value below 1 has no effect
@@ -66,6 +67,7 @@ func (m *Model) size(q Question, b *buffers) Answer {
 	var p experts.Point
 	b.isLift = q.Above > 0
 	m.predict(b.cells, q.RiskTarget, &p, b)
+	b.shift(&p, m.runShift(q.RunScore))
 
 	var s Answer
 	var answer experts.Answer
@@ -93,20 +95,29 @@ func (m *Model) size(q Question, b *buffers) Answer {
 	if m.Experts.IsColdStart() {
 		s.Source = sizing.FromProfile
 	}
-	s.Guard = m.guardState(&p, q, answer)
+	s.Guard = m.guardState(&p, q, answer, b)
 	s.Reason = m.reason(&p, q, &s, answer, &bounds, b)
 	return s
 }
 
 // guardState returns, for the receipt of an answer, the state of the margins: the amount before
 // guard and bounds, the promise, the pool's factor, the guard's factor, the expert with the largest weight, then
-// the models' levels, scales and duration. For a lift the experts give no answer, so the amount, the promise, the pool's factor
+// the models' levels, scales and duration; and, if the question has a run score, this score and the log factor that it led to.
+// For a lift the experts give no answer, so the amount, the promise, the pool's factor
 // and the expert are zero. See guardAmount for the indices.
-func (m *Model) guardState(p *experts.Point, q Question, a experts.Answer) sizing.Guard {
-	params := make([]float64, 0, guardLevels+len(p.Level)+len(p.Scale)+1)
+func (m *Model) guardState(p *experts.Point, q Question, a experts.Answer, b *buffers) sizing.Guard {
+	n := guardRunScore
+	if q.RunScore != 0 {
+		n = guardRunShift + 1
+	}
+	params := make([]float64, 0, n)
 	params = append(params, a.Amount, a.Promised, a.Factor, max(1, q.GuardFactor), float64(a.Expert))
 	params = append(append(params, p.Level[:]...), p.Scale[:]...)
-	return sizing.Guard{Version: int64(m.Tries), Params: append(params, p.Duration)}
+	params = append(params, p.Duration)
+	if q.RunScore != 0 {
+		params = append(params, q.RunScore, b.runShift)
+	}
+	return sizing.Guard{Version: int64(m.Tries), Params: params}
 }
 
 // reason describes in one line the grant and the rules that led to it.
@@ -139,6 +150,7 @@ func (m *Model) reason(p *experts.Point, q Question, s *Answer, a experts.Answer
 	if rise := b.extrapolation.runTimeRise; rise > math.Log(outsideFactor) {
 		fmt.Fprintf(&text, "; run time extrapolated to %s times that at the edge of the known range", sizing.FormatFactor(math.Exp(rise)))
 	}
+	text.WriteString(describeRunScore(m.answerShift(b)))
 	text.WriteString("; " + countRuns(m.Experts.LearnedRows))
 	if q.GuardFactor > 1 && !b.isLift { // the factor applies to first tries only
 		fmt.Fprintf(&text, "; widened by %.0f %% because more open tries were killed than promised", 100*(q.GuardFactor-1))

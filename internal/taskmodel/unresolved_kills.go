@@ -109,7 +109,7 @@ func (m *Model) expectedKill(t *TrainingRow) bool {
 	b := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(b)
 	var p experts.Point
-	q := Question{Features: t.Features, RiskTarget: sizing.DefaultRiskTarget}
+	q := Question{Features: t.Features, RiskTarget: sizing.DefaultRiskTarget, RunScore: t.RunScore}
 	m.predictQuestion(&q, &p, b)
 	return !b.extrapolation.noRisk && m.isExpected(&p, t.Peak, b)
 }

@@ -88,9 +88,10 @@ func (t *Trainer) storedProfiles(ctx context.Context, namespace string) (*usagep
 	return t.decodeProfiles(ctx, &stored), nil
 }
 
-// isCohortDue reports whether the cohort must be trained: a training can use at least cohort.MinTasks reports, and since the
-// last training their number, or the number of kills among them, has grown by more than the share cohort.RefitGrowth (with
-// few kills, by one kill), or usage profiles were found, or the stored cohort has another format. `age` holds these numbers.
+// isCohortDue reports whether the cohort must be trained. A training must be able to use at least cohort.MinTasks reports, and
+// one of these must hold: the stored cohort has another format; or usage profiles were found since the last training; or the
+// number of usable reports, or that of usable kills, has grown since then by more than the share cohort.RefitGrowth. If there
+// are few kills, one more kill is enough. `age` holds these facts.
 func isCohortDue(age *store.CohortAge) bool {
 	switch {
 	case age.UsedRuns < cohort.MinTasks:

@@ -137,9 +137,9 @@ func trim(c *density.Clustering) {
 			}
 		}
 		cluster := &c.Clusters[label]
-		cluster.Reach = min(cluster.Reach, fence(exits))
+		cluster.MaxReachability = min(cluster.MaxReachability, fence(exits))
 		for i, runLabel := range c.Labels {
-			if runLabel == label && c.Exit[i] > cluster.Reach {
+			if runLabel == label && c.Exit[i] > cluster.MaxReachability {
 				c.Labels[i] = density.Noise
 				cluster.Size--
 			}
@@ -198,7 +198,7 @@ func single(tree *density.Tree) candidate {
 		}
 		c.MinBranchDistance[i], c.Outlier[i] = densest, 1-densest/core
 	}
-	c.Clusters = []density.Cluster{{Size: covered, Reach: reach}}
+	c.Clusters = []density.Cluster{{Size: covered, MaxReachability: reach}}
 	return candidate{Quality{Coverage: float64(covered) / float64(n)}, c}
 }
 

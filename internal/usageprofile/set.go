@@ -64,7 +64,7 @@ func (s *Set) keep(runs []Run, points [][]float64, tree *density.Tree, c *densit
 	s.Profiles = make([]Profile, len(order))
 	for at, i := range order {
 		rank[i] = int16(at)
-		s.Profiles[at].MaxReachability = c.Clusters[i].Reach
+		s.Profiles[at].MaxReachability = c.Clusters[i].MaxReachability
 	}
 	s.byTask = map[Task]int32{}
 	for i, p := range points {

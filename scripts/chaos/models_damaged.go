@@ -12,8 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// trialDamagedModel flips single bytes of a small and of a large blob, and truncates the blobs: in the long form at
-// every offset of the small one, otherwise at random offsets. The service must reject the activation of such a
+// trialDamagedModel flips single bytes of a small and of a large blob, and truncates the blobs: with `-form long` at
+// every offset of the small blob, otherwise at random offsets. The service must reject the activation of such a
 // version and answer from the last good one.
 func trialDamagedModel(ctx context.Context, tr *trialRun) error {
 	cluster, err := testcluster.Open(ctx, testcluster.Config{Binary: tr.binary, Postgres: testcluster.PostgresConfig{Settings: []string{"fsync=off"}}}) // this trial is not about durability
@@ -84,7 +84,7 @@ func (tr *trialRun) damageModel(ctx context.Context, cluster *testcluster.Cluste
 			}
 		}
 	}
-	answeredDamaged, err := v.announceDamaged(ctx, random)
+	notGood, err := v.announceDamaged(ctx, random)
 	if err != nil {
 		return err
 	}
@@ -93,10 +93,10 @@ func (tr *trialRun) damageModel(ctx context.Context, cluster *testcluster.Cluste
 		return err
 	}
 	tr.printf("a model of %d bytes: %d bytes flipped, %d truncations, %d accepted; version %d answers at the end; %d times a damaged version was made active, and then %d predictions were not answered by the good version",
-		len(v.blob), len(offsets), len(offsets), accepted, answering, announcements, answeredDamaged)
+		len(v.blob), len(offsets), len(offsets), accepted, answering, announcements, notGood)
 	tr.check(accepted == 0, "%d damaged models were not rejected; the first had %s", accepted, firstFailure)
 	tr.check(answering == v.good, "version %d answers, not %d", answering, v.good)
-	tr.check(answeredDamaged == 0, "%d answers were not from the good version while a damaged version was active", answeredDamaged)
+	tr.check(notGood == 0, "%d answers were not from the good version while a damaged version was active", notGood)
 	// Control: the service must accept the intact blob.
 	rejected, err := v.rejects(ctx, v.blob)
 	tr.check(err == nil && !rejected, "an intact version was rejected: %v", err)
@@ -141,7 +141,7 @@ const announceSQL = `
 
 // announceDamaged makes damaged versions active with SQL and announces them. The restore of a damaged backup
 // could have the same effect. It returns the number of answers that were not from the good version.
-func (v *damagedVersion) announceDamaged(ctx context.Context, random *rand.Rand) (answered int, err error) {
+func (v *damagedVersion) announceDamaged(ctx context.Context, random *rand.Rand) (notGood int, err error) {
 	promote := func(version int) error {
 		if _, err := v.conn.Exec(ctx, promoteSQL, v.task.DAG, v.task.Task, version); err != nil {
 			return err
@@ -153,20 +153,20 @@ func (v *damagedVersion) announceDamaged(ctx context.Context, random *rand.Rand)
 		flipped := append([]byte(nil), v.blob...)
 		flipped[random.IntN(len(flipped))] ^= 1
 		if err := v.store(ctx, flipped); err != nil {
-			return answered, err
+			return notGood, err
 		}
 		if err := promote(v.bad); err != nil {
-			return answered, err
+			return notGood, err
 		}
 		for range 10 {
 			answering, err := answeringVersion(ctx, v.cluster.Replicas[0], v.task)
 			if err != nil {
-				return answered, fmt.Errorf("predict with a damaged active version: %w", err)
+				return notGood, fmt.Errorf("predict with a damaged active version: %w", err)
 			}
 			if answering != v.good {
-				answered++
+				notGood++
 			}
 		}
 	}
-	return answered, promote(v.good)
+	return notGood, promote(v.good)
 }

@@ -35,7 +35,7 @@ func scrape(admin string) (map[string]float64, error) {
 	return values, lines.Err()
 }
 
-// print prints the memory of each replica and of its models. The parameter `when` comes first.
+// print prints the memory of each replica and of its models. Each line begins with `when`, such as "after the questions".
 func (m *measurement) print(when string) error {
 	const mib = 1 << 20
 	for i, replica := range m.replicas {

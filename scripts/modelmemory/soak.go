@@ -36,7 +36,7 @@ func (m *measurement) soak(ctx context.Context) error {
 	before, after := median(resident[1]), median(resident[2])
 	fmt.Printf("predictions during %v, for tasks drawn at random from %d: answers by source %v, none failed\n", m.length, m.copies, m.sources)
 	fmt.Printf("model decoded: %s; in memory: %s\n", quantiles(m.misses), quantiles(m.hits))
-	fmt.Printf("resident memory, median: %.0f MiB in the second third, %.0f MiB in the last; at most %.0f MiB\n", before, after, m.peak)
+	fmt.Printf("resident memory, median: %.0f MiB in the second third, %.0f MiB in the last; largest since the first prediction: %.0f MiB\n", before, after, m.peak)
 	if after > maxSoakGrowth*before {
 		return errors.New("the resident memory grows")
 	}

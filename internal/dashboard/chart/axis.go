@@ -154,8 +154,9 @@ func (a *Axis) format(v float64) string {
 	return plain(v)
 }
 
-// plain formats a number from 10 000 on as a whole number, with thin spaces between its thousands. From ten million on it
-// counts millions or billions. It formats smaller numbers, and those from 10¹³ on, with at most four significant digits.
+// plain formats numbers below 10 000, and those from 10¹³ on, with at most four significant digits. From 10 000 on it
+// writes whole numbers with narrow no-break spaces between the thousands, and from ten million on it counts millions or
+// billions.
 func plain(v float64) string {
 	switch size := math.Abs(v); {
 	case size < 1e4-0.5, size >= 1e13:

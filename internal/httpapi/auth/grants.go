@@ -81,9 +81,9 @@ func (g Grants) ListNamespace(requested string) (string, error) {
 	return g[0].Namespace, nil
 }
 
-// OneNamespace returns the namespace of a request that concerns exactly one namespace. This is
-// `requested` unless it is "". Otherwise it is the only namespace of the grants, or the default namespace if the grants
-// have several namespaces or cover all. OneNamespace fails if no grant covers the result.
+// OneNamespace returns the namespace of a request that concerns exactly one namespace. If
+// `requested` is not "", it is the result. If it is "", the result is the only namespace of the grants, or the default
+// namespace if the grants have several namespaces or cover all. OneNamespace fails if no grant covers the result.
 func (g Grants) OneNamespace(requested string) (string, error) {
 	namespace, err := g.ListNamespace(requested)
 	if err != nil || namespace != "" {

@@ -166,3 +166,10 @@ func (m *Mixture) Grant(retryFactor, price, factor float64) (y, risk float64) {
 	}
 	return mid + at*deviation, risk
 }
+
+// Shift adds a number to the levels of all components.
+func (m *Mixture) Shift(by float64) {
+	for i := range m.Level[:m.N] {
+		m.Level[i] += by
+	}
+}

@@ -29,10 +29,10 @@ func TestNearTakesTheNearestLevels(t *testing.T) {
 		k     int
 		rows  []float64 // for each of the levels 1, 2, 3, 10, 20 and 40: 1 if it is in the window, else 0
 	}{
-		"below all":           {-5, 2, []float64{1, 1, 0, 0, 0, 0}},
-		"above all":           {99, 2, []float64{0, 0, 0, 0, 1, 1}},
-		"between":             {9, 2, []float64{0, 0, 1, 1, 0, 0}},
-		"more than there are": {9, 99, []float64{1, 1, 1, 1, 1, 1}},
+		"a level below all rows":    {-5, 2, []float64{1, 1, 0, 0, 0, 0}},
+		"a level above all rows":    {99, 2, []float64{0, 0, 0, 0, 1, 1}},
+		"a level between two rows":  {9, 2, []float64{0, 0, 1, 1, 0, 0}},
+		"a window of too many rows": {9, 99, []float64{1, 1, 1, 1, 1, 1}},
 	} {
 		p, rows := shares(r.Near(c.level, c.k), 0, 1, 2, 3, 10, 20, 40, 50), 0.0
 		for _, n := range c.rows {

@@ -22,8 +22,8 @@ type Clustering struct {
 
 // Cluster is one cluster.
 type Cluster struct {
-	Size  int     // number of points with its label
-	Reach float64 // distance at which the cluster splits off from its parent: chains of mutual reachabilities of at most this distance link its points
+	Size            int     // number of points with its label
+	MaxReachability float64 // distance at which the cluster splits off from its parent: chains of mutual reachabilities of at most this distance link its points
 }
 
 // Cluster selects the clusters with the largest total excess of mass (see stability). The root of the tree
@@ -44,7 +44,7 @@ func (t *Tree) Cluster(cfg Config) (*Clustering, error) {
 	for i := 1; i < len(c.parent); i++ {
 		if label[i] = label[c.parent[i]]; isSelected[i] {
 			label[i] = len(out.Clusters)
-			out.Clusters = append(out.Clusters, Cluster{Reach: 1 / c.birth[i]})
+			out.Clusters = append(out.Clusters, Cluster{MaxReachability: 1 / c.birth[i]})
 		}
 	}
 	densest := c.densest()

@@ -71,7 +71,7 @@ func (x *Experts) coldStartExceedance(p *Point, amounts, risk []float64) {
 	}
 }
 
-// treeModels lists the models with trees.
+// treeModels lists the models, all with trees, that CalibratedExceedance averages.
 var treeModels = [...]int{Trees, LineTrees, Stack}
 
 // CalibratedExceedance writes P(peak > amounts[i]) to risk[i]. It averages treeModels, each by the

@@ -14,6 +14,11 @@ type Pool struct {
 	LogSquares float64           // decayed sum of the logs of squared out-of-sample residuals of the log peak
 	Residuals  float64           // decayed number of these residuals
 
+	ScoreProducts float64 `cbor:",omitzero"` // decayed sum of run score · error in standard deviations
+	ScoreSquares  float64 `cbor:",omitzero"` // decayed sum of squared run scores
+	Errors        float64 `cbor:",omitzero"` // decayed number of errors without the effect of the run score
+	ErrorSquares  float64 `cbor:",omitzero"` // decayed sum of these errors, squared
+
 	Requests, Exceeded float64 `cbor:",omitzero"` // decayed numbers of rows with a static request, and of rows with a peak above their request
 
 	Slopes [slopeKinds]Slope `cbor:",omitzero"` // slopes of the log peak in the log of an input, by the hash of its name
@@ -21,9 +26,10 @@ type Pool struct {
 
 // The age of a task is the binary logarithm of the number of its learned rows without those of LearnDependent, rounded down.
 const (
-	ageCount  = 10           // number of ages; the last one has no upper bound
-	poolDecay = 1 - 1.0/2000 // per row
-	agePrior  = 2.0          // weight of the prior of a ratio of kills to promises, in promised kills
+	ageCount   = 10           // number of ages; the last one has no upper bound
+	poolDecay  = 1 - 1.0/2000 // per row
+	agePrior   = 2.0          // weight of the prior of a ratio of kills to promises, in promised kills
+	scoreDecay = 1 - 1.0/64   // per row: the errors become smaller and less alike while the models learn
 )
 
 // age returns the age of a task with a number of learned rows.
@@ -38,6 +44,8 @@ func (p *Pool) Remove(o *Pool) { p.addScaled(o, -1) }
 func (p *Pool) addScaled(o *Pool, sign float64) {
 	p.Cost, p.Rows = p.Cost+sign*o.Cost, p.Rows+sign*o.Rows
 	p.LogSquares, p.Residuals = p.LogSquares+sign*o.LogSquares, p.Residuals+sign*o.Residuals
+	p.ScoreProducts, p.ScoreSquares = p.ScoreProducts+sign*o.ScoreProducts, p.ScoreSquares+sign*o.ScoreSquares
+	p.Errors, p.ErrorSquares = p.Errors+sign*o.Errors, p.ErrorSquares+sign*o.ErrorSquares
 	p.Requests, p.Exceeded = p.Requests+sign*o.Requests, p.Exceeded+sign*o.Exceeded
 	for k := range p.Slopes {
 		p.Slopes[k].Tasks += sign * o.Slopes[k].Tasks
@@ -85,6 +93,18 @@ func (p *Pool) RecordOutcome(rows int, promised float64, killed bool) {
 func (p *Pool) RecordResidual(residual float64) {
 	p.LogSquares = p.LogSquares*poolDecay + math.Log(residual*residual+1e-4)
 	p.Residuals = p.Residuals*poolDecay + 1
+}
+
+// RecordScore records the error of a prediction, without the shift by the run score, and this error in standard deviations.
+func (p *Pool) RecordScore(score, deviate, e float64) {
+	p.ScoreProducts, p.ScoreSquares = p.ScoreProducts*scoreDecay+score*deviate, p.ScoreSquares*scoreDecay+score*score
+	p.Errors, p.ErrorSquares = p.Errors*scoreDecay+1, p.ErrorSquares*scoreDecay+e*e
+}
+
+// Deviation returns the standard deviation of the errors that RecordScore recorded. The prior of 0.2 counts as one error.
+func (p *Pool) Deviation() float64 {
+	const prior, rows = 0.2, 1
+	return math.Sqrt((p.ErrorSquares + rows*prior*prior) / (p.Errors + rows))
 }
 
 // Slope sums the weighted slopes of several tasks, in their inputs with the same name.

@@ -70,7 +70,7 @@ func TestOrderStatisticsMatchHandCalculation(t *testing.T) {
 		"half are above the middle":                  {0.5, 5},
 		// The top three are 1, 2 and 4 above 6. Half of the mean excess of 7/3 is the
 		// distance per factor e of risk.
-		"a tenth of the risk above the largest is 7/6·ln 10 higher": {0.01, 10 + 7.0/6*math.Ln10},
+		"at a tenth of the risk of the largest, the quantile is 7/6·ln 10 higher": {0.01, 10 + 7.0/6*math.Ln10},
 	} {
 		assert.InDelta(t, c.want, quantileOf(nine, c.risk), 1e-12, claim)
 	}

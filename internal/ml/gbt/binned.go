@@ -34,7 +34,7 @@ type column struct {
 func (c *column) bins() int { return len(c.cuts) + 2 }
 
 // NewBinned bins the columns of t. A column with at most maxBins distinct values gets a cut
-// midway between each two neighbouring values; other columns are cut at quantiles of the rows.
+// midway between each two neighbouring values; other columns get fewer cuts, see cutsOf.
 // If maxBins is 0, the number of bins is the default of Config.MaxBins. NewBinned ignores the weights of the rows:
 // if a caller removes a part of the rows and raises the weights of the others, the density of the remaining rows
 // shows where resolution is necessary. The caller must not change t.X afterwards. NewBinned returns ErrConfig or

@@ -208,7 +208,7 @@ func infinite() *table.Table {
 	return t
 }
 
-// The target of a row with a missing size is 0 or 10, and the other rows have the other of these two targets.
+// The rows with a missing size have the target 0 and all other rows 10, or the other way round.
 func TestMissingnessIsLearned(t *testing.T) {
 	for _, atMissing := range []float64{0, 10} {
 		train := &table.Table{Names: []string{"size"}}

@@ -84,8 +84,8 @@ func (p *Plan) Need(seconds, level float64) float64 {
 	return p.rule.limit(p.Static, level, p.known.forecast(seconds, level))
 }
 
-// Expected returns the limit in bytes of the last of the Steps up to some seconds after the start. It is for runs whose
-// memory is unknown.
+// Expected returns the limit in bytes that Steps has reached `seconds` after the start. It is for runs whose memory is
+// unknown.
 func (p *Plan) Expected(seconds float64) float64 {
 	limit := p.Start()
 	for _, s := range p.Steps() {

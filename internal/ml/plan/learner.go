@@ -56,7 +56,7 @@ func (p *Pool) caution(l *Learner) float64 {
 
 const (
 	maxCurves  = 32   // number of curves to keep: the newest
-	nearWeight = 0.3  // part of a kill as which a run counts if its usage reached exactly its limit
+	nearWeight = 0.3  // a run whose usage exactly reached its limit counts as this part of a kill
 	nearScale  = 0.02 // slack, in log units, at which this part is divided by e
 	fewRuns    = 2    // number of earlier runs at which a kill counts half for its task, because few runs show only a part of the possible growth
 )
@@ -184,7 +184,7 @@ func (l *Learner) Duration() float64 {
 	return all[len(all)/2]
 }
 
-// IsUsable reports whether a decoded learner fits the rules of this release.
+// IsUsable reports whether a decoded learner is valid and has the rules of this release.
 func (l *Learner) IsUsable() bool {
 	for i := range l.Curves {
 		if !(l.Curves[i].Step > 0) || len(l.Curves[i].Peak) == 0 || len(l.Curves[i].Peak) > maxPoints {

@@ -5,13 +5,13 @@ import (
 	"math"
 )
 
-// None is the index of "none of these".
+// None stands for "none of these shapes" where a function or a field has the index of a shape.
 const None = -1
 
 // Membership is the posterior distribution of a group over the shapes of a Set.
 type Membership struct {
 	Posterior []float64 // probability of each shape
-	None      float64   // probability of "none of these"
+	None      float64   // probability of "none of these shapes"
 	Best      int       // the most probable shape, or None
 	Runs      int       // number of runs of the group
 }

@@ -174,6 +174,7 @@ func appendAnswer(b []byte, a *Answer) []byte {
 	b = packed.AppendNumber(b, float64(a.Request.Resources.CPU))
 	b = packed.AppendInt(b, int64(a.Request.MaxMemory))
 	b = packed.AppendNumber(b, a.Level)
+	b = packed.AppendNumber(b, a.RunScore)
 	if a.Promised == nil {
 		return append(b, 0)
 	}
@@ -187,6 +188,7 @@ func decodeAnswer(r packed.Reader) Answer {
 	a.Request.Resources.CPU = sizing.Cores(r.Number())
 	a.Request.MaxMemory = sizing.Bytes(r.Int())
 	a.Level = r.Number()
+	a.RunScore = r.Number()
 	if r.Byte() == 1 {
 		promised := r.Number()
 		a.Promised = &promised

@@ -26,6 +26,7 @@ type Answer struct {
 	Promised *float64     // the promised risk; nil if there is none
 	Request  Request
 	Level    float64 // log peak that the cohort (the model from similar tasks) predicted; 0 if the cohort did not answer
+	RunScore float64 // see sizing.Observation.RunScore
 	features packed.Reader
 }
 
@@ -76,6 +77,7 @@ type Run struct {
 	Static   sizing.Bytes         // the static grant of a killed try whose memory followed a plan; 0: none or unknown
 	features sizing.Features      // nil if unknown
 	Request  Request              // the static request of the killed tries, and the cap of the newest of them
+	RunScore float64              // of the newest lift of the run
 	lastKill time.Time
 }
 
@@ -112,7 +114,7 @@ func (t *Tries) Restore(task sizing.TaskKey, g *store.GrantedTry) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if _, known := t.answers.get(&try); !known {
-		a := Answer{Limit: g.Limit, Promised: g.Promised}
+		a := Answer{Limit: g.Limit, Promised: g.Promised, RunScore: g.RunScore}
 		if g.Planned {
 			a.Static = g.Limit
 		}
@@ -144,6 +146,17 @@ func (t *Tries) Features(try *sizing.TryKey) sizing.Features {
 		return features
 	}
 	return t.Run(try).features
+}
+
+// RunScore returns the run score of the newest prediction for an in-flight try or, if there is none, of the newest lift of its
+// run; otherwise zero.
+func (t *Tries) RunScore(try *sizing.TryKey) float64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if a, ok := t.answers.get(try); ok {
+		return a.RunScore
+	}
+	return t.killed[runOf(try)].RunScore
 }
 
 // Request returns the request of a try, completed by the request of its run. If the try has an answer, the cap is that of
@@ -199,6 +212,17 @@ func (t *Tries) SetStatic(try *sizing.TryKey, static sizing.Bytes) {
 	key := runOf(try)
 	if r, ok := t.killed[key]; ok && static > 0 {
 		r.Static = static
+		t.killed[key] = r
+	}
+}
+
+// SetRunScore records the run score of a lift of a killed run. It changes nothing if Tries has no kill of the run.
+func (t *Tries) SetRunScore(try *sizing.TryKey, score float64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	key := runOf(try)
+	if r, ok := t.killed[key]; ok {
+		r.RunScore = score
 		t.killed[key] = r
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/loadaware/loadaware/internal/service/inflight"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store"
+	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
 // Config configures a Cache. All fields but Memory are required.
@@ -27,6 +28,8 @@ type Config struct {
 	// of these rows may be in queued receipts. It returns false if the store is unavailable.
 	Flush func(context.Context) bool
 	Now   func() time.Time // the current time
+	// RunErrors gets the error of the prediction for each row that a model learns from a report to this replica.
+	RunErrors *taskmodel.RunErrors
 }
 
 // Cache holds the tasks that this replica knows. It is safe for concurrent use.
@@ -89,7 +92,7 @@ func (c *Cache) GetOrCreate(key sizing.TaskKey) *Task {
 
 // add creates a task. The caller holds c.mu.
 func (c *Cache) add(key sizing.TaskKey) *Task {
-	t := &Task{name: key.Task, pool: c.poolOf(key), shapes: c.shapesOf(key.Namespace)}
+	t := &Task{key: key, pool: c.poolOf(key), shapes: c.shapesOf(key.Namespace)}
 	c.tasks[key] = t
 	return t
 }
@@ -134,7 +137,7 @@ func (c *Cache) remove(key sizing.TaskKey) {
 	t.pool.loadMu.Lock()
 	t.mu.Lock()
 	t.isDeleted = true
-	t.pool.set(t.name, nil)
+	t.pool.set(t.key.Task, nil)
 	t.mu.Unlock()
 	t.pool.loadMu.Unlock()
 	c.account(t)

@@ -78,7 +78,9 @@ func (c *Cache) learn(t *Task, row taskmodel.TrainingRow) {
 			c.log.Error("learning a report panicked; report this error", "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
 		}
 	}()
-	t.learn(row)
+	if e, ok := t.learn(row); ok {
+		c.cfg.RunErrors.Add(t.key, row.Run, e)
+	}
 	c.account(t)
 }
 

@@ -25,7 +25,7 @@ var emptyModel = taskmodel.New()
 type Task struct {
 	Open inflight.OpenTries // the open tries, which the guard counts, and the unschedulable allocations
 
-	name    string       // task id
+	key     sizing.TaskKey
 	usedAt  atomic.Int64 // memory.clock at the last Cache.Get or refresh
 	timeout atomic.Int64 // newest execution timeout of a try in nanoseconds; 0 if there is none
 	sizeMu  sync.Mutex   // held from measuring the model until the size is recorded; locked before mu
@@ -145,7 +145,7 @@ func (t *Task) install(model *taskmodel.Model, read *sizing.History, ref *sizing
 	if t.isDeleted {
 		return
 	}
-	t.pool.set(t.name, share)
+	t.pool.set(t.key.Task, share)
 	newer := t.tail[:0]
 	for i := range t.tail {
 		if row := t.tail[i]; !contains(read, &row) {
@@ -171,9 +171,21 @@ func contains(read *sizing.History, row *taskmodel.TrainingRow) bool {
 // learn adds a row to a decoded model. During a refresh it also adds the row to the tail, because the refresh may have
 // read the store before the row was committed. A model that was refreshed contains the rows up to t.lastSeq, so
 // learn ignores such a row, unless the row amends another one.
-func (t *Task) learn(row taskmodel.TrainingRow) {
+//
+// learn returns the error of the prediction for the row. ok is false if the model did not predict it, or if the row is not the
+// one that the model learned last.
+func (t *Task) learn(row taskmodel.TrainingRow) (e taskmodel.RunError, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.add(row)
+	if t.model == nil {
+		return e, false
+	}
+	return t.model.RunError(row.Run)
+}
+
+// add is learn without the error. The caller holds t.mu.
+func (t *Task) add(row taskmodel.TrainingRow) {
 	if t.isDeleted || row.Seq <= t.lastSeq && !row.Amends {
 		return
 	}
@@ -237,7 +249,7 @@ func (t *Task) updatePool() {
 		return
 	}
 	t.model.SetShapes(t.shapes.set())
-	sum, version := t.pool.sumWith(t.name, t.model.Pool())
+	sum, version := t.pool.sumWith(t.key.Task, t.model.Pool())
 	t.model.SetPool(&sum)
 	t.poolVersion = version
 }

@@ -117,7 +117,9 @@ func (c *Client) read(ctx context.Context, method, path string, body, to any) er
 	if body == nil {
 		sent = nil
 	}
-	token := c.currentToken() // empty before the first token is fetched: the attempt below fetches a new one, so a denial is not retried (dropToken)
+	// The token is empty before the first one is fetched. The attempt below then fetches one, so a denial is not retried
+	// (see dropToken).
+	token := c.currentToken()
 	response, err := c.sendWithRetry(ctx, method, c.api+path, sent)
 	if errors.Is(err, ErrDenied) && c.dropToken(token) { // a token of Airflow 3 expires, by default after a day
 		response, err = c.sendWithRetry(ctx, method, c.api+path, sent)

@@ -29,7 +29,7 @@ const storedReportsSQL = `
 		started_at, ended_at, coalesce(duration_us, 0),
 		` + measuredColumns + `, coalesce(allocated_memory, 0), coalesce(requested_memory, 0),
 		coalesce(cpu_max, 0), coalesce(allocated_cpu, 0), coalesce(requested_cpu, 0),
-		coalesce(prediction_id, ''), features
+		coalesce(prediction_id, ''), features, coalesce(run_score, 0)
 	FROM observation
 	JOIN unnest($1::bigint[], $2::text[], $3::int[], $4::smallint[]) AS repeated (task, run_id, map_index, try_number)
 		USING (task, run_id, map_index, try_number)`
@@ -100,6 +100,7 @@ func (s *Store) replace(ctx context.Context, tx pgx.Tx, old *storedReport, repor
 	r.Allocated.Memory = cmp.Or(r.Allocated.Memory, old.Allocated.Memory)
 	r.Requested.Memory = cmp.Or(r.Requested.Memory, old.Requested.Memory)
 	r.Requested.CPU = cmp.Or(r.Requested.CPU, old.Requested.CPU)
+	r.RunScore = cmp.Or(r.RunScore, old.RunScore)
 	if _, err := tx.Exec(ctx, deleteSQL, old.task, old.seq); err != nil {
 		return err
 	}
@@ -150,7 +151,7 @@ func (old *storedReport) scan(rows pgx.Rows) error {
 		&started, &ended, &micros,
 		&old.MemoryMax, &old.MemorySampled, &old.Allocated.Memory, &old.Requested.Memory,
 		&old.CPUMax, &old.Allocated.CPU, &old.Requested.CPU,
-		&old.PredictionID, &old.features)
+		&old.PredictionID, &old.features, &old.RunScore)
 	if started != nil {
 		old.StartedAt = started.UTC()
 	}

@@ -13,12 +13,13 @@ import (
 // grantedTriesSQL reads the newest answers with the outcomes of their tries. The column before_guard is the
 // promised risk without the guard's factor: guard[4] is the factor and guard[2] the risk that the experts
 // promised; see taskmodel.BeforeGuard. For compact receipts the column equals promised until decodeGranted
-// corrects it. The statement reads the large body only of retries, of tries that are not reported, and of
+// corrects it. guard[17] is the run score, see taskmodel.RunScore. The statement reads the large body only of retries, of tries that are not reported, and of
 // kills below the limit.
 const grantedTriesSQL = `
 	WITH newest AS (
 		(SELECT run_id, map_index, try_number, task_limit, at, prediction_id, body, promised,
 			CASE WHEN guard[4] > 1 THEN least(promised, guard[2]) ELSE promised END AS before_guard,
+			coalesce(guard[17], 0) AS run_score,
 			CASE WHEN try_number > 1 THEN
 				coalesce(body -> 'Allocation' ->> 'Source', '') = 'lift' AND body -> 'Allocation' ->> 'Shadow' IS NULL
 			ELSE false END AS lifted, 0 AS name, NULL::bytea AS content
@@ -26,12 +27,12 @@ const grantedTriesSQL = `
 		WHERE namespace = $1 AND dag_id = $2 AND task_id = $3 AND at >= $4 AND run_id <> ''` + notReproduced + `
 		ORDER BY at DESC LIMIT $5)
 		UNION ALL
-		(SELECT run_id, map_index, try_number, task_limit, at, prediction_id::text, NULL, promised, promised, false, name, content
+		(SELECT run_id, map_index, try_number, task_limit, at, prediction_id::text, NULL, promised, promised, 0, false, name, content
 		FROM receipt_compact
 		WHERE name = ` + nameOfTask + ` AND at >= $4 AND run_id <> ''` + notReproduced + `
 		ORDER BY at DESC LIMIT $5)
 		ORDER BY at DESC LIMIT $5)
-	SELECT newest.run_id, newest.map_index, newest.try_number, promised, before_guard, coalesce(task_limit, 0), newest.at, lifted, coalesce(outcome, 0),
+	SELECT newest.run_id, newest.map_index, newest.try_number, promised, before_guard, newest.run_score, coalesce(task_limit, 0), newest.at, lifted, coalesce(outcome, 0),
 		CASE WHEN outcome IS NULL THEN body -> 'Ask' -> 'Features' END,
 		CASE WHEN outcome IS NULL OR ` + isKilledBelow + ` THEN ` + isPlanned + ` ELSE false END, name, content
 	FROM newest
@@ -55,7 +56,7 @@ func (s *Store) GrantedTries(ctx context.Context, task sizing.TaskKey, since tim
 		return nil, wrapError("list granted tries", err)
 	}
 	read, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (g grantedTry, err error) {
-		err = row.Scan(&g.RunID, &g.MapIndex, &g.Try, &g.Promised, &g.BeforeGuard, &g.Limit, &g.At, &g.Lifted, &g.Outcome, &g.Features, &g.Planned, &g.name, &g.content)
+		err = row.Scan(&g.RunID, &g.MapIndex, &g.Try, &g.Promised, &g.BeforeGuard, &g.RunScore, &g.Limit, &g.At, &g.Lifted, &g.Outcome, &g.Features, &g.Planned, &g.name, &g.content)
 		g.At = g.At.UTC()
 		return g, err
 	})
@@ -94,9 +95,13 @@ func (s *Store) decodeGranted(ctx context.Context, granted []grantedTry) error {
 		if err := decodeCompact(g.content, words[g.name], &r); err != nil {
 			return malformed(err)
 		}
-		if params := a.Guard.Params; g.Promised != nil && len(params) > 3 && params[3] > 1 {
+		params := a.Guard.Params
+		if g.Promised != nil && len(params) > 3 && params[3] > 1 {
 			before := min(*g.Promised, params[1])
 			g.BeforeGuard = &before
+		}
+		if len(params) > 16 {
+			g.RunScore = params[16]
 		}
 		g.Lifted = g.Try > 1 && a.Source == sizing.FromLift && a.Shadow == nil
 		if g.Outcome == sizing.UnknownOutcome {

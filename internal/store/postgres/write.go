@@ -171,7 +171,7 @@ func namesOf(reports []report) []any {
 	return []any{ids, namespaces, dags, tasks}
 }
 
-// columnsOf returns the array parameters $1 to $21 of insertSQL.
+// columnsOf returns the array parameters $1 to $22 of insertSQL.
 func columnsOf(reports []*report) []any {
 	features, after, to := flatten(reports, func(r *report) []float64 { return r.features })
 	return []any{
@@ -194,6 +194,7 @@ func columnsOf(reports []*report) []any {
 		column(reports, func(r *report) string { return r.PredictionID }),
 		after, to,
 		column(reports, func(r *report) int32 { return sampleRank(r.Try) }),
+		column(reports, func(r *report) float64 { return r.RunScore }),
 		features,
 	}
 }

@@ -22,7 +22,9 @@ func testGrantedTries(t *testing.T, open func(*testing.T) store.Store) {
 		second.Number = 2
 		lift := receipt("3", second, 0.2, noon.Add(2*time.Second))
 		lift.Allocation.Source, lift.Allocation.Mode = sizing.FromLift, sizing.Enforce
-		lift.Allocation.Guard = sizing.Guard{Params: []float64{1, 0.05, 1, 1.5}} // the guard's factor is 1.5; before the guard 0.05 was promised
+		lift.Allocation.Guard = sizing.Guard{Params: make([]float64, 18)} // see taskmodel
+		copy(lift.Allocation.Guard.Params, []float64{1, 0.05, 1, 1.5})    // the guard's factor is 1.5; before the guard 0.05 was promised
+		lift.Allocation.Guard.Params[16] = -0.75                          // the run score
 		shadow := receipt("4", second, math.NaN(), noon.Add(3*time.Second))
 		shadow.Allocation.Source, shadow.Allocation.Shadow = sizing.FromLift, &sizing.Grant{Limit: 1}
 		require.NoError(t, st.SaveReceipts(t.Context(), []sizing.Receipt{
@@ -41,7 +43,7 @@ func testGrantedTries(t *testing.T, open func(*testing.T) store.Store) {
 		require.Equal(t, []store.GrantedTry{
 			{RunID: "open", MapIndex: sizing.NoMap, Try: 1, Promised: &tenth, BeforeGuard: &tenth, Limit: limit, At: noon, Features: n},
 			{RunID: "killed", MapIndex: sizing.NoMap, Try: 1, Limit: limit, At: noon.Add(time.Second), Outcome: sizing.OOMKilled},
-			{RunID: "killed", MapIndex: sizing.NoMap, Try: 2, Promised: &fifth, BeforeGuard: &twentieth, Limit: limit, Lifted: true, At: noon.Add(2 * time.Second), Features: n},
+			{RunID: "killed", MapIndex: sizing.NoMap, Try: 2, Promised: &fifth, BeforeGuard: &twentieth, RunScore: -0.75, Limit: limit, Lifted: true, At: noon.Add(2 * time.Second), Features: n},
 			{RunID: "killed", MapIndex: sizing.NoMap, Try: 2, Limit: limit, At: noon.Add(3 * time.Second), Features: n},
 		}, got)
 		newest, err := st.GrantedTries(t.Context(), key, noon.Add(-time.Minute), 1)

@@ -27,6 +27,27 @@ func testHistory(t *testing.T, open func(*testing.T) store.Store) {
 		require.Equal(t, []string{"run00000", "run00003", "run00001", "run00002"}, runIDs(history(t, st, key)))
 	})
 
+	t.Run("rows have the run score of their report", func(t *testing.T) {
+		key := task("run scores")
+		obs := runs(key, 3)
+		obs[1].RunScore = -1.0 / 3
+		provisional := kill(firstTry(key, "killed"), sizing.GiB)
+		provisional.Provisional, provisional.RunScore = true, 0.7
+		recordNew(t, st, append(obs, provisional)...)
+		repeated := obs[1]
+		repeated.RunScore, repeated.CPUMax = 5, 2 // the replica does not know the prediction of an ended try any more
+		record(t, st, repeated, kill(provisional.Try, 2*sizing.GiB))
+		recent, err := st.RecentTries(t.Context(), key, 10)
+		require.NoError(t, err)
+		for _, h := range []sizing.History{history(t, st, key), recent} {
+			scores := map[string]float64{}
+			for _, row := range h.Rows {
+				scores[row.RunID] = row.RunScore
+			}
+			require.Equal(t, map[string]float64{obs[0].Try.RunID: 0, obs[1].Try.RunID: -1.0 / 3, obs[2].Try.RunID: 0, "killed": 0.7}, scores)
+		}
+	})
+
 	t.Run("a history up to the total is complete", func(t *testing.T) {
 		key := task("all")
 		recordNew(t, st, runs(key, 100)...)

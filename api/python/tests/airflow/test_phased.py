@@ -1,4 +1,7 @@
-"""Tests of plans: resizes by synchronous and deferrable tasks, returns to the static grant, CPU and observed plans."""
+"""Tests of plans: resizes by synchronous and deferrable tasks, and the return to the static grant.
+
+Plans of the CPU alone, and plans in the mode ``observe``, which change nothing, have their own tests.
+"""
 
 from __future__ import annotations
 

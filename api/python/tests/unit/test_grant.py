@@ -87,13 +87,13 @@ def test_a_killed_allocation_is_doubled_and_a_larger_lift_is_granted() -> None:
 @pytest.mark.parametrize(
     ("claim", "source", "answer", "kill", "want"),
     [
-        ("a lift to the killed allocation means a cap", "lift", 10, Kill(10 * GIB, 1), 10),
-        ("the local lift replaces a lift below the killed allocation", "lift", 9, Kill(10 * GIB, 1), 20),
-        ("an announced amount applies", "model", 10, Kill(10 * GIB, 1, 19 * GIB), 19),
+        ("a lift equal to the killed allocation is granted, because a cap applies", "lift", 10, Kill(10 * GIB, 1), 10),
+        ("the lift of the provider replaces a lift below the killed allocation", "lift", 9, Kill(10 * GIB, 1), 20),
+        ("an amount that the server announced applies", "model", 10, Kill(10 * GIB, 1, 19 * GIB), 19),
         ("the killed allocation again if more does not help", "model", 10, Kill(10 * GIB, 1, 10 * GIB), 10),
         ("a lift that was killed is not repeated", "lift", 10, Kill(10 * GIB, 1, unreported=True), 20),
-        ("an unreported kill gets at least the local lift", "lift", 11, Kill(10 * GIB, 1, unreported=True), 20),
-        ("an answer above the local lift applies", "lift", 21, Kill(10 * GIB, 1, unreported=True), 21),
+        ("an unreported kill gets at least the lift of the provider", "lift", 11, Kill(10 * GIB, 1, unreported=True), 20),
+        ("an answer above the lift of the provider applies", "lift", 21, Kill(10 * GIB, 1, unreported=True), 21),
     ],
 )
 def test_a_prediction_after_a_kill_is_granted_or_replaced(

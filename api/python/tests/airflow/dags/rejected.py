@@ -1,4 +1,4 @@
-"""A DAG whose granted sizes Kubernetes rejects, and a DAG whose loadaware server hangs."""
+"""A DAG whose grants Kubernetes rejects, and a DAG whose loadaware server hangs."""
 
 from __future__ import annotations
 

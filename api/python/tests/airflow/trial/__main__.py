@@ -136,7 +136,7 @@ def check(trial: Trial, seconds: float) -> None:
         provoked = [text for text in trial.failures if is_provoked(text)]
         assert len(provoked) == 3, trial.failures
         print(f"{slow} passes while the time between two passes was set to its largest value")
-        print("no two passes in one such time")
+        print("each interval of this length had at most one pass")
     for text in trial.failures:
         print(f"reset: {text}" + ("" if is_provoked(text) else " (not provoked)"))
 
