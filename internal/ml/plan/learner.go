@@ -10,7 +10,7 @@ type Learner struct {
 	Curves []Curve // curves of the newest runs, oldest first
 	Runs   int     // number of learned runs
 	Rules  []tally // by index in the list `rules`; empty before the first replay
-	Total  float64 // byte-seconds of the static grants of the runs in Rules
+	Total  float64 // byte-seconds of the grants with which the runs in Rules were replayed
 }
 
 // tally sums the out-of-sample outcomes of a rule: each run is learned after its replay.
@@ -58,6 +58,7 @@ const (
 	maxCurves  = 32   // number of curves to keep: the newest
 	nearWeight = 0.3  // a run whose usage exactly reached its limit counts as this part of a kill
 	nearScale  = 0.02 // slack, in log units, at which this part is divided by e
+	leastGrant = 1.1  // largest grant of a replay, in peaks of the run: no more than a tight static grant
 	fewRuns    = 2    // number of earlier runs at which a kill counts half for its task, because few runs show only a part of the possible growth
 )
 
@@ -94,14 +95,16 @@ func ageClass(runs int) int {
 
 // Learn adds an ended run. If there are earlier runs and `grant` is positive, it first replays every rule with the curves
 // of the earlier runs. Then it adds the curve of the run. `grant` is the static grant in bytes that the run had, or would
-// have had without a plan. Learn ignores an empty curve.
+// have had without a plan. The replay uses at most leastGrant times the peak of the run, because the next static grant may be
+// much tighter than the allocation of an earlier run. A larger grant never lowers the limit of a rule, so a run that survives
+// the replay also survives with every larger grant. Learn ignores an empty curve.
 func (l *Learner) Learn(pool *Pool, c Curve, grant float64, t Timing) {
 	if len(c.Peak) == 0 {
 		return
 	}
 	t = t.withDefaults()
 	if len(l.Curves) > 0 && grant > 0 {
-		l.replayRules(pool, &c, grant, t)
+		l.replayRules(pool, &c, min(grant, leastGrant*c.Max()), t)
 	}
 	l.Runs++
 	l.Curves = append(l.Curves, c)

@@ -3,6 +3,7 @@ package plan
 import (
 	"encoding/json"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -90,6 +91,60 @@ func TestRandomJumpsAreCoveredBeforeTheyHappen(t *testing.T) {
 	}
 	p := l.Plan(&pool, 5e9, Timing{})
 	assert.Greater(t, Grow(p.Start(), p.Need(600, 5e8)), 4e9, "limit before a jump by the rule %s: it must already cover the memory after the jump", p.Rule())
+}
+
+// The earlier runs had much more memory than they needed, as imported runs often have. A share of their allocation would have
+// covered each jump, but the same share of a tight grant does not.
+func TestPlansHoldWithTighterGrantsThanThoseOfTheEarlierRuns(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 7))
+	spiked := func() []Sample {
+		var run []Sample
+		seconds, scale, at := 1800*math.Exp(.15*rng.NormFloat64()), math.Exp(.05*rng.NormFloat64()), rng.Float64()
+		for now := 0.0; now < seconds; now += 2 {
+			level := 1e9
+			if math.Abs(now-at*seconds) < 30 {
+				level = 6e9
+			}
+			run = append(run, Sample{now, level * scale})
+		}
+		return run
+	}
+	for _, allocated := range []float64{8e9, 12e9, 14e9, 16e9, 32e9, 64e9} {
+		var l Learner
+		var pool Pool
+		for range 40 {
+			l.Learn(&pool, NewCurve(spiked()), allocated, Timing{})
+		}
+		p := l.Plan(&pool, 7.5e9, Timing{})
+		kills := 0
+		for range 60 {
+			run := spiked()
+			for i, limit := range p.Follow(run, 0, Timing{}) {
+				if run[i].Memory > limit {
+					kills++
+					break
+				}
+			}
+		}
+		assert.LessOrEqual(t, kills, 2, "allocated %v, rule %s", allocated, p.Rule())
+	}
+}
+
+// Rules are replayed with a tight grant, so a larger grant must never lower a limit.
+func TestALargerGrantNeverLowersALimit(t *testing.T) {
+	known := newEnvelope([]Curve{NewCurve(ramp(1800, 4e9)), NewCurve(ramp(1500, 5e9))}, DefaultTiming)
+	for i := range rules {
+		for _, seconds := range []float64{0, 30, 300, 1700} {
+			for level := 0.0; level < 7e9; level += 1e9 {
+				f, previous := known.forecast(seconds, level), 0.0
+				for grant := 1e9; grant < 2e10; grant *= 1.3 {
+					limit := rules[i].limit(grant, level, f)
+					require.GreaterOrEqual(t, limit, previous, "rule %s, %v s, level %v, grant %v", &rules[i], seconds, level, grant)
+					previous = limit
+				}
+			}
+		}
+	}
 }
 
 func TestLearnersAreBoundedAndDeterministic(t *testing.T) {
