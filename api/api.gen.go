@@ -554,7 +554,7 @@ type DagForecast struct {
 	Namespace  ID      `json:"namespace"`
 	P95Seconds float64 `json:"p95_seconds"`
 
-	// PastRuns Number of past runs that correct `p95_seconds`; with fewer than 19, `p95_seconds` comes from the draws alone.
+	// PastRuns Number of past runs that correct `median_seconds` and `p95_seconds`; with fewer than 19, both come from the draws alone, in which every task runs.
 	PastRuns           int               `json:"past_runs"`
 	StructureUpdatedAt time.Time         `json:"structure_updated_at"`
 	Tasks              []DagTaskForecast `json:"tasks"`
@@ -618,7 +618,7 @@ type DetailedSeries struct {
 	StepSeconds float64 `json:"step_seconds"`
 }
 
-// Duration Predicted run time. A stored answer contains only the median and the 95 % quantile; its other fields are null.
+// Duration Predicted run time over the node types and cluster loads of past runs; those of the request change it only for a task with few runs. A stored answer contains only the median and the 95 % quantile; its other fields are null.
 type Duration struct {
 	// MedianSeconds Seconds; at most ten years.
 	MedianSeconds Seconds `json:"median_seconds"`
@@ -1572,7 +1572,7 @@ type Policy struct {
 
 // PolicyRequest The settings of a task that an operator may change.
 type PolicyRequest struct {
-	// BinEdgesBytes Ascending upper edges for the grid `bins`. An amount above the last edge is not rounded.
+	// BinEdgesBytes Ascending upper edges for the grid `bins`. An amount above the last edge is not rounded. The cap also applies if it is below an edge.
 	BinEdgesBytes *[]int64 `json:"bin_edges_bytes,omitempty"`
 	Cap           *string  `json:"cap,omitempty"`
 
@@ -1620,7 +1620,7 @@ type PredictBatchRequest struct {
 
 // PredictRequest The request before a launch.
 type PredictRequest struct {
-	// ClusterLoad Allocated share of the cluster at the launch, 0 to 1.
+	// ClusterLoad Allocated share of the cluster at the launch, 0 to 1; used like `node_type`.
 	ClusterLoad *float64 `json:"cluster_load,omitempty"`
 
 	// DagID 1 to 250 characters except control characters and '/'.
@@ -1666,7 +1666,7 @@ type PredictRequest struct {
 	// Namespace `default` if omitted.
 	Namespace *string `json:"namespace,omitempty"`
 
-	// NodeType Instance type or class of the node, at most 200 characters.
+	// NodeType Instance type or class of the node, at most 200 characters. For a task with few runs the predicted shape of the run times depends on it; `GET /tasks/{dag_id}/{task_id}/runtime/whatif` shows its effect on other tasks.
 	NodeType *string `json:"node_type,omitempty"`
 
 	// Requested Memory and CPU, each as a number or as a quantity.
@@ -1702,7 +1702,7 @@ type Prediction struct {
 	// Example: predict_demand
 	DagID ID `json:"dag_id"`
 
-	// Duration Predicted run time. A stored answer contains only the median and the 95 % quantile; its other fields are null.
+	// Duration Predicted run time over the node types and cluster loads of past runs; those of the request change it only for a task with few runs. A stored answer contains only the median and the 95 % quantile; its other fields are null.
 	Duration *Duration `json:"duration"`
 
 	// GPUMemory Predicted peak of the GPU memory of a task without history, from its usage profiles. Absent if it is unknown; stored answers do not contain it.

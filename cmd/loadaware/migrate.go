@@ -73,7 +73,7 @@ func printStatus(ctx context.Context, con cli.Console, dsn string) error {
 	case dirty:
 		state = "INCOMPLETE: loadaware migrate up prints how to repair it"
 	case current < newest:
-		state = fmt.Sprintf("%d to go: loadaware migrate up", migrations.Missing(current))
+		state = fmt.Sprintf("%d to go (the numbers of steps have gaps): loadaware migrate up", migrations.Missing(current))
 	case current > newest:
 		state = "newer than this build: upgrade loadaware"
 	}

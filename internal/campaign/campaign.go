@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -224,6 +225,8 @@ func checkText(s string, required bool) string {
 		return fmt.Sprintf("must have 1 to %d characters", MaxText)
 	case !utf8.ValidString(s):
 		return "must be valid UTF-8"
+	case strings.TrimSpace(s) == "":
+		return "must not be blank"
 	}
 	for _, r := range s {
 		if unicode.IsControl(r) {

@@ -64,6 +64,8 @@ func TestCampaignWithoutSandboxIsRejected(t *testing.T) {
 		assert.Equal(t, want, len(c.Validate()) == 0, conf)
 		c.Pool = "sandbox"
 		assert.Empty(t, c.Validate(), conf)
+		c.Pool = " "
+		assert.NotEmpty(t, c.Validate(), conf)
 	}
 }
 

@@ -24,7 +24,7 @@ type Forecast struct {
 	Missing     string              `json:"missing,omitempty"`     // why there is no forecast
 	Median      float64             `json:"median_seconds"`        // of the end of the run
 	P95         float64             `json:"p95_seconds"`           // of the end of the run
-	PastRuns    int                 `json:"past_runs"`             // number of past runs that were compared with forecasts; with 19 or more they correct P95
+	PastRuns    int                 `json:"past_runs"`             // number of past runs that were compared with forecasts; with 19 or more they correct Median and P95
 	Peak        sizing.Bytes        `json:"memory_peak_bytes"`     // largest sum of the grants of running tasks: median over the simulated runs
 	PeakP95     sizing.Bytes        `json:"memory_peak_p95_bytes"` // the same: 95 % quantile
 	UpdatedAt   *time.Time          `json:"structure_updated_at"`

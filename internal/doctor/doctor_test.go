@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -170,6 +171,11 @@ func TestClockAndDiskErrors(t *testing.T) {
 	r.minFreeDisk, r.Findings = -1, nil
 	r.disk(t.TempDir())
 	assert.Empty(t, r.Findings)
+}
+
+// The file system has 252 blocks; 76 are used, 19 are available, and the others are reserved.
+func TestReservedBlocksDoNotCountAsUsed(t *testing.T) {
+	assert.InDelta(t, .2, freeShare(&syscall.Statfs_t{Blocks: 252, Bfree: 176, Bavail: 19}), 1e-9)
 }
 
 func TestReportListsChecksAndCountsFindings(t *testing.T) {

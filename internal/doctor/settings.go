@@ -192,14 +192,21 @@ func rootCause(err error) error {
 	return err
 }
 
-// disk checks the free space of the private database's disk.
+// disk checks the free space of the private database's disk, as a share of the space that processes without privileges can
+// use, like the command df.
 func (r *Report) disk(dir string) {
 	r.Ran("disk")
 	var fs syscall.Statfs_t
 	if err := syscall.Statfs(dir, &fs); err != nil || fs.Blocks == 0 {
 		return
 	}
-	if free := float64(fs.Bavail) / float64(fs.Blocks); free < r.minFreeDisk {
+	if free := freeShare(&fs); free < r.minFreeDisk {
 		r.Errorf("disk", "free space or move the data folder: the server accepts no reports if the disk is full", "the disk of %s is %.0f %% full", dir, 100*(1-free))
 	}
+}
+
+// freeShare returns the available share of a file system without its reserved blocks.
+func freeShare(fs *syscall.Statfs_t) float64 {
+	available := float64(fs.Bavail)
+	return available / max(1, float64(fs.Blocks-fs.Bfree)+available)
 }

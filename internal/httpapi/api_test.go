@@ -225,6 +225,14 @@ func TestRenameRejectsAnExistingName(t *testing.T) {
 	assert.EqualValues(t, 1, e.do(http.MethodGet, "/tasks/e/u", "").json()["observations"])
 }
 
+func TestRenameWithoutANamespaceKeepsTheNamespaceOfTheTask(t *testing.T) {
+	e := newTestEnv(t, noAuth)
+	e.post("/observe", `{"namespace": "blue", `+succeeded+`, "memory_max": "1Gi"}`)
+	assert.Equal(t, map[string]any{"namespace": "blue", "dag_id": "e", "task_id": "u"}, e.post("/tasks/d/t/rename?namespace=blue", `{"dag_id": "e", "task_id": "u"}`).json())
+	assert.Equal(t, http.StatusOK, e.do(http.MethodGet, "/tasks/e/u?namespace=blue", "").status)
+	assert.Equal(t, map[string]any{"namespace": "red", "dag_id": "e", "task_id": "u"}, e.post("/tasks/e/u/rename?namespace=blue", `{"namespace": "red", "dag_id": "e", "task_id": "u"}`).json())
+}
+
 func TestModelsAreListedAndActivated(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	e.reportHistory(80)

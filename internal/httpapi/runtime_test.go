@@ -151,6 +151,108 @@ func TestForecastWithoutAFeatureContainsAllItsValues(t *testing.T) {
 	}
 }
 
+// reportDAGRuns reports 40 successful runs of the DAG "etl". `seconds` returns the wait before and the run time of a task in a
+// run; no run time means that the run skipped the task. The tasks of a run follow one another.
+func (e *testEnv) reportDAGRuns(tasks []string, seconds func(run int, task string) (wait, took float64)) {
+	var items []string
+	for i := range 40 {
+		at := time.Date(2020, 1, 1+i, 0, 0, 0, 0, time.UTC)
+		for _, task := range tasks {
+			wait, took := seconds(i, task)
+			if took == 0 {
+				continue
+			}
+			took *= 1 + .02*math.Sin(float64(i))
+			started := at.Add(time.Duration(wait * float64(time.Second)))
+			at = started.Add(time.Duration(took * float64(time.Second)))
+			items = append(items, fmt.Sprintf(`{"dag_id": "etl", "task_id": %q, "run_id": "r%d", "outcome": "success", "memory_max_bytes": 1000000000,
+				"duration_seconds": %.3f, "started_at": %q, "ended_at": %q}`, task, i, took, started.Format(time.RFC3339Nano), at.Format(time.RFC3339Nano)))
+		}
+	}
+	e.post("/observe/batch", `{"observations": [`+strings.Join(items, ",")+`]}`)
+}
+
+// The task "start" never reports, and "fit" waits half an hour for a slot in each run.
+func TestForecastIncludesWaitsOfADAGWithATaskThatNeverReports(t *testing.T) {
+	e := newTestEnv(t, noAuth)
+	e.reportDAGRuns([]string{"load", "fit"}, func(_ int, task string) (wait, took float64) {
+		if task == "load" {
+			return 0, 600
+		}
+		return 1800, 1200
+	})
+	e.awaitRunTimes(40)
+	e.do(http.MethodPut, "/dags/etl/structure", `{"tasks": [{"task_id": "start", "upstream": []}, {"task_id": "load", "upstream": ["start"]}, {"task_id": "fit", "upstream": ["load"]}]}`)
+	var f api.DagForecast
+	e.do(http.MethodGet, "/dags/etl/forecast", "").into(&f)
+	assert.Equal(t, 40, f.PastRuns)
+	assert.Equal(t, []string{"start"}, f.UnknownTasks)
+	assert.InEpsilon(t, 3600, f.MedianSeconds, .05)
+	assert.InEpsilon(t, 3600, f.P95Seconds, .1)
+}
+
+// Each run takes one of two branches: a quarter of the runs the slow one.
+func TestForecastOfExclusiveBranches(t *testing.T) {
+	e := newTestEnv(t, noAuth)
+	e.reportDAGRuns([]string{"load", "fast", "slow", "fit"}, func(run int, task string) (wait, took float64) {
+		switch isSlow := run%4 == 3; {
+		case task == "fast" && !isSlow:
+			return 0, 1800
+		case task == "slow" && isSlow:
+			return 0, 7200
+		case task == "load" || task == "fit":
+			return 0, 300
+		}
+		return 0, 0
+	})
+	e.awaitRunTimes(40)
+	e.do(http.MethodPut, "/dags/etl/structure", `{"tasks": [{"task_id": "load", "upstream": []}, {"task_id": "fast", "upstream": ["load"]},
+		{"task_id": "slow", "upstream": ["load"]}, {"task_id": "fit", "upstream": ["fast", "slow"]}]}`)
+	var f api.DagForecast
+	e.do(http.MethodGet, "/dags/etl/forecast", "").into(&f)
+	assert.Equal(t, 40, f.PastRuns)
+	assert.InEpsilon(t, 2400, f.MedianSeconds, .05)
+	assert.InEpsilon(t, 7800, f.P95Seconds, .1)
+	assert.InDelta(t, .25, f.Tasks[2].Critical, .05)
+	assert.InEpsilon(t, 7500, f.Tasks[2].EndSeconds, .05)
+
+	// A run that has not ended is no run that skipped the rest.
+	for i := range 10 {
+		e.post("/observe", fmt.Sprintf(`{"dag_id": "etl", "task_id": "load", "run_id": "active%d", "outcome": "success", "memory_max_bytes": 1000000000, "duration_seconds": 300}`, i))
+	}
+	var again api.DagForecast
+	e.do(http.MethodGet, "/dags/etl/forecast", "").into(&again)
+	assert.Equal(t, 40, again.PastRuns)
+	assert.InEpsilon(t, 2400, again.MedianSeconds, .05)
+}
+
+// A forecast reads the newest 200 tries of a task. The task "load" has ten instances per run, so its older tries are unknown,
+// and a run without them is no run that skipped the task.
+func TestForecastDoesNotTakeUnreadTriesForSkippedOnes(t *testing.T) {
+	e := newTestEnv(t, noAuth)
+	var items []string
+	for i := range 60 {
+		at := time.Date(2020, 1, 1+i, 0, 0, 0, 0, time.UTC)
+		for k := range 11 {
+			task, mapIndex, seconds := "load", k, 300+float64(i%3)
+			if k == 10 {
+				task, mapIndex, at = "fit", -1, at.Add(5*time.Minute)
+			}
+			items = append(items, fmt.Sprintf(`{"dag_id": "etl", "task_id": %q, "run_id": "r%d", "map_index": %d, "outcome": "success", "memory_max_bytes": 1000000000,
+				"duration_seconds": %.3f, "started_at": %q}`, task, i, mapIndex, seconds, at.Format(time.RFC3339Nano)))
+		}
+	}
+	e.post("/observe/batch", `{"observations": [`+strings.Join(items, ",")+`]}`)
+	e.do(http.MethodPut, "/dags/etl/structure", `{"tasks": [{"task_id": "load", "upstream": []}, {"task_id": "fit", "upstream": ["load"]}]}`)
+	var f api.DagForecast
+	require.Eventually(t, func() bool {
+		a := e.do(http.MethodGet, "/dags/etl/forecast", "")
+		return a.status == http.StatusOK && json.Unmarshal(a.body, &f) == nil && f.PastRuns > 0 && len(f.UnknownTasks) == 0
+	}, testwait.Limit, 20*time.Millisecond)
+	assert.Equal(t, 20, f.PastRuns)
+	assert.InEpsilon(t, 600, f.MedianSeconds, .05)
+}
+
 // The task "fit" takes half the time on nodes of type "fast". The task "load" has never run on such a node.
 func TestRunTimeWhatIfAppliesTheEffectOfTheNodeType(t *testing.T) {
 	e := newTestEnv(t, noAuth)

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"strings"
@@ -54,13 +55,14 @@ func (s *server) DeleteTask(ctx context.Context, r api.DeleteTaskRequestObject) 
 	return api.DeleteTask204Response{}, s.svc.DeleteTask(ctx, key)
 }
 
-// RenameTask renames a task. The caller needs access to both names.
+// RenameTask renames a task. The caller needs access to both names. A new name without a namespace keeps that of the task.
 func (s *server) RenameTask(ctx context.Context, r api.RenameTaskRequestObject) (api.RenameTaskResponseObject, error) {
 	from, err := pathKey(ctx, r.Params.Namespace, r.DagID, r.TaskID)
 	if err != nil {
 		return nil, err
 	}
-	to, err := pathKey(ctx, r.Body.Namespace, r.Body.DagID, r.Body.TaskID)
+	namespace := cmp.Or(r.Body.Namespace, &from.Namespace)
+	to, err := pathKey(ctx, namespace, r.Body.DagID, r.Body.TaskID)
 	if err != nil {
 		return nil, err
 	}

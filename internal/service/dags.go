@@ -61,15 +61,16 @@ func tasksOf(stored []sizing.StructureTask) []forecast.Task {
 // DAGForecast is the forecast of a run of a DAG.
 type DAGForecast struct {
 	*forecast.Result
-	P95       float64   // 95 % quantile of the end in seconds from the start of the run, corrected by past runs if there are enough (forecast.Calibration)
-	PastRuns  int       // number of past runs that were compared with forecasts for the correction; 0 if Unknown is not empty
+	Median    float64   // of the end in seconds from the start of the run, corrected by past runs if there are enough (forecast.Calibration)
+	P95       float64   // 95 % quantile of the end, corrected in the same way
+	PastRuns  int       // number of past runs that were compared with forecasts for the correction
 	Unknown   []string  // tasks without a known run time, which count as 0 s
 	UpdatedAt time.Time // when the dependencies of the DAG were stored
 }
 
 const (
 	forecastRows = 200 // largest number of newest tries of each task that are read
-	pastRuns     = 40  // largest number of newest runs of the DAG that correct the 95 % quantile
+	pastRuns     = 40  // largest number of newest runs of the DAG that correct the quantiles of the end
 	tablePoints  = 200 // steps of a table of quantiles; more steps are finer and slower
 )
 
@@ -82,7 +83,7 @@ func (s *Service) Forecast(ctx context.Context, namespace, dag string, f sizing.
 	}
 	out := &DAGForecast{UpdatedAt: structure.UpdatedAt}
 	tasks := tasksOf(structure.Tasks)
-	past := pastOfDAG{runs: map[string]*pastRun{}, tasks: len(tasks)}
+	past := pastOfDAG{runs: map[string]*pastRun{}}
 	for part := range slices.Chunk(tasks, tasksPerRead) {
 		recent, err := s.recentTriesOf(ctx, namespace, dag, part)
 		if err != nil {
@@ -93,28 +94,32 @@ func (s *Service) Forecast(ctx context.Context, namespace, dag string, f sizing.
 			t.Quantile, t.Median = fixed(0), fixed(0)
 			if tries, known := recent[t.ID]; !known || !s.prepareTask(ctx, &tries, f, t, &past) {
 				out.Unknown = append(out.Unknown, t.ID)
+				past.addUnknown()
 			}
 		}
 	}
 	if len(out.Unknown) == len(tasks) {
 		return nil, sizing.Errorf(sizing.NotFound, "forecast DAG %s: the run time of no task can be predicted yet; report duration_seconds and memory_max_bytes or memory_sampled_bytes for at least two successes of a task", dag)
 	}
-	if out.Result, err = forecast.Simulate(tasks, seed, 0); err != nil {
+	calibration, err := past.calibrate(tasks)
+	if err != nil {
 		return nil, err
 	}
-	var calibration forecast.Calibration
-	if len(out.Unknown) == 0 {
-		if calibration, err = past.calibrate(tasks); err != nil {
-			return nil, err
-		}
+	if out.Result, err = forecast.Simulate(tasks, seed, 0); err != nil {
+		return nil, err
 	}
 	expected, err := forecast.SimulateMedians(tasks, seed, 0)
 	if err != nil {
 		return nil, err
 	}
-	out.P95, out.PastRuns = calibration.P95(out.Result, expected), calibration.Runs()
-	for i := range out.Tasks { // no task ends after its run
-		out.Tasks[i].EndP95 = min(out.Tasks[i].EndP95, out.P95)
+	out.Median, out.P95 = calibration.Quantiles(out.Result, expected)
+	out.PastRuns = calibration.Runs()
+	for i := range out.Tasks {
+		if tasks[i].Ran != nil {
+			continue // its quantiles describe only the runs in which it runs
+		}
+		t := &out.Tasks[i] // no task ends after its run
+		t.Start, t.End, t.EndP95 = min(t.Start, out.P95), min(t.End, out.P95), min(t.EndP95, out.P95)
 	}
 	return out, nil
 }

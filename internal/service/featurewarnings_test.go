@@ -72,3 +72,20 @@ func TestAPredictionWarnsOfFeaturesThatTheModelDoesNotUse(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, want, explained.Allocation.Warnings)
 }
+
+// If reports have other values than the predictions of their tries, the promised risks do not hold, so the reporter must know.
+func TestAReportWarnsOfFeaturesThatDifferFromThePrediction(t *testing.T) {
+	r := newReplica(t)
+	report := func(run string, f sizing.Features) []sizing.FieldError {
+		r.predict(sizing.Ask{Try: try("demand", run, 1), Requested: sizing.Resources{Memory: 4 * gib}, Features: datedRows(1)})
+		results := r.report(sizing.Observation{Try: try("demand", run, 1), Outcome: sizing.Success, MemoryMax: gib, Allocated: sizing.Resources{Memory: 4 * gib}, Features: f})
+		return results[0].Warnings
+	}
+	assert.Empty(t, report("same", datedRows(1)))
+	assert.Empty(t, report("none", nil))
+	assert.Empty(t, report("more", sizing.Features{"written_rows": sizing.NumberValue(5), "region": sizing.Value{}}))
+	assert.Equal(t, []sizing.FieldError{
+		{Field: "features.product_count", Detail: "is 990 here and 1040 in the prediction of the try: the models learn 990, but predict from values like 1040; send the same value, or leave the features out of the report"},
+		{Field: "features.region", Detail: "is emea here and apac in the prediction of the try: the models learn emea, but predict from values like apac; send the same value, or leave the features out of the report"},
+	}, report("other", sizing.Features{"product_count": sizing.NumberValue(990), "region": sizing.TextValue("emea")}))
+}

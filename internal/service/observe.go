@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -33,7 +34,7 @@ func (s *Service) Observe(ctx context.Context, reports []sizing.Observation) ([]
 		report := s.withFeatures(reports[i])
 		report.RunScore = s.tries.RunScore(&report.Try)
 		report.DeriveDuration()
-		if warnings := report.BoundContext(); len(warnings) > 0 {
+		if warnings := append(report.BoundContext(), s.changedFeatures(&reports[i])...); len(warnings) > 0 {
 			ignored[i] = warnings
 		}
 		valid, index = append(valid, report), append(index, i)
@@ -98,6 +99,24 @@ func (s *Service) withFeatures(o sizing.Observation) sizing.Observation {
 		o.Features = s.tries.Features(&o.Try)
 	}
 	return o
+}
+
+// changedFeatures warns of each feature of a report whose value differs from that in this replica's prediction for the try. A
+// model that learns values that are known only at the end promises too little for predictions from other values.
+func (s *Service) changedFeatures(o *sizing.Observation) (warnings []sizing.FieldError) {
+	if len(o.Features) == 0 {
+		return nil
+	}
+	answer, _ := s.tries.Find(&o.Try)
+	predicted := answer.Features()
+	for _, name := range o.Features.Names() {
+		was, is := predicted[name], o.Features[name]
+		if was.Kind != sizing.Missing && is.Kind != sizing.Missing && (was.Kind != is.Kind || was.Num != is.Num || was.Kind == sizing.Category && was.Text != is.Text) {
+			warnings = append(warnings, sizing.FieldError{Field: "features." + name, Detail: fmt.Sprintf(
+				"is %v here and %v in the prediction of the try: the models learn %[1]v, but predict from values like %[2]v; send the same value, or leave the features out of the report", is.JSON(), was.JSON())})
+		}
+	}
+	return warnings
 }
 
 // applyReport applies a committed report to the state in memory, and returns the row that the

@@ -43,7 +43,7 @@ type Campaigns interface {
 	// reports that it could not start the step. A trigger gets no runs while the
 	// campaign is paused. A claim for a trigger of deployments or DAG runs stops a campaign whose budget is
 	// used up. In a stopped campaign, these triggers get only runs that were claimed before and whose lease has
-	// expired.
+	// expired. If the budget of runs stopped the campaign, they also get runs that a trigger claimed and gave back.
 	ClaimRuns(ctx context.Context, id int64, branch campaign.Branch, limit int, lease time.Duration) (ClaimedRuns, error)
 	// ReportRun moves a run from one state to another and ends its lease. It returns Conflict if
 	// the run is not in state r.From or not in r.Attempt, Invalid if a worker must not make this move, and

@@ -23,6 +23,17 @@ func isKilledAtGrant(t *TrainingRow) bool {
 	return t.Censoring == sizing.AtLeast && t.Peak <= max(t.Granted, minGranted)
 }
 
+// isBetweenKillAndAllocation reports whether the measured peak of t is above the largest known kill of its run and at most
+// its allocation. Such a peak is plausible, even if it is far above all peaks: the kill shows that the run needs more. A peak in
+// a smaller unit that is read as bytes would be more than unitFactor times the kill.
+func (m *Model) isBetweenKillAndAllocation(t *TrainingRow) bool {
+	if t.Censoring != sizing.Exact || t.Peak > t.Allocated.Memory {
+		return false
+	}
+	killed, peak := m.killedBefore(t.Run), float64(t.Peak)
+	return killed < peak && peak < unitFactor*killed
+}
+
 // releaseGranted releases the quarantined kills at or below the grant of their receipt. The receipt may
 // have been stored after the kill was quarantined.
 func (m *Model) releaseGranted(h *sizing.History) {
@@ -129,7 +140,7 @@ func (m *Model) checkPlausibility(t *TrainingRow) (implausibility, bool) {
 	if d, ok := checkWithoutHistory(t); ok {
 		return d, true
 	}
-	if isKilledAtGrant(t) {
+	if isKilledAtGrant(t) || m.isBetweenKillAndAllocation(t) {
 		return implausibility{}, false
 	}
 	if m.Experts.LearnedRows == 0 {

@@ -66,6 +66,44 @@ func TestQuarantineReasonNamesAKilledAllocation(t *testing.T) {
 	assert.Contains(t, reason(), "the largest killed allocation so far (3Gi)")
 }
 
+// The kills of a run prove that it needs more than before. So the peak of its success, which is above the kills and within
+// the allocation, changes the next grant for the same features.
+func TestPeakBetweenTheKillsOfItsRunAndItsAllocationIsNotQuarantined(t *testing.T) {
+	for _, c := range []struct {
+		name, run       string
+		allocated, peak float64
+		quarantined     bool
+	}{
+		{"retry of the killed run", "killed", 44, 18, false},
+		{"another run", "other", 44, 18, true},
+		{"peak above the allocation", "killed", 16, 18, true},
+		{"peak in a smaller unit than the kill", "killed", 8000, 4000, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			k := newTask(t)
+			for range 20 {
+				k.reportSuccess(small, .3)
+			}
+			f := withRows(3300)
+			k.report(f, killedRun("killed", .34))
+			second := killedRun("killed", 3.9)
+			second.Try, second.Granted = 2, bytes(3.9)
+			k.report(f, second)
+			r := retried(c.run, c.peak)
+			r.Try, r.Allocated.Memory = 3, bytes(c.allocated)
+			k.report(f, r)
+			require.Equal(t, c.quarantined, len(k.model.Quarantine) == 1)
+			again, _, err := taskmodel.Fit(&k.history, nil)
+			require.NoError(t, err)
+			require.Equal(t, c.quarantined, len(again.Quarantine) == 1, "a model fitted from scratch")
+			if !c.quarantined {
+				assert.GreaterOrEqual(t, k.model.Size(question(f)).Limit, bytes(c.peak))
+				assert.GreaterOrEqual(t, again.Size(question(f)).Limit, bytes(c.peak))
+			}
+		})
+	}
+}
+
 // A receipt may be stored after a training has quarantined the kill of its try. The next training learns the kill,
 // because the receipt shows that this amount was granted.
 func TestLateReceiptReleasesTheKillOfItsTry(t *testing.T) {

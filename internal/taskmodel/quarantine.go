@@ -29,6 +29,9 @@ import (
 // * Only if no earlier residual is similar and no feature is imputed. If the allocation is unknown, 1/100
 // of the prediction alone decides.
 //
+// A measured peak between the largest kill of its run and its allocation is never quarantined, unless it is above 64Ti or
+// unitFactor times this kill; see isBetweenKillAndAllocation.
+//
 // An OOM kill at or below the amount that the service granted, or at or below minGranted, is never
 // quarantined, unless it is above 64Ti.
 const (

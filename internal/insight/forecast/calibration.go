@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Calibration corrects the forecast 95 % quantile of the end of a run with the past runs of its DAG. The
+// Calibration corrects the forecast quantiles of the end of a run with the past runs of its DAG. The
 // simulation assumes that tasks are independent, but a larger input slows all tasks of a run, and tasks
 // wait for slots. The correction is split conformal prediction on the ratio of the actual end to the expected
 // end (Lei et al. 2018). The expected end is the end if every task takes its median run time (Task.Median). The zero
@@ -32,15 +32,18 @@ func (c *Calibration) Add(expected, end float64) {
 // Runs returns the number of past runs.
 func (c *Calibration) Runs() int { return len(c.ratios) }
 
-// P95 returns the 95 % quantile of the end of the run with the forecast r, in seconds from its start. `expected` is the
-// result of SimulateMedians for the run. With fewer than minCalibration past runs P95 returns the simulated quantile.
-// Otherwise it returns the conformal quantile of the products of an expected end and a ratio, but at least the simulated
-// median. If inputs of the run are unknown, `expected` has several ends. Each past run has one expected end, so the ratios
+// IsEnough reports whether there are enough past runs to correct a forecast.
+func (c *Calibration) IsEnough() bool { return len(c.ratios) >= minCalibration }
+
+// Quantiles returns the median and the 95 % quantile of the end of the run with the forecast r, in seconds from its start.
+// `expected` is the result of SimulateMedians for the run. With too few past runs Quantiles returns the simulated quantiles.
+// Otherwise it returns the conformal quantiles of the products of an expected end and a ratio. If inputs of the run are
+// unknown, `expected` has several ends. Each past run has one expected end, so the ratios
 // do not cover this uncertainty; therefore each ratio is multiplied by each end.
-func (c *Calibration) P95(r, expected *Result) float64 {
+func (c *Calibration) Quantiles(r, expected *Result) (median, p95 float64) {
 	n := len(c.ratios)
-	if n < minCalibration {
-		return r.P95
+	if !c.IsEnough() {
+		return r.Median, r.P95
 	}
 	ends := make([]float64, 0, n*len(expected.ends))
 	for _, ratio := range c.ratios {
@@ -49,8 +52,11 @@ func (c *Calibration) P95(r, expected *Result) float64 {
 		}
 	}
 	slices.Sort(ends)
-	rank := int(math.Ceil(.95 * float64((n+1)*len(expected.ends))))
-	return max(r.Median, ends[min(len(ends), rank)-1])
+	conformal := func(q float64) float64 {
+		rank := int(math.Ceil(q * float64((n+1)*len(expected.ends))))
+		return ends[min(len(ends), rank)-1]
+	}
+	return conformal(.5), conformal(.95)
 }
 
 // Interpolate returns the quantile function that interpolates linearly between the quantiles of a table. The table

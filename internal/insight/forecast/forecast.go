@@ -31,6 +31,7 @@ type Task struct {
 	Quantile  func(u float64) float64 // quantile function of the run time of one instance, in seconds
 	Median    func(u float64) float64 // quantile function of the median run time, which differs with inputs that are unknown; for SimulateMedians
 	Memory    float64                 // memory of one instance, in bytes
+	Ran       []bool                  // whether the task ran in each of some past runs of the DAG; nil: in all. The lists of all tasks have the same length
 }
 
 // Result describes a run of the DAG. Its times are in seconds from the start of the run.
@@ -46,8 +47,8 @@ type Result struct {
 // TaskTime describes the times of a task, in seconds from the start of the run.
 type TaskTime struct {
 	ID           string
-	Start, End   float64 // medians
-	EndP95       float64 // 95 % quantile
+	Start, End   float64 // medians over the draws in which the task runs; over all draws if it runs in none
+	EndP95       float64 // 95 % quantile over the same draws
 	Critical     float64 // share of the draws in which the task is on the critical path
 	Instances    int
 	Memory       float64   // memory of all instances, in bytes
@@ -151,7 +152,8 @@ func describeCycle(tasks []Task, cycle []int) string {
 	return strings.Join(steps, ", ")
 }
 
-// Simulate simulates runs of a DAG. `draws` is the number of runs; zero or less means usualDraws. Simulate
+// Simulate simulates runs of a DAG. In each run the tasks that run are those of a random past run (Task.Ran), so that
+// exclusive branches stay exclusive. A task that does not run takes no time and no memory. `draws` is the number of runs; zero or less means usualDraws. Simulate
 // reduces this number so that its product with the number of tasks is at most maxSteps.
 func Simulate(tasks []Task, seed uint64, draws int) (*Result, error) {
 	order, err := CheckStructure(tasks)
@@ -181,6 +183,8 @@ type simulation struct {
 	upstream [][]int // for each task the indices of its upstream tasks
 	draws    int     // number of runs to simulate
 	rng      *rand.Rand
+	pastRuns int      // length of the lists Task.Ran; 0 if all tasks run in all runs
+	ran      [][]bool // for each task whether it runs, by draw; nil if it runs in all draws
 	result   Result
 	peaks    []float64 // largest memory of each draw
 	events   []event   // reused by peak
@@ -195,10 +199,12 @@ func (s *simulation) run() *Result {
 	s.upstream = make([][]int, len(s.tasks))
 	s.result.Tasks = make([]TaskTime, len(s.tasks))
 	s.result.Draws = s.draws
+	s.ran = make([][]bool, len(s.tasks))
 	for i, t := range s.tasks {
 		for _, id := range t.Upstream {
 			s.upstream[i] = append(s.upstream[i], index[id])
 		}
+		s.pastRuns = max(s.pastRuns, len(t.Ran))
 		instances := max(1, t.Instances)
 		s.result.Tasks[i] = TaskTime{ID: t.ID, Instances: instances, Memory: t.Memory * float64(instances)}
 	}
@@ -210,7 +216,10 @@ func (s *simulation) run() *Result {
 
 // draw simulates one run.
 func (s *simulation) draw() {
-	times, end, last := s.result.Tasks, 0.0, 0
+	times, end, last, past := s.result.Tasks, 0.0, 0, 0
+	if s.pastRuns > 0 {
+		past = s.rng.IntN(s.pastRuns)
+	}
 	for _, i := range s.order {
 		start := 0.0
 		for _, from := range s.upstream[i] {
@@ -219,7 +228,14 @@ func (s *simulation) draw() {
 		// The u quantile of the longest of n independent instances is the u^(1/n) quantile of one instance.
 		u := math.Pow(s.rng.Float64(), 1/float64(times[i].Instances))
 		times[i].starts = append(times[i].starts, start)
-		times[i].ends = append(times[i].ends, start+max(0, s.tasks[i].Quantile(u)))
+		duration := max(0, s.tasks[i].Quantile(u))
+		if ran := s.tasks[i].Ran; ran != nil {
+			s.ran[i] = append(s.ran[i], ran[past])
+			if !ran[past] {
+				duration = 0
+			}
+		}
+		times[i].ends = append(times[i].ends, start+duration)
 		if e := newest(times[i].ends); e >= end {
 			end, last = e, i
 		}
@@ -301,6 +317,7 @@ func (s *simulation) summarise() *Result {
 	r.Peak = Amounts{quantile(s.peaks, .5), quantile(s.peaks, .95)}
 	for i := range r.Tasks {
 		t := &r.Tasks[i]
+		t.starts, t.ends = withoutSkipped(t.starts, s.ran[i]), withoutSkipped(t.ends, s.ran[i])
 		slices.Sort(t.starts)
 		slices.Sort(t.ends)
 		t.Start, t.End, t.EndP95 = quantile(t.starts, .5), quantile(t.ends, .5), quantile(t.ends, .95)
@@ -309,6 +326,20 @@ func (s *simulation) summarise() *Result {
 	}
 	r.ends = sortedEnds
 	return r
+}
+
+// withoutSkipped returns the values of the draws in which a task runs; all values if it runs in all or in no draws.
+func withoutSkipped(byDraw []float64, ran []bool) []float64 {
+	if !slices.Contains(ran, true) {
+		return byDraw
+	}
+	values := byDraw[:0]
+	for d, v := range byDraw {
+		if ran[d] {
+			values = append(values, v)
+		}
+	}
+	return values
 }
 
 // quantile returns the q quantile of ascending values, one of the values; 0 without values.

@@ -126,14 +126,37 @@ func TestCalibrationExcludesDifferencesOfInputs(t *testing.T) {
 		require.NoError(t, err)
 		return r, expected
 	}
-	assert.InEpsilon(t, 660, c.P95(of(fixed(600))), 1e-9)
-	assert.InEpsilon(t, 8400, c.P95(of(func(u float64) float64 {
+	median, p95 := c.Quantiles(of(fixed(600)))
+	assert.InDeltaSlice(t, []float64{630, 660}, []float64{median, p95}, 1e-9)
+	median, p95 = c.Quantiles(of(func(u float64) float64 {
 		if u > .8 {
 			return 7800
 		}
 		return 600
-	})), .05)
-	assert.InEpsilon(t, 1, c.P95(of(fixed(.5))), 1e-9, "at least the median")
+	}))
+	assert.InEpsilon(t, 630, median, .05)
+	assert.InEpsilon(t, 8400, p95, .05)
+}
+
+// A fifth of the past runs took the slow one of two exclusive branches, the others the fast one.
+func TestExclusiveBranchesStayExclusive(t *testing.T) {
+	ranSlow, ranFast := make([]bool, 40), make([]bool, 40)
+	for i := range ranSlow {
+		ranSlow[i], ranFast[i] = i%5 == 0, i%5 != 0
+	}
+	r, err := forecast.Simulate([]forecast.Task{
+		{ID: "extract", Quantile: fixed(600), Memory: 1},
+		{ID: "fast", Upstream: []string{"extract"}, Quantile: fixed(1800), Memory: 5, Ran: ranFast},
+		{ID: "slow", Upstream: []string{"extract"}, Quantile: fixed(7200), Memory: 10, Ran: ranSlow},
+		{ID: "join", Upstream: []string{"fast", "slow"}, Quantile: fixed(300), Memory: 1},
+	}, 1, 0)
+	require.NoError(t, err)
+	assert.InDelta(t, 2700, r.Median, 1e-9)
+	assert.InDelta(t, 8100, r.P95, 1e-9)
+	assert.Equal(t, forecast.Amounts{Median: 5, P95: 10}, r.Peak)
+	assert.InDelta(t, .2, r.Tasks[2].Critical, .05)
+	assert.InDelta(t, 7800, r.Tasks[2].End, 1e-9, "the median of the draws in which the task runs")
+	assert.InDelta(t, 2400, r.Tasks[1].EndP95, 1e-9)
 }
 
 // The newest 30 % of the runs of eight generated workflows are forecast before they are learned, and

@@ -138,7 +138,7 @@ func (s *Store) ClaimRuns(ctx context.Context, id int64, branch campaign.Branch,
 		if err != nil {
 			return err
 		}
-		newRuns := -1 // any number
+		newRuns, repeats := -1, true // any number
 		switch {
 		case rule.IsTrigger() && c.Paused:
 			// With newRuns = 0 the query would still claim runs with an expired lease, and the trigger would start those
@@ -146,12 +146,12 @@ func (s *Store) ClaimRuns(ctx context.Context, id int64, branch campaign.Branch,
 			claimed.Campaign = c
 			return nil
 		case rule.IsTrigger():
-			if newRuns, err = startableRuns(ctx, tx, &c, &rule); err != nil {
+			if newRuns, repeats, err = startableRuns(ctx, tx, &c, &rule); err != nil {
 				return err
 			}
 		}
 		claimed.Campaign = c
-		rows, err := tx.Query(ctx, claimRunsSQL, id, int16(rule.From), int16(rule.Claimed), int16(rule.Started), limit, newRuns, lease, rule.From == campaign.Deployed)
+		rows, err := tx.Query(ctx, claimRunsSQL, id, int16(rule.From), int16(rule.Claimed), int16(rule.Started), limit, newRuns, lease, rule.From == campaign.Deployed, repeats)
 		if err != nil {
 			return err
 		}
@@ -161,30 +161,34 @@ func (s *Store) ClaimRuns(ctx context.Context, id int64, branch campaign.Branch,
 	return claimed, err
 }
 
-// startableRuns returns how many runs in state rule.From a trigger may claim; -1 for any number. Runs with an expired
-// lease, which are in a later state, do not count.
+// startableRuns returns how many runs in state rule.From a trigger may claim (-1 for any number), and whether it may also
+// claim those that a trigger gave back (repeats). The budget of runs counts these already, so only its other bounds stop
+// them. Runs with an expired lease, which are in a later state, do not count.
 // If the budget limits the trigger and is used up, startableRuns stops the campaign.
-func startableRuns(ctx context.Context, tx pgx.Tx, c *campaign.Campaign, rule *campaign.Rule) (int, error) {
-	if rule.Spends() && c.Stopped != "" {
-		return 0, nil
-	}
-	if !rule.Spends() || c.Budget == (campaign.Budget{}) {
-		return -1, nil
+func startableRuns(ctx context.Context, tx pgx.Tx, c *campaign.Campaign, rule *campaign.Rule) (newRuns int, repeats bool, err error) {
+	if !rule.Spends() || c.Stopped == "" && c.Budget == (campaign.Budget{}) {
+		return -1, true, nil
 	}
 	used, err := readUsage(ctx, tx, c)
 	if err != nil {
-		return 0, err
+		return 0, false, err
+	}
+	others := c.Budget
+	others.Runs = 0
+	repeats = others.Exhausted(used, time.Now()) == ""
+	if c.Stopped != "" {
+		return 0, repeats, nil
 	}
 	if c.Stopped = c.Budget.Exhausted(used, time.Now()); c.Stopped != "" {
 		if _, err := tx.Exec(ctx, `UPDATE campaign SET stopped = $2 WHERE id = $1`, c.ID, c.Stopped); err != nil {
-			return 0, err
+			return 0, false, err
 		}
-		return 0, auditCampaign(ctx, tx, c, store.CampaignStopped, nil, store.CampaignAudit{Campaign: c.ID, Name: c.Name}, c.Stopped)
+		return 0, repeats, auditCampaign(ctx, tx, c, store.CampaignStopped, nil, store.CampaignAudit{Campaign: c.ID, Name: c.Name}, c.Stopped)
 	}
 	if c.Budget.Runs == 0 {
-		return -1, nil
+		return -1, true, nil
 	}
-	return c.Budget.Runs - used.Runs, nil
+	return c.Budget.Runs - used.Runs, true, nil
 }
 
 const reportRunSQL = `

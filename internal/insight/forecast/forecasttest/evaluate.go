@@ -45,7 +45,8 @@ func (w *Workflow) Evaluate(runs []Run) ([]Outcome, error) {
 				return nil, fmt.Errorf("forecast run %d: %w", i+1, err)
 			}
 			if position >= rateFrom {
-				outcomes = append(outcomes, Outcome{math.Abs(r.Median-run.End) / run.End, run.End <= past.P95(r, expected), run.Memory <= r.Peak.P95})
+				median, p95 := past.Quantiles(r, expected)
+				outcomes = append(outcomes, Outcome{math.Abs(median-run.End) / run.End, run.End <= p95, run.Memory <= r.Peak.P95})
 			}
 			past.Add(expected.Median, run.End)
 		}

@@ -10,17 +10,18 @@ T = TypeVar("T", bound="DurationType0")
 
 @_attrs_define
 class DurationType0:
-    """Predicted run time. A stored answer contains only the median and the 95 % quantile; its other fields are null.
+    """Predicted run time over the node types and cluster loads of past runs; those of the request change it only for a
+    task with few runs. A stored answer contains only the median and the 95 % quantile; its other fields are null.
 
-    Attributes:
-        median_seconds (float): Seconds; at most ten years.
-        p95_seconds (float): Seconds; at most ten years.
-        p99_seconds (float | None): 99 % of the runs take at most this time.
-        shape (None | str): The most probable shape of the run times, a distribution that several tasks of the namespace
-            share: its number, and its 95 % quantile as a multiple of the median; null if none is known.
-        outlier_probability (float | None): Probability that the run takes more than three times the median.
-        timeout_probability (float | None): Probability of a run longer than `execution_timeout_seconds`; null if the
-            request has no timeout.
+        Attributes:
+            median_seconds (float): Seconds; at most ten years.
+            p95_seconds (float): Seconds; at most ten years.
+            p99_seconds (float | None): 99 % of the runs take at most this time.
+            shape (None | str): The most probable shape of the run times, a distribution that several tasks of the namespace
+                share: its number, and its 95 % quantile as a multiple of the median; null if none is known.
+            outlier_probability (float | None): Probability that the run takes more than three times the median.
+            timeout_probability (float | None): Probability of a run longer than `execution_timeout_seconds`; null if the
+                request has no timeout.
     """
 
     median_seconds: float

@@ -40,7 +40,7 @@ class PolicyRequest:
         grid (Grid | None | Unset): Granularity of allocations: `fine` (whole MiB, the default, least waste) or `bins`
             (rounded up to the edges in `bin_edges_bytes`, or to the optimised edges of the task).
         bin_edges_bytes (list[int] | None | Unset): Ascending upper edges for the grid `bins`. An amount above the last
-            edge is not rounded.
+            edge is not rounded. The cap also applies if it is below an edge.
         phases (None | PolicyRequestPhasesType1 | PolicyRequestPhasesType2Type1 | PolicyRequestPhasesType3Type1 |
             Unset): Whether the amounts may change during a run: `off` (the default), `observe` (the plan is only recorded),
             `cpu` or `memory`.

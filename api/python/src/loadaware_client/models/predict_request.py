@@ -56,8 +56,11 @@ class PredictRequest:
             limits with a warning. Do not send secrets.
              Example: {'operator': 'KubernetesPodOperator', 'image': 'registry/forecast:2.4', 'owner': 'pricing', 'tags':
             ['nightly', 'emea']}.
-        node_type (None | str | Unset): Instance type or class of the node, at most 200 characters.
-        cluster_load (float | None | Unset): Allocated share of the cluster at the launch, 0 to 1.
+        node_type (None | str | Unset): Instance type or class of the node, at most 200 characters. For a task with few
+            runs the predicted shape of the run times depends on it; `GET /tasks/{dag_id}/{task_id}/runtime/whatif` shows
+            its effect on other tasks.
+        cluster_load (float | None | Unset): Allocated share of the cluster at the launch, 0 to 1; used like
+            `node_type`.
         execution_timeout_seconds (float | None | Unset): Execution timeout of the task; the answer has the probability
             that the run exceeds it.
     """

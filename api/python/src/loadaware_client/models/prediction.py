@@ -37,7 +37,8 @@ class Prediction:
         memory (MemoryType0 | None): Memory request and limit of the pod.
         shadow (MemoryType0 | None): Memory request and limit of the pod.
         cpu (CPUType0 | None): CPU request of the pod; the service never sets a CPU limit.
-        duration (DurationType0 | None): Predicted run time. A stored answer contains only the median and the 95 %
+        duration (DurationType0 | None): Predicted run time over the node types and cluster loads of past runs; those of
+            the request change it only for a task with few runs. A stored answer contains only the median and the 95 %
             quantile; its other fields are null.
         bins (BinsType0 | None): For each bin of the task, the probability that the peak is in it. With the grid `bins`
             the allocation is the upper edge of the chosen bin.

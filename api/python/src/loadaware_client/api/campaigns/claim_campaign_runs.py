@@ -83,7 +83,8 @@ def sync_detailed(
     `check_deploy`, `check_run` and `check_profile` take runs in the states 11, 31 and 51, at most
     `limit`. A run that is not
     reported within its lease is given to the next worker. While the campaign is paused, triggers
-    get no runs; while its budget is used up, `trigger_deploy` and `trigger_run` get no new runs.
+    get no runs; while its budget is used up, `trigger_deploy` and `trigger_run` get no new runs. A run
+    that was given back keeps its place in the budget of runs.
 
     Args:
         campaign (int):
@@ -127,7 +128,8 @@ def sync(
     `check_deploy`, `check_run` and `check_profile` take runs in the states 11, 31 and 51, at most
     `limit`. A run that is not
     reported within its lease is given to the next worker. While the campaign is paused, triggers
-    get no runs; while its budget is used up, `trigger_deploy` and `trigger_run` get no new runs.
+    get no runs; while its budget is used up, `trigger_deploy` and `trigger_run` get no new runs. A run
+    that was given back keeps its place in the budget of runs.
 
     Args:
         campaign (int):
@@ -166,7 +168,8 @@ async def asyncio_detailed(
     `check_deploy`, `check_run` and `check_profile` take runs in the states 11, 31 and 51, at most
     `limit`. A run that is not
     reported within its lease is given to the next worker. While the campaign is paused, triggers
-    get no runs; while its budget is used up, `trigger_deploy` and `trigger_run` get no new runs.
+    get no runs; while its budget is used up, `trigger_deploy` and `trigger_run` get no new runs. A run
+    that was given back keeps its place in the budget of runs.
 
     Args:
         campaign (int):
@@ -208,7 +211,8 @@ async def asyncio(
     `check_deploy`, `check_run` and `check_profile` take runs in the states 11, 31 and 51, at most
     `limit`. A run that is not
     reported within its lease is given to the next worker. While the campaign is paused, triggers
-    get no runs; while its budget is used up, `trigger_deploy` and `trigger_run` get no new runs.
+    get no runs; while its budget is used up, `trigger_deploy` and `trigger_run` get no new runs. A run
+    that was given back keeps its place in the budget of runs.
 
     Args:
         campaign (int):

@@ -83,8 +83,8 @@ def sync_detailed(
     of the run, as in
     `GET /predict`; a task whose past runs have none of these features is assumed to run like its newest
     runs. Tasks start as soon as their upstream tasks
-    have ended. Past runs of the DAG correct `p95_seconds` for delays that its tasks have in common and
-    for waiting times.
+    have ended. Past runs of the DAG correct `median_seconds` and `p95_seconds` for delays that its
+    tasks have in common and for waiting times, and show which tasks a run skips.
 
     Args:
         dag_id (str): 1 to 250 characters except control characters and '/'. Example:
@@ -129,8 +129,8 @@ def sync(
     of the run, as in
     `GET /predict`; a task whose past runs have none of these features is assumed to run like its newest
     runs. Tasks start as soon as their upstream tasks
-    have ended. Past runs of the DAG correct `p95_seconds` for delays that its tasks have in common and
-    for waiting times.
+    have ended. Past runs of the DAG correct `median_seconds` and `p95_seconds` for delays that its
+    tasks have in common and for waiting times, and show which tasks a run skips.
 
     Args:
         dag_id (str): 1 to 250 characters except control characters and '/'. Example:
@@ -170,8 +170,8 @@ async def asyncio_detailed(
     of the run, as in
     `GET /predict`; a task whose past runs have none of these features is assumed to run like its newest
     runs. Tasks start as soon as their upstream tasks
-    have ended. Past runs of the DAG correct `p95_seconds` for delays that its tasks have in common and
-    for waiting times.
+    have ended. Past runs of the DAG correct `median_seconds` and `p95_seconds` for delays that its
+    tasks have in common and for waiting times, and show which tasks a run skips.
 
     Args:
         dag_id (str): 1 to 250 characters except control characters and '/'. Example:
@@ -214,8 +214,8 @@ async def asyncio(
     of the run, as in
     `GET /predict`; a task whose past runs have none of these features is assumed to run like its newest
     runs. Tasks start as soon as their upstream tasks
-    have ended. Past runs of the DAG correct `p95_seconds` for delays that its tasks have in common and
-    for waiting times.
+    have ended. Past runs of the DAG correct `median_seconds` and `p95_seconds` for delays that its
+    tasks have in common and for waiting times, and show which tasks a run skips.
 
     Args:
         dag_id (str): 1 to 250 characters except control characters and '/'. Example:

@@ -87,8 +87,9 @@ def sync_detailed(
 ) -> Response[Problem | TaskKey]:
     """Rename a task
 
-     Reports, predictions, models and policy move to the name in the body. The answer is 409 if a task of
-    that name exists, also if the name is the present name of the task.
+     Reports, predictions, models and policy move to the name in the body. Without `namespace` in the
+    body, the task stays in its namespace. The answer is 409 if a task of that name exists, also if the
+    name is the present name of the task.
 
     Args:
         dag_id (str): 1 to 250 characters except control characters and '/'. Example:
@@ -131,8 +132,9 @@ def sync(
 ) -> Problem | TaskKey | None:
     """Rename a task
 
-     Reports, predictions, models and policy move to the name in the body. The answer is 409 if a task of
-    that name exists, also if the name is the present name of the task.
+     Reports, predictions, models and policy move to the name in the body. Without `namespace` in the
+    body, the task stays in its namespace. The answer is 409 if a task of that name exists, also if the
+    name is the present name of the task.
 
     Args:
         dag_id (str): 1 to 250 characters except control characters and '/'. Example:
@@ -170,8 +172,9 @@ async def asyncio_detailed(
 ) -> Response[Problem | TaskKey]:
     """Rename a task
 
-     Reports, predictions, models and policy move to the name in the body. The answer is 409 if a task of
-    that name exists, also if the name is the present name of the task.
+     Reports, predictions, models and policy move to the name in the body. Without `namespace` in the
+    body, the task stays in its namespace. The answer is 409 if a task of that name exists, also if the
+    name is the present name of the task.
 
     Args:
         dag_id (str): 1 to 250 characters except control characters and '/'. Example:
@@ -212,8 +215,9 @@ async def asyncio(
 ) -> Problem | TaskKey | None:
     """Rename a task
 
-     Reports, predictions, models and policy move to the name in the body. The answer is 409 if a task of
-    that name exists, also if the name is the present name of the task.
+     Reports, predictions, models and policy move to the name in the body. Without `namespace` in the
+    body, the task stays in its namespace. The answer is 409 if a task of that name exists, also if the
+    name is the present name of the task.
 
     Args:
         dag_id (str): 1 to 250 characters except control characters and '/'. Example:

@@ -77,8 +77,13 @@ def sync_detailed(
 
     An `oom_killed` without `memory_max_bytes` means that the peak was at least the allocation.
     `features` may be
-    omitted if the same try has a prediction. A try keeps its first `usage_series`, `detailed_series`
-    and `executed_plan`:
+    omitted if the same try has a prediction; the models then learn the features of the prediction. If a
+    report has features, the
+    models learn these. So a value that is known only after the run, such as an exact count that was
+    estimated before, does not belong
+    in a report: the models would learn from exact values and predict from estimates, and kills would
+    exceed the promised risk. A try keeps its first `usage_series`, `detailed_series` and
+    `executed_plan`:
     a later report may add those that are missing (`amended`). The server ignores another value of a
     stored field, except
     that a `detailed_series` with shorter steps replaces the stored one.
@@ -127,8 +132,13 @@ def sync(
 
     An `oom_killed` without `memory_max_bytes` means that the peak was at least the allocation.
     `features` may be
-    omitted if the same try has a prediction. A try keeps its first `usage_series`, `detailed_series`
-    and `executed_plan`:
+    omitted if the same try has a prediction; the models then learn the features of the prediction. If a
+    report has features, the
+    models learn these. So a value that is known only after the run, such as an exact count that was
+    estimated before, does not belong
+    in a report: the models would learn from exact values and predict from estimates, and kills would
+    exceed the promised risk. A try keeps its first `usage_series`, `detailed_series` and
+    `executed_plan`:
     a later report may add those that are missing (`amended`). The server ignores another value of a
     stored field, except
     that a `detailed_series` with shorter steps replaces the stored one.
@@ -172,8 +182,13 @@ async def asyncio_detailed(
 
     An `oom_killed` without `memory_max_bytes` means that the peak was at least the allocation.
     `features` may be
-    omitted if the same try has a prediction. A try keeps its first `usage_series`, `detailed_series`
-    and `executed_plan`:
+    omitted if the same try has a prediction; the models then learn the features of the prediction. If a
+    report has features, the
+    models learn these. So a value that is known only after the run, such as an exact count that was
+    estimated before, does not belong
+    in a report: the models would learn from exact values and predict from estimates, and kills would
+    exceed the promised risk. A try keeps its first `usage_series`, `detailed_series` and
+    `executed_plan`:
     a later report may add those that are missing (`amended`). The server ignores another value of a
     stored field, except
     that a `detailed_series` with shorter steps replaces the stored one.
@@ -220,8 +235,13 @@ async def asyncio(
 
     An `oom_killed` without `memory_max_bytes` means that the peak was at least the allocation.
     `features` may be
-    omitted if the same try has a prediction. A try keeps its first `usage_series`, `detailed_series`
-    and `executed_plan`:
+    omitted if the same try has a prediction; the models then learn the features of the prediction. If a
+    report has features, the
+    models learn these. So a value that is known only after the run, such as an exact count that was
+    estimated before, does not belong
+    in a report: the models would learn from exact values and predict from estimates, and kills would
+    exceed the promised risk. A try keeps its first `usage_series`, `detailed_series` and
+    `executed_plan`:
     a later report may add those that are missing (`amended`). The server ignores another value of a
     stored field, except
     that a `detailed_series` with shorter steps replaces the stored one.
