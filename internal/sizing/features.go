@@ -81,31 +81,6 @@ func TextValue(s string) Value {
 // compactDateDigits is the number of digits of a compact date, such as 20200103. Other dates have more characters.
 const compactDateDigits = 8
 
-// parseDate reads a date or a time as days since 1970-01-01 UTC: a date (2020-01-03), a time (RFC 3339, or without a zone,
-// which means UTC), or a compact date from 1970 to 2099 (20200103, 20200103T021500 or 20200103T021500+0000, as the Airflow
-// macros ds_nodash, ts_nodash and ts_nodash_with_tz give them).
-func parseDate(s string) (days float64, ok bool) {
-	if strings.HasPrefix(s, "19") || strings.HasPrefix(s, "20") {
-		for _, layout := range []string{"20060102", "20060102T150405", "20060102T150405-0700"} {
-			if len(s) != len(layout) {
-				continue
-			}
-			if t, err := time.Parse(layout, s); err == nil && t.Year() >= 1970 {
-				return float64(t.UnixMilli()) / (24 * 3600 * 1000), true
-			}
-		}
-	}
-	if len(s) < 10 || s[4] != '-' || s[7] != '-' {
-		return 0, false
-	}
-	for _, layout := range []string{time.DateOnly, time.RFC3339, "2006-01-02T15:04:05", time.DateTime} {
-		if t, err := time.Parse(layout, s); err == nil {
-			return float64(t.UnixMilli()) / (24 * 3600 * 1000), true
-		}
-	}
-	return 0, false
-}
-
 // dateText formats days since 1970-01-01 UTC as 2020-01-03, or as RFC 3339 if they have a
 // time of day.
 func dateText(days float64) string {
