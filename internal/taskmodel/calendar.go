@@ -26,8 +26,9 @@ const (
 func (e *encoder) chooseCycles(rows [][]sizing.Value, y []float64) {
 	for j := range e.Columns {
 		if c := &e.Columns[j]; c.Kind == sizing.Date {
-			c.NoWeekday = !cycleOf(j, rows, y, math.Floor, weekday).recurs(7)
-			c.NoMonth = !cycleOf(j, rows, y, monthsSince, monthOfYear).recurs(12)
+			week, year := cycleOf(j, rows, y, math.Floor, weekday), cycleOf(j, rows, y, monthsSince, monthOfYear)
+			c.NoWeekday = !week.exceedsTrend(7)
+			c.NoMonth = year.d2 < year.d1 || !year.exceedsTrend(12) // about two years: a release looks like a season in one year
 			day, aligned := cycleOf(j, rows, y, math.Floor, monthDay), cycleOf(j, rows, y, math.Floor, alignedMonthDay)
 			c.WithMonthDay = day.isSignificant() || aligned.isSignificant()
 			c.AlignedMonthDay = aligned.isSignificant() && aligned.f > day.f
@@ -44,12 +45,10 @@ type cycleTest struct {
 	slope     float64 // rise of the least-squares line per period
 }
 
-// recurs reports whether the history covers about two cycles or more, and the positions differ by more than the trend rises or
-// falls in one cycle of n periods. In a shorter history the position is the time since its start. And a trend alone makes the
-// last position of each cycle larger than the first one, so that the prediction would fall at the start of the next cycle.
-func (t cycleTest) recurs(n float64) bool {
-	return t.d1 > 0 && t.d2 >= t.d1 && t.spread > n*math.Abs(t.slope)
-}
+// exceedsTrend reports whether a position has recurred, and the positions differ by more than the trend rises or falls in one
+// cycle of n periods. A trend alone makes the last position of a cycle larger than the first one, and the prediction would fall
+// at the start of the next cycle.
+func (t cycleTest) exceedsTrend(n float64) bool { return t.spread > n*math.Abs(t.slope) }
 
 // isSignificant reports whether positions differ as much with a probability below cycleSignificance if there is no cycle.
 func (t cycleTest) isSignificant() bool {

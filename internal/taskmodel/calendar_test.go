@@ -129,8 +129,8 @@ func TestAPositionThatOnlyShowsATrendCountsAsMissing(t *testing.T) {
 		logPeak        func(at time.Time) float64
 		weekday, month bool
 	}{
-		"weekends in 13 days":          {13, day, weekend, true, false},
-		"weekends in 12 days":          {12, day, weekend, false, false},
+		"weekends in 8 days":           {8, day, weekend, true, false},
+		"weekends in 7 days":           {7, day, weekend, false, false},
 		"weekends and growth":          {60, day, func(at time.Time) float64 { return weekend(at) + daysSince(at)/100 }, true, false},
 		"growth of a week":             {166, time.Hour, daysSince, false, false},
 		"growth of three weeks":        {500, time.Hour, func(at time.Time) float64 { return noisy(daysSince(at) / 10) }, false, false},
