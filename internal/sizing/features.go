@@ -61,7 +61,7 @@ func BoolValue(v bool) Value {
 
 // TextValue returns a bool if s is true or false in any common spelling (true, True, TRUE), a date if s
 // has the form of a date or a time (see parseDate), a number if s is a decimal number (1253) or an amount
-// with a unit (37.5GB, 90 min, 80%), else a category.
+// with a unit (37.5GB, 90 min, 80%) or a duration (PT45M, 1 day, 2:00:00), else a category.
 func TextValue(s string) Value {
 	switch s {
 	case "true", "True", "TRUE":
@@ -74,6 +74,9 @@ func TextValue(s string) Value {
 	}
 	if amount, ok := parseAmount(s); ok {
 		return Value{Kind: Number, Num: amount, Text: s}
+	}
+	if seconds, ok := parseDuration(s); ok {
+		return Value{Kind: Number, Num: seconds, Text: s}
 	}
 	return Value{Kind: Category, Text: s}
 }
