@@ -61,7 +61,7 @@ func BoolValue(v bool) Value {
 
 // TextValue returns a bool if s is true or false in any common spelling (true, True, TRUE), a date if s
 // has the form of a date or a time (see parseDate), a number if s is a decimal number (1253) or an amount
-// with a unit (37.5GB, 90 min, 80%), else a category.
+// with a unit (37.5GB, 90 min, 80%) or a duration (PT45M, 1 day, 2:00:00), else a category.
 func TextValue(s string) Value {
 	switch s {
 	case "true", "True", "TRUE":
@@ -75,36 +75,14 @@ func TextValue(s string) Value {
 	if amount, ok := parseAmount(s); ok {
 		return Value{Kind: Number, Num: amount, Text: s}
 	}
+	if seconds, ok := parseDuration(s); ok {
+		return Value{Kind: Number, Num: seconds, Text: s}
+	}
 	return Value{Kind: Category, Text: s}
 }
 
 // compactDateDigits is the number of digits of a compact date, such as 20200103. Other dates have more characters.
 const compactDateDigits = 8
-
-// parseDate reads a date or a time as days since 1970-01-01 UTC: a date (2020-01-03), a time (RFC 3339, or without a zone,
-// which means UTC), or a compact date from 1970 to 2099 (20200103, 20200103T021500 or 20200103T021500+0000, as the Airflow
-// macros ds_nodash, ts_nodash and ts_nodash_with_tz give them).
-func parseDate(s string) (days float64, ok bool) {
-	if strings.HasPrefix(s, "19") || strings.HasPrefix(s, "20") {
-		for _, layout := range []string{"20060102", "20060102T150405", "20060102T150405-0700"} {
-			if len(s) != len(layout) {
-				continue
-			}
-			if t, err := time.Parse(layout, s); err == nil && t.Year() >= 1970 {
-				return float64(t.UnixMilli()) / (24 * 3600 * 1000), true
-			}
-		}
-	}
-	if len(s) < 10 || s[4] != '-' || s[7] != '-' {
-		return 0, false
-	}
-	for _, layout := range []string{time.DateOnly, time.RFC3339, "2006-01-02T15:04:05", time.DateTime} {
-		if t, err := time.Parse(layout, s); err == nil {
-			return float64(t.UnixMilli()) / (24 * 3600 * 1000), true
-		}
-	}
-	return 0, false
-}
 
 // dateText formats days since 1970-01-01 UTC as 2020-01-03, or as RFC 3339 if they have a
 // time of day.

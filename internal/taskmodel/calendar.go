@@ -20,51 +20,80 @@ const (
 	cycleSignificance = 0.001
 )
 
-// chooseCycles decides which dates get columns for the day of the month and for the hour. The column of the day has the
-// position in the month on which the peaks depend more: the day (bills of the 25th), or the aligned day (ends of months).
+// chooseCycles decides which dates get columns for their positions in cycles: the weekday, the month, the day of the month and
+// the hour. The column of the day has the position in the month on which the peaks depend more: the day (bills of the 25th), or
+// the aligned day (ends of months).
 func (e *encoder) chooseCycles(rows [][]sizing.Value, y []float64) {
 	for j := range e.Columns {
 		if c := &e.Columns[j]; c.Kind == sizing.Date {
-			day, hasDay := cycleOf(j, rows, y, math.Floor, monthDay)
-			aligned, hasAligned := cycleOf(j, rows, y, math.Floor, alignedMonthDay)
-			c.WithMonthDay = hasDay || hasAligned
-			c.AlignedMonthDay = hasAligned && aligned > day
-			_, c.WithHour = cycleOf(j, rows, y, func(days float64) float64 { return days }, hour)
+			week, year := cycleOf(j, rows, y, math.Floor, weekday), cycleOf(j, rows, y, monthsSince, monthOfYear)
+			c.NoWeekday = !week.exceedsTrend(7)
+			c.NoMonth = year.d2 < year.d1 || !year.exceedsTrend(12) // about two years: a release looks like a season in one year
+			day, aligned := cycleOf(j, rows, y, math.Floor, monthDay), cycleOf(j, rows, y, math.Floor, alignedMonthDay)
+			c.WithMonthDay = day.isSignificant() || aligned.isSignificant()
+			c.AlignedMonthDay = aligned.isSignificant() && aligned.f > day.f
+			c.WithHour = cycleOf(j, rows, y, hoursSince, hour).isSignificant()
 		}
 	}
 }
 
-// cycleOf reports whether y depends on the position of the dates of field j in a cycle, such as a month, by the F-test of a
-// one-way analysis of variance, and returns F. Dates are in days since 1970. period maps a date to its period, such as its
-// day. All rows of one period count as one value, their mean, because they resemble one another even without a cycle.
-// position maps a period to its position in the cycle, such as the day of the month.
-func cycleOf(j int, rows [][]sizing.Value, y []float64, period, position func(days float64) float64) (f float64, significant bool) {
-	periods := map[float64]*meanOf{}
+// cycleTest compares the positions in a cycle by the periods of a history, such as weekdays by days: an F-test of a one-way
+// analysis of variance, and the trend of the periods.
+type cycleTest struct {
+	f, d1, d2 float64 // F and its degrees of freedom
+	spread    float64 // difference of the largest and the smallest mean of a position
+	slope     float64 // rise of the least-squares line per period
+}
+
+// exceedsTrend reports whether a position has recurred, and the positions differ by more than the trend rises or falls in one
+// cycle of n periods. A trend alone makes the last position of a cycle larger than the first one, and the prediction would fall
+// at the start of the next cycle.
+func (t cycleTest) exceedsTrend(n float64) bool { return t.spread > n*math.Abs(t.slope) }
+
+// isSignificant reports whether positions differ as much with a probability below cycleSignificance if there is no cycle.
+func (t cycleTest) isSignificant() bool {
+	return math.IsInf(t.f, 1) || t.f > 0 && distuv.F{D1: t.d1, D2: t.d2}.Survival(t.f) < cycleSignificance
+}
+
+// cycleOf tests whether y depends on the position of the dates of field j in a cycle, such as a week. Dates are in days since
+// 1970. period maps a date to its period, such as its day. All rows of one period count as one value, their mean, because they
+// resemble one another even without a cycle. position maps a date to its position in the cycle, such as its weekday; all dates
+// of a period have the same position.
+func cycleOf(j int, rows [][]sizing.Value, y []float64, period, position func(days float64) float64) cycleTest {
+	periods, positionOf := map[float64]*meanOf{}, map[float64]float64{}
 	for i, cells := range rows {
 		if v := cells[j]; v.Kind != sizing.Missing {
-			addTo(periods, period(v.Num), y[i]-y[0]) // equal peaks give exact zeros
+			at := period(v.Num)
+			addTo(periods, at, y[i]-y[0]) // equal peaks give exact zeros
+			positionOf[at] = position(v.Num)
 		}
 	}
 	positions := map[float64]*meanOf{}
-	var all meanOf
-	for _, at := range slices.Sorted(maps.Keys(periods)) { // the order of a map would change the sums
+	var all, times meanOf
+	products := 0.0
+	sorted := slices.Sorted(maps.Keys(periods)) // the order of a map would change the sums
+	for _, at := range sorted {
 		mean := periods[at].mean()
 		all.add(mean)
-		addTo(positions, position(at), mean)
+		times.add(at - sorted[0])
+		products += mean * (at - sorted[0])
+		addTo(positions, positionOf[at], mean)
 	}
-	between, within := 0.0, 0.0
+	between, within, lowest, highest := 0.0, 0.0, math.Inf(1), math.Inf(-1)
 	for _, at := range slices.Sorted(maps.Keys(positions)) {
 		p := positions[at]
 		d := p.mean() - all.mean()
+		lowest, highest = min(lowest, p.mean()), max(highest, p.mean())
 		between += p.n * d * d
 		within += max(0, p.squares-p.n*p.mean()*p.mean())
 	}
-	d1, d2 := float64(len(positions)-1), all.n-float64(len(positions)) // degrees of freedom
-	if d1 < 1 || d2 < 1 || between == 0 {
-		return 0, false
+	t := cycleTest{d1: float64(len(positions) - 1), d2: all.n - float64(len(positions))}
+	if t.d1 >= 1 && t.d2 >= 1 && between > 0 {
+		t.spread = highest - lowest
+		t.slope = (products - times.sum*all.mean()) / (times.squares - times.sum*times.mean())
+		t.f = between / t.d1 / (within / t.d2)
 	}
-	f = between / d1 / (within / d2)
-	return f, math.IsInf(f, 1) || distuv.F{D1: d1, D2: d2}.Survival(f) < cycleSignificance
+	return t
 }
 
 // meanOf accumulates the number, the sum and the sum of squares of some values.
@@ -84,18 +113,23 @@ func addTo(groups map[float64]*meanOf, group, v float64) {
 
 // date appends the columns of a date. The line (the ridge regression) gets a weekend flag and the cosine of the
 // month. The trees get the weekday (0 is Sunday), the month (0 … 11, of equal length), and the day of the month
-// (1 … 31, aligned or not) and the hour if chooseCycles chose these.
+// (1 … 31, aligned or not) and the hour if chooseCycles chose these. A weekday or a month that chooseCycles did not choose
+// counts as missing.
 func (c *column) date(v sizing.Value, line, tree []float64) ([]float64, []float64) {
-	weekday, month, isWeekend, yearCosine := math.NaN(), math.NaN(), 0.0, 0.0
+	weekdayNumber, month, isWeekend, yearCosine := math.NaN(), math.NaN(), 0.0, 0.0
 	if v.Kind == sizing.Missing {
 		v.Num = math.NaN()
 	} else {
-		// 1970-01-01 was a Thursday.
-		weekday = math.Mod(math.Mod(math.Floor(v.Num)+4, 7)+7, 7)
-		month = math.Mod(math.Mod(math.Floor(v.Num/daysPerMonth), 12)+12, 12)
-		isWeekend, yearCosine = indicator(weekday == 0 || weekday == 6), math.Cos(2*math.Pi*month/12)
+		if !c.NoWeekday {
+			weekdayNumber = weekday(v.Num)
+			isWeekend = indicator(weekdayNumber == 0 || weekdayNumber == 6)
+		}
+		if !c.NoMonth {
+			month = monthOfYear(v.Num)
+			yearCosine = math.Cos(2 * math.Pi * month / 12)
+		}
 	}
-	tree = append(tree, weekday, month)
+	tree = append(tree, weekdayNumber, month)
 	switch {
 	case c.AlignedMonthDay:
 		tree = append(tree, alignedMonthDay(v.Num))
@@ -107,6 +141,17 @@ func (c *column) date(v sizing.Value, line, tree []float64) ([]float64, []float6
 	}
 	return append(line, isWeekend, yearCosine), tree
 }
+
+// weekday returns the weekday of a date in days since 1970; 0 is Sunday.
+func weekday(days float64) float64 {
+	return math.Mod(math.Mod(math.Floor(days)+4, 7)+7, 7) // 1970-01-01 was a Thursday
+}
+
+// monthsSince returns the number of months of equal length from 1970 to a date in days since 1970.
+func monthsSince(days float64) float64 { return math.Floor(math.Floor(days) / daysPerMonth) }
+
+// monthOfYear returns the month of a date in days since 1970, 0 … 11, of equal length.
+func monthOfYear(days float64) float64 { return math.Mod(math.Mod(monthsSince(days), 12)+12, 12) }
 
 // monthDay returns the day of the month of a date in days since 1970; NaN if days is NaN.
 func monthDay(days float64) float64 {
@@ -135,12 +180,14 @@ func utcDay(days float64) time.Time {
 	return time.Unix(int64(math.Floor(days))*secondsPerDay, 0).UTC()
 }
 
-// hour returns the UTC hour of a time in days since 1970, 0 … 23; NaN if days is NaN. It rounds the time to milliseconds,
-// because the fraction of a whole hour in days is not exact. Finer rounding would reach the error of a float64.
+// hour returns the UTC hour of a time in days since 1970, 0 … 23; NaN if days is NaN.
 func hour(days float64) float64 {
-	if math.IsNaN(days) {
-		return days
-	}
-	const millisecondsPerDay = secondsPerDay * 1000
-	return float64(time.UnixMilli(int64(math.Round(days * millisecondsPerDay))).UTC().Hour())
+	return math.Mod(math.Mod(hoursSince(days), 24)+24, 24)
+}
+
+// hoursSince returns the number of hours from 1970 to a time in days since 1970. It rounds the time to milliseconds, because
+// the fraction of a whole hour in days is not exact. Finer rounding would reach the error of a float64.
+func hoursSince(days float64) float64 {
+	const millisecondsPerHour, millisecondsPerDay = 3600 * 1000, secondsPerDay * 1000
+	return math.Floor(math.Round(days*millisecondsPerDay) / millisecondsPerHour)
 }

@@ -24,7 +24,7 @@ const (
 //	category    one-hot, statistic if many levels       one-hot, statistic
 //	 + parts    each recurring part as a category       the same
 //	 + numbers  raw, log1p of each number in its text   raw
-//	date        weekend, cosine of the month            weekday, month, day of the month, hour
+//	date        weekend, cosine of the month            weekday, month, day of the month, hour (see chooseCycles)
 //	date pair   difference in days, raw and log         difference
 //	number pair difference, raw and log                 difference
 //
@@ -60,6 +60,8 @@ type column struct {
 	WithMonthDay    bool        `cbor:",omitempty"`     // the trees get the day of the month
 	AlignedMonthDay bool        `cbor:",omitempty"`     // this day is aligned to the end of the month; see alignedMonthDay
 	WithHour        bool        `cbor:",omitempty"`     // the trees get the hour
+	NoWeekday       bool        `cbor:",omitempty"`     // the weekday and the weekend count as missing; see chooseCycles
+	NoMonth         bool        `cbor:",omitempty"`     // the month counts as missing
 	Numbers         textNumbers `cbor:",omitzero"`      // the numbers in the texts of a category whose texts differ only in numbers
 	Parts           textParts   `cbor:",omitzero"`      // the recurring parts of the texts of a category whose texts seldom recur
 

@@ -1,0 +1,141 @@
+package sizing
+
+import (
+	"strings"
+	"time"
+)
+
+// parseDate reads a date or a time as days since 1970-01-01 UTC. A date begins with its year: 2020-01-03, 2020/01/03 or, from
+// 1970 to 2099, 20200103. The parts of a time are optional from the end, and its colons, too: 2020-01-03 02:15,
+// 2020-01-03T02:15:00.123Z, 2020-01-03 02:15:00+00:00, 20200103T021500+0000. A time without an offset is UTC. A name of a zone
+// is read and ignored: 2020-01-03T02:15+01:00[Europe/Berlin]. Dates that begin with a day or a month are ambiguous.
+func parseDate(s string) (days float64, ok bool) {
+	if len(s) < compactDateDigits || s[0] < '0' || s[0] > '9' { // true for most texts
+		return 0, false
+	}
+	d := dateReader{rest: s}
+	year := d.number(4)
+	separator := d.one("-/")
+	month := d.number(2)
+	d.failed = d.failed || separator != d.one(separator)
+	day := d.number(2)
+	isCompact := separator == ""
+	if d.failed || isCompact && (year < 1970 || year > 2099) {
+		return 0, false
+	}
+	var clock, offset time.Duration
+	if d.rest != "" {
+		clock, offset = d.time(isCompact)
+	}
+	at := time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC)
+	if d.failed || d.rest != "" || at.Month() != time.Month(month) || at.Day() != day {
+		return 0, false
+	}
+	return float64(at.Add(clock-offset).UnixMilli()) / (24 * 3600 * 1000), true
+}
+
+// dateReader reads the parts of a date from the start of a text.
+type dateReader struct {
+	rest   string
+	failed bool // a part that must be there was missing
+}
+
+// time reads a time of day and its offset from UTC. An hour without minutes must follow a T, and so must a time after a
+// compact date.
+func (d *dateReader) time(isCompact bool) (clock, offset time.Duration) {
+	separator := d.one("Tt ")
+	if len(d.rest) > 1 && d.rest[1] == ':' { // 2:15
+		clock = time.Duration(d.number(1)) * time.Hour
+	} else {
+		clock = time.Duration(d.below(24)) * time.Hour
+	}
+	hasMinute, hasSecond := false, false
+	if colon := d.one(":"); colon != "" || d.hasDigit() {
+		hasMinute = true
+		clock += time.Duration(d.below(60)) * time.Minute
+		if second := d.one(":"); second != "" || colon == "" && d.hasDigit() {
+			hasSecond = true
+			clock += time.Duration(d.below(60)) * time.Second
+			if d.one(".,") != "" {
+				clock += d.fraction()
+			}
+		}
+	}
+	d.failed = d.failed || separator == "" || separator == " " && (isCompact || !hasMinute)
+	return clock, d.zone(hasSecond)
+}
+
+// zone reads the offset from UTC and ignores the name of the zone. In a query string, a + that is not escaped is a blank. So
+// digits after a blank are an offset if the time has seconds; otherwise they may be the end of a range.
+func (d *dateReader) zone(hasSecond bool) (offset time.Duration) {
+	hasBlank := d.one(" ") != ""
+	if sign := d.one("+-"); sign != "" || hasBlank && hasSecond && d.hasDigit() {
+		offset = time.Duration(d.below(24)) * time.Hour
+		if d.one(":") != "" || d.hasDigit() {
+			offset += time.Duration(d.below(60)) * time.Minute
+		}
+		if sign == "-" {
+			offset = -offset
+		}
+		hasBlank = d.one(" ") != ""
+	} else if !hasBlank {
+		d.one("Zz")
+	}
+	name, isName := d.rest, hasBlank
+	if strings.HasPrefix(name, "[") && strings.HasSuffix(name, "]") && !hasBlank {
+		name, isName = name[1:len(name)-1], true
+	}
+	if isName {
+		d.failed, d.rest = d.failed || !isZoneName(name), ""
+	}
+	return offset
+}
+
+// isZoneName reports whether s has the form of the name of a time zone: UTC, letters that end with T (CET, GMT, AEDT), Z, or a
+// region and a place (Europe/Berlin).
+func isZoneName(s string) bool {
+	if region, place, ok := strings.Cut(s, "/"); ok {
+		return region != "" && place != "" && strings.Trim(strings.ToLower(region+place), "abcdefghijklmnopqrstuvwxyz0123456789_+-/") == ""
+	}
+	isAbbreviation := len(s) >= 3 && len(s) <= 5 && s[len(s)-1] == 'T' && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
+	return s == "Z" || s == "UTC" || isAbbreviation
+}
+
+// number reads a number of n digits.
+func (d *dateReader) number(n int) (v int) {
+	for range n {
+		if !d.hasDigit() {
+			d.failed = true
+			return 0
+		}
+		v, d.rest = 10*v+int(d.rest[0]-'0'), d.rest[1:]
+	}
+	return v
+}
+
+// below reads a number of two digits below limit.
+func (d *dateReader) below(limit int) int {
+	v := d.number(2)
+	d.failed = d.failed || v >= limit
+	return v
+}
+
+// fraction reads a fraction of a second. It ignores digits beyond nanoseconds.
+func (d *dateReader) fraction() (v time.Duration) {
+	d.failed = d.failed || !d.hasDigit()
+	for unit := time.Second / 10; d.hasDigit(); unit /= 10 {
+		v, d.rest = v+time.Duration(d.rest[0]-'0')*unit, d.rest[1:]
+	}
+	return v
+}
+
+func (d *dateReader) hasDigit() bool { return d.rest != "" && d.rest[0] >= '0' && d.rest[0] <= '9' }
+
+// one reads one of the characters in set. It returns "" if the next character is another one, or if set is empty.
+func (d *dateReader) one(set string) (c string) {
+	if d.rest == "" || !strings.Contains(set, d.rest[:1]) {
+		return ""
+	}
+	c, d.rest = d.rest[:1], d.rest[1:]
+	return c
+}
