@@ -31,8 +31,8 @@ func (m *Model) raiseToEdge(a *experts.Answer, p *experts.Point, q *Question, b 
 	least := m.answerAsPredicted(&edge, q, at)
 	b.extrapolation.edgeAmount = least.Amount
 	// The margin at the edge is wide while the cold-start rule has a share. Its lines know the rows with remote numbers, so the
-	// minimum near these is the edge amount alone.
-	if !b.extrapolation.isNearRemote || !m.Experts.NeedsColdStart() {
+	// minimum near these is the edge amount alone. It has no lines of pairs.
+	if !b.extrapolation.isNearRemote || !m.Experts.NeedsColdStart() || m.Models.PeakTrend.isNearRemotePair(b.cells) {
 		least.Amount = max(least.Amount, min(least.Amount*b.extrapolation.riseFactor, float64(maxPossible)))
 	}
 	b.extrapolation.isRaised = least.Amount > a.Amount

@@ -95,7 +95,7 @@ func newEncoder(schema *sizing.Schema, rows [][]sizing.Value, y []float64) *enco
 	e.boundLevels()
 	e.chooseCycles(rows, y)
 	e.resetStatistics() // the caller encodes and learns the rows in order, so that a statistic contains only earlier rows
-	e.Pairs = append(e.datePairsOf(), e.numberPairs(rows)...)
+	e.Pairs = append(orderPairs(e.datePairsOf(), rows), e.numberPairs(rows)...)
 	if e.countColumns(); max(e.LineWidth, e.TreeWidth) > maxColumns {
 		e.screenColumns(rows, y)
 	}
@@ -119,6 +119,23 @@ func (e *encoder) datePairsOf() (pairs [][2]int) {
 			if e.Columns[i].Kind == sizing.Date && e.Columns[j].Kind == sizing.Date {
 				pairs = append(pairs, [2]int{i, j})
 			}
+		}
+	}
+	return pairs
+}
+
+// orderPairs puts the date first that is earlier on average over the rows. So the lengths of periods are positive, whatever the
+// features are called, and remote lengths are found like remote numbers.
+func orderPairs(pairs [][2]int, rows [][]sizing.Value) [][2]int {
+	for k, pair := range pairs {
+		sum := 0.0
+		for _, cells := range rows {
+			if from, to := &cells[pair[0]], &cells[pair[1]]; from.Kind == sizing.Date && to.Kind == sizing.Date {
+				sum += to.Num - from.Num
+			}
+		}
+		if sum < 0 {
+			pairs[k] = [2]int{pair[1], pair[0]}
 		}
 	}
 	return pairs

@@ -201,7 +201,7 @@ func TestDateDifferenceIsExtrapolatedLikeANumber(t *testing.T) {
 		assert.Greater(t, s.Limit, bytes(73.5), "%s: %s", added, s.Reason)
 		assert.Less(t, s.Limit, bytes(3*73.5), "%s: %s", added, s.Reason)
 		assert.Nil(t, s.Promised, added)
-		assert.Regexp(t, `outside the known range:.* sale_start-sale_end 365 \([1-3] … 60\)`, s.Reason, added)
+		assert.Regexp(t, `outside the known range:.* sale_end-sale_start 365 \([1-3] … 60\)`, s.Reason, added)
 		inside := sizeUncapped(k, draw(30))
 		assert.NotNil(t, inside.Promised, added)
 		assert.NotContains(t, inside.Reason, "outside", added)

@@ -340,7 +340,10 @@ func (m *models) observe(r *row, b *buffers) {
 	y := math.Log(r.Peak)
 	m.Recent.Add(y, maxRecentRows)
 	rise := math.NaN()
-	if b.extrapolation.isCorrected {
+	switch {
+	case b.extrapolation.implausible: // the prediction was made without the implausible inputs
+		rise = m.riseOf(r)
+	case b.extrapolation.isCorrected:
 		rise = y - b.extrapolation.edgeLevel
 	}
 	if b.isCleaned && y <= m.High {

@@ -54,14 +54,19 @@ func (m *models) separateRemote(rows []row) {
 			t.Remote, remote = append(t.Remote, remoteNumber{Input: j, Value: x}), append(remote, i)
 		}
 	}
+	for k, i := range remote {
+		t.Remote[k].Rise = m.riseOf(&rows[i])
+	}
+}
+
+// riseOf returns the log ratio of the peak of a row to the prediction for this row at the edge of the range.
+func (m *models) riseOf(r *row) float64 {
 	b := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(b)
 	b.groupOf = nil
-	for k, i := range remote {
-		var edge experts.Point
-		m.predictInRange(m.clampToRange(rows[i].Cells, nil), &edge, b)
-		t.Remote[k].Rise = math.Log(rows[i].Peak) - edge.Level[experts.LineTrees]
-	}
+	var edge experts.Point
+	m.predictInRange(m.clampToRange(r.Cells, nil), &edge, b)
+	return math.Log(r.Peak) - edge.Level[experts.LineTrees]
 }
 
 // countRemote returns the number of rows with a remote number. logs holds the logarithm of the input, and order the rows with
@@ -149,6 +154,16 @@ func (t *trend) nearestRemote(cells, edge []sizing.Value) (nearest []sizing.Valu
 		}
 	}
 	return nearest, rise
+}
+
+// isNearRemotePair reports whether a pair of a row is nearer to a remote number than to its range.
+func (t *trend) isNearRemotePair(cells []sizing.Value) bool {
+	for k := range t.Pairs {
+		if t.nearestRemoteOf(^k, cells) >= 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // nearestRemoteOf returns the index of a remote number of an input that is nearer to the value of a row than its range is: of

@@ -70,6 +70,39 @@ func TestOneFullLoadBeforeManyIncrementsIsRemembered(t *testing.T) {
 	}
 }
 
+// A load reads the days between two dates. One full load of nine years is among increments of one to seven days. No later full
+// load may be sized like an increment, whichever of the names of the two dates is the first one.
+func TestOneFullLoadOfARangeOfDatesIsRemembered(t *testing.T) {
+	first := time.Date(2015, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, names := range [][2]string{{"from", "to"}, {"start", "end"}} {
+		for seed := range uint64(4) {
+			k, rng := newTask(t), newRand(950+seed)
+			load := func(start, end time.Time) (f sizing.Features, gibs float64) {
+				f = sizing.Features{names[0]: sizing.TextValue(start.Format(time.DateOnly)), names[1]: sizing.TextValue(end.Format(time.DateOnly))}
+				return f, .3 + .005*end.Sub(start).Hours()/24
+			}
+			for i := range 101 {
+				end := first.AddDate(9, 0, i)
+				if i > 40 {
+					f, gibs := load(first, end)
+					s := k.model.Size(question(f))
+					granted := float64(s.Limit) / float64(gib)
+					require.Greater(t, granted, .9*gibs, "names %v, seed %d, run %d: %s", names, seed, i, s.Reason)
+					require.Less(t, granted, 2.5*gibs, "names %v, seed %d, run %d: %s", names, seed, i, s.Reason)
+					require.Nil(t, s.Promised, s.Reason)
+				}
+				start := end.AddDate(0, 0, -[]int{1, 1, 1, 1, 2, 3, 7}[rng.IntN(7)])
+				if i == 40 {
+					start = first
+				}
+				f, gibs := load(start, end)
+				k.run(f, gibs*noise(rng, .06))
+				k.train()
+			}
+		}
+	}
+}
+
 // From eight full loads on, the residuals contain the errors of their predictions, and the answer states a risk.
 func TestManyFullLoadsHaveARisk(t *testing.T) {
 	k, rng := newTask(t), newRand(930)

@@ -101,8 +101,9 @@ func (m *Model) isAboveQuantiles(log float64, p *experts.Point, b *buffers) (abo
 }
 
 // learnCensored learns the duration of a killed or failed try, or of a success with neither a peak nor an allocation, as
-// a lower bound of the run time. It adds no ratio. The try counts only as a miss of the 95 % and 99 % quantiles that its
-// duration exceeds.
+// a lower bound of the run time. If it is above the predicted median, the try adds an imputed ratio, unless it is an outlier.
+// Such a try has probably hung, so it counts only as a miss of the 95 % and 99 % quantiles that its duration exceeds: with
+// a larger timeout, it would only hang for longer.
 func (m *Model) learnCensored(t *TrainingRow) {
 	if m.Models == nil || t.Duration <= 0 || len(m.Overrun.Ring) == 0 {
 		return
@@ -112,7 +113,18 @@ func (m *Model) learnCensored(t *TrainingRow) {
 	defer bufferPool.Put(b)
 	b.cells = m.cells(t.Features, b.cells)
 	m.Models.predict(b.cells, &p, b)
-	above95, above99 := m.isAboveQuantiles(math.Log1p(t.Duration.Seconds()), &p, b)
+	log := math.Log1p(t.Duration.Seconds())
+	stopped := log - m.runTimeAt(&p, b)
+	if longer := stopped - m.ratios.median; !p.Imputed && longer > 0 && longer <= math.Log(OutlierRatio) {
+		ratio := m.imputedRatio(stopped)
+		m.DurationLevels.start()
+		m.DurationLevels.P95.Update(ratio > m.ratios.p95)
+		m.DurationLevels.P99.Update(ratio > m.ratios.p99)
+		m.Overrun.Add(ratio, maxOverruns)
+		m.updateRunTimes()
+		return
+	}
+	above95, above99 := m.isAboveQuantiles(log, &p, b)
 	if !above95 {
 		return
 	}
@@ -122,6 +134,19 @@ func (m *Model) learnCensored(t *TrainingRow) {
 		m.DurationLevels.P99.Update(true)
 	}
 	m.updateRunTimes()
+}
+
+// imputedRatio returns a log ratio of a run that takes longer than a try that was stopped at a log ratio above the median: a
+// quantile of the log-normal distribution with the known median and the known share of longer runs. The runs themselves do not
+// show by how much such runs are longer, because all of them may be stopped. The levels of the quantiles are evenly distributed
+// (additive recurrence with the golden ratio). The run is at most OutlierRatio times as long as the try.
+func (m *Model) imputedRatio(stopped float64) float64 {
+	ratios := m.ratioDistribution(&m.ratios.ratioAnswer)
+	above := ratios.above(stopped)
+	_, level := math.Modf(math.Phi * float64(m.Overrun.Position()))
+	z := func(above float64) float64 { return math.Erfinv(1 - 2*above) }
+	imputed := m.ratios.median + (stopped-m.ratios.median)*z(above*level)/z(above)
+	return max(stopped, min(stopped+math.Log(OutlierRatio), imputed))
 }
 
 // runTimeSlack is the distance, a factor of 2 as a logarithm, by which a prediction may leave the range of the learned run

@@ -139,7 +139,34 @@ func TestStoppedTriesAreCensored(t *testing.T) {
 	m.Learn(row) // it was stopped after 25 times the median
 	after := durationOf(m, 100, 0)
 	assert.GreaterOrEqual(t, after.P99, before.P99)
-	assert.Len(t, m.Ratios(), 99, "a stopped try adds no ratio")
+	assert.Len(t, m.Ratios(), 99, "an outlier that was stopped adds no ratio")
+	row = timed(301, 100, 250)
+	row.Outcome, row.Censoring, row.Peak = sizing.Failed, sizing.NoPeak, 0
+	m.Learn(row)
+	require.Len(t, m.Ratios(), 100)
+	assert.GreaterOrEqual(t, m.Ratios()[99], 1.2, "the run takes longer than the try")
+}
+
+// The run times are lognormal with a median of 600 s and a deviation of 0.8, and a timeout of 900 s stops 31 % of the runs.
+func TestRunsThatATimeoutStopsCountInTheQuantiles(t *testing.T) {
+	for seed := range uint64(4) {
+		m, rng := New(), rand.New(rand.NewPCG(30, seed))
+		for i := range 240 {
+			seconds := 600 * math.Exp(.8*rng.NormFloat64())
+			row := timed(int64(i+1), 100, min(seconds, 900))
+			if seconds > 900 {
+				row.Outcome, row.Censoring, row.Peak = sizing.Failed, sizing.NoPeak, 0
+			}
+			m.Learn(row)
+		}
+		d := durationOf(m, 100, 900*time.Second)
+		assert.InDelta(t, .31, *d.Timeout, .1, "seed %d", seed)
+		assert.InEpsilon(t, 600, d.Median.Seconds(), .2, "seed %d", seed)
+		assert.InEpsilon(t, 600*math.Exp(1.645*.8), d.P95.Seconds(), .4, "seed %d", seed)
+		r, ok := m.RunTime(sizing.Features{"n": sizing.NumberValue(100)})
+		require.True(t, ok)
+		assert.Greater(t, RunTimes{r}.Quantile(.99), 1800.0, "seed %d: the suggested timeout", seed)
+	}
 }
 
 func TestRunsWithoutADurationGiveNoRunTime(t *testing.T) {

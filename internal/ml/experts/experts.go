@@ -40,6 +40,7 @@ const Count = pairCount * len(prices)
 type Experts struct {
 	LearnedRows    int                 `cbor:"Told"` // rows learned
 	MaxPeak        float64             // largest observed peak, or largest lower bound of a peak
+	Records        [4]int              `cbor:",omitzero"` // independentRows at the newest rows whose peak was above MaxPeak, oldest first; 0: fewer such rows
 	DependentRows  int                 `cbor:",omitzero"` // number of rows that LearnDependent learned
 	SquaredErrors  [ModelCount]float64 `cbor:"SqErr"`     // sums of the squared log residuals of each model
 	Shift          Shift               // CUSUM state of the change detection
@@ -142,6 +143,10 @@ func (x *Experts) updateTables() {
 // row it charges no expert and stores no residual.
 func (x *Experts) Learn(p *Point, peak, duration float64, at int64, pool *Pool, s *Scratch) (changed int) {
 	x.LearnedRows++
+	if peak > x.MaxPeak {
+		copy(x.Records[:], x.Records[1:])
+		x.Records[len(x.Records)-1] = x.independentRows()
+	}
 	x.MaxPeak = max(x.MaxPeak, peak)
 	if p == nil {
 		return 0

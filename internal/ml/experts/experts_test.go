@@ -340,7 +340,8 @@ func TestAllocationsStayWithinReachOfObservedOrPredictedPeaks(t *testing.T) {
 			for _, level := range p.Level {
 				highest = max(highest, math.Exp(level))
 			}
-			reach := max(x.MaxPeak, highest) * (1 + max(smallConfig().FirstReach/float64(n), smallConfig().Reach/math.Sqrt(float64(n))))
+			since := float64(max(1, x.LearnedRows-x.Records[0])) // rows since the fourth-newest record
+			reach := max(x.MaxPeak, highest) * (1 + max(smallConfig().FirstReach/since, smallConfig().Reach/math.Sqrt(since)))
 			require.LessOrEqual(t, x.Answer(&p, 0.001, &scratch).Amount, reach*(1+1e-12), "%d rows", n)
 		}
 	}

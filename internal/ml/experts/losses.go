@@ -10,8 +10,11 @@ import (
 // expert may grant: a multiple of the largest peak, or of the prediction if that is larger. A few residuals say little
 // about a tail and may give margins that are much too wide. The multiple less 1 shrinks with 1/√rows. For the very first
 // rows it is larger, because most kills of a new task are among them.
+//
+// The rows count from the fourth-newest record on, a peak above all before. If the peaks have no trend, that record is
+// usually among the first rows. If they grow, records are frequent, and the largest peak says little about the next one.
 func (x *Experts) maxAmount(level float64) float64 {
-	n := float64(max(x.independentRows(), 1))
+	n := float64(max(x.independentRows()-x.Records[0], 1))
 	return max(x.MaxPeak, math.Exp(level)) * (1 + max(x.config.FirstReach/n, x.config.Reach/math.Sqrt(n)))
 }
 

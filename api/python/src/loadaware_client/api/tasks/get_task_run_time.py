@@ -90,8 +90,9 @@ def sync_detailed(
     Without features the
     answer is about tries like the task's newest runs. `newest`, `drift`, `histogram` and `shapes` are
     about ratios: each run time
-    divided by the prediction that the model made before it learned the run. Only successes count as
-    runs; a stopped try shows only that the run takes longer.
+    divided by the prediction that the model made before it learned the run. A try that was stopped
+    after
+    one to three times the predicted median counts as a longer run. All other runs are successes.
 
     Args:
         dag_id (str): 1 to 250 characters except control characters and '/'. Example:
@@ -144,8 +145,9 @@ def sync(
     Without features the
     answer is about tries like the task's newest runs. `newest`, `drift`, `histogram` and `shapes` are
     about ratios: each run time
-    divided by the prediction that the model made before it learned the run. Only successes count as
-    runs; a stopped try shows only that the run takes longer.
+    divided by the prediction that the model made before it learned the run. A try that was stopped
+    after
+    one to three times the predicted median counts as a longer run. All other runs are successes.
 
     Args:
         dag_id (str): 1 to 250 characters except control characters and '/'. Example:
@@ -193,8 +195,9 @@ async def asyncio_detailed(
     Without features the
     answer is about tries like the task's newest runs. `newest`, `drift`, `histogram` and `shapes` are
     about ratios: each run time
-    divided by the prediction that the model made before it learned the run. Only successes count as
-    runs; a stopped try shows only that the run takes longer.
+    divided by the prediction that the model made before it learned the run. A try that was stopped
+    after
+    one to three times the predicted median counts as a longer run. All other runs are successes.
 
     Args:
         dag_id (str): 1 to 250 characters except control characters and '/'. Example:
@@ -245,8 +248,9 @@ async def asyncio(
     Without features the
     answer is about tries like the task's newest runs. `newest`, `drift`, `histogram` and `shapes` are
     about ratios: each run time
-    divided by the prediction that the model made before it learned the run. Only successes count as
-    runs; a stopped try shows only that the run takes longer.
+    divided by the prediction that the model made before it learned the run. A try that was stopped
+    after
+    one to three times the predicted median counts as a longer run. All other runs are successes.
 
     Args:
         dag_id (str): 1 to 250 characters except control characters and '/'. Example:
