@@ -20,14 +20,13 @@ const (
 	cycleSignificance = 0.001
 )
 
-// chooseCycles decides which dates get columns for their positions in cycles: the weekday, the month, the day of the month and
-// the hour. The column of the day has the position in the month on which the peaks depend more: the day (bills of the 25th), or
+// chooseCycles decides which dates get columns for their positions in cycles: the month, the day of the month and the
+// hour. The column of the day has the position in the month on which the peaks depend more: the day (bills of the 25th), or
 // the aligned day (ends of months).
 func (e *encoder) chooseCycles(rows [][]sizing.Value, y []float64) {
 	for j := range e.Columns {
 		if c := &e.Columns[j]; c.Kind == sizing.Date {
-			week, year := cycleOf(j, rows, y, math.Floor, weekday), cycleOf(j, rows, y, monthsSince, monthOfYear)
-			c.NoWeekday = !week.exceedsTrend(7)
+			year := cycleOf(j, rows, y, monthsSince, monthOfYear)
 			c.NoMonth = year.d2 < year.d1 || !year.exceedsTrend(12) // about two years: a release looks like a season in one year
 			day, aligned := cycleOf(j, rows, y, math.Floor, monthDay), cycleOf(j, rows, y, math.Floor, alignedMonthDay)
 			c.WithMonthDay = day.isSignificant() || aligned.isSignificant()
@@ -113,17 +112,15 @@ func addTo(groups map[float64]*meanOf, group, v float64) {
 
 // date appends the columns of a date. The line (the ridge regression) gets a weekend flag and the cosine of the
 // month. The trees get the weekday (0 is Sunday), the month (0 … 11, of equal length), and the day of the month
-// (1 … 31, aligned or not) and the hour if chooseCycles chose these. A weekday or a month that chooseCycles did not choose
-// counts as missing.
+// (1 … 31, aligned or not) and the hour if chooseCycles chose these. A month that chooseCycles did not choose counts as
+// missing.
 func (c *column) date(v sizing.Value, line, tree []float64) ([]float64, []float64) {
 	weekdayNumber, month, isWeekend, yearCosine := math.NaN(), math.NaN(), 0.0, 0.0
 	if v.Kind == sizing.Missing {
 		v.Num = math.NaN()
 	} else {
-		if !c.NoWeekday {
-			weekdayNumber = weekday(v.Num)
-			isWeekend = indicator(weekdayNumber == 0 || weekdayNumber == 6)
-		}
+		weekdayNumber = weekday(v.Num)
+		isWeekend = indicator(weekdayNumber == 0 || weekdayNumber == 6)
 		if !c.NoMonth {
 			month = monthOfYear(v.Num)
 			yearCosine = math.Cos(2 * math.Pi * month / 12)

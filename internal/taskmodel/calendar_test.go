@@ -114,9 +114,9 @@ func TestDateWithCyclesIsEncodedAsDayOfTheMonthAndHour(t *testing.T) {
 	require.NotPanics(t, func() { c.date(sizing.Value{Kind: sizing.Date, Num: math.MaxFloat64}, nil, nil) })
 }
 
-// In the first cycle, the position is the time since the start, and later a trend makes the last position of each cycle the
+// In the first year, the month is the time since the start, and later a trend makes the last month of each year the
 // largest one.
-func TestAPositionThatOnlyShowsATrendCountsAsMissing(t *testing.T) {
+func TestAMonthThatOnlyShowsATrendCountsAsMissing(t *testing.T) {
 	const day = 24 * time.Hour
 	rng := rand.New(rand.NewPCG(1, 1))
 	noisy := func(mean float64) float64 { return mean + 0.08*rng.NormFloat64() }
@@ -124,31 +124,24 @@ func TestAPositionThatOnlyShowsATrendCountsAsMissing(t *testing.T) {
 	weekend := func(at time.Time) float64 { return 1.8 * indicator(at.Weekday()%6 == 0) }
 	summer := func(at time.Time) float64 { return indicator(at.Month() > 5 && at.Month() < 9) }
 	for name, c := range map[string]struct {
-		runs           int
-		step           time.Duration
-		logPeak        func(at time.Time) float64
-		weekday, month bool
+		runs    int
+		step    time.Duration
+		logPeak func(at time.Time) float64
+		month   bool
 	}{
-		"weekends in 8 days":           {8, day, weekend, true, false},
-		"weekends in 7 days":           {7, day, weekend, false, false},
-		"weekends and growth":          {60, day, func(at time.Time) float64 { return weekend(at) + daysSince(at)/100 }, true, false},
-		"growth of a week":             {166, time.Hour, daysSince, false, false},
-		"growth of three weeks":        {500, time.Hour, func(at time.Time) float64 { return noisy(daysSince(at) / 10) }, false, false},
-		"growth of a year":             {370, day, func(at time.Time) float64 { return noisy(weekend(at) + daysSince(at)/300) }, true, false},
-		"growth of three years":        {1000, day, func(at time.Time) float64 { return noisy(weekend(at) + daysSince(at)/300) }, true, false},
-		"a release in the first year":  {390, day, func(at time.Time) float64 { return noisy(weekend(at) + 0.7*indicator(daysSince(at) > 200)) }, true, false},
-		"a summer":                     {400, day, func(at time.Time) float64 { return weekend(at) + summer(at) }, true, false},
-		"two summers":                  {731, day, func(at time.Time) float64 { return weekend(at) + summer(at) }, true, true},
-		"two summers in monthly dates": {26, 30 * day, func(at time.Time) float64 { return summer(at) + daysSince(at)/2000 }, true, true},
+		"growth of a year":             {370, day, func(at time.Time) float64 { return noisy(weekend(at) + daysSince(at)/300) }, false},
+		"growth of three years":        {1000, day, func(at time.Time) float64 { return noisy(weekend(at) + daysSince(at)/300) }, false},
+		"a release in the first year":  {390, day, func(at time.Time) float64 { return noisy(weekend(at) + 0.7*indicator(daysSince(at) > 200)) }, false},
+		"a summer":                     {400, day, func(at time.Time) float64 { return weekend(at) + summer(at) }, false},
+		"two summers":                  {731, day, func(at time.Time) float64 { return weekend(at) + summer(at) }, true},
+		"two summers in monthly dates": {26, 30 * day, func(at time.Time) float64 { return summer(at) + daysSince(at)/2000 }, true},
 	} {
 		rows, y := datesFrom(c.runs, c.step, c.logPeak)
 		enc := encoded(rows, y...)
 		for _, text := range []string{"2026-01-04", "2026-07-07"} { // a Sunday and a Tuesday
 			line, tree := enc.encode([]sizing.Value{sizing.TextValue(text)}, nil, nil)
 			require.Len(t, line, 2)
-			assert.Equal(t, c.weekday, !math.IsNaN(tree[0]), "%s: weekday of %s", name, text)
 			assert.Equal(t, c.month, !math.IsNaN(tree[1]), "%s: month of %s", name, text)
-			assert.Equal(t, c.weekday && text == "2026-01-04", line[0] == 1, "%s: weekend of %s", name, text)
 			assert.Equal(t, c.month, line[1] != 0, "%s: cosine of the month of %s", name, text)
 		}
 	}

@@ -60,8 +60,7 @@ type column struct {
 	WithMonthDay    bool        `cbor:",omitempty"`     // the trees get the day of the month
 	AlignedMonthDay bool        `cbor:",omitempty"`     // this day is aligned to the end of the month; see alignedMonthDay
 	WithHour        bool        `cbor:",omitempty"`     // the trees get the hour
-	NoWeekday       bool        `cbor:",omitempty"`     // the weekday and the weekend count as missing; see chooseCycles
-	NoMonth         bool        `cbor:",omitempty"`     // the month counts as missing
+	NoMonth         bool        `cbor:",omitempty"`     // the month counts as missing; see chooseCycles
 	Numbers         textNumbers `cbor:",omitzero"`      // the numbers in the texts of a category whose texts differ only in numbers
 	Parts           textParts   `cbor:",omitzero"`      // the recurring parts of the texts of a category whose texts seldom recur
 

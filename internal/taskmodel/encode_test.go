@@ -71,7 +71,7 @@ func TestEncodingOfOneFeature(t *testing.T) {
 		"two categories get a column each, by frequency": {[]sizing.Value{text("a"), text("b"), text("b")}, text("b"), []float64{1, 0}, []float64{1, 0}},
 		"a missing category is a level":                  {[]sizing.Value{text("a"), nothing}, nothing, []float64{1, 0}, []float64{1, 0}},
 		"an unseen category has no level":                {[]sizing.Value{text("a"), text("b"), text("c")}, text("d"), []float64{0, 0, 0}, []float64{0, 0, 0, 0}},
-		"dates of one week have no position in a cycle":  {[]sizing.Value{text("2020-01-03"), text("2020-01-05")}, text("2020-01-04"), []float64{0, 0}, []float64{nan, nan}},
+		"dates of one year have no month":                {[]sizing.Value{text("2020-01-03"), text("2020-01-05")}, text("2020-01-04"), []float64{1, 0}, []float64{6, nan}},
 		"a missing date is NaN for the trees":            {[]sizing.Value{text("2020-01-03"), text("2020-01-05")}, nothing, []float64{0, 0}, []float64{nan, nan}},
 	} {
 		var rows [][]sizing.Value
