@@ -16,15 +16,15 @@ import (
 	"github.com/loadaware/loadaware/internal/trainer"
 )
 
-// reportHeavy stores n runs with peaks up to some dozens of GiB. Each of six features is low or high, and the combination
-// of the six determines the peak. The default trees need more rows to learn such an interaction.
+// reportHeavy stores n runs with peaks up to some dozens of GiB. Each of five features is low or high, and the combination
+// of the five determines the peak. The default trees need more rows to learn such an interaction.
 func (s *hookedStore) reportHeavy(t *testing.T, name string, n int) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(5, 77))
 	obs := make([]sizing.Observation, n)
 	for i := range obs {
 		f, combination := sizing.Features{"id": sizing.NumberValue(rng.Float64())}, uint64(0)
-		for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
+		for _, name := range []string{"a", "b", "c", "d", "e"} {
 			on := rng.IntN(2)
 			combination = 2*combination + uint64(on)
 			f[name] = sizing.NumberValue(float64(on) + 0.1*rng.Float64()) // no value recurs
@@ -57,13 +57,13 @@ func TestSearchPublishesBetterParameters(t *testing.T) {
 	}
 	st := newStore(t)
 	tr := newTrainer(st, trainer.Config{})
-	st.reportHeavy(t, "interaction", 400)
+	st.reportHeavy(t, "interaction", 300)
 	assert.False(t, searchOnce(t, tr), "there is no champion yet")
 	require.True(t, runOnce(t, tr))
 	require.True(t, searchOnce(t, tr))
 	model, err := st.ActiveModel(t.Context(), task("interaction"))
 	require.NoError(t, err)
-	assert.Equal(t, []int{2, 400}, []int{model.Version, model.Observations})
+	assert.Equal(t, []int{2, 300}, []int{model.Version, model.Observations})
 	assert.Contains(t, string(model.Evaluation), "a search found better trees")
 	opened, err := taskmodel.Open(model.Blob)
 	require.NoError(t, err)
