@@ -4,7 +4,7 @@
 //
 //	            ┌── Question: try, features, request ──▶ Policy.Predict ──▶ Answer
 //	Trace ──row─┤                                                            │ below the peak: Learn a kill, then Predict a lift
-//	            └── Outcome: peak or kill ─────────────▶ Policy.Learn ◀──────┘ sufficient: Learn the peak, now or at the end
+//	            └── Outcome: peak or kill ─────────────▶ Policy.Learn ◀──────┘ sufficient: Learn the peak, at once or (delayed feedback) when the try ends
 //
 // The types prevent look-ahead: a Question has no peak, and a policy receives an
 // Outcome only after the replay has accounted for its Answer.

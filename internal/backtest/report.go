@@ -82,7 +82,7 @@ func (a *taskCosts) figures() Figures {
 		Attempts: a.tries, Kills: a.tries - a.rows + a.gaveUp, GaveUp: a.gaveUp,
 		Causes: newCauses(&a.causes), Ages: newAgeFigures(&a.ages),
 	}
-	if a.used > 0 { // else no row succeeded, perhaps without a single try
+	if a.used > 0 { // otherwise no row succeeded; used + wasted is 0, too, if the policy gave up before the first try of every row
 		f.Utilisation = 100 * a.used / (a.used + a.wasted)
 	}
 	if a.promises > 0 {

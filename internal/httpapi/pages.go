@@ -10,7 +10,7 @@ import (
 
 const (
 	maxPages    = 16               // requests of pages in flight; a browser opens up to six connections
-	pageTimeout = 45 * time.Second // of one page; with a longer one a slow page would occupy its slot for longer
+	pageTimeout = 45 * time.Second // of one page; with a longer timeout a slow page would occupy its slot for longer
 )
 
 // pagesRoute is the route of all pages in metrics and traces.

@@ -22,8 +22,8 @@ type Store interface {
 	Models(ctx context.Context, id int64) ([]store.RunModel, error)
 	// Save saves an experiment with its models and returns its id.
 	Save(ctx context.Context, r store.Run, models []store.RunModel) (id int64, err error)
-	// CheckName returns an error of kind sizing.Conflict if an experiment has this name or this id. Save rejects every
-	// number as a name, even if CheckName accepts it.
+	// CheckName returns an error of kind sizing.Conflict if an experiment has this name. Numbers are no valid names: Save
+	// rejects all of them, and CheckName may reject them.
 	CheckName(ctx context.Context, name string) error
 	// Location returns the location of the data for messages.
 	Location() string

@@ -77,7 +77,8 @@ func TestAHeavierBinGetsMoreProbability(t *testing.T) {
 	assert.Greater(t, after, before+0.05)
 }
 
-// The total weight is 4, and four bins share the weight of one row: ¼ of ⅕ for each.
+// The rows weigh 4. One additional row of weight 1 has 1/(4+1) of the probability, and the four bins share it equally: ¼ of ⅕
+// for each.
 func TestABinWithoutRowsGetsItsShareOfOneRow(t *testing.T) {
 	rows := &table.Table{Names: []string{"a"}, X: []float64{1, 2}, Y: []float64{1, 3}, W: []float64{3, 1}}
 	p := probabilities(fit(t, rows, 4, svm.Config{}, 1), 1)

@@ -21,6 +21,7 @@ def pod(
     waiting: str | None = None,
     conditions: list[tuple[str, str]] | None = None,
     others: dict[str, tuple[int, str]] | None = None,
+    init: tuple[int, str] | None = None,
 ) -> Any:
     """Return a pod whose base container ended with a code, or did not terminate."""
     ended = k8s.V1ContainerStateTerminated(exit_code=exit_code, reason=reason) if exit_code is not None else None
@@ -35,9 +36,14 @@ def pod(
     for name, (code, why) in (others or {}).items():
         ended = k8s.V1ContainerStateTerminated(exit_code=code, reason=why)
         statuses.insert(0, status(name, k8s.V1ContainerState(terminated=ended)))
+    init_state = None
+    if init is not None:
+        ended = k8s.V1ContainerStateTerminated(exit_code=init[0], reason=init[1])
+        init_state = [status("init", k8s.V1ContainerState(terminated=ended))]
     return k8s.V1Pod(
         status=k8s.V1PodStatus(
             phase=phase,
+            init_container_statuses=init_state,
             reason=pod_reason,
             container_statuses=statuses,
             conditions=[k8s.V1PodCondition(type=t, status=s) for t, s in conditions or []],
@@ -103,7 +109,7 @@ def pod(
             Outcome.FAILED,
         ),
         ("a sidecar's OOM", pod(1, "Error", others={"sidecar": (137, "OOMKilled")}), {}, Outcome.FAILED),
-        ("an init container's OOM", pod(None, others={"init": (137, "OOMKilled")}), {}, Outcome.FAILED),
+        ("an init container's OOM", pod(None, init=(137, "OOMKilled")), {}, Outcome.FAILED),
         ("a pod that still runs", pod(None, phase="Running"), {}, Outcome.FAILED),
     ],
     ids=lambda value: value if isinstance(value, str) and " " in value else "",
