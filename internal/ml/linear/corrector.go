@@ -20,7 +20,7 @@ type Corrector struct {
 const (
 	correctorDecay   = 0.998 // factor per row on the weights of earlier rows: a memory of 500 rows
 	correctorPenalty = 0.12  // has the effect of three rows with signals of 0.2 and an error of 0
-	correctorClip    = 1.0   // largest difference of an error from the expected error; larger differences are clipped
+	correctorClip    = 1.0   // largest absolute error; larger errors are clipped
 )
 
 // NewCorrector returns a Corrector without data, which predicts an error of zero.
@@ -39,8 +39,7 @@ func (c *Corrector) Predict(x []float64) float64 {
 
 // Learn adds a row of a weight from 0 to 1: residual is the error that the model made with the signals x.
 func (c *Corrector) Learn(x []float64, residual, weight float64) {
-	expected := c.Predict(x)
-	residual = max(expected-correctorClip, min(expected+correctorClip, residual))
+	residual = max(-correctorClip, min(correctorClip, residual))
 	decay := math.Pow(correctorDecay, weight)
 	gram := newSymmetric(c.K)
 	for i := range c.K {
