@@ -31,7 +31,7 @@ func interaction(rng *rand.Rand) (sizing.Features, float64) {
 
 // searchableTask returns a task that was fitted on n runs at once.
 func searchableTask(t *testing.T, draw generator, n int) *task {
-	k, rng := newTask(t), newRand(5)
+	k, rng := newTask(t), newRand(6)
 	for range n {
 		f, gibs := draw(rng)
 		k.row(f, measuredRun(gibs))

@@ -99,10 +99,11 @@ class InvalidAnswerError(ValueError):
 def from_prediction(answer: Prediction, bounds: Bounds, kill: Kill | None, static: Static) -> Grant | None:
     """Return the grant of a prediction, or None to keep the static request. Raises InvalidAnswerError.
 
-    Only a prediction in the mode `enforce` gives a grant. After a kill, the lift of the provider (`after_kill`) replaces the
-    static request and a prediction of at most the killed allocation. There is one exception: if the server lifts to
+    Only a prediction in the mode `enforce` gives a grant. After a kill, the lift of the provider (`after_kill`) replaces
+    the static request and a prediction of at most the killed allocation. There is one exception: if the server lifts to
     exactly the killed allocation, a cap applies, and that lift is granted. If the server does not know the kill
-    (`kill.unreported`), it may repeat the lift that was killed; then the lift of the provider replaces every smaller answer.
+    (`kill.unreported`), it may repeat the lift that was killed; then the lift of the provider replaces every
+    smaller answer.
     """
     if answer.mode != Mode.ENFORCE or answer.memory is None:
         return None
@@ -132,7 +133,7 @@ def from_prediction(answer: Prediction, bounds: Bounds, kill: Kill | None, stati
 
 
 def after_kill(kill: Kill, bounds: Bounds, static: Static) -> Grant:
-    """Return the lift of the provider after an OOM kill: the amount that the server announced, or twice the killed allocation.
+    """Return the lift after an OOM kill: the amount that the server announced, or twice the killed allocation.
 
     Without an announced amount, the grant is at least the static request and the static grant, and at most `cap`. The
     bounds apply last. After a kill at 10Gi, the lift is 20Gi if the static request is 4Gi, and 350Gi if it is 350Gi.

@@ -92,8 +92,8 @@ def test_a_killed_allocation_is_doubled_and_a_larger_lift_is_granted() -> None:
         ("an amount that the server announced applies", "model", 10, Kill(10 * GIB, 1, 19 * GIB), 19),
         ("the killed allocation again if more does not help", "model", 10, Kill(10 * GIB, 1, 10 * GIB), 10),
         ("a lift that was killed is not repeated", "lift", 10, Kill(10 * GIB, 1, unreported=True), 20),
-        ("an unreported kill gets at least the lift of the provider", "lift", 11, Kill(10 * GIB, 1, unreported=True), 20),
-        ("an answer above the lift of the provider applies", "lift", 21, Kill(10 * GIB, 1, unreported=True), 21),
+        ("an unreported kill gets at least the provider's lift", "lift", 11, Kill(10 * GIB, 1, unreported=True), 20),
+        ("an answer above the provider's lift applies", "lift", 21, Kill(10 * GIB, 1, unreported=True), 21),
     ],
 )
 def test_a_prediction_after_a_kill_is_granted_or_replaced(
