@@ -100,10 +100,10 @@ def from_prediction(answer: Prediction, bounds: Bounds, kill: Kill | None, stati
     """Return the grant of a prediction, or None to keep the static request. Raises InvalidAnswerError.
 
     Only a prediction in the mode `enforce` gives a grant. After a kill, the lift of the provider (`after_kill`)
-    replaces the static request and a prediction of at most the killed allocation. There is one exception: if the server lifts to
-    exactly the killed allocation, a cap applies, and that lift is granted. If the server does not know the kill
-    (`kill.unreported`), it may repeat the lift that was killed; then the lift of the provider replaces every
-    smaller answer.
+    replaces the static request and a prediction of at most the killed allocation. There is one exception: if the
+    server lifts to exactly the killed allocation, a cap applies, and that lift is granted. If the server does not
+    know the kill (`kill.unreported`), it may repeat the lift that was killed; then the lift of the provider
+    replaces every smaller answer.
     """
     if answer.mode != Mode.ENFORCE or answer.memory is None:
         return None
