@@ -24,8 +24,8 @@ const maxLearnedBeforeAck = 100
 func (s *Service) Observe(ctx context.Context, reports []sizing.Observation) ([]sizing.RecordResult, error) {
 	results := make([]sizing.RecordResult, len(reports))
 	valid := make([]sizing.Observation, 0, len(reports))
-	index := make([]int, 0, len(reports))    // of valid[i] in reports
-	ignored := map[int][]sizing.FieldError{} // warnings about reports[i]
+	index := make([]int, 0, len(reports))   // of valid[i] in reports
+	warned := map[int][]sizing.FieldError{} // warnings about reports[i]
 	for i := range reports {
 		if bad := reports[i].Validate(); len(bad) > 0 {
 			results[i].Err = invalid(bad)
@@ -35,7 +35,7 @@ func (s *Service) Observe(ctx context.Context, reports []sizing.Observation) ([]
 		report.RunScore = s.tries.RunScore(&report.Try)
 		report.DeriveDuration()
 		if warnings := append(report.BoundContext(), s.changedFeatures(&reports[i])...); len(warnings) > 0 {
-			ignored[i] = warnings
+			warned[i] = warnings
 		}
 		valid, index = append(valid, report), append(index, i)
 	}
@@ -51,7 +51,7 @@ func (s *Service) Observe(ctx context.Context, reports []sizing.Observation) ([]
 	for i := range recorded {
 		results[index[i]] = recorded[i]
 	}
-	for i, warnings := range ignored {
+	for i, warnings := range warned {
 		if results[i].Err == nil {
 			results[i].Warnings = append(results[i].Warnings, warnings...)
 		}

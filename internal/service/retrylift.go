@@ -164,10 +164,11 @@ func (s *Service) killsAtCap(ctx context.Context, task sizing.TaskKey, least siz
 // recordLift stores a lift as the answer to the next try.
 func (s *Service) recordLift(ask *sizing.LiftAsk, lift *sizing.Lift, sized *taskmodel.Answer, policy *sizing.Policy, now time.Time) {
 	lift.PredictionID = newID()
-	if lift.Shadow == nil {
-		s.tries.SetLift(&ask.Try, lift.Memory.Limit)
+	limit := lift.Memory.Limit
+	if lift.Shadow != nil {
+		limit = 0
 	}
-	s.tries.SetRunScore(&ask.Try, taskmodel.RunScore(sized.Guard))
+	s.tries.SetLift(&ask.Try, limit, taskmodel.RunScore(sized.Guard))
 	next := ask.Ask
 	next.Try.Number++
 	s.outbox.Add(sizing.Receipt{Ask: next, At: now, Allocation: sizing.Allocation{

@@ -9,6 +9,9 @@ import (
 // 1970 to 2099, 20200103. The parts of a time are optional from the end, and its colons, too: 2020-01-03 02:15,
 // 2020-01-03T02:15:00.123Z, 2020-01-03 02:15:00+00:00, 20200103T021500+0000. A time without an offset is UTC. A name of a zone
 // is read and ignored: 2020-01-03T02:15+01:00[Europe/Berlin]. Dates that begin with a day or a month are ambiguous.
+//
+// A list of layouts for time.Parse takes ten times as long for a time with an offset, and 350 times as long for a text that is
+// no date (BenchmarkParseDate).
 func parseDate(s string) (days float64, ok bool) {
 	if len(s) < compactDateDigits || s[0] < '0' || s[0] > '9' { // true for most texts
 		return 0, false

@@ -44,8 +44,7 @@ type cycleTest struct {
 	slope     float64 // rise of the least-squares line per period
 }
 
-// exceedsTrend reports whether a position has recurred, and the positions differ by more than the trend rises or falls in one
-// cycle of n periods. A trend alone makes the last position of a cycle larger than the first one, and the prediction would fall
+// exceedsTrend reports whether the positions differ by more than the trend rises or falls in one cycle of n periods. A trend alone makes the last position of a cycle larger than the first one, and the prediction would fall
 // at the start of the next cycle.
 func (t cycleTest) exceedsTrend(n float64) bool { return t.spread > n*math.Abs(t.slope) }
 

@@ -2,7 +2,6 @@ package taskmodel
 
 import (
 	"math"
-	"slices"
 
 	"github.com/loadaware/loadaware/internal/sizing"
 )
@@ -11,33 +10,35 @@ import (
 // alone shows. combinations holds these effects on the log peak: random intercepts of the line's errors (Laird and Ware 1982),
 // by combination. The trees learn the errors that remain; alone they would need many splits for each combination.
 type combinations struct {
-	Columns []int              // indices of the categories and bools whose values form a combination; empty: no effects
-	Effects map[uint64]float64 // in log bytes, by the key of the combination
+	Columns []bool             // by column of the encoding: whether its values are part of a combination; nil: no effects
+	Effects map[uint64]float64 // in log bytes, by the groupKey of Columns
 }
 
 const (
-	minCombinationRows    = 32  // fewest rows for effects; with fewer the task is in its cold start
-	minRowsPerCombination = 4   // fewest rows per combination; with fewer, most rows of a combination are repeats, which the groups of rows know better
-	maxCombined           = 12  // largest number of categories and bools; with more, the comparison of their subsets takes long
-	combinationClip       = 1.0 // largest error in log units; larger errors are clipped
-	combinationPenalty    = 2.0 // penalty of effects, in units of the logarithm of the number of rows
-	minEffectShare        = 1e-4
-	minPriorRows          = 0.01
+	minCombinationRows    = 32   // fewest rows for effects; with fewer the task is in its cold start
+	minRowsPerCombination = 4    // fewest rows per combination; with fewer, most rows of a combination are repeats, which the groups of rows know better
+	maxCombined           = 12   // largest number of categories and bools; with more, the comparison of their subsets takes long
+	combinationClip       = 1.0  // largest error in log units; larger errors are clipped
+	combinationPenalty    = 2.0  // penalty of effects, in units of the logarithm of the number of rows
+	minEffectShare        = 1e-4 // smallest variance of the effects, as a share of that of the errors; a smaller one counts as 0
+	minPriorRows          = 0.01 // lower bound of combinationFit.prior
 )
 
 // fitCombinations estimates the effects of combinations from the errors of the line. y holds the log peaks of the rows and
 // base the predictions of the line. fitCombinations adds the effects to base, for each row the one that follows from the other
 // rows: with the row's own error in it, the trees would learn too little from this row.
 func (m *models) fitCombinations(rows []row, y, base []float64) {
-	f := combinationFit{errors: make([]float64, len(rows)), weights: make([]float64, len(rows)), keys: make([]uint64, len(rows))}
-	for i := range rows {
-		f.errors[i], f.weights[i] = max(-combinationClip, min(combinationClip, y[i]-base[i])), rows[i].Weight
-	}
-	f.addColumns(m.Enc.Columns, rows)
-	if len(rows) < minCombinationRows || len(f.columns) < 2 || len(f.columns) > maxCombined || !f.choose() {
+	if len(rows) < minCombinationRows {
 		return
 	}
-	m.Combinations = combinations{Columns: f.columns, Effects: map[uint64]float64{}}
+	f := combinationFit{columns: m.Enc.Columns, rows: rows, errors: make([]float64, len(rows)), keys: make([]uint64, len(rows))}
+	for i := range rows {
+		f.errors[i] = max(-combinationClip, min(combinationClip, y[i]-base[i]))
+	}
+	if n := f.selectAll(); n < 2 || n > maxCombined || !f.choose(n) {
+		return
+	}
+	m.Combinations = combinations{Columns: f.selected, Effects: map[uint64]float64{}}
 	for i, key := range f.keys {
 		sum := f.sums[key]
 		m.Combinations.Effects[key] = sum.errors / (sum.weight + f.prior)
@@ -46,79 +47,81 @@ func (m *models) fitCombinations(rows []row, y, base []float64) {
 }
 
 // effect returns the effect of a row's combination in log bytes; 0 if it is unknown.
-func (c *combinations) effect(cells []sizing.Value) float64 {
-	if len(c.Columns) == 0 {
+func (c *combinations) effect(columns []column, cells []sizing.Value) float64 {
+	if c.Columns == nil {
 		return 0
 	}
-	key := uint64(0)
-	for _, j := range c.Columns {
-		key ^= combinationHash(j, cells[j])
+	return c.Effects[groupKey(columns, cells, c.Columns)]
+}
+
+// shares calls add with each column of a combination and its equal share of the row's effect.
+func (c *combinations) shares(columns []column, cells []sizing.Value, add func(j int, share float64)) {
+	combined := 0
+	for _, is := range c.Columns {
+		combined += boolToInt(is)
 	}
-	return c.Effects[key]
+	for j, is := range c.Columns {
+		if is {
+			add(j, c.effect(columns, cells)/float64(combined))
+		}
+	}
 }
 
 // combinationFit chooses the columns of combinations and sums the errors of the line by combination.
 type combinationFit struct {
-	errors, weights []float64 // by row
-	columns         []int
-	hashes          [][]uint64 // by column and row
-	keys            []uint64   // by row, of the combination; the XOR of the hashes of the chosen columns
-	sums            map[uint64]combinationSum
-	prior           float64 // weight of an effect of zero, in rows; infinite if the combinations show no effect
+	columns  []column
+	rows     []row
+	errors   []float64 // by row
+	selected []bool    // by column
+	keys     []uint64  // by row, of the combination
+	sums     map[uint64]combinationSum
+	prior    float64 // weight of an effect of zero, in rows; infinite if the combinations show no effect
 }
 
 type combinationSum struct {
 	errors, weight float64 // the errors are weighted
 }
 
-// addColumns adds the categories and bools. Texts that differ only in numbers, or that seldom recur, form no combinations.
-func (f *combinationFit) addColumns(columns []column, rows []row) {
-	for j := range columns {
-		c := &columns[j]
-		if c.Kind != sizing.Bool && (c.Kind != sizing.Category || c.Numbers.count() > 0 || len(c.Parts.At) > 0) {
-			continue
+// selectAll selects the categories and bools, and returns their number. Texts that differ only in numbers, or that seldom recur,
+// form no combinations.
+func (f *combinationFit) selectAll() (n int) {
+	f.selected = make([]bool, len(f.columns))
+	for j := range f.columns {
+		c := &f.columns[j]
+		isText := c.Kind == sizing.Category && c.Numbers.count() == 0 && len(c.Parts.At) == 0
+		if f.selected[j] = c.Kind == sizing.Bool || isText; f.selected[j] {
+			n++
 		}
-		hashes := make([]uint64, len(rows))
-		for i := range rows {
-			hashes[i] = combinationHash(j, rows[i].Cells[j])
-			f.keys[i] ^= hashes[i]
-		}
-		f.columns, f.hashes = append(f.columns, j), append(f.hashes, hashes)
 	}
+	return n
 }
 
-// choose removes columns as long as this makes the errors smaller (backward elimination), down to two. It reports whether the
-// effects of the remaining columns make the errors smaller than chance alone would.
-func (f *combinationFit) choose() bool {
+// choose removes columns, of which n are selected, as long as this makes the errors smaller (backward elimination), down to two.
+// It reports whether the effects of the remaining columns make the errors smaller than chance alone would.
+func (f *combinationFit) choose(n int) bool {
 	plain, weight := 0.0, 0.0
 	for i, e := range f.errors {
-		plain, weight = plain+f.weights[i]*e*e, weight+f.weights[i]
+		plain, weight = plain+f.rows[i].Weight*e*e, weight+f.rows[i].Weight
 	}
-	least := f.fit()
-	for len(f.columns) > 2 {
+	for least := f.fit(); n > 2; n-- {
 		worst := -1
-		for k := range f.hashes {
-			f.toggle(k)
-			if squares := f.fit(); squares < least {
-				worst, least = k, squares
+		for j, is := range f.selected {
+			if !is {
+				continue
 			}
-			f.toggle(k)
+			f.selected[j] = false
+			if squares := f.fit(); squares < least {
+				worst, least = j, squares
+			}
+			f.selected[j] = true
 		}
 		if worst < 0 {
 			break
 		}
-		f.toggle(worst)
-		f.columns, f.hashes = slices.Delete(f.columns, worst, worst+1), slices.Delete(f.hashes, worst, worst+1)
+		f.selected[worst] = false
 	}
-	least = f.fit()
-	return len(f.keys) >= minRowsPerCombination*len(f.sums) && weight*math.Log(plain/least) >= combinationPenalty*math.Log(weight)
-}
-
-// toggle adds column k to the keys, or removes it.
-func (f *combinationFit) toggle(k int) {
-	for i, h := range f.hashes[k] {
-		f.keys[i] ^= h
-	}
+	remaining := f.fit()
+	return len(f.rows) >= minRowsPerCombination*len(f.sums) && weight*math.Log(plain/remaining) >= combinationPenalty*math.Log(weight)
 }
 
 // fit sums the errors by combination and estimates prior by the method of moments: the mean product of the errors of two rows
@@ -127,14 +130,16 @@ func (f *combinationFit) toggle(k int) {
 func (f *combinationFit) fit() float64 {
 	f.sums = make(map[uint64]combinationSum, len(f.sums))
 	squares, weight := 0.0, 0.0
-	for i, key := range f.keys {
-		e, w, sum := f.errors[i], f.weights[i], f.sums[key]
+	for i := range f.rows {
+		key := groupKey(f.columns, f.rows[i].Cells, f.selected)
+		f.keys[i] = key
+		e, w, sum := f.errors[i], f.rows[i].Weight, f.sums[key]
 		f.sums[key] = combinationSum{sum.errors + w*e, sum.weight + w}
 		squares, weight = squares+w*e*e, weight+w
 	}
 	products, pairs := 0.0, 0.0
 	for i, key := range f.keys {
-		e, w, sum := f.errors[i], f.weights[i], f.sums[key]
+		e, w, sum := f.errors[i], f.rows[i].Weight, f.sums[key]
 		if others := sum.weight - w; others > 0 {
 			products, pairs = products+w*e*(sum.errors-w*e)/others, pairs+w
 		}
@@ -146,7 +151,7 @@ func (f *combinationFit) fit() float64 {
 	remaining := 0.0
 	earlier := make(map[uint64]combinationSum, len(f.sums))
 	for i, key := range f.keys {
-		sum, w := earlier[key], f.weights[i]
+		sum, w := earlier[key], f.rows[i].Weight
 		e := f.errors[i] - sum.errors/(sum.weight+f.prior)
 		remaining += w * e * e
 		earlier[key] = combinationSum{sum.errors + w*f.errors[i], sum.weight + w}
@@ -157,29 +162,5 @@ func (f *combinationFit) fit() float64 {
 // leftOut returns the effect of a row's combination that follows from the other rows.
 func (f *combinationFit) leftOut(i int) float64 {
 	sum := f.sums[f.keys[i]]
-	return (sum.errors - f.weights[i]*f.errors[i]) / (sum.weight - f.weights[i] + f.prior)
-}
-
-// combinationHash returns a hash of a value of column j (FNV-1a). Its bits are mixed, so that the XOR of several hashes has no
-// pattern.
-func combinationHash(j int, v sizing.Value) uint64 {
-	h := uint64(14695981039346656037)
-	mix := func(x uint64) {
-		for range 8 {
-			h = (h ^ x&255) * 1099511628211
-			x >>= 8
-		}
-	}
-	mix(uint64(j))
-	mix(uint64(v.Kind))
-	if v.Kind == sizing.Category {
-		for i := range len(v.Text) {
-			h = (h ^ uint64(v.Text[i])) * 1099511628211
-		}
-	} else {
-		mix(math.Float64bits(v.Num))
-	}
-	h ^= h >> 33
-	h *= 0xff51afd7ed558ccd
-	return h ^ h>>33
+	return (sum.errors - f.rows[i].Weight*f.errors[i]) / (sum.weight - f.rows[i].Weight + f.prior)
 }

@@ -67,8 +67,10 @@ func TestCombinationsOfCategoriesHaveEffects(t *testing.T) {
 		features, levels := combinationRows(seed, 900, 0.3)
 		m := fitOn(t, New(), features[:600], levels[:600])
 		var names []string
-		for _, j := range m.Models.Combinations.Columns {
-			names = append(names, m.Models.Enc.Columns[j].Name)
+		for j, is := range m.Models.Combinations.Columns {
+			if is {
+				names = append(names, m.Models.Enc.Columns[j].Name)
+			}
 		}
 		require.ElementsMatch(t, []string{"market", "department"}, names)
 		with := lineTreesError(m, features[600:], levels[600:])
@@ -96,7 +98,7 @@ func TestNoEffectsWithoutDifferencesBetweenCombinations(t *testing.T) {
 
 // Combinations that few runs share have no effects: their runs are repeats, which the groups of rows know better.
 func TestSeldomCombinationsHaveNoEffects(t *testing.T) {
-	for runs, want := range map[int]int{2: 0, 8: 2} { // runs of each combination, and the expected number of columns
+	for runs, hasEffects := range map[int]bool{2: false, 8: true} { // runs of each combination
 		features, levels := combinationRows(1, 640, 0)
 		rng := rand.New(rand.NewPCG(7, 1))
 		effects := map[int]float64{}
@@ -109,6 +111,6 @@ func TestSeldomCombinationsHaveNoEffects(t *testing.T) {
 			f["market"], f["department"] = sizing.TextValue(fmt.Sprintf("m%c", 'a'+combination%20)), sizing.TextValue(fmt.Sprintf("d%c", 'a'+combination/20))
 			levels[i] += effects[combination]
 		}
-		require.Len(t, fitOn(t, New(), features, levels).Models.Combinations.Columns, want)
+		require.Equal(t, hasEffects, fitOn(t, New(), features, levels).Models.Combinations.Columns != nil)
 	}
 }

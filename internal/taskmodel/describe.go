@@ -76,9 +76,8 @@ func (m *Model) drivers(h *sizing.History) []string {
 				for j, v := range phi {
 					share[treeNames[j]] += math.Abs(v)
 				}
-				for _, j := range m.Models.Combinations.Columns {
-					share[m.Models.Enc.Columns[j].Name] += math.Abs(m.Models.Combinations.effect(cells)) / float64(len(m.Models.Combinations.Columns))
-				}
+				columns := m.Models.Enc.Columns
+				m.Models.Combinations.shares(columns, cells, func(j int, part float64) { share[columns[j].Name] += math.Abs(part) })
 			}
 		}
 	}

@@ -87,9 +87,7 @@ func (m *Model) explainLevel(cells []sizing.Value, edge *experts.Point, weights 
 	}
 	if lineTrees != 0 && o.Trees != nil {
 		add(lineTrees, o.Resid.ExplainPlayers(b.tree, treePlayers, phi))
-		for _, j := range o.Combinations.Columns {
-			a.phi[j] += lineTrees * o.Combinations.effect(cells) / float64(len(o.Combinations.Columns))
-		}
+		o.Combinations.shares(o.Enc.Columns, cells, func(j int, share float64) { a.phi[j] += lineTrees * share })
 	}
 	add(line+lineTrees, explainSum(o.lineRidge(), o.levelOf, b.line, linePlayers, phi))
 	if weight := weights[experts.Plain]; weight != 0 {

@@ -77,8 +77,12 @@ func (m *Model) levelOfPlayers(cells []sizing.Value, weights *[experts.ModelCoun
 	trees := total(o.Trees.ExplainPlayers(tree, hide(treePlayers), phi), phi)
 	line := o.levelOf(o.lineRidge().Predict(masked))
 	lineTrees := line + total(o.Resid.ExplainPlayers(tree, hide(treePlayers), phi), phi)
-	if c := o.Combinations.Columns; !slices.ContainsFunc(c, func(j int) bool { return set>>j&1 == 0 }) {
-		lineTrees += o.Combinations.effect(cells)
+	isKnown := true
+	for j, is := range o.Combinations.Columns {
+		isKnown = isKnown && (!is || set>>j&1 == 1)
+	}
+	if isKnown {
+		lineTrees += o.Combinations.effect(o.Enc.Columns, cells)
 	}
 	return weights[experts.Line]*line + weights[experts.Trees]*trees + weights[experts.LineTrees]*lineTrees + weights[experts.Plain]*o.plainLevel(o.ridges[peak].Predict(masked))
 }
@@ -90,11 +94,13 @@ func TestFeatureTermsAreShapleyValues(t *testing.T) {
 	require.LessOrEqual(t, players, 10)
 	weights := [experts.ModelCount]float64{experts.Line: 0.2, experts.Trees: 0.15, experts.LineTrees: 0.4, experts.Plain: 0.25}
 	region, full := slices.IndexFunc(m.Models.Enc.Columns, func(c column) bool { return c.Name == "region" }), slices.IndexFunc(m.Models.Enc.Columns, func(c column) bool { return c.Name == "full" })
-	m.Models.Combinations = combinations{Columns: []int{region, full}, Effects: map[uint64]float64{}}
+	selected := make([]bool, len(m.Models.Enc.Columns))
+	selected[region], selected[full] = true, true
+	m.Models.Combinations = combinations{Columns: selected, Effects: map[uint64]float64{}}
 	for k := range 5 {
 		b := new(buffers)
 		cells := m.cells(draw(), nil)
-		m.Models.Combinations.Effects[combinationHash(region, cells[region])^combinationHash(full, cells[full])] = 0.1 * float64(k+1)
+		m.Models.Combinations.Effects[groupKey(m.Models.Enc.Columns, cells, selected)] = 0.1 * float64(k+1)
 		var p experts.Point
 		m.Models.predictRow(cells, &p, b)
 		a := m.explainLevel(cells, &p, &weights, b)

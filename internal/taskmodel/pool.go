@@ -15,8 +15,8 @@ import (
 type ownMargins struct {
 	factor, meanRowCost, priorDeviation, requestRisk float64
 	picks                                            []experts.Pick
-	pool                                             Pool // the pool in use
-	saved                                            bool // a pool is in use, and the other fields are set
+	meanLoading                                      float64 // mean loading of the DAG's tasks (runscore.go)
+	saved                                            bool    // a pool is in use, and the other fields are set
 }
 
 // SetPool makes answers use the DAG's pool until the next call of Learn, Fit, Update or Blob.
@@ -28,7 +28,7 @@ func (m *Model) SetPool(pool *Pool) {
 	if m.ablated.NoPool {
 		pool = &m.Share
 	}
-	m.own.pool = *pool
+	m.own.meanLoading = meanLoading(pool)
 	m.Experts.SetPool(pool)
 	m.setPoolSlopes(pool)
 }

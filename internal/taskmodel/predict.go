@@ -114,7 +114,7 @@ func (m *models) predictRow(cells []sizing.Value, p *experts.Point, b *buffers) 
 	level[experts.Trees], level[experts.LineTrees] = level[experts.Line], level[experts.Line]
 	if m.Trees != nil {
 		level[experts.Trees] = m.Trees.Predict(b.tree)
-		level[experts.LineTrees] += m.Resid.Predict(b.tree) + m.Combinations.effect(cells)
+		level[experts.LineTrees] += m.Resid.Predict(b.tree) + m.Combinations.effect(m.Enc.Columns, cells)
 	}
 	if m.Spread != nil {
 		p.Scale[experts.TreeScale] = math.Exp(m.Spread.Predict(b.tree))

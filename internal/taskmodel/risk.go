@@ -79,7 +79,7 @@ const (
 	guardLevels   = 5 // first level of the models; the scales and the duration follow the levels
 
 	guardRunScore = guardLevels + int(experts.ModelCount) + int(experts.ScaleCount) + 1 // absent without a run score
-	guardRunShift = guardRunScore + 1                                                   // log factor on the predictions
+	guardRunShift = guardRunScore + 1                                                   // log factor on the cold-start prediction
 )
 
 // RunScore returns the run score of the question whose answer has the guard state g; zero if it had none.
@@ -90,7 +90,7 @@ func RunScore(g sizing.Guard) float64 {
 	return g.Params[guardRunScore]
 }
 
-// recordedRunShift returns the log factor by which the run score of a recorded answer shifted the predictions.
+// recordedRunShift returns the log factor by which the run score of a recorded answer shifted the cold-start prediction.
 func recordedRunShift(g sizing.Guard) float64 {
 	if len(g.Params) <= guardRunShift {
 		return 0

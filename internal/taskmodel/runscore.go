@@ -48,18 +48,18 @@ func (m *Model) RunError(run uint64) (RunError, bool) {
 	return m.runError.RunError, m.runError.isKnown && m.runError.run == run
 }
 
-// loading returns the loading of the task.
+// loading returns the loading of the task, shrunk to its own mean while no pool is in use.
 func (m *Model) loading() float64 {
 	share := &m.Share
-	return max(0, min(maxLoading, (share.ScoreProducts+loadingRows*m.meanLoading())/(share.ScoreSquares+loadingRows)))
+	mean := m.own.meanLoading
+	if !m.own.saved {
+		mean = meanLoading(share)
+	}
+	return max(0, min(maxLoading, (share.ScoreProducts+loadingRows*mean)/(share.ScoreSquares+loadingRows)))
 }
 
-// meanLoading returns the mean loading of the DAG's tasks; that of the task itself while no pool is in use.
-func (m *Model) meanLoading() float64 {
-	pool := &m.Share
-	if m.own.saved {
-		pool = &m.own.pool
-	}
+// meanLoading returns the mean loading of the tasks whose shares are in a pool.
+func meanLoading(pool *Pool) float64 {
 	return (pool.ScoreProducts + loadingRows*priorLoading) / (pool.ScoreSquares + loadingRows)
 }
 
@@ -94,24 +94,14 @@ func (m *Model) learnRunScore(r *row, p *experts.Point, t *TrainingRow, b *buffe
 	if p.Imputed {
 		return
 	}
-	e := m.errorOf(p, math.Log(r.Peak), b)
-	deviate := m.deviate(e)
-	m.runError = newestRunError{RunError{deviate, m.loading()}, t.Run, true}
-	m.Share.RecordScore(t.RunScore, deviate, e)
-}
-
-// errorOf returns the error of a prediction without its shift, for a log peak.
-func (m *Model) errorOf(p *experts.Point, log float64, b *buffers) float64 {
 	level := p.Level[experts.Stack]
 	if m.Experts.NeedsColdStart() && p.ColdStart != nil {
 		level = p.ColdStart.MeanLevel() - b.runShift
 	}
-	return max(-maxError, min(maxError, log-level))
-}
-
-// deviate converts an error to standard deviations of the task's errors.
-func (m *Model) deviate(e float64) float64 {
-	return max(-maxDeviate, min(maxDeviate, e/m.Share.Deviation()))
+	e := max(-maxError, min(maxError, math.Log(r.Peak)-level)) // of the prediction without its shift
+	deviate := max(-maxDeviate, min(maxDeviate, e/m.Share.Deviation()))
+	m.runError = newestRunError{RunError{deviate, m.loading()}, t.Run, true}
+	m.Share.RecordScore(t.RunScore, deviate, e)
 }
 
 // describeRunScore describes the effect of the run score on an answer, for the reason; "" if it is below 1 %.

@@ -120,6 +120,7 @@ func (t *Trainer) findProfiles(ctx context.Context, namespace string, now time.T
 	if err != nil {
 		return err
 	}
+	// LearnedAt is the time of the save, because a cohort that was trained meanwhile does not have these profiles.
 	version, err := t.store.SaveUsageProfiles(ctx, store.UsageProfiles{
 		Namespace: namespace, Version: stored.Version, Format: usageprofile.Format, Runs: age.Runs, LearnedAt: now.Add(time.Since(began)), Content: content,
 	})

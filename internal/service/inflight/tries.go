@@ -207,34 +207,29 @@ func (t *Tries) evictOldestRun() {
 // SetStatic records the static grant of a killed run whose memory followed a plan. It changes nothing if `static`
 // is zero, or if Tries has no kill of the run.
 func (t *Tries) SetStatic(try *sizing.TryKey, static sizing.Bytes) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	key := runOf(try)
-	if r, ok := t.killed[key]; ok && static > 0 {
-		r.Static = static
-		t.killed[key] = r
+	if static > 0 {
+		t.changeRun(try, func(r *Run) { r.Static = static })
 	}
 }
 
-// SetRunScore records the run score of a lift of a killed run. It changes nothing if Tries has no kill of the run.
-func (t *Tries) SetRunScore(try *sizing.TryKey, score float64) {
+// SetLift records the limit and the run score of a lift, so that the prediction for the next try repeats the limit. The limit is
+// zero in shadow mode. SetLift changes nothing if Tries has no kill of the run.
+func (t *Tries) SetLift(try *sizing.TryKey, limit sizing.Bytes, runScore float64) {
+	t.changeRun(try, func(r *Run) {
+		r.RunScore = runScore
+		if limit > 0 {
+			r.LiftedTo = limit
+		}
+	})
+}
+
+// changeRun changes a killed run. It changes nothing if Tries has no kill of the run.
+func (t *Tries) changeRun(try *sizing.TryKey, change func(*Run)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	key := runOf(try)
 	if r, ok := t.killed[key]; ok {
-		r.RunScore = score
-		t.killed[key] = r
-	}
-}
-
-// SetLift records the limit of a lift, so that the prediction for the next try repeats it. It changes nothing if
-// Tries has no kill of the run.
-func (t *Tries) SetLift(try *sizing.TryKey, limit sizing.Bytes) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	key := runOf(try)
-	if r, ok := t.killed[key]; ok {
-		r.LiftedTo = limit
+		change(&r)
 		t.killed[key] = r
 	}
 }
