@@ -1,6 +1,6 @@
 """Tests of plans: resizes by synchronous and deferrable tasks, and the return to the static grant.
 
-Plans of the CPU alone, and plans in the mode ``observe``, which change nothing, have their own tests.
+The last tests are about plans of the CPU alone, and about plans in the mode ``observe``, which change nothing.
 """
 
 from __future__ import annotations
