@@ -14,8 +14,8 @@ import (
 // errors in the run scores, shrunk to the mean slope of the DAG's tasks.
 //
 // The run score shifts the prediction of the cold-start rule. It does not shift those of the other models: early errors are
-// often alike because no task knows the effects of the features yet. The experts remember the kills of early shifts for long. In
-// the demo, shifted predictions of all models wasted 60 % more.
+// often alike because no task knows the effects of the features yet. The experts remember the kills of early shifts for long, so
+// an earlier version that shifted all models wasted more in the demo.
 //
 // OOM kills give no error: only a lower bound of it is known. With an earlier version, bounds above 0 as errors changed
 // nothing on four workflows with immediate feedback, because the success of the retry replaces them, and raised the waste with
