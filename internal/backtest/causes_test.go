@@ -41,7 +41,7 @@ func TestAgeGroupsCountTheRunsOfATask(t *testing.T) {
 	}
 }
 
-// The policy max wastes 6 GB·h in the first row of twoRows, because it knows no peak yet. In the second row it wastes
+// The policy max wastes 6 GB·h in run r1 of twoRows, which starts first, because it knows no peak yet. In run r2 it wastes
 // 4 GB·h by a kill and 2 GB·h in the lifted try.
 func TestWastageIsDividedByCauseAndAgeGroup(t *testing.T) {
 	got := replayOne(t, twoRows, Config{Policies: []string{"max"}})

@@ -146,7 +146,7 @@ func (p *TaskPhases) fill(learned *service.TaskPhases) {
 			p.Steps = append(p.Steps, PlanStepRow{s.AskBy.Seconds(), s.After.Seconds(), s.Level, s.Limit})
 		}
 	} else if learned.HasPlan() {
-		p.NoPlan = "the static grant of the newest run is unknown: report requested or allocated memory"
+		p.NoPlan = "the static grant is unknown: report requested or allocated memory"
 	} else {
 		p.NoPlan = fmt.Sprintf("a plan needs %d runs with a median duration of %d minutes or more", taskplan.MinRuns, taskplan.MinSeconds/60)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// TriesImporter imports tries that were joined from several sources, batch by batch. If a try has an earlier report, the
+// TriesImporter imports tries from Airflow (joined with their usage), Prometheus or usage logs, batch by batch. If a try has an earlier report, the
 // values of this report stay, and the import only adds values that the report lacks.
 type TriesImporter struct {
 	*Importer

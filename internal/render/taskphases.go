@@ -22,7 +22,7 @@ func TaskPhases(w io.Writer, p *api.TaskPhases, format string) error {
 		fmt.Fprintf(w, "CPU requests: %.1f instead of %.1f core·h in %s; too low for %.1f %% of the time\n", c.PlanCoreHours, c.StaticCoreHours, Count(c.Runs, "run"), c.ShortPercent)
 	}
 	if p.Plan == nil {
-		fmt.Fprintln(w, "no plan yet: a plan needs three learned runs with a median duration of ten minutes or more, and the static grant of the newest run")
+		fmt.Fprintln(w, "no plan yet: a plan needs at least three learned runs with a median duration of ten minutes or more, and a run with a known static grant")
 	} else {
 		fmt.Fprintf(w, "next plan: %s of %s at the start, promised risk %.4f (%s)\n", approx(p.Plan.StartBytes), approx(p.Plan.StaticBytes), p.Plan.Promised, p.Plan.Rule)
 	}

@@ -8,8 +8,8 @@
 // It also creates the weekly partitions of receipts ahead of time.
 //
 // It depends on packages sizing and store and on the clock, not on SQL or HTTP. One replica at a time removes
-// rows for all replicas. After each batch, and after the observations of each task, it pauses for as long as this
-// work took, at most 75 s.
+// rows for all replicas. After each batch, and after the observations of each task, it pauses for as long as the work
+// since the last pause took, at most 75 s.
 package retention
 
 import (
@@ -150,12 +150,12 @@ func (w *Worker) pass(ctx context.Context) error {
 
 func (w *Worker) remove(ctx context.Context, now time.Time) error {
 	if age := w.cfg.Receipts; age > 0 {
-		if err := w.store.RemoveReceipts(ctx, store.FirstID(now.Add(-age)), w.afterBatch(ctx, Receipts)); err != nil {
+		if err := w.store.RemoveReceipts(ctx, store.FirstID(now.Add(-age)), w.afterBatch(Receipts, w.pauses(ctx))); err != nil {
 			return err
 		}
 	}
 	if age := w.cfg.Experiments; age > 0 {
-		if err := w.store.RemoveRuns(ctx, now.Add(-age), w.afterBatch(ctx, Experiments)); err != nil {
+		if err := w.store.RemoveExperiments(ctx, now.Add(-age), w.afterBatch(Experiments, w.pauses(ctx))); err != nil {
 			return err
 		}
 	}
@@ -176,12 +176,12 @@ func (w *Worker) removeObservations(ctx context.Context, before time.Time) error
 			return err
 		}
 		for _, task := range tasks {
-			started := time.Now()
-			err := w.store.RemoveObservations(ctx, task, w.cfg.Limits, before, w.afterBatch(ctx, Observations))
+			pause := w.pauses(ctx)
+			err := w.store.RemoveObservations(ctx, task, w.cfg.Limits, before, w.afterBatch(Observations, pause))
 			if err != nil && sizing.KindOf(err) != sizing.NotFound { // NotFound: the task was deleted
 				return err
 			}
-			if err := w.throttle(ctx, started); err != nil {
+			if err := pause(); err != nil {
 				return err
 			}
 		}
@@ -193,26 +193,28 @@ func (w *Worker) removeObservations(ctx context.Context, before time.Time) error
 }
 
 // afterBatch returns a callback for the end of each batch. The callback passes the number of removed rows to
-// cfg.Removed, waits, and renews the lease; see throttle.
-func (w *Worker) afterBatch(ctx context.Context, kind string) func(rows int) error {
-	started := time.Now()
+// cfg.Removed and calls pause.
+func (w *Worker) afterBatch(kind string, pause func() error) func(rows int) error {
 	return func(rows int) error {
 		w.cfg.Removed(kind, rows)
-		err := w.throttle(ctx, started)
-		started = time.Now()
-		return err
+		return pause()
 	}
 }
 
-// throttle waits as long as the work since the time `started` took, at most a quarter of the lease, so that retention
-// usually works at most half of the time. Then throttle renews the lease.
-func (w *Worker) throttle(ctx context.Context, started time.Time) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(min(time.Since(started), lease/4)):
+// pauses returns a function that waits as long as the work since its last call took, or since pauses if there is none, at most
+// a quarter of the lease. So retention usually works at most half of the time. Then the function renews the lease.
+func (w *Worker) pauses(ctx context.Context) func() error {
+	started := time.Now()
+	return func() error {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(min(time.Since(started), lease/4)):
+		}
+		err := w.acquire(ctx)
+		started = time.Now()
+		return err
 	}
-	return w.acquire(ctx)
 }
 
 // acquire acquires or renews the lease. It returns errNotOwner if another replica holds the lease.

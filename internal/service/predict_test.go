@@ -273,6 +273,7 @@ func TestAReportWithoutFeaturesGetsTheFeaturesOfItsPrediction(t *testing.T) {
 	assert.Equal(t, map[string]sizing.Features{"reported here": rows(4), "reported to another": rows(4), "not predicted": {}}, got)
 }
 
+// Void deletes a report.
 func TestAVoidedKillDoesNotCount(t *testing.T) {
 	r := newReplica(t)
 	r.reportRuns("load", 20)

@@ -33,8 +33,8 @@ type Retention interface {
 	// old partition cannot be dropped, because the database user does not own it, the old receipts of all partitions
 	// are deleted at once.
 	RemoveReceipts(ctx context.Context, before string, removed func(rows int) error) error
-	// RemoveRuns removes the unnamed experiments created before a time.
-	RemoveRuns(ctx context.Context, before time.Time, removed func(rows int) error) error
+	// RemoveExperiments removes the unnamed experiments created before a time.
+	RemoveExperiments(ctx context.Context, before time.Time, removed func(rows int) error) error
 }
 
 // FirstID returns a lower bound of all prediction ids that are created at or after a time. It has the first

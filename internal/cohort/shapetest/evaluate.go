@@ -18,7 +18,7 @@ type Result struct {
 	Shapes     int
 	Bytes      int        // of the stored shapes
 	Classifier int        // bytes of the classifier, which are part of Bytes; 0: FitShapes returned none
-	Newest     Paired     // share of the newest 20 % of the runs for whose task a shape of the right kind is predicted
+	Newest     Paired     // share of the newest 20 % of the runs for whose task a shape of the right kind (see Kinds) is predicted
 	Majority   float64    // share of the most frequent kind among the new tasks
 	New        []NewTasks // by number of own runs
 }
@@ -177,7 +177,7 @@ func (e *evaluation) rateNewTasks(c *Config, rng *rand.Rand, result *Result) {
 	for _, n := range Runs {
 		rated := NewTasks{Runs: n, P95: map[string]Paired{}, P99: map[string]Paired{}}
 		for i, t := range tasks {
-			taskRNG := rand.New(rand.NewPCG(c.Seed, uint64(i))) // the same runs for every n
+			taskRNG := rand.New(rand.NewPCG(c.Seed, uint64(i))) // the same sequence of runs for every n: the first n are learned, and the next ones are rated
 			m, own := taskmodel.New(), cohort.OwnRuns{}
 			for k := range n {
 				r := t.newRun(taskRNG)

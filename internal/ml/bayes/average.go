@@ -59,7 +59,7 @@ type Average struct {
 	Models   []Point   // by point model
 	Units    []float64 `cbor:",omitempty"` // by input, see SetUnit; 0: unknown
 	Modes    Modes     `cbor:",omitzero"`  // empty in averages stored before this field existed
-	Scaled   Point     `cbor:",omitzero"`  // the last point model with predicted scales, see scaled.go; zero without such scales
+	Scaled   Point     `cbor:",omitzero"`  // the last point model a second time, with predicted scales; see scaled.go. Zero without such scales
 
 	Kills   []Kill   `cbor:",omitempty"`     // killed runs without a measured peak, in the order in which they were learned
 	Imputed *Average `cbor:"Open,omitempty"` // the average that also counts Kills as rows; nil without kills or rows
@@ -91,8 +91,8 @@ type Point struct {
 }
 
 // MaxStructures is the largest number of structures in a mixture without the modes. maxComponents is the
-// largest number of components: one for each of these structures, one for each mode, one for a new mode, and one
-// for the last point model with a predicted scale.
+// largest number of components: one for each of these structures, one for each mode, one for a new mode, and a
+// second one for the last point model, with a predicted scale.
 const (
 	MaxStructures = 24
 	maxComponents = MaxStructures + maxModes + 2
@@ -100,7 +100,8 @@ const (
 
 // Mixture is the predictive distribution of one row: a weighted mixture of Student's t
 // distributions. The first two components are the constant and the narrow constant. The
-// lines follow, then the modes, then the point models, and then the last point model with a predicted scale.
+// lines follow, then the modes, then the point models, and then the last point model a second time, with the predicted scale
+// of its residual.
 type Mixture struct {
 	N       int                    // number of components
 	Modes   span                   // components of the modes
@@ -170,8 +171,8 @@ func (a *Average) Predict(inputs, levels []float64, scale float64, prior *Prior,
 }
 
 // A line of at least lineRangeRows rows neither predicts from nor learns an input whose absolute value is too far above the
-// largest learned one: by more than the width of the range, or minLineReach if that is more, but at most maxLineReach. Such
-// an input may have another unit. If all learned numbers are at most 10 units (see SetUnit), no input is too far. Distances
+// largest learned one. The allowed distance is the width of the range, but at least minLineReach and at most maxLineReach. An
+// input that is too far may have another unit. If all learned numbers are at most 10 units (see SetUnit), no input is too far. Distances
 // are in logarithms. With fewer rows, the range is too uncertain.
 const lineRangeRows = 10
 

@@ -162,8 +162,8 @@ const removeRunsSQL = `
 	WHERE id = ANY (ARRAY(
 		SELECT id FROM experiment WHERE name IS NULL AND created_at < $1 ORDER BY id LIMIT $2))`
 
-// RemoveRuns removes unnamed experiments, which are runs of loadaware experiment, with their models.
-func (s *Store) RemoveRuns(ctx context.Context, before time.Time, removed func(rows int) error) error {
+// RemoveExperiments removes unnamed experiments, which are runs of loadaware experiment, with their models.
+func (s *Store) RemoveExperiments(ctx context.Context, before time.Time, removed func(rows int) error) error {
 	return s.removeAll(ctx, "remove old experiments", removed, removeRunsSQL, before)
 }
 

@@ -129,9 +129,9 @@ func testRetention(t *testing.T, open func(*testing.T) store.Store) {
 		}
 		n := 0
 		count := func(rows int) error { n += rows; return nil }
-		require.NoError(t, st.RemoveRuns(t.Context(), noon, count))
+		require.NoError(t, st.RemoveExperiments(t.Context(), noon, count))
 		require.Zero(t, n)
-		require.NoError(t, st.RemoveRuns(t.Context(), noon.Add(time.Second), count))
+		require.NoError(t, st.RemoveExperiments(t.Context(), noon.Add(time.Second), count))
 		require.Equal(t, 1, n)
 		left, err := st.Runs(t.Context(), 0, 10)
 		require.NoError(t, err)

@@ -99,9 +99,9 @@ class InvalidAnswerError(ValueError):
 def from_prediction(answer: Prediction, bounds: Bounds, kill: Kill | None, static: Static) -> Grant | None:
     """Return the grant of a prediction, or None to keep the static request. Raises InvalidAnswerError.
 
-    Only a prediction in the mode `enforce` gives a grant. After a kill, the lift of the provider (`after_kill`)
-    replaces the static request and a prediction of at most the killed allocation. There is one exception: if the
-    server lifts to exactly the killed allocation, a cap applies, and that lift is granted. If the server does not
+    Only a prediction in the mode `enforce` gives a grant. After a kill, the grant is the lift of the provider
+    (`after_kill`) if the server answers the static request, or an amount of at most the killed allocation. There is
+    one exception: if the server lifts to exactly the killed allocation, a cap applies, and that lift is granted. If the server does not
     know the kill (`kill.unreported`), it may repeat the lift that was killed; then the lift of the provider
     replaces every smaller answer.
     """
@@ -133,21 +133,26 @@ def from_prediction(answer: Prediction, bounds: Bounds, kill: Kill | None, stati
 
 
 def after_kill(kill: Kill, bounds: Bounds, static: Static) -> Grant:
-    """Return the lift after an OOM kill: the amount that the server announced, or twice the killed allocation.
+    """Return the lift after an OOM kill: the amount in `kill.next_bytes`, or twice the killed allocation without it.
 
-    Without an announced amount, the grant is at least the static request and the static grant, and at most `cap`. The
-    bounds apply last. After a kill at 10Gi, the lift is 20Gi if the static request is 4Gi, and 350Gi if it is 350Gi.
+    Without it, the grant is at least the static request and the static grant, and at most `cap`. The bounds apply
+    last. After a kill at 10Gi, the lift is 20Gi if the static request is 4Gi, and 350Gi if it is 350Gi.
     """
     cap = bounds.maximum or DEFAULT_CAP * max(static.memory or 0, kill.static_bytes or 0, kill.at_bytes)
     least = max(LIFT_FACTOR * kill.at_bytes, static.enforced or 0, kill.static_bytes or 0)
     amount = bounds.clamp(kill.next_bytes or min(least, cap))
+    if not kill.next_bytes:
+        origin = "lifted without the server"
+    elif kill.next_bytes == kill.at_bytes:
+        origin = "the server lifts this run no further"
+    else:
+        origin = "the server announced this amount"
     return Grant(
         memory_request=amount,
         memory_limit=amount,
         cpu_request=None,
         source="local-lift",
-        reason=f"out of memory at {display_bytes(kill.at_bytes)} in try {kill.try_number}; "
-        + ("the server announced this amount" if kill.next_bytes else "lifted without the server"),
+        reason=f"out of memory at {display_bytes(kill.at_bytes)} in try {kill.try_number}; {origin}",
     )
 
 
