@@ -101,9 +101,9 @@ def from_prediction(answer: Prediction, bounds: Bounds, kill: Kill | None, stati
 
     Only a prediction in the mode `enforce` gives a grant. After a kill, the grant is the lift of the provider
     (`after_kill`) if the server answers the static request, or an amount of at most the killed allocation. There is
-    one exception: if the server lifts to exactly the killed allocation, a cap applies, and that lift is granted. If the server does not
-    know the kill (`kill.unreported`), it may repeat the lift that was killed; then the lift of the provider
-    replaces every smaller answer.
+    one exception: if the server lifts to exactly the killed allocation, a cap applies, and that lift is granted. If
+    the server does not know the kill (`kill.unreported`), it may repeat the lift that was killed; then the lift of
+    the provider replaces every smaller answer.
     """
     if answer.mode != Mode.ENFORCE or answer.memory is None:
         return None
