@@ -33,11 +33,11 @@ OWN = {"github.com/loadaware/loadaware", "stdlib", "./internal/dataframe"}  # co
 HEAD = """# Licences of dependencies
 
 This page lists the modules and packages in a release and their licences. `make licences` writes it from the component lists of `make dist`,
-which fails if a licence is unknown or incompatible with Apache-2.0. The archives and images contain the licence texts (`THIRD_PARTY_NOTICES`, compressed in images); the wheel
+which fails if a licence is unknown or incompatible with Apache-2.0. The archives and images contain the licence texts (`THIRD_PARTY_NOTICES`). The wheel
 contains no dependency. `loadaware` itself is under [Apache-2.0](../LICENSE), Go and its standard library under BSD-3-Clause.
 
-**One module is replaced because of its licence.** golearn imports `github.com/rocketlaunchr/dataframe-go`, whose licence forbids military use and is therefore
-not compatible. `go.mod` replaces it by `internal/dataframe`, about thirty lines without code of the original. `make dist` fails if a program contains the original.
+**One module is replaced because of its licence.** golearn imports `github.com/rocketlaunchr/dataframe-go`, whose licence forbids military use.
+`go.mod` replaces it by `internal/dataframe`, which has no code of the original. `make dist` fails if a program contains the original.
 """
 
 
