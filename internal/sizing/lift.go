@@ -108,7 +108,7 @@ func (s LiftState) describeCap() string {
 	return fmt.Sprintf("the cap is %s, %s", s.Ceiling.Approx(), s.CeilingBy)
 }
 
-// nextRung returns the first rung above the failed allocation, or twice that allocation if the
+// nextRung returns the first rung above the failed allocation, or DefaultLift if the
 // ladder has no such rung; in either case at least s.Least and at most the ceiling. `left` is the number of
 // lifts after this one. On the last lift (left is 0) nextRung returns the ceiling.
 func (s LiftState) nextRung(left int) Bytes {
@@ -120,5 +120,12 @@ func (s LiftState) nextRung(left int) Bytes {
 			return min(max(rung, s.Least), s.Ceiling)
 		}
 	}
-	return min(max(s.Failed.Times(2).RoundUp(MiB), s.Least), s.Ceiling)
+	return min(max(DefaultLift(s.Failed), s.Least), s.Ceiling)
 }
+
+// liftFactor is the factor of DefaultLift.
+const liftFactor = 2
+
+// DefaultLift returns the lift of a killed allocation without a ladder: liftFactor times the allocation, in whole MiB. Texts
+// in reasons and explanations call it "twice the killed allocation".
+func DefaultLift(killed Bytes) Bytes { return killed.Times(liftFactor).RoundUp(MiB) }

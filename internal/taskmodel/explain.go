@@ -328,11 +328,11 @@ func (m *Model) explainWithoutPeaks(q Question, recorded *RecordedAnswer) (e Exp
 	case q.Above > 0:
 		q.Above = max(q.Above, s.TooLittle)
 		c = startChain("the killed allocation", math.Log(float64(q.Above)))
-		twice := max(q.Requested.Memory, q.Above.Times(2).RoundUp(sizing.MiB))
+		twice := max(q.Requested.Memory, sizing.DefaultLift(q.Above))
 		c.moveTo(TermLift, "no peak of this task is known yet: twice the killed allocation, or the static request", float64(twice))
 	case m.Bound > 0 && m.Bound >= max(q.Requested.Memory, m.Unmeasured.Largest):
 		c = startChain("the largest allocation that was OOM-killed", math.Log(float64(m.Bound)))
-		c.moveTo(TermLift, "twice the killed allocation: no larger one has succeeded", float64(m.Bound.Times(2).RoundUp(sizing.MiB)))
+		c.moveTo(TermLift, "twice the killed allocation: no larger one has succeeded", float64(sizing.DefaultLift(m.Bound)))
 	case m.Unmeasured.Runs > 0 && q.Requested.Memory <= m.Bound:
 		c = startChain("the largest allocation that succeeded; no peak was measured", math.Log(float64(m.Unmeasured.Largest)))
 	}

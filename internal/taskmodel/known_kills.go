@@ -219,7 +219,7 @@ func (m *Model) evidence(cells []sizing.Value) (e killEvidence) {
 // a training may change the amounts of the models by a few MiB.
 func (m *Model) raiseAboveKills(p *experts.Point, q Question, amount sizing.Bytes, e killEvidence, b *buffers) sizing.Bytes {
 	if e.killed > 0 && e.needed <= e.killed {
-		rung := e.killed.Times(2).RoundUp(sizing.MiB)
+		rung := sizing.DefaultLift(e.killed)
 		q.Lifts = max(2, q.Lifts+1) // this try counts as a lift, and a single lift would go to the cap
 		b.above = m.ladder(p, q, e.killed, b, b.above[:0])
 		if len(b.above) > 0 {

@@ -100,7 +100,7 @@ func roundToGrid(q Question, amount float64) sizing.Bytes {
 // grant, the ladder is never empty: it contains the grant.
 func (m *Model) sizeLift(p *experts.Point, q Question, b *buffers) (sizing.Bytes, []sizing.Bytes) {
 	ladder := m.ladder(p, q, q.Above, b, nil)
-	limit := clamp(q, q.Above.Times(2).RoundUp(sizing.MiB))
+	limit := clamp(q, sizing.DefaultLift(q.Above))
 	if len(ladder) > 0 {
 		limit = ladder[0]
 	}

@@ -54,13 +54,13 @@ func (m *Model) sizeFromOutline(q Question) Answer {
 	why, killed := "the static request", max(q.Above, m.Bound)
 	switch {
 	case q.Above > 0:
-		s.Limit, s.Source = max(s.Limit, m.outlinePeak(), q.Above.Times(2).RoundUp(sizing.MiB)), sizing.FromLift
+		s.Limit, s.Source = max(s.Limit, m.outlinePeak(), sizing.DefaultLift(q.Above)), sizing.FromLift
 		why = "at least twice the killed allocation"
 	case s.Limit > killed || m.outline.runs == 0:
 	default:
 		s.Limit, s.Source = m.outlinePeak(), sizing.FromProfile
 		if s.Limit <= killed {
-			s.Limit = killed.Times(2).RoundUp(sizing.MiB)
+			s.Limit = sizing.DefaultLift(killed)
 		}
 		why = "above the largest peak of " + countRuns(m.outline.runs)
 	}

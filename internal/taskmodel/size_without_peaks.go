@@ -29,7 +29,7 @@ func (m *Model) sizeWithoutPeaks(q Question) Answer {
 		risk := 0.5 // there are no data
 		s.TooLittle = m.evidence(m.cells(q.Features, nil)).tooLittle()
 		q.Above = max(q.Above, s.TooLittle)
-		s.Limit, s.Promised, s.Source = max(s.Limit, q.Above.Times(2).RoundUp(sizing.MiB)), &risk, sizing.FromLift
+		s.Limit, s.Promised, s.Source = max(s.Limit, sizing.DefaultLift(q.Above)), &risk, sizing.FromLift
 		s.Reason = "no peak of this task is known yet: twice the killed allocation"
 		if s.Limit == q.Requested.Memory {
 			s.Reason = "no peak of this task is known yet: the static request, unchanged"
@@ -67,7 +67,7 @@ const noRequest = "no static request is known, so no amount is granted"
 // killed allocation. The grant is twice the killed allocation, within the bounds of q. There are no data for the risk, so the
 // promise is one half, or killedRisk if the limit is not above the killed allocation.
 func (m *Model) sizeAboveKills(q Question) Answer {
-	twice := m.Bound.Times(2).RoundUp(sizing.MiB)
+	twice := sizing.DefaultLift(m.Bound)
 	limit := clamp(q, twice)
 	promised := 0.5
 	why := "no run has succeeded yet"
