@@ -229,6 +229,28 @@ func TestNumbersInTheFormOfADateAreDates(t *testing.T) {
 	}
 }
 
+// The date is the only feature, and one day of the week needs eight times as much. The month never varies: it is missing in
+// the first two years.
+func TestADateAloneShowsTheLargeWeekday(t *testing.T) {
+	for _, large := range []time.Weekday{time.Monday, time.Thursday, time.Sunday} {
+		k, rng := newTask(t), newRand(98)
+		used, granted := 0.0, 0.0
+		for i := range 200 {
+			at, gibs := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, i), noise(rng, 0.08)
+			if at.Weekday() == large {
+				gibs *= 8
+			}
+			f := sizing.Features{"execution_date": sizing.TextValue(at.Format(time.DateOnly))}
+			if i >= 100 {
+				used, granted = used+gibs, granted+limit(k, f)
+			}
+			k.reportSuccess(f, gibs)
+			k.train()
+		}
+		assert.Less(t, granted/used, 1.7, "%s", large)
+	}
+}
+
 // Some counts of about 20 million have the form of a date. They are numbers, as the other counts are.
 func TestCountsInTheFormOfADateAreNumbers(t *testing.T) {
 	k, rng := newTask(t), newRand(97)

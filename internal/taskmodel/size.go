@@ -178,8 +178,9 @@ func (m *Model) reason(p *experts.Point, q Question, s *Answer, a experts.Answer
 }
 
 // setByIdenticalRuns reports whether the minimum for identical runs (Point.MinAmount) set the amount of an answer: without this
-// minimum the amount of the experts would be lower than the minimum. The amount may be slightly larger than the minimum,
-// because it is a mean over the experts, of whose amounts only those below the minimum are raised to it.
+// minimum the amount of the experts would be lower than the minimum. The amount may be larger than the minimum, because it is
+// a mean over the experts, of whose amounts only those below the minimum are raised to it. The minimum did not set an amount
+// that is larger by more than Headroom.
 func (m *Model) setByIdenticalRuns(p *experts.Point, target, amount float64, b *buffers) bool {
 	switch {
 	case p.MinAmount <= 0 || amount > (1+Headroom)*p.MinAmount: // true for most answers, which then need no further computation

@@ -23,12 +23,12 @@ type booster struct {
 	drawn     []int32      // sampled rows of this round
 	left      []int32      // other training rows of this round, in any order
 	gradients [][]gradient // by output and row
-	all       []int        // all columns
+	all       []int        // all columns that are not constant
 	columns   []int        // sampled columns of this tree
 	unused    []int        // other columns
 }
 
-// run boosts for at most cfg.Rounds rounds. It stops early if no tree of a round has a
+// run boosts for at most cfg.Rounds rounds. It stops early if no tree of a round that may use all columns has a
 // split, because splits in later rounds are unlikely, too. With early stopping and validation rows, it also stops
 // if their loss has not improved for cfg.EarlyStop rounds, and returns the forest of the round with
 // the least loss.
@@ -38,7 +38,7 @@ func (b *booster) run() *forest {
 	least := b.valid.mean(b.loss)
 	for range b.cfg.Rounds {
 		before := len(b.forest.roots)
-		if !b.round() {
+		if !b.round() && len(b.columns) == len(b.all) {
 			b.forest.truncate(before)
 			break
 		}
@@ -69,9 +69,10 @@ func (b *booster) start() {
 	for c := range b.gradients {
 		b.gradients[c] = make([]gradient, b.data.Rows())
 	}
-	b.all = make([]int, b.data.Cols())
-	for j := range b.all {
-		b.all[j] = j
+	for j := range b.data.columns {
+		if !b.data.columns[j].isConstant() {
+			b.all = append(b.all, j)
+		}
 	}
 }
 

@@ -47,6 +47,24 @@ func coarse(n int, seed uint64) *table.Table {
 	return t
 }
 
+// Each round draws one of four columns, and only the column size has a split. The columns constant and missing are never
+// drawn, because they have one value each. A round that draws rare, whose other value has too few rows for a leaf, has no
+// split. It must not end the boosting.
+func TestColumnsWithoutASplitDoNotEndTheBoosting(t *testing.T) {
+	step := &table.Table{Names: []string{"constant", "missing", "rare", "size"}}
+	for i := range 40 {
+		rare := 0.0
+		if i == 7 {
+			rare = 1
+		}
+		step.X, step.Y = append(step.X, 3, math.NaN(), rare, float64(i)), append(step.Y, float64(i/20*10))
+	}
+	r, err := gbt.FitRegression(step, nil, gbt.Config{Rounds: 400, LearningRate: 0.1, ColSample: 0.25, MinLeafRows: 5, Seed: 1})
+	require.NoError(t, err)
+	assert.InDelta(t, 0, r.Predict(step.Row(3)), 0.01)
+	assert.InDelta(t, 10, r.Predict(step.Row(33)), 0.01)
+}
+
 // In forty rows, y is 0 up to size 19 and 10 from size 20. The mean is 5 and the first
 // residual is ±5. A leaf of 20 rows removes the share 0.1·20/(20+1) per round: after 100
 // rounds the residual is 5·(1−0.1·20/21)^100 = 0.0002.
