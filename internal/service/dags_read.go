@@ -13,7 +13,7 @@ import (
 const (
 	forecastRows   = 200       // largest number of newest tries of each task that are read one by one
 	enoughRuns     = 100       // runs of a task from which enough of them are complete; with fewer, its runs are summarised by the store
-	mappedTries    = 250_000   // largest number of tries of one task that the store summarises, in about 0.4 s (BenchmarkNewestRuns)
+	mappedTries    = 250_000   // largest number of tries of one task that the store summarises, in 0.3 to 0.9 s (BenchmarkNewestRuns)
 	allMappedTries = 1_000_000 // the same for all tasks of a DAG
 
 	// tasksPerRead bounds the tries in memory: a DAG may have 2,000 tasks.
