@@ -226,33 +226,6 @@ func TestForecastOfExclusiveBranches(t *testing.T) {
 	assert.InEpsilon(t, 2400, again.MedianSeconds, .05)
 }
 
-// A forecast reads the newest 200 tries of a task. The task "load" has ten instances per run, so its older tries are unknown,
-// and a run without them is no run that skipped the task.
-func TestForecastDoesNotTakeUnreadTriesForSkippedOnes(t *testing.T) {
-	e := newTestEnv(t, noAuth)
-	var items []string
-	for i := range 60 {
-		at := time.Date(2020, 1, 1+i, 0, 0, 0, 0, time.UTC)
-		for k := range 11 {
-			task, mapIndex, seconds := "load", k, 300+float64(i%3)
-			if k == 10 {
-				task, mapIndex, at = "fit", -1, at.Add(5*time.Minute)
-			}
-			items = append(items, fmt.Sprintf(`{"dag_id": "etl", "task_id": %q, "run_id": "r%d", "map_index": %d, "outcome": "success", "memory_max_bytes": 1000000000,
-				"duration_seconds": %.3f, "started_at": %q}`, task, i, mapIndex, seconds, at.Format(time.RFC3339Nano)))
-		}
-	}
-	e.post("/observe/batch", `{"observations": [`+strings.Join(items, ",")+`]}`)
-	e.do(http.MethodPut, "/dags/etl/structure", `{"tasks": [{"task_id": "load", "upstream": []}, {"task_id": "fit", "upstream": ["load"]}]}`)
-	var f api.DagForecast
-	require.Eventually(t, func() bool {
-		a := e.do(http.MethodGet, "/dags/etl/forecast", "")
-		return a.status == http.StatusOK && json.Unmarshal(a.body, &f) == nil && f.PastRuns > 0 && len(f.UnknownTasks) == 0
-	}, testwait.Limit, 20*time.Millisecond)
-	assert.Equal(t, 20, f.PastRuns)
-	assert.InEpsilon(t, 600, f.MedianSeconds, .05)
-}
-
 // The task "fit" takes half the time on nodes of type "fast". The task "load" has never run on such a node.
 func TestRunTimeWhatIfAppliesTheEffectOfTheNodeType(t *testing.T) {
 	e := newTestEnv(t, noAuth)

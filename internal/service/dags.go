@@ -69,9 +69,8 @@ type DAGForecast struct {
 }
 
 const (
-	forecastRows = 200 // largest number of newest tries of each task that are read
-	pastRuns     = 40  // largest number of newest runs of the DAG that correct the quantiles of the end
-	tablePoints  = 200 // steps of a table of quantiles; more steps are finer and slower
+	pastRuns    = 40  // largest number of newest runs of the DAG that correct the quantiles of the end
+	tablePoints = 200 // steps of a table of quantiles; more steps are finer and slower
 )
 
 // Forecast simulates a run of a DAG with the features `f`. A task whose past runs have none of these features is simulated
@@ -83,19 +82,13 @@ func (s *Service) Forecast(ctx context.Context, namespace, dag string, f sizing.
 	}
 	out := &DAGForecast{UpdatedAt: structure.UpdatedAt}
 	tasks := tasksOf(structure.Tasks)
-	past := pastOfDAG{runs: map[string]*pastRun{}}
-	for part := range slices.Chunk(tasks, tasksPerRead) {
-		recent, err := s.recentTriesOf(ctx, namespace, dag, part)
-		if err != nil {
-			return nil, fmt.Errorf("forecast DAG %s: %w", dag, err)
-		}
-		for i := range part {
-			t := &part[i]
-			t.Quantile, t.Median = fixed(0), fixed(0)
-			if tries, known := recent[t.ID]; !known || !s.prepareTask(ctx, &tries, f, t, &past) {
-				out.Unknown = append(out.Unknown, t.ID)
-				past.addUnknown()
-			}
+	past, err := s.prepareTasks(ctx, namespace, dag, f, tasks)
+	if err != nil {
+		return nil, fmt.Errorf("forecast DAG %s: %w", dag, err)
+	}
+	for i := range tasks {
+		if !past.known[i] {
+			out.Unknown = append(out.Unknown, tasks[i].ID)
 		}
 	}
 	if len(out.Unknown) == len(tasks) {
@@ -124,36 +117,22 @@ func (s *Service) Forecast(ctx context.Context, namespace, dag string, f sizing.
 	return out, nil
 }
 
-// tasksPerRead bounds the tries in memory: a DAG may have 2,000 tasks.
-const tasksPerRead = 100
-
-// recentTriesOf reads the newest tries of tasks in one query.
-func (s *Service) recentTriesOf(ctx context.Context, namespace, dag string, tasks []forecast.Task) (map[string]sizing.History, error) {
-	ids := make([]string, len(tasks))
-	for i := range tasks {
-		ids[i] = tasks[i].ID
-	}
-	return s.store.RecentTriesOf(ctx, namespace, dag, ids, forecastRows)
-}
-
-// prepareTask sets the run time and the memory of `t` from the model and the newest tries of the task, and adds these
-// tries to `past`. It returns false if the run time of the task cannot be predicted. `f` holds the features of the simulated
-// run.
-func (s *Service) prepareTask(ctx context.Context, recent *sizing.History, f sizing.Features, t *forecast.Task, past *pastOfDAG) bool {
-	own := knownFeatures(f, &recent.Schema)
+// prepareTask sets the run time and the memory of `t`, the task with index i, from its model and its past runs, and adds these
+// runs to `past`. If the run time of the task cannot be predicted, the task stays unknown. `f` holds the features of the
+// simulated run.
+func (s *Service) prepareTask(ctx context.Context, recent *recentRuns, f sizing.Features, t *forecast.Task, i int, past *pastOfDAG) {
+	own := knownFeatures(f, &recent.sample.Schema)
 	sample := own
-	if sample == nil && len(recent.Rows) > 0 {
-		sample = recent.Schema.Features(recent.Rows[len(recent.Rows)-1].Features)
+	if rows := recent.sample.Rows; sample == nil && len(rows) > 0 {
+		sample = recent.sample.Schema.Features(rows[len(rows)-1].Features)
 	}
-	tries, successes := likeTries(own, recent), featuresOfSuccesses(recent)
-	r := readForecast(s.models.Get(ctx, recent.Task), sample, tries, successes)
+	r := readForecast(s.models.Get(ctx, recent.sample.Task), sample, likeTries(own, &recent.sample), recent.features())
 	if len(r.times) == 0 {
-		return false
+		return
 	}
 	t.Quantile, t.Memory = forecast.Interpolate(r.times.Table(tablePoints)), r.memory
-	t.Instances = past.add(recent, r.past)
+	t.Instances = past.add(i, recent, r.past)
 	t.Median = forecast.Interpolate(r.times.LevelTable(tablePoints, medianOfLongest(t.Instances)))
-	return true
 }
 
 // knownFeatures returns the features of a DAG run that are in the schema of a task, or nil if
@@ -173,18 +152,18 @@ func knownFeatures(f sizing.Features, schema *sizing.Schema) (own sizing.Feature
 // taskForecast holds the values that a forecast reads from the model of a task.
 type taskForecast struct {
 	times  taskmodel.RunTimes // of the next run
-	past   taskmodel.RunTimes // of past successes, predicted by the current model
+	past   taskmodel.RunTimes // of past instances, predicted by the current model
 	memory float64            // bytes
 }
 
 // readForecast predicts the run times and the memory of a task. Like readRunTimes, it holds the
 // lock of the task only for the predictions.
-func readForecast(task *modelcache.Task, sample sizing.Features, tries, successes []sizing.Features) taskForecast {
+func readForecast(task *modelcache.Task, sample sizing.Features, tries, instances []sizing.Features) taskForecast {
 	task.RLockUpdated()
 	defer task.RUnlock()
 	model := task.Model()
 	limit := model.Size(taskmodel.Question{Features: sample, Requested: model.Requested, RiskTarget: sizing.DefaultRiskTarget}).Limit
-	return taskForecast{times: model.RunTimes(tries), past: model.RunTimes(successes), memory: float64(limit)}
+	return taskForecast{times: model.RunTimes(tries), past: model.RunTimes(instances), memory: float64(limit)}
 }
 
 // fixed returns the quantile function of a fixed run time.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/loadaware/loadaware/internal/insight/forecast"
-	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
@@ -27,7 +27,7 @@ type pastRun struct {
 
 // pastTask holds what is known about a task in one run. The zero value is a task without a try.
 type pastTask struct {
-	succeeded, failed bool    // whether a try succeeded, and whether another try ended without success
+	succeeded, failed bool    // whether all tries were read and one succeeded; whether a try ended without success or was not read
 	expected          float64 // predicted median of the longest run time of an instance, in seconds
 	actual            float64 // longest run time of an instance, in seconds
 }
@@ -40,63 +40,73 @@ func (r *pastRun) task(i int) *pastTask {
 	return &r.tasks[i]
 }
 
-// add adds the tries of the next task. `predicted` has one prediction for each success. It returns the
-// median number of the task's mapped instances per run, or 1 without successes.
-func (p *pastOfDAG) add(recent *sizing.History, predicted taskmodel.RunTimes) (instances int) {
-	index := len(p.known)
-	p.known = append(p.known, true)
-	if n := len(recent.Rows); n >= forecastRows && recent.Rows[0].At.After(p.since) {
-		p.since = recent.Rows[0].At
-	}
-	longest := map[string]taskmodel.RunTime{} // by run id: the instance with the largest LogSeconds
-	seconds := map[string]float64{}           // by run id: the longest run time
-	count := map[string]int{}                 // by run id: number of instances
-	var order []string                        // run ids
-	for i := range recent.Rows {
-		r := &recent.Rows[i]
-		run := p.runs[r.RunID]
-		if run == nil {
-			run = &pastRun{id: r.RunID, start: r.At}
-			p.runs[r.RunID] = run
-		}
-		if r.Outcome != sizing.Success {
-			run.task(index).failed = true
-			continue
-		}
-		one := predicted[0]
-		if predicted = predicted[1:]; r.Duration <= 0 {
-			continue
-		}
-		if count[r.RunID]++; count[r.RunID] == 1 {
-			order = append(order, r.RunID)
-		}
-		if count[r.RunID] == 1 || one.LogSeconds() > longest[r.RunID].LogSeconds() {
-			longest[r.RunID] = one
-		}
-		seconds[r.RunID] = max(seconds[r.RunID], r.Duration.Seconds())
-		if started := r.At.Add(-r.Duration); started.Before(run.start) {
-			run.start = started
-		}
-		if r.At.After(run.end) {
-			run.end = r.At
-		}
+// add adds the past runs of the task with index i, whose run time is known. `predicted` has one prediction for each element
+// of recent.features. It returns the median number of the task's mapped instances per run, or 1 without
+// successes.
+func (p *pastOfDAG) add(i int, recent *recentRuns, predicted taskmodel.RunTimes) (instances int) {
+	p.known[i] = true
+	if recent.since.After(p.since) {
+		p.since = recent.since
 	}
 	var counts []int
-	for _, id := range order {
-		expected := taskmodel.RunTimes{longest[id]}.LevelTable(2, medianOfLongest(count[id]))
-		t := p.runs[id].task(index)
-		t.succeeded, t.expected, t.actual = true, expected[1], seconds[id]
-		counts = append(counts, count[id])
+	partial := 1 // instances of the largest partial run
+	for k := range recent.runs {
+		r := &recent.runs[k]
+		t := p.run(r).task(i)
+		t.failed = r.HasFailed || r.IsPartial
+		of := predicted[:len(recent.instances[k])]
+		predicted = predicted[len(of):]
+		if r.IsPartial {
+			partial = max(partial, r.Instances)
+		}
+		if r.Instances == 0 || r.IsPartial {
+			continue
+		}
+		longest := slices.MaxFunc(of, func(a, b taskmodel.RunTime) int { return cmp.Compare(a.LogSeconds(), b.LogSeconds()) })
+		expected := taskmodel.RunTimes{longest}.LevelTable(2, medianOfLongest(r.Instances))
+		t.succeeded, t.expected, t.actual = true, expected[1], r.Longest.Seconds()
+		counts = append(counts, r.Instances)
 	}
 	if len(counts) == 0 {
-		return 1
+		return partial
 	}
 	slices.Sort(counts)
 	return counts[len(counts)/2]
 }
 
-// addUnknown adds the next task, whose run time is unknown.
-func (p *pastOfDAG) addUnknown() { p.known = append(p.known, false) }
+// run returns the run of the DAG that contains the tries r of a task.
+func (p *pastOfDAG) run(r *store.TaskRun) *pastRun {
+	run := p.runs[r.RunID]
+	if run == nil {
+		run = &pastRun{id: r.RunID, start: r.Start}
+		p.runs[r.RunID] = run
+	}
+	if r.Start.Before(run.start) {
+		run.start = r.Start
+	}
+	if r.End.After(run.end) {
+		run.end = r.End
+	}
+	return run
+}
+
+// newestFirst returns the runs, the one that ended last first.
+func (p *pastOfDAG) newestFirst() []*pastRun {
+	return slices.SortedFunc(maps.Values(p.runs), func(a, b *pastRun) int { return cmp.Or(b.end.Compare(a.end), cmp.Compare(a.id, b.id)) })
+}
+
+// startOfNewest returns the earliest start of the newest n runs, or zero if there are fewer runs.
+func (p *pastOfDAG) startOfNewest(n int) (start time.Time) {
+	if len(p.runs) < n {
+		return start
+	}
+	for i, run := range p.newestFirst()[:n] {
+		if i == 0 || run.start.Before(start) {
+			start = run.start
+		}
+	}
+	return start
+}
 
 // complete returns the newest runs in which each task with a known run time succeeded or was skipped, at most pastRuns. A task
 // was skipped, such as one on a branch that was not taken, if it had no try and a task downstream of it succeeded.
@@ -124,9 +134,8 @@ func (p *pastOfDAG) complete(tasks []forecast.Task) ([]*pastRun, error) {
 		}
 		return true
 	}
-	runs := slices.SortedFunc(maps.Values(p.runs), func(a, b *pastRun) int { return cmp.Or(b.end.Compare(a.end), cmp.Compare(a.id, b.id)) })
 	var complete []*pastRun
-	for _, run := range runs {
+	for _, run := range p.newestFirst() {
 		if len(complete) < pastRuns && isComplete(run) {
 			complete = append(complete, run)
 		}

@@ -95,6 +95,10 @@ type Observations interface {
 	// snapshot, without Total and LastSeq. It omits unknown tasks.
 	RecentTriesOf(ctx context.Context, namespace, dag string, tasks []string, limit int) (map[string]sizing.History, error)
 
+	// NewestRuns summarises the newest runs of several tasks of a DAG by task id, read in one snapshot. It omits unknown
+	// tasks and reproduced runs.
+	NewestRuns(ctx context.Context, namespace, dag string, tasks []string, limits RunLimits) (map[string]TaskRuns, error)
+
 	// TriesOfRun reads the ended tries of one (run, map index), oldest first, like
 	// RecentTries; at most the newest MaxTriesOfRun.
 	TriesOfRun(ctx context.Context, task sizing.TaskKey, runID string, mapIndex int) (sizing.History, error)

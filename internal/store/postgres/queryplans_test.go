@@ -90,9 +90,15 @@ func receiptNumber(i int) sizing.Receipt {
 		Allocation: sizing.Allocation{PredictionID: uuid.Must(uuid.NewV7()).String(), Task: try.TaskKey}}
 }
 
-// receiptsRead returns the number of receipts that a statement reads, including those that a filter
-// removes. It runs the statement in the transaction mode of History.
-func receiptsRead(t *testing.T, st *Store, sql string, args ...any) (n float64) {
+// receiptsRead returns the number of receipts that a statement reads, like rowsRead.
+func receiptsRead(t *testing.T, st *Store, sql string, args ...any) float64 {
+	t.Helper()
+	return rowsRead(t, st, "receipt", sql, args...)
+}
+
+// rowsRead returns the number of rows that a statement reads from tables whose names begin with `table`, including those
+// that a filter removes. It runs the statement in the transaction mode of History.
+func rowsRead(t *testing.T, st *Store, table, sql string, args ...any) (n float64) {
 	t.Helper()
 	require.NoError(t, st.inTx(t.Context(), "explain", snapshot, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(t.Context(), preferIndexesSQL); err != nil {
@@ -100,21 +106,21 @@ func receiptsRead(t *testing.T, st *Store, sql string, args ...any) (n float64) 
 		}
 		var plans []map[string]any
 		err := tx.QueryRow(t.Context(), "EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) "+sql, args...).Scan(&plans)
-		n = receiptsReadBy(plans[0]["Plan"].(map[string]any))
+		n = rowsReadBy(plans[0]["Plan"].(map[string]any), table)
 		return err
 	}))
 	return n
 }
 
-// receiptsReadBy sums the receipts that the nodes of a plan read.
-func receiptsReadBy(node map[string]any) (n float64) {
-	if relation, ok := node["Relation Name"].(string); ok && strings.HasPrefix(relation, "receipt") && relation != "receipt_name" {
+// rowsReadBy sums the rows that the nodes of a plan read.
+func rowsReadBy(node map[string]any, table string) (n float64) {
+	if relation, ok := node["Relation Name"].(string); ok && strings.HasPrefix(relation, table) && relation != "receipt_name" {
 		filtered, _ := node["Rows Removed by Filter"].(float64)
 		n = (node["Actual Rows"].(float64) + filtered) * node["Actual Loops"].(float64)
 	}
 	children, _ := node["Plans"].([]any)
 	for _, child := range children {
-		n += receiptsReadBy(child.(map[string]any))
+		n += rowsReadBy(child.(map[string]any), table)
 	}
 	return n
 }

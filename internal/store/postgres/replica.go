@@ -209,6 +209,13 @@ func (r *ReplicatedStore) RecentTriesOf(ctx context.Context, namespace, dag stri
 	})
 }
 
+// NewestRuns reads from the standby.
+func (r *ReplicatedStore) NewestRuns(ctx context.Context, namespace, dag string, tasks []string, limits store.RunLimits) (map[string]store.TaskRuns, error) {
+	return preferStandby(ctx, r, func(s *Store) (map[string]store.TaskRuns, error) {
+		return s.NewestRuns(ctx, namespace, dag, tasks, limits)
+	})
+}
+
 // Series reads from the standby.
 func (r *ReplicatedStore) Series(ctx context.Context, try sizing.TryKey) (sizing.Series, error) {
 	return preferStandby(ctx, r, func(s *Store) (sizing.Series, error) { return s.Series(ctx, try) })

@@ -70,25 +70,14 @@ func (s *Store) RecentTriesOf(ctx context.Context, namespace, dag string, tasks 
 		if err != nil {
 			return err
 		}
-		rows, err := tx.Query(ctx, recentTriesOfSQL, ids, max(limit, 0))
-		if err != nil {
+		if err := readTries(ctx, tx, histories, recentTriesOfSQL, ids, max(limit, 0)); err != nil {
 			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var id int64
-			row, _, err := scanHistory(withID{rows, &id})
-			if err != nil {
-				return err
-			}
-			histories[id].Rows = append(histories[id].Rows, row)
 		}
 		all = make(map[string]sizing.History, len(histories))
 		for _, h := range histories {
-			sortTries(h.Rows)
 			all[h.Task.Task] = *h
 		}
-		return rows.Err()
+		return nil
 	})
 	return all, err
 }

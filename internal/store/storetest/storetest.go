@@ -49,6 +49,7 @@ var otherTests = map[string]test{
 	"History":           testHistory,
 	"Since":             testSince,
 	"Tries":             testTries,
+	"NewestRuns":        testNewestRuns,
 	"Kills":             testKills,
 	"Models":            testModels,
 	"ConcurrentPublish": testConcurrentPublish,

@@ -1,0 +1,159 @@
+package service
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/insight/forecast"
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+)
+
+const (
+	forecastRows   = 200       // largest number of newest tries of each task that are read one by one
+	enoughRuns     = 100       // runs of a task from which enough of them are complete; with fewer, its runs are summarised by the store
+	mappedTries    = 250_000   // largest number of tries of one task that the store summarises, in 0.3 to 0.9 s (BenchmarkNewestRuns)
+	allMappedTries = 1_000_000 // the same for all tasks of a DAG
+
+	// tasksPerRead bounds the tries in memory: a DAG may have 2,000 tasks.
+	tasksPerRead = 100
+)
+
+// recentRuns holds the newest runs of a task.
+type recentRuns struct {
+	sample    sizing.History // tries of these runs, oldest first
+	runs      []store.TaskRun
+	instances [][]sizing.Features // by run: the features of its instances that were read
+	since     time.Time           // see store.TaskRuns
+}
+
+// features returns the features of the instances of all runs.
+func (r *recentRuns) features() []sizing.Features { return slices.Concat(r.instances...) }
+
+// pastReader prepares the tasks of a DAG for a simulation, and collects the past runs of the DAG.
+type pastReader struct {
+	*Service
+	namespace, dag string
+	features       sizing.Features // of the simulated run
+	tasks          []forecast.Task
+	past           pastOfDAG
+}
+
+// prepareTasks prepares each task for a simulation, and returns the past runs of the DAG. It reads the newest tries of
+// each task. If these belong to few runs of the DAG, because the task has many mapped instances, the store summarises more
+// tries.
+func (s *Service) prepareTasks(ctx context.Context, namespace, dag string, f sizing.Features, tasks []forecast.Task) (*pastOfDAG, error) {
+	r := &pastReader{s, namespace, dag, f, tasks, pastOfDAG{runs: map[string]*pastRun{}, known: make([]bool, len(tasks))}}
+	for i := range tasks {
+		tasks[i].Quantile, tasks[i].Median = fixed(0), fixed(0)
+	}
+	var mapped []int // indices of tasks
+	for part := range slices.Chunk(indices(len(tasks)), tasksPerRead) {
+		recent, err := s.store.RecentTriesOf(ctx, namespace, dag, r.ids(part), forecastRows)
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range part {
+			h, known := recent[tasks[i].ID]
+			if !known {
+				continue
+			}
+			if runs := runsOfTries(h); runs.since.IsZero() || len(runs.runs) >= enoughRuns {
+				s.prepareTask(ctx, runs, f, &tasks[i], i, &r.past)
+			} else {
+				mapped = append(mapped, i)
+			}
+		}
+	}
+	old, err := r.prepareMapped(ctx, mapped, r.past.startOfNewest(enoughRuns))
+	if err == nil {
+		_, err = r.prepareMapped(ctx, old, time.Time{})
+	}
+	return &r.past, err
+}
+
+// prepareMapped prepares the tasks with the indices `mapped` by their tries since a time. It returns the indices of the
+// tasks without such tries.
+func (r *pastReader) prepareMapped(ctx context.Context, mapped []int, since time.Time) (old []int, err error) {
+	limits := store.RunLimits{Since: since, Tries: max(forecastRows, min(mappedTries, allMappedTries/max(1, len(mapped)))), Runs: forecastRows, Sample: forecastRows}
+	for part := range slices.Chunk(mapped, tasksPerRead) {
+		recent, err := r.store.NewestRuns(ctx, r.namespace, r.dag, r.ids(part), limits)
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range part {
+			if of := recent[r.tasks[i].ID]; len(of.Runs) > 0 {
+				r.prepareTask(ctx, runsOfSummary(of), r.features, &r.tasks[i], i, &r.past)
+			} else {
+				old = append(old, i)
+			}
+		}
+	}
+	return old, nil
+}
+
+// ids returns the ids of the tasks with these indices.
+func (r *pastReader) ids(indices []int) []string {
+	ids := make([]string, len(indices))
+	for k, i := range indices {
+		ids[k] = r.tasks[i].ID
+	}
+	return ids
+}
+
+// indices returns 0, 1, …, n - 1.
+func indices(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
+// runsOfSummary returns the runs of a task that the store has summarised.
+func runsOfSummary(of store.TaskRuns) *recentRuns {
+	r := &recentRuns{sample: of.Sample, runs: of.Runs, since: of.Since, instances: make([][]sizing.Features, len(of.Runs))}
+	for k := range of.Runs {
+		if of.Runs[k].Instances > 0 {
+			r.instances[k] = []sizing.Features{of.Sample.Schema.Features(of.Runs[k].Features)}
+		}
+	}
+	return r
+}
+
+// runsOfTries groups the newest tries of a task by run.
+func runsOfTries(h sizing.History) *recentRuns {
+	r := &recentRuns{sample: h}
+	if len(h.Rows) >= forecastRows {
+		r.since = h.Rows[0].At
+	}
+	index := map[string]int{} // by run id
+	for i := range h.Rows {
+		try := &h.Rows[i]
+		k, known := index[try.RunID]
+		if !known {
+			k = len(r.runs)
+			index[try.RunID] = k
+			r.runs, r.instances = append(r.runs, store.TaskRun{RunID: try.RunID, Start: try.At}), append(r.instances, nil)
+		}
+		run := &r.runs[k]
+		if try.Outcome != sizing.Success {
+			run.HasFailed = true
+			continue
+		}
+		if try.Duration <= 0 {
+			continue
+		}
+		run.Instances++
+		run.Longest = max(run.Longest, try.Duration)
+		if started := try.At.Add(-try.Duration); started.Before(run.Start) {
+			run.Start = started
+		}
+		if try.At.After(run.End) {
+			run.End = try.At
+		}
+		r.instances[k] = append(r.instances[k], h.Schema.Features(try.Features))
+	}
+	return r
+}
