@@ -132,6 +132,9 @@ func Open(blob []byte) (*Model, error) {
 	if m.Models != nil && !m.Models.hasValidOffset() {
 		return nil, fmt.Errorf("%w: offset %v", ErrFormat, m.Models.Offset)
 	}
+	if m.Models != nil && !m.Models.hasValidCycles() {
+		return nil, fmt.Errorf("%w: effects of the calendar are inconsistent", ErrFormat)
+	}
 	m.Experts.Rebuild(expertConfig)
 	m.updateRunTimes()
 	if m.Models != nil && m.Models.Line.Targets > 0 {

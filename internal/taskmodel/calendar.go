@@ -1,7 +1,7 @@
 package taskmodel
 
 import (
-	"maps"
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -15,10 +15,36 @@ const (
 	daysPerMonth  = 365.25 / 12
 	secondsPerDay = 24 * 60 * 60
 
-	// cycleSignificance is the p-value below which a date gets a column for its position in a cycle. Without a cycle such a
-	// column is noise, in which trees would find splits.
+	// cycleSignificance is the p-value below which a date gets a column for its position in a cycle, or effects of the position.
+	// Without a cycle such a column is noise, in which trees would find splits.
 	cycleSignificance = 0.001
 )
+
+// calendarCycle is a cycle of the calendar. Dates are in days since 1970. period maps a date to its period, such as its day.
+// position maps a date to its position in the cycle, such as its weekday; all dates of a period have the same position.
+type calendarCycle struct {
+	period, position func(days float64) float64
+}
+
+// Cycles of the calendar. Blobs store these numbers.
+const (
+	weekCycle = iota
+	monthCycle
+	alignedMonthCycle // aligned to the ends of months, see alignedMonthDay
+	dayCycle
+	yearCycle
+	cycleCount
+
+	maxPositions = 32 // larger than all positions in a cycle
+)
+
+var calendarCycles = [cycleCount]calendarCycle{
+	weekCycle:         {math.Floor, weekday},
+	monthCycle:        {math.Floor, monthDay},
+	alignedMonthCycle: {math.Floor, alignedMonthDay},
+	dayCycle:          {hoursSince, hour},
+	yearCycle:         {monthsSince, monthOfYear},
+}
 
 // chooseCycles decides which dates get columns for their positions in cycles: the month, the day of the month and the
 // hour. The column of the day has the position in the month on which the peaks depend more: the day (bills of the 25th), or
@@ -26,12 +52,12 @@ const (
 func (e *encoder) chooseCycles(rows [][]sizing.Value, y []float64) {
 	for j := range e.Columns {
 		if c := &e.Columns[j]; c.Kind == sizing.Date {
-			year := cycleOf(j, rows, y, monthsSince, monthOfYear)
-			c.NoMonth = year.d2 < year.d1 || !year.exceedsTrend(12) // about two years: a release looks like a season in one year
-			day, aligned := cycleOf(j, rows, y, math.Floor, monthDay), cycleOf(j, rows, y, math.Floor, alignedMonthDay)
+			d := newDatedRows(j, rows)
+			c.NoMonth = !d.test(y, yearCycle).isSeason()
+			day, aligned := d.test(y, monthCycle), d.test(y, alignedMonthCycle)
 			c.WithMonthDay = day.isSignificant() || aligned.isSignificant()
 			c.AlignedMonthDay = aligned.isSignificant() && aligned.f > day.f
-			c.WithHour = cycleOf(j, rows, y, hoursSince, hour).isSignificant()
+			c.WithHour = d.test(y, dayCycle).isSignificant()
 		}
 	}
 }
@@ -42,54 +68,98 @@ type cycleTest struct {
 	f, d1, d2 float64 // F and its degrees of freedom
 	spread    float64 // difference of the largest and the smallest mean of a position
 	slope     float64 // rise of the least-squares line per period
+	size      float64 // average number of periods of a position, as in the analysis of variance of unequal groups
 }
 
-// exceedsTrend reports whether the positions differ by more than the trend rises or falls in one cycle of n periods. A trend alone makes the last position of a cycle larger than the first one, and the prediction would fall
-// at the start of the next cycle.
-func (t cycleTest) exceedsTrend(n float64) bool { return t.spread > n*math.Abs(t.slope) }
+// isSeason reports whether there are about two years of dates and the months differ by more than the trend rises or falls in a
+// year. A release looks like a season in one year. A trend alone makes the last month of each year the largest one, and the
+// prediction would fall at the start of the next year.
+func (t cycleTest) isSeason() bool { return t.d2 >= t.d1 && t.spread > 12*math.Abs(t.slope) }
 
 // isSignificant reports whether positions differ as much with a probability below cycleSignificance if there is no cycle.
 func (t cycleTest) isSignificant() bool {
 	return math.IsInf(t.f, 1) || t.f > 0 && distuv.F{D1: t.d1, D2: t.d2}.Survival(t.f) < cycleSignificance
 }
 
-// cycleOf tests whether y depends on the position of the dates of field j in a cycle, such as a week. Dates are in days since
-// 1970. period maps a date to its period, such as its day. All rows of one period count as one value, their mean, because they
-// resemble one another even without a cycle. position maps a date to its position in the cycle, such as its weekday; all dates
-// of a period have the same position.
-func cycleOf(j int, rows [][]sizing.Value, y []float64, period, position func(days float64) float64) cycleTest {
-	periods, positionOf := map[float64]*meanOf{}, map[float64]float64{}
+// datedRows are the rows with a date of one field, in the order of these dates.
+type datedRows struct {
+	dates []float64
+	rows  []int // indexes
+}
+
+// newDatedRows returns the rows with a date of field j.
+func newDatedRows(j int, rows [][]sizing.Value) (d datedRows) {
 	for i, cells := range rows {
-		if v := cells[j]; v.Kind != sizing.Missing {
-			at := period(v.Num)
-			addTo(periods, at, y[i]-y[0]) // equal peaks give exact zeros
-			positionOf[at] = position(v.Num)
+		if cells[j].Kind != sizing.Missing {
+			d.rows = append(d.rows, i)
 		}
 	}
-	positions := map[float64]*meanOf{}
+	slices.SortStableFunc(d.rows, func(a, b int) int { return cmp.Compare(rows[a][j].Num, rows[b][j].Num) })
+	for _, i := range d.rows {
+		d.dates = append(d.dates, rows[i][j].Num)
+	}
+	return d
+}
+
+// periodMean is the mean of the rows of one period, such as a day, and its position in the cycle.
+type periodMean struct {
+	at       float64 // see calendarCycle
+	position int
+	mean     float64
+}
+
+// periodMeans returns the means of y − origin by period. All rows of one period count as one value, because they resemble one
+// another even without a cycle.
+func (d *datedRows) periodMeans(y []float64, origin float64, c *calendarCycle) []periodMean {
+	var means []periodMean
+	for k := 0; k < len(d.rows); {
+		p, n := periodMean{at: c.period(d.dates[k]), position: int(c.position(d.dates[k]))}, 0.0
+		for ; k < len(d.rows) && (n == 0 || c.period(d.dates[k]) == p.at); k++ {
+			p.mean += y[d.rows[k]] - origin
+			n++
+		}
+		p.mean /= n
+		means = append(means, p)
+	}
+	return means
+}
+
+// test tests whether y depends on the position of the dates in a cycle.
+func (d *datedRows) test(y []float64, cycle int) cycleTest {
+	return testCycle(d.periodMeans(y, y[0], &calendarCycles[cycle])) // without y[0], equal peaks give exact zeros
+}
+
+// testCycle compares the positions in a cycle by the means of the periods.
+func testCycle(means []periodMean) cycleTest {
+	var positions [maxPositions]meanOf
 	var all, times meanOf
 	products := 0.0
-	sorted := slices.Sorted(maps.Keys(periods)) // the order of a map would change the sums
-	for _, at := range sorted {
-		mean := periods[at].mean()
-		all.add(mean)
-		times.add(at - sorted[0])
-		products += mean * (at - sorted[0])
-		addTo(positions, positionOf[at], mean)
+	for _, p := range means {
+		since := p.at - means[0].at
+		all.add(p.mean)
+		times.add(since)
+		products += p.mean * since
+		positions[p.position].add(p.mean)
 	}
 	between, within, lowest, highest := 0.0, 0.0, math.Inf(1), math.Inf(-1)
-	for _, at := range slices.Sorted(maps.Keys(positions)) {
-		p := positions[at]
+	known, squares := 0.0, 0.0
+	for k := range positions {
+		p := &positions[k]
+		if p.n == 0 {
+			continue
+		}
 		d := p.mean() - all.mean()
 		lowest, highest = min(lowest, p.mean()), max(highest, p.mean())
 		between += p.n * d * d
 		within += max(0, p.squares-p.n*p.mean()*p.mean())
+		known, squares = known+1, squares+p.n*p.n
 	}
-	t := cycleTest{d1: float64(len(positions) - 1), d2: all.n - float64(len(positions))}
+	t := cycleTest{d1: known - 1, d2: all.n - known}
 	if t.d1 >= 1 && t.d2 >= 1 && between > 0 {
 		t.spread = highest - lowest
 		t.slope = (products - times.sum*all.mean()) / (times.squares - times.sum*times.mean())
 		t.f = between / t.d1 / (within / t.d2)
+		t.size = (all.n - squares/all.n) / t.d1
 	}
 	return t
 }
@@ -100,14 +170,6 @@ type meanOf struct{ n, sum, squares float64 }
 func (m *meanOf) add(v float64) { m.n, m.sum, m.squares = m.n+1, m.sum+v, m.squares+v*v }
 
 func (m *meanOf) mean() float64 { return m.sum / m.n }
-
-// addTo adds v to the mean of a group.
-func addTo(groups map[float64]*meanOf, group, v float64) {
-	if groups[group] == nil {
-		groups[group] = &meanOf{}
-	}
-	groups[group].add(v)
-}
 
 // date appends the columns of a date. The line (the ridge regression) gets a weekend flag and the cosine of the
 // month. The trees get the weekday (0 is Sunday), the month (0 … 11, of equal length), and the day of the month

@@ -154,3 +154,60 @@ func TestAnHourNeedsSeveralDays(t *testing.T) {
 		assert.False(t, encoded(rows, y...).Columns[0].WithHour, "%d runs", runs)
 	}
 }
+
+// Later periods must follow from earlier ones, so neither a trend nor a few large errors are a cycle.
+func TestErrorsGetEffectsOfTheCyclesOnWhichTheyDepend(t *testing.T) {
+	const day = 24 * time.Hour
+	rng := rand.New(rand.NewPCG(1, 1))
+	noisy := func(mean float64) float64 { return mean + 0.2*rng.NormFloat64() }
+	wednesday := func(at time.Time) float64 { return 2 * indicator(at.Weekday() == time.Wednesday) }
+	last := func(at time.Time) float64 { return 2 * indicator(at.AddDate(0, 0, 1).Day() == 1) }
+	for name, c := range map[string]struct {
+		runs  int
+		step  time.Duration
+		err   func(at time.Time) float64
+		want  []int
+		dates map[string]float64 // effects
+	}{
+		"no cycle":             {400, day, func(time.Time) float64 { return noisy(0) }, nil, nil},
+		"growth":               {400, day, func(at time.Time) float64 { return noisy(float64(at.YearDay()) / 50) }, nil, nil},
+		"a few large errors":   {400, day, func(time.Time) float64 { return noisy(3 * indicator(rng.Float64() < 0.05)) }, nil, nil},
+		"tiny effects":         {400, day, func(at time.Time) float64 { return wednesday(at) / 1000 }, nil, nil},
+		"Wednesdays":           {60, day, func(at time.Time) float64 { return noisy(wednesday(at)) }, []int{weekCycle}, map[string]float64{"2024-06-05": 2, "2024-06-06": 0}},
+		"last day":             {200, day, func(at time.Time) float64 { return noisy(last(at)) }, []int{alignedMonthCycle}, map[string]float64{"2024-06-30": 2, "2024-07-30": 0}},
+		"the 25th":             {200, day, func(at time.Time) float64 { return noisy(2 * indicator(at.Day() == 25)) }, []int{monthCycle}, map[string]float64{"2024-06-25": 2}},
+		"hour 3":               {200, time.Hour, func(at time.Time) float64 { return noisy(2 * indicator(at.Hour() == 3)) }, []int{dayCycle}, map[string]float64{"2024-06-05T03:20:00Z": 2}},
+		"summer":               {900, day, func(at time.Time) float64 { return noisy(indicator(at.Month() == 6)) }, []int{yearCycle}, map[string]float64{"2026-06-16": 1}},
+		"Wednesdays, last day": {400, day, func(at time.Time) float64 { return noisy(wednesday(at) + last(at)) }, []int{weekCycle, alignedMonthCycle}, map[string]float64{"2024-07-31": 4, "2024-06-30": 2}},
+		"moved to Wednesday": {400, day, func(at time.Time) float64 {
+			if at.YearDay() < 180 && at.Year() == 2024 {
+				return noisy(wednesday(at.AddDate(0, 0, 1)))
+			}
+			return noisy(wednesday(at))
+		}, []int{weekCycle}, map[string]float64{"2025-06-04": 2, "2025-06-03": 0}},
+	} {
+		rows, errors := datesFrom(c.runs, c.step, c.err)
+		effects := (&cycleErrors{rows: rows, errors: errors}).fit([]column{{Kind: sizing.Date}})
+		var cycles []int
+		for _, e := range effects {
+			cycles = append(cycles, e.Cycle)
+		}
+		assert.Equal(t, c.want, cycles, name)
+		for text, want := range c.dates {
+			assert.InDelta(t, want, effects.effect([]sizing.Value{sizing.TextValue(text)}), 0.3, "%s: %s", name, text)
+		}
+		assert.Zero(t, effects.effect([]sizing.Value{{}}), "%s: no date", name)
+	}
+}
+
+func TestABlobWithEffectsOfAnUnknownCycleDoesNotOpen(t *testing.T) {
+	m := New()
+	learnRuns(m, rand.New(rand.NewPCG(1, 0)), 0, 30, .2, 1)
+	for _, e := range []cycleEffect{{Column: 1}, {Column: -1}, {Cycle: cycleCount}} {
+		m.Models.CoreCycles = cycleEffects{e}
+		blob, err := m.Blob()
+		require.NoError(t, err)
+		_, err = Open(blob)
+		require.ErrorIs(t, err, ErrFormat)
+	}
+}

@@ -137,7 +137,7 @@ func (m *models) coreLevels(cells []sizing.Value, b *buffers) (levels [coreRules
 	if m.ridges == nil || m.CoreRows < minCPULineRows {
 		return noCoreLevels
 	}
-	levels[lineCores] = max(m.CoreLow-cpuRange, min(m.CoreHigh+cpuRange, m.ridges[logCores].Predict(b.line)))
+	levels[lineCores] = max(m.CoreLow-cpuRange, min(m.CoreHigh+cpuRange, m.ridges[logCores].Predict(b.line)+m.CoreCycles.effect(cells)))
 	levels[sameCores] = levels[lineCores]
 	if g := m.groupOf(cells, b); g != nil && g.CoreRows > 0 {
 		levels[sameCores] = (g.Cores*g.CoreRows + groupShrink*levels[lineCores]) / (g.CoreRows + groupShrink)

@@ -286,6 +286,7 @@ func (m *Model) refit(h *sizing.History, rows []row) error {
 		fitted.reduceDrift(fit)
 		m.moveResiduals(fitted, fit)
 	}
+	m.learnCycles(fitted, fit)
 	m.useModels(fitted, fitKey(rows))
 	if m.isEarly() {
 		m.EarlyRows = rows

@@ -281,7 +281,7 @@ func (m *models) imputeFromDonorRows(cells []sizing.Value, p *experts.Point, b *
 	b.donorPointMean = mean
 	for _, further := range b.similar[len(b.neighbours):] { // run times use all similar rows: a long run may be rarer than one in maxNeighbours
 		m.encodeDonorRow(cells, further, b)
-		b.donorSeconds = append(b.donorSeconds, m.pointRunTime(b.line, m.groupOf(b.imputed, b)))
+		b.donorSeconds = append(b.donorSeconds, m.pointRunTime(b.imputed, b.line, m.groupOf(b.imputed, b)))
 	}
 	for i := range b.donorSeconds {
 		b.donorSeconds[i] -= mean.Duration

@@ -223,6 +223,7 @@ func (m *Model) refitEarly(r row) {
 	if slices.Contains(earlyFitRows, m.Experts.LearnedRows) {
 		// If a fit fails, the previous models stay in use.
 		if fitted, err := fitModels(&m.Schema, m.EarlyRows, m.Models, m.Trees, seedOf(m.Experts.LearnedRows), m.fits, &m.ablated); err == nil {
+			m.learnCycles(fitted, m.EarlyRows)
 			m.useModels(fitted, 0)
 		}
 	}

@@ -64,6 +64,10 @@ type models struct {
 	// Combinations are the effects of combinations of categories on LineTrees. Only a fit changes them.
 	Combinations combinations `cbor:",omitzero"`
 
+	// RunTimeCycles and CoreCycles are the effects of the calendar on the run time and the cores. Only a fit changes them.
+	RunTimeCycles cycleEffects `cbor:",omitempty"`
+	CoreCycles    cycleEffects `cbor:",omitempty"`
+
 	Unsolved int // number of rows added to the ridge regressions since they were last solved
 
 	IsUntimed bool `cbor:",omitzero"` // no fitted row has a known run time
@@ -143,6 +147,7 @@ func fitModels(schema *sizing.Schema, rows []row, prev *models, trees TreeParams
 	if err != nil {
 		return nil, err
 	}
+	m.fitCycles(rows)
 	if err := m.fitTrees(t, rows, trees.config(len(rows), seed), fits, ablated); err != nil {
 		return nil, err
 	}

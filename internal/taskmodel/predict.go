@@ -124,9 +124,10 @@ func (m *models) predictRow(cells []sizing.Value, p *experts.Point, b *buffers) 
 	m.predictStack(p, median, b)
 }
 
-// pointRunTime returns the point prediction of the log run time for an encoded row. g is the group of the row; nil: none.
-func (m *models) pointRunTime(line []float64, g *group) float64 {
-	predicted := max(0, min(maxLogSeconds, m.ridges[logSeconds].Predict(line)))
+// pointRunTime returns the point prediction of the log run time for a row; `line` is the encoded row. g is the group of the row;
+// nil: none.
+func (m *models) pointRunTime(cells []sizing.Value, line []float64, g *group) float64 {
+	predicted := max(0, min(maxLogSeconds, m.ridges[logSeconds].Predict(line)+m.RunTimeCycles.effect(cells)))
 	if g == nil {
 		return predicted
 	}
@@ -154,7 +155,7 @@ func (m *models) predictGroup(cells []sizing.Value, p *experts.Point, b *buffers
 	b.group, b.groupOf = g, cells
 	p.MinAmount, p.Repeats = g.minAmount(), m.repeats(cells, g, b)
 	if m.ridges != nil {
-		p.Duration = m.pointRunTime(b.line, g)
+		p.Duration = m.pointRunTime(cells, b.line, g)
 	} else if g != nil {
 		p.Duration = g.runTime(p.Duration)
 	}

@@ -1,0 +1,219 @@
+package taskmodel
+
+import (
+	"math"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Run times and CPU use are predicted by ridge regressions, which know of a date only the weekend and the season. cycleEffects
+// are what the position of a date in cycles of the calendar adds, such as the effect of each weekday: random intercepts of the
+// errors of a ridge regression (Laird and Ware 1982), by position, in log units. Only cycles with which earlier periods predict
+// later ones better get effects. The peak needs none, because its trees know these positions.
+type cycleEffects []cycleEffect
+
+// cycleEffect holds the effects of the positions in one cycle.
+type cycleEffect struct {
+	Column  int       // of the date in the encoding
+	Cycle   int       // index in calendarCycles
+	Effects []float64 // by position
+}
+
+const (
+	maxCycles       = 3    // largest number of cycles of one prediction; further ones would mostly be noise
+	minCycleSpread  = 0.02 // smallest difference of the errors of two positions, in log units; a smaller one changes no answer noticeably
+	minCyclePeriods = 0.01 // lower bound of the weight of an effect of zero, in periods
+	cycleMemory     = 8    // periods of a position after which the oldest lose weight in its effect; with fewer, effects follow changes sooner
+)
+
+// fitCycles estimates RunTimeCycles and CoreCycles from the errors of the fitted ridge regressions.
+func (m *models) fitCycles(rows []row) {
+	if !slices.ContainsFunc(m.Enc.Columns, func(c column) bool { return c.Kind == sizing.Date }) {
+		return
+	}
+	var seconds, cores cycleErrors
+	var x, tree []float64
+	for i := range rows {
+		r := &rows[i]
+		x, tree = m.Enc.encode(r.Cells, x[:0], tree[:0])
+		if !r.Untimed {
+			seconds.add(r.Cells, math.Log1p(r.Seconds)-m.ridges[logSeconds].Predict(x))
+		}
+		if r.Cores > 0 {
+			cores.add(r.Cells, math.Log(r.Cores)-m.ridges[logCores].Predict(x))
+		}
+	}
+	m.RunTimeCycles, m.CoreCycles = seconds.fit(m.Enc.Columns), cores.fit(m.Enc.Columns)
+}
+
+// cycleErrors are the errors of the predictions of some rows, in log units.
+type cycleErrors struct {
+	rows   [][]sizing.Value
+	errors []float64
+	dated  []datedRows // by column; empty for a column that has no dates
+}
+
+func (e *cycleErrors) add(cells []sizing.Value, err float64) {
+	e.rows, e.errors = append(e.rows, cells), append(e.errors, err)
+}
+
+// fit chooses cycles of the dates among columns, the one that makes the errors smallest first (forward selection), and
+// subtracts their effects from the errors.
+func (e *cycleErrors) fit(columns []column) (chosen cycleEffects) {
+	e.dated = make([]datedRows, len(columns))
+	for j := range columns {
+		if columns[j].Kind == sizing.Date {
+			e.dated[j] = newDatedRows(j, e.rows)
+		}
+	}
+	for len(chosen) < maxCycles {
+		best, found := e.best(chosen)
+		if !found {
+			break
+		}
+		chosen = append(chosen, best)
+		for i, cells := range e.rows {
+			e.errors[i] -= best.effect(cells)
+		}
+	}
+	return chosen
+}
+
+// best returns the effects of the cycle outside `chosen` that makes the errors smallest; found is false if no cycle has an effect.
+func (e *cycleErrors) best(chosen cycleEffects) (best cycleEffect, found bool) {
+	most := 0.0
+	for j := range e.dated {
+		for k := range calendarCycles {
+			if chosen.has(j, k) {
+				continue
+			}
+			if effect, gain := e.effectOf(j, k); gain > most {
+				best, most = effect, gain
+			}
+		}
+	}
+	return best, most > 0
+}
+
+// effectOf estimates the effects of a cycle of the dates of column j. gain is the reduction of the Bayesian information
+// criterion if the effects of a period follow from earlier periods only; 0: the cycle has no effect.
+func (e *cycleErrors) effectOf(j, cycle int) (effect cycleEffect, gain float64) {
+	means := e.dated[j].periodMeans(e.errors, 0, &calendarCycles[cycle])
+	t := testCycle(means)
+	if !t.isSignificant() || t.spread < minCycleSpread || cycle == yearCycle && !t.isSeason() {
+		return cycleEffect{}, 0
+	}
+	// The method of moments: F − 1 is the ratio of the variance of the effects to that of a mean of t.size periods.
+	prior := max(minCyclePeriods, t.size/(t.f-1))
+	effect = cycleEffect{Column: j, Cycle: cycle, Effects: make([]float64, maxPositions)}
+	var known [maxPositions]float64 // number of periods
+	plain, remaining := 0.0, 0.0
+	for _, p := range means {
+		err := p.mean - effect.Effects[p.position]
+		plain, remaining = plain+p.mean*p.mean, remaining+err*err
+		known[p.position] = min(known[p.position]+1, cycleMemory)
+		effect.Effects[p.position] += err / (known[p.position] + prior)
+	}
+	n := float64(len(means))
+	return effect, max(0, n*math.Log(plain/remaining)-combinationPenalty*math.Log(n))
+}
+
+// effect returns the effect of the date of a row.
+func (c *cycleEffect) effect(cells []sizing.Value) float64 {
+	if at := c.position(cells); at >= 0 && at < len(c.Effects) {
+		return c.Effects[at]
+	}
+	return 0
+}
+
+// position returns the position of the date of a row; −1 if the row has no date.
+func (c *cycleEffect) position(cells []sizing.Value) int {
+	if v := cells[c.Column]; v.Kind == sizing.Date {
+		return int(calendarCycles[c.Cycle].position(v.Num))
+	}
+	return -1
+}
+
+// effect returns the sum of the effects of a row.
+func (c cycleEffects) effect(cells []sizing.Value) (sum float64) {
+	for k := range c {
+		sum += c[k].effect(cells)
+	}
+	return sum
+}
+
+// has reports whether a cycle of the dates of a column has effects.
+func (c cycleEffects) has(column, cycle int) bool {
+	return slices.ContainsFunc(c, func(e cycleEffect) bool { return e.Column == column && e.Cycle == cycle })
+}
+
+// isLike reports whether two effects are of the same cycles.
+func (c cycleEffects) isLike(other cycleEffects) bool {
+	return slices.EqualFunc(c, other, func(a, b cycleEffect) bool { return a.Column == b.Column && a.Cycle == b.Cycle })
+}
+
+// hasValidCycles reports whether the stored effects match the encoding.
+func (m *models) hasValidCycles() bool {
+	return !slices.ContainsFunc(slices.Concat(m.RunTimeCycles, m.CoreCycles), func(e cycleEffect) bool {
+		return min(e.Column, e.Cycle) < 0 || e.Column >= len(m.Enc.Columns) || e.Cycle >= cycleCount
+	})
+}
+
+// bytes returns the memory that the effects refer to.
+func (c cycleEffects) bytes() int64 {
+	size := sliceBytes(c)
+	for k := range c {
+		size += sliceBytes(c[k].Effects)
+	}
+	return size
+}
+
+// learnCycles evaluates predictions again on the fitted rows if the fit has chosen other cycles than the models before it.
+// Otherwise the few large errors from before the first effects would for hundreds of runs set the 99th percentile of the CPU
+// use and give the mean of the runs too much weight in the run time.
+func (m *Model) learnCycles(fitted *models, rows []row) {
+	before := m.Models
+	if before == nil {
+		before = new(models)
+	}
+	if c := fitted.RunTimeCycles; len(c) > 0 && !c.isLike(before.RunTimeCycles) {
+		m.relearnMixture(fitted, rows)
+	}
+	if c := fitted.CoreCycles; len(c) > 0 && fitted.CoreRows >= minCPULineRows && !c.isLike(before.CoreCycles) {
+		m.relearnCores(fitted, rows)
+	}
+}
+
+// relearnMixture replaces the errors with which the run time weights the point prediction and the mean of the runs.
+func (m *Model) relearnMixture(fitted *models, rows []row) {
+	var mixture meanMixture
+	var x, tree []float64
+	for i := range rows {
+		if r := &rows[i]; !r.Untimed && !fitted.Enc.isIncomplete(r.Cells) {
+			x, tree = fitted.Enc.encode(r.Cells, x[:0], tree[:0])
+			mixture.learn(math.Log1p(r.Seconds), fitted.pointRunTime(r.Cells, x, nil))
+		}
+	}
+	m.DurationLevels.Mixture = mixture
+}
+
+// relearnCores replaces the residuals and the losses of the CPU rules that use features.
+func (m *Model) relearnCores(fitted *models, rows []row) {
+	b := bufferPool.Get().(*buffers)
+	defer bufferPool.Put(b)
+	var c CPUModel
+	for i := range rows {
+		r := &rows[i]
+		if r.Cores == 0 || fitted.Enc.isIncomplete(r.Cells) {
+			continue
+		}
+		b.line, b.tree = fitted.Enc.encode(r.Cells, b.line[:0], b.tree[:0])
+		b.groupOf = nil
+		levels := fitted.coreLevels(r.Cells, b)
+		levels[sameCores] = levels[lineCores] // the groups have learned the row itself
+		c.learn(&levels, r.Cores)
+	}
+	c.Residuals[anyCores] = m.CPU.Residuals[anyCores] // also has the uses of runs without a peak
+	m.CPU = c
+}
