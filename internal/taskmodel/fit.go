@@ -51,10 +51,11 @@ func train(h *sizing.History, champion *Model, fitsAll bool) (*Model, Outcome, e
 		m.leavePool()
 	}
 	forgets := false // the champion is not valid, see Fit
+	whole := h
 	switch {
 	case m == nil:
 		m = New()
-	case m.learnedVoided(h), m.Experts.LearnedRows > 0 && learnedSampling.invalidates(&m.Sampling, h), m.lacksPeaks(h), m.isOutOfOrder(h):
+	case m.learnedVoided(h), m.Experts.LearnedRows > 0 && learnedSampling.invalidates(&m.Sampling, h), m.lacksPeaks(m.rowsInUse(h)), m.isOutOfOrder(m.rowsInUse(h)):
 		forgets = true
 		m = New()
 		m.Trees, m.fits = champion.Trees, champion.fits
@@ -64,14 +65,18 @@ func train(h *sizing.History, champion *Model, fitsAll bool) (*Model, Outcome, e
 		champion = nil
 	}
 	m.Sampling = learnedSampling
-	h = m.Sampling.raiseHistory(h)
-	firstFit, err := m.learnNewRows(h, 0)
+	whole = m.Sampling.raiseHistory(whole)
+	firstFit, err := m.learnNewRows(m.rowsInUse(whole), 0)
 	if err != nil {
 		return nil, Outcome{}, err
 	}
-	if !fitsAll && m.IsFitDue() { // the champion learned its newest rows through Learn, without the fit that is now due
-		fitsAll = true
+	isDue := m.IsFitDue() // the champion learned its newest rows through Learn, without the fit that is now due
+	relearned, err := m.relearn(m.rowsInUse(whole))
+	if err != nil {
+		return nil, Outcome{}, err
 	}
+	fitsAll = fitsAll || isDue && !relearned
+	h = m.rowsInUse(whole)
 	m.releaseGranted(h)
 	if m.Experts.LearnedRows == 0 {
 		if forgets { // an empty model replaces the champion, whose answers would always depend on the voided reports or outdated factors
@@ -86,9 +91,18 @@ func train(h *sizing.History, champion *Model, fitsAll bool) (*Model, Outcome, e
 	return m.evaluateAndFit(h, champion != nil, firstFit)
 }
 
+// learnedFrom says how many runs the model has learned.
+func (m *Model) learnedFrom(h *sizing.History) string {
+	text := "learned from " + countRuns(h.Total)
+	if m.Relearned != 0 {
+		text += " since a new feature appeared"
+	}
+	return text
+}
+
 // finishUpdate completes an Update. firstFit is the result of learnNewRows.
 func (m *Model) finishUpdate(h *sizing.History, hasChampion bool, firstFit int) (*Model, Outcome, error) {
-	out := Outcome{Trained: true, Reason: "learned from " + countRuns(h.Total), Evaluation: m.LastEvaluation}
+	out := Outcome{Trained: true, Reason: m.learnedFrom(h), Evaluation: m.LastEvaluation}
 	if firstFit > 0 {
 		_, lost, err := m.evaluateIfDue(h, m.rowsOf(h, len(h.Rows)), hasChampion, firstFit, &out)
 		if err != nil || lost {
@@ -118,14 +132,25 @@ func (m *Model) learnNewRows(h *sizing.History, later int) (firstFit int, err er
 			continue
 		}
 		m.Learn(t)
-		if m.isFitDue(len(rows) - k - 1 + later) {
-			if err := m.refit(h, m.learnedRowsOf(h, rows[k+1:], lastSeq)); err != nil {
+		fits := m.isFitDue(len(rows) - k - 1 + later)
+		if !fits && !m.isRelearnDue() {
+			continue
+		}
+		learned := learnedPart(h, rows[k+1:], lastSeq)
+		relearned, err := m.relearn(m.rowsInUse(learned))
+		if err != nil {
+			return 0, err
+		}
+		if fits && !relearned {
+			learned = m.rowsInUse(learned)
+			if err := m.refit(h, m.rowsOf(learned, len(learned.Rows))); err != nil {
 				return 0, err
 			}
 			firstFit = cmp.Or(firstFit, m.Experts.LearnedRows)
 		}
 	}
 	m.LastSeq = max(m.LastSeq, h.LastSeq)
+	h = m.rowsInUse(h)
 	m.Oldest = oldestPeak(h)
 	m.rebuildAwaited(h)
 	m.Unlearned = m.unlearnedPeaks(h)
@@ -144,9 +169,9 @@ func (m *Model) newRows(h *sizing.History) []int {
 	return rows
 }
 
-// learnedRowsOf is rowsOf for h as the model has learned it so far: without the unlearned rows after row lastSeq, and with the
-// other unlearned rows as they were before their peaks were added.
-func (m *Model) learnedRowsOf(h *sizing.History, unlearned []int, lastSeq int64) []row {
+// learnedPart returns h as the model has learned it so far: without the unlearned rows after row lastSeq, and with the other
+// unlearned rows as they were before their peaks were added.
+func learnedPart(h *sizing.History, unlearned []int, lastSeq int64) *sizing.History {
 	learned := *h
 	learned.Rows = make([]sizing.HistoryRow, 0, len(h.Rows))
 	from := 0
@@ -159,13 +184,13 @@ func (m *Model) learnedRowsOf(h *sizing.History, unlearned []int, lastSeq int64)
 		from = i + 1
 	}
 	learned.Rows = append(learned.Rows, h.Rows[from:]...)
-	return m.rowsOf(&learned, len(learned.Rows))
+	return &learned
 }
 
 // evaluateAndFit runs the evaluation if it is due, and fits on the whole history unless the challenger loses or the last
 // fit was on the same rows.
 func (m *Model) evaluateAndFit(h *sizing.History, hasChampion bool, firstFit int) (*Model, Outcome, error) {
-	out := Outcome{Trained: true, Reason: "learned from " + countRuns(h.Total), Evaluation: m.LastEvaluation}
+	out := Outcome{Trained: true, Reason: m.learnedFrom(h), Evaluation: m.LastEvaluation}
 	rows := m.rowsOf(h, len(h.Rows))
 	keepsFit, lost, err := m.evaluateIfDue(h, rows, hasChampion, firstFit, &out)
 	if err != nil || lost {

@@ -118,8 +118,9 @@ func TestNewFeatureBesideAMissingOneHardlyChangesGrants(t *testing.T) {
 					missingAndNew += float64(with.model.Size(question(withNew(f, gibs))).Limit)
 				}
 				about := fmt.Sprintf("%d runs, then %d without %s", runs, reported, lost)
-				assert.InDelta(t, 1, missingAndNew/missing, 0.2, about)
-				if reported < 8 {
+				assert.LessOrEqual(t, missingAndNew/missing, 1.2, about)
+				if reported < 8 { // with more runs, a model may learn the peak from the new feature alone, which lowers the grants (relearn.go)
+					assert.GreaterOrEqual(t, missingAndNew/missing, 0.8, about)
 					assert.InDelta(t, 1, wholeAndNew/whole, 0.1, "%s; sized with all features and the new one", about)
 				}
 			}

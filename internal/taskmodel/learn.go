@@ -165,6 +165,7 @@ func (m *Model) learnRow(r *row, t *TrainingRow) {
 	if !r.Untimed && !m.Models.IsUntimed {
 		m.learnRunTime(r.Seconds, t.At, &p, b)
 	}
+	m.followFeatures(t, &p, b)
 	lowest := m.Experts.LowOutlierBound()
 	if in.isCharged {
 		if changed := m.Experts.Learn(&p, r.Peak, r.Seconds, t.At, &m.Share, &b.scratch); changed > 0 {

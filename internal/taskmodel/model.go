@@ -75,6 +75,8 @@ type Model struct {
 	Late            int                 // number of late peaks that it has learned; see late.go
 	Oldest          int64               // end of the oldest run with a peak at the last training, in Unix seconds; 0: unknown
 	Changed         int64               // Seq of the first row after the last change point of the task; 0: none was found
+	Relearned       int64               // Seq of the first row that the models have learned; 0: they have learned all rows (relearn.go)
+	NewFeatures     newFeatures         // the newest rows while they have a feature that the models have not learned (relearn.go)
 	Tries           int                 // number of learned tries of any outcome
 	Kills           int                 // number of OOM kills among them
 	Fitted          int                 // number of learned measured rows at the last fit

@@ -260,7 +260,8 @@ func toDuration(seconds float64) time.Duration {
 }
 
 // OwnRunTimes returns the number of runs with a known run time, and the mean of their log seconds. ok is
-// false if the model does not store all measured runs of the task; it stores all of them only while they are few.
+// false if the model does not store all measured runs of the task; it stores all of them only while they are few, and before
+// relearn replaces them.
 func (m *Model) OwnRunTimes() (runs int, mean float64, ok bool) {
 	for i := range m.EarlyRows {
 		if r := &m.EarlyRows[i]; !r.Untimed && r.Seconds > 0 {
@@ -268,7 +269,7 @@ func (m *Model) OwnRunTimes() (runs int, mean float64, ok bool) {
 			mean += (math.Log(r.Seconds) - mean) / float64(runs)
 		}
 	}
-	return runs, mean, m.Experts.LearnedRows == len(m.EarlyRows)
+	return runs, mean, m.Relearned == 0 && m.Experts.LearnedRows == len(m.EarlyRows)
 }
 
 // RunTime predicts the run time of a try with features f; ok is false if no run has a ratio (see Ratios).

@@ -58,7 +58,7 @@ func (m *Model) isFitDue(unlearned int) bool {
 	case m.isEarly(): // Learn fits
 		return false
 	case unlearned <= max(minCatchUpRows, learned/catchUpShare):
-		return learned >= nextFit(m.Fitted) || m.Reproduced > 0 && m.Reproduced >= m.Fitted/reproducedShare
+		return learned >= nextFit(m.Fitted) || m.Reproduced > 0 && m.Reproduced >= m.Fitted/reproducedShare || m.isRelearnDue()
 	}
 	return float64(learned) >= bulkGrowth*float64(max(m.Fitted, minBulkRows))
 }
