@@ -14,7 +14,7 @@ import (
 
 // Format is the version of the encoding of a State and of a plan.Pool. A state or plan.Pool of another format
 // is learned again from the stored series.
-const Format = 3
+const Format = 4
 
 // MaxSize bounds an encoded state or pool, in compressed bytes.
 const MaxSize = 2 << 20

@@ -24,9 +24,9 @@ const (
 )
 
 // Plan returns the plan of the next run; `grant` is the static grant of the run in bytes. It chooses the rule with the
-// least expected cost among the rules with an accepted kill rate. This cost is the cost of all tries of the run and the
-// price of the expected kills. The first rule, the static grant, is always a candidate. A rule whose tries cost more than
-// those of the static grant is no candidate.
+// least expected cost among the rules with an accepted kill rate and those that are as safe as the static grant
+// (Learner.isAsSafeAsStatic). This cost is the cost of all tries of the run and the price of the expected kills. The first
+// rule, the static grant, is always a candidate. A rule whose tries cost more than those of the static grant is no candidate.
 func (l *Learner) Plan(pool *Pool, grant float64, t Timing) *Plan {
 	return newPlanner(l, pool, t).Plan(grant)
 }

@@ -11,6 +11,7 @@ type Learner struct {
 	Runs   int     // number of learned runs
 	Rules  []tally // by index in the list `rules`; empty before the first replay
 	Total  float64 // byte-seconds of the grants with which the runs in Rules were replayed
+	Near   float64 // sum of the parts of kills of the static grant in Rules: those of runs that came near it without a kill
 }
 
 // tally sums the out-of-sample outcomes of a rule: each run is learned after its replay.
@@ -133,6 +134,9 @@ func (l *Learner) replayRules(pool *Pool, c *Curve, grant float64, t Timing) {
 		o := rules[i].replay(c, grant, forecasts, t)
 		kills := nearKill(o)
 		l.Rules[i].add(kills*weight, o.cost)
+		if i == 0 && !o.killed {
+			l.Near += kills * weight
+		}
 		shared[i].add(kills, o.cost/fixed)
 	}
 }

@@ -72,6 +72,39 @@ func TestFlatRunsHardlyExceedTheStaticGrant(t *testing.T) {
 	}
 }
 
+// The memory of all runs jumps at the same time. Their static grant is just above their peak, as it is for regular runs. The
+// plan must save as large a share of the possible savings as with noise, although every limit is near the peak in the end.
+func TestPlansOfRegularRunsSaveAsMuchAsThoseOfNoisyRuns(t *testing.T) {
+	const jump, end, peak = 4320.0, 5400.0, 8e9
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, c := range []struct{ noise, grant float64 }{{0, 1.001}, {0, 1.02}, {.003, 1.02}, {.01, 1.02}, {.03, 1.05}} {
+		var l Learner
+		var pool Pool
+		planned, perfect := 0.0, 0.0
+		for i := range 24 {
+			var run []Sample
+			for at := 0.0; at < end; at += 10 {
+				level := .3 * peak
+				if at >= jump {
+					level = peak
+				}
+				run = append(run, Sample{at, level * math.Exp(c.noise*rng.NormFloat64())})
+			}
+			curve := NewCurve(run)
+			grant := c.grant * curve.Max()
+			if i >= 20 {
+				for k, limit := range l.Plan(&pool, grant, Timing{}).Follow(run, 0, Timing{}) {
+					require.GreaterOrEqual(t, limit, run[k].Memory, "noise %v, run %d, %v s", c.noise, i, run[k].Seconds)
+					planned += limit
+					perfect += curve.at(run[k].Seconds)
+				}
+			}
+			l.Learn(&pool, curve, grant, Timing{})
+		}
+		assert.Less(t, planned, 1.45*perfect, "noise %v, grant of %v peaks, rule %s", c.noise, c.grant, l.Plan(&pool, peak, Timing{}).Rule())
+	}
+}
+
 // The memory of each run of the task jumps at a random time. Before the jump, the limit must already cover the memory after
 // the jump.
 func TestRandomJumpsAreCoveredBeforeTheyHappen(t *testing.T) {

@@ -35,11 +35,18 @@ func newPlanner(l *Learner, pool *Pool, t Timing) *Planner {
 		if i == 0 {
 			most = cost
 		}
-		if i == 0 || risk <= maxRisk/caution && cost <= most && total < least {
+		if i == 0 || (risk <= maxRisk/caution || l.isAsSafeAsStatic(i)) && cost <= most && total < least {
 			p.rule, p.risk, least = &rules[i], risk, total
 		}
 	}
 	return p
+}
+
+// isAsSafeAsStatic reports whether the kills of rule i in the replays, with the parts of kills (nearKill), are at most the
+// parts of kills of the static grant. Equal runs get a static grant just above their peak, so every rule comes near its
+// limit, and the kill rate would exclude all of them. Whole kills of the static grant do not count: they excuse no kill.
+func (l *Learner) isAsSafeAsStatic(i int) bool {
+	return len(l.Rules) > 0 && l.Rules[i].Runs >= pooledRuns && l.Rules[i].Kills <= l.Near
 }
 
 // Plan returns the plan of a run with a static grant in bytes.
