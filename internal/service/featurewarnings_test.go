@@ -44,10 +44,10 @@ func TestAPredictionWarnsOfFeaturesThatTheModelDoesNotUse(t *testing.T) {
 	for range 3 { // the later answers come from the memo of recent answers
 		odd := r.predict(demand(func(f sizing.Features) {
 			f["product_count"] = sizing.TextValue("abc")
-			f["execution_date"] = sizing.TextValue("12.04.2020")
+			f["execution_date"] = sizing.TextValue("04/12/2020")
 		}))
 		assert.Equal(t, []sizing.FieldError{
-			{Field: "features.execution_date", Detail: `"12.04.2020" is a category, and this feature is a date: it counts as missing; send a date, or leave it out`},
+			{Field: "features.execution_date", Detail: `"04/12/2020" is a category, and this feature is a date: it counts as missing; send a date, or leave it out`},
 			{Field: "features.product_count", Detail: `"abc" is a category, and this feature is a number: it counts as missing; send a number, or leave it out`},
 		}, odd.Warnings)
 		assert.Contains(t, odd.Reason, "product_count was sent as a category, and is a number")
