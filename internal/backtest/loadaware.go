@@ -120,7 +120,8 @@ func (p *loadawarePolicy) Learn(o Outcome) error {
 	l.history.Rows = append(l.history.Rows, row)
 	l.updateGuard(&o)
 	trainingRow := taskmodel.NewTrainingRow(&l.history.Schema, &row)
-	trainingRow.Features = o.Features // as reported, because the schema may not contain all of them
+	trainingRow.Features = o.Features          // as reported, because the schema may not contain all of them
+	trainingRow.StartedAt = o.StartedAt.Unix() // not ReportedAt less the duration: without delay a try is reported at its start
 	before := l.model.Pool()
 	l.model.Learn(trainingRow)
 	if e, ok := l.model.RunError(trainingRow.Run); ok {

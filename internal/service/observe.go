@@ -224,7 +224,7 @@ func trainingRow(o *sizing.Observation, seq int64, answer *inflight.Answer, now 
 		Seq: seq, At: o.At(now).Unix(), Features: o.Features, Outcome: o.Outcome, Peak: peak, Censoring: censoring,
 		CPUMax: o.CPUMax, Duration: o.Duration, Requested: requested.Resources, Allocated: o.Allocated,
 		FirstTry: o.Try.Number == 1, Promised: answer.Promised, Run: o.Try.Run(), RunScore: o.RunScore, Try: o.Try.Number,
-		DAGRun: sizing.DAGRunHash(o.Try.RunID, o.Try.MapIndex),
+		DAGRun: sizing.DAGRunHash(o.Try.RunID, o.Try.MapIndex), StartedAt: taskmodel.StartOf(o.At(now), o.Duration),
 	}
 }
 

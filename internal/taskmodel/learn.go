@@ -73,6 +73,7 @@ func (m *Model) learnBound(t *TrainingRow) {
 	m.raiseBound(t.Peak)
 	m.followLimit(t, nil)
 	m.learnKill(t)
+	m.addKilledStart(t)
 	m.learnColdStartKill(t)
 }
 
@@ -143,7 +144,7 @@ func (m *Model) learnRow(r *row, t *TrainingRow) {
 		m.Unpredicted = append(m.Unpredicted, t.Seq)
 		m.Experts.Learn(nil, r.Peak, r.Seconds, t.At, &m.Share, nil)
 		m.startColdStart(r)
-		m.startDAGRun(r, t.DAGRun)
+		m.startDAGRun(r, t)
 		return
 	}
 	var p experts.Point
@@ -151,7 +152,7 @@ func (m *Model) learnRow(r *row, t *TrainingRow) {
 	defer bufferPool.Put(b)
 	b.isLift, b.peak = false, m.Models.classify(r.Peak)
 	defer func() { b.peak = unknownPeak }()
-	in := m.predictAtLaunch(r, t.DAGRun, &p, b)
+	in := m.predictAtLaunch(r, t, &p, b)
 	b.shift(&p, m.runShift(t.RunScore))
 	m.learnRunScore(r, &p, t, b)
 	switch {
@@ -199,8 +200,8 @@ func (m *Model) recordResidual(r *row, p *experts.Point, b *buffers, seq int64) 
 	if len(m.OutOfSample) > maxOutOfSample+maxOutOfSample/4 {
 		m.OutOfSample = slices.Delete(m.OutOfSample, 0, len(m.OutOfSample)-maxOutOfSample)
 	}
-	if p.ColdStart != nil {
-		m.Share.RecordResidual(math.Log(r.Peak) - p.ColdStart.MeanLevel())
+	if p.HasColdStart() {
+		m.Share.RecordResidual(math.Log(r.Peak) - m.Experts.ColdStartLevel(p))
 	} else {
 		m.Share.RecordResidual(r.Residual)
 	}

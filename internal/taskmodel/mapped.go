@@ -8,12 +8,15 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// The instances of a mapped task in one DAG run mostly start together, and their peaks have common causes, such as the data
+// The instances of a mapped task in one DAG run often start together, and their peaks have common causes, such as the data
 // of the day. At the launch of an instance, no peak of the other instances is known. Their reports arrive one by one. A
 // prediction that already knows some of these peaks has a smaller error than the prediction at the launch. Margins learned
 // from such errors are too small. So a dagRun stores the smoothed errors from before the first report of its DAG run, and for
 // each set of features the prediction for the first reported instance that has them. It does not store the fitted models: a
 // fit on some of the instances makes the predictions for the other instances only a little better than those at the launch.
+//
+// If there are fewer slots than instances, some instances start after others have been reported, and their answers know these
+// reports. So an instance that started after the first report of a dagRun belongs to another dagRun with the same id.
 
 // With larger limits a model takes more memory. When a limit is reached, the model drops the oldest DAG run or launch. It
 // learns an instance that is reported later as the first one of a new DAG run or launch.
@@ -22,10 +25,12 @@ const (
 	maxLaunches = 32 // largest number of stored launches of all these DAG runs together
 )
 
-// dagRun is a DAG run of a mapped task.
+// dagRun holds the instances of a mapped task in one DAG run that started before the first of them was reported.
 type dagRun struct {
 	_            struct{} `cbor:",toarray"`
 	ID           uint64   // TrainingRow.DAGRun
+	Reported     int64    // TrainingRow.At of the instance that was reported first
+	IsFirst      bool     // the first row of the task is one of the instances
 	Drift, Trend float64  // models.Drift and models.Trend before the first report of the run
 	Errors       cluster  // errors of one instance for each launch
 	Launches     []launch // oldest first
@@ -38,8 +43,9 @@ type launch struct {
 	Errors      cluster
 	IsPredicted bool // the fields below are set; false for the launches of the first DAG run of the task
 	Point       experts.Point
-	MinAmount   float64         // of Point
-	Repeats     experts.Repeats // of Point
+	MinAmount   float64                 // of Point
+	Repeats     experts.Repeats         // of Point
+	Cold        experts.ColdStartAnswer // of Point
 	Signals     [signalCount]float64
 }
 
@@ -50,29 +56,61 @@ type instance struct {
 	isPredicted bool    // the error of its prediction is learned
 }
 
-// dagRunOf returns the DAG run with an id; nil for the id 0, which stands for none. It adds a new DAG run, and drops the
-// oldest one if there are maxDAGRuns.
-func (m *Model) dagRunOf(id uint64) *dagRun {
-	if id == 0 || m.ablated.NoDAGRuns {
+// dagRunOf returns the DAG run of a measured try; nil if its task is not mapped. It adds a new DAG run, and drops the oldest
+// one if there are maxDAGRuns. An unknown start (0) counts as before the first report.
+func (m *Model) dagRunOf(t *TrainingRow) *dagRun {
+	if t.DAGRun == 0 || m.ablated.NoDAGRuns {
 		return nil
 	}
+	started := m.takeStart(t)
 	for i := range m.DAGRuns {
-		if m.DAGRuns[i].ID == id {
-			return &m.DAGRuns[i]
+		if d := &m.DAGRuns[i]; d.ID == t.DAGRun && started < d.Reported {
+			return d
 		}
 	}
 	if len(m.DAGRuns) == maxDAGRuns {
-		if m.DAGRuns[0].ID == m.FirstDAGRun {
-			m.FirstDAGRun = 0
-		}
 		m.DAGRuns = slices.Delete(m.DAGRuns, 0, 1)
 	}
-	run := dagRun{ID: id}
+	run := dagRun{ID: t.DAGRun, Reported: t.At}
 	if m.Models != nil {
 		run.Drift, run.Trend = m.Models.Drift, m.Models.Trend
 	}
 	m.DAGRuns = append(m.DAGRuns, run)
 	return &m.DAGRuns[len(m.DAGRuns)-1]
+}
+
+// killedStart is the start of the first killed try of a mapped instance that has no measured peak yet. The retry starts later,
+// but gets a lift and no new prediction, so its peak shows the error of the prediction for the killed try.
+type killedStart struct {
+	_   struct{} `cbor:",toarray"`
+	Run uint64   // TrainingRow.Run
+	At  int64    // TrainingRow.StartedAt
+}
+
+// maxKilledStarts is the largest number of stored starts. An instance whose start was dropped counts from its retry.
+const maxKilledStarts = 64
+
+// addKilledStart records the start of a killed mapped instance, unless an earlier try of it was killed.
+func (m *Model) addKilledStart(t *TrainingRow) {
+	if t.DAGRun == 0 || slices.ContainsFunc(m.KilledStarts, func(k killedStart) bool { return k.Run == t.Run }) {
+		return
+	}
+	if len(m.KilledStarts) == maxKilledStarts {
+		m.KilledStarts = slices.Delete(m.KilledStarts, 0, 1)
+	}
+	m.KilledStarts = append(m.KilledStarts, killedStart{Run: t.Run, At: t.StartedAt})
+}
+
+// takeStart returns the start of the first killed try of the instance of a measured try or, if none was killed, the start of
+// the measured try. It removes the instance from m.KilledStarts.
+func (m *Model) takeStart(t *TrainingRow) int64 {
+	i := slices.IndexFunc(m.KilledStarts, func(k killedStart) bool { return k.Run == t.Run })
+	if i < 0 {
+		return t.StartedAt
+	}
+	start := m.KilledStarts[i].At
+	m.KilledStarts = slices.Delete(m.KilledStarts, i, i+1)
+	return start
 }
 
 // launchOf returns the launch with a key; nil if there is none.
@@ -99,9 +137,9 @@ func (m *Model) addLaunch(run *dagRun, l launch) {
 }
 
 // startDAGRun records the first row of a task. No model exists before this row.
-func (m *Model) startDAGRun(r *row, id uint64) {
-	if run := m.dagRunOf(id); run != nil {
-		m.FirstDAGRun = id
+func (m *Model) startDAGRun(r *row, t *TrainingRow) {
+	if run := m.dagRunOf(t); run != nil {
+		run.IsFirst = true
 		m.addUnpredicted(run, featureKey(&m.Schema, r.Cells))
 	}
 }
@@ -129,10 +167,11 @@ func (m *Model) learnFirst(run *dagRun, key uint64) instance {
 }
 
 // predictAtLaunch fills p with the prediction for a row as at its launch, without the errors of the other instances of its
-// DAG run, and sets the fields of b that belong to this prediction. id is TrainingRow.DAGRun.
-func (m *Model) predictAtLaunch(r *row, id uint64, p *experts.Point, b *buffers) instance {
+// DAG run, and sets the fields of b that belong to this prediction. t is the try of the row. The hedge of the cold-start rule
+// and the experts learns p.Cold for the later instances, because the first one may always need less than the others.
+func (m *Model) predictAtLaunch(r *row, t *TrainingRow, p *experts.Point, b *buffers) instance {
 	single := instance{weight: 1, isCharged: true, isPredicted: true}
-	run := m.dagRunOf(id)
+	run := m.dagRunOf(t)
 	if run == nil {
 		m.predict(r.Cells, sizing.DefaultRiskTarget, p, b)
 	} else {
@@ -146,12 +185,13 @@ func (m *Model) predictAtLaunch(r *row, id uint64, p *experts.Point, b *buffers)
 	}
 	key := featureKey(&m.Schema, r.Cells)
 	l := run.launchOf(key)
-	if l == nil && id == m.FirstDAGRun {
+	if l == nil && run.IsFirst {
 		return m.learnFirst(run, key)
 	}
 	if l == nil {
 		in := m.WithinRuns.learn(&run.Errors, residualOf(r, p), m.Experts.PriorDeviation, &runClusters)
 		first := launch{Key: key, IsPredicted: true, Point: *p, MinAmount: p.MinAmount, Repeats: p.Repeats, Signals: b.signals}
+		first.Cold = m.Experts.ColdStartAnswer(p)
 		first.Point.ColdStart = nil // it refers to the memory of b
 		m.WithinFeatures.learn(&first.Errors, residualOf(r, p), m.Experts.PriorDeviation, &featureClusters)
 		m.addLaunch(run, first)
@@ -162,8 +202,10 @@ func (m *Model) predictAtLaunch(r *row, id uint64, p *experts.Point, b *buffers)
 	}
 	isException := p.IsException // the stored form of a Point lacks IsException
 	*p = l.Point
-	p.IsException, p.MinAmount, p.Repeats, b.signals = isException, l.MinAmount, l.Repeats, l.Signals
-	return m.WithinFeatures.learn(&l.Errors, residualOf(r, p), m.Experts.PriorDeviation, &featureClusters)
+	p.IsException, p.MinAmount, p.Repeats, p.Cold, b.signals = isException, l.MinAmount, l.Repeats, l.Cold, l.Signals
+	in := m.WithinFeatures.learn(&l.Errors, residualOf(r, p), m.Experts.PriorDeviation, &featureClusters)
+	p.Cold.Rows = in.weight
+	return in
 }
 
 // predictBefore predicts a row with the smoothed errors from before a DAG run.

@@ -35,6 +35,7 @@ type TrainingRow struct {
 	Promised   *float64 // promised risk; nil if there was none
 	Run        uint64   `cbor:",omitzero"` // sizing.RunHash of the run
 	DAGRun     uint64   `cbor:",omitzero"` // sizing.DAGRunHash of the run
+	StartedAt  int64    `cbor:",omitzero"` // the start of the try in Unix seconds; 0: unknown
 	RunScore   float64  `cbor:",omitzero"` // Question.RunScore of the try
 	Try        int      `cbor:",omitzero"`
 	Reproduced bool     `cbor:",omitzero"` // a campaign reproduced the run
@@ -49,8 +50,16 @@ func NewTrainingRow(schema *sizing.Schema, r *sizing.HistoryRow) TrainingRow {
 		CPUMax: r.CPUMax, Duration: r.Duration, Requested: r.Requested, Allocated: r.Allocated, Granted: r.Granted,
 		FirstTry: r.Try == 1, Promised: r.Promised,
 		Run: sizing.RunHash(r.RunID, r.MapIndex), RunScore: r.RunScore, Try: r.Try, Reproduced: sizing.IsReproduction(r.RunID),
-		DAGRun: sizing.DAGRunHash(r.RunID, r.MapIndex),
+		DAGRun: sizing.DAGRunHash(r.RunID, r.MapIndex), StartedAt: StartOf(r.At, r.Duration),
 	}
+}
+
+// StartOf returns the start of a try in Unix seconds, from its end and its duration; 0 if the duration is unknown.
+func StartOf(end time.Time, duration time.Duration) int64 {
+	if duration <= 0 {
+		return 0
+	}
+	return end.Add(-duration).Unix()
 }
 
 // Model holds the knowledge about one task: point predictors, experts that derive margins from their out-of-sample
@@ -105,10 +114,10 @@ type Model struct {
 
 	DurationLevels durationLevels // zero in models stored before this field existed
 
-	DAGRuns        []dagRun   // newest DAG runs of a mapped task, oldest first
-	FirstDAGRun    uint64     // id of the DAG run of the first row; 0: none, or no longer in DAGRuns
-	WithinRuns     intraClass // correlation of the errors of instances of a DAG run
-	WithinFeatures intraClass // the same, of those with the same features
+	DAGRuns        []dagRun      // newest DAG runs of a mapped task, oldest first
+	KilledStarts   []killedStart // killed mapped instances without a measured peak, oldest first
+	WithinRuns     intraClass    // correlation of the errors of instances of a DAG run
+	WithinFeatures intraClass    // the same, of those with the same features
 
 	ColdStart bayes.Average // the cold-start rule; empty in models stored before this field existed
 

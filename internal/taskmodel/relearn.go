@@ -118,7 +118,7 @@ func (m *Model) relearn(h *sizing.History) (relearned bool, err error) {
 	m.OutOfSample, m.Unpredicted, m.Pending, m.Quarantine = fresh.OutOfSample, fresh.Unpredicted, fresh.Pending, fresh.Quarantine
 	m.Awaited, m.Unlearned, m.Late, m.Oldest = fresh.Awaited, fresh.Unlearned, fresh.Late, fresh.Oldest
 	m.Fitted, m.Reproduced, m.FitKey, m.Changed = fresh.Fitted, fresh.Reproduced, fresh.FitKey, fresh.Changed
-	m.DAGRuns, m.FirstDAGRun, m.WithinRuns, m.WithinFeatures = fresh.DAGRuns, fresh.FirstDAGRun, fresh.WithinRuns, fresh.WithinFeatures
+	m.DAGRuns, m.WithinRuns, m.WithinFeatures = fresh.DAGRuns, fresh.WithinRuns, fresh.WithinFeatures
 	m.Relearned, m.LastEvaluation, m.NewFeatures = first, Evaluation{}, newFeatures{}
 	m.Experts.SetPool(&m.Share)
 	return true, nil

@@ -74,9 +74,14 @@ func (m *Model) runShift(score float64) float64 {
 // shift adds a log factor to the cold-start prediction in p, and sets b.runShift to the factor, or to 0 if p has none.
 func (b *buffers) shift(p *experts.Point, log float64) {
 	b.runShift = 0
-	if p.ColdStart != nil && !p.Imputed {
+	if !p.HasColdStart() || p.Imputed {
+		return
+	}
+	b.runShift = log
+	if p.ColdStart != nil {
 		p.ColdStart.Shift(log)
-		b.runShift = log
+	} else {
+		p.Cold.Shift(log)
 	}
 }
 
@@ -95,8 +100,8 @@ func (m *Model) learnRunScore(r *row, p *experts.Point, t *TrainingRow, b *buffe
 		return
 	}
 	level := p.Level[experts.Stack]
-	if m.Experts.NeedsColdStart() && p.ColdStart != nil {
-		level = p.ColdStart.MeanLevel() - b.runShift
+	if m.Experts.NeedsColdStart() && p.HasColdStart() {
+		level = m.Experts.ColdStartLevel(p) - b.runShift
 	}
 	e := max(-maxError, min(maxError, math.Log(r.Peak)-level)) // of the prediction without its shift
 	deviate := max(-maxDeviate, min(maxDeviate, e/m.Share.Deviation()))

@@ -51,8 +51,8 @@ type snapshot struct {
 	Unmeasured      unmeasuredSuccesses `cbor:"Enough,omitzero"`
 	DurationLevels  durationLevels      `cbor:"Late,omitzero"` // zero in models stored before this field existed
 	Follower        limitFollower       `cbor:",omitzero"`
-	DAGRuns         []dagRun            `cbor:",omitempty"` // like WithinRuns and WithinFeatures: empty in models stored before these fields existed
-	FirstDAGRun     uint64              `cbor:",omitzero"`
+	DAGRuns         []dagRun            `cbor:"MappedRuns,omitempty"` // like the next three fields: empty in models stored before these fields existed. The earlier name DAGRuns has another format
+	KilledStarts    []killedStart       `cbor:",omitempty"`
 	WithinRuns      intraClass          `cbor:",omitzero"`
 	WithinFeatures  intraClass          `cbor:",omitzero"`
 	Understatement  understatement      `cbor:",omitzero"`      // zero in models stored before this field existed
@@ -69,7 +69,7 @@ func (m *Model) snapshot() *snapshot {
 		Unresolved: m.Unresolved, CPU: m.CPU, QuarantineCores: m.QuarantineCores, Overrun: m.Overrun,
 		Bins: m.Bins, Drivers: m.Drivers, Ambiguity: m.Ambiguity, LastEvaluation: m.LastEvaluation,
 		KnownKills: m.KnownKills, Unmeasured: m.Unmeasured, ColdStart: m.ColdStart, DurationLevels: m.DurationLevels, Follower: m.Follower,
-		DAGRuns: m.DAGRuns, FirstDAGRun: m.FirstDAGRun, WithinRuns: m.WithinRuns, WithinFeatures: m.WithinFeatures,
+		DAGRuns: m.DAGRuns, KilledStarts: m.KilledStarts, WithinRuns: m.WithinRuns, WithinFeatures: m.WithinFeatures,
 		Understatement: m.Understatement,
 	}
 }
@@ -84,7 +84,7 @@ func (s *snapshot) model() *Model {
 		Unresolved: s.Unresolved, CPU: s.CPU, QuarantineCores: s.QuarantineCores, Overrun: s.Overrun,
 		Bins: s.Bins, Drivers: s.Drivers, Ambiguity: s.Ambiguity, LastEvaluation: s.LastEvaluation,
 		KnownKills: s.KnownKills, Unmeasured: s.Unmeasured, ColdStart: s.ColdStart, DurationLevels: s.DurationLevels, Follower: s.Follower,
-		DAGRuns: s.DAGRuns, FirstDAGRun: s.FirstDAGRun, WithinRuns: s.WithinRuns, WithinFeatures: s.WithinFeatures,
+		DAGRuns: s.DAGRuns, KilledStarts: s.KilledStarts, WithinRuns: s.WithinRuns, WithinFeatures: s.WithinFeatures,
 		Understatement: s.Understatement,
 		state:          states.Add(1),
 	}

@@ -213,8 +213,8 @@ const minProbability = 1e-4
 
 // ColdStartLevel returns the log peak that the cold-start rule predicts for a row.
 func (x *Experts) ColdStartLevel(p *Point) float64 {
-	if p.ColdStart != nil {
-		return p.ColdStart.MeanLevel()
+	if p.HasColdStart() {
+		return p.coldStartLevel()
 	}
 	model, _, _ := x.studentT(p)
 	return p.Level[model]

@@ -2,12 +2,50 @@ package experts
 
 import "math"
 
+// ColdStartAnswer is the answer of the cold-start rule to a row at Config.Target. Learn needs no more of Point.ColdStart, which
+// takes much memory. So a model stores the answer for rows with the same prediction: mapped instances that are reported later.
+type ColdStartAnswer struct {
+	_        struct{} `cbor:",toarray"`
+	Amount   float64  // in the unit of the peak; 0: none
+	Promised float64  // before the correction by the pool
+	Level    float64  // predicted log peak
+	Rows     float64  `cbor:"-"` // effective number of rows that the row counts as in the hedge, at most 1
+}
+
+// ColdStartAnswer returns the answer of the cold-start rule to a row; the zero value without Point.ColdStart.
+func (x *Experts) ColdStartAnswer(p *Point) (a ColdStartAnswer) {
+	if p.ColdStart != nil {
+		a.Amount, a.Promised = x.coldStartAmount(p, x.config.Target)
+		a.Level = p.coldStartLevel()
+	}
+	return a
+}
+
+// Shift adds a log factor to the answer.
+func (a *ColdStartAnswer) Shift(log float64) {
+	a.Amount, a.Level = a.Amount*math.Exp(log), a.Level+log
+}
+
+// HasColdStart reports whether p has a prediction or an answer of the cold-start rule.
+func (p *Point) HasColdStart() bool { return p.ColdStart != nil || p.Cold.Amount > 0 }
+
+// coldStartLevel returns the log peak that the cold-start rule predicts. HasColdStart must be true.
+func (p *Point) coldStartLevel() float64 {
+	if p.ColdStart != nil {
+		return p.ColdStart.MeanLevel()
+	}
+	return p.Cold.Level
+}
+
 // coldStartAmount returns the allocation by the Bayesian mixture p.ColdStart, and its promise
 // before the correction by the pool. Without a mixture it uses a quantile of studentT, up to
 // maxAmount. In both cases the amount is at least p.MinAmount.
 func (x *Experts) coldStartAmount(p *Point, target float64) (amount, promised float64) {
 	if p.ColdStart != nil {
 		return x.mixtureAmount(p, target)
+	}
+	if p.Cold.Amount > 0 {
+		return p.Cold.Amount, p.Cold.Promised
 	}
 	target /= max(1, x.Factor)
 	model, scale, t := x.studentT(p)
@@ -44,7 +82,7 @@ const coldStartReach = 300
 func (x *Experts) coldStartPrice(p *Point, target float64) float64 {
 	price := x.config.ColdStartPrice * x.config.Target / target
 	if x.MeanRowCost > 0 {
-		price *= math.Exp((math.Log(x.MeanRowCost) - p.ColdStart.MeanLevel() - p.Duration) / 2)
+		price *= math.Exp((math.Log(x.MeanRowCost) - p.coldStartLevel() - p.Duration) / 2)
 	}
 	return price
 }
@@ -57,12 +95,16 @@ func (x *Experts) coldStartPrice(p *Point, target float64) float64 {
 
 // updateHedge charges the cold-start rule and the blend for a row, relative to the experts. The row is not learned yet.
 func (x *Experts) updateHedge(p *Point, peak, duration float64, s *Scratch) {
-	if p.ColdStart == nil || len(x.Picks) == 0 {
+	if !p.HasColdStart() || len(x.Picks) == 0 {
 		return
 	}
 	cold, _ := x.coldStartAmount(p, x.config.Target)
 	experts, _, _ := x.expertAmount(p, x.Picks, s)
-	r := hedgeRow{peak: peak, price: x.coldStartPrice(p, x.config.Target) * math.Exp(p.ColdStart.MeanLevel()), experts: experts, weight: 1}
+	price := x.coldStartPrice(p, x.config.Target) * math.Exp(p.coldStartLevel())
+	r := hedgeRow{peak: peak, price: price, experts: experts, weight: 1, rows: 1}
+	if p.ColdStart == nil {
+		r.rows = p.Cold.Rows
+	}
 	if meanUsage := x.UsageSum / max(x.UsageRows, 1); meanUsage > 0 {
 		r.weight = duration / meanUsage
 	}
@@ -76,16 +118,17 @@ type hedgeRow struct {
 	price   float64 // price of a kill, in the unit of the peak
 	experts float64 // amount of the experts
 	weight  float64 // converts a cost per second into mean row costs
+	rows    float64 // effective number of rows, see ColdStartAnswer.Rows
 }
 
 // charge returns the excess loss and the kills of a candidate after a row for which the candidate would have granted the
 // given amount.
 func (x *Experts) charge(r *hedgeRow, amount, excessLoss, kills float64) (newLoss, newKills float64) {
 	excess := (hedgeLoss(amount, r.peak, r.price) - hedgeLoss(r.experts, r.peak, r.price)) * r.weight
-	newLoss = excessLoss*hedgeDecay + max(-maxLossGap, min(maxLossGap, excess))
+	newLoss = excessLoss*hedgeDecay + r.rows*max(-maxLossGap, min(maxLossGap, excess))
 	newKills = max(0, kills-x.config.Target)
 	if !IsSufficient(amount, r.peak) && IsSufficient(r.experts, r.peak) { // if both amounts are too small, neither is better
-		newKills++
+		newKills += r.rows
 	}
 	return newLoss, newKills
 }
@@ -145,7 +188,7 @@ func (x *Experts) coldStartShare(p *Point) float64 {
 	if len(x.Picks) == 0 {
 		return 1
 	}
-	if p.ColdStart == nil {
+	if !p.HasColdStart() {
 		return 0
 	}
 	return x.ColdStartShare

@@ -50,7 +50,7 @@ func (x *Experts) ExceedanceProbs(p *Point, amounts, risk []float64, s *Scratch)
 	}
 	for k := range n {
 		risk[k] = min(1, risk[k]) // the sum of the weights is 1 except for rounding
-		if share > 0 {
+		if share > 0 && p.ColdStart != nil {
 			risk[k] = share*p.ColdStart.ExceedanceProb(logs[k]) + (1-share)*risk[k]
 		}
 	}

@@ -39,6 +39,7 @@ type Point struct {
 	Repeats   Repeats             `cbor:"-"` // earlier rows with the same features or, if these are few, with the same recurring features
 	Imputed   bool                `cbor:"-"` // some features are imputed, so Learn adds no loss of this row to the experts
 	ColdStart *bayes.Mixture      `cbor:"-"` // prediction of the cold-start rule; nil: none
+	Cold      ColdStartAnswer     `cbor:"-"` // answer of the cold-start rule for Learn if ColdStart is nil; zero: none
 
 	IsException bool `cbor:"-"` // the row has a rare value of a category or bool, or a rarely present feature, about which the weights of the experts say little
 }
