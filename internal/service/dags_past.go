@@ -15,7 +15,7 @@ import (
 type pastOfDAG struct {
 	runs  map[string]*pastRun // by run id
 	known []bool              // by task: whether its run time is known
-	since time.Time           // older runs may miss tries, because the tries of a task that were read do not reach further back
+	since time.Time           // the latest recentRuns.since of the tasks; some tries of a run that started earlier may be unread
 }
 
 // pastRun holds the tries of one run, which may still be in progress.
@@ -27,7 +27,7 @@ type pastRun struct {
 
 // pastTask holds what is known about a task in one run. The zero value is a task without a try.
 type pastTask struct {
-	succeeded, failed bool    // whether all tries were read and one succeeded; whether a try ended without success or was not read
+	succeeded, failed bool    // whether a try succeeded, and the run is not TaskRun.IsPartial; whether a try ended without success, or the run is
 	expected          float64 // predicted median of the longest run time of an instance, in seconds
 	actual            float64 // longest run time of an instance, in seconds
 }
@@ -41,8 +41,8 @@ func (r *pastRun) task(i int) *pastTask {
 }
 
 // add adds the past runs of the task with index i, whose run time is known. `predicted` has one prediction for each element
-// of recent.features. It returns the median number of the task's mapped instances per run, or 1 without
-// successes.
+// of recent.features. It returns the median number of the task's mapped instances per fully read run
+// with successes. Without such a run, it returns the largest number of a run that was read in part, or 1.
 func (p *pastOfDAG) add(i int, recent *recentRuns, predicted taskmodel.RunTimes) (instances int) {
 	p.known[i] = true
 	if recent.since.After(p.since) {

@@ -12,7 +12,7 @@ import (
 
 const (
 	forecastRows   = 200       // largest number of newest tries of each task that are read one by one
-	enoughRuns     = 100       // runs of a task from which enough of them are complete; with fewer, its runs are summarised by the store
+	enoughRuns     = 100       // if the tries that were read belong to fewer runs, the store summarises the runs of the task, because too few are complete
 	mappedTries    = 250_000   // largest number of tries of one task that the store summarises, in 0.3 to 0.9 s (BenchmarkNewestRuns)
 	allMappedTries = 1_000_000 // the same for all tasks of a DAG
 
@@ -122,7 +122,7 @@ func runsOfSummary(of store.TaskRuns) *recentRuns {
 	return r
 }
 
-// runsOfTries groups the newest tries of a task by run.
+// runsOfTries groups the newest tries of a task by run. It leaves out reproduced runs, as the store does in NewestRuns.
 func runsOfTries(h sizing.History) *recentRuns {
 	r := &recentRuns{sample: h}
 	if len(h.Rows) >= forecastRows {
@@ -131,6 +131,9 @@ func runsOfTries(h sizing.History) *recentRuns {
 	index := map[string]int{} // by run id
 	for i := range h.Rows {
 		try := &h.Rows[i]
+		if _, isReproduced := sizing.ReproducedAt(try.RunID); isReproduced {
+			continue
+		}
 		k, known := index[try.RunID]
 		if !known {
 			k = len(r.runs)

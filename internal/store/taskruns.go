@@ -19,7 +19,7 @@ type RunLimits struct {
 type TaskRuns struct {
 	Sample sizing.History // a uniform sample of the successes that were read, oldest first, without Total, LastSeq and Pairs
 	Runs   []TaskRun      // in any order
-	Since  time.Time      // each run that started after this time was read; zero if the task has no other runs
+	Since  time.Time      // each run that started after this time was read; at least RunLimits.Since, and zero if all runs of the task were read
 }
 
 // TaskRun summarises the tries of a task in one run of its DAG. Only successes with a known duration count as instances.

@@ -155,7 +155,7 @@ func TestAnHourNeedsSeveralDays(t *testing.T) {
 	}
 }
 
-// Later periods must follow from earlier ones, so neither a trend nor a few large errors are a cycle.
+// A cycle gets effects only if earlier periods predict later ones, so neither a trend nor a few large errors are a cycle.
 func TestErrorsGetEffectsOfTheCyclesOnWhichTheyDepend(t *testing.T) {
 	const day = 24 * time.Hour
 	rng := rand.New(rand.NewPCG(1, 1))

@@ -23,7 +23,7 @@ type cycleEffect struct {
 const (
 	maxCycles       = 3    // largest number of cycles of one prediction; further ones would mostly be noise
 	minCycleSpread  = 0.02 // smallest difference of the errors of two positions, in log units; a smaller one changes no answer noticeably
-	minCyclePeriods = 0.01 // lower bound of the weight of an effect of zero, in periods
+	minCyclePeriods = 0.01 // lower bound of the shrinkage of an effect towards zero, as a number of periods
 	cycleMemory     = 8    // periods of a position after which the oldest lose weight in its effect; with fewer, effects follow changes sooner
 )
 
@@ -170,8 +170,8 @@ func (c cycleEffects) bytes() int64 {
 }
 
 // learnCycles evaluates predictions again on the fitted rows if the fit has chosen other cycles than the models before it.
-// Otherwise the few large errors from before the first effects would for hundreds of runs set the 99th percentile of the CPU
-// use and give the mean of the runs too much weight in the run time.
+// Without this, the large errors from before the cycle was known would stay in use for hundreds of runs: the CPU request, a 99th
+// percentile, would stay too high, and the mean of the runs would keep too much weight in the run time (meanMixture).
 func (m *Model) learnCycles(fitted *models, rows []row) {
 	before := m.Models
 	if before == nil {
@@ -198,7 +198,7 @@ func (m *Model) relearnMixture(fitted *models, rows []row) {
 	m.DurationLevels.Mixture = mixture
 }
 
-// relearnCores replaces the residuals and the losses of the CPU rules that use features.
+// relearnCores replaces the losses of all CPU rules, and the residuals of those that use features.
 func (m *Model) relearnCores(fitted *models, rows []row) {
 	b := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(b)

@@ -51,7 +51,6 @@ func train(h *sizing.History, champion *Model, fitsAll bool) (*Model, Outcome, e
 		m.leavePool()
 	}
 	forgets := false // the champion is not valid, see Fit
-	whole := h
 	switch {
 	case m == nil:
 		m = New()
@@ -65,7 +64,7 @@ func train(h *sizing.History, champion *Model, fitsAll bool) (*Model, Outcome, e
 		champion = nil
 	}
 	m.Sampling = learnedSampling
-	whole = m.Sampling.raiseHistory(whole)
+	whole := m.Sampling.raiseHistory(h)
 	firstFit, err := m.learnNewRows(m.rowsInUse(whole), 0)
 	if err != nil {
 		return nil, Outcome{}, err
@@ -80,15 +79,15 @@ func train(h *sizing.History, champion *Model, fitsAll bool) (*Model, Outcome, e
 	m.releaseGranted(h)
 	if m.Experts.LearnedRows == 0 {
 		if forgets { // an empty model replaces the champion, whose answers would always depend on the voided reports or outdated factors
-			m.rebuildKills(h)
+			m.rebuildKills(whole)
 			return m, Outcome{Trained: true, Reason: "no run with a measured peak is left"}, nil
 		}
 		return nil, Outcome{Reason: "no run has a measured peak yet: report memory_max_bytes with a success"}, nil
 	}
 	if !fitsAll && m.Models != nil {
-		return m.finishUpdate(h, champion != nil, firstFit)
+		return m.finishUpdate(whole, champion != nil, firstFit)
 	}
-	return m.evaluateAndFit(h, champion != nil, firstFit)
+	return m.evaluateAndFit(whole, champion != nil, firstFit)
 }
 
 // learnedFrom says how many runs the model has learned.
@@ -100,8 +99,9 @@ func (m *Model) learnedFrom(h *sizing.History) string {
 	return text
 }
 
-// finishUpdate completes an Update. firstFit is the result of learnNewRows.
-func (m *Model) finishUpdate(h *sizing.History, hasChampion bool, firstFit int) (*Model, Outcome, error) {
+// finishUpdate completes an Update with the whole history. firstFit is the result of learnNewRows.
+func (m *Model) finishUpdate(whole *sizing.History, hasChampion bool, firstFit int) (*Model, Outcome, error) {
+	h := m.rowsInUse(whole)
 	out := Outcome{Trained: true, Reason: m.learnedFrom(h), Evaluation: m.LastEvaluation}
 	if firstFit > 0 {
 		_, lost, err := m.evaluateIfDue(h, m.rowsOf(h, len(h.Rows)), hasChampion, firstFit, &out)
@@ -109,7 +109,7 @@ func (m *Model) finishUpdate(h *sizing.History, hasChampion bool, firstFit int) 
 			return nil, out, err
 		}
 	}
-	return m.complete(h, out)
+	return m.complete(whole, out)
 }
 
 // learnNewRows learns, in order, the rows that the model has not learned yet, or only without their peak, and refits the
@@ -136,13 +136,12 @@ func (m *Model) learnNewRows(h *sizing.History, later int) (firstFit int, err er
 		if !fits && !m.isRelearnDue() {
 			continue
 		}
-		learned := learnedPart(h, rows[k+1:], lastSeq)
-		relearned, err := m.relearn(m.rowsInUse(learned))
+		learned := m.rowsInUse(learnedPart(h, rows[k+1:], lastSeq))
+		relearned, err := m.relearn(learned)
 		if err != nil {
 			return 0, err
 		}
 		if fits && !relearned {
-			learned = m.rowsInUse(learned)
 			if err := m.refit(h, m.rowsOf(learned, len(learned.Rows))); err != nil {
 				return 0, err
 			}
@@ -189,7 +188,8 @@ func learnedPart(h *sizing.History, unlearned []int, lastSeq int64) *sizing.Hist
 
 // evaluateAndFit runs the evaluation if it is due, and fits on the whole history unless the challenger loses or the last
 // fit was on the same rows.
-func (m *Model) evaluateAndFit(h *sizing.History, hasChampion bool, firstFit int) (*Model, Outcome, error) {
+func (m *Model) evaluateAndFit(whole *sizing.History, hasChampion bool, firstFit int) (*Model, Outcome, error) {
+	h := m.rowsInUse(whole)
 	out := Outcome{Trained: true, Reason: m.learnedFrom(h), Evaluation: m.LastEvaluation}
 	rows := m.rowsOf(h, len(h.Rows))
 	keepsFit, lost, err := m.evaluateIfDue(h, rows, hasChampion, firstFit, &out)
@@ -201,7 +201,7 @@ func (m *Model) evaluateAndFit(h *sizing.History, hasChampion bool, firstFit int
 			return nil, Outcome{}, err
 		}
 	}
-	return m.complete(h, out)
+	return m.complete(whole, out)
 }
 
 // evaluateIfDue runs the evaluation on rows if it is due, and adds the result to out. firstFit is the result of
@@ -235,11 +235,11 @@ func (m *Model) evaluateIfDue(h *sizing.History, rows []row, hasChampion bool, f
 }
 
 // complete computes the parts of the model that depend on the whole history, and the warnings.
-func (m *Model) complete(h *sizing.History, out Outcome) (*Model, Outcome, error) {
-	if err := m.describe(h); err != nil {
+func (m *Model) complete(whole *sizing.History, out Outcome) (*Model, Outcome, error) {
+	if err := m.describe(m.rowsInUse(whole)); err != nil {
 		return nil, Outcome{}, err
 	}
-	m.rebuildKills(h)
+	m.rebuildKills(whole) // also kills before the row Relearned say what a run with the same features needs
 	for _, warning := range []string{m.describeRetired(), m.Understatement.warning()} {
 		if warning != "" {
 			out.Warnings = append(out.Warnings, warning)

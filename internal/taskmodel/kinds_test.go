@@ -229,8 +229,8 @@ func TestNumbersInTheFormOfADateAreDates(t *testing.T) {
 	}
 }
 
-// The date is the only feature, and one day of the week needs eight times as much. The month never varies: it is missing in
-// the first two years.
+// The date is the only feature, and one day of the week needs eight times as much. The column of the
+// month is constant, because in the first two years the month counts as missing.
 func TestADateAloneShowsTheLargeWeekday(t *testing.T) {
 	for _, large := range []time.Weekday{time.Monday, time.Thursday, time.Sunday} {
 		k, rng := newTask(t), newRand(98)

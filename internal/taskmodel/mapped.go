@@ -21,7 +21,7 @@ import (
 // With larger limits a model takes more memory. When a limit is reached, the model drops the oldest DAG run or launch. It
 // learns an instance that is reported later as the first one of a new DAG run or launch.
 const (
-	maxDAGRuns  = 16 // largest number of stored DAG runs, the newest ones
+	maxDAGRuns  = 16 // largest number of stored dagRuns, the newest ones; a DAG run with few slots takes several
 	maxLaunches = 32 // largest number of stored launches of all these DAG runs together
 )
 
@@ -167,8 +167,9 @@ func (m *Model) learnFirst(run *dagRun, key uint64) instance {
 }
 
 // predictAtLaunch fills p with the prediction for a row as at its launch, without the errors of the other instances of its
-// DAG run, and sets the fields of b that belong to this prediction. t is the try of the row. The hedge of the cold-start rule
-// and the experts learns p.Cold for the later instances, because the first one may always need less than the others.
+// DAG run, and sets the fields of b that belong to this prediction. t is the try of the row. For later instances with the
+// same features it sets p.Cold, so that the comparison of the cold-start rule with the experts (updateHedge) counts them, too:
+// the first instance may always need less than the others.
 func (m *Model) predictAtLaunch(r *row, t *TrainingRow, p *experts.Point, b *buffers) instance {
 	single := instance{weight: 1, isCharged: true, isPredicted: true}
 	run := m.dagRunOf(t)

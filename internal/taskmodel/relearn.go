@@ -1,6 +1,7 @@
 package taskmodel
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -11,7 +12,7 @@ import (
 )
 
 // A team may rename a feature, or start to send one that determines the peak. The earlier rows then say nothing about the
-// effect of the feature. But the margins come from their residuals, and the models impute the old name. A fresh model, which
+// effect of the feature. But the margins come from their residuals, and the models impute the feature with the old name. A fresh model, which
 // learns only the rows since then, may answer better. So while all newest rows have a feature that the models have not
 // learned, a training compares the model with a fresh one, at certain numbers of these rows. If the fresh model is clearly
 // better, its models and margins replace those of the model. The task then behaves like a new task whose first row is the
@@ -26,8 +27,9 @@ const (
 	maxFreshHistory   = 2000 // largest number of rows that a fresh model learns; with more, the comparison would take too long
 	minJudgedRows     = 4    // smallest number of rows for a comparison
 
-	// freshDeviation is the smallest ratio of the deviations of log(grant / peak) of both models. Without this condition, a few
-	// rows without a rare large peak would suffice, and the margins would be too small for the next large peak.
+	// The fresh model replaces the model only if the standard deviation of log(grant / peak) of the model is more than
+	// freshDeviation times that of the fresh model. Without this condition, a few rows without a rare large peak would suffice,
+	// and the margins would be too small for the next large peak.
 	freshDeviation = 2
 )
 
@@ -52,12 +54,15 @@ type grantedRow struct {
 // followFeatures updates NewFeatures by a measured row with the prediction p, before the models learn the row.
 func (m *Model) followFeatures(t *TrainingRow, p *experts.Point, b *buffers) {
 	f := &m.NewFeatures
+	if m.isEarly() {
+		*f = newFeatures{}
+		return
+	}
 	f.Names = slices.DeleteFunc(f.Names, func(name string) bool { return t.Features[name].Kind == sizing.Missing })
 	if len(f.Names) == 0 || len(f.Rows) == maxFreshRows {
 		*f = newFeatures{Names: m.unlearnedFeatures(t.Features)}
 	}
-	if len(f.Names) == 0 || m.isEarly() {
-		*f = newFeatures{}
+	if len(f.Names) == 0 {
 		return
 	}
 	if t.DAGRun == 0 || t.DAGRun != f.DAGRun {
@@ -94,8 +99,8 @@ func (m *Model) isRelearnDue() bool {
 }
 
 // relearn compares the model with a fresh one if that is due, and replaces the models and their margins if the fresh model is
-// clearly better. The model has learned all rows of h. The facts that do not depend on the models, such as the killed
-// allocations, the use of CPU and the contribution to the pool, stay.
+// clearly better. The model has learned all rows of h. The facts that do not depend on the models, such as the known kills, the
+// uses of CPU and the contribution to the pool, stay.
 func (m *Model) relearn(h *sizing.History) (relearned bool, err error) {
 	if !m.isRelearnDue() {
 		return false, nil
@@ -119,7 +124,9 @@ func (m *Model) relearn(h *sizing.History) (relearned bool, err error) {
 	m.Awaited, m.Unlearned, m.Late, m.Oldest = fresh.Awaited, fresh.Unlearned, fresh.Late, fresh.Oldest
 	m.Fitted, m.Reproduced, m.FitKey, m.Changed = fresh.Fitted, fresh.Reproduced, fresh.FitKey, fresh.Changed
 	m.DAGRuns, m.WithinRuns, m.WithinFeatures = fresh.DAGRuns, fresh.WithinRuns, fresh.WithinFeatures
-	m.Relearned, m.LastEvaluation, m.NewFeatures = first, Evaluation{}, newFeatures{}
+	m.DurationLevels.Mixture, fresh.CPU.Residuals[anyCores] = fresh.DurationLevels.Mixture, m.CPU.Residuals[anyCores]
+	m.CPU = fresh.CPU
+	m.Relearned, m.LastEvaluation, m.NewFeatures = cmp.Or(fresh.Relearned, first), Evaluation{}, newFeatures{}
 	m.Experts.SetPool(&m.Share)
 	return true, nil
 }
@@ -186,6 +193,8 @@ func rowsSince(h *sizing.History, seq int64) *sizing.History {
 	}
 	part := *h
 	part.Rows = h.Rows[max(0, first):]
-	part.Total = h.Total - max(0, first)
+	if first > 0 { // the rows of the task that h lacks are older
+		part.Total = len(part.Rows)
+	}
 	return &part
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// growingRenamed draws runs of growing. The runs before `from` send the feature under the name before, and the others under the
-// name after; "": they do not send it. All runs have a feature that is always the same.
+// growingRenamed draws runs of growing. The runs before `from` send the feature under the name `before`, and the others under the
+// name `after`; with an empty name they do not send it. All runs have a feature that is always the same.
 func growingRenamed(rng *rand.Rand, run, from int, before, after string) (sizing.Features, float64) {
 	f, gibs := growing(rng)
 	name := before
@@ -79,6 +79,20 @@ func TestNewFeatureWithoutInfluenceKeepsTheModel(t *testing.T) {
 		assert.Zero(t, k.model.Relearned, name)
 		assert.Equal(t, 140, k.model.Experts.LearnedRows, name)
 	}
+}
+
+// A kill before the row Relearned still raises grants for runs with the same features.
+func TestKnownKillsStayAfterRelearning(t *testing.T) {
+	k, rng := newTask(t), newRand(315)
+	old := sizing.Features{"env": sizing.TextValue("prod"), "rows": sizing.NumberValue(4000)}
+	k.runInOrder(130, 0, func(run int) (sizing.Features, float64) {
+		if run == 90 {
+			k.report(old, killed(20))
+		}
+		return growingRenamed(rng, run, 100, "rows", "n_rows")
+	})
+	require.NotZero(t, k.model.Relearned)
+	assert.Greater(t, limit(k, old), 20.0)
 }
 
 // Late trainings relearn at the same rows as trainings on time, and a further training keeps the relearned model.

@@ -50,7 +50,8 @@ func nextFit(n int) int {
 // IsFitDue reports whether the rows learned since the last fit make a fit due, so that Update fits.
 func (m *Model) IsFitDue() bool { return m.isFitDue(0) }
 
-// isFitDue reports whether enough rows were learned since the last fit. unlearned is the number
+// isFitDue reports whether enough rows were learned since the last fit, or whether a comparison with a fresh model is due
+// (relearn.go), after which the models are fitted in any case. unlearned is the number
 // of rows in the backlog, which the model has not learned yet.
 func (m *Model) isFitDue(unlearned int) bool {
 	learned := m.Experts.LearnedRows

@@ -51,7 +51,7 @@ type snapshot struct {
 	Unmeasured      unmeasuredSuccesses `cbor:"Enough,omitzero"`
 	DurationLevels  durationLevels      `cbor:"Late,omitzero"` // zero in models stored before this field existed
 	Follower        limitFollower       `cbor:",omitzero"`
-	DAGRuns         []dagRun            `cbor:"MappedRuns,omitempty"` // like the next three fields: empty in models stored before these fields existed. The earlier name DAGRuns has another format
+	DAGRuns         []dagRun            `cbor:"MappedRuns,omitempty"` // like the next three fields: empty in models stored before these fields existed. Earlier releases stored another format under the name DAGRuns
 	KilledStarts    []killedStart       `cbor:",omitempty"`
 	WithinRuns      intraClass          `cbor:",omitzero"`
 	WithinFeatures  intraClass          `cbor:",omitzero"`

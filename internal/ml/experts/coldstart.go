@@ -2,7 +2,7 @@ package experts
 
 import "math"
 
-// ColdStartAnswer is the answer of the cold-start rule to a row at Config.Target. Learn needs no more of Point.ColdStart, which
+// ColdStartAnswer is the answer of the cold-start rule to a row at Config.Target. Learn needs nothing else of Point.ColdStart, which
 // takes much memory. So a model stores the answer for rows with the same prediction: mapped instances that are reported later.
 type ColdStartAnswer struct {
 	_        struct{} `cbor:",toarray"`
@@ -39,7 +39,8 @@ func (p *Point) coldStartLevel() float64 {
 
 // coldStartAmount returns the allocation by the Bayesian mixture p.ColdStart, and its promise
 // before the correction by the pool. Without a mixture it uses a quantile of studentT, up to
-// maxAmount. In both cases the amount is at least p.MinAmount.
+// maxAmount. In both cases the amount is at least p.MinAmount. If p has only the answer p.Cold, coldStartAmount returns this
+// answer.
 func (x *Experts) coldStartAmount(p *Point, target float64) (amount, promised float64) {
 	if p.ColdStart != nil {
 		return x.mixtureAmount(p, target)
@@ -182,8 +183,8 @@ func (x *Experts) hedgeShare() float64 {
 // NeedsColdStart reports whether answers need Point.ColdStart.
 func (x *Experts) NeedsColdStart() bool { return len(x.Picks) == 0 || x.ColdStartShare > 0 }
 
-// coldStartShare returns the share of the cold-start rule in the answer to a row. A row without Point.ColdStart is answered
-// by the experts alone, if there are picks.
+// coldStartShare returns the share of the cold-start rule in the answer to a row. A row without Point.HasColdStart is
+// answered by the experts alone, if there are picks.
 func (x *Experts) coldStartShare(p *Point) float64 {
 	if len(x.Picks) == 0 {
 		return 1

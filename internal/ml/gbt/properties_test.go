@@ -47,9 +47,8 @@ func coarse(n int, seed uint64) *table.Table {
 	return t
 }
 
-// Each round draws one of four columns, and only the column size has a split. The columns constant and missing are never
-// drawn, because they have one value each. A round that draws rare, whose other value has too few rows for a leaf, has no
-// split. It must not end the boosting.
+// Of four columns, constant and missing have one value each and are never drawn. Each round draws rare or size. A round that
+// draws rare, whose other value has too few rows for a leaf, has no split. It must not end the boosting.
 func TestColumnsWithoutASplitDoNotEndTheBoosting(t *testing.T) {
 	step := &table.Table{Names: []string{"constant", "missing", "rare", "size"}}
 	for i := range 40 {

@@ -11,7 +11,7 @@ type Learner struct {
 	Runs   int     // number of learned runs
 	Rules  []tally // by index in the list `rules`; empty before the first replay
 	Total  float64 // byte-seconds of the grants with which the runs in Rules were replayed
-	Near   float64 // sum of the parts of kills of the static grant in Rules: those of runs that came near it without a kill
+	Near   float64 // sum of nearKill, with the weights of Rules, over the replayed runs that the static grant did not kill
 }
 
 // tally sums the out-of-sample outcomes of a rule: each run is learned after its replay.

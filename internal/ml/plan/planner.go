@@ -42,9 +42,10 @@ func newPlanner(l *Learner, pool *Pool, t Timing) *Planner {
 	return p
 }
 
-// isAsSafeAsStatic reports whether the kills of rule i in the replays, with the parts of kills (nearKill), are at most the
-// parts of kills of the static grant. Equal runs get a static grant just above their peak, so every rule comes near its
-// limit, and the kill rate would exclude all of them. Whole kills of the static grant do not count: they excuse no kill.
+// isAsSafeAsStatic reports whether the kills and near kills (nearKill) of rule i in the replays are together at most the near
+// kills of the static grant. Equal runs get a static grant just above their peak, so every rule comes near its limit, and the
+// kill rate would exclude all of them. Real kills of the static grant are not in this sum, so they cannot justify kills of the
+// rule.
 func (l *Learner) isAsSafeAsStatic(i int) bool {
 	return len(l.Rules) > 0 && l.Rules[i].Runs >= pooledRuns && l.Rules[i].Kills <= l.Near
 }

@@ -58,7 +58,7 @@ func violationOf(bet float64, tries []Try, level float64) (from, to int) {
 	log, end := 0.0, 0 // log of the maximum of the stake that starts with try i, and the index after the try that reaches it
 	from, most := -1, level
 	for i := len(tries) - 1; i >= 0; i-- {
-		if !(log > 0) { // a stake without a gain starts again
+		if !(log > 0) { // the tries after i add no gain, so the stake that starts with try i is largest right after it; a violation found so far is the newest one
 			if from >= 0 {
 				break
 			}

@@ -10,8 +10,8 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// newestTriesSQL begins a subquery with the newest $3 tries of the task wanted.id since the time $2. It reads them by the
-// index observation_newest. newestTriesEndSQL ends it.
+// newestTriesSQL is a FROM clause with the newest $3 tries of the task wanted.id since the time $2, read by the index
+// observation_newest.
 const (
 	newestTriesSQL = `
 		FROM (
@@ -24,7 +24,7 @@ const (
 	isInstance = `outcome = 1 AND duration_us > 0`
 )
 
-// newestRunsSQL summarises the newest $4 runs of each task. The largest array (duration, seq) names the longest instance
+// newestRunsSQL summarises the newest $4 runs of each task. The largest array (duration, seq) identifies the longest instance
 // without a sort. A run is partial if the store has more tries of it; an index-only scan counts them.
 const newestRunsSQL = `
 	SELECT wanted.id, run.run_id, run.started, run.ended, run.instances, coalesce(run.longest[1], 0), longest.features, run.failed,

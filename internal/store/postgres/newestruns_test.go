@@ -33,7 +33,7 @@ func TestNewestRunsReadsNoMoreTriesThanItsLimit(t *testing.T) {
 	check := func(t *testing.T) {
 		for name, sql := range map[string]string{"runs": newestRunsSQL, "sample": sampledSuccessesSQL} {
 			read := rowsRead(t, st, "observation", sql, []int64{id}, nil, tries, 50)
-			assert.LessOrEqual(t, read, 2.5*tries, "%s: the newest tries, and for the runs also their number", name)
+			assert.LessOrEqual(t, read, 2.5*tries, "%s: the newest tries; the query for the runs reads them a second time to count them", name)
 		}
 	}
 	t.Run("without statistics", check)
