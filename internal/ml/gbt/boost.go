@@ -28,23 +28,17 @@ type booster struct {
 	unused    []int        // other columns
 }
 
-// maxIdle is the number of rounds without a split after which boosting stops: each of these rounds drew other columns.
-const maxIdle = 20
-
-// run boosts for at most cfg.Rounds rounds. It stops early if no tree has a split in a round that may use all columns, or in
-// maxIdle rounds in a row, because splits in later rounds are unlikely, too. With early stopping and validation rows, it also stops
+// run boosts for at most cfg.Rounds rounds. It stops early if no tree of a round that may use all columns has a
+// split, because splits in later rounds are unlikely, too. With early stopping and validation rows, it also stops
 // if their loss has not improved for cfg.EarlyStop rounds, and returns the forest of the round with
 // the least loss.
 func (b *booster) run() *forest {
 	b.start()
 	best, since := len(b.forest.roots), 0 // number of trees at the least validation loss, and rounds since then
 	least := b.valid.mean(b.loss)
-	idle := 0 // rounds without a split since the last split
 	for range b.cfg.Rounds {
 		before := len(b.forest.roots)
-		if b.round() {
-			idle = 0
-		} else if idle++; idle == maxIdle || len(b.columns) == len(b.all) {
+		if !b.round() && len(b.columns) == len(b.all) {
 			b.forest.truncate(before)
 			break
 		}
