@@ -27,9 +27,10 @@ type pastRun struct {
 
 // pastTask holds what is known about a task in one run. The zero value is a task without a try.
 type pastTask struct {
-	succeeded, failed bool    // whether a try succeeded, and the run is not TaskRun.IsPartial; whether a try ended without success, or the run is
-	expected          float64 // predicted median of the longest run time of an instance, in seconds
-	actual            float64 // longest run time of an instance, in seconds
+	succeeded bool    // a try succeeded, and all tries of the run were read (TaskRun.IsPartial is false)
+	failed    bool    // a try ended without success, or some tries of the run were not read
+	expected  float64 // predicted median of the longest run time of an instance, in seconds
+	actual    float64 // longest run time of an instance, in seconds
 }
 
 // task returns what is known about the task with index i.

@@ -66,16 +66,16 @@ func (s *Service) prepareTasks(ctx context.Context, namespace, dag string, f siz
 			}
 		}
 	}
-	old, err := r.prepareMapped(ctx, mapped, r.past.startOfNewest(enoughRuns))
+	untried, err := r.prepareMapped(ctx, mapped, r.past.startOfNewest(enoughRuns))
 	if err == nil {
-		_, err = r.prepareMapped(ctx, old, time.Time{})
+		_, err = r.prepareMapped(ctx, untried, time.Time{})
 	}
 	return &r.past, err
 }
 
 // prepareMapped prepares the tasks with the indices `mapped` by their tries since a time. It returns the indices of the
 // tasks without such tries.
-func (r *pastReader) prepareMapped(ctx context.Context, mapped []int, since time.Time) (old []int, err error) {
+func (r *pastReader) prepareMapped(ctx context.Context, mapped []int, since time.Time) (untried []int, err error) {
 	limits := store.RunLimits{Since: since, Tries: max(forecastRows, min(mappedTries, allMappedTries/max(1, len(mapped)))), Runs: forecastRows, Sample: forecastRows}
 	for part := range slices.Chunk(mapped, tasksPerRead) {
 		recent, err := r.store.NewestRuns(ctx, r.namespace, r.dag, r.ids(part), limits)
@@ -86,11 +86,11 @@ func (r *pastReader) prepareMapped(ctx context.Context, mapped []int, since time
 			if of := recent[r.tasks[i].ID]; len(of.Runs) > 0 {
 				r.prepareTask(ctx, runsOfSummary(of), r.features, &r.tasks[i], i, &r.past)
 			} else {
-				old = append(old, i)
+				untried = append(untried, i)
 			}
 		}
 	}
-	return old, nil
+	return untried, nil
 }
 
 // ids returns the ids of the tasks with these indices.

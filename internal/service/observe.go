@@ -104,6 +104,9 @@ func (s *Service) withFeatures(o sizing.Observation) sizing.Observation {
 // changedFeatures warns of each feature of a report whose value differs from that in this replica's prediction for the try. A
 // model that learns values that are known only at the end promises too little for predictions from other values.
 func (s *Service) changedFeatures(o *sizing.Observation) (warnings []sizing.FieldError) {
+	if len(o.Features) == 0 {
+		return nil
+	}
 	answer, ok := s.tries.Find(&o.Try)
 	if !ok {
 		return nil

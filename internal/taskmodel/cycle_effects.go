@@ -24,6 +24,7 @@ const (
 	maxCycles       = 3    // largest number of cycles of one prediction; further ones would mostly be noise
 	minCycleSpread  = 0.02 // smallest difference of the errors of two positions, in log units; a smaller one changes no answer noticeably
 	minCyclePeriods = 0.01 // lower bound of the shrinkage of an effect towards zero, as a number of periods
+	cyclePenalty    = 2.0  // penalty of the effects of a cycle, in units of the logarithm of the number of periods: that of two parameters
 	cycleMemory     = 8    // periods of a position after which the oldest lose weight in its effect; with fewer, effects follow changes sooner
 )
 
@@ -116,23 +117,19 @@ func (e *cycleErrors) effectOf(j, cycle int) (effect cycleEffect, gain float64) 
 		effect.Effects[p.position] += err / (known[p.position] + prior)
 	}
 	n := float64(len(means))
-	return effect, max(0, n*math.Log(plain/remaining)-combinationPenalty*math.Log(n))
+	return effect, max(0, n*math.Log(plain/remaining)-cyclePenalty*math.Log(n))
 }
 
-// effect returns the effect of the date of a row.
+// effect returns the effect of the date of a row; 0 if the row has no date.
 func (c *cycleEffect) effect(cells []sizing.Value) float64 {
-	if at := c.position(cells); at >= 0 && at < len(c.Effects) {
+	v := cells[c.Column]
+	if v.Kind != sizing.Date {
+		return 0
+	}
+	if at := int(calendarCycles[c.Cycle].position(v.Num)); at >= 0 && at < len(c.Effects) {
 		return c.Effects[at]
 	}
 	return 0
-}
-
-// position returns the position of the date of a row; −1 if the row has no date.
-func (c *cycleEffect) position(cells []sizing.Value) int {
-	if v := cells[c.Column]; v.Kind == sizing.Date {
-		return int(calendarCycles[c.Cycle].position(v.Num))
-	}
-	return -1
 }
 
 // effect returns the sum of the effects of a row.

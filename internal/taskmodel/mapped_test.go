@@ -193,7 +193,9 @@ func (k *task) sizeAndReport(run int, factors []float64, areTogether bool, rng *
 		sized, gibs, start := k.model.Size(question(nil)), factor*noise(rng, 0.1), int64(0)
 		if sized.Promised != nil {
 			promised += *sized.Promised
-			kills += float64(map[bool]int{true: 1}[bytes(gibs) > sized.Limit])
+			if bytes(gibs) > sized.Limit {
+				kills++
+			}
 		}
 		if areTogether {
 			start = 1

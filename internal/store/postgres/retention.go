@@ -157,14 +157,14 @@ func inBatches(removed func(rows int) error, remove func() (rows int, err error)
 	}
 }
 
-const removeRunsSQL = `
+const removeExperimentsSQL = `
 	DELETE FROM experiment
 	WHERE id = ANY (ARRAY(
 		SELECT id FROM experiment WHERE name IS NULL AND created_at < $1 ORDER BY id LIMIT $2))`
 
 // RemoveExperiments removes unnamed experiments, which are runs of loadaware experiment, with their models.
 func (s *Store) RemoveExperiments(ctx context.Context, before time.Time, removed func(rows int) error) error {
-	return s.removeAll(ctx, "remove old experiments", removed, removeRunsSQL, before)
+	return s.removeAll(ctx, "remove old experiments", removed, removeExperimentsSQL, before)
 }
 
 // removeAll runs a DELETE with the parameters `before` and removeBatch in batches.
