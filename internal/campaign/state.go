@@ -1,8 +1,7 @@
-// Package campaign defines profiling campaigns. Airflow reproduces archived runs in a sandbox, so
-// that the models learn their usage before production runs.
+// Package campaign defines campaigns, their budgets, and the states of a reproduced run with the transitions between them.
+// In a campaign, Airflow reproduces archived runs in a sandbox, so that the models learn their usage before production runs.
 //
-// The package contains the states of a run, the transitions between them, budgets and deterministic
-// run ids.
+// The package also computes the run ids of reproduced runs, which are deterministic.
 //
 //	           trigger_deploy    check_deploy
 //	 0 registered ──▶ 10 ──▶ 11 ──┬──▶ 17 deployed

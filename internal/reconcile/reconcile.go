@@ -1,5 +1,5 @@
-// Package reconcile completes reports from other sources. It looks up tries that were reported without a
-// sampled peak, and tries with a receipt that were never reported.
+// Package reconcile looks up, in sources such as Prometheus, tries that were reported without a sampled peak, and tries
+// with a receipt that were never reported. It completes the reports of the former, and reports the latter.
 //
 //	report: end ──Delay──▶ looked up ──▶ amended                (a monitoring system lags)
 //	                           └──Within──▶ missing: the sampled peak stays unknown

@@ -1,7 +1,9 @@
-// Package whatif computes the effect of other settings. Settings replace the policy of each task, or its risk target,
-// floor, cap, lifts or bins. The package replays the stored history of a task or a DAG once with the
-// current policies and once with each Settings, and predicts each run before it learns the run. Replays
-// run in the background, one question at a time. Their rows, time and CPUs are limited.
+// Package whatif replays the stored history of a task or a DAG with other settings of the policies, and measures the waste
+// and the kills. Settings replace the policy of each task, or its risk target, floor, cap, lifts or bins. The package replays
+// the history once with the current policies and once with each Settings, and predicts each run before it learns the run.
+// Replays run in the background, one question at a time. Their rows, time and CPUs are limited.
+//
+// A what-if of run times, on another type of node or with other inputs, is in package placement.
 package whatif
 
 import (
