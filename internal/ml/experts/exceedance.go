@@ -74,11 +74,14 @@ func (x *Experts) coldStartExceedance(p *Point, amounts, risk []float64) {
 // treeModels lists the models, all with trees, that CalibratedExceedance averages.
 var treeModels = [...]int{Trees, LineTrees, Stack}
 
-// CalibratedExceedance writes P(peak > amounts[i]) to risk[i]. It averages treeModels, each by the
-// residuals of the rows nearest in predicted level, with weights inversely proportional to the square of their summed squared
-// errors. Unlike ExceedanceProbs it is calibrated in the middle of the distribution: the experts of
-// ExceedanceProbs are selected for the cost of high quantiles and are overconfident in the middle. During the
-// cold start, both give the same probabilities.
+// pooled lists the residual distributions that CalibratedExceedance averages.
+var pooled = [...]int{allRows, nearestRows, treeScaled}
+
+// CalibratedExceedance writes P(peak > amounts[i]) to risk[i]. It averages treeModels, with weights inversely proportional to
+// their summed squared errors (Bates and Granger 1969), and the distributions in pooled, with equal weights (a linear opinion
+// pool, Stone 1961). Unlike ExceedanceProbs it is calibrated in the middle of the distribution: the experts of ExceedanceProbs
+// are selected for the cost of high quantiles and are overconfident in the middle. During the cold start, both give the same
+// probabilities.
 func (x *Experts) CalibratedExceedance(p *Point, amounts, risk []float64, s *Scratch) {
 	if x.IsColdStart() {
 		x.ExceedanceProbs(p, amounts, risk, s)
@@ -88,15 +91,22 @@ func (x *Experts) CalibratedExceedance(p *Point, amounts, risk []float64, s *Scr
 	var weights [len(treeModels)]float64
 	total := 0.0
 	for i, model := range treeModels {
-		squares := max(x.SquaredErrors[model], leastSquaredError)
-		weights[i] = 1 / (squares * squares)
+		weights[i] = 1 / max(x.SquaredErrors[model], leastSquaredError)
 		total += weights[i]
 	}
+	logs := append(s.edges[:0], amounts...)
+	for i, amount := range logs {
+		logs[i] = math.Log(amount) + roundingError
+	}
+	s.edges = logs
 	for m, model := range treeModels {
-		t, _ := x.distribution(p, model, nearestRows, s)
-		sorted := x.residuals(model, nearestRows, s)
-		for i, amount := range amounts {
-			risk[i] += weights[m] / total * exceedanceProb(&sorted, math.Log(amount)+roundingError-p.Level[model], t.tail)
+		weight := weights[m] / total / float64(len(pooled))
+		for _, dist := range pooled {
+			t, scale := x.distribution(p, model, dist, s)
+			sorted := x.residuals(model, dist, s)
+			for i, log := range logs {
+				risk[i] += weight * exceedanceProb(&sorted, (log-p.Level[model])/scale, t.tail)
+			}
 		}
 	}
 }

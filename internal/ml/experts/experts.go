@@ -99,6 +99,7 @@ type Scratch struct {
 	near   [ModelCount]neighbours
 	single [2]float64         // amount and result of ExceedanceProb
 	logs   [gridSteps]float64 // logs of the amounts of ExceedanceProbs
+	edges  []float64          // logs of the amounts of CalibratedExceedance
 	grid   grid
 	picks  []Pick // experts for a target other than Config.Target
 
