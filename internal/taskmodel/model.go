@@ -191,6 +191,9 @@ func (m *Model) cells(f sizing.Features, dst []sizing.Value) []sizing.Value {
 // request. The contribution of one task is also a Pool.
 type Pool = experts.Pool
 
+// Namespace holds statistics over the pools of several DAGs.
+type Namespace = experts.Namespace
+
 // Guard compares the kills of the open runs of a task with their promises, and computes Question.GuardFactor. The
 // caller stores it, because a Model does not know open runs.
 type Guard = experts.Guard
