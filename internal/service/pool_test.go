@@ -94,6 +94,7 @@ func TestAnswersUseTheModelsOfOtherDAGs(t *testing.T) {
 	}
 	first, second := joinReplica(t, r.dsn, service.Config{}).start(), joinReplica(t, r.dsn, service.Config{}).start()
 	assertSameAnswers(t, "new replicas", first, second)
+	assertSameAnswers(t, "the replica that trained the other DAGs, before its next poll", first, r)
 	assert.Greater(t, first.predict(ask("six", "")).Memory.Limit, before.Memory.Limit, "the other DAGs are noisy, so the margin of a task with few runs is wider")
 
 	elsewhere := newReplica(t)

@@ -95,6 +95,11 @@ func (c *Cache) loadNamespace(ctx context.Context, name string, before time.Time
 	return nil
 }
 
+// ReloadNamespace reads the shares of a namespace again, so that answers do not depend on the time of the next poll.
+func (c *Cache) ReloadNamespace(ctx context.Context, name string) error {
+	return c.loadNamespace(ctx, name, c.cfg.Now().Add(time.Nanosecond)) // later than any read that has begun
+}
+
 // poolsIn returns the pools of a namespace.
 func (c *Cache) poolsIn(name string) map[sizing.TaskKey]*pool {
 	c.mu.RLock()
