@@ -588,10 +588,10 @@ type DagTaskForecast struct {
 	// EndSeconds Median of the end.
 	EndSeconds float64 `json:"end_seconds"`
 
-	// Instances Number of mapped instances in a usual run.
+	// Instances Median number of mapped instances over the draws in which the task runs.
 	Instances int `json:"instances"`
 
-	// MemoryBytes Memory that the instances of the task are granted.
+	// MemoryBytes Memory that this number of instances is granted.
 	MemoryBytes int64 `json:"memory_bytes"`
 
 	// StartSeconds Median of the start.

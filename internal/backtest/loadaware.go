@@ -18,27 +18,28 @@ type loadawarePolicy struct {
 	newModel func() *taskmodel.Model
 	settings func(sizing.TaskKey) sizing.Policy // with defaults
 	tasks    map[sizing.TaskKey]*learner
-	pools    map[sizing.TaskKey]*pool   // by DAG: the Task of the key is empty
-	cohorts  map[string]*cohort.Learner // by namespace
-	workers  *workers                   // see Config.workers
-	fits     *taskmodel.FitCache        // see Config.fits
-	err      error                      // error of the first training that failed
+	pools    map[sizing.TaskKey]*taskmodel.Pool // by DAG: the Task of the key is empty
+	spaces   map[string]*namespace              // by namespace
+	cohorts  map[string]*cohort.Learner         // by namespace
+	workers  *workers                           // see Config.workers
+	fits     *taskmodel.FitCache                // see Config.fits
+	err      error                              // error of the first training that failed
 
 	runs taskmodel.RunErrors
 
 	noCohorts bool // a task without history gets its static request
 }
 
-// pool is the state that the tasks of a DAG share.
-type pool struct {
-	taskmodel.Pool
-	version int // increases with every change
+// namespace is the state that the DAGs of a namespace share.
+type namespace struct {
+	taskmodel.Namespace
+	version int // increases with every change of a pool
 }
 
 func newLoadawarePolicy(cfg Config) *loadawarePolicy {
 	return &loadawarePolicy{
 		newModel: cfg.NewModel, settings: func(sizing.TaskKey) sizing.Policy { return cfg.Settings },
-		tasks: map[sizing.TaskKey]*learner{}, pools: map[sizing.TaskKey]*pool{}, cohorts: map[string]*cohort.Learner{},
+		tasks: map[sizing.TaskKey]*learner{}, pools: map[sizing.TaskKey]*taskmodel.Pool{}, spaces: map[string]*namespace{}, cohorts: map[string]*cohort.Learner{},
 		workers: cfg.workers, fits: cfg.fits,
 	}
 }
@@ -46,7 +47,7 @@ func newLoadawarePolicy(cfg Config) *loadawarePolicy {
 // learner is the state of one task.
 type learner struct {
 	model    *taskmodel.Model
-	poolSeen int // version of the pool that the model uses; 0: none
+	poolSeen int // version of the namespace whose pools the model uses; 0: none
 	history  sizing.History
 	scores   map[sizing.TryKey]float64  // run scores of the tries that have not ended; without those that are 0
 	promised map[sizing.TryKey]*float64 // promised risks of the first tries that have not ended
@@ -71,9 +72,11 @@ func (p *loadawarePolicy) learnerOf(task sizing.TaskKey) *learner {
 // Predict implements Policy.
 func (p *loadawarePolicy) Predict(q Question) Answer {
 	l := p.learnerOf(q.Try.TaskKey)
-	if pool := p.poolOf(q.Try.TaskKey); l.poolSeen != pool.version {
-		l.model.SetPool(&pool.Pool)
-		l.poolSeen = pool.version
+	if namespace := p.namespaceOf(q.Try.TaskKey); l.poolSeen != namespace.version {
+		pool, others := p.poolOf(q.Try.TaskKey), namespace.Namespace
+		others.Remove(pool)
+		l.model.SetPool(pool, &others)
+		l.poolSeen = namespace.version
 	}
 	settings := p.settings(q.Try.TaskKey)
 	question := question(&q, l, &settings)
@@ -163,20 +166,30 @@ func (l *learner) row(o *Outcome) sizing.HistoryRow {
 }
 
 // updatePool replaces the contribution of a task to the pool of its DAG: it removes `before`, the earlier contribution,
-// and adds the current one. Each model of the DAG loads the new pool at its next prediction.
+// and adds the current one. Each model of the namespace loads the new pools at its next prediction.
 func (p *loadawarePolicy) updatePool(l *learner, before taskmodel.Pool) {
 	now := l.model.Pool()
-	pool := p.poolOf(l.history.Task)
+	pool, namespace := p.poolOf(l.history.Task), p.namespaceOf(l.history.Task)
+	namespace.Remove(pool)
 	pool.Remove(&before)
 	pool.Add(&now)
-	pool.version++
+	namespace.Add(pool)
+	namespace.version++
 }
 
 // poolOf returns the pool of the DAG of a task.
-func (p *loadawarePolicy) poolOf(task sizing.TaskKey) *pool {
+func (p *loadawarePolicy) poolOf(task sizing.TaskKey) *taskmodel.Pool {
 	task.Task = ""
 	if p.pools[task] == nil {
-		p.pools[task] = &pool{version: 1}
+		p.pools[task] = &taskmodel.Pool{}
 	}
 	return p.pools[task]
+}
+
+// namespaceOf returns the namespace of a task.
+func (p *loadawarePolicy) namespaceOf(task sizing.TaskKey) *namespace {
+	if p.spaces[task.Namespace] == nil {
+		p.spaces[task.Namespace] = &namespace{version: 1}
+	}
+	return p.spaces[task.Namespace]
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/loadaware/loadaware/internal/httpapi/auth"
@@ -34,7 +33,8 @@ func (t *TaskRow) Key() sizing.TaskKey {
 // taskList has all tasks in the scope of a caller.
 type taskList struct {
 	report.Report
-	rows []TaskRow // in the order of the report, by wastage; then the tasks without tries
+	rows     []TaskRow // in the order of the report, by wastage; then the tasks without tries
+	profiles []sizing.Profile
 }
 
 // taskDays returns the number of tasks times the number of days of their history.
@@ -61,7 +61,10 @@ func (d *Dashboard) taskList(ctx context.Context, grants auth.Grants) (*taskList
 		if err != nil {
 			return nil, err
 		}
-		source := d.risks.source(&pageSavings{Source: d.svc}, profiles)
+		source := &riskSource{&pageSavings{Source: d.svc}, d.risks}
+		if err := d.risks.read(ctx, source.Source, profiles, maxRisks); err != nil {
+			return nil, err
+		}
 		result, err := report.Read(ctx, source, profiles, report.Options{Filter: store.SavingsFilter{Scopes: grants.Scopes()}, Prices: d.cfg.Prices})
 		if err != nil {
 			return nil, err
@@ -92,7 +95,7 @@ func (d *Dashboard) ownersOf(ctx context.Context, namespace string) (map[sizing.
 
 // newTaskList joins a report with the profiles of the tasks, and adds the tasks that the report omits.
 func newTaskList(r *report.Report, profiles []sizing.Profile, owners map[sizing.TaskKey]string) *taskList {
-	list := &taskList{Report: *r}
+	list := &taskList{Report: *r, profiles: profiles}
 	known := map[sizing.TaskKey]*sizing.Profile{}
 	for i := range profiles {
 		known[profiles[i].Task] = &profiles[i]
@@ -174,73 +177,4 @@ func (d *Dashboard) readSums(f store.SavingsFilter, by store.SavingsKey) func(co
 // sumsKey identifies sums in the cache.
 func sumsKey(f *store.SavingsFilter, by store.SavingsKey) string {
 	return fmt.Sprintf("%s %q %q", by, f.Scopes, []any{f.Namespace, f.DAG, f.Task, f.From, f.To})
-}
-
-// riskCache has the realised risks of tasks (sizing.RealisedRisk), because a list cannot run one query for each
-// task. A risk is valid until the number of reports of its task changes.
-type riskCache struct {
-	mu    sync.Mutex
-	tasks map[sizing.TaskKey]cachedRisk
-}
-
-// cachedRisk is the realised risk of a task with a number of observations.
-type cachedRisk struct {
-	observations int
-	realised     sizing.RealisedRisk
-}
-
-func newRiskCache() *riskCache { return &riskCache{tasks: map[sizing.TaskKey]cachedRisk{}} }
-
-// maxRisks bounds the risks that one list reads. Later lists read the others. A larger value shows all risks after
-// fewer loads, but a load then waits for more queries: one for each risk.
-const maxRisks = 200
-
-// riskSource reads the savings ledger and takes realised risks from a riskCache.
-type riskSource struct {
-	report.Source
-	cache        *riskCache
-	observations map[sizing.TaskKey]int // number of observations of each task
-	reads        int                    // number of risks that were read, at most maxRisks
-}
-
-// source returns the data source of report.Read. It takes the realised risks of tasks from c, and all other data from
-// the argument `source`.
-func (c *riskCache) source(source report.Source, profiles []sizing.Profile) *riskSource {
-	observations := make(map[sizing.TaskKey]int, len(profiles))
-	for i := range profiles {
-		observations[profiles[i].Task] = profiles[i].Observations
-	}
-	return &riskSource{Source: source, cache: c, observations: observations}
-}
-
-// Realised returns the cached risk of a task if it is valid, and reads the risk otherwise. After maxRisks reads
-// it returns the cached risk, even if it is not valid, or no risk.
-func (s *riskSource) Realised(ctx context.Context, task sizing.TaskKey, limit int) (sizing.RealisedRisk, error) {
-	s.cache.mu.Lock()
-	last, isCached := s.cache.tasks[task]
-	s.cache.mu.Unlock()
-	if isCached && last.observations == s.observations[task] || s.reads >= maxRisks {
-		return last.realised, nil
-	}
-	s.reads++
-	realised, err := s.Source.Realised(ctx, task, limit)
-	if err != nil {
-		return realised, err
-	}
-	s.cache.mu.Lock()
-	defer s.cache.mu.Unlock()
-	s.cache.tasks[task] = cachedRisk{s.observations[task], realised}
-	return realised, nil
-}
-
-// sum returns the sum of the cached realised risks of tasks.
-func (c *riskCache) sum(rows []TaskRow) (sum sizing.RealisedRisk) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for i := range rows {
-		r := c.tasks[rows[i].Key()].realised
-		sum.Tries, sum.Killed, sum.Promised = sum.Tries+r.Tries, sum.Killed+r.Killed, sum.Promised+r.Promised
-	}
-	sum.Low, sum.High = sizing.WilsonInterval(sum.Killed, sum.Tries)
-	return sum
 }

@@ -45,8 +45,8 @@ type ForecastTask struct {
 	End       float64      `json:"end_seconds"`   // median
 	EndP95    float64      `json:"end_p95_seconds"`
 	Critical  float64      `json:"critical"`     // probability that it is on the critical path of the run
-	Instances int          `json:"instances"`    // number of mapped instances; 1 if it is not mapped
-	Memory    sizing.Bytes `json:"memory_bytes"` // grant of all instances
+	Instances int          `json:"instances"`    // median number of mapped instances; 1 if it is not mapped
+	Memory    sizing.Bytes `json:"memory_bytes"` // grant of these instances
 	X         float64      `json:"-"`
 	Width     float64      `json:"-"`
 	Tail      float64      `json:"-"` // width from End to EndP95

@@ -50,6 +50,7 @@ type RiskSummary struct {
 	Realised *float64 `json:"realised"` // share of these tries that was OOM-killed; nil without any
 	Low      float64  `json:"low"`      // 95 % interval of the realised risk
 	High     float64  `json:"high"`
+	Unread   int      `json:"unread_tasks,omitempty"` // tasks with tries whose risk is not read yet
 }
 
 // Modes counts the tasks by the mode of their policy.
@@ -111,6 +112,12 @@ func (d *Dashboard) overview(req *pageRequest) (*view, error) {
 		Worst: list.rows[:min(worstTasks, len(list.rows))], IsGranted: isGranted(list.rows),
 	}
 	page := &view{Title: "Overview", Nav: "Overview", Template: "overview", Page: o, Table: func() ([]string, [][]string) { return tasksTable(list.rows) }}
+	if o.Risk.Unread > 0 {
+		page.Refresh = 2
+		if err := d.readAllRisks(ctx, req.grants, list); err != nil {
+			return nil, err
+		}
+	}
 	days, err := d.days(ctx, req, list)
 	if err != nil {
 		return nil, err
@@ -181,8 +188,8 @@ func (d *Dashboard) health() Health {
 	return h
 }
 
-func riskSummary(r sizing.RealisedRisk) RiskSummary {
-	s := RiskSummary{Tries: r.Tries, Low: r.Low, High: r.High}
+func riskSummary(r sizing.RealisedRisk, unread int) RiskSummary {
+	s := RiskSummary{Tries: r.Tries, Low: r.Low, High: r.High, Unread: unread}
 	if n := float64(r.Tries); n > 0 {
 		promised, realised := r.Promised/n, float64(r.Killed)/n
 		s.Promised, s.Realised = &promised, &realised

@@ -376,3 +376,21 @@ func TestThePageOfATryShowsTheAnswerWithWhichItRan(t *testing.T) {
 	require.NotNil(t, shown.Outcome)
 	assert.Equal(t, shown.Outcome.Allocated, shown.Granted)
 }
+
+// A list reads the realised risks of 200 tasks. The overview says that more are being read, and reads them.
+func TestOverviewReadsTheRisksOfAllTasks(t *testing.T) {
+	e := newEnv(t, withoutTokens)
+	var obs []sizing.Observation
+	for i := range 205 {
+		obs = append(obs, sizing.Observation{
+			Try:     sizing.TryKey{TaskKey: sizing.TaskKey{Namespace: "default", DAG: "many", Task: fmt.Sprintf("task%03d", i)}, RunID: "r", MapIndex: sizing.NoMap, Number: 1},
+			Outcome: sizing.Success, MemoryMax: sizing.GiB, Duration: time.Hour, EndedAt: time.Now(), Allocated: sizing.Resources{Memory: 2 * sizing.GiB}, Features: sizing.Features{},
+		})
+	}
+	_, err := e.svc.Observe(t.Context(), obs)
+	require.NoError(t, err)
+	first := e.page("/ui/")
+	assert.Contains(t, first, "5 tasks of 205 are not counted yet.")
+	assert.Contains(t, first, `http-equiv="refresh"`)
+	require.Eventually(t, func() bool { return !strings.Contains(e.page("/ui/"), "not counted yet") }, testwait.Limit, 20*time.Millisecond)
+}

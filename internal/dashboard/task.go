@@ -98,7 +98,7 @@ func (d *Dashboard) task(req *pageRequest) (*view, error) {
 		return nil, err
 	}
 	t := &Task{
-		Runs: profile.Observations, AllKills: profile.Kills, Memory: profile.Memory, Seconds: profile.Seconds, Realised: riskSummary(profile.Realised),
+		Runs: profile.Observations, AllKills: profile.Kills, Memory: profile.Memory, Seconds: profile.Seconds, Realised: riskSummary(profile.Realised, 0),
 		Ambiguity: profile.Ambiguous, Policy: newPolicyForm(profile.Policy), IsAdmin: req.admin.Covers(key), Currency: d.cfg.Prices.Currency,
 		WhatIfURL: d.taskURL("/whatif", key, "curve", "1"), AuditURL: d.taskURL("/audit", key), RunTimeURL: d.taskURL("/runtime", key), AskURL: d.taskURL("/ask", key),
 		ForecastURL: d.url("/forecast", "namespace", key.Namespace, "dag_id", key.DAG),

@@ -118,3 +118,59 @@ func TestForecastDoesNotTakeUnreadTriesForSkippedOnes(t *testing.T) {
 	assert.Equal(t, 30, f.PastRuns)
 	assert.InEpsilon(t, 600, f.MedianSeconds, .05)
 }
+
+// The number of instances of "fit" is the input "samples" of "load", 2 to 20. At most four instances run at the same time.
+func TestForecastDrawsTheNumberOfInstances(t *testing.T) {
+	e := newTestEnv(t, noAuth)
+	samples := func(run int) int { return 2 + run*7%19 }
+	var items []string
+	report := func(run int, task string, mapIndex int, features string, started time.Time, seconds float64) (ended time.Time) {
+		ended = started.Add(time.Duration(seconds * float64(time.Second)))
+		items = append(items, fmt.Sprintf(`{"dag_id": "etl", "task_id": %q, "run_id": "r%d", "map_index": %d, "outcome": "success", "memory_max_bytes": 1000000000, "features": {%s},
+			"duration_seconds": %.3f, "started_at": %q, "ended_at": %q}`, task, run, mapIndex, features, seconds, started.Format(time.RFC3339Nano), ended.Format(time.RFC3339Nano)))
+		return ended
+	}
+	for run := range 40 {
+		at := report(run, "load", -1, fmt.Sprintf(`"samples": %d`, samples(run)), time.Date(2020, 1, 1+run, 0, 0, 0, 0, time.UTC), 300)
+		for i := range samples(run) {
+			report(run, "fit", i, "", at.Add(time.Duration(i/4)*10*time.Minute), 600+float64(run%5))
+		}
+	}
+	for part := range slices.Chunk(items, 1000) {
+		require.Equal(t, http.StatusOK, e.post("/observe/batch", `{"observations": [`+strings.Join(part, ",")+`]}`).status)
+	}
+	e.do(http.MethodPut, "/dags/etl/structure", fitAfterLoad)
+	f := e.forecastKnown()
+	fit := f.Tasks[1]
+	perInstance := float64(fit.MemoryBytes) / float64(fit.Instances)
+	assert.InDelta(t, 11, fit.Instances, 1)
+	assert.InDelta(t, 11*perInstance, float64(f.MemoryPeakBytes), 1.5*perInstance)
+	assert.InDelta(t, 20*perInstance, float64(f.MemoryPeakP95Bytes), 1.5*perInstance, "the 95 % quantile of the numbers is 20")
+	assert.InEpsilon(t, 300+3*600, f.MedianSeconds, .15)
+	assert.InEpsilon(t, 300+5*600, f.P95Seconds, .15)
+
+	for asked, waves := range map[int]float64{4: 1, 8: 2, 16: 4, 30: 8} {
+		var f api.DagForecast
+		e.do(http.MethodGet, fmt.Sprintf("/dags/etl/forecast?samples=%d", asked), "").into(&f)
+		assert.Equal(t, asked, f.Tasks[1].Instances)
+		assert.InEpsilon(t, float64(asked)*perInstance, float64(f.MemoryPeakP95Bytes), .05)
+		assert.InEpsilon(t, 300+waves*600, f.MedianSeconds, .3, "%d samples", asked)
+	}
+}
+
+// A run whose instances were cleared and succeeded again has no more instances than the others.
+func TestForecastCountsAClearedInstanceOnce(t *testing.T) {
+	e := newTestEnv(t, noAuth)
+	e.do(http.MethodPut, "/dags/etl/structure", onlyFit)
+	e.reportMappedRuns(0, 8, 3, 3, false)
+	var items []string
+	for try := 2; try <= 4; try++ {
+		for mapIndex := range 3 {
+			items = append(items, fmt.Sprintf(`{"dag_id": "etl", "task_id": "fit", "run_id": "r7", "map_index": %d, "try_number": %d, "outcome": "success", "memory_max_bytes": 1000000000, "duration_seconds": 600}`, mapIndex, try))
+		}
+	}
+	require.Equal(t, http.StatusOK, e.post("/observe/batch", `{"observations": [`+strings.Join(items, ",")+`]}`).status)
+	f := e.forecastKnown()
+	assert.Equal(t, 3, f.Tasks[0].Instances)
+	assert.Equal(t, f.MemoryPeakBytes, f.MemoryPeakP95Bytes)
+}

@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -132,6 +131,7 @@ func (s *Service) prepareTask(ctx context.Context, recent *recentRuns, f sizing.
 	}
 	t.Quantile, t.Memory = forecast.Interpolate(r.times.Table(tablePoints)), r.memory
 	t.Instances = past.add(i, recent, r.past)
+	past.usual[i] = r.times[0]
 	t.Median = forecast.Interpolate(r.times.LevelTable(tablePoints, medianOfLongest(t.Instances)))
 }
 
@@ -168,7 +168,3 @@ func readForecast(task *modelcache.Task, sample sizing.Features, tries, instance
 
 // fixed returns the quantile function of a fixed run time.
 func fixed(seconds float64) func(float64) float64 { return func(float64) float64 { return seconds } }
-
-// medianOfLongest returns the probability p for which the p-quantile of the run time of one instance is the median of the
-// longest run time of n independent instances.
-func medianOfLongest(n int) float64 { return math.Pow(.5, 1/float64(n)) }

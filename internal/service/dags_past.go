@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/loadaware/loadaware/internal/insight/forecast"
+	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store"
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
@@ -15,14 +16,18 @@ import (
 type pastOfDAG struct {
 	runs  map[string]*pastRun // by run id
 	known []bool              // by task: whether its run time is known
+	usual []taskmodel.RunTime // by task: the run time of one instance of the simulated run, if it is known
 	since time.Time           // the latest recentRuns.since of the tasks; some tries of a run that started earlier may be unread
+
+	inputs sizing.Features // of the simulated run
 }
 
 // pastRun holds the tries of one run, which may still be in progress.
 type pastRun struct {
 	id         string
 	start, end time.Time
-	tasks      []pastTask // by task, up to the last one with a try
+	tasks      []pastTask      // by task, up to the last one with a try
+	inputs     sizing.Features // values of the inputs of the simulated run (pastOfDAG.inputs) that are equal in all instances of a task
 }
 
 // pastTask holds what is known about a task in one run. The zero value is a task without a try.
@@ -31,6 +36,7 @@ type pastTask struct {
 	failed    bool    // a try ended without success, or some tries of the run were not read
 	expected  float64 // predicted median of the longest run time of an instance, in seconds
 	actual    float64 // longest run time of an instance, in seconds
+	instances int     // number of mapped instances; 0 if no try succeeded, or if some tries of the run were not read
 }
 
 // task returns what is known about the task with index i.
@@ -65,9 +71,10 @@ func (p *pastOfDAG) add(i int, recent *recentRuns, predicted taskmodel.RunTimes)
 		}
 		longest := slices.MaxFunc(of, func(a, b taskmodel.RunTime) int { return cmp.Compare(a.LogSeconds(), b.LogSeconds()) })
 		expected := taskmodel.RunTimes{longest}.LevelTable(2, medianOfLongest(r.Instances))
-		t.succeeded, t.expected, t.actual = true, expected[1], r.Longest.Seconds()
+		*t = pastTask{succeeded: true, failed: t.failed, expected: expected[1], actual: r.Longest.Seconds(), instances: r.Instances}
 		counts = append(counts, r.Instances)
 	}
+	p.addInputs(recent)
 	if len(counts) == 0 {
 		return partial
 	}
@@ -147,7 +154,7 @@ func (p *pastOfDAG) complete(tasks []forecast.Task) ([]*pastRun, error) {
 // calibrate compares the durations of the newest complete runs with their expected durations. The
 // duration is at least the critical path of the run times: a try that was reported without times counts as ended when its
 // report arrived, so a run whose reports arrive together would otherwise seem too short. If there are enough runs, calibrate
-// sets Ran of the tasks that some of them skipped.
+// sets Ran of the tasks that some of them skipped. It sets Counts of the tasks whose number of instances differs.
 func (p *pastOfDAG) calibrate(tasks []forecast.Task) (c forecast.Calibration, err error) {
 	runs, err := p.complete(tasks)
 	if err != nil {
@@ -166,8 +173,9 @@ func (p *pastOfDAG) calibrate(tasks []forecast.Task) (c forecast.Calibration, er
 		if err != nil {
 			return c, err
 		}
-		c.Add(expectedEnd, max(actualEnd, run.end.Sub(run.start).Seconds()))
+		c.Add(expectedEnd, max(actualEnd, run.end.Sub(run.start).Seconds()), run.instances())
 	}
+	p.setCounts(tasks, runs, c.IsEnough())
 	if !c.IsEnough() {
 		return c, nil
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/loadaware/loadaware/internal/insight/forecast"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store"
+	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
 const (
@@ -44,7 +45,7 @@ type pastReader struct {
 // each task. If these belong to few runs of the DAG, because the task has many mapped instances, the store summarises more
 // tries.
 func (s *Service) prepareTasks(ctx context.Context, namespace, dag string, f sizing.Features, tasks []forecast.Task) (*pastOfDAG, error) {
-	r := &pastReader{s, namespace, dag, f, tasks, pastOfDAG{runs: map[string]*pastRun{}, known: make([]bool, len(tasks))}}
+	r := &pastReader{s, namespace, dag, f, tasks, pastOfDAG{runs: map[string]*pastRun{}, known: make([]bool, len(tasks)), usual: make([]taskmodel.RunTime, len(tasks)), inputs: f}}
 	for i := range tasks {
 		tasks[i].Quantile, tasks[i].Median = fixed(0), fixed(0)
 	}
@@ -129,6 +130,8 @@ func runsOfTries(h sizing.History) *recentRuns {
 		r.since = h.Rows[0].At
 	}
 	index := map[string]int{} // by run id
+	type instance struct{ run, mapIndex int }
+	counted := map[instance]bool{}
 	for i := range h.Rows {
 		try := &h.Rows[i]
 		if _, isReproduced := sizing.ReproducedAt(try.RunID); isReproduced {
@@ -148,7 +151,10 @@ func runsOfTries(h sizing.History) *recentRuns {
 		if try.Duration <= 0 {
 			continue
 		}
-		run.Instances++
+		if of := (instance{k, try.MapIndex}); !counted[of] {
+			counted[of] = true
+			run.Instances++
+		}
 		run.Longest = max(run.Longest, try.Duration)
 		if started := try.At.Add(-try.Duration); started.Before(run.Start) {
 			run.Start = started

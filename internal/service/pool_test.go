@@ -16,11 +16,17 @@ import (
 // and differ by a factor of up to 1,000.
 func (r *replica) reportErraticRuns(name string, from, n int) {
 	r.t.Helper()
+	r.reportErraticRunsOf(task(name), from, n)
+}
+
+// reportErraticRunsOf is reportErraticRuns for a task of any DAG.
+func (r *replica) reportErraticRunsOf(key sizing.TaskKey, from, n int) {
+	r.t.Helper()
 	obs := make([]sizing.Observation, n)
 	for i := range obs {
 		number := from + i
 		obs[i] = sizing.Observation{
-			Try: try(name, fmt.Sprintf("erratic-%d", number), 1), Outcome: sizing.Success, Duration: 5 * time.Minute,
+			Try: sizing.TryKey{TaskKey: key, RunID: fmt.Sprintf("erratic-%d", number), MapIndex: sizing.NoMap, Number: 1}, Outcome: sizing.Success, Duration: 5 * time.Minute,
 			MemoryMax: (gib / 64).Times(float64(1 + number*7919%1000)), Allocated: sizing.Resources{Memory: 64 * gib},
 			Requested: sizing.Resources{Memory: gib}, Features: rows(float64(number % 3)),
 		}
@@ -72,6 +78,34 @@ func TestAnswersUseTheModelsOfOtherTasksOfTheDAG(t *testing.T) {
 	assertSameAnswers(t, "after a rename", r, joinReplica(t, r.dsn, service.Config{}).start())
 	require.NoError(t, r.DeleteTask(t.Context(), task("renamed")))
 	assertSameAnswers(t, "after a deletion", r, joinReplica(t, r.dsn, service.Config{}).start())
+}
+
+func TestAnswersUseTheModelsOfOtherDAGs(t *testing.T) {
+	r := newReplica(t)
+	r.trainTask("six", 6)
+	r.trainTask("sixty", 60)
+	before := r.predict(ask("six", ""))
+	for i := range 4 {
+		key := task("erratic")
+		key.DAG = fmt.Sprint("other-", i)
+		r.reportErraticRunsOf(key, 40*i, 40)
+		_, err := r.Train(t.Context(), key)
+		require.NoError(t, err)
+	}
+	first, second := joinReplica(t, r.dsn, service.Config{}).start(), joinReplica(t, r.dsn, service.Config{}).start()
+	assertSameAnswers(t, "new replicas", first, second)
+	assert.Greater(t, first.predict(ask("six", "")).Memory.Limit, before.Memory.Limit, "the other DAGs are noisy, so the margin of a task with few runs is wider")
+
+	elsewhere := newReplica(t)
+	elsewhere.trainTask("six", 6)
+	elsewhere.trainTask("sixty", 60)
+	key := task("erratic")
+	key.Namespace = "another"
+	elsewhere.reportErraticRunsOf(key, 0, 40)
+	_, err := elsewhere.Train(t.Context(), key)
+	require.NoError(t, err)
+	answer := joinReplica(t, elsewhere.dsn, service.Config{}).start().predict(ask("six", ""))
+	assert.Equal(t, before.Memory.Limit, answer.Memory.Limit, "another namespace changes nothing")
 }
 
 func TestSharesOfModelsOfAnEarlierReleaseAreUsed(t *testing.T) {

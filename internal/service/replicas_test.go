@@ -171,6 +171,27 @@ func TestPollFindsChangesWithoutANotification(t *testing.T) {
 	other.waitFor(func() bool { return other.modelVersion("load") == 0 }, "the task must be removed")
 }
 
+// The arrival of a report is no evidence of when its try started: a busy caller reports late.
+func TestAnswersDoNotDependOnWhenReportsArrive(t *testing.T) {
+	quick, slow := newReplica(t), newReplica(t)
+	for _, r := range []*replica{quick, slow} {
+		for k := range 3 { // DAG runs
+			for i := range 8 {
+				instance := success("mapped", i, 8)
+				instance.Try.RunID, instance.Try.MapIndex, instance.Duration = fmt.Sprint("day-", k), i, 13*time.Second
+				instance.Features = nil
+				r.report(instance)
+				if r == slow {
+					r.clockOffset += time.Minute
+				}
+			}
+		}
+	}
+	assertSame(t, quick.predict(ask("mapped", "")), slow.predict(ask("mapped", "")), "the pace of the reports must not matter")
+	restarted := joinReplica(t, slow.dsn, service.Config{}).start()
+	assertSame(t, slow.predict(ask("mapped", "")), restarted.predict(ask("mapped", "")), "a restart must not change the answer")
+}
+
 func TestACorruptModelLeavesTheLastIntactModelInUse(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("load", 30)

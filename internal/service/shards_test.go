@@ -34,6 +34,7 @@ var manyTasks = map[string]string{
 	"FROM task WHERE policy IS NOT NULL":              "lists the policies when a replica starts",
 	"ORDER BY max(prediction_id) DESC":                "lists the newest receipts when a replica starts, to load their models first",
 	"SELECT task.task_id, model.version, model.share": "reads what the models of a DAG share, when one of them was trained",
+	"SELECT task.dag_id, task.task_id, model.version": "reads what the DAGs of a namespace share, at intervals",
 	"coalesce(sum(observations), 0)::bigint AS runs":  "counts the runs of a namespace, at intervals",
 }
 

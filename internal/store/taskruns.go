@@ -26,7 +26,7 @@ type TaskRuns struct {
 type TaskRun struct {
 	RunID      string
 	Start, End time.Time     // start of the first instance, or the end of an earlier try without success; End is that of the last instance, zero without instances
-	Instances  int           // number of instances
+	Instances  int           // number of instances; one that was run again counts once
 	Longest    time.Duration // the longest run time of an instance
 	Features   []float64     // of the instance with the longest run time
 	HasFailed  bool          // a try ended without success

@@ -74,7 +74,7 @@ func TestColdStartExceedsAnInsufficientRequest(t *testing.T) {
 		k.reportSuccessAt(nil, 3, 4)
 		own := k.model.Pool()
 		pool.Add(&own)
-		k.model.SetPool(&pool)
+		k.model.SetPool(&pool, nil)
 		assert.Greater(t, k.model.Size(questionAt(nil, 4)).Limit, 4*gib)
 	})
 }

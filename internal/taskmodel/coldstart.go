@@ -35,13 +35,13 @@ func (m *Model) coldStartPrior() bayes.Prior {
 }
 
 // setPoolSlopes sets m.slopes to the mean slopes of the DAG's other tasks for inputs of the same
-// name, shrunk towards coldStartSlope.
-func (m *Model) setPoolSlopes(pool *Pool) {
+// name. They are shrunk towards those of the namespace's other DAGs, and these towards coldStartSlope.
+func (m *Model) setPoolSlopes(pool *Pool, others *Namespace) {
 	m.slopes = m.slopes[:0]
-	others := *pool
-	others.Remove(&m.Share)
+	tasks := *pool
+	tasks.Remove(&m.Share)
 	for hash := range m.coldStartHashes {
-		m.slopes = append(m.slopes, others.SlopeOf(hash).Mean(coldStartSlope))
+		m.slopes = append(m.slopes, tasks.SlopeOf(hash).Mean(others.SlopeOf(hash, coldStartSlope)))
 	}
 }
 

@@ -46,7 +46,7 @@ func TestANewTaskExpectsTheSlopeOfOtherTasks(t *testing.T) {
 		for range 10 {
 			sum.Add(&share)
 		}
-		newest.model.SetPool(&sum)
+		newest.model.SetPool(&sum, nil)
 		return newest.model.Size(taskmodel.Question{Features: rows(2500), RiskTarget: sizing.DefaultRiskTarget, Lifts: 3}).Limit
 	}
 	flat, other := grantWith(shareOf("rows")), grantWith(shareOf("files"))

@@ -13,7 +13,7 @@ type TermKind string
 const (
 	TermFeature  TermKind = "feature"  // the effect of a feature, of a fact about the task, of identical runs or of recent errors on the expected peak
 	TermMargin   TermKind = "margin"   // the safety margin above the expected peak
-	TermPool     TermKind = "pool"     // a correction from the kills of the DAG's tasks
+	TermPool     TermKind = "pool"     // a correction from the kills of the tasks of the DAG and of the namespace's other DAGs
 	TermHeadroom TermKind = "headroom" // the headroom above the peaks of identical runs
 	TermCeiling  TermKind = "ceiling"  // an upper bound other than the cap, such as the static request; also a bound that keeps the prediction near known peaks
 	TermGuard    TermKind = "guard"    // the factor of the guard

@@ -125,10 +125,11 @@ func (m *Model) countTry(t *TrainingRow) {
 // comparePromise records, in the task's share of the pool, the promised risk of a first try and whether the try was killed.
 // The pool corrects the promises of the experts. So the risk of kills that contradict measured peaks (m.Understatement), which
 // the experts do not know, is subtracted from the promise, and the result is divided by the factor of the pool
-// (Experts.Factor). Both may differ from those at the time of the answer. A try with an outcome other than a kill or a success does not count.
+// (Experts.Factor). Both may differ from those at the time of the answer. A try with an outcome other than a kill or a success
+// does not count, nor does one before the first measured peak: similar tasks sized it, whose promises the pool does not correct.
 func (m *Model) comparePromise(t *TrainingRow) {
 	killed := t.Outcome.OOM()
-	if t.FirstTry && t.Promised != nil && (killed || t.Outcome == sizing.Success) {
+	if t.FirstTry && t.Promised != nil && m.Experts.LearnedRows > 0 && (killed || t.Outcome == sizing.Success) {
 		promised := max(0, *t.Promised-m.Understatement.risk())
 		m.Share.RecordOutcome(m.Experts.LearnedRows-m.Experts.DependentRows, promised/m.Experts.Factor, killed)
 	}

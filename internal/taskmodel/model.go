@@ -50,13 +50,14 @@ func NewTrainingRow(schema *sizing.Schema, r *sizing.HistoryRow) TrainingRow {
 		CPUMax: r.CPUMax, Duration: r.Duration, Requested: r.Requested, Allocated: r.Allocated, Granted: r.Granted,
 		FirstTry: r.Try == 1, Promised: r.Promised,
 		Run: sizing.RunHash(r.RunID, r.MapIndex), RunScore: r.RunScore, Try: r.Try, Reproduced: sizing.IsReproduction(r.RunID),
-		DAGRun: sizing.DAGRunHash(r.RunID, r.MapIndex), StartedAt: StartOf(r.At, r.Duration),
+		DAGRun: sizing.DAGRunHash(r.RunID, r.MapIndex), StartedAt: StartOf(r.At, r.Duration, r.IsEndUnknown),
 	}
 }
 
-// StartOf returns the start of a try in Unix seconds, from its end and its duration; 0 if the duration is unknown.
-func StartOf(end time.Time, duration time.Duration) int64 {
-	if duration <= 0 {
+// StartOf returns the start of a try in Unix seconds, from its end and its duration; 0 if one of them is unknown. The arrival
+// of a report does not replace the end, because callers may report late, and all at once.
+func StartOf(end time.Time, duration time.Duration, isEndUnknown bool) int64 {
+	if isEndUnknown || duration <= 0 {
 		return 0
 	}
 	return end.Add(-duration).Unix()
@@ -189,6 +190,9 @@ func (m *Model) cells(f sizing.Features, dst []sizing.Value) []sizing.Value {
 // promises, the typical size of residuals, the slopes of the peak in inputs, and the share of runs above their static
 // request. The contribution of one task is also a Pool.
 type Pool = experts.Pool
+
+// Namespace holds statistics over the pools of several DAGs.
+type Namespace = experts.Namespace
 
 // Guard compares the kills of the open runs of a task with their promises, and computes Question.GuardFactor. The
 // caller stores it, because a Model does not know open runs.

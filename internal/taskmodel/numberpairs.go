@@ -55,13 +55,14 @@ func (e *encoder) numberPairs(rows [][]sizing.Value) (pairs [][2]int) {
 // difference relative to the smaller variance of the two numbers. ok is false if the difference is
 // constant or not small, or if too few rows have both numbers.
 func smallDifference(rows [][]sizing.Value, i, j int) (mean, share float64, ok bool) {
-	var x, y, d []float64
+	n := len(rows)
+	x, y, d := make([]float64, 0, n), make([]float64, 0, n), make([]float64, 0, n)
 	for _, cells := range rows {
 		if a, b := &cells[i], &cells[j]; a.Kind == sizing.Number && b.Kind == sizing.Number {
 			x, y, d = append(x, a.Num), append(y, b.Num), append(d, b.Num-a.Num)
 		}
 	}
-	if len(d) < max(minPairRows, len(rows)/2) {
+	if len(d) < max(minPairRows, n/2) {
 		return 0, 0, false
 	}
 	mean, variance := stat.MeanVariance(d, nil)

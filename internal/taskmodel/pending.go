@@ -46,7 +46,7 @@ func (m *Model) learnPending() {
 		m.Experts.LearnDeferred(&p.Point, p.Peak, p.Seconds, &b.scratch)
 	}
 	if len(remaining) < len(m.Pending) {
-		m.Experts.SetPool(&m.Share)
+		m.Experts.SetPool(&m.Share, nil)
 	}
 	clear(m.Pending[len(remaining):])
 	m.Pending = remaining

@@ -19,18 +19,19 @@ type ownMargins struct {
 	saved                                            bool    // a pool is in use, and the other fields are set
 }
 
-// SetPool makes answers use the DAG's pool until the next call of Learn, Fit, Update or Blob.
-func (m *Model) SetPool(pool *Pool) {
+// SetPool makes answers use the DAG's pool and those of the namespace's other DAGs (nil: none) until the next call of Learn,
+// Fit, Update or Blob.
+func (m *Model) SetPool(pool *Pool, others *Namespace) {
 	m.state = states.Add(1)
 	if x := m.Experts; !m.own.saved {
 		m.own = ownMargins{factor: x.Factor, meanRowCost: x.MeanRowCost, priorDeviation: x.PriorDeviation, requestRisk: x.RequestRisk, picks: append(m.own.picks[:0], x.Picks...), saved: true}
 	}
 	if m.ablated.NoPool {
-		pool = &m.Share
+		pool, others = &m.Share, nil
 	}
 	m.own.meanLoading = meanLoading(pool)
-	m.Experts.SetPool(pool)
-	m.setPoolSlopes(pool)
+	m.Experts.SetPool(pool, others)
+	m.setPoolSlopes(pool, others)
 }
 
 // leavePool restores the task's own margins.

@@ -127,7 +127,7 @@ func (m *Model) relearn(h *sizing.History) (relearned bool, err error) {
 	m.DurationLevels.Mixture, fresh.CPU.Residuals[anyCores] = fresh.DurationLevels.Mixture, m.CPU.Residuals[anyCores]
 	m.CPU = fresh.CPU
 	m.Relearned, m.LastEvaluation, m.NewFeatures = cmp.Or(fresh.Relearned, first), Evaluation{}, newFeatures{}
-	m.Experts.SetPool(&m.Share)
+	m.Experts.SetPool(&m.Share, nil)
 	return true, nil
 }
 

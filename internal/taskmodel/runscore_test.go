@@ -42,7 +42,7 @@ func (d *simulatedDAG) setPool(i int) {
 		share := k.model.Pool()
 		pool.Add(&share)
 	}
-	d.tasks[i].model.SetPool(&pool)
+	d.tasks[i].model.SetPool(&pool, nil)
 }
 
 // size sizes a task of a run, given the tasks of the run that were reported.
@@ -219,7 +219,7 @@ func TestExplanationsNameTheRunScore(t *testing.T) {
 		check(model.Explain(q))
 		var changed taskmodel.Pool
 		changed.RecordScore(2, 5, 0.3)
-		model.SetPool(&changed)
+		model.SetPool(&changed, nil)
 		q.RunScore = 0
 		e, ok := model.ExplainRecorded(q, taskmodel.RecordedAnswer{Granted: sized.Limit, Guard: sized.Guard})
 		require.True(t, ok)

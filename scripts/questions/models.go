@@ -108,7 +108,7 @@ func (m *models) ask(reported int) error {
 		o.Try.Task = "never-seen"
 	}
 	l := m.learnerOf(o.Try.TaskKey)
-	l.model.SetPool(m.pools[o.Try.DAG])
+	l.model.SetPool(m.pools[o.Try.DAG], nil)
 	question := m.questionOf(&o)
 
 	var answer taskmodel.Answer

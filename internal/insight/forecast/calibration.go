@@ -11,22 +11,24 @@ import (
 // end (Lei et al. 2018). The expected end is the end if every task takes its median run time (Task.Median). The zero
 // Calibration has no past runs.
 type Calibration struct {
-	ratios []float64 // actual end divided by the expected end, ascending
+	ratios    []float64 // actual end divided by the expected end, ascending
+	instances []float64 // logarithm of the number of instances of the run of each ratio
 }
 
 // minCalibration is the smallest number of past runs with which a forecast is corrected: the largest of
 // 19 ratios is the conformal 95 % quantile.
 const minCalibration = 19
 
-// Add adds a past run: its expected and its actual end, in seconds from its start. It ignores a run if one of
-// them is not positive.
-func (c *Calibration) Add(expected, end float64) {
+// Add adds a past run with a number of instances of all tasks: its expected and its actual end, in seconds from its start.
+// It ignores a run if one of them is not positive.
+func (c *Calibration) Add(expected, end float64, instances int) {
 	if !(expected > 0 && end > 0) {
 		return
 	}
 	ratio := end / expected
 	at, _ := slices.BinarySearch(c.ratios, ratio)
 	c.ratios = slices.Insert(c.ratios, at, ratio)
+	c.instances = slices.Insert(c.instances, at, math.Log(float64(max(1, instances))))
 }
 
 // Runs returns the number of past runs.
@@ -38,16 +40,22 @@ func (c *Calibration) IsEnough() bool { return len(c.ratios) >= minCalibration }
 // Quantiles returns the median and the 95 % quantile of the end of the run with the forecast r, in seconds from its start.
 // `expected` is the result of SimulateMedians for the run. With too few past runs Quantiles returns the simulated quantiles.
 // Otherwise it returns the conformal quantiles of the products of an expected end and a ratio. If inputs of the run are
-// unknown, `expected` has several ends. Each past run has one expected end, so the ratios
-// do not cover this uncertainty; therefore each ratio is multiplied by each end.
+// unknown, `expected` has several ends. Each past run has one expected end, so the ratios do not cover this uncertainty;
+// therefore each ratio is multiplied by each end. More instances wait longer for slots. If the numbers of instances differ
+// between draws, and the ratios of the past runs clearly follow these numbers, each ratio is scaled to the number of each
+// draw.
 func (c *Calibration) Quantiles(r, expected *Result) (median, p95 float64) {
 	n := len(c.ratios)
 	if !c.IsEnough() {
 		return r.Median, r.P95
 	}
 	ends := make([]float64, 0, n*len(expected.ends))
-	for _, ratio := range c.ratios {
-		for _, end := range expected.ends {
+	slope := c.slope(expected)
+	for k, ratio := range c.ratios {
+		for d, end := range expected.ends {
+			if slope != 0 {
+				end *= math.Exp(slope * (math.Log(float64(max(1, expected.instances[d]))) - c.instances[k]))
+			}
 			ends = append(ends, ratio*end)
 		}
 	}
@@ -57,6 +65,23 @@ func (c *Calibration) Quantiles(r, expected *Result) (median, p95 float64) {
 		return ends[min(len(ends), rank)-1]
 	}
 	return conformal(.5), conformal(.95)
+}
+
+// slope returns the slope of the log ratios over the logarithm of the number of instances; 0 if it is not clear, or if the
+// numbers are the same in all draws.
+func (c *Calibration) slope(expected *Result) float64 {
+	if expected.instances == nil {
+		return 0
+	}
+	logs := make([]float64, len(c.ratios))
+	for k, ratio := range c.ratios {
+		logs[k] = math.Log(ratio)
+	}
+	slope, t := fitSlope(c.instances, logs)
+	if !isClear(t, len(logs), 1) {
+		return 0
+	}
+	return slope
 }
 
 // Interpolate returns the quantile function that interpolates linearly between the quantiles of a table. The table

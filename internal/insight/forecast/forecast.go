@@ -6,7 +6,6 @@ package forecast
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -31,7 +30,11 @@ type Task struct {
 	Quantile  func(u float64) float64 // quantile function of the run time of one instance, in seconds
 	Median    func(u float64) float64 // quantile function of the median run time, which differs with inputs that are unknown; for SimulateMedians
 	Memory    float64                 // memory of one instance, in bytes
-	Ran       []bool                  // whether the task ran in each of some past runs of the DAG; nil: in all. The lists of all tasks have the same length
+	Ran       []bool                  // whether the task ran in each of some past runs of the DAG; nil: in all. The lists Ran and Counts of all tasks have the same length
+
+	Counts      []int     // number of mapped instances in each of these past runs, at least 1; nil: Instances in all
+	MedianScale []float64 // for each element of Counts, the factor of Median for this number of instances; nil: 1
+	scale       []float64 // for each element of Counts, the factor of Quantile; nil: 1
 }
 
 // Result describes a run of the DAG. Its times are in seconds from the start of the run.
@@ -42,17 +45,20 @@ type Result struct {
 	Peak        Amounts     // largest memory at one time of a run
 	Draws       int         // number of simulated runs
 	ends        []float64   // end of each draw; ascending in a returned Result
+	instances   []int       // number of instances of each draw, in the order of `ends`; nil if it is the same in all draws
 }
 
 // TaskTime describes the times of a task, in seconds from the start of the run.
 type TaskTime struct {
 	ID           string
-	Start, End   float64 // medians over the draws in which the task runs; over all draws if it runs in none
-	EndP95       float64 // 95 % quantile over the same draws
-	Critical     float64 // share of the draws in which the task is on the critical path
-	Instances    int
-	Memory       float64   // memory of all instances, in bytes
+	Start, End   float64   // medians over the draws in which the task runs; over all draws if it runs in none
+	EndP95       float64   // 95 % quantile over the same draws
+	Critical     float64   // share of the draws in which the task is on the critical path
+	Instances    int       // median over the same draws
+	Memory       float64   // memory of these instances, in bytes
 	starts, ends []float64 // by draw
+	counts       []int     // number of instances by draw; nil: Instances in all
+	perInstance  float64   // memory of one instance, in bytes
 	critical     int       // number of draws in which the task is on the critical path
 }
 
@@ -153,7 +159,8 @@ func describeCycle(tasks []Task, cycle []int) string {
 }
 
 // Simulate simulates runs of a DAG. In each run the tasks that run are those of a random past run (Task.Ran), so that
-// exclusive branches stay exclusive. A task that does not run takes no time and no memory. `draws` is the number of runs; zero or less means usualDraws. Simulate
+// exclusive branches stay exclusive, and mapped tasks have the number of instances of this past run (Task.Counts). A task
+// that does not run takes no time and no memory. `draws` is the number of runs; zero or less means usualDraws. Simulate
 // reduces this number so that its product with the number of tasks is at most maxSteps.
 func Simulate(tasks []Task, seed uint64, draws int) (*Result, error) {
 	order, err := CheckStructure(tasks)
@@ -171,181 +178,7 @@ func Simulate(tasks []Task, seed uint64, draws int) (*Result, error) {
 func SimulateMedians(tasks []Task, seed uint64, draws int) (*Result, error) {
 	medians := slices.Clone(tasks)
 	for i := range medians {
-		medians[i].Quantile = medians[i].Median
+		medians[i].Quantile, medians[i].scale = medians[i].Median, medians[i].MedianScale
 	}
 	return Simulate(medians, seed, draws)
-}
-
-// simulation holds the state of one Simulate.
-type simulation struct {
-	tasks    []Task
-	order    []int   // indices of the tasks in topological order
-	upstream [][]int // for each task the indices of its upstream tasks
-	draws    int     // number of runs to simulate
-	rng      *rand.Rand
-	pastRuns int      // length of the lists Task.Ran; 0 if all tasks run in all runs
-	ran      [][]bool // for each task whether it runs, by draw; nil if it runs in all draws
-	result   Result
-	peaks    []float64 // largest memory of each draw
-	events   []event   // reused by peak
-}
-
-// run draws all runs and returns the result.
-func (s *simulation) run() *Result {
-	index := map[string]int{}
-	for i, t := range s.tasks {
-		index[t.ID] = i
-	}
-	s.upstream = make([][]int, len(s.tasks))
-	s.result.Tasks = make([]TaskTime, len(s.tasks))
-	s.result.Draws = s.draws
-	s.ran = make([][]bool, len(s.tasks))
-	for i, t := range s.tasks {
-		for _, id := range t.Upstream {
-			s.upstream[i] = append(s.upstream[i], index[id])
-		}
-		s.pastRuns = max(s.pastRuns, len(t.Ran))
-		instances := max(1, t.Instances)
-		s.result.Tasks[i] = TaskTime{ID: t.ID, Instances: instances, Memory: t.Memory * float64(instances)}
-	}
-	for range s.draws {
-		s.draw()
-	}
-	return s.summarise()
-}
-
-// draw simulates one run.
-func (s *simulation) draw() {
-	times, end, last, past := s.result.Tasks, 0.0, 0, 0
-	if s.pastRuns > 0 {
-		past = s.rng.IntN(s.pastRuns)
-	}
-	for _, i := range s.order {
-		start := 0.0
-		for _, from := range s.upstream[i] {
-			start = max(start, newest(times[from].ends))
-		}
-		// The u quantile of the longest of n independent instances is the u^(1/n) quantile of one instance.
-		u := math.Pow(s.rng.Float64(), 1/float64(times[i].Instances))
-		times[i].starts = append(times[i].starts, start)
-		duration := max(0, s.tasks[i].Quantile(u))
-		if ran := s.tasks[i].Ran; ran != nil {
-			s.ran[i] = append(s.ran[i], ran[past])
-			if !ran[past] {
-				duration = 0
-			}
-		}
-		times[i].ends = append(times[i].ends, start+duration)
-		if e := newest(times[i].ends); e >= end {
-			end, last = e, i
-		}
-	}
-	s.result.ends = append(s.result.ends, end)
-	s.markCritical(last)
-	s.peaks = append(s.peaks, s.peak())
-}
-
-// newest returns the value of the newest draw; `byDraw` has one value for each draw.
-func newest(byDraw []float64) float64 { return byDraw[len(byDraw)-1] }
-
-// markCritical counts the tasks on the critical path of the newest draw, from its last task i back to
-// its first one.
-func (s *simulation) markCritical(i int) {
-	times := s.result.Tasks
-	for {
-		times[i].critical++
-		next := -1
-		for _, from := range s.upstream[i] {
-			if newest(times[from].ends) == newest(times[i].starts) {
-				next = from
-				break
-			}
-		}
-		if next < 0 {
-			return
-		}
-		i = next
-	}
-}
-
-// peak returns the largest memory, in bytes, that the tasks of the newest draw have at one time.
-func (s *simulation) peak() float64 {
-	s.events = s.events[:0]
-	for i := range s.result.Tasks {
-		t := &s.result.Tasks[i]
-		s.events = append(s.events, event{newest(t.starts), t.Memory}, event{newest(t.ends), -t.Memory})
-	}
-	// If a task ends when another one starts, its memory is freed first.
-	slices.SortFunc(s.events, func(a, b event) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.bytes, b.bytes)) })
-	sum, most := 0.0, 0.0
-	for _, e := range s.events {
-		sum += e.bytes
-		most = max(most, sum)
-	}
-	return most
-}
-
-// event is a change of the memory in use at the time `at`: positive `bytes` are added, and negative ones are freed.
-type event struct{ at, bytes float64 }
-
-// memoryAt returns the memory in use in a draw at a time, in bytes.
-func (s *simulation) memoryAt(draw int, at float64) float64 {
-	sum := 0.0
-	for i := range s.result.Tasks {
-		if t := &s.result.Tasks[i]; t.starts[draw] <= at && at < t.ends[draw] {
-			sum += t.Memory
-		}
-	}
-	return sum
-}
-
-// summarise computes the quantiles over all draws.
-func (s *simulation) summarise() *Result {
-	r := &s.result
-	used := make([]float64, s.draws)
-	sortedEnds := slices.Sorted(slices.Values(r.ends))
-	r.Median, r.P95 = quantile(sortedEnds, .5), quantile(sortedEnds, .95)
-	for k := range timeSteps {
-		at := r.P95 * float64(k) / timeSteps
-		for d := range used {
-			used[d] = s.memoryAt(d, at)
-		}
-		slices.Sort(used)
-		r.Footprint = append(r.Footprint, Footprint{at, Amounts{quantile(used, .5), quantile(used, .95)}})
-	}
-	slices.Sort(s.peaks)
-	r.Peak = Amounts{quantile(s.peaks, .5), quantile(s.peaks, .95)}
-	for i := range r.Tasks {
-		t := &r.Tasks[i]
-		t.starts, t.ends = withoutSkipped(t.starts, s.ran[i]), withoutSkipped(t.ends, s.ran[i])
-		slices.Sort(t.starts)
-		slices.Sort(t.ends)
-		t.Start, t.End, t.EndP95 = quantile(t.starts, .5), quantile(t.ends, .5), quantile(t.ends, .95)
-		t.Critical = float64(t.critical) / float64(s.draws)
-		t.starts, t.ends = nil, nil
-	}
-	r.ends = sortedEnds
-	return r
-}
-
-// withoutSkipped returns the values of the draws in which a task runs; all values if it runs in all or in no draws.
-func withoutSkipped(byDraw []float64, ran []bool) []float64 {
-	if !slices.Contains(ran, true) {
-		return byDraw
-	}
-	values := byDraw[:0]
-	for d, v := range byDraw {
-		if ran[d] {
-			values = append(values, v)
-		}
-	}
-	return values
-}
-
-// quantile returns the q quantile of ascending values, one of the values; 0 without values.
-func quantile(sorted []float64, q float64) float64 {
-	if len(sorted) == 0 {
-		return 0
-	}
-	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))]
 }

@@ -116,7 +116,7 @@ func TestCalibrationExcludesDifferencesOfInputs(t *testing.T) {
 		if i%5 == 0 {
 			scale = 13
 		}
-		c.Add(600*scale, (570+float64(i%4)*30)*scale)
+		c.Add(600*scale, (570+float64(i%4)*30)*scale, 1)
 	}
 	of := func(median func(float64) float64) (r, expected *forecast.Result) {
 		tasks := []forecast.Task{{ID: "a", Quantile: fixed(1), Median: median}}

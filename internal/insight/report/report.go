@@ -93,8 +93,8 @@ type Report struct {
 	Currency *string       `json:"currency"`
 }
 
-// realisedReceipts is the largest number of newest receipts of a task that are read for the mean promised risk.
-const realisedReceipts = 500
+// RealisedReceipts is the largest number of newest receipts of a task that are read for the mean promised risk.
+const RealisedReceipts = 500
 
 // Options select the tasks and the form of a report.
 type Options struct {
@@ -128,7 +128,7 @@ func Read(ctx context.Context, source Source, profiles []sizing.Profile, o Optio
 		if row == nil {
 			continue // no try in the window
 		}
-		realised, err := source.Realised(ctx, p.Task, realisedReceipts)
+		realised, err := source.Realised(ctx, p.Task, RealisedReceipts)
 		if err != nil {
 			return nil, err
 		}

@@ -154,7 +154,7 @@ func (x *Experts) Learn(p *Point, peak, duration float64, at int64, pool *Pool, 
 	}
 	log := math.Log(peak)
 	if p.Imputed {
-		x.SetPool(pool)
+		x.SetPool(pool, nil)
 		return 0
 	}
 	for k := range x.SquaredErrors {
@@ -176,7 +176,7 @@ func (x *Experts) Learn(p *Point, peak, duration float64, at int64, pool *Pool, 
 		x.storeRow(newEntry(p, log))
 	}
 	changed = x.detectShift(log-p.Level[LineTrees], at)
-	x.SetPool(pool)
+	x.SetPool(pool, nil)
 	return changed
 }
 
@@ -187,7 +187,7 @@ func (x *Experts) LearnDependent(peak float64, pool *Pool) {
 	x.LearnedRows++
 	x.DependentRows++
 	x.MaxPeak = max(x.MaxPeak, peak)
-	x.SetPool(pool)
+	x.SetPool(pool, nil)
 }
 
 // independentRows returns the number of learned rows except those of LearnDependent.
@@ -212,9 +212,10 @@ func (x *Experts) LearnDeferred(p *Point, peak, duration float64, s *Scratch) {
 	x.appendRow(newEntry(p, log))
 }
 
-// SetPool copies the statistics of the pool, selects the experts again and updates ColdStartShare.
-func (x *Experts) SetPool(pool *Pool) {
-	x.Factor, x.MeanRowCost, x.PriorDeviation = pool.promiseFactor(x.independentRows()), pool.meanRowCost(), pool.deviation(x.config.PriorDeviation)
+// SetPool copies the statistics of the pool, selects the experts again and updates ColdStartShare. `others` holds the other
+// DAGs of the namespace; nil: none.
+func (x *Experts) SetPool(pool *Pool, others *Namespace) {
+	x.Factor, x.MeanRowCost, x.PriorDeviation = pool.promiseFactor(x.independentRows(), others), pool.meanRowCost(), pool.deviation(x.config.PriorDeviation, others)
 	x.RequestRisk = pool.requestRisk()
 	x.Picks = x.selectExperts(x.allowedKillRate(x.config.Target), x.Picks)
 	x.ColdStartShare = x.hedgeShare()

@@ -2,9 +2,9 @@ package experts
 
 import "math"
 
-// Pool holds statistics that the tasks of a DAG share. Its estimates, except the mean cost of a row, are shrunk to
-// priors, and the estimate for one age is shrunk to that over all ages (empirical Bayes). The share of one
-// task is also a Pool, and pools can be added.
+// Pool holds statistics that the tasks of a DAG share. Its estimates, except the mean cost of a row, are shrunk to those of
+// other DAGs (see Namespace) or to priors, and the estimate for one age is shrunk to that over all ages (empirical Bayes). The
+// share of one task is also a Pool, and pools can be added.
 //
 // A nominal promise is the promise of an answer without the correction by the pool.
 type Pool struct {
@@ -131,12 +131,11 @@ func (s *Slope) Mean(prior float64) float64 {
 func (p *Pool) SlopeOf(hash uint64) *Slope { return &p.Slopes[hash%slopeKinds] }
 
 // deviation returns the expected standard deviation of the log peak of a new task: the typical
-// deviation in the pool, shrunk to the prior and limited to 0.1 to 1. It averages logarithms, so
-// that a few noisy tasks do not dominate.
-func (p *Pool) deviation(prior float64) float64 {
-	const weight = 50 // the prior counts as this many residuals
-	const bias = 1.27 // −E ln z² of a standard normal z
-	log := (weight*math.Log(prior*prior) + p.LogSquares + bias*p.Residuals) / (weight + p.Residuals)
+// deviation in the pool, shrunk to that of the namespace's other DAGs or to the prior, and limited to 0.1 to 1. It averages
+// logarithms, so that a few noisy tasks do not dominate.
+func (p *Pool) deviation(prior float64, others *Namespace) float64 {
+	expected, weight := others.variance(prior)
+	log := (weight*expected + p.LogSquares + logBias*p.Residuals) / (weight + p.Residuals)
 	return max(0.1, min(1, math.Exp(log/2)))
 }
 
@@ -149,14 +148,17 @@ func (p *Pool) meanRowCost() float64 {
 }
 
 // promiseFactor returns the factor on the nominal promises of a task with a number of rows as in RecordOutcome.
-// It is the ratio of kills to promises at the age of the task, shrunk to the ratio over all ages.
-// That ratio is shrunk to one. The factor is limited to 0.3 to 4.
-func (p *Pool) promiseFactor(rows int) float64 {
+// It is the ratio of kills to promises at the age of the task, shrunk to the ratio of the namespace's other DAGs at this age
+// times a ratio over all ages: that of the kills to the promises corrected by the ratios of the other DAGs. This ratio is shrunk
+// to one. The factor is limited to 0.3 to 4, or from 0.3 times the ratio of the other DAGs if that is below one.
+func (p *Pool) promiseFactor(rows int, others *Namespace) float64 {
+	ratios := others.killRatios()
 	killed, promised := 0.0, 0.0
 	for a := range ageCount {
-		killed, promised = killed+p.Killed[a], promised+p.Promised[a]
+		killed, promised = killed+p.Killed[a], promised+ratios[a]*p.Promised[a]
 	}
 	overall := (killed + agePrior) / (promised + agePrior)
 	a := age(rows)
-	return max(0.3, min(4, (p.Killed[a]+agePrior*overall)/(p.Promised[a]+agePrior)))
+	factor := (p.Killed[a] + agePrior*overall*ratios[a]) / (p.Promised[a] + agePrior)
+	return max(0.3*min(1, ratios[a]), min(4, factor))
 }

@@ -17,18 +17,18 @@ func TestAgeIsTheBinaryLogarithmOfTheRows(t *testing.T) {
 // over all ages is 10/4, and the ratio at that age is (8 + 2·2.5)/4.
 func TestPromisesAreCorrectedByTheKillsOfTheirAge(t *testing.T) {
 	var p Pool
-	assert.Equal(t, 1.0, p.promiseFactor(5), "without outcomes, the factor is 1")
+	assert.Equal(t, 1.0, p.promiseFactor(5, nil), "without outcomes, the factor is 1")
 	for i := range 8 {
 		p.RecordOutcome(4+i%4, 0.25, true)
 	}
-	assert.InDelta(t, 3.25, p.promiseFactor(7), 0.01)
-	assert.InDelta(t, 2.5, p.promiseFactor(8), 0.01, "the factor of an age without outcomes is the ratio over all ages")
+	assert.InDelta(t, 3.25, p.promiseFactor(7, nil), 0.01)
+	assert.InDelta(t, 2.5, p.promiseFactor(8, nil), 0.01, "the factor of an age without outcomes is the ratio over all ages")
 	for range 1000 {
 		p.RecordOutcome(100, 0.001, true)
 		p.RecordOutcome(1000, 0.5, false)
 	}
-	assert.Equal(t, 4.0, p.promiseFactor(100), "the result is limited to the upper bound")
-	assert.Equal(t, 0.3, p.promiseFactor(1000), "the result is limited to the lower bound")
+	assert.Equal(t, 4.0, p.promiseFactor(100, nil), "the result is limited to the upper bound")
+	assert.Equal(t, 0.3, p.promiseFactor(1000, nil), "the result is limited to the lower bound")
 }
 
 func TestPoolDecays(t *testing.T) {
@@ -73,20 +73,20 @@ func TestRemoveInvertsAdd(t *testing.T) {
 func TestPriorDeviationFollowsOtherTasks(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 1))
 	var p Pool
-	assert.InDelta(t, 0.3, p.deviation(0.3), 1e-12, "without other tasks, the deviation is the prior")
+	assert.InDelta(t, 0.3, p.deviation(0.3, nil), 1e-12, "without other tasks, the deviation is the prior")
 	for range 2000 {
 		p.RecordResidual(0.6 * rng.NormFloat64())
 	}
 	// E ln z² of a standard normal is −1.27, so the mean log square identifies 0.6.
-	assert.InDelta(t, 0.6, p.deviation(0.3), 0.03)
+	assert.InDelta(t, 0.6, p.deviation(0.3, nil), 0.03)
 	for range 4000 {
 		p.RecordResidual(0)
 	}
-	assert.Equal(t, 0.1, p.deviation(0.3), "the result is limited to the lower bound")
+	assert.Equal(t, 0.1, p.deviation(0.3, nil), "the result is limited to the lower bound")
 	for range 8000 {
 		p.RecordResidual(50)
 	}
-	assert.Equal(t, 1.0, p.deviation(0.3), "the result is limited to the upper bound")
+	assert.Equal(t, 1.0, p.deviation(0.3, nil), "the result is limited to the upper bound")
 }
 
 // The prior counts as five tasks of known slope. With five such tasks, the mean is halfway

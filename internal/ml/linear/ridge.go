@@ -107,11 +107,12 @@ type moments struct {
 func momentsOf(t *table.Table) *moments {
 	n, p := t.Rows(), t.Cols()
 	m := &moments{mean: make([]float64, p+1), co: newTriangle(p + 1)}
-	known := make([]float64, p+1)
+	known, cells := make([]float64, p+1), make([]float64, 0, p+1)
 	for i := range n {
 		w := t.Weight(i)
 		m.weight += w
-		for j, v := range append(t.Row(i), t.Y[i]) {
+		cells = append(append(cells[:0], t.Row(i)...), t.Y[i])
+		for j, v := range cells {
 			if finite(v) {
 				known[j] += w
 				m.mean[j] += w / known[j] * (v - m.mean[j])
@@ -121,7 +122,8 @@ func momentsOf(t *table.Table) *moments {
 	centred := mat.NewDense(n, p+1, nil)
 	for i := range n {
 		root, row := math.Sqrt(t.Weight(i)), centred.RawRowView(i)
-		for j, v := range append(t.Row(i), t.Y[i]) {
+		cells = append(append(cells[:0], t.Row(i)...), t.Y[i])
+		for j, v := range cells {
 			if finite(v) {
 				row[j] = root * (v - m.mean[j])
 			}

@@ -52,6 +52,8 @@ type Cache struct {
 	tasks  map[sizing.TaskKey]*Task
 	pools  map[sizing.TaskKey]*pool // key: a DAG, with an empty task id
 	shapes map[string]*shapes       // key: a namespace
+
+	namespaces map[string]*namespace // those with a task that was refreshed
 }
 
 // New returns an empty Cache. Its loops Subscribe, Poll and Preload fill it, and CheckHealth pings the store.
@@ -63,6 +65,7 @@ func New(st store.Store, tries *inflight.Tries, cfg Config, log *slog.Logger) *C
 		tasks:       map[sizing.TaskKey]*Task{},
 		pools:       map[sizing.TaskKey]*pool{},
 		shapes:      map[string]*shapes{},
+		namespaces:  map[string]*namespace{},
 		memory:      memory{limit: cfg.Memory, sizes: map[*Task]int64{}},
 	}
 	c.isStoreUp.Store(true)
@@ -119,6 +122,9 @@ func (c *Cache) poolOf(key sizing.TaskKey) *pool {
 	p := c.pools[key]
 	if p == nil {
 		p = &pool{}
+		if n := c.namespaces[key.Namespace]; n != nil {
+			p.others = n.others(key.DAG)
+		}
 		c.pools[key] = p
 	}
 	return p

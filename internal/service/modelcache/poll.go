@@ -33,6 +33,7 @@ func (c *Cache) poll(ctx context.Context) {
 		return
 	}
 	c.reloadPools(ctx)
+	c.reloadNamespaces(ctx)
 	c.reloadShapes(ctx)
 	for _, key := range append(stale, c.withoutActiveModel()...) {
 		c.RefreshOrLog(ctx, key)

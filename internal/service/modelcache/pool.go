@@ -23,6 +23,7 @@ type pool struct {
 	isStale  bool                      // whether a share may have changed, because another version of a model became active
 	shares   map[string]taskmodel.Pool // by task id
 	sum      taskmodel.Pool            // of all shares
+	others   *taskmodel.Namespace      // the other DAGs of the namespace; nil: unknown. It is replaced and never changed
 }
 
 // set replaces the share of a task; nil removes it.
@@ -66,8 +67,19 @@ func (p *pool) updateSum() {
 	p.version.Add(1)
 }
 
-// sumWith returns the sum of the pool with `share` in place of the share of the task's active model, and the pool's version.
-func (p *pool) sumWith(name string, share taskmodel.Pool) (sum taskmodel.Pool, version uint64) {
+// setOthers replaces the statistics over the other DAGs of the namespace.
+func (p *pool) setOthers(others *taskmodel.Namespace) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.others == nil || *p.others != *others {
+		p.others = others
+		p.version.Add(1)
+	}
+}
+
+// sumWith returns the sum of the pool with `share` in place of the share of the task's active model, the statistics over the
+// other DAGs of the namespace, and the pool's version.
+func (p *pool) sumWith(name string, share taskmodel.Pool) (sum taskmodel.Pool, others *taskmodel.Namespace, version uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	sum = p.sum
@@ -75,7 +87,7 @@ func (p *pool) sumWith(name string, share taskmodel.Pool) (sum taskmodel.Pool, v
 		sum.Remove(&published)
 	}
 	sum.Add(&share)
-	return sum, p.version.Load()
+	return sum, p.others, p.version.Load()
 }
 
 // needsLoading reports whether the shares are not loaded or may have changed.

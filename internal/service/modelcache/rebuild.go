@@ -63,7 +63,7 @@ func (c *Cache) openVersion(key sizing.TaskKey, stored *store.Model) *taskmodel.
 // setPoolOf sets the pool of a model to the shares of its DAG that are loaded.
 func (c *Cache) setPoolOf(key sizing.TaskKey, model *taskmodel.Model) {
 	if t := c.Find(key); t != nil {
-		sum, _ := t.pool.sumWith(t.key.Task, model.Pool())
-		model.SetPool(&sum)
+		sum, others, _ := t.pool.sumWith(t.key.Task, model.Pool())
+		model.SetPool(&sum, others)
 	}
 }

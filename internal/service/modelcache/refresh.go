@@ -75,6 +75,7 @@ func (c *Cache) resync(ctx context.Context) {
 		return
 	}
 	c.reloadPools(ctx)
+	c.reloadNamespaces(ctx)
 	c.reloadShapes(ctx)
 	for _, key := range changed {
 		c.RefreshOrLog(ctx, key)
@@ -161,6 +162,9 @@ func (c *Cache) refresh(ctx context.Context, key sizing.TaskKey, force bool) (er
 		return err
 	}
 	if err := c.loadPool(ctx, key, t.pool); err != nil {
+		return err
+	}
+	if err := c.loadNamespace(ctx, key.Namespace, time.Time{}); err != nil {
 		return err
 	}
 	for i := range tail.Rows {

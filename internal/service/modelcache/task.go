@@ -242,15 +242,15 @@ func (t *Task) void(try *sizing.TryKey) {
 	}
 }
 
-// updatePool gives the model the newest pool of its DAG and the newest shapes of its namespace.
+// updatePool gives the model the newest pool of its DAG, and the newest statistics and shapes of its namespace.
 // The caller holds t.mu.
 func (t *Task) updatePool() {
 	if t.model == nil {
 		return
 	}
 	t.model.SetShapes(t.shapes.set())
-	sum, version := t.pool.sumWith(t.key.Task, t.model.Pool())
-	t.model.SetPool(&sum)
+	sum, others, version := t.pool.sumWith(t.key.Task, t.model.Pool())
+	t.model.SetPool(&sum, others)
 	t.poolVersion = version
 }
 

@@ -192,6 +192,24 @@ func (s *Store) Shares(ctx context.Context, task sizing.TaskKey, each func(store
 	return wrapError("read shares", rows.Err())
 }
 
+const namespaceSharesSQL = `
+	SELECT task.dag_id, task.task_id, model.version, model.share
+	FROM task
+	JOIN model ON model.task = task.id AND model.version = task.active_version
+	WHERE task.namespace = $1 AND model.share IS NOT NULL
+	ORDER BY task.dag_id, task.task_id`
+
+// NamespaceShares reads the shares of the active models in a namespace.
+func (s *Store) NamespaceShares(ctx context.Context, namespace string, each func(store.Model) error) error {
+	rows, err := s.pool.Query(ctx, namespaceSharesSQL, namespace)
+	if err != nil {
+		return wrapError("read the shares of a namespace", err)
+	}
+	m := store.Model{Task: sizing.TaskKey{Namespace: namespace}, Active: true}
+	_, err = pgx.ForEachRow(rows, []any{&m.Task.DAG, &m.Task.Task, &m.Version, &m.Share}, func() error { return each(m) })
+	return wrapError("read the shares of a namespace", err)
+}
+
 const unpublishedSQL = `
 	SELECT namespace, dag_id, task_id
 	FROM task JOIN tally ON tally.task = task.id

@@ -24,15 +24,16 @@ const (
 	isInstance = `outcome = 1 AND duration_us > 0`
 )
 
-// newestRunsSQL summarises the newest $4 runs of each task. The largest array (duration, seq) identifies the longest instance
-// without a sort. A run is partial if the store has more tries of it; an index-only scan counts them.
+// newestRunsSQL summarises the newest $4 runs of each task. The largest array (duration, seq) identifies the longest
+// instance without a sort. The range of the map indices bounds the number of instances, because a cleared instance succeeds
+// again. A run is partial if the store has more tries of it; an index-only scan counts them.
 const newestRunsSQL = `
 	SELECT wanted.id, run.run_id, run.started, run.ended, run.instances, coalesce(run.longest[1], 0), longest.features, run.failed,
 		run.last, run.tries, run.tries < (SELECT count(*) FROM observation WHERE task = wanted.id AND observation.run_id = run.run_id)
 	FROM unnest($1::bigint[]) AS wanted (id)
 	CROSS JOIN LATERAL (
 		SELECT run_id, count(*) AS tries, max(at) AS last, bool_or(outcome <> 1) AS failed,
-			count(*) FILTER (WHERE ` + isInstance + `) AS instances,
+			least(count(*) FILTER (WHERE ` + isInstance + `), max(map_index) FILTER (WHERE ` + isInstance + `) - min(map_index) FILTER (WHERE ` + isInstance + `) + 1) AS instances,
 			min(CASE WHEN ` + isInstance + ` THEN at - duration_us * interval '1 microsecond' ELSE at END) AS started,
 			max(at) FILTER (WHERE ` + isInstance + `) AS ended,
 			max(ARRAY[duration_us, seq]) FILTER (WHERE ` + isInstance + `) AS longest` + newestTriesSQL + `

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -18,8 +19,14 @@ import (
 // model creates a task and returns a model of it that is not published.
 func model(t *testing.T, st store.Store, name string) store.Model {
 	t.Helper()
-	recordNew(t, st, runs(task(name), 1)...)
-	return store.Model{Task: task(name), Family: "boosted", Format: 3, Blob: bytes.Repeat([]byte{0, 255, 7}, 1000),
+	return modelOf(t, st, task(name))
+}
+
+// modelOf is model for a task of any DAG.
+func modelOf(t *testing.T, st store.Store, key sizing.TaskKey) store.Model {
+	t.Helper()
+	recordNew(t, st, runs(key, 1)...)
+	return store.Model{Task: key, Family: "boosted", Format: 3, Blob: bytes.Repeat([]byte{0, 255, 7}, 1000),
 		Observations: 1460, LastSeq: 77, TrainedAt: noon, Evaluation: []byte(`{"b": 1,  "a":2}`)}
 }
 
@@ -63,6 +70,32 @@ func testModels(t *testing.T, open func(*testing.T) store.Store) {
 		require.Empty(t, got)
 		stop := sizing.Errorf(sizing.Internal, "stop")
 		require.ErrorIs(t, st.Shares(t.Context(), task("any"), func(store.Model) error { return stop }), stop)
+	})
+
+	t.Run("NamespaceShares returns the shares of a namespace's active models in order", func(t *testing.T) {
+		var published []sizing.TaskKey
+		for _, key := range []sizing.TaskKey{
+			{Namespace: "crowded", DAG: "b", Task: "x"}, {Namespace: "crowded", DAG: "a", Task: "z"}, {Namespace: "crowded", DAG: "a", Task: "y"},
+		} {
+			m := modelOf(t, st, key)
+			m.Share = []byte(key.DAG + key.Task)
+			publish(t, st, m, 0)
+			published = append(published, key)
+		}
+		publish(t, st, modelOf(t, st, sizing.TaskKey{Namespace: "crowded", DAG: "a", Task: "without share"}), 0)
+		var got []store.Model
+		require.NoError(t, st.NamespaceShares(t.Context(), "crowded", func(m store.Model) error {
+			m.Share = slices.Clone(m.Share)
+			got = append(got, m)
+			return nil
+		}))
+		require.Equal(t, []store.Model{
+			{Task: published[2], Version: 1, Share: []byte("ay"), Active: true},
+			{Task: published[1], Version: 1, Share: []byte("az"), Active: true},
+			{Task: published[0], Version: 1, Share: []byte("bx"), Active: true},
+		}, got)
+		stop := sizing.Errorf(sizing.Internal, "stop")
+		require.ErrorIs(t, st.NamespaceShares(t.Context(), "crowded", func(store.Model) error { return stop }), stop)
 	})
 
 	t.Run("a task without a model has no active version", func(t *testing.T) {

@@ -69,6 +69,18 @@ func testNewestRuns(t *testing.T, open func(*testing.T) store.Store) {
 	require.Equal(t, store.TaskRun{RunID: "run5", Start: onlyFailed.EndedAt, HasFailed: true}, runs["run5"])
 	require.Equal(t, []store.TaskRun{{RunID: "run4", Start: noon.Add(time.Second - 2*time.Minute), End: noon.Add(time.Second), Instances: 2, Longest: 2 * time.Minute, Features: []float64{1}}}, second.Runs)
 
+	again := task("again")
+	for number := range 2 {
+		try := firstTry(again, "run0")
+		try.Number = number + 1
+		o := success(try, sizing.GiB, 0)
+		o.Duration = time.Minute
+		recordNew(t, st, o)
+	}
+	all, err := st.NewestRuns(t.Context(), key.Namespace, key.DAG, []string{again.Task}, store.RunLimits{Tries: 1000, Runs: 10})
+	require.NoError(t, err)
+	require.Equal(t, 1, all[again.Task].Runs[0].Instances, "an instance that ran twice counts once")
+
 	mapped, _ = read(store.RunLimits{Tries: 1 + 31 + 10, Runs: 10})
 	runs = byRunID(mapped.Runs)
 	require.Len(t, runs, 3)

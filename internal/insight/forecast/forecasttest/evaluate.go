@@ -48,7 +48,7 @@ func (w *Workflow) Evaluate(runs []Run) ([]Outcome, error) {
 				median, p95 := past.Quantiles(r, expected)
 				outcomes = append(outcomes, Outcome{math.Abs(median-run.End) / run.End, run.End <= p95, run.Memory <= r.Peak.P95})
 			}
-			past.Add(expected.Median, run.End)
+			past.Add(expected.Median, run.End, len(w.Tasks))
 		}
 		for k, m := range models {
 			m.Learn(taskmodel.TrainingRow{

@@ -17,8 +17,8 @@ class DagTaskForecast:
         end_seconds (float): Median of the end.
         end_p95_seconds (float):
         critical (float): Probability that the task is on the critical path.
-        instances (int): Number of mapped instances in a usual run.
-        memory_bytes (int): Memory that the instances of the task are granted.
+        instances (int): Median number of mapped instances over the draws in which the task runs.
+        memory_bytes (int): Memory that this number of instances is granted.
     """
 
     task_id: str

@@ -1,0 +1,131 @@
+package service
+
+import (
+	"math"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/insight/forecast"
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
+)
+
+// addInputs adds the values of the simulated run's inputs (pastOfDAG.inputs) in the past runs. An input that differs between
+// the instances of one run describes instances, not runs. The first task with an input determines its value in a run.
+func (p *pastOfDAG) addInputs(recent *recentRuns) {
+	asked := knownFeatures(p.inputs, &recent.sample.Schema)
+	if len(asked) == 0 {
+		return
+	}
+	differs := differingInputs(recent, asked)
+	for k := range recent.runs {
+		if len(recent.instances[k]) == 0 {
+			continue
+		}
+		run, values := p.run(&recent.runs[k]), recent.instances[k][0]
+		for name := range asked {
+			if _, isSet := run.inputs[name]; isSet || differs[name] || values[name].Kind == sizing.Missing {
+				continue
+			}
+			if run.inputs == nil {
+				run.inputs = sizing.Features{}
+			}
+			run.inputs[name] = values[name]
+		}
+	}
+}
+
+// differingInputs returns which inputs differ between instances of the same run.
+func differingInputs(recent *recentRuns, asked sizing.Features) map[string]bool {
+	differs, first := map[string]bool{}, map[string]sizing.Features{} // by run id
+	compare := func(run string, f sizing.Features) {
+		of, isKnown := first[run]
+		if !isKnown {
+			first[run] = f
+			return
+		}
+		for name := range asked {
+			differs[name] = differs[name] || f[name] != of[name]
+		}
+	}
+	for k := range recent.runs {
+		for _, f := range recent.instances[k] {
+			compare(recent.runs[k].RunID, f)
+		}
+	}
+	for i := range recent.sample.Rows {
+		if row := &recent.sample.Rows[i]; row.Outcome == sizing.Success {
+			compare(row.RunID, recent.sample.Schema.Features(row.Features))
+		}
+	}
+	return differs
+}
+
+// medianScales returns, for each number of instances, the predicted median of their longest run time as a multiple of that
+// of `usual` instances. `one` is the run time of one instance.
+func medianScales(one taskmodel.RunTime, counts []int, usual int) []float64 {
+	bySize := map[int]float64{}
+	seconds := func(n int) float64 {
+		if _, isKnown := bySize[n]; !isKnown {
+			bySize[n] = taskmodel.RunTimes{one}.LevelTable(1, medianOfLongest(n))[0]
+		}
+		return bySize[n]
+	}
+	scales := make([]float64, len(counts))
+	for k, n := range counts {
+		scales[k] = 1
+		if base := seconds(usual); base > 0 {
+			scales[k] = seconds(n) / base
+		}
+	}
+	return scales
+}
+
+// setCounts sets the numbers of instances of those tasks for which they differ between past runs. The numbers come from the
+// runs `complete` if these are enough for a calibration, and otherwise from the newest runs of the DAG.
+func (p *pastOfDAG) setCounts(tasks []forecast.Task, complete []*pastRun, isEnough bool) {
+	runs := complete
+	if !isEnough {
+		runs = p.newestFirst()
+		runs = runs[:min(pastRuns, len(runs))]
+	}
+	inputs := make([]sizing.Features, len(runs))
+	for k, run := range runs {
+		inputs[k] = run.inputs
+	}
+	for i := range tasks {
+		counts := make([]int, len(runs))
+		for k, run := range runs {
+			counts[k] = run.task(i).instances
+		}
+		t := &tasks[i]
+		if p.known[i] && slices.ContainsFunc(counts, func(n int) bool { return n > 0 && n != t.Instances }) {
+			t.Counts = withMedian(forecast.ScaleInstances(counts, inputs, p.inputs))
+			t.MedianScale = medianScales(p.usual[i], t.Counts, t.Instances)
+		}
+	}
+}
+
+// withMedian returns the counts with the median of the positive ones in place of each 0.
+func withMedian(counts []int) []int {
+	counts = slices.Clone(counts)
+	positive := slices.DeleteFunc(slices.Clone(counts), func(n int) bool { return n == 0 })
+	slices.Sort(positive)
+	for k, n := range counts {
+		if n == 0 {
+			counts[k] = positive[len(positive)/2]
+		}
+	}
+	return counts
+}
+
+// instances returns the number of instances of all tasks in the run.
+func (r *pastRun) instances() (sum int) {
+	for i := range r.tasks {
+		sum += r.tasks[i].instances
+	}
+	return sum
+}
+
+// medianOfLongest returns the probability p for which the p-quantile of the run time of one instance is the median of the
+// longest run time of n independent instances.
+func medianOfLongest(n int) float64 { return math.Pow(.5, 1/float64(n)) }
