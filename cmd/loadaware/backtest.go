@@ -92,7 +92,7 @@ func backtestDurations(ctx context.Context, con cli.Console, b *backtestFlags, t
 // parseBacktest parses and checks the command line of backtest.
 func parseBacktest(con cli.Console, args []string) (*backtestFlags, error) {
 	cmd := cli.New("backtest", backtestUsage)
-	feedback := cmd.String("feedback", "immediate", "immediate: a policy receives a peak before the next prediction; delayed: when the try has ended")
+	feedback := cmd.String("feedback", "immediate", "immediate: a policy receives a peak before the next prediction; delayed: when the try has ended; kills always arrive before the next prediction")
 	policies := cmd.String("policies", "all", "policies to replay, separated by commas: all (without own-history and usage-profiles), or some of "+strings.Join(backtest.Policies(), ", "))
 	tasks := cmd.String("tasks", "", "task ids to replay, separated by commas; all if empty")
 	limit := cmd.Int("limit", 0, "number of rows of each file to replay, the oldest ones; 0 for all")

@@ -73,6 +73,15 @@ func TestCampaignTakesOnlyRunsOfItsDAG(t *testing.T) {
 	assert.Contains(t, stderr, `choose the runs of --dag: -: no row is of DAG "nope"; the rows are of pricing, sales`)
 }
 
+func TestSuggestNamesFeaturesThatDifferWithinARun(t *testing.T) {
+	const history = "dag_id,task_id,run_id,map_index,started_at,memory_max_bytes,feature.rows\n" +
+		"etl,load,r1,0,2020-01-01T02:00:00Z,100,7\netl,load,r1,1,2020-01-01T02:00:00Z,100,8\n"
+	code, out, stderr := invoke(t, history, "campaign", "suggest", "-", "-o", "json")
+	require.Zero(t, code, stderr)
+	assert.Contains(t, stderr, "between the tasks or instances of a run: rows (in 1 run)")
+	assert.Contains(t, out, `"conf":{}`)
+}
+
 func TestSuggestReadsOtherColumns(t *testing.T) {
 	const history = "pipeline,task_id,run_id,started_at,peak,rows\netl,load,r1,2020-01-01T02:00:00Z,1.5,7\n"
 	code, out, stderr := invoke(t, history, "campaign", "suggest", "-", "-o", "json", "--unit", "GB",

@@ -7,7 +7,9 @@
 //	            └── Outcome: peak or kill ─────────────▶ Policy.Learn ◀──────┘ sufficient: Learn the peak, at once or (delayed feedback) when the try ends
 //
 // The types prevent look-ahead: a Question has no peak, and a policy receives an
-// Outcome only after the replay has accounted for its Answer.
+// Outcome only after the replay has accounted for its Answer. With delayed feedback a policy still learns a kill
+// before the next row, although other tries of a stage may start before the killed try has ended. So the kills of
+// stages whose tries start together are understated.
 //
 // The package depends on the models and on source/file, but not on servers or stores.
 package backtest

@@ -12,9 +12,9 @@ type Policy interface {
 	// Predict sizes one try. After a kill the replay calls it again with Above set. A zero
 	// Limit then means that the policy gives up.
 	Predict(Question) Answer
-	// Learn receives the outcome of a try: a kill at once, and a success at once or, with Config.Delayed, when the
-	// try ends. With Config.Delayed, Learn never receives a success that ends after the start of the last row. An
-	// error ends the replay.
+	// Learn receives the outcome of a try: a kill at once, before its end in simulated time, and a success at once
+	// or, with Config.Delayed, when the try ends. With Config.Delayed, Learn never receives a success that ends after
+	// the start of the last row. An error ends the replay.
 	Learn(Outcome) error
 }
 

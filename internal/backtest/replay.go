@@ -16,7 +16,7 @@ import (
 // Config has the options of a replay. Its zero value is usable.
 type Config struct {
 	Policies       []string     // names from Policies; DefaultPolicies if empty
-	Delayed        bool         // a policy learns a peak when the try ends; else right after the prediction
+	Delayed        bool         // a policy learns a peak when the try ends, but kills before the next row; else both right after the prediction
 	Skip           float64      // share of the rows, the oldest ones, that train the policies and do not count in the figures
 	TimeToFailure  float64      // share of the duration after which a kill happens; 1 if zero
 	DefaultRequest sizing.Bytes // the static request of a row without one; 4 GB if zero
@@ -175,7 +175,7 @@ func (r *replay) finish() error {
 
 // row replays row i. It calls Predict until an allocation is sufficient or the policy gives up, and
 // reports the outcome of every try. The policy learns kills at once, even with delayed feedback,
-// because the next lift depends on them.
+// because the next lift depends on them. So it knows a kill before the next row, although the killed try would still run.
 func (r *replay) row(i int) error {
 	q := r.trace.question(i, r.cfg.DefaultRequest)
 	sums := r.costs.newRow(q.Try.TaskKey)
@@ -213,7 +213,7 @@ func (r *replay) row(i int) error {
 
 // succeeded reports a success, now or at the end of the try.
 func (r *replay) succeeded(o Outcome, row int) error {
-	if r.cfg.Delayed {
+	if r.cfg.Delayed && !r.trace.rows[row].startUnknown {
 		r.running.add(o, row)
 		return nil
 	}

@@ -12,7 +12,8 @@ import (
 )
 
 // NewTrace returns the newest tries of stored histories, at most maxRows, as one trace. The rows are ordered
-// by HistoryRow.At. NewTrace leaves out tries that cannot be replayed. A stored history has no metadata.
+// by HistoryRow.StartedAt. A row without this time has HistoryRow.At as its start, and a replay learns it at once, even
+// with delayed feedback. NewTrace leaves out tries that cannot be replayed. A stored history has no metadata.
 // Therefore the cohort compares first runs of tasks with other tasks by names, features and requests only.
 // If no try remains, NewTrace returns an error of kind sizing.NotFound.
 func NewTrace(name string, histories []sizing.History, maxRows int) (*Trace, error) {
@@ -25,11 +26,15 @@ func NewTrace(name string, histories []sizing.History, maxRows int) (*Trace, err
 				t.LeftOut++
 				continue
 			}
-			t.rows = append(t.rows, row{Observation: sizing.Observation{
+			replayed := row{startUnknown: r.StartedAt.IsZero(), Observation: sizing.Observation{
 				Try:     sizing.TryKey{TaskKey: h.Task, RunID: r.RunID, MapIndex: r.MapIndex, Number: r.Try},
-				Outcome: r.Outcome, MemoryMax: r.MemoryMax, CPUMax: r.CPUMax, Duration: r.Duration, StartedAt: r.At, EndedAt: r.At,
+				Outcome: r.Outcome, MemoryMax: r.MemoryMax, CPUMax: r.CPUMax, Duration: r.Duration, StartedAt: r.StartedAt, EndedAt: r.At,
 				Requested: r.Requested, Allocated: r.Allocated, Features: h.Schema.Features(r.Features),
-			}})
+			}}
+			if replayed.startUnknown {
+				replayed.StartedAt = r.At
+			}
+			t.rows = append(t.rows, replayed)
 		}
 	}
 	if len(t.rows) == 0 {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -32,7 +33,7 @@ func historyOf(t *Trace) sizing.History {
 		r := &t.rows[i]
 		h.Rows = append(h.Rows, sizing.HistoryRow{
 			Seq: int64(i + 1), At: r.StartedAt, RunID: r.Try.RunID, MapIndex: r.Try.MapIndex, Try: 1, Outcome: sizing.Success,
-			MemoryMax: r.MemoryMax, CPUMax: r.CPUMax, Duration: r.Duration, Requested: r.Requested, Features: h.Schema.Row(r.Features, nil), Weight: 1,
+			StartedAt: r.StartedAt, MemoryMax: r.MemoryMax, CPUMax: r.CPUMax, Duration: r.Duration, Requested: r.Requested, Features: h.Schema.Row(r.Features, nil), Weight: 1,
 		})
 	}
 	return h
@@ -105,4 +106,27 @@ func TestReplayOfStoredHistoryEqualsBacktest(t *testing.T) {
 		assert.Falsef(t, seen[results[i].WastedGBh], "%+v wastes as much as other settings", settings)
 		seen[results[i].WastedGBh] = true
 	}
+}
+
+// HistoryRow.At is the end of a try. A replay with delayed feedback needs the start, too.
+func TestReplayOfAStoredHistoryLearnsRunsAtTheirEnds(t *testing.T) {
+	notes := func(startKnown bool) []string {
+		h := historyOf(readTrace(t, overlapping))
+		for i := range h.Rows {
+			if r := &h.Rows[i]; startKnown {
+				r.At = r.StartedAt.Add(r.Duration)
+			} else {
+				r.StartedAt = time.Time{}
+			}
+		}
+		trace, err := NewTrace("stored", []sizing.History{h}, math.MaxInt)
+		require.NoError(t, err)
+		policy := &recordingPolicy{limit: 2e9}
+		r := replay{trace: trace, cfg: Config{Delayed: true}.withDefaults(), policy: policy, costs: newPolicyCosts()}
+		require.NoError(t, r.run(t.Context()))
+		return policy.notes
+	}
+	assert.Equal(t, []string{"predict a", "predict b", "learn b", "predict c", "learn a", "predict d"}, notes(true))
+	assert.Equal(t, []string{"predict a", "learn a", "predict b", "learn b", "predict c", "learn c", "predict d", "learn d"}, notes(false),
+		"a run without a start is learned at once")
 }

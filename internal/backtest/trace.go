@@ -31,7 +31,8 @@ type Trace struct {
 // row is one successful try of the history. A replay treats it as one run, with its own tries.
 type row struct {
 	sizing.Observation
-	x float64 // see Question.X
+	x            float64 // see Question.X
+	startUnknown bool    // StartedAt is not the start of the try, so that the end in simulated time is unknown
 }
 
 // Selection restricts the rows of a trace, and describes its file.

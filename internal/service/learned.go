@@ -22,7 +22,7 @@ type ModelPredictions struct {
 	Version      int
 	Observations int          // number of reports of the task at the training
 	Grant        sizing.Bytes // mean grant
-	Width        float64      // median over the runs: grant at the default risk target / grant at a target of one half
+	Width        float64      // median over the runs with an expected peak: grant / expected peak of the explanation; 0 if there is no such run
 	Unstated     int          // number of runs for which no risk can be stated, such as those outside the known range
 	Runs         int          // number of archived runs, at most maxLearnedRuns
 }
@@ -99,14 +99,15 @@ func summarise(stored *store.Model, model *taskmodel.Model, inputs []sizing.Feat
 	p := &ModelPredictions{Version: stored.Version, Observations: stored.Observations, Runs: len(inputs)}
 	var widths []float64
 	for _, features := range inputs {
-		granted := model.Size(taskmodel.Question{Features: features, RiskTarget: sizing.DefaultRiskTarget})
-		middle := model.Size(taskmodel.Question{Features: features, RiskTarget: 0.5})
+		question := taskmodel.Question{Features: features, RiskTarget: sizing.DefaultRiskTarget}
+		granted := model.Size(question)
 		if granted.Promised == nil {
 			p.Unstated++
 		}
 		p.Grant += granted.Limit / sizing.Bytes(len(inputs))
-		if middle.Limit > 0 {
-			widths = append(widths, float64(granted.Limit)/float64(middle.Limit))
+		// Not the grant at a risk target of one half: the price of a kill bounds the risk of that grant, too.
+		if expected := model.Explain(question).Expected; expected > 0 {
+			widths = append(widths, float64(granted.Limit)/float64(expected))
 		}
 	}
 	if len(widths) > 0 {

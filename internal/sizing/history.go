@@ -30,6 +30,7 @@ type PeakPair struct {
 type HistoryRow struct {
 	Seq           int64     // order of arrival, unique in a store
 	At            time.Time // the end of the try, or else its start, or else (also for an implausible time) the arrival of the report; of a reproduced run the time of the archived run
+	StartedAt     time.Time // as reported, or else the reported end minus Duration; zero if unknown, implausible or after At, and for a reproduced run
 	RunID         string
 	MapIndex      int
 	Try           int // try number

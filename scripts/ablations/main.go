@@ -27,7 +27,7 @@ import (
 
 func main() {
 	rows := flag.Int("rows", 0, "replay only the first rows of each trace; 0 for all")
-	delayed := flag.Bool("delayed", false, "learn a run only when it has ended")
+	delayed := flag.Bool("delayed", false, "learn a peak only when its run has ended (kills: at once)")
 	names := flag.String("parts", "", "parts to take out, one at a time, separated by commas; all if empty")
 	flag.Parse()
 	chosen, err := choose(*names)

@@ -4,7 +4,7 @@
 //	go run ./scripts/whatif [-within 0.3] [-settings 8] [-rows 0] TRACE.csv.gz
 //
 // It starts a server with an empty store and without trainings, reports the trace, and requests one
-// what-if with all settings. Then it replays the trace in this process with each of the settings. It
+// what-if with all settings. Then it replays the trace in this process with each of the settings and delayed feedback. It
 // prints the results of both, and the duration of the what-if. The exit code is 1 after an error, or if a utilisation
 // or a share of killed runs differs by more than -within percentage points. The trace must have one DAG.
 package main
@@ -204,7 +204,7 @@ func compare(ctx context.Context, name string, answer api.WhatIf, settings []set
 		if i > 0 {
 			stored = &answer.Results[i-1]
 		}
-		replayed, err := backtest.Run(ctx, trace, backtest.Config{Policies: []string{backtest.Loadaware}, Settings: s.policy})
+		replayed, err := backtest.Run(ctx, trace, backtest.Config{Policies: []string{backtest.Loadaware}, Delayed: true, Settings: s.policy})
 		if err != nil {
 			return err
 		}

@@ -34,8 +34,8 @@ type runLine struct {
 }
 
 // Read reads an archive: a history in a format of package source/file, or a list of runs as JSON
-// lines with scenario (the name of the run), execution_date and conf. For a run in a history, the
-// features of its first row are the conf, and the run id is the scenario.
+// lines with scenario (the name of the run), execution_date and conf. For a run in a history, the run
+// id is the scenario, and the conf has the features whose values do not differ between the rows of the run.
 func Read(r io.Reader) (*Archive, error) { return ReadAs(r, file.Layout{}) }
 
 // ReadAs is like Read, for a CSV whose columns have the names and units of `layout`.
@@ -58,6 +58,7 @@ func ReadAs(r io.Reader, layout file.Layout) (*Archive, error) {
 			return nil, err
 		}
 	}
+	a.setConfs()
 	return a, nil
 }
 
@@ -85,7 +86,7 @@ func isRunList(start []byte) bool {
 	return false
 }
 
-// add adds a row, and the run of the row if it is new.
+// add adds a row, and the run of the row if it is new. setConfs sets the conf of the run afterwards.
 func (a *Archive) add(row *file.Row, known map[sizing.TaskKey]map[string]int) error {
 	o := &row.Observation
 	dag := sizing.TaskKey{Namespace: o.Try.Namespace, DAG: o.Try.DAG}
@@ -103,7 +104,7 @@ func (a *Archive) add(row *file.Row, known map[sizing.TaskKey]map[string]int) er
 		}
 		n = len(a.Runs)
 		known[dag][o.Try.RunID] = n
-		a.Runs = append(a.Runs, campaign.ArchivedRun{Scenario: o.Try.RunID, ExecutionDate: at.UTC().Truncate(time.Second), Conf: confOf(o.Features)})
+		a.Runs = append(a.Runs, campaign.ArchivedRun{Scenario: o.Try.RunID, ExecutionDate: at.UTC().Truncate(time.Second)})
 	}
 	a.Rows, a.RunOf, a.Lines = append(a.Rows, *o), append(a.RunOf, n), append(a.Lines, row.Line)
 	return nil
@@ -153,18 +154,6 @@ func (a *Archive) filter(keep func(run int) bool) *Archive {
 		}
 	}
 	return part
-}
-
-// confOf returns features as the conf of a DAG run.
-func confOf(features sizing.Features) json.RawMessage {
-	conf := map[string]any{}
-	for _, name := range slices.Sorted(maps.Keys(features)) {
-		if v := features[name]; v.Kind != sizing.Missing {
-			conf[name] = v.JSON()
-		}
-	}
-	text, _ := json.Marshal(conf) // strings, numbers and booleans can be encoded
-	return text
 }
 
 // Candidates returns one candidate for each run. In a history, the features of a candidate are those of the tasks of

@@ -150,6 +150,22 @@ pricing,load,r2,2020-01-04T02:00:00Z,200,6,apac
 	require.ErrorContains(t, err, "has no started_at")
 }
 
+// The number of reads differs between the instances of a task, and samples is a feature of another task.
+func TestConfHasTheFeaturesThatDoNotDifferWithinARun(t *testing.T) {
+	a, err := suggest.Read(strings.NewReader(`dag_id,task_id,run_id,map_index,started_at,memory_max_bytes,feature.genome,feature.reads,feature.samples
+rna,align,r1,0,2020-01-03T02:00:00Z,100,human,5,
+rna,align,r1,1,2020-01-03T02:00:00Z,200,human,7,
+rna,report,r1,,2020-01-03T03:00:00Z,300,human,,2
+rna,align,r2,0,2020-01-04T02:00:00Z,100,mouse,6,
+rna,report,r2,,2020-01-04T03:00:00Z,300,mouse,,1
+`))
+	require.NoError(t, err)
+	require.Len(t, a.Runs, 2)
+	assert.JSONEq(t, `{"genome": "human", "samples": 2}`, string(a.Runs[0].Conf))
+	assert.JSONEq(t, `{"genome": "mouse", "reads": 6, "samples": 1}`, string(a.Runs[1].Conf))
+	assert.Equal(t, map[string]int{"reads": 1}, a.DifferingFeatures())
+}
+
 func TestReadDetectsAListOfRuns(t *testing.T) {
 	long := `{"conf": {"text": "` + strings.Repeat("x", 10_000) + `"}, "execution_date": "2020-01-03T00:00:00Z", "scenario": "r1"}`
 	for name, c := range map[string]struct {

@@ -3,10 +3,12 @@ package campaigns
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/loadaware/loadaware/api"
 	"github.com/loadaware/loadaware/internal/campaign"
@@ -32,7 +34,22 @@ func (f *campaignFlags) register(ctx context.Context, con cli.Console, args []st
 	if err := f.checkDAG(ctx, path, args[1], archive); err != nil {
 		return err
 	}
+	warnOfDiffering(con, archive)
 	return f.send(ctx, con, f.Server(), path+"/runs", archive.Runs)
+}
+
+// warnOfDiffering names the features that differ within runs of the archive, which the confs therefore lack.
+func warnOfDiffering(con cli.Console, archive *suggest.Archive) {
+	differing := archive.DifferingFeatures()
+	if len(differing) == 0 {
+		return
+	}
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(differing)) {
+		names = append(names, fmt.Sprintf("%s (in %s)", name, render.Count(differing[name], "run")))
+	}
+	fmt.Fprintf(con.Err, "warning: the conf lacks features whose values differ between the tasks or instances of a run: %s; "+
+		"if the DAG needs them, write the runs as JSON lines with scenario, execution_date and conf\n", strings.Join(names, ", "))
 }
 
 // checkDAG returns an error if the archive has a row of a DAG that is not the DAG of the campaign. path is the path of
@@ -82,6 +99,7 @@ func (f *campaignFlags) suggest(ctx context.Context, con cli.Console, args []str
 			return err
 		}
 	}
+	warnOfDiffering(con, archive)
 	registered, err := f.registered(ctx)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 // Package whatif replays the stored history of a task or a DAG with other settings of the policies, and measures the waste
 // and the kills. Settings replace the policy of each task, or its risk target, floor, cap, lifts or bins. The package replays
 // the history once with the current policies and once with each Settings, and predicts each run before it learns the run.
+// It learns a run when the run has ended in the history.
 // Replays run in the background, one question at a time. Their rows, time and CPUs are limited.
 //
 // A what-if of run times, on another type of node or with other inputs, is in package placement.
@@ -163,6 +164,7 @@ func run(ctx context.Context, svc *service.Service, q *Question, progress func(f
 	var done atomic.Int64
 	total := trace.Rows() * (1 + len(q.Settings))
 	cfg := backtest.Config{
+		Delayed:  true,
 		IsBusy:   busyWith(svc),
 		Progress: func(rows int) { progress(float64(done.Add(int64(rows))) / float64(total)) },
 	}

@@ -16,12 +16,17 @@ import (
 
 // historyColumns are the columns that scanHistory reads, except the last one. In statements with these columns $1 is
 // the id of the task, and $2 to $4 are its namespace, DAG and task id.
-const historyColumns = `seq, at, run_id, map_index, try_number, outcome,
+const historyColumns = `seq, at, ` + startColumn + `, run_id, map_index, try_number, outcome,
 		` + measuredColumns + `, coalesce(cpu_max, 0), coalesce(duration_us, 0),
 		coalesce(allocated_memory, 0), coalesce(allocated_cpu, 0),
 		coalesce(requested_memory, 0), coalesce(requested_cpu, 0), features, coalesce(run_score, 0), at IS DISTINCT FROM ended_at,
 		` + promisedAtLaunch + `,
 		` + grantedToKilled
+
+// startColumn is the start of a try as in sizing.HistoryRow; NULL if unknown. The lower bound is that of plausibleTime.
+const startColumn = `CASE WHEN coalesce(started_at, ended_at - duration_us * interval '1 microsecond')
+			BETWEEN timestamptz '2000-01-01 00:00:00+00' AND at
+		THEN coalesce(started_at, ended_at - duration_us * interval '1 microsecond') END`
 
 // promisedAtLaunch is the promised risk of the receipt in force at the launch of the try. It looks for the
 // receipt in this order:
@@ -240,13 +245,16 @@ func readHistory(ctx context.Context, tx pgx.Tx, h *sizing.History, sql string, 
 // scanHistory returns a row, and whether it belongs to a sample.
 func scanHistory(rows pgx.CollectableRow) (r sizing.HistoryRow, isSampled bool, err error) {
 	var micros int64
-	err = rows.Scan(&r.Seq, &r.At, &r.RunID, &r.MapIndex, &r.Try, &r.Outcome,
+	var started *time.Time
+	err = rows.Scan(&r.Seq, &r.At, &started, &r.RunID, &r.MapIndex, &r.Try, &r.Outcome,
 		&r.MemoryMax, &r.MemorySampled, &r.CPUMax, &micros,
 		&r.Allocated.Memory, &r.Allocated.CPU,
 		&r.Requested.Memory, &r.Requested.CPU, &r.Features, &r.RunScore, &r.IsEndUnknown, &r.Promised, &r.Granted, &isSampled)
 	r.At, r.Duration, r.Weight = r.At.UTC(), time.Duration(micros)*time.Microsecond, 1
 	if at, ok := sizing.ReproducedAt(r.RunID); ok {
 		r.At, r.Promised = at, nil // the time of the archived run; the row is no evidence for or against a promise
+	} else if started != nil {
+		r.StartedAt = started.UTC()
 	}
 	return r, isSampled, err
 }

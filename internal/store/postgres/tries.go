@@ -14,7 +14,7 @@ import (
 
 // tryColumns are the columns that scanHistory reads, with constants in place of the values from receipts, which need one
 // search per row.
-const tryColumns = `seq, at, run_id, map_index, try_number, outcome,
+const tryColumns = `seq, at, ` + startColumn + `, run_id, map_index, try_number, outcome,
 		` + measuredColumns + `, coalesce(cpu_max, 0), coalesce(duration_us, 0),
 		coalesce(allocated_memory, 0), coalesce(allocated_cpu, 0),
 		coalesce(requested_memory, 0), coalesce(requested_cpu, 0), features, coalesce(run_score, 0), at IS DISTINCT FROM ended_at,

@@ -225,7 +225,7 @@ func testReproductions(t *testing.T, open func(*testing.T) store.Store) {
 	all := history(t, st, key)
 	require.Len(t, all.Rows, 5)
 	for _, r := range all.Rows[:2] {
-		require.Equal(t, []any{run, archivedAt, (*float64)(nil)}, []any{r.RunID, r.At, r.Promised}, "a reproduced run must have the time of the archived run and no promise")
+		require.Equal(t, []any{run, archivedAt, time.Time{}, (*float64)(nil)}, []any{r.RunID, r.At, r.StartedAt, r.Promised}, "a reproduced run must have the time of the archived run, and neither a start nor a promise")
 	}
 	require.NoError(t, st.Void(t.Context(), killed.Try))
 	after, err = st.Task(t.Context(), key)

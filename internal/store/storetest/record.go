@@ -47,7 +47,7 @@ func testRecord(t *testing.T, open func(*testing.T) store.Store) {
 			"sale_end": {Kind: sizing.Date, Num: 18297}, // days since 1970; the text is not stored
 		}
 		require.Equal(t, want, h.Schema.Features(row.Features))
-		require.Equal(t, sizing.HistoryRow{Seq: row.Seq, At: noon, RunID: o.Try.RunID, MapIndex: 4, Try: 2,
+		require.Equal(t, sizing.HistoryRow{Seq: row.Seq, At: noon, StartedAt: o.StartedAt, RunID: o.Try.RunID, MapIndex: 4, Try: 2,
 			Outcome: sizing.OOMKilled, MemoryMax: 7 * sizing.GiB, MemorySampled: 6 * sizing.GiB, CPUMax: 1.25, Duration: o.Duration,
 			Allocated: o.Allocated, Requested: o.Requested, Features: row.Features, Weight: 1}, row)
 	})
@@ -56,14 +56,31 @@ func testRecord(t *testing.T, open func(*testing.T) store.Store) {
 		o := success(firstTry(task("timeless"), "r"), sizing.GiB, 1)
 		o.EndedAt = time.Time{}
 		recordNew(t, st, o)
-		require.WithinDuration(t, time.Now(), history(t, st, o.Try.TaskKey).Rows[0].At, time.Hour)
+		row := history(t, st, o.Try.TaskKey).Rows[0]
+		require.WithinDuration(t, time.Now(), row.At, time.Hour)
+		require.Zero(t, row.StartedAt)
 	})
 
 	t.Run("a report without an end has the time of its start", func(t *testing.T) {
 		o := success(firstTry(task("started"), "r"), sizing.GiB, 1)
 		o.StartedAt, o.EndedAt = noon.Add(-time.Hour), time.Time{}
 		recordNew(t, st, o)
-		require.Equal(t, noon.Add(-time.Hour), history(t, st, o.Try.TaskKey).Rows[0].At)
+		row := history(t, st, o.Try.TaskKey).Rows[0]
+		require.Equal(t, []time.Time{noon.Add(-time.Hour), noon.Add(-time.Hour)}, []time.Time{row.At, row.StartedAt})
+	})
+
+	t.Run("a report without a start has started its duration before its end", func(t *testing.T) {
+		o := success(firstTry(task("ended"), "r"), sizing.GiB, 1)
+		o.StartedAt, o.EndedAt, o.Duration = time.Time{}, noon, time.Minute
+		recordNew(t, st, o)
+		require.Equal(t, noon.Add(-time.Minute), history(t, st, o.Try.TaskKey).Rows[0].StartedAt)
+	})
+
+	t.Run("a start after the end is unknown", func(t *testing.T) {
+		o := success(firstTry(task("reversed"), "r"), sizing.GiB, 1)
+		o.StartedAt, o.EndedAt = noon.Add(time.Hour), noon
+		recordNew(t, st, o)
+		require.Zero(t, history(t, st, o.Try.TaskKey).Rows[0].StartedAt)
 	})
 
 	t.Run("tries differ by run, map index and number", func(t *testing.T) {

@@ -73,8 +73,10 @@ def sync_detailed(
 
      Replays the stored history of a task or a DAG: predicts each run before learning it, once with the
     current policies and
-    once with each of `settings`. The answer waits up to two seconds. A longer replay continues in the
-    background: poll its
+    once with each of `settings`. A peak is learned when its run has ended, but a kill already at its
+    launch: if many runs
+    start together, the results have fewer kills than the server would have had. The answer waits up to
+    two seconds. A longer replay continues in the background: poll its
     `Location`; a replay that no caller polls for two minutes is cancelled. A replay uses at most 200
     tasks of a DAG (the
     first in the order of their names), 20,000 runs of each task, and 60,000 runs in all. Each replica
@@ -116,8 +118,10 @@ def sync(
 
      Replays the stored history of a task or a DAG: predicts each run before learning it, once with the
     current policies and
-    once with each of `settings`. The answer waits up to two seconds. A longer replay continues in the
-    background: poll its
+    once with each of `settings`. A peak is learned when its run has ended, but a kill already at its
+    launch: if many runs
+    start together, the results have fewer kills than the server would have had. The answer waits up to
+    two seconds. A longer replay continues in the background: poll its
     `Location`; a replay that no caller polls for two minutes is cancelled. A replay uses at most 200
     tasks of a DAG (the
     first in the order of their names), 20,000 runs of each task, and 60,000 runs in all. Each replica
@@ -154,8 +158,10 @@ async def asyncio_detailed(
 
      Replays the stored history of a task or a DAG: predicts each run before learning it, once with the
     current policies and
-    once with each of `settings`. The answer waits up to two seconds. A longer replay continues in the
-    background: poll its
+    once with each of `settings`. A peak is learned when its run has ended, but a kill already at its
+    launch: if many runs
+    start together, the results have fewer kills than the server would have had. The answer waits up to
+    two seconds. A longer replay continues in the background: poll its
     `Location`; a replay that no caller polls for two minutes is cancelled. A replay uses at most 200
     tasks of a DAG (the
     first in the order of their names), 20,000 runs of each task, and 60,000 runs in all. Each replica
@@ -195,8 +201,10 @@ async def asyncio(
 
      Replays the stored history of a task or a DAG: predicts each run before learning it, once with the
     current policies and
-    once with each of `settings`. The answer waits up to two seconds. A longer replay continues in the
-    background: poll its
+    once with each of `settings`. A peak is learned when its run has ended, but a kill already at its
+    launch: if many runs
+    start together, the results have fewer kills than the server would have had. The answer waits up to
+    two seconds. A longer replay continues in the background: poll its
     `Location`; a replay that no caller polls for two minutes is cancelled. A replay uses at most 200
     tasks of a DAG (the
     first in the order of their names), 20,000 runs of each task, and 60,000 runs in all. Each replica
