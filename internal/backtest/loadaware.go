@@ -123,8 +123,7 @@ func (p *loadawarePolicy) Learn(o Outcome) error {
 	l.history.Rows = append(l.history.Rows, row)
 	l.updateGuard(&o)
 	trainingRow := taskmodel.NewTrainingRow(&l.history.Schema, &row)
-	trainingRow.Features = o.Features          // as reported, because the schema may not contain all of them
-	trainingRow.StartedAt = o.StartedAt.Unix() // not ReportedAt less the duration: without delay a try is reported at its start
+	trainingRow.Features = o.Features // as reported, because the schema may not contain all of them
 	before := l.model.Pool()
 	l.model.Learn(trainingRow)
 	if e, ok := l.model.RunError(trainingRow.Run); ok {
@@ -158,7 +157,7 @@ func (l *learner) row(o *Outcome) sizing.HistoryRow {
 		outcome = sizing.OOMKilled
 	}
 	return sizing.HistoryRow{
-		Seq: l.history.LastSeq, At: o.ReportedAt, RunID: o.Try.RunID, MapIndex: o.Try.MapIndex, Try: o.Try.Number,
+		Seq: l.history.LastSeq, At: o.ReportedAt, StartedAt: o.StartedAt, RunID: o.Try.RunID, MapIndex: o.Try.MapIndex, Try: o.Try.Number,
 		Outcome: outcome, MemoryMax: o.Peak, CPUMax: o.CPUMax, Duration: o.Duration,
 		Allocated: sizing.Resources{Memory: o.Allocated}, Requested: o.static(), Promised: promised,
 		Features: l.history.Schema.Row(o.Features, nil), RunScore: score, Weight: 1,

@@ -222,13 +222,12 @@ func (s *Service) grantedTo(try *sizing.TryKey, limit sizing.Bytes) sizing.Bytes
 // trainingRow returns the training row of the first report of a try, which arrived at the time `now`.
 func trainingRow(o *sizing.Observation, seq int64, answer *inflight.Answer, now time.Time) taskmodel.TrainingRow {
 	peak, censoring := o.Peak()
-	at := o.At(now)
 	requested := inflight.Request{Resources: o.Requested}.Or(answer.Request) // the store completes a missing request in the same way
 	return taskmodel.TrainingRow{
-		Seq: seq, At: at.Unix(), Features: o.Features, Outcome: o.Outcome, Peak: peak, Censoring: censoring,
+		Seq: seq, At: o.At(now).Unix(), Features: o.Features, Outcome: o.Outcome, Peak: peak, Censoring: censoring,
 		CPUMax: o.CPUMax, Duration: o.Duration, Requested: requested.Resources, Allocated: o.Allocated,
 		FirstTry: o.Try.Number == 1, Promised: answer.Promised, Run: o.Try.Run(), RunScore: o.RunScore, Try: o.Try.Number,
-		DAGRun: sizing.DAGRunHash(o.Try.RunID, o.Try.MapIndex), StartedAt: taskmodel.StartOf(at, o.Duration, !at.Equal(o.EndedAt)),
+		DAGRun: sizing.DAGRunHash(o.Try.RunID, o.Try.MapIndex), StartedAt: taskmodel.StartOf(o.Start(now)),
 	}
 }
 

@@ -45,7 +45,6 @@ type HistoryRow struct {
 	Promised      *float64  // promised risk of the prediction; nil if the prediction has none or is unknown, and for a reproduced run
 	Granted       Bytes     // of an OOM-killed try: the largest limit that its receipts grant; zero if unknown
 	RunScore      float64   // see Observation.RunScore
-	IsEndUnknown  bool      // At is not the end of the try, because the report names no plausible end
 	Weight        float64   // the number of rows that this one represents; 1 unless History.Rows is a sample
 }
 

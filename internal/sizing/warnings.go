@@ -159,6 +159,18 @@ func (o *Observation) At(now time.Time) time.Time {
 	return at
 }
 
+// Start returns the start of the try of a report that arrived at now, as in HistoryRow.StartedAt.
+func (o *Observation) Start(now time.Time) time.Time {
+	start := o.StartedAt
+	if start.IsZero() && !o.EndedAt.IsZero() && o.Duration > 0 {
+		start = o.EndedAt.Add(-o.Duration)
+	}
+	if start.Before(earliest) || start.After(o.At(now)) {
+		return time.Time{}
+	}
+	return start
+}
+
 // unlikelyDuration returns a warning if the duration contradicts the start and the end of the try. If one of these times is
 // unknown, it returns a warning if the try would have ended after now, or if the duration is very long.
 func (o *Observation) unlikelyDuration(now time.Time) string {

@@ -50,17 +50,17 @@ func NewTrainingRow(schema *sizing.Schema, r *sizing.HistoryRow) TrainingRow {
 		CPUMax: r.CPUMax, Duration: r.Duration, Requested: r.Requested, Allocated: r.Allocated, Granted: r.Granted,
 		FirstTry: r.Try == 1, Promised: r.Promised,
 		Run: sizing.RunHash(r.RunID, r.MapIndex), RunScore: r.RunScore, Try: r.Try, Reproduced: sizing.IsReproduction(r.RunID),
-		DAGRun: sizing.DAGRunHash(r.RunID, r.MapIndex), StartedAt: StartOf(r.At, r.Duration, r.IsEndUnknown),
+		DAGRun: sizing.DAGRunHash(r.RunID, r.MapIndex), StartedAt: StartOf(r.StartedAt),
 	}
 }
 
-// StartOf returns the start of a try in Unix seconds, from its end and its duration; 0 if one of them is unknown. The arrival
-// of a report does not replace the end, because callers may report late, and all at once.
-func StartOf(end time.Time, duration time.Duration, isEndUnknown bool) int64 {
-	if isEndUnknown || duration <= 0 {
+// StartOf returns the start of a try in Unix seconds; 0 if it is unknown. The arrival of a report is no evidence of the start,
+// because callers may report late, and all at once.
+func StartOf(start time.Time) int64 {
+	if start.IsZero() {
 		return 0
 	}
-	return end.Add(-duration).Unix()
+	return start.Unix()
 }
 
 // Model holds the knowledge about one task: point predictors, experts that derive margins from their out-of-sample

@@ -98,6 +98,7 @@ func (k *task) row(f sizing.Features, r sizing.HistoryRow) *sizing.HistoryRow {
 	k.history.Schema.Extend(f)
 	r.Seq, r.MapIndex, r.Weight = k.history.LastSeq, sizing.NoMap, max(r.Weight, 1)
 	r.At = time.Unix(0, 0).Add(time.Duration(k.history.LastSeq) * k.between).UTC()
+	r.StartedAt = r.At.Add(-r.Duration)
 	if r.RunID == "" {
 		r.RunID = fmt.Sprint("run-", k.history.LastSeq)
 	}
