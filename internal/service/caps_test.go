@@ -76,6 +76,25 @@ func TestKillsThatWereLiftedDoNotCountAsKillsAtTheCap(t *testing.T) {
 	assert.Equal(t, sizing.VerdictAtCap, r.lift(capped, 2*gib).Verdict)
 }
 
+// Before the third kill of the task, only one run was killed at its cap: the run "uncapped" was lifted, and its retry has not
+// ended yet. The instances of one DAG run that are killed at once are no repetition either.
+func TestOnlyRepeatedKillsAtTheCapSuggestALeak(t *testing.T) {
+	r := newReplica(t)
+	require.True(t, r.lift(askJob("uncapped", 0), 2*gib).Retry)
+	capped := func(run string, index int) sizing.Ask {
+		ask := askJob(run, 0)
+		ask.Try.MapIndex, ask.MaxMemory = index, 2*gib
+		return ask
+	}
+	assert.Equal(t, sizing.VerdictAtCap, r.lift(capped("first", 0), 2*gib).Verdict)
+	for index := range 4 {
+		assert.Equal(t, sizing.VerdictAtCap, r.lift(capped("second", index), 2*gib).Verdict, "instance %d", index)
+	}
+	third := r.lift(capped("third", 0), 2*gib)
+	assert.Equal(t, sizing.VerdictLeakSuspected, third.Verdict)
+	assert.Contains(t, third.Reason, "killed 3 times in a row at the cap")
+}
+
 // A kill half a percent below the cap counts as a kill at the cap, because a lift raises the amount by at least 1 %.
 func TestKillsJustBelowTheCapSuggestALeak(t *testing.T) {
 	r := newReplica(t)

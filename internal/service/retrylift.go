@@ -150,15 +150,27 @@ func inLiftFields(err error) error {
 }
 
 // killsAtCap counts the kills since the last success of the task whose allocation is at least `least`; see
-// store.Observations.KillsAtCap. It returns 1, for this kill, if the read fails.
+// store.Observations.KillsAtCap. Kills of mapped instances in the same try of a DAG run count once, because they are no
+// repetition. A kill does not count if its run was lifted above it, even if the retry has not ended yet. killsAtCap returns 1,
+// for this kill, if the read fails.
 func (s *Service) killsAtCap(ctx context.Context, task sizing.TaskKey, least sizing.Bytes) int {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.ReadTimeout)
 	defer cancel()
-	n, err := s.store.KillsAtCap(ctx, task, least)
+	kills, err := s.store.KillsAtCap(ctx, task, least)
 	if err != nil {
 		return 1
 	}
-	return n
+	type dagTry struct {
+		runID  string
+		number int
+	}
+	distinct := map[dagTry]bool{}
+	for i := range kills {
+		if run := s.tries.KilledRun(&kills[i]); run.LiftedTo <= run.HighestKill() {
+			distinct[dagTry{kills[i].RunID, kills[i].Number}] = true
+		}
+	}
+	return len(distinct)
 }
 
 // recordLift stores a lift as the answer to the next try.

@@ -58,7 +58,7 @@ type LiftState struct {
 	CeilingBy  string  // the rule that set the ceiling and how to raise it, for reasons; may be empty
 	Kills      int     // number of kills of this (run, map index), including the current one
 	MaxLifts   int     // from the policy
-	KillsAtCap int     // number of kills of the task with an allocation of at least LeastAtCeiling since its last success, including the current kill; kills after which a later try of the run got more do not count. Used only if IsAtCeiling
+	KillsAtCap int     // number of kills of the task with an allocation of at least LeastAtCeiling since its last success, including the current kill; the instances of a DAG run that were killed in the same try count once, and kills of runs that got more later do not count. Used only if IsAtCeiling
 	Ladder     []Bytes // ascending amounts (rungs) for the next lifts, given that the peak is above Failed; may be empty
 	Least      Bytes   // the smallest amount of the next lift, unless the ceiling is lower; zero: no such minimum
 }

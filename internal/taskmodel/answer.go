@@ -11,7 +11,7 @@ import (
 // The method sets b.usesRequest.
 func (m *Model) answer(p *experts.Point, q *Question, b *buffers) experts.Answer {
 	a := m.answerAsPredicted(p, q, b)
-	if b.extrapolation.isCorrected || b.extrapolation.tooLarge {
+	if b.extrapolation.isCorrected || b.extrapolation.tooLarge || m.isTooYoungToExtrapolate(b) {
 		m.raiseToEdge(&a, p, q, b)
 	}
 	return a
@@ -30,9 +30,12 @@ func (m *Model) raiseToEdge(a *experts.Answer, p *experts.Point, q *Question, b 
 	at.shift(&edge, b.runShift)
 	least := m.answerAsPredicted(&edge, q, at)
 	b.extrapolation.edgeAmount = least.Amount
+	switch {
+	case m.isTooYoungToExtrapolate(b):
+		m.scaleEdge(&least, &edge, q, at, b)
 	// The margin at the edge is wide while the cold-start rule has a share. Its lines know the rows with remote numbers, so the
 	// minimum near these is the edge amount alone. It has no lines of pairs.
-	if !b.extrapolation.isNearRemote || !m.Experts.NeedsColdStart() || m.Models.PeakTrend.isNearRemotePair(b.cells) {
+	case !b.extrapolation.isNearRemote || !m.Experts.NeedsColdStart() || m.Models.PeakTrend.isNearRemotePair(b.cells):
 		least.Amount = max(least.Amount, min(least.Amount*b.extrapolation.riseFactor, float64(maxPossible)))
 	}
 	b.extrapolation.isRaised = least.Amount > a.Amount
@@ -42,6 +45,28 @@ func (m *Model) raiseToEdge(a *experts.Answer, p *experts.Point, q *Question, b 
 	risk := max(least.Promised, m.exceedanceProb(p, least.Amount, b))
 	a.Amount, a.Promised, a.Expert = least.Amount, min(a.Promised, risk), least.Expert
 	b.usesRequest = at.usesRequest
+}
+
+// isTooYoungToExtrapolate reports whether a relevant input is so far outside its range that no risk is stated, and the models
+// were fitted on too few rows to have a trend.
+func (m *Model) isTooYoungToExtrapolate(b *buffers) bool {
+	return m.Fitted < minTrendRows && b.extrapolation.noRisk && b.extrapolation.unknownRise > 0
+}
+
+// scaleEdge raises the edge amount in proportion to the input, but at most to the static request if all runs needed less: the
+// person who chose the request may know large inputs. Fewer rows than minTrendRows cannot show that the peak grows more slowly,
+// because a constant part of the peak hides the growth of small inputs. The rise and the margin of the edge amount are
+// independent errors, so they add in quadrature. p is the prediction at the edge, and `at` holds its buffers.
+func (m *Model) scaleEdge(a *experts.Answer, p *experts.Point, q *Question, at, b *buffers) {
+	level := m.Experts.ColdStartLevel(p)
+	margin := math.Max(0, math.Log(a.Amount)-level)
+	scaled := max(a.Amount, min(math.Exp(level+math.Hypot(margin, b.extrapolation.unknownRise)), float64(maxPossible)))
+	b.extrapolation.riseFactor = scaled / a.Amount
+	if request := m.sufficientRequest(q); request > 0 && scaled >= request {
+		at.usesRequest = at.usesRequest || a.Amount < request
+		scaled = max(a.Amount, request)
+	}
+	a.Amount = scaled
 }
 
 // answerAsPredicted returns the result of answer without the comparison with the edge of the range.
@@ -88,15 +113,10 @@ const (
 // peak exceeded the request, if a try was killed with the request or more, or if the DAG's tasks often exceed their
 // requests. Reason: the person who chose the request knows more about rare large peaks than a few residuals show.
 func (m *Model) limitToRequest(a *experts.Answer, p *experts.Point, q *Question, b *buffers) {
-	requested := q.Requested.Memory
-	if requested == 0 {
-		requested = m.Requested.Memory
-	}
-	risk := m.Experts.RequestRisk
-	if requested == 0 || m.Largest > requested || m.Bound >= requested || risk > requestFailFactor*q.RiskTarget {
+	asPeak, risk := m.sufficientRequest(q), m.Experts.RequestRisk
+	if asPeak == 0 || risk > requestFailFactor*q.RiskTarget {
 		return
 	}
-	asPeak := float64(requested) / m.Understatement.factor()
 	most := max(asPeak, p.MinAmount, requestMargin*math.Exp(m.Experts.ColdStartLevel(p)))
 	if a.Amount <= most {
 		return
@@ -106,4 +126,17 @@ func (m *Model) limitToRequest(a *experts.Answer, p *experts.Point, q *Question,
 		b.usesRequest = true
 		a.Promised = min(a.Promised, experts.Probability(risk))
 	}
+}
+
+// sufficientRequest returns the static request as a peak as measured (see understatement); zero if it is unknown, if a peak
+// exceeded it, or if a try was killed with the request or more.
+func (m *Model) sufficientRequest(q *Question) float64 {
+	requested := q.Requested.Memory
+	if requested == 0 {
+		requested = m.Requested.Memory
+	}
+	if m.Largest > requested || m.Bound >= requested {
+		return 0
+	}
+	return float64(requested) / m.Understatement.factor()
 }

@@ -129,7 +129,7 @@ func (m *Model) explainPoint(cells []sizing.Value, p *experts.Point, target, amo
 	atEdge := cells
 	if m.Models.ridges != nil {
 		if m.Models.findOutside(cells, &scratch.extrapolation) {
-			atEdge = m.Models.clampToRange(cells, nil)
+			atEdge = m.Models.clampToRange(minTrendRows, cells, nil)
 		}
 		scratch.extrapolation = extrapolation{}
 		m.Models.predictInRange(atEdge, &edge, scratch)

@@ -15,9 +15,10 @@ import (
 type extrapolation struct {
 	outside       []int   // inputs that a reason names, by index (see trend): relevant and farther outside than outsideFactor, or implausible
 	noRisk        bool    // an input is, or several inputs together are, so far outside that no probability is stated
+	unknownRise   float64 // rise of the log peak in proportion to the relevant input that is farthest outside its range, with a margin; 0: none
 	isNearRemote  bool    // an input is nearer to a remote number than to its range
 	trendRises    bool    // the trend predicts a higher peak than at the edge of the range
-	riseFactor    float64 // peak that the trend without ConvexSlope, or a remote number, predicts, divided by the one at the edge of the range; 0: no rise
+	riseFactor    float64 // peak that the trend without ConvexSlope, a remote number, or scaleEdge predicts, divided by the one at the edge of the range; 0: no rise
 	capped        float64 // bound that limited the extrapolation, in bytes; 0: none
 	implausible   bool    // an input is so far outside that it counts as missing
 	isFar         bool    // a number without a slope is above its range by more than implausibleFactor
@@ -39,7 +40,7 @@ type extrapolation struct {
 func (m *models) extrapolate(cells []sizing.Value, p *experts.Point, b *buffers) {
 	signals := b.signals
 	b.extrapolation.isCorrected = true
-	b.atEdge = m.clampToRange(cells, b.atEdge[:0])
+	b.atEdge = m.clampToRange(minTrendRows, cells, b.atEdge[:0])
 	var edge experts.Point
 	m.predictInRange(b.atEdge, &edge, b)
 	m.extrapolateRunTime(cells, b.atEdge, p, &edge, b)
@@ -97,7 +98,10 @@ func (m *models) findOutside(cells []sizing.Value, found *extrapolation) (outsid
 		if isOutside && t.isRelevant(j) {
 			found.outside = append(found.outside, j)
 			found.isFar = found.isFar || t.slopeOf(j) == nil && t.isLargeNumber(j, cells) && t.isFarAbove(j, cells)
-			found.noRisk = found.noRisk || !isKnown && distance > math.Log(noRiskFactor) || distance < -math.Log(noRiskFactor) && t.isUnboundedBelow(j, cells)
+			if distance > 0 && !isKnown || distance < 0 && t.isUnboundedBelow(j, cells) {
+				found.noRisk = found.noRisk || math.Abs(distance) > math.Log(noRiskFactor)
+				found.unknownRise = max(found.unknownRise, (1+trendMargin)*math.Abs(distance))
+			}
 		}
 	}
 	found.noRisk = found.noRisk || found.jointDistance > math.Log(noRiskFactor)
@@ -206,10 +210,11 @@ func raiseLevels(p, edge *experts.Point, rise float64, exact bool) {
 	}
 }
 
-// clampToRange appends cells to dst, with the inputs outside their range moved to its edge.
-func (m *models) clampToRange(cells, dst []sizing.Value) []sizing.Value {
+// clampToRange appends cells to dst, with the inputs outside their range moved to its edge. Ranges that cover fewer than
+// minRows rows do not count.
+func (m *models) clampToRange(minRows int, cells, dst []sizing.Value) []sizing.Value {
 	for j, v := range cells {
-		if m.PeakTrend.distance(j, cells) != 0 {
+		if m.PeakTrend.distanceFrom(minRows, j, cells) != 0 {
 			v.Num = m.PeakTrend.Ranges[j].edge(v.Num)
 		}
 		dst = append(dst, v)
@@ -217,7 +222,7 @@ func (m *models) clampToRange(cells, dst []sizing.Value) []sizing.Value {
 	for k := range m.PeakTrend.Pairs {
 		pair := &m.PeakTrend.Pairs[k]
 		pair.keepDifference(cells, dst)
-		if m.PeakTrend.distance(^k, dst) != 0 {
+		if m.PeakTrend.distanceFrom(minRows, ^k, dst) != 0 {
 			pair.moveToRange(dst)
 		}
 	}
@@ -236,7 +241,7 @@ func (m *models) nearestKnown(b *buffers, dst []sizing.Value) []sizing.Value {
 			}
 		}
 	}
-	return m.clampToRange(cells, dst)
+	return m.clampToRange(minKnownRows, cells, dst)
 }
 
 // Extrapolated returns the predicted peak for f (of the model LineTrees), raised along the trend with the margins of the

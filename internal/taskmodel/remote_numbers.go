@@ -65,7 +65,7 @@ func (m *models) riseOf(r *row) float64 {
 	defer bufferPool.Put(b)
 	b.groupOf = nil
 	var edge experts.Point
-	m.predictInRange(m.clampToRange(r.Cells, nil), &edge, b)
+	m.predictInRange(m.clampToRange(minTrendRows, r.Cells, nil), &edge, b)
 	return math.Log(r.Peak) - edge.Level[experts.LineTrees]
 }
 

@@ -120,8 +120,7 @@ func (m *Model) Risk(q Question, limit sizing.Bytes) *float64 {
 		if q.Above == 0 {
 			return nil
 		}
-		unknown := 0.5
-		return raisePromise(&unknown, limit, q.Above)
+		return riskAboveKill(limit, q.Above)
 	}
 	q.MinGrant = m.minGrant(q)
 	b := bufferPool.Get().(*buffers)

@@ -39,7 +39,7 @@ func TestTaskWithoutHistoryGetsItsRequest(t *testing.T) {
 	lifted := taskmodel.New().Size(taskmodel.Question{Requested: sizing.Resources{Memory: gib}, Above: 3 * gib})
 	assert.Equal(t, 6*gib, lifted.Limit, "without history, a lift must be twice the killed allocation")
 	assert.Equal(t, sizing.FromLift, lifted.Source)
-	assert.Equal(t, 0.5, *lifted.Promised, "without data, the promise of a lift must be one half")
+	assert.InDelta(t, 0.9/8, *lifted.Promised, 1e-9, "without data, the promise of a lift must follow the power law")
 }
 
 // The runs need about 10 GiB and request 350 GiB. The grants must stay above 10 GiB, rise by at most a quarter of a GiB from one

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/loadaware/loadaware/internal/ml/experts"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
@@ -26,10 +27,9 @@ func (m *Model) sizeWithoutPeaks(q Question) Answer {
 	}
 	switch {
 	case q.Above > 0:
-		risk := 0.5 // there are no data
 		s.TooLittle = m.evidence(m.cells(q.Features, nil)).tooLittle()
 		q.Above = max(q.Above, s.TooLittle)
-		s.Limit, s.Promised, s.Source = max(s.Limit, sizing.DefaultLift(q.Above)), &risk, sizing.FromLift
+		s.Limit, s.Source = max(s.Limit, sizing.DefaultLift(q.Above)), sizing.FromLift
 		s.Reason = "no peak of this task is known yet: twice the killed allocation"
 		if s.Limit == q.Requested.Memory {
 			s.Reason = "no peak of this task is known yet: the static request, unchanged"
@@ -55,6 +55,9 @@ func (m *Model) sizeWithoutPeaks(q Question) Answer {
 		if s.Limit != before {
 			s.Reason = describeBound(q, before, s.Limit, max(q.Above, m.Bound)) + correctReason(s.Reason, before)
 		}
+		if q.Above > 0 {
+			s.Promised = riskAboveKill(s.Limit, q.Above)
+		}
 		s.Promised = raisePromise(s.Promised, s.Limit, max(q.Above, m.Bound))
 	}
 	return s
@@ -64,12 +67,10 @@ func (m *Model) sizeWithoutPeaks(q Question) Answer {
 const noRequest = "no static request is known, so no amount is granted"
 
 // sizeAboveKills answers for a first try if neither the request nor the allocation of a success is above the largest
-// killed allocation. The grant is twice the killed allocation, within the bounds of q. There are no data for the risk, so the
-// promise is one half, or killedRisk if the limit is not above the killed allocation.
+// killed allocation. The grant is twice the killed allocation, within the bounds of q.
 func (m *Model) sizeAboveKills(q Question) Answer {
 	twice := sizing.DefaultLift(m.Bound)
 	limit := clamp(q, twice)
-	promised := 0.5
 	why := "no run has succeeded yet"
 	if m.Unmeasured.Runs > 0 {
 		why = m.Unmeasured.describe()
@@ -79,7 +80,7 @@ func (m *Model) sizeAboveKills(q Question) Answer {
 		reason = fmt.Sprintf("%stwice the killed allocation is %s; %s", describeBound(q, twice, limit, max(q.Above, m.Bound)), twice.Approx(), why)
 	}
 	return Answer{
-		Limit: limit, Ladder: []sizing.Bytes{limit}, Promised: raisePromise(&promised, limit, m.Bound), Source: sizing.FromProfile,
+		Limit: limit, Ladder: []sizing.Bytes{limit}, Promised: riskAboveKill(limit, m.Bound), Source: sizing.FromProfile,
 		CPU: m.cpuRequest(&q, withoutCoreInputs), Reason: reason,
 	}
 }
@@ -108,6 +109,13 @@ func correctReason(reason string, amount sizing.Bytes) string {
 // killedRisk is the smallest risk to promise for an amount at or below a killed allocation. It is below 1, because a later
 // run may need less than the killed one.
 const killedRisk = 0.9
+
+// riskAboveKill returns P(peak > limit) after a kill, for a task without a measured peak: killedRisk, times the power law for a
+// limit above the killed allocation.
+func riskAboveKill(limit, killed sizing.Bytes) *float64 {
+	risk := killedRisk * experts.PowerLaw(min(1, float64(killed)/float64(limit)))
+	return &risk
+}
 
 // raisePromise raises a promised risk to at least killedRisk if limit is not above the killed allocation.
 // A nil promise stays nil.

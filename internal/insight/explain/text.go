@@ -191,6 +191,15 @@ func (e *Explanation) killedOf(tries []sizing.HistoryRow) *KilledTry {
 	return k
 }
 
+// describeExcess describes how much larger an amount is than another one; `ratio` is their ratio. Two digits of a ratio near 1
+// would read as "1 times as much".
+func describeExcess(ratio float64) string {
+	if ratio < 1.1 {
+		return percent(ratio-1) + " % more"
+	}
+	return fmt.Sprintf("%.2g times as much", ratio)
+}
+
 // describeKill sets k.Text, k.WouldHold and k.Rung, and sets k.Needed to 0 if it is not above k.At. killedAgain is the number
 // of later kills of the run.
 func (e *Explanation) describeKill(k *KilledTry, killedAgain int) {
@@ -224,7 +233,7 @@ func (e *Explanation) describeKill(k *KilledTry, killedAgain int) {
 		return
 	}
 	k.WouldHold = k.Needed.RoundUp(sizing.MiB)
-	text += fmt.Sprintf(" A later try peaked at %s, %.2g times as much, so %s would have held", k.Needed.Approx(), float64(k.Needed)/float64(k.At), k.WouldHold.Approx())
+	text += fmt.Sprintf(" A later try peaked at %s, %s, so %s would have held", k.Needed.Approx(), describeExcess(float64(k.Needed)/float64(k.At)), k.WouldHold.Approx())
 	for i, rung := range e.Ladder {
 		if i > 0 && rung >= k.WouldHold {
 			k.Rung = i

@@ -51,3 +51,16 @@ func TestKillsOfLaterTriesAreCounted(t *testing.T) {
 		assert.Contains(t, k.Text, want)
 	}
 }
+
+func TestPeakSlightlyAboveAKillHasItsExcessInPercent(t *testing.T) {
+	for needed, want := range map[sizing.Bytes]string{
+		sizing.GiB + 1:                 "peaked at 1Gi, <0.0001 % more, so",
+		sizing.GiB + 30*sizing.MiB:     "2.9 % more, so",
+		3 * sizing.GiB:                 "3 times as much, so",
+		sizing.GiB + 1024*sizing.MiB/5: "1.2 times as much, so",
+	} {
+		k := &KilledTry{At: sizing.GiB, Needed: needed}
+		(&Explanation{}).describeKill(k, 0)
+		assert.Contains(t, k.Text, want)
+	}
+}

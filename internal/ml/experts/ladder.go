@@ -13,7 +13,7 @@ import "math"
 //	V(l lifts, f) = min over a > f of  a + P(peak > a | peak > f) · V(l−1, a)
 const (
 	gridSteps      = 24  // number of amounts of a grid
-	powerLawBelief = 0.3 // weight of the power law P(peak > a | peak > f) = (f / a)³ without evidence; see powerLaw and lawWeight
+	powerLawBelief = 0.3 // weight of the power law P(peak > a | peak > f) = (f / a)³ without evidence; see PowerLaw and lawWeight
 	maxLifts       = 4   // largest number of rungs; more rungs do not reduce the cost noticeably
 )
 
@@ -130,7 +130,7 @@ func conditionalExceedance(from, to, ratio, belief float64) float64 {
 	if from > 0 {
 		model = min(1, to/from)
 	}
-	return (1-belief)*model + belief*powerLaw(ratio)
+	return (1-belief)*model + belief*PowerLaw(ratio)
 }
 
 // lawWeight returns the weight of the power law after a kill, by Bayes' theorem. powerLawBelief is its prior probability,
@@ -141,7 +141,7 @@ func conditionalExceedance(from, to, ratio, belief float64) float64 {
 // `known` is the number of known peaks. `from` and `to` are P(peak > amount) by the margins, for the killed amount and for
 // about the double of it. `ratio` is the killed amount divided by the other one.
 func lawWeight(known, from, to, ratio float64) float64 {
-	law := powerLaw(ratio)
+	law := PowerLaw(ratio)
 	if from <= 0 || to <= from*law || law >= 1 {
 		return powerLawBelief
 	}
@@ -157,11 +157,11 @@ func lawWeight(known, from, to, ratio float64) float64 {
 // knownRows returns the number of known peaks in the smallest residual distribution, that of the nearest rows.
 func (x *Experts) knownRows() float64 { return float64(min(len(x.Rows), x.config.NearRows)) }
 
-// powerLaw returns P(peak > amount) after a kill at `ratio` · amount; it does not use the margins. Above
+// PowerLaw returns P(peak > amount) after a kill at `ratio` · amount; it does not use the margins. Above
 // the killed amount, peaks of killed runs follow a Pareto distribution with an exponent
 // of about 3.6 (maximum likelihood over 587 kills on eight traces; 1.2 to 6.7 by trace). The rule uses
 // an exponent of 3.
-func powerLaw(ratio float64) float64 { return ratio * ratio * ratio }
+func PowerLaw(ratio float64) float64 { return ratio * ratio * ratio }
 
 // ConditionalExceedance returns P(peak > to | peak > from) for a row and two amounts. It is 1 if the amount `to` is at most
 // the amount `from`. The power law has more weight if P(peak > from) by the margins is small. The known peaks above `from`

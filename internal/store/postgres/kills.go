@@ -38,7 +38,7 @@ func (s *Store) Kills(ctx context.Context, task sizing.TaskKey, runID string, ma
 // cap. It also omits reproduced runs, which say nothing about the current runs. Reports of a batch may have the same time;
 // seq is their order.
 const killsAtCapSQL = `
-	SELECT count(*)
+	SELECT run_id, map_index, try_number
 	FROM observation
 	JOIN task ON task.id = observation.task
 	WHERE task.namespace = $1 AND task.dag_id = $2 AND task.task_id = $3
@@ -50,14 +50,24 @@ const killsAtCapSQL = `
 		AND coalesce((at, seq) > (
 			SELECT success.at, success.seq FROM observation AS success
 			WHERE success.task = task.id AND success.outcome = 1` + notReproduced + `
-			ORDER BY success.at DESC, success.seq DESC LIMIT 1), true)`
+			ORDER BY success.at DESC, success.seq DESC LIMIT 1), true)
+	ORDER BY at DESC, seq DESC LIMIT $5`
 
-// KillsAtCap counts the OOM kills with an allocation of at least `limit` since the last success of the task;
+// maxKillsAtCap is the largest number of kills that KillsAtCap lists, the newest ones.
+const maxKillsAtCap = 1000
+
+// KillsAtCap lists the OOM kills with an allocation of at least `limit` since the last success of the task, newest first;
 // killsAtCapSQL says which kills it omits.
-func (s *Store) KillsAtCap(ctx context.Context, task sizing.TaskKey, limit sizing.Bytes) (int, error) {
-	var kills int
-	err := s.pool.QueryRow(ctx, killsAtCapSQL, task.Namespace, task.DAG, task.Task, limit).Scan(&kills)
-	return kills, wrapError("count kills", err)
+func (s *Store) KillsAtCap(ctx context.Context, task sizing.TaskKey, limit sizing.Bytes) ([]sizing.TryKey, error) {
+	rows, err := s.pool.Query(ctx, killsAtCapSQL, task.Namespace, task.DAG, task.Task, limit, maxKillsAtCap)
+	if err != nil {
+		return nil, wrapError("list kills at the cap", err)
+	}
+	kills, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (sizing.TryKey, error) {
+		try := sizing.TryKey{TaskKey: task}
+		return try, row.Scan(&try.RunID, &try.MapIndex, &try.Number)
+	})
+	return kills, wrapError("list kills at the cap", err)
 }
 
 // schedulingFailuresSQL reads the unschedulable tries (outcome 7) of a task.

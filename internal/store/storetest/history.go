@@ -270,18 +270,20 @@ func testKills(t *testing.T, open func(*testing.T) store.Store) {
 		require.Empty(t, kills)
 	})
 
-	t.Run("KillsAtCap counts the kills at a limit or above it since the last success", func(t *testing.T) {
+	t.Run("KillsAtCap lists the kills at a limit or above it since the last success", func(t *testing.T) {
 		atCap := func(limit sizing.Bytes) int {
-			n, err := st.KillsAtCap(t.Context(), key, limit)
+			kills, err := st.KillsAtCap(t.Context(), key, limit)
 			require.NoError(t, err)
-			return n
+			return len(kills)
 		}
 		require.Zero(t, atCap(8*sizing.GiB), "a kill before the last success must not count")
 		app := after(kill(mapped(2, 1), 8*sizing.GiB), 5)
 		app.Outcome = sizing.AppOOM
 		recordNew(t, st, app, after(kill(mapped(2, 2), 9*sizing.GiB), 6), after(kill(mapped(2, 3), 7*sizing.GiB), 7))
 		require.Equal(t, 1, atCap(8*sizing.GiB), "only the second try must count, because a later try of the run got more memory than the first")
-		require.Equal(t, 1, atCap(9*sizing.GiB))
+		kills, err := st.KillsAtCap(t.Context(), key, 9*sizing.GiB)
+		require.NoError(t, err)
+		require.Equal(t, []sizing.TryKey{mapped(2, 2)}, kills)
 		require.Equal(t, 2, atCap(sizing.GiB), "the second and the third try must count, because no later try of the run got more memory")
 		reproduced := after(success(firstTry(key, campaign.RunID(7, "0123456789abcdef", noon, 1)), sizing.GiB, 1), 8)
 		recordNew(t, st, reproduced)
