@@ -31,6 +31,7 @@ func (m *Model) SetPool(pool *Pool) {
 	m.own.meanLoading = meanLoading(pool)
 	m.Experts.SetPool(pool)
 	m.setPoolSlopes(pool)
+	m.effects = pool.Effects
 }
 
 // leavePool restores the task's own margins.
@@ -42,6 +43,7 @@ func (m *Model) leavePool() {
 	x.Factor, x.MeanRowCost, x.PriorDeviation, x.RequestRisk = m.own.factor, m.own.meanRowCost, m.own.priorDeviation, m.own.requestRisk
 	x.Picks = append(x.Picks[:0], m.own.picks...)
 	m.own.saved, m.slopes = false, m.slopes[:0]
+	clear(m.effects[:])
 }
 
 // EncodeShare encodes the task's contribution to the pool of its DAG. The store has a column for it, so
