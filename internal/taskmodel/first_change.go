@@ -49,14 +49,13 @@ func (m *Model) visitFirstChanges(f sizing.Features, cells []sizing.Value, visit
 	}
 }
 
-// recordFirstChange records the squared error of a row with first changes in the task's share of the pool. It must run before
+// recordFirstChange records the error of a row with first changes in the task's share of the pool. It must run before
 // the models learn the row.
 func (m *Model) recordFirstChange(t *TrainingRow, cells []sizing.Value, e float64) {
 	changes := 0.0
 	m.visitFirstChanges(t.Features, cells, func(_ string, share float64) { changes += share })
 	m.visitFirstChanges(t.Features, cells, func(name string, share float64) {
-		// An error has the variance of the difference of two effects for each change.
-		m.Share.RecordEffect(nameHash(name), share, min(1, e*e/2/changes)*share)
+		m.Share.RecordEffect(nameHash(name), share, e/math.Sqrt(changes))
 	})
 }
 

@@ -139,13 +139,16 @@ type Effects [slopeKinds]Slope
 func (e *Effects) Variance(hash uint64, prior float64) float64 {
 	const weight = 2 // the prior counts as this many effects
 	of := &e[hash%slopeKinds]
-	return (weight*prior + of.Sum) / (weight + of.Tasks)
+	return (weight*prior + max(0, of.Sum)) / (weight + of.Tasks)
 }
 
-// RecordEffect records the square of the effect of a feature on the log peak, with a weight.
-func (p *Pool) RecordEffect(hash uint64, weight, square float64) {
+// RecordEffect records, with a weight, the effect of a feature on the log peak: the error of a prediction that contains the
+// difference of two such effects. The typical variance of the errors is subtracted from the square.
+func (p *Pool) RecordEffect(hash uint64, weight, err float64) {
+	const prior, largest = 0.3, 2 // largest bounds the square, so that one error does not decide
+	typical := p.deviation(prior)
 	e := &p.Effects[hash%slopeKinds]
-	e.Tasks, e.Sum = e.Tasks*effectDecay+weight, e.Sum*effectDecay+square
+	e.Tasks, e.Sum = e.Tasks*effectDecay+weight, e.Sum*effectDecay+weight*(min(largest, err*err)-typical*typical)/2
 }
 
 // SlopeOf returns the slopes in the input whose name has the given hash.
