@@ -1,6 +1,7 @@
 package taskmodel
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -81,6 +82,16 @@ func (t *trend) isConstant(j int) bool {
 	return s.Low == s.High
 }
 
+// hasNewNumber reports whether a row has another value of a number that had one value so far.
+func (t *trend) hasNewNumber(cells []sizing.Value) bool {
+	for j := range cells {
+		if t.isConstant(j) && t.distanceFrom(minKnownRows, j, cells) != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // isLost reports whether a feature that was constant at the last fit, and that every run had, is missing.
 func (c *column) isLost(v sizing.Value) bool {
 	return v.Kind == sizing.Missing && c.Kind == sizing.Missing && !c.MissingFlag && !c.RarelyPresent && !c.IsOtherKind && !c.Retired
@@ -121,6 +132,10 @@ func (e *encoder) hasFrequentNewFeatures() bool {
 	return once*minMissingShare >= rows
 }
 
+// changeRiskFactor is the risk, in risk targets, up to which a first change raises the amount. With 3.3 instead of 10, the raised
+// grants of replays with effects of deviation 0.3 wasted more than the avoided kills.
+const changeRiskFactor = 10
+
 // firstChangeEffect returns the distribution of the joint effect of the first changes of a question; Sigma is 0 without any.
 func (m *Model) firstChangeEffect(q *Question, cells []sizing.Value) distuv.StudentsT {
 	joint := distuv.StudentsT{Nu: effectRows}
@@ -130,13 +145,47 @@ func (m *Model) firstChangeEffect(q *Question, cells []sizing.Value) distuv.Stud
 	return joint
 }
 
-// raiseForFirstChange raises the promise for a row with first changes to P(peak > amount) for such a row, but not above one half.
+// raiseForFirstChange raises the promise for a row with first changes to P(peak > amount) for such a row, but not above one
+// half. If no run has exceeded the static request, it first raises the amount, because all instances of a stage change at once. It
+// does not for a number: extrapolate decides the amount above a known number, and below it the peak is seldom larger.
 func (m *Model) raiseForFirstChange(a *experts.Answer, p *experts.Point, q *Question, b *buffers) {
+	b.amountBeforeChange = 0
 	t := m.firstChangeEffect(q, b.cells)
 	if t.Sigma == 0 {
 		return
 	}
+	if !b.isLift && !b.extrapolation.noRisk && !m.Models.PeakTrend.hasNewNumber(b.cells) {
+		m.widenForFirstChange(t, a, p, q, b)
+	}
 	a.Promised = experts.Probability(max(a.Promised, min(0.5, m.exceedanceWith(t, p, a.Amount, b))))
+}
+
+// widenForFirstChange raises the amount until the risk with an effect of distribution t is within changeRiskFactor, but not above
+// the static request.
+func (m *Model) widenForFirstChange(t distuv.StudentsT, a *experts.Answer, p *experts.Point, q *Question, b *buffers) {
+	const steps = 8 // halvings of the log distance to the request
+	low, high, most := a.Amount, m.requestAsPeak(q), changeRiskFactor*q.RiskTarget
+	if high <= low || m.exceedanceWith(t, p, low, b) <= most {
+		return
+	}
+	for range steps {
+		if middle := math.Sqrt(low * high); m.exceedanceWith(t, p, middle, b) > most {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	b.amountBeforeChange, a.Amount = a.Amount, high
+	a.Promised = min(a.Promised, m.exceedanceProb(p, high, b))
+}
+
+// requestAsPeak returns the static request as a measured peak; zero if it is unknown, or if a run exceeded it.
+func (m *Model) requestAsPeak(q *Question) float64 {
+	requested := cmp.Or(q.Requested.Memory, m.Requested.Memory)
+	if m.Largest > requested || m.Bound >= requested {
+		return 0
+	}
+	return float64(requested) / m.Understatement.factor()
 }
 
 // exceedanceWith returns P(peak > amount) if an unknown effect with distribution t shifts the log peak.

@@ -1,6 +1,7 @@
 package taskmodel_test
 
 import (
+	"hash/fnv"
 	"math/rand/v2"
 	"testing"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
 // After 35 runs with one value of a feature, nobody knows the effect of another value.
@@ -70,5 +72,46 @@ func TestNumberFarAboveItsOnlyValueGetsTheRequest(t *testing.T) {
 		assert.Nil(t, s.Promised)
 		e := k.model.Explain(q)
 		assert.Equal(t, s.Limit, e.Granted)
+	}
+}
+
+// While no run has exceeded the static request, a first change raises the grant, because all instances of a stage change at once.
+func TestFirstChangeOfAFeatureRaisesTheGrant(t *testing.T) {
+	genome := func(name string) generator {
+		return func(rng *rand.Rand) (sizing.Features, float64) {
+			rows := 1 + rng.IntN(1000)
+			return sizing.Features{"rows": sizing.NumberValue(float64(rows)), "genome": sizing.TextValue(name)}, (.3 + float64(rows)/500) * noise(rng, .05)
+		}
+	}
+	for _, runs := range []int{10, 35, 90} {
+		k, _ := trainedTask(t, genome("mouse"), 1220, runs)
+		pool, hash := k.model.Pool(), fnv.New64a()
+		_, _ = hash.Write([]byte("genome"))
+		for range 10 { // other tasks of the DAG have seen large effects
+			pool.RecordEffect(hash.Sum64(), 1, .6)
+		}
+		k.model.SetPool(&pool)
+		q := question(sizing.Features{"rows": sizing.NumberValue(500), "genome": sizing.TextValue("mouse")})
+		known := k.model.Size(q)
+		q.Features = with(q.Features, "genome", sizing.TextValue("human"))
+		s := k.model.Size(q)
+		assert.Greater(t, s.Limit, known.Limit.Times(1.1), s.Reason)
+		assert.Less(t, s.Limit, known.Limit.Times(2.5), s.Reason)
+		assert.Contains(t, s.Reason, "for the unknown effect of the first change of a feature")
+		assert.InDelta(t, 10*q.RiskTarget, *s.Promised, 0.03, s.Reason)
+		for i := range len(s.Ladder) - 1 {
+			assert.Less(t, s.Ladder[i], s.Ladder[i+1])
+		}
+		e := k.model.Explain(q)
+		assert.Equal(t, s.Limit, e.Granted)
+		assert.Equal(t, s.Limit, e.Terms[len(e.Terms)-1].After)
+		recorded, ok := k.model.ExplainRecorded(q, taskmodel.RecordedAnswer{Granted: s.Limit, Guard: s.Guard})
+		assert.True(t, ok)
+		assert.Equal(t, s.Limit, recorded.Terms[len(recorded.Terms)-1].After)
+
+		q.Requested.Memory = known.Limit.Times(1.05)
+		assert.LessOrEqual(t, k.model.Size(q).Limit, q.Requested.Memory.RoundUp(sizing.MiB), "not above the request")
+		q.Requested.Memory = k.model.LargestPeak() - 1
+		assert.Equal(t, known.Limit, k.model.Size(q).Limit, "a run exceeded the request, so it is no evidence")
 	}
 }
