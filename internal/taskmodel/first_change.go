@@ -39,7 +39,9 @@ func (m *Model) effectVariance(name string) float64 {
 // visitFirstChanges calls visit for each feature with a first change. share is 1; but for a number it is the square of its
 // log ratio to the known value, if that is below 1.
 func (m *Model) visitFirstChanges(f sizing.Features, cells []sizing.Value, visit func(name string, share float64)) {
-	m.visitNewFeatures(f, func(name string) { visit(name, 1) })
+	for _, name := range m.newFeaturesOf(f) {
+		visit(name, 1)
+	}
 	for j := range cells {
 		if j > 0 && m.Schema.Fields[j].Name == m.Schema.Fields[j-1].Name {
 			continue // the same value, read as another kind
@@ -97,27 +99,23 @@ func (c *column) isLost(v sizing.Value) bool {
 	return v.Kind == sizing.Missing && c.Kind == sizing.Missing && !c.MissingFlag && !c.RarelyPresent && !c.IsOtherKind && !c.Retired
 }
 
-// visitNewFeatures calls visit for each feature that no run had. It does nothing if new features are frequent, such as ids in
-// names, because the residuals then include their effects.
-func (m *Model) visitNewFeatures(f sizing.Features, visit func(name string)) {
+// newFeaturesOf returns the names, ascending, of the features that no run had. It returns none if new features are frequent,
+// such as ids in names, because the residuals then include their effects.
+func (m *Model) newFeaturesOf(f sizing.Features) (names []string) {
 	if m.Models == nil || len(m.Schema.Fields) == sizing.MaxFields {
-		return
+		return nil
 	}
 	for name, v := range f {
-		if v.Kind == sizing.Missing || slices.Contains(m.NewFeatures.Names, name) || slices.ContainsFunc(m.Schema.Fields, func(field sizing.Field) bool { return field.Name == name }) {
-			continue
+		if v.Kind != sizing.Missing && !slices.Contains(m.NewFeatures.Names, name) &&
+			!slices.ContainsFunc(m.Schema.Fields, func(field sizing.Field) bool { return field.Name == name }) {
+			names = append(names, name)
 		}
-		if m.Models.Enc.hasFrequentNewFeatures() {
-			return
-		}
-		visit(name)
 	}
-}
-
-// hasNewFeature reports whether visitNewFeatures finds a feature.
-func (m *Model) hasNewFeature(f sizing.Features) (found bool) {
-	m.visitNewFeatures(f, func(string) { found = true })
-	return found
+	if len(names) > 0 && m.Models.Enc.hasFrequentNewFeatures() {
+		return nil
+	}
+	slices.Sort(names)
+	return names
 }
 
 // hasFrequentNewFeatures reports whether many features occur in one row only. The share of such rows estimates the
@@ -200,9 +198,7 @@ func (m *Model) exceedanceWith(t distuv.StudentsT, p *experts.Point, amount floa
 // describePresence writes to a reason the features that are sent for the first time, and those that every run had and this one
 // lacks, if they were constant.
 func (m *Model) describePresence(text *strings.Builder, f sizing.Features, cells []sizing.Value) {
-	var names []string
-	m.visitNewFeatures(f, func(name string) { names = append(names, name) })
-	slices.Sort(names)
+	names := m.newFeaturesOf(f)
 	if len(names) > 0 {
 		text.WriteString("; sent for the first time: " + strings.Join(names, ", "))
 	}
@@ -217,8 +213,9 @@ func (m *Model) describePresence(text *strings.Builder, f sizing.Features, cells
 	}
 }
 
-// hasRaisedPromise reports whether the promise of a try includes the unknown effect of a first change or of an unseen value. All
-// instances of a DAG run have this promise if they start before the first of them is learned.
+// hasRaisedPromise reports whether the promise of a try includes the unknown effect of a first change or of an unseen value. It
+// stores the DAG run of such a try: all instances of a DAG run have this promise if they start before the first of them is
+// learned.
 func (m *Model) hasRaisedPromise(t *TrainingRow) bool {
 	if m.Models == nil {
 		return false

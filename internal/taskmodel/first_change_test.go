@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// After 35 runs with one value of a feature, nobody knows the effect of another value.
+// After 35 runs with one value of a feature, no run shows the effect of another value.
 func TestFirstChangeOfAFeatureRaisesThePromise(t *testing.T) {
 	with := func(name string, v sizing.Value) func(rng *rand.Rand) (sizing.Features, float64) {
 		return func(rng *rand.Rand) (sizing.Features, float64) {

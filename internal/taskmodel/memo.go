@@ -37,7 +37,7 @@ var memoSeed = maphash.MakeSeed()
 // Size returns m.Size(q). The answer shares its slices and pointers with other callers, so the caller must not
 // modify what they refer to.
 func (c *Memo) Size(m *Model, q Question) Answer {
-	if m.hasNewFeature(q.Features) { // the key of an answer does not contain these features
+	if len(m.newFeaturesOf(q.Features)) > 0 { // the key of an answer does not contain these features
 		return m.Size(q)
 	}
 	b := bufferPool.Get().(*buffers)
