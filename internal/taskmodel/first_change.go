@@ -144,18 +144,26 @@ func (m *Model) firstChangeEffect(q *Question, cells []sizing.Value) distuv.Stud
 }
 
 // raiseForFirstChange raises the promise for a row with first changes to P(peak > amount) for such a row, but not above one
-// half. If no run has exceeded the static request, it first raises the amount, because all instances of a stage change at once. It
-// does not for a number: extrapolate decides the amount above a known number, and below it the peak is seldom larger.
+// half. If no run has exceeded the static request, it may raise the amount first, because all instances of a stage change at
+// once; see widensForFirstChange.
 func (m *Model) raiseForFirstChange(a *experts.Answer, p *experts.Point, q *Question, b *buffers) {
 	b.amountBeforeChange = 0
 	t := m.firstChangeEffect(q, b.cells)
 	if t.Sigma == 0 {
 		return
 	}
-	if !b.isLift && !b.extrapolation.noRisk && !m.Models.PeakTrend.hasNewNumber(b.cells) {
+	if m.widensForFirstChange(p, q, b) {
 		m.widenForFirstChange(t, a, p, q, b)
 	}
 	a.Promised = experts.Probability(max(a.Promised, min(0.5, m.exceedanceWith(t, p, a.Amount, b))))
+}
+
+// widensForFirstChange reports whether the first changes of a question may raise the amount. Those of a number may not: extrapolate
+// decides the amount above a known number, and below it the peak is seldom larger. Nor may a feature that is sent for the first
+// time, which is often another name of a known one. The margin of a row with imputed features contains the differences of similar
+// rows.
+func (m *Model) widensForFirstChange(p *experts.Point, q *Question, b *buffers) bool {
+	return !b.isLift && !p.Imputed && !b.extrapolation.noRisk && !m.Models.PeakTrend.hasNewNumber(b.cells) && len(m.newFeaturesOf(q.Features)) == 0
 }
 
 // widenForFirstChange raises the amount until the risk with an effect of distribution t is within changeRiskFactor, but not above
