@@ -234,6 +234,7 @@ func (e *encoder) learn(cells []sizing.Value, y float64) {
 		if c.isUnlikeConstant(cells[j]) {
 			c.Constant = sizing.Value{}
 		}
+		c.MissingFlag = c.MissingFlag || c.Kind == sizing.Missing && cells[j].Kind == sizing.Missing
 		if c.Kind == sizing.Category {
 			l := c.level(cells[j])
 			l.Sum += y

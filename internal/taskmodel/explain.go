@@ -89,7 +89,12 @@ func (m *Model) explain(q Question, recorded *RecordedAnswer) (e Explanation, ok
 		if recorded != nil {
 			answer.Amount = recorded.Guard.Params[guardAmount]
 		}
-		m.explainAmount(c, &p, &q, answer, b)
+		before := answer
+		if b.amountBeforeChange > 0 {
+			before.Amount = b.amountBeforeChange
+		}
+		m.explainAmount(c, &p, &q, before, b)
+		c.moveTo(TermMargin, "the unknown effect of the first change of a feature", answer.Amount)
 		c.explainGuard(q.GuardFactor)
 		if factor := m.Understatement.factor(); factor > 1 {
 			c.add(TermLift, "runs were OOM-killed with more than their measured peaks", "", math.Log(factor))

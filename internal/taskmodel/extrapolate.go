@@ -21,7 +21,7 @@ type extrapolation struct {
 	riseFactor    float64 // peak that the trend without ConvexSlope, a remote number, or scaleEdge predicts, divided by the one at the edge of the range; 0: no rise
 	capped        float64 // bound that limited the extrapolation, in bytes; 0: none
 	implausible   bool    // an input is so far outside that it counts as missing
-	isFar         bool    // a number without a slope is above its range by more than implausibleFactor
+	isFar         bool    // a number without a slope is above its range by more than implausibleFactor, or above its only value by more than noRiskFactor
 	tooLarge      bool    // an input that counts as missing is above its range and is not a difference of dates, or isFar and no trend rises
 	isCorrected   bool    // extrapolate corrected the prediction
 	edgeLevel     float64 // log peak that LineTrees predicts at the edge of the range, if isCorrected
@@ -97,7 +97,7 @@ func (m *models) findOutside(cells []sizing.Value, found *extrapolation) (outsid
 		outside = outside || (isOutside || t.slopeOf(j) != nil || m.Above != nil && t.isRelevant(j)) && t.rangeOf(j).Rows >= minTrendRows
 		if isOutside && t.isRelevant(j) {
 			found.outside = append(found.outside, j)
-			found.isFar = found.isFar || t.slopeOf(j) == nil && t.isLargeNumber(j, cells) && t.isFarAbove(j, cells)
+			found.isFar = found.isFar || t.slopeOf(j) == nil && t.isLargeNumber(j, cells) && (t.isFarAbove(j, cells) || t.isConstant(j) && distance > math.Log(noRiskFactor))
 			if distance > 0 && !isKnown || distance < 0 && t.isUnboundedBelow(j, cells) {
 				found.noRisk = found.noRisk || math.Abs(distance) > math.Log(noRiskFactor)
 				found.unknownRise = max(found.unknownRise, (1+trendMargin)*math.Abs(distance))

@@ -127,10 +127,15 @@ func (m *Model) countTry(t *TrainingRow) {
 // the experts do not know, is subtracted from the promise, and the result is divided by the factor of the pool
 // (Experts.Factor). Both may differ from those at the time of the answer. A try with an outcome other than a kill or a success
 // does not count, nor does one before the first measured peak: similar tasks sized it, whose promises the pool does not correct.
+// If the promise includes the effect of a first change or of an unseen value, the risk target replaces it, because that effect
+// is no error of the experts.
 func (m *Model) comparePromise(t *TrainingRow) {
 	killed := t.Outcome.OOM()
 	if t.FirstTry && t.Promised != nil && m.Experts.LearnedRows > 0 && (killed || t.Outcome == sizing.Success) {
 		promised := max(0, *t.Promised-m.Understatement.risk())
+		if m.hasRaisedPromise(t) {
+			promised = min(promised, sizing.DefaultRiskTarget)
+		}
 		m.Share.RecordOutcome(m.Experts.LearnedRows-m.Experts.DependentRows, promised/m.Experts.Factor, killed)
 	}
 }
@@ -156,6 +161,7 @@ func (m *Model) learnRow(r *row, t *TrainingRow) {
 	in := m.predictAtLaunch(r, t, &p, b)
 	b.shift(&p, m.runShift(t.RunScore))
 	m.learnRunScore(r, &p, t, b)
+	m.recordFirstChange(t, r.Cells, math.Log(r.Peak)-m.Experts.ColdStartLevel(&p))
 	switch {
 	case p.Imputed: // the error of an imputed prediction says nothing about the errors of other predictions
 		m.addPending(r, &b.donorMean, t.Seq)

@@ -37,6 +37,9 @@ var memoSeed = maphash.MakeSeed()
 // Size returns m.Size(q). The answer shares its slices and pointers with other callers, so the caller must not
 // modify what they refer to.
 func (c *Memo) Size(m *Model, q Question) Answer {
+	if len(m.newFeaturesOf(q.Features)) > 0 { // the key of an answer does not contain these features
+		return m.Size(q)
+	}
 	b := bufferPool.Get().(*buffers)
 	b.cells = m.cells(q.Features, b.cells)
 	features := q.Features

@@ -87,6 +87,7 @@ type Model struct {
 	Changed         int64               // Seq of the first row after the last change point of the task; 0: none was found
 	Relearned       int64               // Seq of the first row that the models have learned; 0: they have learned all rows (relearn.go)
 	NewFeatures     newFeatures         // the newest rows while they have a feature that the models have not learned (relearn.go)
+	ChangedRun      uint64              // TrainingRow.DAGRun of the newest try with a first change or an unseen value
 	Tries           int                 // number of learned tries of any outcome
 	Kills           int                 // number of OOM kills among them
 	Fitted          int                 // number of learned measured rows at the last fit
@@ -129,6 +130,8 @@ type Model struct {
 	state  uint64     // number of the model's current state, unique in the process
 	own    ownMargins // the task's own margins while a pool is in use
 	ratios ratioCache // of run times to predictions
+
+	effects experts.Effects // of first changes in the tasks of the DAG; see Pool.Effects
 
 	slopes []float64 // by input of the cold-start rule: mean slope of the peak in the input, over the DAG's other tasks
 

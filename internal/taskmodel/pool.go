@@ -32,6 +32,7 @@ func (m *Model) SetPool(pool *Pool, others *Namespace) {
 	m.own.meanLoading = meanLoading(pool)
 	m.Experts.SetPool(pool, others)
 	m.setPoolSlopes(pool, others)
+	m.effects = pool.Effects
 }
 
 // leavePool restores the task's own margins.
@@ -43,6 +44,7 @@ func (m *Model) leavePool() {
 	x.Factor, x.MeanRowCost, x.PriorDeviation, x.RequestRisk = m.own.factor, m.own.meanRowCost, m.own.priorDeviation, m.own.requestRisk
 	x.Picks = append(x.Picks[:0], m.own.picks...)
 	m.own.saved, m.slopes = false, m.slopes[:0]
+	clear(m.effects[:])
 }
 
 // EncodeShare encodes the task's contribution to the pool of its DAG. The store has a column for it, so

@@ -29,6 +29,7 @@ type snapshot struct {
 	Changed         int64
 	Relearned       int64       `cbor:",omitzero"` // like NewFeatures: zero in models stored before this field existed
 	NewFeatures     newFeatures `cbor:",omitzero"`
+	ChangedRun      uint64      `cbor:",omitzero"` // zero in models stored before this field existed
 	Tries           int
 	Kills           int
 	Fitted          int
@@ -64,7 +65,7 @@ func (m *Model) snapshot() *snapshot {
 	return &snapshot{
 		Schema: m.Schema, Models: m.Models, Experts: m.Experts, Share: m.Share, Trees: m.Trees, Sampling: m.Sampling,
 		EarlyRows: m.EarlyRows, OutOfSample: m.OutOfSample, Unpredicted: m.Unpredicted, Pending: m.Pending, Quarantine: m.Quarantine,
-		LastSeq: m.LastSeq, Awaited: m.Awaited, Unlearned: m.Unlearned, Late: m.Late, Oldest: m.Oldest, Changed: m.Changed, Relearned: m.Relearned, NewFeatures: m.NewFeatures, Tries: m.Tries, Kills: m.Kills, Fitted: m.Fitted, Reproduced: m.Reproduced, FitKey: m.FitKey,
+		LastSeq: m.LastSeq, Awaited: m.Awaited, Unlearned: m.Unlearned, Late: m.Late, Oldest: m.Oldest, Changed: m.Changed, Relearned: m.Relearned, NewFeatures: m.NewFeatures, ChangedRun: m.ChangedRun, Tries: m.Tries, Kills: m.Kills, Fitted: m.Fitted, Reproduced: m.Reproduced, FitKey: m.FitKey,
 		Largest: m.Largest, Smallest: m.Smallest, Bound: m.Bound, Started: m.Started, Requested: m.Requested,
 		Unresolved: m.Unresolved, CPU: m.CPU, QuarantineCores: m.QuarantineCores, Overrun: m.Overrun,
 		Bins: m.Bins, Drivers: m.Drivers, Ambiguity: m.Ambiguity, LastEvaluation: m.LastEvaluation,
@@ -79,7 +80,7 @@ func (s *snapshot) model() *Model {
 	return &Model{
 		Schema: s.Schema, Models: s.Models, Experts: s.Experts, Share: s.Share, Trees: s.Trees, Sampling: s.Sampling,
 		EarlyRows: s.EarlyRows, OutOfSample: s.OutOfSample, Unpredicted: s.Unpredicted, Pending: s.Pending, Quarantine: s.Quarantine,
-		LastSeq: s.LastSeq, Awaited: s.Awaited, Unlearned: s.Unlearned, Late: s.Late, Oldest: s.Oldest, Changed: s.Changed, Relearned: s.Relearned, NewFeatures: s.NewFeatures, Tries: s.Tries, Kills: s.Kills, Fitted: s.Fitted, Reproduced: s.Reproduced, FitKey: s.FitKey,
+		LastSeq: s.LastSeq, Awaited: s.Awaited, Unlearned: s.Unlearned, Late: s.Late, Oldest: s.Oldest, Changed: s.Changed, Relearned: s.Relearned, NewFeatures: s.NewFeatures, ChangedRun: s.ChangedRun, Tries: s.Tries, Kills: s.Kills, Fitted: s.Fitted, Reproduced: s.Reproduced, FitKey: s.FitKey,
 		Largest: s.Largest, Smallest: s.Smallest, Bound: s.Bound, Started: s.Started, Requested: s.Requested,
 		Unresolved: s.Unresolved, CPU: s.CPU, QuarantineCores: s.QuarantineCores, Overrun: s.Overrun,
 		Bins: s.Bins, Drivers: s.Drivers, Ambiguity: s.Ambiguity, LastEvaluation: s.LastEvaluation,

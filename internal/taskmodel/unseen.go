@@ -15,8 +15,7 @@ import (
 // grant: imputing unseen values cost 2 to 6 percentage points of utilisation on the traces pai and retail and avoided no
 // kill. If the values of a category are a closed set, such as regions, almost no residual is from a run with an unseen value.
 // So an unseen value of such a category raises the promise; see raiseForUnseen. If the row has no other known feature, it is
-// sized like a row without features. Nothing is known about the effect of a feature that was constant so far, so the reason
-// only names its unseen values.
+// sized like a row without features. For a feature that was constant so far, see first_change.go.
 
 // isUnseen reports whether field j of a row is a category value that no learned row had. It returns false if the
 // column has MaxLevels levels, because a learned value may then have no level, or if the recurring parts of a text are known.
@@ -56,6 +55,16 @@ func (c *column) isClosed() bool {
 	return once*minMissingShare < rows
 }
 
+// hasUnseen reports whether a row has an unseen value of a closed category.
+func (e *encoder) hasUnseen(cells []sizing.Value) bool {
+	for j := range e.Columns {
+		if e.isUnseen(j, cells) && e.Columns[j].isClosed() {
+			return true
+		}
+	}
+	return false
+}
+
 // withoutUnseen returns `cells` without any feature if all features that they have are unseen values of
 // closed categories; otherwise it returns `cells`.
 func (m *models) withoutUnseen(cells []sizing.Value, b *buffers) []sizing.Value {
@@ -84,7 +93,8 @@ const unseenQuantiles = 32
 // raiseForUnseen raises the promise for a row with unseen values of closed categories to P(peak > amount) for such values, but
 // not above one half. The effects of the known values are a sample from the distribution of all effects (a random-effects
 // model). So this risk depends on the number of known values, not on the number of rows: an unseen value has a larger effect
-// than all n known ones with probability 1/(n+1). It changes nothing for a row with imputed missing
+// than all n known ones with probability 1/(n+1). The prior of the variance of the effects (see effectOf) replaces values while
+// few are known. It changes nothing for a row with imputed missing
 // features, unless the row has no known feature at all (see withoutUnseen).
 func (m *Model) raiseForUnseen(a *experts.Answer, p *experts.Point, b *buffers) {
 	if m.Models.ridges == nil || p.Imputed && !b.noFeatures {
@@ -98,7 +108,7 @@ func (m *Model) raiseForUnseen(a *experts.Answer, p *experts.Point, b *buffers) 
 }
 
 // unseenExceedance returns P(peak > amount) for a row with an unseen value of category j. The levels that a model predicts with
-// the known values are a sample of a normal distribution, so the next one follows a Student's t-distribution.
+// the known values are a sample of a normal distribution, so the next one follows a Student's t-distribution (effectOf).
 func (m *Model) unseenExceedance(j int, amount float64, b *buffers) float64 {
 	var mean, p experts.Point
 	var squares [experts.ModelCount]float64
@@ -120,15 +130,18 @@ func (m *Model) unseenExceedance(j int, amount float64, b *buffers) float64 {
 		}
 	}
 	b.line, b.tree, b.signals, b.groupOf = line, tree, signals, nil
-	if n < 2 {
+	if n == 0 {
 		return 0
 	}
-	sum, t := 0.0, distuv.StudentsT{Sigma: 1, Nu: n - 1}
+	sum, variance := 0.0, m.effectVariance(m.Models.Enc.Columns[j].Name)
+	var effects [experts.ModelCount]distuv.StudentsT
+	for k := range effects {
+		effects[k] = effectOf(n, max(0, squares[k]), variance)
+	}
 	for i := range unseenQuantiles {
-		deviation := t.Quantile((float64(i)+0.5)/unseenQuantiles) * math.Sqrt((1+1/n)/(n-1))
 		p = mean
 		for k := range p.Level {
-			p.Level[k] += deviation * math.Sqrt(max(0, squares[k]))
+			p.Level[k] += effects[k].Quantile((float64(i) + 0.5) / unseenQuantiles)
 		}
 		sum += m.Experts.ExceedanceProb(&p, amount, &b.scratch)
 	}
@@ -161,6 +174,9 @@ func (m *Model) describeUnseen(text *strings.Builder, b *buffers) {
 			value = strconv.FormatBool(v.Num != 0)
 		}
 		text.WriteString("; " + c.Name + " " + value + " was not seen before")
+		if c.isUnlikeConstant(v) {
+			text.WriteString(" (one value so far)")
+		}
 	}
 }
 

@@ -22,14 +22,17 @@ type Pool struct {
 	Requests, Exceeded float64 `cbor:",omitzero"` // decayed numbers of rows with a static request, and of rows with a peak above their request
 
 	Slopes [slopeKinds]Slope `cbor:",omitzero"` // slopes of the log peak in the log of an input, by the hash of its name
+
+	Effects Effects `cbor:",omitzero"` // squared effects of first changes of a feature on the log peak, by the hash of its name
 }
 
 // The age of a task is the binary logarithm of the number of its learned rows without those of LearnDependent, rounded down.
 const (
-	ageCount   = 10           // number of ages; the last one has no upper bound
-	poolDecay  = 1 - 1.0/2000 // per row
-	agePrior   = 2.0          // weight of the prior of a ratio of kills to promises, in promised kills
-	scoreDecay = 1 - 1.0/64   // per row: the errors become smaller and less alike while the models learn
+	ageCount    = 10           // number of ages; the last one has no upper bound
+	poolDecay   = 1 - 1.0/2000 // per row
+	agePrior    = 2.0          // weight of the prior of a ratio of kills to promises, in promised kills
+	effectDecay = 1 - 1.0/8    // per first change of a task
+	scoreDecay  = 1 - 1.0/64   // per row: the errors become smaller and less alike while the models learn
 )
 
 // age returns the age of a task with a number of learned rows.
@@ -50,6 +53,8 @@ func (p *Pool) addScaled(o *Pool, sign float64) {
 	for k := range p.Slopes {
 		p.Slopes[k].Tasks += sign * o.Slopes[k].Tasks
 		p.Slopes[k].Sum += sign * o.Slopes[k].Sum
+		p.Effects[k].Tasks += sign * o.Effects[k].Tasks
+		p.Effects[k].Sum += sign * o.Effects[k].Sum
 	}
 	for a := range ageCount {
 		p.Promised[a] += sign * o.Promised[a]
@@ -125,6 +130,25 @@ func (s *Slope) Add(weight, slope float64) { s.Tasks, s.Sum = s.Tasks+weight, s.
 func (s *Slope) Mean(prior float64) float64 {
 	const weight = 5 // the prior counts as this many tasks of known slope
 	return (weight*prior + s.Sum) / (weight + s.Tasks)
+}
+
+// Effects holds the weights and the sums of the squared effects of features, by the hash of their names.
+type Effects [slopeKinds]Slope
+
+// Variance returns the mean square of the recorded effects of the feature whose name has the given hash, shrunk to the prior.
+func (e *Effects) Variance(hash uint64, prior float64) float64 {
+	const weight = 2 // the prior counts as this many effects
+	of := &e[hash%slopeKinds]
+	return (weight*prior + max(0, of.Sum)) / (weight + of.Tasks)
+}
+
+// RecordEffect records, with a weight, the effect of a feature on the log peak: the error of a prediction that contains the
+// difference of two such effects. The typical variance of the errors is subtracted from the square.
+func (p *Pool) RecordEffect(hash uint64, weight, err float64) {
+	const prior, largest = 0.3, 2 // largest bounds the square, so that one error does not decide
+	typical := p.deviation(prior, nil)
+	e := &p.Effects[hash%slopeKinds]
+	e.Tasks, e.Sum = e.Tasks*effectDecay+weight, e.Sum*effectDecay+weight*(min(largest, err*err)-typical*typical)/2
 }
 
 // SlopeOf returns the slopes in the input whose name has the given hash.

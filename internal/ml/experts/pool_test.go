@@ -1,6 +1,7 @@
 package experts
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -103,4 +104,19 @@ func TestSlopesOfOneInputAreAveraged(t *testing.T) {
 	assert.Equal(t, 0.7, sum.SlopeOf(4).Mean(0.7), "another input has the prior slope")
 	sum.Remove(&share)
 	assert.InDelta(t, 4.0, sum.SlopeOf(3).Tasks, 1e-12)
+}
+
+// The prior counts as two effects, and errors of the usual size are no effects.
+func TestEffectsOfFirstChangesAreAveraged(t *testing.T) {
+	var p Pool
+	assert.InDelta(t, 0.04, p.Effects.Variance(3, 0.04), 1e-12)
+	for range 40 {
+		p.RecordEffect(3, 1, math.Sqrt(2*0.25+0.09)) // 0.3 is the prior deviation of the errors
+	}
+	assert.InDelta(t, 0.21, p.Effects.Variance(3, 0.04), 0.01)
+	assert.InDelta(t, 0.04, p.Effects.Variance(4, 0.04), 1e-12, "another feature has the prior variance")
+	for range 40 {
+		p.RecordEffect(3, 1, 0.1)
+	}
+	assert.Less(t, p.Effects.Variance(3, 0.04), 0.02)
 }
