@@ -50,7 +50,7 @@ func TestAnEmptyVariableOverridesTheDefault(t *testing.T) {
 
 func TestNegativeMinMemoryIsRejected(t *testing.T) {
 	_, _, stderr := invoke(t, "", "serve", "--min-memory", "-5Mi")
-	assert.Contains(t, stderr, `"-5Mi" must be above zero; 0 means no bound`)
+	assert.Contains(t, stderr, `"-5Mi" must be above zero, or 0 for none`)
 }
 
 func TestFlagsMayFollowArguments(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 // The largest sizes of texts, confs and requests.
 const (
 	MaxText  = 250       // characters of a name, a pool, a version or a scenario (the name of a run in the archive)
-	MaxNotes = 2_000     // characters of notes; longer notes are shortened in a report and rejected in a reset
+	MaxNotes = 2_000     // characters of notes; longer notes are shortened if a worker reports a new state of a run, and rejected if a person resets a run to an earlier state
 	MaxConf  = 64 * 1024 // bytes of a conf
 	MaxBatch = 10_000    // runs of one registration
 	MaxClaim = 1_000     // runs that a worker claims at once
@@ -43,7 +43,7 @@ type Campaign struct {
 func (c *Campaign) Key() sizing.TaskKey { return sizing.TaskKey{Namespace: c.Namespace, DAG: c.DAG} }
 
 // Validate returns an error for each invalid field; none if all are valid. A campaign needs a sandbox conf
-// or a pool of its own, because otherwise a reproduced run could write to production.
+// or a pool of its own. A pool only limits how many tasks run at once; only the conf can change where a run writes.
 func (c *Campaign) Validate() []sizing.FieldError {
 	var bad []sizing.FieldError
 	add := func(field, detail string) {
@@ -161,7 +161,7 @@ type Run struct {
 	Attempt  int // number of the attempt, from 1
 	RunID    string
 	Leased   time.Time // end of the lease of a worker; zero without a lease
-	Notes    string    // notes of the newest report or reset
+	Notes    string    // notes of the newest report of a state, or of the newest reset
 	Changed  time.Time // time of the last change of State
 }
 

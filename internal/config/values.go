@@ -21,7 +21,7 @@ func (a *MemoryAmount) Decode(value string) error {
 	}
 	b, err := sizing.ParseMemory(strings.TrimSuffix(value, "B"))
 	if err != nil {
-		return fmt.Errorf("memory amount %w; 0 means no bound", err)
+		return fmt.Errorf("memory amount %w, or 0 for none", err)
 	}
 	*a = MemoryAmount(b)
 	return nil

@@ -39,7 +39,7 @@ type view struct {
 	Template string
 	Page     any                                       // the struct that the template and JSON print
 	Table    func() (header []string, rows [][]string) // returns the CSV; nil if the page has none
-	Part     string                                    // what a CSV that omits rows contains, such as newest-36-months, for the name of the file; empty if the CSV is complete
+	Part     string                                    // part of the file name that says which rows a CSV has, such as newest-36-months; empty if it has all rows
 	Refresh  int                                       // seconds until the page loads itself again; 0: never
 }
 

@@ -10,8 +10,8 @@ import (
 
 // ladder returns the rungs: the limits of a first try and of the lift after each of its OOM kills. The model's ladder ends
 // at the cap of `q`. ladder computes each lift itself if the task has no history, or if a kill changes the cap:
-// never_above_requested of the policy no longer applies, the last reported request replaces a missing one, or a derived cap
-// rises.
+// never_above_requested of the policy no longer applies, the last reported request replaces a missing one, or the cap rises
+// that applies without a cap of the policy or the caller (derivedCap).
 func (c *allocator) ladder(sized *taskmodel.Answer, q *taskmodel.Question, ask *sizing.Ask) []sizing.Bytes {
 	if sized.Limit == 0 || sized.Source == sizing.FromRequested && !c.task.IsDecoded() {
 		return sized.Ladder
@@ -42,9 +42,9 @@ func (c *allocator) ladder(sized *taskmodel.Answer, q *taskmodel.Question, ask *
 	return rungs
 }
 
-// repeatLift turns `sized` into the answer to a later try, which repeats the lift of /retry-lift, bounded by
-// hardCap (0: none). It computes a new lift if this replica knows no lift, or if the bounded lift is at or
-// below a killed allocation of the run or of runs with the same features, for example because hardCap was set after the lift.
+// repeatLift turns `sized` into the answer to a later try, which repeats the lift of /retry-lift, bounded by hardCap: the
+// lowest of the caps of the policy and the caller and the schedulable ceiling (0: none). It computes a new lift if this replica
+// knows no lift, or if the bounded lift is at or below a killed allocation of the run or of runs with the same features, for example because hardCap was set after the lift.
 func (c *allocator) repeatLift(sized *taskmodel.Answer, q *taskmodel.Question, run *inflight.Run, hardCap sizing.Bytes) {
 	sized.Source = sizing.FromLift
 	limit := run.LiftedTo

@@ -102,7 +102,7 @@ func (s *Service) withFeatures(o sizing.Observation) sizing.Observation {
 }
 
 // changedFeatures warns of each feature of a report whose value differs from that in this replica's prediction for the try. A
-// model that learns values that are known only at the end promises too little for predictions from other values.
+// model that learns values that are known only at the end states too low a risk for predictions from the values before the launch.
 func (s *Service) changedFeatures(o *sizing.Observation) (warnings []sizing.FieldError) {
 	if len(o.Features) == 0 {
 		return nil
@@ -148,7 +148,7 @@ func (s *Service) applyReport(ctx context.Context, o *sizing.Observation, r *siz
 		s.tries.EndRun(&o.Try)
 	}
 	if sizing.IsReproduction(o.Try.RunID) {
-		return task, nil // the next training learns the report, at the time of the archived run
+		return task, nil // the next training learns the report as a row with the time of the archived run
 	}
 	if r.Amended && !r.Replaced {
 		return task, s.amendedRow(ctx, o, r)

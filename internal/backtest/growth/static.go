@@ -23,10 +23,10 @@ type staticGrants struct {
 	clock     time.Time              // start of the next run; the series have no dates, so each run starts when the previous one ends
 }
 
-// minNode is the smallest upper bound of the grants in bytes: the memory of a common node.
+// minNode is the least value of staticGrants.most in bytes: the memory of a common node.
 const minNode = 128e9
 
-// newStaticGrants returns the static grants before the first run. The upper bound of the grants is 1.0001 times
+// newStaticGrants returns static grants that have learned no run. The upper bound of the grants is 1.0001 times
 // the largest peak of `runs`, and at least minNode.
 func newStaticGrants(runs []*Run, request sizing.Bytes) (*staticGrants, error) {
 	policy, err := backtest.NewPolicy(backtest.Loadaware, backtest.Config{})

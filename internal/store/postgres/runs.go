@@ -94,7 +94,7 @@ const runsSQL = `
 	WHERE $1::bigint = 0 OR id < $1
 	ORDER BY id DESC LIMIT $2`
 
-// Runs lists runs without their reports, newest first.
+// Runs lists the stored runs of experiments without the column report, newest first.
 func (s *Store) Runs(ctx context.Context, before int64, limit int) ([]store.Run, error) {
 	rows, err := s.pool.Query(ctx, runsSQL, before, max(limit, 0))
 	if err != nil {
