@@ -21,7 +21,7 @@ func newSettingsFlags(cmd *cli.Command) *settingsFlags {
 	f := &settingsFlags{
 		cmd:   cmd,
 		risk:  cmd.Float64("risk", 0, "accepted probability that a first try is OOM-killed, 0.0001 to 0.5"),
-		floor: cmd.String("floor", "", "minimum grant, such as 2Gi"),
+		floor: cmd.String("floor", "", "floor of the grants, such as 2Gi"),
 		cap:   cmd.String("cap", "", "maximum grant, such as 64Gi"),
 		lifts: cmd.Int("max-lifts", 0, "maximum lifts of one run, 0 to 20"),
 		edges: cmd.String("bins", "", "amounts to which grants are rounded up, ascending, such as 10Gi,60Gi,350Gi"),

@@ -149,6 +149,8 @@ func checkURL(server string) error {
 		return nil
 	case hasScheme:
 		return fmt.Errorf("%w: --url %q: the host is missing; write %s://localhost:8080", ErrInvalidURL, server, u.Scheme)
+	case err != nil && strings.Contains(server, "://"):
+		return fmt.Errorf("%w: --url: %w; write http://localhost:8080", ErrInvalidURL, err)
 	case err == nil && u.Host != "":
 		server = u.Host
 	}

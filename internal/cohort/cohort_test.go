@@ -158,7 +158,7 @@ func TestKillsRaiseGrantsAtOnce(t *testing.T) {
 	row := task(1000, r)
 	before, ok := l.Model().Size(question(&row))
 	require.True(t, ok)
-	for i := range 16 { // so many kills of new tasks exceed the largest accepted risk with the margin so far
+	for i := range 16 { // with this number of killed new tasks, the risk of the present margin is above the largest accepted one (maxRisk)
 		killed := task(2000+i, r)
 		a, _ := l.Model().Size(question(&killed))
 		killed.Killed, killed.Peak = true, 4*float64(a.Limit)

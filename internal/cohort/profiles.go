@@ -117,9 +117,9 @@ const orders = profileRuns
 
 // fitClassifier fits the trees of a classifier with ordered target statistics: the facts of a task are
 // encoded before the statistics learn the task. As in CatBoost (Prokhorenkova et al. 2018), the order is random and there
-// are several. In order of arrival, the tasks of a kind often come one after the other, so the trees would learn the
-// counts that each kind meets there. In a single random order, the rows of its last task would decide for all new tasks,
-// because only they meet counts as high as those that a new task meets.
+// are several. In order of arrival, the tasks of one kind (such as one owner) are often neighbours, so the trees would learn
+// how many rows the statistics had when this kind began. In a single random order, only the last tasks are encoded with as
+// many rows in the statistics as a new task will be, so these few tasks would decide for all new tasks.
 func fitClassifier(tasks []*labelledTask, classes int, trees gbt.Config) (*classifier, error) {
 	plain := make([]*taskRows, len(tasks))
 	for i, t := range tasks {

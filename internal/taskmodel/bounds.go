@@ -132,8 +132,8 @@ func (m *Model) bound(p *experts.Point, q Question, a experts.Answer, b *buffers
 
 // killWeight is the weight, after a kill, of the hypothesis that the features determine the peak.
 // Under this hypothesis the peak is above the killed amount; otherwise the kill says nothing about
-// the next run. The prior weight of the ladder's power law of the peaks after a kill is the same. With 0.5 instead of 0.3, a
-// replay of the trace mgnify with delayed feedback promised 4.3 % kills and had 2.6 %.
+// the next run. experts.powerLawBelief, which the ladder uses for the same purpose, is also 0.3. With 0.5, a replay
+// of the trace mgnify with delayed feedback promised 4.3 % kills and had 2.6 %.
 const killWeight = 0.3
 
 // killSpread is a standard deviation of the log peaks of runs with identical features. If these peaks have this deviation,

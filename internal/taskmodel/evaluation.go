@@ -13,15 +13,15 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Evaluation compares a challenger (the newly fitted model) with other candidates on a holdout of the newest rows, by
-// the waste and the kills of their allocations. The other candidates are the out-of-sample answers of the champion (the
-// model in use), the best constant, and classifiers over bins such as golearn's CART (see families). In the evaluation
-// of a Search the other candidates are a model with the tree parameters in use, and the champion's own answers.
+// Evaluation compares a challenger (a model that is fitted without the holdout) with other candidates on a holdout of the
+// newest rows, by the waste and the kills of their allocations. The other candidates are the out-of-sample answers of the
+// champion (the model in use), the best constant, and classifiers over bins such as golearn's CART (see families). In the
+// evaluation of a Search the other candidates are a model with the tree parameters in use, and the champion's own answers.
 type Evaluation struct {
 	Rows       int      `json:"rows"`       // number of measured rows in the holdout
 	FittedOn   int      `json:"fitted_on"`  // number of measured rows before the holdout
 	Candidates []Result `json:"candidates"` // the challenger first
-	Passed     bool     `json:"passed"`     // the challenger may replace the champion
+	Passed     bool     `json:"passed"`     // the newly fitted model may replace the champion
 	Reason     string   `json:"reason"`
 }
 
@@ -133,8 +133,8 @@ func (e *Evaluation) addCandidate(name string, rows []row, ladderFor func(*row) 
 	}
 }
 
-// bestConstant returns the constant allocation in bytes with the least waste, among the peaks that at most about the share
-// 2 · DefaultRiskTarget of the rows exceed.
+// bestConstant returns the constant allocation in bytes with the least waste. It considers only peaks that about
+// 2 · DefaultRiskTarget of the rows or less exceed.
 func bestConstant(rows []row) float64 {
 	peaks := make([]float64, len(rows))
 	for i := range rows {

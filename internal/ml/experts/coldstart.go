@@ -3,7 +3,8 @@ package experts
 import "math"
 
 // ColdStartAnswer is the answer of the cold-start rule to a row at Config.Target. Learn needs nothing else of Point.ColdStart, which
-// takes much memory. So a model stores the answer for rows with the same prediction: mapped instances that are reported later.
+// takes much memory. All mapped instances of a run with the same features have the same prediction. So a model stores this
+// answer with the first reported instance, and uses it for the later ones instead of Point.ColdStart.
 type ColdStartAnswer struct {
 	_        struct{} `cbor:",toarray"`
 	Amount   float64  // in the unit of the peak; 0: none
@@ -161,8 +162,8 @@ func hedgeOdds(prior, excessLoss, kills float64) float64 {
 	return math.Exp(prior - max(-maxSavingOdds, hedgeRate*excessLoss) - killOdds*max(0, kills-chanceKillCount))
 }
 
-// hedgeShare returns the share of the cold-start rule in the answers once experts are selected, and 0 before: then this
-// rule answers alone, and coldStartShare returns 1 without hedgeShare. The prior odds of the blend are proportional to the
+// hedgeShare returns the share of the cold-start rule in the answers. Without selected experts its result is 0 and unused,
+// because coldStartShare then returns 1. The prior odds of the blend are proportional to the
 // number of rows, because the margins of the experts come from residuals, whose number grows with the rows.
 func (x *Experts) hedgeShare() float64 {
 	if len(x.Picks) == 0 {
