@@ -13,6 +13,9 @@ import (
 	"github.com/loadaware/loadaware/internal/testwait"
 )
 
+// openKills is a part of the reason of a grant that the guard widened.
+const openKills = "more open tries were killed than promised"
+
 // steadyAsk returns an ask of a task whose runs all need about 2 GiB.
 func steadyAsk(run string) sizing.Ask {
 	return sizing.Ask{Try: try("load", run, 1), Features: sizing.Features{"region": sizing.TextValue("emea")}, Requested: sizing.Resources{Memory: 8 * gib}}
@@ -70,7 +73,7 @@ func TestKillsOfAnEndedRunDoNotWidenGrants(t *testing.T) {
 	r.killUpToCap("bad", 30, 3*gib)
 	after := r.predict(steadyAsk(""))
 	assert.Greater(t, after.Memory.Limit, 3*gib, "the grant must exceed 3 GiB, at which runs with the same features were killed")
-	assert.NotContains(t, after.Reason, "widened")
+	assert.NotContains(t, after.Reason, openKills)
 	r.reportSteadyRuns("after", 1)
 	contradicted := r.predict(steadyAsk(""))
 	assert.Less(t, contradicted.Memory.Limit, 3*gib, contradicted.Reason)
@@ -83,22 +86,27 @@ func TestKillsOfAnEndedRunDoNotWidenGrants(t *testing.T) {
 
 func TestOpenRetriesWidenGrantsUntilTheyEnd(t *testing.T) {
 	r := newReplica(t)
+	other := steadyAsk("")
+	other.Features = sizing.Features{"region": sizing.TextValue("apac")} // no run with these features is killed
+	for i := range 10 {
+		known := other
+		known.Try.RunID = fmt.Sprint("apac-", i)
+		r.report(succeeded(known, 2*gib))
+	}
 	r.reportSteadyRuns("before", 60)
 	_, err := r.Train(t.Context(), task("load"))
 	require.NoError(t, err)
 	r.start()
-	other := steadyAsk("")
-	other.Features = sizing.Features{"region": sizing.TextValue("apac")} // no run with these features was killed
 	initial := r.predict(other).Memory.Limit
 	asks := r.liftBurst()
 	widened := r.predict(other)
-	require.Contains(t, widened.Reason, "widened")
+	require.Contains(t, widened.Reason, openKills)
 	require.Greater(t, widened.Memory.Limit, initial)
 	r.stop() // writes the receipts
 
 	restarted := joinReplica(t, r.dsn, service.Config{}).start()
 	afterRestart := restarted.predict(other)
-	assert.Contains(t, afterRestart.Reason, "widened")
+	assert.Contains(t, afterRestart.Reason, openKills)
 	assert.InEpsilon(t, float64(widened.Memory.Limit), float64(afterRestart.Memory.Limit), 0.02, "%s\n%s", widened.Reason, afterRestart.Reason)
 
 	for i := range 4 {
@@ -109,9 +117,9 @@ func TestOpenRetriesWidenGrantsUntilTheyEnd(t *testing.T) {
 		restarted.report(succeeded(end, 2*gib))
 	}
 	released := restarted.predict(other)
-	assert.NotContains(t, released.Reason, "widened")
+	assert.NotContains(t, released.Reason, openKills)
 	third := joinReplica(t, r.dsn, service.Config{}).start()
-	assert.NotContains(t, third.predict(other).Reason, "widened")
+	assert.NotContains(t, third.predict(other).Reason, openKills)
 }
 
 // liftBurst predicts twelve mapped instances and lifts each of them.
@@ -131,7 +139,7 @@ func TestNoModelAnswersBeforeTheOpenTriesAreRead(t *testing.T) {
 	r := newReplica(t).start()
 	r.reportSteadyRuns("before", 60)
 	r.liftBurst()
-	require.Contains(t, r.predict(steadyAsk("")).Reason, "widened")
+	require.Contains(t, r.predict(steadyAsk("")).Reason, openKills)
 	r.stop()
 
 	restarted := joinReplica(t, r.dsn, service.Config{DecodeWait: time.Millisecond})
@@ -143,7 +151,7 @@ func TestNoModelAnswersBeforeTheOpenTriesAreRead(t *testing.T) {
 	assert.Equal(t, sizing.FromRequested, early.Source, early.Reason)
 	close(resume)
 	require.Eventually(t, func() bool { return restarted.predict(steadyAsk("")).Source != sizing.FromRequested }, testwait.Limit, 10*time.Millisecond)
-	assert.Contains(t, restarted.predict(steadyAsk("")).Reason, "widened")
+	assert.Contains(t, restarted.predict(steadyAsk("")).Reason, openKills)
 }
 
 // unschedulable returns the report of an unschedulable allocation.
@@ -288,12 +296,12 @@ func TestOpenRetriesKeepTheirTaskAfterARenameAndEndWithADeletion(t *testing.T) {
 		a.Try.TaskKey, a.Features = task(name), sizing.Features{"region": sizing.TextValue("apac")}
 		return a
 	}
-	require.Contains(t, r.predict(probe("load")).Reason, "widened")
+	require.Contains(t, r.predict(probe("load")).Reason, openKills)
 	require.NoError(t, r.Rename(t.Context(), task("load"), task("renamed")))
-	assert.Contains(t, r.predict(probe("renamed")).Reason, "widened")
+	assert.Contains(t, r.predict(probe("renamed")).Reason, openKills)
 	assert.Equal(t, sizing.FromRequested, r.predict(probe("load")).Source)
 	require.NoError(t, r.DeleteTask(t.Context(), task("renamed")))
-	assert.NotContains(t, r.predict(probe("renamed")).Reason, "widened")
+	assert.NotContains(t, r.predict(probe("renamed")).Reason, openKills)
 }
 
 // Some callers report the end of a retry without features.
