@@ -68,3 +68,21 @@ func TestALiftUsesTheRequestOfItsTryOnEachReplica(t *testing.T) {
 		assert.Equal(t, lifts[2], lifts[1], "%s: lifts[0] may differ, because that replica has not learned the report to another replica", name)
 	}
 }
+
+// A replica restores the open tries from the store after its start, without the caps of their callers.
+func TestALiftKeepsTheCapOfARestoredTry(t *testing.T) {
+	r := newReplica(t).start()
+	r.trainTask("load", 40)
+	first := ask("load", "r")
+	first.Requested = sizing.Resources{Memory: 3 * gib}
+	initial := r.predict(first).Memory.Limit
+	capped := withoutInputs(first, 1)
+	capped.MaxMemory = r.lift(withoutInputs(first, 1), initial).Memory.Limit + gib/16 // less than the second lift without a cap
+	granted := r.lift(capped, initial).Memory.Limit
+	require.Equal(t, capped.MaxMemory, granted)
+	r.waitFor(func() bool { return r.Counts().Queued == 0 }, "the receipts must be stored")
+	restarted := joinReplica(t, r.dsn, service.Config{}).start()
+	restarted.predict(ask("load", "")) // restores the tries of the task
+	lift := restarted.lift(withoutInputs(first, 2), granted)
+	assert.False(t, lift.Retry, "%s was killed at the cap of the first lift, so a lift to %s would exceed this cap", granted, lift.Memory.Limit)
+}

@@ -31,9 +31,9 @@ func (s *Service) Lift(ctx context.Context, ask *sizing.LiftAsk) (sizing.Lift, e
 	var static sizing.Bytes
 	if ask.Reason.OOM() {
 		maxMemory := ask.MaxMemory
-		_, isAnswered := s.tries.Find(&ask.Try)
+		answer, isAnswered := s.tries.Find(&ask.Try)
 		static = s.fillFromStore(ctx, &ask.Ask)
-		if isAnswered { // this answer is newer than all others
+		if isAnswered && !answer.IsRestored { // this answer is newer than all others
 			ask.MaxMemory = maxMemory
 		}
 		if err := s.reportKill(ctx, ask, now); err != nil {

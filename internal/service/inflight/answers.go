@@ -166,6 +166,12 @@ func appendTry(b []byte, try *sizing.TryKey) []byte {
 	return packed.AppendInt(packed.AppendInt(b, int64(try.MapIndex)), int64(try.Number))
 }
 
+// The flags of an encoded answer.
+const (
+	promisedFlag = 1 << iota // the answer has a promise
+	restoredFlag
+)
+
 func appendAnswer(b []byte, a *Answer) []byte {
 	b = packed.AppendInt(b, int64(a.Limit))
 	b = packed.AppendInt(b, int64(a.Largest))
@@ -175,10 +181,14 @@ func appendAnswer(b []byte, a *Answer) []byte {
 	b = packed.AppendInt(b, int64(a.Request.MaxMemory))
 	b = packed.AppendNumber(b, a.Level)
 	b = packed.AppendNumber(b, a.RunScore)
-	if a.Promised == nil {
-		return append(b, 0)
+	var flags byte
+	if a.IsRestored {
+		flags |= restoredFlag
 	}
-	return packed.AppendNumber(append(b, 1), *a.Promised)
+	if a.Promised == nil {
+		return append(b, flags)
+	}
+	return packed.AppendNumber(append(b, flags|promisedFlag), *a.Promised)
 }
 
 // decodeAnswer reads what appendAnswer wrote. It leaves the features encoded.
@@ -189,7 +199,9 @@ func decodeAnswer(r packed.Reader) Answer {
 	a.Request.MaxMemory = sizing.Bytes(r.Int())
 	a.Level = r.Number()
 	a.RunScore = r.Number()
-	if r.Byte() == 1 {
+	flags := r.Byte()
+	a.IsRestored = flags&restoredFlag != 0
+	if flags&promisedFlag != 0 {
 		promised := r.Number()
 		a.Promised = &promised
 	}

@@ -27,7 +27,9 @@ type Answer struct {
 	Request  Request
 	Level    float64 // log peak that the cohort (the model from similar tasks) predicted; 0 if the cohort did not answer
 	RunScore float64 // see sizing.Observation.RunScore
-	features packed.Reader
+
+	IsRestored bool // the answer comes from the store, and Request is unknown
+	features   packed.Reader
 }
 
 // Features decodes the features that the caller sent; nil if they are unknown.
@@ -114,7 +116,7 @@ func (t *Tries) Restore(task sizing.TaskKey, g *store.GrantedTry) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if _, known := t.answers.get(&try); !known {
-		a := Answer{Limit: g.Limit, Promised: g.Promised, RunScore: g.RunScore}
+		a := Answer{Limit: g.Limit, Promised: g.Promised, RunScore: g.RunScore, IsRestored: true}
 		if g.Planned {
 			a.Static = g.Limit
 		}
