@@ -8,8 +8,8 @@
 //
 // The types prevent look-ahead: a Question has no peak, and a policy receives an
 // Outcome only after the replay has accounted for its Answer. With delayed feedback a policy still learns a kill
-// before the next row, although other tries of a stage may start before the killed try has ended. So the kills of
-// stages whose tries start together are understated.
+// before the next row, although other tries may start before the killed try has ended. So the kills of tries that
+// start together are understated.
 //
 // The package depends on the models and on source/file, but not on servers or stores.
 package backtest

@@ -19,10 +19,8 @@ func (s *Service) Train(ctx context.Context, task sizing.TaskKey) (trainer.Repor
 		return report, err
 	}
 	s.refreshCohorts(ctx)
-	if err := s.models.Refresh(ctx, task); err != nil { // the training may have published a model or rolled back
-		return report, err
-	}
-	return report, s.models.ReloadNamespace(ctx, task.Namespace)
+	s.models.ReloadNamespace(ctx, task.Namespace)
+	return report, s.models.Refresh(ctx, task) // the training may have published a model or rolled back
 }
 
 // Models lists the stored versions, newest first.

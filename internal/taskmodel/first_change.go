@@ -143,7 +143,7 @@ func (m *Model) firstChangeEffect(q *Question, cells []sizing.Value) distuv.Stud
 }
 
 // raiseForFirstChange raises the promise for a row with first changes to P(peak > amount) for such a row, but not above one
-// half. If no run has exceeded the static request, it may raise the amount first, because all instances of a stage change at
+// half. If no run has exceeded the static request, it may raise the amount first, because all mapped instances of a task change at
 // once; see widensForFirstChange.
 func (m *Model) raiseForFirstChange(a *experts.Answer, p *experts.Point, q *Question, b *buffers) {
 	b.amountBeforeChange = 0
@@ -211,10 +211,10 @@ func (m *Model) describePresence(text *strings.Builder, f sizing.Features, cells
 	}
 }
 
-// hasRaisedPromise reports whether the promise of a try includes the unknown effect of a first change or of an unseen value. It
-// stores the DAG run of such a try: all instances of a DAG run have this promise if they start before the first of them is
-// learned.
-func (m *Model) hasRaisedPromise(t *TrainingRow) bool {
+// recordRaisedPromise reports whether the promise of a try includes the unknown effect of a first change or of an unseen value.
+// It records the DAG run of such a try in m.ChangedRun: all instances of a DAG run have this promise if they start before the
+// first of them is learned.
+func (m *Model) recordRaisedPromise(t *TrainingRow) bool {
 	if m.Models == nil {
 		return false
 	}

@@ -133,7 +133,7 @@ func (m *Model) comparePromise(t *TrainingRow) {
 	killed := t.Outcome.OOM()
 	if t.FirstTry && t.Promised != nil && m.Experts.LearnedRows > 0 && (killed || t.Outcome == sizing.Success) {
 		promised := max(0, *t.Promised-m.Understatement.risk())
-		if m.hasRaisedPromise(t) {
+		if m.recordRaisedPromise(t) {
 			promised = min(promised, sizing.DefaultRiskTarget)
 		}
 		m.Share.RecordOutcome(m.Experts.LearnedRows-m.Experts.DependentRows, promised/m.Experts.Factor, killed)

@@ -96,8 +96,15 @@ func (c *Cache) loadNamespace(ctx context.Context, name string, before time.Time
 }
 
 // ReloadNamespace reads the shares of a namespace again, so that answers do not depend on the time of the next poll.
-func (c *Cache) ReloadNamespace(ctx context.Context, name string) error {
-	return c.loadNamespace(ctx, name, c.cfg.Now().Add(time.Nanosecond)) // later than any read that has begun
+func (c *Cache) ReloadNamespace(ctx context.Context, name string) {
+	c.loadNamespaceOrLog(ctx, name, c.cfg.Now().Add(time.Nanosecond)) // later than any read that has begun
+}
+
+// loadNamespaceOrLog is loadNamespace. It logs an error instead of returning it.
+func (c *Cache) loadNamespaceOrLog(ctx context.Context, name string, before time.Time) {
+	if err := c.loadNamespace(ctx, name, before); err != nil && ctx.Err() == nil {
+		c.log.Warn("failed to read the shares of a namespace; the previous statistics stay in use", "namespace", name, "err", err)
+	}
 }
 
 // poolsIn returns the pools of a namespace.
@@ -119,8 +126,6 @@ func (c *Cache) reloadNamespaces(ctx context.Context) {
 	names := slices.Sorted(maps.Keys(c.namespaces))
 	c.mu.RUnlock()
 	for _, name := range names {
-		if err := c.loadNamespace(ctx, name, c.cfg.Now().Add(-namespaceInterval)); err != nil {
-			c.log.Warn("failed to read the shares of a namespace; the previous statistics stay in use", "namespace", name, "err", err)
-		}
+		c.loadNamespaceOrLog(ctx, name, c.cfg.Now().Add(-namespaceInterval))
 	}
 }
