@@ -90,20 +90,14 @@ func (x *Experts) picksFor(target float64, s *Scratch) []Pick {
 	return s.picks
 }
 
-// killRate returns the kill rate of an expert, shrunk to its nominal risk, the mean of the risks that it
-// chose. It returns +Inf for an excluded expert, so that its rate is above every target.
+// killRate returns the expected kill rate of an expert if it is selected: its kills plus selectionBias, shrunk to its
+// nominal risk, the mean of the risks that it chose. Experts are selected for a low cost, which includes kills. In the rows
+// so far, a selected expert therefore had about one kill less than its true rate gives (the winner's curse). This bias was
+// measured on synthetic tasks of twenty kinds. It returns +Inf for an excluded expert, so that its rate is above every target.
 func (x *Experts) killRate(e int) float64 {
 	if x.isExcluded(e) {
 		return math.Inf(1)
 	}
-	return (x.Kills[e] + x.config.NominalPriorRows*x.NominalRisk[e]) / (x.ChargedRows + x.config.NominalPriorRows)
-}
-
-// expectedKillRate returns the expected kill rate of a selected expert. Experts are selected for a low
-// cost, which includes kills. In the rows so far, a selected expert therefore had about one kill less
-// than its true rate gives (the winner's curse). This bias was measured on synthetic tasks of twenty
-// kinds.
-func (x *Experts) expectedKillRate(e int) float64 {
 	bias := selectionBias * min(1, x.NominalRisk[e]/biasFrom)
 	return (x.Kills[e] + x.config.NominalPriorRows*x.NominalRisk[e] + bias) / (x.ChargedRows + x.config.NominalPriorRows)
 }
@@ -197,7 +191,7 @@ func (x *Experts) meanAmount(p *Point, picks []Pick, s *Scratch) (amount, promis
 			logs[at] = math.Log(a.amount[at])
 		}
 		log += pick.Weight * logs[at]
-		promised += pick.Weight * x.expectedKillRate(pick.Expert)
+		promised += pick.Weight * x.killRate(pick.Expert)
 		if pick.Weight > top {
 			top, expert = pick.Weight, pick.Expert
 		}
