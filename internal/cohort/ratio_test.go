@@ -178,8 +178,8 @@ func TestAnswerByRatiosAtALargeRiskTarget(t *testing.T) {
 	}
 }
 
-// After a kill, the risk counts only tasks whose ratio of peak to request is above the ratio of the killed allocation to the
-// request of this task.
+// After a kill, the risk is conditional: only the part of the distribution of ratios counts that is above the killed
+// allocation divided by the request of the killed task.
 func TestAKillRaisesAShareOfTheRequest(t *testing.T) {
 	r := rand.New(rand.NewPCG(12, 2))
 	l := NewLearner()

@@ -162,7 +162,8 @@ func (d *Dashboard) sums(ctx context.Context, f store.SavingsFilter, by store.Sa
 	return cached(ctx, d.cache, "sums "+sumsKey(&f, by), d.readSums(f, by))
 }
 
-// sumsIfRead returns what sums returns, or nil if cachedIfRead does not wait for the sums.
+// sumsIfRead returns what sums returns if the cache has recent sums. Otherwise it starts to read them in the background, and
+// may return nil; see cachedIfRead.
 func (d *Dashboard) sumsIfRead(ctx context.Context, f store.SavingsFilter, by store.SavingsKey) (*savings.Answer, error) {
 	sums, _, err := cachedIfRead(ctx, d.cache, "sums "+sumsKey(&f, by), d.readSums(f, by))
 	return sums, err

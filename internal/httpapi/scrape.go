@@ -74,10 +74,10 @@ func known(read func(*scrape) float64) func(*scrape) (float64, bool) {
 
 // addTries adds the metrics of first tries.
 func (g *gauges) addTries() {
-	const scope = " of first tries whose answer this replica had in memory when it received their report"
-	g.counter("first_tries_total", "Number"+scope+", with a promised risk.", func(state *scrape) float64 { return float64(state.Promises.Tries) })
-	g.counter("first_tries_killed_total", "OOM kills"+scope+".", func(state *scrape) float64 { return float64(state.Promises.Killed) })
-	g.counter("first_tries_promised_kills_total", "Sum of the promised risks"+scope+": the expected number of kills.", func(state *scrape) float64 { return state.Promises.Promised })
+	const scope = " of first tries that succeeded or were OOM-killed, and whose answer this replica had in memory when it received their report; without kills below the static grant of a plan"
+	g.counter("first_tries_total", "Number"+scope+".", func(state *scrape) float64 { return float64(state.Promises.Tries) })
+	g.counter("first_tries_killed_total", "Number of OOM kills"+scope+".", func(state *scrape) float64 { return float64(state.Promises.Killed) })
+	g.counter("first_tries_promised_kills_total", "Expected number of OOM kills: the sum of the promised risks"+scope+".", func(state *scrape) float64 { return state.Promises.Promised })
 	g.gauge("unreported_tries_ratio", "Share without a report among the newest 10,000 first tries predicted more than a day ago.",
 		func(state *scrape) (float64, bool) {
 			if state.Unreported == nil {
@@ -89,9 +89,9 @@ func (g *gauges) addTries() {
 
 // addMemory adds the counters of memory time.
 func (g *gauges) addMemory() {
-	g.counter("requested_byte_seconds_total", "Static requests of the DAGs times the durations of reported successes.", func(state *scrape) float64 { return state.Usage.Requested })
-	g.counter("allocated_byte_seconds_total", "Allocated memory times the durations of reported successes and kills.", func(state *scrape) float64 { return state.Usage.Allocated })
-	g.counter("used_byte_seconds_total", "Peak memory times the durations of reported successes.", func(state *scrape) float64 { return state.Usage.Used })
+	g.counter("requested_byte_seconds_total", "Static requests of the DAGs times the durations of the reported successes with a known request, allocation, measured peak and duration.", func(state *scrape) float64 { return state.Usage.Requested })
+	g.counter("allocated_byte_seconds_total", "Allocated memory times the durations of the reported successes with a known request, allocation, measured peak and duration, and of the kills with a known allocation and duration.", func(state *scrape) float64 { return state.Usage.Allocated })
+	g.counter("used_byte_seconds_total", "Peak memory times the durations of the reported successes with a known request, allocation, measured peak and duration.", func(state *scrape) float64 { return state.Usage.Used })
 }
 
 // addLearning adds the metrics of models and trainings.
@@ -126,7 +126,7 @@ func (g *gauges) addHealth() {
 	g.gauge("receipts_queued", "Receipts in the outbox that are not stored yet.", known(func(state *scrape) float64 { return float64(state.Queued) }))
 	g.counter("receipts_dropped_total", "Receipts dropped because the outbox was full.", func(state *scrape) float64 { return float64(state.Dropped) })
 	g.counter("receipts_thinned_total", "Receipts that no report needs (of requests without a run or repeated requests), not stored because the outbox was full.", func(state *scrape) float64 { return float64(state.Thinned) })
-	g.gauge("http_admitted_ratio", "Ratio of requests that load shedding admits during an overload of the CPUs. After the overload all requests are admitted, and the ratio grows to 1 with the next ones.", known(func(state *scrape) float64 { return state.admitRatio }))
+	g.gauge("http_admitted_ratio", "Ratio of the requests of normal priority that load shedding admits during an overload of the CPUs; the ratio of low-priority requests is lower. After the overload all requests are admitted, and each of them raises the ratio, up to 1.", known(func(state *scrape) float64 { return state.admitRatio }))
 }
 
 func boolValue(b bool) float64 {

@@ -56,10 +56,10 @@ func (t *TriesImporter) addPod(ctx context.Context, c *prometheus.Client, pod *p
 	}
 	switch {
 	case !u.Found:
-		t.notes.add("no sample of the container in any metric of the kubelet or of kube-state-metrics", name)
+		t.notes.add("skipped: no sample of the container in any metric of the kubelet or of kube-state-metrics", name)
 		return nil
 	case u.Outcome == sizing.UnknownOutcome:
-		t.notes.add("without an outcome: the pod still runs, or was deleted before the next scrape", name)
+		t.notes.add("skipped: no outcome, because the pod still runs, or was deleted before a scrape after its end", name)
 		return nil
 	case u.PeakMemory == 0:
 		t.notes.add("sent without a peak: the container ended before its memory was scraped", name)

@@ -69,7 +69,8 @@ func TestALiftUsesTheRequestOfItsTryOnEachReplica(t *testing.T) {
 	}
 }
 
-// A replica restores the open tries from the store after its start, without the caps of their callers.
+// After a restart, a replica restores the open tries of a task without the caps of their callers. So a lift must read the cap
+// from the stored receipts of the run.
 func TestALiftKeepsTheCapOfARestoredTry(t *testing.T) {
 	r := newReplica(t).start()
 	r.trainTask("load", 40)

@@ -74,8 +74,8 @@ type Observation struct {
 	Usage         MeanUsage
 	Placement     Placement
 
-	// RunScore is the run score of the newest prediction for the try (taskmodel.Question); 0: it had none, or it is unknown. No
-	// caller sends it: the service adds it.
+	// RunScore is the run score (taskmodel.Question) of the newest prediction for the try or, without a prediction, of the newest
+	// lift of its run; 0: none is known. No caller sends it: the service adds it.
 	RunScore float64
 
 	// Provisional marks a kill that only a LiftAsk has reported. A later report of the try may
@@ -173,7 +173,7 @@ func (o *Observation) Peak() (Bytes, Censoring) {
 type RecordResult struct {
 	Seq       int64        // order of arrival of the try's row; 0 if nothing is stored
 	Duplicate bool         // the try was already stored, and the report adds nothing to it
-	Amended   bool         // the report added unknown fields of a stored try, or confirmed a provisional kill
+	Amended   bool         // the report added values that the stored try lacked, or confirmed a provisional kill
 	Replaced  bool         // the report replaced a provisional kill with a new row, which has its own Seq; implies Amended
 	Measured  bool         // the report added a measured or sampled peak to a stored success without one; implies Amended
 	Warnings  []FieldError // fields that look wrong, although the report is stored

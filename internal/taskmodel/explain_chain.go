@@ -39,8 +39,8 @@ type Explanation struct {
 	Granted  sizing.Bytes
 	Base     sizing.Bytes // the amount without any term
 	BaseName string       // description of Base
-	// Expected is the expected peak, before margins. If the base of ExplainReceipt is the amount before guard and bounds,
-	// Expected is this amount. Expected is zero if no model predicts or if Terms is empty.
+	// Expected is the expected peak, before margins. If ExplainReceipt does not know this peak, Expected is the amount before
+	// guard and bounds. Expected is zero if no model predicts or if Terms is empty.
 	Expected sizing.Bytes
 	Terms    []Term
 }

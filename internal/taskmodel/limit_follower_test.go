@@ -17,9 +17,10 @@ func (k *task) runProgram(n int, request float64, peak func(limit float64) float
 	return k.runWithFeatures(n, request, func() (sizing.Features, func(float64) float64) { return nil, peak })
 }
 
-// runWithFeatures grants and reports n runs of a program. draw returns the features of a run and its peak: a function that
-// returns the peak with a limit, both in GiB. If the peak is larger than the limit, the run is killed, and its retry gets four
-// times the limit. runWithFeatures returns the grants of the runs; the first one is the static request.
+// runWithFeatures grants and reports n runs of a program. draw returns the features of a run and a function that maps the
+// memory limit of the run to its peak, both in GiB. If the peak is larger than the limit, the run is killed, and its retry
+// gets four times the limit. runWithFeatures returns the grants of the runs. The first run of a new task gets the static
+// request.
 func (k *task) runWithFeatures(n int, request float64, draw func() (sizing.Features, func(limit float64) float64)) (grants []float64) {
 	for range n {
 		f, peak := draw()

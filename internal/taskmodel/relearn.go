@@ -99,8 +99,8 @@ func (m *Model) isRelearnDue() bool {
 }
 
 // relearn compares the model with a fresh one if that is due, and replaces the models and their margins if the fresh model is
-// clearly better. The model has learned all rows of h. The facts that do not depend on the models, such as the known kills, the
-// uses of CPU and the contribution to the pool, stay.
+// clearly better. The model has learned all rows of h. The facts that do not depend on the models stay, such as the known kills, the
+// newest uses of CPU (CPU.Residuals[anyCores]) and the share of the pool.
 func (m *Model) relearn(h *sizing.History) (relearned bool, err error) {
 	if !m.isRelearnDue() {
 		return false, nil
@@ -193,7 +193,7 @@ func rowsSince(h *sizing.History, seq int64) *sizing.History {
 	}
 	part := *h
 	part.Rows = h.Rows[max(0, first):]
-	if first > 0 { // the rows of the task that h lacks are older
+	if first > 0 { // the rows of the task that h lacks are older, unless h is thinned after this row; Total then is too small, which affects only texts
 		part.Total = len(part.Rows)
 	}
 	return &part

@@ -36,8 +36,8 @@ func Encode(s *Set) ([]byte, error) {
 	return b, nil
 }
 
-// Decode decodes the output of Encode of a release with this format; ErrFormat if it is damaged or
-// has another format.
+// Decode decodes a set that Encode of this or another release has encoded. It returns ErrFormat if format is not Format, or if
+// b is damaged.
 func Decode(format int, b []byte) (*Set, error) {
 	if format != Format {
 		return nil, fmt.Errorf("%w: they have the format %d, not %d", ErrFormat, format, Format)

@@ -8,8 +8,9 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// setConfs sets the conf of each run of a history to its features: those that have the same value in all rows of the run
-// that have them. The other features belong to single tasks or instances, and DifferingFeatures counts them.
+// setConfs sets the conf of each run of a history to the features of the run. A feature belongs to the run if all rows of the
+// run in which it is known have the same value. The other features belong to single tasks or instances; DifferingFeatures
+// returns in how many runs each of them differs.
 func (a *Archive) setConfs() {
 	features := make([]sizing.Features, len(a.Runs))
 	a.eachFeature(func(run int, name string, v sizing.Value, differs bool) {

@@ -18,7 +18,7 @@ type Result struct {
 	Shapes     int
 	Bytes      int        // of the stored shapes
 	Classifier int        // bytes of the classifier, which are part of Bytes; 0: FitShapes returned none
-	Newest     Paired     // share of the newest 20 % of the runs for whose task a shape of the right kind (see Kinds) is predicted
+	Newest     Paired     // of the newest 20 % of the runs: share of those with a predicted shape of the same kind (see Kinds) as their task
 	Majority   float64    // share of the most frequent kind among the new tasks
 	New        []NewTasks // by number of own runs
 }
@@ -29,7 +29,7 @@ type Paired struct{ With, Without float64 }
 // NewTasks rates tasks that the shapes have not seen, after some own runs.
 type NewTasks struct {
 	Runs     int               // number of own runs
-	Right    Paired            // share of the runs for whose task a shape of the right kind is predicted
+	Right    Paired            // share of the runs with a predicted shape of the same kind as their task
 	P95, P99 map[string]Paired // coverage of the quantiles, by kind
 	Loss     Paired            // mean pinball loss of the 95 % quantile of the log seconds
 }

@@ -78,10 +78,10 @@ func (b *Buffer) Release() {
 	}
 }
 
-// Read reads the body of r into a buffer. It waits at most bufferWait for buffers, and then fails with ErrOverloaded. It
-// reads no small body (IsSmall), for which it returns nil, and no body that declares more than `limit` bytes, for which it
-// fails with http.MaxBytesError. The caller limits a chunked body by http.MaxBytesReader, and releases the buffer
-// after the answer, even if Read fails.
+// Read reads the body of r into a buffer. It fails with ErrOverloaded if it does not get its buffers within bufferWait; for a
+// chunked body, this time includes the reading of the first MiB. It reads no small body (IsSmall), for which it returns nil,
+// and no body that declares more than `limit` bytes, for which it fails with http.MaxBytesError. The caller limits a chunked
+// body by http.MaxBytesReader, and releases the buffer after the answer, even if Read fails.
 func (bb BodyBuffers) Read(ctx context.Context, r *http.Request, limit int64, bufferWait time.Duration) (*Buffer, error) {
 	size := r.ContentLength
 	switch {

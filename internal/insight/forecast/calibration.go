@@ -67,8 +67,8 @@ func (c *Calibration) Quantiles(r, expected *Result) (median, p95 float64) {
 	return conformal(.5), conformal(.95)
 }
 
-// slope returns the slope of the log ratios over the logarithm of the number of instances; 0 if it is not clear, or if the
-// numbers are the same in all draws.
+// slope returns the slope of the log ratios over the logarithm of the number of instances; 0 if it is not clear, or if no
+// task has Counts.
 func (c *Calibration) slope(expected *Result) float64 {
 	if expected.instances == nil {
 		return 0

@@ -28,7 +28,7 @@ type Task struct {
 	Upstream  []string                // ids of the tasks that must end before this task starts
 	Instances int                     // number of mapped instances, which start together; zero counts as 1
 	Quantile  func(u float64) float64 // quantile function of the run time of one instance, in seconds
-	Median    func(u float64) float64 // quantile function of the median run time, which differs with inputs that are unknown; for SimulateMedians
+	Median    func(u float64) float64 // median run time of the task (of its longest instance, if it is mapped), in seconds, as a quantile function over the unknown inputs; for SimulateMedians
 	Memory    float64                 // memory of one instance, in bytes
 	Ran       []bool                  // whether the task ran in each of some past runs of the DAG; nil: in all. The lists Ran and Counts of all tasks have the same length
 
@@ -45,7 +45,7 @@ type Result struct {
 	Peak        Amounts     // largest memory at one time of a run
 	Draws       int         // number of simulated runs
 	ends        []float64   // end of each draw; ascending in a returned Result
-	instances   []int       // number of instances of each draw, in the order of `ends`; nil if it is the same in all draws
+	instances   []int       // number of instances, of all tasks, in each draw, in the order of `ends`; nil if no task has Counts
 }
 
 // TaskTime describes the times of a task, in seconds from the start of the run.

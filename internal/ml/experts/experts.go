@@ -86,6 +86,8 @@ type Experts struct {
 
 	excluded      *[Count]bool // experts that never answer; nil: none
 	ignoresShifts bool         // changes of the task are not detected
+
+	isExchangeable bool // the order of the stored rows says nothing, see WithResiduals
 }
 
 // Pick is one expert with its weight in the answer.

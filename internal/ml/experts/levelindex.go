@@ -133,6 +133,7 @@ type neighbours struct {
 	ranks   []uint64      // bit set of indices in levelIndex.byResidual; all bits are zero between calls
 	sorted  []float64     // residuals of the nearest rows, ascending
 	table   quantileTable // of these residuals
+	scaled  []float64     // the residuals divided by TreeScale, ascending; empty until levelIndex.scaled computes them
 }
 
 // nearest fills the cache `near` with the sorted residuals of the k rows nearest in level: as many above the level
@@ -150,7 +151,7 @@ func (l *levelIndex) nearest(entries []Entry, level float64, k int, near *neighb
 	for _, rank := range l.order[low:min(n, low+k)] {
 		near.ranks[rank/64] |= 1 << (rank % 64)
 	}
-	near.version, near.low, near.sorted = l.version, low, near.sorted[:0]
+	near.version, near.low, near.sorted, near.scaled = l.version, low, near.sorted[:0], near.scaled[:0]
 	for word, set := range near.ranks {
 		for ; set != 0; set &= set - 1 {
 			at := l.byResidual[64*word+bits.TrailingZeros64(set)]
@@ -159,4 +160,16 @@ func (l *levelIndex) nearest(entries []Entry, level float64, k int, near *neighb
 		near.ranks[word] = 0
 	}
 	near.table.compute(&ascending{values: near.sorted})
+}
+
+// scaled returns the residuals of the rows that nearest found last, divided by their TreeScale, in ascending order.
+func (l *levelIndex) scaled(entries []Entry, near *neighbours) []float64 {
+	if len(near.scaled) == 0 {
+		for _, rank := range l.order[near.low : near.low+len(near.sorted)] {
+			at := l.byResidual[rank]
+			near.scaled = append(near.scaled, l.residual(entries, at)/entries[at].Point.Scale[TreeScale])
+		}
+		slices.Sort(near.scaled)
+	}
+	return near.scaled
 }

@@ -33,7 +33,8 @@ func (e *Entry) byteResidual(model int) float64 {
 
 // WithResiduals returns a copy of x with other residuals: `points` and `logs` have the predictions and the log peaks of
 // rows, oldest first. The residual store of the copy gets the newest Config.StoredRows of these rows. The copy shares memory
-// with x, so it can answer but must not learn.
+// with x, so it can answer but must not learn. Its residual distributions have all stored rows, not only the newest
+// Config.WindowRows, because the order of the rows says nothing about the rows of a random holdout.
 func (x *Experts) WithResiduals(points []Point, logs []float64) *Experts {
 	c := *x
 	c.Rows, c.At, c.LowOutliers, c.SquaredErrors = nil, 0, nil, [ModelCount]float64{}
@@ -45,7 +46,10 @@ func (x *Experts) WithResiduals(points []Point, logs []float64) *Experts {
 			c.Rows = append(c.Rows, newEntry(&points[i], logs[i]))
 		}
 	}
-	c.Rebuild(x.config)
+	c.isExchangeable = true
+	config := x.config
+	config.WindowRows = config.StoredRows
+	c.Rebuild(config)
 	return &c
 }
 
@@ -110,4 +114,11 @@ func (x *Experts) residuals(model, dist int, s *Scratch) ascending {
 		return ascending{values: s.near[model].sorted}
 	}
 	return x.sorted(model*distributionCount + dist)
+}
+
+// nearScaled returns the residuals of the rows nearest in the level of a model, divided by their TreeScale.
+func (x *Experts) nearScaled(p *Point, model int, s *Scratch) ascending {
+	near := &s.near[model]
+	x.levels[model].nearest(x.Rows, p.Level[model], x.config.NearRows, near)
+	return ascending{values: x.levels[model].scaled(x.Rows, near)}
 }

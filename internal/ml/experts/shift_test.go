@@ -137,7 +137,8 @@ func TestTheErrorsOfABackfillAreForgotten(t *testing.T) {
 	assert.Less(t, killed, 8)
 }
 
-// In the tests below, the allowance is the result of allowedKillRate, not shiftAllowance.
+// The tests below are about the allowed kill rate (allowedKillRate) and its adaptive correction (AdaptiveTarget), not about
+// shiftAllowance. The allowance for chance is the increase of the allowed kill rate for a short history.
 func TestTheAllowanceAdaptsToKills(t *testing.T) {
 	x := New(Default(0.015))
 	x.Picks, x.LearnedRows = []Pick{{0, 1}}, 1e9 // no allowance for chance

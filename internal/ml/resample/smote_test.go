@@ -24,8 +24,8 @@ const (
 
 var nan = math.NaN()
 
-// minority returns a table with the given rows as class 1. deficit is the number of rows that class 0 has in addition, all
-// of them zeros. SMOTE therefore adds as many rows to class 1.
+// minority returns a table with the given rows as class 1. Class 0 has `deficit` rows more, and all rows of class 0 are zeros.
+// SMOTE therefore adds `deficit` rows to class 1.
 func minority(deficit int, rows ...[]float64) *table.Table {
 	p := len(rows[0])
 	tab := &table.Table{Names: named(p)}
@@ -198,7 +198,7 @@ func TestSMOTERejectsInvalidColumns(t *testing.T) {
 		kinds []resample.Kind
 		k     int
 	}{
-		"encoded columns":                 {1, []int{1}, nil, 5},
+		"one-hot encoded columns":         {1, []int{1}, nil, 5},
 		"an infinite number":              {math.Inf(1), nil, nil, 5},
 		"a fraction in an integer column": {1.5, nil, []resample.Kind{integer}, 5},
 		"one kind too many":               {1, nil, []resample.Kind{integer, integer}, 5},

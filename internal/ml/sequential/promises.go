@@ -41,8 +41,8 @@ var bets = [...]float64{1. / 2, 1. / 8}
 // Slack · promise. With √q and a promise of 0.015, a kill multiplies a stake by 5.8 and a survival by 0.85.
 // A new stake starts with every try, so that survivals before a change do not count against
 // it (CUSUM, Page 1954). The maximum of a stake counts, so that later survivals do not undo
-// a rejection. Each bet has half of the stake, and Ville's inequality applies to the maximum: under
-// the null hypothesis, the probability that n tries are ever rejected is at most n·exp(−level). The start of the
+// a rejection. Each bet has half of the stake, and Ville's inequality applies to the maximum: if
+// the null hypothesis holds, FindViolation ever rejects it within n tries with a probability of at most n·exp(−level). The start of the
 // range is an estimate: the range may begin with a chance kill shortly before a change.
 func FindViolation(tries []Try, level float64) (from, to int) {
 	from = -1
