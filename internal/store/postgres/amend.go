@@ -23,6 +23,7 @@ type storedReport struct {
 	at       time.Time // see plausibleTime
 	features []float64 // encoded by the task's schema at the time of the report; nil if unknown
 	changed  bool      // amended since it was read
+	measured bool      // a peak was added since it was read
 }
 
 // storedReportColumns are the columns that storedReport.scan reads.
@@ -48,7 +49,8 @@ const amendSQL = `
 		memory_sampled = nullif($15::bigint, 0), sampled_only = $7::bigint = 0 AND $15::bigint > 0,
 		allocated_memory = nullif($8::bigint, 0), requested_memory = nullif($9::bigint, 0),
 		cpu_max = nullif($10::float8, 0), allocated_cpu = nullif($11::float8, 0), requested_cpu = nullif($12::float8, 0),
-		prediction_id = nullif($13, ''), features = $14
+		prediction_id = nullif($13, ''), features = $14,
+		measured_after = CASE WHEN $16 THEN (SELECT max(seq) FROM observation WHERE task = $1) ELSE measured_after END
 	WHERE task = $1 AND seq = $2`
 
 // amendStored compares the repeated reports with the stored reports, in order. It stores the fields that
@@ -91,7 +93,7 @@ func (old *storedReport) queueAmendment(batch *pgx.Batch) {
 		old.Duration.Microseconds(),
 		old.MemoryMax, old.Allocated.Memory, old.Requested.Memory,
 		old.CPUMax, old.Allocated.CPU, old.Requested.CPU,
-		old.PredictionID, old.features, old.MemorySampled)
+		old.PredictionID, old.features, old.MemorySampled, old.measured)
 }
 
 const deleteSQL = `DELETE FROM observation WHERE task = $1 AND seq = $2`
@@ -208,9 +210,11 @@ func (old *storedReport) amend(r *report) sizing.RecordResult {
 	next.changed = old.changed || c.filled
 	_, before := old.Peak()
 	_, after := next.Peak()
+	isMeasured := after.HasPeak() && !before.HasPeak()
+	next.measured = old.measured || isMeasured
 	*old = next
 	return sizing.RecordResult{
-		Seq: old.seq, Duplicate: !c.filled, Amended: c.filled, Measured: after.HasPeak() && !before.HasPeak(), Warnings: warnings,
+		Seq: old.seq, Duplicate: !c.filled, Amended: c.filled, Measured: isMeasured, Warnings: warnings,
 	}
 }
 
