@@ -95,7 +95,10 @@ func (a *Ask) addField(req *pageRequest, field *sizing.Field, newest, features s
 	if slices.ContainsFunc(a.Fields, func(f AskField) bool { return f.Name == field.Name }) {
 		return
 	}
-	f := AskField{Name: field.Name, Value: strings.TrimSpace(req.query.Get(featurePrefix + field.Name))}
+	f := AskField{Name: field.Name, Value: req.query.Get(featurePrefix + field.Name)}
+	if !slices.Contains(field.Categories, f.Value) { // a known category may begin or end with a space
+		f.Value = strings.TrimSpace(f.Value)
+	}
 	if known, ok := newest[field.Name]; ok {
 		f.Value = featureText(known)
 	}

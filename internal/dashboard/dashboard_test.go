@@ -417,6 +417,24 @@ func TestPagesBehindAPrefix(t *testing.T) {
 	assert.Contains(t, rec.Header().Get("Content-Security-Policy"), "frame-ancestors https://airflow.example.org")
 }
 
+// Ids of tasks and categories may begin and end with a space.
+func TestFormsKeepTheSpacesOfIDs(t *testing.T) {
+	e := newEnv(t, withoutTokens)
+	spaced := sizing.TaskKey{Namespace: " prod ", DAG: " etl ", Task: " load "}
+	report := sizing.Observation{Try: sizing.TryKey{TaskKey: spaced, RunID: " run ", MapIndex: sizing.NoMap, Number: 1},
+		Outcome: sizing.Success, MemoryMax: sizing.GiB, Features: sizing.Features{"region": sizing.TextValue("emea ")}}
+	_, err := e.svc.Observe(t.Context(), []sizing.Observation{report})
+	require.NoError(t, err)
+	query := "?namespace=%20prod%20&dag_id=%20etl%20&task_id=%20load%20"
+	for _, page := range []string{"task", "try", "ask", "runtime", "phases", "whatif"} {
+		e.page("/ui/" + page + query + "&run_id=%20run%20")
+	}
+	e.page("/ui/forecast" + query)
+	e.page("/ui/whatif" + query + "&risk_percent=2")
+	assert.Contains(t, e.page("/ui/ask"+query+"&memory=4Gi&f.region=emea%20"), `value="emea "`)
+	assert.Contains(t, e.page("/ui/ask"+query+"&memory=4Gi&f.region=%20apac%20"), `value="apac"`)
+}
+
 // Airflow writes ids into the address of a frame without encoding, and adds no try number.
 func TestFrameInAirflowShowsTheLastTryOfARun(t *testing.T) {
 	e := newEnv(t, withoutTokens)

@@ -114,7 +114,7 @@ func (d *Dashboard) runTime(req *pageRequest) (*view, error) {
 // readRunTimeForm reads the form from a query.
 func readRunTimeForm(query url.Values) RunTimeForm {
 	get := func(name string) string { return strings.TrimSpace(query.Get(name)) }
-	return RunTimeForm{RiskPercent: get("risk_percent"), Timeout: get("timeout"), Set: get("set"), NodeType: get("node_type"), Load: get("load_percent")}
+	return RunTimeForm{RiskPercent: get("risk_percent"), Timeout: get("timeout"), Set: get("set"), NodeType: query.Get("node_type"), Load: get("load_percent")}
 }
 
 // expectRunTimes adds the run times before and after the change in the form, and the known node types.

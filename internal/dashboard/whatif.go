@@ -69,9 +69,10 @@ const (
 	listedNames = 200                    // maximum number of names that a form offers
 )
 
+// readWhatIfForm reads the form from a query. Ids may begin or end with a space.
 func readWhatIfForm(q url.Values) WhatIfForm {
 	get := func(name string) string { return strings.TrimSpace(q.Get(name)) }
-	return WhatIfForm{Namespace: cmp.Or(get("namespace"), sizing.DefaultNamespace), DagID: get("dag_id"), TaskID: get("task_id"), RiskPercent: get("risk_percent"),
+	return WhatIfForm{Namespace: cmp.Or(q.Get("namespace"), sizing.DefaultNamespace), DagID: q.Get("dag_id"), TaskID: q.Get("task_id"), RiskPercent: get("risk_percent"),
 		Floor: get("floor"), Cap: get("cap"), MaxLifts: get("max_lifts"), Curve: get("curve") != ""}
 }
 

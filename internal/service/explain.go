@@ -98,12 +98,12 @@ func (s *Service) ExplainReceipt(ctx context.Context, r *sizing.Receipt) (*Expla
 	ok := false
 	if len(recorded.Guard.Params) > 0 { // the state of a model, from which the model can reproduce the answer
 		if e.Factors, ok = explainCurrent(task, version, q, recorded); !ok {
-			model, err := s.models.Rebuild(ctx, key, version, recorded.Guard.Version)
-			if err != nil {
-				return nil, err
-			}
-			if model != nil {
+			explain := func(model *taskmodel.Model) bool {
 				e.Factors, ok = model.ExplainRecorded(q, recorded)
+				return ok
+			}
+			if err := s.models.Rebuild(ctx, key, version, recorded.Guard.Version, explain); err != nil {
+				return nil, err
 			}
 		}
 	}

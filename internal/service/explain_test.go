@@ -143,6 +143,36 @@ func TestAnOldAnswerIsExplainedByTheModelThatGaveIt(t *testing.T) {
 	requireFactors(t, first.Memory.Limit, lost.Factors)
 }
 
+// The peak of each run arrives three runs later. Half of the answers precede the peak that arrives next.
+func TestAnOldAnswerIsExplainedAfterPeaksThatArrivedLater(t *testing.T) {
+	r := newReplica(t)
+	var ids []string
+	predict := func(i int) {
+		a := ask("load", fmt.Sprint("asked-", len(ids)))
+		a.Features = rows(1 + float64(i%7))
+		ids = append(ids, r.predict(a).PredictionID)
+	}
+	for i := range 60 {
+		unmeasured := success("load", i%40, 40)
+		unmeasured.Try.RunID, unmeasured.MemoryMax = fmt.Sprint("run-", i), 0
+		r.report(unmeasured)
+		predict(i)
+		if i >= 3 {
+			measured := success("load", (i-3)%40, 40)
+			measured.Try.RunID = fmt.Sprint("run-", i-3)
+			require.True(t, r.report(measured)[0].Measured)
+			predict(i)
+		}
+		if i == 30 {
+			_, err := r.Train(t.Context(), task("load"))
+			require.NoError(t, err)
+		}
+	}
+	for i, id := range ids {
+		assert.Empty(t, r.explainPrediction(id).Note, "answer %d", i)
+	}
+}
+
 // A receipt without the state of the margins, or with a state in the form of another release, does not show which rule set
 // the amount. The amount in this test is below the static request, so it cannot come from a lower bound.
 func TestAReceiptWithoutAReadableStateIsExplainedWithANote(t *testing.T) {

@@ -33,6 +33,9 @@ func (s *Service) Observe(ctx context.Context, reports []sizing.Observation) ([]
 		}
 		report := s.withFeatures(reports[i])
 		report.RunScore = s.tries.RunScore(&report.Try)
+		if answer, ok := s.tries.Find(&report.Try); ok && answer.At.After(report.PredictedAt) {
+			report.PredictedAt = answer.At
+		}
 		report.DeriveDuration()
 		if warnings := append(report.BoundContext(), s.changedFeatures(&reports[i])...); len(warnings) > 0 {
 			warned[i] = warnings
@@ -127,6 +130,9 @@ func (s *Service) changedFeatures(o *sizing.Observation) (warnings []sizing.Fiel
 // task.
 func (s *Service) applyReport(ctx context.Context, o *sizing.Observation, r *sizing.RecordResult, now time.Time) (*modelcache.Task, *taskmodel.TrainingRow) {
 	task := s.models.GetOrCreate(o.Try.TaskKey)
+	if r.Late {
+		return task, nil // the next training learns the report; the state in memory is that of a later execution
+	}
 	request := s.tries.Request(&o.Try) // of the try, completed by that of a killed try of its run
 	answer, _ := s.tries.End(&o.Try)
 	answer.Request = request
@@ -134,6 +140,11 @@ func (s *Service) applyReport(ctx context.Context, o *sizing.Observation, r *siz
 		s.tries.Void(&o.Try)
 		s.runs.Remove(o.Try.TaskKey, o.Try.Run())
 		s.reloadVoided(ctx, &o.Try)
+	}
+	if r.Superseded != "" {
+		s.tries.EndRun(&o.Try)
+		s.runs.Remove(o.Try.TaskKey, o.Try.Run())
+		task.RenameRun(o.Try.Run(), sizing.RunHash(r.Superseded, o.Try.MapIndex))
 	}
 	static := staticGrant(o, &answer)
 	isBelowStatic := o.Outcome.OOM() && sizing.IsBelowStatic(killedAt(o), static)

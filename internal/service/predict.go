@@ -9,6 +9,7 @@ import (
 	"github.com/loadaware/loadaware/internal/service/inflight"
 	"github.com/loadaware/loadaware/internal/service/modelcache"
 	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
@@ -88,7 +89,7 @@ func (s *Service) recordAnswer(ask *sizing.Ask, a *sizing.Allocation, now time.T
 	if ask.Try.RunID != "" {
 		isFirst = s.tries.Add(&ask.Try, &inflight.Answer{
 			Limit: a.Memory.Limit, Promised: a.Risk.Promised, Request: inflight.RequestOf(ask), Level: a.Cohort.LevelOrZero(),
-			Static: a.StaticGrant(), RunScore: taskmodel.RunScore(a.Guard),
+			Static: a.StaticGrant(), RunScore: taskmodel.RunScore(a.Guard), At: now,
 		}, ask.Features)
 	}
 	s.outbox.Add(sizing.Receipt{Ask: *ask, Allocation: *a, At: now})
@@ -112,7 +113,7 @@ func (s *Service) priorKills(ctx context.Context, ask *sizing.Ask) inflight.Run 
 	run := s.readKills(ctx, &ask.Try)
 	run.Request.FillIn(ask)
 	if len(run.Killed) > 0 {
-		run.Static = max(run.Static, s.fillFromStore(ctx, ask))
+		run.Static = max(run.Static, s.fillFromStore(ctx, ask).Static)
 	}
 	ask.MaxMemory = maxMemory
 	return run
@@ -135,20 +136,19 @@ func (s *Service) readKills(ctx context.Context, try *sizing.TryKey) inflight.Ru
 }
 
 // fillFromStore sets the fields that an ask after a kill omits, from stored receipts and reports
-// of the run. It returns the largest static grant of the run's answers with a memory plan, or zero if no answer has one.
-// It ignores a read that fails or exceeds Config.ReadTimeout.
-func (s *Service) fillFromStore(ctx context.Context, ask *sizing.Ask) (static sizing.Bytes) {
+// of the run, and returns the stored inputs. It ignores a read that fails or exceeds Config.ReadTimeout.
+func (s *Service) fillFromStore(ctx context.Context, ask *sizing.Ask) store.RunInputs {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.ReadTimeout)
 	defer cancel()
 	inputs, err := s.store.RunInputs(ctx, ask.Try)
 	if err != nil {
-		return 0
+		return store.RunInputs{}
 	}
 	inflight.Request{Resources: inputs.Requested, MaxMemory: inputs.MaxMemory}.FillIn(ask)
 	if ask.Features == nil {
 		ask.Features = inputs.Features
 	}
-	return inputs.Static
+	return inputs
 }
 
 // newID returns a time-ordered id (UUID version 7), because receipts are partitioned and indexed by

@@ -11,6 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/service/inflight"
 	"github.com/loadaware/loadaware/internal/service/modelcache"
 	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
@@ -28,20 +29,20 @@ func (s *Service) Lift(ctx context.Context, ask *sizing.LiftAsk) (sizing.Lift, e
 		ask.Features = s.tries.Features(&ask.Try)
 	}
 	s.tries.Request(&ask.Try).FillIn(&ask.Ask)
-	var static sizing.Bytes
+	var inputs store.RunInputs
 	if ask.Reason.OOM() {
 		maxMemory := ask.MaxMemory
 		answer, isAnswered := s.tries.Find(&ask.Try)
-		static = s.fillFromStore(ctx, &ask.Ask)
+		inputs = s.fillFromStore(ctx, &ask.Ask)
 		if isAnswered && !answer.IsRestored { // this answer is newer than all others
 			ask.MaxMemory = maxMemory
 		}
-		if err := s.reportKill(ctx, ask, now); err != nil {
+		if err := s.reportKill(ctx, ask, inputs.At, now); err != nil {
 			return sizing.Lift{}, err
 		}
 	}
 	run := s.readKills(ctx, &ask.Try)
-	run.Static = max(run.Static, static)
+	run.Static = max(run.Static, inputs.Static)
 	task := s.models.Get(ctx, ask.Try.TaskKey)
 
 	alloc, q, sized, request := s.sizeLift(task, ask, &run, now)
@@ -104,12 +105,13 @@ func allowRetryAtCap(lift *sizing.Lift, state *sizing.LiftState) {
 	lift.Memory = sizing.Grant{Request: state.Ceiling, Limit: state.Ceiling}
 }
 
-// reportKill stores the kill as a provisional report, if it was not reported before, and records it in memory. While the
+// reportKill stores the kill as a provisional report, if it was not reported before, and records it in memory. The argument
+// `predictedAt` is the time of the newest stored prediction for the try. While the
 // database is down, reportKill only records the kill in memory, so that the DAG does not wait.
-func (s *Service) reportKill(ctx context.Context, ask *sizing.LiftAsk, now time.Time) error {
+func (s *Service) reportKill(ctx context.Context, ask *sizing.LiftAsk, predictedAt, now time.Time) error {
 	kill := sizing.Observation{
 		Try: ask.Try, Outcome: ask.Reason, Allocated: sizing.Resources{Memory: ask.Failed},
-		Requested: ask.Requested, Features: ask.Features, Provisional: true,
+		Requested: ask.Requested, Features: ask.Features, PredictedAt: predictedAt, Provisional: true,
 	}
 	answer, _ := s.tries.Find(&ask.Try) // before the report ends the try
 	ctx, cancel := context.WithTimeout(ctx, reportTimeout)

@@ -78,6 +78,9 @@ type Observation struct {
 	// lift of its run; 0: none is known. No caller sends it: the service adds it.
 	RunScore float64
 
+	// PredictedAt is the time of the newest prediction for the try, which the try cannot precede; zero: unknown. No caller sends it.
+	PredictedAt time.Time
+
 	// Provisional marks a kill that only a LiftAsk has reported. A later report of the try may
 	// add fields, or contradict the outcome.
 	Provisional bool
@@ -171,11 +174,13 @@ func (o *Observation) Peak() (Bytes, Censoring) {
 
 // RecordResult is the result of storing one observation.
 type RecordResult struct {
-	Seq       int64        // order of arrival of the try's row; 0 if nothing is stored
-	Duplicate bool         // the try was already stored, and the report adds nothing to it
-	Amended   bool         // the report added values that the stored try lacked, or confirmed a provisional kill
-	Replaced  bool         // the report replaced a provisional kill with a new row, which has its own Seq; implies Amended
-	Measured  bool         // the report added a measured or sampled peak to a stored success without one; implies Amended
-	Warnings  []FieldError // fields that look wrong, although the report is stored
-	Err       error        // why the report was rejected; nil otherwise
+	Seq        int64        // order of arrival of the try's row; 0 if nothing is stored
+	Duplicate  bool         // the try was already stored, and the report adds nothing to it
+	Amended    bool         // the report added values that the stored try lacked, or confirmed a provisional kill
+	Replaced   bool         // the report replaced a provisional kill with a new row, which has its own Seq; implies Amended
+	Measured   bool         // the report added a measured or sampled peak to a stored success without one; implies Amended
+	Superseded string       // the run id that the reports of the run's earlier execution have now, because the report is of a later one; usually empty
+	Late       bool         // the report is of an earlier execution of the try than the newest stored one
+	Warnings   []FieldError // fields that look wrong, although the report is stored
+	Err        error        // why the report was rejected; nil otherwise
 }

@@ -51,7 +51,11 @@ type Observations interface {
 	// Duplicate. A repeated report that fills unknown fields is Amended. A report that contradicts a known field changes
 	// nothing and gets an Err of kind Conflict that names the field. A provisional kill, which a lift
 	// request reported, is amended by a report of the same kill. A report that states another outcome,
-	// allocated memory or requested memory replaces the provisional kill (Replaced). Nil features are copied from the newest receipt of the
+	// allocated memory or requested memory replaces the provisional kill (Replaced). A report of a try whose DAG run was deleted and
+	// created again is of a later execution: it started at least a minute after the stored one ended, and differs from it in outcome, peak,
+	// allocation or duration. It is stored as the report of the try, and the reports of the run's earlier execution get another run id
+	// (Superseded). A report of an earlier execution is compared with the stored report of that execution, or stored with another run id
+	// (Late). If the start is unknown, PredictedAt takes its place. Nil features are copied from the newest receipt of the
 	// same try, if there is one. Times are compared with microsecond precision. A usage series, an executed plan or a
 	// context (see ContextRows) amends a try without one, and is ignored otherwise. A detailed series amends a try
 	// without a series for plans (see Plans), replaces such a series with longer steps, and is ignored otherwise.
@@ -107,7 +111,7 @@ type Observations interface {
 	Kills(ctx context.Context, task sizing.TaskKey, runID string, mapIndex int) ([]Kill, error)
 
 	// RunInputs returns the inputs of one (run, map index) up to the given try. MaxMemory is that of the newest receipt,
-	// which may have none. Each other field except Static has its newest known value: later tries come before earlier
+	// which may have none. Each other field except Static and At has its newest known value: later tries come before earlier
 	// ones. Within a try, the request in the report of the OOM kill comes before the receipts of the try, and newer
 	// receipts before older ones. The result is zero if nothing is stored.
 	RunInputs(context.Context, sizing.TryKey) (RunInputs, error)
@@ -165,6 +169,7 @@ type RunInputs struct {
 	MaxMemory sizing.Bytes // the caller's cap; see sizing.Ask
 	Features  sizing.Features
 	Static    sizing.Bytes // the largest static grant of the answers with a memory plan
+	At        time.Time    // of the newest receipt of the given try
 }
 
 // SchedulingFailure is an allocation that fitted no node.

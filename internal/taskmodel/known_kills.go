@@ -140,6 +140,29 @@ func (m *Model) Void(run uint64, try int) {
 	m.resolveColdStartKill(run)
 }
 
+// RenameRun changes the sizing.RunHash of the kills of a run whose DAG run was deleted and created again. So the tries of the
+// new run are not related to these kills.
+func (m *Model) RenameRun(from, to uint64) {
+	m.state = states.Add(1)
+	rename := func(run *uint64) {
+		if *run == from {
+			*run = to
+		}
+	}
+	for i := range m.KnownKills {
+		rename(&m.KnownKills[i].Run)
+	}
+	for i := range m.Unresolved.Kills {
+		rename(&m.Unresolved.Kills[i].Run)
+	}
+	for i := range m.ColdStart.Kills {
+		rename(&m.ColdStart.Kills[i].Run)
+	}
+	for i := range m.KilledStarts {
+		rename(&m.KilledStarts[i].Run)
+	}
+}
+
 // rebuildKills replaces the known kills by those of a history. It processes the rows in the order of the history, so that a
 // peak that was reported late does not count as newer than a kill, and decodes their features with the schema of the whole
 // history.

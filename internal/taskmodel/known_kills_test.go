@@ -309,3 +309,20 @@ func TestAnOlderPeakReportedLaterDoesNotRefuteAKill(t *testing.T) {
 	k.row(f, measuredRun(3))
 	assert.Empty(t, trained(t, k, m).KnownKills, "a later peak refutes it")
 }
+
+// The DAG run of a killed run is deleted and created again. The new run succeeds with less memory.
+func TestAKillDoesNotBelongToTheRunThatWasCreatedAgain(t *testing.T) {
+	k, rng := newTask(t), rand.New(rand.NewPCG(11, 12))
+	f := sizing.Features{"customer": sizing.TextValue("a")}
+	for range 40 {
+		k.row(f, measuredRun(2*noise(rng, 0.04)))
+	}
+	k.row(f, killed(4))
+	m := trained(t, k, nil)
+	require.Len(t, m.KnownKills, 1)
+	require.Len(t, m.Unresolved.Kills, 1)
+	run := m.KnownKills[0].Run
+	m.RenameRun(run, run+1)
+	assert.Equal(t, []uint64{run + 1, run + 1}, []uint64{m.KnownKills[0].Run, m.Unresolved.Kills[0].Run})
+	assert.Greater(t, m.Size(question(f)).Limit, 4*gib, "runs with the same features must still get more than was killed")
+}

@@ -3,6 +3,7 @@ package inflight
 import (
 	"bytes"
 	"hash/maphash"
+	"time"
 
 	"github.com/loadaware/loadaware/internal/service/packed"
 	"github.com/loadaware/loadaware/internal/sizing"
@@ -181,6 +182,7 @@ func appendAnswer(b []byte, a *Answer) []byte {
 	b = packed.AppendInt(b, int64(a.Request.MaxMemory))
 	b = packed.AppendNumber(b, a.Level)
 	b = packed.AppendNumber(b, a.RunScore)
+	b = packed.AppendInt(b, a.At.UnixMilli())
 	var flags byte
 	if a.IsRestored {
 		flags |= restoredFlag
@@ -199,6 +201,7 @@ func decodeAnswer(r packed.Reader) Answer {
 	a.Request.MaxMemory = sizing.Bytes(r.Int())
 	a.Level = r.Number()
 	a.RunScore = r.Number()
+	a.At = time.UnixMilli(r.Int())
 	flags := r.Byte()
 	a.IsRestored = flags&restoredFlag != 0
 	if flags&promisedFlag != 0 {

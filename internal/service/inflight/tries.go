@@ -27,6 +27,7 @@ type Answer struct {
 	Request  Request
 	Level    float64 // log peak that the cohort (the model from similar tasks) predicted; 0 if the cohort did not answer
 	RunScore float64 // see sizing.Observation.RunScore
+	At       time.Time
 
 	IsRestored bool // the answer comes from the store, and Request is unknown
 	features   packed.Reader
@@ -116,7 +117,7 @@ func (t *Tries) Restore(task sizing.TaskKey, g *store.GrantedTry) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if _, known := t.answers.get(&try); !known {
-		a := Answer{Limit: g.Limit, Promised: g.Promised, RunScore: g.RunScore, IsRestored: true}
+		a := Answer{Limit: g.Limit, Promised: g.Promised, RunScore: g.RunScore, At: g.At, IsRestored: true}
 		if g.Planned {
 			a.Static = g.Limit
 		}
@@ -258,7 +259,7 @@ func (t *Tries) Run(try *sizing.TryKey) Run {
 	return r
 }
 
-// EndRun removes the kills of a run that succeeded.
+// EndRun removes the kills of a run that succeeded, or whose DAG run was deleted and created again.
 func (t *Tries) EndRun(try *sizing.TryKey) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -242,6 +242,15 @@ func (t *Task) void(try *sizing.TryKey) {
 	}
 }
 
+// RenameRun changes the sizing.RunHash of a run in the state of the model; see taskmodel.Model.RenameRun.
+func (t *Task) RenameRun(from, to uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.model != nil {
+		t.model.RenameRun(from, to)
+	}
+}
+
 // updatePool gives the model the newest pool of its DAG, and the newest statistics and shapes of its namespace.
 // The caller holds t.mu.
 func (t *Task) updatePool() {

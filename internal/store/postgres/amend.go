@@ -20,16 +20,22 @@ type storedReport struct {
 	sizing.Observation
 	seq      int64
 	task     int64     // id
+	at       time.Time // see plausibleTime
 	features []float64 // encoded by the task's schema at the time of the report; nil if unknown
 	changed  bool      // amended since it was read
+	measured bool      // a peak was added since it was read
 }
 
-const storedReportsSQL = `
-	SELECT seq, task, run_id, map_index, try_number, outcome, provisional,
-		started_at, ended_at, coalesce(duration_us, 0),
+// storedReportColumns are the columns that storedReport.scan reads.
+const storedReportColumns = `
+	seq, task, run_id, map_index, try_number, outcome, provisional,
+		at, started_at, ended_at, coalesce(duration_us, 0),
 		` + measuredColumns + `, coalesce(allocated_memory, 0), coalesce(requested_memory, 0),
 		coalesce(cpu_max, 0), coalesce(allocated_cpu, 0), coalesce(requested_cpu, 0),
-		coalesce(prediction_id, ''), features, coalesce(run_score, 0)
+		coalesce(prediction_id, ''), features, coalesce(run_score, 0)`
+
+const storedReportsSQL = `
+	SELECT ` + storedReportColumns + `
 	FROM observation
 	JOIN unnest($1::bigint[], $2::text[], $3::int[], $4::smallint[]) AS repeated (task, run_id, map_index, try_number)
 		USING (task, run_id, map_index, try_number)`
@@ -43,36 +49,51 @@ const amendSQL = `
 		memory_sampled = nullif($15::bigint, 0), sampled_only = $7::bigint = 0 AND $15::bigint > 0,
 		allocated_memory = nullif($8::bigint, 0), requested_memory = nullif($9::bigint, 0),
 		cpu_max = nullif($10::float8, 0), allocated_cpu = nullif($11::float8, 0), requested_cpu = nullif($12::float8, 0),
-		prediction_id = nullif($13, ''), features = $14
+		prediction_id = nullif($13, ''), features = $14,
+		measured_after = CASE WHEN $16 THEN (SELECT max(seq) FROM observation WHERE task = $1) ELSE measured_after END
 	WHERE task = $1 AND seq = $2`
 
 // amendStored compares the repeated reports with the stored reports, in order. It stores the fields that
-// the repeated reports fill, and replaces provisional kills (see replacedBy).
+// the repeated reports fill, and replaces provisional kills (see replacedBy). recordExecution handles reports of other executions.
 func (s *Store) amendStored(ctx context.Context, tx pgx.Tx, reports []report, repeated []int, recorded []sizing.RecordResult) error {
 	stored, err := readStoredReports(ctx, tx, reports, repeated)
 	if err != nil {
 		return err
 	}
+	now := time.Now()
 	for _, i := range repeated {
-		old := stored[reports[i].Try]
-		if !old.replacedBy(&reports[i]) {
-			recorded[i] = old.amend(&reports[i])
-		} else if err := s.replace(ctx, tx, old, reports, i, recorded); err != nil {
+		r := &reports[i]
+		old := stored[r.Try]
+		order, isReplaced := old.compareExecution(r, now), old.replacedBy(r)
+		if order == sameExecution && !isReplaced {
+			recorded[i] = old.amend(r)
+			continue
+		}
+		isRecorded, err := s.recordExecution(ctx, tx, old, reports, i, order, now, recorded)
+		if err == nil && !isRecorded {
+			err = s.replace(ctx, tx, old, reports, i, recorded)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	batch := &pgx.Batch{}
 	for _, updated := range stored {
-		if !updated.changed {
-			continue
-		}
-		batch.Queue(amendSQL, updated.task, updated.seq, updated.Provisional, knownTime(&updated.StartedAt), knownTime(&updated.EndedAt),
-			updated.Duration.Microseconds(),
-			updated.MemoryMax, updated.Allocated.Memory, updated.Requested.Memory,
-			updated.CPUMax, updated.Allocated.CPU, updated.Requested.CPU,
-			updated.PredictionID, updated.features, updated.MemorySampled)
+		updated.queueAmendment(batch)
 	}
 	return tx.SendBatch(ctx, batch).Close()
+}
+
+// queueAmendment adds the statement that stores the filled fields to a batch, if there are any.
+func (old *storedReport) queueAmendment(batch *pgx.Batch) {
+	if !old.changed {
+		return
+	}
+	batch.Queue(amendSQL, old.task, old.seq, old.Provisional, knownTime(&old.StartedAt), knownTime(&old.EndedAt),
+		old.Duration.Microseconds(),
+		old.MemoryMax, old.Allocated.Memory, old.Requested.Memory,
+		old.CPUMax, old.Allocated.CPU, old.Requested.CPU,
+		old.PredictionID, old.features, old.MemorySampled, old.measured)
 }
 
 const deleteSQL = `DELETE FROM observation WHERE task = $1 AND seq = $2`
@@ -80,7 +101,6 @@ const deleteSQL = `DELETE FROM observation WHERE task = $1 AND seq = $2`
 // replacedBy reports whether `r` replaces `old`: `old` is a provisional kill from a lift request, and
 // the report of the try states another outcome, allocated memory or requested memory.
 func (old *storedReport) replacedBy(r *report) bool {
-	differ := func(stored, reported sizing.Bytes) bool { return stored > 0 && reported > 0 && stored != reported }
 	return old.Provisional && !r.Provisional && (old.Outcome != r.Outcome ||
 		differ(old.Allocated.Memory, r.Allocated.Memory) || differ(old.Requested.Memory, r.Requested.Memory))
 }
@@ -108,7 +128,7 @@ func (s *Store) replace(ctx context.Context, tx pgx.Tx, old *storedReport, repor
 		return err
 	}
 	recorded[i].Amended, recorded[i].Replaced = true, true
-	*old = storedReport{Observation: r.Observation, seq: recorded[i].Seq, task: old.task, features: r.features}
+	*old = newStoredReport(r, recorded[i].Seq)
 	return nil
 }
 
@@ -144,11 +164,11 @@ func readStoredReports(ctx context.Context, tx pgx.Tx, reports []report, repeate
 	return stored, rows.Err()
 }
 
-func (old *storedReport) scan(rows pgx.Rows) error {
+func (old *storedReport) scan(row pgx.CollectableRow) error {
 	var started, ended *time.Time
 	var micros int64
-	err := rows.Scan(&old.seq, &old.task, &old.Try.RunID, &old.Try.MapIndex, &old.Try.Number, &old.Outcome, &old.Provisional,
-		&started, &ended, &micros,
+	err := row.Scan(&old.seq, &old.task, &old.Try.RunID, &old.Try.MapIndex, &old.Try.Number, &old.Outcome, &old.Provisional,
+		&old.at, &started, &ended, &micros,
 		&old.MemoryMax, &old.MemorySampled, &old.Allocated.Memory, &old.Requested.Memory,
 		&old.CPUMax, &old.Allocated.CPU, &old.Requested.CPU,
 		&old.PredictionID, &old.features, &old.RunScore)
@@ -190,9 +210,11 @@ func (old *storedReport) amend(r *report) sizing.RecordResult {
 	next.changed = old.changed || c.filled
 	_, before := old.Peak()
 	_, after := next.Peak()
+	isMeasured := after.HasPeak() && !before.HasPeak()
+	next.measured = old.measured || isMeasured
 	*old = next
 	return sizing.RecordResult{
-		Seq: old.seq, Duplicate: !c.filled, Amended: c.filled, Measured: after.HasPeak() && !before.HasPeak(), Warnings: warnings,
+		Seq: old.seq, Duplicate: !c.filled, Amended: c.filled, Measured: isMeasured, Warnings: warnings,
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 const historyColumns = `seq, at, ` + startColumn + `, run_id, map_index, try_number, outcome,
 		` + measuredColumns + `, coalesce(cpu_max, 0), coalesce(duration_us, 0),
 		coalesce(allocated_memory, 0), coalesce(allocated_cpu, 0),
-		coalesce(requested_memory, 0), coalesce(requested_cpu, 0), features, coalesce(run_score, 0),
+		coalesce(requested_memory, 0), coalesce(requested_cpu, 0), features, coalesce(run_score, 0), coalesce(measured_after, 0),
 		` + promisedAtLaunch + `,
 		` + grantedToKilled
 
@@ -249,7 +249,7 @@ func scanHistory(rows pgx.CollectableRow) (r sizing.HistoryRow, isSampled bool, 
 	err = rows.Scan(&r.Seq, &r.At, &started, &r.RunID, &r.MapIndex, &r.Try, &r.Outcome,
 		&r.MemoryMax, &r.MemorySampled, &r.CPUMax, &micros,
 		&r.Allocated.Memory, &r.Allocated.CPU,
-		&r.Requested.Memory, &r.Requested.CPU, &r.Features, &r.RunScore, &r.Promised, &r.Granted, &isSampled)
+		&r.Requested.Memory, &r.Requested.CPU, &r.Features, &r.RunScore, &r.MeasuredAfter, &r.Promised, &r.Granted, &isSampled)
 	r.At, r.Duration, r.Weight = r.At.UTC(), time.Duration(micros)*time.Microsecond, 1
 	if at, ok := sizing.ReproducedAt(r.RunID); ok {
 		r.At, r.Promised = at, nil // the time of the archived run; the row is no evidence for or against a promise

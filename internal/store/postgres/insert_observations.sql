@@ -49,6 +49,11 @@ inserted AS (
 		nullif(prediction_id, ''), ($22::float8[])[features_after + 1:features_to], lot, nullif(run_score, 0)
 	FROM new
 	WHERE (SELECT are_unchanged FROM current)
+		-- a repeated report of an earlier execution, of which the newest execution has no such try; see executions.go
+		AND (try_number = 1 OR started_at IS NULL OR NOT EXISTS (
+			SELECT FROM observation AS earlier
+			WHERE earlier.task = new.task AND earlier.run_id > new.run_id || ' (execution ' AND earlier.run_id < new.run_id || ' (execution :'
+				AND earlier.map_index = new.map_index AND earlier.try_number = new.try_number AND earlier.started_at = new.started_at))
 	ORDER BY n
 	ON CONFLICT (task, run_id, map_index, try_number) DO NOTHING
 	RETURNING seq, task, run_id, map_index, try_number, outcome),

@@ -67,9 +67,8 @@ const countUnreportedSQL = `
 	newest AS (SELECT * FROM ids ORDER BY prediction_id DESC LIMIT $2),
 	first_try AS (SELECT DISTINCT namespace, dag_id, task_id, run_id, map_index FROM newest)
 	SELECT count(*), count(*) FILTER (WHERE NOT EXISTS (
-		SELECT FROM task
-		JOIN observation ON observation.task = task.id
-		WHERE task.namespace = first_try.namespace AND task.dag_id = first_try.dag_id AND task.task_id = first_try.task_id
+		SELECT FROM observation
+		WHERE observation.task = (SELECT id FROM task WHERE namespace = first_try.namespace AND dag_id = first_try.dag_id AND task_id = first_try.task_id)
 			AND observation.run_id = first_try.run_id AND observation.map_index = first_try.map_index AND try_number = 1))
 	FROM first_try`
 

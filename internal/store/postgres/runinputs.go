@@ -3,6 +3,7 @@ package postgres
 import (
 	"cmp"
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -34,17 +35,19 @@ const runInputsSQL = `
 			AND run_id BETWEEN $4 AND $4 AND map_index = $5 AND try_number <= $6 AND run_id <> ''
 		ORDER BY run_id DESC, map_index DESC, try_number DESC, at DESC
 		LIMIT 16))
-	SELECT try_number, 'infinity'::timestamptz AS at, memory, cpu, NULL::bigint, NULL::json, 0::bigint, 0, NULL::bytea
+	SELECT try_number, NULL::timestamptz AS at, memory, cpu, NULL::bigint, NULL::json, 0::bigint, 0, NULL::bytea
 	FROM killed
 	UNION ALL
 	SELECT try_number, at, coalesce((ask -> 'Requested' ->> 'Memory')::bigint, 0), coalesce((ask -> 'Requested' ->> 'CPU')::float8, 0),
 		coalesce((ask ->> 'MaxMemory')::bigint, 0), ask -> 'Features', coalesce(static, 0), name, content
 	FROM received
-	ORDER BY try_number DESC, at DESC`
+	ORDER BY try_number DESC, at DESC NULLS FIRST`
 
 // tryInputs are the inputs of one try, from the report of its kill or from a receipt.
 type tryInputs struct {
 	store.RunInputs
+	number    int
+	at        *time.Time    // of a receipt; nil for a report
 	maxMemory *sizing.Bytes // the cap of a receipt; nil for a report, which has none
 	name      int32         // id of the task in receipt_name, if the inputs are from the table receipt_compact; otherwise 0
 	content   []byte        // of a compact receipt
@@ -57,7 +60,7 @@ func (s *Store) RunInputs(ctx context.Context, try sizing.TryKey) (store.RunInpu
 		return store.RunInputs{}, wrapError("read the inputs of a run", err)
 	}
 	tries, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (t tryInputs, err error) {
-		err = row.Scan(nil, nil, &t.Requested.Memory, &t.Requested.CPU, &t.maxMemory, &t.Features, &t.Static, &t.name, &t.content)
+		err = row.Scan(&t.number, &t.at, &t.Requested.Memory, &t.Requested.CPU, &t.maxMemory, &t.Features, &t.Static, &t.name, &t.content)
 		return t, err
 	})
 	if err == nil {
@@ -71,6 +74,9 @@ func (s *Store) RunInputs(ctx context.Context, try sizing.TryKey) (store.RunInpu
 		inputs.Requested.CPU = cmp.Or(inputs.Requested.CPU, t.Requested.CPU)
 		maxMemory = cmp.Or(maxMemory, t.maxMemory)
 		inputs.Static = max(inputs.Static, t.Static)
+		if t.number == try.Number && t.at != nil && t.at.After(inputs.At) {
+			inputs.At = t.at.UTC()
+		}
 		if inputs.Features == nil {
 			inputs.Features = t.Features
 		}

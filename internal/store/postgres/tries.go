@@ -17,7 +17,7 @@ import (
 const tryColumns = `seq, at, ` + startColumn + `, run_id, map_index, try_number, outcome,
 		` + measuredColumns + `, coalesce(cpu_max, 0), coalesce(duration_us, 0),
 		coalesce(allocated_memory, 0), coalesce(allocated_cpu, 0),
-		coalesce(requested_memory, 0), coalesce(requested_cpu, 0), features, coalesce(run_score, 0),
+		coalesce(requested_memory, 0), coalesce(requested_cpu, 0), features, coalesce(run_score, 0), coalesce(measured_after, 0),
 		NULL::double precision, 0::bigint, false`
 
 const recentTriesSQL = `

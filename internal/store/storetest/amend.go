@@ -146,6 +146,21 @@ func testAmend(t *testing.T, open func(*testing.T) store.Store) {
 		require.Zero(t, history(t, st, o.Try.TaskKey).Rows[0].MemoryMax)
 	})
 
+	t.Run("a peak that is reported later has the newest row of that time", func(t *testing.T) {
+		key := task("measured after")
+		first, second, third := success(firstTry(key, "1"), sizing.GiB, 1), success(firstTry(key, "2"), sizing.GiB, 2), success(firstTry(key, "3"), sizing.GiB, 3)
+		unmeasured := first
+		unmeasured.MemoryMax = 0
+		recordNew(t, st, unmeasured, second)
+		require.True(t, record(t, st, first)[0].Measured)
+		recordNew(t, st, third)
+		second.CPUMax = 1
+		require.Equal(t, amended, statusOf(record(t, st, second)[0]))
+		h, err := st.Since(t.Context(), key, 0, 10)
+		require.NoError(t, err)
+		require.Equal(t, []int64{h.Rows[1].Seq, 0, 0}, []int64{h.Rows[0].MeasuredAfter, h.Rows[1].MeasuredAfter, h.Rows[2].MeasuredAfter})
+	})
+
 	t.Run("an end that is reported later changes the time of the row", func(t *testing.T) {
 		o := complete(task("ends"))
 		running := o

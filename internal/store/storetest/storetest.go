@@ -41,6 +41,7 @@ var receiptTests = map[string]test{
 
 var otherTests = map[string]test{
 	"Amend":             testAmend,
+	"Executions":        testExecutions,
 	"Audit":             testAudit,
 	"Tasks":             testTasks,
 	"Campaigns":         testCampaigns,

@@ -75,6 +75,15 @@ def sync_detailed(
     Another `prediction_id` is no contradiction: the try keeps the first one, and the answer contains a
     warning.
 
+    A DAG run that was deleted and created again repeats the run id and the try numbers. A report is of
+    such a later execution, and
+    not a contradiction, if the try started at least a minute after the stored one ended, and its
+    outcome, peak, allocation
+    or duration differs. The stored tries of the run then get the run id `<run_id> (execution 1)`, and
+    so does a late report of an earlier
+    execution. The answer contains a warning. Without a start in the report, the time of the newest
+    prediction for the try counts.
+
     An `oom_killed` without `memory_max_bytes` means that the peak was at least the allocation.
     `features` may be
     omitted if the same try has a prediction; the models then learn the features of the prediction. If a
@@ -130,6 +139,15 @@ def sync(
     Another `prediction_id` is no contradiction: the try keeps the first one, and the answer contains a
     warning.
 
+    A DAG run that was deleted and created again repeats the run id and the try numbers. A report is of
+    such a later execution, and
+    not a contradiction, if the try started at least a minute after the stored one ended, and its
+    outcome, peak, allocation
+    or duration differs. The stored tries of the run then get the run id `<run_id> (execution 1)`, and
+    so does a late report of an earlier
+    execution. The answer contains a warning. Without a start in the report, the time of the newest
+    prediction for the try counts.
+
     An `oom_killed` without `memory_max_bytes` means that the peak was at least the allocation.
     `features` may be
     omitted if the same try has a prediction; the models then learn the features of the prediction. If a
@@ -179,6 +197,15 @@ async def asyncio_detailed(
     /retry-lift` (`amended`).
     Another `prediction_id` is no contradiction: the try keeps the first one, and the answer contains a
     warning.
+
+    A DAG run that was deleted and created again repeats the run id and the try numbers. A report is of
+    such a later execution, and
+    not a contradiction, if the try started at least a minute after the stored one ended, and its
+    outcome, peak, allocation
+    or duration differs. The stored tries of the run then get the run id `<run_id> (execution 1)`, and
+    so does a late report of an earlier
+    execution. The answer contains a warning. Without a start in the report, the time of the newest
+    prediction for the try counts.
 
     An `oom_killed` without `memory_max_bytes` means that the peak was at least the allocation.
     `features` may be
@@ -232,6 +259,15 @@ async def asyncio(
     /retry-lift` (`amended`).
     Another `prediction_id` is no contradiction: the try keeps the first one, and the answer contains a
     warning.
+
+    A DAG run that was deleted and created again repeats the run id and the try numbers. A report is of
+    such a later execution, and
+    not a contradiction, if the try started at least a minute after the stored one ended, and its
+    outcome, peak, allocation
+    or duration differs. The stored tries of the run then get the run id `<run_id> (execution 1)`, and
+    so does a late report of an earlier
+    execution. The answer contains a warning. Without a start in the report, the time of the newest
+    prediction for the try counts.
 
     An `oom_killed` without `memory_max_bytes` means that the peak was at least the allocation.
     `features` may be

@@ -1,0 +1,1 @@
+ALTER TABLE observation DROP COLUMN measured_after;
