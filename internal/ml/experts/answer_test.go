@@ -30,3 +30,17 @@ func TestAnExceptionIsLearnedWithTheAmountsOfItsAnswer(t *testing.T) {
 	own, _, _ := x.meanAmount(&p, x.Picks, scratch)
 	assert.Equal(t, usual, own)
 }
+
+// The selection and the promise use the same kill rates, so no expert is selected whose promise is above the allowed rate.
+func TestThePromiseOfSelectedExpertsIsWithinTheAllowedRate(t *testing.T) {
+	for seed := range uint64(8) {
+		x, s, _ := trained(Default(target), seed, 100, normal(0.2))
+		p, _ := s.next()
+		_, promised, _ := x.meanAmount(&p, x.Picks, new(Scratch))
+		lowest := math.Inf(1)
+		for e := range Count {
+			lowest = min(lowest, x.killRate(e))
+		}
+		assert.LessOrEqual(t, promised, max(x.allowedKillRate(target), x.config.KillRateSlack*lowest), "seed %d", seed)
+	}
+}
