@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/loadaware/loadaware/internal/insight/forecast"
-	"github.com/loadaware/loadaware/internal/service/modelcache"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
@@ -121,16 +120,12 @@ func (s *Service) Forecast(ctx context.Context, namespace, dag string, f sizing.
 // simulated run.
 func (s *Service) prepareTask(ctx context.Context, recent *recentRuns, f sizing.Features, t *forecast.Task, i int, past *pastOfDAG) {
 	own := knownFeatures(f, &recent.sample.Schema)
-	sample := own
-	if rows := recent.sample.Rows; sample == nil && len(rows) > 0 {
-		sample = recent.sample.Schema.Features(rows[len(rows)-1].Features)
-	}
-	r := readForecast(s.models.Get(ctx, recent.sample.Task), sample, likeTries(own, &recent.sample), recent.features())
+	r := s.readForecast(ctx, recent, own)
 	if len(r.times) == 0 {
 		return
 	}
 	t.Quantile, t.Memory = forecast.Interpolate(r.times.Table(tablePoints)), r.memory
-	t.Instances = past.add(i, recent, r.past)
+	t.Instances = past.add(i, recent, &r)
 	past.usual[i] = r.times[0]
 	t.Median = forecast.Interpolate(r.times.LevelTable(tablePoints, medianOfLongest(t.Instances)))
 }
@@ -149,21 +144,48 @@ func knownFeatures(f sizing.Features, schema *sizing.Schema) (own sizing.Feature
 	return own
 }
 
-// taskForecast holds the values that a forecast reads from the model of a task.
+// taskForecast holds the values that a forecast reads from the model and the policy of a task.
 type taskForecast struct {
 	times  taskmodel.RunTimes // of the next run
 	past   taskmodel.RunTimes // of past instances, predicted by the current model
-	memory float64            // bytes
+	grants []float64          // for each past run, the mean memory of an instance with its inputs, in bytes; 0 without an instance; nil: `memory` in all
+	memory float64            // of a usual instance, in bytes
 }
 
-// readForecast predicts the run times and the memory of a task. Like readRunTimes, it holds the
-// lock of the task only for the predictions.
-func readForecast(task *modelcache.Task, sample sizing.Features, tries, instances []sizing.Features) taskForecast {
+// readForecast predicts the run times and the memory of a task with the features `own` of the simulated run. Like
+// readRunTimes, it holds the lock of the task only for the predictions.
+func (s *Service) readForecast(ctx context.Context, recent *recentRuns, own sizing.Features) (r taskForecast) {
+	key, instances := recent.sample.Task, recent.features()
+	byRun, sample := recent.simulatedInputs(own)
+	task := s.models.Get(ctx, key)
 	task.RLockUpdated()
 	defer task.RUnlock()
-	model := task.Model()
-	limit := model.Size(taskmodel.Question{Features: sample, Requested: model.Requested, RiskTarget: sizing.DefaultRiskTarget}).Limit
-	return taskForecast{times: model.RunTimes(tries), past: model.RunTimes(instances), memory: float64(limit)}
+	alloc := s.allocatorOf(task, key.Namespace, s.cfg.Now())
+	r.times, r.past = alloc.model.RunTimes(sample), alloc.model.RunTimes(instances)
+	if len(r.times) == 0 {
+		return r
+	}
+	if byRun == nil {
+		usual := make([]sizing.Features, min(pastRuns, len(sample)))
+		for i := range usual {
+			usual[i] = sample[i*len(sample)/len(usual)]
+		}
+		r.memory = alloc.meanGrant(key, usual)
+		return r
+	}
+	var known []float64
+	for _, inputs := range byRun {
+		grant := alloc.meanGrant(key, inputs)
+		if r.grants = append(r.grants, grant); grant > 0 {
+			known = append(known, grant)
+		}
+	}
+	if slices.Sort(known); len(known) > 0 {
+		r.memory = known[len(known)/2]
+	} else {
+		r.memory = alloc.meanGrant(key, sample[len(sample)-1:])
+	}
+	return r
 }
 
 // fixed returns the quantile function of a fixed run time.

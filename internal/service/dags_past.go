@@ -37,6 +37,7 @@ type pastTask struct {
 	expected  float64 // predicted median of the longest run time of an instance, in seconds
 	actual    float64 // longest run time of an instance, in seconds
 	instances int     // number of mapped instances; 0 if no try succeeded, or if some tries of the run were not read
+	memory    float64 // mean memory that an instance with the inputs of the run is granted in the simulated run, in bytes; 0: the usual memory
 }
 
 // task returns what is known about the task with index i.
@@ -47,15 +48,16 @@ func (r *pastRun) task(i int) *pastTask {
 	return &r.tasks[i]
 }
 
-// add adds the past runs of the task with index i, whose run time is known. `predicted` has one prediction for each element
-// of recent.features. It returns the median number of the task's mapped instances per fully read run
-// with successes. Without such a run, it returns the largest number of a run that was read in part, or 1.
-func (p *pastOfDAG) add(i int, recent *recentRuns, predicted taskmodel.RunTimes) (instances int) {
+// add adds the past runs of the task with index i, whose run time is known. It returns the median number of the task's mapped
+// instances per fully read run with successes. Without such a run, it returns the largest number of a run that was read in
+// part, or 1.
+func (p *pastOfDAG) add(i int, recent *recentRuns, f *taskForecast) (instances int) {
 	p.known[i] = true
 	if recent.since.After(p.since) {
 		p.since = recent.since
 	}
 	var counts []int
+	predicted := f.past
 	partial := 1 // instances of the largest partial run
 	for k := range recent.runs {
 		r := &recent.runs[k]
@@ -72,6 +74,9 @@ func (p *pastOfDAG) add(i int, recent *recentRuns, predicted taskmodel.RunTimes)
 		longest := slices.MaxFunc(of, func(a, b taskmodel.RunTime) int { return cmp.Compare(a.LogSeconds(), b.LogSeconds()) })
 		expected := taskmodel.RunTimes{longest}.LevelTable(2, medianOfLongest(r.Instances))
 		*t = pastTask{succeeded: true, failed: t.failed, expected: expected[1], actual: r.Longest.Seconds(), instances: r.Instances}
+		if f.grants != nil {
+			t.memory = f.grants[k]
+		}
 		counts = append(counts, r.Instances)
 	}
 	p.addInputs(recent)
@@ -154,7 +159,8 @@ func (p *pastOfDAG) complete(tasks []forecast.Task) ([]*pastRun, error) {
 // calibrate compares the durations of the newest complete runs with their expected durations. The
 // duration is at least the critical path of the run times: a try that was reported without times counts as ended when its
 // report arrived, so a run whose reports arrive together would otherwise seem too short. If there are enough runs, calibrate
-// sets Ran of the tasks that some of them skipped. It sets Counts of the tasks whose number of instances differs.
+// sets Ran of the tasks that some of them skipped. It sets Counts and Memories of the tasks for which these differ between the
+// runs that a draw comes from: these runs if there are enough, and otherwise the newest runs of the DAG.
 func (p *pastOfDAG) calibrate(tasks []forecast.Task) (c forecast.Calibration, err error) {
 	runs, err := p.complete(tasks)
 	if err != nil {
@@ -175,7 +181,13 @@ func (p *pastOfDAG) calibrate(tasks []forecast.Task) (c forecast.Calibration, er
 		}
 		c.Add(expectedEnd, max(actualEnd, run.end.Sub(run.start).Seconds()), run.instances())
 	}
-	p.setCounts(tasks, runs, c.IsEnough())
+	drawn := runs
+	if !c.IsEnough() {
+		drawn = p.newestFirst()
+		drawn = drawn[:min(pastRuns, len(drawn))]
+	}
+	p.setCounts(tasks, drawn)
+	p.setMemories(tasks, drawn)
 	if !c.IsEnough() {
 		return c, nil
 	}

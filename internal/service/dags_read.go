@@ -23,10 +23,12 @@ const (
 
 // recentRuns holds the newest runs of a task.
 type recentRuns struct {
-	sample    sizing.History // tries of these runs, oldest first
-	runs      []store.TaskRun
+	sample    sizing.History      // tries of these runs, oldest first
+	runs      []store.TaskRun     // oldest first, by the end or the first try
 	instances [][]sizing.Features // by run: the features of its instances that were read
 	since     time.Time           // see store.TaskRuns
+	differs   map[string]bool     // features that differ between instances of the same run
+	isSummary bool                // the store summarised the runs, so `instances` has only the longest instance of each run
 }
 
 // features returns the features of the instances of all runs.
@@ -114,12 +116,14 @@ func indices(n int) []int {
 
 // runsOfSummary returns the runs of a task that the store has summarised.
 func runsOfSummary(of store.TaskRuns) *recentRuns {
-	r := &recentRuns{sample: of.Sample, runs: of.Runs, since: of.Since, instances: make([][]sizing.Features, len(of.Runs))}
+	slices.SortStableFunc(of.Runs, func(a, b store.TaskRun) int { return a.End.Compare(b.End) })
+	r := &recentRuns{sample: of.Sample, runs: of.Runs, since: of.Since, isSummary: true, instances: make([][]sizing.Features, len(of.Runs))}
 	for k := range of.Runs {
 		if of.Runs[k].Instances > 0 {
 			r.instances[k] = []sizing.Features{of.Sample.Schema.Features(of.Runs[k].Features)}
 		}
 	}
+	r.differs = r.differingFeatures()
 	return r
 }
 
@@ -164,5 +168,6 @@ func runsOfTries(h sizing.History) *recentRuns {
 		}
 		r.instances[k] = append(r.instances[k], h.Schema.Features(try.Features))
 	}
+	r.differs = r.differingFeatures()
 	return r
 }
