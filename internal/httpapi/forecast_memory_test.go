@@ -32,14 +32,16 @@ func (d *dagTry) report() string {
 		d.task, d.run, d.mapIndex, max(1, d.try), 1e6*d.megabytes, d.features, d.seconds, d.started.Format(time.RFC3339Nano), ended.Format(time.RFC3339Nano))
 }
 
-// reportTries reports tries, and stores the structure of the DAG "etl": pairs of a task and the tasks upstream of it,
-// separated by spaces.
+// reportTries reports tries. It stores the structure of the DAG "etl", if there is one: pairs of a task and the tasks upstream
+// of it, separated by spaces.
 func (e *testEnv) reportTries(tries []dagTry, structure ...[2]string) {
 	e.t.Helper()
 	for i := range tries { // one by one, so that each is learned before the next one
 		require.Equal(e.t, http.StatusOK, e.post("/observe", tries[i].report()).status)
 	}
-	e.setStructure(structure...)
+	if len(structure) > 0 {
+		e.setStructure(structure...)
+	}
 }
 
 // setStructure stores the structure of the DAG "etl", in the form of reportTries.

@@ -11,7 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// SetStructure stores the dependencies of a DAG. They must be acyclic.
+// SetStructure stores the dependencies of a DAG, and when they last changed. They must be acyclic.
 func (s *Service) SetStructure(ctx context.Context, d sizing.Structure) error {
 	if detail := sizing.CheckID(d.DAG); detail != "" {
 		return invalid([]sizing.FieldError{{Field: "dag_id", Detail: detail}})
@@ -23,6 +23,14 @@ func (s *Service) SetStructure(ctx context.Context, d sizing.Structure) error {
 		return err
 	}
 	d.UpdatedAt = s.cfg.Now()
+	switch stored, err := s.store.Structure(ctx, d.Namespace, d.DAG); {
+	case err == nil && stored.HasSameTasks(&d):
+		d.ChangedAt = stored.ChangedAt
+	case err == nil:
+		d.ChangedAt = d.UpdatedAt
+	case sizing.KindOf(err) != sizing.NotFound:
+		return err
+	}
 	return s.store.SetStructure(ctx, d)
 }
 
@@ -92,6 +100,7 @@ func (s *Service) Forecast(ctx context.Context, namespace, dag string, f sizing.
 	if len(out.Unknown) == len(tasks) {
 		return nil, sizing.Errorf(sizing.NotFound, "forecast DAG %s: the run time of no task can be predicted yet; report duration_seconds and memory_max_bytes or memory_sampled_bytes for at least two successes of a task", dag)
 	}
+	past.changed = structure.ChangedAt
 	calibration, err := past.calibrate(tasks)
 	if err != nil {
 		return nil, err

@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/loadaware/loadaware/internal/insight/forecast"
 	"github.com/loadaware/loadaware/internal/service/inflight"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
@@ -70,20 +69,4 @@ func replaceInputs(instances []sizing.Features, own sizing.Features, differs map
 		}
 	}
 	return replaced
-}
-
-// setMemories sets the memory of the tasks whose memory differs between past runs. The past runs are those that a draw comes from.
-func (p *pastOfDAG) setMemories(tasks []forecast.Task, runs []*pastRun) {
-	for i := range tasks {
-		t := &tasks[i]
-		memories := make([]float64, len(runs))
-		for k, run := range runs {
-			if memories[k] = run.task(i).memory; memories[k] == 0 { // the run skipped the task, or not all of its tries were read
-				memories[k] = t.Memory
-			}
-		}
-		if slices.ContainsFunc(memories, func(bytes float64) bool { return bytes != t.Memory }) {
-			t.Memories = memories
-		}
-	}
 }

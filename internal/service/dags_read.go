@@ -47,7 +47,9 @@ type pastReader struct {
 // each task. If these belong to few runs of the DAG, because the task has many mapped instances, the store summarises more
 // tries.
 func (s *Service) prepareTasks(ctx context.Context, namespace, dag string, f sizing.Features, tasks []forecast.Task) (*pastOfDAG, error) {
-	r := &pastReader{s, namespace, dag, f, tasks, pastOfDAG{runs: map[string]*pastRun{}, known: make([]bool, len(tasks)), usual: make([]taskmodel.RunTime, len(tasks)), inputs: f}}
+	r := &pastReader{s, namespace, dag, f, tasks, pastOfDAG{
+		runs: map[string]*pastRun{}, known: make([]bool, len(tasks)), isTruncated: make([]bool, len(tasks)), usual: make([]taskmodel.RunTime, len(tasks)), inputs: f,
+	}}
 	for i := range tasks {
 		tasks[i].Quantile, tasks[i].Median = fixed(0), fixed(0)
 	}

@@ -15,9 +15,9 @@ type Calibration struct {
 	instances []float64 // logarithm of the number of instances of the run of each ratio
 }
 
-// minCalibration is the smallest number of past runs with which a forecast is corrected: the largest of
+// MinCalibration is the smallest number of past runs with which a forecast is corrected: the largest of
 // 19 ratios is the conformal 95 % quantile.
-const minCalibration = 19
+const MinCalibration = 19
 
 // Add adds a past run with a number of instances of all tasks: its expected and its actual end, in seconds from its start.
 // It ignores a run if one of them is not positive.
@@ -35,7 +35,7 @@ func (c *Calibration) Add(expected, end float64, instances int) {
 func (c *Calibration) Runs() int { return len(c.ratios) }
 
 // IsEnough reports whether there are enough past runs to correct a forecast.
-func (c *Calibration) IsEnough() bool { return len(c.ratios) >= minCalibration }
+func (c *Calibration) IsEnough() bool { return len(c.ratios) >= MinCalibration }
 
 // Quantiles returns the median and the 95 % quantile of the end of the run with the forecast r, in seconds from its start.
 // `expected` is the result of SimulateMedians for the run. With too few past runs Quantiles returns the simulated quantiles.
