@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -174,6 +175,9 @@ func (s *Service) readForecast(ctx context.Context, recent *recentRuns, own sizi
 	if len(r.times) == 0 {
 		return r
 	}
+	if len(own) == 0 {
+		recent.moveToPresentLevel(r.times)
+	}
 	if byRun == nil {
 		usual := make([]sizing.Features, min(pastRuns, len(sample)))
 		for i := range usual {
@@ -195,6 +199,44 @@ func (s *Service) readForecast(ctx context.Context, recent *recentRuns, own sizi
 		r.memory = alloc.meanGrant(key, sample[len(sample)-1:])
 	}
 	return r
+}
+
+// moveToPresentLevel moves the run times that are predicted for the successes of the sample to the present level of their
+// runs (forecast.AtPresentLevel), because inputs that the simulated run omits may grow or fall.
+func (r *recentRuns) moveToPresentLevel(times taskmodel.RunTimes) {
+	var ids []string
+	for i := range r.sample.Rows {
+		if row := &r.sample.Rows[i]; row.Outcome == sizing.Success {
+			ids = append(ids, row.RunID)
+		}
+	}
+	if len(ids) != len(times) {
+		return // there is no success
+	}
+	index := map[string]int{} // by run id
+	var sums, counts []float64
+	for i, id := range ids {
+		k, isKnown := index[id]
+		if !isKnown {
+			k = len(sums)
+			index[id] = k
+			sums, counts = append(sums, 0), append(counts, 0)
+		}
+		sums[k] += times[i].LogSeconds()
+		counts[k]++
+	}
+	seconds := make([]float64, len(sums))
+	for k, sum := range sums {
+		seconds[k] = math.Expm1(sum / counts[k])
+	}
+	moved, factors := forecast.AtPresentLevel(seconds), make([]float64, len(times))
+	for i, id := range ids {
+		factors[i] = 1
+		if k := index[id]; seconds[k] > 0 {
+			factors[i] = moved[k] / seconds[k]
+		}
+	}
+	times.Scale(factors)
 }
 
 // fixed returns the quantile function of a fixed run time.

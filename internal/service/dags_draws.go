@@ -43,13 +43,14 @@ func (p *pastOfDAG) calibrate(tasks []forecast.Task) (c forecast.Calibration, er
 	return c, nil
 }
 
-// setDraws sets the lists of the tasks from the runs that a draw comes from. If these are enough, it sets Ran of the tasks that
+// setDraws sets the lists of the tasks from the runs that a draw comes from, in order of time. If these are enough, it sets Ran of the tasks that
 // some of them skipped. Otherwise the newest runs of the DAG replace them, and all tasks run in all draws.
 func (p *pastOfDAG) setDraws(tasks []forecast.Task, runs []*pastRun) {
 	isEnough := len(runs) >= forecast.MinCalibration
 	if !isEnough {
 		runs = p.newestFirst()
 		runs = runs[:min(pastRuns, len(runs))]
+		slices.Reverse(runs)
 	}
 	p.setCounts(tasks, runs)
 	p.setMemories(tasks, runs)
@@ -94,13 +95,17 @@ func criticalPath(tasks []forecast.Task, seconds []float64) (float64, error) {
 	return r.Median, nil
 }
 
-// setMemories sets the memory of the tasks whose memory differs between past runs. The past runs are those that a draw comes from.
+// setMemories sets the memory of the tasks whose memory differs between the past runs that a draw comes from.
 func (p *pastOfDAG) setMemories(tasks []forecast.Task, runs []*pastRun) {
 	for i := range tasks {
 		t := &tasks[i]
 		memories := make([]float64, len(runs))
 		for k, run := range runs {
-			if memories[k] = run.task(i).memory; memories[k] == 0 { // the run skipped the task, or not all of its tries were read
+			memories[k] = run.task(i).memory
+		}
+		memories = forecast.AtPresentLevel(memories)
+		for k := range memories {
+			if memories[k] == 0 { // the run skipped the task, or not all of its tries were read
 				memories[k] = t.Memory
 			}
 		}
