@@ -129,7 +129,8 @@ func runsOfSummary(of store.TaskRuns) *recentRuns {
 	return r
 }
 
-// runsOfTries groups the newest tries of a task by run. It leaves out reproduced runs, as the store does in NewestRuns.
+// runsOfTries groups the newest tries of a task by run. As the store does in NewestRuns, it leaves out reproduced runs, and
+// takes the first success of each instance.
 func runsOfTries(h sizing.History) *recentRuns {
 	r := &recentRuns{sample: h}
 	if len(h.Rows) >= forecastRows {
@@ -157,10 +158,12 @@ func runsOfTries(h sizing.History) *recentRuns {
 		if try.Duration <= 0 {
 			continue
 		}
-		if of := (instance{k, try.MapIndex}); !counted[of] {
-			counted[of] = true
-			run.Instances++
+		of := instance{k, try.MapIndex}
+		if counted[of] { // it was cleared and succeeded again, perhaps days after the run had ended
+			continue
 		}
+		counted[of] = true
+		run.Instances++
 		run.Longest = max(run.Longest, try.Duration)
 		if started := try.At.Add(-try.Duration); started.Before(run.Start) {
 			run.Start = started
