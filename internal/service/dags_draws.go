@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/loadaware/loadaware/internal/insight/forecast"
+	"github.com/loadaware/loadaware/internal/sizing"
 )
 
 // calibrate compares the durations of the newest complete runs since the last change of the structure with their expected
@@ -43,11 +44,14 @@ func (p *pastOfDAG) calibrate(tasks []forecast.Task) (c forecast.Calibration, er
 	return c, nil
 }
 
-// setDraws sets the lists of the tasks from the runs that a draw comes from, in order of time. If these are enough, it sets Ran of the tasks that
-// some of them skipped. Otherwise the newest runs of the DAG replace them, and all tasks run in all draws.
+// setDraws sets the lists of the tasks from the runs that a draw comes from, in order of time. If these are enough, a draw
+// comes only from those whose inputs decide on the same branches, and setDraws sets Ran of the tasks that some of them
+// skipped. Otherwise the newest runs of the DAG replace them, and all tasks run in all draws.
 func (p *pastOfDAG) setDraws(tasks []forecast.Task, runs []*pastRun) {
 	isEnough := len(runs) >= forecast.MinCalibration
-	if !isEnough {
+	if isEnough {
+		runs = p.alike(tasks, runs)
+	} else {
 		runs = p.newestFirst()
 		runs = runs[:min(pastRuns, len(runs))]
 		slices.Reverse(runs)
@@ -59,6 +63,31 @@ func (p *pastOfDAG) setDraws(tasks []forecast.Task, runs []*pastRun) {
 			tasks[i].Ran = ran
 		}
 	}
+}
+
+// alike returns the runs that show which tasks the simulated run runs (forecast.Alike).
+func (p *pastOfDAG) alike(tasks []forecast.Task, runs []*pastRun) (alike []*pastRun) {
+	var varied [][]bool // whether a task ran, for the tasks that some of the runs skipped
+	for i := range tasks {
+		if ran := p.ran(i, runs); p.known[i] && slices.Contains(ran, true) && slices.Contains(ran, false) {
+			varied = append(varied, ran)
+		}
+	}
+	for k, isAlike := range forecast.Alike(varied, inputsOf(runs), p.inputs) {
+		if isAlike {
+			alike = append(alike, runs[k])
+		}
+	}
+	return alike
+}
+
+// inputsOf returns the inputs of runs.
+func inputsOf(runs []*pastRun) []sizing.Features {
+	inputs := make([]sizing.Features, len(runs))
+	for k, run := range runs {
+		inputs[k] = run.inputs
+	}
+	return inputs
 }
 
 // ran returns whether the task with index i ran in each of the runs. In place of runs from which the task is absent, it counts

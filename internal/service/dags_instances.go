@@ -83,10 +83,7 @@ func medianScales(one taskmodel.RunTime, counts []int, usual int) []float64 {
 
 // setCounts sets the numbers of instances of those tasks for which they differ between the past runs that a draw comes from.
 func (p *pastOfDAG) setCounts(tasks []forecast.Task, runs []*pastRun) {
-	inputs := make([]sizing.Features, len(runs))
-	for k, run := range runs {
-		inputs[k] = run.inputs
-	}
+	inputs := inputsOf(runs)
 	for i := range tasks {
 		counts := make([]int, len(runs))
 		for k, run := range runs {
