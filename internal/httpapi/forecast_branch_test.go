@@ -45,3 +45,30 @@ func TestForecastTakesTheBranchesOfItsInputs(t *testing.T) {
 		assert.Equal(t, 40, f.PastRuns, query)
 	}
 }
+
+// Runs at nine o'clock wait an hour for a slot.
+func TestForecastWaitsAsAtThisHour(t *testing.T) {
+	e := newTestEnv(t, noAuth)
+	var tries []dagTry
+	for i := range 80 {
+		at := day(i / 4).Add(time.Duration([]int{2, 9, 14, 20}[i%4]) * time.Hour)
+		load := dagTry{task: "load", run: fmt.Sprint(i), started: at, seconds: 600 + float64(i%7), megabytes: 1000, features: fmt.Sprintf(`"ts": %q`, at.Format(time.RFC3339))}
+		fit := load
+		fit.task, fit.started = "fit", at.Add(11*time.Minute)
+		if i%4 == 1 {
+			fit.started = fit.started.Add(time.Hour)
+		}
+		tries = append(tries, load, fit)
+	}
+	e.reportTries(tries, [2]string{"load", ""}, [2]string{"fit", "load"})
+	for query, want := range map[string]struct {
+		seconds float64
+		runs    int
+	}{"2020-02-01T09:00:00Z": {4860, 20}, "2020-02-01T14:00:00Z": {1260, 40}} {
+		var f api.DagForecast
+		e.do(http.MethodGet, "/dags/etl/forecast?ts="+query, "").into(&f)
+		assert.InEpsilon(t, want.seconds, f.MedianSeconds, .05, query)
+		assert.InEpsilon(t, want.seconds, f.P95Seconds, .05, query)
+		assert.Equal(t, want.runs, f.PastRuns, query)
+	}
+}

@@ -7,35 +7,29 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// calibrate compares the durations of the newest complete runs since the last change of the structure with their expected
-// durations. The duration is at least the critical path of the run times: a try that was reported without times counts as
-// ended when its report arrived, so a run whose reports arrive together would otherwise seem too short. It sets the lists of
-// the tasks (setDraws).
+// pastEnd holds the end of a past run, in seconds from its start.
+type pastEnd struct{ expected, actual float64 }
+
+// calibrate compares the ends of the newest complete runs since the last change of the structure with their expected ends. If
+// there are enough runs for which inputs of the simulated run have the same effect on this comparison (forecast.Alike), it uses
+// only these. It sets the lists of the tasks (setDraws).
 func (p *pastOfDAG) calibrate(tasks []forecast.Task) (c forecast.Calibration, err error) {
 	p.setFirst()
 	runs, err := p.complete(tasks)
 	if err != nil {
 		return c, err
 	}
-	expected, actual := make([]float64, len(tasks)), make([]float64, len(tasks))
-	var unchanged []*pastRun
-	for _, run := range runs {
-		if p.isBeforeChange(run) {
-			continue
-		}
-		unchanged = append(unchanged, run)
-		for i := range tasks {
-			expected[i], actual[i] = run.task(i).expected, run.task(i).actual
-		}
-		expectedEnd, err := criticalPath(tasks, expected)
-		if err != nil {
-			return c, err
-		}
-		actualEnd, err := criticalPath(tasks, actual)
-		if err != nil {
-			return c, err
-		}
-		c.Add(expectedEnd, max(actualEnd, run.end.Sub(run.start).Seconds()), run.instances())
+	unchanged := slices.DeleteFunc(slices.Clone(runs), p.isBeforeChange)
+	ends, isLong, err := compareEnds(tasks, unchanged)
+	if err != nil {
+		return c, err
+	}
+	alike := p.alike(unchanged, [][]bool{isLong})
+	if len(alike) < forecast.MinCalibration {
+		alike = unchanged
+	}
+	for _, run := range newest(alike) {
+		c.Add(ends[run].expected, ends[run].actual, run.instances())
 	}
 	if c.IsEnough() {
 		runs = unchanged
@@ -44,17 +38,47 @@ func (p *pastOfDAG) calibrate(tasks []forecast.Task) (c forecast.Calibration, er
 	return c, nil
 }
 
-// setDraws sets the lists of the tasks from the runs that a draw comes from, in order of time. If these are enough, a draw
-// comes only from those whose inputs decide on the same branches, and setDraws sets Ran of the tasks that some of them
+// compareEnds returns the ends of the runs, and for which of them the ratio of the actual to the expected end is above the
+// median. An actual end is at least the critical path of the run times: a try that was reported without times counts as ended
+// when its report arrived, so a run whose reports arrive together would otherwise seem too short.
+func compareEnds(tasks []forecast.Task, runs []*pastRun) (ends map[*pastRun]pastEnd, isLong []bool, err error) {
+	ends = make(map[*pastRun]pastEnd, len(runs))
+	ratios, expected, actual := make([]float64, len(runs)), make([]float64, len(tasks)), make([]float64, len(tasks))
+	for k, run := range runs {
+		for i := range tasks {
+			expected[i], actual[i] = run.task(i).expected, run.task(i).actual
+		}
+		var end pastEnd
+		if end.expected, err = criticalPath(tasks, expected); err != nil {
+			return nil, nil, err
+		}
+		if end.actual, err = criticalPath(tasks, actual); err != nil {
+			return nil, nil, err
+		}
+		end.actual = max(end.actual, run.end.Sub(run.start).Seconds())
+		ends[run], ratios[k] = end, end.actual/max(1e-3, end.expected)
+	}
+	sorted := slices.Sorted(slices.Values(ratios))
+	for _, ratio := range ratios {
+		isLong = append(isLong, ratio > sorted[len(sorted)/2])
+	}
+	return ends, isLong, nil
+}
+
+// newest returns the newest pastRuns of runs in order of time.
+func newest(runs []*pastRun) []*pastRun { return runs[max(0, len(runs)-pastRuns):] }
+
+// setDraws sets the lists of the tasks from the runs that a draw comes from, in order of time. If the runs are enough, a draw
+// comes only from the newest ones whose inputs decide on the same branches, and setDraws sets Ran of the tasks that some of them
 // skipped. Otherwise the newest runs of the DAG replace them, and all tasks run in all draws.
 func (p *pastOfDAG) setDraws(tasks []forecast.Task, runs []*pastRun) {
 	isEnough := len(runs) >= forecast.MinCalibration
 	if isEnough {
-		runs = p.alike(tasks, runs)
+		runs = newest(p.alike(runs, p.branches(tasks, runs)))
 	} else {
 		runs = p.newestFirst()
-		runs = runs[:min(pastRuns, len(runs))]
 		slices.Reverse(runs)
+		runs = newest(runs)
 	}
 	p.setCounts(tasks, runs)
 	p.setMemories(tasks, runs)
@@ -65,20 +89,24 @@ func (p *pastOfDAG) setDraws(tasks []forecast.Task, runs []*pastRun) {
 	}
 }
 
-// alike returns the runs that show which tasks the simulated run runs (forecast.Alike).
-func (p *pastOfDAG) alike(tasks []forecast.Task, runs []*pastRun) (alike []*pastRun) {
-	var varied [][]bool // whether a task ran, for the tasks that some of the runs skipped
-	for i := range tasks {
-		if ran := p.ran(i, runs); p.known[i] && slices.Contains(ran, true) && slices.Contains(ran, false) {
-			varied = append(varied, ran)
-		}
-	}
-	for k, isAlike := range forecast.Alike(varied, inputsOf(runs), p.inputs) {
+// alike returns the runs that are like the simulated run (forecast.Alike). `facts` holds what may depend on the inputs.
+func (p *pastOfDAG) alike(runs []*pastRun, facts [][]bool) (alike []*pastRun) {
+	for k, isAlike := range forecast.Alike(facts, inputsOf(runs), p.inputs) {
 		if isAlike {
 			alike = append(alike, runs[k])
 		}
 	}
 	return alike
+}
+
+// branches returns in which of the runs a task ran, for the tasks that some of them skipped.
+func (p *pastOfDAG) branches(tasks []forecast.Task, runs []*pastRun) (varied [][]bool) {
+	for i := range tasks {
+		if ran := p.ran(i, runs); p.known[i] && slices.Contains(ran, true) && slices.Contains(ran, false) {
+			varied = append(varied, ran)
+		}
+	}
+	return varied
 }
 
 // inputsOf returns the inputs of runs.

@@ -8,22 +8,21 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// branchSignificance is the level of the test of whether a task runs only with some values of an input.
-const branchSignificance = .01
+// conditionSignificance is the level of the test of whether a fact depends on a property.
+const conditionSignificance = .01
 
 // condition is a property of a run: the value of a bool or a category, the weekday or the hour of a date.
 type condition struct {
 	holds []float64 // for each past run 1 if it has the property, 0 if not, NaN if that is unknown
 	isNew float64   // the same for the new run
-	p     float64   // the smallest p-value of the dependence of a task on the property
+	p     float64   // the smallest p-value of the dependence of a fact on the property
 }
 
-// Alike returns which past runs show the tasks that a new run with the inputs `inputs` runs. `ran` holds, for each task that
-// some of the past runs skipped, in which of them it ran, and `past` has their inputs. If it clearly depends on a property
-// whether a task runs (Fisher's exact test), the runs are alike that have this property if and only if the new run has it. The
-// clearest property comes first; a property that would leave no run does not count. Without a clear property, all runs are
-// alike.
-func Alike(ran [][]bool, past []sizing.Features, inputs sizing.Features) []bool {
+// Alike returns which past runs are like a new run with the inputs `inputs` in some facts. `facts` holds, for each fact, for
+// which past runs it is true, such as that a task ran, and `past` has the inputs of these runs. If a fact clearly depends on a
+// property (Fisher's exact test), the runs are alike that have this property if and only if the new run has it. The clearest
+// property comes first; a property that would leave no run does not count. Without a clear property, all runs are alike.
+func Alike(facts [][]bool, past []sizing.Features, inputs sizing.Features) []bool {
 	var all []condition
 	for _, name := range inputs.Names() {
 		all = append(all, conditionsOf(past, name, inputs[name])...)
@@ -31,13 +30,13 @@ func Alike(ran [][]bool, past []sizing.Features, inputs sizing.Features) []bool 
 	alike := slices.Repeat([]bool{true}, len(past))
 	for i := range all {
 		all[i].p = 1
-		for _, of := range ran {
+		for _, of := range facts {
 			all[i].p = min(all[i].p, fisherTest(all[i].holds, of))
 		}
 	}
 	slices.SortStableFunc(all, func(a, b condition) int { return cmp.Compare(a.p, b.p) })
 	for _, c := range all {
-		if c.p >= branchSignificance/float64(len(all)*max(1, len(ran))) { // Bonferroni correction
+		if c.p >= conditionSignificance/float64(len(all)*max(1, len(facts))) { // Bonferroni correction
 			break
 		}
 		both := slices.Clone(alike)
@@ -52,7 +51,7 @@ func Alike(ran [][]bool, past []sizing.Features, inputs sizing.Features) []bool 
 }
 
 // conditionsOf returns the conditions on the input `name`, which has the value `v` in the new run: one for each value, weekday
-// or hour of the past runs.
+// or hour of several past runs.
 func conditionsOf(past []sizing.Features, name string, v sizing.Value) (all []condition) {
 	for _, property := range propertiesOf(v.Kind) {
 		var known []any
@@ -62,14 +61,18 @@ func conditionsOf(past []sizing.Features, name string, v sizing.Value) (all []co
 			}
 		}
 		for _, value := range known {
-			c := condition{holds: make([]float64, len(past))}
+			c, shared := condition{holds: make([]float64, len(past))}, 0
 			for k, f := range past {
 				switch of := f[name]; {
 				case of.Kind != v.Kind:
 					c.holds[k] = math.NaN()
 				case property(of) == value:
 					c.holds[k] = 1
+					shared++
 				}
+			}
+			if shared < 2 {
+				continue
 			}
 			if property(v) == value {
 				c.isNew = 1
@@ -101,25 +104,25 @@ func hour(days float64) float64 {
 	return math.Floor(math.Round((days-math.Floor(days))*86_400) / 3600)
 }
 
-// fisherTest returns the two-sided p-value of Fisher's exact test of the dependence of `ran` on `holds`.
-func fisherTest(holds []float64, ran []bool) float64 {
-	var table [2][2]int // by holds and ran
+// fisherTest returns the two-sided p-value of Fisher's exact test of the dependence of `fact` on `holds`.
+func fisherTest(holds []float64, fact []bool) float64 {
+	var table [2][2]int // by holds and fact
 	for k, h := range holds {
 		switch {
 		case math.IsNaN(h):
-		case ran[k]:
+		case fact[k]:
 			table[int(h)][1]++
 		default:
 			table[int(h)][0]++
 		}
 	}
-	held, ranIn := table[1][0]+table[1][1], table[0][1]+table[1][1]
+	held, isTrue := table[1][0]+table[1][1], table[0][1]+table[1][1]
 	n := table[0][0] + table[0][1] + held
-	logOf := func(both int) float64 { // the probability of `both` runs that share the property and ran the task, as a logarithm
-		return logBinomial(held, both) + logBinomial(n-held, ranIn-both) - logBinomial(n, ranIn)
+	logOf := func(both int) float64 { // the probability that `both` runs have the property and the fact, as a logarithm
+		return logBinomial(held, both) + logBinomial(n-held, isTrue-both) - logBinomial(n, isTrue)
 	}
 	observed, p := logOf(table[1][1]), 0.0
-	for both := max(0, ranIn-(n-held)); both <= min(held, ranIn); both++ {
+	for both := max(0, isTrue-(n-held)); both <= min(held, isTrue); both++ {
 		if l := logOf(both); l <= observed+1e-9 {
 			p += math.Exp(l)
 		}
