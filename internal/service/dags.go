@@ -137,7 +137,12 @@ func (s *Service) prepareTask(ctx context.Context, recent *recentRuns, f sizing.
 	t.Quantile, t.Memory = forecast.Interpolate(r.times.Table(tablePoints)), r.memory
 	t.Instances = past.add(i, recent, &r)
 	past.usual[i] = r.times[0]
-	t.Median = forecast.Interpolate(r.times.LevelTable(tablePoints, medianOfLongest(t.Instances)))
+	medians := r.times.LevelTable(tablePoints, medianOfLongest(t.Instances))
+	optimism := recent.optimism(&r)
+	for k := range medians {
+		medians[k] *= optimism
+	}
+	t.Median = forecast.Interpolate(medians)
 }
 
 // knownFeatures returns the features of a DAG run that are in the schema of a task, or nil if
@@ -158,6 +163,7 @@ func knownFeatures(f sizing.Features, schema *sizing.Schema) (own sizing.Feature
 type taskForecast struct {
 	times  taskmodel.RunTimes // of the next run
 	past   taskmodel.RunTimes // of past instances, predicted by the current model
+	ratios []float64          // of run times to the predictions before the runs, oldest first
 	grants []float64          // for each past run, the mean memory of an instance with its inputs, in bytes; 0 without an instance; nil: `memory` in all
 	memory float64            // of a usual instance, in bytes
 }
@@ -175,6 +181,7 @@ func (s *Service) readForecast(ctx context.Context, recent *recentRuns, own sizi
 	if len(r.times) == 0 {
 		return r
 	}
+	r.ratios = alloc.model.Ratios()
 	if len(own) == 0 {
 		recent.moveToPresentLevel(r.times)
 	}
