@@ -554,7 +554,7 @@ type DagForecast struct {
 	Namespace  ID      `json:"namespace"`
 	P95Seconds float64 `json:"p95_seconds"`
 
-	// PastRuns Number of past runs that correct `median_seconds` and `p95_seconds`; with fewer than 19, both come from the draws alone, in which every task runs.
+	// PastRuns Number of past runs since the last change of the structure that correct `median_seconds` and `p95_seconds`; with fewer than 19, both come from the draws alone.
 	PastRuns           int               `json:"past_runs"`
 	StructureUpdatedAt time.Time         `json:"structure_updated_at"`
 	Tasks              []DagTaskForecast `json:"tasks"`

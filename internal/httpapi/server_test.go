@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -41,6 +42,18 @@ type testEnv struct {
 	log        *bytes.Buffer
 	closeStore func() // disconnects the database
 	trainer    *trainer.Trainer
+	now        atomic.Pointer[time.Time] // set by setTime
+}
+
+// setTime sets the time that the service reads.
+func (e *testEnv) setTime(now time.Time) { e.now.Store(&now) }
+
+// time returns the time of setTime, or the system time.
+func (e *testEnv) time() time.Time {
+	if now := e.now.Load(); now != nil {
+		return *now
+	}
+	return time.Now()
 }
 
 // noAuth disables authentication.
@@ -56,13 +69,14 @@ func newTestEnv(t *testing.T, cfg httpapi.Config) *testEnv {
 // newPollingTestEnv is newTestEnv with an interval at which the replica polls the store.
 func newPollingTestEnv(t *testing.T, cfg httpapi.Config, interval time.Duration) *testEnv {
 	t.Helper()
+	e := &testEnv{t: t, log: &bytes.Buffer{}, metrics: httpapi.NewMetrics()}
 	ctx, cancel := context.WithCancel(context.Background())
 	dsn := pgtest.Migrated(t)
 	st, err := postgres.Open(ctx, dsn, postgres.Config{})
 	require.NoError(t, err)
 	quiet := slog.New(slog.DiscardHandler)
 	// Long timeouts, so that a slow machine does not change the answers.
-	timeouts := service.Config{ReadTimeout: testwait.Limit, DecodeWait: testwait.Limit, PingTimeout: testwait.Limit, PollInterval: interval}
+	timeouts := service.Config{ReadTimeout: testwait.Limit, DecodeWait: testwait.Limit, PingTimeout: testwait.Limit, PollInterval: interval, Now: e.time}
 	// A training starts only when a test requests it, so that none falls between two requests of a test.
 	tr := trainer.New(st, trainer.Config{OnlyRequested: true}, quiet)
 	svc := service.New(st, tr, timeouts, quiet)
@@ -72,7 +86,7 @@ func newPollingTestEnv(t *testing.T, cfg httpapi.Config, interval time.Duration)
 	t.Cleanup(func() { cancel(); <-ended; closeStore() })
 	require.Eventually(t, func() bool { return svc.Readiness().Ready }, testwait.Limit, 10*time.Millisecond)
 
-	e := &testEnv{t: t, log: &bytes.Buffer{}, metrics: httpapi.NewMetrics(), closeStore: closeStore, trainer: tr}
+	e.closeStore, e.trainer = closeStore, tr
 	cfg.Metrics, cfg.Log = e.metrics, slog.New(slog.NewTextHandler(e.log, nil))
 	e.handler = httpapi.New(svc, cfg)
 	e.spec, e.router = loadOpenAPI(t)

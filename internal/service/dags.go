@@ -3,16 +3,16 @@ package service
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
 	"github.com/loadaware/loadaware/internal/insight/forecast"
-	"github.com/loadaware/loadaware/internal/service/modelcache"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// SetStructure stores the dependencies of a DAG. They must be acyclic.
+// SetStructure stores the dependencies of a DAG, and when they last changed. They must be acyclic.
 func (s *Service) SetStructure(ctx context.Context, d sizing.Structure) error {
 	if detail := sizing.CheckID(d.DAG); detail != "" {
 		return invalid([]sizing.FieldError{{Field: "dag_id", Detail: detail}})
@@ -24,6 +24,14 @@ func (s *Service) SetStructure(ctx context.Context, d sizing.Structure) error {
 		return err
 	}
 	d.UpdatedAt = s.cfg.Now()
+	switch stored, err := s.store.Structure(ctx, d.Namespace, d.DAG); {
+	case err == nil && stored.HasSameTasks(&d):
+		d.ChangedAt = stored.ChangedAt
+	case err == nil:
+		d.ChangedAt = d.UpdatedAt
+	case sizing.KindOf(err) != sizing.NotFound:
+		return err
+	}
 	return s.store.SetStructure(ctx, d)
 }
 
@@ -93,6 +101,7 @@ func (s *Service) Forecast(ctx context.Context, namespace, dag string, f sizing.
 	if len(out.Unknown) == len(tasks) {
 		return nil, sizing.Errorf(sizing.NotFound, "forecast DAG %s: the run time of no task can be predicted yet; report duration_seconds and memory_max_bytes or memory_sampled_bytes for at least two successes of a task", dag)
 	}
+	past.changed = structure.ChangedAt
 	calibration, err := past.calibrate(tasks)
 	if err != nil {
 		return nil, err
@@ -121,18 +130,19 @@ func (s *Service) Forecast(ctx context.Context, namespace, dag string, f sizing.
 // simulated run.
 func (s *Service) prepareTask(ctx context.Context, recent *recentRuns, f sizing.Features, t *forecast.Task, i int, past *pastOfDAG) {
 	own := knownFeatures(f, &recent.sample.Schema)
-	sample := own
-	if rows := recent.sample.Rows; sample == nil && len(rows) > 0 {
-		sample = recent.sample.Schema.Features(rows[len(rows)-1].Features)
-	}
-	r := readForecast(s.models.Get(ctx, recent.sample.Task), sample, likeTries(own, &recent.sample), recent.features())
+	r := s.readForecast(ctx, recent, own)
 	if len(r.times) == 0 {
 		return
 	}
 	t.Quantile, t.Memory = forecast.Interpolate(r.times.Table(tablePoints)), r.memory
-	t.Instances = past.add(i, recent, r.past)
+	t.Instances = past.add(i, recent, &r)
 	past.usual[i] = r.times[0]
-	t.Median = forecast.Interpolate(r.times.LevelTable(tablePoints, medianOfLongest(t.Instances)))
+	medians := r.times.LevelTable(tablePoints, medianOfLongest(t.Instances))
+	optimism := recent.optimism(&r)
+	for k := range medians {
+		medians[k] *= optimism
+	}
+	t.Median = forecast.Interpolate(medians)
 }
 
 // knownFeatures returns the features of a DAG run that are in the schema of a task, or nil if
@@ -149,21 +159,91 @@ func knownFeatures(f sizing.Features, schema *sizing.Schema) (own sizing.Feature
 	return own
 }
 
-// taskForecast holds the values that a forecast reads from the model of a task.
+// taskForecast holds the values that a forecast reads from the model and the policy of a task.
 type taskForecast struct {
 	times  taskmodel.RunTimes // of the next run
 	past   taskmodel.RunTimes // of past instances, predicted by the current model
-	memory float64            // bytes
+	ratios []float64          // of run times to the predictions before the runs, oldest first
+	grants []float64          // for each past run, the mean memory of an instance with its inputs, in bytes; 0 without an instance; nil: `memory` in all
+	memory float64            // of a usual instance, in bytes
 }
 
-// readForecast predicts the run times and the memory of a task. Like readRunTimes, it holds the
-// lock of the task only for the predictions.
-func readForecast(task *modelcache.Task, sample sizing.Features, tries, instances []sizing.Features) taskForecast {
+// readForecast predicts the run times and the memory of a task with the features `own` of the simulated run. Like
+// readRunTimes, it holds the lock of the task only for the predictions.
+func (s *Service) readForecast(ctx context.Context, recent *recentRuns, own sizing.Features) (r taskForecast) {
+	key, instances := recent.sample.Task, recent.features()
+	byRun, sample := recent.simulatedInputs(own)
+	task := s.models.Get(ctx, key)
 	task.RLockUpdated()
 	defer task.RUnlock()
-	model := task.Model()
-	limit := model.Size(taskmodel.Question{Features: sample, Requested: model.Requested, RiskTarget: sizing.DefaultRiskTarget}).Limit
-	return taskForecast{times: model.RunTimes(tries), past: model.RunTimes(instances), memory: float64(limit)}
+	alloc := s.allocatorOf(task, key.Namespace, s.cfg.Now())
+	r.times, r.past = alloc.model.RunTimes(sample), alloc.model.RunTimes(instances)
+	if len(r.times) == 0 {
+		return r
+	}
+	r.ratios = alloc.model.Ratios()
+	if len(own) == 0 {
+		recent.moveToPresentLevel(r.times)
+	}
+	if byRun == nil {
+		usual := make([]sizing.Features, min(pastRuns, len(sample)))
+		for i := range usual {
+			usual[i] = sample[i*len(sample)/len(usual)]
+		}
+		r.memory = alloc.meanGrant(key, usual)
+		return r
+	}
+	var known []float64
+	for _, inputs := range byRun {
+		grant := alloc.meanGrant(key, inputs)
+		if r.grants = append(r.grants, grant); grant > 0 {
+			known = append(known, grant)
+		}
+	}
+	if slices.Sort(known); len(known) > 0 {
+		r.memory = known[len(known)/2]
+	} else {
+		r.memory = alloc.meanGrant(key, sample[len(sample)-1:])
+	}
+	return r
+}
+
+// moveToPresentLevel moves the run times that are predicted for the successes of the sample to the present level of their
+// runs (forecast.AtPresentLevel), because inputs that the simulated run omits may grow or fall.
+func (r *recentRuns) moveToPresentLevel(times taskmodel.RunTimes) {
+	var ids []string
+	for i := range r.sample.Rows {
+		if row := &r.sample.Rows[i]; row.Outcome == sizing.Success {
+			ids = append(ids, row.RunID)
+		}
+	}
+	if len(ids) != len(times) {
+		return // there is no success
+	}
+	index := map[string]int{} // by run id
+	var sums, counts []float64
+	for i, id := range ids {
+		k, isKnown := index[id]
+		if !isKnown {
+			k = len(sums)
+			index[id] = k
+			sums, counts = append(sums, 0), append(counts, 0)
+		}
+		sums[k] += times[i].LogSeconds()
+		counts[k]++
+	}
+	seconds := make([]float64, len(sums))
+	for k, sum := range sums {
+		seconds[k] = math.Expm1(sum / counts[k])
+	}
+	moved, factors := forecast.AtPresentLevel(seconds), make([]float64, len(times))
+	for i, id := range ids {
+		factors[i] = 1
+		if k := index[id]; seconds[k] > 0 {
+			factors[i] = moved[k] / seconds[k]
+		}
+	}
+	times.Scale(factors)
 }
 
 // fixed returns the quantile function of a fixed run time.

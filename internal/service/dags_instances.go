@@ -16,14 +16,13 @@ func (p *pastOfDAG) addInputs(recent *recentRuns) {
 	if len(asked) == 0 {
 		return
 	}
-	differs := differingInputs(recent, asked)
 	for k := range recent.runs {
 		if len(recent.instances[k]) == 0 {
 			continue
 		}
 		run, values := p.run(&recent.runs[k]), recent.instances[k][0]
 		for name := range asked {
-			if _, isSet := run.inputs[name]; isSet || differs[name] || values[name].Kind == sizing.Missing {
+			if _, isSet := run.inputs[name]; isSet || recent.differs[name] || values[name].Kind == sizing.Missing {
 				continue
 			}
 			if run.inputs == nil {
@@ -34,8 +33,8 @@ func (p *pastOfDAG) addInputs(recent *recentRuns) {
 	}
 }
 
-// differingInputs returns which inputs differ between instances of the same run.
-func differingInputs(recent *recentRuns, asked sizing.Features) map[string]bool {
+// differingFeatures returns which features differ between instances of the same run.
+func (r *recentRuns) differingFeatures() map[string]bool {
 	differs, first := map[string]bool{}, map[string]sizing.Features{} // by run id
 	compare := func(run string, f sizing.Features) {
 		of, isKnown := first[run]
@@ -43,18 +42,20 @@ func differingInputs(recent *recentRuns, asked sizing.Features) map[string]bool 
 			first[run] = f
 			return
 		}
-		for name := range asked {
-			differs[name] = differs[name] || f[name] != of[name]
+		for _, field := range r.sample.Schema.Fields {
+			if f[field.Name] != of[field.Name] {
+				differs[field.Name] = true
+			}
 		}
 	}
-	for k := range recent.runs {
-		for _, f := range recent.instances[k] {
-			compare(recent.runs[k].RunID, f)
+	for k := range r.runs {
+		for _, f := range r.instances[k] {
+			compare(r.runs[k].RunID, f)
 		}
 	}
-	for i := range recent.sample.Rows {
-		if row := &recent.sample.Rows[i]; row.Outcome == sizing.Success {
-			compare(row.RunID, recent.sample.Schema.Features(row.Features))
+	for i := range r.sample.Rows {
+		if row := &r.sample.Rows[i]; r.isSummary && row.Outcome == sizing.Success {
+			compare(row.RunID, r.sample.Schema.Features(row.Features))
 		}
 	}
 	return differs
@@ -80,18 +81,9 @@ func medianScales(one taskmodel.RunTime, counts []int, usual int) []float64 {
 	return scales
 }
 
-// setCounts sets the numbers of instances of those tasks for which they differ between past runs. The numbers come from the
-// runs `complete` if these are enough for a calibration, and otherwise from the newest runs of the DAG.
-func (p *pastOfDAG) setCounts(tasks []forecast.Task, complete []*pastRun, isEnough bool) {
-	runs := complete
-	if !isEnough {
-		runs = p.newestFirst()
-		runs = runs[:min(pastRuns, len(runs))]
-	}
-	inputs := make([]sizing.Features, len(runs))
-	for k, run := range runs {
-		inputs[k] = run.inputs
-	}
+// setCounts sets the numbers of instances of those tasks for which they differ between the past runs that a draw comes from.
+func (p *pastOfDAG) setCounts(tasks []forecast.Task, runs []*pastRun) {
+	inputs := inputsOf(runs)
 	for i := range tasks {
 		counts := make([]int, len(runs))
 		for k, run := range runs {

@@ -14,10 +14,14 @@ import (
 
 // pastOfDAG collects the newest runs of a DAG.
 type pastOfDAG struct {
-	runs  map[string]*pastRun // by run id
-	known []bool              // by task: whether its run time is known
-	usual []taskmodel.RunTime // by task: the run time of one instance of the simulated run, if it is known
-	since time.Time           // the latest recentRuns.since of the tasks; some tries of a run that started earlier may be unread
+	runs    map[string]*pastRun // by run id
+	known   []bool              // by task: whether its run time is known
+	usual   []taskmodel.RunTime // by task: the run time of one instance of the simulated run, if it is known
+	since   time.Time           // the latest recentRuns.since of the tasks; some tries of a run that started earlier may be unread
+	changed time.Time           // when the structure of the DAG last changed; zero if no change is known
+	first   []time.Time         // by task: the start of the first run with a try of the task; zero if it is unknown (setFirst)
+
+	isTruncated []bool // by task: whether older tries were not read
 
 	inputs sizing.Features // of the simulated run
 }
@@ -37,7 +41,11 @@ type pastTask struct {
 	expected  float64 // predicted median of the longest run time of an instance, in seconds
 	actual    float64 // longest run time of an instance, in seconds
 	instances int     // number of mapped instances; 0 if no try succeeded, or if some tries of the run were not read
+	memory    float64 // mean memory that an instance with the inputs of the run is granted in the simulated run, in bytes; 0: the usual memory
 }
+
+// hasTry reports whether a try of the task was read.
+func (t *pastTask) hasTry() bool { return t.succeeded || t.failed }
 
 // task returns what is known about the task with index i.
 func (r *pastRun) task(i int) *pastTask {
@@ -47,15 +55,16 @@ func (r *pastRun) task(i int) *pastTask {
 	return &r.tasks[i]
 }
 
-// add adds the past runs of the task with index i, whose run time is known. `predicted` has one prediction for each element
-// of recent.features. It returns the median number of the task's mapped instances per fully read run
-// with successes. Without such a run, it returns the largest number of a run that was read in part, or 1.
-func (p *pastOfDAG) add(i int, recent *recentRuns, predicted taskmodel.RunTimes) (instances int) {
-	p.known[i] = true
+// add adds the past runs of the task with index i, whose run time is known. It returns the median number of the task's mapped
+// instances per fully read run with successes. Without such a run, it returns the largest number of a run that was read in
+// part, or 1.
+func (p *pastOfDAG) add(i int, recent *recentRuns, f *taskForecast) (instances int) {
+	p.known[i], p.isTruncated[i] = true, !recent.since.IsZero()
 	if recent.since.After(p.since) {
 		p.since = recent.since
 	}
 	var counts []int
+	predicted := f.past
 	partial := 1 // instances of the largest partial run
 	for k := range recent.runs {
 		r := &recent.runs[k]
@@ -72,6 +81,9 @@ func (p *pastOfDAG) add(i int, recent *recentRuns, predicted taskmodel.RunTimes)
 		longest := slices.MaxFunc(of, func(a, b taskmodel.RunTime) int { return cmp.Compare(a.LogSeconds(), b.LogSeconds()) })
 		expected := taskmodel.RunTimes{longest}.LevelTable(2, medianOfLongest(r.Instances))
 		*t = pastTask{succeeded: true, failed: t.failed, expected: expected[1], actual: r.Longest.Seconds(), instances: r.Instances}
+		if f.grants != nil {
+			t.memory = f.grants[k]
+		}
 		counts = append(counts, r.Instances)
 	}
 	p.addInputs(recent)
@@ -116,8 +128,31 @@ func (p *pastOfDAG) startOfNewest(n int) (start time.Time) {
 	return start
 }
 
-// complete returns the newest runs in which each task with a known run time succeeded or was skipped, at most pastRuns. A task
-// was skipped, such as one on a branch that was not taken, if it had no try and a task downstream of it succeeded.
+// isBeforeChange reports whether a run started before the structure of the DAG last changed.
+func (p *pastOfDAG) isBeforeChange(run *pastRun) bool { return !run.start.After(p.changed) }
+
+// setFirst sets `first`, after all tasks were added.
+func (p *pastOfDAG) setFirst() {
+	p.first = make([]time.Time, len(p.known))
+	for _, run := range p.runs {
+		for i := range run.tasks {
+			if first := &p.first[i]; run.tasks[i].hasTry() && !p.isTruncated[i] && (first.IsZero() || run.start.Before(*first)) {
+				*first = run.start
+			}
+		}
+	}
+}
+
+// isAbsent reports whether a run started before the first run with a try of the task with index i. Such a run did not skip the
+// task: probably the DAG did not have it yet.
+func (p *pastOfDAG) isAbsent(run *pastRun, i int) bool {
+	return !run.task(i).hasTry() && run.start.Before(p.first[i])
+}
+
+// complete returns the newest runs in which each task with a known run time succeeded or was skipped, in order of time. A
+// task
+// was skipped, such as one on a branch that was not taken, if it had no try and a task downstream of it succeeded. A run may
+// lack tasks that are newer than the run (isAbsent).
 func (p *pastOfDAG) complete(tasks []forecast.Task) ([]*pastRun, error) {
 	order, err := forecast.CheckStructure(tasks)
 	if err != nil {
@@ -132,7 +167,7 @@ func (p *pastOfDAG) complete(tasks []forecast.Task) ([]*pastRun, error) {
 		clear(hasEnded)
 		for _, i := range slices.Backward(order) {
 			t := run.task(i)
-			isSkipped := !t.failed && hasEnded[i] && run.start.After(p.since)
+			isSkipped := !t.failed && hasEnded[i] && run.start.After(p.since) || p.isAbsent(run, i)
 			if p.known[i] && !t.succeeded && !isSkipped {
 				return false
 			}
@@ -144,61 +179,10 @@ func (p *pastOfDAG) complete(tasks []forecast.Task) ([]*pastRun, error) {
 	}
 	var complete []*pastRun
 	for _, run := range p.newestFirst() {
-		if len(complete) < pastRuns && isComplete(run) {
+		if len(complete) < forecastRows && isComplete(run) {
 			complete = append(complete, run)
 		}
 	}
+	slices.Reverse(complete)
 	return complete, nil
-}
-
-// calibrate compares the durations of the newest complete runs with their expected durations. The
-// duration is at least the critical path of the run times: a try that was reported without times counts as ended when its
-// report arrived, so a run whose reports arrive together would otherwise seem too short. If there are enough runs, calibrate
-// sets Ran of the tasks that some of them skipped. It sets Counts of the tasks whose number of instances differs.
-func (p *pastOfDAG) calibrate(tasks []forecast.Task) (c forecast.Calibration, err error) {
-	runs, err := p.complete(tasks)
-	if err != nil {
-		return c, err
-	}
-	expected, actual := make([]float64, len(tasks)), make([]float64, len(tasks))
-	for _, run := range runs {
-		for i := range tasks {
-			expected[i], actual[i] = run.task(i).expected, run.task(i).actual
-		}
-		expectedEnd, err := criticalPath(tasks, expected)
-		if err != nil {
-			return c, err
-		}
-		actualEnd, err := criticalPath(tasks, actual)
-		if err != nil {
-			return c, err
-		}
-		c.Add(expectedEnd, max(actualEnd, run.end.Sub(run.start).Seconds()), run.instances())
-	}
-	p.setCounts(tasks, runs, c.IsEnough())
-	if !c.IsEnough() {
-		return c, nil
-	}
-	for i := range tasks {
-		if ran := func(run *pastRun) bool { return run.task(i).succeeded }; p.known[i] && slices.ContainsFunc(runs, func(run *pastRun) bool { return !ran(run) }) {
-			for _, run := range runs {
-				tasks[i].Ran = append(tasks[i].Ran, ran(run))
-			}
-		}
-	}
-	return c, nil
-}
-
-// criticalPath returns the seconds from the start to the end of a run in which each task starts when its upstream tasks have
-// ended. `seconds` holds the run times of the tasks.
-func criticalPath(tasks []forecast.Task, seconds []float64) (float64, error) {
-	timed := slices.Clone(tasks)
-	for i := range timed {
-		timed[i].Quantile = fixed(seconds[i])
-	}
-	r, err := forecast.Simulate(timed, 0, 1)
-	if err != nil {
-		return 0, err
-	}
-	return r.Median, nil
 }

@@ -23,10 +23,12 @@ const (
 
 // recentRuns holds the newest runs of a task.
 type recentRuns struct {
-	sample    sizing.History // tries of these runs, oldest first
-	runs      []store.TaskRun
+	sample    sizing.History      // tries of these runs, oldest first
+	runs      []store.TaskRun     // oldest first, by the end or the first try
 	instances [][]sizing.Features // by run: the features of its instances that were read
 	since     time.Time           // see store.TaskRuns
+	differs   map[string]bool     // features that differ between instances of the same run
+	isSummary bool                // the store summarised the runs, so `instances` has only the longest instance of each run
 }
 
 // features returns the features of the instances of all runs.
@@ -45,7 +47,9 @@ type pastReader struct {
 // each task. If these belong to few runs of the DAG, because the task has many mapped instances, the store summarises more
 // tries.
 func (s *Service) prepareTasks(ctx context.Context, namespace, dag string, f sizing.Features, tasks []forecast.Task) (*pastOfDAG, error) {
-	r := &pastReader{s, namespace, dag, f, tasks, pastOfDAG{runs: map[string]*pastRun{}, known: make([]bool, len(tasks)), usual: make([]taskmodel.RunTime, len(tasks)), inputs: f}}
+	r := &pastReader{s, namespace, dag, f, tasks, pastOfDAG{
+		runs: map[string]*pastRun{}, known: make([]bool, len(tasks)), isTruncated: make([]bool, len(tasks)), usual: make([]taskmodel.RunTime, len(tasks)), inputs: f,
+	}}
 	for i := range tasks {
 		tasks[i].Quantile, tasks[i].Median = fixed(0), fixed(0)
 	}
@@ -114,16 +118,19 @@ func indices(n int) []int {
 
 // runsOfSummary returns the runs of a task that the store has summarised.
 func runsOfSummary(of store.TaskRuns) *recentRuns {
-	r := &recentRuns{sample: of.Sample, runs: of.Runs, since: of.Since, instances: make([][]sizing.Features, len(of.Runs))}
+	slices.SortStableFunc(of.Runs, func(a, b store.TaskRun) int { return a.End.Compare(b.End) })
+	r := &recentRuns{sample: of.Sample, runs: of.Runs, since: of.Since, isSummary: true, instances: make([][]sizing.Features, len(of.Runs))}
 	for k := range of.Runs {
 		if of.Runs[k].Instances > 0 {
 			r.instances[k] = []sizing.Features{of.Sample.Schema.Features(of.Runs[k].Features)}
 		}
 	}
+	r.differs = r.differingFeatures()
 	return r
 }
 
-// runsOfTries groups the newest tries of a task by run. It leaves out reproduced runs, as the store does in NewestRuns.
+// runsOfTries groups the newest tries of a task by run. As the store does in NewestRuns, it leaves out reproduced runs, and
+// takes the first success of each instance.
 func runsOfTries(h sizing.History) *recentRuns {
 	r := &recentRuns{sample: h}
 	if len(h.Rows) >= forecastRows {
@@ -151,10 +158,12 @@ func runsOfTries(h sizing.History) *recentRuns {
 		if try.Duration <= 0 {
 			continue
 		}
-		if of := (instance{k, try.MapIndex}); !counted[of] {
-			counted[of] = true
-			run.Instances++
+		of := instance{k, try.MapIndex}
+		if counted[of] { // it was cleared and succeeded again, perhaps days after the run had ended
+			continue
 		}
+		counted[of] = true
+		run.Instances++
 		run.Longest = max(run.Longest, try.Duration)
 		if started := try.At.Add(-try.Duration); started.Before(run.Start) {
 			run.Start = started
@@ -164,5 +173,6 @@ func runsOfTries(h sizing.History) *recentRuns {
 		}
 		r.instances[k] = append(r.instances[k], h.Schema.Features(try.Features))
 	}
+	r.differs = r.differingFeatures()
 	return r
 }

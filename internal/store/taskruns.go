@@ -22,11 +22,12 @@ type TaskRuns struct {
 	Since  time.Time      // each run that started after this time was read; at least RunLimits.Since, and zero if all runs of the task were read
 }
 
-// TaskRun summarises the tries of a task in one run of its DAG. Only successes with a known duration count as instances.
+// TaskRun summarises the tries of a task in one run of its DAG. Only successes with a known duration count as instances; of an
+// instance that was cleared and succeeded again only the first success counts.
 type TaskRun struct {
 	RunID      string
 	Start, End time.Time     // start of the first instance, or the end of an earlier try without success; End is that of the last instance, zero without instances
-	Instances  int           // number of instances; one that was run again counts once
+	Instances  int           // number of instances
 	Longest    time.Duration // the longest run time of an instance
 	Features   []float64     // of the instance with the longest run time
 	HasFailed  bool          // a try ended without success

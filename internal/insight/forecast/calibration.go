@@ -8,34 +8,31 @@ import (
 // Calibration corrects the forecast quantiles of the end of a run with the past runs of its DAG. The
 // simulation assumes that tasks are independent, but a larger input slows all tasks of a run, and tasks
 // wait for slots. The correction is split conformal prediction on the ratio of the actual end to the expected
-// end (Lei et al. 2018). The expected end is the end if every task takes its median run time (Task.Median). The zero
-// Calibration has no past runs.
+// end (Lei et al. 2018). The expected end is the end if every task takes its median run time (Task.Median). If the ratios grow,
+// fall or jump, for example because the expected ends of all past runs have the present level of growing run times, the
+// correction uses the ratios at their present level (AtPresentLevel). The zero Calibration has no past runs.
 type Calibration struct {
-	ratios    []float64 // actual end divided by the expected end, ascending
+	ratios    []float64 // actual end divided by the expected end, in order of time
 	instances []float64 // logarithm of the number of instances of the run of each ratio
 }
 
-// minCalibration is the smallest number of past runs with which a forecast is corrected: the largest of
+// MinCalibration is the smallest number of past runs with which a forecast is corrected: the largest of
 // 19 ratios is the conformal 95 % quantile.
-const minCalibration = 19
+const MinCalibration = 19
 
-// Add adds a past run with a number of instances of all tasks: its expected and its actual end, in seconds from its start.
-// It ignores a run if one of them is not positive.
+// Add adds a past run, which ended after those that were added before, with a number of instances of all tasks: its expected
+// and its actual end, in seconds from its start. It ignores a run if one of them is not positive.
 func (c *Calibration) Add(expected, end float64, instances int) {
-	if !(expected > 0 && end > 0) {
-		return
+	if expected > 0 && end > 0 {
+		c.ratios, c.instances = append(c.ratios, end/expected), append(c.instances, math.Log(float64(max(1, instances))))
 	}
-	ratio := end / expected
-	at, _ := slices.BinarySearch(c.ratios, ratio)
-	c.ratios = slices.Insert(c.ratios, at, ratio)
-	c.instances = slices.Insert(c.instances, at, math.Log(float64(max(1, instances))))
 }
 
 // Runs returns the number of past runs.
 func (c *Calibration) Runs() int { return len(c.ratios) }
 
 // IsEnough reports whether there are enough past runs to correct a forecast.
-func (c *Calibration) IsEnough() bool { return len(c.ratios) >= minCalibration }
+func (c *Calibration) IsEnough() bool { return len(c.ratios) >= MinCalibration }
 
 // Quantiles returns the median and the 95 % quantile of the end of the run with the forecast r, in seconds from its start.
 // `expected` is the result of SimulateMedians for the run. With too few past runs Quantiles returns the simulated quantiles.
@@ -49,9 +46,10 @@ func (c *Calibration) Quantiles(r, expected *Result) (median, p95 float64) {
 	if !c.IsEnough() {
 		return r.Median, r.P95
 	}
+	ratios := AtPresentLevel(c.ratios)
 	ends := make([]float64, 0, n*len(expected.ends))
-	slope := c.slope(expected)
-	for k, ratio := range c.ratios {
+	slope := c.slope(ratios, expected)
+	for k, ratio := range ratios {
 		for d, end := range expected.ends {
 			if slope != 0 {
 				end *= math.Exp(slope * (math.Log(float64(max(1, expected.instances[d]))) - c.instances[k]))
@@ -67,14 +65,14 @@ func (c *Calibration) Quantiles(r, expected *Result) (median, p95 float64) {
 	return conformal(.5), conformal(.95)
 }
 
-// slope returns the slope of the log ratios over the logarithm of the number of instances; 0 if it is not clear, or if no
-// task has Counts.
-func (c *Calibration) slope(expected *Result) float64 {
+// slope returns the slope of the logarithm of `ratios` over the logarithm of the number of instances; 0 if it is not clear, or if
+// no task has Counts.
+func (c *Calibration) slope(ratios []float64, expected *Result) float64 {
 	if expected.instances == nil {
 		return 0
 	}
-	logs := make([]float64, len(c.ratios))
-	for k, ratio := range c.ratios {
+	logs := make([]float64, len(ratios))
+	for k, ratio := range ratios {
 		logs[k] = math.Log(ratio)
 	}
 	slope, t := fitSlope(c.instances, logs)

@@ -30,9 +30,12 @@ type Task struct {
 	Quantile  func(u float64) float64 // quantile function of the run time of one instance, in seconds
 	Median    func(u float64) float64 // median run time of the task (of its longest instance, if it is mapped), in seconds, as a quantile function over the unknown inputs; for SimulateMedians
 	Memory    float64                 // memory of one instance, in bytes
-	Ran       []bool                  // whether the task ran in each of some past runs of the DAG; nil: in all. The lists Ran and Counts of all tasks have the same length
 
-	Counts      []int     // number of mapped instances in each of these past runs, at least 1; nil: Instances in all
+	// Each of the lists Ran, Counts and Memories has one element for each of the past runs that a draw comes from.
+
+	Ran         []bool    // whether the task ran; nil: in all
+	Counts      []int     // number of mapped instances, at least 1; nil: Instances in all
+	Memories    []float64 // mean memory of an instance with the inputs of the past run, in bytes; nil: Memory in all
 	MedianScale []float64 // for each element of Counts, the factor of Median for this number of instances; nil: 1
 	scale       []float64 // for each element of Counts, the factor of Quantile; nil: 1
 }
@@ -55,10 +58,10 @@ type TaskTime struct {
 	EndP95       float64   // 95 % quantile over the same draws
 	Critical     float64   // share of the draws in which the task is on the critical path
 	Instances    int       // median over the same draws
-	Memory       float64   // memory of these instances, in bytes
+	Memory       float64   // memory of all instances, in bytes; median over the same draws
 	starts, ends []float64 // by draw
 	counts       []int     // number of instances by draw; nil: Instances in all
-	perInstance  float64   // memory of one instance, in bytes
+	memories     []float64 // memory of all instances by draw, in bytes
 	critical     int       // number of draws in which the task is on the critical path
 }
 
@@ -159,9 +162,10 @@ func describeCycle(tasks []Task, cycle []int) string {
 }
 
 // Simulate simulates runs of a DAG. In each run the tasks that run are those of a random past run (Task.Ran), so that
-// exclusive branches stay exclusive, and mapped tasks have the number of instances of this past run (Task.Counts). A task
-// that does not run takes no time and no memory. `draws` is the number of runs; zero or less means usualDraws. Simulate
-// reduces this number so that its product with the number of tasks is at most maxSteps.
+// exclusive branches stay exclusive. Mapped tasks have the number of instances of this past run (Task.Counts), and each task
+// has the memory for the inputs of this past run (Task.Memories). A task that does not run takes no time and no memory.
+// `draws` is the number of runs; zero or less means usualDraws. Simulate reduces this number so that its product with the
+// number of tasks is at most maxSteps.
 func Simulate(tasks []Task, seed uint64, draws int) (*Result, error) {
 	order, err := CheckStructure(tasks)
 	if err != nil {

@@ -19,24 +19,25 @@ const (
 	minSlopeRuns      = 5 // a test with fewer runs would rarely find a slope
 )
 
-// ScaleInstances scales the numbers of mapped instances in past runs to the inputs of a new run. It uses the input of which
-// the logarithm of the numbers is most clearly a linear function: of the logarithm of a positive number, or of whether a
-// category or a bool has the value of the new run. `past` has the inputs of each past run. A number 0 means that the run has
-// none; it stays 0. Without a clear input, ScaleInstances returns `counts`.
+// ScaleInstances scales the numbers of mapped instances in past runs, in order of time, to the inputs of a new run. It uses the
+// input of which the logarithm of the numbers is most clearly a linear function: of the logarithm of a positive number, or of
+// whether a category or a bool has the value of the new run. `past` has the inputs of each past run. Then it moves the numbers to
+// their present level (AtPresentLevel). A number 0 means that the run has none; it stays 0.
 func ScaleInstances(counts []int, past []sizing.Features, inputs sizing.Features) []int {
-	clearest, factors := 0.0, []float64(nil)
+	clearest, factors := 0.0, slices.Repeat([]float64{1}, len(counts))
 	for _, name := range inputs.Names() {
 		if of, t := inputFactors(counts, past, inputs, name); t > clearest {
 			clearest, factors = t, of
 		}
 	}
-	if factors == nil {
-		return counts
-	}
-	scaled := slices.Clone(counts)
+	numbers := make([]float64, len(counts))
 	for k, n := range counts {
+		numbers[k] = float64(n) * factors[k]
+	}
+	scaled := make([]int, len(counts))
+	for k, n := range AtPresentLevel(numbers) {
 		if n > 0 {
-			scaled[k] = int(max(1, min(MaxInstances, math.Round(float64(n)*factors[k]))))
+			scaled[k] = int(max(1, min(MaxInstances, math.Round(n))))
 		}
 	}
 	return scaled

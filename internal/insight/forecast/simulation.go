@@ -14,7 +14,7 @@ type simulation struct {
 	upstream [][]int // for each task the indices of its upstream tasks
 	draws    int     // number of runs to simulate
 	rng      *rand.Rand
-	pastRuns int      // length of the lists Task.Ran and Task.Counts; 0 without lists
+	pastRuns int      // length of the lists Task.Ran, Task.Counts and Task.Memories; 0 without lists
 	ran      [][]bool // for each task whether it runs, by draw; nil if it runs in all draws
 	result   Result
 	peaks    []float64 // largest memory of each draw
@@ -35,8 +35,8 @@ func (s *simulation) run() *Result {
 		for _, id := range t.Upstream {
 			s.upstream[i] = append(s.upstream[i], index[id])
 		}
-		s.pastRuns = max(s.pastRuns, len(t.Ran), len(t.Counts))
-		s.result.Tasks[i] = TaskTime{ID: t.ID, Instances: max(1, t.Instances), perInstance: t.Memory}
+		s.pastRuns = max(s.pastRuns, len(t.Ran), len(t.Counts), len(t.Memories))
+		s.result.Tasks[i] = TaskTime{ID: t.ID, Instances: max(1, t.Instances)}
 	}
 	for range s.draws {
 		s.draw()
@@ -77,10 +77,11 @@ func (s *simulation) draw() {
 }
 
 // drawInstances returns the number of instances of the task i in a draw from the past run with the index `past`, and the
-// factor of its run time.
+// factor of its run time. It adds the memory of these instances to the draws.
 func (s *simulation) drawInstances(i, past int) (instances int, scale float64) {
 	t, times := &s.tasks[i], &s.result.Tasks[i]
 	instances, scale = times.Instances, 1
+	memory := t.Memory
 	if t.Counts != nil {
 		instances = max(1, t.Counts[past])
 		times.counts = append(times.counts, instances)
@@ -88,15 +89,11 @@ func (s *simulation) drawInstances(i, past int) (instances int, scale float64) {
 	if t.scale != nil {
 		scale = t.scale[past]
 	}
-	return instances, scale
-}
-
-// memoryOf returns the memory of all instances in a draw, in bytes.
-func (t *TaskTime) memoryOf(draw int) float64 {
-	if t.counts == nil {
-		return t.perInstance * float64(t.Instances)
+	if t.Memories != nil {
+		memory = t.Memories[past]
 	}
-	return t.perInstance * float64(t.counts[draw])
+	times.memories = append(times.memories, memory*float64(instances))
+	return instances, scale
 }
 
 // newest returns the value of the newest draw; `byDraw` has one value for each draw.
@@ -127,7 +124,7 @@ func (s *simulation) peak() float64 {
 	s.events = s.events[:0]
 	for i := range s.result.Tasks {
 		t := &s.result.Tasks[i]
-		memory := t.memoryOf(len(t.starts) - 1)
+		memory := newest(t.memories)
 		s.events = append(s.events, event{newest(t.starts), memory}, event{newest(t.ends), -memory})
 	}
 	// If a task ends when another one starts, its memory is freed first.
@@ -148,7 +145,7 @@ func (s *simulation) memoryAt(draw int, at float64) float64 {
 	sum := 0.0
 	for i := range s.result.Tasks {
 		if t := &s.result.Tasks[i]; t.starts[draw] <= at && at < t.ends[draw] {
-			sum += t.memoryOf(draw)
+			sum += t.memories[draw]
 		}
 	}
 	return sum
@@ -182,8 +179,10 @@ func (s *simulation) summarise() *Result {
 			slices.Sort(counts)
 			t.Instances = quantile(counts, .5)
 		}
-		t.Memory = t.perInstance * float64(t.Instances)
-		t.starts, t.ends, t.counts = nil, nil, nil
+		memories := withoutSkipped(t.memories, s.ran[i])
+		slices.Sort(memories)
+		t.Memory = quantile(memories, .5)
+		t.starts, t.ends, t.counts, t.memories = nil, nil, nil, nil
 	}
 	r.ends = sortedEnds
 	return r

@@ -24,19 +24,22 @@ const (
 	isInstance = `outcome = 1 AND duration_us > 0`
 )
 
-// newestRunsSQL summarises the newest $4 runs of each task. The largest array (duration, seq) identifies the longest
-// instance without a sort. The range of the map indices bounds the number of instances, because a cleared instance succeeds
-// again. A run is partial if the store has more tries of it; an index-only scan counts them.
+// newestRunsSQL summarises the newest $4 runs of each task. Of an instance that was cleared and succeeded again, it summarises the
+// first success: the smallest array (end, seq, duration). The largest array (duration, seq) of a run identifies the longest
+// instance without a sort. A run is partial if the store has more tries of it; an index-only scan counts them.
 const newestRunsSQL = `
 	SELECT wanted.id, run.run_id, run.started, run.ended, run.instances, coalesce(run.longest[1], 0), longest.features, run.failed,
 		run.last, run.tries, run.tries < (SELECT count(*) FROM observation WHERE task = wanted.id AND observation.run_id = run.run_id)
 	FROM unnest($1::bigint[]) AS wanted (id)
 	CROSS JOIN LATERAL (
-		SELECT run_id, count(*) AS tries, max(at) AS last, bool_or(outcome <> 1) AS failed,
-			least(count(*) FILTER (WHERE ` + isInstance + `), max(map_index) FILTER (WHERE ` + isInstance + `) - min(map_index) FILTER (WHERE ` + isInstance + `) + 1) AS instances,
-			min(CASE WHEN ` + isInstance + ` THEN at - duration_us * interval '1 microsecond' ELSE at END) AS started,
-			max(at) FILTER (WHERE ` + isInstance + `) AS ended,
-			max(ARRAY[duration_us, seq]) FILTER (WHERE ` + isInstance + `) AS longest` + newestTriesSQL + `
+		SELECT run_id, sum(tries)::bigint AS tries, max(last) AS last, bool_or(failed) AS failed, count(first) AS instances, min(started) AS started,
+			max(ended) AS ended, max(ARRAY[first[3], first[2]]) FILTER (WHERE first IS NOT NULL) AS longest
+		FROM (
+			SELECT run_id, count(*) AS tries, max(at) AS last, bool_or(outcome <> 1) AS failed,
+				min(CASE WHEN ` + isInstance + ` THEN at - duration_us * interval '1 microsecond' ELSE at END) AS started,
+				min(at) FILTER (WHERE ` + isInstance + `) AS ended,
+				min(ARRAY[(extract(epoch FROM at) * 1000000)::bigint, seq, duration_us]) FILTER (WHERE ` + isInstance + `) AS first` + newestTriesSQL + `
+			GROUP BY run_id, map_index) AS instance
 		GROUP BY run_id
 		ORDER BY last DESC, run_id LIMIT $4) AS run
 	LEFT JOIN LATERAL (

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -57,8 +58,8 @@ func (s *Store) ShapeVersions(ctx context.Context) (map[string]int, error) {
 }
 
 const setStructureSQL = `
-	INSERT INTO dag_structure (namespace, dag_id, tasks, updated_at) VALUES ($1, $2, $3, $4)
-	ON CONFLICT (namespace, dag_id) DO UPDATE SET tasks = excluded.tasks, updated_at = excluded.updated_at`
+	INSERT INTO dag_structure (namespace, dag_id, tasks, updated_at, changed_at) VALUES ($1, $2, $3, $4, $5)
+	ON CONFLICT (namespace, dag_id) DO UPDATE SET tasks = excluded.tasks, updated_at = excluded.updated_at, changed_at = excluded.changed_at`
 
 // SetStructure replaces the structure of a DAG.
 func (s *Store) SetStructure(ctx context.Context, d sizing.Structure) error {
@@ -66,18 +67,23 @@ func (s *Store) SetStructure(ctx context.Context, d sizing.Structure) error {
 	if err != nil {
 		return fmt.Errorf("store the structure of DAG %s: %w", d.DAG, err)
 	}
-	_, err = s.pool.Exec(ctx, setStructureSQL, d.Namespace, d.DAG, tasks, d.UpdatedAt)
+	var changed *time.Time
+	if !d.ChangedAt.IsZero() {
+		changed = &d.ChangedAt
+	}
+	_, err = s.pool.Exec(ctx, setStructureSQL, d.Namespace, d.DAG, tasks, d.UpdatedAt, changed)
 	return wrapError("store the structure of a DAG", err)
 }
 
 const structureSQL = `
-	SELECT tasks, updated_at FROM dag_structure WHERE namespace = $1 AND dag_id = $2`
+	SELECT tasks, updated_at, changed_at FROM dag_structure WHERE namespace = $1 AND dag_id = $2`
 
 // Structure returns the structure of a DAG.
 func (s *Store) Structure(ctx context.Context, namespace, dag string) (sizing.Structure, error) {
 	d := sizing.Structure{Namespace: namespace, DAG: dag}
 	var tasks []byte
-	err := s.pool.QueryRow(ctx, structureSQL, namespace, dag).Scan(&tasks, &d.UpdatedAt)
+	var changed *time.Time
+	err := s.pool.QueryRow(ctx, structureSQL, namespace, dag).Scan(&tasks, &d.UpdatedAt, &changed)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return d, sizing.Errorf(sizing.NotFound, "DAG %s of namespace %s has no structure; send it with PUT /dags/{dag_id}/structure", dag, namespace)
 	}
@@ -86,6 +92,9 @@ func (s *Store) Structure(ctx context.Context, namespace, dag string) (sizing.St
 	}
 	if err := json.Unmarshal(tasks, &d.Tasks); err != nil {
 		return d, fmt.Errorf("read the structure of DAG %s: %w", dag, err)
+	}
+	if changed != nil {
+		d.ChangedAt = *changed
 	}
 	return d, nil
 }

@@ -73,13 +73,14 @@ func testNewestRuns(t *testing.T, open func(*testing.T) store.Store) {
 	for number := range 2 {
 		try := firstTry(again, "run0")
 		try.Number = number + 1
-		o := success(try, sizing.GiB, 0)
-		o.Duration = time.Minute
+		o := success(try, sizing.GiB, float64(number))
+		o.EndedAt, o.Duration = noon.Add(time.Duration(number)*72*time.Hour), time.Duration(1+number)*time.Minute
 		recordNew(t, st, o)
 	}
 	all, err := st.NewestRuns(t.Context(), key.Namespace, key.DAG, []string{again.Task}, store.RunLimits{Tries: 1000, Runs: 10})
 	require.NoError(t, err)
-	require.Equal(t, 1, all[again.Task].Runs[0].Instances, "an instance that ran twice counts once")
+	require.Equal(t, []store.TaskRun{{RunID: "run0", Start: noon.Add(-time.Minute), End: noon, Instances: 1, Longest: time.Minute, Features: []float64{0}}},
+		all[again.Task].Runs, "of an instance that succeeded twice the first success counts")
 
 	mapped, _ = read(store.RunLimits{Tries: 1 + 31 + 10, Runs: 10})
 	runs = byRunID(mapped.Runs)

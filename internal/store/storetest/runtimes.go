@@ -47,13 +47,17 @@ func testStructure(t *testing.T, open func(*testing.T) store.Store) {
 	require.Equal(t, sizing.NotFound, sizing.KindOf(err))
 	first := sizing.Structure{Namespace: "a", DAG: "etl", UpdatedAt: noon, Tasks: []sizing.StructureTask{{TaskID: "load", Upstream: []string{}}}}
 	require.NoError(t, st.SetStructure(ctx, first))
-	second := first
-	second.UpdatedAt = noon.AddDate(0, 0, 1)
-	second.Tasks = append(second.Tasks, sizing.StructureTask{TaskID: "fit", Upstream: []string{"load"}})
-	require.NoError(t, st.SetStructure(ctx, second))
 	got, err := st.Structure(ctx, "a", "etl")
 	require.NoError(t, err)
+	require.Zero(t, got.ChangedAt)
+	second := first
+	second.UpdatedAt, second.ChangedAt = noon.AddDate(0, 0, 2), noon.AddDate(0, 0, 1)
+	second.Tasks = append(second.Tasks, sizing.StructureTask{TaskID: "fit", Upstream: []string{"load"}})
+	require.NoError(t, st.SetStructure(ctx, second))
+	got, err = st.Structure(ctx, "a", "etl")
+	require.NoError(t, err)
 	require.True(t, second.UpdatedAt.Equal(got.UpdatedAt))
+	require.True(t, second.ChangedAt.Equal(got.ChangedAt))
 	require.Equal(t, second.Tasks, got.Tasks)
 	_, err = st.Structure(ctx, "b", "etl")
 	require.Equal(t, sizing.NotFound, sizing.KindOf(err))

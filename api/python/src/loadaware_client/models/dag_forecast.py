@@ -24,8 +24,8 @@ class DagForecast:
         structure_updated_at (datetime.datetime):
         median_seconds (float): Median of the time from the start of the run to its end.
         p95_seconds (float):
-        past_runs (int): Number of past runs that correct `median_seconds` and `p95_seconds`; with fewer than 19, both
-            come from the draws alone, in which every task runs.
+        past_runs (int): Number of past runs since the last change of the structure that correct `median_seconds` and
+            `p95_seconds`; with fewer than 19, both come from the draws alone.
         memory_peak_bytes (int): Median of the largest memory that is granted at one time.
         memory_peak_p95_bytes (int): Memory quota that suffices for 95 % of the runs.
         tasks (list[DagTaskForecast]):

@@ -1,0 +1,137 @@
+package forecast
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// conditionSignificance is the level of the test of whether a fact depends on a property.
+const conditionSignificance = .01
+
+// condition is a property of a run: the value of a bool or a category, the weekday or the hour of a date.
+type condition struct {
+	holds []float64 // for each past run 1 if it has the property, 0 if not, NaN if that is unknown
+	isNew float64   // the same for the new run
+	p     float64   // the smallest p-value of the dependence of a fact on the property
+}
+
+// Alike returns which past runs are like a new run with the inputs `inputs` in some facts. `facts` holds, for each fact, for
+// which past runs it is true, such as that a task ran, and `past` has the inputs of these runs. If a fact clearly depends on a
+// property (Fisher's exact test), the runs are alike that have this property if and only if the new run has it. The clearest
+// property comes first; a property that would leave no run does not count. Without a clear property, all runs are alike.
+func Alike(facts [][]bool, past []sizing.Features, inputs sizing.Features) []bool {
+	var all []condition
+	for _, name := range inputs.Names() {
+		all = append(all, conditionsOf(past, name, inputs[name])...)
+	}
+	alike := slices.Repeat([]bool{true}, len(past))
+	for i := range all {
+		all[i].p = 1
+		for _, of := range facts {
+			all[i].p = min(all[i].p, fisherTest(all[i].holds, of))
+		}
+	}
+	slices.SortStableFunc(all, func(a, b condition) int { return cmp.Compare(a.p, b.p) })
+	for _, c := range all {
+		if c.p >= conditionSignificance/float64(len(all)*max(1, len(facts))) { // Bonferroni correction
+			break
+		}
+		both := slices.Clone(alike)
+		for k, holds := range c.holds {
+			both[k] = both[k] && holds == c.isNew
+		}
+		if slices.Contains(both, true) {
+			alike = both
+		}
+	}
+	return alike
+}
+
+// conditionsOf returns the conditions on the input `name`, which has the value `v` in the new run: one for each value, weekday
+// or hour of several past runs.
+func conditionsOf(past []sizing.Features, name string, v sizing.Value) (all []condition) {
+	for _, property := range propertiesOf(v.Kind) {
+		var known []any
+		for _, f := range past {
+			if of := f[name]; of.Kind == v.Kind && !slices.Contains(known, property(of)) {
+				known = append(known, property(of))
+			}
+		}
+		for _, value := range known {
+			c, shared := condition{holds: make([]float64, len(past))}, 0
+			for k, f := range past {
+				switch of := f[name]; {
+				case of.Kind != v.Kind:
+					c.holds[k] = math.NaN()
+				case property(of) == value:
+					c.holds[k] = 1
+					shared++
+				}
+			}
+			if shared < 2 {
+				continue
+			}
+			if property(v) == value {
+				c.isNew = 1
+			}
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// propertiesOf returns the properties of values of a kind.
+func propertiesOf(kind sizing.ValueKind) []func(v sizing.Value) any {
+	switch kind {
+	case sizing.Bool:
+		return []func(sizing.Value) any{func(v sizing.Value) any { return v.Num }}
+	case sizing.Category:
+		return []func(sizing.Value) any{func(v sizing.Value) any { return v.Text }}
+	case sizing.Date:
+		return []func(sizing.Value) any{func(v sizing.Value) any { return weekday(v.Num) }, func(v sizing.Value) any { return hour(v.Num) }}
+	}
+	return nil
+}
+
+// weekday returns a number for the weekday of a date in days.
+func weekday(days float64) float64 { return math.Floor(days) - 7*math.Floor(math.Floor(days)/7) }
+
+// hour returns the hour of a date in days. It rounds to seconds, because a time is a fraction of a day.
+func hour(days float64) float64 {
+	return math.Floor(math.Round((days-math.Floor(days))*86_400) / 3600)
+}
+
+// fisherTest returns the two-sided p-value of Fisher's exact test of the dependence of `fact` on `holds`.
+func fisherTest(holds []float64, fact []bool) float64 {
+	var table [2][2]int // by holds and fact
+	for k, h := range holds {
+		switch {
+		case math.IsNaN(h):
+		case fact[k]:
+			table[int(h)][1]++
+		default:
+			table[int(h)][0]++
+		}
+	}
+	held, isTrue := table[1][0]+table[1][1], table[0][1]+table[1][1]
+	n := table[0][0] + table[0][1] + held
+	logOf := func(both int) float64 { // the probability that `both` runs have the property and the fact, as a logarithm
+		return logBinomial(held, both) + logBinomial(n-held, isTrue-both) - logBinomial(n, isTrue)
+	}
+	observed, p := logOf(table[1][1]), 0.0
+	for both := max(0, isTrue-(n-held)); both <= min(held, isTrue); both++ {
+		if l := logOf(both); l <= observed+1e-9 {
+			p += math.Exp(l)
+		}
+	}
+	return p
+}
+
+// logBinomial returns the logarithm of the binomial coefficient n over k.
+func logBinomial(n, k int) float64 {
+	logFactorial := func(m int) float64 { l, _ := math.Lgamma(float64(m + 1)); return l }
+	return logFactorial(n) - logFactorial(k) - logFactorial(n-k)
+}

@@ -1,0 +1,173 @@
+package service
+
+import (
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/insight/forecast"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// pastEnd holds the end of a past run, in seconds from its start.
+type pastEnd struct{ expected, actual float64 }
+
+// calibrate compares the ends of the newest complete runs since the last change of the structure with their expected ends. If
+// there are enough runs for which inputs of the simulated run have the same effect on this comparison (forecast.Alike), it uses
+// only these. It sets the lists of the tasks (setDraws).
+func (p *pastOfDAG) calibrate(tasks []forecast.Task) (c forecast.Calibration, err error) {
+	p.setFirst()
+	runs, err := p.complete(tasks)
+	if err != nil {
+		return c, err
+	}
+	unchanged := slices.DeleteFunc(slices.Clone(runs), p.isBeforeChange)
+	ends, isLong, err := compareEnds(tasks, unchanged)
+	if err != nil {
+		return c, err
+	}
+	alike := p.alike(unchanged, [][]bool{isLong})
+	if len(alike) < forecast.MinCalibration {
+		alike = unchanged
+	}
+	for _, run := range newest(alike) {
+		c.Add(ends[run].expected, ends[run].actual, run.instances())
+	}
+	if c.IsEnough() {
+		runs = unchanged
+	}
+	p.setDraws(tasks, runs)
+	return c, nil
+}
+
+// compareEnds returns the ends of the runs, and for which of them the ratio of the actual to the expected end is above the
+// median. An actual end is at least the critical path of the run times: a try that was reported without times counts as ended
+// when its report arrived, so a run whose reports arrive together would otherwise seem too short.
+func compareEnds(tasks []forecast.Task, runs []*pastRun) (ends map[*pastRun]pastEnd, isLong []bool, err error) {
+	ends = make(map[*pastRun]pastEnd, len(runs))
+	ratios, expected, actual := make([]float64, len(runs)), make([]float64, len(tasks)), make([]float64, len(tasks))
+	for k, run := range runs {
+		for i := range tasks {
+			expected[i], actual[i] = run.task(i).expected, run.task(i).actual
+		}
+		var end pastEnd
+		if end.expected, err = criticalPath(tasks, expected); err != nil {
+			return nil, nil, err
+		}
+		if end.actual, err = criticalPath(tasks, actual); err != nil {
+			return nil, nil, err
+		}
+		end.actual = max(end.actual, run.end.Sub(run.start).Seconds())
+		ends[run], ratios[k] = end, end.actual/max(1e-3, end.expected)
+	}
+	sorted := slices.Sorted(slices.Values(ratios))
+	for _, ratio := range ratios {
+		isLong = append(isLong, ratio > sorted[len(sorted)/2])
+	}
+	return ends, isLong, nil
+}
+
+// newest returns the newest pastRuns of runs in order of time.
+func newest(runs []*pastRun) []*pastRun { return runs[max(0, len(runs)-pastRuns):] }
+
+// setDraws sets the lists of the tasks from the runs that a draw comes from, in order of time. If the runs are enough, a draw
+// comes only from the newest ones whose inputs decide on the same branches, and setDraws sets Ran of the tasks that some of them
+// skipped. Otherwise the newest runs of the DAG replace them, and all tasks run in all draws.
+func (p *pastOfDAG) setDraws(tasks []forecast.Task, runs []*pastRun) {
+	isEnough := len(runs) >= forecast.MinCalibration
+	if isEnough {
+		runs = newest(p.alike(runs, p.branches(tasks, runs)))
+	} else {
+		runs = p.newestFirst()
+		slices.Reverse(runs)
+		runs = newest(runs)
+	}
+	p.setCounts(tasks, runs)
+	p.setMemories(tasks, runs)
+	for i := range tasks {
+		if ran := p.ran(i, runs); isEnough && p.known[i] && slices.Contains(ran, false) {
+			tasks[i].Ran = ran
+		}
+	}
+}
+
+// alike returns the runs that are like the simulated run (forecast.Alike). `facts` holds what may depend on the inputs.
+func (p *pastOfDAG) alike(runs []*pastRun, facts [][]bool) (alike []*pastRun) {
+	for k, isAlike := range forecast.Alike(facts, inputsOf(runs), p.inputs) {
+		if isAlike {
+			alike = append(alike, runs[k])
+		}
+	}
+	return alike
+}
+
+// branches returns in which of the runs a task ran, for the tasks that some of them skipped.
+func (p *pastOfDAG) branches(tasks []forecast.Task, runs []*pastRun) (varied [][]bool) {
+	for i := range tasks {
+		if ran := p.ran(i, runs); p.known[i] && slices.Contains(ran, true) && slices.Contains(ran, false) {
+			varied = append(varied, ran)
+		}
+	}
+	return varied
+}
+
+// inputsOf returns the inputs of runs.
+func inputsOf(runs []*pastRun) []sizing.Features {
+	inputs := make([]sizing.Features, len(runs))
+	for k, run := range runs {
+		inputs[k] = run.inputs
+	}
+	return inputs
+}
+
+// ran returns whether the task with index i ran in each of the runs. In place of runs from which the task is absent, it counts
+// the other runs again, in their order.
+func (p *pastOfDAG) ran(i int, runs []*pastRun) []bool {
+	var known []bool
+	for _, run := range runs {
+		if !p.isAbsent(run, i) {
+			known = append(known, run.task(i).succeeded)
+		}
+	}
+	ran := make([]bool, len(runs))
+	at := 0
+	for k, run := range runs {
+		if ran[k] = run.task(i).succeeded; p.isAbsent(run, i) {
+			ran[k] = len(known) == 0 || known[at%len(known)]
+			at++
+		}
+	}
+	return ran
+}
+
+// criticalPath returns the seconds from the start to the end of a run in which each task starts when its upstream tasks have
+// ended. `seconds` holds the run times of the tasks.
+func criticalPath(tasks []forecast.Task, seconds []float64) (float64, error) {
+	timed := slices.Clone(tasks)
+	for i := range timed {
+		timed[i].Quantile = fixed(seconds[i])
+	}
+	r, err := forecast.Simulate(timed, 0, 1)
+	if err != nil {
+		return 0, err
+	}
+	return r.Median, nil
+}
+
+// setMemories sets the memory of the tasks whose memory differs between the past runs that a draw comes from.
+func (p *pastOfDAG) setMemories(tasks []forecast.Task, runs []*pastRun) {
+	for i := range tasks {
+		t := &tasks[i]
+		memories := make([]float64, len(runs))
+		for k, run := range runs {
+			memories[k] = run.task(i).memory
+		}
+		memories = forecast.AtPresentLevel(memories)
+		for k := range memories {
+			if memories[k] == 0 { // the run skipped the task, or not all of its tries were read
+				memories[k] = t.Memory
+			}
+		}
+		if slices.ContainsFunc(memories, func(bytes float64) bool { return bytes != t.Memory }) {
+			t.Memories = memories
+		}
+	}
+}

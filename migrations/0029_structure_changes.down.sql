@@ -1,0 +1,1 @@
+ALTER TABLE dag_structure DROP COLUMN changed_at;
