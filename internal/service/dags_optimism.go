@@ -1,23 +1,25 @@
 package service
 
 import (
+	"maps"
 	"math"
 	"slices"
 
 	"github.com/loadaware/loadaware/internal/insight/forecast"
+	"github.com/loadaware/loadaware/internal/sizing"
 )
 
 // optimismBound is the bound of the test statistic of a sign test at a significance of 1 %.
 const optimismBound = 2.58
 
 // optimism returns the factor by which the run times of new runs exceed those of learned runs, in multiples of the predictions of
-// the current model. The model knows the learned runs, so it predicts them better than new ones: dates, for example, may explain
-// a growth only in the past. The factor is the median ratio of the newest run times to the predictions before the runs, divided
+// the current model. The model knows the learned runs, so it predicts them better than new ones: dates may explain a growth only
+// in the past. The factor is the median ratio of the newest run times to the predictions before the runs, divided
 // by their median ratio to the predictions of the current model, at its present level (forecast.AtPresentLevel). It is 1 if the
-// ratios do not clearly differ (sign test), for a mapped task, and with too few runs.
+// ratios do not clearly differ (sign test), for a mapped task, for a task without a date, and with too few runs.
 func (r *recentRuns) optimism(f *taskForecast) float64 {
 	var learned []float64
-	predicted := f.past
+	hasDate, predicted := false, f.past
 	for k := range r.runs {
 		of := predicted[:len(r.instances[k])]
 		predicted = predicted[len(of):]
@@ -25,11 +27,12 @@ func (r *recentRuns) optimism(f *taskForecast) float64 {
 		case r.runs[k].Instances > 1:
 			return 1
 		case len(of) == 1:
+			hasDate = hasDate || slices.ContainsFunc(slices.Collect(maps.Values(r.instances[k][0])), func(v sizing.Value) bool { return v.Kind == sizing.Date })
 			learned = append(learned, math.Exp(math.Log1p(r.runs[k].Longest.Seconds())-of[0].LogSeconds()))
 		}
 	}
 	n := min(pastRuns, len(learned), len(f.ratios))
-	if n < forecast.MinCalibration {
+	if !hasDate || n < forecast.MinCalibration {
 		return 1
 	}
 	median := func(ratios []float64) float64 { return slices.Sorted(slices.Values(ratios))[n/2] }
