@@ -11,7 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// countingSource has the risk of one try for each task, and records the tasks whose risk is read.
+// countingSource returns a realised risk of one try for every task, and records the tasks whose risk is read.
 type countingSource struct {
 	report.Source
 	read []string

@@ -186,8 +186,7 @@ func (f *RunTimeForm) ask(key sizing.TaskKey) (ask *service.RunTimeAsk, bad []si
 	return ask, bad
 }
 
-// maxTimeout is the longest timeout that the form accepts, and the longest time that the pages show in seconds,
-// minutes and hours; see the function seconds.
+// maxTimeout is the longest timeout that the form accepts. The pages show longer times as unknown; see the function seconds.
 const maxTimeout = 365 * 24 * time.Hour
 
 // fill adds an answer.

@@ -9,9 +9,9 @@ import (
 )
 
 // ladder returns the rungs: the limits of a first try and of the lift after each of its OOM kills. The model's ladder ends
-// at the cap of `q`. ladder computes each lift itself if the task has no history, or if a kill changes the cap:
-// never_above_requested of the policy no longer applies, the last reported request replaces a missing one, or the cap rises
-// that applies without a cap of the policy or the caller (derivedCap).
+// at the cap of `q`. ladder computes each lift itself if the task has no history, or if a kill changes the cap. A kill changes it in
+// four cases: never_above_requested of the policy no longer applies; the last reported request replaces a missing one; the
+// derived cap rises (derivedCap: the cap if neither the policy nor the caller sets one); the schedulable ceiling changes.
 func (c *allocator) ladder(sized *taskmodel.Answer, q *taskmodel.Question, ask *sizing.Ask) []sizing.Bytes {
 	if sized.Limit == 0 || sized.Source == sizing.FromRequested && !c.task.IsDecoded() {
 		return sized.Ladder
@@ -86,7 +86,7 @@ func liftReason(limit sizing.Bytes, q *taskmodel.Question, run *inflight.Run) st
 		return fmt.Sprintf("%s: the cap is %s, %s", limit.Approx(), q.Cap.Approx(), q.CapBy.Remedy())
 	}
 	if limit == sizing.LeastLift(q.Above, run.Static) {
-		return limit.Approx() + ": at least the static grant, below which its plan was killed"
+		return limit.Approx() + ": at least the static grant, because a planned limit below it was too small"
 	}
 	return limit.Approx() + ": the next rung"
 }

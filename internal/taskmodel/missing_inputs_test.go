@@ -101,7 +101,7 @@ func TestRunsWithoutADecisiveFlagDoNotChangeTheOthers(t *testing.T) {
 }
 
 // One run in twenty is long. A few donor rows (the similar rows from which a missing feature gets values) may include no long
-// run, so the quantiles use all rows that are as similar as the last of the donor rows.
+// run, so the quantiles use the donor rows and all further rows that are as similar as the least similar of them.
 func TestQuantilesWithoutTheFlagOfRareLongRunsIncludeTheseRuns(t *testing.T) {
 	for start := range 5 {
 		i := start

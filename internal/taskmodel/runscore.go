@@ -14,16 +14,16 @@ import (
 // errors in the run scores, shrunk to the mean slope of the DAG's tasks.
 //
 // The run score shifts the prediction of the cold-start rule. It does not shift those of the other models: early errors are
-// often alike because no task knows the effects of the features yet. The experts remember the kills of early shifts for long, so
-// an earlier version that shifted all models wasted more in the demo.
+// often alike because no task knows the effects of the features yet. A wrong early shift can cause OOM kills, which the experts
+// remember for long. So an earlier version that shifted all models wasted more in the demo.
 //
-// OOM kills give no error: only a lower bound of it is known. With an earlier version, bounds above 0 as errors changed
-// nothing on four workflows with immediate feedback, because the success of the retry replaces them, and raised the waste with
-// delayed feedback.
+// OOM kills give no error: only a lower bound of it is known. An earlier version used a lower bound above 0 as the error.
+// On four workflows with immediate feedback this changed nothing, because the success of the retry replaces the bound. With
+// delayed feedback it raised the waste.
 
 const (
 	priorLoading = 0.4 // loading before any row
-	loadingRows  = 10  // weight of the DAG's mean loading in that of a task, and of priorLoading in the mean, as a sum of squared run scores
+	loadingRows  = 10  // weight of the mean loading of the DAG in the loading of a task, and of priorLoading in this mean; unit: sum of squared run scores
 	maxLoading   = 0.9 // so that a task has a remainder
 	maxError     = 1   // of a log peak; larger errors count as this one
 	maxDeviate   = 3   // largest error in standard deviations
@@ -48,7 +48,8 @@ func (m *Model) RunError(run uint64) (RunError, bool) {
 	return m.runError.RunError, m.runError.isKnown && m.runError.run == run
 }
 
-// loading returns the loading of the task, shrunk to its own mean while no pool is in use.
+// loading returns the loading of the task, shrunk to the mean loading of the DAG's pool. While no pool is in use, the task's own
+// share takes the place of the pool.
 func (m *Model) loading() float64 {
 	share := &m.Share
 	mean := m.own.meanLoading
@@ -71,7 +72,8 @@ func (m *Model) runShift(score float64) float64 {
 	return m.loading() * score * m.Share.Deviation()
 }
 
-// shift adds a log factor to the cold-start prediction in p, and sets b.runShift to the factor, or to 0 if p has none.
+// shift adds a log factor to the cold-start prediction in p, and sets b.runShift to this factor. If p has no cold-start
+// prediction or is imputed, it adds nothing and sets b.runShift to 0.
 func (b *buffers) shift(p *experts.Point, log float64) {
 	b.runShift = 0
 	if !p.HasColdStart() || p.Imputed {

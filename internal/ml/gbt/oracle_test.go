@@ -176,8 +176,8 @@ func (f *forest) importTree(at int32, depth uint8, n *xgboostNode) {
 	f.importTree(child+1, depth+1, n.right)
 }
 
-// The package shap explained the same trees in float64. The tolerance of 1e-6 allows for its
-// float32 leaf values.
+// The package shap explained the same dumped trees in float64. The tolerance of 1e-6 allows for
+// rounded numbers in the dump.
 func TestContributionsMatchShap(t *testing.T) {
 	var o struct {
 		X    [][]*float64

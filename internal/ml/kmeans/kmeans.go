@@ -2,7 +2,7 @@
 // k-means++ starts (Arthur & Vassilvitskii 2007). It rates a partition by its simplified
 // silhouette.
 //
-// The package handles numbers only. The same points and configuration give the same partition.
+// The package handles numbers only: no tasks, clock or I/O. The same points and configuration give the same partition.
 package kmeans
 
 import (

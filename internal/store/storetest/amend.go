@@ -146,7 +146,7 @@ func testAmend(t *testing.T, open func(*testing.T) store.Store) {
 		require.Zero(t, history(t, st, o.Try.TaskKey).Rows[0].MemoryMax)
 	})
 
-	t.Run("a peak that is reported later has the newest row of that time", func(t *testing.T) {
+	t.Run("a row whose peak is reported later records the newest row at that time", func(t *testing.T) {
 		key := task("measured after")
 		first, second, third := success(firstTry(key, "1"), sizing.GiB, 1), success(firstTry(key, "2"), sizing.GiB, 2), success(firstTry(key, "3"), sizing.GiB, 3)
 		unmeasured := first
