@@ -25,8 +25,8 @@ var (
 )
 
 // TestFilesInTablesOfDocsExist checks the names of files in the tables of docs/development.md, and that a file contains the
-// functions and constants in the parentheses after it. A file without a folder is in the folder before it in its row, in that of
-// the head of its column, or in the provider.
+// functions and constants in the parentheses after it. A file without a folder is in a folder that
+// the head of its column names, in the folder before it in its row, in the provider, or in the root of the repository.
 func TestFilesInTablesOfDocsExist(t *testing.T) {
 	files, names := 0, 0
 	for _, table := range mapTables(t) {
@@ -109,7 +109,8 @@ func TestTableOfDocsHasAllEndpoints(t *testing.T) {
 	}
 }
 
-// mapTables returns the tables of the section Where to change what in docs/development.md, as rows of cells.
+// mapTables returns the tables of the section "Where to change what" of docs/development.md. A table is a list of rows, and a
+// row is a list of cells.
 func mapTables(t *testing.T) (tables [][][]string) {
 	text, err := os.ReadFile("../docs/development.md")
 	require.NoError(t, err)

@@ -13,7 +13,7 @@ const (
 )
 
 // separators are the sets of characters at which texts are split. With the first set, a part is a word. With the second
-// set, a part is a folder; this set is for paths in which the names of a folder have different numbers of words.
+// set, a part is a folder name or the file name; this set is for paths whose names at the same position have different numbers of words.
 var separators = [...]string{"/\\=&?:;,| _-.", "/"}
 
 // textParts describes a category whose texts seldom recur and have the same number of parts, such as

@@ -53,7 +53,7 @@ func (s *hookedStore) pooledRuns(t *testing.T) (runs float64) {
 }
 
 // The pool counts each run of a task except the first one, and counts a run once, even if the state of the task is learned
-// again. A new pool counts all runs of the tasks whose states are learned again, and only the newer runs of other tasks.
+// again. A new pool counts all runs but the first of the tasks whose states are learned again, and only the newer runs of other tasks.
 func TestAPlanThatIsLearnedAgainCountsNoRunTwiceInThePool(t *testing.T) {
 	emptyCurve, err := taskplan.Encode(&taskplan.State{Learner: plan.Learner{Curves: make([]plan.Curve, 1)}})
 	require.NoError(t, err)

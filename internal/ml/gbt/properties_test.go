@@ -47,8 +47,8 @@ func coarse(n int, seed uint64) *table.Table {
 	return t
 }
 
-// Of four columns, constant and missing have one value each and are never drawn. Each round draws rare or size. A round that
-// draws rare, whose other value has too few rows for a leaf, has no split. It must not end the boosting.
+// The columns `constant` and `missing` have one value each and are never drawn, so each round draws `rare` or `size`. In `rare`
+// one row is 1, which is too few for a leaf. So a round that draws `rare` has no split. It must not end the boosting.
 func TestColumnsWithoutASplitDoNotEndTheBoosting(t *testing.T) {
 	step := &table.Table{Names: []string{"constant", "missing", "rare", "size"}}
 	for i := range 40 {

@@ -26,7 +26,8 @@ type compactReader struct {
 	err   error
 }
 
-// decodeCompact sets the fields of r that have no column. The caller has set the fields that have one.
+// decodeCompact sets the fields of r that have no column. The caller has set the fields that have one;
+// decodeCompact adds to r.At the nanoseconds that its column cannot hold.
 func decodeCompact(content []byte, words []string, r *sizing.Receipt) error {
 	c := compactReader{rest: content, words: words}
 	a := &r.Allocation
