@@ -52,8 +52,8 @@ type Observations interface {
 	// nothing and gets an Err of kind Conflict that names the field. A provisional kill, which a lift
 	// request reported, is amended by a report of the same kill. A report that states another outcome,
 	// allocated memory or requested memory replaces the provisional kill (Replaced). A report of a try whose DAG run was deleted and
-	// created again is of a later execution: it started at least a minute after the stored one ended, and differs from it in outcome, peak,
-	// allocation or duration. It is stored as the report of the try, and the reports of the run's earlier execution get another run id
+	// created again is of a later execution: it started at least a minute after the stored one ended, and its peak is another one or it was
+	// predicted at least a minute after this end. It is stored as the report of the try, and the reports of the run's earlier execution get another run id
 	// (Superseded). A report of an earlier execution is compared with the stored report of that execution, or stored with another run id
 	// (Late). If the start is unknown, PredictedAt takes its place. Nil features are copied from the newest receipt of the
 	// same try, if there is one. Times are compared with microsecond precision. A usage series, an executed plan or a

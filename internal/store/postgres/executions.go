@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/loadaware/loadaware/internal/sizing"
@@ -26,14 +27,25 @@ const (
 	laterExecution
 )
 
-// compareExecution returns which execution of its try the report r describes, compared with the stored report. If the outcome, the
-// peak, the allocation and the duration agree, the execution is the same: its times were reported in another time zone.
+// compareExecution returns which execution of its try the report r describes, compared with the stored report. Other times alone are
+// no evidence: they may come from another clock or time zone, as those of an imported usage log. The evidence for another
+// execution is another measured peak, or a prediction for the later execution after the end of the earlier one.
 func (old *storedReport) compareExecution(r *report, now time.Time) int {
 	if old.Outcome == r.Outcome && !differ(old.MemoryMax, r.MemoryMax) && !differ(old.MemorySampled, r.MemorySampled) &&
 		!differ(old.Allocated.Memory, r.Allocated.Memory) && !differ(old.Duration, r.Duration) {
 		return sameExecution
 	}
-	return old.compareTimes(r, now)
+	if old.seq == 0 { // the newest execution has no such try; an earlier one has, see insert_observations.sql
+		return earlierExecution
+	}
+	hasOtherPeak := differ(old.MemoryMax, r.MemoryMax) || differ(old.MemorySampled, r.MemorySampled)
+	switch order := old.compareTimes(r, now); {
+	case hasOtherPeak,
+		order == laterExecution && isAfter(predictedAt(&r.Observation), endOf(&old.Observation, old.at)),
+		order == earlierExecution && isAfter(predictedAt(&old.Observation), endOf(&r.Observation, r.At(now))):
+		return order
+	}
+	return sameExecution
 }
 
 // differ reports whether two values are known and different. Zero means unknown.
@@ -42,15 +54,31 @@ func differ[T comparable](stored, reported T) bool {
 	return stored != unknown && reported != unknown && stored != reported
 }
 
+// predictedAt returns the time of the newest known prediction for a reported try; zero if none is known. The id of a prediction
+// contains its time (UUID version 7).
+func predictedAt(o *sizing.Observation) time.Time {
+	id, err := uuid.Parse(o.PredictionID)
+	if err != nil || id.Version() != 7 {
+		return o.PredictedAt
+	}
+	if at := time.Unix(id.Time().UnixTime()); at.After(o.PredictedAt) {
+		return at
+	}
+	return o.PredictedAt
+}
+
+// isAfter reports whether a known time is at least executionGap after the end of an execution.
+func isAfter(at, end time.Time) bool { return !at.IsZero() && at.Sub(end) >= executionGap }
+
 // compareTimes is compareExecution by the times only. Without a known order it returns sameExecution.
 func (old *storedReport) compareTimes(r *report, now time.Time) int {
 	start, oldStart := startOf(r, now), old.Start(now)
 	switch {
-	case !start.IsZero() && start.Sub(endOf(&old.Observation, old.at)) >= executionGap:
+	case isAfter(start, endOf(&old.Observation, old.at)):
 		return laterExecution
 	case r.StartedAt.IsZero() && r.EndedAt.IsZero():
 		return sameExecution
-	case !oldStart.IsZero() && oldStart.Sub(endOf(&r.Observation, r.At(now))) >= executionGap:
+	case isAfter(oldStart, endOf(&r.Observation, r.At(now))):
 		return earlierExecution
 	}
 	return sameExecution
@@ -67,7 +95,7 @@ func startOf(r *report, now time.Time) time.Time {
 	if start := r.Start(now); !start.IsZero() {
 		return start
 	}
-	return r.PredictedAt
+	return predictedAt(&r.Observation)
 }
 
 // endOf returns the latest possible end of a try whose row has the time `at`.

@@ -62,7 +62,9 @@ func testExecutions(t *testing.T, open func(*testing.T) store.Store) {
 		killed.Outcome, killed.MemoryMax, killed.Allocated.Memory = sizing.OOMKilled, 0, sizing.GiB
 		retry.Try.Number, retry.StartedAt, retry.EndedAt = 2, killed.EndedAt, killed.EndedAt.Add(10*time.Minute)
 		recordNew(t, st, killed, retry, execution(firstTry(key, "other"), 0, 3))
-		record(t, st, execution(firstTry(key, "r"), 1, 4))
+		again := execution(firstTry(key, "r"), 1, 4)
+		again.PredictedAt = again.StartedAt
+		record(t, st, again)
 		require.Equal(t, map[string][]sizing.Bytes{"r (execution 1)": {-1, 2}, "r": {4}, "other": {3}}, storedRuns(t, st, key))
 		kills, err := st.Kills(t.Context(), key, "r", sizing.NoMap)
 		require.NoError(t, err)
@@ -86,7 +88,7 @@ func testExecutions(t *testing.T, open func(*testing.T) store.Store) {
 	t.Run("the executions arrive in one call", func(t *testing.T) {
 		key := task("one call")
 		first, second := execution(firstTry(key, "r"), 0, 0), execution(firstTry(key, "r"), 1, 2)
-		first.Allocated.Memory, second.Allocated.Memory = sizing.GiB, 2*sizing.GiB
+		first.Allocated.Memory, second.Allocated.Memory, second.PredictedAt = sizing.GiB, 2*sizing.GiB, second.StartedAt
 		measured := first
 		measured.MemoryMax = 1
 		record(t, st, first, measured, second, measured, second)
@@ -107,6 +109,24 @@ func testExecutions(t *testing.T, open func(*testing.T) store.Store) {
 		require.Equal(t, duplicate, statusOf(record(t, st, asked)[0]))
 		require.Equal(t, duplicate, statusOf(record(t, st, ended)[0]), "a repeated report of the earlier execution must not replace the kill")
 		require.Equal(t, map[string][]sizing.Bytes{"r (execution 1)": {1}, "r": {-1}}, storedRuns(t, st, key))
+	})
+
+	t.Run("a peak that is reported later with other times belongs to the stored report", func(t *testing.T) {
+		first, second := execution(firstTry(task("usage log"), "r"), 0, 0), execution(firstTry(task("usage log"), "r"), 1, 1)
+		second.Duration -= time.Minute
+		recordNew(t, st, first)
+		second.StartedAt, second.EndedAt = second.StartedAt.Add(time.Minute), second.EndedAt
+		require.Empty(t, record(t, st, second)[0].Superseded)
+	})
+
+	t.Run("another outcome at other times is a contradiction, unless a prediction came between", func(t *testing.T) {
+		ended := execution(firstTry(task("outcome"), "r"), 0, 1)
+		recordNew(t, st, ended)
+		failed := execution(ended.Try, 1, 0)
+		failed.Outcome = sizing.Failed
+		requireConflict(t, "outcome", record(t, st, failed)[0])
+		failed.PredictionID = "0198b2f0-0000-7000-8000-000000000000" // of 2025-08-16, after the end
+		require.Equal(t, "r (execution 1)", record(t, st, failed)[0].Superseded)
 	})
 
 	t.Run("other times alone are a contradiction", func(t *testing.T) {

@@ -77,10 +77,10 @@ def sync_detailed(
 
     A DAG run that was deleted and created again repeats the run id and the try numbers. A report is of
     such a later execution, and
-    not a contradiction, if the try started at least a minute after the stored one ended, and its
-    outcome, peak, allocation
-    or duration differs. The stored tries of the run then get the run id `<run_id> (execution 1)`, and
-    so does a late report of an earlier
+    not a contradiction, if the try started at least a minute after the stored one ended, and if its
+    measured peak differs or it was
+    predicted at least a minute after this end. The stored tries of the run then get the run id
+    `<run_id> (execution 1)`, and so does a late report of an earlier
     execution. The answer contains a warning. Without a start in the report, the time of the newest
     prediction for the try counts.
 
@@ -141,10 +141,10 @@ def sync(
 
     A DAG run that was deleted and created again repeats the run id and the try numbers. A report is of
     such a later execution, and
-    not a contradiction, if the try started at least a minute after the stored one ended, and its
-    outcome, peak, allocation
-    or duration differs. The stored tries of the run then get the run id `<run_id> (execution 1)`, and
-    so does a late report of an earlier
+    not a contradiction, if the try started at least a minute after the stored one ended, and if its
+    measured peak differs or it was
+    predicted at least a minute after this end. The stored tries of the run then get the run id
+    `<run_id> (execution 1)`, and so does a late report of an earlier
     execution. The answer contains a warning. Without a start in the report, the time of the newest
     prediction for the try counts.
 
@@ -200,10 +200,10 @@ async def asyncio_detailed(
 
     A DAG run that was deleted and created again repeats the run id and the try numbers. A report is of
     such a later execution, and
-    not a contradiction, if the try started at least a minute after the stored one ended, and its
-    outcome, peak, allocation
-    or duration differs. The stored tries of the run then get the run id `<run_id> (execution 1)`, and
-    so does a late report of an earlier
+    not a contradiction, if the try started at least a minute after the stored one ended, and if its
+    measured peak differs or it was
+    predicted at least a minute after this end. The stored tries of the run then get the run id
+    `<run_id> (execution 1)`, and so does a late report of an earlier
     execution. The answer contains a warning. Without a start in the report, the time of the newest
     prediction for the try counts.
 
@@ -262,10 +262,10 @@ async def asyncio(
 
     A DAG run that was deleted and created again repeats the run id and the try numbers. A report is of
     such a later execution, and
-    not a contradiction, if the try started at least a minute after the stored one ended, and its
-    outcome, peak, allocation
-    or duration differs. The stored tries of the run then get the run id `<run_id> (execution 1)`, and
-    so does a late report of an earlier
+    not a contradiction, if the try started at least a minute after the stored one ended, and if its
+    measured peak differs or it was
+    predicted at least a minute after this end. The stored tries of the run then get the run id
+    `<run_id> (execution 1)`, and so does a late report of an earlier
     execution. The answer contains a warning. Without a start in the report, the time of the newest
     prediction for the try counts.
 
