@@ -90,31 +90,20 @@ func (x *Experts) picksFor(target float64, s *Scratch) []Pick {
 	return s.picks
 }
 
-// killRate returns the kill rate by which an expert is selected, shrunk to its nominal risk, the mean of the risks that it
-// chose. It counts a part of selectionBias, which falls to zero at biasRows: with more rows, AdaptiveTarget alone keeps the
-// kill rate of the answers. killRate returns +Inf for an excluded expert, so that its rate is above every target.
+// killRate returns the expected kill rate of an expert if it is selected: its kills plus selectionBias, shrunk to its
+// nominal risk, the mean of the risks that it chose. Experts are selected for a low cost, which includes kills. In the rows
+// so far, a selected expert therefore had about one kill less than its true rate gives (the winner's curse). This bias was
+// measured on synthetic tasks of twenty kinds. It returns +Inf for an excluded expert, so that its rate is above every target.
 func (x *Experts) killRate(e int) float64 {
 	if x.isExcluded(e) {
 		return math.Inf(1)
 	}
-	return x.biasedKillRate(e, max(0, 1-x.ChargedRows/biasRows))
-}
-
-// expectedKillRate returns the expected kill rate of a selected expert. Experts are selected for a low
-// cost, which includes kills. In the rows so far, a selected expert therefore had about one kill less
-// than its true rate gives (the winner's curse). This bias was measured on synthetic tasks of twenty
-// kinds.
-func (x *Experts) expectedKillRate(e int) float64 { return x.biasedKillRate(e, 1) }
-
-// biasedKillRate returns the kill rate of an expert with a share of selectionBias.
-func (x *Experts) biasedKillRate(e int, share float64) float64 {
-	bias := share * selectionBias * min(1, x.NominalRisk[e]/biasFrom)
+	bias := selectionBias * min(1, x.NominalRisk[e]/biasFrom)
 	return (x.Kills[e] + x.config.NominalPriorRows*x.NominalRisk[e] + bias) / (x.ChargedRows + x.config.NominalPriorRows)
 }
 
 const (
 	selectionBias = 1.0   // number of kills to add to those of a selected expert
-	biasRows      = 500.0 // decayed number of rows from which on the selection counts no bias
 	biasFrom      = 0.005 // nominal risk from which on the full bias applies: luck has little effect on an expert with a tiny risk
 )
 
@@ -202,7 +191,7 @@ func (x *Experts) meanAmount(p *Point, picks []Pick, s *Scratch) (amount, promis
 			logs[at] = math.Log(a.amount[at])
 		}
 		log += pick.Weight * logs[at]
-		promised += pick.Weight * x.expectedKillRate(pick.Expert)
+		promised += pick.Weight * x.killRate(pick.Expert)
 		if pick.Weight > top {
 			top, expert = pick.Weight, pick.Expert
 		}

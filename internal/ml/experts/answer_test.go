@@ -2,7 +2,6 @@ package experts
 
 import (
 	"math"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -32,18 +31,16 @@ func TestAnExceptionIsLearnedWithTheAmountsOfItsAnswer(t *testing.T) {
 	assert.Equal(t, usual, own)
 }
 
-// With few rows, an expert that had as many kills as allowed was probably lucky, so it is not selected. With many rows it is.
-func TestLuckyExpertsAreNotSelectedWithFewRows(t *testing.T) {
-	for rows, selected := range map[float64]bool{100: false, 400: false, 500: true, 2000: true} {
-		x := New(Default(target))
-		x.LearnedRows, x.ChargedRows = int(rows), rows
-		rate := x.allowedKillRate(target)
-		for e := range Count { // the first expert is the cheapest, and has just as many kills as allowed
-			x.Cost[e], x.NominalRisk[e] = 2, 0.0005
+// The selection and the promise use the same kill rates, so no expert is selected whose promise is above the allowed rate.
+func TestThePromiseOfSelectedExpertsIsWithinTheAllowedRate(t *testing.T) {
+	for seed := range uint64(8) {
+		x, s, _ := trained(Default(target), seed, 100, normal(0.2))
+		p, _ := s.next()
+		_, promised, _ := x.meanAmount(&p, x.Picks, new(Scratch))
+		lowest := math.Inf(1)
+		for e := range Count {
+			lowest = min(lowest, x.killRate(e))
 		}
-		x.Cost[0], x.NominalRisk[0], x.Kills[0] = 1, rate, rate*rows-1e-9
-		picks := x.selectExperts(rate, nil)
-		assert.Equal(t, selected, slices.ContainsFunc(picks, func(p Pick) bool { return p.Expert == 0 }), "%v rows", rows)
-		assert.Greater(t, x.expectedKillRate(0), rate)
+		assert.LessOrEqual(t, promised, max(x.allowedKillRate(target), x.config.KillRateSlack*lowest), "seed %d", seed)
 	}
 }
