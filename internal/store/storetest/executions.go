@@ -115,7 +115,7 @@ func testExecutions(t *testing.T, open func(*testing.T) store.Store) {
 		first, second := execution(firstTry(task("usage log"), "r"), 0, 0), execution(firstTry(task("usage log"), "r"), 1, 1)
 		second.Duration -= time.Minute
 		recordNew(t, st, first)
-		second.StartedAt, second.EndedAt = second.StartedAt.Add(time.Minute), second.EndedAt
+		second.StartedAt = second.StartedAt.Add(time.Minute)
 		require.Empty(t, record(t, st, second)[0].Superseded)
 	})
 
