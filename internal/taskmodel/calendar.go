@@ -39,10 +39,10 @@ const (
 )
 
 var calendarCycles = [cycleCount]calendarCycle{
-	weekCycle:         {math.Floor, weekday},
+	weekCycle:         {math.Floor, sizing.Weekday},
 	monthCycle:        {math.Floor, monthDay},
 	alignedMonthCycle: {math.Floor, alignedMonthDay},
-	dayCycle:          {hoursSince, hour},
+	dayCycle:          {sizing.HoursSince, sizing.Hour},
 	yearCycle:         {monthsSince, monthOfYear},
 }
 
@@ -180,7 +180,7 @@ func (c *column) date(v sizing.Value, line, tree []float64) ([]float64, []float6
 	if v.Kind == sizing.Missing {
 		v.Num = math.NaN()
 	} else {
-		weekdayNumber = weekday(v.Num)
+		weekdayNumber = sizing.Weekday(v.Num)
 		isWeekend = indicator(weekdayNumber == 0 || weekdayNumber == 6)
 		if !c.NoMonth {
 			month = monthOfYear(v.Num)
@@ -195,14 +195,9 @@ func (c *column) date(v sizing.Value, line, tree []float64) ([]float64, []float6
 		tree = append(tree, monthDay(v.Num))
 	}
 	if c.WithHour {
-		tree = append(tree, hour(v.Num))
+		tree = append(tree, sizing.Hour(v.Num))
 	}
 	return append(line, isWeekend, yearCosine), tree
-}
-
-// weekday returns the weekday of a date in days since 1970; 0 is Sunday.
-func weekday(days float64) float64 {
-	return math.Mod(math.Mod(math.Floor(days)+4, 7)+7, 7) // 1970-01-01 was a Thursday
 }
 
 // monthsSince returns the number of months of equal length from 1970 to a date in days since 1970.
@@ -236,16 +231,4 @@ func alignedMonthDay(days float64) float64 {
 // utcDay returns the start of the day of a date in days since 1970.
 func utcDay(days float64) time.Time {
 	return time.Unix(int64(math.Floor(days))*secondsPerDay, 0).UTC()
-}
-
-// hour returns the UTC hour of a time in days since 1970, 0 … 23; NaN if days is NaN.
-func hour(days float64) float64 {
-	return math.Mod(math.Mod(hoursSince(days), 24)+24, 24)
-}
-
-// hoursSince returns the number of hours from 1970 to a time in days since 1970. It rounds the time to milliseconds, because
-// the fraction of a whole hour in days is not exact. Finer rounding would reach the error of a float64.
-func hoursSince(days float64) float64 {
-	const millisecondsPerHour, millisecondsPerDay = 3600 * 1000, secondsPerDay * 1000
-	return math.Floor(math.Round(days*millisecondsPerDay) / millisecondsPerHour)
 }

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat/combin"
+
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
@@ -91,17 +93,9 @@ func propertiesOf(kind sizing.ValueKind) []func(v sizing.Value) any {
 	case sizing.Category:
 		return []func(sizing.Value) any{func(v sizing.Value) any { return v.Text }}
 	case sizing.Date:
-		return []func(sizing.Value) any{func(v sizing.Value) any { return weekday(v.Num) }, func(v sizing.Value) any { return hour(v.Num) }}
+		return []func(sizing.Value) any{func(v sizing.Value) any { return sizing.Weekday(v.Num) }, func(v sizing.Value) any { return sizing.Hour(v.Num) }}
 	}
 	return nil
-}
-
-// weekday returns a number for the weekday of a date in days.
-func weekday(days float64) float64 { return math.Floor(days) - 7*math.Floor(math.Floor(days)/7) }
-
-// hour returns the hour of a date in days. It rounds to seconds, because a time is a fraction of a day.
-func hour(days float64) float64 {
-	return math.Floor(math.Round((days-math.Floor(days))*86_400) / 3600)
 }
 
 // fisherTest returns the two-sided p-value of Fisher's exact test of the dependence of `fact` on `holds`.
@@ -116,10 +110,11 @@ func fisherTest(holds []float64, fact []bool) float64 {
 			table[int(h)][0]++
 		}
 	}
+	logBinomial := combin.LogGeneralizedBinomial
 	held, isTrue := table[1][0]+table[1][1], table[0][1]+table[1][1]
 	n := table[0][0] + table[0][1] + held
 	logOf := func(both int) float64 { // the probability that `both` runs have the property and the fact, as a logarithm
-		return logBinomial(held, both) + logBinomial(n-held, isTrue-both) - logBinomial(n, isTrue)
+		return logBinomial(float64(held), float64(both)) + logBinomial(float64(n-held), float64(isTrue-both)) - logBinomial(float64(n), float64(isTrue))
 	}
 	observed, p := logOf(table[1][1]), 0.0
 	for both := max(0, isTrue-(n-held)); both <= min(held, isTrue); both++ {
@@ -128,10 +123,4 @@ func fisherTest(holds []float64, fact []bool) float64 {
 		}
 	}
 	return p
-}
-
-// logBinomial returns the logarithm of the binomial coefficient n over k.
-func logBinomial(n, k int) float64 {
-	logFactorial := func(m int) float64 { l, _ := math.Lgamma(float64(m + 1)); return l }
-	return logFactorial(n) - logFactorial(k) - logFactorial(n-k)
 }

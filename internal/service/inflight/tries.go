@@ -25,9 +25,9 @@ type Answer struct {
 	Static   sizing.Bytes // the static grant of a try whose memory follows a plan; 0 for other tries
 	Promised *float64     // the promised risk; nil if there is none
 	Request  Request
-	Level    float64 // log peak that the cohort (the model from similar tasks) predicted; 0 if the cohort did not answer
-	RunScore float64 // see sizing.Observation.RunScore
-	At       time.Time
+	Level    float64   // log peak that the cohort (the model from similar tasks) predicted; 0 if the cohort did not answer
+	RunScore float64   // see sizing.Observation.RunScore
+	At       time.Time // of the answer
 
 	IsRestored bool // the answer comes from the store, and Request is unknown
 	features   packed.Reader

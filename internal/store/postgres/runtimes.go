@@ -67,11 +67,7 @@ func (s *Store) SetStructure(ctx context.Context, d sizing.Structure) error {
 	if err != nil {
 		return fmt.Errorf("store the structure of DAG %s: %w", d.DAG, err)
 	}
-	var changed *time.Time
-	if !d.ChangedAt.IsZero() {
-		changed = &d.ChangedAt
-	}
-	_, err = s.pool.Exec(ctx, setStructureSQL, d.Namespace, d.DAG, tasks, d.UpdatedAt, changed)
+	_, err = s.pool.Exec(ctx, setStructureSQL, d.Namespace, d.DAG, tasks, d.UpdatedAt, knownTime(&d.ChangedAt))
 	return wrapError("store the structure of a DAG", err)
 }
 
