@@ -162,7 +162,7 @@ func (p *Plan) Steps() int {
 			steps += p.Trials
 		}
 	}
-	return (steps*len(p.binned) + len(p.measuredTasks())) * p.Seeds
+	return (steps*len(p.binned) + len(p.savedTasks())) * p.Seeds
 }
 
 // Run executes the plan on at most GOMAXPROCS goroutines. They call `progress` concurrently, once per step; `progress` may
@@ -179,7 +179,7 @@ func (p *Plan) Run(ctx context.Context, progress func(steps int)) (*Report, erro
 			return err
 		})
 	}
-	all := p.measuredTasks()
+	all := p.savedTasks()
 	for n := range len(all) * p.Seeds {
 		work.Go(func() error { return p.measure(ctx, all[n/p.Seeds], n%p.Seeds) })
 	}

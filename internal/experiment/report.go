@@ -37,8 +37,8 @@ type IncompatibleCombination struct {
 }
 
 // report builds the report from results[task·Seeds + seed][combination], where task is the index
-// in p.binned, and from the sums of all measured tasks.
-func (p *Plan) report(results [][]*result, all []*measuredTask) (*Report, error) {
+// in p.binned, and from the sums of all tasks of the evaluated DAGs.
+func (p *Plan) report(results [][]*result, all []*savedTask) (*Report, error) {
 	r := &Report{
 		Trace: p.data.Name, Fingerprint: p.data.Fingerprint, LeftOutRows: p.data.LeftOut,
 		Split: p.Split, Seeds: p.Seeds, Penalty: p.Penalty, Trials: p.Trials, Search: p.Search,

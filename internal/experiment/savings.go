@@ -114,21 +114,21 @@ func saved(before, after float64) float64 {
 	return 1 - after/before
 }
 
-// measuredTask is a task whose DAG has an evaluated task, with the sums of its tries.
-type measuredTask struct {
+// savedTask is a task whose DAG has an evaluated task, with the sums of its tries.
+type savedTask struct {
 	*taskmodel.Dataset
 	seeds []sums // by seed
 }
 
-// measuredTasks returns all tasks of the DAGs that have an evaluated task, and none if the plan does not include Serving.
-func (p *Plan) measuredTasks() []*measuredTask {
-	var all []*measuredTask
+// savedTasks returns all tasks of the DAGs that have an evaluated task, and none if the plan does not include Serving.
+func (p *Plan) savedTasks() []*savedTask {
+	var all []*savedTask
 	if !slices.Contains(p.Families, Serving) {
 		return nil
 	}
 	for _, dataset := range p.data.datasets {
 		if slices.ContainsFunc(p.binned, func(t *binnedTask) bool { return dagOf(t.dataset) == dagOf(dataset) }) {
-			all = append(all, &measuredTask{dataset, make([]sums, p.Seeds)})
+			all = append(all, &savedTask{dataset, make([]sums, p.Seeds)})
 		}
 	}
 	return all
@@ -141,7 +141,7 @@ func dagOf(dataset *taskmodel.Dataset) sizing.TaskKey {
 
 // measure fits the model of the service on a split of the task, sizes every held-out row that has
 // a request, and adds the results to the sums of the seed.
-func (p *Plan) measure(ctx context.Context, m *measuredTask, seed int) error {
+func (p *Plan) measure(ctx context.Context, m *savedTask, seed int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -165,7 +165,8 @@ func (p *Plan) measure(ctx context.Context, m *measuredTask, seed int) error {
 	return nil
 }
 
-// memory adds the requested memory and the peak of a row, and the memory that the row would get by the answer `sized`, summed over its first try and its lifts.
+// memory adds a row: its requested memory and its peak, the limit of its first try by the answer `sized`, the memory time of its
+// first try and its retries, and whether the first try is killed.
 func (s *sums) memory(r *sizing.HistoryRow, sized *taskmodel.Answer, seconds float64) {
 	s[rowCount]++
 	s[requestedBytes] += float64(r.Requested.Memory)
@@ -220,7 +221,7 @@ func oneIf(yes bool) float64 {
 }
 
 // taskSavings returns the savings of the tasks, by descending sum of the requested GB·h.
-func (p *Plan) taskSavings(all []*measuredTask) []TaskSavings {
+func (p *Plan) taskSavings(all []*savedTask) []TaskSavings {
 	var savings []TaskSavings
 	for _, m := range all {
 		var total sums
@@ -239,7 +240,7 @@ func (p *Plan) taskSavings(all []*measuredTask) []TaskSavings {
 }
 
 // runSavings returns the savings of the DAGs. The tasks of a DAG must be adjacent in `all`.
-func (p *Plan) runSavings(all []*measuredTask) []RunSavings {
+func (p *Plan) runSavings(all []*savedTask) []RunSavings {
 	var savings []RunSavings
 	for len(all) > 0 {
 		dag := dagOf(all[0].Dataset)
@@ -257,7 +258,7 @@ func (p *Plan) runSavings(all []*measuredTask) []RunSavings {
 }
 
 // sumRun returns the savings of one run of the DAG that has these tasks. The caller sets the name of the DAG.
-func sumRun(tasks []*measuredTask, seeds int) RunSavings {
+func sumRun(tasks []*savedTask, seeds int) RunSavings {
 	var r RunSavings
 	var run, all sums
 	bySeed := make([]sums, seeds)

@@ -66,12 +66,12 @@ func TestOneCoreIsEnoughForASingleThread(t *testing.T) {
 }
 
 func TestARunHasEveryTaskOnce(t *testing.T) {
-	of := func(requested, granted, n float64) *measuredTask {
+	of := func(requested, granted, n float64) *savedTask {
 		var s sums
 		s[rowCount], s[requestedBytes], s[grantedBytes] = n, n*requested*1e9, n*granted*1e9
-		return &measuredTask{seeds: []sums{s, s}}
+		return &savedTask{seeds: []sums{s, s}}
 	}
-	l := sumRun([]*measuredTask{of(100, 10, 3), of(20, 2, 30), {seeds: make([]sums, 2)}}, 2)
+	l := sumRun([]*savedTask{of(100, 10, 3), of(20, 2, 30), {seeds: make([]sums, 2)}}, 2)
 	assert.Equal(t, 2, l.Tasks, "a task without rows with a request does not count")
 	assert.Equal(t, 66, l.Rows)
 	assert.InDelta(t, 120, l.RequestedGB, 1e-9, "the number of held-out rows per task does not change the sum")

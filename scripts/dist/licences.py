@@ -63,7 +63,7 @@ def check(name: str, licence: str) -> str:
     if reason := INCOMPATIBLE.get(name):
         return f"{name}: {reason}"
     if not is_compatible(licence):
-        return f"{name}: {licence or 'no licence found'}; find its licence, and allow or replace it in scripts/dist/licences.py"
+        return f"{name}: {licence or 'no licence found'}; find its licence. If it is compatible, add it to COMPATIBLE, or its other name to SPDX, in scripts/dist/licences.py; otherwise replace the component"
     return ""
 
 

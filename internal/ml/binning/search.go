@@ -111,7 +111,7 @@ func (c candidates) layer(cost []float64) (next []float64, from []int) {
 				hull = hull[:len(hull)-1]
 			}
 			hull = append(hull, i)
-			at = min(at, len(hull)-1) // the loop above removes the current line only if another one is as low
+			at = min(at, len(hull)-1) // if the loop above removed the line hull[at], the last line of the hull is at least as low from c.edge[j] on
 		}
 		if len(hull) == 0 {
 			next[j] = math.Inf(1)

@@ -4,7 +4,7 @@
 //	Supervisor (parent)                    Pipe (child)
 //	  TrainNow ── request ─── stdin ─────▶  trainer.TrainNow
 //	           ◀── result ──── stdout ────  report or error
-//	  ended    ◀── result ──── stdout ────  every training or search that ended
+//	  ended    ◀── result ──── stdout ────  every ended training or parameter search
 //
 // The child reads histories from the store and publishes to it. Only requests and results
 // pass between the processes, as JSON lines. The child ends when its standard input is
@@ -23,22 +23,22 @@ import (
 type request struct {
 	ID    uint64
 	Task  sizing.TaskKey
-	Actor string // the requesting user; "" for the trainer itself
+	Actor string // the caller, for the audit trail; "" for a caller without a token: the version then counts as published by the trainer
 }
 
-// result is the outcome of a request or, without an ID, of any training or search.
+// result is the outcome of a request or, without an ID, of any training or parameter search (trainer.SearchOnce).
 type result struct {
 	ID     uint64 // of the request; 0: none
 	Report trainer.Report
 	Failed *failure // nil: success
-	Search bool     // whether it was a search; only without an ID
+	Search bool     // whether it was a parameter search; only without an ID
 	Took   time.Duration
 }
 
 // failure is an error in the form in which it passes between the processes.
 type failure struct {
 	Kind   sizing.Kind
-	Detail string // for the caller; "" for an internal error
+	Detail string // for the caller; unused for an internal error, see err
 	Text   string // for the log
 }
 
