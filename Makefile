@@ -30,8 +30,8 @@ run: build ## serve with demo data (ADDR=127.0.0.1:8080 DATA=data, or DATABASE_U
 	@test -n "$$DATABASE_URL" || sh scripts/setup-postgres.sh
 	@LOADAWARE_ADDR="$(ADDR)" LOADAWARE_DATA="$(DATA)" exec bin/loadaware serve --demo
 
-test: setup ## run the Go tests with a private PostgreSQL (VET=off skips go vet, which make verify and make lint run)
-	$(WITHPG) go test $(STRIP) $(if $(VET),-vet=$(VET)) -timeout 30m ./...
+test: setup ## run the Go tests with a private PostgreSQL (VET=off skips go vet, which make verify and make lint run; RACED=off skips the packages of make race)
+	$(WITHPG) go test $(STRIP) $(if $(VET),-vet=$(VET)) -timeout 30m $(if $(filter off,$(RACED)),$$(go list ./... | grep -vxF "$$(go list $(CONCURRENT))"),./...)
 
 build: ## build bin/loadaware
 	go build -trimpath -ldflags '-s -w -X main.buildVersion=$(VERSION) -X main.buildRevision=$(REVISION)' -o bin/loadaware ./cmd/loadaware
@@ -68,8 +68,8 @@ lint-words: .cache/dev/installed.txt ## search hand-written text for the words t
 lint-python: .cache/dev/installed.txt ## check the Python code with ruff and mypy
 	cd api/python && ../../.cache/dev/bin/ruff check src tests examples && ../../.cache/dev/bin/mypy
 
-race: setup ## run the tests of the concurrent packages under the race detector, except long trainings (needs a C compiler)
-	CGO_ENABLED=1 $(WITHPG) go test $(STRIP) -vet=off -timeout 30m -short -race -gcflags='$(SERIAL)=-race=false' $(CONCURRENT)
+race: setup ## run the tests of the concurrent packages under the race detector, except long ones (RACE=long: these too; needs a C compiler)
+	CGO_ENABLED=1 $(WITHPG) go test $(STRIP) -vet=off -timeout 30m $(if $(filter long,$(RACE)),,-short) -race -gcflags='$(SERIAL)=-race=false' $(CONCURRENT)
 
 e2e: setup build ## test the built binary end to end, from serve to retrain
 	bash scripts/e2e.sh
