@@ -14,7 +14,7 @@ func (m *Model) answer(p *experts.Point, q *Question, b *buffers) experts.Answer
 	if b.extrapolation.isCorrected || b.extrapolation.tooLarge || m.isTooYoungToExtrapolate(b) {
 		m.raiseToEdge(&a, p, q, b)
 	}
-	m.raiseForFirstChange(&a, p, q, b)
+	m.raiseForUnknownEffect(&a, p, q, b)
 	return a
 }
 

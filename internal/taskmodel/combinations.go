@@ -2,6 +2,7 @@ package taskmodel
 
 import (
 	"math"
+	"strings"
 
 	"github.com/loadaware/loadaware/internal/sizing"
 )
@@ -10,8 +11,9 @@ import (
 // alone shows. combinations holds these effects on the log peak: random intercepts of the line's errors (Laird and Ware 1982),
 // by combination. The trees learn the errors that remain; alone they would need many splits for each combination.
 type combinations struct {
-	Columns []bool             // by column of the encoding: whether its values are part of a combination; nil: no effects
-	Effects map[uint64]float64 // in log bytes, by the groupKey of Columns
+	Columns  []bool             // by column of the encoding: whether its values are part of a combination; nil: no effects
+	Effects  map[uint64]float64 // in log bytes, by the groupKey of Columns; between fits, a new combination gets 0
+	Variance float64            `cbor:",omitzero"` // of the effects, if new combinations are rare; 0: new ones are frequent, or unknown
 }
 
 const (
@@ -39,6 +41,9 @@ func (m *models) fitCombinations(rows []row, y, base []float64) {
 		return
 	}
 	m.Combinations = combinations{Columns: f.selected, Effects: map[uint64]float64{}}
+	if f.areNewRare() {
+		m.Combinations.Variance = f.variance
+	}
 	for i, key := range f.keys {
 		sum := f.sums[key]
 		m.Combinations.Effects[key] = sum.errors / (sum.weight + f.prior)
@@ -52,6 +57,27 @@ func (c *combinations) effect(columns []column, cells []sizing.Value) float64 {
 		return 0
 	}
 	return c.Effects[groupKey(columns, cells, c.Columns)]
+}
+
+// isNew reports whether new combinations are rare and a row has a combination of known values that no learned row had.
+func (c *combinations) isNew(e *encoder, cells []sizing.Value) bool {
+	if c.Variance == 0 {
+		return false
+	}
+	for j, is := range c.Columns {
+		if is && (cells[j].Kind == sizing.Missing || e.isUnseen(j, cells)) {
+			return false
+		}
+	}
+	_, isKnown := c.Effects[groupKey(e.Columns, cells, c.Columns)]
+	return !isKnown
+}
+
+// learn adds the combination of a learned row to the known ones.
+func (c *combinations) learn(e *encoder, cells []sizing.Value) {
+	if c.isNew(e, cells) {
+		c.Effects[groupKey(e.Columns, cells, c.Columns)] = 0
+	}
 }
 
 // shares calls add with each column of a combination and its equal share of the row's effect.
@@ -75,11 +101,13 @@ type combinationFit struct {
 	selected []bool    // by column
 	keys     []uint64  // by row, of the combination
 	sums     map[uint64]combinationSum
+	variance float64 // of the effects
 	prior    float64 // weight of an effect of zero, in rows; infinite if the combinations show no effect
 }
 
 type combinationSum struct {
 	errors, weight float64 // the errors are weighted
+	rows           int
 }
 
 // selectAll selects the categories and bools, and returns their number. Texts that differ only in numbers, or that seldom recur,
@@ -134,7 +162,7 @@ func (f *combinationFit) fit() float64 {
 		key := groupKey(f.columns, f.rows[i].Cells, f.selected)
 		f.keys[i] = key
 		e, w, sum := f.errors[i], f.rows[i].Weight, f.sums[key]
-		f.sums[key] = combinationSum{sum.errors + w*e, sum.weight + w}
+		f.sums[key] = combinationSum{sum.errors + w*e, sum.weight + w, sum.rows + 1}
 		squares, weight = squares+w*e*e, weight+w
 	}
 	products, pairs := 0.0, 0.0
@@ -144,9 +172,9 @@ func (f *combinationFit) fit() float64 {
 			products, pairs = products+w*e*(sum.errors-w*e)/others, pairs+w
 		}
 	}
-	f.prior = math.Inf(1)
+	f.variance, f.prior = 0, math.Inf(1)
 	if between, total := products/pairs, squares/weight; between > minEffectShare*total {
-		f.prior = max(minPriorRows, (total-between)/between)
+		f.variance, f.prior = between, max(minPriorRows, (total-between)/between)
 	}
 	remaining := 0.0
 	earlier := make(map[uint64]combinationSum, len(f.sums))
@@ -154,7 +182,7 @@ func (f *combinationFit) fit() float64 {
 		sum, w := earlier[key], f.rows[i].Weight
 		e := f.errors[i] - sum.errors/(sum.weight+f.prior)
 		remaining += w * e * e
-		earlier[key] = combinationSum{sum.errors + w*f.errors[i], sum.weight + w}
+		earlier[key] = combinationSum{sum.errors + w*f.errors[i], sum.weight + w, sum.rows + 1}
 	}
 	return remaining
 }
@@ -163,4 +191,28 @@ func (f *combinationFit) fit() float64 {
 func (f *combinationFit) leftOut(i int) float64 {
 	sum := f.sums[f.keys[i]]
 	return (sum.errors - f.rows[i].Weight*f.errors[i]) / (sum.weight - f.rows[i].Weight + f.prior)
+}
+
+// areNewRare reports whether new combinations are rare. The share of rows whose combination occurs only once estimates the
+// probability of a new one (Good 1953). If new combinations are frequent, the residuals include their effects.
+func (f *combinationFit) areNewRare() bool {
+	once := 0
+	for _, sum := range f.sums {
+		once += boolToInt(sum.rows == 1)
+	}
+	return once*minMissingShare < len(f.rows)
+}
+
+// describeCombination writes the columns of a new combination to a reason.
+func (m *Model) describeCombination(text *strings.Builder, cells []sizing.Value) {
+	if !m.Models.Combinations.isNew(m.Models.Enc, cells) {
+		return
+	}
+	var names []string
+	for j, is := range m.Models.Combinations.Columns {
+		if is {
+			names = append(names, m.Models.Enc.Columns[j].Name)
+		}
+	}
+	text.WriteString("; this combination of " + strings.Join(names, " and ") + " was not seen before")
 }

@@ -90,11 +90,11 @@ func (m *Model) explain(q Question, recorded *RecordedAnswer) (e Explanation, ok
 			answer.Amount = recorded.Guard.Params[guardAmount]
 		}
 		before := answer
-		if b.amountBeforeChange > 0 {
-			before.Amount = b.amountBeforeChange
+		if b.amountBeforeWidening > 0 {
+			before.Amount = b.amountBeforeWidening
 		}
 		m.explainAmount(c, &p, &q, before, b)
-		c.moveTo(TermMargin, "the unknown effect of the first change of a feature", answer.Amount)
+		c.moveTo(TermMargin, "the unknown effect of "+m.nameUnknownEffect(&q, b.cells), answer.Amount)
 		c.explainGuard(q.GuardFactor)
 		if factor := m.Understatement.factor(); factor > 1 {
 			c.add(TermLift, "runs were OOM-killed with more than their measured peaks", "", math.Log(factor))

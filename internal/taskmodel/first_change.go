@@ -129,45 +129,59 @@ func (e *encoder) hasFrequentNewFeatures() bool {
 	return once*minMissingShare >= rows
 }
 
-// changeRiskFactor is the risk, in risk targets, up to which a first change raises the amount. With 3.3 instead of 10, the raised
+// changeRiskFactor is the risk, in risk targets, up to which an unknown effect raises the amount. With 3.3 instead of 10, the raised
 // grants of replays with effects of deviation 0.3 wasted more than the avoided kills.
 const changeRiskFactor = 10
 
-// firstChangeEffect returns the distribution of the joint effect of the first changes of a question; Sigma is 0 without any.
-func (m *Model) firstChangeEffect(q *Question, cells []sizing.Value) distuv.StudentsT {
+// unknownEffect returns the distribution of the joint effect of the first changes of a question and of a new combination of
+// known values; Sigma is 0 without any. The effects of the known combinations are a sample from the distribution of all effects.
+func (m *Model) unknownEffect(q *Question, cells []sizing.Value) distuv.StudentsT {
 	joint := distuv.StudentsT{Nu: effectRows}
 	m.visitFirstChanges(q.Features, cells, func(name string, share float64) {
 		joint.Sigma = math.Hypot(joint.Sigma, effectOf(1, 0, m.effectVariance(name)).Sigma*math.Sqrt(share))
 	})
+	if known := &m.Models.Combinations; known.isNew(m.Models.Enc, cells) {
+		if joint.Sigma == 0 {
+			joint.Nu = float64(len(known.Effects))
+		}
+		joint.Sigma = math.Hypot(joint.Sigma, math.Sqrt(known.Variance))
+	}
 	return joint
 }
 
-// raiseForFirstChange raises the promise for a row with first changes to P(peak > amount) for such a row, but not above one
-// half. If no run has exceeded the static request, it may raise the amount first, because all mapped instances of a task change at
-// once; see widensForFirstChange.
-func (m *Model) raiseForFirstChange(a *experts.Answer, p *experts.Point, q *Question, b *buffers) {
-	b.amountBeforeChange = 0
-	t := m.firstChangeEffect(q, b.cells)
+// raiseForUnknownEffect raises the promise for a row with first changes or a new combination to P(peak > amount) for such a row,
+// but not above one half. If no run has exceeded the static request, it may raise the amount first, because all mapped instances
+// of a task change at once; see widensForUnknownEffect.
+func (m *Model) raiseForUnknownEffect(a *experts.Answer, p *experts.Point, q *Question, b *buffers) {
+	b.amountBeforeWidening = 0
+	t := m.unknownEffect(q, b.cells)
 	if t.Sigma == 0 {
 		return
 	}
-	if m.widensForFirstChange(p, q, b) {
-		m.widenForFirstChange(t, a, p, q, b)
+	if m.widensForUnknownEffect(p, q, b) {
+		m.widenForUnknownEffect(t, a, p, q, b)
 	}
 	a.Promised = experts.Probability(max(a.Promised, min(0.5, m.exceedanceWith(t, p, a.Amount, b))))
 }
 
-// widensForFirstChange reports whether the first changes of a question may raise the amount. Those of a number may not: extrapolate
+// widensForUnknownEffect reports whether an unknown effect may raise the amount. That of a number may not: extrapolate
 // decides the amount above a known number, and below it the peak is seldom larger. Nor may a feature that is sent for the first
 // time, which is often another name of a known one. The margin of a row with imputed features contains the differences of similar
 // rows.
-func (m *Model) widensForFirstChange(p *experts.Point, q *Question, b *buffers) bool {
+func (m *Model) widensForUnknownEffect(p *experts.Point, q *Question, b *buffers) bool {
 	return !b.isLift && !p.Imputed && !b.extrapolation.noRisk && !m.Models.PeakTrend.hasNewNumber(b.cells) && len(m.newFeaturesOf(q.Features)) == 0
 }
 
-// widenForFirstChange raises the amount until the risk with an effect of distribution t is within changeRiskFactor, but not above
+// nameUnknownEffect names for a person what the widening of an answer is for.
+func (m *Model) nameUnknownEffect(q *Question, cells []sizing.Value) string {
+	name := "the new combination"
+	m.visitFirstChanges(q.Features, cells, func(string, float64) { name = "the first change of a feature" })
+	return name
+}
+
+// widenForUnknownEffect raises the amount until the risk with an effect of distribution t is within changeRiskFactor, but not above
 // the static request.
-func (m *Model) widenForFirstChange(t distuv.StudentsT, a *experts.Answer, p *experts.Point, q *Question, b *buffers) {
+func (m *Model) widenForUnknownEffect(t distuv.StudentsT, a *experts.Answer, p *experts.Point, q *Question, b *buffers) {
 	const steps = 8 // halvings of the log distance to the request
 	low, high, most := a.Amount, m.sufficientRequest(q), changeRiskFactor*q.RiskTarget
 	if high <= low || m.exceedanceWith(t, p, low, b) <= most {
@@ -180,7 +194,7 @@ func (m *Model) widenForFirstChange(t distuv.StudentsT, a *experts.Answer, p *ex
 			high = middle
 		}
 	}
-	b.amountBeforeChange, a.Amount = a.Amount, high
+	b.amountBeforeWidening, a.Amount = a.Amount, high
 	a.Promised = min(a.Promised, m.exceedanceProb(p, high, b))
 }
 
@@ -211,7 +225,8 @@ func (m *Model) describePresence(text *strings.Builder, f sizing.Features, cells
 	}
 }
 
-// recordRaisedPromise reports whether the promise of a try includes the unknown effect of a first change or of an unseen value.
+// recordRaisedPromise reports whether the promise of a try includes the unknown effect of a first change, of a new combination or
+// of an unseen value.
 // It records the DAG run of such a try in m.ChangedRun: all instances of a DAG run have this promise if they start before the
 // first of them is learned.
 func (m *Model) recordRaisedPromise(t *TrainingRow) bool {
@@ -220,7 +235,7 @@ func (m *Model) recordRaisedPromise(t *TrainingRow) bool {
 	}
 	q := Question{Features: t.Features}
 	cells := m.cells(t.Features, nil)
-	if m.firstChangeEffect(&q, cells).Sigma > 0 || m.Models.ridges != nil && m.Models.Enc.hasUnseen(cells) {
+	if m.unknownEffect(&q, cells).Sigma > 0 || m.Models.ridges != nil && m.Models.Enc.hasUnseen(cells) {
 		m.ChangedRun = t.DAGRun
 		return true
 	}

@@ -61,7 +61,7 @@ type models struct {
 	Offset float64       `cbor:",omitzero"`
 	Above  *linear.Ridge `cbor:",omitempty"`
 
-	// Combinations are the effects of combinations of categories on LineTrees. Only a fit changes them.
+	// Combinations are the effects of combinations of categories on LineTrees. Only a fit estimates them.
 	Combinations combinations `cbor:",omitzero"`
 
 	// RunTimeCycles and CoreCycles are the effects of the calendar on the run time and the cores. Only a fit changes them.
@@ -360,6 +360,7 @@ func (m *models) observe(r *row, b *buffers) {
 	if m.ridges != nil {
 		m.Low, m.High = min(m.Low, y), max(m.High, y)
 	}
+	m.Combinations.learn(m.Enc, r.Cells)
 	m.Enc.learn(r.Cells, y)
 	m.addToGroups(r)
 }

@@ -12,24 +12,24 @@ import (
 // buffers holds the intermediate values of one prediction. Later predictions reuse their memory, so that
 // Size allocates little; see BenchmarkSize.
 type buffers struct {
-	cells              []sizing.Value // the row of the question
-	line, tree         []float64      // the encoded row
-	rungs              []float64      // of a ladder
-	above              []sizing.Bytes // ladder above a known kill
-	edges              []float64      // of the bins
-	scratch            experts.Scratch
-	numbers            []float64                     // inputs of the cold-start lines
-	points             [len(coldStartPoints)]float64 // predictions of the point models for the cold start
-	coldStart          bayes.Mixture                 // cold-start prediction
-	signals            [signalCount]float64          // inputs of the stack
-	atEdge             []sizing.Value                // cells, where each input outside its range is moved to the edge of the range
-	extrapolation      extrapolation
-	cleaned            []sizing.Value // cells without implausible inputs or unseen values
-	isCleaned          bool           // the prediction used cleaned instead of cells
-	usesRequest        bool           // the answer is the static request
-	amountBeforeChange float64        // the answer before raiseForFirstChange raised it; 0: it did not
-	isLift             bool           // the question is about the retry after a kill
-	peak               rowPeak        // of the row
+	cells                []sizing.Value // the row of the question
+	line, tree           []float64      // the encoded row
+	rungs                []float64      // of a ladder
+	above                []sizing.Bytes // ladder above a known kill
+	edges                []float64      // of the bins
+	scratch              experts.Scratch
+	numbers              []float64                     // inputs of the cold-start lines
+	points               [len(coldStartPoints)]float64 // predictions of the point models for the cold start
+	coldStart            bayes.Mixture                 // cold-start prediction
+	signals              [signalCount]float64          // inputs of the stack
+	atEdge               []sizing.Value                // cells, where each input outside its range is moved to the edge of the range
+	extrapolation        extrapolation
+	cleaned              []sizing.Value // cells without implausible inputs or unseen values
+	isCleaned            bool           // the prediction used cleaned instead of cells
+	usesRequest          bool           // the answer is the static request
+	amountBeforeWidening float64        // the answer before raiseForUnknownEffect raised it; 0: it did not
+	isLift               bool           // the question is about the retry after a kill
+	peak                 rowPeak        // of the row
 
 	// Imputation of missing features; see imputeFromDonorRows.
 	imputed         []sizing.Value              // cells with the values of one donor row

@@ -146,9 +146,10 @@ func (m *Model) reason(p *experts.Point, q Question, s *Answer, a experts.Answer
 		text.WriteString("; " + missing)
 	}
 	m.describeUnseen(&text, b)
+	m.describeCombination(&text, b.cells)
 	m.describePresence(&text, q.Features, b.cells)
-	if b.amountBeforeChange > 0 {
-		fmt.Fprintf(&text, "; widened by %.0f %% for the unknown effect of the first change of a feature", 100*(a.Amount/b.amountBeforeChange-1))
+	if b.amountBeforeWidening > 0 {
+		fmt.Fprintf(&text, "; widened by %.0f %% for the unknown effect of %s", 100*(a.Amount/b.amountBeforeWidening-1), m.nameUnknownEffect(&q, b.cells))
 	}
 	m.describeExtrapolation(&text, a.Amount, b)
 	if rise := b.extrapolation.runTimeRise; rise > math.Log(outsideFactor) {
