@@ -10,23 +10,26 @@ var (
 	isoDuration = regexp.MustCompile(`^P(?:(\d{1,9})W)?(?:(\d{1,9})D)?(?:T(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9}(?:\.\d{1,9})?)S)?)?$`)
 	// clockDuration matches what Python's str(timedelta) gives, such as "1 day, 2:30:00".
 	clockDuration = regexp.MustCompile(`^()(?:(-?\d{1,9}) days?, )?(\d{1,9}):([0-5]\d):([0-5]\d(?:\.\d{1,9})?)$`)
+	// unitDuration matches what Go and Prometheus write, such as 1h30m0s or 1d12h, also with spaces.
+	unitDuration = regexp.MustCompile(`^(?:(\d{1,9})w ?)?(?:(\d{1,9})d ?)?(?:(\d{1,9})h ?)?(?:(\d{1,9})m(?:in)? ?)?(?:(\d{1,9}(?:\.\d{1,9})?)s)?$`)
 )
 
-// parseDuration reads a duration in ISO 8601 or in the form of Python's str(timedelta) as seconds. A time of day such as
-// 14:30:00 has the same form.
+// parseDuration reads a duration in ISO 8601, in the form of Python's str(timedelta) or in that of Go as seconds. A time of day
+// such as 14:30:00 has the form of a timedelta.
 func parseDuration(s string) (seconds float64, ok bool) {
 	if s == "" || s[0] != 'P' && s[0] != '-' && (s[0] < '0' || s[0] > '9') { // true for most texts
 		return 0, false
 	}
 	last := s[len(s)-1]
 	pattern := clockDuration
-	if s[0] == 'P' {
+	switch {
+	case s[0] == 'P':
 		if last < 'A' || last == 'P' || last == 'T' { // a part must follow P and T
 			return 0, false
 		}
 		pattern = isoDuration
-	} else if last > '9' {
-		return 0, false
+	case last >= 'a':
+		pattern = unitDuration
 	}
 	parts := pattern.FindStringSubmatch(s)
 	if parts == nil {
