@@ -76,7 +76,7 @@ type DAGForecast struct {
 }
 
 const (
-	pastRuns    = 40  // largest number of newest runs of the DAG that correct the quantiles of the end
+	pastRuns    = 40  // largest number of newest runs of the DAG that a forecast draws from, and whose ratios correct the quantiles of the end
 	tablePoints = 200 // steps of a table of quantiles; more steps are finer and slower
 )
 
