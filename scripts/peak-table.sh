@@ -3,7 +3,7 @@
 # peaks, and the overhead of the wrapper. By default the script uses less than 3 GB of memory. The rows of
 # known peaks need root, for control groups and mount namespaces.
 #
-#   bash scripts/peak-table.sh [largest known peak in MiB, default 2048] > table.md
+#   bash scripts/peak-table.sh [largest size of the rows "holds" and "spike", in MiB, default 2048] > table.md
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -15,7 +15,7 @@ go build -trimpath -ldflags '-s -w' -o "$peak" ./cmd/loadaware-peak
 go build -trimpath -o "$load" ./cmd/loadaware-peak/testdata/load
 renice -n 10 $$ >/dev/null
 
-# Each run gets its own control group: of version 2 if the memory controller exists there, otherwise of
+# A run that is measured with a control group gets its own one: of version 2 if the memory controller exists there, otherwise of
 # version 1.
 root=/sys/fs/cgroup controllers=(memory cpuacct) peak_file=memory.max_usage_in_bytes version=1
 if grep -qw memory $root/cgroup.subtree_control 2>/dev/null; then
@@ -90,7 +90,9 @@ echo
 echo "| program | allocates, MiB | peak alone, MiB | measured with | reported, MiB | source | reported against the peak of the cgroup | reported against the peak alone | largest sample against the peak alone |"
 echo "|---|---|---|---|---|---|---|---|---|"
 kernel_peak() { cat "${dirs[0]}/$peak_file"; }
-row() { # NAME MIB STEPS… prints up to two table rows: measured with the control group, and with /proc alone
+# row NAME MIB STEPS… prints up to two table rows: measured with the control group, and with /proc alone. If the peak alone is
+# unknown, the comparison is with the allocated size.
+row() {
 	local label=$1 known=$2 alone="" group_peak
 	shift 2
 	if enter; then

@@ -53,7 +53,7 @@ const ExitCodes = `Exit codes:
   0  done
   1  failed
   2  the command line or the configuration is invalid, or the server rejects a value (422)
-  3  partly done: some rows or structures of DAGs were rejected, or some files were not imported
+  3  done, but some or all rows or structures of DAGs were rejected, or some files were not imported completely
   129, 130, 143  interrupted by SIGHUP, SIGINT or SIGTERM
 `
 

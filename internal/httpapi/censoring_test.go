@@ -68,7 +68,7 @@ func TestSuccessWithoutPeakDoesNotRaiseTheLimit(t *testing.T) {
 	assert.LessOrEqual(t, with, without, "successes in 2 GiB do not raise the limit")
 }
 
-func TestSampledPeakIsRaisedByTheUndersamplingOfOtherTasks(t *testing.T) {
+func TestSampledPeakIsRaisedByTheMeasuredPeaksOfOtherTasks(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	e.report("sampled", "r", 60, success(sample, small))
 	before := e.trainAndPredict("sampled", small)

@@ -105,7 +105,8 @@ func summarise(stored *store.Model, model *taskmodel.Model, inputs []sizing.Feat
 			p.Unstated++
 		}
 		p.Grant += granted.Limit / sizing.Bytes(len(inputs))
-		// Not the grant at a risk target of one half: the price of a kill bounds the risk of that grant, too.
+		// The divisor is the expected peak. A grant at a risk target of one half would be larger, because the price of a kill
+		// limits its risk, too.
 		if expected := model.Explain(question).Expected; expected > 0 {
 			widths = append(widths, float64(granted.Limit)/float64(expected))
 		}

@@ -13,7 +13,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// The two tasks of a DAG run one after the other. A hidden factor multiplies both peaks of a run.
+// runBoth predicts and reports the runs from first to last-1 of a DAG with two tasks: extract, then load. A hidden factor
+// multiplies both peaks of a run.
 func (r *replica) runBoth(first, last int) {
 	r.t.Helper()
 	rng := rand.New(rand.NewPCG(uint64(first), 1))
@@ -100,7 +101,8 @@ func TestRunScoresAfterARestart(t *testing.T) {
 	assert.Greater(t, restarted.runScores("load")["next"], 0.5)
 }
 
-// The report of a retry has the score of the lift, and a report that replaces a provisional kill keeps the score of the kill.
+// The report of a retry has the score of the lift. A report that replaces a kill known only from the request for a lift keeps
+// the score of the kill.
 func TestRunScoresOfAKilledRun(t *testing.T) {
 	r := newReplica(t).start()
 	r.runBoth(0, 24)

@@ -15,7 +15,7 @@ type Ablation struct {
 	NoColdStart    bool // no Bayesian average, but a quantile of Student's t distribution around one model
 	NoScale        bool // one standard deviation for all runs in the cold-start average
 	NoShifts       bool // no detection of changes of the task's level (experts.Shift)
-	NoPool         bool // no statistics of the DAG's other tasks
+	NoPool         bool // no statistics of other tasks of the DAG or the namespace
 	NoDAGRuns      bool // the mapped instances of a DAG run count as independent runs, one after another
 	NoRunScores    bool // the earlier tasks of a run do not shift the predictions for the later ones
 	NoCombinations bool // no effects of combinations of categories

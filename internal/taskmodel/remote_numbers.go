@@ -12,16 +12,16 @@ import (
 const (
 	remoteShare   = 16 // an input has at most one remote number, and one more for each 16 rows with the input
 	maxRemote     = 32 // largest number of remote numbers of an input that a trend stores, the newest ones
-	minNearRemote = 8  // number of remote numbers near a number from which the answer states a risk
-	newestNear    = 3  // number of newest remote numbers near a number whose largest rise counts
+	minNearRemote = 8  // smallest number of remote numbers near the value of a row for which the answer states a risk
+	newestNear    = 3  // of the remote numbers near the value of a row, only this many of the newest count; the largest of their rises is used
 )
 
 // remoteNumber is a value of an input that is more than eleven times as large as all values that are not remote. Few rows have
 // such a value, and most of them have a clearly larger peak than the rows with the next values: for example full loads among
 // many increments. Remote numbers do not widen the range of the input, because the ridge regression, the trees and the weights
-// of the experts follow the many other rows, and are wrong in the gap and often also near the remote number. For an input that
-// is nearer to a remote number than to its range, the prediction is that of the row with the remote number, changed along the
-// trend. Its margin grows with the distance from the remote number.
+// of the experts follow the many other rows, and are wrong in the gap and often also near the remote number. If an input is
+// nearer to a remote number than to its range, the prediction for the row at the edge of the range is raised by the Rise of the
+// remote number, and then changed along the trend from the remote number to the row. Its margin grows with this distance.
 type remoteNumber struct {
 	_     struct{} `cbor:",toarray"`
 	Input int      // see trend
@@ -83,8 +83,9 @@ func countRemote(rows []row, logs []float64, order []int) int {
 // mostRemote returns the largest number of remote numbers of an input that n rows have.
 func mostRemote(n int) int { return 1 + n/remoteShare }
 
-// addRemote adds a value of an input in a row learned since the last fit to the remote numbers if it is so far above the range,
-// and reports whether it is. rise is that of the remote number; NaN: unknown. The next fit considers whether the peak is larger.
+// addRemote adds x, a value of input j in a row learned since the last fit, to the remote numbers if it is far enough above the
+// range, and reports whether it did. rise is that of the remote number; NaN: unknown, and x is not added. The next fit considers
+// whether the peak is larger.
 func (t *trend) addRemote(j int, x, rise float64) bool {
 	s := t.rangeOf(j)
 	if math.IsNaN(rise) || s.Rows < minIsolatedRows || s.Low < 0 || s.distance(x, t.logOffsetOf(j)) <= math.Log1p(implausibleFactor) {

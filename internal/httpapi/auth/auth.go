@@ -85,7 +85,7 @@ func ParseToken(text string) (Token, error) {
 	case named && !IsValidName(name):
 		return Token{}, errors.New("token grant: invalid name before the equals sign; use 1 to 64 letters, digits, dots, dashes or underscores")
 	case slices.Contains(reservedNames, name):
-		return Token{}, fmt.Errorf("token grant: the audit trail reserves the name %s for the service; choose another", name)
+		return Token{}, fmt.Errorf("token grant: the audit trail reserves the name %s for actions without a token; choose another", name)
 	case scoped && namespace != "" && sizing.CheckID(namespace) != "":
 		return Token{}, fmt.Errorf("token grant: the namespace %s", sizing.CheckID(namespace))
 	case prefixed && sizing.CheckID(prefix) != "":

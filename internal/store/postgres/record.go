@@ -43,8 +43,8 @@ func (s *Store) Record(ctx context.Context, obs []sizing.Observation) ([]sizing.
 	return results, nil
 }
 
-// errStale means that a task was renamed or deleted since this process cached it or read its receipt, and that
-// nothing was written.
+// errStale means that a task was renamed or deleted since this process cached it or read its receipt, and that the report with
+// this error, or all reports of a call that returned it, were not written.
 var errStale = sizing.Errorf(sizing.Unavailable, "the task was renamed or deleted meanwhile; try again")
 
 // recordChunk records the observations that can be stored. The results of the others have an error.
