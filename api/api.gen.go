@@ -8580,6 +8580,22 @@ func (response RetryLift200JSONResponse) VisitRetryLiftResponse(w http.ResponseW
 	return err
 }
 
+type RetryLift409ApplicationProblemPlusJSONResponse struct {
+	ConflictApplicationProblemPlusJSONResponse
+}
+
+func (response RetryLift409ApplicationProblemPlusJSONResponse) VisitRetryLiftResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type RetryLift4XXApplicationProblemPlusJSONResponse struct {
 	Body       Problem
 	StatusCode int

@@ -82,7 +82,7 @@ type Observation struct {
 	PredictedAt time.Time
 
 	// Provisional marks a kill that only a LiftAsk has reported. A later report of the try may
-	// add fields, or contradict the outcome.
+	// add fields, or contradict the outcome. A LiftAsk does not change a stored report.
 	Provisional bool
 }
 
@@ -181,6 +181,7 @@ type RecordResult struct {
 	Measured   bool         // the report added a measured or sampled peak to a stored success without one; implies Amended
 	Superseded string       // the run id that the reports of the run's earlier execution have now, because the report is of a later one; usually empty
 	Late       bool         // the report is of an earlier execution of the try than the newest stored one
+	Allocated  Bytes        // of a provisional kill that is a Duplicate: the allocation in the stored report; 0 if unknown
 	Warnings   []FieldError // fields that look wrong, although the report is stored
 	Err        error        // why the report was rejected; nil otherwise
 }
