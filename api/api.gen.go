@@ -1186,7 +1186,7 @@ type Observation struct {
 	// newest 64 of a task; it rounds memory up to 64 KiB and CPU to a millicore.
 	DetailedSeries *DetailedSeries `json:"detailed_series,omitempty"`
 
-	// DurationSeconds Duration of the try. If omitted, it is the time from `started_at` to `ended_at`.
+	// DurationSeconds Duration of the try. If omitted, it is the time from `started_at` to `ended_at`. 0 is a duration below the resolution of a clock: it counts as this time, or as half a second if this time is unknown or 0.
 	DurationSeconds *float64 `json:"duration_seconds,omitempty"`
 
 	// EndedAt In the years 1970 to 2199 in UTC, not before `started_at`.

@@ -89,14 +89,28 @@ type Observation struct {
 // MaxDuration is the longest duration that a report may contain: ten years.
 const MaxDuration = 10 * 365 * 24 * time.Hour
 
-// DeriveDuration sets an unknown duration to the time from the start to the end of the try. It leaves the duration unknown if
-// this time is not positive, or longer than MaxDuration, because then the start or the end is wrong.
+// BelowResolution is the Duration of a report of 0 seconds: the try was shorter than the clock could show. Unlike zero, it
+// is known. DeriveDuration replaces it before the report is stored.
+const BelowResolution = time.Nanosecond
+
+// shortDuration replaces BelowResolution. Only a clock of whole seconds shows 0 for a real try, and the mean of the
+// durations below a second is half a second.
+const shortDuration = time.Second / 2
+
+// DeriveDuration sets a duration that is unknown or below a microsecond to the time from the start to the end of the try. If
+// this time is unknown, not positive, or longer than MaxDuration (then the start or the end is wrong), an unknown duration stays
+// unknown, and a known one becomes shortDuration.
 func (o *Observation) DeriveDuration() {
-	if o.Duration != 0 || o.StartedAt.IsZero() || o.EndedAt.IsZero() {
+	isShort := o.Duration > 0 && o.Duration < time.Microsecond // the precision of the store
+	if o.Duration != 0 && !isShort {
 		return
 	}
-	if span := o.EndedAt.Sub(o.StartedAt); span > 0 && span <= MaxDuration {
+	span := o.EndedAt.Sub(o.StartedAt)
+	switch {
+	case !o.StartedAt.IsZero() && !o.EndedAt.IsZero() && span > 0 && span <= MaxDuration:
 		o.Duration = span
+	case isShort:
+		o.Duration = shortDuration
 	}
 }
 
