@@ -1186,7 +1186,7 @@ type Observation struct {
 	// newest 64 of a task; it rounds memory up to 64 KiB and CPU to a millicore.
 	DetailedSeries *DetailedSeries `json:"detailed_series,omitempty"`
 
-	// DurationSeconds Duration of the try. If omitted, it is the time from `started_at` to `ended_at`.
+	// DurationSeconds Duration of the try. If omitted, it is the time from `started_at` to `ended_at`. 0 is a duration below the resolution of a clock: it counts as this time, or as half a second if this time is unknown or 0.
 	DurationSeconds *float64 `json:"duration_seconds,omitempty"`
 
 	// EndedAt In the years 1970 to 2199 in UTC, not before `started_at`.
@@ -8576,6 +8576,22 @@ func (response RetryLift200JSONResponse) VisitRetryLiftResponse(w http.ResponseW
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RetryLift409ApplicationProblemPlusJSONResponse struct {
+	ConflictApplicationProblemPlusJSONResponse
+}
+
+func (response RetryLift409ApplicationProblemPlusJSONResponse) VisitRetryLiftResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(409)
 	_, err := buf.WriteTo(w)
 	return err
 }

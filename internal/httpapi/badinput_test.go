@@ -276,16 +276,20 @@ func TestMethodNotAllowedListsTheMethods(t *testing.T) {
 	assert.Equal(t, http.StatusOK, e.do(http.MethodHead, "/healthz", "").status, "HEAD is served like GET")
 }
 
-func TestTheConflictOfALiftNamesTheFieldsOfTheLift(t *testing.T) {
+func TestALiftConflictsOnlyWithASuccess(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	e.post("/observe", `{`+try+`, "outcome": "oom_killed", "allocated": {"memory": "2Gi"}}`)
-	lift := e.do(http.MethodPost, "/retry-lift", `{`+killed+`, "failed": {"memory": "4Gi"}}`)
+	for _, request := range []string{
+		`{` + killed + `, "failed": {"memory": "4Gi"}, "features": {"rows": 7}}`,
+		`{` + try + `, "reason": "app_oom", "failed": {"memory": "2Gi"}, "requested": {"memory": "64Gi"}}`,
+	} {
+		assert.Equal(t, http.StatusOK, e.do(http.MethodPost, "/retry-lift", request).status, request)
+	}
+	e.post("/observe/void", `{`+try+`}`)
+	e.post("/observe", `{`+try+`, "outcome": "success", "memory_max": "1Gi"}`)
+	lift := e.do(http.MethodPost, "/retry-lift", `{`+killed+`, "failed": {"memory": "2Gi"}}`)
 	assert.Equal(t, http.StatusConflict, lift.status)
-	assert.Equal(t, []string{"failed.memory_bytes"}, lift.fields())
-	assert.NotContains(t, string(lift.body), "allocated")
-	lift = e.do(http.MethodPost, "/retry-lift", `{`+try+`, "reason": "app_oom", "failed": {"memory": "2Gi"}}`)
-	assert.Equal(t, http.StatusConflict, lift.status)
-	assert.Equal(t, []string{"reason"}, lift.fields())
+	assert.Equal(t, []string{"reason"}, lift.fields(), "the error must name the field of the lift")
 	assert.NotContains(t, string(lift.body), "outcome")
 }
 

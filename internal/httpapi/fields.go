@@ -107,6 +107,15 @@ func (f *fieldReader) seconds(field string, s *float64) time.Duration {
 	return time.Duration(*s * float64(time.Second))
 }
 
+// duration reads the duration of a try.
+func (f *fieldReader) duration(field string, s *float64) time.Duration {
+	d := f.seconds(field, s)
+	if s != nil && d == 0 {
+		return sizing.BelowResolution
+	}
+	return d
+}
+
 // time reads the time of a run. It rejects years outside 1970 to 2199: such a time is usually a unit error, and would sort
 // the run before or after all others.
 func (f *fieldReader) time(field string, t *time.Time) time.Time {

@@ -51,6 +51,35 @@ func (e *testEnv) awaitRunTimes(runs int) {
 	}
 }
 
+// A clock of whole seconds reports tries of less than a second as 0 seconds. Such a duration is not unknown.
+func TestZeroSecondsAreAShortRunTime(t *testing.T) {
+	e := newTestEnv(t, noAuth)
+	report := func(task string, run int, field string) {
+		e.post("/observe", fmt.Sprintf(`{"dag_id": "etl", "task_id": %q, "run_id": "r%d", "outcome": "success", "memory_max_bytes": %d%s}`, task, run, 1_000_000_000+run*1_000_000, field))
+	}
+	for i := range 24 {
+		seconds := []int{0, 0, 0, 100_000}[i%4]
+		report("short", i, `, "duration_seconds": 0`)
+		report("mixed", i, fmt.Sprintf(`, "duration_seconds": %d`, seconds))
+		report("untimed", i, "")
+	}
+	median := func(task string) float64 {
+		var p api.Prediction
+		e.post("/predict", fmt.Sprintf(`{"dag_id": "etl", "task_id": %q, "run_id": "next"}`, task)).into(&p)
+		require.NotNil(t, p.Duration, task)
+		return p.Duration.MedianSeconds
+	}
+	assert.InDelta(t, .5, median("short"), .01)
+	assert.Less(t, median("mixed"), 10.0)
+	assert.Equal(t, http.StatusOK, e.do(http.MethodGet, "/tasks/etl/short/runtime", "").status)
+	assert.Equal(t, http.StatusNotFound, e.do(http.MethodGet, "/tasks/etl/untimed/runtime", "").status)
+	report("untimed", 0, `, "duration_seconds": 0`) // fills the unknown duration
+	var profile api.TaskProfile
+	e.do(http.MethodGet, "/tasks/etl/untimed", "").into(&profile)
+	require.NotNil(t, profile.DurationSeconds)
+	assert.Equal(t, .5, profile.DurationSeconds.Max)
+}
+
 func TestRunTimesDependOnTheFeatures(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	assert.Equal(t, http.StatusNotFound, e.do(http.MethodGet, "/tasks/etl/fit/runtime", "").status)

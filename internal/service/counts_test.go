@@ -47,10 +47,16 @@ func TestADurationIsDerivedFromTheTimes(t *testing.T) {
 	ages := endedTry("b", sizing.Success, gib) // a start at Unix time 0 is wrong
 	ages.Duration, ages.StartedAt, ages.EndedAt = 0, time.Unix(0, 0), end
 	r.report(ages)
-	h := r.history("counted")
-	require.Len(t, h.Rows, 2)
-	assert.Equal(t, time.Hour, h.Rows[0].Duration)
-	assert.Zero(t, h.Rows[1].Duration)
+	short := endedTry("c", sizing.Success, gib)
+	short.Duration = sizing.BelowResolution
+	r.report(short)
+	short.Try.RunID, short.StartedAt, short.EndedAt = "d", end.Add(-time.Second/4), end
+	r.report(short)
+	var derived []time.Duration
+	for _, row := range r.history("counted").Rows {
+		derived = append(derived, row.Duration)
+	}
+	assert.Equal(t, []time.Duration{time.Hour, 0, time.Second / 4, time.Second / 2}, derived, "a duration of 0 s is short, and not unknown")
 }
 
 func TestAKillIsCountedOnce(t *testing.T) {

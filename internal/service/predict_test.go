@@ -122,6 +122,59 @@ func TestALiftIsAProvisionalReportOfItsKill(t *testing.T) {
 	assert.Equal(t, sizing.Conflict, sizing.KindOf(recorded[0].Err))
 }
 
+// A lift request is a question: the next try gets more than the reported and the requested allocation of the failed try, and the
+// stored report stays as it is. Only a stored success contradicts the request.
+func TestALiftIsGrantedWhateverTheReportOfItsTrySays(t *testing.T) {
+	r := newReplica(t)
+	other := joinReplica(t, r.dsn, service.Config{})
+	stored := sizing.Observation{
+		Outcome: sizing.OOMKilled, Duration: time.Minute, Features: rows(7), Allocated: sizing.Resources{Memory: 4 * gib},
+		Requested: sizing.Resources{Memory: 16 * gib},
+	}
+	request := sizing.LiftAsk{Ask: sizing.Ask{Features: rows(7), Requested: stored.Requested}, Reason: sizing.OOMKilled, Failed: 4 * gib}
+	for name, change := range map[string]func(*sizing.Observation, *sizing.LiftAsk){
+		"features":             func(_ *sizing.Observation, l *sizing.LiftAsk) { l.Features = rows(3) },
+		"a higher request":     func(_ *sizing.Observation, l *sizing.LiftAsk) { l.Requested.Memory = 32 * gib },
+		"a CPU request":        func(_ *sizing.Observation, l *sizing.LiftAsk) { l.Requested.CPU = 3 },
+		"a lower failed":       func(_ *sizing.Observation, l *sizing.LiftAsk) { l.Failed -= 4096 },
+		"a higher failed":      func(_ *sizing.Observation, l *sizing.LiftAsk) { l.Failed = 5 * gib },
+		"the kind of OOM":      func(_ *sizing.Observation, l *sizing.LiftAsk) { l.Reason = sizing.AppOOM },
+		"an unknown cause":     func(o *sizing.Observation, _ *sizing.LiftAsk) { o.Outcome = sizing.Killed },
+		"a lower failed limit": func(o *sizing.Observation, l *sizing.LiftAsk) { o.Outcome, l.Failed = sizing.Killed, gib },
+		"a failure":            func(o *sizing.Observation, _ *sizing.LiftAsk) { o.Outcome = sizing.Failed },
+		"less in the report":   func(o *sizing.Observation, _ *sizing.LiftAsk) { o.Features, o.Requested = nil, sizing.Resources{} },
+		"no allocation": func(o *sizing.Observation, l *sizing.LiftAsk) {
+			o.Allocated, o.MemoryMax, l.Failed = sizing.Resources{}, 5*gib, 4*gib
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			report, asked := stored, request
+			change(&report, &asked)
+			report.Try = try(name, "r", 1)
+			asked.Try = report.Try
+			r.report(report)
+			before, err := r.store.RecentTries(t.Context(), task(name), 9)
+			require.NoError(t, err)
+			for _, replica := range []*replica{r, other} {
+				ask := asked
+				lift, err := replica.Lift(t.Context(), &ask)
+				require.NoError(t, err)
+				require.True(t, lift.Retry, lift.Reason)
+				require.Greater(t, lift.Memory.Limit, max(report.Allocated.Memory, report.MemoryMax, asked.Failed))
+				require.Equal(t, 2, lift.Attempt)
+			}
+			after, err := r.store.RecentTries(t.Context(), task(name), 9)
+			require.NoError(t, err)
+			require.Equal(t, before.Rows, after.Rows)
+		})
+	}
+
+	r.report(success("load", 1, 2))
+	_, err := r.Lift(t.Context(), &sizing.LiftAsk{Ask: sizing.Ask{Try: success("load", 1, 2).Try}, Reason: sizing.OOMKilled, Failed: 4 * gib})
+	require.Equal(t, sizing.Conflict, sizing.KindOf(err))
+	require.ErrorContains(t, err, "reason was reported as success before, now as oom_killed")
+}
+
 // Lift.Attempt is one more than the kills of the run and map index. It is not the try number, because clearing a task in
 // Airflow raises its try numbers.
 func TestAttemptsCountKillsOfTheRun(t *testing.T) {

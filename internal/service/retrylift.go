@@ -105,9 +105,9 @@ func allowRetryAtCap(lift *sizing.Lift, state *sizing.LiftState) {
 	lift.Memory = sizing.Grant{Request: state.Ceiling, Limit: state.Ceiling}
 }
 
-// reportKill stores the kill as a provisional report, if it was not reported before, and records it in memory. The argument
-// `predictedAt` is the time of the newest stored prediction for the try. While the
-// database is down, reportKill only records the kill in memory, so that the DAG does not wait.
+// reportKill stores the kill as a provisional report, if the try was not reported before, and records it in memory. It returns
+// an error of kind Conflict if the try was reported as a success. The argument `predictedAt` is the time of the newest stored
+// prediction for the try. While the database is down, reportKill only records the kill in memory, so that the DAG does not wait.
 func (s *Service) reportKill(ctx context.Context, ask *sizing.LiftAsk, predictedAt, now time.Time) error {
 	kill := sizing.Observation{
 		Try: ask.Try, Outcome: ask.Reason, Allocated: sizing.Resources{Memory: ask.Failed},
@@ -116,6 +116,7 @@ func (s *Service) reportKill(ctx context.Context, ask *sizing.LiftAsk, predicted
 	answer, _ := s.tries.Find(&ask.Try) // before the report ends the try
 	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
 	defer cancel()
+	failed := ask.Failed
 	results, err := s.Observe(ctx, []sizing.Observation{kill})
 	switch {
 	case sizing.KindOf(err) == sizing.Unavailable:
@@ -124,17 +125,16 @@ func (s *Service) reportKill(ctx context.Context, ask *sizing.LiftAsk, predicted
 		return err
 	case results[0].Err != nil:
 		return inLiftFields(results[0].Err)
+	default:
+		failed = max(failed, results[0].Allocated)
 	}
 	// Observe does not apply a kill that was reported before, for example to another replica.
-	s.tries.AddKill(&ask.Try, ask.Failed, ask.Features, inflight.RequestOf(&ask.Ask), now)
+	s.tries.AddKill(&ask.Try, failed, ask.Features, inflight.RequestOf(&ask.Ask), now)
 	s.tries.SetStatic(&ask.Try, answer.Static)
 	return nil
 }
 
-// liftFields maps names of fields of a report to the names of the LiftAsk fields from which they come.
-var liftFields = map[string]string{"allocated.memory_bytes": "failed.memory_bytes", "outcome": "reason"}
-
-// inLiftFields returns the error of a report with the field names of a LiftAsk.
+// inLiftFields returns the error of a report with the field names of a LiftAsk, whose reason is the outcome of the report.
 func inLiftFields(err error) error {
 	var domain *sizing.Error
 	if !errors.As(err, &domain) {
@@ -143,9 +143,9 @@ func inLiftFields(err error) error {
 	renamed := *domain
 	renamed.Fields = slices.Clone(domain.Fields)
 	for i := range renamed.Fields {
-		if name, ok := liftFields[renamed.Fields[i].Field]; ok {
-			renamed.Detail = strings.ReplaceAll(renamed.Detail, renamed.Fields[i].Field, name)
-			renamed.Fields[i].Field = name
+		if renamed.Fields[i].Field == "outcome" {
+			renamed.Detail = strings.ReplaceAll(renamed.Detail, "outcome", "reason")
+			renamed.Fields[i].Field = "reason"
 		}
 	}
 	return &renamed

@@ -82,21 +82,35 @@ type Observation struct {
 	PredictedAt time.Time
 
 	// Provisional marks a kill that only a LiftAsk has reported. A later report of the try may
-	// add fields, or contradict the outcome.
+	// add fields, or contradict the outcome. A LiftAsk does not change a stored report.
 	Provisional bool
 }
 
 // MaxDuration is the longest duration that a report may contain: ten years.
 const MaxDuration = 10 * 365 * 24 * time.Hour
 
-// DeriveDuration sets an unknown duration to the time from the start to the end of the try. It leaves the duration unknown if
-// this time is not positive, or longer than MaxDuration, because then the start or the end is wrong.
+// BelowResolution is the Duration of a report of 0 seconds: the try was shorter than the clock could show. Unlike zero, it
+// is known. DeriveDuration replaces it before the report is stored.
+const BelowResolution = time.Nanosecond
+
+// shortDuration replaces BelowResolution. Only a clock of whole seconds shows 0 for a real try, and the mean of the
+// durations below a second is half a second.
+const shortDuration = time.Second / 2
+
+// DeriveDuration sets a duration that is unknown or below a microsecond to the time from the start to the end of the try. If
+// this time is unknown, not positive, or longer than MaxDuration (then the start or the end is wrong), an unknown duration stays
+// unknown, and a known one becomes shortDuration.
 func (o *Observation) DeriveDuration() {
-	if o.Duration != 0 || o.StartedAt.IsZero() || o.EndedAt.IsZero() {
+	isShort := o.Duration > 0 && o.Duration < time.Microsecond // the precision of the store
+	if o.Duration != 0 && !isShort {
 		return
 	}
-	if span := o.EndedAt.Sub(o.StartedAt); span > 0 && span <= MaxDuration {
+	span := o.EndedAt.Sub(o.StartedAt)
+	switch {
+	case !o.StartedAt.IsZero() && !o.EndedAt.IsZero() && span > 0 && span <= MaxDuration:
 		o.Duration = span
+	case isShort:
+		o.Duration = shortDuration
 	}
 }
 
@@ -181,6 +195,7 @@ type RecordResult struct {
 	Measured   bool         // the report added a measured or sampled peak to a stored success without one; implies Amended
 	Superseded string       // the run id that the reports of the run's earlier execution have now, because the report is of a later one; usually empty
 	Late       bool         // the report is of an earlier execution of the try than the newest stored one
+	Allocated  Bytes        // of a provisional kill that is a Duplicate: the allocation in the stored report; 0 if unknown
 	Warnings   []FieldError // fields that look wrong, although the report is stored
 	Err        error        // why the report was rejected; nil otherwise
 }

@@ -225,3 +225,25 @@ func TestGroupOf(t *testing.T) {
 	assert.Equal(t, sizing.Heavy, sizing.GroupOf(q(gib, 6*gib)))
 	assert.Equal(t, sizing.Heavy, sizing.GroupOf(q(15*gib, 20*gib)))
 }
+
+func TestADurationBelowTheResolutionIsShort(t *testing.T) {
+	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for name, c := range map[string]struct {
+		reported time.Duration
+		ended    time.Time
+		want     time.Duration
+	}{
+		"unknown":                        {0, time.Time{}, 0},
+		"unknown, at one time":           {0, start, 0},
+		"unknown, with times":            {0, start.Add(time.Hour), time.Hour},
+		"below the resolution":           {sizing.BelowResolution, time.Time{}, time.Second / 2},
+		"below the resolution, one time": {sizing.BelowResolution, start, time.Second / 2},
+		"below it, with times":           {sizing.BelowResolution, start.Add(time.Millisecond), time.Millisecond},
+		"less than the store can hold":   {time.Microsecond - 1, time.Time{}, time.Second / 2},
+		"known":                          {time.Microsecond, start.Add(time.Hour), time.Microsecond},
+	} {
+		o := sizing.Observation{Duration: c.reported, StartedAt: start, EndedAt: c.ended}
+		o.DeriveDuration()
+		assert.Equal(t, c.want, o.Duration, name)
+	}
+}

@@ -51,7 +51,8 @@ type Observations interface {
 	// Duplicate. A repeated report that fills unknown fields is Amended. A report that contradicts a known field changes
 	// nothing and gets an Err of kind Conflict that names the field. A provisional kill, which a lift
 	// request reported, is amended by a report of the same kill. A report that states another outcome,
-	// allocated memory or requested memory replaces the provisional kill (Replaced). A report of a try whose DAG run was deleted and
+	// allocated memory or requested memory replaces the provisional kill (Replaced). A lift request for a stored try is a Duplicate
+	// with the stored Allocated; if a success is stored, it gets an Err of kind Conflict. A report of a try whose DAG run was deleted and
 	// created again is of a later execution: it started at least a minute after the stored one ended, and its peak is another one or it was
 	// predicted at least a minute after this end. It is stored as the report of the try, and the reports of the run's earlier execution get another run id
 	// (Superseded). A report of an earlier execution is compared with the stored report of that execution, or stored with another run id

@@ -173,7 +173,8 @@ func (t *Tries) Request(try *sizing.TryKey) Request {
 	return request
 }
 
-// AddKill records that a try was OOM-killed with an allocation, and the features and the request of its ask or report.
+// AddKill records that a try was OOM-killed with an allocation, and the features and the request of its ask or report. Of several
+// allocations of a try, the largest counts.
 func (t *Tries) AddKill(try *sizing.TryKey, allocated sizing.Bytes, features sizing.Features, request Request, at time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -185,7 +186,7 @@ func (t *Tries) AddKill(try *sizing.TryKey, allocated sizing.Bytes, features siz
 	if r.Killed == nil {
 		r.Killed = map[int]sizing.Bytes{}
 	}
-	r.Killed[try.Number], r.lastKill = allocated, at
+	r.Killed[try.Number], r.lastKill = max(r.Killed[try.Number], allocated), at
 	r.Request = Request{Resources: request.Or(r.Request).Resources, MaxMemory: request.MaxMemory}
 	if features != nil {
 		r.features = features

@@ -58,14 +58,19 @@ func parseCores(cell string, c *sizing.Cores) error {
 	return nil
 }
 
-// parseSeconds rounds to microseconds, the precision of the store.
+// parseSeconds parses the duration of a try with toDuration.
 func parseSeconds(cell string, d *time.Duration) error {
 	v, ok := parseNumber(cell)
 	if !ok || v < 0 || v > sizing.MaxDuration.Seconds() {
 		return notNumber(cell, fmt.Sprintf("a number of seconds from 0 to %.0f", sizing.MaxDuration.Seconds()))
 	}
-	*d = time.Duration(math.Round(v*1e6)) * time.Microsecond
+	*d = toDuration(v)
 	return nil
+}
+
+// toDuration rounds a duration to microseconds, the precision of the store. For less it returns sizing.BelowResolution.
+func toDuration(seconds float64) time.Duration {
+	return max(time.Duration(math.Round(seconds*1e6))*time.Microsecond, sizing.BelowResolution)
 }
 
 func parseInt(cell string, i *int) error {

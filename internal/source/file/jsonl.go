@@ -186,7 +186,7 @@ func (t *translation) resources(field string, r *api.Resources) sizing.Resources
 	}
 }
 
-// seconds rounds to microseconds, the precision of the store.
+// seconds reads the duration of a try with toDuration.
 func (t *translation) seconds(field string, s *float64) time.Duration {
 	if s == nil {
 		return 0
@@ -195,7 +195,7 @@ func (t *translation) seconds(field string, s *float64) time.Duration {
 		t.add(field, "%g must be 0 to %.0f seconds", *s, sizing.MaxDuration.Seconds())
 		return 0
 	}
-	return time.Duration(math.Round(*s*1e6)) * time.Microsecond
+	return toDuration(*s)
 }
 
 func (t *translation) time(field string, at *time.Time) time.Time {

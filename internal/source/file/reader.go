@@ -120,7 +120,8 @@ func gunzip(r *bufio.Reader) (*bufio.Reader, error) {
 }
 
 // Read returns the next row, and io.EOF after the last. Reading can continue after a
-// *RowError, but not after any other error. A row without a duration gets the time from its start to its end.
+// *RowError, but not after any other error. A row without a duration gets the time from its start to its end;
+// see sizing.Observation.DeriveDuration.
 func (r *Reader) Read() (Row, error) {
 	row, err := r.rows.read()
 	row.Observation.DeriveDuration()

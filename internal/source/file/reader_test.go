@@ -258,6 +258,17 @@ func TestReaderDerivesADurationFromTheTimes(t *testing.T) {
 	}
 }
 
+func TestZeroSecondsAreAKnownDuration(t *testing.T) {
+	for _, text := range []string{
+		"dag_id,task_id,run_id,memory_max_bytes,duration_s\nd,t,r,1000,0\nd,t,s,1000,\n",
+		`{"dag_id":"d","task_id":"t","run_id":"r","outcome":"success","duration_seconds":0}` + "\n" + `{"dag_id":"d","task_id":"t","run_id":"s","outcome":"success"}`,
+	} {
+		rows, messages := readAll(t, strings.NewReader(text))
+		require.Empty(t, messages)
+		assert.Equal(t, []time.Duration{time.Second / 2, 0}, []time.Duration{rows[0].Observation.Duration, rows[1].Observation.Duration})
+	}
+}
+
 func TestReaderRejectsANumberThatIsTooLarge(t *testing.T) {
 	rows, messages := readAll(t, strings.NewReader("dag_id,task_id,run_id,memory_max_bytes,feature.f\nd,t,r,1000,1e999\n"))
 	assert.Empty(t, rows)

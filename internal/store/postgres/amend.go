@@ -182,9 +182,26 @@ func (old *storedReport) scan(row pgx.CollectableRow) error {
 	return err
 }
 
+// isFromLift reports whether the report comes from a lift request. Unlike a lookup of a provisional kill, it has no peak.
+func (r *report) isFromLift() bool { return r.Provisional && r.MemoryMax == 0 && r.MemorySampled == 0 }
+
+// compareLift returns the result of a lift request for a stored try. The request changes nothing, and only a stored success
+// contradicts it: the other values of a request may be estimates, or newer than the report.
+func (old *storedReport) compareLift(r *report) sizing.RecordResult {
+	if old.Outcome == sizing.Success {
+		c := &comparison{}
+		c.addContradiction("outcome", old.Outcome, r.Outcome)
+		return sizing.RecordResult{Seq: old.seq, Err: c.contradiction}
+	}
+	return sizing.RecordResult{Seq: old.seq, Duplicate: true, Allocated: old.Allocated.Memory}
+}
+
 // amend copies the fields that are known in `r` and unknown in `old` into `old`. It changes nothing if the two reports
-// contradict each other.
+// contradict each other, or if `r` comes from a lift request.
 func (old *storedReport) amend(r *report) sizing.RecordResult {
+	if r.isFromLift() {
+		return old.compareLift(r)
+	}
 	next := *old
 	next.features = slices.Clone(old.features)
 	c := &comparison{}

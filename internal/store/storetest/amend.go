@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -244,8 +245,45 @@ func testProvisional(t *testing.T, st store.Store) {
 				wantKills = 1
 			}
 			require.Equal(t, []int{1, wantKills}, []int{p.Observations, p.Kills})
-			requireConflict(t, "outcome", record(t, st, o)[0]) // a late lift request
+			if late := record(t, st, o)[0]; outcome == sizing.Success { // a late lift request
+				requireConflict(t, "outcome", late)
+			} else {
+				require.Equal(t, duplicate, statusOf(late))
+			}
 		}
+	})
+
+	t.Run("a lift request does not change the stored report of a try that did not succeed", func(t *testing.T) {
+		for _, outcome := range []sizing.Outcome{sizing.OOMKilled, sizing.AppOOM, sizing.Failed, sizing.Killed, sizing.Evicted} {
+			for _, isKnown := range []bool{true, false} {
+				o := complete(task(fmt.Sprint("asked after ", outcome, isKnown)))
+				o.Outcome = outcome
+				if !isKnown {
+					o = sizing.Observation{Try: o.Try, Outcome: outcome, EndedAt: o.EndedAt}
+				}
+				recordNew(t, st, o)
+				before := history(t, st, o.Try.TaskKey).Rows
+				asked := kill(o.Try, 5*sizing.GiB)
+				asked.EndedAt, asked.Provisional = time.Time{}, true
+				asked.Requested, asked.Features = sizing.Resources{Memory: 99 * sizing.GiB, CPU: 9}, sizing.Features{"count": sizing.NumberValue(-5)}
+				recorded := record(t, st, asked)[0]
+				require.Equal(t, duplicate, statusOf(recorded))
+				require.Equal(t, o.Allocated.Memory, recorded.Allocated)
+				after := history(t, st, o.Try.TaskKey).Rows
+				require.Equal(t, before, after)
+				require.Equal(t, duplicate, statusOf(record(t, st, o)[0]), "the request must not contradict a repeated report")
+			}
+		}
+	})
+
+	t.Run("a lift request does not change an earlier one", func(t *testing.T) {
+		o := provisional("asked twice")
+		recordNew(t, st, o)
+		o.Outcome, o.Allocated.Memory, o.Requested.Memory = sizing.AppOOM, 3*sizing.GiB, 8*sizing.GiB
+		recorded := record(t, st, o)[0]
+		require.Equal(t, []any{duplicate, 2 * sizing.GiB}, []any{statusOf(recorded), recorded.Allocated})
+		row := history(t, st, o.Try.TaskKey).Rows[0]
+		require.Equal(t, []any{sizing.OOMKilled, sizing.Resources{Memory: 2 * sizing.GiB}, sizing.Resources{}}, []any{row.Outcome, row.Allocated, row.Requested})
 	})
 
 	t.Run("a report of another outcome keeps what a lookup has measured", func(t *testing.T) {

@@ -47,7 +47,8 @@ class Observation:
             corrected upwards by such a factor.
         cpu_max_cores (float | None | Unset): The measured peak of the CPU usage.
         duration_seconds (float | None | Unset): Duration of the try. If omitted, it is the time from `started_at` to
-            `ended_at`.
+            `ended_at`. 0 is a duration below the resolution of a clock: it counts as this time, or as half a second if this
+            time is unknown or 0.
         started_at (datetime.datetime | None | Unset): In the years 1970 to 2199 in UTC.
         ended_at (datetime.datetime | None | Unset): In the years 1970 to 2199 in UTC, not before `started_at`.
         allocated (None | ResourcesType0 | Unset): Memory and CPU, each as a number or as a quantity. Example:

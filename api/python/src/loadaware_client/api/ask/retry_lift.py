@@ -35,6 +35,11 @@ def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Res
 
         return response_200
 
+    if response.status_code == 409:
+        response_409 = Problem.from_dict(response.json())
+
+        return response_409
+
     if 400 <= response.status_code <= 499:
         response_4xx = Problem.from_dict(response.json())
 
@@ -65,8 +70,11 @@ def sync_detailed(
     false` the verdict says
     why there is no further try. If `reason` is `oom_killed` or `app_oom` and there is no report of the
     killed try, this request counts
-    as a provisional report. In the modes `shadow` and
-    `off` the answer is the static request, if it is known.
+    as a provisional report. A stored report of the try stays as it is, also if its request, features or
+    outcome differ from those of
+    this request. The lift is then above both `failed` and the reported allocation. If the stored report
+    is a success, the answer is 409.
+    In the modes `shadow` and `off` the answer is the static request, if it is known.
 
     Args:
         body (LiftRequest): The request after a kill.
@@ -101,8 +109,11 @@ def sync(
     false` the verdict says
     why there is no further try. If `reason` is `oom_killed` or `app_oom` and there is no report of the
     killed try, this request counts
-    as a provisional report. In the modes `shadow` and
-    `off` the answer is the static request, if it is known.
+    as a provisional report. A stored report of the try stays as it is, also if its request, features or
+    outcome differ from those of
+    this request. The lift is then above both `failed` and the reported allocation. If the stored report
+    is a success, the answer is 409.
+    In the modes `shadow` and `off` the answer is the static request, if it is known.
 
     Args:
         body (LiftRequest): The request after a kill.
@@ -132,8 +143,11 @@ async def asyncio_detailed(
     false` the verdict says
     why there is no further try. If `reason` is `oom_killed` or `app_oom` and there is no report of the
     killed try, this request counts
-    as a provisional report. In the modes `shadow` and
-    `off` the answer is the static request, if it is known.
+    as a provisional report. A stored report of the try stays as it is, also if its request, features or
+    outcome differ from those of
+    this request. The lift is then above both `failed` and the reported allocation. If the stored report
+    is a success, the answer is 409.
+    In the modes `shadow` and `off` the answer is the static request, if it is known.
 
     Args:
         body (LiftRequest): The request after a kill.
@@ -166,8 +180,11 @@ async def asyncio(
     false` the verdict says
     why there is no further try. If `reason` is `oom_killed` or `app_oom` and there is no report of the
     killed try, this request counts
-    as a provisional report. In the modes `shadow` and
-    `off` the answer is the static request, if it is known.
+    as a provisional report. A stored report of the try stays as it is, also if its request, features or
+    outcome differ from those of
+    this request. The lift is then above both `failed` and the reported allocation. If the stored report
+    is a success, the answer is 409.
+    In the modes `shadow` and `off` the answer is the static request, if it is known.
 
     Args:
         body (LiftRequest): The request after a kill.
