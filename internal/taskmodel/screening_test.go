@@ -101,7 +101,7 @@ var wideHistories = []struct {
 	{"200 categories of 60 values", categories(200, 60), 1000, taskmodel.ScreenedVersion},
 	{"180 numbers, 15 % missing", numbers(180, 0.15), 200, taskmodel.ScreenedVersion},
 	{"200 numbers, none missing", numbers(200, 0), 200, taskmodel.ScreenedVersion},
-	{"200 dates", dates(200), 400, taskmodel.ScreenedVersion},
+	{"200 dates", dates(200), 400, taskmodel.FormatVersion}, // columns in local time
 	{"199 identifiers that never repeat", ids(199), 150, 3}, // few columns, so not screened
 	{"2,000 feature names", renamed(20), 100, taskmodel.ScreenedVersion},
 }
