@@ -885,7 +885,7 @@ type FeatureFieldKind string
 
 // Features Inputs that are known before the launch, by name (1 to 100 characters, at most 200 names). A value is a number, a
 // boolean, a category (a string of at most 500 characters) or a date (a string that begins with the year, such as
-// `2020-01-03`, `2020/01/03`, `2020-01-03 02:15` or RFC 3339, or one like `25.03.2020`); null means missing. A string that is a decimal number (`1253`) or an amount of bytes or time (`37.5GB`, `16Gi`, `90 min`) counts
+// `2020-01-03`, `2020/01/03`, `2020-01-03 02:15` or RFC 3339, or one like `25.03.2020`). Hours and days of a time with an offset are those of its local time; a time without an offset is UTC. Null means missing. A string that is a decimal number (`1253`) or an amount of bytes or time (`37.5GB`, `16Gi`, `90 min`) counts
 // as a number; one with leading zeros (`007`) or more than 15 digits is a category. So is an integer from
 // 2^53 on (9007199254740992) that is sent as a number, because it may be an id. `True` and `false` in a string are
 // booleans. `20250103` in a string or as a number is a date, unless most values of its feature are other numbers. Arrays and
@@ -1005,7 +1005,7 @@ type LiftRequest struct {
 
 	// Features Inputs that are known before the launch, by name (1 to 100 characters, at most 200 names). A value is a number, a
 	// boolean, a category (a string of at most 500 characters) or a date (a string that begins with the year, such as
-	// `2020-01-03`, `2020/01/03`, `2020-01-03 02:15` or RFC 3339, or one like `25.03.2020`); null means missing. A string that is a decimal number (`1253`) or an amount of bytes or time (`37.5GB`, `16Gi`, `90 min`) counts
+	// `2020-01-03`, `2020/01/03`, `2020-01-03 02:15` or RFC 3339, or one like `25.03.2020`). Hours and days of a time with an offset are those of its local time; a time without an offset is UTC. Null means missing. A string that is a decimal number (`1253`) or an amount of bytes or time (`37.5GB`, `16Gi`, `90 min`) counts
 	// as a number; one with leading zeros (`007`) or more than 15 digits is a category. So is an integer from
 	// 2^53 on (9007199254740992) that is sent as a number, because it may be an id. `True` and `false` in a string are
 	// booleans. `20250103` in a string or as a number is a date, unless most values of its feature are other numbers. Arrays and
@@ -1197,7 +1197,7 @@ type Observation struct {
 
 	// Features Inputs that are known before the launch, by name (1 to 100 characters, at most 200 names). A value is a number, a
 	// boolean, a category (a string of at most 500 characters) or a date (a string that begins with the year, such as
-	// `2020-01-03`, `2020/01/03`, `2020-01-03 02:15` or RFC 3339, or one like `25.03.2020`); null means missing. A string that is a decimal number (`1253`) or an amount of bytes or time (`37.5GB`, `16Gi`, `90 min`) counts
+	// `2020-01-03`, `2020/01/03`, `2020-01-03 02:15` or RFC 3339, or one like `25.03.2020`). Hours and days of a time with an offset are those of its local time; a time without an offset is UTC. Null means missing. A string that is a decimal number (`1253`) or an amount of bytes or time (`37.5GB`, `16Gi`, `90 min`) counts
 	// as a number; one with leading zeros (`007`) or more than 15 digits is a category. So is an integer from
 	// 2^53 on (9007199254740992) that is sent as a number, because it may be an id. `True` and `false` in a string are
 	// booleans. `20250103` in a string or as a number is a date, unless most values of its feature are other numbers. Arrays and
@@ -1633,7 +1633,7 @@ type PredictRequest struct {
 
 	// Features Inputs that are known before the launch, by name (1 to 100 characters, at most 200 names). A value is a number, a
 	// boolean, a category (a string of at most 500 characters) or a date (a string that begins with the year, such as
-	// `2020-01-03`, `2020/01/03`, `2020-01-03 02:15` or RFC 3339, or one like `25.03.2020`); null means missing. A string that is a decimal number (`1253`) or an amount of bytes or time (`37.5GB`, `16Gi`, `90 min`) counts
+	// `2020-01-03`, `2020/01/03`, `2020-01-03 02:15` or RFC 3339, or one like `25.03.2020`). Hours and days of a time with an offset are those of its local time; a time without an offset is UTC. Null means missing. A string that is a decimal number (`1253`) or an amount of bytes or time (`37.5GB`, `16Gi`, `90 min`) counts
 	// as a number; one with leading zeros (`007`) or more than 15 digits is a category. So is an integer from
 	// 2^53 on (9007199254740992) that is sent as a number, because it may be an id. `True` and `false` in a string are
 	// booleans. `20250103` in a string or as a number is a date, unless most values of its feature are other numbers. Arrays and
@@ -2820,7 +2820,7 @@ type WhatIfRequest struct {
 
 	// Set Inputs that are known before the launch, by name (1 to 100 characters, at most 200 names). A value is a number, a
 	// boolean, a category (a string of at most 500 characters) or a date (a string that begins with the year, such as
-	// `2020-01-03`, `2020/01/03`, `2020-01-03 02:15` or RFC 3339, or one like `25.03.2020`); null means missing. A string that is a decimal number (`1253`) or an amount of bytes or time (`37.5GB`, `16Gi`, `90 min`) counts
+	// `2020-01-03`, `2020/01/03`, `2020-01-03 02:15` or RFC 3339, or one like `25.03.2020`). Hours and days of a time with an offset are those of its local time; a time without an offset is UTC. Null means missing. A string that is a decimal number (`1253`) or an amount of bytes or time (`37.5GB`, `16Gi`, `90 min`) counts
 	// as a number; one with leading zeros (`007`) or more than 15 digits is a category. So is an integer from
 	// 2^53 on (9007199254740992) that is sent as a number, because it may be an id. `True` and `false` in a string are
 	// booleans. `20250103` in a string or as a number is a date, unless most values of its feature are other numbers. Arrays and

@@ -41,8 +41,8 @@ const firstInexact = 1 << 53
 // ok is false if the category has more than MaxFeatureString characters, or if another number is too large for a float64.
 func ParseNumber(number string) (v Value, ok bool) {
 	if len(number) == compactDateDigits {
-		if days, isDate := parseDate(number); isDate {
-			return Value{Kind: Date, Num: days, Text: number}, true
+		if date, isDate := parseDate(number); isDate {
+			return date, true
 		}
 	}
 	x, err := strconv.ParseFloat(number, 64)

@@ -64,7 +64,7 @@ func TestTextValueReadsBoolsAndCompactDates(t *testing.T) {
 	for text, want := range map[string]sizing.Value{
 		"True": {Kind: sizing.Bool, Num: 1, Text: "True"}, "false": {Kind: sizing.Bool, Text: "false"}, "yes": {Kind: sizing.Category, Text: "yes"},
 		"19700102": {Kind: sizing.Date, Num: 1, Text: "19700102"}, "19700101T120000": {Kind: sizing.Date, Num: 0.5, Text: "19700101T120000"},
-		"19700101T120000+0600": {Kind: sizing.Date, Num: 0.25, Text: "19700101T120000+0600"}, "20251301": {Kind: sizing.Number, Num: 20251301, Text: "20251301"},
+		"19700101T120000+0600": {Kind: sizing.Date, Num: 0.25, Offset: 24, Text: "19700101T120000+0600"}, "20251301": {Kind: sizing.Number, Num: 20251301, Text: "20251301"},
 	} {
 		assert.Equal(t, want, sizing.TextValue(text))
 	}

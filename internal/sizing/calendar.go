@@ -2,14 +2,17 @@ package sizing
 
 import "math"
 
-const secondsPerDay = 24 * 3600
+const (
+	secondsPerDay      = 24 * 3600
+	millisecondsPerDay = secondsPerDay * 1000
+)
 
 // Weekday returns the weekday of a date in days since 1970; 0 is Sunday. It is NaN if days is NaN.
 func Weekday(days float64) float64 {
 	return math.Mod(math.Mod(math.Floor(days)+4, 7)+7, 7) // 1970-01-01 was a Thursday
 }
 
-// Hour returns the UTC hour of a time in days since 1970, 0 … 23; NaN if days is NaN.
+// Hour returns the hour of a time in days since 1970, 0 … 23; NaN if days is NaN.
 func Hour(days float64) float64 {
 	return math.Mod(math.Mod(HoursSince(days), 24)+24, 24)
 }
@@ -17,6 +20,6 @@ func Hour(days float64) float64 {
 // HoursSince returns the number of hours from 1970 to a time in days since 1970. It rounds the time to milliseconds, because
 // the fraction of a whole hour in days is not exact. Finer rounding would reach the error of a float64.
 func HoursSince(days float64) float64 {
-	const millisecondsPerHour, millisecondsPerDay = 3600 * 1000, secondsPerDay * 1000
+	const millisecondsPerHour = 3600 * 1000
 	return math.Floor(math.Round(days*millisecondsPerDay) / millisecondsPerHour)
 }

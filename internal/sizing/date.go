@@ -5,22 +5,22 @@ import (
 	"time"
 )
 
-// parseDate reads a date or a time as days since 1970-01-01 UTC. A date usually begins with its year: 2020-01-03, 2020/01/03 or, from
-// 1970 to 2099, 20200103. A time may end after any of its parts, and has all its colons or none: 2020-01-03 02:15,
+// parseDate reads a date or a time. A date usually begins with its year: 2020-01-03, 2020/01/03 or, from 1970 to 2099,
+// 20200103. A time may end after any of its parts, and has all its colons or none: 2020-01-03 02:15,
 // 2020-01-03T02:15:00.123Z, 2020-01-03 02:15:00+00:00, 20200103T021500+0000. A time without an offset is UTC. A name of a zone
 // is read and ignored: 2020-01-03T02:15+01:00[Europe/Berlin]. With dots and a year from 1970 to 2099, the day comes first:
 // 03.01.2020. Other dates that begin with a day or a month are ambiguous.
 //
 // A list of layouts for time.Parse takes ten times as long for a time with an offset, and 350 times as long for a text that is
 // no date (BenchmarkParseDate).
-func parseDate(s string) (days float64, ok bool) {
+func parseDate(s string) (v Value, ok bool) {
 	if len(s) < compactDateDigits || s[0] < '0' || s[0] > '9' { // true for most texts
-		return 0, false
+		return Value{}, false
 	}
 	d := dateReader{rest: s}
 	year, month, day, isCompact := d.date()
 	if d.failed {
-		return 0, false
+		return Value{}, false
 	}
 	var clock, offset time.Duration
 	if d.rest != "" {
@@ -28,9 +28,10 @@ func parseDate(s string) (days float64, ok bool) {
 	}
 	at := time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC)
 	if d.failed || d.rest != "" || at.Month() != time.Month(month) || at.Day() != day {
-		return 0, false
+		return Value{}, false
 	}
-	return float64(at.Add(clock-offset).UnixMilli()) / (24 * 3600 * 1000), true
+	v = Value{Kind: Date, Num: float64(at.Add(clock-offset).UnixMilli()) / millisecondsPerDay, Text: s}
+	return v.withOffset(offset), true
 }
 
 // dateReader reads the parts of a date from the start of a text.

@@ -38,9 +38,10 @@ func (k ValueKind) String() string { return valueKinds[k] }
 
 // Value is the value of one feature, known before the launch. The zero Value is missing.
 type Value struct {
-	Kind ValueKind
-	Num  float64 // the number; days since 1970-01-01 UTC for a date; 0 or 1 for a bool
-	Text string  // the category, or the text that was read as a bool, a date or a number; empty for other bools and numbers, and for a stored date
+	Kind   ValueKind
+	Offset int8    `json:",omitempty"` // of a date: local time minus UTC in quarter hours; 0 if the text has no offset
+	Num    float64 // the number; days since 1970-01-01 UTC for a date; 0 or 1 for a bool
+	Text   string  // the category, or the text that was read as a bool, a date or a number; empty for other bools and numbers, and for a stored date
 }
 
 // NumberValue returns a number. NaN and infinities become a missing value.
@@ -69,8 +70,8 @@ func TextValue(s string) Value {
 	case "false", "False", "FALSE":
 		return Value{Kind: Bool, Text: s}
 	}
-	if days, ok := parseDate(s); ok {
-		return Value{Kind: Date, Num: days, Text: s}
+	if date, ok := parseDate(s); ok {
+		return date
 	}
 	if amount, ok := parseAmount(s); ok {
 		return Value{Kind: Number, Num: amount, Text: s}
@@ -84,11 +85,13 @@ func TextValue(s string) Value {
 // compactDateDigits is the number of digits of a compact date, such as 20200103. Other dates have more characters.
 const compactDateDigits = 8
 
-// dateText formats days since 1970-01-01 UTC as 2020-01-03, or as RFC 3339 if they have a
-// time of day.
-func dateText(days float64) string {
-	t := time.UnixMilli(int64(math.Round(days * 24 * 3600 * 1000))).UTC()
-	if days == math.Floor(days) {
+// dateText formats a date as 2020-01-03, or as RFC 3339 if it has a time of day or an offset.
+func dateText(v Value) string {
+	t := time.UnixMilli(int64(math.Round(v.Num * millisecondsPerDay))).UTC()
+	switch {
+	case v.Offset != 0:
+		t = t.In(time.FixedZone("", int(v.Offset)*secondsPerQuarter))
+	case v.Num == math.Floor(v.Num):
 		return t.Format(time.DateOnly)
 	}
 	return t.Format(time.RFC3339Nano)
@@ -106,7 +109,7 @@ func (v Value) JSON() any {
 	case v.Kind == Bool:
 		return v.Num != 0
 	case v.Kind == Date: // decoded from a stored number
-		return dateText(v.Num)
+		return dateText(v)
 	}
 	return nil
 }

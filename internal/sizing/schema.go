@@ -55,7 +55,7 @@ func (f *Field) Read(v Value) Value {
 	case f.Kind == Category && (v.Kind == Category || v.Kind == Date || v.Text != ""):
 		// A text in a category field is a category, even if it looks like a bool, a date or an amount.
 		if v.Kind == Date && v.Text == "" { // decoded from a date field
-			return Value{Kind: Category, Text: dateText(v.Num)}
+			return Value{Kind: Category, Text: dateText(v)}
 		}
 		return Value{Kind: Category, Text: v.Text}
 	case f.Kind == Number && v.Kind == Bool, f.Kind == Bool && v.Kind == Number && (v.Num == 0 || v.Num == 1):
@@ -84,7 +84,7 @@ func (f *Field) code(v Value) float64 {
 		}
 		return Unseen
 	}
-	return v.Num
+	return v.Code()
 }
 
 // Value decodes one stored number. An unknown code becomes a category with empty text.
@@ -93,7 +93,7 @@ func (f *Field) Value(code float64) Value {
 	case math.IsNaN(code):
 		return Value{}
 	case f.Kind != Category:
-		return Value{Kind: f.Kind, Num: code}
+		return DecodeValue(f.Kind, code)
 	case code >= 0 && int(code) < len(f.Categories):
 		return Value{Kind: Category, Text: f.Categories[int(code)]}
 	}

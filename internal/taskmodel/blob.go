@@ -18,7 +18,7 @@ import (
 // FormatVersion is the newest version of a blob. It changes if older releases cannot read the blob,
 // or if a number in it changes its meaning, for example through another encoding of the features or
 // another order of models, experts or risks.
-const FormatVersion = 8
+const FormatVersion = 9
 
 // A blob has the oldest version that can hold its model, so that older releases read as many models as possible.
 const (
@@ -27,6 +27,7 @@ const (
 	offsetFreeVersion = 5 // the encoding may also have columns for the day of the month, the hour and the numbers in texts, but none for words in texts (textParts); no offset, see models.Offset
 	offsetVersion     = 6 // the encoding has no aligned day of the month; see alignedMonthDay
 	alignedVersion    = 7 // no effects of combinations, see combinations
+	utcVersion        = 8 // columns and effects of dates follow UTC; see hasLocalTime
 )
 
 // ErrFormat reports a blob that is damaged or of an unknown version. The task must be trained again; until then a
@@ -44,8 +45,10 @@ const (
 func (m *Model) Format() int {
 	switch {
 	case m.Models == nil:
+	case m.Models.hasLocalTime():
+		return FormatVersion // older releases know only the UTC of a date
 	case len(m.Models.Combinations.Columns) > 0:
-		return FormatVersion
+		return utcVersion
 	case slices.ContainsFunc(m.Models.Enc.Columns, func(c column) bool { return c.AlignedMonthDay }):
 		return alignedVersion
 	case m.Models.Above != nil || slices.ContainsFunc(m.Models.Enc.Columns, func(c column) bool { return len(c.Parts.At) > 0 }):

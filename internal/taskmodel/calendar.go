@@ -52,7 +52,7 @@ var calendarCycles = [cycleCount]calendarCycle{
 func (e *encoder) chooseCycles(rows [][]sizing.Value, y []float64) {
 	for j := range e.Columns {
 		if c := &e.Columns[j]; c.Kind == sizing.Date {
-			d := newDatedRows(j, rows)
+			d := c.chooseClock(j, rows, y)
 			c.NoMonth = !d.test(y, yearCycle).isSeason()
 			day, aligned := d.test(y, monthCycle), d.test(y, alignedMonthCycle)
 			c.WithMonthDay = day.isSignificant() || aligned.isSignificant()
@@ -60,6 +60,33 @@ func (e *encoder) chooseCycles(rows [][]sizing.Value, y []float64) {
 			c.WithHour = d.test(y, dayCycle).isSignificant()
 		}
 	}
+}
+
+// chooseClock decides whether the columns of date j follow its local time or UTC, and returns the rows in the order of this
+// clock. It chooses UTC only if the offsets vary and the peaks depend more on a cycle in UTC: senders may mix offsets, and
+// reports stored by releases before LocalTime have none.
+func (c *column) chooseClock(j int, rows [][]sizing.Value, y []float64) datedRows {
+	local := newDatedRows(j, rows, true)
+	c.LocalTime = local.isLocal
+	if !local.hasOffsets {
+		return local
+	}
+	utc := newDatedRows(j, rows, false)
+	if utc.strongestCycle(y) > local.strongestCycle(y) {
+		c.LocalTime = false
+		return utc
+	}
+	return local
+}
+
+// strongestCycle returns the largest F of a cycle on which y depends; 0 if it depends on none.
+func (d *datedRows) strongestCycle(y []float64) (f float64) {
+	for _, cycle := range []int{weekCycle, monthCycle, alignedMonthCycle, dayCycle} {
+		if t := d.test(y, cycle); t.isSignificant() {
+			f = max(f, t.f)
+		}
+	}
+	return f
 }
 
 // cycleTest compares the positions in a cycle by the periods of a history, such as weekdays by days: an F-test of a one-way
@@ -83,22 +110,38 @@ func (t cycleTest) isSignificant() bool {
 
 // datedRows are the rows with a date of one field, in the order of these dates.
 type datedRows struct {
-	dates []float64
-	rows  []int // indexes
+	column     int  // of the field
+	isLocal    bool // the dates are in local time; otherwise in UTC, or no date has an offset
+	hasOffsets bool // the offsets of the dates differ
+	dates      []float64
+	rows       []int // indexes
 }
 
 // newDatedRows returns the rows with a date of field j.
-func newDatedRows(j int, rows [][]sizing.Value) (d datedRows) {
+func newDatedRows(j int, rows [][]sizing.Value, isLocal bool) datedRows {
+	d := datedRows{column: j}
 	for i, cells := range rows {
 		if cells[j].Kind != sizing.Missing {
 			d.rows = append(d.rows, i)
+			d.isLocal = d.isLocal || isLocal && cells[j].Offset != 0
 		}
 	}
-	slices.SortStableFunc(d.rows, func(a, b int) int { return cmp.Compare(rows[a][j].Num, rows[b][j].Num) })
+	slices.SortStableFunc(d.rows, func(a, b int) int {
+		return cmp.Compare(clockDays(rows[a][j], d.isLocal), clockDays(rows[b][j], d.isLocal))
+	})
 	for _, i := range d.rows {
-		d.dates = append(d.dates, rows[i][j].Num)
+		d.dates = append(d.dates, clockDays(rows[i][j], d.isLocal))
+		d.hasOffsets = d.hasOffsets || rows[i][j].Offset != rows[d.rows[0]][j].Offset
 	}
 	return d
+}
+
+// clockDays returns a date in days since 1970 in local time or in UTC.
+func clockDays(v sizing.Value, isLocal bool) float64 {
+	if isLocal {
+		return v.LocalDays()
+	}
+	return v.Num
 }
 
 // periodMean is the mean of the rows of one period, such as a day, and its position in the cycle.
@@ -176,26 +219,25 @@ func (m *meanOf) mean() float64 { return m.sum / m.n }
 // (1 … 31, aligned or not) and the hour if chooseCycles chose these. A month that chooseCycles did not choose counts as
 // missing.
 func (c *column) date(v sizing.Value, line, tree []float64) ([]float64, []float64) {
-	weekdayNumber, month, isWeekend, yearCosine := math.NaN(), math.NaN(), 0.0, 0.0
-	if v.Kind == sizing.Missing {
-		v.Num = math.NaN()
-	} else {
-		weekdayNumber = sizing.Weekday(v.Num)
+	days, weekdayNumber, month, isWeekend, yearCosine := math.NaN(), math.NaN(), math.NaN(), 0.0, 0.0
+	if v.Kind != sizing.Missing {
+		days = clockDays(v, c.LocalTime)
+		weekdayNumber = sizing.Weekday(days)
 		isWeekend = indicator(weekdayNumber == 0 || weekdayNumber == 6)
 		if !c.NoMonth {
-			month = monthOfYear(v.Num)
+			month = monthOfYear(days)
 			yearCosine = math.Cos(2 * math.Pi * month / 12)
 		}
 	}
 	tree = append(tree, weekdayNumber, month)
 	switch {
 	case c.AlignedMonthDay:
-		tree = append(tree, alignedMonthDay(v.Num))
+		tree = append(tree, alignedMonthDay(days))
 	case c.WithMonthDay:
-		tree = append(tree, monthDay(v.Num))
+		tree = append(tree, monthDay(days))
 	}
 	if c.WithHour {
-		tree = append(tree, sizing.Hour(v.Num))
+		tree = append(tree, sizing.Hour(days))
 	}
 	return append(line, isWeekend, yearCosine), tree
 }

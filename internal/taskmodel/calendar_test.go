@@ -92,6 +92,13 @@ func TestABlobWithAnAlignedDayHasANewFormat(t *testing.T) {
 	require.Equal(t, alignedVersion, m.Format())
 }
 
+// Earlier releases would read the local time as UTC.
+func TestABlobWithLocalTimeHasANewFormat(t *testing.T) {
+	m := New()
+	m.Models = &models{Enc: &encoder{Columns: []column{{Kind: sizing.Date, LocalTime: true}}}}
+	require.Equal(t, FormatVersion, m.Format())
+}
+
 func TestDateWithCyclesIsEncodedAsDayOfTheMonthAndHour(t *testing.T) {
 	c := column{Kind: sizing.Date, WithMonthDay: true, WithHour: true}
 	for text, want := range map[string][]float64{ // weekday, month, day of the month, hour

@@ -78,7 +78,7 @@ func TestCombinationsOfCategoriesHaveEffects(t *testing.T) {
 		t.Logf("root mean square error of the log peak %.3f, without combinations %.3f; noise 0.08", with, without)
 		require.Less(t, with, 0.8*without)
 
-		require.Equal(t, FormatVersion, m.Format())
+		require.Equal(t, utcVersion, m.Format())
 		blob, err := m.Blob()
 		require.NoError(t, err)
 		opened, err := Open(blob)
@@ -92,7 +92,7 @@ func TestNoEffectsWithoutDifferencesBetweenCombinations(t *testing.T) {
 		features, levels := combinationRows(seed, 600, 0)
 		m := fitOn(t, New(), features, levels)
 		require.Empty(t, m.Models.Combinations.Columns)
-		require.Less(t, m.Format(), FormatVersion)
+		require.Less(t, m.Format(), utcVersion)
 	}
 }
 

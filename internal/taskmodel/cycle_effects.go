@@ -15,9 +15,10 @@ type cycleEffects []cycleEffect
 
 // cycleEffect holds the effects of the positions in one cycle.
 type cycleEffect struct {
-	Column  int       // of the date in the encoding
-	Cycle   int       // index in calendarCycles
-	Effects []float64 // by position
+	Column    int       // of the date in the encoding
+	Cycle     int       // index in calendarCycles
+	LocalTime bool      `cbor:",omitempty"` // the positions are in the local time of the dates, otherwise in UTC
+	Effects   []float64 // by position
 }
 
 const (
@@ -52,7 +53,7 @@ func (m *models) fitCycles(rows []row) {
 type cycleErrors struct {
 	rows   [][]sizing.Value
 	errors []float64
-	dated  []datedRows // by column; empty for a column that has no dates
+	dated  []datedRows // of each column of dates in local time and, if its offsets vary, in UTC
 }
 
 func (e *cycleErrors) add(cells []sizing.Value, err float64) {
@@ -62,10 +63,12 @@ func (e *cycleErrors) add(cells []sizing.Value, err float64) {
 // fit chooses cycles of the dates among columns, the one that makes the errors smallest first (forward selection), and
 // subtracts their effects from the errors.
 func (e *cycleErrors) fit(columns []column) (chosen cycleEffects) {
-	e.dated = make([]datedRows, len(columns))
 	for j := range columns {
 		if columns[j].Kind == sizing.Date {
-			e.dated[j] = newDatedRows(j, e.rows)
+			local := newDatedRows(j, e.rows, true)
+			if e.dated = append(e.dated, local); local.hasOffsets {
+				e.dated = append(e.dated, newDatedRows(j, e.rows, false))
+			}
 		}
 	}
 	for len(chosen) < maxCycles {
@@ -84,12 +87,12 @@ func (e *cycleErrors) fit(columns []column) (chosen cycleEffects) {
 // best returns the effects of the cycle outside `chosen` that makes the errors smallest; found is false if no cycle has an effect.
 func (e *cycleErrors) best(chosen cycleEffects) (best cycleEffect, found bool) {
 	most := 0.0
-	for j := range e.dated {
+	for i := range e.dated {
 		for k := range calendarCycles {
-			if chosen.has(j, k) {
+			if chosen.has(e.dated[i].column, k) {
 				continue
 			}
-			if effect, gain := e.effectOf(j, k); gain > most {
+			if effect, gain := e.effectOf(&e.dated[i], k); gain > most {
 				best, most = effect, gain
 			}
 		}
@@ -97,17 +100,17 @@ func (e *cycleErrors) best(chosen cycleEffects) (best cycleEffect, found bool) {
 	return best, most > 0
 }
 
-// effectOf estimates the effects of a cycle of the dates of column j. gain is the reduction of the Bayesian information
-// criterion if the effects of a period follow from earlier periods only; 0: the cycle has no effect.
-func (e *cycleErrors) effectOf(j, cycle int) (effect cycleEffect, gain float64) {
-	means := e.dated[j].periodMeans(e.errors, 0, &calendarCycles[cycle])
+// effectOf estimates the effects of a cycle of dates. gain is the reduction of the Bayesian information criterion if the effects
+// of a period follow from earlier periods only; 0: the cycle has no effect.
+func (e *cycleErrors) effectOf(d *datedRows, cycle int) (effect cycleEffect, gain float64) {
+	means := d.periodMeans(e.errors, 0, &calendarCycles[cycle])
 	t := testCycle(means)
 	if !t.isSignificant() || t.spread < minCycleSpread || cycle == yearCycle && !t.isSeason() {
 		return cycleEffect{}, 0
 	}
 	// The method of moments: F − 1 is the ratio of the variance of the effects to that of a mean of t.size periods.
 	prior := max(minCyclePeriods, t.size/(t.f-1))
-	effect = cycleEffect{Column: j, Cycle: cycle, Effects: make([]float64, maxPositions)}
+	effect = cycleEffect{Column: d.column, Cycle: cycle, LocalTime: d.isLocal, Effects: make([]float64, maxPositions)}
 	var known [maxPositions]float64 // number of periods
 	plain, remaining := 0.0, 0.0
 	for _, p := range means {
@@ -126,7 +129,7 @@ func (c *cycleEffect) effect(cells []sizing.Value) float64 {
 	if v.Kind != sizing.Date {
 		return 0
 	}
-	if at := int(calendarCycles[c.Cycle].position(v.Num)); at >= 0 && at < len(c.Effects) {
+	if at := int(calendarCycles[c.Cycle].position(clockDays(v, c.LocalTime))); at >= 0 && at < len(c.Effects) {
 		return c.Effects[at]
 	}
 	return 0
@@ -145,9 +148,17 @@ func (c cycleEffects) has(column, cycle int) bool {
 	return slices.ContainsFunc(c, func(e cycleEffect) bool { return e.Column == column && e.Cycle == cycle })
 }
 
-// isLike reports whether two effects are of the same cycles.
+// isLike reports whether two effects are of the same cycles and clocks.
 func (c cycleEffects) isLike(other cycleEffects) bool {
-	return slices.EqualFunc(c, other, func(a, b cycleEffect) bool { return a.Column == b.Column && a.Cycle == b.Cycle })
+	return slices.EqualFunc(c, other, func(a, b cycleEffect) bool {
+		return a.Column == b.Column && a.Cycle == b.Cycle && a.LocalTime == b.LocalTime
+	})
+}
+
+// hasLocalTime reports whether columns or effects follow the local time of a date.
+func (m *models) hasLocalTime() bool {
+	return slices.ContainsFunc(m.Enc.Columns, func(c column) bool { return c.LocalTime }) ||
+		slices.ContainsFunc(slices.Concat(m.RunTimeCycles, m.CoreCycles), func(e cycleEffect) bool { return e.LocalTime })
 }
 
 // hasValidCycles reports whether the stored effects match the encoding.

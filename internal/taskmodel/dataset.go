@@ -52,7 +52,7 @@ func (d *Dataset) Peak(i int) float64 {
 func (d *Dataset) Seconds(i int) float64 { return secondsOf(d.rows[i].Duration) }
 
 // Raw returns rows as numbers before encoding, and the kind of each column, for oversampling. A category becomes the
-// code of its value, a date the number of whole days since 1970, a bool 0 or 1, and a missing value NaN. Targets are log
+// code of its value, a date the number of whole local days since 1970, a bool 0 or 1, and a missing value NaN. Targets are log
 // peaks.
 func (d *Dataset) Raw(rows []int) (*table.Table, []resample.Kind) {
 	t := &table.Table{Names: make([]string, len(d.schema.Fields))}
@@ -74,7 +74,8 @@ func (d *Dataset) Raw(rows []int) (*table.Table, []resample.Kind) {
 				v = codes[j]
 			}
 			if kinds[j] == resample.Integer {
-				v = math.Floor(v) // removes the time of day, so an Encoding never has a column for the hour; see cycleOf
+				// Without the time of day, an Encoding never has a column for the hour; see chooseCycles.
+				v = math.Floor(sizing.DecodeValue(sizing.Date, v).LocalDays())
 			}
 			t.X = append(t.X, v)
 		}

@@ -13,7 +13,7 @@ import (
 // [][]sizing.Value.
 type donorTable struct {
 	kinds      []uint8   // kinds of all cells, row by row, with hasText if the cell has a text
-	nums       []float64 // numbers of all cells, row by row
+	nums       []float64 // codes of all cells, row by row (see sizing.Value.Code)
 	rowEnds    []int32   // index after the last cell of each row
 	texts      []string  // texts of the cells with hasText, in the order of the cells; equal texts share their memory
 	firstTexts []int32   // index of the first text of each row
@@ -42,7 +42,7 @@ func (d *donorTable) add(cells []sizing.Value, shared map[string]string) {
 			}
 			d.texts = append(d.texts, text)
 		}
-		d.kinds, d.nums = append(d.kinds, kind), append(d.nums, v.Num)
+		d.kinds, d.nums = append(d.kinds, kind), append(d.nums, v.Code())
 	}
 	d.rowEnds = append(d.rowEnds, int32(len(d.kinds)))
 }
@@ -54,7 +54,7 @@ func (d *donorTable) row(i int, dst []sizing.Value) []sizing.Value {
 		first = d.rowEnds[i-1]
 	}
 	for at := first; at < d.rowEnds[i]; at++ {
-		v := sizing.Value{Kind: sizing.ValueKind(d.kinds[at] &^ hasText), Num: d.nums[at]}
+		v := sizing.DecodeValue(sizing.ValueKind(d.kinds[at]&^hasText), d.nums[at])
 		if d.kinds[at]&hasText != 0 {
 			v.Text = d.texts[text]
 			text++

@@ -61,6 +61,7 @@ type column struct {
 	AlignedMonthDay bool        `cbor:",omitempty"`     // this day is aligned to the end of the month; see alignedMonthDay
 	WithHour        bool        `cbor:",omitempty"`     // the trees get the hour
 	NoMonth         bool        `cbor:",omitempty"`     // the month counts as missing; see chooseCycles
+	LocalTime       bool        `cbor:",omitempty"`     // the columns of a date follow its local time, otherwise UTC; see chooseClock
 	Numbers         textNumbers `cbor:",omitzero"`      // the numbers in the texts of a category whose texts differ only in numbers
 	Parts           textParts   `cbor:",omitzero"`      // the recurring parts of the texts of a category whose texts seldom recur
 

@@ -278,7 +278,7 @@ func formatValue(v sizing.Value) string {
 	case sizing.Category:
 		return v.Text
 	case sizing.Date:
-		return time.Unix(int64(math.Floor(v.Num))*86400, 0).UTC().Format(time.DateOnly)
+		return time.Unix(int64(math.Floor(v.LocalDays()))*86400, 0).UTC().Format(time.DateOnly)
 	}
 	return "missing"
 }

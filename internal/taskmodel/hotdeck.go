@@ -146,14 +146,14 @@ func (e *encoder) lacksFeature(j int, cells []sizing.Value) bool {
 }
 
 // fillFrom appends a row's values to dst, with the donor row's values for the rarely missing features that the row lacks.
-// It shifts each imputed date by as many days as the two rows differ in the first date that both have, so that the
-// differences between dates do not mix two runs. It drops a rarely present feature that the donor row lacks, because no
+// It shifts each imputed date by as many days and by as much offset as the two rows differ in the first date that both have,
+// so that the differences between dates do not mix two runs. It drops a rarely present feature that the donor row lacks, because no
 // model has learned the feature together with the donor row's values.
 func (e *encoder) fillFrom(cells, donor, dst []sizing.Value) []sizing.Value {
-	days := 0.0
+	days, offset := 0.0, int8(0)
 	for j := range e.Columns {
 		if e.Columns[j].Kind == sizing.Date && cells[j].Kind == sizing.Date && donor[j].Kind == sizing.Date {
-			days = cells[j].Num - donor[j].Num
+			days, offset = cells[j].Num-donor[j].Num, cells[j].Offset-donor[j].Offset
 			break
 		}
 	}
@@ -162,7 +162,7 @@ func (e *encoder) fillFrom(cells, donor, dst []sizing.Value) []sizing.Value {
 		case j >= len(e.Columns):
 		case e.lacksFeature(j, cells):
 			if v = donor[j]; v.Kind == sizing.Date {
-				v = sizing.Value{Kind: sizing.Date, Num: v.Num + days}
+				v = sizing.Value{Kind: sizing.Date, Num: v.Num + days, Offset: v.Offset + offset}
 			}
 		case e.Columns[j].RarelyPresent && donor[j].Kind == sizing.Missing:
 			v = sizing.Value{}

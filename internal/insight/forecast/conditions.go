@@ -93,7 +93,7 @@ func propertiesOf(kind sizing.ValueKind) []func(v sizing.Value) any {
 	case sizing.Category:
 		return []func(sizing.Value) any{func(v sizing.Value) any { return v.Text }}
 	case sizing.Date:
-		return []func(sizing.Value) any{func(v sizing.Value) any { return sizing.Weekday(v.Num) }, func(v sizing.Value) any { return sizing.Hour(v.Num) }}
+		return []func(sizing.Value) any{func(v sizing.Value) any { return sizing.Weekday(v.LocalDays()) }, func(v sizing.Value) any { return sizing.Hour(v.LocalDays()) }}
 	}
 	return nil
 }

@@ -40,6 +40,7 @@ func TestAlike(t *testing.T) {
 		"a Sunday":               {isSunday, date("2026-11-29"), isSunday},
 		"a Monday":               {isSunday, date("2026-11-30"), not(isSunday)},
 		"an hour":                {isMorning, sizing.Features{"ts": sizing.TextValue("2026-11-29T06:30:00Z")}, isMorning},
+		"an hour with an offset": {isMorning, sizing.Features{"ts": sizing.TextValue("2026-11-29T06:30:00+02:00")}, isMorning},
 		"no such input":          {isFull, sizing.Features{"rows": sizing.NumberValue(3), "other": sizing.BoolValue(true)}, all},
 		"an input of other kind": {isFull, sizing.Features{"full": sizing.TextValue("yes")}, all},
 		"a task that always ran": {all, sizing.Features{"full": sizing.BoolValue(true)}, all},

@@ -39,7 +39,7 @@ func AppendFeatures(b []byte, features sizing.Features) []byte {
 		}
 		b = append(AppendText(b, name), kind)
 		if v.Kind != sizing.Category {
-			b = AppendNumber(b, v.Num)
+			b = AppendNumber(b, v.Code())
 		}
 		if v.Text != "" {
 			b = AppendText(b, v.Text)
@@ -102,7 +102,7 @@ func (r Reader) Features() sizing.Features {
 		name, kind := r.Text(), r.Byte()
 		v := sizing.Value{Kind: sizing.ValueKind(kind &^ withText)}
 		if v.Kind != sizing.Category {
-			v.Num = r.Number()
+			v = sizing.DecodeValue(v.Kind, r.Number())
 		}
 		if kind&withText != 0 {
 			v.Text = r.Text()

@@ -287,7 +287,7 @@ func fillFeatures(c *comparison, stored []float64, r *report) []float64 {
 			stored = append(stored, math.NaN())
 		}
 		switch {
-		case math.IsNaN(v) || v == stored[i]:
+		case math.IsNaN(v) || r.task.schema.Fields[i].IsSame(v, stored[i]):
 		case math.IsNaN(stored[i]):
 			if other := r.otherKind(stored, i); other >= 0 {
 				c.addContradiction("features."+r.task.schema.Fields[i].Name, r.task.text(other, stored[other]), r.task.text(i, v))
@@ -317,7 +317,7 @@ func (task *cachedTask) text(i int, code float64) string {
 	field := &task.schema.Fields[i]
 	switch {
 	case field.Kind == sizing.Date:
-		return time.UnixMilli(int64(code * 24 * 3600 * 1000)).UTC().Format(time.RFC3339)
+		return time.UnixMilli(int64(math.Round(code * 24 * 3600 * 1000))).UTC().Format(time.RFC3339)
 	case field.Kind == sizing.Bool:
 		return strconv.FormatBool(code != 0)
 	case field.Kind != sizing.Category:

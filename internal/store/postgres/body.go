@@ -76,6 +76,10 @@ func (w *bodyWriter) features(f sizing.Features) {
 		w.Text(name)
 		w.Raw(`:{"Kind":`)
 		w.Int(int64(v.Kind))
+		if v.Offset != 0 {
+			w.Raw(`,"Offset":`)
+			w.Int(int64(v.Offset))
+		}
 		w.Raw(`,"Num":`)
 		w.Number(v.Num)
 		w.Raw(`,"Text":`)

@@ -40,7 +40,7 @@ func randomReceipt(r *rand.Rand) sizing.Receipt {
 	if maybe() {
 		receipt.Ask.Features = sizing.Features{}
 		for range r.IntN(40) {
-			receipt.Ask.Features[text()+text()] = sizing.Value{Kind: sizing.ValueKind(r.IntN(5)), Num: number(), Text: text()}
+			receipt.Ask.Features[text()+text()] = sizing.Value{Kind: sizing.ValueKind(r.IntN(5)), Offset: int8(r.IntN(3)), Num: number(), Text: text()}
 		}
 	}
 	if maybe() {

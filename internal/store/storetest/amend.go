@@ -119,6 +119,25 @@ func testAmend(t *testing.T, open func(*testing.T) store.Store) {
 		require.ErrorContains(t, r.Err, "was reported as true before, now as false")
 	})
 
+	// Releases that did not keep offsets stored the instant only.
+	t.Run("a time in another offset is the same time", func(t *testing.T) {
+		for _, texts := range [][2]string{
+			{"2024-03-31T22:15:00Z", "2024-04-01T00:15:00+02:00"}, {"2024-04-01T00:15:00+02:00", "2024-03-31T22:15:00Z"},
+		} {
+			o := success(firstTry(task("offset of "+texts[0]), "run"), sizing.GiB, 1)
+			o.Features = sizing.Features{"ts": sizing.TextValue(texts[0])}
+			recordNew(t, st, o)
+			h := history(t, st, o.Try.TaskKey)
+			require.Equal(t, texts[0], h.Schema.Features(h.Rows[0].Features)["ts"].JSON())
+			o.Features = sizing.Features{"ts": sizing.TextValue(texts[1])}
+			require.Equal(t, duplicate, statusOf(record(t, st, o)[0]))
+			o.Features = sizing.Features{"ts": sizing.TextValue("2024-04-01T00:15:00+01:00")}
+			r := record(t, st, o)[0]
+			requireConflict(t, "features.ts", r)
+			require.ErrorContains(t, r.Err, "was reported as 2024-03-31T22:15:00Z before, now as 2024-03-31T23:15:00Z")
+		}
+	})
+
 	t.Run("another prediction id changes nothing and is no contradiction", func(t *testing.T) {
 		o := complete(task("other id"))
 		partial := o
