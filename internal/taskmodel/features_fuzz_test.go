@@ -69,6 +69,7 @@ func FuzzTrainingWithAnyFeatures(f *testing.F) {
 		f.Add(seed, uint8(seed*9), uint8(20*seed+3))
 	}
 	f.Add(uint64(58), uint8('Z'), uint8(192)) // a history of one run
+	f.Add(uint64(93), uint8(69), uint8(71))   // the amount before the margin for a missing feature is infinite
 	f.Fuzz(func(t *testing.T, seed uint64, features, runs uint8) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		features, runs = features%24, runs%64 // the test of one fuzz input must end within 10 s
