@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"runtime/debug"
 
 	"github.com/loadaware/loadaware/api"
 	"github.com/loadaware/loadaware/internal/httpapi/codec"
@@ -60,8 +61,13 @@ func (s *server) PredictBatch(ctx context.Context, r api.PredictBatchRequestObje
 	}, problemOf)
 }
 
-// predictItem answers one item of a batch.
-func (s *server) predictItem(ctx context.Context, raw json.RawMessage) (*sizing.Allocation, error) {
+// predictItem answers one item of a batch. It returns a panic as an error, so that the other items are answered.
+func (s *server) predictItem(ctx context.Context, raw json.RawMessage) (a *sizing.Allocation, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the prediction panicked: %v\n%s", p, debug.Stack())
+		}
+	}()
 	var body api.PredictRequest
 	if !codec.ReadPredictRequest(raw, &body) {
 		if err := s.decodeItem(raw, &body); err != nil {

@@ -16,6 +16,7 @@ import (
 type allocator struct {
 	task      *modelcache.Task
 	model     *taskmodel.Model
+	hasFailed bool          // the task's model has panicked, and model is its outline
 	policy    sizing.Policy // with defaults
 	now       time.Time
 	minMemory sizing.Bytes
@@ -69,7 +70,9 @@ func (c *allocator) allocate(ask *sizing.Ask, run *inflight.Run, a *sizing.Alloc
 		a.Reason += c.model.UnreadableFeatures(ask.Features)
 	}
 	a.Warnings = append(a.Warnings, c.model.BoolWarnings(ask.Features)...)
-	a.Model = c.task.Ref()
+	if a.Model = c.task.Ref(); c.hasFailed {
+		a.Model, a.Reason = nil, "the model of this task failed; "+a.Reason
+	}
 	c.describeCohort(ask, &q, a)
 	if c.policy.Mode != sizing.Enforce {
 		c.answerStaticRequest(a, c.staticRequest(ask))

@@ -55,7 +55,7 @@ func (s *Service) allocateExplained(task *modelcache.Task, ask *sizing.Ask, run 
 	task.RLockUpdated()
 	defer task.RUnlock()
 	alloc := s.allocatorOf(task, ask.Try.Namespace, now)
-	alloc.allocate(ask, run, &e.Allocation)
+	s.allocateWith(&alloc, ask, run, &e.Allocation)
 	granted := e.Allocation.Memory.Limit
 	if e.Allocation.Shadow != nil {
 		granted = e.Allocation.Shadow.Limit
@@ -205,14 +205,19 @@ func (s *Service) addRuns(ctx context.Context, e *ExplainedAnswer, task *modelca
 		return err
 	}
 	recent.Rows = othersOnce(recent.Rows, try)
-	task.RLock()
-	e.Nearest = task.Model().Nearest(e.Ask.Features, &recent, nearestRuns)
-	task.RUnlock()
+	e.Nearest = nearestTo(task, e.Ask.Features, &recent)
 	if try.RunID == "" {
 		return nil
 	}
 	e.Run, err = s.store.TriesOfRun(ctx, try.TaskKey, try.RunID, try.MapIndex)
 	return err
+}
+
+// nearestTo returns the most similar tries of a history to a try with the features `f`.
+func nearestTo(task *modelcache.Task, f sizing.Features, recent *sizing.History) []taskmodel.Neighbour {
+	task.RLock()
+	defer task.RUnlock()
+	return task.Model().Nearest(f, recent, nearestRuns)
 }
 
 // othersOnce returns one try of each run in `rows`, except the run of `try`. It is the newest try with a known peak or

@@ -63,31 +63,33 @@ func (s *Service) Observe(ctx context.Context, reports []sizing.Observation) ([]
 }
 
 // learnRecorded applies committed reports to the memory of this replica, and adds warnings to the
-// warnings of the store.
+// warnings of the store. It logs panics, because the answer must say that the report is stored.
 func (s *Service) learnRecorded(ctx context.Context, reports []sizing.Observation, results []sizing.RecordResult) {
 	now := s.cfg.Now()
 	learnsNow := len(results) <= maxLearnedBeforeAck
 	later := map[*modelcache.Task][]taskmodel.TrainingRow{}
 	for i := range results {
 		o, r := &reports[i], &results[i]
-		switch {
-		case r.Err != nil:
-			continue
-		case r.Duplicate:
-			r.Warnings = append(r.Warnings, s.warnings(o, nil, nil, now)...)
+		if r.Err != nil {
 			continue
 		}
-		task, row := s.applyReport(ctx, o, r, now)
-		switch {
-		case row == nil:
-			r.Warnings = append(r.Warnings, s.warnings(o, task, nil, now)...)
-		case learnsNow:
-			r.Warnings = append(r.Warnings, s.warnings(o, task, row, now)...)
-			s.models.LearnNow(task, row)
-		default:
-			r.Warnings = append(r.Warnings, s.warnings(o, task, nil, now)...)
-			later[task] = append(later[task], *row)
-		}
+		s.recoverPanic("applying a stored report", o.Try.TaskKey, func() {
+			if r.Duplicate {
+				s.addWarnings(r, o, nil, nil, now)
+				return
+			}
+			task, row := s.applyReport(ctx, o, r, now)
+			switch {
+			case row == nil:
+				s.addWarnings(r, o, task, nil, now)
+			case learnsNow:
+				s.addWarnings(r, o, task, row, now)
+				s.models.LearnNow(task, row)
+			default:
+				s.addWarnings(r, o, task, nil, now)
+				later[task] = append(later[task], *row)
+			}
+		})
 	}
 	for task, rows := range later {
 		s.models.LearnLater(task, rows)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/loadaware/loadaware/internal/service/modelcache"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store"
 	"github.com/loadaware/loadaware/internal/taskmodel"
@@ -62,13 +63,19 @@ func (s *Service) RecentFactors(ctx context.Context, key sizing.TaskKey, limit i
 		input := fmt.Sprintf("%#v %#v", ask.Features, ask.Requested)
 		terms, isKnown := known[input]
 		if !isKnown {
-			task.RLockUpdated() // once per input, so that predictions wait for at most one explanation
-			alloc := s.allocatorOf(task, key.Namespace, s.cfg.Now())
-			terms = alloc.model.Explain(alloc.question(&ask, 0)).Terms
-			task.RUnlock()
+			terms = s.factorsOf(task, &ask)
 			known[input] = terms
 		}
 		all = append(all, TryFactors{Features: ask.Features, Terms: terms})
 	}
 	return all, nil
+}
+
+// factorsOf explains the grant that an ask would get. It locks the task only for this explanation, so that predictions wait for
+// at most one.
+func (s *Service) factorsOf(task *modelcache.Task, ask *sizing.Ask) []taskmodel.Term {
+	task.RLockUpdated()
+	defer task.RUnlock()
+	alloc := s.allocatorOf(task, ask.Try.Namespace, s.cfg.Now())
+	return alloc.model.Explain(alloc.question(ask, 0)).Terms
 }

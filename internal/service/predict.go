@@ -49,14 +49,24 @@ func (s *Service) Predict(ctx context.Context, ask *sizing.Ask) (*sizing.Allocat
 // what-if, uses fewer processors while this number grows.
 func (s *Service) Predictions() uint64 { return s.predictions.Load() }
 
-// allocate computes the allocation `a` from the task's model. It returns the policy of the task, and reports whether the
-// model is decoded.
+// allocate computes the allocation `a` from the task's model or, if the model panics, from the outline of the model. It returns
+// the policy of the task, and reports whether the model is decoded.
 func (s *Service) allocate(task *modelcache.Task, ask *sizing.Ask, run *inflight.Run, a *sizing.Allocation, now time.Time) (policy sizing.Policy, isDecoded bool) {
 	task.RLockUpdated()
 	defer task.RUnlock() // deferred, so that a panic of one call does not block the task
 	alloc := s.allocatorOf(task, ask.Try.Namespace, now)
-	alloc.allocate(ask, run, a)
+	s.allocateWith(&alloc, ask, run, a)
 	return alloc.policy, task.IsDecoded()
+}
+
+// allocateWith computes the allocation `a` with the allocator c. If the model panics, the outline of the model answers, and
+// becomes c.model.
+func (s *Service) allocateWith(c *allocator, ask *sizing.Ask, run *inflight.Run, a *sizing.Allocation) {
+	empty := *a
+	s.compute(c, ask.Try.TaskKey, func() {
+		*a = empty
+		c.allocate(ask, run, a)
+	})
 }
 
 // complete adds a plan to a computed allocation if the policy asks for plans and no kill of the run is known. If the

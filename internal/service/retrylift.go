@@ -76,16 +76,19 @@ func (s *Service) Lift(ctx context.Context, ask *sizing.LiftAsk) (sizing.Lift, e
 	return lift, nil
 }
 
-// sizeLift computes the answer for the try after a failed try. It also returns the allocator and the question that it
-// used, and the static request.
+// sizeLift computes the answer for the try after a failed try: from the task's model or, if the model panics, from the outline
+// of the model. It also returns the allocator and the question that it used, and the static request.
 func (s *Service) sizeLift(task *modelcache.Task, ask *sizing.LiftAsk, run *inflight.Run, now time.Time) (alloc allocator, q taskmodel.Question, sized taskmodel.Answer, request sizing.Resources) {
 	task.RLockUpdated()
 	defer task.RUnlock()
 	alloc = s.allocatorOf(task, ask.Try.Namespace, now)
-	q = alloc.question(&ask.Ask, max(ask.Failed, run.HighestKill()))
-	q.Lifts = alloc.liftsLeft(len(run.Killed))
-	alloc.ignoreRequest(&ask.Ask, &q)
-	return alloc, q, alloc.model.Size(q), alloc.staticRequest(&ask.Ask)
+	s.compute(&alloc, ask.Try.TaskKey, func() {
+		q = alloc.question(&ask.Ask, max(ask.Failed, run.HighestKill()))
+		q.Lifts = alloc.liftsLeft(len(run.Killed))
+		alloc.ignoreRequest(&ask.Ask, &q)
+		sized = alloc.model.Size(q)
+	})
+	return alloc, q, sized, alloc.staticRequest(&ask.Ask)
 }
 
 // allowRetryAtCap turns a denied lift at the cap into a retry while lifts are left, and after the last lift into

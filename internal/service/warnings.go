@@ -9,6 +9,13 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
+// addWarnings adds the warnings about a stored report to its result. It logs panics, so that the model then learns the report.
+func (s *Service) addWarnings(r *sizing.RecordResult, o *sizing.Observation, task *modelcache.Task, row *taskmodel.TrainingRow, now time.Time) {
+	s.recoverPanic("checking a stored report", o.Try.TaskKey, func() {
+		r.Warnings = append(r.Warnings, s.warnings(o, task, row, now)...)
+	})
+}
+
 // warnings lists the implausible fields of a stored report, and the features that the model does not use as sent. `task`
 // is nil for a duplicate. `row` is nil if the model does not learn the report before it is acknowledged.
 func (s *Service) warnings(o *sizing.Observation, task *modelcache.Task, row *taskmodel.TrainingRow, now time.Time) []sizing.FieldError {

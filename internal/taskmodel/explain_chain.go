@@ -57,18 +57,28 @@ type chain struct {
 	terms []Term
 }
 
-// startChain returns a chain that starts at `base`, in log bytes.
+// startChain returns a chain that starts at `base`, in log bytes; see maxLogAmount.
 func startChain(name string, base float64) *chain {
+	base = max(-maxLogAmount, min(base, maxLogAmount))
 	return &chain{base: base, name: name, logAmount: base}
 }
+
+// maxLogAmount bounds the magnitude of the log amounts of a chain. The effects of very large inputs cancel out or are limited by
+// a bound, but each alone may be larger. The bound is far outside all amounts, and the ratio of any two bounded amounts is a
+// finite number.
+const maxLogAmount = 300
 
 // negligibleLog is the log factor below which a term is omitted: it changes a GiB by far less than a byte.
 const negligibleLog = 1e-12
 
-// add appends a term with a log factor, unless the factor is negligible or NaN.
+// add appends a term with a log factor, unless the factor is negligible or NaN. It limits the factor so that the amount after the
+// term is within maxLogAmount.
 func (c *chain) add(kind TermKind, name, value string, log float64) {
 	if math.Abs(log) < negligibleLog || math.IsNaN(log) {
 		return
+	}
+	if after := c.logAmount + log; math.Abs(after) > maxLogAmount {
+		log = math.Copysign(maxLogAmount, after) - c.logAmount
 	}
 	c.logAmount += log
 	c.logs = append(c.logs, log)
@@ -85,7 +95,7 @@ func (c *chain) moveTo(kind TermKind, name string, amount float64) {
 // finish converts the chain to an explanation. Base is a whole number of bytes, and the last factor
 // absorbs all rounding, so that the product is the granted amount.
 func (c *chain) finish(granted sizing.Bytes) Explanation {
-	e := Explanation{Granted: granted, Base: sizing.Bytes(max(1, math.Round(math.Exp(c.base)))), BaseName: c.name, Terms: c.terms}
+	e := Explanation{Granted: granted, Base: sizing.Bytes(max(1, math.Round(min(math.Exp(c.base), sizing.MaxBytes)))), BaseName: c.name, Terms: c.terms}
 	if len(c.terms) == 0 {
 		e.Base = granted
 		return e

@@ -51,13 +51,25 @@ func randomFeature(rng *rand.Rand) func() sizing.Value {
 	}
 }
 
+// randomWindow returns a function that draws the two ends of a window, whose difference the models use as a pair of numbers. The
+// difference is `factor` times as large as in the other rows.
+func randomWindow(rng *rand.Rand) func(f sizing.Features, factor float64) {
+	width, lengths, begin := math.Exp(20*rng.Float64()-10), 2+rng.IntN(10), 0.0
+	return func(f sizing.Features, factor float64) {
+		begin += width * (10 + 10*rng.Float64())
+		f["from"], f["to"] = sizing.NumberValue(begin), sizing.NumberValue(begin+factor*width*float64(1+rng.IntN(lengths)))
+	}
+}
+
 // FuzzTrainingWithAnyFeatures trains on histories with random features, decodes the stored model,
-// and predicts with features that may be missing, new or of another kind.
+// and predicts with features that may be missing, new or of another kind. Half of the histories have windows, and the windows of
+// the predicted runs are up to thirty times as long as those of the history.
 func FuzzTrainingWithAnyFeatures(f *testing.F) {
 	for seed := range uint64(12) {
 		f.Add(seed, uint8(seed*9), uint8(20*seed+3))
 	}
 	f.Add(uint64(58), uint8('Z'), uint8(192)) // a history of one run
+	f.Add(uint64(93), uint8(69), uint8(71))   // the amount before the margin for a missing feature is infinite
 	f.Fuzz(func(t *testing.T, seed uint64, features, runs uint8) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		features, runs = features%24, runs%64 // the test of one fuzz input must end within 10 s
@@ -65,19 +77,24 @@ func FuzzTrainingWithAnyFeatures(f *testing.F) {
 		for j := range draws {
 			draws[j] = randomFeature(rng)
 		}
-		draw := func() sizing.Features {
+		window := func(sizing.Features, float64) {}
+		if rng.IntN(2) == 0 {
+			window = randomWindow(rng)
+		}
+		draw := func(factor float64) sizing.Features {
 			f := sizing.Features{}
 			for j := range draws {
 				if v := draws[j](); v.Kind != sizing.Missing {
 					f[fmt.Sprint("feature ", j)] = v
 				}
 			}
+			window(f, factor)
 			return f
 		}
 		k := newTask(t)
 		for range int(runs) + 1 {
 			peak := math.Exp(2 * rng.NormFloat64())
-			k.row(draw(), measuredRun(max(0.1, min(32, peak)))) // neither far below nor above the allocation, so that the first row is not quarantined
+			k.row(draw(1), measuredRun(max(0.1, min(32, peak)))) // neither far below nor above the allocation, so that the first row is not quarantined
 		}
 		model, outcome, err := taskmodel.Fit(&k.history, nil)
 		require.NoError(t, err)
@@ -87,12 +104,14 @@ func FuzzTrainingWithAnyFeatures(f *testing.F) {
 		require.Less(t, len(blob), blobAtMost)
 		back := reopen(t, blob)
 		for range 5 {
-			f := draw()
+			f := draw(30 * rng.Float64())
 			sized := back.Size(question(f))
 			require.Equal(t, model.Size(question(f)), sized)
 			require.Positive(t, sized.Limit)
 			require.LessOrEqual(t, sized.Limit, 64*gib)
-			require.True(t, *sized.Promised >= 0 && *sized.Promised <= 1, "promised risk %v", *sized.Promised)
+			if sized.Promised != nil {
+				require.True(t, *sized.Promised >= 0 && *sized.Promised <= 1, "promised risk %v", *sized.Promised)
+			}
 			back.Warnings(f)
 			k.row(f, measuredRun(math.Exp(rng.NormFloat64())))
 			row := taskmodel.NewTrainingRow(&k.history.Schema, &k.history.Rows[len(k.history.Rows)-1])

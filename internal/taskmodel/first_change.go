@@ -74,9 +74,10 @@ func (m *models) firstChange(j int, cells []sizing.Value) float64 {
 	return indicator(c.Counts.Rows >= minKnownRows && (c.isLost(cells[j]) || c.isUnlikeConstant(cells[j])))
 }
 
-// isConstant reports whether a number had one value so far.
+// isConstant reports whether an input had one value so far. j is its index in the trend: that of a field or, if negative, of a
+// pair.
 func (t *trend) isConstant(j int) bool {
-	if j >= len(t.Ranges) || t.Ranges[j].Rows == 0 {
+	if j >= len(t.Ranges) || t.rangeOf(j).Rows == 0 {
 		return false
 	}
 	s := t.rangeWithRemote(j)

@@ -223,7 +223,7 @@ func (m *Model) predict(cells []sizing.Value, target float64, p *experts.Point, 
 	b.donorMean.Imputed, b.donorMean.ColdStart = false, nil
 	b.unwidenedAmount = m.Experts.Answer(p, target, &b.scratch).Amount
 	m.widenColdStart(p, b)
-	answer := math.Log(b.unwidenedAmount)
+	answer := math.Log(min(b.unwidenedAmount, float64(maxPossible))) // very large inputs give an infinite amount
 	for k, donorMargin := range b.donorMargin {
 		margin := max(0, answer-p.Level[k])
 		widened := math.Hypot(margin, donorMargin)

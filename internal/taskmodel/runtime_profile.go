@@ -13,11 +13,12 @@ import (
 // in the answers to predictions (durationLevels), except in tables.
 type RunTimes []RunTime
 
-// Scale multiplies the predicted run time of each try by the factor with the same index.
+// Scale multiplies the predicted run time of each try by the factor with the same index. It first limits the run time to the
+// bounds of secondsAt, because a prediction below zero has no multiple.
 func (r RunTimes) Scale(factors []float64) {
 	for i := range r {
 		for k, level := range r[i].levels {
-			r[i].levels[k] = math.Log1p(math.Expm1(level) * factors[i])
+			r[i].levels[k] = math.Log1p(secondsAt(level) * factors[i])
 		}
 	}
 }

@@ -84,6 +84,18 @@ func (c *Cache) learn(t *Task, row taskmodel.TrainingRow) {
 	c.account(t)
 }
 
+// learnStored returns a model that is being loaded after it learned a stored row. It logs a panic and returns the model without
+// the row, because a task without a model would be worse.
+func (c *Cache) learnStored(task string, m *taskmodel.Model, row taskmodel.TrainingRow) (learned *taskmodel.Model) {
+	defer func() {
+		if r := recover(); r != nil {
+			c.log.Error("learning a stored report panicked; report this error", "task", task, "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
+			learned = m
+		}
+	}()
+	return learn(m, row)
+}
+
 // next removes the oldest row. If there is none, it marks the queue as idle.
 func (q *learnQueue) next() (taskmodel.TrainingRow, bool) {
 	q.mu.Lock()

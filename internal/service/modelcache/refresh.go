@@ -168,7 +168,7 @@ func (c *Cache) refresh(ctx context.Context, key sizing.TaskKey, force bool) (er
 		return err
 	}
 	for i := range tail.Rows {
-		model = learn(model, taskmodel.NewTrainingRow(&tail.Schema, &tail.Rows[i]))
+		model = c.learnStored(key.String(), model, taskmodel.NewTrainingRow(&tail.Schema, &tail.Rows[i]))
 	}
 	previousSeq := t.lastSeq // only install writes it, under t.loadMu
 	if previousSeq == 0 {    // before install, because no answer may miss the open tries

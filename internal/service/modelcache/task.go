@@ -66,10 +66,15 @@ func (t *Task) RLockUpdated() {
 		return
 	}
 	t.mu.RUnlock()
-	t.mu.Lock()
-	t.updatePool()
-	t.mu.Unlock()
+	t.updateNow()
 	t.mu.RLock()
+}
+
+// updateNow is updatePool for a caller without a lock.
+func (t *Task) updateNow() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.updatePool()
 }
 
 // RUnlock undoes RLock and RLockUpdated.
