@@ -26,7 +26,7 @@ func (d *Dashboard) Run(ctx context.Context) {
 		pause := warmEvery
 		for _, grants := range d.readerGrants() {
 			if err := d.warm(ctx, grants); err != nil {
-				d.cfg.Log.DebugContext(ctx, "lists of pages could not be read; the next attempt follows", "err", err)
+				d.cfg.Log.DebugContext(ctx, "the background update of the lists on pages failed; the next attempt follows", "err", err)
 				pause = warmRetry
 				break
 			}

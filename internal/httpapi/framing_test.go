@@ -20,7 +20,7 @@ import (
 )
 
 // exchange sends raw bytes and reads up to the given number of answers. It returns the statuses of
-// the answers. `closed` is false if all answers arrive and none announces that the server closes the connection.
+// the answers. `closed` is true if an answer is missing, or if an answer announces the end of the connection and no byte follows.
 func exchange(t *testing.T, address, raw string, answers int) (statuses []int, closed bool) {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)

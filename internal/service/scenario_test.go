@@ -13,7 +13,7 @@ import (
 )
 
 // scenario simulates random runs of a task: predictions, reports, lifts, voids, trainings and
-// restarts in random order. It tracks the kills that no success contradicts.
+// restarts in random order. It tracks the kills above which later grants must be.
 type scenario struct {
 	*replica
 	rng   *rand.Rand
@@ -31,7 +31,7 @@ type scenarioRun struct {
 	input   int // the feature input, 0 to inputs-1
 	peak    sizing.Bytes
 	granted sizing.Bytes
-	kills   map[int]sizing.Bytes // killed allocations by try number, without kills that a success contradicts
+	kills   map[int]sizing.Bytes // killed allocations by try number, until a kill is voided, its run succeeds, or another run contradicts it
 }
 
 // inputs is the number of different inputs of the task.

@@ -13,12 +13,12 @@ import (
 type combinations struct {
 	Columns  []bool             // by column of the encoding: whether its values are part of a combination; nil: no effects
 	Effects  map[uint64]float64 // in log bytes, by the groupKey of Columns; between fits, a new combination gets 0
-	Variance float64            `cbor:",omitzero"` // of the effects, if new combinations are rare; 0: new ones are frequent, or unknown
+	Variance float64            `cbor:",omitzero"` // of the effects, if new combinations are rare; 0: they are frequent, or an earlier release made the model
 }
 
 const (
 	minCombinationRows    = 32   // fewest rows for effects; with fewer the task is in its cold start
-	minRowsPerCombination = 4    // fewest rows per combination; with fewer, most rows of a combination are repeats, which the groups of rows know better
+	minRowsPerCombination = 4    // smallest mean number of rows per combination; with fewer, rows of a combination mostly have identical features, and the groups of rows predict them better
 	maxCombined           = 12   // largest number of categories and bools; with more, the comparison of their subsets takes long
 	combinationClip       = 1.0  // largest error in log units; larger errors are clipped
 	combinationPenalty    = 2.0  // penalty of effects, in units of the logarithm of the number of rows
@@ -125,7 +125,7 @@ func (f *combinationFit) selectAll() (n int) {
 }
 
 // choose removes columns, of which n are selected, as long as this makes the errors smaller (backward elimination), down to two.
-// It reports whether the effects of the remaining columns make the errors smaller than chance alone would.
+// It reports whether the remaining combinations have enough rows and make the errors smaller than chance alone would.
 func (f *combinationFit) choose(n int) bool {
 	plain, weight := 0.0, 0.0
 	for i, e := range f.errors {

@@ -121,8 +121,8 @@ func TestConstantInputIsRelevantOutsideItsRange(t *testing.T) {
 	assert.Contains(t, s.Reason, "outside the known range: copies 200 (2 … 2)")
 }
 
-// The answer to a question with the input of a learned run far outside the range is based on this run. No risk is stated,
-// because one run shows little about the next one.
+// One learned run has an input far outside the range of the others. The answer to a question with the same input is based on
+// this run. No risk is stated, because one run shows little about the next one.
 func TestExtrapolatedRunsAreLearned(t *testing.T) {
 	k := newTask(t)
 	rng := rand.New(rand.NewPCG(7, 8))

@@ -33,7 +33,7 @@ type Expectation struct {
 // Quantiles describes run times in seconds.
 type Quantiles struct {
 	P25, Median, P75, P95 float64
-	Outliers              float64 // share of the runs above taskmodel.OutlierRatio times their median before the change
+	Outliers              float64 // share of the runs that take more than taskmodel.OutlierRatio times the median that was predicted for the same run before the change
 }
 
 // Expect compares the run times of tries like the given runs of one task before and after a change.
