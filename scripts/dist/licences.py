@@ -32,7 +32,7 @@ OWN = {"github.com/loadaware/loadaware", "stdlib", "./internal/dataframe"}  # co
 
 HEAD = """# Licences of dependencies
 
-This page lists the modules and packages in a release and their licences. `make licences` writes it from the component lists of `make dist`,
+This page lists the Go modules in a release, the Python packages that its wheel requires, and their licences. `make licences` writes it from the component lists of `make dist`,
 which fails if a licence is unknown or incompatible with Apache-2.0. The archives and images contain the licence texts (`THIRD_PARTY_NOTICES`). The wheel
 contains no dependency. `loadaware` itself is under [Apache-2.0](../LICENSE), Go and its standard library under BSD-3-Clause.
 
