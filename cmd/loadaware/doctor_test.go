@@ -81,7 +81,7 @@ func TestDoctorReportsDatabaseFaults(t *testing.T) {
 	}{
 		{"models", "crash/known version 1", []string{"UPDATE model SET blob = set_byte(blob, 60, get_byte(blob, 60) # 1)"},
 			[]string{"UPDATE model SET blob = set_byte(blob, 60, get_byte(blob, 60) # 1)"}},
-		{"models", "version 9, want", []string{"UPDATE model SET blob = set_byte(blob, 5, 9)"}, []string{"UPDATE model SET blob = set_byte(blob, 5, 3)"}},
+		{"models", "version 99, want", []string{"UPDATE model SET blob = set_byte(blob, 5, 99)"}, []string{"UPDATE model SET blob = set_byte(blob, 5, 3)"}},
 		{"models", "crash/many-7 version 1 (", []string{ // the message names every model, however many there are
 			"INSERT INTO task (namespace, dag_id, task_id, active_version) SELECT 'default', 'crash', 'many-' || n, 1 FROM generate_series(1, 7) n",
 			"INSERT INTO tally (task) SELECT id FROM task WHERE task_id LIKE 'many-%'",
@@ -89,7 +89,7 @@ func TestDoctorReportsDatabaseFaults(t *testing.T) {
 			`INSERT INTO model (task, version, family, format, observations, last_seq, trained_at, blob)
 				SELECT id, 1, 'experts', 3, 0, 0, now() - interval '9 years', 'lost' FROM task WHERE task_id LIKE 'many-%'`,
 		}, []string{"DELETE FROM task WHERE task_id LIKE 'many-%'"}},
-		{"models", "pinned by ada", []string{"UPDATE model SET blob = set_byte(blob, 5, 9)", "UPDATE task SET pinned_version = 1, pinned_by = 'ada'"},
+		{"models", "pinned by ada", []string{"UPDATE model SET blob = set_byte(blob, 5, 99)", "UPDATE task SET pinned_version = 1, pinned_by = 'ada'"},
 			[]string{"UPDATE model SET blob = set_byte(blob, 5, 3)", "UPDATE task SET pinned_version = NULL, pinned_by = NULL"}},
 		{"cohorts", "blue version 4 (decode a cohort", []string{`INSERT INTO cohort (namespace, version, format, runs, kills, trained_at, blob)
 			VALUES ('blue', 4, 1, 0, 0, now(), 'lost')`}, []string{"DELETE FROM cohort"}},

@@ -27,7 +27,7 @@ func rampSeries(runs int) string {
 func TestPhasesReplayComparesPolicies(t *testing.T) {
 	code, out, stderr := invoke(t, rampSeries(12), "phases", "replay", "-")
 	require.Zero(t, code, stderr)
-	assert.Contains(t, out, "12 runs of 1 task; 1 first run learned and not counted; usage read every 10 s, a new limit in force after 20 s")
+	assert.Contains(t, out, "12 runs of 1 task; the tables do not count 1 first run; usage read every 10 s, a new limit in force after 20 s")
 	for _, policy := range []string{"static", "plan", "k-segments", "ks+", "previous phase", "previous step", "current step", "perfect"} {
 		assert.Regexp(t, `(?m)^`+strings.ReplaceAll(policy, "+", `\+`)+` `, out)
 	}
@@ -41,7 +41,7 @@ func TestPhasesReplayComparesPolicies(t *testing.T) {
 	assert.NotEmpty(t, report.PerTask[0].Plan.Steps)
 	code, out, _ = invoke(t, rampSeries(2), "phases", "replay", "-", "--request-gb", "4", "-o", "markdown")
 	require.Zero(t, code)
-	assert.Contains(t, out, "2 runs of 1 task; 0 first runs learned and not counted")
+	assert.Contains(t, out, "2 runs of 1 task; the tables do not count 0 first runs")
 }
 
 func TestPhasesErrors(t *testing.T) {

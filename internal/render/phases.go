@@ -11,7 +11,7 @@ import (
 // Growth prints a replay of limits that grow during a run: the totals of the policies for limits, then those of
 // the policies for requests of memory and CPU, then each task with its next plan.
 func Growth(w io.Writer, r *growth.Report, format string) error {
-	fmt.Fprintf(w, "%s of %s; %s of them only learned, without costs in the tables; usage read every %g s, a new limit in force after %g s\n\n",
+	fmt.Fprintf(w, "%s of %s; the tables do not count %s; usage read every %g s, a new limit in force after %g s\n\n",
 		Count(r.Runs, "run"), Count(r.Tasks, "task"), Count(r.FirstRuns, "first run"), r.Poll, r.Reaction)
 	for _, t := range []*Table{limits(r), requests(r), taskPlans(r)} {
 		if err := t.Write(w, format); err != nil {
