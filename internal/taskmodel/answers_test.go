@@ -51,7 +51,7 @@ func TestAnswersMatchTheReference(t *testing.T) {
 			writeAnswer(t, &memo, &out, fmt.Sprint(c.generator, ", ", c.rows, " runs, ", i), k.model, q)
 		}
 	}
-	k := wideHistory()
+	k := wideHistory(1460)
 	older := k.history
 	older.Rows, older.LastSeq = older.Rows[:600], older.Rows[599].Seq
 	m, _, err := taskmodel.Fit(&older, nil)

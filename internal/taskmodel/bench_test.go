@@ -11,11 +11,11 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// wideHistory returns a task with 1,460 runs and 30 features: 20 numbers, 6 categories, 2 dates and
+// wideHistory returns a task with `runs` runs and 30 features: 20 numbers, 6 categories, 2 dates and
 // 2 bools. The peak depends on four of the features.
-func wideHistory() *task {
+func wideHistory(runs int) *task {
 	k, rng := newTask(nil), newRand(41)
-	for i := range 1460 {
+	for i := range runs {
 		f, peak := sizing.Features{}, 0.0
 		for j := range 20 {
 			v := rng.Float64()
@@ -51,8 +51,12 @@ func championBlob(b *testing.B, k *task) []byte {
 }
 
 // BenchmarkRefit trains a challenger on 1,460 rows. The champion has not learned the newest 25 of them.
-func BenchmarkRefit(b *testing.B) {
-	k := wideHistory()
+func BenchmarkRefit(b *testing.B) { benchmarkRefit(b, wideHistory(1460)) }
+
+// BenchmarkRefitLongest is BenchmarkRefit with the largest number of rows that a training reads.
+func BenchmarkRefitLongest(b *testing.B) { benchmarkRefit(b, wideHistory(20_000)) }
+
+func benchmarkRefit(b *testing.B, k *task) {
 	blob := championBlob(b, k)
 	b.ReportAllocs()
 	for b.Loop() {
@@ -67,8 +71,12 @@ func BenchmarkRefit(b *testing.B) {
 }
 
 // BenchmarkFirstFit trains a new model on 1,460 rows.
-func BenchmarkFirstFit(b *testing.B) {
-	k := wideHistory()
+func BenchmarkFirstFit(b *testing.B) { benchmarkFirstFit(b, wideHistory(1460)) }
+
+// BenchmarkFirstFitLongest trains a new model on the largest number of rows that a training reads.
+func BenchmarkFirstFitLongest(b *testing.B) { benchmarkFirstFit(b, wideHistory(20_000)) }
+
+func benchmarkFirstFit(b *testing.B, k *task) {
 	b.ReportAllocs()
 	for b.Loop() {
 		_, _, err := taskmodel.Fit(&k.history, nil)
@@ -77,7 +85,7 @@ func BenchmarkFirstFit(b *testing.B) {
 }
 
 func BenchmarkSize(b *testing.B) {
-	k := wideHistory()
+	k := wideHistory(1460)
 	m, err := taskmodel.Open(championBlob(b, k))
 	require.NoError(b, err)
 	q := question(k.history.Schema.Features(k.history.Rows[1000].Features))
@@ -95,7 +103,7 @@ func BenchmarkSize(b *testing.B) {
 // BenchmarkSizeNew answers questions whose numbers are new but within the learned range. The other features come from
 // learned rows.
 func BenchmarkSizeNew(b *testing.B) {
-	k, rng := wideHistory(), newRand(43)
+	k, rng := wideHistory(1460), newRand(43)
 	m, err := taskmodel.Open(championBlob(b, k))
 	require.NoError(b, err)
 	questions := make([]taskmodel.Question, 1024)
@@ -113,7 +121,7 @@ func BenchmarkSizeNew(b *testing.B) {
 }
 
 func BenchmarkLearn(b *testing.B) {
-	k := wideHistory()
+	k := wideHistory(1460)
 	m, err := taskmodel.Open(championBlob(b, k))
 	require.NoError(b, err)
 	var rows []taskmodel.TrainingRow
@@ -127,7 +135,7 @@ func BenchmarkLearn(b *testing.B) {
 }
 
 func BenchmarkBlob(b *testing.B) {
-	k := wideHistory()
+	k := wideHistory(1460)
 	blob := championBlob(b, k)
 	b.SetBytes(int64(len(blob)))
 	for b.Loop() {

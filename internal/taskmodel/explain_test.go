@@ -172,7 +172,7 @@ func TestAPastAnswerIsNotExplainedByALaterModel(t *testing.T) {
 }
 
 func BenchmarkExplain(b *testing.B) {
-	k := wideHistory()
+	k := wideHistory(1460)
 	blob := championBlob(b, k)
 	m, err := taskmodel.Open(blob)
 	require.NoError(b, err)

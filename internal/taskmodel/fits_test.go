@@ -11,7 +11,7 @@ import (
 )
 
 func TestFitCacheSharesFitsOfEqualRows(t *testing.T) {
-	k := wideHistory()
+	k := wideHistory(1460)
 	k.history.Rows = k.history.Rows[:120]
 	k.history.LastSeq = 120
 	fit := func(fits *taskmodel.FitCache) *taskmodel.Model {

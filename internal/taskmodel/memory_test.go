@@ -98,7 +98,7 @@ func TestOutlineReasonNamesTheBoundThatChangedTheAmount(t *testing.T) {
 
 // BenchmarkModelMemory reports the memory of a decoded model of 1,460 runs with 30 features.
 func BenchmarkModelMemory(b *testing.B) {
-	k := wideHistory()
+	k := wideHistory(1460)
 	m, _, err := taskmodel.Fit(&k.history, nil)
 	require.NoError(b, err)
 	blob, err := m.Blob()
