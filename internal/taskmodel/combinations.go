@@ -12,7 +12,7 @@ import (
 // by combination. The trees learn the errors that remain; alone they would need many splits for each combination.
 type combinations struct {
 	Columns  []bool             // by column of the encoding: whether its values are part of a combination; nil: no effects
-	Effects  map[uint64]float64 // in log bytes, by the groupKey of Columns; between fits, a new combination gets 0
+	Effects  map[uint64]float64 // in log bytes, by the groupKey of Columns
 	Variance float64            `cbor:",omitzero"` // of the effects, if new combinations are rare; 0: they are frequent, or an earlier release made the model
 }
 
@@ -59,7 +59,7 @@ func (c *combinations) effect(columns []column, cells []sizing.Value) float64 {
 	return c.Effects[groupKey(columns, cells, c.Columns)]
 }
 
-// isNew reports whether new combinations are rare and a row has a combination of known values that no learned row had.
+// isNew reports whether new combinations are rare and a row has a combination of known values that no row of the last fit had.
 func (c *combinations) isNew(e *encoder, cells []sizing.Value) bool {
 	if c.Variance == 0 {
 		return false
@@ -71,13 +71,6 @@ func (c *combinations) isNew(e *encoder, cells []sizing.Value) bool {
 	}
 	_, isKnown := c.Effects[groupKey(e.Columns, cells, c.Columns)]
 	return !isKnown
-}
-
-// learn adds the combination of a learned row to the known ones.
-func (c *combinations) learn(e *encoder, cells []sizing.Value) {
-	if c.isNew(e, cells) {
-		c.Effects[groupKey(e.Columns, cells, c.Columns)] = 0
-	}
 }
 
 // shares calls add with each column of a combination and its equal share of the row's effect.
@@ -205,7 +198,7 @@ func (f *combinationFit) areNewRare() bool {
 
 // describeCombination writes the columns of a new combination to a reason.
 func (m *Model) describeCombination(text *strings.Builder, cells []sizing.Value) {
-	if !m.Models.Combinations.isNew(m.Models.Enc, cells) {
+	if !m.Models.isNewCombination(cells) {
 		return
 	}
 	var names []string

@@ -141,7 +141,7 @@ func (m *Model) unknownEffect(q *Question, cells []sizing.Value) distuv.Students
 	m.visitFirstChanges(q.Features, cells, func(name string, share float64) {
 		joint.Sigma = math.Hypot(joint.Sigma, effectOf(1, 0, m.effectVariance(name)).Sigma*math.Sqrt(share))
 	})
-	if known := &m.Models.Combinations; known.isNew(m.Models.Enc, cells) {
+	if known := &m.Models.Combinations; m.Models.isNewCombination(cells) {
 		if joint.Sigma == 0 {
 			joint.Nu = float64(len(known.Effects))
 		}

@@ -58,6 +58,7 @@ func (m *models) bytes() int64 {
 		size += m.Recurring.bytes()
 	}
 	size += sliceBytes(m.Combinations.Columns) + int64(len(m.Combinations.Effects))*(2*8+perEntry)
+	size += int64(len(m.NewValues)) * (3*8 + perEntry)
 	size += m.RunTimeCycles.bytes() + m.CoreCycles.bytes()
 	if m.Trees != nil {
 		size += m.Trees.MemoryBytes()

@@ -64,6 +64,8 @@ type models struct {
 	// Combinations are the effects of combinations of categories on LineTrees. Only a fit estimates them.
 	Combinations combinations `cbor:",omitzero"`
 
+	NewValues newValues `cbor:",omitempty"` // what the rows since the fit show about values that no row of the fit had
+
 	// RunTimeCycles and CoreCycles are the effects of the calendar on the run time and the cores. Only a fit changes them.
 	RunTimeCycles cycleEffects `cbor:",omitempty"`
 	CoreCycles    cycleEffects `cbor:",omitempty"`
@@ -333,10 +335,15 @@ func (m *models) learn(r *row, p *experts.Point, lowest, weight float64, b *buff
 		clipped.winsorise(raised, lowest)
 		r = &clipped
 	}
+	var keys []uint64
 	if !p.Imputed { // only the next fit can learn the effect of a missing feature
 		m.correct(r, math.Log(r.Peak)-p.Level[experts.LineTrees], weight, b)
+		if m.ridges != nil {
+			keys = m.newKeys(r.Cells)
+		}
 	}
 	m.observe(r, b)
+	m.learnNew(keys, r)
 }
 
 // observe adds one row to the parts that need neither a fit nor a prediction from before its DAG run. b comes from the
@@ -360,7 +367,6 @@ func (m *models) observe(r *row, b *buffers) {
 	if m.ridges != nil {
 		m.Low, m.High = min(m.Low, y), max(m.High, y)
 	}
-	m.Combinations.learn(m.Enc, r.Cells)
 	m.Enc.learn(r.Cells, y)
 	m.addToGroups(r)
 }

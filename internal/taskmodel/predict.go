@@ -112,17 +112,34 @@ func (m *models) predictRow(cells []sizing.Value, p *experts.Point, b *buffers) 
 	level := &p.Level
 	level[experts.Line] = m.levelOf(m.lineRidge().Predict(b.line))
 	level[experts.Plain] = m.plainLevel(m.ridges[peak].Predict(b.line))
-	level[experts.Trees], level[experts.LineTrees] = level[experts.Line], level[experts.Line]
+	level[experts.Trees], level[experts.LineTrees] = level[experts.Line], m.lineTrees(cells, b)
 	if m.Trees != nil {
 		level[experts.Trees] = m.Trees.Predict(b.tree)
-		level[experts.LineTrees] += m.Resid.Predict(b.tree) + m.Combinations.effect(m.Enc.Columns, cells)
+	}
+	effect, isGrouped := m.newEffect(cells)
+	if effect > 0 {
+		for _, k := range [...]int{experts.Line, experts.Plain, experts.Trees, experts.LineTrees} {
+			level[k] += effect
+		}
 	}
 	if m.Spread != nil {
 		p.Scale[experts.TreeScale] = math.Exp(m.Spread.Predict(b.tree))
 	}
 	p.IsException = m.Enc.hasException(cells)
 	m.predictGroup(cells, p, b)
+	if effect > 0 && !isGrouped && b.group != nil {
+		level[experts.Same], level[experts.Fresh] = level[experts.Same]+effect, level[experts.Fresh]+effect
+	}
 	m.predictStack(p, median, b)
+}
+
+// lineTrees returns the prediction of LineTrees without the effect of new values. b holds the encoded row.
+func (m *models) lineTrees(cells []sizing.Value, b *buffers) float64 {
+	level := m.levelOf(m.lineRidge().Predict(b.line))
+	if m.Trees != nil {
+		level += m.Resid.Predict(b.tree) + m.Combinations.effect(m.Enc.Columns, cells)
+	}
+	return level
 }
 
 // pointRunTime returns the point prediction of the log run time for a row; `line` is the encoded row. g is the group of the row;

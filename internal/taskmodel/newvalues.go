@@ -1,0 +1,113 @@
+package taskmodel
+
+import (
+	"encoding/binary"
+	"hash/fnv"
+	"math"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// newValues hold what the rows since the last fit show about values that no row of this fit had: values of closed categories
+// (see isClosed), other values of constant categories and bools, and combinations of known values. Until the next fit, the models
+// of the features do not know these values, so without newValues each run with such a value would be predicted like the first one.
+type newValues map[uint64]newValue // by key of the column and the value, or of the combination
+
+// newValue sums the errors of LineTrees, without the effect of new values, over the rows with a new value.
+type newValue struct {
+	_      struct{} `cbor:",toarray"`
+	Errors float64  // in log bytes
+	Rows   float64
+}
+
+// normalLogDeviation is exp(E[log |z|]) of a standard normal z. It converts the mean of log |residual| to a deviation.
+const normalLogDeviation = 0.53
+
+// effect returns the estimated effect of a new value on the log peak. It is the mean error, shrunk by the positive-part
+// James–Stein factor (Efron & Morris 1973), and at least 0: one low peak does not show that the next one is low.
+func (v newValue) effect(deviation float64) float64 {
+	mean := v.Errors / v.Rows
+	if mean <= 0 {
+		return 0
+	}
+	return mean * max(0, 1-deviation*deviation/(v.Rows*mean*mean))
+}
+
+// newEffect returns the effect of the new values of a row on the log peak; of several, that of the one with most rows. isGrouped
+// reports whether the groups of rows with identical features distinguish the value: they ignore columns that were constant.
+func (m *models) newEffect(cells []sizing.Value) (effect float64, isGrouped bool) {
+	var known newValue
+	if len(m.NewValues) > 0 {
+		m.visitNew(cells, func(j int, key uint64, _ bool) {
+			if v := m.NewValues[key]; v.Rows > known.Rows {
+				known, isGrouped = v, j < 0 || m.Enc.Columns[j].Kind != sizing.Missing
+			}
+		})
+	}
+	if known.Rows == 0 {
+		return 0, true
+	}
+	return known.effect(math.Exp(m.Base) / normalLogDeviation), isGrouped
+}
+
+// newKeys returns the keys of the new values of a row to learn. It must run before the encoding learns the row.
+func (m *models) newKeys(cells []sizing.Value) (keys []uint64) {
+	m.visitNew(cells, func(_ int, key uint64, isFirst bool) {
+		if _, isKnown := m.NewValues[key]; isKnown || isFirst {
+			keys = append(keys, key)
+		}
+	})
+	return keys
+}
+
+// learnNew adds a row to its new values, whose keys are given. It must run after the encoding has learned the row: the mean log
+// peak of a category is an input of the trees, so they may know a part of the effect then.
+func (m *models) learnNew(keys []uint64, r *row) {
+	if len(keys) == 0 {
+		return
+	}
+	b := bufferPool.Get().(*buffers)
+	defer bufferPool.Put(b)
+	b.line, b.tree = m.Enc.encode(r.Cells, b.line[:0], b.tree[:0])
+	err := math.Log(r.Peak) - m.lineTrees(r.Cells, b)
+	if m.NewValues == nil {
+		m.NewValues = newValues{}
+	}
+	for _, key := range keys {
+		v := m.NewValues[key]
+		m.NewValues[key] = newValue{Errors: v.Errors + err, Rows: v.Rows + 1}
+	}
+}
+
+// visitNew calls visit with the column and the key of each value of a row that may be new, and with −1 and the key of a new
+// combination. isFirst is true if no row of the last fit had it, and no row learned since had the value.
+func (m *models) visitNew(cells []sizing.Value, visit func(j int, key uint64, isFirst bool)) {
+	for j := range m.Enc.Columns {
+		c, v := &m.Enc.Columns[j], cells[j]
+		isFirst := c.isUnlikeConstant(v) || m.Enc.isUnseen(j, cells) && c.isClosed()
+		if isFirst || len(m.NewValues) > 0 && (v.Kind == sizing.Category || v.Kind == sizing.Bool) {
+			visit(j, valueKey(j, v), isFirst)
+		}
+	}
+	if m.Combinations.isNew(m.Enc, cells) {
+		visit(-1, groupKey(m.Enc.Columns, cells, m.Combinations.Columns), true)
+	}
+}
+
+// isNewCombination reports whether a row has a combination of known values that no learned row had, see combinations.isNew.
+func (m *models) isNewCombination(cells []sizing.Value) bool {
+	if !m.Combinations.isNew(m.Enc, cells) {
+		return false
+	}
+	_, isKnown := m.NewValues[groupKey(m.Enc.Columns, cells, m.Combinations.Columns)]
+	return !isKnown
+}
+
+// valueKey returns the key of a category or a bool of column j.
+func valueKey(j int, v sizing.Value) uint64 {
+	h := fnv.New64a()
+	at := binary.LittleEndian.AppendUint64(nil, uint64(j))
+	_, _ = h.Write(binary.LittleEndian.AppendUint64(at, math.Float64bits(constantOf(v).Num))) // a hash returns no error
+	_, _ = h.Write([]byte(constantOf(v).Text))
+	return h.Sum64()
+}
