@@ -132,8 +132,11 @@ func Open(blob []byte) (*Model, error) {
 			return nil, fmt.Errorf("%w: %w", ErrFormat, err)
 		}
 	}
-	if m.Models != nil && !m.Models.hasValidOffset() {
+	if m.Models != nil && !m.Models.isValidOffset(m.Models.Offset, m.Models.Above, sizing.MaxBytes) {
 		return nil, fmt.Errorf("%w: offset %v", ErrFormat, m.Models.Offset)
+	}
+	if m.Models != nil && !m.Models.isValidOffset(m.Models.RunTimeOffset, m.Models.RunTimeAbove, math.MaxFloat64) {
+		return nil, fmt.Errorf("%w: offset of the run time %v", ErrFormat, m.Models.RunTimeOffset)
 	}
 	if m.Models != nil && !m.Models.hasValidCycles() {
 		return nil, fmt.Errorf("%w: effects of the calendar are inconsistent", ErrFormat)
@@ -165,13 +168,13 @@ func (m *models) resume(line linear.State) error {
 	return err
 }
 
-// hasValidOffset reports whether Offset and Above, its regression, match: both are absent, or Offset is a possible amount
-// and Above has a coefficient for each column of the line.
-func (m *models) hasValidOffset() bool {
-	if m.Above == nil {
-		return m.Offset == 0
+// isValidOffset reports whether an offset and its regression, `above`, match: both are absent, or the offset is positive and at
+// most `largest`, and `above` has a coefficient for each column of the line.
+func (m *models) isValidOffset(offset float64, above *linear.Ridge, largest float64) bool {
+	if above == nil {
+		return offset == 0
 	}
-	return m.Offset > 0 && m.Offset <= sizing.MaxBytes && m.Above.Cols() == m.Enc.LineWidth
+	return offset > 0 && offset <= largest && above.Cols() == m.Enc.LineWidth
 }
 
 // isSolutionOf reports whether the stored solution has the dimensions of the line; false if no solution is stored.

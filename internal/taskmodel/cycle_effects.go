@@ -40,7 +40,7 @@ func (m *models) fitCycles(rows []row) {
 		r := &rows[i]
 		x, tree = m.Enc.encode(r.Cells, x[:0], tree[:0])
 		if !r.Untimed {
-			seconds.add(r.Cells, math.Log1p(r.Seconds)-m.ridges[logSeconds].Predict(x))
+			seconds.add(r.Cells, math.Log1p(r.Seconds)-m.lineRunTime(x))
 		}
 		if r.Cores > 0 {
 			cores.add(r.Cells, math.Log(r.Cores)-m.ridges[logCores].Predict(x))

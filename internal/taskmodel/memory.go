@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"github.com/loadaware/loadaware/internal/ml/bayes"
+	"github.com/loadaware/loadaware/internal/ml/linear"
 )
 
 // perEntry is the overhead of an entry of a Go map at its average load, in bytes.
@@ -75,8 +76,10 @@ func (m *models) bytes() int64 {
 	for _, r := range m.ridges {
 		size += r.MemoryBytes()
 	}
-	if m.Above != nil {
-		size += m.Above.MemoryBytes()
+	for _, above := range []*linear.Ridge{m.Above, m.RunTimeAbove} {
+		if above != nil {
+			size += above.MemoryBytes()
+		}
 	}
 	return size + m.Enc.bytes()
 }

@@ -23,7 +23,7 @@ const (
 // models are the point predictors of one task. The line is the ridge regression of the log peak, see lineRidge. A fit
 // replaces the encoding, the line, the combinations, the trees and the trends. Between fits, learn updates the groups, the
 // newest peaks, the stack, the smoothed errors, the ranges of the peaks and of the inputs, and the statistics of the encoding.
-// It also updates the ridge regressions, except a line with an offset. LineTrees (experts.LineTrees) is the sum of the
+// It also updates the ridge regressions, except those with an offset. LineTrees (experts.LineTrees) is the sum of the
 // prediction of the line, of the effect of the combination of categories, and of the prediction of the trees Resid.
 type models struct {
 	Enc      *encoder
@@ -60,6 +60,12 @@ type models struct {
 	// log(peak − Offset), and is the line if there is an offset. Only a fit changes both.
 	Offset float64       `cbor:",omitzero"`
 	Above  *linear.Ridge `cbor:",omitempty"`
+
+	// RunTimeOffset is one second plus the part of each run time that does not depend on the features; 0: no such part is known.
+	// RunTimeAbove predicts log(1 + seconds − RunTimeOffset), and predicts the run time if there is an offset. Only a fit changes
+	// both. Earlier releases ignore them and predict the run time by ridges.
+	RunTimeOffset float64       `cbor:",omitzero"`
+	RunTimeAbove  *linear.Ridge `cbor:",omitempty"`
 
 	// Combinations are the effects of combinations of categories on LineTrees. Only a fit estimates them.
 	Combinations combinations `cbor:",omitzero"`
@@ -210,14 +216,17 @@ func (m *models) fitLine(rows []row, y []float64) (*table.Table, error) {
 	var x []float64
 	var untimed []int // indexes of the rows with an unknown run time
 	var inputs [][]float64
-	var newest offsetRows
+	var peaks, runTimes offsetRows
 	m.Low, m.High = math.Inf(1), math.Inf(-1)
 	for i := range rows {
 		x, t.X = m.Enc.encode(rows[i].Cells, x[:0], t.X)
 		t.W[i] = rows[i].Weight
 		m.Low, m.High = min(m.Low, y[i]), max(m.High, y[i])
 		if len(rows)-i <= maxOffsetRows {
-			newest.add(x, y[i], rows[i].Weight)
+			peaks.add(x, y[i], rows[i].Weight)
+			if !rows[i].Untimed {
+				runTimes.add(x, math.Log1p(rows[i].Seconds), rows[i].Weight)
+			}
 		}
 		if rows[i].Untimed && !m.IsUntimed {
 			untimed, inputs = append(untimed, i), append(inputs, slices.Clone(x))
@@ -237,7 +246,10 @@ func (m *models) fitLine(rows []row, y []float64) (*table.Table, error) {
 	if m.ridges, err = m.line.Solve(); err != nil {
 		return nil, err
 	}
-	return t, m.fitOffset(&newest)
+	if err := m.fitOffset(&peaks); err != nil {
+		return nil, err
+	}
+	return t, m.fitRunTimeOffset(&runTimes)
 }
 
 // targets returns the targets of the ridge regressions for a row with the encoded inputs x. It replaces an unknown run time
@@ -252,7 +264,7 @@ func (m *models) targets(r *row, x []float64) []float64 {
 	case !r.Untimed:
 		seconds = math.Log1p(r.Seconds)
 	case m.ridges != nil:
-		seconds = m.ridges[logSeconds].Predict(x)
+		seconds = m.lineRunTime(x)
 	}
 	return []float64{math.Log(r.Peak), r.Peak / m.Unit, seconds, used}
 }

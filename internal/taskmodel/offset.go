@@ -11,20 +11,21 @@ import (
 
 // Many programs need a fixed amount of memory, the offset, and a second amount that is proportional to a product of
 // powers of the inputs. The logarithm of the second amount is linear in the logarithms of the inputs, but the logarithm of the
-// peak is not. Therefore the line predicts log(peak − offset) if this makes its errors smaller.
+// peak is not. Therefore the line predicts log(peak − offset) if this makes its errors smaller. In the same way, a run time
+// has an offset, the start-up time; see fitRunTimeOffset.
 
-// offsetShares are the offsets that a fit tries, as shares of a low quantile of the peaks.
+// offsetShares are the offsets that a fit tries, as shares of a low quantile of the amounts (peaks or run times).
 var offsetShares = [...]float64{0.25, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98}
 
 const (
 	minOffsetRows   = 32   // fewest rows for an offset; with fewer the task is in its cold start
 	maxOffsetRows   = 5000 // newest rows on which a line with an offset is fitted; with more, a fit takes longer
 	maxComparedRows = 1000 // newest rows on which the offsets are compared; with fewer, the offset follows a change sooner
-	offsetQuantile  = 0.01 // level of the low quantile of the peaks of the compared rows
-	minAboveOffset  = 0.02 // lower bound of the part of a peak above the offset, as a share of the peak; without it the logarithm may not exist
+	offsetQuantile  = 0.01 // level of the low quantile of the amounts of the compared rows
+	minAboveOffset  = 0.02 // lower bound of the part of an amount above the offset, as a share of the amount; without it the logarithm may not exist
 	minOffsetWeight = 0.1  // lower bound of the factor whose square weights a row, see offsetRows.fit
 	offsetClip      = 1.0  // largest error in log units in the comparison; larger errors are clipped
-	maxLogPeak      = 100  // far above all log peaks; avoids infinite intermediate values
+	maxLogAbove     = 100  // far above all logarithms of amounts; avoids infinite intermediate values
 )
 
 // lineRidge returns the ridge regression of the line.
@@ -44,15 +45,16 @@ func (m *models) levelOf(predicted float64) float64 {
 // slopeAt returns the derivative of levelOf with respect to the prediction of lineRidge, at a log peak within its bounds.
 func (m *models) slopeAt(level float64) float64 { return 1 - m.Offset/math.Exp(level) }
 
-// withOffset returns the log peak for a logarithm of the part above the offset.
+// withOffset returns the logarithm of an amount for that of its part above the offset.
 func withOffset(above, offset float64) float64 {
 	if offset == 0 {
 		return above
 	}
-	return math.Log(offset + math.Exp(min(above, maxLogPeak)))
+	return math.Log(offset + math.Exp(min(above, maxLogAbove)))
 }
 
-// hasQuantities reports whether a number or a date is encoded. Without one there is no quantity with which a peak could grow.
+// hasQuantities reports whether a number or a date is encoded. Without one there is no quantity with which an amount
+// could grow.
 func (e *encoder) hasQuantities() bool {
 	return slices.ContainsFunc(e.Columns, func(c column) bool {
 		return c.Kind == sizing.Number || c.Kind == sizing.Date || c.Numbers.count() > 0
@@ -63,7 +65,7 @@ func (e *encoder) hasQuantities() bool {
 type offsetRows struct {
 	columns int
 	inputs  []float64 // row by row
-	levels  []float64 // log peaks
+	levels  []float64 // logarithms of the amounts: of the peaks, or of one second plus the run time
 	weights []float64
 }
 
@@ -78,14 +80,22 @@ func (r *offsetRows) newest(n int) *offsetRows {
 	return &offsetRows{columns: r.columns, inputs: r.inputs[first*r.columns:], levels: r.levels[first:], weights: r.weights[first:]}
 }
 
-// fit fits a line with an offset. An error of the log peak is about (1 − offset/peak) times the error of the target, so the
-// square of this factor is the weight of a row: near the offset, the noise of the peak would otherwise dominate.
+// row returns the inputs of row i.
+func (r *offsetRows) row(i int) []float64 { return r.inputs[i*r.columns : (i+1)*r.columns] }
+
+// table returns a table of the inputs. The caller must fill in its targets and weights.
+func (r *offsetRows) table() *table.Table {
+	return &table.Table{Names: make([]string, r.columns), X: r.inputs, Y: make([]float64, len(r.levels)), W: make([]float64, len(r.levels))}
+}
+
+// fit fits a line with an offset. An error of the level is about (1 − offset/amount) times the error of the target, so the
+// square of this factor is the weight of a row: near the offset, the noise of the amount would otherwise dominate.
 func (r *offsetRows) fit(offset float64) (*linear.Ridge, error) {
-	t := &table.Table{Names: make([]string, r.columns), X: r.inputs, Y: make([]float64, len(r.levels)), W: make([]float64, len(r.levels))}
+	t := r.table()
 	for i, level := range r.levels {
-		peak := math.Exp(level)
-		t.Y[i] = math.Log(max(peak-offset, minAboveOffset*peak))
-		factor := max(minOffsetWeight, 1-offset/peak)
+		amount := math.Exp(level)
+		t.Y[i] = math.Log(max(amount-offset, minAboveOffset*amount))
+		factor := max(minOffsetWeight, 1-offset/amount)
 		t.W[i] = r.weights[i] * factor * factor
 	}
 	return linear.Fit(t, linear.Config{})
@@ -96,8 +106,7 @@ func (r *offsetRows) fit(offset float64) (*linear.Ridge, error) {
 func (r *offsetRows) criterion(ridge *linear.Ridge, offset float64) float64 {
 	squares, weight := 0.0, 0.0
 	for i, level := range r.levels {
-		e := level - withOffset(ridge.Predict(r.inputs[i*r.columns:(i+1)*r.columns]), offset)
-		e = max(-offsetClip, min(offsetClip, e))
+		e := clipError(level - withOffset(ridge.Predict(r.row(i)), offset))
 		squares, weight = squares+r.weights[i]*e*e, weight+r.weights[i]
 	}
 	c := weight * math.Log(squares/weight+spreadFloor*spreadFloor)
@@ -107,31 +116,43 @@ func (r *offsetRows) criterion(ridge *linear.Ridge, offset float64) float64 {
 	return c
 }
 
+// clipError returns an error of a level, clipped at offsetClip.
+func clipError(err float64) float64 { return max(-offsetClip, min(offsetClip, err)) }
+
 // fitOffset gives the line an offset if that makes the errors of the line smaller than chance alone would.
 func (m *models) fitOffset(rows *offsetRows) error {
-	if len(rows.levels) < minOffsetRows || !m.Enc.hasQuantities() {
+	if !m.Enc.hasQuantities() {
 		return nil
 	}
-	compared := rows.newest(maxComparedRows)
-	levels := slices.Sorted(slices.Values(compared.levels))
-	low := math.Exp(levels[int(offsetQuantile*float64(len(levels)))])
-	plain, err := compared.fit(0)
-	if err != nil {
+	offset, _, err := rows.newest(maxComparedRows).best()
+	if err != nil || offset == 0 {
 		return err
 	}
-	best, least := 0.0, compared.criterion(plain, 0)
-	for _, share := range offsetShares {
-		ridge, err := compared.fit(share * low)
-		if err != nil {
-			return err
-		}
-		if c := compared.criterion(ridge, share*low); c < least {
-			best, least = share*low, c
-		}
-	}
-	if best > 0 {
-		m.Offset = best
-		m.Above, err = rows.fit(best)
-	}
+	m.Offset = offset
+	m.Above, err = rows.fit(offset)
 	return err
+}
+
+// best returns the offset of the line with the lowest criterion, and this line; zero and nil if it has no offset.
+func (r *offsetRows) best() (offset float64, above *linear.Ridge, err error) {
+	if len(r.levels) < minOffsetRows {
+		return 0, nil, nil
+	}
+	levels := slices.Sorted(slices.Values(r.levels))
+	low := math.Exp(levels[int(offsetQuantile*float64(len(levels)))])
+	plain, err := r.fit(0)
+	if err != nil {
+		return 0, nil, err
+	}
+	least := r.criterion(plain, 0)
+	for _, share := range offsetShares {
+		ridge, err := r.fit(share * low)
+		if err != nil {
+			return 0, nil, err
+		}
+		if c := r.criterion(ridge, share*low); c < least {
+			offset, above, least = share*low, ridge, c
+		}
+	}
+	return offset, above, nil
 }

@@ -145,7 +145,7 @@ func (m *models) lineTrees(cells []sizing.Value, b *buffers) float64 {
 // pointRunTime returns the point prediction of the log run time for a row; `line` is the encoded row. g is the group of the row;
 // nil: none.
 func (m *models) pointRunTime(cells []sizing.Value, line []float64, g *group) float64 {
-	predicted := max(0, min(maxLogSeconds, m.ridges[logSeconds].Predict(line)+m.RunTimeCycles.effect(cells)))
+	predicted := max(0, min(maxLogSeconds, m.lineRunTime(line)+m.RunTimeCycles.effect(cells)))
 	if g == nil {
 		return predicted
 	}
