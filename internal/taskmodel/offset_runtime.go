@@ -38,7 +38,7 @@ func (m *models) fitRunTimeOffset(rows *offsetRows) error {
 		}
 		moved := compared.moveOffset(refitted, offset)
 		c := compared.criterion(refitted, moved)
-		if c >= least {
+		if !(c < least) { // also for NaN
 			break
 		}
 		above, offset, least = refitted, moved, c
