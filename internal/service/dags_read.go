@@ -13,7 +13,7 @@ import (
 
 const (
 	forecastRows   = 200       // largest number of newest tries of each task that are read one by one
-	enoughRuns     = 100       // if the tries that were read belong to fewer runs, the store summarises the runs of the task, because too few are complete
+	enoughRuns     = 100       // if more tries exist and those that were read belong to fewer runs, the store summarises the runs of the task, because so few do not suffice
 	mappedTries    = 250_000   // largest number of tries of one task that the store summarises, in 0.3 to 0.9 s (BenchmarkNewestRuns)
 	allMappedTries = 1_000_000 // the same for all tasks of a DAG
 
@@ -24,7 +24,7 @@ const (
 // recentRuns holds the newest runs of a task.
 type recentRuns struct {
 	sample    sizing.History      // tries of these runs, oldest first
-	runs      []store.TaskRun     // oldest first, by the end or the first try
+	runs      []store.TaskRun     // oldest first: by their ends if the store summarised them, otherwise by the first try that was read
 	instances [][]sizing.Features // by run: the features of its instances that were read
 	since     time.Time           // see store.TaskRuns
 	differs   map[string]bool     // features that differ between instances of the same run

@@ -44,8 +44,16 @@ func (o *Observation) Warnings(now time.Time) []FieldError {
 	add("memory_max_bytes", o.unlikelyPeak(o.MemoryMax))
 	add("memory_sampled_bytes", cmp.Or(o.unlikelyPeak(o.MemorySampled), o.unlikelySample()))
 	add("cpu_max_cores", o.unlikelyCores())
-	add("started_at", unlikelyTime(o.StartedAt, now))
-	add("ended_at", unlikelyTime(o.EndedAt, now))
+	unlikelyStart, unlikelyEnd := unlikelyTime(o.StartedAt, now), unlikelyTime(o.EndedAt, now)
+	switch {
+	case unlikelyStart != "" && unlikelyEnd == "" && !o.EndedAt.IsZero():
+		add("started_at", unlikelyStart+": the start counts as unknown")
+	case unlikelyStart != "":
+		add("started_at", unlikelyStart+": the report counts at its time of arrival")
+	}
+	if unlikelyEnd != "" {
+		add("ended_at", unlikelyEnd+": the report counts at its time of arrival")
+	}
 	add("duration_seconds", o.unlikelyDuration(now))
 	return all
 }
@@ -134,14 +142,14 @@ func (o *Observation) unlikelyCores() string {
 		float64(o.CPUMax), float64(o.CPUMax/scale), float64(scale))
 }
 
-// unlikelyTime returns a warning about a time; "" if the time is plausible or unknown.
+// unlikelyTime returns what is wrong with a time; "" if the time is plausible or unknown.
 func unlikelyTime(t, now time.Time) string {
 	switch {
 	case t.IsZero():
 	case t.After(now.Add(maxClockSkew)):
-		return fmt.Sprintf("%s is in the future: the report counts at its time of arrival", t.UTC().Format(time.RFC3339))
+		return fmt.Sprintf("%s is in the future", t.UTC().Format(time.RFC3339))
 	case t.Before(earliest):
-		return fmt.Sprintf("%s is before the year 2000: the report counts at its time of arrival", t.UTC().Format(time.RFC3339))
+		return fmt.Sprintf("%s is before the year 2000", t.UTC().Format(time.RFC3339))
 	}
 	return ""
 }

@@ -128,7 +128,7 @@ func (m *Model) unusedFeatures(f sizing.Features) (warnings []sizing.FieldError)
 			if !slices.ContainsFunc(warnings, func(w sizing.FieldError) bool { return w.Field == "features."+c.Name }) {
 				detail := fmt.Sprintf("%s is a %v, and this feature is a %v: it counts as missing; send a %v, or leave it out", describeValue(v), v.Kind, field.Kind, field.Kind)
 				if m.lacksText(c, v) {
-					detail = fmt.Sprintf("%s is a number, and the learned runs have texts, which are also categories: the category counts as missing; send a text", describeValue(v))
+					detail = fmt.Sprintf("%s is a number, but the learned runs have texts, which the model uses as a number and as a category: the number is used, and the category counts as missing; send a text", describeValue(v))
 				}
 				warnings = append(warnings, sizing.FieldError{Field: "features." + c.Name, Detail: detail})
 			}

@@ -176,7 +176,7 @@ func TestWarningNamesANumberWhoseTextIsACategory(t *testing.T) {
 	f["size"] = sizing.NumberValue(3)
 	assert.True(t, k.model.Size(question(f)).HasMissing)
 	assert.Equal(t, []sizing.FieldError{{
-		Field: "features.size", Detail: "3 is a number, and the learned runs have texts, which are also categories: the category counts as missing; send a text",
+		Field: "features.size", Detail: "3 is a number, but the learned runs have texts, which the model uses as a number and as a category: the number is used, and the category counts as missing; send a text",
 	}}, k.model.AskWarnings(f))
 	assert.Equal(t, "; size was sent as a number, and is a category", k.model.UnreadableFeatures(f))
 }

@@ -21,7 +21,7 @@ const (
 )
 
 // models are the point predictors of one task. The line is the ridge regression of the log peak, see lineRidge. A fit
-// replaces the encoding, the line, the combinations, the trees and the trends. Between fits, learn updates the groups, the
+// replaces the encoding, the line, the combinations, the trees, PeakTrend and RunTimeTrend. Between fits, learn updates the groups, the
 // newest peaks, the stack, the smoothed errors, the ranges of the peaks and of the inputs, and the statistics of the encoding.
 // It also updates the ridge regressions, except those with an offset. LineTrees (experts.LineTrees) is the sum of the
 // prediction of the line, of the effect of the combination of categories, and of the prediction of the trees Resid.
@@ -90,7 +90,7 @@ type models struct {
 
 const (
 	maxRecentRows = 2000 // largest number of log peaks in Recent; with fewer, quantiles follow changes sooner
-	ridgeSlack    = 0.7  // a factor of 2, as a logarithm, by which the line may leave the range from Low to High, and the stack also as far as LineTrees
+	ridgeSlack    = 0.7  // largest distance of the line outside the range from Low to High: a factor of 2, as a logarithm; for the stack see predictStack
 	minTreeRows   = 16   // rows from which trees are fitted
 	minSpreadRows = 60   // out-of-sample residuals from which the spread is fitted
 	spreadFloor   = 0.01 // added to the magnitude of a residual, so that the logarithm of the sum is finite
@@ -116,7 +116,7 @@ type row struct {
 	Imputed  bool    // the true peak is censored, and Peak is an estimate
 	Untimed  bool    `cbor:",omitzero"` // the duration is unknown, and Seconds is a default
 	Isolated bool    `cbor:"-"`         // withoutIsolated removed a number
-	Repeated float64 `cbor:"-"`         // share of the row that the other instances of its DAG run repeat, see setRepeated
+	Repeated float64 `cbor:"-"`         // share of the weight that shiftLevel removes, because the errors of the instances of a DAG run are correlated; see setRepeated
 	Measured float64 `cbor:"-"`         // of a low outlier, whose Peak and Weight winsorise changed: the measured peak; otherwise 0
 }
 
@@ -384,9 +384,9 @@ func (m *models) observe(r *row, b *buffers) {
 }
 
 // correct updates the ridge regressions by a row. Unless the row is a low outlier, it also updates the stack and the smoothed
-// errors by err, the error of LineTrees. The stack learns the row with a weight (instance.weight): all instances of a DAG run
-// have the smoothed errors from before it among their signals, so a common error would count as often as there are instances,
-// and the coefficients of the smoothed errors would grow to 20 and more.
+// errors by err, the error of LineTrees. The stack learns the row with a weight (instance.weight), because all instances of a DAG
+// run have the same smoothed errors, those from before the run, among their signals. Without the weight, an error that the
+// instances have in common would count once per instance, and the coefficients of the smoothed errors would grow to 20 and more.
 func (m *models) correct(r *row, err, weight float64, b *buffers) {
 	if r.Measured == 0 {
 		m.Stack.Learn(b.signals[:], err, weight)

@@ -12,7 +12,7 @@ type Neighbour struct {
 	Row *sizing.HistoryRow
 
 	// Distance is a form of Gower's distance: a weighted mean of the differences, each divided by the standard deviation of
-	// the feature instead of its range. Two different category values differ by 1, or by 0 if the last fit knows neither of
+	// the feature instead of its range. Two different category values differ by 1, or by 0 if the encoding stores neither of
 	// them. A feature that only the try lacks counts as 1. A feature that the given features lack counts as 0.
 	Distance float64
 }

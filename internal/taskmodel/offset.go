@@ -45,7 +45,7 @@ func (m *models) levelOf(predicted float64) float64 {
 // slopeAt returns the derivative of levelOf with respect to the prediction of lineRidge, at a log peak within its bounds.
 func (m *models) slopeAt(level float64) float64 { return 1 - m.Offset/math.Exp(level) }
 
-// withOffset returns the logarithm of an amount for that of its part above the offset.
+// withOffset returns the logarithm of an amount; `above` is the logarithm of its part above the offset.
 func withOffset(above, offset float64) float64 {
 	if offset == 0 {
 		return above

@@ -68,8 +68,8 @@ func TestOrderStatisticsMatchHandCalculation(t *testing.T) {
 		"two of ten are above the second largest":    {0.2, 8},
 		"halfway between ranks is halfway in values": {0.15, 9},
 		"half are above the middle":                  {0.5, 5},
-		// The top three are 1, 2 and 4 above 6. Half of the mean excess of 7/3 is the
-		// distance per factor e of risk.
+		// The top three are 1, 2 and 4 above 6: their mean excess is 7/3. The scale of the exponential tail is
+		// half of it, so a risk that is smaller by the factor e raises the quantile by 7/6.
 		"at a tenth of the risk of the largest, the quantile is 7/6·ln 10 higher": {0.01, 10 + 7.0/6*math.Ln10},
 	} {
 		assert.InDelta(t, c.want, quantileOf(nine, c.risk), 1e-12, claim)

@@ -36,7 +36,7 @@ type irregularTask struct {
 type irregularMemory func(rng *rand.Rand, size, at float64) []float64
 
 // GenerateIrregular returns the runs of some tasks of a family. The runs of different tasks alternate
-// in time, as they do in a real file.
+// in time, as they do in recorded series.
 func GenerateIrregular(family string, tasks int, seed uint64) []IrregularRun {
 	rng := rand.New(rand.NewPCG(seed, 0xf1e1d))
 	var byTask [][]IrregularRun
@@ -49,7 +49,7 @@ func GenerateIrregular(family string, tasks int, seed uint64) []IrregularRun {
 	var all []IrregularRun
 	for i := range most {
 		for _, runs := range byTask {
-			// Tasks with fewer runs run less often, from the start to the end of the file.
+			// Tasks with fewer runs run less often. Their runs are spread over the whole result.
 			if k := i * len(runs) / most; k != (i+1)*len(runs)/most {
 				all = append(all, runs[k])
 			}
