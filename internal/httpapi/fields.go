@@ -109,11 +109,10 @@ func (f *fieldReader) seconds(field string, s *float64) time.Duration {
 
 // duration reads the duration of a try.
 func (f *fieldReader) duration(field string, s *float64) time.Duration {
-	d := f.seconds(field, s)
-	if s != nil && d == 0 {
-		return sizing.BelowResolution
+	if s == nil {
+		return 0
 	}
-	return d
+	return sizing.DurationOf(f.seconds(field, s).Seconds())
 }
 
 // time reads the time of a run. It rejects years outside 1970 to 2199: such a time is usually a unit error, and would sort

@@ -93,6 +93,12 @@ const MaxDuration = 10 * 365 * 24 * time.Hour
 // is known. DeriveDuration replaces it before the report is stored.
 const BelowResolution = time.Nanosecond
 
+// DurationOf returns the Duration of a report of a number of seconds, rounded to microseconds, the precision of the store. For
+// less it returns BelowResolution.
+func DurationOf(seconds float64) time.Duration {
+	return max(time.Duration(math.Round(seconds*1e6))*time.Microsecond, BelowResolution)
+}
+
 // shortDuration replaces BelowResolution. Only a clock of whole seconds shows 0 for a real try, and the mean of the
 // durations below a second is half a second.
 const shortDuration = time.Second / 2

@@ -73,15 +73,15 @@ func (c *combinations) isNew(e *encoder, cells []sizing.Value) bool {
 	return !isKnown
 }
 
-// shares calls add with each column of a combination and its equal share of the row's effect.
-func (c *combinations) shares(columns []column, cells []sizing.Value, add func(j int, share float64)) {
+// split calls add with each column of a combination and its equal share of an effect.
+func (c *combinations) split(effect float64, add func(j int, share float64)) {
 	combined := 0
 	for _, is := range c.Columns {
 		combined += boolToInt(is)
 	}
 	for j, is := range c.Columns {
 		if is {
-			add(j, c.effect(columns, cells)/float64(combined))
+			add(j, effect/float64(combined))
 		}
 	}
 }
@@ -100,7 +100,6 @@ type combinationFit struct {
 
 type combinationSum struct {
 	errors, weight float64 // the errors are weighted
-	rows           int
 }
 
 // selectAll selects the categories and bools, and returns their number. Texts that differ only in numbers, or that seldom recur,
@@ -155,7 +154,7 @@ func (f *combinationFit) fit() float64 {
 		key := groupKey(f.columns, f.rows[i].Cells, f.selected)
 		f.keys[i] = key
 		e, w, sum := f.errors[i], f.rows[i].Weight, f.sums[key]
-		f.sums[key] = combinationSum{sum.errors + w*e, sum.weight + w, sum.rows + 1}
+		f.sums[key] = combinationSum{sum.errors + w*e, sum.weight + w}
 		squares, weight = squares+w*e*e, weight+w
 	}
 	products, pairs := 0.0, 0.0
@@ -175,7 +174,7 @@ func (f *combinationFit) fit() float64 {
 		sum, w := earlier[key], f.rows[i].Weight
 		e := f.errors[i] - sum.errors/(sum.weight+f.prior)
 		remaining += w * e * e
-		earlier[key] = combinationSum{sum.errors + w*f.errors[i], sum.weight + w, sum.rows + 1}
+		earlier[key] = combinationSum{sum.errors + w*f.errors[i], sum.weight + w}
 	}
 	return remaining
 }
@@ -189,9 +188,12 @@ func (f *combinationFit) leftOut(i int) float64 {
 // areNewRare reports whether new combinations are rare. The share of rows whose combination occurs only once estimates the
 // probability of a new one (Good 1953). If new combinations are frequent, the residuals include their effects.
 func (f *combinationFit) areNewRare() bool {
-	once := 0
-	for _, sum := range f.sums {
-		once += boolToInt(sum.rows == 1)
+	rows, once := map[uint64]int{}, 0
+	for _, key := range f.keys {
+		rows[key]++
+	}
+	for _, n := range rows {
+		once += boolToInt(n == 1)
 	}
 	return once*minMissingShare < len(f.rows)
 }

@@ -77,7 +77,8 @@ func (m *Model) drivers(h *sizing.History) []string {
 					share[treeNames[j]] += math.Abs(v)
 				}
 				columns := m.Models.Enc.Columns
-				m.Models.Combinations.shares(columns, cells, func(j int, part float64) { share[columns[j].Name] += math.Abs(part) })
+				known := &m.Models.Combinations
+				known.split(known.effect(columns, cells), func(j int, part float64) { share[columns[j].Name] += math.Abs(part) })
 			}
 		}
 	}

@@ -87,11 +87,18 @@ func (m *Model) explainLevel(cells []sizing.Value, edge *experts.Point, weights 
 	}
 	if lineTrees != 0 && o.Trees != nil {
 		add(lineTrees, o.Resid.ExplainPlayers(b.tree, treePlayers, phi))
-		o.Combinations.shares(o.Enc.Columns, cells, func(j int, share float64) { a.phi[j] += lineTrees * share })
+		o.Combinations.split(lineTrees*o.Combinations.effect(o.Enc.Columns, cells), func(j int, share float64) { a.phi[j] += share })
 	}
 	add(line+lineTrees, explainSum(o.lineRidge(), o.levelOf, b.line, linePlayers, phi))
 	if weight := weights[experts.Plain]; weight != 0 {
 		add(weight, explainSum(o.ridges[peak], o.plainLevel, b.line, linePlayers, phi))
+	}
+	effect, j := o.newEffect(cells)
+	effect *= line + trees + lineTrees + weights[experts.Plain]
+	if j >= 0 {
+		a.phi[j] += effect
+	} else {
+		o.Combinations.split(effect, func(j int, share float64) { a.phi[j] += share })
 	}
 	return a
 }

@@ -12,31 +12,41 @@ import (
 // (FNV-1a, 64 bit). The hash includes the names of the fields, so that keys stay valid when the schema grows. If `selected`
 // is not nil, the hash covers only the selected columns.
 func groupKey(columns []column, cells []sizing.Value, selected []bool) uint64 {
-	h := uint64(14695981039346656037)
-	mix := func(b byte) { h = (h ^ uint64(b)) * 1099511628211 }
-	text := func(s string) {
-		for i := range len(s) {
-			mix(s[i])
-		}
-		mix(0)
-	}
+	h := noValues
 	for j := range columns {
-		v := cells[j]
-		if v.Kind == sizing.Missing || columns[j].IsOtherKind || selected != nil && !selected[j] {
-			continue
+		if v := cells[j]; v.Kind != sizing.Missing && !columns[j].IsOtherKind && (selected == nil || selected[j]) {
+			h = h.with(&columns[j], v)
 		}
-		text(columns[j].Name)
-		if v.Kind == sizing.Category {
-			text(v.Text)
-			continue
-		}
-		bits := math.Float64bits(v.Num)
-		for shift := 0; shift < 64; shift += 8 {
-			mix(byte(bits >> shift))
-		}
+	}
+	return uint64(h)
+}
+
+// valuesHash is the FNV-1a hash of names and values of features.
+type valuesHash uint64
+
+const noValues valuesHash = 14695981039346656037
+
+// with returns the hash with one more value.
+func (h valuesHash) with(c *column, v sizing.Value) valuesHash {
+	h = h.withText(c.Name)
+	if v.Kind == sizing.Category {
+		return h.withText(v.Text)
+	}
+	bits := math.Float64bits(v.Num)
+	for shift := 0; shift < 64; shift += 8 {
+		h = h.withByte(byte(bits >> shift))
 	}
 	return h
 }
+
+func (h valuesHash) withText(s string) valuesHash {
+	for i := range len(s) {
+		h = h.withByte(s[i])
+	}
+	return h.withByte(0)
+}
+
+func (h valuesHash) withByte(b byte) valuesHash { return (h ^ valuesHash(b)) * 1099511628211 }
 
 // addToGroups adds a row to its groups.
 func (m *models) addToGroups(r *row) {

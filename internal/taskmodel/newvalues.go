@@ -1,8 +1,6 @@
 package taskmodel
 
 import (
-	"encoding/binary"
-	"hash/fnv"
 	"math"
 
 	"github.com/loadaware/loadaware/internal/sizing"
@@ -33,21 +31,22 @@ func (v newValue) effect(deviation float64) float64 {
 	return mean * max(0, 1-deviation*deviation/(v.Rows*mean*mean))
 }
 
-// newEffect returns the effect of the new values of a row on the log peak; of several, that of the one with most rows. isGrouped
-// reports whether the groups of rows with identical features distinguish the value: they ignore columns that were constant.
-func (m *models) newEffect(cells []sizing.Value) (effect float64, isGrouped bool) {
+// newEffect returns the effect of the new values of a row on the log peak; of several, that of the one with most rows. j is its
+// column; −1: a combination, or none.
+func (m *models) newEffect(cells []sizing.Value) (effect float64, j int) {
 	var known newValue
+	j = -1
 	if len(m.NewValues) > 0 {
-		m.visitNew(cells, func(j int, key uint64, _ bool) {
+		m.visitNew(cells, func(column int, key uint64, _ bool) {
 			if v := m.NewValues[key]; v.Rows > known.Rows {
-				known, isGrouped = v, j < 0 || m.Enc.Columns[j].Kind != sizing.Missing
+				known, j = v, column
 			}
 		})
 	}
 	if known.Rows == 0 {
-		return 0, true
+		return 0, -1
 	}
-	return known.effect(math.Exp(m.Base) / normalLogDeviation), isGrouped
+	return known.effect(math.Exp(m.Base) / normalLogDeviation), j
 }
 
 // newKeys returns the keys of the new values of a row to learn. It must run before the encoding learns the row.
@@ -86,7 +85,7 @@ func (m *models) visitNew(cells []sizing.Value, visit func(j int, key uint64, is
 		c, v := &m.Enc.Columns[j], cells[j]
 		isFirst := c.isUnlikeConstant(v) || m.Enc.isUnseen(j, cells) && c.isClosed()
 		if isFirst || len(m.NewValues) > 0 && (v.Kind == sizing.Category || v.Kind == sizing.Bool) {
-			visit(j, valueKey(j, v), isFirst)
+			visit(j, uint64(noValues.with(c, v)), isFirst)
 		}
 	}
 	if m.Combinations.isNew(m.Enc, cells) {
@@ -101,13 +100,4 @@ func (m *models) isNewCombination(cells []sizing.Value) bool {
 	}
 	_, isKnown := m.NewValues[groupKey(m.Enc.Columns, cells, m.Combinations.Columns)]
 	return !isKnown
-}
-
-// valueKey returns the key of a category or a bool of column j.
-func valueKey(j int, v sizing.Value) uint64 {
-	h := fnv.New64a()
-	at := binary.LittleEndian.AppendUint64(nil, uint64(j))
-	_, _ = h.Write(binary.LittleEndian.AppendUint64(at, math.Float64bits(constantOf(v).Num))) // a hash returns no error
-	_, _ = h.Write([]byte(constantOf(v).Text))
-	return h.Sum64()
 }

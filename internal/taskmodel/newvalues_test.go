@@ -67,3 +67,20 @@ func TestTheSecondRunWithAFirstChangeFollowsTheFirst(t *testing.T) {
 	}
 	assert.LessOrEqual(t, killed, 2)
 }
+
+// The explanation attributes the effect to the feature with the new value.
+func TestExplanationNamesTheFeatureWithANewValue(t *testing.T) {
+	k, rng := trainedTask(t, tenants(8, 0.1, true, 5), 5, 150)
+	f := with(sizing.Features{"rows": sizing.NumberValue(3)}, "tenant", sizing.TextValue("new"))
+	k.run(f, 4*noise(rng, 0.03))
+	f["rows"] = sizing.NumberValue(8) // no identical runs
+	e := k.model.Explain(question(f))
+	requireExact(t, e, k.model.Size(question(f)).Limit, "new tenant")
+	for _, term := range e.Terms {
+		if term.Name == "tenant" {
+			assert.Greater(t, term.Factor, 2.5)
+			return
+		}
+	}
+	assert.Fail(t, "no term of the tenant", "%+v", e.Terms)
+}

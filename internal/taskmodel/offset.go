@@ -14,7 +14,7 @@ import (
 // peak is not. Therefore the line predicts log(peak − offset) if this makes its errors smaller. In the same way, a run time
 // has an offset, the start-up time; see fitRunTimeOffset.
 
-// offsetShares are the offsets that a fit tries, as shares of a low quantile of the amounts (peaks or run times).
+// offsetShares are the offsets that a fit tries, as shares of a low quantile of the peaks.
 var offsetShares = [...]float64{0.25, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98}
 
 const (
@@ -124,7 +124,7 @@ func (m *models) fitOffset(rows *offsetRows) error {
 	if !m.Enc.hasQuantities() {
 		return nil
 	}
-	offset, _, err := rows.newest(maxComparedRows).best()
+	offset, _, err := rows.newest(maxComparedRows).best(offsetShares[:])
 	if err != nil || offset == 0 {
 		return err
 	}
@@ -133,8 +133,9 @@ func (m *models) fitOffset(rows *offsetRows) error {
 	return err
 }
 
-// best returns the offset of the line with the lowest criterion, and this line; zero and nil if it has no offset.
-func (r *offsetRows) best() (offset float64, above *linear.Ridge, err error) {
+// best returns the offset of the line with the lowest criterion, among shares of a low quantile of the amounts, and this line;
+// zero and nil if it has no offset.
+func (r *offsetRows) best(shares []float64) (offset float64, above *linear.Ridge, err error) {
 	if len(r.levels) < minOffsetRows {
 		return 0, nil, nil
 	}
@@ -145,7 +146,7 @@ func (r *offsetRows) best() (offset float64, above *linear.Ridge, err error) {
 		return 0, nil, err
 	}
 	least := r.criterion(plain, 0)
-	for _, share := range offsetShares {
+	for _, share := range shares {
 		ridge, err := r.fit(share * low)
 		if err != nil {
 			return 0, nil, err

@@ -128,7 +128,7 @@ func TestTheOffsetFollowsAFall(t *testing.T) {
 		}
 		rows.add([]float64{math.Log(x)}, math.Log((base+x)*float64(sizing.GiB)), 1)
 	}
-	offset, _, err := rows.newest(maxComparedRows).best()
+	offset, _, err := rows.newest(maxComparedRows).best(offsetShares[:])
 	require.NoError(t, err)
 	require.Less(t, offset, 1.1*float64(sizing.GiB))
 }

@@ -116,7 +116,7 @@ func (m *models) predictRow(cells []sizing.Value, p *experts.Point, b *buffers) 
 	if m.Trees != nil {
 		level[experts.Trees] = m.Trees.Predict(b.tree)
 	}
-	effect, isGrouped := m.newEffect(cells)
+	effect, j := m.newEffect(cells)
 	if effect > 0 {
 		for _, k := range [...]int{experts.Line, experts.Plain, experts.Trees, experts.LineTrees} {
 			level[k] += effect
@@ -127,7 +127,7 @@ func (m *models) predictRow(cells []sizing.Value, p *experts.Point, b *buffers) 
 	}
 	p.IsException = m.Enc.hasException(cells)
 	m.predictGroup(cells, p, b)
-	if effect > 0 && !isGrouped && b.group != nil {
+	if effect > 0 && j >= 0 && m.Enc.Columns[j].Kind == sizing.Missing && b.group != nil { // the groups ignore columns that were constant
 		level[experts.Same], level[experts.Fresh] = level[experts.Same]+effect, level[experts.Fresh]+effect
 	}
 	m.predictStack(p, median, b)

@@ -58,19 +58,14 @@ func parseCores(cell string, c *sizing.Cores) error {
 	return nil
 }
 
-// parseSeconds parses the duration of a try with toDuration.
+// parseSeconds parses the duration of a try; see sizing.DurationOf.
 func parseSeconds(cell string, d *time.Duration) error {
 	v, ok := parseNumber(cell)
 	if !ok || v < 0 || v > sizing.MaxDuration.Seconds() {
 		return notNumber(cell, fmt.Sprintf("a number of seconds from 0 to %.0f", sizing.MaxDuration.Seconds()))
 	}
-	*d = toDuration(v)
+	*d = sizing.DurationOf(v)
 	return nil
-}
-
-// toDuration rounds a duration to microseconds, the precision of the store. For less it returns sizing.BelowResolution.
-func toDuration(seconds float64) time.Duration {
-	return max(time.Duration(math.Round(seconds*1e6))*time.Microsecond, sizing.BelowResolution)
 }
 
 func parseInt(cell string, i *int) error {

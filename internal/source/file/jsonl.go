@@ -186,7 +186,7 @@ func (t *translation) resources(field string, r *api.Resources) sizing.Resources
 	}
 }
 
-// seconds reads the duration of a try with toDuration.
+// seconds reads the duration of a try ; see sizing.DurationOf.
 func (t *translation) seconds(field string, s *float64) time.Duration {
 	if s == nil {
 		return 0
@@ -195,7 +195,7 @@ func (t *translation) seconds(field string, s *float64) time.Duration {
 		t.add(field, "%g must be 0 to %.0f seconds", *s, sizing.MaxDuration.Seconds())
 		return 0
 	}
-	return toDuration(*s)
+	return sizing.DurationOf(*s)
 }
 
 func (t *translation) time(field string, at *time.Time) time.Time {

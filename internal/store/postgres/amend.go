@@ -317,7 +317,7 @@ func (task *cachedTask) text(i int, code float64) string {
 	field := &task.schema.Fields[i]
 	switch {
 	case field.Kind == sizing.Date:
-		return time.UnixMilli(int64(math.Round(code * 24 * 3600 * 1000))).UTC().Format(time.RFC3339)
+		return fmt.Sprint(field.Value(code).JSON())
 	case field.Kind == sizing.Bool:
 		return strconv.FormatBool(code != 0)
 	case field.Kind != sizing.Category:

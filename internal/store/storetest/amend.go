@@ -134,7 +134,7 @@ func testAmend(t *testing.T, open func(*testing.T) store.Store) {
 			o.Features = sizing.Features{"ts": sizing.TextValue("2024-04-01T00:15:00+01:00")}
 			r := record(t, st, o)[0]
 			requireConflict(t, "features.ts", r)
-			require.ErrorContains(t, r.Err, "was reported as 2024-03-31T22:15:00Z before, now as 2024-03-31T23:15:00Z")
+			require.ErrorContains(t, r.Err, "was reported as "+texts[0]+" before, now as 2024-04-01T00:15:00+01:00")
 		}
 	})
 
