@@ -216,13 +216,14 @@ func (m *models) fitLine(rows []row, y []float64) (*table.Table, error) {
 	var x []float64
 	var untimed []int // indexes of the rows with an unknown run time
 	var inputs [][]float64
-	var peaks, runTimes offsetRows
+	newest := min(len(rows), maxOffsetRows)
+	peaks, runTimes := newOffsetRows(newest, m.Enc.LineWidth), newOffsetRows(newest, m.Enc.LineWidth)
 	m.Low, m.High = math.Inf(1), math.Inf(-1)
 	for i := range rows {
 		x, t.X = m.Enc.encode(rows[i].Cells, x[:0], t.X)
 		t.W[i] = rows[i].Weight
 		m.Low, m.High = min(m.Low, y[i]), max(m.High, y[i])
-		if len(rows)-i <= maxOffsetRows {
+		if len(rows)-i <= newest {
 			peaks.add(x, y[i], rows[i].Weight)
 			if !rows[i].Untimed {
 				runTimes.add(x, math.Log1p(rows[i].Seconds), rows[i].Weight)

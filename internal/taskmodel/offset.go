@@ -14,8 +14,12 @@ import (
 // peak is not. Therefore the line predicts log(peak − offset) if this makes its errors smaller. In the same way, a run time
 // has an offset, the start-up time; see fitRunTimeOffset.
 
-// offsetShares are the offsets that a fit tries, as shares of a low quantile of the peaks.
-var offsetShares = [...]float64{0.25, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98}
+// The offsets that a fit tries are shares of a low quantile of the amounts. It tries startShares first, and otherShares only
+// for peaks. For run times, Gauss–Newton steps follow.
+var (
+	startShares = [...]float64{0.5, 0.9}
+	otherShares = [...]float64{0.25, 0.7, 0.8, 0.95, 0.98}
+)
 
 const (
 	minOffsetRows   = 32   // fewest rows for an offset; with fewer the task is in its cold start
@@ -69,8 +73,12 @@ type offsetRows struct {
 	weights []float64
 }
 
+// newOffsetRows returns offsetRows without rows, with memory for n rows.
+func newOffsetRows(n, columns int) offsetRows {
+	return offsetRows{columns: columns, inputs: make([]float64, 0, n*columns), levels: make([]float64, 0, n), weights: make([]float64, 0, n)}
+}
+
 func (r *offsetRows) add(x []float64, level, weight float64) {
-	r.columns = len(x)
 	r.inputs, r.levels, r.weights = append(r.inputs, x...), append(r.levels, level), append(r.weights, weight)
 }
 
@@ -119,41 +127,59 @@ func (r *offsetRows) criterion(ridge *linear.Ridge, offset float64) float64 {
 // clipError returns an error of a level, clipped at offsetClip.
 func clipError(err float64) float64 { return max(-offsetClip, min(offsetClip, err)) }
 
-// fitOffset gives the line an offset if that makes the errors of the line smaller than chance alone would.
+// fitOffset gives the line an offset if that makes the errors of the line smaller than chance alone would. It tries the
+// other shares only if one of startShares makes them smaller: the errors change slowly with the share.
 func (m *models) fitOffset(rows *offsetRows) error {
 	if !m.Enc.hasQuantities() {
 		return nil
 	}
-	offset, _, err := rows.newest(maxComparedRows).best(offsetShares[:])
-	if err != nil || offset == 0 {
+	best, err := rows.newest(maxComparedRows).best(startShares[:])
+	if err != nil || best.offset == 0 {
 		return err
 	}
-	m.Offset = offset
-	m.Above, err = rows.fit(offset)
+	if err := best.try(otherShares[:]); err != nil {
+		return err
+	}
+	m.Offset = best.offset
+	m.Above, err = rows.fit(best.offset)
 	return err
 }
 
-// best returns the offset of the line with the lowest criterion, among shares of a low quantile of the amounts, and this line;
-// zero and nil if it has no offset.
-func (r *offsetRows) best(shares []float64) (offset float64, above *linear.Ridge, err error) {
+// offsetChoice is the offset with the lowest criterion of those that were tried.
+type offsetChoice struct {
+	rows   *offsetRows
+	low    float64       // low quantile of the amounts, to which the shares refer
+	offset float64       // zero: no offset
+	above  *linear.Ridge // line with this offset; nil without one
+	least  float64       // criterion of the line with this offset
+}
+
+// best returns the choice between no offset and shares of a low quantile of the amounts.
+func (r *offsetRows) best(shares []float64) (offsetChoice, error) {
 	if len(r.levels) < minOffsetRows {
-		return 0, nil, nil
+		return offsetChoice{}, nil
 	}
-	levels := slices.Sorted(slices.Values(r.levels))
-	low := math.Exp(levels[int(offsetQuantile*float64(len(levels)))])
 	plain, err := r.fit(0)
 	if err != nil {
-		return 0, nil, err
+		return offsetChoice{}, err
 	}
-	least := r.criterion(plain, 0)
+	levels := slices.Sorted(slices.Values(r.levels))
+	c := offsetChoice{rows: r, low: math.Exp(levels[int(offsetQuantile*float64(len(levels)))]), least: r.criterion(plain, 0)}
+	err = c.try(shares)
+	return c, err
+}
+
+// try changes the choice if an offset at one of the shares has a lower criterion.
+func (c *offsetChoice) try(shares []float64) error {
 	for _, share := range shares {
-		ridge, err := r.fit(share * low)
+		offset := share * c.low
+		ridge, err := c.rows.fit(offset)
 		if err != nil {
-			return 0, nil, err
+			return err
 		}
-		if c := r.criterion(ridge, share*low); c < least {
-			offset, above, least = share*low, ridge, c
+		if criterion := c.rows.criterion(ridge, offset); criterion < c.least {
+			c.offset, c.above, c.least = offset, ridge, criterion
 		}
 	}
-	return offset, above, nil
+	return nil
 }

@@ -11,9 +11,6 @@ import (
 
 const offsetSteps = 4 // largest number of these steps; more change the errors little
 
-// startUpShares are the offsets from which the steps begin, as shares of a low quantile of one second plus the run time.
-var startUpShares = [...]float64{0.5, 0.9}
-
 // lineRunTime returns log1p of the run time in seconds that the line predicts for the encoded inputs x.
 func (m *models) lineRunTime(x []float64) float64 {
 	if m.RunTimeAbove != nil {
@@ -29,11 +26,11 @@ func (m *models) fitRunTimeOffset(rows *offsetRows) error {
 		return nil
 	}
 	compared := rows.newest(maxComparedRows)
-	offset, above, err := compared.best(startUpShares[:])
-	if err != nil || offset == 0 {
+	best, err := compared.best(startShares[:])
+	if err != nil || best.offset == 0 {
 		return err
 	}
-	least := compared.criterion(above, offset)
+	offset, above, least := best.offset, best.above, best.least
 	for range offsetSteps {
 		refitted, err := compared.refit(above, offset)
 		if err != nil {

@@ -120,7 +120,7 @@ func TestOffsetCausesNoExtrapolationOfACounter(t *testing.T) {
 // The memory that every run needs falls from 4 to 1 GiB in the newest 40 of 5,000 rows.
 func TestTheOffsetFollowsAFall(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 6))
-	var rows offsetRows
+	rows := newOffsetRows(5000, 1)
 	for i := range 5000 {
 		x, base := rng.Float64(), 4.0
 		if i >= 4960 {
@@ -128,7 +128,9 @@ func TestTheOffsetFollowsAFall(t *testing.T) {
 		}
 		rows.add([]float64{math.Log(x)}, math.Log((base+x)*float64(sizing.GiB)), 1)
 	}
-	offset, _, err := rows.newest(maxComparedRows).best(offsetShares[:])
+	best, err := rows.newest(maxComparedRows).best(startShares[:])
 	require.NoError(t, err)
-	require.Less(t, offset, 1.1*float64(sizing.GiB))
+	require.NoError(t, best.try(otherShares[:]))
+	require.Positive(t, best.offset)
+	require.Less(t, best.offset, 1.1*float64(sizing.GiB))
 }
