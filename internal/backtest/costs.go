@@ -7,9 +7,10 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// policyCosts sums the costs of the answers of one policy per task.
+// policyCosts sums the costs of the answers of one policy per task, and collects its promises.
 type policyCosts struct {
-	tasks map[sizing.TaskKey]*taskCosts
+	tasks    map[sizing.TaskKey]*taskCosts
+	promises []promise
 }
 
 func newPolicyCosts() *policyCosts { return &policyCosts{tasks: map[sizing.TaskKey]*taskCosts{}} }
@@ -104,6 +105,7 @@ func (c *policyCosts) add(e *rowCosts, r *row, isCounted bool) {
 		a.promises++
 		a.promised += *e.promised
 		a.survived += count(!killed)
+		c.promises = append(c.promises, promise{*e.promised, killed})
 	}
 }
 
@@ -146,7 +148,7 @@ func (c *policyCosts) result(policy string) Result {
 	for _, a := range tasks {
 		all.add(a)
 	}
-	res := Result{Policy: policy, Figures: all.figures(), WorstHeavy: worstHeavy(tasks, &all)}
+	res := Result{Policy: policy, Figures: all.figures(), Deciles: decilesOf(c.promises), WorstHeavy: worstHeavy(tasks, &all)}
 	for _, a := range tasks {
 		res.Tasks = append(res.Tasks, TaskFigures{Task: a.task.String(), Figures: a.figures()})
 	}

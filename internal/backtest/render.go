@@ -24,8 +24,8 @@ type Layout struct {
 }
 
 // Write writes reports. The format json contains every figure, and csv the columns of csvHeader for each policy
-// and each of its tasks. The formats table and markdown contain the totals and the shares of wastage per trace, then
-// utilisation and kills per task if a trace has several tasks.
+// and each of its tasks. The formats table and markdown contain the totals, the shares of wastage and the deciles of the
+// promises per trace, then utilisation and kills per task if a trace has several tasks.
 func Write(w io.Writer, layout Layout, reports []*Report) error {
 	switch layout.Format {
 	case "json":
@@ -67,6 +67,12 @@ func writeTables(w io.Writer, layout Layout, reports []*Report, write func(table
 		fmt.Fprint(w, "\nshare of the wastage %, by cause and by number of the run within its task\n\n")
 		if err := write(r.shareTable()); err != nil {
 			return err
+		}
+		if deciles := r.decileTable(); len(deciles.rows) > 0 {
+			fmt.Fprint(w, "\npromised / realised kills %, by decile of the promise\n\n")
+			if err := write(deciles); err != nil {
+				return err
+			}
 		}
 		if err := writeTasks(w, layout, r, write); err != nil {
 			return err
