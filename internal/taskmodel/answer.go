@@ -6,9 +6,8 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/experts"
 )
 
-// answer returns the experts' answer, corrected by evidence that the residuals do not contain, such as a static request
-// that no run has exceeded. If an input is outside its range, the answer is at least that of raiseToEdge.
-// The method sets b.usesRequest.
+// answer returns the experts' answer, corrected by evidence that the residuals do not contain, such as a static request that no
+// run has exceeded. If an input is outside its range, raiseToEdge may raise the amount. answer sets b.usesRequest.
 func (m *Model) answer(p *experts.Point, q *Question, b *buffers) experts.Answer {
 	a := m.answerAsPredicted(p, q, b)
 	if b.extrapolation.isCorrected || b.extrapolation.tooLarge || m.isTooYoungToExtrapolate(b) {
@@ -18,10 +17,11 @@ func (m *Model) answer(p *experts.Point, q *Question, b *buffers) experts.Answer
 	return a
 }
 
-// raiseToEdge raises the amount of an answer to at least the edge amount times the rise of the trend. The edge amount is the
-// amount for the same row with its inputs moved to the edge of their range. The lines of the cold-start rule are powers of the
-// inputs. They are too flat above the range if the peak has a fixed part, and far above the range they predict a constant.
-// The predictions include the margins of the rise, such as ConvexSlope. The minimum does not, because these margins are uncertain.
+// raiseToEdge raises the amount of an answer to a minimum, which is the edge amount times the rise of the trend. The edge
+// amount is the amount for the same row with its inputs moved to the edge of their range. Without the minimum, amounts may be
+// too low: the lines of the cold-start rule are powers of the inputs. They are too flat above the range if the peak has a fixed
+// part, and far above the range they predict a constant. The predictions include the margins of the rise, such as ConvexSlope.
+// The minimum does not, because these margins are uncertain.
 func (m *Model) raiseToEdge(a *experts.Answer, p *experts.Point, q *Question, b *buffers) {
 	at := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(at)
@@ -34,8 +34,8 @@ func (m *Model) raiseToEdge(a *experts.Answer, p *experts.Point, q *Question, b 
 	switch {
 	case m.isTooYoungToExtrapolate(b):
 		m.scaleEdge(&least, &edge, q, at, b)
-	// The margin at the edge is wide while the cold-start rule has a share. Its lines know the rows with remote numbers, so the
-	// minimum near these is the edge amount alone. It has no lines of pairs.
+	// While the cold-start rule has a share, the margin at the edge is wide. The lines of this rule have learned the rows with
+	// remote numbers, so near such numbers the minimum is the edge amount alone. The rule has no lines of pairs.
 	case !b.extrapolation.isNearRemote || !m.Experts.NeedsColdStart() || m.Models.PeakTrend.isNearRemotePair(b.cells):
 		least.Amount = max(least.Amount, min(least.Amount*b.extrapolation.riseFactor, float64(maxPossible)))
 	}
@@ -48,8 +48,8 @@ func (m *Model) raiseToEdge(a *experts.Answer, p *experts.Point, q *Question, b 
 	b.usesRequest = at.usesRequest
 }
 
-// isTooYoungToExtrapolate reports whether a relevant input is so far outside its range that no risk is stated, and the models
-// were fitted on too few rows to have a trend.
+// isTooYoungToExtrapolate reports whether a relevant input is so far outside its range that the answer states no risk, and the
+// models were fitted on too few rows to have a trend.
 func (m *Model) isTooYoungToExtrapolate(b *buffers) bool {
 	return m.Fitted < minTrendRows && b.extrapolation.noRisk && b.extrapolation.unknownRise > 0
 }
@@ -70,7 +70,7 @@ func (m *Model) scaleEdge(a *experts.Answer, p *experts.Point, q *Question, at, 
 	a.Amount = scaled
 }
 
-// answerAsPredicted returns the result of answer without the comparison with the edge of the range.
+// answerAsPredicted returns the result of answer without raiseToEdge and raiseForUnknownEffect.
 func (m *Model) answerAsPredicted(p *experts.Point, q *Question, b *buffers) experts.Answer {
 	a := m.Experts.Answer(p, q.RiskTarget, &b.scratch)
 	b.usesRequest = false
@@ -91,8 +91,8 @@ func (m *Model) answerAsPredicted(p *experts.Point, q *Question, b *buffers) exp
 		a.Promised = experts.Probability(max(a.Promised, m.exceedanceProb(p, a.Amount*math.Exp(-b.extrapolation.jointMargin/2), b)/4))
 	}
 	if p.Imputed && !b.noFeatures {
-		// The values of similar rows, the donor rows, replace the missing ones. The run may need more than the prediction with
-		// the values of any of these rows. No residual contains this risk.
+		// The values of similar rows, the donor rows, replace the missing ones. The run may need more than every prediction
+		// with these values. No residual contains this risk.
 		a.Promised = experts.Probability(min(0.5, a.Promised+b.unseenProb))
 	}
 	return a
@@ -129,8 +129,8 @@ func (m *Model) limitToRequest(a *experts.Answer, p *experts.Point, q *Question,
 	}
 }
 
-// sufficientRequest returns the static request as a peak as measured (see understatement); zero if it is unknown, if a peak
-// exceeded it, or if a try was killed with the request or more.
+// sufficientRequest returns the static request, divided by the factor of understatement so that measured peaks can be compared
+// with it. It returns zero if the request is unknown, if a peak exceeded it, or if a try was killed with the request or more.
 func (m *Model) sufficientRequest(q *Question) float64 {
 	requested := q.Requested.Memory
 	if requested == 0 {

@@ -216,9 +216,9 @@ func TestTrainingKeepsTheGrantAboveAKnownKill(t *testing.T) {
 	assert.Greater(t, float64(k.model.Size(question(f)).Limit), 1.2*float64(granted))
 }
 
-// The amount is a mean over the experts. The minimum for identical runs raises only the experts below it, so the mean may be
-// above the minimum. The reason names the minimum if the mean is at most 2 % above it, and would be below it
-// without the minimum.
+// The amount is a mean over the experts. The minimum for identical runs raises only the amounts of the experts that are below
+// it, so the mean may be above the minimum. The reason names the minimum if the mean is at most 2 % above it, and would be
+// below it without the minimum.
 func TestReasonNamesTheMinimumOfIdenticalRuns(t *testing.T) {
 	named := 0
 	for seed := range uint64(6) {

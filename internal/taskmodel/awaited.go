@@ -8,22 +8,23 @@ import (
 )
 
 // A success may be reported without its peak, which a later report adds: a look-up in Prometheus after the run, or an import
-// of measurements after one of run times. The row keeps its Seq, so Seq alone does not show that the peak is new. Therefore
-// a model stores which of its rows were learned without a peak. Once such a row has a peak, the model predicts the row and
-// learns the peak as one that arrives now (TrainingRow.Amends).
+// A success may be reported without its peak. A later report may add the peak: a lookup in Prometheus after the run, or an
+// import of measurements after one of run times. The row keeps its Seq, so Seq alone does not show that the peak is new.
+// Therefore a model stores which of its rows were learned without a peak. Once such a row has a peak, the model predicts the
+// row and learns the peak like one that arrives now (TrainingRow.Amends).
 
 const (
 	// maxAwaited is the largest number of stored ranges of rows without a peak. A range ends at the next row with a peak, so
 	// that an import of thousands of rows without peaks takes one range.
 	maxAwaited = 1000
 
-	// A model is learned from scratch if it lacks at least minLacking peaks, and at least 1/lackingShare of the number of its
-	// learned peaks. So the work for all these trainings together stays in proportion to the history.
+	// A model is learned from scratch if it lacks at least minLacking peaks, and at least 1/lackingShare times as many peaks as
+	// it has learned. So the work for all trainings from scratch together stays in proportion to the history.
 	minLacking   = 8
 	lackingShare = 4
 )
 
-// seqRange is a range of rows. Every success in it that the model has learned had no peak then.
+// seqRange is a range of rows. The successes in it had no peak when the model learned them.
 type seqRange struct {
 	_           struct{} `cbor:",toarray"`
 	First, Last int64
@@ -70,21 +71,21 @@ func (m *Model) endAwait(seq int64) {
 	m.limitAwaited()
 }
 
-// limitAwaited removes the oldest ranges above maxAwaited. Peaks that are added to their rows are used in fits only, unless
-// there are many; see lacksPeaks.
+// limitAwaited removes the oldest ranges if there are more than maxAwaited. Peaks that are added to rows of removed ranges are
+// used in fits only, unless there are many such peaks; see lacksPeaks.
 func (m *Model) limitAwaited() {
 	m.Awaited = slices.Delete(m.Awaited, 0, max(0, len(m.Awaited)-maxAwaited))
 }
 
-// lacksPeaks reports whether h has many peaks that the model neither learned nor awaits: peaks that were added to rows of
-// ranges above maxAwaited, or to rows that an earlier release learned, whose models have no ranges. Peaks that the last
-// training left out as well, such as those that the quarantine discarded, do not count.
+// lacksPeaks reports whether h has many peaks that the model neither learned nor awaits. They were added to rows of ranges that
+// limitAwaited removed, or to rows that an earlier release learned, whose models have no ranges. Peaks that the last training
+// left out as well, such as those that the quarantine discarded, do not count.
 func (m *Model) lacksPeaks(h *sizing.History) bool {
 	return m.unlearnedPeaks(h)-m.Unlearned >= max(minLacking, m.Experts.LearnedRows/lackingShare)
 }
 
-// unlearnedPeaks returns the number of peaks in h that the model neither learned nor awaits, or 0 if it has learned more
-// peaks than h has. It ignores rows that arrived since and rows in quarantine.
+// unlearnedPeaks returns the number of peaks in h that the model neither learned nor awaits, or 0 if it has learned more peaks
+// than h has. It ignores rows that arrived after the newest learned row, and rows in quarantine.
 func (m *Model) unlearnedPeaks(h *sizing.History) int {
 	quarantined, peaks := m.quarantinedSeqs(), 0
 	for i := range h.Rows {

@@ -77,7 +77,7 @@ func TestPeaksAmendedAfterATrainingAreLearnedOnce(t *testing.T) {
 	assert.Equal(t, residuals, len(again.OutOfSample)+len(again.Unpredicted)+len(again.Pending))
 
 	answer := m.Size(question(sizing.Features{"rows": sizing.NumberValue(1e6)}))
-	assert.InDelta(t, 4.3, float64(answer.Limit)/float64(gib), 0.5, answer.Reason) // it needs 3.8 GiB ±4 %
+	assert.InDelta(t, 4.3, float64(answer.Limit)/float64(gib), 0.5, answer.Reason) // the run needs 3.8 GiB ±4 %
 }
 
 // A task of 2 GiB grows to 8 GiB. Each peak follows its success after a training.
@@ -163,7 +163,7 @@ func TestPeaksOfAnEarlierImportAreLearned(t *testing.T) {
 	}
 }
 
-// A peak that a copy in memory learned, and a training that learned it in the meantime, count once.
+// A training does not learn a peak again that the model in memory has already learned.
 func TestAModelAwaitsThePeakOfALearnedSuccess(t *testing.T) {
 	k, rng := newTask(t), rand.New(rand.NewPCG(9, 10))
 	for range 40 {
@@ -220,7 +220,7 @@ func TestAModelThatLacksManyPeaksIsLearnedFromScratch(t *testing.T) {
 	assert.Equal(t, 30, trained(t, k, stuck).Experts.LearnedRows)
 }
 
-// A training whose challenger loses its evaluation changes no stored model, so the next training starts from the same one.
+// A training whose challenger loses its evaluation changes no stored model, so the next training starts from the same champion.
 func TestATrainingAfterADiscardedOneLearnsAmendedPeaks(t *testing.T) {
 	k, rng := newTask(t), rand.New(rand.NewPCG(13, 14))
 	var peaks []float64

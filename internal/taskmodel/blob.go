@@ -34,8 +34,8 @@ const (
 // replica answers from the model that it decoded before, or without a model.
 var ErrFormat = errors.New("model blob: damaged or of another version; train the task again")
 
-// A blob consists of the magic, the version (u16, big endian), a SHA-256 of the rest, and the
-// snapshot as deterministic CBOR (RFC 8949, section 4.2): equal models give equal bytes.
+// A blob consists of the magic, the version (u16, big endian), the SHA-256 of the snapshot, and the snapshot as deterministic
+// CBOR (RFC 8949, section 4.2), so that equal models give equal bytes.
 const (
 	magic      = "lawm"
 	headerSize = len(magic) + 2 + sha256.Size
@@ -72,7 +72,7 @@ var decoding = func() cbor.DecMode {
 	return mode
 }()
 
-// Blob encodes the model. It ends the use of a pool (see SetPool), so no call of Size may run at the same time.
+// Blob encodes the model. It ends the use of a pool (see SetPool), so Size must not run at the same time.
 func (m *Model) Blob() ([]byte, error) {
 	m.leavePool()
 	if m.Models != nil && m.Models.line != nil {

@@ -50,7 +50,7 @@ func (r CapRule) Remedy() string {
 type rule uint8
 
 const (
-	byModel     rule = iota // none: the models and the guard
+	byModel     rule = iota // no rule after the models and the guard
 	byBins                  // the task's bins
 	byRequest               // the static request
 	byUnknown               // the static request, because an input is too large to extrapolate
@@ -71,7 +71,7 @@ type boundedGrant struct {
 	streak string // describes the streak of kills; set if the streak raised the limit
 
 	followed   sizing.Bytes // smallest limit that was enough, if the peaks follow the limits; see limitFollower
-	followRisk float64      // P(killed) at this limit
+	followRisk float64      // P(killed) with the limit followed
 	killEvidence
 }
 
@@ -136,13 +136,13 @@ func (m *Model) bound(p *experts.Point, q Question, a experts.Answer, b *buffers
 // of the trace mgnify with delayed feedback promised 4.3 % kills and had 2.6 %.
 const killWeight = 0.3
 
-// killSpread is a standard deviation of the log peaks of runs with identical features. If these peaks have this deviation,
-// killWeight counts half: the more such runs differ, the less one kill says about the next run.
+// killSpread is a standard deviation of the log peaks of runs with identical features. With this deviation the weight of a kill
+// is half of killWeight: the more the peaks of such runs differ, the less one kill says about the next run.
 const killSpread = 0.2
 
-// boundedRisk returns P(peak > d.limit) of a first try. A kill with the same features, at the models' amount or above,
-// raises the risk, except if a run with these features had a larger peak after a kill. If the limit was granted because
-// the peaks follow the limits, only the earlier successes with this limit count. a is the models' answer.
+// boundedRisk returns P(peak > d.limit) of a first try. A kill with the same features, at the models' amount or above, raises
+// the risk, except if a run with these features had a larger peak after a kill. If the limit was granted because the peaks
+// follow the limits, the risk follows only from the earlier successes with about this limit. a is the models' answer.
 func (m *Model) boundedRisk(p *experts.Point, q Question, d *boundedGrant, a experts.Answer, b *buffers) float64 {
 	if d.rule == byFollowing && d.limit >= d.followed {
 		return experts.Probability(d.followRisk)
@@ -159,7 +159,7 @@ func (m *Model) boundedRisk(p *experts.Point, q Question, d *boundedGrant, a exp
 	return experts.Probability(max(risk, openRisk(q, d.limit, d.model, a.Promised)))
 }
 
-// describe describes the rule that decided, with "; " at the end; "" if no rule changed the models' amount.
+// describe describes d.rule, with "; " at the end; "" if no rule changed the models' amount.
 func (d *boundedGrant) describe(q Question) string {
 	text := ""
 	switch d.rule {

@@ -63,8 +63,8 @@ func (e *encoder) chooseCycles(rows [][]sizing.Value, y []float64) {
 }
 
 // chooseClock decides whether the columns of date j follow its local time or UTC, and returns the rows in the order of this
-// clock. It chooses UTC only if the offsets vary and the peaks depend more on a cycle in UTC: senders may mix offsets, and
-// reports stored by releases before LocalTime have none.
+// clock. It chooses UTC only if the offsets vary and the peaks depend more on a cycle in UTC. Offsets vary if senders mix them;
+// reports stored by releases before LocalTime have no offset.
 func (c *column) chooseClock(j int, rows [][]sizing.Value, y []float64) datedRows {
 	local := newDatedRows(j, rows, true)
 	c.LocalTime = local.isLocal
@@ -89,8 +89,9 @@ func (d *datedRows) strongestCycle(y []float64) (f float64) {
 	return f
 }
 
-// cycleTest compares the positions in a cycle by the periods of a history, such as weekdays by days: an F-test of a one-way
-// analysis of variance, and the trend of the periods.
+// cycleTest is the result of two calculations on the means of the periods in a history, such as days. The first is an F-test
+// (one-way analysis of variance) of whether the means depend on the position in the cycle, such as the weekday. The second is
+// the trend of the means.
 type cycleTest struct {
 	f, d1, d2 float64 // F and its degrees of freedom
 	spread    float64 // difference of the largest and the smallest mean of a position
@@ -99,11 +100,11 @@ type cycleTest struct {
 }
 
 // isSeason reports whether there are about two years of dates and the months differ by more than the trend rises or falls in a
-// year. A release looks like a season in one year. A trend alone makes the last month of each year the largest one, and the
-// prediction would fall at the start of the next year.
+// year. Within one year, a lasting change, such as a new version of the DAG, looks like a season. A trend alone makes the last
+// month of each year the largest one, and the prediction would fall at the start of the next year.
 func (t cycleTest) isSeason() bool { return t.d2 >= t.d1 && t.spread > 12*math.Abs(t.slope) }
 
-// isSignificant reports whether positions differ as much with a probability below cycleSignificance if there is no cycle.
+// isSignificant reports whether the p-value of the F-test is below cycleSignificance.
 func (t cycleTest) isSignificant() bool {
 	return math.IsInf(t.f, 1) || t.f > 0 && distuv.F{D1: t.d1, D2: t.d2}.Survival(t.f) < cycleSignificance
 }
@@ -111,7 +112,7 @@ func (t cycleTest) isSignificant() bool {
 // datedRows are the rows with a date of one field, in the order of these dates.
 type datedRows struct {
 	column     int  // of the field
-	isLocal    bool // the dates are in local time; otherwise in UTC, or no date has an offset
+	isLocal    bool // the dates are in local time; false: in UTC, or no date has an offset
 	hasOffsets bool // the offsets of the dates differ
 	dates      []float64
 	rows       []int // indexes
@@ -169,7 +170,7 @@ func (d *datedRows) periodMeans(y []float64, origin float64, c *calendarCycle) [
 
 // test tests whether y depends on the position of the dates in a cycle.
 func (d *datedRows) test(y []float64, cycle int) cycleTest {
-	return testCycle(d.periodMeans(y, y[0], &calendarCycles[cycle])) // without y[0], equal peaks give exact zeros
+	return testCycle(d.periodMeans(y, y[0], &calendarCycles[cycle])) // y[0] is subtracted, so that equal peaks give exact zeros
 }
 
 // testCycle compares the positions in a cycle by the means of the periods.
@@ -256,8 +257,8 @@ func monthDay(days float64) float64 {
 	return float64(utcDay(days).Day())
 }
 
-// alignedMonthDay returns the day of the month of a date in days since 1970, but from the 16th on the day on which a month of
-// 31 days has as many days left: the last day of each month is 31. It is NaN if days is NaN.
+// alignedMonthDay returns the day of the month of a date in days since 1970. From the 16th on, days count from the end of the
+// month, such that the last day of each month is 31. The result is NaN if days is NaN.
 func alignedMonthDay(days float64) float64 {
 	if math.IsNaN(days) {
 		return days

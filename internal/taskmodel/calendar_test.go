@@ -154,7 +154,8 @@ func TestAMonthThatOnlyShowsATrendCountsAsMissing(t *testing.T) {
 	}
 }
 
-// All quarters of an hour resemble one another, so a day of them has no repeated hour.
+// The runs of one hour count as one value, because they resemble one another. So many runs in a few days do not show a daily
+// cycle.
 func TestAnHourNeedsSeveralDays(t *testing.T) {
 	for _, runs := range []int{92, 300, 2000} {
 		rows, y := datesFrom(runs, 15*time.Minute, func(at time.Time) float64 { return float64(at.Unix()) / 1e5 })

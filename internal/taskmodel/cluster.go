@@ -1,8 +1,8 @@
 package taskmodel
 
-// cluster summarises the errors of mapped instances of one DAG run: of the instances with the same features, or of one
-// instance for each set of features (mapped.go). Their peaks have causes in common, so n instances say less about the errors
-// of the models than n independent runs.
+// cluster summarises the errors of mapped instances of one DAG run (mapped.go). One kind of cluster contains the instances with
+// the same features, the other kind one instance for each set of features. The peaks in a cluster have causes in common, so n
+// instances say less about the errors of the models than n independent runs.
 type cluster struct {
 	_            struct{} `cbor:",toarray"`
 	Rows         float64  // number of instances
@@ -38,10 +38,10 @@ type clusterKind struct {
 	tolerated float64 // correlation up to which all instances count as independent
 }
 
-// Instances with the same features have no known difference, so their errors are assumed to be correlated (prior 0.5).
-// For instances with different features a correlation of up to 0.5 counts as 0, because at such a correlation a task loses
-// more by ignored instances than by slightly too small margins. Their prior is this limit, so that a larger correlation
-// counts from the first DAG run on.
+// Instances with the same features have no known difference, so their errors are assumed to be correlated (prior 0.5). For
+// instances with different features a correlation of up to 0.5 counts as 0, because at such a correlation a task loses more by
+// ignored instances than by slightly too small margins. Their prior is 0.5, too, so that a larger correlation counts from the
+// first DAG run on.
 var (
 	featureClusters = clusterKind{prior: 0.5}                 // instances with the same features
 	runClusters     = clusterKind{prior: 0.5, tolerated: 0.5} // instances with different features

@@ -13,8 +13,7 @@ import (
 // Bayesian model averaging (package bayes) predicts its peaks with simple structures, such as a
 // constant, a line in each number, and some of the point models (the fitted models, which predict only the peak).
 
-// coldStartNumbers is the largest number of numeric features with a line of their own: the first ones in the
-// schema.
+// coldStartNumbers is the largest number of numeric features with a line of their own; the others come later in the schema.
 const coldStartNumbers = 12
 
 // coldStartPoints are the point models among the structures.
@@ -34,8 +33,8 @@ func (m *Model) coldStartPrior() bayes.Prior {
 		NoFeatures: len(m.Schema.Fields) == 0}
 }
 
-// setPoolSlopes sets m.slopes to the mean slopes of the DAG's other tasks for inputs of the same
-// name. They are shrunk towards those of the namespace's other DAGs, and these towards coldStartSlope.
+// setPoolSlopes sets m.slopes to the mean slopes of the DAG's other tasks for inputs of the same name. These means are shrunk
+// towards the means of the namespace's other DAGs, which are shrunk towards coldStartSlope.
 func (m *Model) setPoolSlopes(pool *Pool, others *Namespace) {
 	m.slopes = m.slopes[:0]
 	tasks := *pool

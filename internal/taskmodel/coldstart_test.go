@@ -12,8 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// The residuals in a task's contribution to the pool of its DAG are those of the cold-start rule. The fitted models have larger errors
-// in the first rows. Such errors in the pool would make the margins of new tasks too large.
+// The residuals in a task's contribution to the pool of its DAG are those of the cold-start rule. The fitted models have larger
+// errors in the first rows. Such errors in the pool would make the margins of new tasks too large.
 func TestThePoolGetsTheResidualsOfTheColdStartRule(t *testing.T) {
 	k, rng := newTask(t), newRand(3)
 	for range 15 {

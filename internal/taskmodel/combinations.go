@@ -13,7 +13,7 @@ import (
 type combinations struct {
 	Columns  []bool             // by column of the encoding: whether its values are part of a combination; nil: no effects
 	Effects  map[uint64]float64 // in log bytes, by the groupKey of Columns
-	Variance float64            `cbor:",omitzero"` // of the effects, if new combinations are rare; 0: they are frequent, or an earlier release made the model
+	Variance float64            `cbor:",omitzero"` // of the effects, if new combinations are rare; 0: new combinations are frequent, or an earlier release made the model
 }
 
 const (
@@ -26,9 +26,9 @@ const (
 	minPriorRows          = 0.01 // lower bound of combinationFit.prior
 )
 
-// fitCombinations estimates the effects of combinations from the errors of the line. y holds the log peaks of the rows and
-// base the predictions of the line. fitCombinations adds the effects to base, for each row the one that follows from the other
-// rows: with the row's own error in it, the trees would learn too little from this row.
+// fitCombinations estimates the effects of combinations from the errors of the line. y holds the log peaks of the rows and base
+// the predictions of the line. fitCombinations adds to each prediction the effect that follows from the other rows. If the
+// effect contained the row's own error, the trees would learn too little from this row.
 func (m *models) fitCombinations(rows []row, y, base []float64) {
 	if len(rows) < minCombinationRows {
 		return
@@ -73,7 +73,7 @@ func (c *combinations) isNew(e *encoder, cells []sizing.Value) bool {
 	return !isKnown
 }
 
-// split calls add with each column of a combination and its equal share of an effect.
+// split divides an effect equally among the columns of the combination, and calls add for each of them.
 func (c *combinations) split(effect float64, add func(j int, share float64)) {
 	combined := 0
 	for _, is := range c.Columns {
@@ -116,8 +116,9 @@ func (f *combinationFit) selectAll() (n int) {
 	return n
 }
 
-// choose removes columns, of which n are selected, as long as this makes the errors smaller (backward elimination), down to two.
-// It reports whether the remaining combinations have enough rows and make the errors smaller than chance alone would.
+// choose removes columns as long as this makes the errors smaller (backward elimination), until two remain. n is the number of
+// selected columns. choose reports whether the remaining combinations have enough rows and make the errors smaller than chance
+// alone would.
 func (f *combinationFit) choose(n int) bool {
 	plain, weight := 0.0, 0.0
 	for i, e := range f.errors {

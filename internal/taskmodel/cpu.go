@@ -30,10 +30,10 @@ const (
 	cpuRange        = 0.7   // logarithm of the largest factor (2) by which a prediction of lineCores may be outside the range of the fitted rows
 )
 
-// CPUModel predicts the largest CPU use of a task's tries. It evaluates every rule out of sample, except after a fit
-// with new cycles of a date (learnCycles). The rule with the
-// smallest loss answers (see bestRule) with its prediction plus the 99th percentile of its own residuals, both in log
-// cores. The percentile is high, because too few cores cost more than a quarter of a core too many.
+// CPUModel predicts the largest CPU use of a task's tries. It evaluates every rule out of sample, except after a fit with new
+// cycles of a date (learnCycles). The rule with the smallest loss answers (see bestRule) with its prediction plus the 99th
+// percentile of its own residuals, both in log cores. The percentile is high, because too few cores cost more than a quarter of
+// a core too many.
 type CPUModel struct {
 	Residuals [coreRules]experts.Window `cbor:"Spread"` // out-of-sample residuals of log cores
 	Loss      [coreRules]float64        // discounted pinball loss (Koenker & Bassett 1978) at cpuQuantile, in cores

@@ -9,8 +9,8 @@ import (
 
 // Run times and CPU use are predicted by ridge regressions, which know of a date only the weekend and the season. cycleEffects
 // are what the position of a date in cycles of the calendar adds, such as the effect of each weekday: random intercepts of the
-// errors of a ridge regression (Laird and Ware 1982), by position, in log units. Only cycles with which earlier periods predict
-// later ones better get effects. The peak needs none, because its trees know these positions.
+// errors of a ridge regression (Laird and Ware 1982), by position, in log units. A cycle gets effects only if earlier periods
+// predict later ones better with them. The peak needs none, because its trees know these positions.
 type cycleEffects []cycleEffect
 
 // cycleEffect holds the effects of the positions in one cycle.
@@ -60,8 +60,8 @@ func (e *cycleErrors) add(cells []sizing.Value, err float64) {
 	e.rows, e.errors = append(e.rows, cells), append(e.errors, err)
 }
 
-// fit chooses cycles of the dates among columns, the one that makes the errors smallest first (forward selection), and
-// subtracts their effects from the errors.
+// fit chooses at most maxCycles cycles of the dates among columns (forward selection). Each step chooses the cycle that makes
+// the errors smallest, and subtracts its effects from the errors.
 func (e *cycleErrors) fit(columns []column) (chosen cycleEffects) {
 	for j := range columns {
 		if columns[j].Kind == sizing.Date {

@@ -124,8 +124,8 @@ func (e *encoder) datePairsOf() (pairs [][2]int) {
 	return pairs
 }
 
-// orderPairs puts the date first that is earlier on average over the rows. So the lengths of periods are positive, whatever the
-// features are called, and remote lengths are found like remote numbers.
+// orderPairs puts first in each pair the date that is earlier on average over the rows. So the lengths of periods are positive,
+// whatever the features are called, and remote lengths are found like remote numbers.
 func orderPairs(pairs [][2]int, rows [][]sizing.Value) [][2]int {
 	for k, pair := range pairs {
 		sum := 0.0
@@ -180,9 +180,10 @@ func readColumn(field sizing.Field, j int, rows [][]sizing.Value) column {
 }
 
 // dropNewFeatures drops the columns of a feature if all of the newest rows have it, but fewer than minMissingRows rows do. Its
-// presence then says only that these rows are new. If a later row lacks the feature, its presence says more: a flag may be
-// sent only if it is set. But if the names of features contain ids, many features have only one row. So dropNewFeatures also
-// drops those in the newer half of the history, if there is more than one feature of one row per minMissingShare rows.
+// presence then says only that these rows are new. If a later row lacks the feature, its presence says more, because some
+// senders omit a flag that is not set. But if the names of features contain ids, many features have only one row. So
+// dropNewFeatures also drops the features whose only row is in the newer half of the history, if more than one feature per
+// minMissingShare rows has only one row.
 func (e *encoder) dropNewFeatures(rows [][]sizing.Value) {
 	known, first, once := make([]int, len(e.Columns)), make([]int, len(e.Columns)), 0
 	for j := range e.Columns {

@@ -133,8 +133,8 @@ func (e *Evaluation) addCandidate(name string, rows []row, ladderFor func(*row) 
 	}
 }
 
-// bestConstant returns the constant allocation in bytes with the least waste. It considers only peaks that about
-// 2 · DefaultRiskTarget of the rows or less exceed.
+// bestConstant returns the constant allocation in bytes with the least waste. It considers only the peaks that at most about 2
+// · DefaultRiskTarget of the rows exceed.
 func bestConstant(rows []row) float64 {
 	peaks := make([]float64, len(rows))
 	for i := range rows {
@@ -163,7 +163,7 @@ var families = []classify.LevelFamily{
 }
 
 // evaluateFamilies fits the classifiers on the newest maxFamilyRows of the rows before the holdout, and adds their results. It
-// omits a classifier whose fit fails, such as CART if its library panics (cart.ErrLibrary), because a classifier only serves
+// omits a classifier whose fit fails, such as CART if its library panics (cart.ErrLibrary), because the classifiers serve only
 // for comparison. failed describes the omitted classifiers.
 func (m *Model) evaluateFamilies(e *Evaluation, h *sizing.History, before, newest []row) (failed []string, err error) {
 	before = before[max(0, len(before)-maxFamilyRows):]

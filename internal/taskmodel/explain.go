@@ -182,7 +182,7 @@ func (m *Model) explainPoint(cells []sizing.Value, p *experts.Point, target, amo
 	return c
 }
 
-// withoutShift returns the cold-start prediction in p from before its shift by a run score; nil if there is none.
+// withoutShift returns the cold-start prediction in p without the shift by the run score; nil if p has no such prediction.
 func withoutShift(p *experts.Point, b *buffers) *bayes.Mixture {
 	if p.ColdStart == nil {
 		return nil
@@ -192,8 +192,8 @@ func withoutShift(p *experts.Point, b *buffers) *bayes.Mixture {
 	return &mix
 }
 
-// medianPeak returns the median of the peak by the errors of the newest predictions, at most `amount`. After a fall of the
-// peaks, this median is below the predictions.
+// medianPeak returns the median of the predicted distribution of the peak, at most `amount`. After a fall of the peaks, the
+// newest errors move this median below the predictions of the models.
 func (m *Model) medianPeak(p *experts.Point, amount float64, b *buffers) float64 {
 	exceeds := func(amount float64) bool {
 		var prob [1]float64

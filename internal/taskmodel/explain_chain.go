@@ -63,9 +63,9 @@ func startChain(name string, base float64) *chain {
 	return &chain{base: base, name: name, logAmount: base}
 }
 
-// maxLogAmount bounds the magnitude of the log amounts of a chain. The effects of very large inputs cancel out or are limited by
-// a bound, but each alone may be larger. The bound is far outside all amounts, and the ratio of any two bounded amounts is a
-// finite number.
+// maxLogAmount bounds the magnitude of the log amounts of a chain. A single effect of a very large input may exceed it,
+// although other effects cancel it out or a bound limits it. maxLogAmount is far outside all amounts, and the ratio of any two
+// bounded amounts is a finite number.
 const maxLogAmount = 300
 
 // negligibleLog is the log factor below which a term is omitted: it changes a GiB by far less than a byte.

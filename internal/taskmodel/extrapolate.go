@@ -36,7 +36,7 @@ type extrapolation struct {
 
 // extrapolate corrects p, the prediction for a row with inputs outside their range. If the data support a trend, extrapolate
 // raises the prediction at the edge of the range along this trend, and adds a margin that grows with the distance. If a remote
-// number is nearer, its rise replaces that of the trend from the edge.
+// number is nearer than the edge, the rise of the remote number and the trend from there replace the trend from the edge.
 func (m *models) extrapolate(cells []sizing.Value, p *experts.Point, b *buffers) {
 	signals := b.signals
 	b.extrapolation.isCorrected = true

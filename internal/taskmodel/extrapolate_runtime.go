@@ -27,7 +27,7 @@ func (m *models) fitRunTime(rows []row) {
 			timed, y = append(timed, r), append(y, math.Log(r.Peak))
 		}
 	}
-	// fit overwrites interval.Share, the share of the variance of the peak that an input explains, so it gets a copy.
+	// t.fit overwrites interval.Share, the share of the variance of the peak that an input explains, so t gets copies.
 	t := trend{Ranges: slices.Clone(m.PeakTrend.Ranges), Pairs: slices.Clone(m.PeakTrend.Pairs), Units: m.PeakTrend.Units}
 	t.fit(timed, y)
 	m.RunTimeTrend = runTimeTrend{t.Slopes, t.Base, t.Linear, t.ConvexSlope}

@@ -51,8 +51,8 @@ func randomFeature(rng *rand.Rand) func() sizing.Value {
 	}
 }
 
-// randomWindow returns a function that draws the two ends of a window, whose difference the models use as a pair of numbers. The
-// difference is `factor` times as large as in the other rows.
+// randomWindow returns a function that draws the two ends of a window, whose difference the models use as a pair of numbers.
+// The difference is `factor` times as large as in the rows of the history.
 func randomWindow(rng *rand.Rand) func(f sizing.Features, factor float64) {
 	width, lengths, begin := math.Exp(20*rng.Float64()-10), 2+rng.IntN(10), 0.0
 	return func(f sizing.Features, factor float64) {

@@ -35,8 +35,8 @@ func (m *Model) effectVariance(name string) float64 {
 	return m.effects.Variance(nameHash(name), effectSpread*effectSpread)
 }
 
-// visitFirstChanges calls visit for each feature with a first change. share is 1; but for a number it is the square of its
-// log ratio to the known value, if that is below 1.
+// visitFirstChanges calls visit for each feature with a first change. share is 1 or, for a number, the square of its log ratio
+// to the known value if this square is below 1.
 func (m *Model) visitFirstChanges(f sizing.Features, cells []sizing.Value, visit func(name string, share float64)) {
 	for _, name := range m.newFeaturesOf(f) {
 		visit(name, 1)
@@ -51,7 +51,7 @@ func (m *Model) visitFirstChanges(f sizing.Features, cells []sizing.Value, visit
 	}
 }
 
-// recordFirstChange records the error of a row with first changes in the task's share of the pool. It must run before
+// recordFirstChange records, in the task's share of the pool, the error e of a row that has first changes. It must run before
 // the models learn the row.
 func (m *Model) recordFirstChange(t *TrainingRow, cells []sizing.Value, e float64) {
 	changes := 0.0
@@ -165,10 +165,10 @@ func (m *Model) raiseForUnknownEffect(a *experts.Answer, p *experts.Point, q *Qu
 	a.Promised = experts.Probability(max(a.Promised, min(0.5, m.exceedanceWith(t, p, a.Amount, b))))
 }
 
-// widensForUnknownEffect reports whether an unknown effect may raise the amount. That of a number may not: extrapolate
-// decides the amount above a known number, and below it the peak is seldom larger. Nor may a feature that is sent for the first
-// time, which is often another name of a known one. The margin of a row with imputed features contains the differences of similar
-// rows.
+// widensForUnknownEffect reports whether an unknown effect may raise the amount. The effect of a new number may not:
+// extrapolate decides the amount above a known number, and below it the peak is seldom larger. The effect of a feature that is
+// sent for the first time may not either, because such a feature is often another name of a known one. The margin of a row with
+// imputed features already contains the differences of similar rows.
 func (m *Model) widensForUnknownEffect(p *experts.Point, q *Question, b *buffers) bool {
 	return !b.isLift && !p.Imputed && !b.extrapolation.noRisk && !m.Models.PeakTrend.hasNewNumber(b.cells) && len(m.newFeaturesOf(q.Features)) == 0
 }
@@ -180,8 +180,8 @@ func (m *Model) nameUnknownEffect(q *Question, cells []sizing.Value) string {
 	return name
 }
 
-// widenForUnknownEffect raises the amount until the risk with an effect of distribution t is within changeRiskFactor, but not above
-// the static request.
+// widenForUnknownEffect raises the amount, but not above the static request, until the risk with an effect of distribution t is
+// at most changeRiskFactor risk targets.
 func (m *Model) widenForUnknownEffect(t distuv.StudentsT, a *experts.Answer, p *experts.Point, q *Question, b *buffers) {
 	const steps = 8 // halvings of the log distance to the request
 	low, high, most := a.Amount, m.sufficientRequest(q), changeRiskFactor*q.RiskTarget
@@ -208,8 +208,8 @@ func (m *Model) exceedanceWith(t distuv.StudentsT, p *experts.Point, amount floa
 	return risk
 }
 
-// describePresence writes to a reason the features that are sent for the first time, and those that every run had and this one
-// lacks, if they were constant.
+// describePresence writes to a reason the features that are sent for the first time, and the constant features that every run
+// had and this run lacks.
 func (m *Model) describePresence(text *strings.Builder, f sizing.Features, cells []sizing.Value) {
 	names := m.newFeaturesOf(f)
 	if len(names) > 0 {
@@ -226,10 +226,9 @@ func (m *Model) describePresence(text *strings.Builder, f sizing.Features, cells
 	}
 }
 
-// recordRaisedPromise reports whether the promise of a try includes the unknown effect of a first change, of a new combination or
-// of an unseen value.
-// It records the DAG run of such a try in m.ChangedRun: all instances of a DAG run have this promise if they start before the
-// first of them is learned.
+// recordRaisedPromise reports whether the promise of a try includes the unknown effect of a first change, of a new combination
+// or of an unseen value. It stores the DAG run of such a try in m.ChangedRun, and then returns true for all instances of this
+// DAG run: they have the same promise if they started before the model learned the first of them.
 func (m *Model) recordRaisedPromise(t *TrainingRow) bool {
 	if m.Models == nil {
 		return false

@@ -75,7 +75,8 @@ func TestNumberFarAboveItsOnlyValueGetsTheRequest(t *testing.T) {
 	}
 }
 
-// While no run has exceeded the static request, a first change raises the grant, because all mapped instances of a task change at once.
+// While no run has exceeded the static request, a first change raises the grant, because all mapped instances of a task change
+// at once.
 func TestFirstChangeOfAFeatureRaisesTheGrant(t *testing.T) {
 	genome := func(name string) generator {
 		return func(rng *rand.Rand) (sizing.Features, float64) {

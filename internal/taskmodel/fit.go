@@ -112,9 +112,9 @@ func (m *Model) finishUpdate(whole *sizing.History, hasChampion bool, firstFit i
 	return m.complete(whole, out)
 }
 
-// learnNewRows learns, in order, the rows that the model has not learned yet, or only without their peak, and refits the
-// models on the learned rows when isFitDue says so. `later` is the number of rows that the caller learns afterwards. firstFit
-// is the number of measured rows at the first of these fits; 0: none.
+// learnNewRows learns, in order, the rows that newRows returns, and refits the models on the learned rows when isFitDue says
+// so. `later` is the number of rows that the caller learns afterwards. firstFit is the number of measured rows at the first of
+// these fits; 0: none.
 func (m *Model) learnNewRows(h *sizing.History, later int) (firstFit int, err error) {
 	m.Schema = h.Schema.Shape()
 	for i := range m.EarlyRows { // the schema may have gained fields since these rows
@@ -156,7 +156,8 @@ func (m *Model) learnNewRows(h *sizing.History, later int) (firstFit int, err er
 	return firstFit, nil
 }
 
-// newRows returns the indexes of the rows of h that the model has not learned yet, or only without their peak.
+// newRows returns the indexes of the rows of h that the model has not learned yet, and of those that it learned before their
+// peak was known.
 func (m *Model) newRows(h *sizing.History) []int {
 	var rows []int
 	for i := range h.Rows {

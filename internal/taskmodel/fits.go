@@ -28,11 +28,10 @@ func WaitIdle(workers *semaphore.Weighted, closed <-chan struct{}) {
 }
 
 // FitCache makes the trainings of replays cheaper. If a worker is idle, a fit uses it as a second worker. Models with equal
-// rows, such as the models of one task in replays with different settings, share one fit of the trees and of the
-// classifiers. The key of a fit is a hash of its whole input, so a cached fit gives the same amounts, bit for bit.
-// Models with a FitCache have no Drivers and no Ambiguity, which do not affect amounts. A FitCache is safe for
-// concurrent use. The models that answer predictions use
-// no FitCache; replays such as those of a what-if question use one.
+// rows, such as the models of one task in replays with different settings, share one fit of the trees and of the classifiers.
+// The key of a fit is a hash of its whole input, so a cached fit gives the same amounts, bit for bit. Models with a FitCache
+// have no Drivers and no Ambiguity, which do not affect amounts. A FitCache is safe for concurrent use. The models that answer
+// predictions use no FitCache; replays such as those of a what-if question use one.
 type FitCache struct {
 	workers  *semaphore.Weighted // one unit per worker; the caller of a training holds one unit
 	capacity int                 // largest number of cached fits; 0: no cache

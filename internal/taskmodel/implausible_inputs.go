@@ -56,10 +56,10 @@ func (t *trend) refute(cells []sizing.Value) {
 	}
 }
 
-// maxDistance returns the largest plausible distance of an input from its range, in log units: log(1 + implausibleFactor)
-// or, if the range has no negative value and is wider, the width of the range, but at most log(maxImplausibleFactor).
-// offset is the log offset of the input. isHeavyTailed marks a number above its range in a row whose peak is unknown or above all others.
-// Counts and sizes often have a heavy tail, so the result is then log(maxImplausibleFactor), or +Inf if all known values
+// maxDistance returns the largest plausible distance of an input from its range, in log units. It is log(1 + implausibleFactor)
+// or, if the range has no negative value and is wider, the width of the range, but at most log(maxImplausibleFactor). offset is
+// the log offset of the input. isHeavyTailed marks a number above its range in a row whose peak is unknown or above all known
+// peaks. Counts and sizes often have a heavy tail, so the result is then log(maxImplausibleFactor), or +Inf if all known values
 // are 0.
 func (s *interval) maxDistance(isHeavyTailed bool, offset float64) float64 {
 	switch {
@@ -77,9 +77,9 @@ func (s *interval) maxDistance(isHeavyTailed bool, offset float64) float64 {
 type rowPeak int
 
 const (
-	unknownPeak rowPeak = iota // not known, or above all others
+	unknownPeak rowPeak = iota // not known, or above all known peaks
 	usualPeak
-	smallPeak // below all others
+	smallPeak // below all known peaks
 )
 
 // classify classifies a measured peak in bytes.

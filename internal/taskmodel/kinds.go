@@ -163,9 +163,9 @@ func (m *Model) lacksText(c *column, v sizing.Value) bool {
 		})
 }
 
-// AskWarnings lists the features of a question that the model does not use as sent: a value of another kind (except the bools of
-// BoolWarnings), a feature that is not encoded because there are too many, or a name that no learned run has. Callers need these warnings
-// only if Answer.HasMissing is true: a misspelled name leaves another feature missing.
+// AskWarnings lists the features of a question that the model does not use as sent: a value of another kind (except the bools
+// of BoolWarnings), a feature that is not encoded because there are too many, or a name that no learned run has. Callers need
+// these warnings only if Answer.HasMissing is true: a misspelled name leaves another feature missing.
 func (m *Model) AskWarnings(f sizing.Features) []sizing.FieldError {
 	warnings := m.unusedFeatures(f)
 	if m.Models == nil {

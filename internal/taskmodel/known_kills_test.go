@@ -291,7 +291,7 @@ func TestAnswerShowsTheBinsOfThePolicy(t *testing.T) {
 	assert.InDelta(t, 1, sum, 1e-9)
 }
 
-// Runs with the features of a killed run succeeded with less memory before the kill. They are imported after it.
+// Runs with the features of a killed run succeeded with less memory before the kill. Their reports are imported after the kill.
 func TestAnOlderPeakReportedLaterDoesNotRefuteAKill(t *testing.T) {
 	k, rng := newTask(t), rand.New(rand.NewPCG(9, 10))
 	f := sizing.Features{"customer": sizing.TextValue("a")}

@@ -10,10 +10,10 @@ import (
 // scratch, in the order of time. Until then, runs that ended before all learned ones change only the range of the peaks.
 
 const (
-	// A peak is late if it arrives after peaks of which at least 1/lateShare ended after it. A model is learned from scratch if
-	// it has learned, or would learn, at least minLate late peaks, and at least 1/lateShare of the number of its learned
-	// peaks. Fewer late peaks change little. So single late reports cost nothing, and the work for all these
-	// trainings together stays in proportion to the history.
+	// A peak is late if at least 1/lateShare of the peaks that arrived before it belong to runs that ended after its run. A
+	// model is learned from scratch if it has learned, or would learn, at least minLate late peaks, and at least 1/lateShare of
+	// the number of its learned peaks. Fewer late peaks change little. So single late reports cost nothing, and the work for
+	// all these trainings together stays in proportion to the history.
 	lateShare = 16
 	minLate   = 8
 )

@@ -25,7 +25,8 @@ func (k *task) importOlder(runs int, draw func() (sizing.Features, sizing.Histor
 	k.history.Rows = slices.Concat(k.history.Rows[live:], k.history.Rows[:live]) // in the order of time
 }
 
-// lateHistories draw a run of the time before an import (live is false) or after it. The live runs need more memory.
+// lateHistories draw a run of an older history that is imported later or, if live is true, one of the newer runs that are
+// reported live. The live runs need more memory.
 var lateHistories = map[string]func(rng *rand.Rand, live bool) (sizing.Features, float64){
 	"level": func(rng *rand.Rand, live bool) (sizing.Features, float64) {
 		if live {
@@ -151,8 +152,8 @@ func TestAGapFilledLaterIsLearnedInTheOrderOfTime(t *testing.T) {
 	assert.Greater(t, m.Size(question(nil)).Limit, bytes(8))
 }
 
-// A history of more than 20,000 runs is read without most of its older runs. If the older runs arrived last, those that are not
-// read do not count as deleted.
+// A history of more than 20,000 runs is read without most of its older runs. If the older runs arrived last, the older runs
+// that are not read do not count as deleted.
 func TestOlderRunsThatAreNotReadAreNotVoided(t *testing.T) {
 	k, rng := newTask(t), rand.New(rand.NewPCG(13, 14))
 	for range 4000 {

@@ -122,13 +122,13 @@ func (m *Model) countTry(t *TrainingRow) {
 	m.comparePromise(t)
 }
 
-// comparePromise records, in the task's share of the pool, the promised risk of a first try and whether the try was killed.
-// The pool corrects the promises of the experts. So the risk of kills that contradict measured peaks (m.Understatement), which
-// the experts do not know, is subtracted from the promise, and the result is divided by the factor of the pool
-// (Experts.Factor). Both may differ from those at the time of the answer. A try with an outcome other than a kill or a success
-// does not count, nor does one before the first measured peak: similar tasks sized it, whose promises the pool does not correct.
-// If the promise includes the effect of a first change or of an unseen value, the risk target replaces it, because that effect
-// is no error of the experts.
+// comparePromise records, in the task's share of the pool, the promised risk of a first try and whether the try was killed. The
+// pool corrects the promises of the experts. So the risk of kills that contradict measured peaks (m.Understatement), which the
+// experts do not know, is subtracted from the promise, and the result is divided by the factor of the pool (Experts.Factor).
+// Both may differ from those at the time of the answer. comparePromise ignores tries that ended neither with a kill nor with a
+// success. It also ignores tries before the first measured peak: similar tasks sized them, and the pool does not correct the
+// promises of similar tasks. If the promise includes the effect of a first change or of an unseen value, it counts as at most
+// the default risk target, because that effect is no error of the experts.
 func (m *Model) comparePromise(t *TrainingRow) {
 	killed := t.Outcome.OOM()
 	if t.FirstTry && t.Promised != nil && m.Experts.LearnedRows > 0 && (killed || t.Outcome == sizing.Success) {

@@ -81,8 +81,9 @@ func (m *Model) followLimit(t *TrainingRow, cells []sizing.Value) {
 	}
 }
 
-// leastLimit returns the smallest allocation and the number of successes with about this allocation, after one more success,
-// with the allocation `allocated`. `least` and `proven` are the values before this success; `least` is zero before the first one.
+// leastLimit returns the smallest allocation and the number of successes with about this allocation, after one more success
+// with the allocation `allocated`. `least` and `proven` are the values before this success; `least` is zero before the first
+// success.
 func leastLimit(least sizing.Bytes, proven int, allocated sizing.Bytes) (sizing.Bytes, int) {
 	if least == 0 || float64(allocated)*provenTolerance < float64(least) {
 		least, proven = allocated, 0

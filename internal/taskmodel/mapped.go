@@ -18,20 +18,21 @@ import (
 // If there are fewer slots than instances, some instances start after others have been reported, and their answers know these
 // reports. So an instance that started after the first report of a dagRun belongs to another dagRun with the same id.
 
-// With larger limits a model takes more memory. When a limit is reached, the model drops the oldest DAG run or launch. It
-// learns an instance that is reported later as the first one of a new DAG run or launch.
+// With larger limits a model takes more memory. When a limit is reached, the model drops the oldest DAG run or launch. If an
+// instance of the dropped DAG run or launch is reported later, the model learns it like the first instance of a new DAG run or
+// launch.
 const (
 	maxDAGRuns  = 16 // largest number of stored dagRuns, the newest ones; a DAG run with few slots takes several
 	maxLaunches = 32 // largest number of stored launches of all these DAG runs together
 )
 
-// dagRun holds the instances of a mapped task in one DAG run that started before the first of them was reported.
+// dagRun holds instances of a mapped task in one DAG run: those that started before the first of them was reported.
 type dagRun struct {
 	_            struct{} `cbor:",toarray"`
 	ID           uint64   // TrainingRow.DAGRun
 	Reported     int64    // TrainingRow.At of the instance that was reported first
 	IsFirst      bool     // the first row of the task is one of the instances
-	Drift, Trend float64  // models.Drift and models.Trend before the first report of the run
+	Drift, Trend float64  // models.Drift and models.Trend before the first report of one of the instances
 	Errors       cluster  // errors of one instance for each launch
 	Launches     []launch // oldest first
 }
@@ -53,11 +54,11 @@ type launch struct {
 type instance struct {
 	weight      float64 // for the cold-start rule and the stack; 1: independent of the other instances
 	isCharged   bool    // the experts learn from it
-	isPredicted bool    // the error of its prediction is learned
+	isPredicted bool    // learnRow records the residual of its prediction (recordResidual), and models.learn learns this residual
 }
 
-// dagRunOf returns the DAG run of a measured try; nil if its task is not mapped. It adds a new DAG run, and drops the oldest
-// one if there are maxDAGRuns. An unknown start (0) counts as before the first report.
+// dagRunOf returns the stored dagRun to which a measured try belongs; nil if its task is not mapped. If no stored dagRun fits,
+// dagRunOf adds one, and drops the oldest if there are maxDAGRuns. An unknown start (0) counts as before every report.
 func (m *Model) dagRunOf(t *TrainingRow) *dagRun {
 	if t.DAGRun == 0 || m.ablated.NoDAGRuns {
 		return nil
@@ -87,7 +88,7 @@ type killedStart struct {
 	At  int64    // TrainingRow.StartedAt
 }
 
-// maxKilledStarts is the largest number of stored starts. An instance whose start was dropped counts from its retry.
+// maxKilledStarts is the largest number of stored starts. If a start was dropped, the start of the retry takes its place.
 const maxKilledStarts = 64
 
 // addKilledStart records the start of a killed mapped instance, unless an earlier try of it was killed.
@@ -166,10 +167,10 @@ func (m *Model) learnFirst(run *dagRun, key uint64) instance {
 	return instance{weight: 1, isCharged: isEarly, isPredicted: isEarly}
 }
 
-// predictAtLaunch fills p with the prediction for a row as at its launch, without the errors of the other instances of its
-// DAG run, and sets the fields of b that belong to this prediction. t is the try of the row. For later instances with the
-// same features it sets p.Cold, so that the comparison of the cold-start rule with the experts (updateHedge) counts them, too:
-// the first instance may always need less than the others.
+// predictAtLaunch fills p with the prediction for a row as at its launch, without the errors of the other instances of its DAG
+// run, and sets the fields of b that belong to this prediction. t is the try of the row. For each further instance with the
+// same features it sets p.Cold, so that updateHedge, which compares the cold-start rule with the experts, counts this instance,
+// too. Otherwise it would count only the instance that is reported first, which may need less than the others in every DAG run.
 func (m *Model) predictAtLaunch(r *row, t *TrainingRow, p *experts.Point, b *buffers) instance {
 	single := instance{weight: 1, isCharged: true, isPredicted: true}
 	run := m.dagRunOf(t)

@@ -5,10 +5,11 @@ import (
 	"slices"
 )
 
-// A fit learns the effects of the features from every instance of a DAG run, because the peaks of the instances differ by
-// their features. But what the errors of the instances have in common says as little about the level of the peaks as a few
-// runs: one DAG run of a thousand instances must not outweigh a month of DAG runs of five. So shiftLevel moves the fitted
-// models such that the mean of their errors is zero if the instances of a DAG run count as their effective number.
+// A fit learns the effects of the features from every instance of a DAG run, because the peaks of the instances differ by their
+// features. But the errors of these instances have causes in common. So they say as little about the level of the peaks as the
+// errors of a few runs: one DAG run of a thousand instances must not outweigh a month of DAG runs of five. Therefore shiftLevel
+// moves the fitted models such that the mean of their errors is zero if the instances of a DAG run count as their effective
+// number.
 
 // setRepeated sets row.Repeated from the DAG runs of the rows; 0 stands for a row of a task that is not mapped.
 func (m *Model) setRepeated(rows []row, dagRuns []uint64) {
@@ -36,8 +37,8 @@ func (m *Model) setRepeated(rows []row, dagRuns []uint64) {
 }
 
 // shiftLevel moves the levels of the line, the linear model and the trees, after a fit on rows. The errors are those of
-// LineTrees, clipped at maxClusterError. base are the predictions of the line, and `trees` returns that of Resid.
-// In the cold start (fewer than minOffsetRows rows) and for a task that is not mapped, it does nothing.
+// LineTrees, clipped at maxClusterError. base holds the predictions of the line, and trees(i) returns the prediction of Resid
+// for row i. For fewer than minOffsetRows rows (in the cold start) and for a task that is not mapped, shiftLevel does nothing.
 func (m *models) shiftLevel(rows []row, y, base []float64, trees func(i int) float64) error {
 	if len(rows) < minOffsetRows || !slices.ContainsFunc(rows, func(r row) bool { return r.Repeated > 0 }) {
 		return nil

@@ -301,9 +301,10 @@ func TestTheFirstDAGRunIsForgotten(t *testing.T) {
 	require.Len(t, k.model.OutOfSample, before+len(features))
 }
 
-// After DAG runs of five instances and one of a thousand, the thousand instances of a DAG run all need 2.2 times more than
-// predicted. The correction by this error must not exceed the error. A model whose stack learned the instances as independent
-// runs multiplied amounts of the next DAG run by 8 with one seed and by 81 with another, and granted 10 and 15 times the peaks.
+// After DAG runs of five instances and one of a thousand instances comes another DAG run of a thousand instances, which all
+// need 2.2 times as much as predicted. The correction by this common error must not exceed the error. A model whose stack
+// learned the instances as independent runs multiplied amounts of the next DAG run by 8 with one seed and by 81 with another,
+// and granted 10 and 15 times the peaks.
 func TestCorrectionAfterManyInstancesWithACommonError(t *testing.T) {
 	const commonError = 2.2
 	var medians []float64

@@ -39,7 +39,7 @@ func TestMemoDistinguishesQuestions(t *testing.T) {
 				assert.Equal(t, digest(&want, nil), digest(&got, nil))
 			}
 		}
-		k.reportSuccess(f, 7) // it changes the answers of the next pass
+		k.reportSuccess(f, 7) // this run changes the answers of the next pass
 	}
 }
 

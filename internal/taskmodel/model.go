@@ -82,7 +82,7 @@ type Model struct {
 	LastSeq         int64               // Seq of the newest learned row
 	Awaited         []seqRange          // rows that were learned without their peak, oldest first
 	Unlearned       int                 // number of peaks that the last training left out; see lacksPeaks
-	Late            int                 // number of late peaks that it has learned; see late.go
+	Late            int                 // number of late peaks that the model has learned; see late.go
 	Oldest          int64               // end of the oldest run with a peak at the last training, in Unix seconds; 0: unknown
 	Changed         int64               // Seq of the first row after the last change point of the task; 0: none was found
 	Relearned       int64               // Seq of the first row that the models have learned; 0: they have learned all rows (relearn.go)
@@ -119,7 +119,7 @@ type Model struct {
 	DAGRuns        []dagRun      // newest DAG runs of a mapped task, oldest first
 	KilledStarts   []killedStart // killed mapped instances without a measured peak, oldest first
 	WithinRuns     intraClass    // correlation of the errors of instances of a DAG run
-	WithinFeatures intraClass    // the same, of those with the same features
+	WithinFeatures intraClass    // the same, of instances with the same features
 
 	ColdStart bayes.Average // the cold-start rule; empty in models stored before this field existed
 

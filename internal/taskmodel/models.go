@@ -20,8 +20,8 @@ const (
 	targetCount
 )
 
-// models are the point predictors of one task. The line is the ridge regression of the log peak, see lineRidge. A fit
-// replaces the encoding, the line, the combinations, the trees, PeakTrend and RunTimeTrend. Between fits, learn updates the groups, the
+// models are the point predictors of one task. The line is the ridge regression of the log peak, see lineRidge. A fit replaces
+// the encoding, the line, the combinations, the trees, PeakTrend and RunTimeTrend. Between fits, learn updates the groups, the
 // newest peaks, the stack, the smoothed errors, the ranges of the peaks and of the inputs, and the statistics of the encoding.
 // It also updates the ridge regressions, except those with an offset. LineTrees (experts.LineTrees) is the sum of the
 // prediction of the line, of the effect of the combination of categories, and of the prediction of the trees Resid.

@@ -31,8 +31,8 @@ func (v newValue) effect(deviation float64) float64 {
 	return mean * max(0, 1-deviation*deviation/(v.Rows*mean*mean))
 }
 
-// newEffect returns the effect of the new values of a row on the log peak; of several, that of the one with most rows. j is its
-// column; −1: a combination, or none.
+// newEffect returns the effect of a new value of a row on the log peak. If the row has several new values, the one with the
+// most rows counts. j is the column of this value; −1: a combination, or no new value.
 func (m *models) newEffect(cells []sizing.Value) (effect float64, j int) {
 	var known newValue
 	j = -1
@@ -79,7 +79,7 @@ func (m *models) learnNew(keys []uint64, r *row) {
 }
 
 // visitNew calls visit with the column and the key of each value of a row that may be new, and with −1 and the key of a new
-// combination. isFirst is true if no row of the last fit had it, and no row learned since had the value.
+// combination. isFirst is true for a combination, and for a value that no learned row had.
 func (m *models) visitNew(cells []sizing.Value, visit func(j int, key uint64, isFirst bool)) {
 	for j := range m.Enc.Columns {
 		c, v := &m.Enc.Columns[j], cells[j]

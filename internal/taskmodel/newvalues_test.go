@@ -10,8 +10,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// runNewTenant trains a task with eight tenants, and then runs a new one `runs` times, each time after four runs of the others. It
-// adds the kills and promises of the new tenant's runs to the two slices, by run.
+// runNewTenant trains a task with eight tenants. Then it runs a new tenant len(killed) times, each time after four runs of the
+// eight tenants. It adds the kills and promises of the new tenant's runs to the two slices, by run.
 func runNewTenant(t *testing.T, deviation float64, seed uint64, killed, promised []float64) {
 	draw := tenants(8, deviation, true, seed)
 	k, rng := trainedTask(t, draw, seed, 150)

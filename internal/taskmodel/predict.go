@@ -54,9 +54,9 @@ type buffers struct {
 	unwidenedAmount float64                     // the answer without donorMargin; 0 for a complete row
 }
 
-// predict fills p with the models' predictions for a row. It imputes missing features that are rarely
-// missing, and drops implausible inputs. If the row has only unseen values of categories with a closed set of values
-// (column.isClosed), it drops them, too. It extrapolates outside the range of the inputs.
+// predict fills p with the models' predictions for a row. It imputes missing features that are rarely missing, and drops
+// implausible inputs. If every value of the row is an unseen value of a closed category (column.isClosed), it drops them all.
+// It extrapolates outside the range of the inputs.
 func (m *models) predict(cells []sizing.Value, p *experts.Point, b *buffers) {
 	b.extrapolation = extrapolation{outside: b.extrapolation.outside[:0]}
 	b.groupOf = nil
@@ -78,7 +78,8 @@ func (m *models) predict(cells []sizing.Value, p *experts.Point, b *buffers) {
 // a few low ones.
 const minLevelQuantile = 0.1
 
-// predictInRange predicts a row. Of the steps of predict it only imputes missing features.
+// predictInRange predicts a row. Like predict, it imputes missing features; unlike predict, it drops no input and does not
+// extrapolate.
 func (m *models) predictInRange(cells []sizing.Value, p *experts.Point, b *buffers) {
 	if m.ridges != nil && m.Enc.isIncomplete(cells) {
 		m.imputeFromDonorRows(cells, p, b)
@@ -186,10 +187,10 @@ func (m *models) predictGroup(cells []sizing.Value, p *experts.Point, b *buffers
 	p.Scale[experts.SameScale] = math.Sqrt((g.Squares+3*spread*spread)/(g.Rows+2)) + spreadFloor
 }
 
-// predictStack corrects LineTrees by other models' predictions and by the smoothed errors of
-// LineTrees (stacking), within stackSlack of the median. With features, the result is at most the larger of LineTrees and
-// High + ridgeSlack, and at least the smaller of LineTrees and Low − ridgeSlack. Otherwise the errors of a few rows, such as
-// the first ones of a new category, would move the result far outside the range of the peaks.
+// predictStack corrects LineTrees by other models' predictions and by the smoothed errors of LineTrees (stacking), within
+// stackSlack of the median. With features, the result is at most the larger of LineTrees and High + ridgeSlack, and at least
+// the smaller of LineTrees and Low − ridgeSlack. Without these bounds, the errors of a few rows, such as the first ones of a
+// new category, would move the result far outside the range of the peaks.
 func (m *models) predictStack(p *experts.Point, median float64, b *buffers) {
 	lineTrees := p.Level[experts.LineTrees]
 	b.signals = [signalCount]float64{

@@ -7,7 +7,7 @@ import "github.com/loadaware/loadaware/internal/sizing"
 // start of a task ends after as many rows.
 const exceptionRows = 32
 
-// valueCounts counts the rows of a feature, those of a category or a bool also by value.
+// valueCounts counts the rows that have a feature. Top is set only for a category or a bool, and Bool only for a bool.
 type valueCounts struct {
 	Rows float64    `cbor:",omitzero"` // rows that have the feature
 	Top  float64    `cbor:",omitzero"` // rows that have the most frequent value

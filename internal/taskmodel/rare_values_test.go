@@ -10,12 +10,13 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// A daily task needs 10 GiB at each full refresh, every thirty days, and 1 GiB otherwise. The feature `rows` has no influence on the peak.
-// After the first full refresh some models predict the second one well, but the experts have learned their weights from the
-// other runs. Without the rule for exceptions (Experts.expertAmount), 19 of the 66 full refreshes were killed, and the third
-// full refresh of one task was granted 2.1 GiB. The flag may also be sent only if
-// it is set. When fits did not use it before eight runs had it, or one in the older half of the history, 26 full refreshes were
-// killed. When its presence was no exception, 18 were killed.
+// A daily task needs 10 GiB at each full refresh, every thirty days, and 1 GiB otherwise. The feature `rows` has no influence
+// on the peak. After the first full refresh some models predict the second one well, but the experts have learned their weights
+// from the other runs. Without the rule for exceptions (Experts.expertAmount), 19 of the 66 full refreshes were killed, and the
+// third full refresh of one task was granted 2.1 GiB.
+//
+// In the second case the flag is sent only if it is set. If fits used the flag only after eight runs, or one run in the older
+// half of the history, had it, 26 full refreshes were killed. If the presence of the flag was no exception, 18 were killed.
 func TestRareFlagCausesFewKills(t *testing.T) {
 	for name, isAlwaysSent := range map[string]bool{"always sent": true, "sent only if set": false} {
 		t.Run(name, func(t *testing.T) {

@@ -12,11 +12,11 @@ import (
 )
 
 // A team may rename a feature, or start to send one that determines the peak. The earlier rows then say nothing about the
-// effect of the feature. But the margins come from their residuals, and the models impute the feature with the old name. A fresh model, which
-// learns only the rows since then, may answer better. So while all newest rows have a feature that the models have not
-// learned, a training compares the model with a fresh one, at certain numbers of these rows. If the fresh model is clearly
-// better, its models and margins replace those of the model. The task then behaves like a new task whose first row is the
-// first row with the feature.
+// effect of the feature. But the margins come from the residuals of these rows, and the models impute the feature with the old
+// name. A fresh model, which learns only the rows that have the new feature, may answer better. So while all newest rows have a
+// feature that the models have not learned, a training compares the model with a fresh one, at certain numbers of these rows.
+// If the fresh model is clearly better, its models and margins replace those of the model. The task then behaves like a new
+// task whose first row is the first row with the feature.
 
 const (
 	firstFreshRows    = 8    // rows with the new feature at the first comparison
@@ -131,9 +131,9 @@ func (m *Model) relearn(h *sizing.History) (relearned bool, err error) {
 	return true, nil
 }
 
-// isWorseThan compares the grants that both models would have made for the newer half of the rows of NewFeatures, each before
-// it learned the row. It reports whether the grants of the other model waste less, by evaluationTolerance, without more kills,
-// and follow the peaks more closely, by freshDeviation. `since` has these rows.
+// isWorseThan compares the grants that m and other would have made for the newer half of the rows of NewFeatures, each before
+// it learned the row. It reports whether the grants of other waste less, by evaluationTolerance, without more kills, and follow
+// the peaks more closely, by freshDeviation. `since` contains these rows.
 func (m *Model) isWorseThan(other *Model, since *sizing.History) bool {
 	granted := make(map[int64]float64, len(other.OutOfSample))
 	for _, e := range other.OutOfSample {

@@ -13,7 +13,7 @@ const (
 	remoteShare   = 16 // an input has at most one remote number, and one more for each 16 rows with the input
 	maxRemote     = 32 // largest number of remote numbers of an input that a trend stores, the newest ones
 	minNearRemote = 8  // smallest number of remote numbers near the value of a row for which the answer states a risk
-	newestNear    = 3  // of the remote numbers near the value of a row, only this many of the newest count; the largest of their rises is used
+	newestNear    = 3  // only this many of the newest remote numbers near the value of a row are considered; the one with the largest rise is used
 )
 
 // remoteNumber is a value of an input that is more than eleven times as large as all values that are not remote. Few rows have
@@ -84,8 +84,8 @@ func countRemote(rows []row, logs []float64, order []int) int {
 func mostRemote(n int) int { return 1 + n/remoteShare }
 
 // addRemote adds x, a value of input j in a row learned since the last fit, to the remote numbers if it is far enough above the
-// range, and reports whether it did. rise is that of the remote number; NaN: unknown, and x is not added. The next fit considers
-// whether the peak is larger.
+// range, and reports whether it did. rise is that of the remote number; NaN: unknown, and x is not added. Only the next fit
+// checks whether the peak of the row is clearly larger.
 func (t *trend) addRemote(j int, x, rise float64) bool {
 	s := t.rangeOf(j)
 	if math.IsNaN(rise) || s.Rows < minIsolatedRows || s.Low < 0 || s.distance(x, t.logOffsetOf(j)) <= math.Log1p(implausibleFactor) {

@@ -71,7 +71,7 @@ func TestOneFullLoadBeforeManyIncrementsIsRemembered(t *testing.T) {
 }
 
 // A load reads the days between two dates. One full load of nine years is among increments of one to seven days. No later full
-// load may be sized like an increment, whichever of the names of the two dates is the first one.
+// load may be sized like an increment, in whichever order the schema sorts the names of the two dates.
 func TestOneFullLoadOfARangeOfDatesIsRemembered(t *testing.T) {
 	first := time.Date(2015, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, names := range [][2]string{{"from", "to"}, {"start", "end"}} {

@@ -16,7 +16,7 @@ type RunErrors struct {
 // With these limits RunErrors takes at most 20 MB: an error takes 32 bytes. DAGs with many tasks need only the newest errors,
 // because these determine the run score well.
 const (
-	maxRuns     = 4096 // of newer, and of older
+	maxRuns     = 4096 // largest number of runs in newer, and in older
 	maxRunTasks = 64   // tasks of a run whose errors are stored, the newest ones
 )
 

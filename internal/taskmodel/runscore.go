@@ -15,11 +15,11 @@ import (
 //
 // The run score shifts the prediction of the cold-start rule. It does not shift those of the other models: early errors are
 // often alike because no task knows the effects of the features yet. A wrong early shift can cause OOM kills, which the experts
-// remember for long. So an earlier version that shifted all models wasted more in the demo.
+// remember for long. So a shift of all models wastes more in the demo.
 //
-// OOM kills give no error: only a lower bound of it is known. An earlier version used a lower bound above 0 as the error.
-// On four workflows with immediate feedback this changed nothing, because the success of the retry replaces the bound. With
-// delayed feedback it raised the waste.
+// OOM kills give no error, because only a lower bound of the error is known. If a lower bound above 0 served as the error, it
+// would change nothing on four workflows with immediate feedback, because the success of the retry replaces the bound. With
+// delayed feedback it would raise the waste.
 
 const (
 	priorLoading = 0.4 // loading before any row

@@ -100,10 +100,10 @@ func (m *Model) isAboveQuantiles(log float64, p *experts.Point, b *buffers) (abo
 	return above < .05, above < .01
 }
 
-// learnCensored learns the duration of a killed or failed try, or of a success with neither a peak nor an allocation, as
-// a lower bound of the run time. If it is above the predicted median, the try adds an imputed ratio, unless it is an outlier.
-// Such a try has probably hung, so it counts only as a miss of the 95 % and 99 % quantiles that its duration exceeds: with
-// a larger timeout, it would only hang for longer.
+// learnCensored learns the duration of a killed or failed try, or of a success with neither a peak nor an allocation, as a
+// lower bound of the run time. If the duration is above the predicted median, the try adds an imputed ratio, unless it is an
+// outlier or lacks a rarely missing feature. A try without an imputed ratio counts only as a miss of the 95 % and 99 %
+// quantiles that its duration exceeds. An outlier has probably hung: with a larger timeout, it would only hang for longer.
 func (m *Model) learnCensored(t *TrainingRow) {
 	if m.Models == nil || t.Duration <= 0 || len(m.Overrun.Ring) == 0 {
 		return
@@ -137,9 +137,9 @@ func (m *Model) learnCensored(t *TrainingRow) {
 }
 
 // imputedRatio returns a log ratio of a run that takes longer than a try that was stopped at a log ratio above the median: a
-// quantile of the log-normal distribution with the known median and the known share of longer runs. The runs themselves do not
-// show by how much such runs are longer, because all of them may be stopped. The levels of the quantiles are evenly distributed
-// (additive recurrence with the golden ratio). The run is at most OutlierRatio times as long as the try.
+// quantile of the log-normal distribution with the known median and the known share of longer runs. The history does not show
+// by how much the longer runs exceed the stopped try, because all of them may have been stopped. The levels of the quantiles
+// are evenly distributed (additive recurrence with the golden ratio). The run is at most OutlierRatio times as long as the try.
 func (m *Model) imputedRatio(stopped float64) float64 {
 	ratios := m.ratioDistribution(&m.ratios.ratioAnswer)
 	above := ratios.above(stopped)

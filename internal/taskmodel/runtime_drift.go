@@ -58,7 +58,7 @@ func (d runTimeDrift) withBatch() runTimeDrift {
 	return d
 }
 
-// correction returns the amount that a prediction for a run that starts now must add, in log units.
+// correction returns the number of log units to add to the prediction for a run that starts now.
 func (d runTimeDrift) correction() float64 {
 	d = d.withBatch()
 	return d.Error * (1 - firstWeight(d.Runs, d.PlainSquare, d.CorrectedSquare, plainLogOdds))

@@ -37,10 +37,10 @@ func durationClass(d time.Duration) int {
 // logRise is log(measured peak / sampled peak) of one pair, at least 0, with the weight of the pair.
 type logRise struct{ log, weight float64 }
 
-// samplingOf estimates the factors of a task for each duration class. Each of the task's own pairs has weight 1 in every
-// class. Of the pairs of other tasks it uses those of the same duration class or, if there are none, all. These have
-// weight 10 together, or weight 1 each if there are fewer than ten. So the first own pairs already have an influence, and a
-// hundred own pairs decide nearly alone.
+// samplingOf estimates the factors of a task for each duration class. Each of the task's own pairs has weight 1 in every class.
+// Of the pairs of other tasks it uses those of the same duration class or, if there are none, all. The used pairs of other
+// tasks have weight 10 together, or weight 1 each if there are fewer than ten. So the first own pairs already have an
+// influence, and a hundred own pairs decide nearly alone.
 func samplingOf(task sizing.TaskKey, pairs []sizing.PeakPair) sampling {
 	var s sampling
 	var own, others []logRise

@@ -29,9 +29,10 @@ type Question struct {
 	Shape       shape.Given      // prior probabilities of the shapes of run times; zero: their shares among the tasks
 }
 
-// Answer is the size of one try. If Source is sizing.FromRequested, Limit is the request within the bounds of
-// the question, or zero without a request. A model that cannot predict gives such an answer. There are two
-// exceptions: lifts, and tasks whose killed and succeeded allocations are a reason for another amount (see sizeWithoutPeaks).
+// Answer is the size of one try. If Source is sizing.FromRequested, Limit is the request within the bounds of the question, or
+// zero without a request. A model that cannot predict gives such an answer. There are two exceptions: lifts, and tasks whose
+// known peaks, killed allocations or succeeded allocations are a reason for another amount (see sizeWithoutPeaks and
+// sizeFromOutline).
 type Answer struct {
 	Limit    sizing.Bytes
 	Ladder   []sizing.Bytes    // Limit and the amounts after further OOM kills, ascending; empty if Limit is zero, and for some lifts (see sizeLift)
@@ -183,9 +184,9 @@ func (m *Model) reason(p *experts.Point, q Question, s *Answer, a experts.Answer
 }
 
 // setByIdenticalRuns reports whether the minimum for identical runs (Point.MinAmount) set the amount of an answer: without this
-// minimum the amount of the experts would be lower than the minimum. The amount may be larger than the minimum, because it is
-// a mean over the experts, of whose amounts only those below the minimum are raised to it. The minimum did not set an amount
-// that is larger by more than Headroom.
+// minimum, the amount would be below it. The amount is a mean over the experts, and the minimum raises only the amounts of the
+// experts that are below it. So the amount may be larger than the minimum. If it is larger by more than Headroom, the minimum
+// did not set it.
 func (m *Model) setByIdenticalRuns(p *experts.Point, target, amount float64, b *buffers) bool {
 	switch {
 	case p.MinAmount <= 0 || amount > (1+Headroom)*p.MinAmount: // true for most answers, which then need no further computation

@@ -12,8 +12,9 @@ const (
 	maxPartLevels = 1000 // largest number of stored levels of a part; a part that reaches it may have more values, and gets no columns
 )
 
-// separators are the sets of characters at which texts are split. With the first set, a part is a word. With the second
-// set, a part is a folder name or the file name; this set is for paths whose names at the same position have different numbers of words.
+// separators are the sets of characters at which texts are split. With the first set, a part is a word. With the second set, a
+// part is a folder name or the file name; this set is for paths whose names at the same position have different numbers of
+// words.
 var separators = [...]string{"/\\=&?:;,| _-.", "/"}
 
 // textParts describes a category whose texts seldom recur and have the same number of parts, such as

@@ -75,9 +75,10 @@ func (t *trend) rangeOf(j int) *interval {
 	return &t.Ranges[j]
 }
 
-// logOffsetOf returns the log offset of an input: the number that the logarithm adds to a value, so that the logarithm of 0 exists. For
-// counts it is 1. If small magnitudes of the input are below 1, such as sizes in GB, it is one of them: 1 would hide the ratios
-// of such values. Before the first fit, and in models of earlier releases, it is 1.
+// logOffsetOf returns the log offset of an input: the number that the logarithm adds to a value, so that the logarithm of 0
+// exists. For counts it is 1. If small magnitudes of the input are below 1, such as sizes in GB, the log offset is one of these
+// magnitudes, because an offset of 1 would hide the ratios of such values. Before the first fit, and in models of earlier
+// releases, the log offset is 1.
 func (t *trend) logOffsetOf(j int) float64 {
 	if i := j + len(t.Pairs); i < len(t.Units) {
 		return t.Units[i]

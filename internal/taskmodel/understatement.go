@@ -8,11 +8,11 @@ import (
 )
 
 // understatement estimates by how much the measured peaks of a task are too low, for example because the samples miss short
-// peaks or because the measurement lacks a part of the memory. A success whose peak is below an allocation with which an earlier
-// try of its run was OOM-killed contradicts this kill. One such pair may have another cause, such as an OOM of the
-// node or other data at the retry. So the factor comes from a comparison: each recent run gives the ratio of a
-// killed allocation to its peak, or of an allocation that was enough. If the peaks are too low by a factor, the tries
-// with a ratio below it are killed, and the others are not. Kills with another cause have the same ratios as successes.
+// peaks or because the measurement lacks a part of the memory. A success whose peak is below an allocation with which an
+// earlier try of its run was OOM-killed contradicts this kill. One such pair may have another cause, such as an OOM of the node
+// or other data at the retry. So the factor comes from a comparison of ratios: for each recent run, the ratios of its killed
+// allocation and of the allocation of its success to its peak. If the peaks are too low by a factor, the tries with a ratio
+// below this factor are killed, and the others are not. Kills with another cause have the same ratios as successes.
 //
 // The models learn the peaks as measured. The factor converts these to allocations; see Model.bound.
 type understatement struct {
@@ -29,7 +29,7 @@ type allocationRatio struct {
 
 const (
 	maxUnderstatement  = 2.0   // a killed allocation above this multiple of the peak has another cause
-	maxRatios          = 200   // number of runs that count; with the default risk target, minContradictions of these may be killed
+	maxRatios          = 200   // number of runs that count; with the default risk target, about minContradictions of these are killed
 	minContradictions  = 3     // smallest number of contradictions, less twice the successes with smaller ratios, that give a factor
 	similarRatio       = 1.1   // a contradiction supports ratios up to this multiple of its own
 	understatementDrop = 0.995 // smallest ratio of the factor to the factor before: after a slow fall the first new contradictions raise it again
@@ -88,8 +88,8 @@ func (u *understatement) proven() float64 {
 	return best
 }
 
-// risk returns P(killed) at the grant from the contradictions that the factor does not explain: their share of the runs after the
-// first of them.
+// risk returns P(killed) at the grant from the contradictions that the factor does not explain. It is the number of these
+// contradictions after the first one, divided by the sum of unresolvedPrior and the number of runs from the first one on.
 func (u *understatement) risk() float64 {
 	unexplained, runs := 0, 0
 	for _, r := range u.Runs {
@@ -135,8 +135,8 @@ func (m *Model) ContradictionReason(t TrainingRow) string {
 }
 
 // killedBefore returns the largest killed allocation of a run without a measured peak so far, in bytes; zero if none is known.
-// The known kills include those of a run that succeeded without a peak, and the unresolved kills those that a peak of another run
-// has removed from the known kills.
+// It searches both lists of kills, because each of them may lack the kills of this run. A success without a peak removes them
+// from the unresolved kills, and a peak of another run may remove them from the known kills.
 func (m *Model) killedBefore(run uint64) float64 {
 	killed := m.Unresolved.bound(run)
 	for i := range m.KnownKills {

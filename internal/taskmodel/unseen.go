@@ -93,9 +93,9 @@ const unseenQuantiles = 32
 // raiseForUnseen raises the promise for a row with unseen values of closed categories to P(peak > amount) for such values, but
 // not above one half. The effects of the known values are a sample from the distribution of all effects (a random-effects
 // model). So this risk depends on the number of known values, not on the number of rows: an unseen value has a larger effect
-// than all n known ones with probability 1/(n+1). The prior of the variance of the effects (see effectOf) replaces values while
-// few are known. It changes nothing for a row with imputed missing
-// features, unless the row has no known feature at all (see withoutUnseen).
+// than all n known ones with probability 1/(n+1). While few values are known, the variance of the effects comes mostly from its
+// prior (see effectOf). raiseForUnseen changes nothing for a row with imputed missing features, unless the row has no known
+// feature at all (see withoutUnseen).
 func (m *Model) raiseForUnseen(a *experts.Answer, p *experts.Point, b *buffers) {
 	if m.Models.ridges == nil || p.Imputed && !b.noFeatures {
 		return
@@ -148,7 +148,7 @@ func (m *Model) unseenExceedance(j int, amount float64, b *buffers) float64 {
 	return sum / unseenQuantiles
 }
 
-// knownValues returns the values of a category with a one-hot column.
+// knownValues returns the values of a category that have a one-hot column.
 func (c *column) knownValues() (values []sizing.Value) {
 	for _, name := range c.byFrequency() {
 		if name != "" && c.Levels[name].OneHot >= 0 {

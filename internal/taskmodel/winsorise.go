@@ -6,12 +6,11 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/experts"
 )
 
-// A run far below its prediction, such as a run with empty input, is a low outlier. Low outliers are
-// common and say little about the next run. The models therefore learn such a run as if its peak were at
-// the threshold of low outliers (winsorising: Huber 1964), with less weight. There is no threshold while there are few
-// residuals and after a recent fall of the peaks (see LowOutlierBound). Each training compares the runs with the
-// current models, so that the models learn low peaks fully once the features explain them. Runs far above their prediction
-// are not changed, because a kill costs more than waste.
+// A run far below its prediction, such as a run with empty input, is a low outlier. Low outliers are common and say little
+// about the next run. The models therefore learn such a run as if its peak were at the threshold of low outliers (winsorising:
+// Huber 1964), with less weight. There is no threshold while there are few residuals, and none after a recent fall of the peaks
+// (see LowOutlierBound). Each training compares the runs with the current models, so that the models learn low peaks fully once
+// the features explain them. Runs far above their prediction are not changed, because a kill costs more than waste.
 //
 // The groups of identical runs list the measured peaks, and use them in their means once enough runs agree (see groups.add).
 // Raised peaks in such a group would raise the next predictions for its runs, although all of them need little memory.

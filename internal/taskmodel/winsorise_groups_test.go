@@ -42,8 +42,9 @@ func TestGrantsFollowTheLowPeaksOfIdenticalRuns(t *testing.T) {
 	}
 }
 
-// The runs of three customers need 2, 4 and 9 GiB, but sometimes the input is empty, which no feature shows. The other runs
-// are hardly killed more often than promised, although the low peaks are in the groups of identical runs.
+// The runs of three customers need 2, 4 and 9 GiB, but sometimes the input is empty, which no feature shows. The number of
+// kills of the runs with input is not clearly above the promised number, although the low peaks are in the groups of identical
+// runs.
 func TestEmptyRunsHardlyLowerTheGrantsOfIdenticalRuns(t *testing.T) {
 	for _, burst := range []int{1, 6} { // successive runs with empty input
 		killed, promised, granted, used := 0.0, 0.0, 0.0, 0.0
