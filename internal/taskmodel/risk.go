@@ -8,10 +8,10 @@ import (
 )
 
 // riskAt returns P(peak > granted), given that the experts promise a.Promised for a.Amount. An amount less than 2 MiB above
-// a.Amount has the same risk, because it may be a.Amount after rounding. For other amounts riskAt computes the difference of
-// the risks from the residuals. The residuals do not explain a part of the promise, such as a higher observed kill rate. This
-// part is constant below a.Amount and decreases above it with the square of a.Amount / granted. The risk never increases with
-// granted.
+// a.Amount has the same risk, because it may be a.Amount after rounding. For any other amount the risk is a sum. Its first term is
+// exceedanceProb(granted), from the residuals. The second is the part of a.Promised that exceeds exceedanceProb(a.Amount); the
+// residuals do not contain its causes, such as a higher observed kill rate. Above a.Amount, riskAt multiplies the second term by
+// the square of a.Amount / granted. The risk never increases with granted.
 func (m *Model) riskAt(p *experts.Point, a experts.Answer, granted float64, b *buffers) float64 {
 	below := !experts.IsSufficient(granted, a.Amount)
 	if !below && granted < a.Amount+2*float64(sizing.MiB) {
@@ -34,8 +34,8 @@ func (m *Model) requestRisk(p *experts.Point, q Question, d *boundedGrant, a exp
 
 // requestSuffices reports whether the request is smaller than the grant d and its risk is still within the
 // target, so that a larger grant has no advantage. It returns false while the guard raises grants, if no risk can be
-// stated, if the promise of the experts is above the target, if the request is not a bin or a whole number of MiB, and if
-// known kills or peaks need more than the request.
+// stated, if the promise of the experts is above the target, if the request is not one of the bins of the question (without bins: not a
+// whole number of MiB), and if known kills or peaks need more than the request.
 func (m *Model) requestSuffices(p *experts.Point, q Question, d *boundedGrant, a experts.Answer, b *buffers) bool {
 	request := q.Requested.Memory
 	if request == 0 || request >= d.limit || request <= d.killed || request < d.needed || float64(request) < p.MinAmount*m.Understatement.factor() {
@@ -82,7 +82,7 @@ const (
 	guardRunShift = guardRunScore + 1                                                   // log factor on the cold-start prediction
 )
 
-// RunScore returns the run score of the question whose answer has the guard state g; zero if it had none.
+// RunScore returns the run score in g, the recorded state behind an answer (see Model.guardState); zero if the question had none.
 func RunScore(g sizing.Guard) float64 {
 	if len(g.Params) <= guardRunScore {
 		return 0
@@ -146,7 +146,8 @@ func (m *Model) Risk(q Question, limit sizing.Bytes) *float64 {
 // risk returns P(peak > limit) of a try, clamped by experts.Probability. For a retry it is the probability given the kill at
 // q.Above. For a first try the experts promise their own kill rate for their amount, and riskAt extends this promise to other
 // amounts. The kills of runs that have not succeeded yet count, too, because no residual contains them. So do the kills that
-// contradict the measured peak of their run. Allocations are converted to peaks as measured; see understatement.
+// contradict the measured peak of their run. If measured peaks are too low by a factor (see
+// understatement), risk divides allocations by this factor before it compares them with measured peaks.
 func (m *Model) risk(p *experts.Point, q Question, limit sizing.Bytes, answer experts.Answer, b *buffers) float64 {
 	factor := m.Understatement.factor()
 	if q.Above > 0 {
