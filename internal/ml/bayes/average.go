@@ -36,7 +36,7 @@ func (p *Prior) slope(input int) float64 {
 	return p.Slope
 }
 
-// Prior probabilities of the structures; the constant has the rest. They matter for about the first
+// Prior probabilities of the structures; the constant has the remaining probability. The priors matter for about the first
 // five rows.
 const (
 	lineShare  = 0.5  // of all lines together; 0 without inputs
@@ -171,9 +171,9 @@ func (a *Average) Predict(inputs, levels []float64, scale float64, prior *Prior,
 }
 
 // A line of at least lineRangeRows rows neither predicts from nor learns an input whose absolute value is too far above the
-// largest learned one. The allowed distance is the width of the range, but at least minLineReach and at most maxLineReach. An
-// input that is too far may have another unit. If all learned numbers are at most 10 units (see SetUnit), no input is too far. Distances
-// are in logarithms. With fewer rows, the range is too uncertain.
+// largest learned absolute value. The allowed distance is the width of the range, but at least minLineReach and at most
+// maxLineReach. An input that is too far may have another unit. If all learned numbers are at most 10 units (see SetUnit), no
+// input is too far. Distances are in logarithms. With fewer rows, the range is too uncertain.
 const lineRangeRows = 10
 
 var minLineReach, maxLineReach = math.Log(11), math.Log(1000)

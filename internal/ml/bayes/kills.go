@@ -16,7 +16,7 @@ type Kill struct {
 
 const (
 	maxKills = 16 // largest number of kills: a further kill replaces the oldest
-	killRows = 32 // number of rows from which on kills are ignored: then a kill is due to chance or to a change of the task
+	killRows = 32 // number of rows from which on an average ignores kills: then a kill is due to chance or to a change of the task
 )
 
 // WithKills returns the average that also counts the kills as rows, or `a` itself if it has no kills or no rows. The retry
@@ -31,7 +31,7 @@ func (a *Average) WithKills() *Average {
 
 // LearnKill adds a killed run, or raises the bound of an earlier kill of the same run. Resolve removes the kill. If the
 // average has killRows rows or more, LearnKill has no effect. Killed runs with equal inputs and levels count once, with the
-// highest bound, because this bound implies the others.
+// highest bound, because this bound implies the lower ones.
 func (a *Average) LearnKill(k Kill, prior *Prior) {
 	if a.Rows >= killRows {
 		return

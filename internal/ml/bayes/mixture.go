@@ -51,8 +51,8 @@ func (m *Mixture) ExceedanceProb(y float64) float64 {
 
 // exceedanceAndNeed returns P(log peak > y) and the expected log amount that a row above y
 // needs. The amount is a weighted mean over the components. The value of a component is its
-// level, or y if that is larger, and the weight is its probability above y. Thus a row that
-// exceeds the level of one component is expected at the level of another.
+// level, or y if that is larger, and the weight is its probability above y. So the need is near the levels
+// of the components above y, and it is y if there are none.
 func (m *Mixture) exceedanceAndNeed(y float64) (p, need float64) {
 	sum := 0.0
 	for i, w := range m.Weight[:m.N] {

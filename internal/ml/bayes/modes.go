@@ -15,7 +15,7 @@ type Modes struct {
 	_           struct{} `cbor:",toarray"`
 	Modes       []Mode
 	LogEvidence float64 // logarithm of the evidence of the modes together
-	Created     float64 // number of modes created, including those that were joined later
+	Created     float64 // number of modes created, including those that joinNearest has joined
 }
 
 // Mode holds the sufficient statistics of the rows of a mode.
@@ -27,7 +27,7 @@ type Mode struct {
 }
 
 const (
-	maxModes      = 8    // with more modes than this, the two nearest ones are joined
+	maxModes      = 8    // with more modes than this, joinNearest joins the two nearest ones
 	modeRadius    = 0.25 // largest distance of a log peak from the mean of its mode: a factor of 1.28
 	modeDeviation = 0.1  // prior standard deviation of a mode, in log peak; it counts as Prior.Rows rows
 	leastNew      = 0.5  // least weight of a new mode, in rows

@@ -7,7 +7,7 @@ import (
 )
 
 // Search returns the ascending edges with the lowest cost, and therefore the highest
-// improvement. The last edge is top. The number of edges is bins, or less if the peaks
+// improvement. The last edge is top. The number of edges is bins, or smaller if the peaks
 // have too few distinct values below top. With step > 0 the edges below top are multiples of step.
 //
 // The result is optimal if all peaks are positive. An edge that is not a peak (rounded up to step)
@@ -98,7 +98,7 @@ func (h History) candidates(top, step float64) candidates {
 }
 
 // layer adds one edge below each candidate. It returns the new costs and the predecessor of
-// each candidate. A cost is +Inf if there are too few candidates below.
+// each candidate. A cost is +Inf if there are too few lower candidates.
 func (c candidates) layer(cost []float64) (next []float64, from []int) {
 	next, from = make([]float64, len(cost)), make([]int, len(cost))
 	next[0] = math.Inf(1)

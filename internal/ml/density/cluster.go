@@ -8,7 +8,7 @@ const Noise = -1
 // Config says which clusters Tree.Cluster selects.
 type Config struct {
 	MinSize int     // smallest number of points of a cluster, 2 or more
-	Epsilon float64 // clusters that split off below this distance are joined into an ancestor; 0: none is joined
+	Epsilon float64 // Cluster joins clusters that split off below this distance into an ancestor; 0: it joins none
 }
 
 // Clustering is the result of Tree.Cluster.
@@ -23,7 +23,7 @@ type Clustering struct {
 // Cluster is one cluster.
 type Cluster struct {
 	Size            int     // number of points with its label
-	MaxReachability float64 // distance at which the cluster splits off from its parent: chains of mutual reachabilities of at most this distance link its points
+	MaxReachability float64 // distance at which the cluster splits off from its parent; edges with at most this mutual reachability connect all its points
 }
 
 // Cluster selects the clusters with the largest total excess of mass (see stability). The root of the tree

@@ -4,7 +4,7 @@ package density
 // is the result of step i.
 type merge struct {
 	left, right int32
-	distance    float64 // mutual reachability at which they become one
+	distance    float64 // mutual reachability at which the two nodes become one
 	size        int32   // number of points of the new node
 }
 

@@ -17,8 +17,9 @@ type Answer struct {
 // selectExperts selects and weights the experts that answer at a target, the allowed kill rate. It overwrites the slice
 // `picks` and returns it. It selects the experts whose kill rate is within the target, except those
 // with a negligible weight. The closer the cost of an expert is to the lowest cost, the larger is its
-// weight. A kill rate of up to Config.KillRateSlack times the lowest one is always accepted, because the
-// safest expert alone may overallocate. During the cold start, selectExperts selects no expert.
+// weight. A kill rate of up to Config.KillRateSlack times the lowest kill rate is always accepted, because the
+// safest expert alone may overallocate. With fewer than Config.ColdStartRows independent
+// rows, selectExperts selects no expert.
 func (x *Experts) selectExperts(target float64, picks []Pick) []Pick {
 	picks = picks[:0]
 	if x.independentRows() < x.config.ColdStartRows {
@@ -53,8 +54,8 @@ func (x *Experts) selectExperts(target float64, picks []Pick) []Pick {
 	return picks
 }
 
-// allowedKillRate returns the kill rate up to which experts are selected, so that the kill rate of the
-// answers approaches a rate slightly below the target: AdaptiveTarget corrects the returned rate. A short history gets an
+// allowedKillRate returns the kill rate up to which experts are selected. AdaptiveTarget corrects this rate, so that the
+// kill rate of the answers approaches Config.AimedShare of the target. A short history gets an
 // allowance for chance: with Config.ChanceRows = 60, the rate is doubled at 60 rows and one percent higher at 6,000 rows.
 func (x *Experts) allowedKillRate(target float64) float64 {
 	chance := 1 + x.config.ChanceRows/float64(max(x.independentRows(), 1))
@@ -69,7 +70,7 @@ const maxAllowance = 1.3
 // amount of the answer. During the cold start, updateAllowance does nothing.
 func (x *Experts) updateAllowance(killed bool) {
 	if !x.IsColdStart() {
-		// In models stored by an earlier release, Target is still the whole target.
+		// Before this assignment, Target can be the whole Config.Target, as the function New and earlier releases set it.
 		x.AdaptiveTarget.Target, x.AdaptiveTarget.Step = x.config.AimedShare*x.config.Target, x.step()
 		x.AdaptiveTarget.Update(killed)
 		x.AdaptiveTarget.Alpha = max(0, min(maxAllowance*x.config.Target, x.AdaptiveTarget.Alpha))
@@ -93,7 +94,7 @@ func (x *Experts) picksFor(target float64, s *Scratch) []Pick {
 // killRate returns the expected kill rate of an expert if it is selected: its kills plus selectionBias, shrunk to its
 // nominal risk, the mean of the risks that it chose. Experts are selected for a low cost, which includes kills. In the rows
 // so far, a selected expert therefore had about one kill less than its true rate gives (the winner's curse). This bias was
-// measured on synthetic tasks of twenty kinds. It returns +Inf for an excluded expert, so that its rate is above every target.
+// measured on synthetic tasks of twenty kinds. For an excluded expert, killRate returns +Inf, which is above every target.
 func (x *Experts) killRate(e int) float64 {
 	if x.isExcluded(e) {
 		return math.Inf(1)
@@ -103,7 +104,7 @@ func (x *Experts) killRate(e int) float64 {
 }
 
 const (
-	selectionBias = 1.0   // number of kills to add to those of a selected expert
+	selectionBias = 1.0   // number of kills that killRate adds to the kills of an expert
 	biasFrom      = 0.005 // nominal risk from which on the full bias applies: luck has little effect on an expert with a tiny risk
 )
 

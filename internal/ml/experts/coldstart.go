@@ -4,7 +4,7 @@ import "math"
 
 // ColdStartAnswer is the answer of the cold-start rule to a row at Config.Target. Learn needs nothing else of Point.ColdStart, which
 // takes much memory. All mapped instances of a run with the same features have the same prediction. So a model stores this
-// answer with the first reported instance, and uses it for the later ones instead of Point.ColdStart.
+// answer with the first reported instance, and uses it for the later instances instead of Point.ColdStart.
 type ColdStartAnswer struct {
 	_        struct{} `cbor:",toarray"`
 	Amount   float64  // in the unit of the peak; 0: none
@@ -60,8 +60,8 @@ func (x *Experts) coldStartAmount(p *Point, target float64) (amount, promised fl
 }
 
 // mixtureAmount returns the amount of bayes.Mixture.Grant, which has the least expected cost under the predictive
-// distribution of the mixture and a bounded risk. It is within coldStartReach and at least p.MinAmount. mixtureAmount also
-// returns its promise before the correction by the pool.
+// distribution of the mixture and a bounded risk. The amount is within coldStartReach and at least p.MinAmount. mixtureAmount
+// also returns the promise of this amount before the correction by the pool.
 func (x *Experts) mixtureAmount(p *Point, target float64) (amount, promised float64) {
 	factor := max(1, x.Factor) // > 1 if tasks of the pool, mainly those of this age, were killed more often than promised
 	wanted, risk := p.ColdStart.Grant(killCost, x.coldStartPrice(p, target), factor)

@@ -3,7 +3,7 @@
 // out-of-sample residuals, as in split conformal prediction (Vovk et al. 2005).
 //
 // Several models predict the log of a peak. Each model has several residual
-// distributions, and each distribution is read at several prices per kill. A triple of
+// distributions, and each distribution is used with several prices of a kill. A triple of
 // model, distribution and price is an expert.
 //
 //	row ─▶ Point (predictions) ─▶ 8 models × 5 distributions × 11 prices = 440 experts
@@ -32,7 +32,7 @@ type Config struct {
 	NominalPriorRows float64 // the kill rate of an expert is shrunk to its nominal risk (the mean of the risks that it chose), which counts as the rate of this many rows
 	Decay            float64 // factor per row on the earlier costs and kills of the experts
 	CostPreference   float64 // the weight of an expert is proportional to e^−(CostPreference · relative excess of its cost over the lowest)
-	KillRateSlack    float64 // kill rates above the target are accepted up to this multiple of the lowest kill rate of an expert
+	KillRateSlack    float64 // selectExperts accepts kill rates above the target up to this multiple of the lowest kill rate of an expert
 	ColdStartRows    int     // number of rows from which on experts are selected; a task with fewer rows is in its cold start
 	ColdStartPrice   float64 // price of one kill in the cold start, in geometric means of the row's cost and the pool's mean row cost
 	BlendRows        float64 // number of rows at which the blend has the same prior odds as the cold-start rule; see hedgeShare
@@ -42,7 +42,7 @@ type Config struct {
 	AimedShare       float64 // share of the target that the adaptive correction aims at: the kill rate varies by chance, so with 1 about half of all tasks at their target would exceed it
 	StepRows         float64 // decayed number of rows (ChargedRows) from which on the step shrinks in proportion to 1/rows
 	ChangeDiscount   float64 // factor on earlier costs and kills after a change of the task
-	RungRiskShare    float64 // when experts are charged: largest ratio of the second rung's risk to the first one's; see secondRung
+	RungRiskShare    float64 // largest ratio of the risk of the second rung to that of the first rung when updateLosses charges the experts; see secondRung
 	MinStep          float64 // smallest ratio of the first retry to the killed amount; only the ceiling may make the retry smaller
 	PriorRows        float64 // number of rows that the cold-start prior counts as
 	PriorDeviation   float64 // standard deviation of the log peak in the cold-start prior

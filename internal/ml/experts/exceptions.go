@@ -5,8 +5,9 @@ package experts
 const exceptionWindow = 32
 
 // ExceptionCounts counts the exceptions of a task, which are rows with a rare value or a rarely present feature
-// (Point.IsException), and the kills among them. The residuals are mostly from other rows, and the errors for an exception may be larger, for example
-// because an input has another effect. So the residuals say little about the probability that an exception is killed.
+// (Point.IsException), and the kills among them. The residuals are mostly from other rows, and the errors for an exception may
+// be larger, for example because an input has another effect. So the residuals say little about the probability that an
+// exception is killed.
 type ExceptionCounts struct {
 	Rows  float64 // decayed number of exceptions that experts answered
 	Kills float64 // decayed number of these rows whose peak exceeded the answer

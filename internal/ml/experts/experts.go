@@ -35,7 +35,7 @@ var (
 const Count = pairCount * len(prices)
 
 // Experts holds the state of the safety margins of one task. The exported fields are stored,
-// and Rebuild derives the windows, indexes and tables from them. The names in the tags are those of earlier releases.
+// and Rebuild derives the windows, indexes and tables from them. The names in the tags are the field names of earlier releases.
 // Concurrent answers are safe while no row is learned, if each has its own Scratch.
 type Experts struct {
 	LearnedRows    int                 `cbor:"Told"` // rows learned
@@ -70,8 +70,8 @@ type Experts struct {
 	// ColdStartKills is the number of kills of the cold-start rule that the picks would have avoided. Each row lowers
 	// this number by the target, but not below 0.
 	ColdStartKills float64 `cbor:"YoungKills,omitzero"`
-	// BlendExcessLoss and BlendKills are the same sums for the blend, the geometric mean of the amounts of the
-	// cold-start rule and of the picks.
+	// BlendExcessLoss and BlendKills correspond to ColdStartExcessLoss and ColdStartKills, but for the blend, the geometric
+	// mean of the amounts of the cold-start rule and of the picks.
 	BlendExcessLoss float64 `cbor:",omitzero"`
 	BlendKills      float64 `cbor:",omitzero"`
 	// Exceptions counts the kills among the exceptions (Point.IsException).
@@ -85,7 +85,7 @@ type Experts struct {
 	tables  [pairCount]quantileTable  // quantiles of the windows
 
 	excluded      *[Count]bool // experts that never answer; nil: none
-	ignoresShifts bool         // changes of the task are not detected
+	ignoresShifts bool         // detectShift detects no changes of the task
 
 	isExchangeable bool // the order of the stored rows says nothing, see WithResiduals
 }
@@ -107,7 +107,7 @@ type Scratch struct {
 
 	isLearning bool                   // Learn or LearnDeferred is charging a row, so pairs keeps the allocations of each pair
 	isComputed [pairCount]bool        // whether pairs[i] holds the allocations for this row
-	pairs      [pairCount]pairAmounts // without isLearning only the first one is used
+	pairs      [pairCount]pairAmounts // without isLearning only pairs[0] is used
 }
 
 // New returns the state before the first row.

@@ -164,7 +164,7 @@ func indicator(b bool) float64 {
 	return 0
 }
 
-// The errors of one model are about 5 %, and those of the others about a factor of 3 (one standard deviation).
+// The errors of one model are about 5 %, and those of the other models about a factor of 3 (one standard deviation).
 // The answers must come from the accurate model, whatever its index.
 func TestTheCheapestModelAnswers(t *testing.T) {
 	for _, good := range []int{Median, Same, Stack} {
@@ -236,8 +236,8 @@ func TestARoundingErrorOfADeferredRowIsNoKill(t *testing.T) {
 	}
 }
 
-// An expensive kill is avoided by a larger allocation, and a cheap one is risked where it
-// saves memory.
+// An expert avoids an expensive kill by a larger allocation, and risks a cheap kill if a smaller allocation saves
+// memory.
 func TestAHigherPriceLowersTheRisk(t *testing.T) {
 	x := New(Default(target))
 	x.UsageSum, x.UsageRows = 10*60*gb, 10 // a row uses 60 GB·s on average

@@ -7,7 +7,7 @@ import (
 
 // Guard increases the allocations of first tries while clearly more of the open runs were
 // killed than promised. The promise of a grant is the stated probability that the try is killed. A kill
-// is known at once, but a peak is only known at the end of a run. Without the guard, a task with
+// is known at once, but a peak is known only at the end of a run. Without the guard, a task with
 // overlapping runs would repeat a mistake until the first retry ends.
 //
 // A run is open while one of its tries is granted and not reported as ended. An open first
@@ -192,7 +192,7 @@ func (g *Guard) promised() float64 {
 	return sum
 }
 
-// OpenKills holds the numbers of killed runs, also of those without an open retry, and of all runs that a Guard tracks.
+// OpenKills holds the weighted numbers of the killed runs, with or without an open retry, and of all runs that a Guard tracks.
 // The newest run counts 1, and older runs have exponentially smaller weights.
 type OpenKills struct{ Killed, Runs float64 }
 

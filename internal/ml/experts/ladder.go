@@ -4,7 +4,7 @@ import "math"
 
 // The retry ladder after a kill minimises the expected cost by dynamic programming. Every try
 // costs its whole amount, the number of lifts is limited, and the last lift goes to the ceiling, the
-// largest allowed amount. Only peaks up to the ceiling count, because no ladder is enough for the others.
+// largest allowed amount. Only peaks up to the ceiling count, because no ladder is enough for larger ones.
 // A kill is also evidence that the margins are wrong, so the conditional exceedance probability is a
 // weighted mean of the probability by the margins and a power law. The power law has less weight if the
 // known peaks above the killed amount contradict it (lawWeight).
@@ -58,8 +58,8 @@ func (x *Experts) Ladder(p *Point, from, ceiling float64, lifts int, s *Scratch,
 	return rungs
 }
 
-// weighLaw fills g.belief; see lawWeight. The double of an amount is rounded up to an amount of the grid, or is the ceiling if
-// that is smaller.
+// weighLaw fills g.belief; see lawWeight. It rounds the double of an amount up to an amount of the grid, and uses the ceiling
+// if the double is above it.
 func (g *grid) weighLaw(known float64) {
 	const top = gridSteps - 1
 	double := 0
@@ -133,13 +133,13 @@ func conditionalExceedance(from, to, ratio, belief float64) float64 {
 	return (1-belief)*model + belief*PowerLaw(ratio)
 }
 
-// lawWeight returns the weight of the power law after a kill, by Bayes' theorem. powerLawBelief is its prior probability,
+// lawWeight returns the weight of the power law after a kill, by Bayes' theorem. powerLawBelief is the prior weight,
 // and the evidence is the share of the known peaks above the killed amount that are also above the double of it. The law
 // expects a share of an eighth. A larger share, such as that of a task with a second mode, lowers the weight. A smaller share
-// does not raise it: the kill makes the upper tail of the margins doubtful, and few known peaks are in that tail.
+// does not raise the weight: the kill makes the upper tail of the margins doubtful, and few known peaks are in that tail.
 //
 // `known` is the number of known peaks. `from` and `to` are P(peak > amount) by the margins, for the killed amount and for
-// about the double of it. `ratio` is the killed amount divided by the other one.
+// about the double of it. `ratio` is the smaller of these two amounts divided by the larger one.
 func lawWeight(known, from, to, ratio float64) float64 {
 	law := PowerLaw(ratio)
 	if from <= 0 || to <= from*law || law >= 1 {

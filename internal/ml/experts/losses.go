@@ -9,10 +9,10 @@ import (
 // maxAmount returns the reach of an expert whose model predicts the given level. The reach is the largest amount that the
 // expert may grant: a multiple of the largest peak, or of the prediction if that is larger. A few residuals say little
 // about a tail and may give margins that are much too wide. The multiple less 1 shrinks with 1/√rows. For the very first
-// rows it is larger, because most kills of a new task are among them.
+// rows the multiple is larger (Config.FirstReach), because most kills of a new task are among these rows.
 //
 // The rows count from the fourth-newest record on, a peak above all before. If the peaks have no trend, that record is
-// usually among the first rows. If they grow, records are frequent, and the largest peak says little about the next one.
+// usually among the first rows. If the peaks grow, records are frequent, and the largest peak says little about the next one.
 func (x *Experts) maxAmount(level float64) float64 {
 	n := float64(max(x.independentRows()-x.Records[0], 1))
 	return max(x.MaxPeak, math.Exp(level)) * (1 + max(x.config.FirstReach/n, x.config.Reach/math.Sqrt(n)))
@@ -71,7 +71,7 @@ func (a *pairAmounts) computeCosts(duration float64) {
 const minAmount = 1e6
 
 // killCost is the waste of a kill as a multiple of the killed allocation: the whole killed try,
-// and the unused part of the next one. mixtureAmount uses the same factor for the amount that a killed row needs.
+// and the unused part of the next one. mixtureAmount passes killCost to bayes.Mixture.Grant as `retryFactor`.
 const killCost = 1.2
 
 // cheapestRisk returns the index in `risks` with the least expected cost: a.cost plus the price of a kill times the risk.

@@ -71,8 +71,8 @@ func (x *Experts) MoveResiduals(levels func(residual float64) *Point) (before, a
 	return before, after
 }
 
-// storeRow appends a row to the residual store. Low outliers go to a list of their own: otherwise
-// many of them could be nearest in predicted level to a row with a high peak, and narrow its margin.
+// storeRow appends a row to the residual store, or to LowOutliers if it is a low outlier. In the residual store, many
+// low outliers could be nearest in predicted level to a row with a high peak, and make the margin of this row too narrow.
 func (x *Experts) storeRow(e Entry) {
 	if e.residual() >= x.LowOutlierBound() {
 		x.appendRow(e)

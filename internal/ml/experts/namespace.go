@@ -3,11 +3,11 @@ package experts
 import "math"
 
 // Namespace sums statistics over the pools of DAGs. The estimates of a DAG's pool are shrunk to those of the other DAGs in its
-// namespace, as those of a task are to its pool (empirical Bayes). So a DAG with few runs starts from what its namespace has
-// seen. The zero value has no DAG, and then the estimates are shrunk to the priors of Config.
+// namespace, as those of a task are to its pool (empirical Bayes). So a DAG with few runs starts from the estimates of its
+// namespace. The zero value has no DAG, and then the estimates are shrunk to the priors of Config.
 //
-// A DAG with many runs counts as one with maxResiduals residuals and maxPromised promised kills, so that it does not decide for
-// all.
+// A DAG with many runs counts as one with maxResiduals residuals and maxPromised promised kills, so that it does not dominate
+// the estimates.
 type Namespace struct {
 	DAGs        float64           // number of DAGs with residuals
 	Residuals   float64           // sum of n, the number of a DAG's residuals
@@ -65,13 +65,13 @@ const (
 	logVariance = math.Pi * math.Pi / 2 // variance of ln z²
 )
 
-// variance returns the log of the expected variance of a new DAG's residuals, and the number of residuals that it counts as in
-// the pool of the DAG. Without other DAGs it is the log of prior², which counts as 50 residuals. The less the DAGs differ, the
-// larger is the number, by the variance between them: the method of moments (DerSimonian & Laird 1986), shrunk to the
-// variance that 50 residuals stand for.
+// variance returns the log of the expected variance of a new DAG's residuals, and the number of residuals that this
+// expectation counts as in the pool of the DAG. Without other DAGs, the expected variance is prior² and the number is 50. The
+// less the DAGs differ, the larger is the number. The variance between the DAGs is estimated by the method of moments
+// (DerSimonian & Laird 1986) and shrunk to logVariance/50.
 func (n *Namespace) variance(prior float64) (log, residuals float64) {
 	const weight, least, most = 50, 4, 200 // residuals
-	const dags = 3                         // number of DAGs that the prior of the variance between them counts as
+	const dags = 3                         // number of DAGs that the prior of the variance between DAGs counts as
 	log = 2 * math.Log(prior)
 	if n.isEmpty() {
 		return log, weight

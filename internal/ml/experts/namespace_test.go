@@ -35,8 +35,8 @@ func TestANewDAGStartsFromTheDeviationOfOtherDAGs(t *testing.T) {
 	assert.InDelta(t, 0.8, dag.deviation(0.3, namespaceOf(repeated(30, 0.85)...)), 0.1)
 }
 
-// A DAG with few residuals differs from the others of its namespace. The more the others differ from each other, the less
-// they count against its own residuals.
+// A DAG with few residuals differs from the other DAGs of its namespace. The more those DAGs differ from each other, the less
+// they count against the residuals of this DAG.
 func TestOtherDAGsCountLessIfTheyDiffer(t *testing.T) {
 	rng, noisy := rand.New(rand.NewPCG(8, 1)), Pool{}
 	for range 20 {
@@ -50,7 +50,8 @@ func TestOtherDAGsCountLessIfTheyDiffer(t *testing.T) {
 	assert.InDelta(t, 0.8, noisy.deviation(0.3, namespaceOf(repeated(15, 0.14, 0.8)...)), 0.15)
 }
 
-// outcomesOf returns the pool of a DAG with a number of promised kills at age 0, and with other kills.
+// outcomesOf returns the pool of a DAG with 100 outcomes at age 0. `promised` is the sum of their promises, and `killed` is
+// the number of kills.
 func outcomesOf(promised float64, killed int) *Pool {
 	var p Pool
 	p.RecordResidual(0.1)

@@ -17,7 +17,7 @@ type Pool struct {
 	ScoreProducts float64 `cbor:",omitzero"` // decayed sum of run score · error in standard deviations
 	ScoreSquares  float64 `cbor:",omitzero"` // decayed sum of squared run scores
 	Errors        float64 `cbor:",omitzero"` // decayed number of errors without the effect of the run score
-	ErrorSquares  float64 `cbor:",omitzero"` // decayed sum of these errors, squared
+	ErrorSquares  float64 `cbor:",omitzero"` // decayed sum of the squares of these errors
 
 	Requests, Exceeded float64 `cbor:",omitzero"` // decayed numbers of rows with a static request, and of rows with a peak above their request
 
@@ -75,8 +75,8 @@ func (p *Pool) RecordRequest(exceeded bool) {
 	}
 }
 
-// requestRisk returns the estimated share of the rows that exceed their static request. The prior counts as
-// 10 rows, of which 1 % do.
+// requestRisk returns the estimated share of the rows that exceed their static request. The prior is a
+// share of 1 % and counts as 10 rows.
 func (p *Pool) requestRisk() float64 {
 	const rows, risk = 10, 0.01
 	return (p.Exceeded + rows*risk) / (p.Requests + rows)
@@ -93,14 +93,15 @@ func (p *Pool) RecordOutcome(rows int, promised float64, killed bool) {
 	}
 }
 
-// RecordResidual records an out-of-sample residual of the log peak: that of the cold-start rule, if this
-// rule predicted the row.
+// RecordResidual records an out-of-sample residual of the log peak. If the cold-start rule predicted the row, the
+// residual is that of this rule.
 func (p *Pool) RecordResidual(residual float64) {
 	p.LogSquares = p.LogSquares*poolDecay + math.Log(residual*residual+1e-4)
 	p.Residuals = p.Residuals*poolDecay + 1
 }
 
-// RecordScore records the error of a prediction, without the shift by the run score, and this error in standard deviations.
+// RecordScore records a run score and the error e of a prediction without the shift by this score. `deviate` is the same
+// error in standard deviations.
 func (p *Pool) RecordScore(score, deviate, e float64) {
 	p.ScoreProducts, p.ScoreSquares = p.ScoreProducts*scoreDecay+score*deviate, p.ScoreSquares*scoreDecay+score*score
 	p.Errors, p.ErrorSquares = p.Errors*scoreDecay+1, p.ErrorSquares*scoreDecay+e*e
@@ -142,10 +143,11 @@ func (e *Effects) Variance(hash uint64, prior float64) float64 {
 	return (weight*prior + max(0, of.Sum)) / (weight + of.Tasks)
 }
 
-// RecordEffect records, with a weight, the effect of a feature on the log peak: the error of a prediction that contains the
-// difference of two such effects. The typical variance of the errors is subtracted from the square.
+// RecordEffect records, with a weight, the squared effect of a feature on the log peak. `err` is the error of a prediction,
+// which contains the difference of two such effects. So RecordEffect subtracts the typical variance of the errors from the
+// squared error and halves the result.
 func (p *Pool) RecordEffect(hash uint64, weight, err float64) {
-	const prior, largest = 0.3, 2 // largest bounds the square, so that one error does not decide
+	const prior, largest = 0.3, 2 // largest bounds the squared error, so that one error does not dominate
 	typical := p.deviation(prior, nil)
 	e := &p.Effects[hash%slopeKinds]
 	e.Tasks, e.Sum = e.Tasks*effectDecay+weight, e.Sum*effectDecay+weight*(min(largest, err*err)-typical*typical)/2
@@ -172,9 +174,9 @@ func (p *Pool) meanRowCost() float64 {
 }
 
 // promiseFactor returns the factor on the nominal promises of a task with a number of rows as in RecordOutcome.
-// It is the ratio of kills to promises at the age of the task, shrunk to the ratio of the namespace's other DAGs at this age
-// times a ratio over all ages: that of the kills to the promises corrected by the ratios of the other DAGs. This ratio is shrunk
-// to one. The factor is limited to 0.3 to 4, or from 0.3 times the ratio of the other DAGs if that is below one.
+// The factor is the ratio of kills to promises at the age of the task, shrunk to the product of two ratios. The first, ratios[a],
+// is the ratio of the namespace's other DAGs at this age. The second, `overall`, is the number of kills at all ages divided by
+// the sum of ratio · promises of each age, shrunk to one. The factor is at most 4 and at least 0.3 · min(1, ratios[a]).
 func (p *Pool) promiseFactor(rows int, others *Namespace) float64 {
 	ratios := others.killRatios()
 	killed, promised := 0.0, 0.0

@@ -108,8 +108,8 @@ func (c *RepeatCosts) killRate(margin int) float64 {
 }
 
 // repeatMargin returns the index in repeatMargins of the margin that answers a row, and its expected kill
-// rate. It returns −1 if the experts answer. A class with too few rows for the target is compared
-// together with the classes of fewer repeats, in which a margin is killed more often.
+// rate. It returns −1 if the experts answer. If a class has too few rows for the target, repeatMargin adds the costs of
+// the classes with fewer repeats. In those classes the grants with a margin are killed more often.
 func (x *Experts) repeatMargin(p *Point, target float64) (margin int, killRate float64) {
 	class := p.Repeats.class()
 	if class < 0 {

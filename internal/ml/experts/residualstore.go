@@ -9,8 +9,8 @@ type Entry struct {
 	Log   float64 // log of the peak
 }
 
-// StoredPoint is the part of a Point that the residual store keeps; its fields are those of Point. It has
-// no pointers, so that the garbage collector does not scan it.
+// StoredPoint has the fields of a Point that the residual store keeps. It contains no pointers, so that the garbage collector
+// does not scan it.
 type StoredPoint struct {
 	_        struct{} `cbor:",toarray"`
 	Level    [ModelCount]float64

@@ -13,11 +13,11 @@ type Shift struct {
 	Up, Down         float64 // sums of positive and of negative residuals beyond the allowance
 	UpRows, DownRows int     // number of rows since Up was last zero, and since Down was last zero
 
-	Fell          bool  `cbor:",omitzero"`      // the last change was downward, and the task has not returned to the level before it
+	Fell          bool  `cbor:",omitzero"`      // the last change was downward, and the task has not returned to the level before this change
 	DownSince     int64 `cbor:",omitzero"`      // end of the first row in Down, in Unix seconds
-	RowsSinceFall int   `cbor:"Since,omitzero"` // rows since the downward change was detected; counts only while Fell
-	// Returns is the number of consecutive returns of the task from a lower level to the level before it, up to maxReturns.
-	// A return counts if the level before had lasted at least as long as the lower one.
+	RowsSinceFall int   `cbor:"Since,omitzero"` // rows since the downward change was detected; update counts them only while Fell
+	// Returns is the number of consecutive returns of the task from a lower level to the level before the fall, up to
+	// maxReturns. A return counts if the higher level had lasted at least as long as the lower one, else Returns becomes 0.
 	Returns  int `cbor:",omitzero"`
 	Rows     int `cbor:",omitzero"` // rows since the last change
 	HighRows int `cbor:",omitzero"` // rows between the last downward change and the change before it
@@ -30,7 +30,7 @@ const (
 	minShiftResiduals = 40  // number of residuals that suffices to estimate the deviation
 	returnBound       = 20  // sum of standard deviations that shows a return to the level before a downward change
 	maxReturns        = 3   // largest value of Shift.Returns
-	minDownRows       = 10  // if Down contains at least this many rows, the median is computed without them
+	minDownRows       = 10  // if Down contains at least this many rows, detectShift computes the median and the deviation without them
 
 	// The constants below give the patience before the first return. Each counted return (Shift.Returns) multiplies its
 	// numbers of rows and seconds by four; see Experts.patience.
@@ -49,9 +49,9 @@ type patience struct {
 }
 
 // update adds one standardised residual of a row that ended at a time in Unix seconds, and returns
-// how many rows ago the task changed, or 0. A downward change must last as long as p says: after a temporary
-// low level, grants for this level would be too small for the runs that follow, but a permanent low level
-// only wastes memory until it is accepted.
+// how many rows ago the task changed, or 0. A downward change must last as long as p says. After a temporary
+// low level, grants for this level would be too small for the runs that follow. If the low level is permanent, the
+// delay only wastes some memory.
 func (s *Shift) update(z float64, at int64, p patience) int {
 	z = max(-maxShiftResidual, min(maxShiftResidual, z))
 	s.Up, s.UpRows = updateSum(s.Up, s.UpRows, z)
@@ -126,8 +126,8 @@ func (x *Experts) detectShift(residual float64, at int64) int {
 	x.discardBefore(rows)
 	if left := x.sorted(LineTrees*distributionCount + allRows); x.Shift.Fell && left.len() > 0 && left.at(left.len()/2) > -center/2 {
 		// The median residual was about center before the fall. If center is positive, the models predicted too little then.
-		// If the median is now above -center/2, their errors are smaller than before. So a series of errors has ended, and
-		// the task has not changed.
+		// If the median is now above -center/2, the errors of the models are smaller than before. So a series of errors
+		// has ended, and the task has not changed.
 		x.Shift.Fell = false
 		return 0
 	}
@@ -138,7 +138,7 @@ func (x *Experts) detectShift(residual float64, at int64) int {
 func interquartileDeviation(low, high float64) float64 { return (high - low) / 1.349 }
 
 // residualsBefore returns the median and the deviation of the stored residuals without those of the newest rows; the
-// argument `newest` is the number of these rows. They have a lower level, which would soon be the median if they counted.
+// argument `newest` is the number of these rows. The newest rows have a lower level, and the median would soon be at this level.
 // If too few rows remain, residualsBefore returns its arguments `median` and `deviation`.
 func (x *Experts) residualsBefore(newest int, median, deviation float64) (float64, float64) {
 	n := len(x.Rows) - newest
@@ -157,7 +157,7 @@ func (x *Experts) residualsBefore(newest int, median, deviation float64) (float6
 // argument `rows`. It discounts the costs and kills so far. The few remaining residuals give wide margins until there are
 // more. After a fall, the low outliers (rows far below their prediction, which storeRow keeps out of the residual store)
 // move to the residual store, because they belong to the new level. A single row of the old level would make a margin as
-// wide as the fall. Such a row can stay only if LowOutliers was cut during the fall.
+// wide as the fall. Such a row can stay only if storeRow shortened LowOutliers during the fall.
 func (x *Experts) discardBefore(rows int) {
 	low := x.LowOutliers
 	if !x.Shift.Fell {

@@ -126,7 +126,7 @@ func cutsOf(values []float64, maxBins int) []float64 {
 		if values[i] == values[i-1] {
 			continue
 		}
-		// A bin closes when it has its share of the weight that was left when it opened.
+		// A bin closes when it has 1/bins of the weight that was left when it opened; `bins` counts this bin and all later ones.
 		if bins := float64(maxBins - len(cuts)); exact || bins > 1 && taken*bins >= left {
 			cuts = append(cuts, between(values[i-1], values[i]))
 			left -= taken

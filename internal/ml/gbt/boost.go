@@ -20,12 +20,12 @@ type booster struct {
 
 	grower    *grower
 	forest    *forest
-	drawn     []int32      // sampled rows of this round
-	left      []int32      // other training rows of this round, in any order
+	drawn     []int32      // training rows that this round samples
+	left      []int32      // training rows that this round does not sample, in any order
 	gradients [][]gradient // by output and row
 	all       []int        // all columns that are not constant
-	columns   []int        // sampled columns of this tree
-	unused    []int        // other columns
+	columns   []int        // columns of `all` that the newest tree samples
+	unused    []int        // columns of `all` that the newest tree does not sample
 }
 
 // run boosts for at most cfg.Rounds rounds. It stops early if no tree of a round that may use all columns has a
@@ -164,7 +164,7 @@ func (h *holdout) advance(f *forest, first int) {
 }
 
 // draw samples a share of the items without replacement, at least one (selection sampling, Knuth
-// vol. 2, §3.4.2). It returns the sample and the rest, both in the order of the items. A share of 1 uses no random
+// vol. 2, §3.4.2). It returns the sample and the other items, both in the order of the items. A share of 1 uses no random
 // numbers and returns items itself. Otherwise the results reuse the memory of sample and rest. The loop does
 // not branch on whether an item is drawn: it writes every item to both results and advances only one counter.
 func draw[T any](rng *rand.PCG, items []T, share float64, sample, rest []T) (drawn, left []T) {

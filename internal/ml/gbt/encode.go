@@ -59,7 +59,7 @@ func (f *forest) encode(kind byte) []byte {
 	return append(out, sum[:]...)
 }
 
-// appendTree appends the subtree at a node. It removes the covers of its leaves from the front
+// appendTree appends the subtree at a node, and removes the covers of the leaves of this subtree from the front
 // of cover.
 func (f *forest) appendTree(out []byte, at int32, cover *[]float64) []byte {
 	n := f.nodes[at]

@@ -182,7 +182,7 @@ func (e *Explainer) descend(at int32, depth int) {
 			e.steps[player] = after
 			e.descend(child, depth+1)
 			e.steps[player] = before
-			// The step of the same player above also counts these leaves: replace its contribution.
+			// The earlier step of this player on the path also counts these leaves: replace the contribution of that step.
 			e.phi[player] += e.contribution(after, belowSum) - e.contribution(before, belowSum)
 		}
 		for q, v := range belowSum {

@@ -11,7 +11,7 @@ import (
 //	value ≤ cut: child    value > cut: child+above    NaN: child+missing
 //
 // The field `above` is 1, or 0 if every number goes left. A leaf is its own child with above = missing = 0, so that
-// further steps stay at it. The cut of a leaf is its value, which includes the learning rate.
+// further steps stay at the leaf. The cut of a leaf is its value, which includes the learning rate.
 type node struct {
 	cut            float64 // finite
 	child          int32
@@ -144,7 +144,7 @@ func (n *node) splitCut() float64 {
 // isLeaf reports whether a node is a leaf.
 func (f *forest) isLeaf(at int32) bool { return f.nodes[at].child == at }
 
-// leafCovers returns the covers of the leaves from left to right. The caller only reads them.
+// leafCovers returns the covers of the leaves from left to right. The caller must not change them.
 func (f *forest) leafCovers() []float64 {
 	if f.cover32 == nil {
 		return f.cover

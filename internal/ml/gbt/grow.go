@@ -179,7 +179,7 @@ func (g *grower) column(h histogram, column int) binColumn {
 	return binColumn{(*[256]sums)(h[g.offset[column]:]), g.data.columns[column].codes}
 }
 
-// partition moves the rows of the left child to the front. Both parts keep their order. Its loop has
+// partition moves the rows of the left child to the front. The rows of each child keep their order. The loop has
 // no branches: it writes every row to both parts and advances only one counter.
 func (g *grower) partition(rows []int32, s split) (left, right []int32) {
 	col := &g.data.columns[s.column]

@@ -38,7 +38,7 @@ func (r *Regressor) Predict(x []float64) float64 {
 	return y
 }
 
-// Shifted returns a regressor whose predictions are higher by d. Both share their trees.
+// Shifted returns a regressor whose predictions are higher by d. It shares the trees of r.
 func (r *Regressor) Shifted(d float64) *Regressor {
 	shifted := *r
 	shifted.intercept = []float64{r.intercept[0] + d}

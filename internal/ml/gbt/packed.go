@@ -34,8 +34,8 @@ type packedNode struct {
 	child uint8  // index of the first child, relative to the root
 }
 
-// Limits of packed forests. Each column has two codes, which differ for a missing value only: the
-// first one sends it left, the second one right.
+// Limits of packed forests. Each column has two codes, which differ for a missing value only. The
+// first code sends a missing value left, and the second one right.
 const (
 	maxPackedColumns = 256 // bounds the size of codes
 	maxPackedNodes   = 256 // of a tree, so that an index relative to the root fits in a byte
@@ -160,7 +160,7 @@ func (n packedNode) next(c *codes) uint8 {
 	return n.child - uint8(above)
 }
 
-// tree returns the nodes from the root of tree t, and the values of its leaves.
+// tree returns the nodes from the root of tree t on, and the leaf values from its first leaf on.
 func (p *packedForest) tree(t int) ([]packedNode, []float64) {
 	root := p.roots[t]
 	return p.nodes[root:], p.values[(int(root)+t)/2:] // a tree has one more leaf than splits

@@ -37,7 +37,7 @@ func (s quantile) intercept(l *labels, rows []int32) []float64 {
 
 func (s quantile) gradients(l *labels, rows []int32, out [][]gradient) {
 	for _, r := range rows {
-		g := 0.0 // zero for an exact prediction: if many targets equal it, a split can separate them from smaller and larger ones
+		g := 0.0 // zero for an exact prediction: if many targets equal the prediction, a split can separate their rows from the other rows
 		switch d := l.y[r] - l.score[r]; {
 		case d > 0:
 			g = -s.q

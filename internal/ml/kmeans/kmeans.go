@@ -40,7 +40,8 @@ type Result struct {
 }
 
 // Fit partitions points into at most c.K clusters. All points have the same length and finite
-// values. Weights are positive and finite; nil weights are all 1. Fit returns ErrInput otherwise.
+// values. Weights are positive and finite; nil weights are all 1. Fit returns ErrInput otherwise, and without points or if
+// c.K is below 1.
 func Fit(points [][]float64, weights []float64, c Config) (*Result, error) {
 	if err := check(points, weights, c); err != nil {
 		return nil, err
@@ -94,7 +95,7 @@ func check(points [][]float64, weights []float64, c Config) error {
 }
 
 // plusPlus draws at most k distinct points as centroids (k-means++). The probability of a point is proportional to its
-// weight for the first centroid, and to its weight times its squared distance to the nearest centroid for the others.
+// weight for the first centroid, and to its weight times its squared distance to the nearest centroid for each later one.
 func plusPlus(points [][]float64, weights []float64, k int, rng *rand.Rand) [][]float64 {
 	centroids := [][]float64{slices.Clone(points[draw(weights, rng)])}
 	distance := make([]float64, len(points))

@@ -20,7 +20,7 @@ const (
 	pooledRuns  = 10   // weight of the kill rate of the pool in the kill rate of a task
 	pooledCosts = 1    // weight of the cost of the pool in the cost of a task
 	priceOfKill = 6    // price of a kill in addition to the cost of the tries, in costs of a run with the static grant
-	maxRisk     = 0.03 // largest accepted kill rate of a rule at a caution of 1; it is divided by the caution of the pool
+	maxRisk     = 0.03 // largest accepted kill rate of a rule at a caution of 1; newPlanner divides it by the caution of the pool
 )
 
 // Plan returns the plan of the next run; `grant` is the static grant of the run in bytes. It chooses the rule with the

@@ -11,7 +11,7 @@
 // equal width; an envelope summarises curves. A rule sets the limit to the static grant, to a share of it, or to an
 // estimate of the level at the end of the horizon, which is derived from earlier runs. The limit keeps a headroom above
 // the current level. A rule is evaluated on whole runs: if a curve is above the limit in one step, the run counts as
-// killed. The replay has a tight static grant, so that the kill rate holds for looser ones. Cores chooses CPU requests, which
+// killed. The replay has a tight static grant, so that the kill rate holds for larger grants. Cores chooses CPU requests, which
 // may also fall.
 //
 // The package handles numbers only: no tasks, clock or I/O. The same runs give the same plans.

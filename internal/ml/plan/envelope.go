@@ -37,8 +37,8 @@ type forecast struct {
 // new run may be.
 const stretches = 2
 
-// stretch returns the factors by which a new run may be faster or slower than the earlier ones. They are larger with few
-// earlier runs. Their numbers were chosen on the synthetic tasks of plantest.
+// stretch returns the factors by which a new run may be faster or slower than the earlier ones. The factors are larger with
+// few earlier runs. The constants were chosen on the synthetic tasks of plantest.
 func stretch(runs int) [stretches]float64 {
 	few := 1 / float64(max(1, runs))
 	return [...]float64{1.15 + .4*few, 1.7 + few}

@@ -14,7 +14,7 @@ type Learner struct {
 	Near   float64 // sum of nearKill, with the weights of Rules, over the replayed runs that the static grant did not kill
 }
 
-// tally sums the out-of-sample outcomes of a rule: each run is learned after its replay.
+// tally sums the out-of-sample outcomes of a rule: Learn replays a run before it adds the curve of the run.
 type tally struct {
 	Runs, Kills float64 // number of runs, and of kills; a run that came near its limit adds a part of a kill, see nearKill
 	Cost        float64 // of a task: in byte-seconds; in a Pool: in costs of the run with the static grant

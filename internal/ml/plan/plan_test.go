@@ -73,7 +73,8 @@ func TestFlatRunsHardlyExceedTheStaticGrant(t *testing.T) {
 }
 
 // The memory of all runs jumps at the same time. Their static grant is just above their peak, as it is for regular runs. The
-// plan must save as large a share of the possible savings as with noise, although every limit is near the peak in the end.
+// plan must save as large a share of the possible savings as with noise, although the usage is near every limit at the end
+// of a run.
 func TestPlansOfRegularRunsSaveAsMuchAsThoseOfNoisyRuns(t *testing.T) {
 	const jump, end, peak = 4320.0, 5400.0, 8e9
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -3,7 +3,7 @@
 //
 // The package handles class numbers only: bins 0 … k−1 in ascending order. An over-estimate
 // is a row whose predicted bin is above its actual bin (memory is wasted), and an
-// under-estimate is a row whose predicted bin is below it (the run is killed).
+// under-estimate is a row whose predicted bin is below its actual bin (the run is killed).
 package score
 
 import (
@@ -101,7 +101,7 @@ func share(part, total int) float64 {
 // wins. Decide does not allocate.
 //
 // Example with two bins and penalty 10: at p = (.9, .1) bin 0 costs 10·.1 = 1 and bin 1
-// costs .9, so the result is 1. At (.95, .05) they cost .5 and .95, so the result is 0.
+// costs .9, so the result is 1. At (.95, .05) the bins cost .5 and .95, so the result is 0.
 func Decide(p []float64, penalty float64) int {
 	below, above := 0.0, 0.0
 	for _, v := range p {

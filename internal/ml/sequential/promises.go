@@ -1,6 +1,6 @@
 // Package sequential provides sequential tests that are valid at any stopping time. A check
 // after every outcome does not raise the false alarm rate. If an earlier call of FindViolation would
-// have detected a violation, a late call also detects one.
+// have detected a violation, a later call also detects one.
 //
 // Both tests, FindViolation and Pairs, bet against the null hypothesis with fair odds. Under the null hypothesis the
 // stake is a supermartingale, so the probability that it ever grows 1/α-fold is at most α
@@ -39,11 +39,11 @@ var bets = [...]float64{1. / 2, 1. / 8}
 //
 // Each try multiplies a stake by the ratio of two likelihoods: that of the alternative q^bet and that of q, where q is
 // Slack · promise. With √q and a promise of 0.015, a kill multiplies a stake by 5.8 and a survival by 0.85.
-// A new stake starts with every try, so that survivals before a change do not count against
-// it (CUSUM, Page 1954). The maximum of a stake counts, so that later survivals do not undo
+// A new stake starts with every try, so that survivals before a change do not hide the
+// change (CUSUM, Page 1954). The maximum of a stake counts, so that later survivals do not undo
 // a rejection. Each bet has half of the stake, and Ville's inequality applies to the maximum: if
-// the null hypothesis holds, FindViolation ever rejects it within n tries with a probability of at most n·exp(−level). The start of the
-// range is an estimate: the range may begin with a chance kill shortly before a change.
+// the null hypothesis holds, the probability that FindViolation rejects it within n tries is at most n·exp(−level). The start
+// of the range is an estimate: the range may begin with a chance kill shortly before a change.
 func FindViolation(tries []Try, level float64) (from, to int) {
 	from = -1
 	for _, bet := range bets {
@@ -58,7 +58,7 @@ func violationOf(bet float64, tries []Try, level float64) (from, to int) {
 	log, end := 0.0, 0 // log of the maximum of the stake that starts with try i, and the index after the try that reaches it
 	from, most := -1, level
 	for i := len(tries) - 1; i >= 0; i-- {
-		if !(log > 0) { // the tries after i add no gain, so the stake that starts with try i is largest right after it; a violation found so far is the newest one
+		if !(log > 0) { // the tries after i add no gain, so the stake that starts with try i is largest right after try i; a violation found so far is the newest one
 			if from >= 0 {
 				break
 			}

@@ -134,9 +134,9 @@ func TestRangeMatchesExhaustiveSearch(t *testing.T) {
 	assert.Less(t, found, 250)
 }
 
-// exhaustive computes for every start the largest log stake over all ends (`greatest`). It goes backwards to the latest start
-// whose `greatest` exceeds the level, and on to earlier starts until it has passed one whose `greatest` is not above 0. Of the starts that
-// it passed, it returns the one with the largest `greatest`.
+// exhaustive computes for every start the largest log stake over all ends (`greatest`). The latest start whose `greatest`
+// exceeds the level is the last of a range of starts, which extends backwards as long as `greatest` is above 0. exhaustive
+// returns the start with the largest `greatest` of this range, and the end at which the stake reaches `greatest`.
 func exhaustive(bet float64, tries []sequential.Try, level float64) (from, to int) {
 	greatest, ends := make([]float64, len(tries)), make([]int, len(tries))
 	for i := range tries {

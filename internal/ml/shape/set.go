@@ -36,7 +36,7 @@ type Set struct {
 }
 
 // Learn finds the shapes of groups of normalised runs. It uses the groups with MinRuns runs or
-// more, and returns nil if there are fewer than two of them.
+// more, and returns nil if there are fewer than two such groups.
 //
 // Learn chooses the number of shapes k up to MaxShapes by the held-out likelihood. For each k it
 // clusters the histograms of one half of the runs of each group by k-means, and computes the likelihood
@@ -168,7 +168,7 @@ func learn(norm Norm, groups []*Counts, k int, seed uint64) (*Set, error) {
 }
 
 // describe sets the shapes and the priors from the labels of the groups. A label is a number from 0 to k − 1, or None. The
-// prior of a label is the share of the groups with this label, after one group is added to each label (Laplace 1774).
+// prior of a label is the share of the groups with this label, with one additional group for each label (Laplace 1774).
 func (s *Set) describe(groups []*Counts, densities []*Density, labels []int, k int) {
 	s.Shapes = s.Shapes[:0]
 	total := float64(len(groups) + k + 1)

@@ -11,7 +11,7 @@ type Classifier struct {
 
 // model holds the data for prediction. The m classes are the bins that had rows. Their
 // m·(m−1)/2 pairs have the order (0,1), (0,2), (1,2), (0,3) … A support vector has one
-// coefficient for its pair with each other class.
+// coefficient for each pair that contains its class.
 type model struct {
 	scale      scale
 	bins       int
@@ -20,7 +20,7 @@ type model struct {
 	classes    []member   // ascending by bin
 	boundaries []boundary // by pair
 	vectors    points     // support vectors, class by class
-	beta       []float64  // coefficients: for each support vector one per other class
+	beta       []float64  // coefficients: for each support vector one per pair that contains its class
 }
 
 // member is a class: its bin and its number of support vectors.

@@ -10,7 +10,7 @@ package svm
 // iterative algorithm of the paper is not necessary.
 func couple(r, p []float64) {
 	k := len(p)
-	for i := range k { // r becomes Q + ee′: its diagonal first, which needs all of r
+	for i := range k { // r becomes Q + ee′; the diagonal comes first, because it needs all of r
 		sum := 1.0
 		for j := range k {
 			if j != i {

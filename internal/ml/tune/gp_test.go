@@ -64,14 +64,14 @@ func TestExpectedImprovementAgreesWithScipy(t *testing.T) {
 }
 
 func TestPosteriorByHand(t *testing.T) {
-	// One loss of 2 with a noise equal to the variance: the mean is half of the loss at the same
-	// point, and k/2 of the loss at a point with the correlation k. The variance 1 falls to 1/2 and to 1 − k²/2.
+	// There is one loss of 2, and the noise equals the variance of 1. At the point of this loss, the mean is half of the loss
+	// and the variance falls to 1/2. At a point with the correlation k, the mean is k/2 of the loss and the variance 1 − k²/2.
 	p, ok := newPosterior(kernel{lengths: []float64{1}, variance: 1, noise: 1}, [][]float64{{0}}, []float64{2})
 	require.True(t, ok)
 	mean, deviation := p.at([]float64{0}, make([]float64, 1))
 	assert.InDelta(t, 1, mean, 1e-12)
 	assert.InDelta(t, math.Sqrt(0.5), deviation, 1e-12)
-	k := (1 + math.Sqrt(5) + 5.0/3) * math.Exp(-math.Sqrt(5)) // at one length
+	k := (1 + math.Sqrt(5) + 5.0/3) * math.Exp(-math.Sqrt(5)) // the correlation at a distance of one length scale
 	mean, deviation = p.at([]float64{1}, make([]float64, 1))
 	assert.InDelta(t, k, mean, 1e-12)
 	assert.InDelta(t, math.Sqrt(1-k*k/2), deviation, 1e-12)

@@ -26,7 +26,7 @@ type irregularTask struct {
 	runs   int
 	size   float64 // standard deviation of the size of the inputs, in log units
 	step   float64 // seconds between samples
-	gaps   bool    // some samples are missing, and others are followed by a second one at the same time
+	gaps   bool    // some samples are missing, and after some samples a second sample has the same time
 	blank  float64 // share of the samples without CPU
 	memory irregularMemory
 }
