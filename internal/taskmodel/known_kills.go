@@ -140,8 +140,8 @@ func (m *Model) Void(run uint64, try int) {
 	m.resolveColdStartKill(run)
 }
 
-// RenameRun changes the sizing.RunHash of the kills of a run whose DAG run was deleted and created again. So the tries of the
-// new run are not related to these kills.
+// RenameRun changes the sizing.RunHash of the kills and the quarantined reports of a run whose DAG run was deleted and created
+// again. So the tries of the new run are not related to these kills.
 func (m *Model) RenameRun(from, to uint64) {
 	m.state = states.Add(1)
 	rename := func(run *uint64) {
@@ -160,6 +160,9 @@ func (m *Model) RenameRun(from, to uint64) {
 	}
 	for i := range m.KilledStarts {
 		rename(&m.KilledStarts[i].Run)
+	}
+	for i := range m.Quarantine { // a report that is confirmed later is learned as a report of its run
+		rename(&m.Quarantine[i].Run)
 	}
 }
 

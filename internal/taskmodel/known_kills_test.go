@@ -318,11 +318,16 @@ func TestAKillDoesNotBelongToTheRunThatWasCreatedAgain(t *testing.T) {
 		k.row(f, measuredRun(2*noise(rng, 0.04)))
 	}
 	k.row(f, killed(4))
+	k.row(f, measuredRun(4000))
 	m := trained(t, k, nil)
 	require.Len(t, m.KnownKills, 1)
 	require.Len(t, m.Unresolved.Kills, 1)
-	run := m.KnownKills[0].Run
+	require.Len(t, m.Quarantine, 1)
+	run, implausible := m.KnownKills[0].Run, m.Quarantine[0].Run
 	m.RenameRun(run, run+1)
+	assert.Equal(t, implausible, m.Quarantine[0].Run, "another run keeps its hash")
+	m.RenameRun(implausible, implausible+1)
+	assert.Equal(t, implausible+1, m.Quarantine[0].Run)
 	assert.Equal(t, []uint64{run + 1, run + 1}, []uint64{m.KnownKills[0].Run, m.Unresolved.Kills[0].Run})
 	assert.Greater(t, m.Size(question(f)).Limit, 4*gib, "runs with the same features must still get more than was killed")
 }
