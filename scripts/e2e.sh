@@ -46,7 +46,7 @@ check() {
 # contains DESCRIPTION TEXT passes if the last answer or output contains the text.
 contains() { check "$1" grep -qF -- "$2" "$work/out"; }
 
-# bounded COMMAND… runs a command and ends it after 120 s. macOS has no program timeout.
+# bounded COMMAND… runs a command and ends it after 120 s. macOS has no program `timeout`.
 bounded() {
 	if command -v timeout >/dev/null; then timeout 120 "$@"; else perl -e 'alarm 120; exec @ARGV' "$@"; fi
 }

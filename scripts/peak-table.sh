@@ -15,8 +15,8 @@ go build -trimpath -ldflags '-s -w' -o "$peak" ./cmd/loadaware-peak
 go build -trimpath -o "$load" ./cmd/loadaware-peak/testdata/load
 renice -n 10 $$ >/dev/null
 
-# A run that is measured with a control group gets its own one: of version 2 if the memory controller exists there, otherwise of
-# version 1.
+# Each run that is measured with a control group gets a new group. The group has version 2 if the memory controller exists
+# there, otherwise version 1.
 root=/sys/fs/cgroup controllers=(memory cpuacct) peak_file=memory.max_usage_in_bytes version=1
 if grep -qw memory $root/cgroup.subtree_control 2>/dev/null; then
 	controllers=(.) peak_file=memory.peak version=2
@@ -90,8 +90,8 @@ echo
 echo "| program | allocates, MiB | peak alone, MiB | measured with | reported, MiB | source | reported against the peak of the cgroup | reported against the peak alone | largest sample against the peak alone |"
 echo "|---|---|---|---|---|---|---|---|---|"
 kernel_peak() { cat "${dirs[0]}/$peak_file"; }
-# row NAME MIB STEPS… prints up to two table rows: measured with the control group, and with /proc alone. If the peak alone is
-# unknown, the comparison is with the allocated size.
+# row NAME MIB STEPS… prints up to two table rows: measured with the control group, and with /proc alone. If the peak of
+# the program without the wrapper is unknown, the comparison is with the allocated size.
 row() {
 	local label=$1 known=$2 alone="" group_peak
 	shift 2

@@ -105,8 +105,8 @@ func (m *message) final(r report) error {
 	return m.write(func(own []byte) ([]byte, error) { return combine(own, r), nil })
 }
 
-// write replaces the content of the file with the result of `compose`. Its argument `own` is the part that the
-// program wrote: the content without the report that this process wrote last, which is at the beginning.
+// write replaces the content of the file with the result of `compose`. Its argument `own` is what the program
+// wrote: the content, without `written` at its beginning.
 func (m *message) write(compose func(own []byte) ([]byte, error)) error {
 	flags := os.O_RDWR | syscall.O_NONBLOCK // do not block on a pipe
 	if m.create {

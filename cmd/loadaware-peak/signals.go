@@ -10,10 +10,15 @@ import (
 	"unsafe"
 )
 
-// forwardedSignals returns all signals except SIGKILL and SIGSTOP (cannot be caught), SIGCHLD (used by child.wait),
-// SIGTSTP, SIGTTIN and SIGTTOU (job control sends them to the whole process group), SIGURG (used by the Go runtime), 32
-// and 33 (used by glibc), and SIGHUP and SIGINT if the parent ignores them. The Go runtime does not know which other
-// signals the parent ignores.
+// forwardedSignals returns all signals except these:
+//
+//   - SIGKILL and SIGSTOP, which no process can catch
+//   - SIGCHLD, which child.wait uses
+//   - SIGTSTP, SIGTTIN and SIGTTOU, which job control sends to the whole process group
+//   - SIGURG, which the Go runtime uses, and 32 and 33, which glibc uses
+//   - SIGHUP and SIGINT, if the parent ignores them
+//
+// The Go runtime does not know which other signals the parent ignores.
 func forwardedSignals() []os.Signal {
 	var all []os.Signal
 	for s := syscall.Signal(1); s <= 64; s++ {

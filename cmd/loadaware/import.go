@@ -30,8 +30,8 @@ A CSV with other column names and units can be imported as it is:
 
 CSV columns: `
 
-// importSources are the commands below import, by the name of their source. A FILE of the same name that is the
-// first argument must be written with a folder, such as ./airflow.
+// importSources are the commands below import, by the name of their source. If the first argument is a FILE with the
+// name of a source, it must be written with a folder, such as ./airflow.
 var importSources = map[string]func(ctx context.Context, con cli.Console, args []string) error{
 	"airflow":    importAirflow,
 	"prometheus": importPrometheus,

@@ -162,10 +162,10 @@ twice adds nothing.
     2025-03-01T09:01:00Z,104857600,0.2
 
 Without the comment line the path must name the try, as in the log folders of Airflow:
-dag_id=pricing/run_id=manual__3/task_id=load/attempt=1.csv. Without outcome=… the try
-is assumed to have succeeded; loadaware import airflow --usage-log reads the outcome and
-the features from Airflow. The largest sample is stored as a sampled peak, and all
-samples as a series of at most 120 points.`
+dag_id=pricing/run_id=manual__3/task_id=load/attempt=1.csv. Without outcome=… in the
+comment line or the path, the try is assumed to have succeeded; loadaware import airflow
+--usage-log reads the outcome and the features from Airflow. The largest sample is stored
+as a sampled peak, and all samples as a series of at most 120 points.`
 
 // importUsageLogs runs the command import usage-log.
 func importUsageLogs(ctx context.Context, con cli.Console, args []string) error {

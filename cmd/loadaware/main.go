@@ -2,7 +2,7 @@
 // task needs. It learns from the reports after the end of the task.
 //
 // This package parses the command line and calls the other packages. Only this package and the packages
-// in internal/cli define its flags. This package contains no sizing rule.
+// in internal/cli define flags of loadaware. This package contains no sizing rule.
 package main
 
 import (

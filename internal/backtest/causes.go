@@ -38,7 +38,7 @@ func newCauses(c *[causeCount]float64) Causes {
 }
 
 // ageCount is the number of age groups. The age group of a run is the class of its number within its
-// task, in order of start. The models of tasks use narrower classes.
+// task, in order of start. The ages of models are narrower classes: 1, 2–3, 4–7, …
 const ageCount = 4
 
 // ageGroups lists the age groups.

@@ -12,7 +12,7 @@ import (
 )
 
 // As in the service, the cohort does not size a run after another run of the task was killed at the cohort's amount, or
-// just below this amount, because too few tasks of the cohort predict a peak above the killed amount.
+// just below this amount, because too few errors of the cohort's predictions would give a peak above the killed amount.
 func TestTheCohortDoesNotRepeatAKill(t *testing.T) {
 	p := newLoadawarePolicy(Config{}.withDefaults())
 	question := func(task, run string) Question {
@@ -32,8 +32,9 @@ func TestTheCohortDoesNotRepeatAKill(t *testing.T) {
 	assert.EqualValues(t, 64e9, p.Predict(question("other", "2")).Limit, "after a kill just below the answer, a run gets the static request, too")
 }
 
-// A first run that requests more than any known task gets a share of its request. The share is predicted from those that
-// the other tasks used of their requests, and is above all of them. After a kill, the retry gets the whole request, and the next run gets a larger share.
+// A first run that requests more than any known task gets a share of its request. The cohort predicts this share
+// from the shares that the other tasks used of their requests, and predicts more than all of these. After a kill, the
+// retry gets the whole request, and the next run gets a larger share.
 func TestALargerRequestIsSizedByItsShare(t *testing.T) {
 	p := newLoadawarePolicy(Config{}.withDefaults())
 	questionOf := func(task, run string, requested sizing.Bytes) Question {

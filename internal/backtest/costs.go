@@ -20,7 +20,7 @@ type taskCosts struct {
 	task               sizing.TaskKey
 	replayed           int                 // number of rows, including those that do not count; see Config.Skip
 	totals                                 // over all rows that count
-	needed             float64             // byte-seconds of the peaks of all rows that count, for every policy the same
+	needed             float64             // byte-seconds of the peaks of all rows that count; the same for every policy
 	tries, gaveUp      int                 // number of tries; number of rows that never succeeded
 	promises, survived int                 // number of first tries with a promised risk; number of these tries that succeeded
 	promised           float64             // sum of the promised risks

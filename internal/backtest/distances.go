@@ -51,7 +51,7 @@ type modelCopy struct {
 }
 
 // add adds a run of a task. m is the model that has learned this run. If the number of runs is one of checkRuns, add
-// copies m. It ignores runs that no comparison needs.
+// copies m. It does nothing if no comparison needs the run.
 func (c *checkpoints) add(m *taskmodel.Model, shapes *shape.Set, task sizing.TaskKey, f sizing.Features, seconds float64) error {
 	t := c.tasks[task]
 	if t == nil {

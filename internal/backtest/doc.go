@@ -6,10 +6,10 @@
 //	Trace ──row─┤                                                            │ below the peak: Learn a kill, then Predict a lift
 //	            └── Outcome: peak or kill ─────────────▶ Policy.Learn ◀──────┘ sufficient: Learn the peak, at once or (delayed feedback) when the try ends
 //
-// The types prevent look-ahead: a Question has no peak, and a policy receives an
-// Outcome only after the replay has accounted for its Answer. With delayed feedback a policy still learns a kill
-// before the next row, although other tries may start before the killed try has ended. So the kills of tries that
-// start together are understated.
+// The types prevent look-ahead: a Question has no peak, and a policy receives the Outcome of a try only after the
+// replay has added the costs of its Answer to the sums. With delayed feedback a policy still learns a kill before the
+// next row, although other tries may start before the killed try has ended. Therefore the replay kills fewer of the
+// tries that start together than the service would.
 //
 // The package depends on the models and on source/file, but not on servers or stores.
 package backtest

@@ -8,7 +8,7 @@ import (
 // outcomeQueue has the successes of tries that are still running in simulated time.
 type outcomeQueue struct{ pending byEnd }
 
-// add queues the outcome of a row until its try ends. It sets ReportedAt to this time.
+// add queues the outcome of a row until the end of its try, and sets ReportedAt to the time of this end.
 func (d *outcomeQueue) add(o Outcome, row int) {
 	o.ReportedAt = o.end()
 	heap.Push(&d.pending, queuedOutcome{o, row})

@@ -14,8 +14,8 @@ const (
 // greedy implements greedy bucketing (Phung et al. 2021, "Not all tasks are created
 // equal"). It splits the sorted peaks where two buckets have the least expected
 // waste, and splits each part again as long as that reduces the waste. A try draws a
-// bucket with a probability proportional to the weight of the bucket, and gets its largest
-// peak. The weight of a peak is its position in the order of arrival.
+// bucket with a probability proportional to the weight of the bucket, and gets the
+// largest peak of this bucket. The weight of a peak is its position in the order of arrival.
 type greedy struct {
 	rng     *rand.Rand
 	points  []weightedPeak // ordered by peak

@@ -36,8 +36,8 @@ var independent = map[string]map[string]figure{
 	},
 }
 
-// independentDelayed has the figures of the same implementation on retail with delayed feedback. It measured only three
-// baselines.
+// independentDelayed has the figures of the same implementation on retail with delayed feedback. That implementation
+// measured only three baselines in this way.
 var independentDelayed = map[string]figure{"vpa": {37.6, 7.6}, "ponder": {35.8, .5}, "cost-aware": {44.8, 10.4}}
 
 // tolerance returns the allowed difference from the independent figure. The rules from the literature agree up to

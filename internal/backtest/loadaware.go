@@ -47,7 +47,7 @@ func newLoadawarePolicy(cfg Config) *loadawarePolicy {
 // learner is the state of one task.
 type learner struct {
 	model    *taskmodel.Model
-	poolSeen int // version of the namespace whose pools the model uses; 0: none
+	poolSeen int // namespace.version when the model last received the pools; 0: never
 	history  sizing.History
 	scores   map[sizing.TryKey]float64  // run scores of the tries that have not ended; without those that are 0
 	promised map[sizing.TryKey]*float64 // promised risks of the first tries that have not ended

@@ -41,7 +41,7 @@ func TestDefaultPoliciesFinishEveryRow(t *testing.T) {
 	}
 }
 
-// The report of a task changes the grant for the next task of its run, and the run score of each try reaches the history.
+// The report of a task changes the grant for the next task of the same run, and the run score of each try reaches the history.
 func TestEarlierTasksOfARunChangeTheGrants(t *testing.T) {
 	p := newLoadawarePolicy(Config{}.withDefaults())
 	rng := rand.New(rand.NewPCG(1, 1))

@@ -44,7 +44,7 @@ func TestColdStartOfTwoModesHasLimitedKills(t *testing.T) {
 	assert.Less(t, wasted, 1.1*wastedByMax, "at most a tenth more wastage than by the policy max")
 }
 
-// Peaks that depend on the day of the month or on the hour of a date feature are learned.
+// The models learn peaks that depend on the day of the month or on the hour of a date feature.
 func TestCyclesOfDatesAreLearned(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for name, c := range map[string]struct {

@@ -70,8 +70,8 @@ func sizeNamespace(t *testing.T, csv string) map[string]*outcomes {
 	return kinds
 }
 
-// A DAG with three young tasks says little about their noise, but the other DAGs of the namespace have seen hundreds of such
-// runs.
+// The few runs of three new tasks say little about the noise of their DAG, but the other DAGs of the namespace have
+// hundreds of such runs.
 func TestPromisesOfYoungTasksUseTheOtherDAGs(t *testing.T) {
 	for _, kind := range []dagKind{steady, noisy} {
 		o := sizeNamespace(t, crowdedNamespace(81, 8, rand.New(rand.NewPCG(1, 1)), kind))[kind.name]

@@ -12,7 +12,7 @@ type Policy interface {
 	// Predict sizes one try. After a kill the replay calls it again with Above set. A zero
 	// Limit then means that the policy gives up.
 	Predict(Question) Answer
-	// Learn receives the outcome of a try: a kill at once, before its end in simulated time, and a success at once
+	// Learn receives the outcome of a try: a kill at once, before the try ends in simulated time, and a success at once
 	// or, with Config.Delayed, when the try ends. With Config.Delayed, Learn never receives a success that ends after
 	// the start of the last row. An error ends the replay.
 	Learn(Outcome) error
@@ -44,7 +44,7 @@ func (q *Question) maxLift() sizing.Bytes { return max(q.Cap, q.Static) }
 type Answer struct {
 	Limit     sizing.Bytes // memory limit
 	Promised  *float64     // P(peak > Limit); nil if the policy promises nothing
-	ColdStart bool         // the answer does not come from a model or a rule of the task, mostly because it has too few runs; false for a first try in mode shadow or off
+	ColdStart bool         // no model or rule of the task gave the answer, mostly because the task has too few runs; false for a first try in mode shadow or off
 	CPU       sizing.Cores // the CPU request; zero: no answer
 }
 

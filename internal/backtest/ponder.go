@@ -114,7 +114,7 @@ func (r *ponder) reweighted() asymmetricFit {
 
 // deviation returns the weighted standard deviation of the residuals around x. The weight falls
 // linearly from 1 at x to 0 at the farthest point. With n < 10 points, every weight is (1 − n/10)/100 larger.
-// If all points are at x, every weight is 1. These are reliability weights, so the divisor is
+// If all points are at x, every weight is 1. They are reliability weights, so the divisor is
 // Σw − Σw²/Σw.
 func (r *ponder) deviation(x float64) float64 {
 	farthest := 0.0

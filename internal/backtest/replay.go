@@ -16,7 +16,7 @@ import (
 // Config has the options of a replay. Its zero value is usable.
 type Config struct {
 	Policies       []string     // names from Policies; DefaultPolicies if empty
-	Delayed        bool         // a policy learns a peak when the try ends, but kills before the next row; else both right after the prediction
+	Delayed        bool         // whether a policy learns a success when its try ends, not at once; it learns kills at once in both cases
 	Skip           float64      // share of the rows, the oldest ones, that train the policies and do not count in the figures
 	TimeToFailure  float64      // share of the duration after which a kill happens; 1 if zero
 	DefaultRequest sizing.Bytes // the static request of a row without one; 4 GB if zero

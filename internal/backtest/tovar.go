@@ -9,8 +9,8 @@ import (
 const tovarStep = 50e6
 
 // tovar computes the first allocation of Tovar et al. (2018), "A job sizing strategy for
-// high-throughput scientific workflows". It allocates that peak a of the peaks so far which has the least cost, if every
-// try with a peak above a runs again with the largest peak aMax (t is the run time):
+// high-throughput scientific workflows". It allocates one of the peaks so far. It chooses the peak a with the least
+// cost if every try with a peak above a runs again with the largest peak aMax (t is the run time):
 //
 //	cost(a) = a · E[t] + aMax · E[t; peak > a]
 //

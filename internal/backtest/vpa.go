@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// These are the parameters of the memory estimator of the Kubernetes vertical pod autoscaler. It takes the p90 of a
+// These are the parameters of the memory estimator of the Kubernetes vertical pod autoscaler. The estimator takes the p90 of a
 // histogram with exponentially growing buckets, in which the weight of a peak has a half-life of one day, adds a safety
 // margin of 15 %, and recommends at least a minimum. Amounts are in bytes.
 const (

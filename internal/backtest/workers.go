@@ -39,7 +39,7 @@ func (w *workers) Stop() {
 }
 
 // yieldWorkers occupies half of the workers (rounded down) while isBusy returns true, until the replays end. It acquires
-// or frees at most one worker every yieldInterval, and waits until a worker is free: after a training or a chunk of rows.
+// or frees at most one worker every yieldInterval. To acquire one, it waits until a training or a chunk of rows ends.
 func (w *workers) yieldWorkers(ctx context.Context, isBusy func() bool) {
 	poll := time.NewTicker(yieldInterval)
 	defer poll.Stop()

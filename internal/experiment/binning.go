@@ -150,8 +150,8 @@ func (c *binner) withEdges(givenGB [][]float64) (tasks []*binnedTask, table []Bi
 	return tasks, table, nil
 }
 
-// search returns the task with the best binning for each number of bins that the distinct peaks allow, and a table
-// of the searched binnings with these numbers.
+// search returns the task once for each number of bins, from minBins to maxBins, that the distinct peaks allow, each time
+// with the best binning. `table` has the binnings that the three methods of `compare` found for these numbers.
 func (c *binner) search() (tasks []*binnedTask, table []Binning, err error) {
 	for bins := minBins; bins <= maxBins; bins++ {
 		found, err := c.compare(bins, c.top())

@@ -82,7 +82,8 @@ func (g *Group) Mean(figure func(*Row) float64) float64 {
 
 // Difference returns the mean of a figure over the rows of the second group (to) minus its mean over those of the first
 // (from), and the standard error of this difference over rows paired by seed. If the groups have different seeds, or only
-// one, the standard error is NaN. It is an underestimate, because the splits of different seeds share rows of the history.
+// one, the standard error is NaN. Other standard errors are underestimates, because the splits of different seeds share rows
+// of the history.
 func Difference(from, to *Group, figure func(*Row) float64) (mean, standardError float64) {
 	mean = to.Mean(figure) - from.Mean(figure)
 	n := len(from.Rows)

@@ -23,7 +23,7 @@ const minRows = 10
 // minCap is the smallest Data.Cap, as in package backtest.
 const minCap sizing.Bytes = 128e9
 
-// Data is the history of an experiment, with the dataset of each task that has at least minRows rows in it.
+// Data is the history of an experiment. It has a dataset for each task with at least minRows rows.
 type Data struct {
 	Name        string
 	LeftOut     int          // tries that are not a success with a measured or sampled peak

@@ -90,7 +90,7 @@ func ownScores(t *testing.T, seeds int) map[[2]string]scores {
 }
 
 // This package and XGBoost do not grow the same trees, and the libraries calibrate their probabilities in another way than this package.
-// The mean u score of 10 seeds on 108 rows has a standard error of 2 to 8. The measured differences (ours minus the other
+// The mean u score of 10 seeds on 108 rows has a standard error of 2 to 8. The measured differences (this package minus the
 // library), with no, random and SMOTE oversampling, are:
 //
 //	                accuracy             u score

@@ -21,7 +21,7 @@ type Report struct {
 	Binnings   []Binning                 `json:"binnings"`
 	Summaries  []Summary                 `json:"summaries"`
 	Tasks      []TaskSavings             `json:"task_level"` // if Serving is one of the families of the plan
-	Runs       []RunSavings              `json:"run_level"`  // the same
+	Runs       []RunSavings              `json:"run_level"`  // if Serving is one of the families of the plan
 	Confusions []Confusion               `json:"confusions"`
 	Tuned      []*TuningResult           `json:"tuned"` // if the plan has a parameter search
 	LeftOut    []IncompatibleCombination `json:"left_out"`

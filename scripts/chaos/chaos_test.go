@@ -19,8 +19,8 @@ import (
 	"github.com/loadaware/loadaware/internal/testwait"
 )
 
-// fault is a handler between the callers and a real replica. It makes errors, which the checks of a trial must find; those
-// of faultCases make at most one.
+// fault is a handler between the callers and a real replica. It makes errors, which the checks of a trial must find.
+// Each fault of faultCases makes at most one error.
 type fault func(w http.ResponseWriter, r *http.Request, body string, replica http.Handler)
 
 // faultCase is a fault and the failure that the trial must record because of it.

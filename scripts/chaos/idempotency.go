@@ -43,7 +43,7 @@ func trialIdempotency(ctx context.Context, tr *trialRun) error {
 }
 
 // check records a failure for failed calls, for operations without exactly one effect (see `wrong`), and for other
-// bodies that did not get a 409. It also records one if no other body was sent.
+// bodies that did not get a 409. It also records a failure if no other body was sent.
 func (e *effects) check(tr *trialRun) {
 	tr.check(e.failed == 0, "%d calls failed: %s", e.failed, e.firstFailure)
 	tr.check(e.wrong == 0, "%d operations had no effect or several: %s", e.wrong, e.firstFailure)

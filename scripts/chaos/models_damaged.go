@@ -140,7 +140,7 @@ const announceSQL = `
 	SELECT pg_notify('loadaware_changes', json_build_object('Namespace', 'default', 'DAG', $1::text, 'Task', $2::text)::text)`
 
 // announceDamaged makes damaged versions active with SQL and announces them. The restore of a damaged backup
-// could have the same effect. It returns the number of answers that were not from the good version.
+// could have the same effect. announceDamaged returns the number of answers that were not from the good version.
 func (v *damagedVersion) announceDamaged(ctx context.Context, random *rand.Rand) (notGood int, err error) {
 	promote := func(version int) error {
 		if _, err := v.conn.Exec(ctx, promoteSQL, v.task.DAG, v.task.Task, version); err != nil {

@@ -124,7 +124,7 @@ const minGoodput = 0.8
 
 // check records a failure for each violated bound. Only the long form bounds the goodput and the
 // time of a rejection: in a few short rounds, other load on the machine and the load generator
-// affect them as much as the service does.
+// affect these figures as much as the service does.
 func (k *comparison) check(tr *trialRun, name string) {
 	bestGoodput, total := k.bestGoodput(), k.total()
 	tr.printf("%s: compared with %.0f/s at the best number of connections (%d): %v", name, bestGoodput, k.atBest[0].connections, total)

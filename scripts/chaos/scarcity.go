@@ -135,8 +135,8 @@ func execute(ctx context.Context, cluster *testcluster.Cluster, statements ...st
 }
 
 // withNewSessions calls `change` and then ends the other client sessions, because a session keeps its open files and limits.
-// Its own session also runs endSessionsSQL before `change`, because after it PostgreSQL may be unable to load the code and
-// the catalog rows for this statement.
+// Its own session also runs endSessionsSQL before `change`, because after `change` PostgreSQL may be unable to load the
+// code and the catalog rows for this statement.
 func withNewSessions(ctx context.Context, cluster *testcluster.Cluster, change func() error) error {
 	conn, err := connect(ctx, cluster)
 	if err != nil {

@@ -73,7 +73,7 @@ func trialToxics(ctx context.Context, tr *trialRun) error {
 }
 
 // runToxic applies one toxic for a while under load, removes it, and returns the time until
-// reports are accepted and every replica is ready again.
+// every replica accepts reports again and its /readyz says so.
 func (tr *trialRun) runToxic(ctx context.Context, cluster *testcluster.Cluster, tasks []testcluster.Task, proxy *toxiproxy.Proxy, toxic *toxicCase, strength int, stream string) (time.Duration, error) {
 	name := fmt.Sprintf("%s %v %s", toxic.kind, toxic.strengths[strength], stream)
 	encoded, err := json.Marshal(map[string]any{"name": "fault", "type": toxic.kind, "stream": stream, "attributes": toxic.strengths[strength]})

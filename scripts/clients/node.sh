@@ -1,5 +1,5 @@
 # Installs the npm packages that scripts/clients/node/package-lock.json pins into .cache/clients/node, if that folder
-# has the packages of another lock file or none. Source this file from the root of the repository. It sets the
+# has no packages or those of another lock file. Source this file from the root of the repository. It sets the
 # variable node to the folder of the packages.
 node=$PWD/.cache/clients/node
 mkdir -p "$node"

@@ -136,8 +136,8 @@ client_ogen() (
 	go run ./ogen
 )
 
-# try CLIENT… generates, builds and runs clients one after the other. Each has its own log, and its own task (STORY_TASK),
-# because all use the same server.
+# try CLIENT… generates, builds and runs clients one after the other. Each client has its own log, and its own task
+# (STORY_TASK), because all clients use the same server.
 try() {
 	local client begun code
 	for client in "$@"; do

@@ -19,7 +19,7 @@ RUN = "dags/sized/runs/first"
 
 @contextmanager
 def deployment(python: str) -> Iterator[dict]:
-    """Start Airflow and loadaware, yield the version of Airflow and the address of each, and end both."""
+    """Start Airflow and loadaware, yield the version of Airflow and the addresses of both, and end both."""
     command = [pathlib.Path(python).absolute(), "-m", "harness.user_interface"]
     with subprocess.Popen(command, cwd=TESTS, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         line = process.stdout.readline()

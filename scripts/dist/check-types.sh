@@ -1,7 +1,7 @@
 #!/bin/sh
 # Checks with mypy that a program outside the repository sees the types of the wheel (py.typed).
 #
-#   sh scripts/dist/check-types.sh WHEEL PYTHON      PYTHON has pip and mypy
+#   sh scripts/dist/check-types.sh WHEEL PYTHON      PYTHON has venv and mypy
 set -eu
 cd "$(dirname "$0")/../.."
 wheel=$(realpath "$1") python=$(cd "$(dirname "$2")" && pwd)/$(basename "$2")

@@ -56,7 +56,7 @@ environment() {
 	echo "$venv/bin"
 }
 
-# finish PID FUNCTION waits for a function that runs in the background and prints its output.
+# finish PID FUNCTION waits for a function that runs in the background, and then prints the output of the function.
 finish() {
 	local code=0
 	wait "$1" || code=$?

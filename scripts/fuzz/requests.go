@@ -191,7 +191,7 @@ func parameterText(v any) string {
 	return string(b.Bytes()[:min(b.Len(), 4000)])
 }
 
-// body draws a body of an operation, starting from a valid one. One in 3,000 bodies is huge. Of six others, one stays
+// body draws a body of an operation, starting from a valid one. One in 3,000 bodies is huge. Of six other bodies, one stays
 // valid, one gets changed bytes, and four get one to three changes of the decoded JSON.
 func (m *generator) body(random *rand.Rand, op *operation) []byte {
 	tree := clone(op.valid[random.IntN(len(op.valid))])

@@ -124,7 +124,7 @@ type measurement struct {
 	random   *rand.Rand
 
 	sources      map[string]int
-	hits, misses []time.Duration // latencies of questions whose model was in memory, and of the others
+	hits, misses []time.Duration // latencies of questions whose model was in memory, and of the other questions
 	laterHits    int             // hits in the second half of the questions
 	decoded      float64         // sum of the misses that the replicas have counted since their start
 	peak         float64         // largest resident memory of a replica seen, in MiB

@@ -117,7 +117,7 @@ func (h *history) learn(fold []int, part int) *predictor {
 }
 
 // predict returns the most frequent profile of the task of a run. For a task without learned runs it returns the
-// profile that the classifier gives or, without one, the most frequent profile of all learned runs.
+// profile that the classifier gives or, if it gives none, the most frequent profile of all learned runs.
 func (p *predictor) predict(f *cohort.Facts) int {
 	if label, known := p.byTask[f.Task]; known {
 		return label

@@ -5,7 +5,7 @@
 //
 // The fifths consist of whole tasks, or of random runs. If the other four fifths have runs of the task, the prediction
 // is the most frequent profile of these runs. Otherwise it is the profile that the classifier of package cohort gives
-// or, without one, the most frequent profile. The table compares the prediction with the most frequent profile of the
+// or, if it gives none, the most frequent profile. The table compares the prediction with the most frequent profile of the
 // other fifths and with the profile of the most similar task.
 package main
 

@@ -22,7 +22,7 @@ type questions struct {
 	server *client.Client
 	random *rand.Rand
 	trace  []sizing.Observation // by start
-	prefix string               // of the DAG ids and run ids of the trace
+	prefix string               // name of the trace: prefix of its DAG ids, and of the run ids of the questions
 
 	total     int                        // questions
 	explained int                        // explanations

@@ -7,7 +7,7 @@
 //	go run ./scripts/soak -rate 60       # at a given rate
 //
 // By default each task starts with as many runs as a training may read, so that all trainings cost the same.
-// Meanwhile each replica searches about six times for better parameters. The gauges come from /metrics of each replica. The
+// During the test each replica searches about six times for better parameters. The gauges come from /metrics of each replica. The
 // first third of the time is warm-up. The exit code is 1 if a gauge grew, if a call failed, or if the test could not run
 // or was interrupted.
 package main

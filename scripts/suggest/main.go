@@ -1,7 +1,8 @@
 // Command suggest measures how well `loadaware campaign suggest` chooses rows. It measures heavy tasks, which use at
 // least 1 % of the memory time and have at least 500 rows. It holds out a quarter of the rows of each heavy task. It
-// learns the task from all other rows, from a share of them that `suggest` chooses (at most 2,000 rows), and from as many
-// random rows. On the held-out rows it compares the three resulting models by the wasted memory time and the u score:
+// learns the task three times: from all other rows, from a share of these rows that `suggest` chooses (at most 2,000
+// rows), and from the same number of random rows. It compares the three models on the held-out rows by the wasted memory
+// time and the u score:
 // over-estimates plus ten times the under-estimates, per 100 rows. To choose rows, `suggest` gets only their features,
 // not their peaks.
 //

@@ -1,11 +1,11 @@
 // Command whatif compares a what-if with the backtest, at the current settings of the policies and at up to eight
-// others. A what-if is a replay of the stored history by the service (POST /whatif); the backtest replays a file.
+// other settings. A what-if is a replay of the stored history by the service (POST /whatif); the backtest replays a file.
 //
 //	go run ./scripts/whatif [-within 0.3] [-settings 8] [-rows 0] TRACE.csv.gz
 //
 // It starts a server with an empty store and without trainings, reports the trace, and requests one
 // what-if with all settings. Then it replays the trace in this process with each of the settings and delayed feedback. It
-// prints the results of both, and the duration of the what-if. The exit code is 1 after an error, or if a utilisation
+// prints the results of the what-if and of the replay, and the duration of the what-if. The exit code is 1 after an error, or if a utilisation
 // or a share of killed runs differs by more than -within percentage points. The trace must have one DAG.
 package main
 

@@ -50,7 +50,7 @@ with DAG(
     start_date=datetime(2024, 1, 1, tzinfo=timezone.utc),
     catchup=False,
     params={
-        "region": Param("emea", enum=["emea", "amer", "apac"], description="Which region is on sale"),
+        "region": Param("emea", enum=["emea", "amer", "apac"], description="Region in which the sale takes place"),
         "horizon_days": Param(28, type="integer", minimum=1, maximum=120),
     },
     default_args={"retries": 3, "retry_delay": timedelta(minutes=1)},

@@ -13,7 +13,7 @@ const planName = "plan"
 // planPolicy is the policy with loadaware's growing limits.
 type planPolicy struct {
 	timing plan.Timing
-	pool   plan.Pool // outcomes of the rules of package plan on the runs of all tasks, by the duration and the number of the runs of a task
+	pool   plan.Pool // outcomes of the rules of package plan on the runs of all tasks; see plan.Pool
 	tasks  map[sizing.TaskKey]*plan.Learner
 	cpu    map[sizing.TaskKey]*plan.Cores
 }
@@ -65,8 +65,8 @@ func planSamples(r *Run) []plan.Sample {
 	return samples
 }
 
-// lift returns the limiter of the next try. The static grant of this try is above the limit at the kill, and its limit
-// grows beyond this grant if the usage comes near the grant.
+// lift returns the limiter of the next try. The plan of this limiter has a static grant above the limit at the kill, and
+// the limit grows beyond this grant if the usage comes near the grant.
 func (g *plannedLimit) lift(_ *Run, limits []float64, at int) limiter {
 	return &plannedLimit{g.plan.Lift(limits[at]), g.timing}
 }

@@ -51,8 +51,9 @@ func newRun(stored *store.Run) (*Run, error) {
 	return r, nil
 }
 
-// newSummary returns a stored experiment as a list shows it, without its rows. If the rows cannot be decoded, the experiment
-// is listed without tasks and families instead of failing the whole list. The list of a server does the same.
+// newSummary returns a stored experiment as a list shows it, without its rows. If the rows cannot be decoded, newSummary
+// returns the experiment without tasks and families, so that it does not prevent the whole list. The list of a server does
+// the same.
 func newSummary(stored *store.Run) *Run {
 	r := &Run{ID: stored.ID, Name: stored.Name, CreatedAt: stored.CreatedAt, Fingerprint: stored.Fingerprint, Parameters: stored.Parameters}
 	var rows []struct{ Task, Family string }

@@ -127,7 +127,7 @@ func (s serverStore) CheckName(ctx context.Context, name string) error {
 	return withKind(err)
 }
 
-// withKind converts a response 409 into an error of kind Conflict, as a database returns it.
+// withKind converts a response 409 into an error of kind Conflict, which the store of a database also returns.
 func withKind(err error) error {
 	if client.IsStatus(err, http.StatusConflict) {
 		return sizing.Errorf(sizing.Conflict, "%w", err)

@@ -37,7 +37,7 @@ class Breaker:
             state.remove(self._path)
 
     def record_failure(self) -> None:
-        """Count a request without a valid answer. FAILURES of them in a row open the circuit."""
+        """Count a request without a valid answer. FAILURES such requests in a row open the circuit."""
         if self._path is None:
             return
         failures = self._read()[0] + 1

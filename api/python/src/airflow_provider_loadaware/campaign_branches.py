@@ -1,14 +1,14 @@
 """The six branches of a campaign: each claims the runs in one state, does a step, and reports their next state.
 
-A campaign reproduces archived runs of a DAG in a sandbox; each of its runs reproduces one of them.
-Every step may be repeated: if a worker dies, its lease expires, and the next worker does the same step
+A campaign reproduces archived runs of a DAG in a sandbox; each run of the campaign reproduces one archived run.
+Every step must be safe to repeat: if a worker dies, its lease expires, and the next worker does the same step
 again. This module uses Airflow only through campaign_runs.
 
 docs/campaigns.md describes the states of a run. A branch reports one of these, with notes:
 
     11, 31, 51 ... a deployment, a DAG run or a profiling is active
-    15, 35, 55 ... it failed
-    17, 37, 57 ... it succeeded
+    15, 35, 55 ... the deployment, the DAG run or the profiling failed
+    17, 37, 57 ... the deployment, the DAG run or the profiling succeeded
 
 If a check or the trigger of a DAG run raises, as it does while Airflow does not answer, the next pass repeats it. The
 notes of the run count such errors in a row. MAX_ERRORS errors in a row fail the run, and a NotDeployedError fails it at

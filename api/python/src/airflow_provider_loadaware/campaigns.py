@@ -132,7 +132,7 @@ def _is_due(context: Any, tick: timedelta) -> bool:
     if str(getattr(dag_run.run_type, "value", dag_run.run_type)) != "scheduled":
         return True
     at = _date_of(dag_run)
-    find_previous = getattr(context["ti"], "get_previous_dagrun", None)  # early releases of Airflow 3 have none
+    find_previous = getattr(context["ti"], "get_previous_dagrun", None)  # early releases of Airflow 3 lack it
     previous = find_previous() if find_previous else None
     before = _date_of(previous) if previous else at - tick
     interval = max(read_variable(INTERVAL, 60), 1)

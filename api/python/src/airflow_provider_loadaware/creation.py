@@ -93,7 +93,7 @@ class Creation:
             with fail_open(operator.log, "reporting an ended pod"):
                 self._handle_ended_pod(pod)
             deleted = delete(pod, *args, **kwargs)
-            if not deleted:  # on_finish_action keeps the pod: Airflow uses it for this try, but its end is reported
+            if not deleted:  # on_finish_action keeps the pod: Airflow uses it for this try, whose end is now reported
                 self._sizing.mark_reported()
             return deleted
 

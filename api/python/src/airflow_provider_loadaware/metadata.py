@@ -1,6 +1,6 @@
 """Metadata of a try: static facts that place a task without history among the tasks of its namespace.
 
-    operator ............... class name, without a leading underscore and the prefix "Sized"
+    operator ............... class name, without leading underscores and the prefix "Sized"
     image .................. of the base container, without its tag and digest, which change with every build
     owner, pool, queue ..... of the task
     tags ................... of the DAG

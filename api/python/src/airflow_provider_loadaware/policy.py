@@ -3,7 +3,7 @@
 `task_policy` runs while Airflow parses DAGs. It opens no connection: it appends callbacks to the allowed
 KubernetesPodOperators without SizerMixin, and marks those whose launch triggers no callback: KubernetesJobOperator,
 and deferrable tasks with versions of the cncf-kubernetes provider before 10.12. `pod_mutation_hook` sizes the
-marked pods. It acts only inside a running task. `task_instance_mutation_hook` moves the tasks of a campaign to its
+marked pods, and acts only inside a running task. `task_instance_mutation_hook` moves the tasks of a campaign to its
 Airflow pool.
 
     policy_allow ... globs of dag_id.task_id to size; none by default, "*" for all

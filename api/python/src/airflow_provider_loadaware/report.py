@@ -122,7 +122,10 @@ class End:
         return {k: v for k, v in fields.items() if v is not None}
 
     def _in_force(self) -> Static | None:
-        """Return the resources in force, or None if unknown: those of the spec may wait for capacity on the node."""
+        """Return the resources in force, or None if the status does not show them.
+
+        The resources in the spec of the pod may still wait for capacity on the node.
+        """
         statuses = getattr(getattr(self.pod or self.last, "status", None), "container_statuses", None) or ()
         found = next((status for status in statuses if status.name == self.base), None)
         in_force = pod.static_of(found) if getattr(found, "resources", None) else None

@@ -83,8 +83,9 @@ class Deadline:
 class Service:
     """One server. With valid arguments, its methods raise only NotAnsweredError and RejectedError.
 
-    An argument that cannot be sent raises InvalidRequestError or an error of the generated client. Such an error is no
-    failure of the server, so the circuit breaker does not count it.
+    An argument that cannot be sent raises InvalidRequestError or an error of the generated client; in the method
+    `request` it raises NotAnsweredError. The circuit breakers do not count these errors, because the server did not
+    fail.
 
     `state` is a folder in which processes share the state of the circuit breakers; None turns the breakers off.
     """
@@ -178,9 +179,10 @@ class Service:
     def request(
         self, method: str, path: str, body: dict[str, Any] | None = None, *, seconds: float | None = None
     ) -> dict[str, Any]:
-        """Send a request that may be repeated, without the circuit breaker, and return the JSON object of the answer.
+        """Send a request without the circuit breaker, and return the JSON object of the answer.
 
-        It may take `seconds`; by default twice TOTAL_SECONDS.
+        The request must be safe to repeat, because it is sent again after a broken connection. It may take `seconds`;
+        by default twice TOTAL_SECONDS.
         """
         client = self._client.get_httpx_client()
 

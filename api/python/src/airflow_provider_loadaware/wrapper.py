@@ -35,7 +35,7 @@ def wrap(pod: Any, container: Any, image: str) -> Callable[[], None]:
         image=image,
         command=[_PROGRAM, "install", _FOLDER],
         volume_mounts=[mount],
-        # A quota may require resources on every container. They cost nothing: the init container ends first.
+        # A quota may require resources on every container. These cost nothing, because the init container ends first.
         resources=k8s.V1ResourceRequirements(requests={"cpu": "10m", "memory": "32Mi"}, limits={"memory": "32Mi"}),
     )
     spec.init_containers = [*(spec.init_containers or []), install]

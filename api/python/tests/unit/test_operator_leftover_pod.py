@@ -12,7 +12,7 @@ from airflow_provider_loadaware.operators import SizedKubernetesPodOperator
 from .conftest import RECORDED, ScriptedServer, lift, prediction, task_context
 from .recording_kubernetes import GIB, SIZING, Kubernetes, end, finish, make, memory
 
-# With an older Kubernetes provider, Airflow adopts an ended pod, and its end is reported like any other.
+# With an older Kubernetes provider, Airflow adopts an ended pod, whose end is reported like that of any other pod.
 IF_ENDED_PODS_ARE_DELETED = pytest.mark.skipif(
     "process_pod_deletion" not in KubernetesPodOperator.get_or_create_pod.__code__.co_names,
     reason="this provider does not delete ended pods",

@@ -19,7 +19,7 @@ from pathlib import Path
 
 
 class Commands:
-    """The process that runs the commands, started with the first one. It ends when its input closes."""
+    """The process that runs the commands. It starts with the first command and ends when its input closes."""
 
     def __init__(self, env: Mapping[str, str], cwd: Path) -> None:
         self._env, self._cwd = dict(env), cwd

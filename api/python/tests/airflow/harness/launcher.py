@@ -24,18 +24,20 @@ WATCHDOG = 600.0  # seconds after which launches count as blocked
 
 @dataclass(frozen=True)
 class Launch:
-    """One try: its key, its request, its server and the script of its pod."""
+    """One try: its key, its request, its server and the behaviour of its fake pod."""
 
     run_id: str
     url: str  # of loadaware
     state: str  # name of the state folder
-    env_vars: dict[str, str]
+    env_vars: dict[str, str]  # of the pod; they contain its fake_kubernetes.Script
     memory: str = "8Gi"
     try_number: int = 1
     env: dict[str, str] = field(default_factory=dict)  # of the worker
     existing: str = ""  # the memory of an existing pod of this try, if any
     existing_ended: bool = False  # whether that pod fails before the launch
-    long_timeouts: tuple[str, ...] = ()  # stages ("predict", "observe") with extended timeouts; no fault in them
+    # stages ("predict", "observe") without an injected fault; their timeouts are extended, so that a slow answer does
+    # not look like a fault
+    long_timeouts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -106,8 +108,8 @@ def start_launcher(folder: Path) -> Iterator[Launcher]:
     home = folder / "home"
     home.mkdir()
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(("AIRFLOW", "LOADAWARE", "KUBE"))}
-    # The operator finds an existing pod in a list and reads it by name afterwards, so a waiting pod (Script.waits)
-    # runs until the operator has reattached to it.
+    # The first read by name releases a waiting pod (Script.waits): then its run time starts. The operator finds an
+    # existing pod in a list and reads it by name afterwards, so the pod cannot end before the operator has found it.
     cluster = Cluster(is_released=lambda pod: pod.reads > 0)
     with serve(cluster) as url, (folder / "launch.log").open("ab") as log:
         env = {
