@@ -7,12 +7,12 @@ CREATE TABLE task (
     dag_id         text COLLATE "C" NOT NULL,
     task_id        text COLLATE "C" NOT NULL,
     schema         jsonb NOT NULL DEFAULT '{}', -- order and codes of observation.features; only extended, never reduced
-    active_version integer,                     -- of model; null if none is active
+    active_version integer,                     -- a version in model; null if none is active
     policy         jsonb,                       -- null if not set
     UNIQUE (namespace, dag_id, task_id)
 );
 
--- One row per task. Every writer of observations locks it first. Therefore seq is the order of
+-- One row per task. Every writer of observations of the task locks this row first. Therefore seq is the order of
 -- commit within a task, writers cannot deadlock, and the counters are exact.
 CREATE TABLE tally (
     task         bigint PRIMARY KEY REFERENCES task ON DELETE CASCADE,
@@ -22,7 +22,7 @@ CREATE TABLE tally (
 ) WITH (fillfactor = 50);    -- space for updates in place
 
 -- One row per task: the lease of its training. A claim locks one row and skips rows that other claims lock. The table
--- is separate from tally, because writers of observations lock tally, and a claim must not skip their tasks.
+-- is separate from tally, because writers of observations lock tally, and a claim must not skip the tasks that they write.
 CREATE TABLE lease (
     task      bigint PRIMARY KEY REFERENCES task ON DELETE CASCADE,
     token     bigint NOT NULL DEFAULT 0, -- number of claims so far
@@ -44,7 +44,7 @@ CREATE TABLE observation (
     cpu_max          float8,               -- cores
     allocated_cpu    float8,
     requested_cpu    float8,
-    -- the peak memory: of a success memory_max, of an OOM kill a lower bound
+    -- the peak memory: memory_max after a success, a lower bound of the peak after an OOM kill
     peak             bigint GENERATED ALWAYS AS (CASE
                          WHEN outcome = 1 THEN memory_max
                          WHEN outcome IN (2, 3) THEN greatest(memory_max, allocated_memory)

@@ -12,8 +12,8 @@ CREATE INDEX observation_both ON observation (at)
 CREATE INDEX observation_time ON observation USING brin (at);
 CREATE INDEX receipt_time ON receipt USING brin (at);
 
--- Lookups of tries in a monitoring system. Like receipts, they refer to their task by text.
--- They are deleted after the last possible lookup of the try.
+-- Lookups of tries in a monitoring system. Like receipts, these rows refer to their task by text.
+-- The service deletes a row after the last possible lookup of its try.
 CREATE TABLE inquiry (
     namespace  text COLLATE "C" NOT NULL,
     dag_id     text COLLATE "C" NOT NULL,

@@ -1,6 +1,6 @@
 -- Partitions receipts, so that retention can drop a week instead of deleting rows. Only the catalogue
 -- changes, because the validated bound makes a scan unnecessary, and existing indexes are attached.
--- Retention creates the later weeks ahead of time. Receipts outside all partitions go to receipt_other.
+-- Retention creates the partitions of later weeks in advance. Receipts outside all partitions go to receipt_other.
 
 ALTER TABLE receipt RENAME TO receipt_before;
 ALTER INDEX receipt_pkey RENAME TO receipt_before_pkey;

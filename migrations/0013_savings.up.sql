@@ -42,7 +42,7 @@ CREATE TABLE baseline (
     memory_at   timestamptz,
     cpu         float8, -- cores
     cpu_at      timestamptz,
-    last_memory bigint, -- the request recorded last; at this migration the oldest request
+    last_memory bigint, -- the request recorded last; this migration sets it to the oldest request
     last_cpu    float8,
     PRIMARY KEY (namespace, dag_id, task_id)
 );
@@ -171,8 +171,8 @@ BEGIN
     END LOOP;
 END $$;
 
--- Records the requests of reports. Most reports repeat the last request of their task; then one lookup
--- per task is enough.
+-- Records the requests of reports. Most reports repeat the last request of their task; then one read of
+-- baseline per task is enough.
 CREATE FUNCTION observation_requests() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF NOT EXISTS (

@@ -16,7 +16,7 @@ CREATE TABLE campaign (
     stopped      text,                 -- why the budget stopped the campaign; null if it did not
     created_at   timestamptz NOT NULL DEFAULT now(),
     created_by   text NOT NULL,
-    CHECK (pool IS NOT NULL OR conf IS NOT NULL), -- a campaign needs a conf for a sandbox or a pool of its own; only the conf changes where runs write
+    CHECK (pool IS NOT NULL OR conf IS NOT NULL), -- a campaign needs a conf for a sandbox or a pool of its own; a pool does not change where runs write
     UNIQUE (namespace, dag_id, name)
 );
 
@@ -58,8 +58,8 @@ BEGIN
     END LOOP;
 END $$;
 
--- Excludes reproduced runs from the savings ledger and the baselines. It changes the functions in place,
--- so that this migration does not depend on the migration that defined them last.
+-- Excludes reproduced runs from the savings ledger and the baselines. This step changes the functions in place,
+-- so that it does not depend on the step that defined them last.
 DO $do$
 DECLARE
     changed text;

@@ -19,7 +19,7 @@ BEGIN
     EXECUTE changed;
 END $do$;
 
--- Subtracts what the stored reports have added. The shares of reports that retention has removed stay in the sums.
+-- Subtracts what the stored reports have added. The sums keep the amounts of reports that retention has removed.
 UPDATE savings_day AS d
 SET cpu_tries = d.cpu_tries - o.cpu_tries, cpu_us = d.cpu_us - o.cpu_us,
     cpu_granted = d.cpu_granted - o.cpu_granted, cpu_killed = d.cpu_killed - o.cpu_killed

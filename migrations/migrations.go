@@ -44,12 +44,13 @@ func Fingerprint() string {
 }
 
 // lockTimeout bounds the wait for the migration of another replica. It also bounds the wait for sessions that use
-// a table that a step changes: in Up the time in which applySteps retries, in Down and Status each wait for a lock.
+// a table that a step changes. In Up it is the time in which applySteps retries; in Down and Status it is the longest
+// wait for one lock.
 const lockTimeout = time.Minute
 
 // A step that waits for a table lock blocks all later statements on the table, including reports.
 // Therefore a step of Up waits for a lock at most maxLockWait, unless the step sets another limit. After this time
-// it fails, and applySteps retries it after lockPause. maxLockWait is longer than deadlock_timeout (1 s), after which
+// the step fails, and applySteps retries it after lockPause. maxLockWait is longer than deadlock_timeout (1 s), after which
 // PostgreSQL cancels a blocking autovacuum.
 const (
 	maxLockWait = 1200 * time.Millisecond
@@ -60,7 +61,8 @@ const (
 const lockKey = 0x6c6f6164_61776172 // "loadawar"
 
 // Up applies all missing steps. Its errors say what to do if the database does not answer, is
-// locked for too long, is dirty, or rejects a step. The end of ctx rolls back the current step; the error wraps that of ctx.
+// locked for too long, is dirty, or rejects a step. If ctx ends, the current step is rolled back, and the error of Up wraps
+// that of ctx.
 // Up does not change a database that a newer version has migrated further. Because steps keep the tables
 // and columns that the previous version uses, replicas of both versions may run at the same time.
 func Up(ctx context.Context, dsn string) error {
@@ -129,7 +131,7 @@ func applySteps(ctx context.Context, m *migrate.Migrate) error {
 //   - database.Error: the step failed, and its rollback left the version that versionAfterFailure returns.
 //   - *database.Error of a statement that is not a SELECT: setting the dirty mark before the step failed, or
 //     removing it after the step. If the database has a dirty mark, the step was applied.
-//   - Another error, such as that of a lock that was not acquired: the dirty mark belongs to another replica
+//   - Another error, for example if a lock was not acquired: the dirty mark belongs to another replica
 //     or to an earlier call, and stays.
 func clearDirtyMark(m *migrate.Migrate, err error, versionAfterFailure func(version int) int) error {
 	var step database.Error

@@ -299,8 +299,8 @@ func TestCallWhoseVersionQueryIsCancelledReturnsTheErrorOfTheContext(t *testing.
 	var calls errgroup.Group
 	calls.Go(func() error { return migrations.Down(ctx, dsn, 2) })
 	require.Eventually(t, sleeps(t, observer), testwait.Limit, 10*time.Millisecond)
-	// After the end of ctx, the program sends cancel requests repeatedly (cancel.go). The first one ends the sleeping step.
-	// Then the holder gets the lock and keeps it until after the second one, which therefore hits the query for the version.
+	// After the end of ctx, the program sends cancel requests repeatedly (cancel.go). The first request ends the sleeping step.
+	// Then the holder gets the lock and keeps it until after the second request, which therefore hits the query for the version.
 	holder := connect(t, dsn)
 	var locked errgroup.Group
 	locked.Go(func() error {

@@ -15,8 +15,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// TriesImporter imports tries from Airflow (joined with their usage), Prometheus or usage logs, batch by batch. If a try has an earlier report, the
-// values of this report stay, and the import only adds values that the report lacks.
+// TriesImporter imports tries from Airflow (joined with their usage), Prometheus or usage logs, batch by batch. If a try has
+// an earlier report, the values of the earlier report stay, and the import only adds values that the earlier report lacks.
 type TriesImporter struct {
 	*Importer
 	pending []sizing.Observation

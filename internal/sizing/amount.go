@@ -36,8 +36,9 @@ var thousands = regexp.MustCompile(`^[1-9]\d{0,2}(,\d{3})+(\.\d+)?$`)
 const firstInexact = 1 << 53
 
 // ParseNumber returns the value of a decimal number that was not sent as a text, such as a number in JSON. An integer without
-// an exponent is a category if its magnitude is at least firstInexact, because it may be an id; a time in microseconds is
-// smaller. An integer in the form of a compact date (20250401) is a date, as in a text; a number field reads it as the number.
+// an exponent is a category if its magnitude is at least firstInexact, because it may be an id; a present time in microseconds
+// since 1970 is smaller. An integer in the form of a compact date (20250401) is a date, as in a text; a number field reads it
+// as the number.
 // ok is false if the category has more than MaxFeatureString characters, or if another number is too large for a float64.
 func ParseNumber(number string) (v Value, ok bool) {
 	if len(number) == compactDateDigits {

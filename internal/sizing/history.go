@@ -46,7 +46,7 @@ type HistoryRow struct {
 	Granted       Bytes     // of an OOM-killed try: the largest limit that its receipts grant; zero if unknown
 	RunScore      float64   // see Observation.RunScore
 	MeasuredAfter int64     // the Seq of the task's newest row when a later report added the peak; 0 if none did, or if it is unknown
-	Weight        float64   // the number of rows that this one represents; 1 unless History.Rows is a sample
+	Weight        float64   // the number of rows that this row represents; 1 unless the row is part of a sample
 }
 
 // Peak returns the row's peak memory and how it is censored.

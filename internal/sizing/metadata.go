@@ -21,7 +21,7 @@ const (
 // entry may have several values, such as tags.
 type Metadata map[string][]string
 
-// Bounded returns the entries within the limits, and at most MaxMetadata + 1 warnings about the others. If
+// Bounded returns the entries within the limits, and at most MaxMetadata + 1 warnings about the other entries. If
 // all entries fit, it returns m itself. Otherwise it reads the entries in the order of their names.
 func (m Metadata) Bounded() (Metadata, []FieldError) {
 	if len(m) <= MaxMetadata && m.fits() {

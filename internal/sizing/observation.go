@@ -93,8 +93,8 @@ const MaxDuration = 10 * 365 * 24 * time.Hour
 // is known. DeriveDuration replaces it before the report is stored.
 const BelowResolution = time.Nanosecond
 
-// DurationOf returns the Duration of a report of a number of seconds, rounded to microseconds, the precision of the store. For
-// less it returns BelowResolution.
+// DurationOf returns the Duration of a report of a number of seconds, rounded to microseconds, the precision of the store. If
+// the rounded duration is zero, it returns BelowResolution.
 func DurationOf(seconds float64) time.Duration {
 	return max(time.Duration(math.Round(seconds*1e6))*time.Microsecond, BelowResolution)
 }
@@ -199,8 +199,8 @@ type RecordResult struct {
 	Amended    bool         // the report added values that the stored try lacked, or confirmed a provisional kill
 	Replaced   bool         // the report replaced a provisional kill with a new row, which has its own Seq; implies Amended
 	Measured   bool         // the report added a measured or sampled peak to a stored success without one; implies Amended
-	Superseded string       // the run id that the reports of the run's earlier execution have now, because the report is of a later one; usually empty
-	Late       bool         // the report is of an earlier execution of the try than the newest stored one
+	Superseded string       // if the report is of a later execution of the run than the stored reports: the run id that these reports have now; otherwise empty
+	Late       bool         // the report is of an earlier execution than the newest stored report of the try
 	Allocated  Bytes        // of a provisional kill that is a Duplicate: the allocation in the stored report; 0 if unknown
 	Warnings   []FieldError // fields that look wrong, although the report is stored
 	Err        error        // why the report was rejected; nil otherwise

@@ -23,8 +23,8 @@ type Profile struct {
 	Kills        int // OOM-killed tries
 	LastSeen     time.Time
 	Group        Group
-	Memory       Quantiles // measured peaks, in bytes
-	Seconds      Quantiles // durations, in seconds
+	Memory       Quantiles // measured peaks of successes, or else their sampled peaks, in bytes
+	Seconds      Quantiles // durations of successes, in seconds
 	LargestPeak  Bytes
 	Bins         Bins      // upper edges in the model that answers; empty before the first training
 	Requested    Resources // the last static request reported

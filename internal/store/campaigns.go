@@ -27,8 +27,8 @@ type Campaigns interface {
 	// very many reports may be up to a minute old.
 	Campaigns(ctx context.Context, scopes []Scope, before int64, limit int) ([]campaign.Status, error)
 	// RegisterRuns adds runs in the state campaign.Registered. It ignores runs whose scenario, conf and
-	// execution date (in whole seconds) are registered already or equal those of an earlier run in runs. It
-	// returns the number of added runs (registered) and of ignored runs (already).
+	// execution date (in whole seconds) are registered already or equal those of an earlier run of the same call.
+	// It returns the number of added runs (registered) and of ignored runs (already).
 	RegisterRuns(ctx context.Context, id int64, runs []campaign.ArchivedRun) (registered, already int, err error)
 	// CampaignRuns lists at most limit runs in the given states whose number is above the argument `after`, ordered by
 	// number. An empty list of states selects all states.
@@ -43,7 +43,7 @@ type Campaigns interface {
 	// reports that it could not start the step. A trigger gets no runs while the
 	// campaign is paused. A claim for a trigger of deployments or DAG runs stops a campaign whose budget is
 	// used up. In a stopped campaign, these triggers get only runs that were claimed before and whose lease has
-	// expired. If the budget of runs stopped the campaign, they also get runs that a trigger claimed and gave back.
+	// expired. If only the budget of runs is used up, they also get runs that a trigger claimed and gave back.
 	ClaimRuns(ctx context.Context, id int64, branch campaign.Branch, limit int, lease time.Duration) (ClaimedRuns, error)
 	// ReportRun moves a run from one state to another and ends its lease. It returns Conflict if
 	// the run is not in state r.From or not in r.Attempt, Invalid if a worker must not make this move, and

@@ -7,9 +7,9 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Shapes are the distributions of run time over prediction that the tasks of a namespace share, with the
-// classifier that predicts the shape of a task with few runs. Only package taskmodel interprets Content, and
-// package cohort the classifier in it.
+// Shapes are the distributions of the ratio of run time to prediction that the tasks of a namespace share, with the
+// classifier that predicts the shape of a task with few runs. Package cohort interprets the classifier in Content, and
+// only package taskmodel the other data.
 type Shapes struct {
 	Namespace string
 	Version   int // 1, 2, …: assigned by SaveShapes

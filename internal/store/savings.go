@@ -14,9 +14,9 @@ type Savings interface {
 	// SavingsSums adds up the ledger over the tasks and days of a filter. It returns one sum per
 	// value of the key, ordered by that value.
 	SavingsSums(ctx context.Context, f SavingsFilter, by SavingsKey) ([]SavingsSum, error)
-	// SumMonths adds up the days before a UTC day per calendar month, for at most `limit` tasks that
-	// need it, and returns the number of these tasks. It skips tasks that a report is changing now. It
-	// makes SavingsSums and TaskUsage faster and does not change what they return.
+	// SumMonths adds up the days before a UTC day per calendar month, for at most `limit` tasks whose
+	// stored months do not reach this day, and returns the number of these tasks. It skips tasks that a report is
+	// changing now. It makes SavingsSums and TaskUsage faster and does not change what they return.
 	SumMonths(ctx context.Context, before time.Time, limit int) (tasks int, err error)
 	// Baselines lists the static requests of the tasks of a filter in the order of Tasks. It
 	// ignores the days of the filter.
@@ -85,8 +85,8 @@ type SavingsSum struct {
 	SavedCPU  *float64 // requested − granted − killed core hours, over the tries whose CPU request and allocation are known
 }
 
-// Baseline is the static request of a task against which its savings are counted: the first one
-// seen. Zero amounts and times are unknown.
+// Baseline is the static request of a task against which its savings are counted: its first known
+// request. Zero amounts and times are unknown.
 type Baseline struct {
 	Task     sizing.TaskKey
 	Request  sizing.Resources

@@ -49,17 +49,23 @@ type Observations interface {
 	//
 	// The key of a try is unique. A repeated report whose known fields equal the stored ones is a
 	// Duplicate. A repeated report that fills unknown fields is Amended. A report that contradicts a known field changes
-	// nothing and gets an Err of kind Conflict that names the field. A provisional kill, which a lift
-	// request reported, is amended by a report of the same kill. A report that states another outcome,
-	// allocated memory or requested memory replaces the provisional kill (Replaced). A lift request for a stored try is a Duplicate
-	// with the stored Allocated; if a success is stored, it gets an Err of kind Conflict. A report of a try whose DAG run was deleted and
-	// created again is of a later execution: it started at least a minute after the stored one ended, and its peak is another one or it was
-	// predicted at least a minute after this end. It is stored as the report of the try, and the reports of the run's earlier execution get another run id
-	// (Superseded). A report of an earlier execution is compared with the stored report of that execution, or stored with another run id
-	// (Late). If the start is unknown, PredictedAt takes its place. Nil features are copied from the newest receipt of the
-	// same try, if there is one. Times are compared with microsecond precision. A usage series, an executed plan or a
-	// context (see ContextRows) amends a try without one, and is ignored otherwise. A detailed series amends a try
-	// without a series for plans (see Plans), replaces such a series with longer steps, and is ignored otherwise.
+	// nothing and gets an Err of kind Conflict that names the field. Another prediction id is no contradiction: it is ignored
+	// with a warning. A provisional kill, which a lift request reported, is amended by a report of the same kill. A report that
+	// states another outcome, allocated memory or requested memory replaces the provisional kill (Replaced). A lift request for
+	// a stored try is a Duplicate with the stored Allocated; if a success is stored, the lift request gets an Err of kind
+	// Conflict.
+	//
+	// A DAG run that is deleted and created again is another execution with the same keys of tries. A report is of a later execution
+	// if its try started at least a minute after the stored try ended, and if its peak is another one or its prediction was made at
+	// least a minute after this end. Such a report becomes the report of the try, and the reports of the run's earlier execution get
+	// another run id (Superseded). A report of an earlier execution is compared with the stored report of that execution, or stored
+	// with another run id (Late). If the start is unknown, PredictedAt takes its place.
+	//
+	// Nil features are copied from the newest receipt of the same try, if there is one. Times are compared with microsecond
+	// precision. A usage series, an executed plan or a context (see ContextRows) amends a try without one, and is ignored
+	// otherwise. A detailed series amends a try without a series for plans (see Plans), replaces such a series with longer
+	// steps, and is ignored otherwise.
+	//
 	// Record creates unknown tasks. Each task with a new or amended observation becomes due for
 	// training (see TrainingQueue): at once after an OOM kill of a run that is not reproduced, otherwise
 	// after the debounce time. A report that only adds a series, a plan or a context does not make its task due.
@@ -71,7 +77,7 @@ type Observations interface {
 
 	// History reads the training rows of a task: all rows if the task has at most limits.Total. Of a
 	// longer history it reads the newest limits.Recent rows, the rows with the limits.High highest
-	// peaks (OOM kills included), and a fixed sample of the rest, weighted so that the weights of all rows
+	// peaks (OOM kills included), and a fixed sample of the other rows, weighted so that the weights of all rows
 	// sum to the full count. If a row's peak is only sampled, Pairs holds the newest sizing.MaxPairs successes of the namespace
 	// with both a measured and a sampled peak. Promised comes from the receipt that the report names,
 	// or else from the newest receipt of the try before its end, or else from its oldest receipt
@@ -318,5 +324,5 @@ type Backlog struct {
 type Claim struct {
 	Task  sizing.TaskKey
 	Owner string
-	Token int64 // changes with every claim of the task, so that an owner that lost its lease cannot finish it
+	Token int64 // changes with every claim of the task, so that an owner that lost its lease cannot finish a later claim
 }

@@ -117,8 +117,8 @@ func (c *Client) read(ctx context.Context, method, path string, body, to any) er
 	if body == nil {
 		sent = nil
 	}
-	// The token is empty before the first one is fetched. The attempt below then fetches one, so a denial is not retried
-	// (see dropToken).
+	// Before the first fetch, token is empty. sendWithRetry then fetches a token, and dropToken("") returns false, so that the
+	// denial of a new token is not retried.
 	token := c.currentToken()
 	response, err := c.sendWithRetry(ctx, method, c.api+path, sent)
 	if errors.Is(err, ErrDenied) && c.dropToken(token) { // a token of Airflow 3 expires, by default after a day

@@ -18,7 +18,7 @@ import (
 )
 
 // newClient opens a client of a server that responds like Airflow 3 to version requests and calls f
-// for all others.
+// for all other requests.
 func newClient(t *testing.T, cfg airflow.Config, f http.HandlerFunc) (*airflow.Client, error) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/version") {
@@ -48,7 +48,7 @@ func TestExpiredTokenIsFetchedAgain(t *testing.T) {
 		}
 		want := "Bearer token 1"
 		if r.URL.Path == "/api/v2/dags/d/tasks" {
-			want = "Bearer token 2" // the first one has expired
+			want = "Bearer token 2" // the first token has expired
 		}
 		if r.Header.Get("Authorization") != want {
 			http.Error(w, `{"detail": "expired"}`, http.StatusUnauthorized)

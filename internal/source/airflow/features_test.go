@@ -69,7 +69,7 @@ func TestSecretsFollowTheSameTableAsTheProvider(t *testing.T) {
 	check(names.Always, true, true)
 }
 
-// The provider sends the same hundred: test_the_first_hundred_names_of_params_and_conf_are_sent.
+// The provider sends the same hundred features; see its test test_the_first_hundred_names_of_params_and_conf_are_sent.
 func TestFeaturesAreLimitedToAHundred(t *testing.T) {
 	declared, conf, want := map[string]any{}, map[string]any{}, sizing.Features{}
 	for n := range 300 {

@@ -66,7 +66,7 @@ type instanceKey struct {
 }
 
 // Instances yields the last try of each task instance in the given runs of one DAG.
-// Airflow 2 does not sort its pages, so a pass over them may miss instances. While some are missing,
+// Airflow 2 does not sort its pages, so one read of all pages may miss instances. While some are missing,
 // Instances reads all pages again, up to three times in all. Then it yields ErrUnavailable.
 func (c *Client) Instances(ctx context.Context, dag string, runs []string) iter.Seq2[Instance, error] {
 	return func(yield func(Instance, error) bool) {

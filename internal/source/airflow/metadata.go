@@ -40,7 +40,7 @@ func (i *Instance) Metadata(task *Task, tags []string) sizing.Metadata {
 }
 
 // metadataValues returns the values sorted by their bytes and without duplicates. It omits values that are
-// empty, too long or not printable, and of the others all but the first sizing.MaxMetadataValues.
+// empty, too long or not printable, and returns at most the first sizing.MaxMetadataValues of the other values.
 func metadataValues(values []string) []string {
 	var accepted []string
 	for _, v := range values {

@@ -40,8 +40,8 @@ type RunPage struct {
 // given DAGs or, if dags is empty, of all readable DAGs. A run that ends during the iteration
 // comes last, so no run is missed, and a caller can resume at the end date of the last run.
 //
-// Each page continues at the end date of the last row (keyset pagination), because clearing a
-// run shifts the offsets of all runs after it.
+// Each page starts at the end date of the last run of the previous page (keyset pagination), because
+// clearing a run shifts the offsets of all runs after it.
 func (c *Client) Runs(ctx context.Context, since time.Time, dags []string) iter.Seq2[RunPage, error] {
 	return func(yield func(RunPage, error) bool) {
 		from, skip := since, 0

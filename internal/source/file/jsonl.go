@@ -186,7 +186,7 @@ func (t *translation) resources(field string, r *api.Resources) sizing.Resources
 	}
 }
 
-// seconds reads the duration of a try ; see sizing.DurationOf.
+// seconds reads the duration of a try; see sizing.DurationOf.
 func (t *translation) seconds(field string, s *float64) time.Duration {
 	if s == nil {
 		return 0

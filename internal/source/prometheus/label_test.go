@@ -60,7 +60,7 @@ func FuzzSafeLabel(f *testing.F) {
 	f.Fuzz(func(t *testing.T, id string) {
 		label := prometheus.SafeLabel(id)
 		require.LessOrEqual(t, len(label), 63)
-		// Without an ASCII letter or digit in the id, the label begins with '-'. Kubernetes rejects this label, which equals that of Airflow.
+		// If the id has no ASCII letter or digit, the label begins with '-', as in Airflow. Kubernetes rejects this label.
 		if label != "" && label[0] != '-' {
 			require.Regexp(t, `^[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?$`, label)
 		}

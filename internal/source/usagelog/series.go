@@ -58,7 +58,7 @@ func (d *downsampler) number(at time.Time) int {
 	return int(math.Floor(float64(at.Sub(d.from)) / float64(d.step)))
 }
 
-// mergePairs merges each slot with an even number and the next.
+// mergePairs merges each slot with an even number with the next slot.
 func (d *downsampler) mergePairs() {
 	merged := make([]slot, d.last()>>1-d.first>>1+1, sizing.MaxPoints)
 	for i, s := range d.slots {
@@ -72,8 +72,9 @@ func (s *slot) raise(by slot) {
 }
 
 // series returns the downsampled usage, or nil if no sample has memory. A slot without usage, such as one without samples,
-// repeats the previous slot. If a slot has only memory or only CPU, the other value repeats the one before it, or the first
-// one. Cores are rounded to thousandths. The CPU of the series is nil if all samples have 0 cores.
+// repeats the previous slot. A slot with only memory or only CPU gets the missing value from the previous slot; at the start
+// of the series it gets the first known value. Cores are rounded to thousandths. The CPU of the series is nil if all samples
+// have 0 cores.
 func (d *downsampler) series() *sizing.Series {
 	s := &sizing.Series{Step: d.step}
 	var peak slot

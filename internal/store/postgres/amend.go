@@ -15,7 +15,7 @@ import (
 )
 
 // storedReport is the stored observation of a try. A repeated report of the try may fill unknown fields of the
-// stored one but may not contradict known fields.
+// stored report but may not contradict known fields.
 type storedReport struct {
 	sizing.Observation
 	seq      int64
@@ -84,7 +84,7 @@ func (s *Store) amendStored(ctx context.Context, tx pgx.Tx, reports []report, re
 	return tx.SendBatch(ctx, batch).Close()
 }
 
-// queueAmendment adds the statement that stores the filled fields to a batch, if there are any.
+// queueAmendment adds to batch the statement that stores the filled fields. It adds nothing if no field was filled.
 func (old *storedReport) queueAmendment(batch *pgx.Batch) {
 	if !old.changed {
 		return
@@ -182,11 +182,12 @@ func (old *storedReport) scan(row pgx.CollectableRow) error {
 	return err
 }
 
-// isFromLift reports whether the report comes from a lift request. Unlike a lookup of a provisional kill, it has no peak.
+// isFromLift reports whether the report comes from a lift request. Such a report has no peak, unlike the report of a lookup
+// of a provisional kill.
 func (r *report) isFromLift() bool { return r.Provisional && r.MemoryMax == 0 && r.MemorySampled == 0 }
 
-// compareLift returns the result of a lift request for a stored try. The request changes nothing, and only a stored success
-// contradicts it: the other values of a request may be estimates, or newer than the report.
+// compareLift returns the result of a lift request for a stored try. The request changes nothing. Only a stored success
+// contradicts it; the other values of the request are not compared, because they may be estimates, or newer than the report.
 func (old *storedReport) compareLift(r *report) sizing.RecordResult {
 	if old.Outcome == sizing.Success {
 		c := &comparison{}

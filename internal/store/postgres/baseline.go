@@ -49,8 +49,8 @@ func (c *requestCache) add(task sizing.TaskKey, request sizing.Resources, now ti
 const noteRequestsSQL = `
 	SELECT note_requests($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::bigint[], $6::float8[])`
 
-// noteRequests stores the static requests of new receipts: the first one of a task as its baseline, later
-// ones as changes. It ignores predictions without a run id: they are no tries, and any caller may make them with any
+// noteRequests stores the static requests of new receipts: the first request of a task as its baseline, and later
+// requests as changes. It ignores predictions without a run id: they are no tries, and any caller may make them with any
 // request. It also ignores reproduced runs. It returns the receipts whose requests it stored.
 func (s *Store) noteRequests(ctx context.Context, tx pgx.Tx, receipts []sizing.Receipt) (noted []*sizing.Receipt, err error) {
 	now := time.Now()

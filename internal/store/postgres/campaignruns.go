@@ -161,9 +161,10 @@ func (s *Store) ClaimRuns(ctx context.Context, id int64, branch campaign.Branch,
 	return claimed, err
 }
 
-// startableRuns returns how many runs in state rule.From a trigger may claim (-1 for any number), and whether it may also
-// claim those that a trigger gave back (repeats). The budget of runs counts these already, so only its other bounds stop
-// them. Runs with an expired lease, which are in a later state, do not count.
+// startableRuns returns how many runs in state rule.From a trigger may claim, without those that a trigger gave back
+// (newRuns; -1 for any number). It also returns whether the trigger may claim runs that were given back (repeats). The
+// budget already counts their attempts, so its bound on runs does not stop them, but its other bounds do. Neither result
+// limits runs with an expired lease, which are in a later state.
 // If the budget limits the trigger and is used up, startableRuns stops the campaign.
 func startableRuns(ctx context.Context, tx pgx.Tx, c *campaign.Campaign, rule *campaign.Rule) (newRuns int, repeats bool, err error) {
 	if !rule.Spends() || c.Stopped == "" && c.Budget == (campaign.Budget{}) {
@@ -263,8 +264,8 @@ const releaseRunsSQL = `
 	UPDATE campaign_run SET leased_until = NULL WHERE campaign = $1 AND leased_until < now()`
 
 // stuckRunsSQL selects the active runs whose state has not changed for the time $2. A run is active from its claim by a
-// trigger until a check reports the result of the step, or the trigger reports that it could not start the step. These
-// are the states in the list (campaign.State).
+// trigger until a check reports the result of the step, or the trigger reports that it could not start the step. The list
+// contains the states of active runs (campaign.State).
 const stuckRunsSQL = `
 	SELECT ` + runColumns + `
 	FROM campaign_run

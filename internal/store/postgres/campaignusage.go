@@ -122,8 +122,8 @@ func (s *Store) readStatuses(ctx context.Context, tx pgx.Tx, found []campaign.Ca
 	return all, nil
 }
 
-// gbHoursOf returns the usage of a campaign in GB·h: the cached one, or if find rejects it, the sum over the
-// reports.
+// gbHoursOf returns the usage of a campaign in GB·h: the cached usage or, if find rejects the cached usage, the sum over
+// the reports.
 func (s *Store) gbHoursOf(ctx context.Context, tx pgx.Tx, c *campaign.Campaign, fingerprint int64, isList bool) (float64, error) {
 	begun := time.Now()
 	if gbHours, ok := s.usages.find(c.ID, fingerprint, isList, begun); ok {

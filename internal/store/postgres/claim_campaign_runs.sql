@@ -1,12 +1,12 @@
 -- Leases runs for one branch of the scheduler DAG (docs/campaigns.md).
--- Runs whose lease expired or was released take precedence over runs in state $2. Among these, runs that a trigger of DAG
--- runs gave back take precedence: the budget counts their attempt already.
+-- Runs whose lease expired or was released take precedence over runs in state $2. Among the runs in state $2, those that a
+-- trigger of DAG runs gave back take precedence, because the budget counts their attempt already.
 --
 -- $1  the campaign
 -- $2  the state of the runs that the branch claims
 -- $3  the state after the claim; equal to $2 for a check
 -- $4  the state after a trigger has started the step of a run; such a run is active, like one in state $3
--- $5  the largest number of runs; for a trigger it includes the active ones
+-- $5  the largest number of claimed runs; for a trigger, the active runs count, too
 -- $6  the largest number of claimed runs that were in state $2, without those that were given back; -1 for any number
 -- $7  the lease
 -- $8  whether the branch starts DAG runs

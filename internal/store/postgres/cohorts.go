@@ -81,8 +81,8 @@ const cohortAgeSQL = `
 	LEFT JOIN usage_profiles AS p ON p.namespace = $1`
 
 // CohortAge returns the numbers of reports and OOM kills of a namespace now, and how many of them a cohort can use, now and
-// at its last training. It can use at most `perTask` reports and `perTask` kills of each task. It also returns whether usage
-// profiles were found since then.
+// at its last training. A cohort can use at most `perTask` reports and `perTask` kills of each task. CohortAge also returns
+// whether usage profiles were found since that training.
 func (s *Store) CohortAge(ctx context.Context, namespace string, perTask int) (a store.CohortAge, err error) {
 	err = s.pool.QueryRow(ctx, cohortAgeSQL, namespace, perTask).Scan(
 		&a.Version, &a.Format, &a.LearnedRuns, &a.LearnedKills, &a.Runs, &a.Kills, &a.UsedRuns, &a.UsedKills, &a.HasNewProfiles)

@@ -26,7 +26,7 @@ const (
 	tagDecimal     = 0               // + the number of decimals, up to maxDecimals
 	tagBits        = maxDecimals + 1 // + the number of leading bytes that equal those of the last remembered number
 	tagRepeated    = tagBits + 8     // + the distance back to the equal number in compactWriter.bits
-	tagOneAndAHalf = 255             // 1.5 times the last remembered number: predictGroup in taskmodel often sets a scale to 1.5 times another one
+	tagOneAndAHalf = 255             // 1.5 times the last remembered number: predictGroup in taskmodel often sets a scale to 1.5 times another scale
 )
 
 const (

@@ -11,7 +11,6 @@ import (
 // powersOfTen holds 10^d at index d, for each number of decimals d that a short decimal may have.
 var powersOfTen = [maxDecimals + 1]float64{1, 1e1, 1e2, 1e3, 1e4}
 
-// numbers writes a list of numbers.
 func (w *compactWriter) numbers(list []float64) {
 	w.length(len(list), list == nil)
 	for _, v := range list {

@@ -135,8 +135,8 @@ const contextSQL = `
 	WHERE task.namespace = $1 AND ($4 = '' OR (task.dag_id, task.task_id) = ($4, $5))
 	ORDER BY o.at DESC, o.seq DESC LIMIT $3`
 
-// contextTasksSQL reads the schemas of the tasks $1 and the metadata sets ($2, $3), as pairs of a
-// task and a set. It does not read all sets, because a task may have many that no row refers to.
+// contextTasksSQL reads the schemas of the tasks $1, and the metadata sets with the task ids $2 and the set ids $3.
+// It does not read all sets, because a task may have many that no row refers to.
 const contextTasksSQL = `
 	SELECT task.id, task.schema, metadata_set.id, metadata_set.entries
 	FROM task

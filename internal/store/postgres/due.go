@@ -55,8 +55,8 @@ const leaseSQL = `
 	WHERE task = $1
 	RETURNING token`
 
-// errClaimedByOther means that another claimer claimed and finished the task while pickSQL ran, before it locked the lease.
-// pickSQL then saw the due time from before.
+// errClaimedByOther means that another claimer claimed and finished the task after pickSQL read its due time and before
+// pickSQL locked its lease.
 var errClaimedByOther = errors.New("claim a task: claimed and finished by another replica")
 
 // Claim leases the task that has been due longest.

@@ -13,8 +13,9 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// A DAG run that was deleted and created again has the run id and the try numbers of the deleted run. Its tries are other
-// executions. The newest execution of a run keeps the run id; the reports of earlier ones have a run id with a number, see earlierRun.
+// A DAG run that was deleted and created again has the run id and the try numbers of the deleted run. It is another execution
+// of this run. The newest execution keeps the run id; the reports of earlier executions have a run id with a number, see
+// earlierRun.
 
 // executionGap is the least time between two executions of a try. The times of two reports of one execution can come from
 // different clocks (Airflow, the node, Prometheus), whose differences are smaller.
@@ -27,15 +28,16 @@ const (
 	laterExecution
 )
 
-// compareExecution returns which execution of its try the report r describes, compared with the stored report. Other times alone are
-// no evidence: they may come from another clock or time zone, as those of an imported usage log. The evidence for another
-// execution is another measured peak, or a prediction for the later execution after the end of the earlier one.
+// compareExecution returns whether the report r describes the same execution of its try as the stored report, an earlier one, or
+// a later one. Different times alone are no evidence of another execution, because they may come from another clock or time zone,
+// like the times of an imported usage log. The evidence is a different measured or sampled peak, or a prediction for the later
+// execution after the end of the earlier one.
 func (old *storedReport) compareExecution(r *report, now time.Time) int {
 	if old.Outcome == r.Outcome && !differ(old.MemoryMax, r.MemoryMax) && !differ(old.MemorySampled, r.MemorySampled) &&
 		!differ(old.Allocated.Memory, r.Allocated.Memory) && !differ(old.Duration, r.Duration) {
 		return sameExecution
 	}
-	if old.seq == 0 { // the newest execution has no such try; an earlier one has, see insert_observations.sql
+	if old.seq == 0 { // only an earlier execution has this try; see insert_observations.sql
 		return earlierExecution
 	}
 	hasOtherPeak := differ(old.MemoryMax, r.MemoryMax) || differ(old.MemorySampled, r.MemorySampled)
@@ -70,7 +72,8 @@ func predictedAt(o *sizing.Observation) time.Time {
 // isAfter reports whether a known time is at least executionGap after the end of an execution.
 func isAfter(at, end time.Time) bool { return !at.IsZero() && at.Sub(end) >= executionGap }
 
-// compareTimes is compareExecution by the times only. Without a known order it returns sameExecution.
+// compareTimes compares the two executions like compareExecution, but only by their times. If the times show no order, it
+// returns sameExecution.
 func (old *storedReport) compareTimes(r *report, now time.Time) int {
 	start, oldStart := startOf(r, now), old.Start(now)
 	switch {
@@ -132,14 +135,16 @@ const earlierReportsSQL = `
 	FROM observation
 	WHERE task = $1 AND run_id > $2 || '` + beforeNumber + `' AND run_id < $2 || '` + beforeNumber + `:' AND map_index = $3 AND try_number >= $4`
 
-// supersedeSQL gives the tries of a run that an execution, which starts at $6 with try $4, supersedes the run id $5.
+// supersedeSQL gives the run id $5 to the tries of a run that a later execution supersedes. This execution starts at $6 with
+// try $4.
 const supersedeSQL = `
 	UPDATE observation SET run_id = $5
 	WHERE task = $1 AND run_id = $2 AND map_index = $3 AND (try_number = $4 OR try_number > $4 AND at <= $6)`
 
-// recordExecution stores the report with index i, whose order relative to the stored report of its try is `order`, unless the report
-// replaces the stored report. A report of a later execution becomes the report of the try, and the reports of the earlier execution
-// get another run id. A report of an earlier execution amends its stored report, or gets another run id itself.
+// recordExecution stores the report with index i if it describes another execution than the stored report of its try. `order`
+// is the result of compareExecution. A report of a later execution becomes the report of the try, and the reports of the earlier
+// execution get another run id. A report of an earlier execution amends the stored report of that execution, or gets another run
+// id itself. recordExecution returns false if the report must replace the stored report.
 func (s *Store) recordExecution(ctx context.Context, tx pgx.Tx, old *storedReport, reports []report, i, order int, now time.Time, recorded []sizing.RecordResult) (isRecorded bool, err error) {
 	r := &reports[i]
 	earlier, err := readEarlierReports(ctx, tx, r.task.id, r.Try)

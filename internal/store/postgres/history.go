@@ -106,7 +106,7 @@ const (
 //
 //	            ┌ the newest rows and the highest peaks: complete, weight 1
 //	all rows ───┤
-//	            └ the rest: a sample by the lowest sample ranks, weighted to represent the whole rest
+//	            └ the other rows: a sample by the lowest sample ranks, weighted to represent all of these rows
 func (s *Store) History(ctx context.Context, task sizing.TaskKey, limits store.HistoryLimits) (sizing.History, error) {
 	limits = withDefaults(limits)
 	var h sizing.History
@@ -188,8 +188,8 @@ const boundsSQL = `
 		WHERE task = $1 AND peak IS NOT NULL
 		ORDER BY peak DESC, seq DESC OFFSET $3 - 1 LIMIT 1) AS highest ON true`
 
-// limitedSQL reads each part by its own index, so that the cost of a read does not grow with the
-// history.
+// limitedSQL reads the newest rows, the rows with the highest peaks and the sample, each by its own index, so that the cost
+// of a read does not grow with the history.
 const limitedSQL = `
 	(SELECT ` + historyColumns + `, false
 		FROM observation

@@ -49,7 +49,7 @@ inserted AS (
 		nullif(prediction_id, ''), ($22::float8[])[features_after + 1:features_to], lot, nullif(run_score, 0)
 	FROM new
 	WHERE (SELECT are_unchanged FROM current)
-		-- a repeated report of an earlier execution, of which the newest execution has no such try; see executions.go
+		-- do not insert a repeated report of an earlier execution whose try the newest execution does not have; see executions.go
 		AND (try_number = 1 OR started_at IS NULL OR NOT EXISTS (
 			SELECT FROM observation AS earlier
 			WHERE earlier.task = new.task AND earlier.run_id > new.run_id || ' (execution ' AND earlier.run_id < new.run_id || ' (execution :'

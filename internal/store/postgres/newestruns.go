@@ -26,7 +26,8 @@ const (
 
 // newestRunsSQL summarises the newest $4 runs of each task. Of an instance that was cleared and succeeded again, it summarises the
 // first success: the smallest array (end, seq, duration). The largest array (duration, seq) of a run identifies the longest
-// instance without a sort. A run is partial if the store has more tries of it; an index-only scan counts them.
+// instance without a sort. A run is partial if the store has more tries of it than newestTriesSQL selects; an index-only scan
+// counts the stored tries.
 const newestRunsSQL = `
 	SELECT wanted.id, run.run_id, run.started, run.ended, run.instances, coalesce(run.longest[1], 0), longest.features, run.failed,
 		run.last, run.tries, run.tries < (SELECT count(*) FROM observation WHERE task = wanted.id AND observation.run_id = run.run_id)

@@ -35,8 +35,8 @@ const insertMeanSQL = `
 	UPDATE observation SET mean_allocated = $8
 	FROM executed WHERE observation.task = executed.task AND observation.seq = executed.seq`
 
-// pruneDetailedSQL and pruneExecutedSQL delete all rows of a task except those of its $2 newest reports. The inserts
-// above omit the rows of older reports. Otherwise a repeated report would restore its deleted row.
+// pruneDetailedSQL and pruneExecutedSQL keep only the $2 rows of a task with the highest seq. If $2 rows are stored, the inserts
+// above omit a row with a lower seq than all of them. Otherwise a repeated report would restore its deleted row.
 const pruneDetailedSQL = `
 	DELETE FROM detailed_series
 	WHERE task = $1 AND seq <= (SELECT seq FROM detailed_series WHERE task = $1 ORDER BY seq DESC OFFSET $2 LIMIT 1)`
@@ -203,7 +203,8 @@ const plannedTaskSQL = `
 	FOR KEY SHARE`
 
 // SavePlan replaces the plan of a task and the pool of its namespace (what was learned about the runs of all its
-// tasks, store.PlanPool). If one of them has changed, it replaces neither and returns Conflict.
+// tasks, store.PlanPool). If the stored version of the plan or of the pool is not the given one, it replaces neither of the
+// two and returns Conflict.
 func (s *Store) SavePlan(ctx context.Context, p store.TaskPlan, pool store.PlanPool) error {
 	return s.inTx(ctx, "save a plan", readWrite, func(tx pgx.Tx) error {
 		var id int64

@@ -1,5 +1,5 @@
 -- Reads the profiles of the tasks in `page`, a common table expression that precedes this text.
--- Quantiles are exact up to 4,000 observations; beyond that they are quantiles of a uniform sample of
+-- Quantiles are exact up to 4,000 observations; with more observations they are quantiles of a uniform sample of
 -- 4,000 observations. The smallest and the largest peak are exact. Peaks and durations are those of successes
 -- (outcome 1) only.
 SELECT page.namespace, page.dag_id, page.task_id, page.schema, page.policy,

@@ -41,8 +41,8 @@ const realisedSQL = `
 	FROM first_try
 	WHERE promised IS NOT NULL` + isCompared
 
-// Realised compares promised risks with outcomes. Promised sums only the risks of ended tries, so that it
-// is comparable with Killed.
+// Realised compares promised risks with outcomes. The field Promised of the result sums only the risks of reported
+// tries, so that it is comparable with the field Killed.
 func (s *Store) Realised(ctx context.Context, task sizing.TaskKey, limit int) (sizing.RealisedRisk, error) {
 	var r sizing.RealisedRisk
 	err := s.pool.QueryRow(ctx, realisedSQL, task.Namespace, task.DAG, task.Task, max(limit, 0)).
@@ -72,8 +72,8 @@ const countUnreportedSQL = `
 			AND observation.run_id = first_try.run_id AND observation.map_index = first_try.map_index AND try_number = 1))
 	FROM first_try`
 
-// CountUnreported counts the tries of the newest receipts of first tries, at most limit receipts, whose ids are below
-// `before`. It also counts how many of these tries are not reported. It ignores receipts without a run id.
+// CountUnreported reads the newest receipts of first tries whose prediction ids are below `before`, at most `limit` receipts.
+// It counts their tries, and how many of these tries are not reported. It ignores receipts without a run id.
 func (s *Store) CountUnreported(ctx context.Context, before string, limit int) (tries, unreported int, err error) {
 	err = s.pool.QueryRow(ctx, countUnreportedSQL, before, max(limit, 0), uuidBound(before)).Scan(&tries, &unreported)
 	return tries, unreported, wrapError("count unreported tries", err)
@@ -114,7 +114,7 @@ const promisesSQL = `
 	WHERE promised IS NOT NULL AND task_limit IS NOT NULL AND model_version IS NOT NULL AND model_version <> ALL (withdrawn)` + isCompared + `
 	ORDER BY seq`
 
-// Promises lists the promised risks of first tries with their outcomes; promisesSQL says which ones.
+// Promises lists the promised risks of first tries with their outcomes; promisesSQL selects the tries.
 func (s *Store) Promises(ctx context.Context, task sizing.TaskKey, limit int) ([]sizing.Promise, error) {
 	rows, err := s.pool.Query(ctx, promisesSQL, task.Namespace, task.DAG, task.Task, max(limit, 0))
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/loadaware/loadaware/internal/store/postgres"
 )
 
-// receiptAt returns receipt i, which is i ns after a time. Even receipts are of task t, odd ones of task u.
+// receiptAt returns receipt i, whose time is i ns after `at`. Receipts with even i are of task t, the other receipts of task u.
 // Each run has three tries of both tasks.
 func receiptAt(i int, at time.Time) sizing.Receipt {
 	key := sizing.TaskKey{Namespace: "default", DAG: "d", Task: []string{"t", "u"}[i%2]}
@@ -121,8 +121,8 @@ func TestReceiptsOfBothFormsGiveTheSameResults(t *testing.T) {
 	require.Equal(t, want, readDerived(t, st, saved, from), "the results must not change if all receipts were converted to JSON")
 }
 
-// A try may have a compact receipt and a JSON receipt, for example because the id of the latter is no UUID. The older of
-// the two is not listed, even while the newer one is outside the window.
+// A try may have a compact receipt and a JSON receipt, for example because the id of the JSON receipt is no UUID. The older
+// receipt is not listed, even if the newer receipt is outside the window.
 func TestOnlyTheNewestReceiptOfATryIsListedAsUnreported(t *testing.T) {
 	st := open(t, pgtest.Migrated(t))
 	from := time.Now().UTC().Truncate(time.Second)

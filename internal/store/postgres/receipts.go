@@ -30,7 +30,7 @@ const insertReceiptsSQL = `
 	ORDER BY prediction_id -- the same order for all writers prevents deadlocks
 	ON CONFLICT (prediction_id) DO NOTHING`
 
-// bodyBuffers pools buffers. One holds the encoded receipts of a write, and usually takes a few megabytes.
+// bodyBuffers pools buffers. A buffer holds the encoded receipts of one write, and usually takes a few megabytes.
 var bodyBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // encodeBodies encodes the receipts as JSON into one buffer.

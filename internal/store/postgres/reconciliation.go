@@ -161,7 +161,7 @@ const saveLookupsSQL = `
 
 const expireLookupsSQL = `DELETE FROM inquiry WHERE asked_at < $1`
 
-// SaveLookups stores lookups and deletes expired ones.
+// SaveLookups stores lookups, and deletes the lookups stored before the time `expireBefore`.
 func (s *Store) SaveLookups(ctx context.Context, lookups []store.Lookup, expireBefore time.Time) error {
 	rows := pointers(lookups)
 	return s.inTx(ctx, "save lookups", readWrite, func(tx pgx.Tx) error {

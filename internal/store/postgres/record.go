@@ -18,7 +18,7 @@ const (
 	// share a transaction by group commit.
 	directRows = 100
 	// chunkRows is the largest number of rows of one transaction. Other writers wait for its locks,
-	// so a larger one would delay them for longer.
+	// so a larger transaction would delay them for longer.
 	chunkRows = 5000
 )
 
@@ -47,7 +47,7 @@ func (s *Store) Record(ctx context.Context, obs []sizing.Observation) ([]sizing.
 // this error, or all reports of a call that returned it, were not written.
 var errStale = sizing.Errorf(sizing.Unavailable, "the task was renamed or deleted meanwhile; try again")
 
-// recordChunk records the observations that can be stored. The results of the others have an error.
+// recordChunk records the observations that can be stored. The results of the other observations have an error.
 func (s *Store) recordChunk(ctx context.Context, obs []sizing.Observation) ([]sizing.RecordResult, error) {
 	results := make([]sizing.RecordResult, len(obs))
 	var storable []int

@@ -42,7 +42,7 @@ type walPosition struct {
 }
 
 const (
-	maxReplicaLag   = 10 * time.Second // the largest lag of a standby that serves reads; with a larger one, lists could be older
+	maxReplicaLag   = 10 * time.Second // the largest lag of a standby that serves reads, and thus about the largest age of a list
 	replicaInterval = time.Second      // pause between two checks
 )
 

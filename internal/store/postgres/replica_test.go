@@ -35,7 +35,7 @@ func newReplicated(t *testing.T) *replicated {
 	ctx, cancel := context.WithTimeout(t.Context(), testwait.Limit)
 	t.Cleanup(cancel)
 	dir := t.TempDir()
-	require.NoError(t, os.Chmod(filepath.Dir(dir), 0o755)) // the user of PostgreSQL is another one if root runs the test
+	require.NoError(t, os.Chmod(filepath.Dir(dir), 0o755)) // if root runs the test, PostgreSQL runs as another user
 	primary, err := testcluster.NewPostgres(ctx, filepath.Join(dir, "primary", "data"), testcluster.PostgresConfig{})
 	require.NoError(t, err)
 	require.NoError(t, primary.Start(ctx))

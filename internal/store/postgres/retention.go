@@ -106,7 +106,7 @@ const removeObservationsSQL = `
 const keepSavingsSQL = `SET LOCAL loadaware.retention = 'on'`
 
 // RemoveObservations removes the rows that are older than `before` and that History no longer reads; surplus says which
-// of them stay. The tally still counts them, so that the weights of the remaining rows do not change.
+// of them stay. The tally still counts the removed rows, so that the weights of the remaining rows do not change.
 func (s *Store) RemoveObservations(ctx context.Context, task sizing.TaskKey, limits store.HistoryLimits, before time.Time, removed func(rows int) error) error {
 	limits = withDefaults(limits)
 	var bounds surplus

@@ -23,7 +23,7 @@ const updateShapesSQL = `
 	WHERE namespace = $1 AND version = $4
 	RETURNING version`
 
-// SaveShapes replaces the shapes of a namespace if their version is still the given one.
+// SaveShapes replaces the shapes of a namespace if their stored version is still next.Version.
 func (s *Store) SaveShapes(ctx context.Context, next store.Shapes) (version int, err error) {
 	query, args := insertShapesSQL, []any{next.Namespace, next.LearnedAt, next.Content}
 	if next.Version > 0 {

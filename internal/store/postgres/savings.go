@@ -134,8 +134,8 @@ const (
 	ON CONFLICT (task) DO UPDATE SET until = excluded.until`
 )
 
-// SumMonths adds up the days before a UTC day per month, for at most limit tasks whose stored months end before that day
-// or that have none. Reports of these tasks wait until the call ends; therefore the caller limits the number of tasks.
+// SumMonths adds up the days before a UTC day per month, for at most limit tasks that have no stored months or whose stored
+// months end before that day. Reports of these tasks wait until the call ends; therefore the caller limits the number of tasks.
 func (s *Store) SumMonths(ctx context.Context, before time.Time, limit int) (tasks int, err error) {
 	err = s.inTx(ctx, "add up the months of the savings", pgx.TxOptions{}, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, lockUnsummedSQL, before.UTC(), limit)

@@ -20,7 +20,7 @@ const updateUsageProfilesSQL = `
 	WHERE namespace = $1 AND version = $6
 	RETURNING version`
 
-// SaveUsageProfiles replaces the usage profiles of a namespace if their version is still the given one.
+// SaveUsageProfiles replaces the usage profiles of a namespace if their stored version is still p.Version.
 func (s *Store) SaveUsageProfiles(ctx context.Context, p store.UsageProfiles) (version int, err error) {
 	query, args := insertUsageProfilesSQL, []any{p.Namespace, p.Format, p.Runs, p.LearnedAt, p.Content}
 	if p.Version > 0 {

@@ -31,7 +31,7 @@ func (c *vocabularies) get(byTask map[sizing.TaskKey]*vocabulary) (missing []*si
 	return missing
 }
 
-// put caches vocabularies. It drops all others if there are too many. The caller holds c.mu.
+// put caches vocabularies. If the cache would become too large, it first drops all cached vocabularies. The caller holds c.mu.
 func (c *vocabularies) put(byTask map[sizing.TaskKey]*vocabulary) {
 	if c.byTask == nil || len(c.byTask)+len(byTask) > maxVocabularies {
 		c.byTask = make(map[sizing.TaskKey]*vocabulary, len(byTask))
@@ -58,8 +58,8 @@ const vocabulariesSQL = `
 	FROM receipt_name
 	JOIN unnest($1::text[], $2::text[], $3::text[]) AS wanted (namespace, dag_id, task_id) USING (namespace, dag_id, task_id)`
 
-// loadVocabularies sets the values of byTask to the vocabularies of the tasks, and creates missing
-// ones. The caller holds s.vocabularies.mu.
+// loadVocabularies sets the values of byTask to the vocabularies of the tasks, and adds tasks that are missing in
+// receipt_name. The caller holds s.vocabularies.mu.
 func (s *Store) loadVocabularies(ctx context.Context, byTask map[sizing.TaskKey]*vocabulary) error {
 	missing := s.vocabularies.get(byTask)
 	if len(missing) == 0 {

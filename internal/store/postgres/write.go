@@ -15,8 +15,8 @@ import (
 // write commits reports and returns a result for each:
 //   - Usually a single statement, in its own transaction, inserts all reports. So no lock is held during a network
 //     round trip, and other writers of the task wait only for the statement.
-//   - A second transaction compares the reports whose tries were already stored. If it fails, only their results
-//     have an error.
+//   - A second transaction compares the reports whose tries were already stored. If it fails, only the results of these
+//     reports have an error.
 //   - If reports repeat a try, or have a series, a plan or a context (metadata, mean usage, placement), one
 //     transaction writes all reports.
 //

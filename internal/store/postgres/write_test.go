@@ -17,7 +17,7 @@ import (
 	"github.com/loadaware/loadaware/internal/store/postgres"
 )
 
-// These tests cover reports that fail or repeat others, and tasks that are renamed or deleted meanwhile.
+// These tests cover failed and repeated reports, and tasks that are renamed or deleted at the same time.
 
 // reported returns the report of the first try of a run of a task.
 func reported(task, runID string) sizing.Observation {
@@ -54,7 +54,7 @@ func (do afterInsert) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, _ pgx.Trac
 type inserts struct{}
 
 // Another replica renames the task after the statement that inserts new reports, and before the
-// transaction that compares repeated ones.
+// transaction that compares repeated reports.
 func TestReportsAreStoredDespiteARenameBetweenInsertAndCompare(t *testing.T) {
 	dsn := pgtest.Migrated(t)
 	other := open(t, dsn)

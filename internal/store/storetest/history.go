@@ -35,7 +35,7 @@ func testHistory(t *testing.T, open func(*testing.T) store.Store) {
 		provisional.Provisional, provisional.RunScore = true, 0.7
 		recordNew(t, st, append(obs, provisional)...)
 		repeated := obs[1]
-		repeated.RunScore, repeated.CPUMax = 5, 2 // the replica does not know the prediction of an ended try any more
+		repeated.RunScore, repeated.CPUMax = 5, 2 // a replica forgets the prediction when the try has ended
 		record(t, st, repeated, kill(provisional.Try, 2*sizing.GiB))
 		recent, err := st.RecentTries(t.Context(), key, 10)
 		require.NoError(t, err)

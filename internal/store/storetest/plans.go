@@ -196,7 +196,7 @@ func testPlanOutcomes(t *testing.T, st store.Store) {
 }
 
 // testMeanLimits reports a try with an executed plan, whose limits the ledger counts over time. A limit counts from
-// its request.
+// the time at which the caller asked for it.
 func testMeanLimits(t *testing.T, st store.Store) {
 	key, inForce := task("means"), 3000.0
 	o := runs(key, 1)[0]
