@@ -269,7 +269,7 @@ func crossValidate(tasks []*taskRows, byRequest bool) []unseenTask {
 	return holdOut(tasks, byRequest, func(t *taskRows, fold int) bool { return foldOf(t.key, folds) == fold })
 }
 
-// holdOut does the same for any folds. A task can be in several of them.
+// holdOut is like crossValidate, but `isIn` decides which tasks are in a fold. A task can be in several folds.
 func holdOut(tasks []*taskRows, byRequest bool, isIn func(t *taskRows, fold int) bool) (found []unseenTask) {
 	for fold := range folds {
 		var training, unseen []*taskRows

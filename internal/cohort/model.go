@@ -121,10 +121,10 @@ func (m *Model) Known(task sizing.TaskKey) (tasks, runs int) {
 	return first.Tasks, first.Runs
 }
 
-// Size answers for a task that the model has not learned. It uses the model of the task's DAG or the
-// model of the namespace. Each of the two models uses its trees, or else the ratios of peaks to requests
-// (sizeByRequest). After a kill of the task, the trees use only the errors above the killed allocation, and the
-// ratios only the part of their distribution above it. ok is false if neither can answer, or if the prediction is not finite.
+// Size answers for a task that the model has not learned. It uses the model of the task's DAG or the model of the namespace.
+// Each of the two models uses its trees, or else the ratios of peaks to requests (sizeByRequest). After a kill of the task,
+// only peaks above the killed allocation count, in the errors of the trees and in the distribution of the ratios. ok is false
+// if neither model can answer, or if the prediction is not finite.
 func (m *Model) Size(q Question) (a Answer, ok bool) {
 	if own := m.of(&q.Task); own != nil && (own.answersFirst || !m.canSize(&q.Facts)) {
 		if a, ok = own.size(&q); ok {
