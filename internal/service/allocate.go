@@ -151,8 +151,8 @@ func (c *allocator) derivedCap(q *taskmodel.Question) (sizing.Bytes, taskmodel.C
 	return limit, by
 }
 
-// hardCap returns the lowest of the caps of the policy and the caller and the schedulable ceiling, or zero
-// if there is none. The argument `above` is the largest killed allocation of the run.
+// hardCap returns the lowest of three bounds, or zero if there is none: the cap of the policy, the cap of the caller, and the
+// schedulable ceiling. The argument `above` is the largest killed allocation of the run.
 func (c *allocator) hardCap(ask *sizing.Ask, above sizing.Bytes) sizing.Bytes {
 	return minCap(minCap(c.policy.Cap, ask.MaxMemory), c.schedulableCeiling(above))
 }

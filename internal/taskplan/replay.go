@@ -46,8 +46,8 @@ func coresOf(s *sizing.Series) []plan.CoreSample {
 	return samples
 }
 
-// replay adds the run to Replays. If there are earlier runs and a static grant, it plans the run and adds
-// it to Savings.
+// replay adds the run to Replays. If there are earlier runs and a static grant, it plans the run and adds it to Savings. While
+// the task gets no plans, the planned limit is the static grant.
 func (s *State) replay(pool *plan.Pool, run *Run, samples []plan.Sample, timing plan.Timing) {
 	r := Replay{RunID: run.RunID, MapIndex: run.MapIndex, Try: run.Try, Static: run.Static.Memory}
 	if grant := float64(run.Static.Memory); grant > 0 && s.Learner.Runs > 0 {

@@ -234,8 +234,9 @@ func (t *Trainer) trainExclusively(ctx context.Context, task sizing.TaskKey, fit
 	return Report{Trained: true, Version: active.Version, Reason: "other replicas kept publishing first"}, err
 }
 
-// train checks the promises of the active model. Without a rollback and without a pin by a person, it then fits a
-// challenger, and publishes it unless it lost its evaluation.
+// train checks the promises of the active model. Without a rollback and without a pin by a person, it then fits a challenger. It
+// publishes the challenger, unless there is too little data or the challenger lost its evaluation. A version that the watchdog
+// promoted is only replaced by a challenger that won an evaluation against it, or if it cannot be decoded.
 func (t *Trainer) train(ctx context.Context, task sizing.TaskKey, fit fit) (Report, error) {
 	// Read the champion first. It must not contain rows that the history lacks, because
 	// a replica that loads the challenger would learn them again.

@@ -236,7 +236,7 @@ func learn(m *taskmodel.Model, row taskmodel.TrainingRow) *taskmodel.Model {
 	return m
 }
 
-// void removes a voided report from the tail, and its kill from the kills that the model remembers.
+// void removes a voided report from `tail` and `amended`, and its kill from the kills that the model remembers.
 func (t *Task) void(try *sizing.TryKey) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
