@@ -16,7 +16,7 @@ const (
 	minProfileTasks = 20   // smallest number of tasks for a fit, each with a run in one of the classes; fewer tasks do not show which facts lead to which profile
 	profileRuns     = 5    // largest number of runs of a task that are used: the newest
 	maxProfileRows  = 4000 // largest number of rows that are used: the newest
-	maxClasses      = 16   // 	maxClasses      = 16   // largest number of classes (profiles and the outlier group): those with the most tasks
+	maxClasses      = 16   // largest number of classes (profiles and the outlier group): those with the most tasks
 	profileFolds    = 4    // of the cross-validation
 )
 

@@ -62,8 +62,8 @@ type Replay struct {
 	RunID    string
 	MapIndex int
 	Try      int
-	Static   sizing.Bytes // 	Static   sizing.Bytes // the static grant; 0: unknown
-	Limits   []Limit      // 	Limits   []Limit      // of the first try, in order of time; nil for the first run of the task, and if Static is 0
+	Static   sizing.Bytes // the static grant; 0: unknown
+	Limits   []Limit      // of the first try, in order of time; nil for the first run of the task, and if Static is 0
 	Killed   bool         // whether the first try was killed
 }
 

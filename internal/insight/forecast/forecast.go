@@ -58,7 +58,7 @@ type TaskTime struct {
 	EndP95       float64   // 95 % quantile over the same draws
 	Critical     float64   // share of the draws in which the task is on the critical path
 	Instances    int       // median over the draws of Start and End
-	Memory       float64   // 	Memory       float64   // memory of all instances, in bytes; median over the draws of Start and End
+	Memory       float64   // memory of all instances, in bytes; median over the draws of Start and End
 	starts, ends []float64 // by draw
 	counts       []int     // number of instances by draw; nil: Instances in all
 	memories     []float64 // memory of all instances by draw, in bytes
