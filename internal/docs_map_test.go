@@ -24,9 +24,9 @@ var (
 	apiPath     = regexp.MustCompile(`(?m)^  (/\S+):$`)
 )
 
-// TestFilesInTablesOfDocsExist checks the names of files in the tables of docs/development.md, and that a file contains the
-// functions and constants in the parentheses after it. A file without a folder is in a folder that
-// the head of its column names, in the folder before it in its row, in the provider, or in the root of the repository.
+// TestFilesInTablesOfDocsExist checks that the files in the tables of docs/development.md exist, and that each contains the
+// functions and constants in the parentheses after its name. A file without a folder is in a folder that the head of its column
+// names, in the folder before it in its row, in the provider, or in the root of the repository.
 func TestFilesInTablesOfDocsExist(t *testing.T) {
 	files, names := 0, 0
 	for _, table := range mapTables(t) {

@@ -142,7 +142,8 @@ var mayImport = map[string][]string{
 	"cmd/loadaware-peak/testdata/load": {},
 }
 
-// testPackages lists packages that only tests and tools import, and the tools themselves. They and the packages below them may import every package.
+// testPackages lists packages that only tests and tools import, and the tools themselves. These packages and those below them
+// may import every package.
 var testPackages = []string{"internal/store/storetest", "internal/ml/classify/classifytest", "internal/experiment/tracking/trackingtest", "internal/ml/plan/plantest", "internal/pglocal/pgtest", "internal/testwait", "internal/source/prometheus/prometheustest", "internal/stories", "scripts"}
 
 func TestPackagesImportOnlyAllowedPackages(t *testing.T) {

@@ -107,8 +107,9 @@ func TestAnswerIsWithinItsBounds(t *testing.T) {
 	assert.Contains(t, requested.Reason, "; the static request is granted, because such tasks rarely exceed theirs; from")
 }
 
-// A task that was killed with an allocation needs more than this allocation. Its grant and its promised risk follow from the
-// known tasks whose peak / predicted peak is above killed allocation / predicted peak of this task.
+// A task that was killed with an allocation needs more than this allocation. Its grant and its promised risk follow from a part
+// of the known tasks: those whose ratio of peak to predicted peak exceeds the ratio of the killed allocation to the predicted
+// peak of the killed task.
 func TestAKilledTaskIsComparedWithTasksThatNeedMore(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 1))
 	var rows []Row

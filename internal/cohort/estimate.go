@@ -98,7 +98,7 @@ func describe(tasks []*labelledTask, ids []int) []class {
 	return classes
 }
 
-// logs returns the logarithms of the estimated quantities of a row; NaN is unknown. No GPU memory counts as one byte. A
+// logs returns the logarithms of the estimated quantities of a row; NaN is unknown. A GPU memory of zero counts as one byte. A
 // killed run shows only its memory.
 func (r *Row) logs() [quantities]float64 {
 	logs := [quantities]float64{math.Log(r.Cores), math.Log(max(1, r.GPUMemory)), math.Log(r.Peak)}
@@ -204,11 +204,11 @@ func (m *mixture) quantile(probability float64) float64 {
 // finds no distribution.
 func (p *Place) Cores(probability float64) float64 { return p.amount(cores, probability) }
 
-// minGPUMemory is the smallest amount of GPU memory, in bytes, that is not none: each process on a GPU uses more.
+// minGPUMemory is the smallest amount of GPU memory, in bytes, that counts as use of a GPU. Each process on a GPU uses more.
 const minGPUMemory = 1 << 20
 
-// GPUMemory returns the GPU memory in bytes that a run does not exceed with the given probability; 0 if that is none, or
-// if Place.mixture finds no distribution.
+// GPUMemory returns the GPU memory in bytes that a run does not exceed with the given probability; 0 if this is less than
+// minGPUMemory, or if Place.mixture finds no distribution.
 func (p *Place) GPUMemory(probability float64) float64 {
 	if used := p.amount(gpuMemory, probability); used >= minGPUMemory {
 		return used
@@ -224,8 +224,8 @@ func (p *Place) amount(quantity int, probability float64) float64 {
 	return math.Exp(m.quantile(probability))
 }
 
-// Grant returns the amount of memory in bytes with the least expected cost under the mixture of the
-// profiles. errorList.margin chooses it, so the risk has the same bounds as in Model.Size; 0 if no profile knows the memory.
+// Grant returns the amount of memory in bytes with the least expected cost under the mixture of the profiles; 0 if no profile
+// knows the memory. errorList.margin chooses the amount, so its risk has the same bounds as in Model.Size.
 func (p *Place) Grant(riskTarget float64) float64 {
 	var errors []weightedError
 	for c, w := range p.weights[:len(p.profiles.classes)] {

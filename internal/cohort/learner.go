@@ -56,7 +56,7 @@ type Learner struct {
 	errors   []unseenError            // errors on unseen tasks, oldest first
 	pending  map[sizing.TaskKey]int   // by task whose first runs were all killed: the index of its error in errors
 	widening widening                 // factors on the errors of the current model for tasks with a new DAG or name
-	tested   widening                 // these factors by the last cross-validation
+	tested   widening                 // the factors that follow from the last cross-validation
 	trials   map[sizing.TaskKey]trial // what the model would have answered for the first success of each known task
 	dags     map[string]*dagState     // nil: no DAG has a model of its own
 }
@@ -269,7 +269,7 @@ func crossValidate(tasks []*taskRows, byRequest bool) []unseenTask {
 	return holdOut(tasks, byRequest, func(t *taskRows, fold int) bool { return foldOf(t.key, folds) == fold })
 }
 
-// holdOut does the same for any folds. A task can be in several of them.
+// holdOut is like crossValidate, but `isIn` decides which tasks are in a fold. A task can be in several folds.
 func holdOut(tasks []*taskRows, byRequest bool, isIn func(t *taskRows, fold int) bool) (found []unseenTask) {
 	for fold := range folds {
 		var training, unseen []*taskRows

@@ -87,7 +87,7 @@ type Answer struct {
 	ofDAG       bool         // the model of the DAG answered
 }
 
-// isOutside reports whether a task requests clearly more than all learned tasks. The trees cannot
+// isOutside reports whether a task requests more than maxRequestRatio times the largest learned request. The trees cannot
 // extrapolate to such a request.
 func (m *Model) isOutside(f *Facts) bool {
 	return m.LargestRequest > 0 && f.Requested.Memory > m.LargestRequest.Times(maxRequestRatio)
@@ -102,9 +102,9 @@ type Question struct {
 	Edges      sizing.Bins  // bins to which amounts are rounded up; none: whole MiB
 }
 
-// CanSize reports whether trees can size a task: there are enough errors, and the request is not
-// clearly above those of the learned tasks. Trees of the ratio of peak to request also need the request; CanSize does
-// not check that the request is known. It returns false for a nil model.
+// CanSize reports whether trees can size a task: there are enough errors, and the request is at most maxRequestRatio times
+// the largest learned request. Trees of the ratio of peak to request also need the request; CanSize does not check that the
+// request is known. It returns false for a nil model.
 func (m *Model) CanSize(f Facts) bool { return m.first(&f.Task).canSize(&f) || m.canSize(&f) }
 
 func (m *Model) canSize(f *Facts) bool {
@@ -121,10 +121,10 @@ func (m *Model) Known(task sizing.TaskKey) (tasks, runs int) {
 	return first.Tasks, first.Runs
 }
 
-// Size answers for a task that the model has not learned. It uses the model of the task's DAG or the
-// model of the namespace. Each of the two models uses its trees, or else the ratios of peaks to requests
-// (sizeByRequest). After a kill of the task, the trees use only the errors above the killed allocation, and the
-// ratios only the part of their distribution above it. ok is false if neither can answer, or if the prediction is not finite.
+// Size answers for a task that the model has not learned. It uses the model of the task's DAG or the model of the namespace.
+// Each of the two models uses its trees, or else the ratios of peaks to requests (sizeByRequest). After a kill of the task,
+// only peaks above the killed allocation count, in the errors of the trees and in the distribution of the ratios. ok is false
+// if neither model can answer, or if the prediction is not finite.
 func (m *Model) Size(q Question) (a Answer, ok bool) {
 	if own := m.of(&q.Task); own != nil && (own.answersFirst || !m.canSize(&q.Facts)) {
 		if a, ok = own.size(&q); ok {
@@ -144,8 +144,8 @@ func (m *Model) size(q *Question) (a Answer, ok bool) {
 	return Answer{}, false
 }
 
-// sizeByTrees sizes a task by the trees and the margin. ok is false if the prediction is not finite, or if the errors
-// above the killed allocation are too few or too large for a grant within the usual risk.
+// sizeByTrees sizes a task by the trees and the margin. ok is false if the prediction is not finite, if there are too few errors
+// above the killed allocation, or if after a kill the risk of the limit is above maxRisk times the risk target.
 func (m *Model) sizeByTrees(q *Question) (a Answer, ok bool) {
 	level := m.level(&q.Facts)
 	if math.IsNaN(level) || math.IsInf(level, 0) {
@@ -174,8 +174,8 @@ func (m *Model) sizeByTrees(q *Question) (a Answer, ok bool) {
 	return a, true
 }
 
-// exceeding returns a copy of m with only the errors above a bound. It divides Exceeded by the share of these errors,
-// because the tasks that exceeded their requests are assumed to be among them.
+// exceeding returns a copy of m with only the errors above a bound. It divides Exceeded by the share of these errors, because
+// it assumes that all tasks that exceeded their requests have such errors.
 func (m *Model) exceeding(bound float64) *Model {
 	updated, from := *m, m.countUpTo(bound)
 	updated.errorList = newErrorList(m.errors[from:])

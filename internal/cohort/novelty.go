@@ -7,9 +7,9 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// The trees err more on a task of a new DAG, or with a new name, than on other tasks that they have not learned. Such an
-// error is rare among the errors on unseen tasks. So its size is estimated apart, and the errors are multiplied by a
-// factor for such a task; see widening.
+// The trees err more on a task of a new DAG, or with a new name, than on other tasks that they have not learned. Such tasks
+// are rare among the unseen tasks. So wideningOf estimates the size of their errors separately, and for such a task all errors
+// are multiplied by a factor; see widening.
 
 // novelty says whether the DAG and the name of a task are new: no learned task has them.
 type novelty int
@@ -47,7 +47,7 @@ type widening [novelties]float64
 
 // wideningOf compares the errors on new tasks with all errors on unseen tasks: the factor is the ratio of their root mean
 // squares. The mean square of the errors of one novelty is averaged with that of all errors, which counts as
-// minErrors errors. While a novelty has fewer errors than that, its factor is at least the one of before. A task with a new DAG
+// minErrors errors. While a novelty has fewer errors than that, its factor is at least its factor in `before`. A task with a new DAG
 // and a new name is at least as uncertain as a task with one of them.
 func wideningOf(all []weightedError, byNovelty *[novelties][]weightedError, before widening) (w widening) {
 	typical := squares(all) / weightOf(all)

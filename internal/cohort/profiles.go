@@ -16,7 +16,7 @@ const (
 	minProfileTasks = 20   // smallest number of tasks for a fit, each with a run in one of the classes; fewer tasks do not show which facts lead to which profile
 	profileRuns     = 5    // largest number of runs of a task that are used: the newest
 	maxProfileRows  = 4000 // largest number of rows that are used: the newest
-	maxClasses      = 16   // largest number of classes, those with the most tasks: profiles and the outlier group
+	maxClasses      = 16   // largest number of classes (profiles and the outlier group): those with the most tasks
 	profileFolds    = 4    // of the cross-validation
 )
 
@@ -112,7 +112,7 @@ func label(rows []Row, set *usageprofile.Set) (tasks []*labelledTask, ids []int)
 	return tasks, ids
 }
 
-// orders is the number of random orders in which a classifier encodes the tasks. The rows of a task are in different orders.
+// orders is the number of random orders in which a classifier encodes the tasks. Each row of a task is encoded in another order.
 const orders = profileRuns
 
 // fitClassifier fits the trees of a classifier with ordered target statistics: the facts of a task are

@@ -53,9 +53,8 @@ func (m *Model) withTasks(l *Learner) *Model {
 }
 
 // learnPending returns a model that has learned the pending kills of l: the first runs that were killed and have not
-// succeeded yet. If the training used the errors on unseen
-// tasks, m knows these kills already. Errors of a cross-validation, such as all errors of a DAG's trees, come from
-// successes only.
+// succeeded yet. If the training used the errors on unseen tasks, m knows these kills already. Errors of a cross-validation,
+// such as all errors of a DAG's trees, come from successes only.
 func (m *Model) learnPending(rows []Row, l *Learner) *Model {
 	for i := range rows {
 		if _, isPending := l.pending[rows[i].Task]; isPending && rows[i].Killed {

@@ -142,7 +142,7 @@ func (l *RunTimeLearner) add(f *Facts, seconds float64) {
 // minSeconds replaces shorter run times, because the resolution of the clock is a large part of them.
 const minSeconds = 0.1
 
-// fit fits the trees on all tasks. Their errors come from a cross-validation over whole tasks.
+// fit fits the trees on all tasks. The errors of the trees come from a cross-validation over whole tasks.
 func (l *RunTimeLearner) fit() {
 	if len(l.order) < MinTasks {
 		return
@@ -176,7 +176,7 @@ type errorDistribution struct {
 	sums   []float64       // sums[i] is the total weight of the first i errors
 }
 
-// maxRunTimeErrors bounds the errors of a distribution, which are stored.
+// maxRunTimeErrors is the largest number of errors of a distribution. It bounds the size of a stored model.
 const maxRunTimeErrors = 1000
 
 // newErrors sorts `errors`. It merges groups of neighbours until at most maxRunTimeErrors remain: the largest

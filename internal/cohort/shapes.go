@@ -110,7 +110,7 @@ func shareLosses(tasks []*labelledTask, classes int) []float64 {
 	return losses
 }
 
-// isClearlyLess reports whether the losses are on average more than one standard error below others.
+// isClearlyLess reports whether `losses` are on average more than one standard error below `others`.
 func isClearlyLess(losses, others []float64) bool {
 	n, mean, squares := float64(len(losses)), 0.0, 0.0
 	for i, loss := range losses {
@@ -217,8 +217,8 @@ func (s *Shapes) Probabilities(f *Facts) (given shape.Given) {
 	return given
 }
 
-// WithShape returns r with the errors on tasks of the same shapes as the task, weighted by the membership m
-// of the task. Where a shape has too few errors, those of all tasks count. It returns r for nil Shapes.
+// WithShape returns r with the errors on the tasks of each shape, weighted by the membership m of the task. In place of the
+// errors of a shape with too few of them, it uses the errors on all tasks. It returns r for nil Shapes.
 func (s *Shapes) WithShape(r RunTime, own OwnRuns, m *shape.Membership) RunTime {
 	if s == nil {
 		return r

@@ -45,7 +45,7 @@ func TestShapesFollowTheMetadata(t *testing.T) {
 	rows, labels := shapedRows(100)
 	s := FitShapes(rows, labels)
 	require.NotNil(t, s)
-	for image, share := range []float64{41. / 44, 54. / 56} { // of the tasks with the image that have its shape
+	for image, share := range []float64{41. / 44, 54. / 56} { // share of the tasks with the image that have shape 2*image
 		f := shapedFacts(sizing.TaskKey{Namespace: "n", DAG: "new", Task: "new"}, image)
 		given := s.Probabilities(&f)
 		assert.InDelta(t, share, given[2*image], .07)

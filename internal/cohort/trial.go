@@ -71,8 +71,8 @@ func (l *Learner) subset(keep func(*taskRows) bool) *Learner {
 	return some
 }
 
-// promisedTasks is the number of trials as which the mean promised risk counts when it is averaged with the kills of the
-// trials. It is needed because a few trials say little about a risk of a few percent.
+// promisedTasks is the weight, in trials, of the mean promised risk when `cost` averages it with the kills of the trials,
+// because a few trials alone say little about a risk of a few percent.
 const promisedTasks = MinTasks
 
 // trials sums up trials of one model.

@@ -86,7 +86,7 @@ type ModelPredictions struct {
 	Version      int          `json:"version"`
 	Observations int          `json:"observations"` // number of reports of the task at the training
 	Grant        sizing.Bytes `json:"mean_grant_bytes"`
-	Width        float64      `json:"width"`             // median ratio of the grant at the default risk target to the expected peak; 0 if no model predicts
+	Width        float64      `json:"width"`             // median ratio of the grant at the default risk target to the expected peak; 0 if no run has an expected peak
 	Unstated     int          `json:"runs_without_risk"` // number of runs for which no risk can be stated, such as those outside the known range
 	Runs         int          `json:"runs"`              // number of archived runs, at most 50
 }

@@ -46,7 +46,7 @@ type ForecastTask struct {
 	EndP95    float64      `json:"end_p95_seconds"`
 	Critical  float64      `json:"critical"`     // probability that it is on the critical path of the run
 	Instances int          `json:"instances"`    // median number of mapped instances; 1 if it is not mapped
-	Memory    sizing.Bytes `json:"memory_bytes"` // grant of these instances
+	Memory    sizing.Bytes `json:"memory_bytes"` // median granted memory of all its instances together
 	X         float64      `json:"-"`
 	Width     float64      `json:"-"`
 	Tail      float64      `json:"-"` // width from End to EndP95

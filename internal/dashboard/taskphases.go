@@ -118,7 +118,7 @@ type PhasedRun struct {
 	CPU         []float64    `json:"cpu_cores,omitempty"`
 	Phases      []int        `json:"phases"`
 	Static      sizing.Bytes `json:"static_bytes"` // 0 if unknown
-	Limits      []LimitRow   `json:"limits"`       // of the first try of the replay, where they change; empty without a plan
+	Limits      []LimitRow   `json:"limits"`       // of the first try of the replay, where they change; empty for the first run of the task, and without a static grant
 	Killed      bool         `json:"killed"`       // the run exceeds a limit of the plan, so the replay kills this try
 
 	Figure chart.Figure `json:"-"`

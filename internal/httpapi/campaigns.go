@@ -297,8 +297,8 @@ func (f *fieldReader) numberCursor(cursor *string, maximum int64) int64 {
 	return n
 }
 
-// span reads a number of seconds from 1 to `maximum`. It returns `fallback` if `seconds` is nil or out of this range, which
-// is an error.
+// span reads a number of seconds from 1 to `maximum`, or returns `fallback` if `seconds` is nil. A number out of this range is
+// an error.
 func (f *fieldReader) span(field string, seconds *float64, fallback, maximum time.Duration) time.Duration {
 	if seconds == nil {
 		return fallback

@@ -11,8 +11,8 @@ import (
 	"github.com/loadaware/loadaware/api"
 )
 
-// Full loads take two hours, other loads ten minutes. The input "full" decides in a third of the runs on a full load, and "ds" on
-// a weekly check of one hour.
+// Full loads take two hours, other loads ten minutes. The input "full" decides which of them runs: every third run has a full
+// load. The input "ds" decides whether the weekly check runs, which takes one hour.
 func TestForecastTakesTheBranchesOfItsInputs(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	var tries []dagTry

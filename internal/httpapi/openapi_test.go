@@ -14,9 +14,8 @@ import (
 	"github.com/loadaware/loadaware"
 )
 
-// TestInlineSchemasMatchNamedSchemas compares the inline nullable properties of requests with the named schemas
-// of the same values. These properties are inline because client generators
-// ignore `nullable` next to `allOf`.
+// TestInlineSchemasMatchNamedSchemas compares the inline nullable properties of requests with the named schemas of the same
+// values. These properties are inline because client generators ignore `nullable` next to `allOf`.
 func TestInlineSchemasMatchNamedSchemas(t *testing.T) {
 	spec, err := openapi3.NewLoader().LoadFromData(loadaware.OpenAPI)
 	require.NoError(t, err)

@@ -82,9 +82,9 @@ func newInterruption(s syscall.Signal, terminated error) *Interruption {
 	return &Interruption{s, context.Canceled}
 }
 
-// Run runs a command and returns its exit code. ctx comes from Context. After a signal, Run waits for the
-// command during gracePeriod, and then until the command or the function `await` returns, which waits for work that must
-// not be cut off, such as a migration (app.AwaitMigrations, at most 10 s). If the command still runs then, Run calls the
+// Run runs a command and returns its exit code. ctx comes from Context. After a signal, Run waits for the command during
+// gracePeriod, and then until the command or the function `await` returns. `await` waits for work that must not be cut off,
+// such as a migration (app.AwaitMigrations, at most 10 s). If the command still runs when `await` returns, Run calls the
 // function `report` and returns the exit code of the signal. If ctx ends without a signal, Run waits for the command.
 func Run(ctx context.Context, command func() int, await func(), report func(*Interruption)) int {
 	done := make(chan int, 1)

@@ -144,7 +144,7 @@ func Static(w io.Writer, r *report.Report) error {
 	return err
 }
 
-// wouldSave describes the memory time that a static request would save, of the requested memory time. nil: not known.
+// wouldSave describes how much of the requested memory time a static request would save. nil: not known.
 func wouldSave(saved, requested *float64) string {
 	switch {
 	case saved == nil:

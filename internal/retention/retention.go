@@ -201,8 +201,9 @@ func (w *Worker) afterBatch(kind string, pause func() error) func(rows int) erro
 	}
 }
 
-// pauses returns a function that waits as long as the work since its previous call took, or at the first call the work since
-// the call of pauses, at most a quarter of the lease. So retention usually works at most half of the time. Then the function renews the lease.
+// pauses returns a function that waits and then renews the lease. It waits as long as the work since its previous call took (at
+// the first call: since the call of pauses), at most a quarter of the lease. So retention usually works at most half of the
+// time.
 func (w *Worker) pauses(ctx context.Context) func() error {
 	started := time.Now()
 	return func() error {

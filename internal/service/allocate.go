@@ -151,8 +151,8 @@ func (c *allocator) derivedCap(q *taskmodel.Question) (sizing.Bytes, taskmodel.C
 	return limit, by
 }
 
-// hardCap returns the lowest of the caps of the policy and the caller and the schedulable ceiling, or zero
-// if there is none. The argument `above` is the largest killed allocation of the run.
+// hardCap returns the lowest of three bounds, or zero if there is none: the cap of the policy, the cap of the caller, and the
+// schedulable ceiling. The argument `above` is the largest killed allocation of the run.
 func (c *allocator) hardCap(ask *sizing.Ask, above sizing.Bytes) sizing.Bytes {
 	return minCap(minCap(c.policy.Cap, ask.MaxMemory), c.schedulableCeiling(above))
 }
@@ -179,8 +179,8 @@ const minNode = sizing.GiB
 
 // schedulableCeiling returns the largest grant while larger ones fit no node, or zero if there is no such bound: half of
 // the smallest unschedulable allocation, but at least the measured peaks, the started allocations, the floor and minNode.
-// If that is not above the largest killed allocation of the task and the run, the ceiling is the middle between that
-// allocation and the unschedulable one. The argument `above` is the largest killed allocation of the run, or 0.
+// If this amount is not above the largest killed allocation of the task and the run, the ceiling is the middle between the
+// killed and the unschedulable allocation. The argument `above` is the largest killed allocation of the run, or 0.
 func (c *allocator) schedulableCeiling(above sizing.Bytes) sizing.Bytes {
 	scheduled := max(c.model.LargestStarted(), c.model.LargestPeak(), c.policy.Floor, minNode)
 	killed := max(c.model.LargestKilled(), above)

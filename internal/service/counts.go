@@ -29,9 +29,9 @@ type Counts struct {
 	Unreported      *UnreportedTries // of the newest poll that found tries to count; nil before such a poll
 }
 
-// PromiseCheck compares promised risks (probabilities of an OOM kill) with outcomes: of first tries that succeeded or were
-// OOM-killed, and whose promise this replica knew at their report. It omits kills below the static grant of a plan. If a
-// load balancer selects replicas at random, these tries are a random sample of all such first tries.
+// PromiseCheck compares promised risks (probabilities of an OOM kill) with the outcomes of first tries that succeeded or were
+// OOM-killed, and whose promise this replica knew when they were reported. It omits kills below the static grant of a plan. If
+// a load balancer selects replicas at random, these tries are a random sample of all such first tries.
 type PromiseCheck struct {
 	Tries, Killed int
 	Promised      float64 // sum of the promised risks

@@ -117,7 +117,7 @@ func (s *Service) Forecast(ctx context.Context, namespace, dag string, f sizing.
 	out.PastRuns = calibration.Runs()
 	for i := range out.Tasks {
 		if tasks[i].Ran != nil {
-			continue // its quantiles describe only the runs in which it runs
+			continue // the quantiles of this task describe only the draws in which it runs
 		}
 		t := &out.Tasks[i] // no task ends after its run
 		t.Start, t.End, t.EndP95 = min(t.Start, out.P95), min(t.End, out.P95), min(t.EndP95, out.P95)

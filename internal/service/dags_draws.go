@@ -10,9 +10,9 @@ import (
 // pastEnd holds the end of a past run, in seconds from its start.
 type pastEnd struct{ expected, actual float64 }
 
-// calibrate compares the ends of the newest complete runs since the last change of the structure with their expected ends. If
-// there are enough runs for which inputs of the simulated run have the same effect on this comparison (forecast.Alike), it uses
-// only these. It sets the lists of the tasks (setDraws).
+// calibrate compares the ends of the newest complete runs since the last change of the structure with their expected ends. An
+// input may clearly decide whether the ratio of the two ends is above the median. If at least forecast.MinCalibration runs are
+// like the simulated run in such inputs (alike), calibrate uses only these runs. It sets the lists of the tasks (setDraws).
 func (p *pastOfDAG) calibrate(tasks []forecast.Task) (c forecast.Calibration, err error) {
 	p.setFirst()
 	runs, err := p.complete(tasks)
@@ -68,9 +68,10 @@ func compareEnds(tasks []forecast.Task, runs []*pastRun) (ends map[*pastRun]past
 // newest returns the newest pastRuns of runs in order of time.
 func newest(runs []*pastRun) []*pastRun { return runs[max(0, len(runs)-pastRuns):] }
 
-// setDraws sets the lists of the tasks from the runs that a draw comes from, in order of time. If the runs are enough, a draw
-// comes only from the newest ones whose inputs decide on the same branches, and setDraws sets Ran of the tasks that some of them
-// skipped. Otherwise the newest runs of the DAG replace them, and all tasks run in all draws.
+// setDraws sets the lists of the tasks from the past runs that a draw comes from. `runs` are in order of time. If there are at
+// least forecast.MinCalibration of them, a draw comes from the newest of those whose inputs lead to the same branches as in the
+// simulated run (alike), and setDraws sets Ran of the tasks that some of these runs skipped. If there are fewer, a draw comes
+// from the newest runs of the DAG, complete or not, and all tasks run in all draws.
 func (p *pastOfDAG) setDraws(tasks []forecast.Task, runs []*pastRun) {
 	isEnough := len(runs) >= forecast.MinCalibration
 	if isEnough {

@@ -10,7 +10,8 @@ import (
 )
 
 // addInputs adds the values of the simulated run's inputs (pastOfDAG.inputs) in the past runs. An input that differs between
-// the instances of one run describes instances, not runs. The first task with an input determines its value in a run.
+// the instances of one run describes instances, not runs. The first task that has an input determines the value of this input
+// in a run.
 func (p *pastOfDAG) addInputs(recent *recentRuns) {
 	asked := knownFeatures(p.inputs, &recent.sample.Schema)
 	if len(asked) == 0 {
@@ -81,7 +82,8 @@ func medianScales(one taskmodel.RunTime, counts []int, usual int) []float64 {
 	return scales
 }
 
-// setCounts sets the numbers of instances of those tasks for which they differ between the past runs that a draw comes from.
+// setCounts sets Counts and MedianScale of the tasks that had another number of instances than the usual one in one of the
+// past runs that a draw comes from.
 func (p *pastOfDAG) setCounts(tasks []forecast.Task, runs []*pastRun) {
 	inputs := inputsOf(runs)
 	for i := range tasks {

@@ -32,10 +32,11 @@ func (c *allocator) meanGrant(task sizing.TaskKey, instances []sizing.Features) 
 	return mean
 }
 
-// simulatedInputs returns the features of the instances of a task in a simulated run. `sample` holds those of some instances.
-// `byRun` holds, for each of the newest pastRuns runs, those of all instances in a draw from this run, and is nil if they do not
-// depend on the run. Features of the simulated run, `own`, replace those of a past run. If there are such features, only
-// features that differ between the instances of a run come from the past.
+// simulatedInputs returns the features of the instances of a task in a simulated run. `sample` holds the features of some
+// instances. `byRun` holds, for each of the newest pastRuns runs, the features of all instances in a draw from this run. byRun
+// is nil if the features do not depend on the run, or if only some of the instances of each run were read. The features `own` of
+// the simulated run replace those of a past run. If `own` is not empty, only features that differ between the instances of a run
+// come from the past.
 func (r *recentRuns) simulatedInputs(own sizing.Features) (byRun [][]sizing.Features, sample []sizing.Features) {
 	switch sample = likeTries(own, &r.sample); {
 	case len(r.differs) == 0 && len(own) > 0:

@@ -149,8 +149,7 @@ func (p *pastOfDAG) isAbsent(run *pastRun, i int) bool {
 	return !run.task(i).hasTry() && run.start.Before(p.first[i])
 }
 
-// complete returns the newest runs in which each task with a known run time succeeded or was skipped, in order of time. A
-// task
+// complete returns the newest runs in which each task with a known run time succeeded or was skipped, in order of time. A task
 // was skipped, such as one on a branch that was not taken, if it had no try and a task downstream of it succeeded. A run may
 // lack tasks that are newer than the run (isAbsent).
 func (p *pastOfDAG) complete(tasks []forecast.Task) ([]*pastRun, error) {

@@ -13,7 +13,7 @@ import (
 
 const (
 	forecastRows   = 200       // largest number of newest tries of each task that are read one by one
-	enoughRuns     = 100       // if more tries exist and those that were read belong to fewer runs, the store summarises the runs of the task, because so few do not suffice
+	enoughRuns     = 100       // the store summarises the runs of a task if the tries that were read have fewer runs, and more tries exist
 	mappedTries    = 250_000   // largest number of tries of one task that the store summarises, in 0.3 to 0.9 s (BenchmarkNewestRuns)
 	allMappedTries = 1_000_000 // the same for all tasks of a DAG
 

@@ -18,7 +18,7 @@ func at(o sizing.Observation, start time.Time) sizing.Observation {
 	return o
 }
 
-// All DAG runs of a task are deleted and created again, with the same run ids. Now they need three times the memory.
+// All DAG runs of a task are deleted and created again, with the same run ids. The new runs need three times the memory.
 func TestRunsThatAreCreatedAgainAreLearned(t *testing.T) {
 	const n = 30
 	r := newReplica(t)

@@ -62,8 +62,8 @@ func (s *Service) Observe(ctx context.Context, reports []sizing.Observation) ([]
 	return results, nil
 }
 
-// learnRecorded applies committed reports to the memory of this replica, and adds warnings to the
-// warnings of the store. It logs panics, because the answer must say that the report is stored.
+// learnRecorded applies committed reports to the memory of this replica, and adds warnings to the warnings of the store. It
+// recovers from panics and logs them, because the answer must say that the report is stored.
 func (s *Service) learnRecorded(ctx context.Context, reports []sizing.Observation, results []sizing.RecordResult) {
 	now := s.cfg.Now()
 	learnsNow := len(results) <= maxLearnedBeforeAck

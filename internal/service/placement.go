@@ -109,8 +109,8 @@ func namesOr(names []string, fallback string) string {
 	return strings.Join(names, ", ")
 }
 
-// NodeTypes returns the node types of a namespace whose effects are known, without waiting for a fit. It
-// fits effects that are missing or old in the background.
+// NodeTypes returns the node types of a namespace whose effects are known, without waiting for a fit. If the effects are
+// missing or old, NodeTypes starts a fit in the background.
 func (s *Service) NodeTypes(ctx context.Context, namespace string) []string {
 	s.refitOld(ctx, namespace)
 	if known, ok := s.placements.find(namespace); ok {
@@ -164,7 +164,7 @@ func (s *Service) fitEffects(ctx context.Context, namespace string) (*placement.
 	return effects, nil
 }
 
-// find returns the newest effects of a namespace.
+// find returns the effects of a namespace. It returns false if they are unknown.
 func (p *placements) find(namespace string) (fittedEffects, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -34,7 +34,7 @@ func (s *Service) Lift(ctx context.Context, ask *sizing.LiftAsk) (sizing.Lift, e
 		maxMemory := ask.MaxMemory
 		answer, isAnswered := s.tries.Find(&ask.Try)
 		inputs = s.fillFromStore(ctx, &ask.Ask)
-		if isAnswered && !answer.IsRestored { // this answer is newer than all others
+		if isAnswered && !answer.IsRestored { // no stored receipt of the try is newer than this answer
 			ask.MaxMemory = maxMemory
 		}
 		if err := s.reportKill(ctx, ask, inputs.At, now); err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // scenario simulates random runs of a task: predictions, reports, lifts, voids, trainings and
-// restarts in random order. It tracks the kills above which later grants must be.
+// restarts in random order. It tracks the kills that later grants must exceed.
 type scenario struct {
 	*replica
 	rng   *rand.Rand

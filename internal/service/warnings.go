@@ -9,7 +9,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// addWarnings adds the warnings about a stored report to its result. It logs panics, so that the model then learns the report.
+// addWarnings adds the warnings about a stored report to its result. It recovers from panics and logs them, so that the model
+// learns the report even after a panic.
 func (s *Service) addWarnings(r *sizing.RecordResult, o *sizing.Observation, task *modelcache.Task, row *taskmodel.TrainingRow, now time.Time) {
 	s.recoverPanic("checking a stored report", o.Try.TaskKey, func() {
 		r.Warnings = append(r.Warnings, s.warnings(o, task, row, now)...)

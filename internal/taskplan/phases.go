@@ -24,7 +24,7 @@ type Phases struct {
 	Dwell      [][]int      // numbers of steps of the visits to each phase, ascending; at most maxDwell visits per phase
 	Visits     []int        // number of all visits to each phase in the runs in which the phases were found
 	Prototypes []phase.Prototype
-	Coverage   float64 // share of these runs that follow a prototype
+	Coverage   float64 // share of the runs in which the phases were found that follow a prototype
 }
 
 // Bounds of the phases. More steps, runs and windows describe the phases more precisely and take more time to learn.

@@ -27,7 +27,8 @@ func NewPlanner(s *State, pool *plan.Pool) *Planner {
 	return p
 }
 
-// HasPlan reports whether enough long runs were learned.
+// HasPlan reports whether the task has plans: at least MinRuns runs were learned, and their median duration is at least
+// MinSeconds.
 func (p *Planner) HasPlan() bool { return p != nil && p.State.isPlannable() }
 
 // maxSteps bounds the steps of a plan. No plan reaches it: the first limit is at least a fifth of the static grant, and

@@ -46,8 +46,8 @@ func coresOf(s *sizing.Series) []plan.CoreSample {
 	return samples
 }
 
-// replay adds the run to Replays. If there are earlier runs and a static grant, it plans the run and adds
-// it to Savings.
+// replay adds the run to Replays. If there are earlier runs and a static grant, it plans the run and adds it to Savings. While
+// the task gets no plans, the planned limit is the static grant.
 func (s *State) replay(pool *plan.Pool, run *Run, samples []plan.Sample, timing plan.Timing) {
 	r := Replay{RunID: run.RunID, MapIndex: run.MapIndex, Try: run.Try, Static: run.Static.Memory}
 	if grant := float64(run.Static.Memory); grant > 0 && s.Learner.Runs > 0 {
@@ -71,7 +71,7 @@ func staticPlan(grant float64, timing plan.Timing) *plan.Plan {
 	return new(plan.Learner).Plan(new(plan.Pool), grant, timing)
 }
 
-// add adds the tries of one run with the plan p, and those with the static grant. `width` is the duration of a
+// add adds the costs and the kills of one run, with the plan p and with the static grant. `width` is the duration of a
 // sample in seconds.
 func (s *Savings) add(samples []plan.Sample, width float64, p *plan.Plan, timing plan.Timing, static float64) {
 	s.Runs++
@@ -106,8 +106,8 @@ func tries(samples []plan.Sample, width float64, p *plan.Plan, timing plan.Timin
 	return cost, kills
 }
 
-// lift is the ratio of the limit of a retry to the limit of the killed try without a plan. With a plan the ratio is at
-// least as large (plan.Plan.Lift).
+// lift is the factor from the limit of a killed try to that of its retry, for tries without a plan. With a plan the factor
+// is at least as large (plan.Plan.Lift).
 const lift = 1.5
 
 // staticTries returns the byte-seconds and the kills of a run whose limit is constant during each try.

@@ -62,8 +62,8 @@ type Replay struct {
 	RunID    string
 	MapIndex int
 	Try      int
-	Static   sizing.Bytes // the static grant; 0: unknown, so the run had no plan
-	Limits   []Limit      // of the first try, in order of time; nil without a plan
+	Static   sizing.Bytes // the static grant; 0: unknown
+	Limits   []Limit      // of the first try, in order of time; nil for the first run of the task, and if Static is 0
 	Killed   bool         // whether the first try was killed
 }
 

@@ -10,9 +10,9 @@ import (
 	"github.com/loadaware/loadaware/internal/usageprofile"
 )
 
-// updateCohort trains the cohort of a namespace, the model that sizes its tasks without history, if it is due, as far as
-// this process knows. It only logs an error, because the models of the tasks do not
-// depend on the cohort.
+// updateCohort trains the cohort of a namespace, which is the model that sizes the tasks without history. It does nothing
+// if the cohort cannot be due, as far as this process knows. It only logs an error, because the models of the tasks do
+// not depend on the cohort.
 func (t *Trainer) updateCohort(ctx context.Context, namespace string) {
 	if t.cfg.NoCohorts || t.growth.isTooEarly(namespace, time.Now()) {
 		return
@@ -30,7 +30,7 @@ func (t *Trainer) updateCohort(ctx context.Context, namespace string) {
 
 // trainCohort trains and publishes the cohort of a namespace if it is due.
 func (t *Trainer) trainCohort(ctx context.Context, namespace string) error {
-	start := time.Now() // profiles that are found from now on are new to this cohort
+	start := time.Now() // usage profiles that are found later are not in this cohort
 	age, err := t.store.CohortAge(ctx, namespace, cohort.RowsPerTask)
 	if err != nil {
 		return err
@@ -89,9 +89,9 @@ func (t *Trainer) storedProfiles(ctx context.Context, namespace string) (*usagep
 }
 
 // isCohortDue reports whether the cohort must be trained. A training must be able to use at least cohort.MinTasks reports, and
-// one of these must hold: the stored cohort has another format; usage profiles were found since; the number of usable reports,
-// or that of usable kills, has grown by more than the share cohort.RefitGrowth since the last training. If there are few kills,
-// one more kill is enough. `age` holds these numbers.
+// one of these conditions must hold: the stored cohort has another format; usage profiles were found since the last training;
+// the number of usable reports, or the number of usable kills, has grown by more than the share cohort.RefitGrowth since the
+// last training. If there are few kills, one more kill is enough.
 func isCohortDue(age *store.CohortAge) bool {
 	switch {
 	case age.UsedRuns < cohort.MinTasks:

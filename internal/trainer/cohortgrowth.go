@@ -10,9 +10,10 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// cohortGrowth decides when to read the store.CohortAge of a namespace again: the numbers of reports and kills now and at
-// the last training of the cohort. A read sums the counters of all tasks of the namespace, so the trainer does not read
-// after every training: cohortGrowth counts the new reports of trainings of this process that a cohort would use.
+// cohortGrowth decides when to read the store.CohortAge of a namespace again, which has the numbers of reports and kills now
+// and at the last training of the cohort. A read sums the counters of all tasks of the namespace, so the trainer does not
+// read the CohortAge after every training of a task. Instead, cohortGrowth counts the new reports that this process has read
+// for trainings and that a cohort would use.
 type cohortGrowth struct {
 	mu         sync.Mutex
 	namespaces map[string]*growth // without namespaces whose CohortAge was not read, or whose cohort was due at the last read

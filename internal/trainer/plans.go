@@ -44,7 +44,7 @@ func (t *Trainer) LearnPlans(ctx context.Context, now time.Time) error {
 		return fmt.Errorf("list tasks to plan: %w", err)
 	}
 	var failed []error                                                          // an error of one task must not stop the others
-	defer func() { _, _ = t.store.AcquireLease(ctx, plansLease, t.owner, 0) }() // ends the lease; errors are ignored, because it would also expire
+	defer func() { _, _ = t.store.AcquireLease(ctx, plansLease, t.owner, 0) }() // ends the lease; errors are ignored, because the lease also expires by itself
 	for _, task := range tasks {
 		acquired, err := t.store.AcquireLease(ctx, plansLease, t.owner, plansLeaseFor)
 		if err != nil || !acquired {

@@ -41,9 +41,10 @@ func (t *Trainer) runSearches(ctx context.Context) {
 	}
 }
 
-// SearchOnce searches for better tree parameters of the heavy task whose last search is the oldest, and publishes a model
-// with parameters that beat the champion. It returns false if no heavy task has a model. The search runs at the lowest
-// priority, concurrently with trainings; the training with the found parameters runs at the normal priority.
+// SearchOnce searches for better tree parameters of the heavy task whose last search is the oldest. If the found parameters
+// beat the champion, it trains the task with them (see search). It returns false if no heavy task has a model. The search
+// runs at the lowest priority, concurrently with trainings; the training with the found parameters runs at the normal
+// priority.
 func (t *Trainer) SearchOnce(ctx context.Context) (bool, error) {
 	t.searches.mu.Lock()
 	defer t.searches.mu.Unlock()
@@ -99,8 +100,8 @@ func (t *Trainer) searchNext(ctx context.Context) (next sizing.TaskKey, ok bool,
 	}
 }
 
-// search searches parameters for one task. If the best parameters pass the evaluation, search trains with them and
-// publishes the model as the successor of the version that is active after the search.
+// search searches parameters for one task. If the best parameters pass the evaluation, search trains the task with them
+// under the rules of `train`: the watchdog may roll back instead, and nothing is published if a person has pinned a version.
 func (t *Trainer) search(ctx context.Context, task sizing.TaskKey) (Report, error) {
 	active, err := t.active(ctx, task)
 	if err != nil {

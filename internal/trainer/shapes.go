@@ -17,8 +17,9 @@ import (
 // maxShapeTasks bounds the tasks of a namespace whose run times are read for its shapes.
 const maxShapeTasks = 2000
 
-// firstPassDelay is the time from the start of the trainer until it first learns shapes, usage profiles and plans. A
-// shorter interval of one of these jobs replaces it. A longer delay would postpone them after each restart.
+// firstPassDelay is the time from the start of the trainer until it first learns shapes, usage profiles and plans. If the
+// interval of one of these jobs is shorter, the job starts after this interval. A longer delay would postpone the jobs after
+// each restart.
 const firstPassDelay = time.Minute
 
 // runShapes calls LearnShapes four times per Config.ShapesEvery until ctx ends.

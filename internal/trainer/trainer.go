@@ -146,8 +146,8 @@ func (t *Trainer) RunOnce(ctx context.Context) (bool, error) {
 	return true, errors.Join(trainErr, err)
 }
 
-// retryAt returns the time at which a failed training is due again. This is now if the shutdown of
-// this process interrupted the training. It is zero if the training did not fail.
+// retryAt returns the time at which a failed training is due again: the current time if the shutdown of this process
+// interrupted the training. It returns the zero time if the training did not fail.
 func (t *Trainer) retryAt(ctx context.Context, trainErr error) time.Time {
 	switch {
 	case trainErr == nil:
@@ -234,8 +234,9 @@ func (t *Trainer) trainExclusively(ctx context.Context, task sizing.TaskKey, fit
 	return Report{Trained: true, Version: active.Version, Reason: "other replicas kept publishing first"}, err
 }
 
-// train checks the promises of the active model. Without a rollback and without a pin by a person, it then fits a
-// challenger, and publishes it unless it lost its evaluation.
+// train checks the promises of the active model. Without a rollback and without a pin by a person, it then fits a challenger. It
+// publishes the challenger, unless there is too little data or the challenger lost its evaluation. A version that the watchdog
+// promoted is only replaced by a challenger that won an evaluation against it, or if it cannot be decoded.
 func (t *Trainer) train(ctx context.Context, task sizing.TaskKey, fit fit) (Report, error) {
 	// Read the champion first. It must not contain rows that the history lacks, because
 	// a replica that loads the challenger would learn them again.
@@ -336,8 +337,8 @@ func (t *Trainer) active(ctx context.Context, task sizing.TaskKey) (store.Model,
 	return stored, err
 }
 
-// open decodes a stored model. It returns nil if there is none, or if it cannot be decoded. Then the challenger needs
-// no evaluation.
+// open decodes a stored model. It returns nil if `stored` has no version or cannot be decoded. Without a decoded champion
+// a challenger needs no evaluation.
 func (t *Trainer) open(ctx context.Context, stored *store.Model) *taskmodel.Model {
 	if stored.Version == 0 {
 		return nil

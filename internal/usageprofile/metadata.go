@@ -9,9 +9,9 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Predictability says how well facts that are known before the first run of a task predict its profile.
-// Every task is predicted from the other tasks, by naive Bayes (leave one task out), or, where that is less often correct, as
-// the most frequent profile.
+// Predictability says how well facts that are known before the first run of a task predict its profile. Naive Bayes predicts
+// every task from the other tasks (leave one task out). If its predictions from some fields are correct less often than the
+// most frequent profile, the share of the most frequent profile counts as their accuracy.
 type Predictability struct {
 	Tasks    int     // number of predicted tasks
 	Majority float64 // share of the most frequent profile: the accuracy without any fact
@@ -151,10 +151,9 @@ func (b *bayes) logLikelihood(field, class, own int, values []string) float64 {
 	return sum / float64(max(1, len(values)))
 }
 
-// evaluate predicts every task from the others: with all fields, with each field alone, and without each
-// field. Fields that predict worse than the most frequent profile are not used, so no accuracy is below its share. Otherwise
-// fields that say nothing would have an accuracy of 0 if the profiles have equally many tasks: without the task itself, its
-// own profile is the rarest.
+// evaluate predicts every task from the others: with all fields, with each field alone, and without each field. It raises
+// each accuracy to at least the share of the most frequent profile. Otherwise fields that say nothing would have an accuracy
+// of 0 if the profiles have equally many tasks: without the task itself, its own profile is the rarest.
 func (b *bayes) evaluate(tasks []facts, classes []int) *Predictability {
 	p := &Predictability{Tasks: len(tasks), Majority: slices.Max(b.tasks) / float64(len(tasks)), Fields: make([]Field, len(b.fields))}
 	share := 1 / float64(len(tasks))

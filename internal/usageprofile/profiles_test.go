@@ -375,7 +375,7 @@ func TestUsageOfAStoredTry(t *testing.T) {
 func TestMetadataPredictTheProfile(t *testing.T) {
 	s := newStream(8)
 	var runs []usageprofile.Run
-	for i := range 200 { // the owner determines the profile of 9 of 10 tasks, and the image that of none
+	for i := range 200 { // the owner determines the profile of 9 of 10 tasks; the image determines no profile
 		row := sizing.ContextRow{Task: sizing.TaskKey{Namespace: "n", DAG: "d", Task: fmt.Sprint("t", i)}}
 		k := kinds[i%4]
 		row.Outcome, row.MemoryMax, row.Duration = sizing.Success, sizing.Bytes(k.memory*math.Exp(0.1*s.r.NormFloat64())), time.Duration(k.seconds*1e9*math.Exp(0.1*s.r.NormFloat64()))
@@ -409,8 +409,8 @@ func TestMetadataPredictTheProfile(t *testing.T) {
 	assert.Nil(t, fit(t, few, nil).Predictability, "16 tasks are too few for a prediction")
 }
 
-// All profiles have equally many tasks, and the owner of a task says nothing about its profile. Each task predicted from the
-// others alone would then have any other profile.
+// All profiles have equally many tasks, and the owner of a task says nothing about its profile. Predicted only from the other
+// tasks of its owner, a task would always get another profile than its own.
 func TestAFieldThatSaysNothingIsNotWorseThanNone(t *testing.T) {
 	s := newStream(9)
 	var runs []usageprofile.Run

@@ -37,7 +37,7 @@ func Find(values []float64) []Change {
 	find(values, 0, maxDepth, &changes)
 	slices.SortFunc(changes, func(a, b Change) int { return cmp.Compare(a.At, b.At) })
 	// Later splits shorten the parts beside a change, so the ratio of their medians may have become too small. The loop
-	// drops the smallest such change, which joins the parts beside it, and computes the medians again.
+	// drops the smallest such change, joins the two parts beside it, and computes the medians again.
 	for {
 		setMedians(values, changes)
 		smallest := -1

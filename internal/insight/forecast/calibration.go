@@ -9,8 +9,8 @@ import (
 // simulation assumes that tasks are independent, but a larger input slows all tasks of a run, and tasks
 // wait for slots. The correction is split conformal prediction on the ratio of the actual end to the expected
 // end (Lei et al. 2018). The expected end is the end if every task takes its median run time (Task.Median). If the ratios grow,
-// fall or jump, for example because the expected ends of all past runs have the present level of growing run times, the
-// correction uses the ratios at their present level (AtPresentLevel). The zero Calibration has no past runs.
+// fall or jump, the correction uses the ratios at their present level (AtPresentLevel). Ratios grow for example with growing
+// run times, because the current models compute the expected ends of all past runs. The zero Calibration has no past runs.
 type Calibration struct {
 	ratios    []float64 // actual end divided by the expected end, in order of time
 	instances []float64 // logarithm of the number of instances of the run of each ratio
@@ -20,8 +20,9 @@ type Calibration struct {
 // 19 ratios is the conformal 95 % quantile.
 const MinCalibration = 19
 
-// Add adds a past run, which ended after those that were added before, with a number of instances of all tasks: its expected
-// and its actual end, in seconds from its start. It ignores a run if one of them is not positive.
+// Add adds a past run, which ended after the runs that were added before. `expected` and `end` are its expected and its actual
+// end, in seconds from its start; `instances` is its number of instances of all tasks. Add ignores a run if one of the two ends
+// is not positive.
 func (c *Calibration) Add(expected, end float64, instances int) {
 	if expected > 0 && end > 0 {
 		c.ratios, c.instances = append(c.ratios, end/expected), append(c.instances, math.Log(float64(max(1, instances))))
@@ -65,8 +66,8 @@ func (c *Calibration) Quantiles(r, expected *Result) (median, p95 float64) {
 	return conformal(.5), conformal(.95)
 }
 
-// slope returns the slope of the logarithm of `ratios` over the logarithm of the number of instances; 0 if it is not clear, or if
-// no task has Counts.
+// slope returns the slope of the logarithm of `ratios` over the logarithm of the number of instances; 0 if the slope is not
+// clear (isClear), or if no task has Counts.
 func (c *Calibration) slope(ratios []float64, expected *Result) float64 {
 	if expected.instances == nil {
 		return 0

@@ -16,14 +16,15 @@ const conditionSignificance = .01
 // condition is a property of a run: the value of a bool or a category, the weekday or the hour of a date.
 type condition struct {
 	holds []float64 // for each past run 1 if it has the property, 0 if not, NaN if that is unknown
-	isNew float64   // the same for the new run
+	isNew float64   // the same number for the new run
 	p     float64   // the smallest p-value of the dependence of a fact on the property
 }
 
-// Alike returns which past runs are like a new run with the inputs `inputs` in some facts. `facts` holds, for each fact, for
-// which past runs it is true, such as that a task ran, and `past` has the inputs of these runs. If a fact clearly depends on a
-// property (Fisher's exact test), the runs are alike that have this property if and only if the new run has it. The clearest
-// property comes first; a property that would leave no run does not count. Without a clear property, all runs are alike.
+// Alike returns which past runs are like a new run with the inputs `inputs`. `facts` holds, for each fact, for which past runs
+// the fact is true, such as that a task ran, and `past` has the inputs of these runs. If a fact clearly depends on a property
+// (Fisher's exact test), only those runs are alike that agree with the new run: both have the property, or both lack it.
+// Alike applies the clearest property first, and ignores a property that would leave no run. Without a clear property, all
+// runs are alike.
 func Alike(facts [][]bool, past []sizing.Features, inputs sizing.Features) []bool {
 	var all []condition
 	for _, name := range inputs.Names() {

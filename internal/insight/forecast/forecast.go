@@ -31,7 +31,7 @@ type Task struct {
 	Median    func(u float64) float64 // median run time of the task (of its longest instance, if it is mapped), in seconds, as a quantile function over the unknown inputs; for SimulateMedians
 	Memory    float64                 // memory of one instance, in bytes
 
-	// Each of the lists Ran, Counts and Memories has one element for each of the past runs that a draw comes from.
+	// A draw comes from one of several past runs. Each of the lists Ran, Counts and Memories has one element for each of them.
 
 	Ran         []bool    // whether the task ran; nil: in all
 	Counts      []int     // number of mapped instances, at least 1; nil: Instances in all
@@ -57,8 +57,8 @@ type TaskTime struct {
 	Start, End   float64   // medians over the draws in which the task runs; over all draws if it runs in none
 	EndP95       float64   // 95 % quantile over the same draws
 	Critical     float64   // share of the draws in which the task is on the critical path
-	Instances    int       // median over the same draws
-	Memory       float64   // memory of all instances, in bytes; median over the same draws
+	Instances    int       // median over the draws of Start and End
+	Memory       float64   // memory of all instances, in bytes; median over the draws of Start and End
 	starts, ends []float64 // by draw
 	counts       []int     // number of instances by draw; nil: Instances in all
 	memories     []float64 // memory of all instances by draw, in bytes

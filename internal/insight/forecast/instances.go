@@ -19,10 +19,11 @@ const (
 	minSlopeRuns      = 5 // a test with fewer runs would rarely find a slope
 )
 
-// ScaleInstances scales the numbers of mapped instances in past runs, in order of time, to the inputs of a new run. It uses the
-// input of which the logarithm of the numbers is most clearly a linear function: of the logarithm of a positive number, or of
-// whether a category or a bool has the value of the new run. `past` has the inputs of each past run. Then it moves the numbers to
-// their present level (AtPresentLevel). A number 0 means that the run has none; it stays 0.
+// ScaleInstances scales the numbers of mapped instances in past runs, in order of time, to the inputs of a new run. `past` has
+// the inputs of each past run. For each input, ScaleInstances fits the logarithm of the numbers as a linear function of the
+// regressor of the input, and scales by the input with the clearest slope, if there is one. The regressor is the logarithm of a
+// positive number, or whether a category or a bool has the value of the new run. Then ScaleInstances moves the numbers to their
+// present level (AtPresentLevel). The number 0 means that the run has no instances, and stays 0.
 func ScaleInstances(counts []int, past []sizing.Features, inputs sizing.Features) []int {
 	clearest, factors := 0.0, slices.Repeat([]float64{1}, len(counts))
 	for _, name := range inputs.Names() {
@@ -43,9 +44,9 @@ func ScaleInstances(counts []int, past []sizing.Features, inputs sizing.Features
 	return scaled
 }
 
-// inputFactors returns the factors from the number in each past run to the number with the input `name` of the new run, and
-// the size of the t-statistic; 0 if the slope is not clear. A past run without a comparable value counts with the mean of
-// the others.
+// inputFactors returns, for each past run, the factor by which its number of instances would change with the input `name` of
+// the new run, and the absolute t-statistic of the slope; nil and 0 if the slope is not clear. A past run without a comparable
+// value counts with the mean regressor of the runs that have one.
 func inputFactors(counts []int, past []sizing.Features, inputs sizing.Features, name string) (factors []float64, t float64) {
 	x, newX := regressor(past, name, inputs[name])
 	var xs, logs []float64
@@ -93,7 +94,7 @@ func regressor(past []sizing.Features, name string, v sizing.Value) (x []float64
 }
 
 // fitSlope returns the slope of the least-squares line of y over x and its t-statistic; both 0 without a slope. The standard
-// error of the slope is HC3 (MacKinnon and White 1985), so one run with an extreme input alone makes no slope clear.
+// error of the slope is HC3 (MacKinnon and White 1985), so that a single run with an extreme input makes no slope clear.
 func fitSlope(x, y []float64) (slope, t float64) {
 	n := float64(len(x))
 	if len(x) < minSlopeRuns {
@@ -122,8 +123,8 @@ func fitSlope(x, y []float64) (slope, t float64) {
 	return slope, slope / math.Sqrt(max(variance, math.SmallestNonzeroFloat64)) * squares
 }
 
-// isClear reports whether a slope differs from zero. `t` is its t-statistic from n runs; it is the largest of several inputs
-// (Bonferroni correction).
+// isClear reports whether a slope clearly differs from zero. `t` is its t-statistic from n runs. The caller takes the clearest
+// of `inputs` inputs, so isClear divides the significance level by this number (Bonferroni correction).
 func isClear(t float64, n, inputs int) bool {
 	if n < minSlopeRuns || t == 0 {
 		return false

@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// series returns log values of runs.
+// series returns n log values: value k is level(k) plus normal noise.
 func series(rng *rand.Rand, n int, noise float64, level func(k int) float64) []float64 {
 	values := make([]float64, n)
 	for k := range values {
@@ -57,7 +57,7 @@ func TestCalibrationFollowsTheLevelOfTheRatios(t *testing.T) {
 	}
 }
 
-// Series without a trend hardly ever change.
+// AtPresentLevel hardly ever changes a series without a trend.
 func TestAtPresentLevelKeepsStationaryValues(t *testing.T) {
 	for name, level := range map[string]func(rng *rand.Rand, k int) float64{
 		"normal":     func(*rand.Rand, int) float64 { return 0 },

@@ -77,7 +77,8 @@ func (s *simulation) draw() {
 }
 
 // drawInstances returns the number of instances of the task i in a draw from the past run with the index `past`, and the
-// factor of its run time. It adds the memory of these instances to the draws.
+// factor of the task's run time. It appends the memory of all these instances to the memories of the task, and their number
+// to its counts if the task has Counts.
 func (s *simulation) drawInstances(i, past int) (instances int, scale float64) {
 	t, times := &s.tasks[i], &s.result.Tasks[i]
 	instances, scale = times.Instances, 1
@@ -151,7 +152,8 @@ func (s *simulation) memoryAt(draw int, at float64) float64 {
 	return sum
 }
 
-// summarise computes the quantiles over all draws.
+// summarise computes the quantiles: those of the run over all draws, and those of a task over the draws in which the task
+// runs, or over all draws if it runs in none.
 func (s *simulation) summarise() *Result {
 	r := &s.result
 	used := make([]float64, s.draws)
@@ -218,7 +220,8 @@ func (s *simulation) countInstances() []int {
 	return order
 }
 
-// withoutSkipped returns the values of the draws in which a task runs; all values if it runs in all or in no draws.
+// withoutSkipped returns the values of the draws in which a task runs; all values if the task runs in all or in no draws. It
+// reuses the memory of `byDraw`.
 func withoutSkipped[T any](byDraw []T, ran []bool) []T {
 	if !slices.Contains(ran, true) {
 		return byDraw

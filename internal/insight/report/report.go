@@ -42,8 +42,8 @@ const (
 	Unknown  Severity = "unknown"  // the mean grant or the mean usage is unknown
 )
 
-// A task has the severity Warning if it uses less than minUsedShare of its grants and causes at least
-// noticeableShare of the waste of all tasks: many small tasks use little of their grants but waste almost
+// A task has the severity Warning if it uses less than minUsedShare of its grants and causes at least noticeableShare of the
+// waste of all tasks. The second condition excludes the many small tasks that use little of their grants but waste almost
 // nothing.
 const (
 	minUsedShare    = 0.5

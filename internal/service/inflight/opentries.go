@@ -13,10 +13,10 @@ import (
 // MaxUnschedulable bounds the unschedulable allocations of a task that OpenTries keeps. The newest stay.
 const MaxUnschedulable = 16
 
-// OpenTries tracks the granted tries of one task that have not ended, and the newest allocations
-// that were unschedulable. Restore derives both from the store after a restart, and after a report was voided (deleted by POST /observe/void). The guard raises grants
-// while clearly more open runs were killed than their predictions promised (see experts.Guard). OpenTries is safe for
-// concurrent use. The zero value is empty.
+// OpenTries tracks the granted tries of one task that have not ended, and the newest allocations that were unschedulable.
+// Restore derives both from the store after a restart, and after a report was voided (deleted by POST /observe/void). The
+// guard raises grants while clearly more open runs were killed than their predictions promised (see experts.Guard).
+// OpenTries is safe for concurrent use. The zero value is empty.
 type OpenTries struct {
 	mu            sync.Mutex
 	guard         taskmodel.Guard

@@ -17,7 +17,7 @@ const (
 	maxDecoding    = 4                // concurrent decodings; each one occupies a CPU
 	decodeCooldown = 2 * time.Second  // from a failure to the next attempt, because a corrupt model must not delay every prediction
 	maxPreloaded   = 500              // largest number of models that Preload decodes
-	maxRecent      = 10_000           // newest receipts, from which Preload takes the tasks that were predicted last
+	maxRecent      = 10_000           // number of newest receipts from which Preload takes the tasks that were predicted last
 )
 
 // encodedModel stands for the model of a task while the model is not decoded.

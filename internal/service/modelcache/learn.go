@@ -84,8 +84,8 @@ func (c *Cache) learn(t *Task, row taskmodel.TrainingRow) {
 	c.account(t)
 }
 
-// learnStored returns a model that is being loaded after it learned a stored row. It logs a panic and returns the model without
-// the row, because a task without a model would be worse.
+// learnStored lets a model that is being loaded learn a stored row, and returns the model. If learning panics, learnStored
+// logs the panic and returns the model without the row, because a task without a model would be worse.
 func (c *Cache) learnStored(task string, m *taskmodel.Model, row taskmodel.TrainingRow) (learned *taskmodel.Model) {
 	defer func() {
 		if r := recover(); r != nil {

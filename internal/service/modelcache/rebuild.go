@@ -11,13 +11,13 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// Rebuild restores the model of a version after it had learned a number of tries: the stored version with the rows that arrived
-// later; version 0 is the model of a task that has no stored version yet. Later reports may have added peaks to rows before
-// the next try arrived. Therefore Rebuild passes each state of the model with this number of tries to `accept`, oldest first, until
-// accept returns true.
+// Rebuild restores the state that the model of a version had after it had learned `tries` tries: it lets the stored version
+// learn the rows that arrived later. Version 0 is the model of a task that had no stored version yet. Later reports may have
+// added peaks to rows before the next try arrived. Therefore Rebuild passes each state of the model with this number of tries
+// to `accept`, oldest first, until accept returns true.
 //
-// Rebuild calls accept with no state if the version is not stored any more or cannot be decoded, or if the stored rows do not
-// give that number of tries. The same applies if the version lacks maxTail or more of these tries: of so many, the model in use may
+// Rebuild does not call accept if the version is no longer stored or cannot be decoded, or if the stored rows do not give that
+// number of tries. The same applies if the version lacks maxTail or more of these tries: of so many, the model in use may
 // have learned only the newest ones. Rebuild does not change the cache.
 func (c *Cache) Rebuild(ctx context.Context, key sizing.TaskKey, version int, tries int64, accept func(*taskmodel.Model) bool) error {
 	model, lastSeq := taskmodel.New(), int64(0)
@@ -112,7 +112,7 @@ func (r *replay) addPeaks(h *sizing.History, from int64) {
 	}
 }
 
-// learnTries makes the model learn the tries, and between them the peaks that arrived before the newest of them.
+// learnTries makes the model learn the tries, and between them the peaks that arrived before the newest try.
 func (r *replay) learnTries(m *taskmodel.Model) {
 	for _, row := range r.tries {
 		for r.learnPeak(m, row.Seq) {

@@ -13,7 +13,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// maxAmended bounds Task.amended. The next training learns the other rows that amend another one.
+// maxAmended bounds Task.amended. The next training learns the amending rows beyond this limit.
 const maxAmended = 100
 
 // emptyModel answers for every task without a model or an outline in memory. It is never changed. It is shared
@@ -42,7 +42,7 @@ type Task struct {
 	lastSeq     int64                   // newest stored row that the model had when it was installed
 	isLoading   bool                    // whether a refresh is reading the store
 	tail        []taskmodel.TrainingRow // rows reported to this replica while isLoading, except those in amended
-	amended     []taskmodel.TrainingRow // newest rows that amend another one; a loaded model may have learned them without their peak
+	amended     []taskmodel.TrainingRow // newest rows that amend an earlier row, which a loaded model may have learned without its peak
 	outline     *taskmodel.Outline      // of the evicted model; nil if the model is not evicted
 	policy      sizing.Policy
 	isDeleted   bool // deleted or renamed: the task learns nothing more
@@ -217,8 +217,8 @@ func (t *Task) add(row taskmodel.TrainingRow) {
 	t.updatePool()
 }
 
-// learnAmended lets a model learn a row that amends another one, and returns true, if the model has learned only the other
-// one.
+// learnAmended lets a model learn a row that amends an earlier one, if the model has learned only the earlier row. It reports
+// whether the model learned the row.
 func learnAmended(m *taskmodel.Model, row taskmodel.TrainingRow) bool {
 	if m == nil || !m.Awaits(row.Seq) {
 		return false
@@ -236,7 +236,7 @@ func learn(m *taskmodel.Model, row taskmodel.TrainingRow) *taskmodel.Model {
 	return m
 }
 
-// void removes a voided report from the tail, and its kill from the kills that the model remembers.
+// void removes a voided report from `tail` and `amended`, and its kill from the kills that the model remembers.
 func (t *Task) void(try *sizing.TryKey) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
