@@ -82,6 +82,7 @@ type boundedGrant struct {
 // changed the amount.
 func (m *Model) bound(p *experts.Point, q Question, a experts.Answer, b *buffers, onStep func(boundedGrant)) boundedGrant {
 	d := boundedGrant{killEvidence: m.evidence(b.cells)}
+	p.KilledRuns = m.repeatedKills(d.killEvidence, b.cells)
 	step := func(limit sizing.Bytes, r rule) {
 		d.limit, d.rule = limit, r
 		if onStep != nil {
@@ -151,7 +152,7 @@ func (m *Model) boundedRisk(p *experts.Point, q Question, d *boundedGrant, a exp
 	if d.killed >= d.model && d.needed <= d.killed {
 		q.Above = d.killed
 		spread := p.Scale[experts.SameScale] / killSpread
-		risk += killWeight / (1 + spread*spread) * (m.risk(p, q, d.limit, a, b) - risk)
+		risk += experts.AfterKills(killWeight/(1+spread*spread), p.KilledRuns) * (m.risk(p, q, d.limit, a, b) - risk)
 	}
 	if d.limit <= d.killed || d.limit < d.needed {
 		risk = max(risk, succession(m.killsFrom(b.cells, d.limit))) // a run with the same features needed more

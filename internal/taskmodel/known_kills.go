@@ -205,6 +205,8 @@ func (m *Model) rebuildKills(h *sizing.History) {
 			m.KnownKills[len(m.KnownKills)-1].addMeasured(retry.peak)
 		}
 	}
+	m.countRepeatedKills(h, previous)
+	m.Unresolved.settle(h)
 	for i := range m.KnownKills {
 		k := &m.KnownKills[i]
 		k.Seq = h.Rows[k.Seq].Seq

@@ -99,12 +99,14 @@ func roundToGrid(q Question, amount float64) sizing.Bytes {
 // if no lift is left, or if no amount above q.Above is within the bounds of q. If a known kill or leastRetry raises the
 // grant, the ladder is never empty: it contains the grant.
 func (m *Model) sizeLift(p *experts.Point, q Question, b *buffers) (sizing.Bytes, []sizing.Bytes) {
+	known := m.evidence(b.cells)
+	p.KilledRuns = m.repeatedKills(known, b.cells)
 	ladder := m.ladder(p, q, q.Above, b, nil)
 	limit := clamp(q, sizing.DefaultLift(q.Above))
 	if len(ladder) > 0 {
 		limit = ladder[0]
 	}
-	least := max(float64(m.evidence(b.cells).needed), m.leastRetry(p, q, b))
+	least := max(float64(known.needed), m.leastRetry(p, q, b))
 	if raised := clamp(q, roundToGrid(q, least)); least > 0 && limit < raised {
 		limit = raised
 		q.Lifts--

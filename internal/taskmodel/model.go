@@ -108,7 +108,10 @@ type Model struct {
 	LastEvaluation  Evaluation
 
 	KnownKills []knownKill // oldest first
-	Unmeasured unmeasuredSuccesses
+	// RepeatedKills has the numbers of killed runs by featureKey, at the last training: only of features with which at least two
+	// runs were killed and none has succeeded; see countRepeatedKills.
+	RepeatedKills map[uint64]int
+	Unmeasured    unmeasuredSuccesses
 
 	Understatement understatement // zero in models stored before this field existed
 

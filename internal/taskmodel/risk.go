@@ -129,7 +129,8 @@ func (m *Model) Risk(q Question, limit sizing.Bytes) *float64 {
 	m.predictQuestion(&q, &p, b)
 	var risk float64
 	if q.Above > 0 {
-		q.Above = max(q.Above, m.evidence(b.cells).killed)
+		known := m.evidence(b.cells)
+		q.Above, p.KilledRuns = max(q.Above, known.killed), m.repeatedKills(known, b.cells)
 		risk = m.risk(&p, q, limit, experts.Answer{}, b)
 	} else {
 		if b.extrapolation.noRisk {

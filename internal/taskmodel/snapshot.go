@@ -49,6 +49,7 @@ type snapshot struct {
 	Ambiguity       string
 	LastEvaluation  Evaluation          `cbor:"LastExam"`
 	KnownKills      []knownKill         `cbor:",omitempty"`
+	RepeatedKills   map[uint64]int      `cbor:",omitempty"`
 	Unmeasured      unmeasuredSuccesses `cbor:"Enough,omitzero"`
 	DurationLevels  durationLevels      `cbor:"Late,omitzero"` // zero in models stored before this field existed
 	Follower        limitFollower       `cbor:",omitzero"`
@@ -69,7 +70,7 @@ func (m *Model) snapshot() *snapshot {
 		Largest: m.Largest, Smallest: m.Smallest, Bound: m.Bound, Started: m.Started, Requested: m.Requested,
 		Unresolved: m.Unresolved, CPU: m.CPU, QuarantineCores: m.QuarantineCores, Overrun: m.Overrun,
 		Bins: m.Bins, Drivers: m.Drivers, Ambiguity: m.Ambiguity, LastEvaluation: m.LastEvaluation,
-		KnownKills: m.KnownKills, Unmeasured: m.Unmeasured, ColdStart: m.ColdStart, DurationLevels: m.DurationLevels, Follower: m.Follower,
+		KnownKills: m.KnownKills, RepeatedKills: m.RepeatedKills, Unmeasured: m.Unmeasured, ColdStart: m.ColdStart, DurationLevels: m.DurationLevels, Follower: m.Follower,
 		DAGRuns: m.DAGRuns, KilledStarts: m.KilledStarts, WithinRuns: m.WithinRuns, WithinFeatures: m.WithinFeatures,
 		Understatement: m.Understatement,
 	}
@@ -84,7 +85,7 @@ func (s *snapshot) model() *Model {
 		Largest: s.Largest, Smallest: s.Smallest, Bound: s.Bound, Started: s.Started, Requested: s.Requested,
 		Unresolved: s.Unresolved, CPU: s.CPU, QuarantineCores: s.QuarantineCores, Overrun: s.Overrun,
 		Bins: s.Bins, Drivers: s.Drivers, Ambiguity: s.Ambiguity, LastEvaluation: s.LastEvaluation,
-		KnownKills: s.KnownKills, Unmeasured: s.Unmeasured, ColdStart: s.ColdStart, DurationLevels: s.DurationLevels, Follower: s.Follower,
+		KnownKills: s.KnownKills, RepeatedKills: s.RepeatedKills, Unmeasured: s.Unmeasured, ColdStart: s.ColdStart, DurationLevels: s.DurationLevels, Follower: s.Follower,
 		DAGRuns: s.DAGRuns, KilledStarts: s.KilledStarts, WithinRuns: s.WithinRuns, WithinFeatures: s.WithinFeatures,
 		Understatement: s.Understatement,
 		state:          states.Add(1),

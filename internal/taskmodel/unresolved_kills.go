@@ -15,6 +15,8 @@ import (
 type unresolvedKills struct {
 	Kills []censoredRun `cbor:",omitempty"` // oldest first
 	Tries float64       `cbor:",omitzero"`  // exponentially discounted number of first tries that succeeded or were killed
+	// Settled has those of the runs that, at the last training, no success in flight could resolve any more; see settledBefore.
+	Settled []uint64 `cbor:",omitempty"`
 
 	Streak      int     `cbor:",omitzero"` // number of killed runs with different features since the last success
 	StreakBound float64 `cbor:",omitzero"` // largest killed allocation since the last success, in bytes
@@ -35,8 +37,9 @@ const (
 	// kills do not count yet, because a kill is reported earlier than the success of a run that started at the
 	// same time.
 	unresolvedDelay     = 0.668
-	unresolvedPrior     = 10.0 // number of successes that are assumed in addition to the counted tries; with more, the first kills raise promises less
-	minUnresolvedWeight = 0.01 // a run with a smaller weight is dropped
+	newTries            = (1 - unresolvedDelay) / (1 - unresolvedMemory) // discounted number of the newest twenty first tries, whose kills do not count yet
+	unresolvedPrior     = 10.0                                           // number of successes that are assumed in addition to the counted tries; with more, the first kills raise promises less
+	minUnresolvedWeight = 0.01                                           // a run with a smaller weight is dropped
 )
 
 // learn records a try that ended: a kill adds its run or raises the bound of the run, and a success removes the run. A kill
@@ -88,17 +91,42 @@ func (u *unresolvedKills) fade() {
 
 // exceedanceProb returns the share of the tries whose run is unresolved and needs more than `amount`, which is
 // in bytes. A run counts fully for an amount up to its bound. For a larger amount it counts less, by the
-// square of bound / amount.
+// square of bound / amount. Of the runs that are not settled some will succeed, so their share is understated: the number of
+// tries also contains the newest ones, whose kills do not count yet.
 func (u *unresolvedKills) exceedanceProb(amount float64) float64 {
-	sum := 0.0
+	settled, others := 0.0, 0.0
 	for _, k := range u.Kills {
 		if k.Weight > unresolvedDelay {
 			continue
 		}
 		ratio := math.Min(1, k.Bound/amount)
-		sum += k.Weight * ratio * ratio
+		if slices.Contains(u.Settled, k.Run) {
+			settled += k.Weight * ratio * ratio
+		} else {
+			others += k.Weight * ratio * ratio
+		}
 	}
-	return sum / (u.Tries + unresolvedPrior)
+	return settled/(max(0, u.Tries-newTries)+unresolvedPrior) + others/(u.Tries+unresolvedPrior)
+}
+
+// settle sets Settled to the runs whose kills in the history h are earlier than settledBefore.
+func (u *unresolvedKills) settle(h *sizing.History) {
+	u.Settled = nil
+	if len(u.Kills) == 0 {
+		return
+	}
+	before := settledBefore(h)
+	newest := map[uint64]bool{} // by run: its newest kill is settled
+	for i := range h.Rows {
+		if r := &h.Rows[i]; r.Outcome.OOM() {
+			newest[sizing.RunHash(r.RunID, r.MapIndex)] = r.At.Before(before)
+		}
+	}
+	for _, k := range u.Kills {
+		if newest[k.Run] {
+			u.Settled = append(u.Settled, k.Run)
+		}
+	}
 }
 
 // expectedKill reports whether the models expected a killed try to be killed (see isExpected).

@@ -44,7 +44,7 @@ func (x *Experts) Ladder(p *Point, from, ceiling float64, lifts int, s *Scratch,
 	for i := range g.risk {
 		g.risk[i] = max(0, g.risk[i]-beyond)
 	}
-	g.weighLaw(x.knownRows())
+	g.weighLaw(AfterKills(powerLawBelief, p.KilledRuns), x.knownRows())
 	lifts = min(lifts, maxLifts)
 	g.solve(lifts)
 	at := 0
@@ -58,16 +58,16 @@ func (x *Experts) Ladder(p *Point, from, ceiling float64, lifts int, s *Scratch,
 	return rungs
 }
 
-// weighLaw fills g.belief; see lawWeight. It rounds the double of an amount up to an amount of the grid, and uses the ceiling
+// weighLaw fills g.belief; see lawWeight. prior is the weight of the power law without known peaks above the amounts. weighLaw rounds the double of an amount up to an amount of the grid, and uses the ceiling
 // if the double is above it.
-func (g *grid) weighLaw(known float64) {
+func (g *grid) weighLaw(prior, known float64) {
 	const top = gridSteps - 1
 	double := 0
 	for i := range g.belief {
 		for double < top && g.amount[double] < 2*g.amount[i] {
 			double++
 		}
-		g.belief[i] = lawWeight(known, g.risk[i], g.risk[double], g.amount[i]/g.amount[double])
+		g.belief[i] = lawWeight(prior, known, g.risk[i], g.risk[double], g.amount[i]/g.amount[double])
 	}
 }
 
@@ -133,25 +133,37 @@ func conditionalExceedance(from, to, ratio, belief float64) float64 {
 	return (1-belief)*model + belief*PowerLaw(ratio)
 }
 
-// lawWeight returns the weight of the power law after a kill, by Bayes' theorem. powerLawBelief is the prior weight,
-// and the evidence is the share of the known peaks above the killed amount that are also above the double of it. The law
+// lawWeight returns the weight of the power law after a kill, by Bayes' theorem. prior is the weight without known peaks above
+// the killed amount, and the evidence is the share of the known peaks above the killed amount that are also above the double of it. The law
 // expects a share of an eighth. A larger share, such as that of a task with a second mode, lowers the weight. A smaller share
 // does not raise the weight: the kill makes the upper tail of the margins doubtful, and few known peaks are in that tail.
 //
 // `known` is the number of known peaks. `from` and `to` are P(peak > amount) by the margins, for the killed amount and for
 // about the double of it. `ratio` is the smaller of these two amounts divided by the larger one.
-func lawWeight(known, from, to, ratio float64) float64 {
+func lawWeight(prior, known, from, to, ratio float64) float64 {
 	law := PowerLaw(ratio)
 	if from <= 0 || to <= from*law || law >= 1 {
-		return powerLawBelief
+		return prior
 	}
 	share := min(1, to/from)
 	evidence := share * math.Log(share/law) // per known peak above the killed amount: the mean log of the ratio of the likelihoods
 	if share < 1 {
 		evidence += (1 - share) * math.Log((1-share)/(1-law))
 	}
-	weight := powerLawBelief * math.Exp(-known*from*evidence)
-	return weight / (weight + 1 - powerLawBelief)
+	weight := prior * math.Exp(-known*from*evidence)
+	return weight / (weight + 1 - prior)
+}
+
+// repeatedKill is the assumed probability of a further killed run if the first kill was chance. The margins promise less, but
+// they may be wrong.
+const repeatedKill = 0.1
+
+// AfterKills returns the weight of a hypothesis that explains the kills of `runs` runs with the same features, by Bayes' theorem.
+// `weight` is its weight after the first of these runs. Under the other hypothesis, each further run was killed with the
+// probability repeatedKill.
+func AfterKills(weight float64, runs int) float64 {
+	byChance := math.Pow(repeatedKill, float64(max(0, runs-1)))
+	return weight / (weight + (1-weight)*byChance)
 }
 
 // knownRows returns the number of known peaks in the smallest residual distribution, that of the nearest rows.
@@ -171,6 +183,6 @@ func (x *Experts) ConditionalExceedance(p *Point, from, to float64, s *Scratch) 
 		return 1
 	}
 	before := x.ExceedanceProb(p, from, s)
-	belief := lawWeight(x.knownRows(), before, x.ExceedanceProb(p, 2*from, s), 0.5)
+	belief := lawWeight(AfterKills(powerLawBelief, p.KilledRuns), x.knownRows(), before, x.ExceedanceProb(p, 2*from, s), 0.5)
 	return conditionalExceedance(before, x.ExceedanceProb(p, to, s), from/to, belief*(1-before))
 }

@@ -74,11 +74,11 @@ func TestTheLadderIsTheCheapestOne(t *testing.T) {
 // Of ten known peaks above the killed amount, some are above the double of it; the power law expects an eighth of them.
 func TestKnownPeaksChangeTheWeightOfThePowerLaw(t *testing.T) {
 	for share, weight := range map[float64]float64{0: 0.3, 0.125: 0.3, 0.2: 0.2553, 0.5: 0.0068, 1: 4e-10} {
-		assert.InEpsilon(t, weight, lawWeight(100, 0.1, 0.1*share, 0.5), 0.01, "share above the double: %v", share)
+		assert.InEpsilon(t, weight, lawWeight(powerLawBelief, 100, 0.1, 0.1*share, 0.5), 0.01, "share above the double: %v", share)
 	}
-	assert.InEpsilon(t, 0.3*0.125/(0.3*0.125+0.7), lawWeight(1, 1, 1, 0.5), 1e-12, "one peak, with likelihoods of an eighth and one")
-	assert.Equal(t, powerLawBelief, lawWeight(0, 0.1, 0.1, 0.5), "without known peaks, the weight must be the prior one")
-	assert.Equal(t, powerLawBelief, lawWeight(100, 0, 0, 0.5), "without known peaks above the killed amount, the weight must be the prior one")
+	assert.InEpsilon(t, 0.3*0.125/(0.3*0.125+0.7), lawWeight(powerLawBelief, 1, 1, 1, 0.5), 1e-12, "one peak, with likelihoods of an eighth and one")
+	assert.Equal(t, powerLawBelief, lawWeight(powerLawBelief, 0, 0.1, 0.1, 0.5), "without known peaks, the weight must be the prior one")
+	assert.Equal(t, powerLawBelief, lawWeight(powerLawBelief, 100, 0, 0, 0.5), "without known peaks above the killed amount, the weight must be the prior one")
 }
 
 func TestMoreLiftsNeverCostMore(t *testing.T) {

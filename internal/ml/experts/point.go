@@ -41,5 +41,7 @@ type Point struct {
 	ColdStart *bayes.Mixture      `cbor:"-"` // prediction of the cold-start rule; nil: none
 	Cold      ColdStartAnswer     `cbor:"-"` // answer of the cold-start rule for Learn if ColdStart is nil; zero: none
 
+	KilledRuns int `cbor:"-"` // number of runs with the same features that were killed, if none has succeeded; otherwise 0; see AfterKills
+
 	IsException bool `cbor:"-"` // the row has a rare value of a category or bool, or a rarely present feature, about which the weights of the experts say little
 }
