@@ -2439,7 +2439,7 @@ type TaskReport struct {
 	// RequestedGbh As in GET /savings.
 	RequestedGbh *float64 `json:"requested_gbh"`
 
-	// Risk Mean of the promised probabilities of a kill of the newest first tries, at most 500.
+	// Risk Mean promised risk of the reported first tries among the newest 500 receipts of the task.
 	Risk *float64 `json:"risk"`
 
 	// RiskTarget Accepted probability of a kill.
@@ -2621,7 +2621,7 @@ type UsageProfile struct {
 	// Killed OOM-killed runs.
 	Killed int `json:"killed"`
 
-	// PreviousShare Share of the profile in the version before; null if it is new.
+	// PreviousShare Share of all runs in the previous version of the profiles; null if the profile is new.
 	PreviousShare *float64 `json:"previous_share"`
 	Runs          int      `json:"runs"`
 

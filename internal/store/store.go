@@ -56,7 +56,7 @@ type Observations interface {
 	// Conflict.
 	//
 	// A DAG run that is deleted and created again is another execution with the same keys of tries. A report is of a later execution
-	// if its try started at least a minute after the stored try ended, and if its peak is another one or its prediction was made at
+	// if its try started at least a minute after the stored try ended, and if its peak differs or its prediction was made at
 	// least a minute after this end. Such a report becomes the report of the try, and the reports of the run's earlier execution get
 	// another run id (Superseded). A report of an earlier execution is compared with the stored report of that execution, or stored
 	// with another run id (Late). If the start is unknown, PredictedAt takes its place.

@@ -74,7 +74,7 @@ type Task struct {
 	SavedMoney   *float64 `json:"saved_money"`
 
 	KilledPercent *float64 `json:"killed_percent"` // kills as a percentage of successes and kills
-	Risk          *float64 `json:"risk"`           // mean promised risk of recent first tries
+	Risk          *float64 `json:"risk"`           // mean promised risk of the reported first tries among the newest RealisedReceipts receipts
 	RiskTarget    float64  `json:"risk_target"`
 	Source        *string  `json:"source"`            // probable source of the next answer
 	WhyNot        *string  `json:"why_not,omitempty"` // obstacles to a better size

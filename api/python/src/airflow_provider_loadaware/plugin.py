@@ -20,13 +20,13 @@ log = logging.getLogger(__name__)
 
 
 def mib(share: float = 1.0) -> str:
-    """Return a reference to a share of the granted memory in MiB, for command, arguments or environment."""
+    """Return a reference to a share of the memory limit in MiB, for command, arguments or environment."""
     percent = min(100, max(1, round(share * 100)))
     return f"$(LOADAWARE_MEMORY_MIB_{percent})"
 
 
 def xmx(share: float = 0.8) -> str:
-    """Return the flag that limits the heap of a Java program to a share of the granted memory."""
+    """Return the flag that limits the heap of a Java program to a share of the memory limit."""
     return f"-Xmx{mib(share)}m"
 
 

@@ -43,7 +43,7 @@ class TaskReport:
         saved_gbh (float | None): As in GET /savings.
         saved_money (float | None): As in GET /savings.
         killed_percent (float | None): Kills as a percentage of successes and kills.
-        risk (float | None): Mean of the promised probabilities of a kill of the newest first tries, at most 500.
+        risk (float | None): Mean promised risk of the reported first tries among the newest 500 receipts of the task.
         risk_target (float): Accepted probability of a kill.
         source (None | str): Probable source of the next answer; null if unknown.
         why_not (None | str | Unset): What prevents a better size; absent if nothing does.

@@ -22,7 +22,8 @@ class UsageProfile:
         tasks (int): Tasks with a run in the profile.
         killed (int): OOM-killed runs.
         share (float): Share of all runs.
-        previous_share (float | None): Share of the profile in the version before; null if it is new.
+        previous_share (float | None): Share of all runs in the previous version of the profiles; null if the profile is
+            new.
         spreads (list[UsageSpread]): Quantities that a run of the profile reports.
     """
 
