@@ -1,3 +1,4 @@
--- The run score of the prediction for the try, from which the next training learns how the task depends on the earlier tasks of
--- a run. Null: the prediction had none, or the replica that received the report did not know the prediction.
+-- The run score of the newest prediction for the try or, if the replica that receives the report knows none, of the newest lift
+-- of its run. The next training learns from it how the error of the prediction for the task follows the errors of the tasks of
+-- the run that were reported before. Null: this answer had no run score, or the replica knew neither answer.
 ALTER TABLE observation ADD COLUMN run_score float8;

@@ -44,7 +44,7 @@ func TestPrometheusImportIsIdempotent(t *testing.T) {
 	running.Reason, running.Phase = "", "Running"
 	url := prometheustest.Start(t, prometheustest.OpenMetrics(append(pods, manual, running)...))
 	server := startServer(t, append(database(t), onlyRequested))
-	// One of the tries has a report already, which must stay.
+	// One of the tries has a report already. The import fills only the unknown fields of this report.
 	server.post("/observe", map[string]any{"dag_id": "pricing", "task_id": "fit", "run_id": "scheduled__2026-01-03T12:00:00+00:00",
 		"outcome": "success", "memory_max_bytes": 3 << 30, "duration_seconds": 170}, nil)
 

@@ -40,8 +40,8 @@ func (t *Trainer) Run(ctx context.Context) error {
 	}
 	defer endTracing()
 	if IsSupervised() {
-		// A signal to the terminal or the container also reaches the server, which closes the
-		// input of this process after the last response.
+		// A signal to the terminal or the container also reaches the server. The server finishes its HTTP requests, which may need
+		// this process, and then closes the input of this process. So this process ignores the signal.
 		ctx = context.WithoutCancel(ctx)
 	}
 	st, err := postgres.Open(ctx, t.DatabaseURL, postgres.Config{MaxConns: trainConns, Log: log, Tracer: queryTracer(tracer)})

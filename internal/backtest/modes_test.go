@@ -24,7 +24,7 @@ func datedHistory(runs int, step time.Duration, peakGiB func(at time.Time) float
 }
 
 // The peaks of a task have two modes: they are either small or large, and no feature predicts which. The number of kills
-// and the wastage in the cold start are limited.
+// and the wastage in the first 60 runs, which include the cold start, are limited.
 func TestColdStartOfTwoModesHasLimitedKills(t *testing.T) {
 	kills, wasted, wastedByMax := 0, 0.0, 0.0
 	for seed := range uint64(6) {

@@ -20,7 +20,7 @@ import (
 // teams contains the typical usage of the tasks of each owner: memory and gpu are peaks in bytes.
 var teams = []struct{ memory, seconds, cores, gpu float64 }{{1e9, 60, 1, 0}, {20e9, 600, 4, 8e9}, {2e8, 5, 0.2, 0}, {60e9, 7200, 16, 40e9}}
 
-// teamTask returns a run of a task whose owner decides on its usage, except for one task in ten.
+// teamTask returns a run of a task whose usage depends on its owner, except for one task in ten.
 func teamTask(i int, r *rand.Rand) sizing.ContextRow {
 	owner := i % len(teams)
 	kind := teams[owner]
@@ -66,14 +66,14 @@ func TestProfilesFollowTheMetadata(t *testing.T) {
 	p, _ := fitTeams(t, 400, func(*sizing.ContextRow) {})
 	require.NotNil(t, p)
 	r := rand.New(rand.NewPCG(22, 1))
-	right, promised, exceeded, n := 0, 0.0, 0, 0
+	right, confidence, exceeded, n := 0, 0.0, 0, 0
 	for i := 1000; i < 1400; i++ {
 		stored := teamTask(i, r)
 		row, _ := RowOf(&stored)
 		predicted, ok := p.Place(&row.Facts)
 		require.True(t, ok)
 		n++
-		promised += predicted.Confidence
+		confidence += predicted.Confidence
 		team := teams[i%len(teams)]
 		if own := p.classes[predicted.class()].Spreads[memory]; math.Abs(float64(own[gridSteps/2])-math.Log(team.memory)) < 0.5 && i%10 != 9 {
 			right++
@@ -86,8 +86,8 @@ func TestProfilesFollowTheMetadata(t *testing.T) {
 			assert.GreaterOrEqual(t, predicted.Cores(.99), team.cores/2)
 		}
 	}
-	assert.Equal(t, 360, right, "the owner decides on nine of ten tasks")
-	assert.InDelta(t, 0.92, promised/float64(n), 0.06, "the probabilities are calibrated")
+	assert.Equal(t, 360, right, "the profile must be right for the nine of ten tasks whose usage depends on the owner")
+	assert.InDelta(t, 0.92, confidence/float64(n), 0.06, "the probabilities are calibrated")
 	assert.InDelta(t, 0.05, float64(exceeded)/float64(n), 0.035, "a run exceeds the 95 % quantile of the cores in one of 20 cases")
 	gpu := Facts{Metadata: sizing.Metadata{"owner": {"team3"}}, Requested: sizing.Resources{Memory: 64e9, CPU: 16}}
 	predicted, _ := p.Place(&gpu)

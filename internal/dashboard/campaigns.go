@@ -45,7 +45,7 @@ type CampaignPage struct {
 	CampaignRow
 	Pool     string          `json:"pool,omitempty"`    // Airflow pool of the reproduced tasks
 	Version  string          `json:"version,omitempty"` // version of the DAG that must be deployed
-	Conf     string          `json:"conf,omitempty"`    // JSON that overrides the conf of each archived run
+	Conf     string          `json:"conf,omitempty"`    // JSON object whose values override those in the conf of each archived run
 	States   []CampaignState `json:"states"`
 	Failures []FailedRun     `json:"failures"` // newest first
 	Learned  []LearnedTask   `json:"learned"`  // by task

@@ -19,7 +19,7 @@ func (t *TriesImporter) UsageLogs(ctx context.Context, names []string) error {
 	}))
 }
 
-// eachUsageLog calls use for each usage log. It rejects an invalid file and continues.
+// eachUsageLog calls the function `use` for each usage log that it can read. It rejects an invalid file and continues.
 func (t *TriesImporter) eachUsageLog(names []string, use func(*usagelog.Log) error) error {
 	files, err := usagelog.Find(names...)
 	if err != nil {

@@ -41,7 +41,7 @@ func TestRunReturnsWhileTheCommandIsBlocked(t *testing.T) {
 
 func TestRunReturnsExitCodeOfCommand(t *testing.T) {
 	ctx, _ := cancelled()
-	awaited := make(chan struct{}) // stays open: the command may start after the grace period on a busy machine
+	awaited := make(chan struct{}) // open during the test, so that Run waits for the command even if a busy machine starts it after the grace period
 	defer close(awaited)
 	assert.Equal(t, 3, Run(ctx, func() int { return 3 }, func() { <-awaited }, func(*Interruption) {}))
 }

@@ -164,7 +164,7 @@ type taskForecast struct {
 	times  taskmodel.RunTimes // of the next run
 	past   taskmodel.RunTimes // of past instances, predicted by the current model
 	ratios []float64          // of run times to the predictions before the runs, oldest first
-	grants []float64          // for each past run, the mean memory of an instance with its inputs, in bytes; 0 without an instance; nil: `memory` in all
+	grants []float64          // for each past run, the mean memory of an instance in a draw from it (simulatedInputs), in bytes; 0: unknown; nil: `memory` in all
 	memory float64            // of a usual instance, in bytes
 }
 

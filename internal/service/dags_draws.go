@@ -12,7 +12,8 @@ type pastEnd struct{ expected, actual float64 }
 
 // calibrate compares the ends of the newest complete runs since the last change of the structure with their expected ends. An
 // input may clearly decide whether the ratio of the two ends is above the median. If at least forecast.MinCalibration runs are
-// like the simulated run in such inputs (alike), calibrate uses only these runs. It sets the lists of the tasks (setDraws).
+// like the simulated run in such inputs (alike), calibrate uses only these runs. It also sets Ran, Counts and Memories of the
+// tasks (setDraws).
 func (p *pastOfDAG) calibrate(tasks []forecast.Task) (c forecast.Calibration, err error) {
 	p.setFirst()
 	runs, err := p.complete(tasks)
@@ -65,13 +66,13 @@ func compareEnds(tasks []forecast.Task, runs []*pastRun) (ends map[*pastRun]past
 	return ends, isLong, nil
 }
 
-// newest returns the newest pastRuns of runs in order of time.
+// newest returns the last pastRuns of `runs`, which are in order of time.
 func newest(runs []*pastRun) []*pastRun { return runs[max(0, len(runs)-pastRuns):] }
 
-// setDraws sets the lists of the tasks from the past runs that a draw comes from. `runs` are in order of time. If there are at
-// least forecast.MinCalibration of them, a draw comes from the newest of those whose inputs lead to the same branches as in the
-// simulated run (alike), and setDraws sets Ran of the tasks that some of these runs skipped. If there are fewer, a draw comes
-// from the newest runs of the DAG, complete or not, and all tasks run in all draws.
+// setDraws sets Ran, Counts and Memories of the tasks from the past runs that a draw comes from. `runs` are complete runs in
+// order of time. If there are at least forecast.MinCalibration of them, a draw comes from the newest of those whose inputs lead
+// to the same branches as in the simulated run (alike), and setDraws sets Ran of the tasks that some of these runs skipped. If
+// there are fewer, a draw comes from the newest runs of the DAG, complete or not, and all tasks run in all draws.
 func (p *pastOfDAG) setDraws(tasks []forecast.Task, runs []*pastRun) {
 	isEnough := len(runs) >= forecast.MinCalibration
 	if isEnough {
@@ -90,7 +91,8 @@ func (p *pastOfDAG) setDraws(tasks []forecast.Task, runs []*pastRun) {
 	}
 }
 
-// alike returns the runs that are like the simulated run (forecast.Alike). `facts` holds what may depend on the inputs.
+// alike returns the runs that are like the simulated run (forecast.Alike). `facts` holds, for each fact that may depend on the
+// inputs, for which of the runs it is true.
 func (p *pastOfDAG) alike(runs []*pastRun, facts [][]bool) (alike []*pastRun) {
 	for k, isAlike := range forecast.Alike(facts, inputsOf(runs), p.inputs) {
 		if isAlike {
@@ -100,7 +102,7 @@ func (p *pastOfDAG) alike(runs []*pastRun, facts [][]bool) (alike []*pastRun) {
 	return alike
 }
 
-// branches returns in which of the runs a task ran, for the tasks that some of them skipped.
+// branches returns, for each task that some of the runs skipped and others did not, in which of the runs it ran.
 func (p *pastOfDAG) branches(tasks []forecast.Task, runs []*pastRun) (varied [][]bool) {
 	for i := range tasks {
 		if ran := p.ran(i, runs); p.known[i] && slices.Contains(ran, true) && slices.Contains(ran, false) {
@@ -119,8 +121,8 @@ func inputsOf(runs []*pastRun) []sizing.Features {
 	return inputs
 }
 
-// ran returns whether the task with index i ran in each of the runs. In place of runs from which the task is absent, it counts
-// the other runs again, in their order.
+// ran returns for each of the runs whether the task with index i ran in it. For the runs from which the task is absent
+// (isAbsent), it repeats the results of the other runs, in their order. If the task is absent from all runs, all results are true.
 func (p *pastOfDAG) ran(i int, runs []*pastRun) []bool {
 	var known []bool
 	for _, run := range runs {
@@ -153,7 +155,8 @@ func criticalPath(tasks []forecast.Task, seconds []float64) (float64, error) {
 	return r.Median, nil
 }
 
-// setMemories sets the memory of the tasks whose memory differs between the past runs that a draw comes from.
+// setMemories sets Memories of the tasks that have another memory than Task.Memory in a draw from one of the past runs, at the
+// present level (forecast.AtPresentLevel).
 func (p *pastOfDAG) setMemories(tasks []forecast.Task, runs []*pastRun) {
 	for i := range tasks {
 		t := &tasks[i]
@@ -163,7 +166,7 @@ func (p *pastOfDAG) setMemories(tasks []forecast.Task, runs []*pastRun) {
 		}
 		memories = forecast.AtPresentLevel(memories)
 		for k := range memories {
-			if memories[k] == 0 { // the run skipped the task, or not all of its tries were read
+			if memories[k] == 0 { // the run skipped the task, was not read fully, or is not among the newest pastRuns runs of the task
 				memories[k] = t.Memory
 			}
 		}

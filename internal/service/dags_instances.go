@@ -9,9 +9,9 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// addInputs adds the values of the simulated run's inputs (pastOfDAG.inputs) in the past runs. An input that differs between
-// the instances of one run describes instances, not runs. The first task that has an input determines the value of this input
-// in a run.
+// addInputs records for each past run which values it had for the inputs that the simulated run sets (pastOfDAG.inputs). It
+// ignores the inputs of a task that differ between the instances of a run, because they describe instances, not runs. The first
+// task that has an input determines the value of this input in a run.
 func (p *pastOfDAG) addInputs(recent *recentRuns) {
 	asked := knownFeatures(p.inputs, &recent.sample.Schema)
 	if len(asked) == 0 {

@@ -19,7 +19,7 @@ type pastOfDAG struct {
 	usual   []taskmodel.RunTime // by task: the run time of one instance of the simulated run, if it is known
 	since   time.Time           // the latest recentRuns.since of the tasks; some tries of a run that started earlier may be unread
 	changed time.Time           // when the structure of the DAG last changed; zero if no change is known
-	first   []time.Time         // by task: the start of the first run with a try of the task; zero if it is unknown (setFirst)
+	first   []time.Time         // by task: the start of the first run with a counted try of the task; zero if it is unknown (setFirst)
 
 	isTruncated []bool // by task: whether older tries were not read
 
@@ -30,24 +30,25 @@ type pastOfDAG struct {
 type pastRun struct {
 	id         string
 	start, end time.Time
-	tasks      []pastTask      // by task, up to the last one with a try
-	inputs     sizing.Features // values of the inputs of the simulated run (pastOfDAG.inputs) that are equal in all instances of a task
+	tasks      []pastTask      // by task; may be shorter than the list of tasks, so read it with the method task
+	inputs     sizing.Features // values of this run for the inputs that the simulated run sets; see addInputs
 }
 
-// pastTask holds what is known about a task in one run. The zero value is a task without a try.
+// pastTask holds what is known about a task in one run. Like store.TaskRun, it does not count a success with an unknown duration.
+// The zero value is a task without a counted try.
 type pastTask struct {
-	succeeded bool    // a try succeeded, and all tries of the run were read (TaskRun.IsPartial is false)
+	succeeded bool    // a try with a known duration succeeded, and all tries of the run were read (TaskRun.IsPartial is false)
 	failed    bool    // a try ended without success, or some tries of the run were not read
 	expected  float64 // predicted median of the longest run time of an instance, in seconds
 	actual    float64 // longest run time of an instance, in seconds
-	instances int     // number of mapped instances; 0 if no try succeeded, or if some tries of the run were not read
-	memory    float64 // mean memory that an instance with the inputs of the run is granted in the simulated run, in bytes; 0: the usual memory
+	instances int     // number of mapped instances; 0 if succeeded is false
+	memory    float64 // mean memory that an instance is granted in a draw from this run (taskForecast.grants), in bytes; 0: that of a usual instance
 }
 
-// hasTry reports whether a try of the task was read.
+// hasTry reports whether a counted try was read: a failed one, or a success with a known duration.
 func (t *pastTask) hasTry() bool { return t.succeeded || t.failed }
 
-// task returns what is known about the task with index i.
+// task returns what is known about the task with index i. It extends r.tasks up to this index.
 func (r *pastRun) task(i int) *pastTask {
 	if i >= len(r.tasks) {
 		r.tasks = append(r.tasks, make([]pastTask, i+1-len(r.tasks))...)
@@ -55,9 +56,9 @@ func (r *pastRun) task(i int) *pastTask {
 	return &r.tasks[i]
 }
 
-// add adds the past runs of the task with index i, whose run time is known. It returns the median number of the task's mapped
-// instances per fully read run with successes. Without such a run, it returns the largest number of a run that was read in
-// part, or 1.
+// add adds the past runs of the task with index i, a task with a known run time. It returns the median number of instances of
+// the runs that were read fully and have instances. Without such a run, it returns the largest number of instances that were
+// read of a run, or 1.
 func (p *pastOfDAG) add(i int, recent *recentRuns, f *taskForecast) (instances int) {
 	p.known[i], p.isTruncated[i] = true, !recent.since.IsZero()
 	if recent.since.After(p.since) {
@@ -143,15 +144,15 @@ func (p *pastOfDAG) setFirst() {
 	}
 }
 
-// isAbsent reports whether a run started before the first run with a try of the task with index i. Such a run did not skip the
-// task: probably the DAG did not have it yet.
+// isAbsent reports whether a run has no counted try of the task with index i and started before the first run that has one. Such
+// a run did not skip the task: probably the DAG did not have it yet.
 func (p *pastOfDAG) isAbsent(run *pastRun, i int) bool {
 	return !run.task(i).hasTry() && run.start.Before(p.first[i])
 }
 
 // complete returns the newest runs in which each task with a known run time succeeded or was skipped, in order of time. A task
-// was skipped, such as one on a branch that was not taken, if it had no try and a task downstream of it succeeded. A run may
-// lack tasks that are newer than the run (isAbsent).
+// was skipped, such as one on a branch that was not taken, if it has no counted try and a task downstream of it succeeded. A run
+// may lack tasks that are newer than the run (isAbsent).
 func (p *pastOfDAG) complete(tasks []forecast.Task) ([]*pastRun, error) {
 	order, err := forecast.CheckStructure(tasks)
 	if err != nil {

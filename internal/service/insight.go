@@ -38,8 +38,8 @@ func (s *Service) groups(ctx context.Context) groups.Groups {
 	return s.grouped.groups
 }
 
-// SavingsSums adds up the savings ledger: the requested, granted, used and killed memory per task and day. It
-// first stores the queued receipts, which may hold the first static request of a task.
+// SavingsSums adds up the savings ledger over the tasks and days of a filter, one sum per value of the key `by`. It first stores
+// the queued receipts, which may hold the first static request of a task.
 func (s *Service) SavingsSums(ctx context.Context, f store.SavingsFilter, by store.SavingsKey) ([]store.SavingsSum, error) {
 	s.outbox.Flush(ctx)
 	return s.store.SavingsSums(ctx, f, by)
@@ -49,8 +49,8 @@ func (s *Service) SavingsSums(ctx context.Context, f store.SavingsFilter, by sto
 // these tasks wait some milliseconds for the locks of the transaction.
 const tasksPerTransaction = 10
 
-// SumSavings updates the monthly sums of the savings ledger with the days before today (UTC), so that the time
-// to read them stays constant. It leaves tasks that a report is changing now to the next call.
+// SumSavings updates the monthly sums of the savings ledger with the days before today (UTC). A sum over many days is faster
+// with them. SumSavings leaves tasks that a report is changing now to the next call.
 func (s *Service) SumSavings(ctx context.Context) error {
 	today := s.cfg.Now().UTC().Truncate(24 * time.Hour)
 	for {

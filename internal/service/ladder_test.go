@@ -22,7 +22,7 @@ func TestTheLadderEqualsTheLifts(t *testing.T) {
 		{policy: sizing.Policy{MaxLifts: ptr(4)}},
 		{policy: sizing.Policy{MaxLifts: ptr(5)}, requested: 64 * gib},
 		{policy: sizing.Policy{MaxLifts: ptr(8)}, requested: 64 * gib},
-		// NeverAbove bounds only the first try by the request.
+		// NeverAbove bounds grants by the request only before the first OOM kill of the run.
 		{policy: sizing.Policy{NeverAbove: true}, requested: gib / 4},
 		{policy: sizing.Policy{NeverAbove: true, MaxLifts: ptr(1)}, requested: gib / 4},
 		{policy: sizing.Policy{NeverAbove: true, MaxLifts: ptr(0)}, requested: gib / 4},

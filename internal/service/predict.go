@@ -90,7 +90,7 @@ func noAllocation(task sizing.TaskKey, isDecoded bool) error {
 	if !isDecoded {
 		return sizing.Errorf(sizing.Unavailable, "predict task %s: its model is not loaded yet; repeat the request, or send requested.memory", task)
 	}
-	return sizing.Errorf(sizing.NotFound, "predict task %s: it has no history, or its mode is shadow or off, and no static request is known; send requested.memory, or report runs by /observe first", task)
+	return sizing.Errorf(sizing.NotFound, "predict task %s: no static request is known, and the task has no history or the mode shadow or off; send requested.memory, or report runs by /observe first", task)
 }
 
 // recordAnswer remembers the answer until the try ends, and adds the receipt to the outbox. It

@@ -105,8 +105,8 @@ func (t *Trainer) learnShapes(ctx context.Context, namespace string, tasks []siz
 	return err
 }
 
-// classifyShapes learns which facts predict which shape, from the newest runs of the tasks in `labels`, which maps
-// a task to its shape. It returns nil if the facts do not predict the shape.
+// classifyShapes learns how facts, node types and cluster loads predict the shape, from the newest runs of the tasks in `labels`,
+// which maps a task to its shape. It returns nil if they do not predict the shape, or if there are too few tasks or shapes.
 func (t *Trainer) classifyShapes(ctx context.Context, namespace string, labels map[sizing.TaskKey]int) (*cohort.Shapes, error) {
 	stored, err := t.store.ContextRows(ctx, namespace, cohort.RowsPerTask, cohort.MaxRows)
 	if err != nil {

@@ -26,20 +26,20 @@ const campaignUsage = `create NAME --dag DAG --conf JSON [flags]
        loadaware campaign pause | resume ID
 
 A campaign reproduces archived runs of a DAG in a sandbox, so that their usage is known
-before production needs it. A campaign needs --conf, which overrides the conf of each
-archived run, or --pool. Airflow executes the runs; see docs/campaigns.md. ARCHIVE.csv has the columns
-of loadaware import, where memory_max_bytes may be empty. The features of a run are its conf,
-except those whose values differ between the tasks or instances of the run.
+before production needs it. A campaign needs --conf, whose values override those in the conf
+of each archived run, or --pool. Airflow executes the runs; see docs/campaigns.md. ARCHIVE.csv
+has the columns of loadaware import, where memory_max_bytes may be empty. The features of a
+run are its conf, except those whose values differ between the tasks or instances of the run.
 --map and --unit read a CSV with other column names and units. The archive may also be JSON
 lines with scenario, execution_date and conf.
 
 suggest chooses diverse and representative runs of an archive and prints them. The column
 "adds" is the share of the uncertainty about all archived runs that the run removes; "in all"
-is the sum up to this run. -o json prints the runs in the form that register reads. It uses the loadaware server only with --campaign: it
-reads the registered runs of the campaign, chooses other runs, and registers them instead of
-printing them. The archive may also be the history of Airflow. The user of Airflow needs
-only read access; the password is read from LOADAWARE_AIRFLOW_PASSWORD, or a token from
-LOADAWARE_AIRFLOW_TOKEN.`
+is the sum up to this run. -o json prints the runs in the form that register reads. suggest
+uses the loadaware server only with --campaign: then it reads the registered runs of the
+campaign, chooses other runs, and registers them instead of printing them. The archive may
+also be the history of Airflow. The user of Airflow needs only read access; the password is
+read from LOADAWARE_AIRFLOW_PASSWORD, or a token from LOADAWARE_AIRFLOW_TOKEN.`
 
 // campaignFlags has the flags of all campaign commands.
 type campaignFlags struct {

@@ -123,9 +123,9 @@ func parseExperiment(con cli.Console, args []string) (*experimentRun, error) {
 	e.cfg.BinsGB = map[string][][]float64{}
 	e.StringVar(&e.trace, "trace", "", "the `FILE` of the history: CSV or JSON lines, plain or gzip; - is standard input; the database if empty")
 	tasks := e.String("tasks", "", "task ids, separated by commas; if empty, the tasks with at least 100 runs and at least a tenth of the memory time (peak times duration) of all tasks; if there are none, the task with the most memory time")
-	e.Func("bins", "upper edges of the bins of a task in GB (1e9 bytes), as `TASK=30,350`; may be repeated, also for one task; a search finds 2 to 4 bins for a task without edges", e.parseBins)
+	e.Func("bins", "upper edges of the bins of a task in GB (1e9 bytes), as `TASK=30,350`; may be repeated, also for one task; for a task without edges, the command finds the best binnings with 2, 3 and 4 bins, and evaluates each of them", e.parseBins)
 	families := e.String("families", strings.Join(experiment.DefaultFamilies(), ","), "families, separated by commas, of "+strings.Join(experiment.Families(), ", ")+
-		"; final chooses the bin of least expected cost by the probabilities of the model that loadaware serve uses, without a risk target, and for a random holdout with cross-validated residuals; serving chooses the bin of the amount that loadaware serve would grant")
+		"; final chooses the bin of least expected cost, by the probabilities of the model that loadaware serve uses; it ignores the risk target, and with --split stratified these probabilities come from cross-validated residuals; serving chooses the bin of the amount that loadaware serve would grant")
 	oversampling := e.String("oversampling", experiment.None, "oversampling, separated by commas, of "+strings.Join(experiment.Oversamplings(), ", "))
 	e.StringVar(&e.cfg.Split, "split", experiment.Stratified, "holdout: stratified (30 % of each bin, drawn by seed) or time (the newest 30 %)")
 	e.IntVar(&e.cfg.Seeds, "seeds", 5, "number of seeds, at least 1; the seeds are 0, 1, …")

@@ -1,5 +1,5 @@
-// Package explain turns the factors of an answer into one report for the API, the command line and
-// the pages: the chain from base to grant, similar runs, the ladder, the cause of a kill, and one
+// Package explain turns the factors of an answer into one explanation for the API, the command line and
+// the dashboard: the chain from base to grant, similar runs, the ladder, the cause of a kill, and one
 // paragraph of text.
 package explain
 

@@ -15,9 +15,9 @@ const conditionSignificance = .01
 
 // condition is a property of a run: the value of a bool or a category, the weekday or the hour of a date.
 type condition struct {
-	holds []float64 // for each past run 1 if it has the property, 0 if not, NaN if that is unknown
-	isNew float64   // the same number for the new run
-	p     float64   // the smallest p-value of the dependence of a fact on the property
+	holds    []float64 // for each past run 1 if it has the property, 0 if not, NaN if that is unknown
+	holdsNew float64   // the same number for the new run
+	p        float64   // the smallest p-value of the dependence of a fact on the property
 }
 
 // Alike returns which past runs are like a new run with the inputs `inputs`. `facts` holds, for each fact, for which past runs
@@ -44,7 +44,7 @@ func Alike(facts [][]bool, past []sizing.Features, inputs sizing.Features) []boo
 		}
 		both := slices.Clone(alike)
 		for k, holds := range c.holds {
-			both[k] = both[k] && holds == c.isNew
+			both[k] = both[k] && holds == c.holdsNew
 		}
 		if slices.Contains(both, true) {
 			alike = both
@@ -54,7 +54,7 @@ func Alike(facts [][]bool, past []sizing.Features, inputs sizing.Features) []boo
 }
 
 // conditionsOf returns the conditions on the input `name`, which has the value `v` in the new run: one for each value, weekday
-// or hour of several past runs.
+// or hour that at least two past runs have.
 func conditionsOf(past []sizing.Features, name string, v sizing.Value) (all []condition) {
 	for _, property := range propertiesOf(v.Kind) {
 		var known []any
@@ -78,7 +78,7 @@ func conditionsOf(past []sizing.Features, name string, v sizing.Value) (all []co
 				continue
 			}
 			if property(v) == value {
-				c.isNew = 1
+				c.holdsNew = 1
 			}
 			all = append(all, c)
 		}

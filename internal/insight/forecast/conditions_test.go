@@ -42,7 +42,7 @@ func TestAlike(t *testing.T) {
 		"an hour":                {isMorning, sizing.Features{"ts": sizing.TextValue("2026-11-29T06:30:00Z")}, isMorning},
 		"an hour with an offset": {isMorning, sizing.Features{"ts": sizing.TextValue("2026-11-29T06:30:00+02:00")}, isMorning},
 		"no such input":          {isFull, sizing.Features{"rows": sizing.NumberValue(3), "other": sizing.BoolValue(true)}, all},
-		"an input of other kind": {isFull, sizing.Features{"full": sizing.TextValue("yes")}, all},
+		"another kind of input":  {isFull, sizing.Features{"full": sizing.TextValue("yes")}, all},
 		"a task that always ran": {all, sizing.Features{"full": sizing.BoolValue(true)}, all},
 	} {
 		ran, want := make([]bool, 40), make([]bool, 40)

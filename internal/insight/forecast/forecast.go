@@ -35,7 +35,7 @@ type Task struct {
 
 	Ran         []bool    // whether the task ran; nil: in all
 	Counts      []int     // number of mapped instances, at least 1; nil: Instances in all
-	Memories    []float64 // mean memory of an instance with the inputs of the past run, in bytes; nil: Memory in all
+	Memories    []float64 // mean memory of an instance in a draw from the past run, in bytes; nil: Memory in all
 	MedianScale []float64 // for each element of Counts, the factor of Median for this number of instances; nil: 1
 	scale       []float64 // for each element of Counts, the factor of Quantile; nil: 1
 }
@@ -162,8 +162,8 @@ func describeCycle(tasks []Task, cycle []int) string {
 }
 
 // Simulate simulates runs of a DAG. In each run the tasks that run are those of a random past run (Task.Ran), so that
-// exclusive branches stay exclusive. Mapped tasks have the number of instances of this past run (Task.Counts), and each task
-// has the memory for the inputs of this past run (Task.Memories). A task that does not run takes no time and no memory.
+// exclusive branches stay exclusive. Task.Counts and Task.Memories give the number of instances and the memory of a task in a
+// draw from this past run. A task that does not run takes no time and no memory.
 // `draws` is the number of runs; zero or less means usualDraws. Simulate reduces this number so that its product with the
 // number of tasks is at most maxSteps.
 func Simulate(tasks []Task, seed uint64, draws int) (*Result, error) {

@@ -36,7 +36,7 @@ func AtPresentLevel(values []float64) []float64 {
 }
 
 // fitLevel fits simple exponential smoothing to values in order of time. It returns the level after the newest value, and the
-// errors of the level before each value. The errors are nil if the smoothed level does not predict the values clearly better
+// errors: each value less the level before it. The errors are nil if the smoothed level does not predict the values clearly better
 // than their median, or if there are fewer than MinCalibration values. The likelihoods are those of Laplace distributions, so
 // that a few extreme values do not decide.
 func fitLevel(values []float64) (level float64, errors []float64) {
@@ -63,8 +63,8 @@ func fitLevel(values []float64) (level float64, errors []float64) {
 	return level, errors
 }
 
-// smooth returns the smoothed level after the newest value, and the errors of the level before each value. The first level is
-// that of the values in reverse order (backcasting).
+// smooth returns the smoothed level after the newest value, and the errors: each value less the level before it. The first level
+// is that of the values in reverse order (backcasting).
 func smooth(values []float64, rate float64) (level float64, errors []float64) {
 	level = values[len(values)-1]
 	for _, v := range slices.Backward(values) {

@@ -235,7 +235,7 @@ func withoutSkipped[T any](byDraw []T, ran []bool) []T {
 	return values
 }
 
-// quantile returns the q quantile of ascending values, one of the values; 0 without values.
+// quantile returns the q quantile of ascending values, without interpolation; 0 without values.
 func quantile[T int | float64](sorted []T, q float64) T {
 	if len(sorted) == 0 {
 		return 0

@@ -26,7 +26,7 @@ func TestSearchPlacesEdgesAboveClusters(t *testing.T) {
 	}{
 		"one bin is the top":                        {1, 350, 0, []float64{350}},
 		"two bins separate the outlier":             {2, 350, 0, []float64{30, 350}},
-		"three bins separate the large cluster":     {3, 350, 0, []float64{9, 30, 350}},
+		"a third bin separates the four peaks of 9": {3, 350, 0, []float64{9, 30, 350}},
 		"a step rounds edges up":                    {3, 350, 10, []float64{10, 30, 350}},
 		"a low top is still the last edge":          {3, 29, 0, []float64{9, 28, 29}},
 		"no more edges than distinct peaks and top": {9, 350, 0, []float64{9, 28, 30, 340, 350}},

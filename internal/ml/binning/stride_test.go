@@ -18,16 +18,16 @@ func TestStrideReturnsTheCheapestMultiples(t *testing.T) {
 		top, stride float64
 		want        []float64
 	}{
-		"one bin is the top":                    {1, 350, 10, []float64{350}},
-		"an edge is just above a cluster":       {2, 350, 10, []float64{30, 350}},
-		"three bins separate the large cluster": {3, 350, 10, []float64{10, 30, 350}},
-		"a longer stride wastes more":           {3, 350, 50, []float64{50, 100, 350}}, // 100 is the lowest edge of equal cost
-		"the top need not be a multiple":        {3, 33, 10, []float64{10, 30, 33}},
-		"a top at a multiple is one edge":       {4, 30, 10, []float64{10, 20, 30}},
-		"too few multiples are all edges":       {9, 30, 10, []float64{10, 20, 30}},
-		"a stride above the top gives no edge":  {3, 30, 40, []float64{30}},
-		"one bin needs no multiples":            {1, 1e300, 1, []float64{1e300}},
-		"rounding up top/stride adds no edge":   {40, 2.1, 0.7, []float64{0.7, 1.4, 2.1}},
+		"one bin is the top":                        {1, 350, 10, []float64{350}},
+		"an edge is just above a cluster":           {2, 350, 10, []float64{30, 350}},
+		"a third bin separates the four peaks of 9": {3, 350, 10, []float64{10, 30, 350}},
+		"a longer stride wastes more":               {3, 350, 50, []float64{50, 100, 350}}, // 100 is the lowest edge of equal cost
+		"the top need not be a multiple":            {3, 33, 10, []float64{10, 30, 33}},
+		"a top at a multiple is one edge":           {4, 30, 10, []float64{10, 20, 30}},
+		"too few multiples are all edges":           {9, 30, 10, []float64{10, 20, 30}},
+		"a stride above the top gives no edge":      {3, 30, 40, []float64{30}},
+		"one bin needs no multiples":                {1, 1e300, 1, []float64{1e300}},
+		"rounding up top/stride adds no edge":       {40, 2.1, 0.7, []float64{0.7, 1.4, 2.1}},
 	} {
 		t.Run(claim, func(t *testing.T) {
 			got, err := h.Stride(c.bins, c.top, c.stride)

@@ -23,7 +23,7 @@ package experts
 // synthetic workflows. The zero value is not usable: see Default.
 type Config struct {
 	Target           float64 // share of first tries that may be killed
-	KillPrice        float64 // price of one kill, in mean row costs of the pool
+	KillPrice        float64 // price of one kill when experts, or margins of Repeats, are compared, in mean row costs of the pool; each expert chooses its own risk with one of `prices`
 	BurnInRows       int     // burn-in: the residuals of the first rows are not stored, because models of few rows have unusual errors
 	ChanceRows       float64 // number of rows to add when the allowed number of kills is computed, because a few kills may be chance
 	WindowRows       int     // number of the newest rows in each residual distribution except nearestRows
@@ -33,14 +33,14 @@ type Config struct {
 	Decay            float64 // factor per row on the earlier costs and kills of the experts
 	CostPreference   float64 // the weight of an expert is proportional to e^−(CostPreference · relative excess of its cost over the lowest)
 	KillRateSlack    float64 // selectExperts accepts kill rates above the target up to this multiple of the lowest kill rate of an expert
-	ColdStartRows    int     // number of rows from which on experts are selected; a task with fewer rows is in its cold start
-	ColdStartPrice   float64 // price of one kill in the cold start, in geometric means of the row's cost and the pool's mean row cost
-	BlendRows        float64 // number of rows at which the blend has the same prior odds as the cold-start rule; see hedgeShare
-	Reach            float64 // maxAmount is (1 + Reach/√rows) times the largest peak, or times the prediction if that is larger
-	FirstReach       float64 // like Reach, with the factor (1 + FirstReach/rows); the larger factor counts
+	ColdStartRows    int     // number of independent rows (without those of LearnDependent) from which on experts are selected; a task with fewer is in its cold start
+	ColdStartPrice   float64 // price of one kill in the cold start; its unit is the geometric mean of the row's predicted cost and the pool's mean row cost
+	BlendRows        float64 // number of independent rows at which the blend has the same prior odds as the cold-start rule; see hedgeShare
+	Reach            float64 // maxAmount is (1 + Reach/√n) times the largest peak, or times the prediction if that is larger; n is the number of independent rows since the fourth-newest record
+	FirstReach       float64 // like Reach, with the factor (1 + FirstReach/n); the larger factor counts
 	Step             float64 // step per row of the adaptive correction of the kill rate
-	AimedShare       float64 // share of the target that the adaptive correction aims at: the kill rate varies by chance, so with 1 about half of all tasks at their target would exceed it
-	StepRows         float64 // decayed number of rows (ChargedRows) from which on the step shrinks in proportion to 1/rows
+	AimedShare       float64 // share of the target that the adaptive correction aims at: the kill rate varies by chance, so with a share of 1 it would be above the target in about half of all tasks
+	StepRows         float64 // decayed number of rows (ChargedRows) from which on the step is inversely proportional to this number
 	ChangeDiscount   float64 // factor on earlier costs and kills after a change of the task
 	RungRiskShare    float64 // largest ratio of the risk of the second rung to that of the first rung when updateLosses charges the experts; see secondRung
 	MinStep          float64 // smallest ratio of the first retry to the killed amount; only the ceiling may make the retry smaller

@@ -65,7 +65,7 @@ class LoadawareHook(BaseHook):
             ready = self.get_conn().check(Deadline())
         except Exception as error:  # noqa: BLE001 - every error is a result of the test
             return False, str(error)
-        return True, f"The server is {ready.status}, {ready.models} models answer, reports: {ready.observe}"
+        return True, f"The server is {ready.status}; active models: {ready.models}; storing of reports: {ready.observe}"
 
     @staticmethod
     def get_ui_field_behaviour() -> dict[str, Any]:

@@ -314,9 +314,10 @@ class Sizing:
                 self._report(key, end)
 
     def report_leftover_pod(self, end: report.End, try_number: int | None) -> Kill | None:
-        """Report the leftover pod of an interrupted execution. Returns the kill if the pod had an OOM at a known allocation.
+        """Report the leftover pod of an interrupted execution.
 
-        The report names the try that launched the pod: this one, if Airflow executes it again, or an earlier one.
+        Returns the kill if the pod had an OOM at a known allocation. The report names the try that launched the pod:
+        this one, if Airflow executes it again, or an earlier one.
         """
         if settings.is_disabled():
             return None

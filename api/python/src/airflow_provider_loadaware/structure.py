@@ -25,11 +25,11 @@ def of_dag(dag: Any) -> list[dict[str, Any]]:
 
 
 def send_changed(service: Service, namespace: str, dag: Any, folder: Path | None) -> bool:
-    """Send the structure of a DAG if it differs from the one that this machine sent last. Returns whether it was sent.
+    """Send the structure of a DAG unless this machine last sent the same one to the same server.
 
-    Without a folder nothing is sent, because every try would send it again. Without tasks, or with more than MAX_TASKS,
-    nothing is sent either. A structure that the server rejects permanently is not sent again. Exceptions of
-    Service.request propagate.
+    Returns whether it was sent. Without a folder nothing is sent, because every try would send it again. Without tasks,
+    or with more than MAX_TASKS, nothing is sent either. A structure that the server rejects permanently is not sent
+    again. Exceptions of Service.request propagate.
     """
     tasks = of_dag(dag)
     if folder is None or not 0 < len(tasks) <= MAX_TASKS:

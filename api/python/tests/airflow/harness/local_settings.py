@@ -12,7 +12,7 @@ import airflow_provider_loadaware.resize_support
 import airflow_provider_loadaware.service
 
 # A try waits longer for loadaware and Kubernetes than in production, so that a busy machine does not look like an
-# outage; test_outage tests the real timeouts.
+# outage; test_outage tests the real timeouts of loadaware.
 airflow_provider_loadaware.pod_end._TIMEOUT_SECONDS = 15.0
 airflow_provider_loadaware.resize_support.PROBE_SECONDS = 15.0
 airflow_provider_loadaware.service.CONNECT_SECONDS = 15.0
