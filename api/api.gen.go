@@ -2175,16 +2175,19 @@ type Source string
 
 // StaticAdvice defines model for StaticAdvice.
 type StaticAdvice struct {
+	// KilledRuns Number of these runs that were OOM-killed and never succeeded. Each counts as above the request.
+	KilledRuns int `json:"killed_runs"`
+
 	// Request The same as a quantity.
 	Request *string `json:"request"`
 
-	// RequestBytes One request for all runs; null with too few runs for the risk target.
+	// RequestBytes One request for all runs; null with too few runs for the risk target, or with too many `killed_runs`.
 	RequestBytes *int64 `json:"request_bytes"`
 
 	// Risk Upper bound of the probability that the next run exceeds the request, if the next run is like the past ones (exchangeable); it does not hold for a task whose peaks grow.
 	Risk *float64 `json:"risk"`
 
-	// Runs Number of measured runs that the request is derived from.
+	// Runs Number of runs that the request is derived from.
 	Runs int `json:"runs"`
 
 	// RunsNeeded Fewest runs for the risk target.
@@ -2214,7 +2217,7 @@ type StaticGroup struct {
 	// Tasks Number of tasks that the request is derived from.
 	Tasks int `json:"tasks"`
 
-	// Without Number of tasks with too few runs.
+	// Without Number of tasks without a static request.
 	Without int `json:"without"`
 }
 
