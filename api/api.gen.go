@@ -885,8 +885,8 @@ type FeatureFieldKind string
 
 // Features Inputs that are known before the launch, by name (1 to 100 characters, at most 200 names). A value is a number, a
 // boolean, a category (a string of at most 500 characters) or a date (a string that begins with the year, such as
-// `2020-01-03`, `2020/01/03`, `2020-01-03 02:15` or RFC 3339, or one like `25.03.2020`). Hours and days of a time with an offset are those of its local time; a time without an offset is UTC. Null means missing. A string that is a decimal number (`1253`) or an amount of bytes or time (`37.5GB`, `16Gi`, `90 min`) counts
-// as a number; one with leading zeros (`007`) or more than 15 digits is a category. So is an integer from
+// `2020-01-03`, `2020/01/03`, `2020-01-03 02:15` or RFC 3339, or one like `25.03.2020`). Hours and days of a time with an offset are those of its local time; a time without an offset is UTC. Null means missing. A string that is a decimal number (`1253`, `1_000_000`) or an amount of bytes or time (`37.5GB`, `16Gi`, `90 min`) counts
+// as a number, also with white space around it; one with leading zeros (`007`) or more than 15 digits is a category. So is an integer from
 // 2^53 on (9007199254740992) that is sent as a number, because it may be an id. `True` and `false` in a string are
 // booleans. `20250103` in a string or as a number is a date, unless most values of its feature are other numbers. Arrays and
 // objects are invalid. A value whose kind differs from most values of its feature counts as
@@ -1005,8 +1005,8 @@ type LiftRequest struct {
 
 	// Features Inputs that are known before the launch, by name (1 to 100 characters, at most 200 names). A value is a number, a
 	// boolean, a category (a string of at most 500 characters) or a date (a string that begins with the year, such as
-	// `2020-01-03`, `2020/01/03`, `2020-01-03 02:15` or RFC 3339, or one like `25.03.2020`). Hours and days of a time with an offset are those of its local time; a time without an offset is UTC. Null means missing. A string that is a decimal number (`1253`) or an amount of bytes or time (`37.5GB`, `16Gi`, `90 min`) counts
-	// as a number; one with leading zeros (`007`) or more than 15 digits is a category. So is an integer from
+	// `2020-01-03`, `2020/01/03`, `2020-01-03 02:15` or RFC 3339, or one like `25.03.2020`). Hours and days of a time with an offset are those of its local time; a time without an offset is UTC. Null means missing. A string that is a decimal number (`1253`, `1_000_000`) or an amount of bytes or time (`37.5GB`, `16Gi`, `90 min`) counts
+	// as a number, also with white space around it; one with leading zeros (`007`) or more than 15 digits is a category. So is an integer from
 	// 2^53 on (9007199254740992) that is sent as a number, because it may be an id. `True` and `false` in a string are
 	// booleans. `20250103` in a string or as a number is a date, unless most values of its feature are other numbers. Arrays and
 	// objects are invalid. A value whose kind differs from most values of its feature counts as
@@ -1197,8 +1197,8 @@ type Observation struct {
 
 	// Features Inputs that are known before the launch, by name (1 to 100 characters, at most 200 names). A value is a number, a
 	// boolean, a category (a string of at most 500 characters) or a date (a string that begins with the year, such as
-	// `2020-01-03`, `2020/01/03`, `2020-01-03 02:15` or RFC 3339, or one like `25.03.2020`). Hours and days of a time with an offset are those of its local time; a time without an offset is UTC. Null means missing. A string that is a decimal number (`1253`) or an amount of bytes or time (`37.5GB`, `16Gi`, `90 min`) counts
-	// as a number; one with leading zeros (`007`) or more than 15 digits is a category. So is an integer from
+	// `2020-01-03`, `2020/01/03`, `2020-01-03 02:15` or RFC 3339, or one like `25.03.2020`). Hours and days of a time with an offset are those of its local time; a time without an offset is UTC. Null means missing. A string that is a decimal number (`1253`, `1_000_000`) or an amount of bytes or time (`37.5GB`, `16Gi`, `90 min`) counts
+	// as a number, also with white space around it; one with leading zeros (`007`) or more than 15 digits is a category. So is an integer from
 	// 2^53 on (9007199254740992) that is sent as a number, because it may be an id. `True` and `false` in a string are
 	// booleans. `20250103` in a string or as a number is a date, unless most values of its feature are other numbers. Arrays and
 	// objects are invalid. A value whose kind differs from most values of its feature counts as
@@ -1633,8 +1633,8 @@ type PredictRequest struct {
 
 	// Features Inputs that are known before the launch, by name (1 to 100 characters, at most 200 names). A value is a number, a
 	// boolean, a category (a string of at most 500 characters) or a date (a string that begins with the year, such as
-	// `2020-01-03`, `2020/01/03`, `2020-01-03 02:15` or RFC 3339, or one like `25.03.2020`). Hours and days of a time with an offset are those of its local time; a time without an offset is UTC. Null means missing. A string that is a decimal number (`1253`) or an amount of bytes or time (`37.5GB`, `16Gi`, `90 min`) counts
-	// as a number; one with leading zeros (`007`) or more than 15 digits is a category. So is an integer from
+	// `2020-01-03`, `2020/01/03`, `2020-01-03 02:15` or RFC 3339, or one like `25.03.2020`). Hours and days of a time with an offset are those of its local time; a time without an offset is UTC. Null means missing. A string that is a decimal number (`1253`, `1_000_000`) or an amount of bytes or time (`37.5GB`, `16Gi`, `90 min`) counts
+	// as a number, also with white space around it; one with leading zeros (`007`) or more than 15 digits is a category. So is an integer from
 	// 2^53 on (9007199254740992) that is sent as a number, because it may be an id. `True` and `false` in a string are
 	// booleans. `20250103` in a string or as a number is a date, unless most values of its feature are other numbers. Arrays and
 	// objects are invalid. A value whose kind differs from most values of its feature counts as
@@ -2175,16 +2175,19 @@ type Source string
 
 // StaticAdvice defines model for StaticAdvice.
 type StaticAdvice struct {
+	// KilledRuns Number of these runs that were OOM-killed and never succeeded. Each counts as above the request.
+	KilledRuns int `json:"killed_runs"`
+
 	// Request The same as a quantity.
 	Request *string `json:"request"`
 
-	// RequestBytes One request for all runs; null with too few runs for the risk target.
+	// RequestBytes One request for all runs; null with too few runs for the risk target, or with too many `killed_runs`.
 	RequestBytes *int64 `json:"request_bytes"`
 
 	// Risk Upper bound of the probability that the next run exceeds the request, if the next run is like the past ones (exchangeable); it does not hold for a task whose peaks grow.
 	Risk *float64 `json:"risk"`
 
-	// Runs Number of measured runs that the request is derived from.
+	// Runs Number of runs that the request is derived from.
 	Runs int `json:"runs"`
 
 	// RunsNeeded Fewest runs for the risk target.
@@ -2214,7 +2217,7 @@ type StaticGroup struct {
 	// Tasks Number of tasks that the request is derived from.
 	Tasks int `json:"tasks"`
 
-	// Without Number of tasks with too few runs.
+	// Without Number of tasks without a static request.
 	Without int `json:"without"`
 }
 
@@ -2820,8 +2823,8 @@ type WhatIfRequest struct {
 
 	// Set Inputs that are known before the launch, by name (1 to 100 characters, at most 200 names). A value is a number, a
 	// boolean, a category (a string of at most 500 characters) or a date (a string that begins with the year, such as
-	// `2020-01-03`, `2020/01/03`, `2020-01-03 02:15` or RFC 3339, or one like `25.03.2020`). Hours and days of a time with an offset are those of its local time; a time without an offset is UTC. Null means missing. A string that is a decimal number (`1253`) or an amount of bytes or time (`37.5GB`, `16Gi`, `90 min`) counts
-	// as a number; one with leading zeros (`007`) or more than 15 digits is a category. So is an integer from
+	// `2020-01-03`, `2020/01/03`, `2020-01-03 02:15` or RFC 3339, or one like `25.03.2020`). Hours and days of a time with an offset are those of its local time; a time without an offset is UTC. Null means missing. A string that is a decimal number (`1253`, `1_000_000`) or an amount of bytes or time (`37.5GB`, `16Gi`, `90 min`) counts
+	// as a number, also with white space around it; one with leading zeros (`007`) or more than 15 digits is a category. So is an integer from
 	// 2^53 on (9007199254740992) that is sent as a number, because it may be an id. `True` and `false` in a string are
 	// booleans. `20250103` in a string or as a number is a date, unless most values of its feature are other numbers. Arrays and
 	// objects are invalid. A value whose kind differs from most values of its feature counts as

@@ -46,6 +46,30 @@ func TestExperimentOnStandardInput(t *testing.T) {
 	assert.Equal(t, out, again, "the same flags give the same output")
 }
 
+func TestPeaksAboveTheLastEdgeAreUnderEstimates(t *testing.T) {
+	code, out, stderr := invoke(t, fortyRuns(), "experiment", "run", "--trace", "-", "-o", "json", "--split", "time", "--bins", "a=1,3", "--seeds", "1", "--trials", "1",
+		"--families", "prior,cart,softmax-trees-argmax,regression,final,serving")
+	require.Zero(t, code, stderr)
+	assert.Equal(t, "warning: 25 of 40 rows of a have peaks above the last edge of its bins, 3 GB: each family under-estimates them; the largest peak is 7.8 GB\n", stderr)
+	r := decodeReport(t, out)
+	require.Len(t, r.Rows, 6)
+	// Of the 12 newest rows, 8 have peaks above 3 GB.
+	for i, row := range r.Rows {
+		assert.LessOrEqual(t, row.Accuracy, 4/12.0+1e-12, row.Family)
+		assert.GreaterOrEqual(t, row.URate, 8/12.0-1e-12, row.Family)
+		assert.GreaterOrEqual(t, row.UScore, 100*10*8/12.0-1e-9, row.Family)
+		counted := 0
+		for _, counts := range r.Confusions[i].Counts {
+			assert.Len(t, counts, 2)
+			counted += counts[0] + counts[1]
+		}
+		assert.Equal(t, 4, counted, "the rows within the bins")
+	}
+	for _, tuned := range r.Tuned {
+		assert.GreaterOrEqual(t, tuned.UScore, 500.0, "the search rates the families in the same way")
+	}
+}
+
 func TestExperimentsOnDatabaseAndFileAreEqual(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	code, _, stderr := invoke(t, fortyRuns(), "import", "--database", dsn, "-")

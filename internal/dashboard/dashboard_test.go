@@ -194,6 +194,21 @@ func TestPagesOfATaskWithAndWithoutAModel(t *testing.T) {
 	assert.Contains(t, killed, "All tries of this run")
 }
 
+func TestTaskPageSaysWhyThereIsNoStaticRequest(t *testing.T) {
+	e := newEnv(t, withoutTokens)
+	reports := make([]sizing.Observation, 66)
+	for run := range reports {
+		reports[run] = sizing.Observation{Try: sizing.TryKey{TaskKey: key, RunID: fmt.Sprint("run_", run), MapIndex: sizing.NoMap, Number: 1},
+			Outcome: sizing.Success, MemoryMax: sizing.GiB, Duration: time.Hour, Allocated: sizing.Resources{Memory: 2 * sizing.GiB}}
+	}
+	reports[7].Outcome = sizing.OOMKilled
+	_, err := e.svc.Observe(t.Context(), reports)
+	require.NoError(t, err)
+	page := e.page("/ui/task?dag_id=etl&task_id=load")
+	assert.Contains(t, page, "There is no static request for a risk of 1.5\u00a0%: 1 of 66 runs were OOM-killed and never succeeded.")
+	assert.Contains(t, page, "Histogram of the peaks of 65 runs")
+}
+
 func TestPagesAreAlsoJSONAndCSV(t *testing.T) {
 	e := newEnv(t, withoutTokens)
 	e.observe(key, 40, rows)

@@ -269,8 +269,7 @@ func pythonOf(t *Task) string {
 	return b.String()
 }
 
-// yamlOf returns the resources of a container with the suggested static request; "" if there are too
-// few runs.
+// yamlOf returns the resources of a container with the suggested static request; "" if there is none.
 func yamlOf(t *Task) string {
 	if t.Static == nil || t.Static.Request == nil {
 		return ""

@@ -105,8 +105,9 @@ func usageFigure(rows []TryRow, requested sizing.Bytes, changes []LevelChange) c
 const peakBars = 24
 
 // peaksFigure draws the histogram of measured peaks on a logarithmic axis, with the bins, the first request and
-// the mean grant of t.
+// the mean grant of t. It omits runs that were killed and never succeeded.
 func peaksFigure(sample []store.PeakRow, t *Task) chart.Figure {
+	sample = slices.DeleteFunc(slices.Clone(sample), func(r store.PeakRow) bool { return r.IsKilled })
 	if len(sample) < 2 {
 		return chart.Figure{}
 	}

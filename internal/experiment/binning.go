@@ -117,7 +117,39 @@ type binnedTask struct {
 	*binner
 	Binning
 	levels []float64 // logarithms of the edges, as the models need them
-	bin    []int     // bin of each row of the dataset
+	bin    []int     // bin of each row of the dataset, for splits and fits; the last bin for a peak above the top
+}
+
+// actual returns the bin of the peak of each given row, as package score counts it: len(edges) for a peak above the top,
+// which every prediction under-estimates.
+func (t *binnedTask) actual(rows []int) []int {
+	bins := make([]int, len(rows))
+	for n, row := range rows {
+		if bins[n] = t.bin[row]; t.isAboveTop(row) {
+			bins[n] = len(t.edges)
+		}
+	}
+	return bins
+}
+
+// isAboveTop reports whether the peak of a row exceeds the last edge.
+func (t *binnedTask) isAboveTop(row int) bool {
+	return t.runs.Peaks[row] > t.edges[len(t.edges)-1]
+}
+
+// warning says how many rows have peaks above the top; "" if there are none.
+func (t *binnedTask) warning() string {
+	above := 0
+	for row := range t.bin {
+		if t.isAboveTop(row) {
+			above++
+		}
+	}
+	if above == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d rows of %s have peaks above the last edge of its bins, %s GB: each family under-estimates them; the largest peak is %s GB",
+		above, len(t.bin), t.name, number(t.BinsGB[len(t.BinsGB)-1]), number(slices.Max(t.runs.Peaks)/1e9))
 }
 
 // binned returns the task with a binning.

@@ -24,7 +24,7 @@ type holdout struct {
 // result holds the predictions and figures of one family.
 type result struct {
 	Row
-	actual, predicted []int         // bins of the held-out rows
+	actual, predicted []int         // bins of the held-out rows; see binnedTask.actual
 	tuned             *TuningResult // nil: the parameters were not searched
 	model             []byte        // encoded classifier; nil for seeds other than the first, and for cart, Final and Serving
 }
@@ -42,10 +42,7 @@ func (p *Plan) newHoldout(t *binnedTask, seed uint64) *holdout {
 
 // evaluate fits one family and evaluates its predictions for all held-out rows.
 func (s *holdout) evaluate(ctx context.Context, c combination) (*result, error) {
-	p := &result{actual: make([]int, 0, len(s.test))}
-	for _, i := range s.test {
-		p.actual = append(p.actual, s.bin[i])
-	}
+	p := &result{actual: s.actual(s.test)}
 	var err error
 	switch c.family {
 	case Final:

@@ -153,6 +153,17 @@ func (p *Plan) chooseBinnings() error {
 	return nil
 }
 
+// Warnings returns a warning about each binning whose last edge is below some peaks.
+func (p *Plan) Warnings() []string {
+	var warnings []string
+	for _, t := range p.binned {
+		if warning := t.warning(); warning != "" {
+			warnings = append(warnings, warning)
+		}
+	}
+	return warnings
+}
+
 // Steps returns the total number of steps that Run reports.
 func (p *Plan) Steps() int {
 	steps := 0

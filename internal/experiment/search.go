@@ -90,16 +90,15 @@ func (s *holdout) folds(oversampling string) ([]fold, error) {
 		for _, i := range part.train {
 			own.train = append(own.train, s.train[i])
 		}
-		var actual []int
 		for _, i := range part.test {
-			own.test, actual = append(own.test, s.train[i]), append(actual, bin[i])
+			own.test = append(own.test, s.train[i])
 		}
 		m := newTrainingData(s.dataset, own, s.levels)
 		rows, err := m.table(oversampling, s.seed)
 		if err != nil {
 			return nil, err
 		}
-		parts = append(parts, fold{rows, m.test, actual})
+		parts = append(parts, fold{rows, m.test, s.actual(own.test)})
 	}
 	return parts, nil
 }

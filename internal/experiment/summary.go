@@ -69,7 +69,7 @@ type Confusion struct {
 	BinsGB       []float64  `json:"bins_gb"`
 	Family       string     `json:"family"`
 	Oversampling string     `json:"oversampling"`
-	Counts       [][]int    `json:"counts"`    // [actual][predicted]
+	Counts       [][]int    `json:"counts"`    // [actual][predicted], without the rows whose peaks are above the last edge
 	Precision    []*float64 `json:"precision"` // by bin; nil if the bin was never predicted
 	Recall       []*float64 `json:"recall"`    // by bin; nil if the bin has no rows
 }

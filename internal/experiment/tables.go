@@ -158,7 +158,7 @@ func (r *Report) confusionTables() []titledTable {
 		if len(tables) == 0 || tables[len(tables)-1].Title != title {
 			t := titledTable{
 				Title: title, Texts: 3, Header: []string{"family", "oversampling", "actual"},
-				Note: "Held-out rows over all seeds, by their actual and predicted bins; precision and recall are those of the bin in the column actual.",
+				Note: "Held-out rows over all seeds, by their actual and predicted bins, without the rows above the last edge; precision and recall are those of the bin in the column actual.",
 			}
 			for _, edge := range c.BinsGB {
 				t.Header = append(t.Header, "≤ "+number(edge))

@@ -134,6 +134,40 @@ func TestReportSuggestsStaticRequests(t *testing.T) {
 	assert.InDelta(t, *task.Static.SavesGBH, *r.Groups[0].SavesGBH, 1e-9)
 }
 
+// Of n = 199 runs, the risk target of 1.5 % allows two above the request.
+func TestStaticRequestsCountRunsThatNeverSucceeded(t *testing.T) {
+	for _, killed := range []int{2, 3} {
+		e := newTestEnv(t, tokens(t, "admin:"+sha("a")))
+		var rows []string
+		for i := range 199 {
+			fields := fmt.Sprintf(`"outcome": "success", "memory_max_bytes": %d`, (i+1)<<24)
+			if i < killed {
+				fields = `"outcome": "oom_killed"`
+				rows = append(rows, tryOf(fmt.Sprint("r", i), `"try_number": 2, "duration_seconds": 3600, "requested": {"memory_bytes": 4000000000}, "allocated": {"memory_bytes": 4000000000}, `+fields))
+			}
+			rows = append(rows, tryOf(fmt.Sprint("r", i), `"duration_seconds": 3600, "requested": {"memory_bytes": 4000000000}, "allocated": {"memory_bytes": 4000000000}, `+fields))
+		}
+		e.post("/observe/batch", `{"observations": [`+strings.Join(rows, ",")+`]}`, bearer("a"))
+		a := e.do(http.MethodGet, "/report?static=true", "", bearer("a"))
+		require.Equal(t, http.StatusOK, a.status, "%s", a.body)
+		var r report.Report
+		a.into(&r)
+		static := r.Tasks[0].Static
+		assert.Equal(t, 199, static.Runs)
+		assert.Equal(t, killed, static.KilledRuns)
+		assert.Equal(t, 66, static.RunsNeeded)
+		if killed > 2 {
+			assert.Nil(t, static.RequestBytes, "more runs were killed than the risk target allows")
+			assert.Equal(t, 1, r.Groups[0].TasksWithoutRequest)
+			continue
+		}
+		assert.EqualValues(t, 199<<24, *static.RequestBytes, "the largest peak of a success")
+		assert.InDelta(t, 0.015, *static.Risk, 1e-12)
+		request := float64(199<<24) / 1e9
+		assert.InDelta(t, 197*(4-request)-2*request, *static.SavesGBH, 1e-6, "each killed run costs one more try")
+	}
+}
+
 func TestReportRanksTasksAndExplainsMissingSavings(t *testing.T) {
 	e := newTestEnv(t, tokens(t, "admin:"+sha("a")))
 	var rows []string

@@ -107,6 +107,18 @@ func taskName(namespace, dag, task string) string {
 	return name
 }
 
+// noStatic says why a task has no suggested static request.
+func noStatic(t *report.Task) string {
+	s := t.Static
+	if s == nil {
+		s = &report.Static{}
+	}
+	if s.Runs > 0 && s.Runs >= s.RunsNeeded {
+		return fmt.Sprintf("%d of %s were OOM-killed and never succeeded, too many for a risk of %s %%", s.KilledRuns, Count(s.Runs, "run"), percent(&t.RiskTarget))
+	}
+	return fmt.Sprintf("%d of the %d measured runs that a risk of %s %% needs", s.Runs, s.RunsNeeded, percent(&t.RiskTarget))
+}
+
 // Static prints the static requests of a report as arguments of a KubernetesPodOperator.
 func Static(w io.Writer, r *report.Report) error {
 	var b strings.Builder
@@ -117,11 +129,7 @@ func Static(w io.Writer, r *report.Report) error {
 		t := &r.Tasks[i]
 		name := fmt.Sprintf("%s (%s)", taskName(t.Namespace, t.DagID, t.TaskID), t.Group)
 		if t.Static == nil || t.Static.Request == nil {
-			runs, needed := 0, 0
-			if t.Static != nil {
-				runs, needed = t.Static.Runs, t.Static.RunsNeeded
-			}
-			fmt.Fprintf(&b, "\n# %s: no safe request yet; %d of the %d measured runs that a risk of %s %% needs\n", name, runs, needed, percent(&t.RiskTarget))
+			fmt.Fprintf(&b, "\n# %s: no safe request yet; %s\n", name, noStatic(t))
 			continue
 		}
 		fmt.Fprintf(&b, "\n# %s: risk at most %s %% from %s; %s\n", name, percent(t.Static.Risk), Count(t.Static.Runs, "run"),
@@ -130,12 +138,12 @@ func Static(w io.Writer, r *report.Report) error {
 	}
 	for _, g := range r.Groups {
 		if g.Request == nil {
-			fmt.Fprintf(&b, "\n# all %s tasks: no safe request yet; too few runs of %s\n", g.Group, Count(g.TasksWithoutRequest, "task"))
+			fmt.Fprintf(&b, "\n# all %s tasks: no safe request yet for %s\n", g.Group, Count(g.TasksWithoutRequest, "task"))
 			continue
 		}
 		tasks := strconv.Itoa(g.Tasks)
 		if g.TasksWithoutRequest > 0 {
-			tasks += fmt.Sprintf("; %d more have too few runs", g.TasksWithoutRequest)
+			tasks += fmt.Sprintf("; %d more without a safe request", g.TasksWithoutRequest)
 		}
 		fmt.Fprintf(&b, "\n# one request for all %s tasks (%s): risk at most %s %% per run; %s\n", g.Group, tasks, percent(g.Risk), wouldSave(g.SavesGBH, nil))
 		b.WriteString(resourcesArgument(*g.Request))

@@ -128,14 +128,18 @@ func TestStaticRequestsArePython(t *testing.T) {
 		}
 	}
 	assert.Equal(t, 5, suggested, "number of suggested requests: for four tasks and a group")
-	assert.Contains(t, text.String(), "all heavy tasks (4; 4 more have too few runs)")
-	assert.Contains(t, text.String(), "no safe request yet; too few runs of 2 tasks")
+	assert.Contains(t, text.String(), "all heavy tasks (4; 4 more without a safe request)")
+	assert.Contains(t, text.String(), "no safe request yet for 2 tasks")
 	assert.Contains(t, text.String(), "the savings are not known")
 	assert.Contains(t, text.String(), "The bound does not hold for a task whose peaks grow.")
 	r.Groups[0].TasksWithoutRequest = 0
+	r.Tasks[0].Static, r.Tasks[0].RiskTarget = &report.Static{Runs: 300, KilledRuns: 28, RunsNeeded: 66}, 0.015
+	r.Tasks[2].Static, r.Tasks[2].RiskTarget = &report.Static{Runs: 30, KilledRuns: 28, RunsNeeded: 66}, 0.015
 	text.Reset()
 	require.NoError(t, Static(&text, r))
 	assert.Contains(t, text.String(), "all heavy tasks (4):")
+	assert.Contains(t, text.String(), "no safe request yet; 28 of 300 runs were OOM-killed and never succeeded, too many for a risk of 1.50 %")
+	assert.Contains(t, text.String(), "no safe request yet; 30 of the 66 measured runs that a risk of 1.50 % needs")
 }
 
 func TestSavingsFormats(t *testing.T) {

@@ -66,7 +66,7 @@ func (s *Service) Baselines(ctx context.Context, f store.SavingsFilter) ([]store
 	return s.store.Baselines(ctx, f)
 }
 
-// PeakSample returns the peaks and durations of the successes in a uniform sample of at most `limit` tries of a task.
+// PeakSample returns the peaks and durations of the runs in a uniform sample of at most `limit` tries of a task.
 func (s *Service) PeakSample(ctx context.Context, task sizing.TaskKey, limit int) ([]store.PeakRow, error) {
 	return s.store.PeakSample(ctx, task, limit)
 }

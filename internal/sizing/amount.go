@@ -29,8 +29,11 @@ const maxDigits = 15
 // maxExponent bounds the magnitude of the exponent of a number such as 1e6. A text with a larger exponent is a category.
 const maxExponent = 15
 
-// thousands matches a number with separators, such as 1,234,567.50.
-var thousands = regexp.MustCompile(`^[1-9]\d{0,2}(,\d{3})+(\.\d+)?$`)
+// thousands matches a number with separators, such as 1,234,567.50 or, as in Python, 1_234_567.50. Other underscores
+// are part of a code, such as 2025_01.
+var thousands = regexp.MustCompile(`^[1-9]\d{0,2}((,\d{3})+|(_\d{3})+)(\.\d+)?$`)
+
+var withoutSeparators = strings.NewReplacer(",", "", "_", "")
 
 // firstInexact is the smallest integer that a float64 does not distinguish from the next one.
 const firstInexact = 1 << 53
@@ -62,9 +65,10 @@ func isLongInteger(s string) bool {
 	return len(digits) > maxDigits && strings.Trim(digits, "0123456789") == ""
 }
 
-// parseDecimal reads a decimal number in any form, also with leading zeros. It rejects forms such as 0x1p4 and inf, which
-// strconv.ParseFloat alone would accept.
+// parseDecimal reads a decimal number in any form, also with leading zeros and with white space around it. It rejects forms
+// such as 0x1p4 and inf, which strconv.ParseFloat alone would accept.
 func parseDecimal(s string) (v float64, ok bool) {
+	s = strings.TrimSpace(s)
 	if strings.Trim(s, "0123456789+-.eE") != "" {
 		return 0, false
 	}
@@ -72,7 +76,7 @@ func parseDecimal(s string) (v float64, ok bool) {
 	return v, err == nil
 }
 
-// parseAmount reads a decimal number, alone or with a unit or an exponent, such as "1253", "1,234,567", "90 min" or "1e6".
+// parseAmount reads a decimal number, alone or with a unit or an exponent, such as "1253", "1,234,567", "1_234_567", "90 min" or "1e6".
 // The result is in bytes or seconds, a count or, for a percentage, a fraction. ok is false for every other text, also for a
 // number with leading zeros, which is a code, and for a number with more than maxDigits digits.
 func parseAmount(s string) (v float64, ok bool) {
@@ -80,8 +84,8 @@ func parseAmount(s string) (v float64, ok bool) {
 	if digits == "" || digits[0] < '0' || digits[0] > '9' { // true for most texts
 		return 0, false
 	}
-	if strings.Contains(digits, ",") && thousands.MatchString(digits) {
-		digits = strings.ReplaceAll(digits, ",", "")
+	if strings.ContainsAny(digits, ",_") && thousands.MatchString(digits) {
+		digits = withoutSeparators.Replace(digits)
 	}
 	end := 0
 	for end < len(digits) && (digits[end] >= '0' && digits[end] <= '9' || digits[end] == '.') {

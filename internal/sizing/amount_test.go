@@ -16,13 +16,14 @@ func TestAmountInATextIsANumber(t *testing.T) {
 		"37.5GB": 37.5e9, "512 MiB": 512 << 20, "16Gi": 16 << 30, "0B": 0, "1 byte": 1, "10k": 1e4, "3.2M": 3.2e6,
 		"90 min": 5400, "2h": 7200, "250ms": 0.25, "3 days": 259200, "80%": 0.8,
 		"1253": 1253, "1,234,567": 1234567, "-1,234.5": -1234.5, "1e6": 1e6, "2.5E-3": 0.0025, "0": 0, "0.25": 0.25, "-3": -3, "999999999999999": 999999999999999, "123456789012.345": 123456789012.345,
+		" 1000000 ": 1e6, "\n\t37.5GB\r\n": 37.5e9, "\u00a01,234\u00a0": 1234, "1_000_000": 1e6, "-1_234.5": -1234.5, " 12_345\n": 12345, "3GB ": 3e9, " PT45M ": 2700,
 	} {
 		v := sizing.TextValue(text)
 		assert.Equal(t, sizing.Number, v.Kind, text)
 		assert.InEpsilon(t, 1+want, 1+v.Num, 1e-9, text)
 		assert.Equal(t, text, v.Text)
 	}
-	for _, text := range []string{"", "GB", "-", ".5", "007", "1e99", "1e", "1,23", "12,34,567", "0,123", "1,234x", "1.2.3", "1.2.3GB", "+3", "--3", "12345678901234567890", "9007199254740993", "1,234,567,890,123,456", "1234567890123.456", "3  GB", "3GB ", "3e5d2", "r5.2xlarge", "2xlarge", "45 files", "1920x1080", "5GB/s", "7B-chat"} {
+	for _, text := range []string{"", "GB", "-", ".5", "007", "1e99", "1e", "1,23", "12,34,567", "0,123", "1,234x", "1.2.3", "1.2.3GB", "+3", "--3", "12345678901234567890", "9007199254740993", "1,234,567,890,123,456", "1234567890123.456", "3  GB", "3e5d2", " 007 ", "1_00", "1__000", "_1_000", "1_000_", "1_000,000", "1_000GB", "0_123", "2025_01", "2025_01_03", "1_234_567_890_123_456", " 12345678901234567890 ", "  ", " emea ", "r5.2xlarge", "2xlarge", "45 files", "1920x1080", "5GB/s", "7B-chat"} {
 		assert.Equal(t, sizing.Value{Kind: sizing.Category, Text: text}, sizing.TextValue(text))
 	}
 }
@@ -64,6 +65,7 @@ func TestTextValueReadsBoolsAndCompactDates(t *testing.T) {
 	for text, want := range map[string]sizing.Value{
 		"True": {Kind: sizing.Bool, Num: 1, Text: "True"}, "false": {Kind: sizing.Bool, Text: "false"}, "yes": {Kind: sizing.Category, Text: "yes"},
 		"19700102": {Kind: sizing.Date, Num: 1, Text: "19700102"}, "19700101T120000": {Kind: sizing.Date, Num: 0.5, Text: "19700101T120000"},
+		" True\n": {Kind: sizing.Bool, Num: 1, Text: " True\n"}, " 1970-01-02 ": {Kind: sizing.Date, Num: 1, Text: " 1970-01-02 "},
 		"19700101T120000+0600": {Kind: sizing.Date, Num: 0.25, Offset: 24, Text: "19700101T120000+0600"}, "20251301": {Kind: sizing.Number, Num: 20251301, Text: "20251301"},
 	} {
 		assert.Equal(t, want, sizing.TextValue(text))
@@ -83,6 +85,20 @@ func TestAmountsOfOldCategoriesAreReadAsNumbers(t *testing.T) {
 	require.Equal(t, sizing.Number, s.Fields[1].Kind)
 	assert.Equal(t, sizing.TextValue("2GB"), s.Fields[1].ReadStored(s.Fields[0].Value(0)))
 	assert.Equal(t, sizing.Missing, s.Fields[1].ReadStored(s.Fields[0].Value(1)).Kind)
+}
+
+// Earlier versions read a number with white space around it, or with underscores, as a category.
+func TestOldCategoriesOfNumbersStayKnown(t *testing.T) {
+	for old, next := range map[string]string{" 1000000 ": " 1000001 ", "1_000_000": "1_000_001"} {
+		s := sizing.Schema{Version: 1, Fields: []sizing.Field{{Name: "n", Kind: sizing.Category, Categories: []string{old}}}}
+		f := sizing.Features{"n": sizing.TextValue(old)}
+		require.Equal(t, []float64{0}, s.Row(f, nil), "a model with the old schema knows the category")
+		require.True(t, s.Extend(sizing.Features{"n": sizing.TextValue(next)}), "a number must get a field of its own")
+		require.Equal(t, sizing.Number, s.Fields[1].Kind)
+		require.Equal(t, []float64{0, 1e6}, s.Row(f, nil))
+		require.Equal(t, f, s.Features(s.Row(f, nil)), "the text is restored")
+		require.Equal(t, sizing.TextValue(old), s.Fields[1].ReadStored(s.Fields[0].Value(0)), "an old row has the number")
+	}
 }
 
 func TestIntegersThatAreNotExactAreCategories(t *testing.T) {
@@ -132,6 +148,7 @@ func TestCompactDateInANumberFieldIsANumber(t *testing.T) {
 	require.Equal(t, []float64{20250401, 20179}, row)
 	require.Equal(t, f, s.Features(row), "the number and the date must both be restored")
 	require.Equal(t, sizing.Missing, s.Fields[0].Read(sizing.TextValue("2025-04-01")).Kind)
+	require.Equal(t, sizing.NumberValue(20250401), s.Fields[0].Read(sizing.TextValue(" 20250401 ")))
 }
 
 // A task that has learned long integers as numbers stores a new long integer both as a number and as a category.

@@ -62,24 +62,32 @@ func BoolValue(v bool) Value {
 
 // TextValue returns a bool if s is true or false in any common spelling (true, True, TRUE), a date if s
 // has the form of a date or a time (see parseDate), a number if s is a decimal number (1253) or an amount
-// with a unit (37.5GB, 90 min, 80%) or a duration (PT45M, 1 day, 2:00:00), else a category.
+// with a unit (37.5GB, 90 min, 80%) or a duration (PT45M, 1 day, 2:00:00), else a category. It ignores white space
+// around these forms, which templates of several lines leave.
 func TextValue(s string) Value {
+	v := parseText(strings.TrimSpace(s))
+	v.Text = s
+	return v
+}
+
+// parseText returns the value of a text without white space around it. TextValue sets its Text.
+func parseText(s string) Value {
 	switch s {
 	case "true", "True", "TRUE":
-		return Value{Kind: Bool, Num: 1, Text: s}
+		return Value{Kind: Bool, Num: 1}
 	case "false", "False", "FALSE":
-		return Value{Kind: Bool, Text: s}
+		return Value{Kind: Bool}
 	}
 	if date, ok := parseDate(s); ok {
 		return date
 	}
 	if amount, ok := parseAmount(s); ok {
-		return Value{Kind: Number, Num: amount, Text: s}
+		return Value{Kind: Number, Num: amount}
 	}
 	if seconds, ok := parseDuration(s); ok {
-		return Value{Kind: Number, Num: seconds, Text: s}
+		return Value{Kind: Number, Num: seconds}
 	}
-	return Value{Kind: Category, Text: s}
+	return Value{Kind: Category}
 }
 
 // compactDateDigits is the number of digits of a compact date, such as 20200103. Other dates have more characters.

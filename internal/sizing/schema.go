@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Schema is the order in which a task's features are stored as numbers. It only grows: version v+1
@@ -62,7 +63,7 @@ func (f *Field) Read(v Value) Value {
 		return Value{Kind: f.Kind, Num: v.Num}
 	case f.Kind == v.Kind:
 		return v
-	case f.Kind == Number && v.Kind == Category, f.Kind == Number && v.Kind == Date && len(v.Text) == compactDateDigits:
+	case f.Kind == Number && v.Kind == Category, f.Kind == Number && v.Kind == Date && len(strings.TrimSpace(v.Text)) == compactDateDigits:
 		// Other values of this feature are numbers, so a number that may be a code or an id counts as a number.
 		if x, ok := parseDecimal(v.Text); ok {
 			return NumberValue(x)

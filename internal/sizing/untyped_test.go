@@ -15,6 +15,7 @@ func TestUntypedValues(t *testing.T) {
 		"007": {Kind: sizing.Category, Text: "007"}, "+5": {Kind: sizing.Category, Text: "+5"}, "-": {Kind: sizing.Category, Text: "-"},
 		"20250401": sizing.TextValue("20250401"), `"7"`: sizing.TextValue("7"), `"007"`: sizing.TextValue("007"), `"open`: sizing.TextValue(`"open`), `"`: sizing.TextValue(`"`),
 		"true": sizing.BoolValue(true), "False": sizing.TextValue("False"), "37.5GB": sizing.TextValue("37.5GB"), "NaN": sizing.TextValue("NaN"),
+		" 20250401 ": sizing.TextValue("20250401"), `" 8 "`: {Kind: sizing.Number, Num: 8, Text: " 8 "}, " 1_000 ": {Kind: sizing.Number, Num: 1000, Text: " 1_000 "}, " 007 ": {Kind: sizing.Category, Text: " 007 "},
 		"9007199254740993": {Kind: sizing.Category, Text: "9007199254740993"},
 	} {
 		got, ok := sizing.UntypedValue(text)
@@ -33,7 +34,7 @@ func TestNumberFieldReadsACodeAsItsNumber(t *testing.T) {
 	s.Extend(f)
 	require.Equal(t, []float64{12, 0}, s.Row(f, nil), "the code is stored as a number and as a category")
 	assert.Equal(t, "012", s.Features(s.Row(f, nil))["store"].JSON(), "the text is restored")
-	for text, want := range map[string]float64{"+5": 5, ".5": 0.5, "007.50": 7.5} {
+	for text, want := range map[string]float64{"+5": 5, ".5": 0.5, "007.50": 7.5, " 007\n": 7} {
 		assert.Equal(t, sizing.NumberValue(want), s.Fields[0].Read(sizing.TextValue(text)), text)
 	}
 	for _, text := range []string{"", "0x10", "inf", "1e999", "12-e", "007a"} {

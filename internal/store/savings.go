@@ -24,8 +24,8 @@ type Savings interface {
 	// TaskUsage summarises the usage of every task of a namespace ("" for all) over all days, in the
 	// order of Tasks. It omits tasks without a success with a measured or sampled peak.
 	TaskUsage(ctx context.Context, namespace string) ([]sizing.Usage, error)
-	// PeakSample returns the peaks and the durations of the successes in a fixed uniform sample of at most
-	// `limit` tries of the task. It returns NotFound if the task is unknown.
+	// PeakSample returns the runs whose last try is in a fixed uniform sample of at most `limit` tries of the task, without
+	// those whose peak is unknown. It returns NotFound if the task is unknown.
 	PeakSample(ctx context.Context, task sizing.TaskKey, limit int) ([]PeakRow, error)
 }
 
@@ -113,8 +113,9 @@ type RequestChange struct {
 	Request sizing.Resources
 }
 
-// PeakRow is one successful try. Duration is 0 if unknown.
+// PeakRow is one run: the tries of one run id and map index.
 type PeakRow struct {
-	Peak     sizing.Bytes
-	Duration time.Duration
+	Peak     sizing.Bytes  // the largest measured or sampled peak; if IsKilled, a lower bound of the peak
+	Duration time.Duration // of the longest success; if IsKilled, of the longest OOM kill; 0 if unknown
+	IsKilled bool          // some tries were OOM-killed, and none succeeded
 }

@@ -65,6 +65,9 @@ func runExperiment(ctx context.Context, con cli.Console, args []string) error {
 	if err != nil {
 		return err
 	}
+	for _, warning := range plan.Warnings() {
+		fmt.Fprintf(con.Err, "warning: %s\n", warning)
+	}
 	bar := progressbar.NewOptions(plan.Steps(), progressbar.OptionSetDescription("experimenting"),
 		progressbar.OptionSetWriter(con.Err), progressbar.OptionSetVisibility(cli.IsTerminal(con.Err)),
 		progressbar.OptionShowCount(), progressbar.OptionClearOnFinish())

@@ -24,7 +24,7 @@ import (
 // Source reads the ledger and samples of peaks.
 type Source interface {
 	savings.Source
-	// PeakSample returns the successes with a measured peak in a uniform sample of the tries of a task, at most `limit` tries.
+	// PeakSample returns the runs with a known peak in a uniform sample of the tries of a task, at most `limit` tries.
 	PeakSample(ctx context.Context, task sizing.TaskKey, limit int) ([]store.PeakRow, error)
 	// Realised compares the promised risks of first tries with their outcomes. It reads the newest receipts of a
 	// task, at most `limit`; these include the receipts of later tries.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -8,16 +9,17 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// sampleRows bounds the sample of a task's tries. The static request is derived from the measured successes among them.
+// sampleRows bounds the sample of a task's tries. The static request is derived from the runs among them whose peak is known.
 const sampleRows = 4000
 
 // Static is a suggested static request for all runs of a task.
 type Static struct {
-	RequestBytes *int64   `json:"request_bytes"` // nil if there are too few runs for the target
+	RequestBytes *int64   `json:"request_bytes"` // nil if there are too few runs for the target, or too many in KilledRuns
 	Request      *string  `json:"request"`       // RequestBytes as a quantity
 	Risk         *float64 `json:"risk"`          // upper bound of the probability that the next run exceeds the request
-	Runs         int      `json:"runs"`          // number of measured successes from which the request is derived
-	RunsNeeded   int      `json:"runs_needed"`   // smallest number of measured successes with which NewStatic can meet the target
+	Runs         int      `json:"runs"`          // number of runs from which the request is derived
+	KilledRuns   int      `json:"killed_runs"`   // number of them with OOM kills and without a success
+	RunsNeeded   int      `json:"runs_needed"`   // smallest number of runs with which NewStatic can meet the target
 	SavesGBH     *float64 `json:"saves_gbh"`     // savings against the baseline in the window, minus the cost of kills; nil if unknown
 }
 
@@ -25,7 +27,7 @@ type Static struct {
 type StaticGroup struct {
 	Group               string   `json:"group"`
 	Tasks               int      `json:"tasks"`         // number of tasks with a suggested request
-	TasksWithoutRequest int      `json:"without"`       // number of tasks with too few runs
+	TasksWithoutRequest int      `json:"without"`       // number of tasks without a suggested request
 	RequestBytes        *int64   `json:"request_bytes"` // largest suggested request of these tasks; nil without such a task
 	Request             *string  `json:"request"`       // RequestBytes as a quantity
 	Risk                *float64 `json:"risk"`          // largest of the tasks' risks with this request
@@ -34,19 +36,32 @@ type StaticGroup struct {
 
 // NewStatic chooses the smallest observed peak that the next run exceeds with at most the target
 // risk, rounded up to whole MiB. If n runs and the next run are exchangeable, the next run exceeds the
-// k-th smallest peak with a probability of at most (n+1−k)/(n+1) (Vovk et al. 2005). NewStatic sorts
-// sample by peak.
+// k-th smallest peak with a probability of at most (n+1−k)/(n+1) (Vovk et al. 2005). The peak of a run
+// that was killed and never succeeded is unknown, so NewStatic takes it as larger than all others. If the k-th
+// smallest peak is one of these, there is no request. NewStatic sorts sample by peak.
 func NewStatic(sample []store.PeakRow, t *Task) *Static {
 	n := len(sample)
 	s := &Static{Runs: n, RunsNeeded: int(math.Ceil(1/t.RiskTarget-1e-9)) - 1}
-	k := int(math.Ceil((1-t.RiskTarget)*float64(n+1) - 1e-9))
-	if n == 0 || k > n {
+	for _, r := range sample {
+		if r.IsKilled {
+			s.KilledRuns++
+		}
+	}
+	k := max(int(math.Ceil((1-t.RiskTarget)*float64(n+1)-1e-9)), 1)
+	if k > n-s.KilledRuns {
 		return s
 	}
-	slices.SortFunc(sample, func(a, b store.PeakRow) int { return int(min(max(a.Peak-b.Peak, -1), 1)) })
-	k = max(k, 1)
+	slices.SortFunc(sample, func(a, b store.PeakRow) int { return cmp.Compare(peakOf(a), peakOf(b)) })
 	s.set(sample[k-1].Peak.RoundUp(sizing.MiB), sample, t)
 	return s
+}
+
+// peakOf returns the peak of a run in bytes; +Inf for a run that was killed and never succeeded.
+func peakOf(r store.PeakRow) float64 {
+	if r.IsKilled {
+		return math.Inf(1)
+	}
+	return float64(r.Peak)
 }
 
 // set sets the request with its risk and savings.
@@ -62,7 +77,7 @@ func (s *Static) set(request sizing.Bytes, sample []store.PeakRow, t *Task) {
 func riskOf(request sizing.Bytes, sample []store.PeakRow) float64 {
 	above := 1
 	for _, r := range sample {
-		if r.Peak > request {
+		if peakOf(r) > float64(request) {
 			above++
 		}
 	}
@@ -71,25 +86,29 @@ func riskOf(request sizing.Bytes, sample []store.PeakRow) float64 {
 
 // savesOf returns the savings of a request against the task's baseline in GB·h; nil if they are unknown.
 // A run that exceeds the request costs the whole killed try and then a retry with the baseline. The
-// savings of the sample are scaled to all runs of the window.
+// savings of the sample are scaled to all runs of the window. t.RequestedGBH has no runs without a success, so they
+// do not count in the scale.
 func savesOf(request sizing.Bytes, sample []store.PeakRow, t *Task) *float64 {
 	if t.RequestedBytes == nil || t.RequestedGBH == nil {
 		return nil
 	}
 	baseline := float64(*t.RequestedBytes)
-	var before, after float64
+	var requested, saved float64
 	for _, r := range sample {
 		hours := r.Duration.Hours()
-		before += baseline * hours
-		after += float64(request) * hours
-		if r.Peak > request {
-			after += baseline * hours
+		if !r.IsKilled {
+			requested += baseline * hours
+		}
+		if peakOf(r) > float64(request) {
+			saved -= float64(request) * hours
+		} else {
+			saved += (baseline - float64(request)) * hours
 		}
 	}
-	if before == 0 {
+	if requested == 0 {
 		return nil
 	}
-	saves := *t.RequestedGBH * (1 - after/before)
+	saves := *t.RequestedGBH * saved / requested
 	return &saves
 }
 

@@ -4,6 +4,7 @@
 // The package handles class numbers only: bins 0 … k−1 in ascending order. An over-estimate
 // is a row whose predicted bin is above its actual bin (memory is wasted), and an
 // under-estimate is a row whose predicted bin is below its actual bin (the run is killed).
+// A row above the last bin has the actual bin k, so it is an under-estimate for every prediction.
 package score
 
 import (
@@ -18,22 +19,23 @@ const DefaultPenalty = 10
 // ErrShape reports different numbers of actual and predicted rows, or a bin that does not exist.
 var ErrShape = errors.New("score: invalid rows or bins")
 
-// Confusion is the k × k confusion matrix: Confusion[actual][predicted] counts rows.
+// Confusion is the confusion matrix: Confusion[actual][predicted] counts rows. It has a row for each actual bin 0 … k and
+// a column for each bin 0 … k−1.
 type Confusion [][]int
 
 // Count returns the confusion matrix of n rows over k bins. It returns ErrShape if the
-// lengths differ or a bin is outside 0 … k−1.
+// lengths differ, an actual bin is outside 0 … k, or a predicted bin is outside 0 … k−1.
 func Count(actual, predicted []int, k int) (Confusion, error) {
 	if len(actual) != len(predicted) {
 		return nil, fmt.Errorf("%w: %d actual rows, %d predicted", ErrShape, len(actual), len(predicted))
 	}
-	c := make(Confusion, k)
+	c := make(Confusion, k+1)
 	for i := range c {
 		c[i] = make([]int, k)
 	}
 	for i, a := range actual {
-		if p := predicted[i]; min(a, p) < 0 || max(a, p) >= k {
-			return nil, fmt.Errorf("%w: row %d has the actual bin %d and the predicted bin %d, not bins from 0 to %d", ErrShape, i, a, p, k-1)
+		if p := predicted[i]; min(a, p) < 0 || a > k || p >= k {
+			return nil, fmt.Errorf("%w: row %d has the actual bin %d and the predicted bin %d of %d bins", ErrShape, i, a, p, k)
 		}
 		c[a][predicted[i]]++
 	}

@@ -14,7 +14,7 @@ func TestScoresOfASmallEvaluation(t *testing.T) {
 	// 6 correct rows, 2 over-estimates, 2 under-estimates
 	c, err := score.Count([]int{0, 0, 1, 2, 2, 0, 1, 2, 2, 2}, []int{0, 0, 1, 2, 2, 2, 2, 0, 1, 2}, 3)
 	require.NoError(t, err)
-	assert.Equal(t, score.Confusion{{2, 0, 1}, {0, 1, 1}, {1, 1, 3}}, c)
+	assert.Equal(t, score.Confusion{{2, 0, 1}, {0, 1, 1}, {1, 1, 3}, {0, 0, 0}}, c)
 	assert.Equal(t, 10, c.Total())
 	assert.Equal(t, 2, c.Over(), "the distance does not matter")
 	assert.Equal(t, 2, c.Under())
@@ -22,6 +22,14 @@ func TestScoresOfASmallEvaluation(t *testing.T) {
 	assert.InDelta(t, 0.2, c.URate(), 1e-12)
 	assert.InDelta(t, 100*(2+10*2)/10.0, c.UScore(score.DefaultPenalty), 1e-12)
 	assert.InDelta(t, 0.9*0.6-0.2, c.EstimatedSaving(0.9), 1e-12)
+}
+
+func TestARowAboveTheLastBinIsAnUnderEstimate(t *testing.T) {
+	c, err := score.Count([]int{0, 1, 2, 2}, []int{0, 1, 1, 0}, 2)
+	require.NoError(t, err)
+	assert.InDelta(t, 0.5, c.Accuracy(), 1e-12)
+	assert.InDelta(t, 0.5, c.URate(), 1e-12)
+	assert.InDelta(t, 500, c.UScore(score.DefaultPenalty), 1e-12)
 }
 
 func TestAnEmptyEvaluationScoresZero(t *testing.T) {
@@ -34,10 +42,10 @@ func TestAnEmptyEvaluationScoresZero(t *testing.T) {
 
 func TestCountRejectsInvalidRows(t *testing.T) {
 	for claim, c := range map[string]struct{ actual, predicted []int }{
-		"lengths differ":           {[]int{0}, nil},
-		"a bin above the last":     {[]int{0}, []int{2}},
-		"a bin below the first":    {[]int{-1}, []int{0}},
-		"an actual above the last": {[]int{2}, []int{0}},
+		"lengths differ":        {[]int{0}, nil},
+		"a bin above the last":  {[]int{0}, []int{2}},
+		"a bin below the first": {[]int{-1}, []int{0}},
+		"an actual bin above k": {[]int{3}, []int{0}},
 	} {
 		_, err := score.Count(c.actual, c.predicted, 2)
 		assert.ErrorIs(t, err, score.ErrShape, claim)

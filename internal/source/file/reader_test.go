@@ -238,7 +238,7 @@ func TestReaderRecognisesFeatureKinds(t *testing.T) {
 		"7": sizing.NumberValue(7), "1234567890123456789": {Kind: sizing.Category, Text: "1234567890123456789"}, "105.0": sizing.NumberValue(105), "-1e3": sizing.NumberValue(-1000), " 8 ": sizing.NumberValue(8),
 		"true": sizing.BoolValue(true), "False": sizing.TextValue("False"), "007": {Kind: sizing.Category, Text: "007"},
 		"nan": {}, "NaN": {}, "": {}, "  ": {},
-		"2020-01-03": sizing.TextValue("2020-01-03"), "c2": sizing.TextValue("c2"), "0x10": sizing.TextValue("0x10"), "1_000": sizing.TextValue("1_000"),
+		"2020-01-03": sizing.TextValue("2020-01-03"), "c2": sizing.TextValue("c2"), "0x10": sizing.TextValue("0x10"), "1_000": {Kind: sizing.Number, Num: 1000, Text: "1_000"}, " 1_000": {Kind: sizing.Number, Num: 1000, Text: " 1_000"},
 		"Infinity": sizing.TextValue("Infinity"), "12-e": sizing.TextValue("12-e"),
 	} {
 		rows, messages := readAll(t, strings.NewReader("dag_id,task_id,run_id,memory_max_bytes,feature.f\nd,t,r,1000,"+cell+"\n"))

@@ -189,15 +189,23 @@ func (s *Store) TaskUsage(ctx context.Context, namespace string) ([]sizing.Usage
 	return usage, wrapError("read the usage of tasks", err)
 }
 
-// peakSampleSQL reads the successes (outcome 1) among the $2 tries of lowest sample rank (lot).
+// peakSampleSQL reads a run if its last try is among the $2 tries of lowest sample rank (lot). So the number of tries of a run
+// does not change its chance to be in the sample. Outcome 1 is a success, 2 and 3 are OOM kills.
 const peakSampleSQL = `
-	SELECT peak, coalesce(duration_us, 0)
-	FROM (SELECT outcome, peak, duration_us FROM observation WHERE task = $1 ORDER BY lot LIMIT $2) AS sample
-	WHERE outcome = 1 AND peak IS NOT NULL`
+	SELECT coalesce(measured, killed), coalesce(duration_us, 0), measured IS NULL
+	FROM (SELECT run_id, map_index, try_number FROM observation WHERE task = $1 ORDER BY lot LIMIT $2) AS sample
+	CROSS JOIN LATERAL (
+		SELECT max(try_number) AS last, bool_or(outcome = 1) AS succeeded,
+			CASE WHEN bool_or(outcome = 1 AND memory_max IS NOT NULL) THEN max(memory_max) FILTER (WHERE outcome IN (1, 2, 3)) END AS measured,
+			max(peak) FILTER (WHERE outcome IN (2, 3)) AS killed,
+			coalesce(max(duration_us) FILTER (WHERE outcome = 1), max(duration_us) FILTER (WHERE outcome IN (2, 3))) AS duration_us
+		FROM observation AS o
+		WHERE o.task = $1 AND o.run_id = sample.run_id AND o.map_index = sample.map_index) AS run
+	WHERE try_number = last AND (measured IS NOT NULL OR killed IS NOT NULL AND NOT succeeded)`
 
 const taskIDSQL = `SELECT id FROM task WHERE namespace = $1 AND dag_id = $2 AND task_id = $3`
 
-// PeakSample returns the peaks of the successes in a uniform sample of at most limit tries.
+// PeakSample returns the peaks of the runs in a uniform sample of at most limit tries.
 func (s *Store) PeakSample(ctx context.Context, task sizing.TaskKey, limit int) ([]store.PeakRow, error) {
 	var id int64
 	if err := s.pool.QueryRow(ctx, taskIDSQL, task.Namespace, task.DAG, task.Task).Scan(&id); err != nil {
@@ -209,7 +217,7 @@ func (s *Store) PeakSample(ctx context.Context, task sizing.TaskKey, limit int) 
 	}
 	peaks, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p store.PeakRow, err error) {
 		var micros int64
-		err = row.Scan(&p.Peak, &micros)
+		err = row.Scan(&p.Peak, &micros, &p.IsKilled)
 		p.Duration = time.Duration(micros) * time.Microsecond
 		return p, err
 	})

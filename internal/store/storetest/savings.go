@@ -26,7 +26,8 @@ func testSavings(t *testing.T, open func(*testing.T) store.Store) {
 	t.Run("amounts without a duration are unknown", func(t *testing.T) { testUnknownAmounts(t, open(t)) })
 	t.Run("CPU without an allocation counts in no saving", func(t *testing.T) { testSavedCPU(t, open(t)) })
 	t.Run("sums that read stored months equal sums of days", func(t *testing.T) { testSumMonths(t, open(t)) })
-	t.Run("TaskUsage and PeakSample return measured peaks", func(t *testing.T) { testTaskUsage(t, open(t)) })
+	t.Run("TaskUsage returns measured peaks", func(t *testing.T) { testTaskUsage(t, open(t)) })
+	t.Run("PeakSample has one row per run", func(t *testing.T) { testPeakSample(t, open(t)) })
 }
 
 // recount holds every acknowledged report that is not voided.
@@ -385,10 +386,43 @@ func testTaskUsage(t *testing.T, st store.Store) {
 	require.Len(t, usage, 1)
 	require.Equal(t, sizing.Usage{Task: key, Runs: 3, MeanPeak: 4e9, Spread: usage[0].Spread, GBHours: 12}, usage[0])
 	require.InDelta(t, 1.632993161855452e9, usage[0].Spread, 1)
-	peaks, err := st.PeakSample(t.Context(), key, 2)
+}
+
+func testPeakSample(t *testing.T, st store.Store) {
+	key := task("a")
+	report := func(run string, number int, outcome sizing.Outcome, peak, allocated sizing.Bytes, hours int) {
+		o := kill(firstTry(key, run), allocated)
+		o.Try.Number, o.Outcome, o.MemoryMax, o.Duration = number, outcome, peak, time.Duration(hours)*time.Hour
+		recordNew(t, st, o)
+	}
+	report("success", 1, sizing.Success, 2e9, 8e9, 1)
+	report("two successes", 1, sizing.Success, 5e9, 8e9, 1)
+	report("two successes", 2, sizing.Success, 3e9, 8e9, 2)
+	report("lifted", 1, sizing.OOMKilled, 0, 4e9, 9)
+	report("lifted", 2, sizing.Success, 6e9, 8e9, 3)
+	report("measured kill", 1, sizing.AppOOM, 39e8, 4e9, 9)
+	report("measured kill", 2, sizing.Success, 3e9, 8e9, 4)
+	report("killed", 1, sizing.OOMKilled, 41e8, 4e9, 5)
+	report("killed", 2, sizing.OOMKilled, 0, 8e9, 6)
+	report("killed", 3, sizing.Failed, 1e9, 16e9, 9)
+	report("unmeasured", 1, sizing.OOMKilled, 0, 4e9, 9)
+	report("unmeasured", 2, sizing.Success, 0, 8e9, 9)
+	report("failed", 1, sizing.Failed, 1e9, 8e9, 9)
+	peaks, err := st.PeakSample(t.Context(), key, 100)
+	require.NoError(t, err)
+	require.ElementsMatch(t, []store.PeakRow{
+		{Peak: 2e9, Duration: time.Hour},
+		{Peak: 5e9, Duration: 2 * time.Hour},
+		{Peak: 6e9, Duration: 3 * time.Hour},
+		{Peak: 39e8, Duration: 4 * time.Hour},
+		{Peak: 8e9, Duration: 6 * time.Hour, IsKilled: true},
+	}, peaks)
+
+	other := task("b")
+	recordNew(t, st, runs(other, 5)...)
+	peaks, err = st.PeakSample(t.Context(), other, 2)
 	require.NoError(t, err)
 	require.Len(t, peaks, 2)
-	require.Equal(t, time.Hour, peaks[0].Duration)
 	_, err = st.PeakSample(t.Context(), task("unknown"), 2)
 	requireKind(t, sizing.NotFound, err)
 }

@@ -12,11 +12,14 @@ T = TypeVar("T", bound="StaticAdvice")
 class StaticAdvice:
     """
     Attributes:
-        request_bytes (int | None): One request for all runs; null with too few runs for the risk target.
+        request_bytes (int | None): One request for all runs; null with too few runs for the risk target, or with too
+            many `killed_runs`.
         request (None | str): The same as a quantity.
         risk (float | None): Upper bound of the probability that the next run exceeds the request, if the next run is
             like the past ones (exchangeable); it does not hold for a task whose peaks grow.
-        runs (int): Number of measured runs that the request is derived from.
+        runs (int): Number of runs that the request is derived from.
+        killed_runs (int): Number of these runs that were OOM-killed and never succeeded. Each counts as above the
+            request.
         runs_needed (int): Fewest runs for the risk target.
         saves_gbh (float | None): GB·h that the request would have saved in the window. A run above the request costs
             the killed attempt and a retry with the old request.
@@ -26,6 +29,7 @@ class StaticAdvice:
     request: None | str
     risk: float | None
     runs: int
+    killed_runs: int
     runs_needed: int
     saves_gbh: float | None
 
@@ -41,6 +45,8 @@ class StaticAdvice:
 
         runs = self.runs
 
+        killed_runs = self.killed_runs
+
         runs_needed = self.runs_needed
 
         saves_gbh: float | None
@@ -54,6 +60,7 @@ class StaticAdvice:
                 "request": request,
                 "risk": risk,
                 "runs": runs,
+                "killed_runs": killed_runs,
                 "runs_needed": runs_needed,
                 "saves_gbh": saves_gbh,
             }
@@ -88,6 +95,8 @@ class StaticAdvice:
 
         runs = d.pop("runs")
 
+        killed_runs = d.pop("killed_runs")
+
         runs_needed = d.pop("runs_needed")
 
         def _parse_saves_gbh(data: object) -> float | None:
@@ -102,6 +111,7 @@ class StaticAdvice:
             request=request,
             risk=risk,
             runs=runs,
+            killed_runs=killed_runs,
             runs_needed=runs_needed,
             saves_gbh=saves_gbh,
         )
