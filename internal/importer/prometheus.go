@@ -4,26 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/source/prometheus"
 )
 
-// PrometheusQuery selects the pods to import.
-type PrometheusQuery struct {
-	From, To  time.Time // pods that existed at some time between From and To
-	DAG, Task string    // ids; all DAGs or tasks if empty
-	Namespace string    // loadaware namespace of the tries
-}
-
 // Prometheus imports the tries of the pods that KubernetesPodOperator launched.
-func (t *TriesImporter) Prometheus(ctx context.Context, c *prometheus.Client, q PrometheusQuery) error {
+func (t *TriesImporter) Prometheus(ctx context.Context, c *prometheus.Client, q prometheus.PodQuery) error {
 	return t.finish(ctx, "prometheus", t.readPods(ctx, c, q))
 }
 
-func (t *TriesImporter) readPods(ctx context.Context, c *prometheus.Client, q PrometheusQuery) error {
-	pods, err := c.LaunchedPods(ctx, q.From, q.To, q.DAG, q.Task)
+func (t *TriesImporter) readPods(ctx context.Context, c *prometheus.Client, q prometheus.PodQuery) error {
+	pods, err := c.LaunchedPods(ctx, q)
 	if errors.Is(err, prometheus.ErrUnavailable) {
 		return fmt.Errorf("%w; check --url and the network policy", err)
 	}
@@ -36,7 +28,7 @@ func (t *TriesImporter) readPods(ctx context.Context, c *prometheus.Client, q Pr
 	bar := t.con.progress(int64(len(pods)), "pods")
 	defer func() { _ = bar.Finish() }() // a drawing error does not matter
 	for i := range pods {
-		if err := t.addPod(ctx, c, &pods[i], q.Namespace); err != nil {
+		if err := t.addPod(ctx, c, &pods[i]); err != nil {
 			return err
 		}
 		_ = bar.Add(1)
@@ -44,7 +36,7 @@ func (t *TriesImporter) readPods(ctx context.Context, c *prometheus.Client, q Pr
 	return nil
 }
 
-func (t *TriesImporter) addPod(ctx context.Context, c *prometheus.Client, pod *prometheus.LaunchedPod, namespace string) error {
+func (t *TriesImporter) addPod(ctx context.Context, c *prometheus.Client, pod *prometheus.LaunchedPod) error {
 	name := pod.Namespace + "/" + pod.Name
 	if pod.Unidentified != "" {
 		t.notes.add(pod.Unidentified, name)
@@ -64,7 +56,6 @@ func (t *TriesImporter) addPod(ctx context.Context, c *prometheus.Client, pod *p
 	case u.PeakMemory == 0:
 		t.notes.add("sent without a peak: the container ended before its memory was scraped", name)
 	}
-	pod.Try.Namespace = namespace
 	o := u.Observation(pod.Try)
 	return t.add(ctx, &o)
 }

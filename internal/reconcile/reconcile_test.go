@@ -1,9 +1,12 @@
 package reconcile_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -216,6 +219,38 @@ func TestSourceErrorIsReturnedAndTheTryIsLookedUpAgain(t *testing.T) {
 	require.ErrorIs(t, worker.RunOnce(t.Context()), e.sourceErr, "the next pass must look up the try again")
 	e.sourceErr, e.known[try("r")] = nil, sizing.Observation{MemorySampled: gib}
 	assert.Equal(t, map[reconcile.Result]int{reconcile.Amended: 1}, e.pass(worker))
+}
+
+// Labels of pods do not name the Airflow deployment. So a source can know several candidates for a try.
+func TestAmbiguousTriesAreNotStoredAndLoggedOncePerPass(t *testing.T) {
+	e := newEnv(t)
+	e.observe(sizing.Observation{Try: try("reported"), Outcome: sizing.Success, EndedAt: noon})
+	e.observe(sizing.Observation{Try: try("unique"), Outcome: sizing.Success, EndedAt: noon})
+	e.saveReceipt(try("unreported"), noon)
+	var log bytes.Buffer
+	worker := reconcile.New(e.store, e.svc.Observe, reconcile.Config{
+		Now: func() time.Time { return noon.Add(time.Hour) }, Count: func(r reconcile.Result) { e.results[r]++ },
+		Sources: []reconcile.Source{func(_ context.Context, key sizing.TryKey, _, _ time.Time) (sizing.Observation, bool, error) {
+			o := sizing.Observation{Outcome: sizing.OOMKilled, MemorySampled: gib, Allocated: sizing.Resources{Memory: gib}}
+			if key == try("unique") {
+				return o, true, nil
+			}
+			return o, true, fmt.Errorf("%w: name the namespace", reconcile.ErrAmbiguous)
+		}},
+	}, slog.New(slog.NewTextHandler(&log, nil)))
+	assert.Equal(t, map[reconcile.Result]int{reconcile.Waiting: 2, reconcile.Amended: 1}, e.pass(worker))
+	assert.Equal(t, 1, strings.Count(log.String(), "level=WARN"), log.String())
+	assert.Contains(t, log.String(), "tries=2")
+	assert.Contains(t, log.String(), "name the namespace")
+	h, err := e.store.History(t.Context(), try("r").TaskKey, store.HistoryLimits{})
+	require.NoError(t, err)
+	require.Len(t, h.Rows, 2, "no report must be stored for the unreported try")
+	for i := range h.Rows {
+		assert.Equal(t, h.Rows[i].RunID == "unique", h.Rows[i].MemorySampled > 0, h.Rows[i].RunID)
+	}
+	log.Reset()
+	assert.Empty(t, e.pass(worker), "no lookup is due again")
+	assert.Empty(t, log.String())
 }
 
 func TestSecondSourceFillsUnknownFields(t *testing.T) {
