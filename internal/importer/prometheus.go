@@ -57,5 +57,6 @@ func (t *TriesImporter) addPod(ctx context.Context, c *prometheus.Client, pod *p
 		t.notes.add("sent without a peak: the container ended before its memory was scraped", name)
 	}
 	o := u.Observation(pod.Try)
+	o.Provisional = true // the provider may report the try later
 	return t.add(ctx, &o)
 }

@@ -162,7 +162,7 @@ func testLedger(t *testing.T, st store.Store, rng *rand.Rand) {
 			full := randomReport(rng, keys[rng.IntN(2)], run)
 			run++
 			first := withUnknownFields(rng, full)
-			if rng.IntN(6) == 0 { // a lift request came first
+			if rng.IntN(6) == 0 { // a lookup of the pod came first
 				first = kill(full.Try, full.Allocated.Memory)
 				first.Provisional, first.EndedAt = true, full.EndedAt
 			}
@@ -176,6 +176,9 @@ func testLedger(t *testing.T, st store.Store, rng *rand.Rand) {
 			switch rng.IntN(4) {
 			case 0: // the whole report
 				require.NoError(t, record(t, st, full)[0].Err)
+				if stored[try].Provisional && full.Outcome.MayBeOOM() {
+					full.Outcome = sizing.OOMKilled
+				}
 				stored[try] = full
 				delete(pending, try)
 			case 1:
