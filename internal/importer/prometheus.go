@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/source/prometheus"
@@ -27,16 +28,36 @@ func (t *TriesImporter) readPods(ctx context.Context, c *prometheus.Client, q pr
 	}
 	bar := t.con.progress(int64(len(pods)), "pods")
 	defer func() { _ = bar.Finish() }() // a drawing error does not matter
+	var window []sizing.Observation     // of the pods that the same query window found first
 	for i := range pods {
-		if err := t.addPod(ctx, c, &pods[i]); err != nil {
-			return err
+		if err := t.readPod(ctx, c, &pods[i], &window); err != nil {
+			return errors.Join(err, t.addInOrder(ctx, window))
+		}
+		if i+1 == len(pods) || !pods[i+1].From.Equal(pods[i].From) {
+			if err := t.addInOrder(ctx, window); err != nil {
+				return err
+			}
+			window = window[:0]
 		}
 		_ = bar.Add(1)
 	}
 	return nil
 }
 
-func (t *TriesImporter) addPod(ctx context.Context, c *prometheus.Client, pod *prometheus.LaunchedPod) error {
+// addInOrder queues observations in the order of their starts, because the first request that the server records is the
+// baseline of the savings.
+func (t *TriesImporter) addInOrder(ctx context.Context, window []sizing.Observation) error {
+	slices.SortStableFunc(window, func(a, b sizing.Observation) int { return a.StartedAt.Compare(b.StartedAt) })
+	for i := range window {
+		if err := t.add(ctx, &window[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readPod appends the observation of a pod to window, unless the pod is skipped.
+func (t *TriesImporter) readPod(ctx context.Context, c *prometheus.Client, pod *prometheus.LaunchedPod, window *[]sizing.Observation) error {
 	name := pod.Namespace + "/" + pod.Name
 	if pod.Unidentified != "" {
 		t.notes.add(pod.Unidentified, name)
@@ -58,5 +79,6 @@ func (t *TriesImporter) addPod(ctx context.Context, c *prometheus.Client, pod *p
 	}
 	o := u.Observation(pod.Try)
 	o.Provisional = true // the provider may report the try later
-	return t.add(ctx, &o)
+	*window = append(*window, o)
+	return nil
 }

@@ -2,6 +2,7 @@ package importer
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"testing"
 	"time"
@@ -28,6 +29,29 @@ func clientOf(t *testing.T, pods ...prometheustest.Pod) *prometheus.Client {
 	c, err := prometheus.New(prometheus.Config{URL: prometheustest.Fake(t, pods...), PerSecond: 1000})
 	require.NoError(t, err)
 	return c
+}
+
+// recorder is a Target that remembers what it gets.
+type recorder struct {
+	Target
+	runs []string
+}
+
+func (r *recorder) Record(_ context.Context, observations []sizing.Observation) ([]sizing.RecordResult, error) {
+	for i := range observations {
+		r.runs = append(r.runs, observations[i].Try.RunID)
+	}
+	return make([]sizing.RecordResult, len(observations)), nil
+}
+
+// The names of pods are random. The server takes the first request as the baseline of the savings.
+func TestPodsAreSentInTheOrderOfTime(t *testing.T) {
+	c := clientOf(t, podOf("af", "z", "run-1", noon.Add(time.Hour)), podOf("af", "c", "run-2", noon.Add(2*time.Hour)), podOf("af", "y", "run-3", noon.Add(10*time.Hour)),
+		podOf("af", "a", "run-4", noon.Add(11*time.Hour)), podOf("af", "b", "run-5", noon.Add(30*time.Hour)))
+	tries, target := NewTries(Console{Out: io.Discard, Err: io.Discard}, 2), &recorder{}
+	tries.Target = target
+	require.NoError(t, tries.Prometheus(t.Context(), c, prometheus.PodQuery{From: noon, To: noon.Add(48 * time.Hour), Namespace: "prod"}))
+	assert.Equal(t, []string{"run-1", "run-2", "run-3", "run-4", "run-5"}, target.runs)
 }
 
 func TestPodsOfSeveralDeploymentsAreNotImported(t *testing.T) {

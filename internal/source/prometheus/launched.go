@@ -32,7 +32,7 @@ type PodQuery struct {
 	Namespace string    // loadaware namespace of the tries
 }
 
-// LaunchedPods returns the pods that a query selects, sorted by the text namespace/name. If several Kubernetes namespaces have
+// LaunchedPods returns the pods that a query selects, sorted by From and then by the text namespace/name. If several Kubernetes namespaces have
 // a pod of the same try, the try of these pods is unknown.
 func (c *Client) LaunchedPods(ctx context.Context, q PodQuery) ([]LaunchedPod, error) {
 	namespace, ok := c.cfg.Namespaces.Of(q.Namespace)
@@ -75,6 +75,7 @@ func (c *Client) LaunchedPods(ctx context.Context, q PodQuery) ([]LaunchedPod, e
 	for _, key := range slices.Sorted(maps.Keys(pods)) {
 		all = append(all, *pods[key])
 	}
+	slices.SortStableFunc(all, func(a, b LaunchedPod) int { return a.From.Compare(b.From) })
 	markAmbiguous(all)
 	return all, nil
 }

@@ -22,6 +22,7 @@ func testSavings(t *testing.T, open func(*testing.T) store.Store) {
 		})
 	}
 	t.Run("the first static request stays the baseline", func(t *testing.T) { testBaseline(t, open(t)) })
+	t.Run("the baseline of an import is the request of the earliest first try", func(t *testing.T) { testBaselineOfImport(t, open(t)) })
 	t.Run("a filter selects scopes and days, and a key divides the sum", func(t *testing.T) { testSavingsFilter(t, open(t)) })
 	t.Run("amounts without a duration are unknown", func(t *testing.T) { testUnknownAmounts(t, open(t)) })
 	t.Run("CPU without an allocation counts in no saving", func(t *testing.T) { testSavedCPU(t, open(t)) })
