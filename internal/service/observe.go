@@ -135,6 +135,11 @@ func (s *Service) applyReport(ctx context.Context, o *sizing.Observation, r *siz
 	if r.Late {
 		return task, nil // the next training learns the report; the state in memory is that of a later execution
 	}
+	if replaced := r.Replaced; replaced != nil && r.Explained {
+		kill := *o
+		kill.Outcome, kill.Allocated.Memory = sizing.OOMKilled, cmp.Or(o.Allocated.Memory, replaced.Allocated.Memory)
+		o = &kill
+	}
 	request := s.tries.Request(&o.Try) // of the try, completed by that of a killed try of its run
 	answer, _ := s.tries.End(&o.Try)
 	answer.Request = request

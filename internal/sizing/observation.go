@@ -202,7 +202,7 @@ type RecordResult struct {
 	Duplicate  bool         // the try was already stored, and the report adds nothing to it
 	Amended    bool         // the report added values that the stored try lacked, or confirmed a provisional report
 	Replaced   *Observation // the provisional report that the report replaced with a new row, which has its own Seq; implies Amended
-	Explained  bool         // the report shows that a stored failure was an OOM kill; implies Amended
+	Explained  bool         // the stored outcome is an OOM kill, because one of the new and the stored report is an unexplained failure, and the other the kill of its pod; implies Amended
 	Measured   bool         // the report added a measured or sampled peak to a stored success without one; implies Amended
 	Superseded string       // if the report is of a later execution of the run than the stored reports: the run id that these reports have now; otherwise empty
 	Late       bool         // the report is of an earlier execution than the newest stored report of the try

@@ -52,7 +52,7 @@ type Observations interface {
 	// nothing and gets an Err of kind Conflict that names the field. Another prediction id is no contradiction: it is ignored
 	// with a warning. A report that contradicts a provisional one, and is not provisional itself, replaces it (Replaced) and takes
 	// over the values that it lacks. If only one of two reports is a provisional OOM kill with a time, and the other is a failure
-	// that may be this kill, the try becomes an OOM kill (Explained, if the failure was stored). A lift request for
+	// that may be this kill, the try becomes or stays an OOM kill (Explained, if a value changes). A lift request for
 	// a stored try is a Duplicate with the stored Allocated; if a success is stored, the lift request gets an Err of kind
 	// Conflict.
 	//

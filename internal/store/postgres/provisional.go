@@ -29,7 +29,8 @@ func (old *storedReport) replacedBy(r *report) bool {
 // not looked up again. If the pod was OOM-killed and the report does not name the cause, the new row is an OOM kill.
 func (s *Store) replace(ctx context.Context, tx pgx.Tx, old *storedReport, reports []report, i int, recorded []sizing.RecordResult) error {
 	r := &reports[i]
-	if old.explains(r) {
+	isExplained := old.explains(r)
+	if isExplained {
 		r.Outcome, r.provisional = old.Outcome, true
 	}
 	if r.features == nil {
@@ -54,7 +55,7 @@ func (s *Store) replace(ctx context.Context, tx pgx.Tx, old *storedReport, repor
 	if _, err := s.insert(ctx, tx, reports, []int{i}, recorded); err != nil {
 		return err
 	}
-	recorded[i].Amended, recorded[i].Replaced = true, &replaced
+	recorded[i].Amended, recorded[i].Replaced, recorded[i].Explained = true, &replaced, isExplained
 	*old = newStoredReport(r, recorded[i].Seq)
 	return nil
 }
@@ -68,7 +69,7 @@ func (r *report) isFromLift() bool {
 // explains reports whether the stored report is an OOM kill that a lookup of the pod found, and r a failure of the same try that
 // may be this kill. A kill that only a lift request has reported has no times, and explains nothing.
 func (old *storedReport) explains(r *report) bool {
-	isLookedUp := old.Provisional && !(old.StartedAt.IsZero() && old.EndedAt.IsZero())
+	isLookedUp := old.Provisional && (!old.StartedAt.IsZero() || !old.EndedAt.IsZero())
 	return isLookedUp && old.Outcome == sizing.OOMKilled && r.Outcome.MayBeOOM()
 }
 

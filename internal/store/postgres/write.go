@@ -231,13 +231,13 @@ func (s *Store) countAmended(ctx context.Context, tx pgx.Tx, reports []report, r
 			d := deltas[reports[i].task.id]
 			isReproduced := sizing.IsReproduction(reports[i].Try.RunID)
 			d.urgent = d.urgent || reports[i].Outcome.OOM() && !isReproduced
-			if replaced := recorded[i].Replaced; replaced != nil { // insert counted the new row
+			switch replaced := recorded[i].Replaced; {
+			case replaced != nil: // insert counted the new row
 				d.observations--
 				if replaced.Outcome.OOM() && !isReproduced {
 					d.kills--
 				}
-			}
-			if recorded[i].Explained && !isReproduced {
+			case recorded[i].Explained && !isReproduced:
 				d.kills++
 			}
 			deltas[reports[i].task.id] = d

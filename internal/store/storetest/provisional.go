@@ -53,7 +53,8 @@ func testLookups(t *testing.T, st store.Store) {
 			o := lookedUp("kill before "+outcome.String(), sizing.OOMKilled)
 			recordNew(t, st, o)
 			late := reported(o, outcome)
-			require.Equal(t, amended, statusOf(record(t, st, late)[0]))
+			replaced := record(t, st, late)[0]
+			require.Equal(t, []any{amended, true, true}, []any{statusOf(replaced), replaced.Explained, replaced.Replaced != nil})
 			require.Equal(t, duplicate, statusOf(record(t, st, late)[0]))
 			require.Equal(t, []any{sizing.OOMKilled, 47 * time.Second}, []any{row(o).Outcome, row(o).Duration})
 			require.Equal(t, []int{1, 1}, counts(o))
