@@ -1247,6 +1247,12 @@ type Observation struct {
 	// prediction before the end of the try counts.
 	PredictionID *string `json:"prediction_id,omitempty"`
 
+	// Provisional The report does not come from the executor of the try, but for example from a monitoring system. A later report without
+	// this field replaces it where they differ. A provisional report replaces no values, but a provisional `oom_killed`
+	// explains an earlier or later `failed` or `killed`. A provisional report with a series, a plan, metadata, usage or
+	// placement is stored as a final one. `loadaware import prometheus` sends this field.
+	Provisional *bool `json:"provisional,omitempty"`
+
 	// Requested Memory and CPU, each as a number or as a quantity.
 	//
 	// Example: {"cpu":"6","memory":"350Gi"}
@@ -1840,7 +1846,7 @@ type Receipt struct {
 
 // Recorded defines model for Recorded.
 type Recorded struct {
-	// Amended The report added fields that were unknown, or replaced a provisional kill.
+	// Amended The report added fields that were unknown, or replaced a provisional report.
 	Amended bool `json:"amended"`
 
 	// Duplicate The report was stored before and has no second effect.

@@ -62,8 +62,8 @@ func importAirflow(ctx context.Context, con cli.Console, args []string) error {
 	}
 	cfg.DAGs, cfg.Operators, cfg.FeatureKeys = cli.SplitList(*dags), cli.SplitList(*operators), cli.SplitList(*keys)
 	if cmd.PrometheusURL != "" {
-		if cfg.Prometheus, err = prometheus.New(cmd.Prometheus(0)); err != nil {
-			return cli.UsageErrorf("--prometheus: %v", err)
+		if cfg.Prometheus, err = newPrometheus(cmd, "prometheus", cfg.Namespace, 0); err != nil {
+			return err
 		}
 	}
 	source := cmd.Airflow(*rate)
@@ -85,7 +85,8 @@ Importing twice adds nothing, so repeat an import that was interrupted.
 
 Destination: as in loadaware import, with --into instead of --url. A bearer token for
 Prometheus is read from LOADAWARE_PROMETHEUS_TOKEN, because the list of processes shows
-flags.
+flags. LOADAWARE_PROMETHEUS_NAMESPACE selects the Kubernetes namespace, which is required
+if several Airflow deployments have the same DAGs.
 `
 
 // podBatch is the number of tries per request. It is smaller than the default of --batch of the other imports: each
@@ -101,7 +102,7 @@ func importPrometheus(ctx context.Context, con cli.Console, args []string) error
 	flags := importFlags{dryRun: dryRun, train: train, batch: &batch}
 	from := cmd.String("from", "", "only pods that existed then or later, such as 2025-03-01 or 2025-03-01T06:30:00Z")
 	to := cmd.String("to", "", "only pods that existed before then; now if empty")
-	var query importer.PrometheusQuery
+	var query prometheus.PodQuery
 	cmd.StringVar(&query.DAG, "dag", "", "id of a DAG; all if empty")
 	cmd.StringVar(&query.Task, "task", "", "id of a task; all if empty")
 	cmd.StringVar(&query.Namespace, "namespace", sizing.DefaultNamespace, "loadaware namespace, which identifies the Airflow deployment")
@@ -130,12 +131,24 @@ func importPrometheus(ctx context.Context, con cli.Console, args []string) error
 	case !(*rate > 0):
 		return cli.UsageErrorf("--rate must be above 0, not %v", *rate)
 	}
-	client, err := prometheus.New(cmd.Prometheus(*rate))
+	client, err := newPrometheus(cmd, "url", query.Namespace, *rate)
 	if err != nil {
-		return cli.UsageErrorf("--url: %v", err)
+		return err
 	}
 	t := importer.NewTries(con.ForImport(), batch)
 	return flags.run(ctx, con, cmd, t.Importer, func() error { return t.Prometheus(ctx, client, query) })
+}
+
+// newPrometheus returns a client for the pods of a loadaware namespace. flag is the flag with the URL.
+func newPrometheus(cmd *cli.Command, flag, namespace string, perSecond float64) (*prometheus.Client, error) {
+	if _, ok := cmd.PrometheusNamespaces.Of(namespace); !ok {
+		return nil, cli.UsageErrorf("LOADAWARE_PROMETHEUS_NAMESPACE has no Kubernetes namespace for the loadaware namespace %q; add one, such as %s=airflow", namespace, namespace)
+	}
+	client, err := prometheus.New(cmd.Prometheus(perSecond))
+	if err != nil {
+		return nil, cli.UsageErrorf("--%s: %v", flag, err)
+	}
+	return client, nil
 }
 
 // parseTime parses the value of a flag as a date or a time; an empty one is the zero time.

@@ -92,6 +92,18 @@ func TestImportPrometheusErrors(t *testing.T) {
 	}
 }
 
+func TestImportsNeedAKubernetesNamespaceOfTheirNamespace(t *testing.T) {
+	t.Setenv("LOADAWARE_PROMETHEUS_NAMESPACE", "prod=af-prod")
+	for _, args := range [][]string{
+		{"import", "prometheus", "--url", "http://127.0.0.1:1", "--from", "2026-01-01", "--namespace", "staging"},
+		{"import", "airflow", "--url", "http://127.0.0.1:1", "--prometheus", "http://127.0.0.1:1", "--namespace", "staging"},
+	} {
+		code, _, stderr := invoke(t, "", args...)
+		assert.Equal(t, 2, code)
+		assert.Contains(t, stderr, `LOADAWARE_PROMETHEUS_NAMESPACE has no Kubernetes namespace for the loadaware namespace "staging"`)
+	}
+}
+
 // TestServerReconcilesTriesWithPrometheus checks that the server adds the sampled peak to a try
 // without a peak.
 func TestServerReconcilesTriesWithPrometheus(t *testing.T) {

@@ -2,14 +2,18 @@ package app
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/loadaware/loadaware/internal/config"
 	"github.com/loadaware/loadaware/internal/httpapi"
 	"github.com/loadaware/loadaware/internal/reconcile"
 	"github.com/loadaware/loadaware/internal/retention"
 	"github.com/loadaware/loadaware/internal/service"
+	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/source/prometheus"
 	"github.com/loadaware/loadaware/internal/store"
 )
@@ -41,9 +45,20 @@ func newReconciler(settings *config.Config, st store.Reconciliation, svc *servic
 		if err != nil {
 			return nil, config.Errorf("LOADAWARE_PROMETHEUS_URL: %v", err)
 		}
-		cfg.Sources = append(cfg.Sources, client.Observation)
+		cfg.Sources = append(cfg.Sources, sourceOf(client))
 	}
 	return reconcile.New(st, svc.Observe, cfg, log), nil
+}
+
+// sourceOf returns a source of tries that reads Prometheus.
+func sourceOf(client *prometheus.Client) reconcile.Source {
+	return func(ctx context.Context, try sizing.TryKey, from, to time.Time) (sizing.Observation, bool, error) {
+		o, found, err := client.Observation(ctx, try, from, to)
+		if errors.Is(err, prometheus.ErrAmbiguous) {
+			err = fmt.Errorf("%w: %w", reconcile.ErrAmbiguous, err)
+		}
+		return o, found, err
+	}
 }
 
 // runAll returns a function that runs `main` and the workers until its context ends, and

@@ -55,12 +55,12 @@ type Config struct {
 	AirflowToken    string `envconfig:"AIRFLOW_TOKEN"`
 	PrometheusToken string `envconfig:"PROMETHEUS_TOKEN"`
 
-	PrometheusURL       string        `envconfig:"PROMETHEUS_URL"`
-	PrometheusNamespace string        `envconfig:"PROMETHEUS_NAMESPACE"`
-	PrometheusContainer string        `envconfig:"PROMETHEUS_CONTAINER"`
-	PrometheusDelay     time.Duration `envconfig:"PROMETHEUS_DELAY"`  // time from the end of a try (of an unreported try: its expected end) to its first lookup
-	PrometheusWithin    time.Duration `envconfig:"PROMETHEUS_WITHIN"` // time from the end of a try (of an unreported try: its first lookup) to its last lookup
-	PrometheusEvery     time.Duration `envconfig:"PROMETHEUS_EVERY"`  // time between two passes, which look up tries in Prometheus
+	PrometheusURL        string                `envconfig:"PROMETHEUS_URL"`
+	PrometheusNamespaces prometheus.Namespaces `envconfig:"PROMETHEUS_NAMESPACE"`
+	PrometheusContainer  string                `envconfig:"PROMETHEUS_CONTAINER"`
+	PrometheusDelay      time.Duration         `envconfig:"PROMETHEUS_DELAY"`  // time from the end of a try (of an unreported try: its expected end) to its first lookup
+	PrometheusWithin     time.Duration         `envconfig:"PROMETHEUS_WITHIN"` // time from the end of a try (of an unreported try: its first lookup) to its last lookup
+	PrometheusEvery      time.Duration         `envconfig:"PROMETHEUS_EVERY"`  // time between two passes, which look up tries in Prometheus
 }
 
 // Defaults returns settings that suit a first run on one machine.
@@ -162,7 +162,7 @@ func (c *Config) AccessTokens() ([]auth.Token, *auth.FirstToken, error) {
 // per second; 0 means the default.
 func (c *Config) Prometheus(perSecond float64) prometheus.Config {
 	return prometheus.Config{
-		URL: c.PrometheusURL, Token: c.PrometheusToken, Namespace: c.PrometheusNamespace, Container: c.PrometheusContainer,
+		URL: c.PrometheusURL, Token: c.PrometheusToken, Namespaces: c.PrometheusNamespaces, Container: c.PrometheusContainer,
 		PerSecond: perSecond,
 	}
 }

@@ -36,6 +36,7 @@ var fieldSamples = map[string][]string{
 	"allocated":            {`{"memory": "8Gi"}`, `null`, `{}`, `{"memory": null}`, `{"memory_bytes": 8589934592}`, `{"memory": "8Gi", "memory_bytes": 8589934592}`, `{"memory": "8Gi", "memory_bytes": 1}`, `{"memory": "8Gb"}`, `{"memory_bytes": "8Gi"}`, `{"memory_bytes": 0}`, `{"cpu": "250m", "cpu_cores": 0.25}`, `{"cpu": "1", "cpu_cores": 2}`, `{"disk": 1}`, `"8Gi"`},
 	"requested":            {`{"memory": "350Gi", "cpu": "6"}`, `null`, `{"cpu_cores": 6}`, `{"cpu": 6}`, `{"cpu_cores": -1}`, `{"memory": ""}`, `[]`},
 	"features":             {`{"a": 1, "b": "x", "c": true, "d": null, "e": "2020-01-03"}`, `null`, `{}`, `{"a": 1234567890123456789, "b": -1234567890123456, "c": 123456789012345, "d": 1234567890123456.5}`, `{"a": " 1000000\n", "b": "1_000_000", "c": " 007 "}`, `{"a": [1]}`, `{"a": {}}`, `{"a": 1e999}`, `{"": 1}`, `{"a": 1, "a": 2}`, `[]`, `"a"`, `{"` + strings.Repeat("n", 101) + `": null}`, `{"é": "ü"}`},
+	"provisional":          {`true`, `false`, `null`, `"true"`, `1`},
 	"prediction_id":        {`"0b9f4c52"`, `null`, `""`, `7`, `"` + strings.Repeat("p", 251) + `"`},
 	"metadata":             {`{"owner": "a", "tags": ["x", "y"], "n": 1, "none": null}`, `null`, `{}`, `7`, `[]`, `{"a": {"b": 1}}`, `{"a": [["b"]]}`, `{"a": [null, "b", true]}`, `{"": "x"}`, `{"a": []}`, `{"é": "ü"}`},
 	"usage":                {`{"memory_mean_bytes": 5e8, "cpu_mean_cores": 0.5}`, `null`, `{}`, `{"read_bytes": -1}`, `{"written_bytes": "1"}`, `{"other": 1}`, `[]`},

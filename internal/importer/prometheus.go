@@ -4,26 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
+	"slices"
 
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/source/prometheus"
 )
 
-// PrometheusQuery selects the pods to import.
-type PrometheusQuery struct {
-	From, To  time.Time // pods that existed at some time between From and To
-	DAG, Task string    // ids; all DAGs or tasks if empty
-	Namespace string    // loadaware namespace of the tries
-}
-
 // Prometheus imports the tries of the pods that KubernetesPodOperator launched.
-func (t *TriesImporter) Prometheus(ctx context.Context, c *prometheus.Client, q PrometheusQuery) error {
+func (t *TriesImporter) Prometheus(ctx context.Context, c *prometheus.Client, q prometheus.PodQuery) error {
 	return t.finish(ctx, "prometheus", t.readPods(ctx, c, q))
 }
 
-func (t *TriesImporter) readPods(ctx context.Context, c *prometheus.Client, q PrometheusQuery) error {
-	pods, err := c.LaunchedPods(ctx, q.From, q.To, q.DAG, q.Task)
+func (t *TriesImporter) readPods(ctx context.Context, c *prometheus.Client, q prometheus.PodQuery) error {
+	pods, err := c.LaunchedPods(ctx, q)
 	if errors.Is(err, prometheus.ErrUnavailable) {
 		return fmt.Errorf("%w; check --url and the network policy", err)
 	}
@@ -35,16 +28,36 @@ func (t *TriesImporter) readPods(ctx context.Context, c *prometheus.Client, q Pr
 	}
 	bar := t.con.progress(int64(len(pods)), "pods")
 	defer func() { _ = bar.Finish() }() // a drawing error does not matter
+	var window []sizing.Observation     // of the pods that the same query window found first
 	for i := range pods {
-		if err := t.addPod(ctx, c, &pods[i], q.Namespace); err != nil {
-			return err
+		if err := t.readPod(ctx, c, &pods[i], &window); err != nil {
+			return errors.Join(err, t.addInOrder(ctx, window))
+		}
+		if i+1 == len(pods) || !pods[i+1].From.Equal(pods[i].From) {
+			if err := t.addInOrder(ctx, window); err != nil {
+				return err
+			}
+			window = window[:0]
 		}
 		_ = bar.Add(1)
 	}
 	return nil
 }
 
-func (t *TriesImporter) addPod(ctx context.Context, c *prometheus.Client, pod *prometheus.LaunchedPod, namespace string) error {
+// addInOrder queues observations in the order of their starts, because the first request that the server records is the
+// baseline of the savings.
+func (t *TriesImporter) addInOrder(ctx context.Context, window []sizing.Observation) error {
+	slices.SortStableFunc(window, func(a, b sizing.Observation) int { return a.StartedAt.Compare(b.StartedAt) })
+	for i := range window {
+		if err := t.add(ctx, &window[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readPod appends the observation of a pod to window, unless the pod is skipped.
+func (t *TriesImporter) readPod(ctx context.Context, c *prometheus.Client, pod *prometheus.LaunchedPod, window *[]sizing.Observation) error {
 	name := pod.Namespace + "/" + pod.Name
 	if pod.Unidentified != "" {
 		t.notes.add(pod.Unidentified, name)
@@ -64,7 +77,8 @@ func (t *TriesImporter) addPod(ctx context.Context, c *prometheus.Client, pod *p
 	case u.PeakMemory == 0:
 		t.notes.add("sent without a peak: the container ended before its memory was scraped", name)
 	}
-	pod.Try.Namespace = namespace
 	o := u.Observation(pod.Try)
-	return t.add(ctx, &o)
+	o.Provisional = true // the provider may report the try later
+	*window = append(*window, o)
+	return nil
 }

@@ -101,10 +101,12 @@ func (u *usage) query(ctx context.Context, o *sizing.Observation) (missing strin
 		return "without usage: Airflow has no start time of the try, which the query of Prometheus needs", nil
 	}
 	observed, found, err := u.prometheus.Observation(ctx, o.Try, o.StartedAt, o.EndedAt)
-	if err != nil {
+	switch {
+	case errors.Is(err, prometheus.ErrAmbiguous):
+		return "without usage: " + prometheus.ErrAmbiguous.Error(), nil
+	case err != nil:
 		return "", err
-	}
-	if !found {
+	case !found:
 		return "without usage: Prometheus has no sample of its pod (kube-state-metrics must export the pod's labels, and samples end with Prometheus' retention)", nil
 	}
 	merge(o, &observed)

@@ -14,7 +14,8 @@ import (
 func (t *TriesImporter) UsageLogs(ctx context.Context, names []string) error {
 	return t.finish(ctx, "usage logs", t.eachUsageLog(names, func(log *usagelog.Log) error {
 		o := log.Observation()
-		t.assumed[o.Try] = log.Outcome == sizing.UnknownOutcome
+		o.Provisional = log.Outcome == sizing.UnknownOutcome // an assumed success must not replace a kill that is known from the pod
+		t.assumed[o.Try] = o.Provisional
 		return t.add(ctx, &o)
 	}))
 }

@@ -24,9 +24,12 @@ import (
 )
 
 // Source looks up a try that ran between `from` and `to`. It returns false if it does not know the try.
-// Zero fields of the observation are unknown, including Outcome. After an error, the pass looks up no more
-// tries of the same kind (without a sampled peak, or unreported).
+// Zero fields of the observation are unknown, including Outcome. After ErrAmbiguous, the pass continues as if the source did
+// not know the try. After another error, it looks up no more tries of the same kind (without a sampled peak, or unreported).
 type Source func(ctx context.Context, try sizing.TryKey, from, to time.Time) (sizing.Observation, bool, error)
+
+// ErrAmbiguous is the error of a Source that knows several candidates for a try.
+var ErrAmbiguous = errors.New("ambiguous try")
 
 // Result is the result of one pass for one try. It is a label of metrics.
 type Result string
@@ -82,6 +85,8 @@ type Worker struct {
 	observe Observe
 	owner   string
 	log     *slog.Logger
+
+	ambiguous []error // the errors ErrAmbiguous of the current pass
 }
 
 // New returns a Worker.
@@ -117,7 +122,12 @@ func (w *Worker) RunOnce(ctx context.Context) error {
 	if err != nil || !acquired {
 		return err
 	}
-	return errors.Join(w.reconcileUnsampled(ctx), w.reconcileUnreported(ctx))
+	w.ambiguous = nil
+	err = errors.Join(w.reconcileUnsampled(ctx), w.reconcileUnreported(ctx))
+	if n := len(w.ambiguous); n > 0 {
+		w.log.WarnContext(ctx, "tries got no values, because a source knows several candidates for them", "tries", n, "first", w.ambiguous[0])
+	}
+	return err
 }
 
 // lookUpAll looks up tries one by one until an error, and saves the completed lookups.
@@ -147,6 +157,10 @@ func (w *Worker) lookUp(ctx context.Context, try sizing.TryKey, from, to time.Ti
 	var known sizing.Observation
 	for _, source := range w.cfg.Sources {
 		o, ok, err := source(ctx, try, from, to)
+		if errors.Is(err, ErrAmbiguous) {
+			w.ambiguous = append(w.ambiguous, err)
+			continue
+		}
 		if err != nil {
 			return known, err
 		}

@@ -1,9 +1,12 @@
 package reconcile_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -134,6 +137,50 @@ func TestReportWithAMeasuredPeakGetsASampledPeak(t *testing.T) {
 	assert.Equal(t, sizing.OOMKilled, row.Outcome)
 }
 
+// Airflow often knows only that a try failed, or that a signal killed it. The pod has the cause.
+func TestFailureOfAnOOMKilledPodBecomesAnOOMKill(t *testing.T) {
+	for _, outcome := range []sizing.Outcome{sizing.Failed, sizing.Killed} {
+		for _, sampled := range []sizing.Bytes{0, 3 * gib} {
+			e := newEnv(t)
+			reported := sizing.Observation{Try: try("r"), Outcome: outcome, StartedAt: noon.Add(-time.Minute), EndedAt: noon, Duration: time.Minute,
+				Allocated: sizing.Resources{Memory: 4 * gib}}
+			e.observe(reported)
+			e.known[try("r")] = sizing.Observation{Outcome: sizing.OOMKilled, MemorySampled: sampled, Duration: 55 * time.Second,
+				StartedAt: noon.Add(-58 * time.Second), EndedAt: noon.Add(-3 * time.Second), Allocated: sizing.Resources{Memory: 4 * gib}}
+			e.now = noon.Add(time.Hour)
+			assert.Equal(t, map[reconcile.Result]int{reconcile.Amended: 1}, e.pass(e.worker(e.source)))
+			row := e.row(try("r").TaskKey)
+			assert.Equal(t, sizing.OOMKilled, row.Outcome)
+			assert.Equal(t, sampled, row.MemorySampled)
+			assert.Equal(t, time.Minute, row.Duration, "reported fields must stay")
+			p, err := e.store.Task(t.Context(), try("r").TaskKey)
+			require.NoError(t, err)
+			assert.Equal(t, 1, p.Kills)
+			assert.Equal(t, 1, e.svc.Counts().Kills[sizing.OOMKilled])
+			e.observe(reported) // a repeated report must not contradict the kill
+			assert.Equal(t, sizing.OOMKilled, e.row(try("r").TaskKey).Outcome)
+		}
+	}
+}
+
+// The reporter of a try may have been unable to reach the server. Its clock and its measurements differ from those of the source.
+func TestLateReportReplacesTheReportFromASource(t *testing.T) {
+	e := newEnv(t)
+	e.saveReceipt(try("r"), noon)
+	e.known[try("r")] = sizing.Observation{Outcome: sizing.Success, MemorySampled: 6 * gib, Duration: 40 * time.Second,
+		StartedAt: noon.Add(time.Minute), EndedAt: noon.Add(100 * time.Second), Allocated: sizing.Resources{Memory: 8 * gib}}
+	e.now = noon.Add(time.Hour)
+	assert.Equal(t, map[reconcile.Result]int{reconcile.Reported: 1}, e.pass(e.worker(e.source)))
+	e.observe(sizing.Observation{Try: try("r"), Outcome: sizing.Success, MemoryMax: 7 * gib, Duration: 47 * time.Second,
+		StartedAt: noon.Add(57 * time.Second), EndedAt: noon.Add(104 * time.Second), Allocated: sizing.Resources{Memory: 8 * gib}})
+	row := e.row(try("r").TaskKey)
+	assert.Equal(t, 7*gib, row.MemoryMax)
+	assert.Equal(t, 6*gib, row.MemorySampled, "the sampled peak must stay")
+	assert.Equal(t, 47*time.Second, row.Duration)
+	assert.Equal(t, 32*gib, row.Requested.Memory)
+	assert.Equal(t, []float64{7}, row.Features)
+}
+
 func TestUnsampledTryHasTheResultMissingAfterADay(t *testing.T) {
 	e := newEnv(t)
 	worker := e.worker(e.source)
@@ -216,6 +263,38 @@ func TestSourceErrorIsReturnedAndTheTryIsLookedUpAgain(t *testing.T) {
 	require.ErrorIs(t, worker.RunOnce(t.Context()), e.sourceErr, "the next pass must look up the try again")
 	e.sourceErr, e.known[try("r")] = nil, sizing.Observation{MemorySampled: gib}
 	assert.Equal(t, map[reconcile.Result]int{reconcile.Amended: 1}, e.pass(worker))
+}
+
+// Labels of pods do not name the Airflow deployment. So a source can know several candidates for a try.
+func TestAmbiguousTriesAreNotStoredAndLoggedOncePerPass(t *testing.T) {
+	e := newEnv(t)
+	e.observe(sizing.Observation{Try: try("reported"), Outcome: sizing.Success, EndedAt: noon})
+	e.observe(sizing.Observation{Try: try("unique"), Outcome: sizing.Success, EndedAt: noon})
+	e.saveReceipt(try("unreported"), noon)
+	var log bytes.Buffer
+	worker := reconcile.New(e.store, e.svc.Observe, reconcile.Config{
+		Now: func() time.Time { return noon.Add(time.Hour) }, Count: func(r reconcile.Result) { e.results[r]++ },
+		Sources: []reconcile.Source{func(_ context.Context, key sizing.TryKey, _, _ time.Time) (sizing.Observation, bool, error) {
+			o := sizing.Observation{Outcome: sizing.OOMKilled, MemorySampled: gib, Allocated: sizing.Resources{Memory: gib}}
+			if key == try("unique") {
+				return o, true, nil
+			}
+			return o, true, fmt.Errorf("%w: name the namespace", reconcile.ErrAmbiguous)
+		}},
+	}, slog.New(slog.NewTextHandler(&log, nil)))
+	assert.Equal(t, map[reconcile.Result]int{reconcile.Waiting: 2, reconcile.Amended: 1}, e.pass(worker))
+	assert.Equal(t, 1, strings.Count(log.String(), "level=WARN"), log.String())
+	assert.Contains(t, log.String(), "tries=2")
+	assert.Contains(t, log.String(), "name the namespace")
+	h, err := e.store.History(t.Context(), try("r").TaskKey, store.HistoryLimits{})
+	require.NoError(t, err)
+	require.Len(t, h.Rows, 2, "no report must be stored for the unreported try")
+	for i := range h.Rows {
+		assert.Equal(t, h.Rows[i].RunID == "unique", h.Rows[i].MemorySampled > 0, h.Rows[i].RunID)
+	}
+	log.Reset()
+	assert.Empty(t, e.pass(worker), "no lookup is due again")
+	assert.Empty(t, log.String())
 }
 
 func TestSecondSourceFillsUnknownFields(t *testing.T) {

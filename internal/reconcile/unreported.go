@@ -54,11 +54,12 @@ func (w *Worker) expected(a *sizing.Allocation) time.Duration {
 	return min(2*a.Duration.P95, w.cfg.Within)
 }
 
-// reportOf merges a receipt with the lookup of its try into a report. The observed allocation takes
+// reportOf merges a receipt with the lookup of its try into a provisional report, because the reporter of the try may be late. The observed allocation takes
 // precedence over the granted amount. The store adds the features of the receipt.
 func reportOf(r *sizing.Receipt, known sizing.Observation) sizing.Observation {
 	known.Try, known.PredictionID = r.Ask.Try, r.Allocation.PredictionID
 	known.Allocated = orElse(known.Allocated, sizing.Resources{Memory: r.Allocation.Memory.Limit, CPU: r.Allocation.CPU})
+	known.Provisional = true
 	known.Requested = r.Ask.Requested // the static request of the DAG; the request of the pod is the granted amount
 	return known
 }

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -26,15 +27,16 @@ func (w *Worker) reconcileUnsampled(ctx context.Context) error {
 	})
 }
 
-// amend looks up a reported try. If a source has a sampled peak, or a measured peak that the report lacks, amend adds the
-// peaks and other unknown fields to the report. Then the try is not looked up again, even without a sampled peak: a source
+// amend looks up a reported try. If a source has a sampled peak, or a measured peak that the report lacks, or explains the
+// failure of the try as an OOM kill, amend adds these and other unknown fields to the report. Then the try is not looked up again, even without a sampled peak: a source
 // that knows only the measured peak has no samples of the try and gets none later.
 func (w *Worker) amend(ctx context.Context, o sizing.Observation) (Result, store.Lookup, error) {
 	known, err := w.lookUp(ctx, o.Try, startOf(&o), o.EndedAt)
 	if err != nil {
 		return "", store.Lookup{}, err
 	}
-	if amendment := amendmentOf(&o, &known); amendment.MemorySampled > 0 || amendment.MemoryMax > 0 {
+	amendment := amendmentOf(&o, &known)
+	if amendment.MemorySampled > 0 || amendment.MemoryMax > 0 || amendment.Outcome != o.Outcome {
 		result, err := w.report(ctx, amendment, Amended)
 		return result, store.Lookup{Try: o.Try}, err
 	}
@@ -57,7 +59,9 @@ func startOf(o *sizing.Observation) time.Time {
 }
 
 // amendmentOf returns a report with the outcome of the stored report, which may be provisional, and otherwise
-// only fields that the stored report lacks, so that it does not contradict the stored report.
+// only fields that the stored report lacks, so that it does not contradict the stored report. If the stored report is a failure,
+// and the pod was OOM-killed, the returned report is this kill. It has a start, because the store takes a provisional report
+// without peaks and times for a lift request.
 func amendmentOf(stored, known *sizing.Observation) sizing.Observation {
 	amendment := sizing.Observation{
 		Try: stored.Try, Outcome: stored.Outcome, Provisional: stored.Provisional, MemorySampled: known.MemorySampled,
@@ -70,6 +74,15 @@ func amendmentOf(stored, known *sizing.Observation) sizing.Observation {
 	}
 	if stored.Allocated.Memory == 0 {
 		amendment.Allocated.Memory = known.Allocated.Memory
+	}
+	isKill := known.Outcome == sizing.OOMKilled && max(known.MemorySampled, known.MemoryMax, known.Allocated.Memory, stored.Allocated.Memory) > 0
+	if stored.Outcome.MayBeOOM() && isKill {
+		amendment.Outcome, amendment.Provisional = known.Outcome, true
+		amendment.StartedAt = stored.StartedAt
+		if amendment.StartedAt.IsZero() {
+			amendment.StartedAt = known.StartedAt
+		}
+		amendment.Allocated.Memory = cmp.Or(stored.Allocated.Memory, known.Allocated.Memory)
 	}
 	return amendment
 }

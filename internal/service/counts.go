@@ -14,7 +14,7 @@ import (
 
 // Counts are totals of this replica since its start, and current gauges.
 type Counts struct {
-	Kills    map[sizing.Outcome]int // OOM kills by outcome. A kill known only from a request for a lift (a provisional kill) keeps its count and outcome if the report of the try replaces it (sizing.RecordResult.Replaced), because counters never decrease
+	Kills    map[sizing.Outcome]int // OOM kills by outcome. A provisional kill keeps its count and outcome if the report of the try replaces it (sizing.RecordResult.Replaced), because counters never decrease
 	Promises PromiseCheck
 	Usage    ByteSeconds
 
@@ -58,21 +58,23 @@ type counts struct {
 }
 
 // add counts a success or a kill that was stored as a new row, and ignores other outcomes. The argument `answer` is
-// the answer that this replica remembered, or the zero Answer if there is none. `replacesKill` says that the row replaced a
-// provisional kill, which this or another replica has counted.
-func (c *counts) add(o *sizing.Observation, answer *inflight.Answer, replacesKill bool) {
+// the answer that this replica remembered, or the zero Answer if there is none. `replaced` is the provisional report that
+// the row replaced, which this or another replica has counted; nil if there is none.
+func (c *counts) add(o *sizing.Observation, answer *inflight.Answer, replaced *sizing.Observation) {
 	isKill := o.Outcome.OOM()
 	if !isKill && o.Outcome != sizing.Success {
 		return
 	}
+	var counted ByteSeconds
+	if replaced == nil {
+		replaced = &sizing.Observation{}
+	}
+	counted.add(replaced, 0)
+	if isKill && !replaced.Outcome.OOM() {
+		c.addKill(o.Outcome)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if isKill && !replacesKill {
-		if c.kills == nil {
-			c.kills = map[sizing.Outcome]int{}
-		}
-		c.kills[o.Outcome]++
-	}
 	if answer.Promised != nil && o.Try.Number == 1 {
 		c.promises.Tries++
 		c.promises.Promised += *answer.Promised
@@ -80,7 +82,19 @@ func (c *counts) add(o *sizing.Observation, answer *inflight.Answer, replacesKil
 			c.promises.Killed++
 		}
 	}
-	c.usage.add(o, answer.Limit)
+	if counted == (ByteSeconds{}) {
+		c.usage.add(o, answer.Limit)
+	}
+}
+
+// addKill counts an OOM kill.
+func (c *counts) addKill(outcome sizing.Outcome) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.kills == nil {
+		c.kills = map[sizing.Outcome]int{}
+	}
+	c.kills[outcome]++
 }
 
 // add counts a success or a kill. The answered limit replaces a missing allocation.

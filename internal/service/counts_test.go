@@ -82,6 +82,23 @@ func TestAReplacedProvisionalKillIsCountedOnce(t *testing.T) {
 	}
 }
 
+// The pod of a try shows that the try was OOM-killed, before its reporter states a failure without a cause.
+func TestAFailureThatThePodExplainsIsAKill(t *testing.T) {
+	r := newReplica(t)
+	pod := endedTry("a", sizing.OOMKilled, 0)
+	pod.Provisional, pod.MemorySampled, pod.EndedAt = true, 2*gib, time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
+	r.report(pod)
+	late := endedTry("a", sizing.Failed, 0)
+	late.EndedAt = pod.EndedAt.Add(time.Second)
+	recorded := r.report(late)
+	require.NotNil(t, recorded[0].Replaced)
+	profile, err := r.Task(t.Context(), task("counted"))
+	require.NoError(t, err)
+	assert.Equal(t, []int{1, 1}, []int{profile.Observations, profile.Kills})
+	assert.Equal(t, 1, r.Counts().Kills[sizing.OOMKilled])
+	assert.InDelta(t, float64(10*4*gib), r.Counts().Usage.Allocated, 1, "the try must count once")
+}
+
 func TestPromisesAreComparedWithOutcomesOfFirstTries(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("counted", 60)

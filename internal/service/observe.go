@@ -135,10 +135,15 @@ func (s *Service) applyReport(ctx context.Context, o *sizing.Observation, r *siz
 	if r.Late {
 		return task, nil // the next training learns the report; the state in memory is that of a later execution
 	}
+	if replaced := r.Replaced; replaced != nil && r.Explained {
+		kill := *o
+		kill.Outcome, kill.Allocated.Memory = sizing.OOMKilled, cmp.Or(o.Allocated.Memory, replaced.Allocated.Memory)
+		o = &kill
+	}
 	request := s.tries.Request(&o.Try) // of the try, completed by that of a killed try of its run
 	answer, _ := s.tries.End(&o.Try)
 	answer.Request = request
-	if r.Replaced {
+	if r.Replaced != nil {
 		s.tries.Void(&o.Try)
 		s.runs.Remove(o.Try.TaskKey, o.Try.Run())
 		s.reloadVoided(ctx, &o.Try)
@@ -163,7 +168,10 @@ func (s *Service) applyReport(ctx context.Context, o *sizing.Observation, r *siz
 	if sizing.IsReproduction(o.Try.RunID) {
 		return task, nil // the next training learns the report as a row with the time of the archived run
 	}
-	if r.Amended && !r.Replaced {
+	if r.Amended && r.Replaced == nil {
+		if r.Explained {
+			s.counts.addKill(o.Outcome)
+		}
 		return task, s.amendedRow(ctx, o, r)
 	}
 	if o.Outcome == sizing.Unschedulable {

@@ -119,7 +119,7 @@ func TestRunScoresOfAKilledRun(t *testing.T) {
 	r.report(o)
 	first, _, granted := killedIn("replaced")
 	kill := sizing.Observation{Try: first.Try, Outcome: sizing.OOMKilled, Allocated: sizing.Resources{Memory: granted - sizing.MiB}}
-	require.True(t, r.report(kill)[0].Replaced)
+	require.NotNil(t, r.report(kill)[0].Replaced)
 	scores := map[string]float64{}
 	for _, row := range r.history("load").Rows {
 		scores[fmt.Sprint(row.RunID, " ", row.Try)] = row.RunScore

@@ -36,6 +36,9 @@ func ParseOutcome(s string) (o Outcome, ok bool) {
 	return UnknownOutcome, false
 }
 
+// MayBeOOM reports whether o is a failure that can turn out to be an OOM kill, because its reporter may not know the cause.
+func (o Outcome) MayBeOOM() bool { return o == Failed || o == Killed }
+
 // OOM reports whether o proves that the allocation was too small.
 func (o Outcome) OOM() bool { return o == OOMKilled || o == AppOOM }
 
@@ -81,8 +84,9 @@ type Observation struct {
 	// PredictedAt is the time of the newest prediction for the try, which the try cannot precede; zero: unknown. No caller sends it.
 	PredictedAt time.Time
 
-	// Provisional marks a kill that only a LiftAsk has reported. A later report of the try may
-	// add fields, or contradict the outcome. A LiftAsk does not change a stored report.
+	// Provisional marks a report whose outcome the reporter of the try has not confirmed: a kill that a LiftAsk reports, or a
+	// report of what another source, such as Prometheus, knows of the try. A later report that is not provisional replaces it
+	// where they differ. A provisional report replaces nothing, except that a pod's OOM kill explains a failure.
 	Provisional bool
 }
 
@@ -196,8 +200,9 @@ func (o *Observation) Peak() (Bytes, Censoring) {
 type RecordResult struct {
 	Seq        int64        // order of arrival of the try's row; 0 if nothing is stored
 	Duplicate  bool         // the try was already stored, and the report adds nothing to it
-	Amended    bool         // the report added values that the stored try lacked, or confirmed a provisional kill
-	Replaced   bool         // the report replaced a provisional kill with a new row, which has its own Seq; implies Amended
+	Amended    bool         // the report added values that the stored try lacked, or confirmed a provisional report
+	Replaced   *Observation // the provisional report that the report replaced with a new row, which has its own Seq; implies Amended
+	Explained  bool         // the stored outcome is an OOM kill, because one of the new and the stored report is an unexplained failure, and the other the kill of its pod; implies Amended
 	Measured   bool         // the report added a measured or sampled peak to a stored success without one; implies Amended
 	Superseded string       // if the report is of a later execution of the run than the stored reports: the run id that these reports have now; otherwise empty
 	Late       bool         // the report is of an earlier execution than the newest stored report of the try

@@ -50,8 +50,9 @@ type Observations interface {
 	// The key of a try is unique. A repeated report whose known fields equal the stored ones is a
 	// Duplicate. A repeated report that fills unknown fields is Amended. A report that contradicts a known field changes
 	// nothing and gets an Err of kind Conflict that names the field. Another prediction id is no contradiction: it is ignored
-	// with a warning. A provisional kill, which a lift request reported, is amended by a report of the same kill. A report that
-	// states another outcome, allocated memory or requested memory replaces the provisional kill (Replaced). A lift request for
+	// with a warning. A report that contradicts a provisional one, and is not provisional itself, replaces it (Replaced) and takes
+	// over the values that it lacks. If only one of two reports is a provisional OOM kill with a time, and the other is a failure
+	// that may be this kill, the try becomes or stays an OOM kill (Explained, if a value changes). A lift request for
 	// a stored try is a Duplicate with the stored Allocated; if a success is stored, the lift request gets an Err of kind
 	// Conflict.
 	//

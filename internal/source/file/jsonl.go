@@ -100,6 +100,7 @@ func (t *translation) observation() (sizing.Observation, []sizing.FieldError) {
 			t.add("prediction_id", "%s", detail)
 		}
 	}
+	o.Provisional = b.Provisional != nil && *b.Provisional
 	if s := b.UsageSeries; s != nil {
 		o.Series = sizing.NewSeries(s.StepSeconds, s.MemoryBytes, s.CPUCores)
 	}

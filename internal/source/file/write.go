@@ -94,6 +94,7 @@ type body struct {
 	Requested       *resources           `json:"requested,omitempty"`
 	Features        map[string]any       `json:"features,omitzero"`
 	PredictionID    string               `json:"prediction_id,omitempty"`
+	Provisional     bool                 `json:"provisional,omitempty"`
 	UsageSeries     *series              `json:"usage_series,omitempty"`
 	DetailedSeries  *series              `json:"detailed_series,omitempty"`
 	ExecutedPlan    *sizing.ExecutedPlan `json:"executed_plan,omitempty"`
@@ -131,7 +132,7 @@ func JSON(o *sizing.Observation) ([]byte, error) {
 			MemoryBytes: json.Number(cell("memory_allocated_bytes")), CPUCores: json.Number(cell("cpu_allocated_cores"))},
 		Requested: &resources{
 			MemoryBytes: json.Number(cell("memory_requested_bytes")), CPUCores: json.Number(cell("cpu_requested_cores"))},
-		PredictionID: o.PredictionID,
+		PredictionID: o.PredictionID, Provisional: o.Provisional,
 	}
 	if *b.Allocated == (resources{}) {
 		b.Allocated = nil

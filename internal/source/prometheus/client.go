@@ -38,13 +38,13 @@ var (
 
 // Config configures a Client. Only URL is required.
 type Config struct {
-	URL       string        // http or https, with the path before /api/v1 if there is one
-	Token     string        // bearer token; none if empty
-	Timeout   time.Duration // of one query; 10 s if zero
-	PerSecond float64       // maximum number of queries per second; 10 if zero
-	Namespace string        // Kubernetes namespace of the pods; any if empty
-	Container string        // container of the task; "base" if empty, the default of KubernetesPodOperator
-	Slack     time.Duration // time before the start and after the end of a try that queries also cover; 1 min if zero
+	URL        string        // http or https, with the path before /api/v1 if there is one
+	Token      string        // bearer token; none if empty
+	Timeout    time.Duration // of one query; 10 s if zero
+	PerSecond  float64       // maximum number of queries per second; 10 if zero
+	Namespaces Namespaces    // Kubernetes namespaces of the pods
+	Container  string        // container of the task; "base" if empty, the default of KubernetesPodOperator
+	Slack      time.Duration // time before the start and after the end of a try that queries also cover; 1 min if zero
 }
 
 // Client queries one server. It is safe for concurrent use; all callers share the rate

@@ -25,21 +25,32 @@ type LaunchedPod struct {
 // To less precise.
 const listWindow = 6 * time.Hour
 
-// LaunchedPods returns the pods that existed between from and to, sorted by the text namespace/name. If dag or task
-// is not empty, it returns only the pods of that DAG or task. The tries of the pods have no loadaware namespace.
-func (c *Client) LaunchedPods(ctx context.Context, from, to time.Time, dag, task string) ([]LaunchedPod, error) {
+// PodQuery selects pods.
+type PodQuery struct {
+	From, To  time.Time // pods that existed at some time between From and To
+	DAG, Task string    // ids; all DAGs or tasks if empty
+	Namespace string    // loadaware namespace of the tries
+}
+
+// LaunchedPods returns the pods that a query selects, sorted by From and then by the text namespace/name. If several Kubernetes namespaces have
+// a pod of the same try, the try of these pods is unknown.
+func (c *Client) LaunchedPods(ctx context.Context, q PodQuery) ([]LaunchedPod, error) {
+	namespace, ok := c.cfg.Namespaces.Of(q.Namespace)
+	if !ok {
+		return nil, nil
+	}
 	labels := map[string]string{"label_kubernetes_executor": ""}
-	for name, value := range map[string]string{"label_dag_id": SafeLabel(dag), "label_task_id": SafeLabel(task), "namespace": c.cfg.Namespace} {
+	for name, value := range map[string]string{"label_dag_id": SafeLabel(q.DAG), "label_task_id": SafeLabel(q.Task), "namespace": namespace} {
 		if value != "" {
 			labels[name] = value
 		}
 	}
 	match := selector("kube_pod_labels", labels, `label_dag_id!=""`, `label_task_id!=""`, `label_run_id!=""`)
 	pods := map[string]*LaunchedPod{}
-	for ; from.Before(to); from = from.Add(listWindow) {
+	for from := q.From; from.Before(q.To); from = from.Add(listWindow) {
 		until := from.Add(listWindow)
-		if until.After(to) {
-			until = to
+		if until.After(q.To) {
+			until = q.To
 		}
 		if err := c.wait(ctx); err != nil {
 			return nil, err
@@ -54,6 +65,7 @@ func (c *Client) LaunchedPods(ctx context.Context, from, to time.Time, dag, task
 			key := string(labels["namespace"] + "/" + labels["pod"])
 			if pods[key] == nil {
 				pods[key] = newLaunchedPod(labels)
+				pods[key].Try.Namespace = q.Namespace
 				pods[key].From, pods[key].Container = from, c.cfg.Container
 			}
 			pods[key].To = until
@@ -63,7 +75,22 @@ func (c *Client) LaunchedPods(ctx context.Context, from, to time.Time, dag, task
 	for _, key := range slices.Sorted(maps.Keys(pods)) {
 		all = append(all, *pods[key])
 	}
+	slices.SortStableFunc(all, func(a, b LaunchedPod) int { return a.From.Compare(b.From) })
+	markAmbiguous(all)
 	return all, nil
+}
+
+// markAmbiguous sets Unidentified of the pods whose try has pods in several Kubernetes namespaces.
+func markAmbiguous(pods []LaunchedPod) {
+	byTry := map[sizing.TryKey][]Pod{}
+	for i := range pods {
+		byTry[pods[i].Try] = append(byTry[pods[i].Try], pods[i].Pod)
+	}
+	for i := range pods {
+		if pods[i].Unidentified == "" && checkNamespaces(byTry[pods[i].Try]) != nil {
+			pods[i].Unidentified = ErrAmbiguous.Error()
+		}
+	}
 }
 
 // newLaunchedPod parses the labels of a pod.

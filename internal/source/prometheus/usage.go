@@ -45,11 +45,14 @@ type Usage struct {
 
 // Usage returns the usage of a pod between from and to, with a tolerance of Config.Slack.
 // A pod without samples is not an error: Found is false, and Missing has the reason. Usage
-// returns ErrUnavailable if a later retry may succeed.
+// returns ErrUnavailable if a later retry may succeed, and ErrAmbiguous if several Kubernetes namespaces have the pod.
 func (c *Client) Usage(ctx context.Context, pod Pod, from, to time.Time) (Usage, error) {
 	pods, err := c.find(ctx, pod, from, to)
 	if err != nil || len(pods) == 0 {
 		return Usage{Missing: pod.missing()}, err
+	}
+	if err := checkNamespaces(pods); err != nil {
+		return Usage{}, err
 	}
 	var newest Usage
 	for _, found := range pods { // one, unless Kubernetes recreated the pod
@@ -66,9 +69,14 @@ func (c *Client) Usage(ctx context.Context, pod Pod, from, to time.Time) (Usage,
 
 // Observation returns the outcome and the usage of the pod of a try between from and to.
 // The outcome is unknown if neither a scraped termination reason of the container nor a phase or reason
-// of the pod says how the try ended. found is false if Prometheus has no sample of such a pod.
+// of the pod says how the try ended. found is false if Prometheus has no sample of such a pod, or if Config.Namespaces has no
+// pods of the try's loadaware namespace.
 func (c *Client) Observation(ctx context.Context, try sizing.TryKey, from, to time.Time) (o sizing.Observation, found bool, err error) {
-	u, err := c.Usage(ctx, Pod{Namespace: c.cfg.Namespace, Container: c.cfg.Container, Try: try}, from, to)
+	namespace, ok := c.cfg.Namespaces.Of(try.Namespace)
+	if !ok {
+		return sizing.Observation{}, false, nil
+	}
+	u, err := c.Usage(ctx, Pod{Namespace: namespace, Container: c.cfg.Container, Try: try}, from, to)
 	if err != nil || !u.Found {
 		return sizing.Observation{}, false, err
 	}

@@ -130,21 +130,19 @@ func TestUsage(t *testing.T) {
 
 func TestLaunchedPods(t *testing.T) {
 	testServers(t, func(t *testing.T, c *prometheus.Client) {
-		listed, err := c.LaunchedPods(t.Context(), noon.Add(-time.Hour), noon.Add(time.Hour), "pricing", "")
+		listed, err := c.LaunchedPods(t.Context(), prometheus.PodQuery{From: noon.Add(-time.Hour), To: noon.Add(time.Hour), DAG: "pricing", Namespace: "default"})
 		require.NoError(t, err)
 		named := map[string]prometheus.LaunchedPod{}
 		for _, l := range listed {
 			named[l.Name] = l
 		}
 		require.Len(t, named, 3)
-		want := succeededTry
-		want.Namespace = "" // labels have no loadaware namespace
-		assert.Equal(t, want, named["fine"].Try)
+		assert.Equal(t, succeededTry, named["fine"].Try)
 		assert.Empty(t, named["fine"].Unidentified)
 		assert.Equal(t, 4, named["killed"].Try.MapIndex)
 		assert.Equal(t, 2, named["killed"].Try.Number)
 		assert.Contains(t, named["mine"].Unidentified, "run_id")
-		none, err := c.LaunchedPods(t.Context(), noon.Add(-time.Hour), noon.Add(time.Hour), "other", "")
+		none, err := c.LaunchedPods(t.Context(), prometheus.PodQuery{From: noon.Add(-time.Hour), To: noon.Add(time.Hour), DAG: "other"})
 		require.NoError(t, err)
 		assert.Empty(t, none)
 	})

@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -42,7 +41,7 @@ const storedReportsSQL = `
 
 const amendSQL = `
 	UPDATE observation
-	SET provisional = $3, started_at = $4, ended_at = $5,
+	SET provisional = $3, outcome = $17, started_at = $4, ended_at = $5,
 		at = CASE WHEN coalesce($5::timestamptz, $4::timestamptz) BETWEEN ` + plausibleTime + ` THEN coalesce($5::timestamptz, $4::timestamptz) ELSE at END,
 		duration_us = nullif($6::bigint, 0),
 		memory_max = coalesce(nullif($7::bigint, 0), nullif($15::bigint, 0)),
@@ -54,7 +53,7 @@ const amendSQL = `
 	WHERE task = $1 AND seq = $2`
 
 // amendStored compares the repeated reports with the stored reports, in order. It stores the fields that
-// the repeated reports fill, and replaces provisional kills (see replacedBy). recordExecution handles reports of other executions.
+// the repeated reports fill, and replaces provisional reports (see replacedBy). recordExecution handles reports of other executions.
 func (s *Store) amendStored(ctx context.Context, tx pgx.Tx, reports []report, repeated []int, recorded []sizing.RecordResult) error {
 	stored, err := readStoredReports(ctx, tx, reports, repeated)
 	if err != nil {
@@ -93,43 +92,7 @@ func (old *storedReport) queueAmendment(batch *pgx.Batch) {
 		old.Duration.Microseconds(),
 		old.MemoryMax, old.Allocated.Memory, old.Requested.Memory,
 		old.CPUMax, old.Allocated.CPU, old.Requested.CPU,
-		old.PredictionID, old.features, old.MemorySampled, old.measured)
-}
-
-const deleteSQL = `DELETE FROM observation WHERE task = $1 AND seq = $2`
-
-// replacedBy reports whether `r` replaces `old`: `old` is a provisional kill from a lift request, and
-// the report of the try states another outcome, allocated memory or requested memory.
-func (old *storedReport) replacedBy(r *report) bool {
-	return old.Provisional && !r.Provisional && (old.Outcome != r.Outcome ||
-		differ(old.Allocated.Memory, r.Allocated.Memory) || differ(old.Requested.Memory, r.Requested.Memory))
-}
-
-// replace replaces the provisional kill `old` by the report with index i. The new row has a new seq,
-// so that every replica reads it. If the report omits the features, the allocated memory or the request, the
-// new row gets the stored values. If the report omits peaks, the new row gets those that a lookup has added to the
-// provisional kill, because the try is not looked up again.
-func (s *Store) replace(ctx context.Context, tx pgx.Tx, old *storedReport, reports []report, i int, recorded []sizing.RecordResult) error {
-	r := &reports[i]
-	if r.features == nil {
-		r.features = old.features
-	}
-	r.MemoryMax = cmp.Or(r.MemoryMax, old.MemoryMax)
-	r.MemorySampled = cmp.Or(r.MemorySampled, old.MemorySampled)
-	r.CPUMax = cmp.Or(r.CPUMax, old.CPUMax)
-	r.Allocated.Memory = cmp.Or(r.Allocated.Memory, old.Allocated.Memory)
-	r.Requested.Memory = cmp.Or(r.Requested.Memory, old.Requested.Memory)
-	r.Requested.CPU = cmp.Or(r.Requested.CPU, old.Requested.CPU)
-	r.RunScore = cmp.Or(r.RunScore, old.RunScore)
-	if _, err := tx.Exec(ctx, deleteSQL, old.task, old.seq); err != nil {
-		return err
-	}
-	if _, err := s.insert(ctx, tx, reports, []int{i}, recorded); err != nil {
-		return err
-	}
-	recorded[i].Amended, recorded[i].Replaced = true, true
-	*old = newStoredReport(r, recorded[i].Seq)
-	return nil
+		old.PredictionID, old.features, old.MemorySampled, old.measured, old.Outcome)
 }
 
 // readStoredReports reads the stored reports of the repeated tries.
@@ -182,31 +145,42 @@ func (old *storedReport) scan(row pgx.CollectableRow) error {
 	return err
 }
 
-// isFromLift reports whether the report comes from a lift request. Such a report has no peak, unlike the report of a lookup
-// of a provisional kill.
-func (r *report) isFromLift() bool { return r.Provisional && r.MemoryMax == 0 && r.MemorySampled == 0 }
-
-// compareLift returns the result of a lift request for a stored try. The request changes nothing. Only a stored success
-// contradicts it; the other values of the request are not compared, because they may be estimates, or newer than the report.
-func (old *storedReport) compareLift(r *report) sizing.RecordResult {
-	if old.Outcome == sizing.Success {
-		c := &comparison{}
-		c.addContradiction("outcome", old.Outcome, r.Outcome)
-		return sizing.RecordResult{Seq: old.seq, Err: c.contradiction}
-	}
-	return sizing.RecordResult{Seq: old.seq, Duplicate: true, Allocated: old.Allocated.Memory}
-}
-
-// amend copies the fields that are known in `r` and unknown in `old` into `old`. It changes nothing if the two reports
+// amend copies the values that are known in `r` and unknown in `old` into `old`. It changes nothing if the two reports
 // contradict each other, or if `r` comes from a lift request.
 func (old *storedReport) amend(r *report) sizing.RecordResult {
 	if r.isFromLift() {
 		return old.compareLift(r)
 	}
+	next, c := old.merge(r)
+	if c.contradiction != nil {
+		return sizing.RecordResult{Seq: old.seq, Err: c.contradiction}
+	}
+	next.changed = old.changed || c.filled
+	_, before := old.Peak()
+	_, after := next.Peak()
+	isMeasured := after.HasPeak() && !before.HasPeak()
+	next.measured = old.measured || isMeasured
+	isExplained := old.isExplainedBy(r)
+	*old = next
+	return sizing.RecordResult{
+		Seq: old.seq, Duplicate: !c.filled, Amended: c.filled, Measured: isMeasured, Explained: isExplained, Warnings: c.warnings,
+	}
+}
+
+// merge returns `old` with its unknown values filled from r, and the result of the comparison.
+func (old *storedReport) merge(r *report) (storedReport, *comparison) {
 	next := *old
 	next.features = slices.Clone(old.features)
 	c := &comparison{}
-	fill(c, "outcome", &next.Outcome, r.Outcome)
+	isExplained := old.explains(r)
+	switch {
+	case isExplained: // the outcome stays
+	case old.isExplainedBy(r):
+		next.Outcome, next.Provisional, c.filled = r.Outcome, true, true
+		c.storedWins = true
+	default:
+		fill(c, "outcome", &next.Outcome, r.Outcome)
+	}
 	fill(c, "memory_max_bytes", &next.MemoryMax, r.MemoryMax)
 	fill(c, "memory_sampled_bytes", &next.MemorySampled, r.MemorySampled)
 	fill(c, "cpu_max_cores", &next.CPUMax, r.CPUMax)
@@ -217,29 +191,20 @@ func (old *storedReport) amend(r *report) sizing.RecordResult {
 	fill(c, "allocated.cpu_cores", &next.Allocated.CPU, r.Allocated.CPU)
 	fill(c, "requested.memory_bytes", &next.Requested.Memory, r.Requested.Memory)
 	fill(c, "requested.cpu_cores", &next.Requested.CPU, r.Requested.CPU)
-	warnings := fillPredictionID(c, &next.PredictionID, r.PredictionID)
+	c.warnings = fillPredictionID(c, &next.PredictionID, r.PredictionID)
 	next.features = fillFeatures(c, next.features, r)
-	if c.contradiction != nil {
-		return sizing.RecordResult{Seq: old.seq, Err: c.contradiction}
-	}
-	if old.Provisional && !r.Provisional {
+	if old.Provisional && !r.Provisional && !isExplained {
 		next.Provisional, c.filled = false, true
 	}
-	next.changed = old.changed || c.filled
-	_, before := old.Peak()
-	_, after := next.Peak()
-	isMeasured := after.HasPeak() && !before.HasPeak()
-	next.measured = old.measured || isMeasured
-	*old = next
-	return sizing.RecordResult{
-		Seq: old.seq, Duplicate: !c.filled, Amended: c.filled, Measured: isMeasured, Warnings: warnings,
-	}
+	return next, c
 }
 
 // comparison is the result of comparing a stored and a repeated report field by field.
 type comparison struct {
-	filled        bool  // the repeated report filled an unknown field or confirmed a provisional kill
+	filled        bool  // the repeated report filled an unknown field, or confirmed a provisional report
 	contradiction error // the first contradiction; nil if there is none
+	storedWins    bool  // another reported value is no contradiction; the stored value stays
+	warnings      []sizing.FieldError
 }
 
 // fill copies a reported value into an unknown stored value. Zero means unknown.
@@ -265,7 +230,7 @@ func fillPredictionID(c *comparison, stored *string, reported string) []sizing.F
 }
 
 func (c *comparison) addContradiction(field string, stored, reported any) {
-	if c.contradiction == nil {
+	if c.contradiction == nil && !c.storedWins {
 		detail := fmt.Sprintf("was reported as %v before, now as %v: void the first report if it was wrong", stored, reported)
 		c.contradiction = &sizing.Error{Kind: sizing.Conflict, Detail: field + " " + detail,
 			Fields: []sizing.FieldError{{Field: field, Detail: detail}}}

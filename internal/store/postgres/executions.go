@@ -206,7 +206,9 @@ func (s *Store) supersede(ctx context.Context, tx pgx.Tx, old *storedReport, rep
 
 // newStoredReport returns the stored form of a report that was inserted as row `seq`.
 func newStoredReport(r *report, seq int64) storedReport {
-	return storedReport{Observation: r.Observation, seq: seq, task: r.task.id, at: r.At(time.Now()), features: r.features}
+	stored := r.Observation
+	stored.Provisional = r.provisional
+	return storedReport{Observation: stored, seq: seq, task: r.task.id, at: r.At(time.Now()), features: r.features}
 }
 
 func executionWarning(format, reported, run string) []sizing.FieldError {

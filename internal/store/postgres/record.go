@@ -28,6 +28,9 @@ type report struct {
 	task               *cachedTask
 	features           []float64 // encoded by task.schema; nil if unknown
 	fromReceipt        bool      // the features come from a receipt; they are not compared with stored features
+	// provisional says whether the row is provisional. The row of a provisional report with a series, a plan or a context is
+	// not, because its replacement would delete them.
+	provisional bool
 }
 
 // Record commits all valid observations and returns a result for every observation.
@@ -128,6 +131,7 @@ func (s *Store) prepare(ctx context.Context, obs []sizing.Observation, picked []
 	reports := make([]report, len(picked))
 	for j, i := range picked {
 		reports[j].Observation = inMicroseconds(obs[i])
+		reports[j].provisional = reports[j].Provisional && !reports[j].hasMore()
 	}
 	if err := s.addReceiptFeatures(ctx, reports); err != nil {
 		return nil, err

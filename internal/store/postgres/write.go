@@ -180,7 +180,7 @@ func columnsOf(reports []*report) []any {
 		column(reports, func(r *report) int32 { return int32(r.Try.MapIndex) }),
 		column(reports, func(r *report) int16 { return int16(r.Try.Number) }),
 		column(reports, func(r *report) int16 { return int16(r.Outcome) }),
-		column(reports, func(r *report) bool { return r.Provisional }),
+		column(reports, func(r *report) bool { return r.provisional }),
 		column(reports, func(r *report) *time.Time { return knownTime(&r.StartedAt) }),
 		column(reports, func(r *report) *time.Time { return knownTime(&r.EndedAt) }),
 		column(reports, func(r *report) int64 { return r.Duration.Microseconds() }),
@@ -222,7 +222,7 @@ type tallyDelta struct {
 }
 
 // countAmended makes the tasks of amended reports due, and corrects the counts if a report replaced a
-// provisional kill (a kill known only from a lift request). As in insertSQL, kills of reproduced runs neither
+// provisional report or explained a failure as an OOM kill. As in insertSQL, kills of reproduced runs neither
 // count nor make their tasks due at once.
 func (s *Store) countAmended(ctx context.Context, tx pgx.Tx, reports []report, recorded []sizing.RecordResult, repeated []int) error {
 	deltas := map[int64]tallyDelta{}
@@ -231,11 +231,14 @@ func (s *Store) countAmended(ctx context.Context, tx pgx.Tx, reports []report, r
 			d := deltas[reports[i].task.id]
 			isReproduced := sizing.IsReproduction(reports[i].Try.RunID)
 			d.urgent = d.urgent || reports[i].Outcome.OOM() && !isReproduced
-			if recorded[i].Replaced { // insert counted the new row; the deleted row was an OOM kill
+			switch replaced := recorded[i].Replaced; {
+			case replaced != nil: // insert counted the new row
 				d.observations--
-				if !isReproduced {
+				if replaced.Outcome.OOM() && !isReproduced {
 					d.kills--
 				}
+			case recorded[i].Explained && !isReproduced:
+				d.kills++
 			}
 			deltas[reports[i].task.id] = d
 		}

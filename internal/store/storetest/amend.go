@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -192,138 +191,8 @@ func testAmend(t *testing.T, open func(*testing.T) store.Store) {
 	})
 
 	testProvisional(t, st)
+	testLookups(t, st)
 	testRepeatedInOneCall(t, st)
-}
-
-// testProvisional reports provisional kills: kills that only a request for a lift has reported.
-func testProvisional(t *testing.T, st store.Store) {
-	provisional := func(name string) sizing.Observation {
-		o := kill(firstTry(task(name), "r"), 2*sizing.GiB)
-		o.EndedAt, o.Provisional = time.Time{}, true
-		return o
-	}
-
-	t.Run("the report of a provisional kill amends the kill once", func(t *testing.T) {
-		o := provisional("provisional")
-		recordNew(t, st, o)
-		require.Equal(t, duplicate, statusOf(record(t, st, o)[0]), "a repeated lift request must be a duplicate")
-		reported := complete(o.Try.TaskKey)
-		reported.Try, reported.Allocated.Memory = o.Try, o.Allocated.Memory
-		require.Equal(t, amended, statusOf(record(t, st, reported)[0]))
-		require.Equal(t, duplicate, statusOf(record(t, st, reported)[0]))
-		h := history(t, st, o.Try.TaskKey)
-		require.Len(t, h.Rows, 1)
-		require.Equal(t, 7*sizing.GiB, h.Rows[0].MemoryMax)
-		require.Equal(t, noon, h.Rows[0].At)
-	})
-
-	t.Run("a report without new fields makes a provisional kill final", func(t *testing.T) {
-		o := provisional("settled")
-		recordNew(t, st, o)
-		reported := o
-		reported.Provisional = false
-		require.Equal(t, amended, statusOf(record(t, st, reported)[0]))
-		require.Equal(t, duplicate, statusOf(record(t, st, reported)[0]))
-		require.Equal(t, duplicate, statusOf(record(t, st, o)[0]), "a late lift request must change nothing")
-		require.Equal(t, duplicate, statusOf(record(t, st, reported)[0]))
-	})
-
-	t.Run("a report with another allocation replaces a provisional kill", func(t *testing.T) {
-		o := provisional("other allocation")
-		before := record(t, st, o)[0]
-		reported := o
-		reported.Provisional, reported.Allocated.Memory = false, 3*sizing.GiB
-		recorded := record(t, st, reported)[0]
-		require.Equal(t, []any{amended, true}, []any{statusOf(recorded), recorded.Replaced})
-		require.Greater(t, recorded.Seq, before.Seq)
-		h := history(t, st, o.Try.TaskKey)
-		require.Len(t, h.Rows, 1)
-		require.Equal(t, 3*sizing.GiB, h.Rows[0].Allocated.Memory)
-		reported.Allocated.Memory = 4 * sizing.GiB
-		requireConflict(t, "allocated.memory_bytes", record(t, st, reported)[0])
-	})
-
-	t.Run("a report of another outcome replaces a provisional kill", func(t *testing.T) {
-		for _, outcome := range []sizing.Outcome{sizing.Success, sizing.Failed, sizing.AppOOM} {
-			o := provisional("replaced by " + outcome.String())
-			o.Features = sizing.Features{"rows": sizing.NumberValue(7)}
-			before := record(t, st, o)[0]
-			reported := success(o.Try, sizing.GiB, 1)
-			reported.Outcome, reported.Features = outcome, nil
-			recorded := record(t, st, reported, reported)
-			require.Equal(t, []any{amended, true, duplicate}, []any{statusOf(recorded[0]), recorded[0].Replaced, statusOf(recorded[1])})
-			require.Greater(t, recorded[0].Seq, before.Seq, "the new row must have a higher seq, so that readers of Since see it")
-			h := history(t, st, o.Try.TaskKey)
-			require.Equal(t, outcome, h.Rows[0].Outcome)
-			require.Equal(t, 1, h.Total)
-			require.Equal(t, []float64{7}, h.Rows[0].Features, "omitted features must keep their stored values")
-			p, err := st.Task(t.Context(), o.Try.TaskKey)
-			require.NoError(t, err)
-			wantKills := 0
-			if outcome.OOM() {
-				wantKills = 1
-			}
-			require.Equal(t, []int{1, wantKills}, []int{p.Observations, p.Kills})
-			if late := record(t, st, o)[0]; outcome == sizing.Success { // a late lift request
-				requireConflict(t, "outcome", late)
-			} else {
-				require.Equal(t, duplicate, statusOf(late))
-			}
-		}
-	})
-
-	t.Run("a lift request does not change the stored report of a try that did not succeed", func(t *testing.T) {
-		for _, outcome := range []sizing.Outcome{sizing.OOMKilled, sizing.AppOOM, sizing.Failed, sizing.Killed, sizing.Evicted} {
-			for _, isKnown := range []bool{true, false} {
-				o := complete(task(fmt.Sprint("asked after ", outcome, isKnown)))
-				o.Outcome = outcome
-				if !isKnown {
-					o = sizing.Observation{Try: o.Try, Outcome: outcome, EndedAt: o.EndedAt}
-				}
-				recordNew(t, st, o)
-				before := history(t, st, o.Try.TaskKey).Rows
-				asked := kill(o.Try, 5*sizing.GiB)
-				asked.EndedAt, asked.Provisional = time.Time{}, true
-				asked.Requested, asked.Features = sizing.Resources{Memory: 99 * sizing.GiB, CPU: 9}, sizing.Features{"count": sizing.NumberValue(-5)}
-				recorded := record(t, st, asked)[0]
-				require.Equal(t, duplicate, statusOf(recorded))
-				require.Equal(t, o.Allocated.Memory, recorded.Allocated)
-				after := history(t, st, o.Try.TaskKey).Rows
-				require.Equal(t, before, after)
-				require.Equal(t, duplicate, statusOf(record(t, st, o)[0]), "the request must not contradict a repeated report")
-			}
-		}
-	})
-
-	t.Run("a lift request does not change an earlier one", func(t *testing.T) {
-		o := provisional("asked twice")
-		recordNew(t, st, o)
-		o.Outcome, o.Allocated.Memory, o.Requested.Memory = sizing.AppOOM, 3*sizing.GiB, 8*sizing.GiB
-		recorded := record(t, st, o)[0]
-		require.Equal(t, []any{duplicate, 2 * sizing.GiB}, []any{statusOf(recorded), recorded.Allocated})
-		row := history(t, st, o.Try.TaskKey).Rows[0]
-		require.Equal(t, []any{sizing.OOMKilled, sizing.Resources{Memory: 2 * sizing.GiB}, sizing.Resources{}}, []any{row.Outcome, row.Allocated, row.Requested})
-	})
-
-	t.Run("a report of another outcome keeps what a lookup has measured", func(t *testing.T) {
-		o := provisional("looked up")
-		recordNew(t, st, o)
-		o.MemorySampled, o.MemoryMax, o.CPUMax = sizing.GiB, 3*sizing.GiB/2, 2
-		require.Equal(t, amended, statusOf(record(t, st, o)[0]))
-		reported := sizing.Observation{Try: o.Try, Outcome: sizing.Success, EndedAt: noon, CPUMax: 3}
-		require.True(t, record(t, st, reported)[0].Replaced)
-		row := history(t, st, o.Try.TaskKey).Rows[0]
-		require.Equal(t, []sizing.Bytes{sizing.GiB, 3 * sizing.GiB / 2}, []sizing.Bytes{row.MemorySampled, row.MemoryMax})
-		require.Equal(t, sizing.Cores(3), row.CPUMax, "the value in the report must take precedence")
-	})
-
-	t.Run("a report of another outcome does not replace a final report", func(t *testing.T) {
-		o := provisional("certain")
-		recordNew(t, st, o)
-		o.Provisional = false
-		record(t, st, o)
-		requireConflict(t, "outcome", record(t, st, success(o.Try, sizing.GiB, 1))[0])
-	})
 }
 
 // testRepeatedInOneCall reports three tries twice in one call: the repeated reports are a duplicate, an amendment and

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -51,4 +52,29 @@ func testBaseline(t *testing.T, st store.Store) {
 		},
 	}}, baselines())
 	require.InDelta(t, 10, *savings(t, st, store.ByAll)[0].Saved, 1e-9)
+}
+
+// testBaselineOfImport reports the tries of a task in one call, in another order than that of their times. Some are retries with
+// a lifted request.
+func testBaselineOfImport(t *testing.T, st store.Store) {
+	key := task("imported")
+	var reports []sizing.Observation
+	for i := range 10 {
+		o := success(firstTry(key, fmt.Sprint("r", i)), 1e9, 0)
+		o.EndedAt, o.Requested = noon.Add(time.Duration(i)*24*time.Hour), sizing.Resources{Memory: 16e9, CPU: 2}
+		if i >= 6 {
+			o.Requested = sizing.Resources{Memory: 4e9, CPU: 1}
+		}
+		retry := o
+		retry.Try.Number, retry.EndedAt, retry.Requested.Memory = 2, o.EndedAt.Add(-time.Hour), 30e9
+		reports = append(reports, retry, o)
+	}
+	slices.Reverse(reports)
+	recordNew(t, st, reports...)
+	all, err := st.Baselines(t.Context(), store.SavingsFilter{Scopes: allScopes})
+	require.NoError(t, err)
+	require.Equal(t, []store.Baseline{{
+		Task: key, Request: sizing.Resources{Memory: 16e9, CPU: 2}, MemoryAt: noon, CPUAt: noon,
+		Changes: []store.RequestChange{{At: noon.Add(6 * 24 * time.Hour), Request: sizing.Resources{Memory: 4e9, CPU: 1}}},
+	}}, all)
 }

@@ -22,6 +22,7 @@ func testSavings(t *testing.T, open func(*testing.T) store.Store) {
 		})
 	}
 	t.Run("the first static request stays the baseline", func(t *testing.T) { testBaseline(t, open(t)) })
+	t.Run("the baseline of an import is the request of the earliest first try", func(t *testing.T) { testBaselineOfImport(t, open(t)) })
 	t.Run("a filter selects scopes and days, and a key divides the sum", func(t *testing.T) { testSavingsFilter(t, open(t)) })
 	t.Run("amounts without a duration are unknown", func(t *testing.T) { testUnknownAmounts(t, open(t)) })
 	t.Run("CPU without an allocation counts in no saving", func(t *testing.T) { testSavedCPU(t, open(t)) })
@@ -163,7 +164,7 @@ func testLedger(t *testing.T, st store.Store, rng *rand.Rand) {
 			full := randomReport(rng, keys[rng.IntN(2)], run)
 			run++
 			first := withUnknownFields(rng, full)
-			if rng.IntN(6) == 0 { // a lift request came first
+			if rng.IntN(6) == 0 { // a lookup of the pod came first
 				first = kill(full.Try, full.Allocated.Memory)
 				first.Provisional, first.EndedAt = true, full.EndedAt
 			}
@@ -177,6 +178,9 @@ func testLedger(t *testing.T, st store.Store, rng *rand.Rand) {
 			switch rng.IntN(4) {
 			case 0: // the whole report
 				require.NoError(t, record(t, st, full)[0].Err)
+				if stored[try].Provisional && full.Outcome.MayBeOOM() {
+					full.Outcome = sizing.OOMKilled
+				}
 				stored[try] = full
 				delete(pending, try)
 			case 1:

@@ -1,6 +1,7 @@
 package prometheustest
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,23 +12,24 @@ import (
 // Pod describes the metrics that the kubelet and kube-state-metrics export for one pod. Fields that are zero,
 // except Restarts, are not exported.
 type Pod struct {
-	Name     string
-	Labels   map[string]string // such as label_dag_id
-	Start    time.Time
-	Every    time.Duration // between scrapes; 30 s if zero
-	Memory   []float64     // working set in bytes, one value per scrape
-	CPU      []float64     // total CPU seconds, one value per scrape
-	MaxUsage []float64     // bytes, one value per scrape
-	OOMs     int           // OOM events
-	Restarts int
-	Request  float64 // bytes of memory; with it, a CPU request of 0.5 cores is exported
-	Limit    float64 // bytes of memory
-	Reason   string  // termination reason of the container; with it, the completion time of the pod is exported
-	Phase    string  // final phase of the pod
+	Namespace string // "airflow" if empty
+	Name      string
+	Labels    map[string]string // such as label_dag_id
+	Start     time.Time
+	Every     time.Duration // between scrapes; 30 s if zero
+	Memory    []float64     // working set in bytes, one value per scrape
+	CPU       []float64     // total CPU seconds, one value per scrape
+	MaxUsage  []float64     // bytes, one value per scrape
+	OOMs      int           // OOM events
+	Restarts  int
+	Request   float64 // bytes of memory; with it, a CPU request of 0.5 cores is exported
+	Limit     float64 // bytes of memory
+	Reason    string  // termination reason of the container; with it, the completion time of the pod is exported
+	Phase     string  // final phase of the pod
 }
 
 // OpenMetrics returns the scraped metrics of the pods in the OpenMetrics format, for the
-// namespace airflow and the container base. A sidecar and the cgroup of the pod have
+// container base. A sidecar and the cgroup of the pod have
 // larger usage, to check that the reader ignores them.
 func OpenMetrics(pods ...Pod) string {
 	families := map[string][]string{}
@@ -49,7 +51,7 @@ func (p *Pod) write(sample func(family, labels string, value float64, at time.Ti
 	if every == 0 {
 		every = 30 * time.Second
 	}
-	pod := fmt.Sprintf(`namespace="airflow",pod=%q`, p.Name)
+	pod := fmt.Sprintf(`namespace=%q,pod=%q`, cmp.Or(p.Namespace, "airflow"), p.Name)
 	base := pod + `,container="base"`
 	scrapes := max(len(p.Memory), len(p.CPU), len(p.MaxUsage), 1)
 	series := func(family, labels string, values []float64) {

@@ -74,6 +74,13 @@ class Observation:
         prediction_id (None | str | Unset): The prediction whose amount the try got. If it is omitted, not stored any
             more, or the id of another try, the newest
             prediction before the end of the try counts.
+        provisional (bool | None | Unset): The report does not come from the executor of the try, but for example from a
+            monitoring system. A later report without
+            this field replaces it where they differ. A provisional report replaces no values, but a provisional
+            `oom_killed`
+            explains an earlier or later `failed` or `killed`. A provisional report with a series, a plan, metadata, usage
+            or
+            placement is stored as a final one. `loadaware import prometheus` sends this field.
         usage_series (None | Unset | UsageSeriesType0): The usage of a try over time, in equal steps from its start: the
             first step covers 0 to `step_seconds`. The server
             stores the series with the report, and `GET /tasks/{dag_id}/{task_id}/series` returns it. Plans are learned from
@@ -121,6 +128,7 @@ class Observation:
     requested: None | ResourcesType0 | Unset = UNSET
     features: FeaturesType0 | None | Unset = UNSET
     prediction_id: None | str | Unset = UNSET
+    provisional: bool | None | Unset = UNSET
     usage_series: None | Unset | UsageSeriesType0 = UNSET
     detailed_series: DetailedSeriesType0 | None | Unset = UNSET
     executed_plan: ExecutedPlanType0 | None | Unset = UNSET
@@ -240,6 +248,12 @@ class Observation:
         else:
             prediction_id = self.prediction_id
 
+        provisional: bool | None | Unset
+        if isinstance(self.provisional, Unset):
+            provisional = UNSET
+        else:
+            provisional = self.provisional
+
         usage_series: dict[str, Any] | None | Unset
         if isinstance(self.usage_series, Unset):
             usage_series = UNSET
@@ -330,6 +344,8 @@ class Observation:
             field_dict["features"] = features
         if prediction_id is not UNSET:
             field_dict["prediction_id"] = prediction_id
+        if provisional is not UNSET:
+            field_dict["provisional"] = provisional
         if usage_series is not UNSET:
             field_dict["usage_series"] = usage_series
         if detailed_series is not UNSET:
@@ -532,6 +548,15 @@ class Observation:
 
         prediction_id = _parse_prediction_id(d.pop("prediction_id", UNSET))
 
+        def _parse_provisional(data: object) -> bool | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(bool | None | Unset, data)
+
+        provisional = _parse_provisional(d.pop("provisional", UNSET))
+
         def _parse_usage_series(data: object) -> None | Unset | UsageSeriesType0:
             if data is None:
                 return data
@@ -654,6 +679,7 @@ class Observation:
             requested=requested,
             features=features,
             prediction_id=prediction_id,
+            provisional=provisional,
             usage_series=usage_series,
             detailed_series=detailed_series,
             executed_plan=executed_plan,

@@ -20,7 +20,7 @@ class Recorded:
     Attributes:
         recorded (bool): The report is stored.
         duplicate (bool): The report was stored before and has no second effect.
-        amended (bool): The report added fields that were unknown, or replaced a provisional kill.
+        amended (bool): The report added fields that were unknown, or replaced a provisional report.
         warnings (list[Warning_] | Unset): Fields of the report with implausible or unused values; absent if there are
             none.
     """
