@@ -102,9 +102,9 @@ func (m *Model) bound(p *experts.Point, q Question, a experts.Answer, b *buffers
 	if request := roundToGrid(q, float64(q.Requested.Memory)); b.extrapolation.tooLarge && d.limit < request {
 		step(request, byUnknown)
 	}
-	if least, risk := m.Follower.leastFor(featureKey(&m.Schema, b.cells)); least > 0 {
-		d.followed, d.followRisk = least, risk
-		if least := roundToGrid(q, float64(least)); d.limit > least {
+	if s := m.Follower.sufficientFor(featureKey(&m.Schema, b.cells)); s != nil {
+		d.followed, d.followRisk = s.Least, s.risk(q.RiskTarget)
+		if least := roundToGrid(q, float64(s.Least)); d.limit > least {
 			step(least, byFollowing)
 		}
 	}

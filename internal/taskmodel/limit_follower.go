@@ -10,26 +10,22 @@ import (
 
 // limitFollower detects a program whose peak follows its limit, because the program uses a share of any limit: its heap is
 // sized from the limit, or its page cache counts as used memory. Each grant above such a peak raises the next peak, although
-// the smallest limit so far was enough. limitFollower compares the ratio of the peaks with the ratio of the allocations in
-// pairs of successive successes. It ignores retries, reproduced runs, and pairs whose allocations do not differ clearly. If the
-// grants follow the peaks instead, they do so one run later, and then the two ratios of a pair do not correlate. A kill deletes
-// all pairs.
+// the smallest limit so far was enough. limitFollower compares successive successes. It ignores retries and reproduced runs.
 //
-// If the features of a pair differ, they may be the cause of both ratios. So such a pair counts only if both peaks filled
-// their limits, and its ratios are divided by the ratio of the peaks that the models predict from the features.
+// If the features of the two successes are equal, it compares the ratio of their peaks with the ratio of their allocations. It
+// ignores pairs whose allocations do not differ clearly. If the grants follow the peaks instead, they do so one run later, and
+// then the two ratios of a pair do not correlate. A kill deletes all pairs.
+//
+// If the features differ, they may be the cause of both ratios; see limitRises.
 type limitFollower struct {
-	limitPairs // with the same features; after a kill, Pairs starts at −minFollowed, so that more pairs are needed
+	limitPairs      // with the same features; after a kill, Pairs starts at −minFollowed, so that more pairs are needed
+	sufficientLimit // of the successes since the last kill or change of features
 
 	Features  uint64       // featureKey of the last success
 	Allocated sizing.Bytes // of the last success
 	Peak      sizing.Bytes // of the last success
-	Least     sizing.Bytes // smallest allocation (within provenTolerance) of the successes since the last kill or change of features
-	Proven    int          // number of these successes with an allocation of about Least; see provenTolerance
 
-	Across       limitPairs     `cbor:",omitzero"`  // pairs with any features; after a kill, its Pairs also starts at −minFollowed
-	FilledCells  []sizing.Value `cbor:",omitempty"` // features of the last success if it filled its limit
-	AcrossLeast  sizing.Bytes   `cbor:",omitzero"`  // smallest allocation (within provenTolerance) of the successes since the last kill
-	AcrossProven int            `cbor:",omitzero"`  // number of these successes with an allocation of about AcrossLeast
+	Rises limitRises `cbor:",omitzero"` // with any features
 }
 
 // limitPairs compares the peaks and the allocations of pairs of successes.
@@ -38,88 +34,114 @@ type limitPairs struct {
 	AA, AP, PP float64 // Σ a·a, Σ a·p and Σ p·p over the pairs, where a is the log ratio of the allocations and p that of the peaks
 }
 
+// limitRises compares two explanations of the peaks of runs with larger allocations than Least: a constant share of the
+// allocation, or the features and the earlier peaks. If the peaks follow the limits, this share hardly changes from run to run,
+// while all models lag behind the rising peaks. If they do not, the best model errs less than the share changes, because the
+// margins above its predictions vary, too. Allocations up to Least say nothing about a rise, so they do not count.
+type limitRises struct {
+	sufficientLimit // since the last kill with at least Least; at least the static request
+
+	Pairs   int                             // number of compared runs; after such a kill, it starts at −minFollowed, and the sums exclude runs up to zero
+	Changes float64                         // Σ c·c/2, where c is the change of log(peak/allocation) since the success before; the variance of this log is half that of its change
+	Errors  [experts.ModelCount + 2]float64 // sums of the squared errors of the log peak: of each model, of the cold-start rule, and of the peak before as prediction
+}
+
+// sufficientLimit is the smallest allocation (within provenTolerance) that was enough.
+type sufficientLimit struct {
+	Least  sizing.Bytes // zero: none is known
+	Proven int          // number of successes that show that Least is enough: their allocation or their peak was at most about Least
+}
+
 const (
-	minFollowed     = 3    // smallest number of pairs with the same features from which peaks can count as following the limits
-	minFilled       = 2    // the same for pairs of filled limits, which are rarer
-	minLimitRatio   = 1.2  // smallest ratio of two allocations that differ clearly
-	minFollowSlope  = 0.8  // smallest slope of the log peak over the log allocation
-	minFollowShare  = 0.95 // smallest squared correlation of these two logarithms
-	minFilledShare  = 0.95 // a peak of at least this share of its allocation fills the allocation
-	provenTolerance = 1.02 // an allocation and Least count as equal up to this ratio of the larger to the smaller
+	minFollowed         = 3    // smallest number of pairs with the same features from which peaks can count as following the limits
+	minRises            = 2    // the same for limitRises, whose evidence is stronger
+	minLimitRatio       = 1.2  // smallest ratio of two allocations that differ clearly
+	minFollowSlope      = 0.8  // smallest slope of the log peak over the log allocation
+	minFollowShare      = 0.95 // smallest squared correlation of these two logarithms
+	maxShareChange      = 0.1  // largest ratio of limitRises.Changes to the errors of the best model
+	maxFirstShareChange = 0.01 // the same for only minRises runs
+	minRiseError        = 1.05 // smallest typical error of the best model, as a factor; even the shares of slowly and evenly growing peaks are constant
+	provenTolerance     = 1.02 // an allocation and Least count as equal up to this ratio of the larger to the smaller
+	priorRuns           = 10.0 // number of runs as which the prior distribution of the risk of a sufficient limit counts
 )
 
 // followLimit adds a try with the features in `cells` to m.Follower. It must run before the models learn the try.
 func (m *Model) followLimit(t *TrainingRow, cells []sizing.Value) {
 	f := &m.Follower
 	if t.Outcome.OOM() { // the smallest limit so far may not be enough
-		*f = limitFollower{limitPairs: limitPairs{Pairs: -minFollowed}, Across: limitPairs{Pairs: -minFollowed}}
+		rises := f.Rises
+		if max(t.Peak, t.Allocated.Memory) >= rises.Least {
+			rises = limitRises{Pairs: -minFollowed}
+		}
+		*f = limitFollower{limitPairs: limitPairs{Pairs: -minFollowed}, Rises: rises}
 		return
 	}
-	if t.Outcome != sizing.Success || !t.FirstTry || t.Reproduced || t.Peak <= 0 || t.Allocated.Memory <= 0 {
+	allocated := t.Allocated.Memory
+	if t.Outcome != sizing.Success || !t.FirstTry || t.Reproduced || t.Peak <= 0 || allocated <= 0 {
 		return
 	}
 	key := featureKey(&m.Schema, cells)
-	isFilled := float64(t.Peak) >= minFilledShare*float64(t.Allocated.Memory)
 	if f.Allocated > 0 {
-		a, p := logRatio(t.Allocated.Memory, f.Allocated), logRatio(t.Peak, f.Peak)
+		a, p := logRatio(allocated, f.Allocated), logRatio(t.Peak, f.Peak)
 		if f.Features == key {
 			f.add(a, p)
 		}
-		if isFilled && f.FilledCells != nil && math.Abs(a) >= math.Log(minLimitRatio) {
-			explained := m.explainedRatio(f.FilledCells, cells, p)
-			f.Across.add(a-explained, p-explained)
+		if f.Rises.Least > 0 && float64(allocated) > provenTolerance*float64(f.Rises.Least) {
+			m.addRise(t, cells, p-a)
 		}
 	}
 	if f.Features != key {
-		f.Least = 0
+		f.sufficientLimit = sufficientLimit{}
 	}
-	f.Least, f.Proven = leastLimit(f.Least, f.Proven, t.Allocated.Memory)
-	f.AcrossLeast, f.AcrossProven = leastLimit(f.AcrossLeast, f.AcrossProven, t.Allocated.Memory)
-	f.Features, f.Allocated, f.Peak, f.FilledCells = key, t.Allocated.Memory, t.Peak, nil
-	if isFilled {
-		f.FilledCells = cells
+	f.learn(allocated, t.Peak, 0)
+	f.Rises.learn(allocated, t.Peak, t.Requested.Memory)
+	f.Features, f.Allocated, f.Peak = key, allocated, t.Peak
+}
+
+// learn adds a success. It ignores allocations below request as candidates for Least.
+func (s *sufficientLimit) learn(allocated, peak, request sizing.Bytes) {
+	raised := provenTolerance * float64(allocated)
+	switch {
+	case raised >= float64(request) && (s.Least == 0 || raised < float64(s.Least)):
+		s.Least, s.Proven = allocated, 1
+	case float64(allocated) <= provenTolerance*float64(s.Least) || peak <= s.Least:
+		s.Proven++
 	}
 }
 
-// leastLimit returns the smallest allocation and the number of successes with about this allocation, after one more success
-// with the allocation `allocated`. `least` and `proven` are the values before this success; `least` is zero before the first
-// success.
-func leastLimit(least sizing.Bytes, proven int, allocated sizing.Bytes) (sizing.Bytes, int) {
-	if least == 0 || float64(allocated)*provenTolerance < float64(least) {
-		least, proven = allocated, 0
-	}
-	if float64(allocated) <= provenTolerance*float64(least) {
-		proven++
-	}
-	return least, proven
+// risk returns P(killed) at Least: the posterior mean after Proven successes. The prior mean is the risk target, for which the
+// models granted Least, unless it is the static request.
+func (s *sufficientLimit) risk(target float64) float64 {
+	return target * priorRuns / (priorRuns + float64(s.Proven))
 }
 
-// explainedRatio returns the log ratio of the peaks of two rows as far as their features explain it. The models and the
-// cold-start rule each predict this log ratio (0 if the cold-start rule does not predict). explainedRatio returns the
-// prediction that is nearest to p, the observed log ratio, because any of these models may have set the grants.
-func (m *Model) explainedRatio(from, to []sizing.Value, p float64) (explained float64) {
-	if m.Models == nil {
-		return 0
+// addRise adds a success with an allocation above Least to m.Follower.Rises. change is the change of log(peak/allocation)
+// since the success before.
+func (m *Model) addRise(t *TrainingRow, cells []sizing.Value, change float64) {
+	r := &m.Follower.Rises
+	if r.Pairs++; r.Pairs <= 0 || m.Models == nil {
+		return
 	}
 	b := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(b)
 	b.isLift = false
-	var first, second experts.Point
-	m.predict(padCells(slices.Clip(from), len(m.Schema.Fields)), sizing.DefaultRiskTarget, &first, b)
-	firstStart := 0.0
-	if first.ColdStart != nil { // it refers to the memory of b
-		firstStart = first.ColdStart.MeanLevel()
+	var p experts.Point
+	m.predict(cells, sizing.DefaultRiskTarget, &p, b)
+	r.Changes += change * change / 2
+	for k, level := range append(p.Level[:], m.Experts.ColdStartLevel(&p), math.Log(float64(m.Follower.Peak))) {
+		residual := math.Log(float64(t.Peak)) - level
+		r.Errors[k] += residual * residual
 	}
-	m.predict(to, sizing.DefaultRiskTarget, &second, b)
-	if second.ColdStart != nil {
-		explained = second.ColdStart.MeanLevel() - firstStart
+}
+
+// isFollowing reports whether the peaks follow the limits.
+func (r *limitRises) isFollowing() bool {
+	least, smallest := slices.Min(r.Errors[:]), math.Log(minRiseError)
+	most := maxShareChange
+	if r.Pairs == minRises {
+		most = maxFirstShareChange
 	}
-	for k := range second.Level {
-		if ratio := second.Level[k] - first.Level[k]; math.Abs(p-ratio) < math.Abs(p-explained) {
-			explained = ratio
-		}
-	}
-	return explained
+	return r.Pairs >= minRises && least >= smallest*smallest*float64(r.Pairs) && r.Changes <= most*least
 }
 
 // add adds a pair with the log ratios a of the allocations and p of the peaks.
@@ -134,19 +156,19 @@ func (f *limitPairs) add(a, p float64) {
 // logRatio returns log(a/b).
 func logRatio(a, b sizing.Bytes) float64 { return math.Log(float64(a) / float64(b)) }
 
-// isFollowing reports whether the peaks follow the limits; false for fewer than minPairs pairs.
-func (f *limitPairs) isFollowing(minPairs int) bool {
-	return f.Pairs >= minPairs && f.AP >= minFollowSlope*f.AA && f.AP*f.AP >= minFollowShare*f.AA*f.PP
+// isFollowing reports whether the peaks follow the limits.
+func (f *limitPairs) isFollowing() bool {
+	return f.Pairs >= minFollowed && f.AP >= minFollowSlope*f.AA && f.AP*f.AP >= minFollowShare*f.AA*f.PP
 }
 
-// leastFor returns the smallest limit that was enough for runs with the features of key, and P(killed) at this limit by the
-// rule of succession; zero if no evidence says that the peaks of such runs follow the limits.
-func (f *limitFollower) leastFor(key uint64) (least sizing.Bytes, risk float64) {
+// sufficientFor returns the smallest limit that was enough for runs with the features of key; nil if no evidence says that the
+// peaks of such runs follow the limits.
+func (f *limitFollower) sufficientFor(key uint64) *sufficientLimit {
 	switch {
-	case f.Features == key && f.isFollowing(minFollowed):
-		return f.Least, 1 / float64(f.Proven+2)
-	case f.Across.isFollowing(minFilled):
-		return f.AcrossLeast, 1 / float64(f.AcrossProven+2)
+	case f.Features == key && f.limitPairs.isFollowing():
+		return &f.sufficientLimit
+	case f.Rises.isFollowing():
+		return &f.Rises.sufficientLimit
 	}
-	return 0, 0
+	return nil
 }

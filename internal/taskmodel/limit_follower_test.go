@@ -52,12 +52,12 @@ func TestPeakThatFollowsItsLimitDoesNotRaiseTheLimit(t *testing.T) {
 	} {
 		k, rng := newTask(t), rand.New(rand.NewPCG(3, 33))
 		grants := k.runProgram(60, 16, func(limit float64) float64 { return peak(rng, limit) })
+		assert.Less(t, slices.Max(grants), 48.0, "%s: %v", name, grants)
+		assert.LessOrEqual(t, slices.Max(grants[20:]), 16.0, "%s: %v", name, grants)
 		q := question(nil)
 		q.Requested.Memory, q.Cap = 16*gib, 0
 		sized := k.model.Size(q)
-		assert.Contains(t, sized.Reason, "the peaks follow the limits", "%s: %v", name, grants)
-		assert.Equal(t, 16*gib, sized.Limit, "%s: %v", name, grants)
-		assert.Less(t, *sized.Promised, 0.1, "%s: promised risk after 60 runs without a kill", name)
+		assert.Less(t, *sized.Promised, 0.015, "%s: promised risk after 60 runs without a kill", name)
 		assert.Greater(t, *k.model.Risk(q, 8*gib), 0.5, "%s: risk of 8 GiB, which no run has had", name)
 	}
 }
@@ -92,6 +92,80 @@ func TestPageCacheOfRunsWithDifferentFeaturesDoesNotRaiseTheLimit(t *testing.T) 
 		assert.Less(t, slices.Max(grants), 30.0, "%v", grants)
 		assert.LessOrEqual(t, slices.Max(grants[12:]), 8.2, "%v", grants)
 	}
+}
+
+// The program uses a share of any limit. The static request is enough for all runs.
+func TestShareOfTheLimitDoesNotRaiseTheLimitOfRunsWithDifferentFeatures(t *testing.T) {
+	for name, draw := range map[string]func(run int, rng *rand.Rand) (f sizing.Features, needed float64){
+		"date": func(run int, _ *rand.Rand) (sizing.Features, float64) {
+			return sizing.Features{"logical_date": dayValue(20000 + run)}, 2
+		},
+		"region": func(run int, _ *rand.Rand) (sizing.Features, float64) {
+			return sizing.Features{"region": sizing.TextValue(string("ABCDE"[run%5]))}, 2
+		},
+		"rows": func(_ int, rng *rand.Rand) (sizing.Features, float64) {
+			size := noise(rng, 0.5)
+			return sizing.Features{"rows": sizing.NumberValue(math.Floor(1e6 * size))}, 0.5 + 1.2*size
+		},
+	} {
+		for _, share := range []float64{0.75, 0.8, 0.85, 0.9, 0.95} {
+			for seed := range uint64(4) {
+				k, rng, run := newTask(t), newRand(seed), 0
+				grants := k.runWithFeatures(50, 16, func() (sizing.Features, func(float64) float64) {
+					run++
+					f, needed := draw(run, rng)
+					used := share * noise(rng, 0.01)
+					return f, func(limit float64) float64 {
+						if needed > used*limit {
+							return needed / used
+						}
+						return used*limit + 0.04
+					}
+				})
+				assert.Less(t, slices.Max(grants), 16*8.0, "%s, share %g: %v", name, share, grants)
+				assert.LessOrEqual(t, slices.Max(grants[40:]), 20.0, "%s, share %g: %v", name, share, grants)
+			}
+		}
+	}
+}
+
+// The static request is enough for the first runs. The grants must grow with the peaks, before a run is killed.
+func TestPeaksAboveTheRequestAreGranted(t *testing.T) {
+	for name, draw := range map[string]func(run int, rng *rand.Rand) (f sizing.Features, needed float64){
+		"rows": func(run int, rng *rand.Rand) (sizing.Features, float64) {
+			size := math.Pow(1.03, float64(run)) * noise(rng, 0.1)
+			return sizing.Features{"rows": sizing.NumberValue(math.Floor(1e6 * size))}, 0.5 + 2*size
+		},
+		"even growth": func(run int, _ *rand.Rand) (sizing.Features, float64) { return nil, 2 * math.Pow(1.03, float64(run)) },
+	} {
+		for seed := range uint64(5) {
+			k, rng, run := newTask(t), newRand(seed), 0
+			k.runWithFeatures(100, 4, func() (sizing.Features, func(float64) float64) {
+				run++
+				f, needed := draw(run, rng)
+				return f, func(float64) float64 { return needed }
+			})
+			assert.Zero(t, k.model.Kills, name)
+		}
+	}
+}
+
+// The page cache fills each limit, and 8 GiB are always enough.
+func TestPromisesOfPeaksThatFollowTheirLimits(t *testing.T) {
+	promised := 0.0
+	for seed := range uint64(10) {
+		k, rng := newTask(t), newRand(seed)
+		q := question(nil)
+		q.Requested.Memory, q.Cap = 8*gib, 0
+		k.runProgram(100, 8, func(limit float64) float64 {
+			if p := k.model.Size(q).Promised; p != nil {
+				promised += *p
+			}
+			return max(2*noise(rng, 0.05), limit-0.001)
+		})
+		assert.Zero(t, k.model.Kills)
+	}
+	assert.Less(t, promised, 9.0, "sum of the promised risks of 1,000 runs, of which none is killed")
 }
 
 // The features determine the peaks exactly, or the peaks grow evenly. So the margins are small, and most peaks fill their limits.
