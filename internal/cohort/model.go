@@ -21,7 +21,7 @@ const (
 // concurrent use.
 type Model struct {
 	encoder
-	trees       *gbt.Regressor       // nil: the model only compares requests; see ratio.go
+	trees       *gbt.Regressor       // nil: the model sizes only by the ratios of peaks to requests; see ratio.go
 	errorList                        // the errors on unseen tasks
 	widening    widening             // factors on the errors for a task of a new DAG or with a new name, by novelty
 	wider       [novelties]errorList // the errors multiplied by these factors
@@ -34,7 +34,7 @@ type Model struct {
 	Runs           int          // number of learned runs
 	ratios         ratios       // of the peaks to the requests
 	RunTimes       *RunTimes    // nil while there are too few tasks with a run time; only Fit creates it
-	recent         *recentTasks // nil: Learn changes nothing, as for the model of a Learner
+	recent         *recentTasks // nil: Model.Learn changes nothing. It is nil in the models of Learner.Model
 	profiles       *Profiles    // nil if the namespace has too few tasks with a usage profile
 
 	dags         map[uint64]*Model // models of single DAGs, by hashOfDAG; nil in the model of a DAG
@@ -122,7 +122,7 @@ func (m *Model) Known(task sizing.TaskKey) (tasks, runs int) {
 }
 
 // Size answers for a task that the model has not learned. It uses the model of the task's DAG or the model of the namespace.
-// Each of the two models uses its trees, or else the ratios of peaks to requests (sizeByRequest). After a kill of the task,
+// Each of the two models uses its trees if canSize is true, otherwise the ratios of peaks to requests (sizeByRequest). After a kill of the task,
 // only peaks above the killed allocation count, in the errors of the trees and in the distribution of the ratios. ok is false
 // if neither model can answer, or if the prediction is not finite.
 func (m *Model) Size(q Question) (a Answer, ok bool) {

@@ -80,7 +80,7 @@ type Step struct {
 // SimilarRun is a past run with similar inputs.
 type SimilarRun struct {
 	RunID    string       `json:"run_id"`
-	Distance float64      `json:"distance"`     // 0: identical inputs
+	Distance float64      `json:"distance"`     // 0: identical inputs, or no feature explains the peaks
 	Needed   sizing.Bytes `json:"needed_bytes"` // peak; of a killed run a lower bound
 	Outcome  string       `json:"outcome"`
 	At       time.Time    `json:"at"`
@@ -133,7 +133,7 @@ func (d *Dashboard) readTry(ctx context.Context, req *pageRequest) (*Try, *expla
 		}
 		receipt, err := d.svc.Receipt(ctx, id)
 		if err == nil && !req.grants.Covers(receipt.Ask.Try.TaskKey) {
-			err = sizing.Errorf(sizing.NotFound, "no prediction has the id %q", id) // the same error as for an unknown id
+			err = sizing.UnknownPrediction(id)
 		}
 		if err != nil {
 			return nil, nil, err

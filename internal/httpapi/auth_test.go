@@ -92,6 +92,13 @@ func TestScopedTokenCoversOnlyItsNamespace(t *testing.T) {
 		assert.Equal(t, c.status, a.status, "%s: %s %s → %s", c.token, c.call, c.body, a.body)
 	}
 
+	id := predicted["prediction_id"].(string)
+	detail := func(id string) string {
+		text := e.do(http.MethodGet, "/predictions/"+id, "", bearer("blue")).json()["detail"].(string)
+		return strings.ReplaceAll(text, id, "ID")
+	}
+	assert.Equal(t, detail("unknown"), detail(id), "the error must not show that the id exists")
+
 	var batch struct {
 		Predictions []struct{ Error *struct{ Status int } }
 	}

@@ -28,7 +28,7 @@ func (s *server) receipt(ctx context.Context, predictionID string) (*sizing.Rece
 		return nil, err
 	}
 	if !infoOf(ctx).grants.Covers(found.Ask.Try.TaskKey) {
-		return nil, sizing.Errorf(sizing.NotFound, "no prediction has the id %q", predictionID)
+		return nil, sizing.UnknownPrediction(predictionID)
 	}
 	return &found, nil
 }

@@ -63,7 +63,7 @@ func (s *server) CancelWhatIf(ctx context.Context, r api.CancelWhatIfRequestObje
 func (s *server) whatIf(ctx context.Context, id string) (*whatif.Job, error) {
 	job, err := s.whatIfs.Find(id)
 	if err == nil && !infoOf(ctx).grants.Covers(job.Task) {
-		return nil, sizing.Errorf(sizing.NotFound, "no what-if has the id %q", id)
+		return nil, whatif.Unknown(id)
 	}
 	return job, err
 }

@@ -59,7 +59,7 @@ func TestReproducedRunsTrainAndCountInNoStatistic(t *testing.T) {
 		r.killAndLift(campaign.RunID(7, "0123456789abcdef", time.Date(2026, 1, i+1, 0, 0, 0, 0, time.UTC), 1))
 	}
 	after := r.predict(ask("load", "next"))
-	assert.Equal(t, []any{before.Guard, before.Memory.Limit, before.Risk.Promised}, []any{after.Guard, after.Memory.Limit, after.Risk.Promised}, "reproduced runs do not count as recent behaviour")
+	assert.Equal(t, []any{before.Guard, before.Memory.Limit, before.Risk.Promised}, []any{after.Guard, after.Memory.Limit, after.Risk.Promised}, "reproduced runs must not change the guard, the limit or the promised risk")
 	assert.Equal(t, []any{counted.Kills, counted.Promises, counted.Usage}, []any{r.Counts().Kills, r.Counts().Promises, r.Counts().Usage})
 
 	_, err := r.Train(t.Context(), task("load"))
@@ -70,6 +70,6 @@ func TestReproducedRunsTrainAndCountInNoStatistic(t *testing.T) {
 	assert.Greater(t, learned.Memory.Limit, before.Memory.Limit)
 
 	r.killAndLift("production")
-	assert.NotEqual(t, learned.Guard, r.predict(ask("load", "next")).Guard, "a run that is not reproduced counts as recent behaviour")
+	assert.NotEqual(t, learned.Guard, r.predict(ask("load", "next")).Guard, "a run that is not reproduced must change the guard")
 	assert.Equal(t, 1, r.Counts().Kills[sizing.OOMKilled])
 }

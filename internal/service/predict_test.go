@@ -122,8 +122,8 @@ func TestALiftIsAProvisionalReportOfItsKill(t *testing.T) {
 	assert.Equal(t, sizing.Conflict, sizing.KindOf(recorded[0].Err))
 }
 
-// A lift request is a question: the next try gets more than the reported and the requested allocation of the failed try, and the
-// stored report stays as it is. Only a stored success contradicts the request.
+// A lift request changes no stored report. The next try gets more than the reported allocation and peak of the failed try, and
+// more than the failed allocation in the lift request. Only a stored success contradicts the request.
 func TestALiftIsGrantedWhateverTheReportOfItsTrySays(t *testing.T) {
 	r := newReplica(t)
 	other := joinReplica(t, r.dsn, service.Config{})

@@ -42,7 +42,8 @@ type RunTimeAnswer struct {
 // RemainingTime is the remaining time of a running try in seconds.
 type RemainingTime struct{ Median, P95 float64 }
 
-// runTimeRows is the largest number of newest tries from which the next runs are estimated.
+// runTimeRows is the largest number of newest tries whose features stand for those of the next runs. LongestSeen is the longest
+// of their run times.
 const runTimeRows = 200
 
 // RunTime answers an ask. It returns Invalid if Risk is out of its bounds, NotFound if no run time can be predicted, and

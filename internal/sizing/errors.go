@@ -66,6 +66,10 @@ func InvalidField(field, format string, args ...any) *Error {
 	return &Error{Kind: Invalid, Detail: field + " " + detail, Fields: []FieldError{{Field: field, Detail: detail}}}
 }
 
+// UnknownPrediction returns the error for a prediction id that is not stored. A caller who may not read the prediction gets the
+// same error, so that it does not show that the id exists.
+func UnknownPrediction(id string) *Error { return Errorf(NotFound, "no prediction has the id %q", id) }
+
 // KindOf returns the kind of the first *Error in err's chain, or Internal if there is none.
 func KindOf(err error) Kind {
 	var e *Error

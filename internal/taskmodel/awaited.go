@@ -7,15 +7,14 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// A success may be reported without its peak, which a later report adds: a look-up in Prometheus after the run, or an import
 // A success may be reported without its peak. A later report may add the peak: a lookup in Prometheus after the run, or an
 // import of measurements after one of run times. The row keeps its Seq, so Seq alone does not show that the peak is new.
 // Therefore a model stores which of its rows were learned without a peak. Once such a row has a peak, the model predicts the
 // row and learns the peak like one that arrives now (TrainingRow.Amends).
 
 const (
-	// maxAwaited is the largest number of stored ranges of rows without a peak. A range ends at the next row with a peak, so
-	// that an import of thousands of rows without peaks takes one range.
+	// maxAwaited is the largest number of stored ranges of rows without a peak. A training joins the successes without a peak
+	// up to the next success with one into one range (rebuildAwaited).
 	maxAwaited = 1000
 
 	// A model is learned from scratch if it lacks at least minLacking peaks, and at least 1/lackingShare times as many peaks as
@@ -30,8 +29,8 @@ type seqRange struct {
 	First, Last int64
 }
 
-// Awaits reports whether the model has learned the success with number seq without its peak. The row must have arrived
-// before the last training, or the model must have learned it since.
+// Awaits reports whether the model has learned the success with number seq without its peak. The caller must ask
+// only about a row that arrived before the last training or that the model has learned since.
 func (m *Model) Awaits(seq int64) bool {
 	_, found := m.findAwaited(seq)
 	return found

@@ -192,7 +192,12 @@ func (s *Jobs) Find(id string) (*Job, error) {
 	if j := s.jobs[id]; j != nil {
 		return j, nil
 	}
-	return nil, sizing.Errorf(sizing.NotFound, "no what-if has the id %q; results are kept for %s by the replica that computed them", id, resultTTL)
+	return nil, Unknown(id)
+}
+
+// Unknown returns the error for an id that is unknown to this replica. A caller who may not read the job gets the same error.
+func Unknown(id string) error {
+	return sizing.Errorf(sizing.NotFound, "no what-if has the id %q; results are kept for %s by the replica that computed them", id, resultTTL)
 }
 
 // Cancel stops a job and removes it with its result.

@@ -12,7 +12,7 @@ import (
 
 // Evaluation returns golearn's confusion matrix of actual and predicted bins, from which
 // evaluation.GetSummary formats precision and recall. It returns table.ErrShape if the
-// lengths differ, and ErrLibrary if the library fails.
+// lengths differ, and ErrLibrary if the library panics or rejects a table.
 func Evaluation(actual, predicted []int) (matrix evaluation.ConfusionMatrix, err error) {
 	if len(actual) != len(predicted) {
 		return nil, fmt.Errorf("%w: %d actual rows, %d predicted", table.ErrShape, len(actual), len(predicted))

@@ -10,7 +10,7 @@ import (
 )
 
 // authenticate adds the configured or fetched token to a request, or else user and password. A request for a token gets
-// no credentials.
+// no Authorization header.
 func (c *Client) authenticate(r *http.Request) {
 	token := c.currentToken()
 	switch {

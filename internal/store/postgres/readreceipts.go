@@ -126,7 +126,7 @@ func (s *Store) Receipt(ctx context.Context, predictionID string) (sizing.Receip
 		err = pgx.ErrNoRows
 	}
 	if err != nil {
-		return sizing.Receipt{}, orNotFound("read a receipt", err, "no prediction %q is stored", predictionID)
+		return sizing.Receipt{}, orNotFound("read a receipt", err, "%s", sizing.UnknownPrediction(predictionID).Detail)
 	}
 	return receipts[0], nil
 }

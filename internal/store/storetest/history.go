@@ -35,7 +35,7 @@ func testHistory(t *testing.T, open func(*testing.T) store.Store) {
 		provisional.Provisional, provisional.RunScore = true, 0.7
 		recordNew(t, st, append(obs, provisional)...)
 		repeated := obs[1]
-		repeated.RunScore, repeated.CPUMax = 5, 2 // a replica forgets the prediction when the try has ended
+		repeated.RunScore, repeated.CPUMax = 5, 2 // a repeated report may have another score, because the replica has forgotten the prediction; the first score stays
 		record(t, st, repeated, kill(provisional.Try, 2*sizing.GiB))
 		recent, err := st.RecentTries(t.Context(), key, 10)
 		require.NoError(t, err)
@@ -48,7 +48,7 @@ func testHistory(t *testing.T, open func(*testing.T) store.Store) {
 		}
 	})
 
-	t.Run("a history up to the total is complete", func(t *testing.T) {
+	t.Run("a history of at most limits.Total rows is complete", func(t *testing.T) {
 		key := task("all")
 		recordNew(t, st, runs(key, 100)...)
 		h, err := st.History(t.Context(), key, store.HistoryLimits{Total: 100, Recent: 40, High: 10})
@@ -82,7 +82,7 @@ func testLimitedHistory(t *testing.T, st store.Store) {
 	h := read(t)
 	ids := runIDs(h)
 
-	t.Run("the total bounds the rows", func(t *testing.T) {
+	t.Run("limits.Total bounds the rows", func(t *testing.T) {
 		require.LessOrEqual(t, len(h.Rows), 100)
 		require.Greater(t, len(h.Rows), 90)
 		require.Equal(t, 1000, h.Total)
@@ -104,7 +104,7 @@ func testLimitedHistory(t *testing.T, st store.Store) {
 		}
 	})
 
-	t.Run("weights sum to the total and preserve the mean", func(t *testing.T) {
+	t.Run("weights sum to the number of all rows and preserve the mean", func(t *testing.T) {
 		var sum, sumOfN float64 // of the weights; of the weighted feature n
 		for _, row := range h.Rows {
 			require.GreaterOrEqual(t, row.Weight, 1.0)
@@ -125,7 +125,7 @@ func testLimitedHistory(t *testing.T, st store.Store) {
 		require.LessOrEqual(t, len(missing), 2, "a new row must displace at most one sampled and one recent row")
 	})
 
-	t.Run("a total without the other limits bounds the rows, too", func(t *testing.T) {
+	t.Run("limits.Total without the other limits bounds the rows, too", func(t *testing.T) {
 		for _, total := range []int{1, 2, 3, 20} {
 			h, err := st.History(t.Context(), key, store.HistoryLimits{Total: total})
 			require.NoError(t, err, total)
@@ -292,6 +292,6 @@ func testKills(t *testing.T, open func(*testing.T) store.Store) {
 		require.Zero(t, atCap(sizing.GiB))
 		recordNew(t, st, after(kill(mapped(4, 1), sizing.GiB), 9), after(success(mapped(5, 1), sizing.GiB, 1), 9),
 			after(kill(mapped(6, 1), sizing.GiB), 9), after(kill(mapped(7, 1), sizing.GiB), 9))
-		require.Equal(t, 2, atCap(sizing.GiB), "of the kills with the time of the success, as in a batch, only the two reported after it must count")
+		require.Equal(t, 2, atCap(sizing.GiB), "of the kills that ended at the same time as the success, only the two that were reported after it must count")
 	})
 }

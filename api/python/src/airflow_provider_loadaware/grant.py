@@ -99,10 +99,10 @@ class InvalidAnswerError(ValueError):
 def from_prediction(answer: Prediction, bounds: Bounds, kill: Kill | None, static: Static) -> Grant | None:
     """Return the grant of a prediction, or None to keep the static request. Raises InvalidAnswerError.
 
-    Only a prediction in the mode `enforce` gives a grant. After a kill, the grant is the lift of the provider
-    (`after_kill`) if the server answers the static request, or an amount of at most the killed allocation. There is
-    one exception: if the server lifts to exactly the killed allocation, a cap applies, and that lift is granted. If
-    the server does not know the kill (`kill.unreported`), it may repeat the lift that was killed; then the lift of
+    Only a prediction in the mode `enforce` gives a grant. After a kill, the lift of the provider (`after_kill`)
+    replaces two answers of the server: the static request, and an amount that is not above the killed allocation. One
+    exception: a lift of the server to exactly the killed allocation is granted, because it means that a cap applies.
+    If the server does not know the kill (`kill.unreported`), it may repeat the lift that was killed; then the lift of
     the provider replaces every smaller answer.
     """
     if answer.mode != Mode.ENFORCE or answer.memory is None:
@@ -135,8 +135,8 @@ def from_prediction(answer: Prediction, bounds: Bounds, kill: Kill | None, stati
 def after_kill(kill: Kill, bounds: Bounds, static: Static) -> Grant:
     """Return the lift after an OOM kill: the amount in `kill.next_bytes`, or twice the killed allocation without it.
 
-    Without it, the grant is at least the static request and the static grant, and at most `cap`. The bounds apply
-    last. After a kill at 10Gi, the lift is 20Gi if the static request is 4Gi, and 350Gi if it is 350Gi.
+    Without it, the grant is at least the static limit (the static request if the DAG sets no limit) and the static
+    grant, and at most `cap`. The bounds apply last. After a kill at 10Gi, the lift is 20Gi if the static request is 4Gi, and 350Gi if it is 350Gi.
     """
     cap = bounds.maximum or DEFAULT_CAP * max(static.memory or 0, kill.static_bytes or 0, kill.at_bytes)
     least = max(LIFT_FACTOR * kill.at_bytes, static.enforced or 0, kill.static_bytes or 0)
