@@ -1,9 +1,12 @@
 package internal
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -31,6 +34,31 @@ func TestLinksAndPathsInDocsExist(t *testing.T) {
 			assert.NoError(t, err, "path in %s", name)
 		}
 	}
+}
+
+// The documented rollback reverts every migration from the first one that it names to the newest one. A new migration changes
+// the number of its steps.
+func TestDocumentedRollbackRevertsTheNewestMigrations(t *testing.T) {
+	text := docs(t)["../docs/operations.md"]
+	found := regexp.MustCompile(`migrate down (\d+)`+"`"+`\. It reverts migrations (\d+) to (\d+) and (\d+) to (\d+),`).FindStringSubmatch(text)
+	require.NotNil(t, found)
+	var n [5]int // steps; first and last migration of two ranges
+	for i := range n {
+		var err error
+		n[i], err = strconv.Atoi(found[i+1])
+		require.NoError(t, err)
+	}
+	steps, err := filepath.Glob("../migrations/*.up.sql")
+	require.NoError(t, err)
+	newest := filepath.Base(slices.Max(steps))[:4]
+	assert.Equal(t, newest, fmt.Sprintf("%04d", n[4]), "the last reverted migration")
+	reverted := 0
+	for _, step := range steps {
+		if filepath.Base(step)[:4] >= fmt.Sprintf("%04d", n[1]) {
+			reverted++
+		}
+	}
+	assert.Equal(t, reverted, n[0], "number of steps")
 }
 
 // go test passes if no test matches -run, so a command in docs with the old name of a test would check

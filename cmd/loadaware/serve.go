@@ -25,7 +25,7 @@ func serve(ctx context.Context, con cli.Console, args []string) error {
 	cmd.Envs["background-training"] = "LOADAWARE_BACKGROUND_TRAINING"
 	cmd.BoolVar(&cmd.Similar, "similar-tasks", cmd.Similar, "size a task without history by the other tasks of its namespace; without it, such a task gets its static request")
 	cmd.Envs["similar-tasks"] = "LOADAWARE_SIMILAR_TASKS"
-	cmd.Var(&cmd.MinMemory, "min-memory", "minimum memory that a model grants, as a `quantity`; a task's floor replaces it; a lower cap, or a lower static request with which runs have succeeded, overrides it; 0 for none")
+	cmd.Var(&cmd.MinMemory, "min-memory", "minimum memory that a model grants, as a `quantity`; a task's floor replaces it; a lower cap, or a lower static request that no run has exceeded, overrides it; 0 for none")
 	cmd.Envs["min-memory"] = "LOADAWARE_MIN_MEMORY"
 	cmd.Var(&cmd.ModelMemory, "model-memory", "memory for decoded models, as a `quantity`; the least recently used models are evicted, and decoded again when needed; by default a quarter of the container's memory limit, or 1Gi if it has none; 0 for no bound")
 	cmd.Envs["model-memory"] = "LOADAWARE_MODEL_MEMORY"
