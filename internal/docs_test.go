@@ -40,7 +40,7 @@ func TestLinksAndPathsInDocsExist(t *testing.T) {
 // the number of its steps.
 func TestDocumentedRollbackRevertsTheNewestMigrations(t *testing.T) {
 	text := docs(t)["../docs/operations.md"]
-	found := regexp.MustCompile(`migrate down (\d+)`+"`"+`\. It reverts migrations (\d+) to (\d+) and (\d+) to (\d+),`).FindStringSubmatch(text)
+	found := regexp.MustCompile(`migrate down (\d+)` + "`" + `\. It reverts migrations (\d+) to (\d+) and (\d+) to (\d+),`).FindStringSubmatch(text)
 	require.NotNil(t, found)
 	var n [5]int // steps; first and last migration of two ranges
 	for i := range n {
