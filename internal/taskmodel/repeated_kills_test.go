@@ -35,3 +35,18 @@ func TestRepeatedKillsOfAFeatureRaiseItsGrantAndPromise(t *testing.T) {
 	k.row(full, measuredRun(5))
 	assert.Empty(t, trained(t, k, m).RepeatedKills, "a run with this feature has succeeded")
 }
+
+// One of twenty runs was killed at 4 GiB and never succeeded; no feature explains it. The promise contains this share.
+func TestPromisesContainTheShareOfKillsThatNeverSucceeded(t *testing.T) {
+	k, rng := newTask(t), rand.New(rand.NewPCG(22, 4))
+	for i := range 200 {
+		if i%20 == 10 {
+			k.row(nil, killed(4))
+		} else {
+			k.row(nil, measuredRun(2*noise(rng, 0.08)))
+		}
+	}
+	s := trained(t, k, nil).Size(question(nil))
+	require.NotNil(t, s.Promised)
+	assert.Greater(t, *s.Promised, 0.035, "of the tries 0.05 were killed")
+}

@@ -58,8 +58,8 @@ func (x *Experts) Ladder(p *Point, from, ceiling float64, lifts int, s *Scratch,
 	return rungs
 }
 
-// weighLaw fills g.belief; see lawWeight. prior is the weight of the power law without known peaks above the amounts. weighLaw rounds the double of an amount up to an amount of the grid, and uses the ceiling
-// if the double is above it.
+// weighLaw fills g.belief; see lawWeight. `prior` is the weight of the power law without known peaks above the amounts. weighLaw
+// rounds the double of an amount up to an amount of the grid, and uses the ceiling if the double is above it.
 func (g *grid) weighLaw(prior, known float64) {
 	const top = gridSteps - 1
 	double := 0
@@ -133,8 +133,8 @@ func conditionalExceedance(from, to, ratio, belief float64) float64 {
 	return (1-belief)*model + belief*PowerLaw(ratio)
 }
 
-// lawWeight returns the weight of the power law after a kill, by Bayes' theorem. prior is the weight without known peaks above
-// the killed amount, and the evidence is the share of the known peaks above the killed amount that are also above the double of it. The law
+// lawWeight returns the weight of the power law after a kill, by Bayes' theorem. `prior` is the weight without known peaks above
+// the killed amount. The evidence is the share of the known peaks above it that are also above the double of it. The law
 // expects a share of an eighth. A larger share, such as that of a task with a second mode, lowers the weight. A smaller share
 // does not raise the weight: the kill makes the upper tail of the margins doubtful, and few known peaks are in that tail.
 //
