@@ -45,6 +45,9 @@ func isolatedNumbers(rows []row, j int) []int {
 			logs[i] = math.Log1p(rows[i].Cells[j].Num)
 		}
 	}
+	if !hasGap(logs) {
+		return nil
+	}
 	order := largestFirst(logs)
 	if found := firstIsolated(rows, logs, order, isSmaller); found != nil {
 		return found
@@ -65,6 +68,28 @@ func largestFirst(values []float64) (order []int) {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(values[b], values[a]) })
 	return order
+}
+
+// hasGap reports whether two neighbours among the sorted logarithms may differ by more than math.Log1p(implausibleFactor).
+// It does not sort: an interval of half this width without a value would lie between such neighbours.
+func hasGap(logs []float64) bool {
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, v := range logs {
+		if !math.IsNaN(v) {
+			low, high = min(low, v), max(high, v)
+		}
+	}
+	width := math.Log1p(implausibleFactor) / 2
+	if !(high-low > 2*width) {
+		return false
+	}
+	filled := make([]bool, int((high-low)/width)+1)
+	for _, v := range logs {
+		if !math.IsNaN(v) {
+			filled[int((v-low)/width)] = true
+		}
+	}
+	return slices.Contains(filled, false)
 }
 
 // firstIsolated returns the first rows of `order` if their numbers are isolated from the others and their peaks are all unlike

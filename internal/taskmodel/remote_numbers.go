@@ -41,6 +41,9 @@ func (m *models) separateRemote(rows []row) {
 			continue
 		}
 		t.logInputs(j, rows, logs)
+		if !hasGap(logs) {
+			continue
+		}
 		order := largestFirst(logs)
 		k := countRemote(rows, logs, order)
 		if k == 0 {

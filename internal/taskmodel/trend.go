@@ -5,8 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/mat"
-
 	"github.com/loadaware/loadaware/internal/ml/bayes"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
@@ -166,33 +164,6 @@ func (t *trend) fit(rows []row, y []float64) {
 	t.ConvexSlope = t.convexSlope(rows, y)
 }
 
-// eliminate fits one function and, while a slope is unreliable, removes the input with the least reliable slope and fits the
-// others again (backward elimination). If several inputs measure the same size, each of their slopes is uncertain, but the
-// slope of the last remaining input is not. If no fit is possible, the inputs are collinear, and eliminate removes the weakest
-// one; `fields` is sorted by strength. It returns the squares of the first possible fit, because fit compares the functions
-// before any elimination: a function must not win because its slopes are more reliable. ok is false if no fit is possible.
-func (t *trend) eliminate(fields []int, rows []row, y []float64) (squares float64, ok bool) {
-	for fields = slices.Clone(fields); len(fields) > 0; {
-		worst := len(fields) - 1
-		if next, isPossible := t.solve(fields, rows, y); isPossible {
-			if !ok {
-				squares, ok = next, true
-			}
-			for i := range t.Slopes {
-				if t.Slopes[i].Relative > t.Slopes[worst].Relative {
-					worst = i
-				}
-			}
-			if t.Slopes[worst].Relative <= maxSlopeError {
-				return squares, true
-			}
-		}
-		t.Slopes = nil
-		fields = slices.Delete(fields, worst, worst+1)
-	}
-	return squares, ok
-}
-
 // candidate is a possible input of the trend.
 type candidate struct {
 	input int
@@ -239,77 +210,6 @@ func likelyShare(share float64, rows int) float64 {
 	}
 	r := math.Tanh(math.Atanh(math.Sqrt(min(1, share))) + 1/math.Sqrt(float64(rows-3)))
 	return r * r
-}
-
-// solve fits the linear function of the inputs in `fields` if t.Linear, else the power function. It returns
-// the sum of the squared errors of the log peak. ok is false if the fit is impossible or numerically
-// unstable.
-func (t *trend) solve(fields []int, rows []row, y []float64) (squares float64, ok bool) {
-	n, p := len(rows), len(fields)+1
-	if p == 1 {
-		return 0, false
-	}
-	x, target := mat.NewDense(n, p, nil), mat.NewVecDense(n, nil)
-	scale := make([]float64, p)
-	for c, j := range fields {
-		scale[c+1] = max(t.transform(j, t.rangeOf(j).magnitude()), math.SmallestNonzeroFloat64)
-	}
-	for i := range rows {
-		weight := 1.0
-		if t.Linear {
-			weight = 1 / rows[i].Peak // relative errors, as for a log
-		}
-		x.Set(i, 0, weight)
-		for c, j := range fields {
-			v, _ := t.value(j, rows[i].Cells)
-			x.Set(i, c+1, weight*t.transform(j, v)/scale[c+1])
-		}
-		target.SetVec(i, y[i])
-		if t.Linear {
-			target.SetVec(i, 1)
-		}
-	}
-	var qr mat.QR
-	qr.Factorize(x)
-	var b mat.VecDense
-	if qr.Cond() > 1e8 || qr.SolveVecTo(&b, false, target) != nil {
-		return 0, false
-	}
-	var fitted mat.VecDense
-	fitted.MulVec(x, &b)
-	fitted.SubVec(target, &fitted)
-	errors := standardErrors(x, mat.Dot(&fitted, &fitted)/float64(max(1, n-p)))
-	t.Base = b.AtVec(0)
-	for c, j := range fields {
-		relative := errors[c+1] / math.Abs(b.AtVec(c+1))
-		t.Slopes = append(t.Slopes, slope{Field: j, Slope: b.AtVec(c+1) / scale[c+1], Relative: relative})
-	}
-	for i := range rows {
-		err := y[i] - t.predict(rows[i].Cells)
-		squares += err * err
-	}
-	return squares, squares-squares == 0 // false for NaN and infinity
-}
-
-// standardErrors returns the standard errors of the coefficients of a least squares fit on x.
-// `variance` is the variance of the residuals.
-func standardErrors(x *mat.Dense, variance float64) []float64 {
-	_, p := x.Dims()
-	var gram mat.SymDense
-	gram.SymOuterK(1, x.T())
-	errors := make([]float64, p)
-	var cholesky mat.Cholesky
-	var inverse mat.SymDense
-	if !cholesky.Factorize(&gram) || cholesky.InverseTo(&inverse) != nil {
-		for c := range errors {
-			errors[c] = math.Inf(1)
-		}
-		return errors
-	}
-	for c := range errors {
-		errors[c] = math.Sqrt(max(0, variance*inverse.At(c, c)))
-	}
-	return errors
 }
 
 // sumOfSquares returns the sum of squares about the mean of y.

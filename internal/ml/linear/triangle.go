@@ -3,7 +3,6 @@ package linear
 import (
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
-	"gonum.org/v1/gonum/mat"
 )
 
 // triangle is a symmetric n × n matrix, stored as its upper triangle row by row. It needs
@@ -22,18 +21,11 @@ func (t *triangle) scale(by float64) {
 	blas64.Scal(by, blas64.Vector{N: len(t.Data), Data: t.Data, Inc: 1})
 }
 
-// addOuter adds weight · x xᵀ.
+// addOuter adds weight · x xᵀ. It adds row by row, because blas64.Spr adds element by element and takes about twice as long.
 func (t *triangle) addOuter(weight float64, x []float64) {
-	blas64.Spr(weight, blas64.Vector{N: t.N, Data: x, Inc: 1}, blas64.SymmetricPacked(*t))
-}
-
-// copy replaces the elements by those of a matrix of the same size.
-func (t *triangle) copy(s *mat.SymDense) {
-	next := 0
-	for i := range t.N {
-		for j := i; j < t.N; j++ {
-			t.Data[next] = s.At(i, j)
-			next++
-		}
+	for i, rest := 0, t.Data; i < t.N; i++ {
+		n := t.N - i
+		blas64.Axpy(weight*x[i], blas64.Vector{N: n, Data: x[i:], Inc: 1}, blas64.Vector{N: n, Data: rest, Inc: 1})
+		rest = rest[n:]
 	}
 }
