@@ -17,8 +17,7 @@ const (
 	maxGrantRatio   = 1.1  // largest grant of the trees before rounding and floor, as a multiple of the largest learned peak
 )
 
-// Model sizes tasks of one namespace that it has not seen. It is immutable and safe for
-// concurrent use.
+// Model sizes the tasks of one namespace that it has not learned. It is immutable and safe for concurrent use.
 type Model struct {
 	encoder
 	trees       *gbt.Regressor       // nil: the model sizes only by the ratios of peaks to requests; see ratio.go

@@ -12,8 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// trained returns the model that an update of a stored champion publishes; nil if the update has no model. The champion is nil
-// if none is stored yet.
+// trained returns the model that an update of a stored champion publishes; nil if no peak is known yet. The champion is nil if
+// none is stored.
 func trained(t *testing.T, k *task, champion *taskmodel.Model) *taskmodel.Model {
 	t.Helper()
 	if champion != nil {

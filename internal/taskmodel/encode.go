@@ -16,7 +16,7 @@ const (
 )
 
 // encoder turns a task's features into numbers. It writes two vectors for one row, one for the line
-// (the ridge regression) and one for the trees. The struct column of a feature says which of these columns the feature has:
+// (the ridge regression) and one for the trees. A feature may have the following columns; its struct column says which it has:
 //
 //	feature     line (finite)                           trees (NaN is missing)
 //	number      raw, log1p, missing flag                raw

@@ -110,7 +110,7 @@ func (s *sufficientLimit) learn(allocated, peak, request sizing.Bytes) {
 }
 
 // risk returns P(killed) at Least: the posterior mean after Proven successes. The prior mean is the risk target, for which the
-// models granted Least, unless it is the static request.
+// models granted Least, unless Least is the static request.
 func (s *sufficientLimit) risk(target float64) float64 {
 	return target * priorRuns / (priorRuns + float64(s.Proven))
 }
