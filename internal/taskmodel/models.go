@@ -34,10 +34,10 @@ type models struct {
 	Groups   *groups           // rows with identical features, by groupKey
 	Recent   experts.Window    // newest log peaks
 	Stack    *linear.Corrector // corrects LineTrees by other models and the recent errors
-	Base     float64           // mean of log |out-of-sample residual|, used if Spread is nil
+	Base     float64           // mean of log |out-of-sample residual|, shrunk to log spreadPrior; the spread if Spread is nil
 	Drift    float64           // error of LineTrees, smoothed exponentially at driftRate
 	Trend    float64           // the same error, smoothed at trendRate
-	Unit     float64           // mean peak of the fitted rows in bytes
+	Unit     float64           // mean peak of the fitted rows in bytes, times the factor of shiftLevel
 	Low      float64           // smallest log peak of the fitted rows and of those learned since
 	High     float64           // largest log peak of these rows
 	LogSec   float64           // mean log1p of the seconds of the fitted rows with a known run time; if there is none, log1p of a minute

@@ -46,7 +46,7 @@ func (m *Model) requestSuffices(p *experts.Point, q Question, d *boundedGrant, a
 }
 
 // openRisk returns P(peak > limit) while the guard raises amounts, else 0. Up to widened, the raised
-// amount, it is the kill rate of the open runs, because at present more runs are killed than the task's models promise. Above
+// amount, the risk is the kill rate of the open runs, because at present more runs are killed than the task's models promise. Above
 // this amount the risk decreases with the square of widened / limit.
 func openRisk(q Question, limit, widened sizing.Bytes, promised float64) float64 {
 	if q.GuardFactor <= 1 {
