@@ -138,8 +138,9 @@ func (m *Model) quarantine(t *TrainingRow) bool {
 	return ok
 }
 
-// quarantineOld is quarantine for an old row of a long history. When the models learn such a row, they have learned only few
-// rows, so their predictions do not suffice: the row must also be far outside the range of the learned peaks.
+// quarantineOld is quarantine for a row that changes only the range of the peaks; see learnRange and learnPreceding. The models
+// have learned only few rows, or only newer rows. So their predictions do not suffice, and the row must also be far outside the
+// range of the learned peaks.
 func (m *Model) quarantineOld(t *TrainingRow) bool {
 	m.releaseConfirmed(t)
 	peak := float64(t.Peak)
