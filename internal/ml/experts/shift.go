@@ -42,7 +42,7 @@ const (
 )
 
 // patience says how long a lower level must last before it replaces the old one: the number of rows at the lower level
-// must be above p.rows, or above p.lastingRows if these rows span at least p.seconds.
+// must be above `rows`, or above `lastingRows` if the rows at the lower level span at least the time `seconds`.
 type patience struct {
 	rows, lastingRows int
 	seconds           int64
