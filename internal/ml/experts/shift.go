@@ -104,7 +104,8 @@ func updateSum(sum float64, rows int, z float64) (float64, int) {
 }
 
 // detectShift adds the newest out-of-sample residual, of a row that ended at a time in Unix seconds, to
-// the change detection and returns how many rows ago the task changed, or 0. It discards the rows before a change.
+// the change detection and returns how many rows ago the task changed, or 0. It discards the rows before a change, and the
+// rows before the end of a series of errors.
 func (x *Experts) detectShift(residual float64, at int64) int {
 	sorted := x.sorted(LineTrees*distributionCount + allRows)
 	n := sorted.len()
