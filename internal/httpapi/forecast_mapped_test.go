@@ -158,7 +158,7 @@ func TestForecastDrawsTheNumberOfInstances(t *testing.T) {
 	}
 }
 
-// A run whose instances were cleared and succeeded again has no more instances than the others.
+// A run whose instances were cleared and succeeded again has no more instances than the other runs.
 func TestForecastCountsAClearedInstanceOnce(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	e.do(http.MethodPut, "/dags/etl/structure", onlyFit)

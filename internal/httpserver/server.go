@@ -226,7 +226,7 @@ func (s *Server) serveMain(main *http.Server) error {
 	return main.ServeTLS(s.main, "", "") // the certificates come from TLSConfig
 }
 
-// newHTTPServer creates a server with timeouts against slow clients. With larger ones a slow client would occupy one of
+// newHTTPServer creates a server with timeouts against slow clients. With larger timeouts a slow client would occupy one of
 // the MaxConns connections for longer. Package httpapi extends the write timeout of operations that take longer, such as
 // a training that a caller requests.
 func newHTTPServer(handler http.Handler, log *slog.Logger) *http.Server {

@@ -56,7 +56,7 @@ func (s *Service) RecentFactors(ctx context.Context, key sizing.TaskKey, limit i
 	task := s.models.Get(ctx, key)
 	step := max(1, (len(recent.Rows)+limit-1)/max(limit, 1))
 	var all []TryFactors
-	known := map[string][]taskmodel.Term{} // by features and request, because many runs have the same
+	known := map[string][]taskmodel.Term{} // by features and request, which many runs share
 	for tries := range slices.Chunk(recent.Rows, step) {
 		row := &tries[len(tries)-1]
 		ask := sizing.Ask{Try: sizing.TryKey{TaskKey: key, MapIndex: sizing.NoMap, Number: 1}, Features: recent.Schema.Features(row.Features), Requested: row.Requested}

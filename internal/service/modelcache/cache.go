@@ -39,7 +39,7 @@ type Cache struct {
 	tries *inflight.Tries
 	log   *slog.Logger
 
-	unknown     *Task         // see unknownTask: returned by Get for an unknown task in a namespace of which the cache has no shapes
+	unknown     *Task         // see unknownTask: returned by Get for an unknown task in a namespace whose shapes the cache does not have
 	policyMu    sync.Mutex    // held from reading a policy until it is set
 	decodeSlots chan struct{} // bounds concurrent decoding
 	isLoaded    atomic.Bool   // whether the first resync is complete
