@@ -55,7 +55,7 @@ type Server struct {
 }
 
 // Listen opens the listeners. Its error wraps ErrAddressInUse if another process listens on cfg.Addr, and
-// wraps a *ConfigError if cfg is invalid. It wraps neither if another process listens on cfg.AdminAddr. Call Listen
+// wraps a *ConfigError if cfg is invalid. The error wraps neither if another process listens on cfg.AdminAddr. Call Listen
 // before any long start-up work, so that a second server on the same address fails at once.
 func Listen(cfg Config, log *slog.Logger) (*Server, error) {
 	if cfg.MaxConns < 1 {

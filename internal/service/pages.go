@@ -34,8 +34,8 @@ func (s *Service) GrantedTries(ctx context.Context, task sizing.TaskKey, limit i
 }
 
 // Promises returns the promised risks of a task's ended first tries with their outcomes, as evidence about the
-// active model: store.Receipts.Promises says which tries it omits. It reads at most `limit` receipts of first tries, the
-// newest ones.
+// active model. It reads at most the newest `limit` receipts of first tries, and omits the tries that
+// store.Receipts.Promises lists.
 func (s *Service) Promises(ctx context.Context, task sizing.TaskKey, limit int) ([]sizing.Promise, error) {
 	return s.store.Promises(ctx, task, limit)
 }
