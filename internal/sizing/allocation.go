@@ -74,7 +74,7 @@ type Allocation struct {
 type Cohort struct {
 	Profile    int     // id of the most probable usage profile; 0 is the outlier group
 	Confidence float64 // probability of Profile; 0 if the namespace has no usage profiles
-	Tasks      int     // number of tasks from which the model that answers first (that of the DAG or of the namespace) has learned
+	Tasks      int     // number of learned tasks of the model that answers first: the model of the DAG, or the model of the namespace
 	Runs       int     // number of runs of these tasks
 	Level      float64 // natural logarithm of the predicted peak in bytes; 0 if it is unknown
 }
