@@ -810,7 +810,7 @@ type Explanation struct {
 	// Nearest The most similar other runs that ended before the answer, each with one try, nearest first; at most five.
 	Nearest []SimilarRun `json:"nearest"`
 
-	// Note Why the chain is incomplete. Null if it is complete, and mostly also for a recorded lift and a recorded answer by similar tasks.
+	// Note Why the chain is incomplete; null if it is complete. For a recorded lift or a recorded answer by similar tasks, it may be null although the chain has no factors of single features.
 	Note *string `json:"note"`
 
 	// Reason The `reason` in the answer of /predict.
@@ -2397,7 +2397,7 @@ type TaskProfile struct {
 	// Profile The usage profile of most runs of the task; absent before the namespace has profiles.
 	Profile *TaskUsageProfile `json:"profile,omitempty"`
 
-	// Quarantined Reports that change no prediction unless another report confirms them; absent if there are none.
+	// Quarantined Reports that change no predicted peak unless another report confirms them; absent if there are none.
 	Quarantined []Quarantined `json:"quarantined,omitempty"`
 
 	// Requested The newest static request; null if none was reported.

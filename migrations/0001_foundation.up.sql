@@ -53,7 +53,7 @@ CREATE TABLE observation (
     lot              integer NOT NULL,     -- sample rank: a hash of the try; the rows of lowest rank are a fixed uniform sample
     try_number       smallint NOT NULL,
     outcome          smallint NOT NULL,    -- 1 success, 2 oom_killed, 3 app_oom, 4 failed, 5 killed, 6 evicted, 7 unschedulable
-    provisional      boolean NOT NULL,     -- a kill that only a request for a lift has reported
+    provisional      boolean NOT NULL,     -- the outcome comes from a lift request or a lookup; the reporter of the try has not confirmed it
     run_id           text COLLATE "C" NOT NULL,
     prediction_id    text COLLATE "C",
     features         float8[],             -- encoded by task.schema at the time of the report; NaN is missing

@@ -1,4 +1,4 @@
--- Sampled peaks, and lookups of tries with incomplete reports.
+-- Sampled peaks, and lookups of tries with missing or incomplete reports.
 
 ALTER TABLE observation
     ADD COLUMN memory_sampled bigint,                        -- the largest sample of a monitoring system
@@ -12,7 +12,7 @@ CREATE INDEX observation_both ON observation (at)
 CREATE INDEX observation_time ON observation USING brin (at);
 CREATE INDEX receipt_time ON receipt USING brin (at);
 
--- Lookups of tries in a monitoring system. Like receipts, these rows refer to their task by text.
+-- Lookups of tries in the sources, such as Prometheus. Like receipts, these rows refer to their task by text.
 -- The service deletes a row after the last possible lookup of its try.
 CREATE TABLE inquiry (
     namespace  text COLLATE "C" NOT NULL,

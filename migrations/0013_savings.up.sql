@@ -1,8 +1,8 @@
 -- The savings ledger: sums of the granted, used and killed amounts of tries per task and UTC day. Its size
 -- depends on the number of days, not on that of tries. Its sums stay when retention removes observations.
 --
--- Triggers maintain it in the transaction of every report, every change of a report and every removal by /observe/void, even for replicas of
--- earlier versions. The writer already holds the task's lock in tally, so the rows cause no new waits.
+-- Triggers maintain it in the transaction of every report, every change of a report and every removal by /observe/void, even
+-- for replicas of earlier versions. The writer already holds the task's lock in tally, so the rows cause no new waits.
 -- Sums are exact: bytes and cores multiplied by microseconds.
 
 CREATE TABLE savings_day (

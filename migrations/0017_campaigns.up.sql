@@ -16,7 +16,8 @@ CREATE TABLE campaign (
     stopped      text,                 -- why the budget stopped the campaign; null if it did not
     created_at   timestamptz NOT NULL DEFAULT now(),
     created_by   text NOT NULL,
-    CHECK (pool IS NOT NULL OR conf IS NOT NULL), -- a campaign needs a conf for a sandbox or a pool of its own; a pool does not change where runs write
+    -- A campaign needs a pool of its own, or a conf that makes its runs use a sandbox. A pool does not change where runs write.
+    CHECK (pool IS NOT NULL OR conf IS NOT NULL),
     UNIQUE (namespace, dag_id, name)
 );
 
@@ -30,7 +31,7 @@ CREATE TABLE campaign_run (
     state          smallint NOT NULL DEFAULT 0
                    CHECK (state IN (0, 10, 11, 15, 17, 30, 31, 35, 37, 50, 51, 55, 57)),
     attempt        integer NOT NULL DEFAULT 1,
-    started        integer NOT NULL DEFAULT 0, -- the newest attempt whose DAG run was triggered
+    started        integer NOT NULL DEFAULT 0, -- the newest attempt that a trigger of DAG runs has claimed; 0 if none
     dag_run_id     text COLLATE "C" NOT NULL UNIQUE, -- of the attempt
     leased_until   timestamptz,
     notes          text,

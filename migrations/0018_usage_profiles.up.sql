@@ -1,6 +1,4 @@
--- The usage profiles of a namespace, as package usageprofile encodes them. The trainer finds them again when all of
--- these hold: they are older than ProfilesEvery in its configuration; the number of reports has grown by more than a tenth
--- since they were found; the sample of runs has grown by half, or the profiles no longer fit the newest runs.
+-- The usage profiles of a namespace, as package usageprofile encodes them. Trainer.FindProfiles replaces them.
 CREATE TABLE usage_profiles (
     namespace   text COLLATE "C" PRIMARY KEY,
     version     integer NOT NULL,

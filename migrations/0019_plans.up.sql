@@ -1,7 +1,7 @@
 -- The data from which plans (limits that grow during a run) are learned, and what was learned.
 
--- The usage of tries in short steps. The service keeps the newest 64 of a task. The foreign key deletes a
--- series with its report.
+-- The series from which plans are learned: the detailed series of a success, or else its usage series. The service keeps the
+-- newest 64 of a task. The foreign key deletes a series with its report.
 CREATE TABLE detailed_series (
     task    bigint NOT NULL,
     seq     bigint NOT NULL,

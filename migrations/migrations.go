@@ -129,8 +129,8 @@ func applySteps(ctx context.Context, m *migrate.Migrate) error {
 // clearDirtyMark removes the dirty mark of an unfinished step, so that the database needs no manual repair. The
 // type of err says what happened:
 //   - database.Error: the step failed, and its rollback left the version that versionAfterFailure returns.
-//   - *database.Error of a statement that is not a SELECT: setting the dirty mark before the step failed, or
-//     removing it after the step. If the database has a dirty mark, the step was applied.
+//   - *database.Error of a statement that is not a SELECT: the statement failed that sets the dirty mark before the
+//     step, or the one that removes the mark after the step. If the database has a dirty mark, the step was applied.
 //   - Another error, for example if a lock was not acquired: the dirty mark belongs to another replica
 //     or to an earlier call, and stays.
 func clearDirtyMark(m *migrate.Migrate, err error, versionAfterFailure func(version int) int) error {

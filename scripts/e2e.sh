@@ -23,7 +23,7 @@ finish() {
 	for pid in ${servers[@]+"${servers[@]}"}; do
 		kill -KILL "$pid" 2>/dev/null && wait "$pid" 2>/dev/null
 	done
-	sleep 1 # until the private PostgreSQL has ended
+	sleep 1 # gives the private PostgreSQL time to end
 	rm -rf "$work"
 	echo "$passed passed, $failed failed"
 	[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

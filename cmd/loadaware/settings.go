@@ -9,7 +9,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// settingsFlags has the flags that replace parts of the policies in a replay.
+// settingsFlags has the flags that replace fields of the policies in a replay.
 type settingsFlags struct {
 	cmd               *cli.Command
 	risk              *float64

@@ -72,8 +72,9 @@ func openStore(ctx context.Context, cfg *config.Config, serverAddr string, trace
 	}, nil
 }
 
-// withReplica returns st with the standby of cfg.ReplicaURL for reads, and a function that watches the
-// standby until its context ends and then closes its connections. Without a standby it returns st.
+// withReplica returns st with the standby of cfg.ReplicaURL for reads, and a function that watches the standby until the
+// context of the function ends, and then closes the connections to the standby. Without a standby it returns st and a
+// function that does nothing.
 func withReplica(ctx context.Context, cfg *config.Config, st *postgres.Store, tracer pgx.QueryTracer, log *slog.Logger) (store.Store, func(context.Context), error) {
 	if cfg.ReplicaURL == "" {
 		return st, func(context.Context) {}, nil

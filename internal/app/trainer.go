@@ -63,8 +63,8 @@ const shapesEvery = time.Hour
 // learns their plans. Without such tasks it costs two short statements.
 const plansEvery = 10 * time.Minute
 
-// profilesEvery is the age of stored usage profiles from which on the trainer may replace them. It looks for profiles of this
-// age every 15 minutes.
+// profilesEvery is the age of stored usage profiles from which on the trainer may replace them. The trainer looks for
+// profiles of this age every 15 minutes.
 const profilesEvery = time.Hour
 
 // supervisorEnv is the environment variable with the process id of the server.

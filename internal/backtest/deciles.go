@@ -21,8 +21,8 @@ type Decile struct {
 
 const decileCount = 10
 
-// decilesOf divides promises into ten groups of equal size by ascending risk; nil if there are fewer than ten. It changes the
-// order of the promises.
+// decilesOf divides promises into ten groups of nearly equal size by ascending risk; nil if there are fewer than ten. It
+// changes the order of the promises.
 func decilesOf(promises []promise) []Decile {
 	if len(promises) < decileCount {
 		return nil
@@ -41,7 +41,7 @@ func decilesOf(promises []promise) []Decile {
 	return deciles
 }
 
-// decileTable returns a table with one row per policy that promises risks; it has no rows if none does.
+// decileTable returns a table with one row per policy with Deciles; it has no rows if no policy has any.
 func (r *Report) decileTable() table {
 	t := table{header: []string{"policy"}}
 	for k := range decileCount {

@@ -8,7 +8,7 @@
 // The facts of a task are its metadata, names, features and request. A category is encoded by
 // ordered target statistics: the mean target of the trees (log(peak), or log(peak/request)) over the earlier tasks with
 // the same value, so that the statistics do not contain the task's own peaks. The margin comes from errors on tasks that
-// the model had not learned, because it sizes only such tasks. It is wider for a task of a new DAG or with a new name.
+// the model had not learned, because it sizes only such tasks. The margin is wider for a task of a new DAG or with a new name.
 //
 // The package also predicts the run time (RunTimes), the usage profile (Profiles) and the shape of the
 // run times (Shapes) of tasks with no or few runs.

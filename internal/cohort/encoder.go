@@ -40,7 +40,7 @@ func (e *encoder) target(r *Row) float64 {
 
 // newEncoder chooses the columns for some tasks: the maxNumbers numbers and the maxCategories categories
 // that the most tasks have in their oldest row. It ignores names that say nothing about other tasks, because
-// their columns would take the place of others when the trees draw columns. Such names are a number with
+// their columns would displace useful columns when the trees draw columns. Such names are a number with
 // the same value in all tasks, a category with a single value, and a category whose values never recur.
 func newEncoder(tasks []*taskRows, byRequest bool) *encoder {
 	numbers, categories := map[string]int{}, map[string]int{}

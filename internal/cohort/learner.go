@@ -52,7 +52,7 @@ type Learner struct {
 	exceeded int                      // number of these tasks whose first peak exceeded the request
 	runs     int                      // number of successes
 	fittedAt int                      // value of runs at the last fit
-	current  *Model                   // nil while too few tasks are known
+	current  *Model                   // nil while too few tasks or runs are known
 	errors   []unseenError            // errors on unseen tasks, oldest first
 	pending  map[sizing.TaskKey]int   // by task whose first runs were all killed: the index of its error in errors
 	widening widening                 // factors on the errors of the current model for tasks with a new DAG or name
@@ -80,7 +80,7 @@ func newLearner() *Learner {
 	return &Learner{tasks: map[sizing.TaskKey]*taskRows{}, pending: map[sizing.TaskKey]int{}, trials: map[sizing.TaskKey]trial{}}
 }
 
-// Model returns the current model; nil while too few tasks are known. The model is immutable.
+// Model returns the current model; nil while too few tasks or runs are known. The model is immutable.
 func (l *Learner) Model() *Model {
 	if len(l.dags) < 2 {
 		return l.current
@@ -88,7 +88,7 @@ func (l *Learner) Model() *Model {
 	return l.withDAGs()
 }
 
-// Fit learns rows in order of time and returns a model of all rows; nil if there are too few tasks. It completes the
+// Fit learns rows in order of time and returns a model of all rows; nil if there are too few tasks or runs. It completes the
 // metadata of rows in place.
 func Fit(rows []Row) *Model {
 	l := newLearner()

@@ -15,7 +15,7 @@ const (
 	maxRisk      = 4.0
 	expectedRisk = 1.5 // as a multiple of the risk target: a kill costs 1/(expectedRisk·target) predicted peaks
 
-	maxCandidates = 512 // largest number of errors among which margin chooses, if all weights are equal; they are evenly spaced
+	maxCandidates = 512 // largest number of errors among which margin chooses, if all weights are equal; these errors are evenly spaced by rank
 )
 
 // weightedError is the error of a prediction: log(peak) − level, or log(seconds) − level for a run time.

@@ -17,8 +17,7 @@ const (
 	maxGrantRatio   = 1.1  // largest grant of the trees before rounding and floor, as a multiple of the largest learned peak
 )
 
-// Model sizes tasks of one namespace that it has not seen. It is immutable and safe for
-// concurrent use.
+// Model sizes the tasks of one namespace that it has not learned. It is immutable and safe for concurrent use.
 type Model struct {
 	encoder
 	trees       *gbt.Regressor       // nil: the model sizes only by the ratios of peaks to requests; see ratio.go
@@ -121,10 +120,11 @@ func (m *Model) Known(task sizing.TaskKey) (tasks, runs int) {
 	return first.Tasks, first.Runs
 }
 
-// Size answers for a task that the model has not learned. It uses the model of the task's DAG or the model of the namespace.
-// Each of the two models uses its trees if canSize is true, otherwise the ratios of peaks to requests (sizeByRequest). After a kill of the task,
-// only peaks above the killed allocation count, in the errors of the trees and in the distribution of the ratios. ok is false
-// if neither model can answer, or if the prediction is not finite.
+// Size answers for a task that the model has not learned. The model of the task's DAG answers if it answers first, or if the
+// trees of the namespace cannot size the task. Otherwise, or if the model of the DAG has no answer, the model of the namespace
+// answers. Each of the two models uses its trees if canSize is true, otherwise the ratios of peaks to requests (sizeByRequest).
+// After a kill of the task, only peaks above the killed allocation count, in the errors of the trees and in the distribution of
+// the ratios. ok is false if no model has an answer; see sizeByTrees and sizeByRequest.
 func (m *Model) Size(q Question) (a Answer, ok bool) {
 	if own := m.of(&q.Task); own != nil && (own.answersFirst || !m.canSize(&q.Facts)) {
 		if a, ok = own.size(&q); ok {

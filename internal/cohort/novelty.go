@@ -20,7 +20,7 @@ const (
 	novelties         = 4 // number of combinations
 )
 
-// novelty returns the novelty of a task. A DAG or name that the trees do not use is not new.
+// novelty returns the novelty of a task. If the trees do not use DAGs, no DAG is new; the same is true of names.
 func (e *encoder) novelty(task *sizing.TaskKey) (n novelty) {
 	if e.isNew(dagID, task.DAG) {
 		n |= newDAG
@@ -42,7 +42,7 @@ func (e *encoder) uses(category string) bool {
 	return found
 }
 
-// widening holds for each novelty the factor on the errors. A factor below 1 counts as 1; in the zero value, all factors are 1.
+// widening holds for each novelty the factor on the errors. A factor below 1 counts as 1, so the zero value changes no error.
 type widening [novelties]float64
 
 // wideningOf compares the errors on new tasks with all errors on unseen tasks: the factor is the ratio of their root mean

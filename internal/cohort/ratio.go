@@ -8,9 +8,9 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// The trees cannot size a task if they know too few tasks, or if the task requests much more than all of these; see isOutside.
-// Then sizeByRequest uses its request and the ratios of peak to request of the known tasks: if these ratios are similar, the new
-// task probably has a similar ratio.
+// The trees cannot size a task if too few tasks are known, or if the task requests much more than all known tasks; see
+// isOutside. Then sizeByRequest uses the request of the task and the ratios of peak to request of the known tasks: if these
+// ratios are similar, the new task probably has a similar ratio.
 const (
 	minRatioTasks = 5 // number of tasks with a known ratio that an answer by ratios needs
 	// ratioSpread is the prior median of the standard deviation of a log ratio: a request is typically wrong by a factor of e.

@@ -179,8 +179,8 @@ type errorDistribution struct {
 // maxRunTimeErrors is the largest number of errors of a distribution. It bounds the size of a stored model.
 const maxRunTimeErrors = 1000
 
-// newErrors sorts `errors`. It merges groups of neighbours until at most maxRunTimeErrors remain: the largest
-// error of each group, with the weight of the group.
+// newErrors returns the distribution of `errors`, which it sorts. If there are more than maxRunTimeErrors, it replaces groups
+// of neighbours by the largest error of each group, with the weight of the group.
 func newErrors(errors []weightedError) errorDistribution {
 	return newErrorsUpTo(errors, maxRunTimeErrors)
 }
@@ -231,7 +231,7 @@ func (d *errorDistribution) above(bound float64) float64 {
 
 const (
 	normalIQR    = 1.349 // interquartile range of the standard normal distribution
-	maxOwnWeight = 20.0  // largest number of own runs that the prediction of the trees counts as
+	maxOwnWeight = 20.0  // largest weight of the prediction of the trees, in own runs
 	priorWithin  = 0.1   // assumed difference of the log seconds of two runs of a task; counts like one observed difference, and decides if no task has two runs
 	minWithin    = 0.02  // smallest typical difference
 )

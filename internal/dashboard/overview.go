@@ -50,7 +50,7 @@ type RiskSummary struct {
 	Realised *float64 `json:"realised"` // share of these tries that was OOM-killed; nil without any
 	Low      float64  `json:"low"`      // 95 % interval of the realised risk
 	High     float64  `json:"high"`
-	Unread   int      `json:"unread_tasks,omitempty"` // tasks with tries whose risk is not read yet
+	Unread   int      `json:"unread_tasks,omitempty"` // number of tasks that have tries and whose risk is not read yet
 }
 
 // Modes counts the tasks by the mode of their policy.

@@ -377,7 +377,7 @@ func TestThePageOfATryShowsTheAnswerWithWhichItRan(t *testing.T) {
 	assert.Equal(t, shown.Outcome.Allocated, shown.Granted)
 }
 
-// A list reads the realised risks of 200 tasks. The overview says that more are being read, and reads them.
+// A list reads the realised risks of 200 tasks. The overview says how many tasks are missing, and reads their risks.
 func TestOverviewReadsTheRisksOfAllTasks(t *testing.T) {
 	e := newEnv(t, withoutTokens)
 	var obs []sizing.Observation

@@ -13,7 +13,7 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// PhasedTasks is the page that lists those tasks of a namespace with runs that were learned from their usage series.
+// PhasedTasks is the page that lists the tasks of a namespace with at least one run whose usage series was learned.
 // The phases of a task are found only once it has a plan.
 type PhasedTasks struct {
 	Namespace  string      `json:"namespace"`

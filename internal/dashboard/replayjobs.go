@@ -18,8 +18,8 @@ type replays struct {
 
 func newReplays(jobs *whatif.Jobs) *replays { return &replays{jobs: jobs, ids: map[string]string{}} }
 
-// maxQuestions bounds the remembered questions. At this number replays forgets all of them, and pages that are loaded
-// later start their replays again.
+// maxQuestions bounds the remembered questions. When this number is reached, start forgets all of them, and pages that
+// are loaded later start their replays again.
 const maxQuestions = 200
 
 // start returns the job of a question, which it starts if there is none. data identifies what else the result

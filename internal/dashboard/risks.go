@@ -72,7 +72,7 @@ func (c *riskCache) due(profiles []sizing.Profile) (due []*sizing.Profile) {
 	return due
 }
 
-// sum returns the sum of the cached realised risks of tasks, and the number of tasks with tries whose risk is unknown.
+// sum returns the sum of the cached realised risks of tasks, and the number of tasks that have tries but no cached risk.
 func (c *riskCache) sum(rows []TaskRow) (sum sizing.RealisedRisk, unread int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

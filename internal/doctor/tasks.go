@@ -126,12 +126,13 @@ func (r *Report) untrained(ctx context.Context, conn *pgx.Conn) error {
 }
 
 const (
-	checkedTries    = 10_000 // largest number of predictions of first tries that the check reads: the newest
+	checkedTries    = 10_000 // the check reads at most this many of the newest predictions of first tries
 	minCheckedTries = 20     // with fewer tries the check finds no error, because a few missing reports may be chance
 )
 
-// unreported looks for a report of each first try (try number 1) that was predicted more than a day ago. A try with
-// several predictions counts once. It is an error if more than half of at least minCheckedTries tries have no report.
+// unreported looks for reports of the newest first tries (try number 1) that were predicted more than a day ago; see
+// checkedTries. A try with several predictions counts once. It is an error if more than half of at least minCheckedTries
+// tries have no report.
 func (r *Report) unreported(ctx context.Context, conn *pgx.Conn) error {
 	r.Ran("unreported tries")
 	var tries, unreported int
@@ -155,8 +156,10 @@ func (r *Report) unreported(ctx context.Context, conn *pgx.Conn) error {
 	return err
 }
 
-// receipts checks that retention creates the weekly partitions of receipts in advance. Retention creates them four weeks
-// in advance. So if next week has no partition, retention has not created any for more than three weeks.
+// receipts checks that the user may create and drop the weekly partitions of receipts, that retention creates them in
+// advance, and that no receipt is in the default partitions receipt_other and receipt_compact_other.
+// Retention creates partitions four weeks in advance. So if next week has no partition, retention has not created any
+// for more than three weeks.
 func (r *Report) receipts(ctx context.Context, conn *pgx.Conn) error {
 	r.Ran("receipts")
 	var mayPartition, hasNextWeek, hasUnpartitioned bool

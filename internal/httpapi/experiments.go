@@ -233,7 +233,7 @@ func checkText(text string, maxRunes int) string {
 }
 
 // document returns a copy of a JSON object (`open` is '{') or array (`open` is '['), or nil if the value is null or missing. A
-// value of another type is an error. It copies because the buffer of the body is reused.
+// value of another type is an error. document copies the value because the buffer of the body is reused.
 func (f *fieldReader) document(field string, text json.RawMessage, open byte) []byte {
 	text = bytes.TrimSpace(text)
 	if len(text) == 0 || string(text) == "null" {

@@ -136,7 +136,7 @@ func TestForecastDrawsTheNumberOfInstances(t *testing.T) {
 			report(run, "fit", i, "", at.Add(time.Duration(i/4)*10*time.Minute), 600+float64(run%5))
 		}
 	}
-	for part := range slices.Chunk(items, 100) { // so few reports are learned before the response
+	for part := range slices.Chunk(items, 100) { // the service learns the reports of such a small batch before it answers
 		require.Equal(t, http.StatusOK, e.post("/observe/batch", `{"observations": [`+strings.Join(part, ",")+`]}`).status)
 	}
 	e.do(http.MethodPut, "/dags/etl/structure", fitAfterLoad)
@@ -158,7 +158,7 @@ func TestForecastDrawsTheNumberOfInstances(t *testing.T) {
 	}
 }
 
-// A run whose instances were cleared and succeeded again has no more instances than the others.
+// A run whose instances were cleared and succeeded again has no more instances than the other runs.
 func TestForecastCountsAClearedInstanceOnce(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	e.do(http.MethodPut, "/dags/etl/structure", onlyFit)

@@ -67,7 +67,7 @@ func (e *testEnv) granted(task, features string) float64 {
 // day returns the start of the daily run with the index i.
 func day(i int) time.Time { return time.Date(2020, 1, 1+i, 0, 0, 0, 0, time.UTC) }
 
-// The peak of the task follows its rows, of which the newest run has few.
+// The peak of the task follows the input "rows". The newest run has few rows.
 func TestForecastMemoryIsThatOfThePastInputs(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	var tries []dagTry

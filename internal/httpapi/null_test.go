@@ -89,7 +89,7 @@ func TestOptionalFieldsOfRequestsMayBeNull(t *testing.T) {
 		}
 		visited[s] = true
 		for name, property := range s.Properties {
-			optional := !slices.Contains(s.Required, name) && name != "bins" // its released schema is not nullable and is also used in answers
+			optional := !slices.Contains(s.Required, name) && name != "bins" // the released schema of bins is not nullable, and answers use it, too
 			assert.False(t, optional && !property.Value.Nullable, "%s.%s: optional but not nullable", path, name)
 			visit(path+"."+name, property.Value)
 		}

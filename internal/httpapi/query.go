@@ -14,9 +14,9 @@ import (
 )
 
 // checkQuery refuses query parameters that openapi.yaml does not list for the operation. Otherwise a misspelled filter would
-// select everything, and a misspelled namespace the default one. It accepts every query of public operations, of those that
-// read other parameters as features, and of those without a parameter, such as POST /observe: a parameter that a proxy adds
-// must not lose a report.
+// select everything, and a misspelled namespace the default one. checkQuery accepts every query of public operations, of
+// operations that read other parameters as features, and of operations without a parameter, such as POST /observe: a
+// parameter that a proxy adds must not lose a report.
 func (rule *route) checkQuery(operation, raw string) error {
 	known := api.QueryParams[operation]
 	if raw == "" || len(known) == 0 || rule.public || rule.hasFeatures {
@@ -42,8 +42,8 @@ func (rule *route) checkQuery(operation, raw string) error {
 // maxUnknownParams bounds the answer to a query with many unknown parameters.
 const maxUnknownParams = 5
 
-// queryFeatures reads the query of an operation. Each parameter that openapi.yaml does not list is a feature. It adds an
-// error for each parameter, listed or not, that occurs more than once.
+// queryFeatures reads the query of an operation. Each parameter that openapi.yaml does not list is a feature.
+// queryFeatures adds an error for each parameter, listed or not, that occurs more than once.
 func (f *fieldReader) queryFeatures(ctx context.Context) (sizing.Features, error) {
 	info := infoOf(ctx)
 	query, err := parseQuery(info.query)

@@ -35,7 +35,7 @@ func newRoutes(limits admission.Limits) map[string]route {
 	predictRoles, observeRoles, readRoles := []auth.Role{auth.RolePredict}, []auth.Role{auth.RoleObserve}, []auth.Role{auth.RolePredict, auth.RoleObserve}
 	campaignRoles, readCampaignRoles := []auth.Role{auth.RoleCampaign}, []auth.Role{auth.RoleCampaign, auth.RolePredict, auth.RoleObserve}
 	const single, batch = admission.SingleBody, admission.BatchBody
-	// Timeouts, named after the slowest part of an operation. With longer ones a slow request would occupy its slot for longer.
+	// Timeouts, named after the slowest part of an operation. With longer timeouts a slow request would occupy its slot for longer.
 	const fromMemory, oneCommit, query, training = 5 * time.Second, 10 * time.Second, time.Minute, 10 * time.Minute
 	const task, campaign = "/tasks/{dag_id}/{task_id}", "/campaigns/{campaign}"
 	return map[string]route{

@@ -245,7 +245,7 @@ func TestForecastOfExclusiveBranches(t *testing.T) {
 	assert.InDelta(t, .25, f.Tasks[2].Critical, .05)
 	assert.InEpsilon(t, 7500, f.Tasks[2].EndSeconds, .05)
 
-	// A run that has not ended is no run that skipped the rest.
+	// A run that has not ended does not count as a run that skipped its other tasks.
 	for i := range 10 {
 		e.post("/observe", fmt.Sprintf(`{"dag_id": "etl", "task_id": "load", "run_id": "active%d", "outcome": "success", "memory_max_bytes": 1000000000, "duration_seconds": 300}`, i))
 	}

@@ -134,7 +134,7 @@ func TestReportSuggestsStaticRequests(t *testing.T) {
 	assert.InDelta(t, *task.Static.SavesGBH, *r.Groups[0].SavesGBH, 1e-9)
 }
 
-// Of n = 199 runs, the risk target of 1.5 % allows two above the request.
+// With 199 runs, the risk target of 1.5 % allows two of them to need more than the request.
 func TestStaticRequestsCountRunsThatNeverSucceeded(t *testing.T) {
 	for _, killed := range []int{2, 3} {
 		e := newTestEnv(t, tokens(t, "admin:"+sha("a")))

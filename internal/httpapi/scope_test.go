@@ -12,7 +12,7 @@ import (
 )
 
 // newScopedEnv creates one task in each of nine DAGs, in each of two namespaces, and returns their names as
-// namespace/dag_id. The dag_id "etl" is a prefix of others.
+// namespace/dag_id. The dag_id "etl" is a prefix of two other dag_ids.
 func newScopedEnv(t *testing.T) (e *testEnv, names []string) {
 	var grants []string
 	for _, grant := range []string{"admin", "observe@blue", "observe@blue/etl_", "observe@/etl_", "observe@/ml_", "observe@red/zz"} {

@@ -55,7 +55,7 @@ type Server struct {
 }
 
 // Listen opens the listeners. Its error wraps ErrAddressInUse if another process listens on cfg.Addr, and
-// wraps a *ConfigError if cfg is invalid. It wraps neither if another process listens on cfg.AdminAddr. Call Listen
+// wraps a *ConfigError if cfg is invalid. The error wraps neither if another process listens on cfg.AdminAddr. Call Listen
 // before any long start-up work, so that a second server on the same address fails at once.
 func Listen(cfg Config, log *slog.Logger) (*Server, error) {
 	if cfg.MaxConns < 1 {
@@ -226,7 +226,7 @@ func (s *Server) serveMain(main *http.Server) error {
 	return main.ServeTLS(s.main, "", "") // the certificates come from TLSConfig
 }
 
-// newHTTPServer creates a server with timeouts against slow clients. With larger ones a slow client would occupy one of
+// newHTTPServer creates a server with timeouts against slow clients. With larger timeouts a slow client would occupy one of
 // the MaxConns connections for longer. Package httpapi extends the write timeout of operations that take longer, such as
 // a training that a caller requests.
 func newHTTPServer(handler http.Handler, log *slog.Logger) *http.Server {

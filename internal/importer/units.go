@@ -15,9 +15,9 @@ const (
 	minSmallPeaks = 8
 )
 
-// unitCheck decides, before the first row of a CSV is sent, whether its peaks are in a unit larger than bytes: then
-// all peaks of its first maxHeldRows rows are below 1 MiB. Stored rows in a wrong unit cannot be corrected, because the same
-// rows in the right unit contradict them.
+// unitCheck decides, before the first row of a CSV is sent, whether its peaks are in a unit larger than bytes. It
+// assumes so if all peaks of the first maxHeldRows rows are below 1 MiB; see minSmallPeaks for the exception. Stored
+// rows in a wrong unit cannot be corrected, because the same rows in the right unit contradict them.
 type unitCheck struct {
 	decided bool
 	rows    int // number of rows until the decision

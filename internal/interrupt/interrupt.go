@@ -32,8 +32,8 @@ func (i *Interruption) Unwrap() error { return i.cause }
 func (i *Interruption) ExitCode() int { return 128 + int(i.signal) }
 
 // Explain returns a message for err, the error of the interrupted command. If err wraps i or context.Canceled, and its
-// message contains the message of i or "context canceled", Explain returns the message of err with the signal in place of
-// "context canceled". Otherwise it returns the signal and then the message of err.
+// message contains the message of i or "context canceled", Explain returns the message of err with the message of i in
+// place of "context canceled". Otherwise it returns the message of i and then the message of err.
 func (i *Interruption) Explain(err error) string {
 	message := strings.ReplaceAll(err.Error(), context.Canceled.Error(), i.Error())
 	if (errors.Is(err, i) || errors.Is(err, context.Canceled)) && strings.Contains(message, i.Error()) {

@@ -36,7 +36,7 @@ type Result string
 
 // The results.
 const (
-	Amended  Result = "amended"  // a reported try got a sampled or a measured peak
+	Amended  Result = "amended"  // a reported try got a sampled or a measured peak, or its failure became an OOM kill
 	Reported Result = "reported" // an unreported try was reported from a source
 	Waiting  Result = "waiting"  // the try may still run, or no source knows enough yet; a later pass looks the try up
 	Missing  Result = "missing"  // no source had the missing peak (sampled or measured) of a reported try within Config.Within
@@ -192,8 +192,8 @@ func orElse(a, b sizing.Resources) sizing.Resources {
 	return sizing.Resources{Memory: cmp.Or(a.Memory, b.Memory), CPU: cmp.Or(a.CPU, b.CPU)}
 }
 
-// retryAt returns the time of the next lookup of a try that ended, or should have ended, at the time `end`. The pause
-// until the lookup is half of the time since `end`, and at least cfg.Delay.
+// retryAt returns the time of the next lookup of a try. `end` is the end of a reported try, or cfg.Delay after the expected end
+// of an unreported one. The pause until the lookup is half of the time since `end`, and at least cfg.Delay.
 func (w *Worker) retryAt(end time.Time) time.Time {
 	now := w.cfg.Now()
 	return now.Add(max(w.cfg.Delay, now.Sub(end)/2))

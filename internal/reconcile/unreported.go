@@ -54,8 +54,9 @@ func (w *Worker) expected(a *sizing.Allocation) time.Duration {
 	return min(2*a.Duration.P95, w.cfg.Within)
 }
 
-// reportOf merges a receipt with the lookup of its try into a provisional report, because the reporter of the try may be late. The observed allocation takes
-// precedence over the granted amount. The store adds the features of the receipt.
+// reportOf merges a receipt with the lookup of its try into a report. The report is provisional, because the reporter of the
+// try may still report it. The observed allocation takes precedence over the granted amount. The store adds the features of
+// the receipt.
 func reportOf(r *sizing.Receipt, known sizing.Observation) sizing.Observation {
 	known.Try, known.PredictionID = r.Ask.Try, r.Allocation.PredictionID
 	known.Allocated = orElse(known.Allocated, sizing.Resources{Memory: r.Allocation.Memory.Limit, CPU: r.Allocation.CPU})

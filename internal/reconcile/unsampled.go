@@ -28,8 +28,8 @@ func (w *Worker) reconcileUnsampled(ctx context.Context) error {
 }
 
 // amend looks up a reported try. If a source has a sampled peak, or a measured peak that the report lacks, or explains the
-// failure of the try as an OOM kill, amend adds these and other unknown fields to the report. Then the try is not looked up again, even without a sampled peak: a source
-// that knows only the measured peak has no samples of the try and gets none later.
+// failure of the try as an OOM kill, amend adds these and other unknown fields to the report. Then the try is not looked up
+// again, even without a sampled peak: a source that knows only the measured peak has no samples of the try and gets none later.
 func (w *Worker) amend(ctx context.Context, o sizing.Observation) (Result, store.Lookup, error) {
 	known, err := w.lookUp(ctx, o.Try, startOf(&o), o.EndedAt)
 	if err != nil {

@@ -165,7 +165,7 @@ func (w *Worker) remove(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// pageSize is the number of tasks per listing.
+// pageSize is the largest number of tasks in one listing.
 const pageSize = 500
 
 func (w *Worker) removeObservations(ctx context.Context, before time.Time) error {

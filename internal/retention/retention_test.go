@@ -178,8 +178,8 @@ func TestPartitionsAreCreatedAhead(t *testing.T) {
 	require.NoError(t, e.worker(retention.Config{Now: func() time.Time { return time.Now().Add(later) }}).RunOnce(t.Context()))
 	e.saveReceipt(-later)
 	e.saveReceipt(-later - 4*7*day)
-	// A receipt in a weekly partition is removed only when the whole week is before the cut-off. An old receipt outside
-	// the weekly partitions is removed at once.
+	// A receipt in a weekly partition is removed only when the whole week is before the cut-off. A receipt outside the
+	// weekly partitions is removed when the receipt itself is before the cut-off.
 	removed := func(ahead time.Duration) (n int) {
 		id := store.FirstID(time.Now().Add(ahead))
 		require.NoError(t, e.RemoveReceipts(t.Context(), id, func(rows int) error { n += rows; return nil }))

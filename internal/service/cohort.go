@@ -69,7 +69,7 @@ func (c *cohorts) get(namespace string) *cohort.Model {
 }
 
 // cohortPollInterval is short, because the tasks of a new DAG run soon after one another, and the first runs
-// of some tasks improve the predictions for the next ones. A poll reads one row per namespace.
+// of some tasks improve the predictions for the first runs of the next tasks. A poll reads one row per namespace.
 const cohortPollInterval = 2 * time.Second
 
 // pollCohorts loads new versions of the cohorts at intervals until ctx ends. Until the first successful read it reads
@@ -191,8 +191,8 @@ func (c *allocator) explainCohort(ask *sizing.Ask, q *taskmodel.Question, grante
 }
 
 // describeCohort completes the answer for a task without history, except a lift. To an answer of the cohort it adds the
-// number of tasks and runs from which the answer comes, and the CPU by the probable usage profiles of the task. It
-// predicts the GPU memory by these profiles.
+// numbers of tasks and runs of cohort.Model.Known, and the CPU by the probable usage profiles of the task. It predicts
+// the GPU memory by these profiles.
 func (c *allocator) describeCohort(ask *sizing.Ask, q *taskmodel.Question, a *sizing.Allocation) {
 	if c.cohort == nil || q.Above > 0 || !c.hasNoHistory() {
 		return

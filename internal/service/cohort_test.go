@@ -159,8 +159,8 @@ func TestTheCohortLearnsKillsOfNewTasksAtOnce(t *testing.T) {
 	assert.Equal(t, before, other.predict(request).Memory.Limit, "another replica waits for the training")
 }
 
-// A replica loads a newer version of the cohort, whose training did not include the kills that the replica has
-// learned since. The replica still counts these kills.
+// A replica learns kills, and then loads a newer version of the cohort. The training of this version did not include these
+// kills, but the replica still counts them.
 func TestAnOlderTrainingDoesNotForgetKills(t *testing.T) {
 	r := newReplica(t)
 	r.trainCohort(0, 200)

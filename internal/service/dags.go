@@ -76,7 +76,9 @@ type DAGForecast struct {
 }
 
 const (
-	pastRuns    = 40  // largest number of newest runs of the DAG that a forecast draws from, and whose ratios correct the quantiles of the end
+	// pastRuns is the largest number of newest runs of the DAG from which a forecast draws, and with whose ends it corrects
+	// the quantiles of the end.
+	pastRuns    = 40
 	tablePoints = 200 // steps of a table of quantiles; more steps are finer and slower
 )
 
@@ -164,8 +166,10 @@ type taskForecast struct {
 	times  taskmodel.RunTimes // of the next run
 	past   taskmodel.RunTimes // of past instances, predicted by the current model
 	ratios []float64          // of run times to the predictions before the runs, oldest first
-	grants []float64          // for each past run, the mean memory of an instance in a draw from it (simulatedInputs), in bytes; 0: unknown; nil: `memory` in all
-	memory float64            // of a usual instance, in bytes
+	// grants holds for each past run the mean memory of an instance in a draw from this run (simulatedInputs), in bytes; 0:
+	// unknown. If grants is nil, an instance has `memory` in every draw.
+	grants []float64
+	memory float64 // of a usual instance, in bytes
 }
 
 // readForecast predicts the run times and the memory of a task with the features `own` of the simulated run. Like

@@ -12,8 +12,8 @@ type pastEnd struct{ expected, actual float64 }
 
 // calibrate compares the ends of the newest complete runs since the last change of the structure with their expected ends. An
 // input may clearly decide whether the ratio of the two ends is above the median. If at least forecast.MinCalibration runs are
-// like the simulated run in such inputs (alike), calibrate uses only these runs. It also sets Ran, Counts and Memories of the
-// tasks (setDraws).
+// like the simulated run in such inputs (alike), calibrate uses only these runs. calibrate also sets Ran, Counts and
+// Memories of the tasks (setDraws).
 func (p *pastOfDAG) calibrate(tasks []forecast.Task) (c forecast.Calibration, err error) {
 	p.setFirst()
 	runs, err := p.complete(tasks)

@@ -99,7 +99,7 @@ func (p *pastOfDAG) setCounts(tasks []forecast.Task, runs []*pastRun) {
 	}
 }
 
-// withMedian returns the counts with the median of the positive ones in place of each 0.
+// withMedian returns the counts with the median of the positive counts in place of each 0.
 func withMedian(counts []int) []int {
 	counts = slices.Clone(counts)
 	positive := slices.DeleteFunc(slices.Clone(counts), func(n int) bool { return n == 0 })

@@ -32,8 +32,8 @@ func (c *allocator) meanGrant(task sizing.TaskKey, instances []sizing.Features) 
 	return mean
 }
 
-// simulatedInputs returns the features of the instances of a task in a simulated run. `sample` holds the features of some
-// instances. `byRun` holds, for each of the newest pastRuns runs, the features of all instances in a draw from this run, and
+// simulatedInputs returns the features of the instances of a task in a simulated run. `sample` holds the features of some of
+// these instances. `byRun` holds, for each of the newest pastRuns runs, the features of all instances in a draw from this run, and
 // nothing for older runs. byRun is nil if the features do not depend on the run, or if they differ between instances and the
 // store summarised the runs. The features `own` of the simulated run replace those of a past run. If `own` is not empty, only
 // features that differ between the instances of a run come from the past.

@@ -150,9 +150,9 @@ func (p *pastOfDAG) isAbsent(run *pastRun, i int) bool {
 	return !run.task(i).hasTry() && run.start.Before(p.first[i])
 }
 
-// complete returns the newest runs in which each task with a known run time succeeded or was skipped, in order of time. A task
-// was skipped, such as one on a branch that was not taken, if it has no counted try and a task downstream of it succeeded. A run
-// may lack tasks that are newer than the run (isAbsent).
+// complete returns the newest runs in which each task with a known run time succeeded or was skipped, in order of time. A run
+// skipped a task, such as one on a branch that was not taken, if the task has no counted try, a task downstream of it
+// succeeded, and the run started after p.since. A run may lack tasks that are newer than the run (isAbsent).
 func (p *pastOfDAG) complete(tasks []forecast.Task) ([]*pastRun, error) {
 	order, err := forecast.CheckStructure(tasks)
 	if err != nil {

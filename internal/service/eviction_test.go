@@ -36,7 +36,7 @@ func TestAnEvictedModelAnswersAsBefore(t *testing.T) {
 	r.trainTask("other", 40)
 	bounded := startBounded(t, r.dsn, service.Config{DecodeWait: time.Minute})
 	for i := range 30 {
-		if i%3 == 0 { // every third report arrives while the model of "load" is evicted, the rest while it is in memory
+		if i%3 == 0 { // every third report arrives while the model of "load" is evicted, the other reports while the model is in memory
 			bounded.predict(ask("other", ""))
 		}
 		o := success("load", i, 30)

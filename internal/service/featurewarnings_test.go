@@ -41,7 +41,7 @@ func TestAPredictionWarnsOfFeaturesThatTheModelDoesNotUse(t *testing.T) {
 	absent := r.predict(demand(func(f sizing.Features) { delete(f, "product_count") }))
 	assert.Empty(t, absent.Warnings, "the reason names a feature that was not sent, so there is no warning about it")
 
-	for range 3 { // the later answers come from the memo of recent answers
+	for range 3 { // the third answer comes from the memo of recent answers
 		odd := r.predict(demand(func(f sizing.Features) {
 			f["product_count"] = sizing.TextValue("abc")
 			f["execution_date"] = sizing.TextValue("04/12/2020")

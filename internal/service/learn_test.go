@@ -48,7 +48,7 @@ func TestALastingFallOfPeaksIsLearnedFromReports(t *testing.T) {
 	assert.Equal(t, restarted.Memory, live.Memory)
 }
 
-// A task was live for 60 runs of 8 GiB before its older history, 400 runs of 2 GiB, is imported.
+// A task reports 60 runs of 8 GiB. Then its older history of 400 runs of 2 GiB is imported.
 func TestAnOlderHistoryImportedLaterDoesNotCountAsNew(t *testing.T) {
 	r := newReplica(t).start()
 	begin := time.Now().AddDate(0, 0, -10)

@@ -34,8 +34,8 @@ func (s *Service) GrantedTries(ctx context.Context, task sizing.TaskKey, limit i
 }
 
 // Promises returns the promised risks of a task's ended first tries with their outcomes, as evidence about the
-// active model: store.Receipts.Promises says which tries it omits. It reads at most `limit` receipts of first tries, the
-// newest ones.
+// active model. It reads at most the newest `limit` receipts of first tries, and omits the tries that
+// store.Receipts.Promises lists.
 func (s *Service) Promises(ctx context.Context, task sizing.TaskKey, limit int) ([]sizing.Promise, error) {
 	return s.store.Promises(ctx, task, limit)
 }
@@ -56,7 +56,7 @@ func (s *Service) RecentFactors(ctx context.Context, key sizing.TaskKey, limit i
 	task := s.models.Get(ctx, key)
 	step := max(1, (len(recent.Rows)+limit-1)/max(limit, 1))
 	var all []TryFactors
-	known := map[string][]taskmodel.Term{} // by features and request, because many runs have the same
+	known := map[string][]taskmodel.Term{} // by features and request, which many runs share
 	for tries := range slices.Chunk(recent.Rows, step) {
 		row := &tries[len(tries)-1]
 		ask := sizing.Ask{Try: sizing.TryKey{TaskKey: key, MapIndex: sizing.NoMap, Number: 1}, Features: recent.Schema.Features(row.Features), Requested: row.Requested}

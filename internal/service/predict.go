@@ -70,7 +70,7 @@ func (s *Service) allocateWith(c *allocator, ask *sizing.Ask, run *inflight.Run,
 }
 
 // complete adds a plan to a computed allocation if the policy asks for plans and no kill of the run is known. If the
-// model is not decoded, complete says so in the reason. It returns an error if `a` has no amount.
+// model is not decoded, complete says so in the reason. If `a` has no amount, complete returns an error.
 func (s *Service) complete(ctx context.Context, a *sizing.Allocation, policy *sizing.Policy, run *inflight.Run, isDecoded bool) error {
 	if a.Memory.Limit == 0 {
 		return noAllocation(a.Task, isDecoded)

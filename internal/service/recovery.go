@@ -18,8 +18,8 @@ func (s *Service) recoverPanic(operation string, task sizing.TaskKey, f func()) 
 	return true
 }
 
-// compute calls answer, which computes an answer with c.model. If answer panics, compute replaces c.model by its outline and
-// calls answer again: a try gets the same amount as while the model is not decoded. The caller holds the task's read lock.
+// compute calls answer, which computes an answer with c.model. If answer panics, compute replaces c.model by the model of its
+// outline, as after an eviction, and calls answer again. The caller holds the task's read lock.
 func (s *Service) compute(c *allocator, task sizing.TaskKey, answer func()) {
 	if s.recoverPanic("the model of a task", task, answer) {
 		return

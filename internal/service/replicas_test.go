@@ -50,7 +50,7 @@ func TestTrainReturnsWhenTheModelIsInUse(t *testing.T) {
 func TestAnswersSurviveARestart(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("load", 60)
-	for i := range 15 { // not trained yet: the stored model learns them after the restart
+	for i := range 15 { // no training has read these reports: after the restart, the replica lets the stored model learn them
 		newReport := success("load", i, 15)
 		newReport.Try.RunID = fmt.Sprintf("late-%d", i)
 		r.report(newReport)
@@ -261,7 +261,7 @@ func TestARefreshEndsTheTriesOfAllReports(t *testing.T) {
 	}
 	require.Equal(t, 3, other.InFlight())
 	r.manyRuns("load")
-	other.waitFor(func() bool { // each round evicts the model of "load" and decodes it again: the preload may have decoded it before all reports were stored
+	other.waitFor(func() bool { // each round evicts the model of "load" and decodes it again, because the preload may have decoded this model before all reports were stored
 		other.predict(ask("evicting", ""))
 		other.predict(ask("load", ""))
 		return other.InFlight() == 1

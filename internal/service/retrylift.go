@@ -154,7 +154,7 @@ func inLiftFields(err error) error {
 	return &renamed
 }
 
-// killsAtCap counts the kills since the last success of the task whose allocation is at least `least`; see
+// killsAtCap counts the kills with an allocation of at least `least` since the last success of the task; see
 // store.Observations.KillsAtCap. Kills of mapped instances in the same try of a DAG run count once, because they are no
 // repetition. A kill does not count if its run was lifted above it, even if the retry has not ended yet. killsAtCap returns 1,
 // for this kill, if the read fails.

@@ -96,8 +96,8 @@ func readRunTimes(task *modelcache.Task, f sizing.Features, recent *sizing.Histo
 }
 
 // newestFacts returns what the classifier of shapes needs to know about the next run: the features of the ask, or
-// without them those of the newest run, and the metadata, the request and the placement of the newest run. It returns
-// nil if the shape of the task's run times is not predicted, or if the task has no success and no OOM kill.
+// without them those of the newest run, and the metadata, the request and the placement of the newest run.
+// newestFacts returns nil if the shape of the task's run times is not predicted, or if the task has no success and no OOM kill.
 func (s *Service) newestFacts(ctx context.Context, task *modelcache.Task, ask *RunTimeAsk) (*cohort.Facts, error) {
 	if !needsShape(task) {
 		return nil, nil

@@ -49,7 +49,7 @@ func BenchmarkPredictWithRunTimes(b *testing.B) {
 		p, err := svc.Predict(ctx, &a)
 		return err == nil && p.Duration != nil && p.Duration.Shape != ""
 	}, testwait.Limit, 10*time.Millisecond)
-	stop() // the background work would add to the time of both
+	stop() // the background work would add to the times of both tasks
 	<-ended
 	// Fractional parts of multiples of the golden ratio spread the inputs evenly over those of the learned
 	// runs, and never repeat an input. An answer to a repeated input would come from the memo.

@@ -94,7 +94,7 @@ func BenchmarkPredictShape(b *testing.B) {
 		}
 		return loaded == 6 && svc.Readiness().Ready
 	}, testwait.Limit, 100*time.Millisecond)
-	stop() // the background work would add to the time of both
+	stop() // the background work would add to the times of both namespaces
 	<-ended
 	goldenRatio := (1 + math.Sqrt(5)) / 2 // see BenchmarkPredictWithRunTimes
 	predict := func(namespace, name string, from, n int) time.Duration {

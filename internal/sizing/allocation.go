@@ -8,7 +8,7 @@ type Source string
 // The sources of a first try, from the most to the least specific, and the source of a lift.
 const (
 	FromModel     Source = "model"     // the task's own model
-	FromProfile   Source = "profile"   // the task's own model during the cold start of the task or without a known peak, or the outline of an evicted model
+	FromProfile   Source = "profile"   // the task's own model while the task is in its cold start or has no known peak, or the outline of an evicted model
 	FromCohort    Source = "cohort"    // similar tasks
 	FromRequested Source = "requested" // the static request: within floor and cap if no source above has an answer, unchanged if the mode is not enforce
 	FromLift      Source = "lift"      // the next allocation after an OOM kill of this run
@@ -74,7 +74,7 @@ type Allocation struct {
 type Cohort struct {
 	Profile    int     // id of the most probable usage profile; 0 is the outlier group
 	Confidence float64 // probability of Profile; 0 if the namespace has no usage profiles
-	Tasks      int     // number of tasks from which the model that answers first (that of the DAG or of the namespace) has learned
+	Tasks      int     // number of learned tasks of the model that answers first: the model of the DAG, or the model of the namespace
 	Runs       int     // number of runs of these tasks
 	Level      float64 // natural logarithm of the predicted peak in bytes; 0 if it is unknown
 }

@@ -17,8 +17,8 @@ func Hour(days float64) float64 {
 	return math.Mod(math.Mod(HoursSince(days), 24)+24, 24)
 }
 
-// HoursSince returns the number of hours from 1970 to a time in days since 1970. It rounds the time to milliseconds, because
-// the fraction of a whole hour in days is not exact. Finer rounding would reach the error of a float64.
+// HoursSince returns the number of whole hours from 1970 to a time in days since 1970. It first rounds the time to milliseconds,
+// because a float64 in days does not hold most whole hours exactly. Finer rounding would reach the error of a float64.
 func HoursSince(days float64) float64 {
 	const millisecondsPerHour = 3600 * 1000
 	return math.Floor(math.Round(days*millisecondsPerDay) / millisecondsPerHour)

@@ -41,8 +41,8 @@ func (p Placement) Bounded() (Placement, []FieldError) {
 	return p, warnings
 }
 
-// BoundContext drops the parts of the context (metadata, usage and placement) that exceed the limits, and returns
-// warnings about them. Then it computes unknown means of memory and CPU from the series of the report.
+// BoundContext drops the parts of the context (metadata, usage and placement) that exceed the limits, and computes
+// unknown means of memory and CPU from the series of the report. It returns warnings about the dropped parts.
 func (o *Observation) BoundContext() []FieldError {
 	var metadata, placement, usage []FieldError
 	o.Metadata, metadata = o.Metadata.Bounded()

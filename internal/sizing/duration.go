@@ -14,8 +14,8 @@ var (
 	unitDuration = regexp.MustCompile(`^(?:(\d{1,9})w ?)?(?:(\d{1,9})d ?)?(?:(\d{1,9})h ?)?(?:(\d{1,9})m(?:in)? ?)?(?:(\d{1,9}(?:\.\d{1,9})?)s)?$`)
 )
 
-// parseDuration reads a duration in ISO 8601, in the form of Python's str(timedelta) or in that of Go as seconds. A time of day
-// such as 14:30:00 has the form of a timedelta.
+// parseDuration returns the seconds of a duration in ISO 8601, in the form of Python's str(timedelta), or in the form of Go. A
+// time of day such as 14:30:00 has the form of a timedelta.
 func parseDuration(s string) (seconds float64, ok bool) {
 	if s == "" || s[0] != 'P' && s[0] != '-' && (s[0] < '0' || s[0] > '9') { // true for most texts
 		return 0, false

@@ -62,8 +62,8 @@ func BoolValue(v bool) Value {
 
 // TextValue returns a bool if s is true or false in any common spelling (true, True, TRUE), a date if s
 // has the form of a date or a time (see parseDate), a number if s is a decimal number (1253) or an amount
-// with a unit (37.5GB, 90 min, 80%) or a duration (PT45M, 1 day, 2:00:00), else a category. It ignores white space
-// around these forms, which templates of several lines leave.
+// with a unit (37.5GB, 90 min, 80%) or a duration (PT45M, or "1 day, 2:00:00"), else a category. It ignores white space
+// around these forms, because templates of several lines leave such space.
 func TextValue(s string) Value {
 	v := parseText(strings.TrimSpace(s))
 	v.Text = s

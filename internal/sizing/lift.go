@@ -53,12 +53,15 @@ const LeakKills = 3
 
 // LiftState is the input of a lift decision.
 type LiftState struct {
-	Failed     Bytes   // the largest allocation with which a try of the run failed
-	Ceiling    Bytes   // the largest amount that may be granted now
-	CeilingBy  string  // the rule that set the ceiling and how to raise it, for reasons; may be empty
-	Kills      int     // number of kills of this (run, map index), including the current one
-	MaxLifts   int     // from the policy
-	KillsAtCap int     // number of kills of the task with an allocation of at least LeastAtCeiling since its last success, including the current kill; the instances of a DAG run that were killed in the same try count once, and kills of runs that got more later do not count. Used only if IsAtCeiling
+	Failed    Bytes  // the largest allocation with which a try of the run failed
+	Ceiling   Bytes  // the largest amount that may be granted now
+	CeilingBy string // the rule that set the ceiling and how to raise it, for reasons; may be empty
+	Kills     int    // number of kills of this (run, map index), including the current one
+	MaxLifts  int    // from the policy
+	// KillsAtCap is the number of kills of the task, including the current kill, with an allocation of at least LeastAtCeiling
+	// since the last success of the task. The instances of a DAG run that were killed in the same try count once, and kills of
+	// runs that got more later do not count. Decide uses it only if IsAtCeiling.
+	KillsAtCap int
 	Ladder     []Bytes // ascending amounts (rungs) for the next lifts, given that the peak is above Failed; may be empty
 	Least      Bytes   // the smallest amount of the next lift, unless the ceiling is lower; zero: no such minimum
 }

@@ -15,7 +15,7 @@ const (
 	Success
 	OOMKilled     // the kernel killed the container at its limit: peak >= allocation
 	AppOOM        // the program ran out of memory (MemoryError, heap space) and exited
-	Failed        // ended with an error unrelated to memory
+	Failed        // ended with an error; its reporter knows of no lack of memory
 	Killed        // killed by a signal of unknown cause
 	Evicted       // the node evicted the pod, for reasons outside the task
 	Unschedulable // never started: the allocation fitted no node
@@ -86,7 +86,8 @@ type Observation struct {
 
 	// Provisional marks a report whose outcome the reporter of the try has not confirmed: a kill that a LiftAsk reports, or a
 	// report of what another source, such as Prometheus, knows of the try. A later report that is not provisional replaces it
-	// where they differ. A provisional report replaces nothing, except that a pod's OOM kill explains a failure.
+	// if the two contradict each other. A provisional report replaces nothing, with one exception: the OOM kill of a pod
+	// replaces a stored failure of unknown cause as the outcome of its try.
 	Provisional bool
 }
 
@@ -202,7 +203,7 @@ type RecordResult struct {
 	Duplicate  bool         // the try was already stored, and the report adds nothing to it
 	Amended    bool         // the report added values that the stored try lacked, or confirmed a provisional report
 	Replaced   *Observation // the provisional report that the report replaced with a new row, which has its own Seq; implies Amended
-	Explained  bool         // the stored outcome is an OOM kill, because one of the new and the stored report is an unexplained failure, and the other the kill of its pod; implies Amended
+	Explained  bool         // the stored outcome is an OOM kill: of the new and the stored report, one is a failure of unknown cause, and the other is the OOM kill of the pod; implies Amended
 	Measured   bool         // the report added a measured or sampled peak to a stored success without one; implies Amended
 	Superseded string       // if the report is of a later execution of the run than the stored reports: the run id that these reports have now; otherwise empty
 	Late       bool         // the report is of an earlier execution than the newest stored report of the try

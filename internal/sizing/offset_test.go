@@ -14,7 +14,7 @@ import (
 func TestATimeWithAnOffsetKeepsItsLocalTime(t *testing.T) {
 	for text, want := range map[string]struct {
 		weekday, hour float64
-		stored        string // the text without the one that was sent
+		stored        string // the text of the date after storage, which does not keep the sent text
 	}{
 		"2024-04-01T00:15:00+02:00":             {1, 0, "2024-04-01T00:15:00+02:00"},
 		"2024-04-01 00:00:00+0200":              {1, 0, "2024-04-01T00:00:00+02:00"},

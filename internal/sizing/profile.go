@@ -8,8 +8,8 @@ import (
 // Group classifies a task by its size, which determines the possible savings.
 type Group string
 
-// The groups. Package groups selects the group of a task by clusters of the tasks of its namespace or, if these are few,
-// by GroupOf.
+// The groups. Package groups selects the group of a task by clusters of the tasks of its namespace or, if the namespace has
+// few tasks or no distinct clusters, by GroupOf.
 const (
 	Light    Group = "light"
 	Moderate Group = "moderate"
@@ -38,8 +38,8 @@ type Profile struct {
 	Ambiguous string
 	// Quarantined lists the reports that change no predicted peak until another report confirms them or later peaks make them
 	// plausible. There is one exception: if the run of a quarantined kill was killed with less memory before, the kill raises
-	// the grants of runs with the same features at once. A peak above 64Ti is never confirmed, and neither is a measured peak
-	// below both 1Mi and 1/900 of the larger of its allocation and request.
+	// the grants of runs with the same features at once. Some reports are never confirmed, such as those with a peak above
+	// 64Ti; see taskmodel.Model.CanBeConfirmed.
 	Quarantined []QuarantinedReport
 }
 

@@ -214,9 +214,9 @@ func (s *Schema) Features(row []float64) Features {
 	return f
 }
 
-// moreSpecific returns the more specific of two readings of one value. If the other reading is a
-// category, the result has the text of the category. If the other reading is the number of a compact date, the text of the
-// result is this number.
+// moreSpecific returns the more specific of two readings of one value. If the less specific reading is a
+// category, the result has the text of the category. If the less specific reading is the number of a compact date, the text
+// of the result is this number.
 func moreSpecific(a, b Value) Value {
 	if specificity[a.Kind] < specificity[b.Kind] {
 		a, b = b, a

@@ -7,8 +7,8 @@ import (
 
 // UntypedValue reads a value whose sender states no type: a query parameter, a cell of a CSV file or an argument of a
 // command. Empty text is a missing value. Text in quotes is read like a string in JSON (TextValue). Without quotes, true
-// and false are bools, JSON numbers are numbers, and any other text is read as if in quotes: 007 is a category. So every
-// way into the server reads a value as JSON does. ok is false if a number is too large.
+// and false are bools, a number in JSON is read by ParseNumber, and any other text is read as if in quotes: 007 is a
+// category. So every way into the server reads a value as JSON does. ok is false if ParseNumber rejects the number.
 func UntypedValue(text string) (v Value, ok bool) {
 	quoted := strings.TrimPrefix(text, `"`)
 	switch {

@@ -22,16 +22,15 @@ type Retention interface {
 	// observations, and no row that arrived after row LastSeq of the active model. A removed try that is reported again
 	// counts as a new try. RemoveObservations returns NotFound if the task is unknown.
 	RemoveObservations(ctx context.Context, task sizing.TaskKey, limits HistoryLimits, before time.Time, removed func(rows int) error) error
-	// MakeWeeks creates the weekly receipt partitions between `from` and `to`, each starting on
-	// Monday 00:00 UTC, so that RemoveReceipts can drop whole weeks. It keeps existing
-	// partitions and rows, waits at most one second for each lock, and is safe to call
-	// concurrently. Receipts of a week without a partition are stored in a default one.
+	// MakeWeeks creates the receipt partitions from the week of `from` to the week of `to`, so that RemoveReceipts can drop
+	// whole weeks. A week begins on Monday 00:00 UTC. MakeWeeks keeps existing partitions and rows, waits at most one second
+	// for each lock, and is safe to call concurrently. Receipts of a week without a partition are stored in a default one.
 	MakeWeeks(ctx context.Context, from, to time.Time) error
 	// RemoveReceipts removes the receipts whose prediction ids are below `before` in byte order. It drops
 	// weekly partitions only as a whole, so the old receipts of a week that is partly old stay up to a
-	// week longer. Old receipts outside the weekly partitions are deleted at once. If an entirely
-	// old partition cannot be dropped, because the database user does not own it, the old receipts of all partitions
-	// are deleted at once.
+	// week longer. It removes all old receipts outside the weekly partitions. If it cannot drop an entirely old partition,
+	// because the database user does not own the partition, it deletes the old receipts of all partitions, also those of a
+	// partly old week.
 	RemoveReceipts(ctx context.Context, before string, removed func(rows int) error) error
 	// RemoveExperiments removes the unnamed experiments created before a time.
 	RemoveExperiments(ctx context.Context, before time.Time, removed func(rows int) error) error

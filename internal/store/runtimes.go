@@ -8,8 +8,8 @@ import (
 )
 
 // Shapes are the distributions of the ratio of run time to prediction that the tasks of a namespace share, with the
-// classifier that predicts the shape of a task with few runs. Package cohort interprets the classifier in Content, and
-// only package taskmodel the other data.
+// classifier that predicts the shape of a task with few runs. Package cohort interprets the classifier in Content. Only
+// package taskmodel interprets the other data in Content.
 type Shapes struct {
 	Namespace string
 	Version   int // 1, 2, …: assigned by SaveShapes

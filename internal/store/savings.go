@@ -116,6 +116,6 @@ type RequestChange struct {
 // PeakRow is one run: the tries of one run id and map index.
 type PeakRow struct {
 	Peak     sizing.Bytes  // the largest measured or sampled peak; if IsKilled, a lower bound of the peak
-	Duration time.Duration // of the longest success; if IsKilled, of the longest OOM kill; 0 if unknown
+	Duration time.Duration // of the longest success or, if no success has a known duration, of the longest OOM kill; 0 if unknown
 	IsKilled bool          // some tries were OOM-killed, and none succeeded
 }

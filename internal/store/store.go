@@ -50,11 +50,11 @@ type Observations interface {
 	// The key of a try is unique. A repeated report whose known fields equal the stored ones is a
 	// Duplicate. A repeated report that fills unknown fields is Amended. A report that contradicts a known field changes
 	// nothing and gets an Err of kind Conflict that names the field. Another prediction id is no contradiction: it is ignored
-	// with a warning. A report that contradicts a provisional one, and is not provisional itself, replaces it (Replaced) and takes
-	// over the values that it lacks. If only one of two reports is a provisional OOM kill with a time, and the other is a failure
-	// that may be this kill, the try becomes or stays an OOM kill (Explained, if a value changes). A lift request for
-	// a stored try is a Duplicate with the stored Allocated; if a success is stored, the lift request gets an Err of kind
-	// Conflict.
+	// with a warning. A report that contradicts a provisional one, and is not provisional itself, replaces the provisional one
+	// (Replaced) and gets those of its values that the new report lacks. If only one of two reports is a provisional OOM kill with
+	// a time, and the other is a failure that may be this kill, the try becomes or stays an OOM kill (Explained, if the report
+	// changes the stored outcome or replaces the stored report). A lift request for a stored try is a Duplicate with the stored
+	// Allocated; if a success is stored, the lift request gets an Err of kind Conflict.
 	//
 	// A DAG run that is deleted and created again is another execution with the same keys of tries. A report is of a later execution
 	// if its try started at least a minute after the stored try ended, and if its peak differs or its prediction was made at
@@ -132,7 +132,7 @@ type Observations interface {
 	// and the placement (node type, load of the cluster) of the report. It takes the newest rows of
 	// every task of a namespace, at most `perTask` of each, and returns the newest of them, at most `limit`,
 	// oldest first. Like a series, the first context of a try stays. A task stores its newest MaxMetadataSets different sets
-	// of metadata: a report with one set more gets a warning, and the rows with the oldest set lose their metadata.
+	// of metadata. A report with a further set gets a warning, and the rows with the oldest set lose their metadata.
 	ContextRows(ctx context.Context, namespace string, perTask, limit int) ([]sizing.ContextRow, error)
 
 	// SchedulingFailures lists the allocations of the task's newest tries that ended Unschedulable since a time,
@@ -140,7 +140,7 @@ type Observations interface {
 	SchedulingFailures(ctx context.Context, task sizing.TaskKey, since time.Time, limit int) ([]SchedulingFailure, error)
 
 	// KillsAtCap lists the OOM kills with an allocation of at least `limit` that ended after the last success of the
-	// task, newest first; of more than a thousand only the newest. It omits a kill if a later try of the same run and map
+	// task, newest first, at most the newest thousand. It omits a kill if a later try of the same run and map
 	// index got a larger allocation, and it ignores reproduced runs.
 	KillsAtCap(ctx context.Context, task sizing.TaskKey, limit sizing.Bytes) ([]sizing.TryKey, error)
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // RunLimits bounds a read of the newest runs of a task. The store reads the newest Tries tries that ended at Since or
-// later, and summarises the newest Runs runs among them.
+// later, and summarises the newest Runs runs of these tries.
 type RunLimits struct {
 	Since  time.Time // zero: no bound
 	Tries  int
@@ -19,7 +19,7 @@ type RunLimits struct {
 type TaskRuns struct {
 	Sample sizing.History // a uniform sample of the successes that were read, oldest first, without Total, LastSeq and Pairs
 	Runs   []TaskRun      // in any order
-	Since  time.Time      // each run that started after this time was read; at least RunLimits.Since, and zero if all runs of the task were read
+	Since  time.Time      // each run that started after this time was read; RunLimits.Since, or later if Tries or Runs omitted runs
 }
 
 // TaskRun summarises the tries of a task in one run of its DAG. Only successes with a known duration count as instances; of an

@@ -35,7 +35,8 @@ func (m *Model) raiseToEdge(a *experts.Answer, p *experts.Point, q *Question, b 
 	case m.isTooYoungToExtrapolate(b):
 		m.scaleEdge(&least, &edge, q, at, b)
 	// While the cold-start rule has a share, the margin at the edge is wide. The lines of this rule have learned the rows with
-	// remote numbers, so near such numbers the minimum is the edge amount alone. The rule has no lines of pairs.
+	// remote numbers, so near such numbers the minimum is the edge amount alone. Remote differences (pairs) are an exception,
+	// because the rule has no lines of pairs.
 	case !b.extrapolation.isNearRemote || !m.Experts.NeedsColdStart() || m.Models.PeakTrend.isNearRemotePair(b.cells):
 		least.Amount = max(least.Amount, min(least.Amount*b.extrapolation.riseFactor, float64(maxPossible)))
 	}
@@ -56,7 +57,7 @@ func (m *Model) isTooYoungToExtrapolate(b *buffers) bool {
 
 // scaleEdge raises the edge amount in proportion to the input, but at most to the static request if all runs needed less: the
 // person who chose the request may know large inputs. Fewer rows than minTrendRows cannot show that the peak grows more slowly,
-// because a constant part of the peak hides the growth of small inputs. The rise and the margin of the edge amount are
+// because a constant part of the peak hides the growth at small inputs. The rise and the margin of the edge amount are
 // independent errors, so they add in quadrature. p is the prediction at the edge, and `at` holds its buffers.
 func (m *Model) scaleEdge(a *experts.Answer, p *experts.Point, q *Question, at, b *buffers) {
 	level := m.Experts.ColdStartLevel(p)

@@ -12,7 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// trained returns the model that an update of a stored champion publishes; nil: no champion is stored yet, or none results.
+// trained returns the model that an update of a stored champion publishes; nil if no peak is known yet. The champion is nil if
+// none is stored.
 func trained(t *testing.T, k *task, champion *taskmodel.Model) *taskmodel.Model {
 	t.Helper()
 	if champion != nil {
@@ -36,13 +37,13 @@ func reopened(t *testing.T, m *taskmodel.Model) *taskmodel.Model {
 	return m
 }
 
-// line draws the features and the peak of a run that needs 1 GiB and perUnit bytes for each row of its input, ±4 %.
+// line draws the features and the peak of a run that needs 1 GiB plus perUnit bytes for each row of its input, ±4 %.
 func line(rng *rand.Rand, perUnit float64) (sizing.Features, float64) {
 	rows := 1e6 * noise(rng, 0.5)
 	return sizing.Features{"rows": sizing.NumberValue(rows)}, (1 + rows*perUnit/float64(gib)) * noise(rng, 0.04)
 }
 
-// withoutPeak is measuredRun without a peak.
+// withoutPeak returns a success without measurements of memory and CPU.
 func withoutPeak() sizing.HistoryRow {
 	r := measuredRun(0)
 	r.MemoryMax, r.CPUMax = 0, 0

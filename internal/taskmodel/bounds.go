@@ -206,8 +206,8 @@ func (m *Model) minGrant(q Question) sizing.Bytes {
 	return q.MinGrant
 }
 
-// hasSufficed reports whether a peak was measured, and amount is at least the largest measured peak and above the largest
-// killed allocation.
+// hasSufficed reports whether a peak was measured, and amount is at least the largest measured peak times
+// m.Understatement.factor() and above the largest killed allocation.
 func (m *Model) hasSufficed(amount sizing.Bytes) bool {
 	return m.Experts.LearnedRows > 0 && m.Largest.Times(m.Understatement.factor()) <= amount && m.Bound < amount
 }

@@ -79,7 +79,7 @@ func (c *column) chooseClock(j int, rows [][]sizing.Value, y []float64) datedRow
 	return local
 }
 
-// strongestCycle returns the largest F of a cycle on which y depends; 0 if it depends on none.
+// strongestCycle returns the largest F of the cycles on which y depends; 0 if it depends on none. It does not test the year.
 func (d *datedRows) strongestCycle(y []float64) (f float64) {
 	for _, cycle := range []int{weekCycle, monthCycle, alignedMonthCycle, dayCycle} {
 		if t := d.test(y, cycle); t.isSignificant() {

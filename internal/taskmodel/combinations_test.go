@@ -96,7 +96,7 @@ func TestNoEffectsWithoutDifferencesBetweenCombinations(t *testing.T) {
 	}
 }
 
-// Combinations that few runs share have no effects: their runs are repeats, which the groups of rows know better.
+// Combinations that few runs share have no effects: such runs are mostly repeats, which the groups of rows predict better.
 func TestSeldomCombinationsHaveNoEffects(t *testing.T) {
 	for runs, hasEffects := range map[int]bool{2: false, 8: true} { // runs of each combination
 		features, levels := combinationRows(1, 640, 0)

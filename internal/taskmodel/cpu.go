@@ -32,8 +32,8 @@ const (
 
 // CPUModel predicts the largest CPU use of a task's tries. It evaluates every rule out of sample, except after a fit with new
 // cycles of a date (learnCycles). The rule with the smallest loss answers (see bestRule) with its prediction plus the 99th
-// percentile of its own residuals, both in log cores. The percentile is high, because too few cores cost more than a quarter of
-// a core too many.
+// percentile of its own residuals, both in log cores. The percentile is high, because a lack of cores costs more than an excess
+// of a quarter of a core.
 type CPUModel struct {
 	Residuals [coreRules]experts.Window `cbor:"Spread"` // out-of-sample residuals of log cores
 	Loss      [coreRules]float64        // discounted pinball loss (Koenker & Bassett 1978) at cpuQuantile, in cores

@@ -15,10 +15,10 @@ import (
 // crossValidationFolds is the number of folds, as in the family regression of the experiments.
 const crossValidationFolds = 5
 
-// CrossValidated returns a model for a random holdout of the rows from which the training rows come. It has the models of s
-// and the residuals of a cross-validation on the training rows. It must not learn, and its Size is not that of the
-// service. With fewer than minEvaluationRows training rows or in the cold start, CrossValidated returns s. It computes the
-// result once.
+// CrossValidated returns a model for a random holdout of the rows from which the training rows come. This model has the
+// models of s and the residuals of a cross-validation on the training rows. It must not learn, and its Size is not that of the
+// service. With fewer than minEvaluationRows training rows or in the cold start, CrossValidated returns s. The first call
+// computes the result, and further calls return the same result.
 func (s *ServedModel) CrossValidated() (*ServedModel, error) { return s.crossValidated() }
 
 func (s *ServedModel) crossValidate() (*ServedModel, error) {

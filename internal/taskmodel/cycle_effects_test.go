@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// runAt returns the features of a run that knows only its date.
+// runAt returns the features of a run whose only feature is its date.
 func runAt(at time.Time) sizing.Features {
 	return sizing.Features{"execution_date": sizing.TextValue(at.Format(time.RFC3339))}
 }

@@ -16,7 +16,7 @@ const (
 )
 
 // encoder turns a task's features into numbers. It writes two vectors for one row, one for the line
-// (the ridge regression) and one for the trees. The struct column of a feature says which of these columns the feature has:
+// (the ridge regression) and one for the trees. A feature may have the following columns; its struct column says which it has:
 //
 //	feature     line (finite)                           trees (NaN is missing)
 //	number      raw, log1p, missing flag                raw
@@ -179,11 +179,11 @@ func readColumn(field sizing.Field, j int, rows [][]sizing.Value) column {
 	return c
 }
 
-// dropNewFeatures drops the columns of a feature if all of the newest rows have it, but fewer than minMissingRows rows do. Its
-// presence then says only that these rows are new. If a later row lacks the feature, its presence says more, because some
-// senders omit a flag that is not set. But if the names of features contain ids, many features have only one row. So
-// dropNewFeatures also drops the features whose only row is in the newer half of the history, if more than one feature per
-// minMissingShare rows has only one row.
+// dropNewFeatures drops the columns of a feature that fewer than minMissingRows rows have, if the first of these rows is in
+// the newer half of the history and no later row lacks the feature. Its presence then says only that these rows are new. If a
+// later row lacks the feature, its presence says more, because some senders omit a flag that is not set. But if the names of
+// features contain ids, many features have only one row. So dropNewFeatures also drops the features whose only row is in the
+// newer half of the history, if more than one feature per minMissingShare rows has only one row.
 func (e *encoder) dropNewFeatures(rows [][]sizing.Value) {
 	known, first, once := make([]int, len(e.Columns)), make([]int, len(e.Columns)), 0
 	for j := range e.Columns {

@@ -84,4 +84,4 @@ func rank(x [][]float64, j int, order []int, ranks []byte) bool {
 	return true
 }
 
-const maxRanked = 1e299 // golearn's CART clips larger values
+const maxRanked = 1e299 // below the magnitude at which package cart clips values for golearn

@@ -18,7 +18,7 @@ type extrapolation struct {
 	unknownRise   float64 // rise of the log peak in proportion to the relevant input that is farthest outside its range, with a margin; 0: none
 	isNearRemote  bool    // an input is nearer to a remote number than to its range
 	trendRises    bool    // the trend predicts a higher peak than at the edge of the range
-	riseFactor    float64 // peak that the trend without ConvexSlope, a remote number, or scaleEdge predicts, divided by the one at the edge of the range; 0: no rise
+	riseFactor    float64 // predicted peak divided by that at the edge of the range, by scaleEdge, by a remote number, or by the trend without ConvexSlope; 0: no rise
 	capped        float64 // bound that limited the extrapolation, in bytes; 0: none
 	implausible   bool    // an input is so far outside that it counts as missing
 	isFar         bool    // a number without a slope is above its range by more than implausibleFactor, or above its only value by more than noRiskFactor
@@ -128,7 +128,7 @@ func (t *trend) isUnboundedBelow(j int, cells []sizing.Value) bool {
 // trendChange is the change of the trend from the edge of the range to a row, in log units without ConvexSlope.
 type trendChange struct {
 	total       float64
-	unknown     float64 // magnitude of the change from the nearest known numbers, the edge or remote numbers, to the row
+	unknown     float64 // magnitude of the change from the edge or, if they are nearer, from the remote numbers to the row
 	margin      float64 // log margin per unit of this change
 	knownMargin float64 // log margin for the change from the edge to remote numbers
 	remoteRise  float64 // rise of the peak from the edge to the row by the nearest remote numbers; -Inf: none

@@ -34,8 +34,8 @@ func (m *models) fitRunTime(rows []row) {
 }
 
 // extrapolateRunTime sets p.Duration, the point prediction of the log run time, for a row outside the range: the prediction
-// at the edge of the range plus the change of the run-time trend. `edge` is `cells` with the inputs moved into their ranges.
-// The rise and its margin are recorded in b.extrapolation.
+// at the edge of the range plus the change of the run-time trend. `edge` is `cells` with the inputs moved into their ranges, and
+// `atEdge` is the prediction for this row. extrapolateRunTime records the rise and its margin in b.extrapolation.
 func (m *models) extrapolateRunTime(cells, edge []sizing.Value, p, atEdge *experts.Point, b *buffers) {
 	f := &m.RunTimeTrend
 	t := m.PeakTrend

@@ -11,7 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// The line of a young task through two runs with inputs of extreme magnitude has a steep slope. An explanation of an answer to an
+// In the cold start, the line through two runs with inputs of extreme magnitude has a steep slope. An explanation of an answer to an
 // extreme input has finite factors, whose product is the amount.
 func TestExplanationsOfExtremeInputsAreFinite(t *testing.T) {
 	largest := []float64{math.MaxFloat64, -math.MaxFloat64, 1e300, 1e200, -1e200}

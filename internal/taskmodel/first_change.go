@@ -130,8 +130,8 @@ func (e *encoder) hasFrequentNewFeatures() bool {
 	return once*minMissingShare >= rows
 }
 
-// changeRiskFactor is the risk, in risk targets, up to which an unknown effect raises the amount. With 3.3 instead of 10, the raised
-// grants of replays with effects of deviation 0.3 wasted more than the avoided kills.
+// An unknown effect raises the amount until the risk is at most changeRiskFactor risk targets. With 3.3 instead of 10, in
+// replays with effects of deviation 0.3, the raised grants wasted more memory than the kills that they avoided.
 const changeRiskFactor = 10
 
 // unknownEffect returns the distribution of the joint effect of the first changes of a question and of a new combination of

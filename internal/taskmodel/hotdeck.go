@@ -235,9 +235,9 @@ func (e *encoder) distance(cells, donor []sizing.Value, bothMissing float64) (su
 // quantile of a normal distribution (donorDeviations). But the margin is at most 1 + 1/√k times the distance to the largest
 // prediction.
 //
-// It sets b.unseenProb to the probability that the run needs more than the margin of LineTrees (the model log-linear +
-// boosted trees) covers. If the margin is the distance to the tail, this probability is the default risk target. Otherwise
-// it is 1/(k+1), the probability that among k donor rows and the run itself the run is the largest.
+// It sets b.unseenProb to the probability that the run needs more than the margin of experts.LineTrees covers. If the margin
+// is the distance to the tail, this probability is the default risk target. Otherwise it is 1/(k+1), the probability that
+// among k donor rows and the run itself the run is the largest.
 func (m *models) imputeFromDonorRows(cells []sizing.Value, p *experts.Point, b *buffers) {
 	b.neighbours, b.similar = m.Enc.nearestDonorRows(cells, b)
 	b.noFeatures = !m.Enc.hasAnyFeature(cells)

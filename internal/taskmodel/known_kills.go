@@ -87,7 +87,7 @@ func (m *Model) learnPeak(t *TrainingRow) {
 }
 
 // withPeak returns `kills`, updated with the measured try t, whose features have the given key. Kills of the same run get the
-// peak (see addMeasured). Of the older kills with the same key, those above the peak are removed, and the others get the
+// peak (see addMeasured). Of the older kills with the same key, withPeak removes those above the peak, and the others get the
 // peak.
 func withPeak(kills []knownKill, t *TrainingRow, key uint64) []knownKill {
 	remaining := kills[:0]

@@ -64,7 +64,8 @@ func oldestPeak(h *sizing.History) (oldest int64) {
 	return oldest
 }
 
-// precedesAll reports whether a try ended before all runs that the last training learned.
+// precedesAll reports whether a try ended before all runs with a peak that the last training learned. It returns false for a
+// reproduced run and while Learn still refits the models.
 func (m *Model) precedesAll(t *TrainingRow) bool {
 	return m.Oldest != 0 && t.At < m.Oldest && !t.Reproduced && !m.isEarly()
 }

@@ -126,9 +126,9 @@ func (m *Model) countTry(t *TrainingRow) {
 // pool corrects the promises of the experts. So the risk of kills that contradict measured peaks (m.Understatement), which the
 // experts do not know, is subtracted from the promise, and the result is divided by the factor of the pool (Experts.Factor).
 // Both may differ from those at the time of the answer. comparePromise ignores tries that ended neither with a kill nor with a
-// success. It also ignores tries before the first measured peak: similar tasks sized them, and the pool does not correct the
-// promises of similar tasks. If the promise includes the effect of a first change or of an unseen value, it counts as at most
-// the default risk target, because that effect is no error of the experts.
+// success. It also ignores tries before the first measured peak: the cohort sized them, and the pool does not correct the
+// promises of the cohort. If the promise includes the effect of a first change, of a new combination or of an unseen value,
+// it counts as at most the default risk target, because that effect is no error of the experts.
 func (m *Model) comparePromise(t *TrainingRow) {
 	killed := t.Outcome.OOM()
 	if t.FirstTry && t.Promised != nil && m.Experts.LearnedRows > 0 && (killed || t.Outcome == sizing.Success) {

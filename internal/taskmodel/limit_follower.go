@@ -41,7 +41,7 @@ type limitPairs struct {
 type limitRises struct {
 	sufficientLimit // since the last kill with at least Least; at least the static request
 
-	Pairs   int                             // number of compared runs; after such a kill, it starts at −minFollowed, and the sums exclude runs up to zero
+	Pairs   int                             // number of compared runs; after such a kill, it starts at −minFollowed, and the sums exclude the runs until it is above zero
 	Changes float64                         // Σ c·c/2, where c is the change of log(peak/allocation) since the success before; the variance of this log is half that of its change
 	Errors  [experts.ModelCount + 2]float64 // sums of the squared errors of the log peak: of each model, of the cold-start rule, and of the peak before as prediction
 }
@@ -62,7 +62,7 @@ const (
 	maxFirstShareChange = 0.01 // the same for only minRises runs
 	minRiseError        = 1.05 // smallest typical error of the best model, as a factor; even the shares of slowly and evenly growing peaks are constant
 	provenTolerance     = 1.02 // an allocation and Least count as equal up to this ratio of the larger to the smaller
-	priorRuns           = 10.0 // number of runs as which the prior distribution of the risk of a sufficient limit counts
+	priorRuns           = 10.0 // weight, in runs, of the prior distribution of the risk of a sufficient limit
 )
 
 // followLimit adds a try with the features in `cells` to m.Follower. It must run before the models learn the try.
@@ -110,7 +110,7 @@ func (s *sufficientLimit) learn(allocated, peak, request sizing.Bytes) {
 }
 
 // risk returns P(killed) at Least: the posterior mean after Proven successes. The prior mean is the risk target, for which the
-// models granted Least, unless it is the static request.
+// models granted Least, unless Least is the static request.
 func (s *sufficientLimit) risk(target float64) float64 {
 	return target * priorRuns / (priorRuns + float64(s.Proven))
 }

@@ -33,8 +33,9 @@ func (b *buffers) shiftDonorRows(p *experts.Point) {
 	}
 }
 
-// mixtureExceedance returns P(peak > amount). For a row without imputed features it comes from the experts. If all features
-// are missing, it comes from the newest peaks, and otherwise from the mixture over donor rows.
+// mixtureExceedance returns P(peak > amount). For a row without imputed features, the probability comes from the experts. For a
+// row with imputed features, it comes from the newest peaks if no feature is known, and otherwise from the mixture over donor
+// rows.
 func (m *Model) mixtureExceedance(p *experts.Point, amount float64, b *buffers) float64 {
 	switch {
 	case p.Imputed && b.noFeatures:

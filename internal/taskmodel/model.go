@@ -87,7 +87,7 @@ type Model struct {
 	Changed         int64               // Seq of the first row after the last change point of the task; 0: none was found
 	Relearned       int64               // Seq of the first row that the models have learned; 0: they have learned all rows (relearn.go)
 	NewFeatures     newFeatures         // the newest rows while they have a feature that the models have not learned (relearn.go)
-	ChangedRun      uint64              // TrainingRow.DAGRun of the newest try with a first change or an unseen value
+	ChangedRun      uint64              // TrainingRow.DAGRun of the newest try whose promise includes an unknown effect; see recordRaisedPromise
 	Tries           int                 // number of learned tries of any outcome
 	Kills           int                 // number of OOM kills among them
 	Fitted          int                 // number of learned measured rows at the last fit
@@ -193,8 +193,8 @@ func (m *Model) cells(f sizing.Features, dst []sizing.Value) []sizing.Value {
 }
 
 // Pool holds statistics that the tasks of one DAG have in common: the mean cost of a row, the calibration of the
-// promises, the typical size of residuals, the slopes of the peak in inputs, and the share of runs above their static
-// request. The contribution of one task is also a Pool.
+// promises, the typical size of residuals, the slopes of the peak in inputs, the mean loading, the effects of first
+// changes, and the share of runs above their static request. The contribution of one task is also a Pool.
 type Pool = experts.Pool
 
 // Namespace holds statistics over the pools of several DAGs.
@@ -204,7 +204,7 @@ type Namespace = experts.Namespace
 // caller stores it, because a Model does not know open runs.
 type Guard = experts.Guard
 
-// OpenKills holds the numbers of killed and of all open runs, in which newer runs weigh more; see Question.Open.
+// OpenKills holds the weighted numbers of the killed runs and of all runs that a Guard tracks; newer runs weigh more.
 type OpenKills = experts.OpenKills
 
 // Limits of a Guard; see package experts.

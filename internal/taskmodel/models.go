@@ -14,7 +14,7 @@ import (
 // Targets of the ridge regression.
 const (
 	logPeak    = iota
-	peak       // divided by the mean peak of the fitted rows
+	peak       // divided by models.Unit
 	logSeconds // log1p of the seconds; for an unknown run time, the predicted value
 	logCores   // for a row without a measurement, the mean of the other rows
 	targetCount
@@ -34,10 +34,10 @@ type models struct {
 	Groups   *groups           // rows with identical features, by groupKey
 	Recent   experts.Window    // newest log peaks
 	Stack    *linear.Corrector // corrects LineTrees by other models and the recent errors
-	Base     float64           // mean of log |out-of-sample residual|, used if Spread is nil
+	Base     float64           // mean of log |out-of-sample residual|, shrunk to log spreadPrior; the spread if Spread is nil
 	Drift    float64           // error of LineTrees, smoothed exponentially at driftRate
 	Trend    float64           // the same error, smoothed at trendRate
-	Unit     float64           // mean peak of the fitted rows in bytes
+	Unit     float64           // mean peak of the fitted rows in bytes, times the factor of shiftLevel
 	Low      float64           // smallest log peak of the fitted rows and of those learned since
 	High     float64           // largest log peak of these rows
 	LogSec   float64           // mean log1p of the seconds of the fitted rows with a known run time; if there is none, log1p of a minute
@@ -57,13 +57,13 @@ type models struct {
 	Recurring        *groups `cbor:",omitempty"`
 
 	// Offset is the part of each peak in bytes that does not depend on the features; 0: none. Above predicts
-	// log(peak − Offset), and is the line if there is an offset. Only a fit changes both.
+	// log(peak − Offset), and is the line if there is an offset. Only a fit changes them.
 	Offset float64       `cbor:",omitzero"`
 	Above  *linear.Ridge `cbor:",omitempty"`
 
 	// RunTimeOffset is one second plus the part of each run time that does not depend on the features; 0: no such part is known.
 	// RunTimeAbove predicts log(1 + seconds − RunTimeOffset), and predicts the run time if there is an offset. Only a fit changes
-	// both. Earlier releases ignore them and predict the run time by ridges.
+	// them. Earlier releases ignore them and predict the run time by ridges.
 	RunTimeOffset float64       `cbor:",omitzero"`
 	RunTimeAbove  *linear.Ridge `cbor:",omitempty"`
 
@@ -237,7 +237,7 @@ func (m *models) fitLine(rows []row, y []float64) (*table.Table, error) {
 		m.Enc.learn(rows[i].Cells, y[i])
 	}
 	if len(untimed) > 0 {
-		m.ridges, _ = m.line.Solve() // without a solution the run times count as the mean
+		m.ridges, _ = m.line.Solve() // without a solution the unknown run times count as the mean
 	}
 	for k, i := range untimed {
 		if err := m.line.Add(inputs[k], m.targets(&rows[i], inputs[k]), rows[i].Weight); err != nil {

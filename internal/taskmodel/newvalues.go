@@ -7,8 +7,9 @@ import (
 )
 
 // newValues hold what the rows since the last fit show about values that no row of this fit had: values of closed categories
-// (see isClosed), other values of constant categories and bools, and combinations of known values. Until the next fit, the models
-// of the features do not know these values, so without newValues each run with such a value would be predicted like the first one.
+// (see isClosed), other values of constant categories and bools, and combinations of known values. Until the next fit, the line
+// and the trees do not know these values. So without newValues, each later run with such a value would be predicted like the
+// first run with it.
 type newValues map[uint64]newValue // by key of the column and the value, or of the combination
 
 // newValue sums the errors of LineTrees, without the effect of new values, over the rows with a new value.
@@ -60,7 +61,7 @@ func (m *models) newKeys(cells []sizing.Value) (keys []uint64) {
 }
 
 // learnNew adds a row to its new values, whose keys are given. It must run after the encoding has learned the row: the mean log
-// peak of a category is an input of the trees, so they may know a part of the effect then.
+// peak of a category is an input of the trees, so the trees may then predict a part of the effect.
 func (m *models) learnNew(keys []uint64, r *row) {
 	if len(keys) == 0 {
 		return

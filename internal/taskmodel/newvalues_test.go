@@ -29,8 +29,8 @@ func runNewTenant(t *testing.T, deviation float64, seed uint64, killed, promised
 	}
 }
 
-// Only the first run of a new value is uncertain. The models of the features learn the value at their next fit, but the run
-// after the first one already gets enough.
+// Only the first run with a new value is uncertain. The line and the trees learn the value at the next fit, but the second run
+// with this value already gets enough.
 func TestTheSecondRunOfANewValueFollowsTheFirst(t *testing.T) {
 	const runs, seeds = 6, 40
 	for _, deviation := range []float64{0.05, 0.3, 0.8} {
@@ -47,7 +47,7 @@ func TestTheSecondRunOfANewValueFollowsTheFirst(t *testing.T) {
 	}
 }
 
-// A bool that was constant changes: the runs after the first one know the effect.
+// A bool that was constant changes. The model learns the effect from the first run with the new value.
 func TestTheSecondRunWithAFirstChangeFollowsTheFirst(t *testing.T) {
 	killed := 0
 	for seed := range uint64(8) {

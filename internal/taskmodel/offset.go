@@ -46,7 +46,8 @@ func (m *models) levelOf(predicted float64) float64 {
 	return max(m.Low-ridgeSlack, min(m.High+ridgeSlack, withOffset(predicted, m.Offset)))
 }
 
-// slopeAt returns the derivative of levelOf with respect to the prediction of lineRidge, at a log peak within its bounds.
+// slopeAt returns the derivative of levelOf with respect to the prediction of lineRidge, at a log peak within the bounds of
+// levelOf.
 func (m *models) slopeAt(level float64) float64 { return 1 - m.Offset/math.Exp(level) }
 
 // withOffset returns the logarithm of an amount; `above` is the logarithm of its part above the offset.
@@ -127,8 +128,8 @@ func (r *offsetRows) criterion(ridge *linear.Ridge, offset float64) float64 {
 // clipError returns an error of a level, clipped at offsetClip.
 func clipError(err float64) float64 { return max(-offsetClip, min(offsetClip, err)) }
 
-// fitOffset gives the line an offset if that makes the errors of the line smaller than chance alone would. It tries the
-// other shares only if one of startShares makes them smaller: the errors change slowly with the share.
+// fitOffset gives the line an offset if that makes the errors of the line smaller than chance alone would. It tries
+// otherShares only if one of startShares makes the errors smaller, because the errors change slowly with the share.
 func (m *models) fitOffset(rows *offsetRows) error {
 	if !m.Enc.hasQuantities() {
 		return nil

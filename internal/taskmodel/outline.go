@@ -19,7 +19,7 @@ type Outline struct {
 	quarantine []quarantinedReport // without features
 }
 
-// Outline returns the outline of m. It does not refer to m.
+// Outline returns the outline of m. The outline does not refer to m.
 func (m *Model) Outline() *Outline {
 	o := &Outline{
 		runs: m.Experts.LearnedRows, largest: m.Largest, smallest: m.Smallest, largestKilled: m.Bound, largestStarted: m.Started,

@@ -24,8 +24,8 @@ func isKilledAtGrant(t *TrainingRow) bool {
 }
 
 // isBetweenKillAndAllocation reports whether the measured peak of t is above the largest known kill of its run and at most
-// its allocation. Such a peak is plausible, even if it is far above all peaks: the kill shows that the run needs more. A peak in
-// a smaller unit that is read as bytes would be more than unitFactor times the kill.
+// its allocation. Such a peak is plausible, even if it is far above all peaks: the kill shows that the run needs more. A
+// peak in a smaller unit than the kill would be more than unitFactor times the kill.
 func (m *Model) isBetweenKillAndAllocation(t *TrainingRow) bool {
 	if t.Censoring != sizing.Exact || t.Peak > t.Allocated.Memory {
 		return false
@@ -65,8 +65,8 @@ func (t *TrainingRow) Confirmable() bool {
 
 // isBeyondAllocation reports whether the peak of a success is more than requestedFactor times its allocation (or its request,
 // if the allocation is unknown), although all peaks and killed allocations so far are at most allocatedFactor times this
-// amount. No run uses so much more than its pod was given: the source of the peak has changed its unit, and a second such
-// report repeats the mistake.
+// amount. It returns false while fewer than minRangeRows measured rows are learned. No run uses so much more than its pod was
+// given: the source of the peak has changed its unit, and a second such report repeats the mistake.
 func (m *Model) isBeyondAllocation(t *TrainingRow) bool {
 	given := float64(t.Allocated.Memory)
 	if given == 0 {

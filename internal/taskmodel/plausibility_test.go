@@ -66,8 +66,8 @@ func TestQuarantineReasonNamesAKilledAllocation(t *testing.T) {
 	assert.Contains(t, reason(), "the largest killed allocation so far (3Gi)")
 }
 
-// The kills of a run prove that it needs more than before. So the peak of its success, which is above the kills and within
-// the allocation, changes the next grant for the same features.
+// The kills of a run prove that it needs more than the earlier runs. So the peak of its success, which is above the kills and
+// within the allocation, changes the next grant for the same features.
 func TestPeakBetweenTheKillsOfItsRunAndItsAllocationIsNotQuarantined(t *testing.T) {
 	for _, c := range []struct {
 		name, run       string

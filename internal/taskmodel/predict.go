@@ -35,7 +35,7 @@ type buffers struct {
 	imputed         []sizing.Value              // cells with the values of one donor row
 	donor           []sizing.Value              // the values of one donor row
 	neighbours      []neighbour                 // the donor rows of the prediction
-	similar         []neighbour                 // for run time and CPU: neighbours, and all other donor rows as near as the last of these
+	similar         []neighbour                 // for run time and CPU: neighbours, and all other donor rows as near as the last neighbour
 	donorMargin     [experts.ModelCount]float64 // margin over donorMean, by model
 	donorMean       experts.Point               // mean of the predictions over donor rows
 	unseenProb      float64                     // probability that the run needs more than donorMargin covers

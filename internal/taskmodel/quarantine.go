@@ -10,7 +10,7 @@ import (
 // task: most such reports are in the wrong unit or from the wrong container. A quarantined report
 // changes no predicted peak. Its outcome, request, allocation and CPU count like those of any try (see countTry). Its
 // peak changes a grant only if the report is a further kill of a run; see escalates. A second similar report confirms the first,
-// so real growth and rare modes cost one more report.
+// so real growth, or a rare kind of runs, is learned one report later.
 //
 //	rows   quarantined if above                         quarantined if below
 //	0      8 × allocated (measured peaks only), or      1/900 of allocated, or of requested if the
@@ -42,7 +42,7 @@ const (
 	// missFactor: a prediction may be wrong by a factor of ten, so a peak in the wrong unit differs
 	// from the prediction by at least this factor.
 	missFactor          = 100
-	missFactorColdStart = 10 // the same, for fewer than minRangeRows rows and a known allocation; the peak must also be below 1/unitFactor of it
+	missFactorColdStart = 10 // the same, for fewer than minRangeRows rows and a known allocation, of which the peak must also be below 1/unitFactor
 	// missHighFactor is larger: if a large report is real growth, its quarantine causes a kill; if it
 	// is wrong, learning it only wastes memory.
 	missHighFactor = 300
@@ -138,8 +138,9 @@ func (m *Model) quarantine(t *TrainingRow) bool {
 	return ok
 }
 
-// quarantineOld is quarantine for an old row of a long history. When the models learn such a row, they have learned only few
-// rows, so their predictions do not suffice: the row must also be far outside the range of the learned peaks.
+// quarantineOld is quarantine for a row that changes only the range of the peaks; see learnRange and learnPreceding. The models
+// have learned only few rows, or only newer rows. So their predictions do not suffice, and the row must also be far outside the
+// range of the learned peaks.
 func (m *Model) quarantineOld(t *TrainingRow) bool {
 	m.releaseConfirmed(t)
 	peak := float64(t.Peak)

@@ -17,11 +17,12 @@ const (
 )
 
 // remoteNumber is a value of an input that is more than eleven times as large as all values that are not remote. Few rows have
-// such a value, and most of them have a clearly larger peak than the rows with the next values: for example full loads among
-// many increments. Remote numbers do not widen the range of the input, because the ridge regression, the trees and the weights
-// of the experts follow the many other rows, and are wrong in the gap and often also near the remote number. If an input is
-// nearer to a remote number than to its range, the prediction for the row at the edge of the range is raised by the Rise of the
-// remote number, and then changed along the trend from the remote number to the row. Its margin grows with this distance.
+// such a value, and most of them have a clearly larger peak than the rows with the next smaller values: for example full loads
+// among many increments. Remote numbers do not widen the range of the input, because the ridge regression, the trees and the
+// weights of the experts follow the many other rows, and are wrong in the gap and often also near the remote number. If an input
+// is nearer to a remote number than to its range, the prediction for the row at the edge of the range is raised by the Rise of
+// the remote number, and then changed along the trend from the remote number to the row. The margin grows with the distance
+// from the remote number.
 type remoteNumber struct {
 	_     struct{} `cbor:",toarray"`
 	Input int      // see trend
@@ -170,8 +171,9 @@ func (t *trend) isNearRemotePair(cells []sizing.Value) bool {
 	return false
 }
 
-// nearestRemoteOf returns the index of a remote number of an input that is nearer to the value of a row than its range is: of
-// the newest numbers within noRiskFactor the one with the largest rise or, if there are none, the nearest number; -1: none.
+// nearestRemoteOf returns the index of a remote number of an input that is nearer to the value of a row than the range of the
+// input is; −1: none. Of the newest such numbers within noRiskFactor of the value it selects the one with the largest rise. If
+// none is within noRiskFactor, it selects the nearest one.
 func (t *trend) nearestRemoteOf(j int, cells []sizing.Value) int {
 	x, _ := t.value(j, cells)
 	nearest, largest, near := -1, -1, 0

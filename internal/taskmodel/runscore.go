@@ -42,8 +42,8 @@ type newestRunError struct {
 	isKnown bool
 }
 
-// RunError returns the error of the prediction for the row that was learned last. It returns false if this row is not of the
-// run, or if the models did not predict it. run is TrainingRow.Run.
+// RunError returns the error of the prediction for the row that was learned last. It returns false if this row is of another
+// run or is no measured row, or if the models did not predict it without imputation. run is TrainingRow.Run.
 func (m *Model) RunError(run uint64) (RunError, bool) {
 	return m.runError.RunError, m.runError.isKnown && m.runError.run == run
 }

@@ -260,8 +260,8 @@ func toDuration(seconds float64) time.Duration {
 }
 
 // OwnRunTimes returns the number of runs with a known run time, and the mean of their log seconds. ok is
-// false if the model does not store all measured runs of the task; it stores all of them only while they are few, and before
-// relearn replaces them.
+// false if the model does not store all measured runs of the task; it stores all of them only while they are few, and
+// until relearn drops the older ones.
 func (m *Model) OwnRunTimes() (runs int, mean float64, ok bool) {
 	for i := range m.EarlyRows {
 		if r := &m.EarlyRows[i]; !r.Untimed && r.Seconds > 0 {

@@ -77,8 +77,8 @@ type SearchResult struct {
 // waste on the compared rows does.
 //
 // The grants confirm the best trial on the newest rows, which the trials do not use. The trial passes if its grants waste
-// less, by searchMargin, than the grants with the parameters in use and than the champion's own answers. Compared with each of
-// these two, its share of kills may exceed the larger of the other share and the default risk target only by chance.
+// less, by searchMargin, than the grants with the parameters in use and than the champion's own answers. Its share of
+// kills may exceed the share of kills of each of these two, or the default risk target if that is larger, only by chance.
 //
 // Search does not modify `champion`. It checks ctx before each trial, and it is deterministic.
 func Search(ctx context.Context, h *sizing.History, champion *Model) (SearchResult, error) {

@@ -185,8 +185,8 @@ func (m *Model) reason(p *experts.Point, q Question, s *Answer, a experts.Answer
 
 // setByIdenticalRuns reports whether the minimum for identical runs (Point.MinAmount) set the amount of an answer: without this
 // minimum, the amount would be below it. The amount is a mean over the experts, and the minimum raises only the amounts of the
-// experts that are below it. So the amount may be larger than the minimum. If it is larger by more than Headroom, the minimum
-// did not set it.
+// experts that are below it. So the amount may be larger than the minimum. If the amount is larger than the minimum by
+// more than Headroom, the minimum did not set the amount.
 func (m *Model) setByIdenticalRuns(p *experts.Point, target, amount float64, b *buffers) bool {
 	switch {
 	case p.MinAmount <= 0 || amount > (1+Headroom)*p.MinAmount: // true for most answers, which then need no further computation

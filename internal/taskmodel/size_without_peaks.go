@@ -11,7 +11,7 @@ import (
 
 // sizeWithoutPeaks answers for a task without a measured peak. A first try gets the request. If the request is zero or
 // not above all killed allocations, the try gets the largest allocation of a success. If this allocation is not above them
-// either, it gets twice the largest killed allocation. A lift gets twice the largest amount that is known to be too little, or
+// either, the try gets twice the largest killed allocation. A lift gets twice the largest amount that is known to be too little, or
 // the request if that is more. The floor and the cap of q apply to each of these amounts, the minimum grant only to lifts and
 // to twice the largest killed allocation. A first try without any of these amounts gets the limit zero.
 func (m *Model) sizeWithoutPeaks(q Question) Answer {

@@ -9,7 +9,7 @@ import (
 )
 
 // The first instance of a task is OOM-killed with the static request of 4 GiB, and no try has succeeded yet. The other
-// instances get 8 GiB: the power law of the peaks after a kill gives a risk of an eighth.
+// instances get 8 GiB: the power law of the peaks after a kill multiplies the risk by an eighth.
 func TestPromiseAfterAKillWithoutASuccessFallsWithTheGrant(t *testing.T) {
 	k := newTask(t)
 	q := question(withRows(1000))

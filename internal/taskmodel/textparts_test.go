@@ -13,7 +13,7 @@ import (
 )
 
 // deliveries draws runs whose input is a path. `form` is the format of the path. The customer in the path, one of twelve,
-// decides on the peak. The date and the hash in the path have no effect.
+// determines the peak. The date and the hash in the path have no effect.
 func deliveries(form string) generator {
 	return func(rng *rand.Rand) (sizing.Features, float64) {
 		customer := rng.IntN(12)

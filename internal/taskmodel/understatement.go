@@ -32,7 +32,7 @@ const (
 	maxRatios          = 200   // number of runs that count; with the default risk target, about minContradictions of these are killed
 	minContradictions  = 3     // smallest number of contradictions, less twice the successes with smaller ratios, that give a factor
 	similarRatio       = 1.1   // a contradiction supports ratios up to this multiple of its own
-	understatementDrop = 0.995 // smallest ratio of the factor to the factor before: after a slow fall the first new contradictions raise it again
+	understatementDrop = 0.995 // smallest ratio of the factor to the previous one: after a slow fall the first new contradictions raise the factor again
 )
 
 // factor returns the factor from peaks as measured to allocations, at least 1.

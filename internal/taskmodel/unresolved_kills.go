@@ -15,7 +15,8 @@ import (
 type unresolvedKills struct {
 	Kills []censoredRun `cbor:",omitempty"` // oldest first
 	Tries float64       `cbor:",omitzero"`  // exponentially discounted number of first tries that succeeded or were killed
-	// Settled has those of the runs that, at the last training, no success in flight could resolve any more; see settledBefore.
+	// Settled has TrainingRow.Run of each run in Kills whose newest kill was earlier than settledBefore at the last training. A
+	// retry after this kill has probably ended.
 	Settled []uint64 `cbor:",omitempty"`
 
 	Streak      int     `cbor:",omitzero"` // number of killed runs with different features since the last success
@@ -91,8 +92,8 @@ func (u *unresolvedKills) fade() {
 
 // exceedanceProb returns the share of the tries whose run is unresolved and needs more than `amount`, which is
 // in bytes. A run counts fully for an amount up to its bound. For a larger amount it counts less, by the
-// square of bound / amount. Of the runs that are not settled some will succeed, so their share is understated: the number of
-// tries also contains the newest ones, whose kills do not count yet.
+// square of bound / amount. Some of the runs that are not settled will succeed. Therefore their sum is divided by
+// the number of all tries, also of the newest ones, whose kills do not count yet.
 func (u *unresolvedKills) exceedanceProb(amount float64) float64 {
 	settled, others := 0.0, 0.0
 	for _, k := range u.Kills {

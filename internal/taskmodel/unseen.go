@@ -18,7 +18,7 @@ import (
 // sized like a row without features. For a feature that was constant so far, see first_change.go.
 
 // isUnseen reports whether field j of a row is a category value that no learned row had. It returns false if the
-// column has MaxLevels levels, because a learned value may then have no level, or if the recurring parts of a text are known.
+// column has MaxLevels levels, because a learned value may then have no level, or if all recurring parts of the text are known.
 func (e *encoder) isUnseen(j int, cells []sizing.Value) bool {
 	c, v := &e.Columns[j], &cells[j]
 	return c.Kind == sizing.Category && v.Kind == sizing.Category && (c.MaxLevels == 0 || len(c.Levels) < c.MaxLevels) && c.find(v.Text) == nil && !c.Parts.areKnown(*v)

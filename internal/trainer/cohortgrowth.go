@@ -10,8 +10,8 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// cohortGrowth decides when to read the store.CohortAge of a namespace again, which has the numbers of reports and kills now
-// and at the last training of the cohort. A read sums the counters of all tasks of the namespace, so the trainer does not
+// cohortGrowth decides when to read the store.CohortAge of a namespace again. The CohortAge has the numbers of reports and
+// kills now and at the last training of the cohort. A read sums the counters of all tasks of the namespace, so the trainer does not
 // read the CohortAge after every training of a task. Instead, cohortGrowth counts the new reports that this process has read
 // for trainings and that a cohort would use.
 type cohortGrowth struct {

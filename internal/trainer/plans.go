@@ -153,7 +153,9 @@ func (t *Trainer) readPlan(ctx context.Context, task sizing.TaskKey) (*planInput
 	if p.stored.Version > 0 {
 		if p.state, err = taskplan.Decode(p.stored.Format, p.stored.Content); err != nil {
 			t.log.WarnContext(ctx, "the stored plan of a task cannot be decoded; it is learned again from the stored series", "task", task.String(), "err", err)
-			if isNewPool || !errors.Is(err, taskplan.ErrDamaged) { // an error other than ErrDamaged means that the state has an older format than the pool; such a pool, like a new one, has counted no run of this state
+			// A new pool has counted no run of this state. Neither has a pool whose format is newer than that of the state: then
+			// the error is not ErrDamaged.
+			if isNewPool || !errors.Is(err, taskplan.ErrDamaged) {
 				p.stored.Series, p.stored.Plans = 0, 0
 			}
 			p.state, p.pooled, p.stored.Series = new(taskplan.State), p.stored.Series, 0

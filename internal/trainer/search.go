@@ -68,7 +68,7 @@ func (t *Trainer) SearchOnce(ctx context.Context) (bool, error) {
 const searchPage = 500 // largest number of tasks per query
 
 // searchNext returns the heavy task with a champion whose last search is the oldest. Among equals
-// it returns the first one by name. It keeps only heavy tasks with a champion in t.searches.
+// it returns the first one by name. It removes all tasks that are not heavy or have no champion from t.searches.
 func (t *Trainer) searchNext(ctx context.Context) (next sizing.TaskKey, ok bool, err error) {
 	usage, err := t.store.TaskUsage(ctx, "")
 	if err != nil {

@@ -236,7 +236,7 @@ func (t *Trainer) trainExclusively(ctx context.Context, task sizing.TaskKey, fit
 
 // train checks the promises of the active model. Without a rollback and without a pin by a person, it then fits a challenger. It
 // publishes the challenger, unless there is too little data or the challenger lost its evaluation. A version that the watchdog
-// promoted is only replaced by a challenger that won an evaluation against it, or if it cannot be decoded.
+// promoted is replaced only if the challenger won an evaluation against it, or if this version cannot be decoded.
 func (t *Trainer) train(ctx context.Context, task sizing.TaskKey, fit fit) (Report, error) {
 	// Read the champion first. It must not contain rows that the history lacks, because
 	// a replica that loads the challenger would learn them again.

@@ -38,8 +38,8 @@ func (t *Trainer) runProfiles(ctx context.Context) {
 
 // FindProfiles finds usage profiles (groups of runs that use resources alike) for each namespace with enough new reports
 // (checkedReports.hasGrown), if the namespace has no profiles, or if its profiles are at least Config.ProfilesEvery old and
-// no longer fit its runs. Profiles of this age that cannot be decoded are replaced even without new reports. FindProfiles
-// works at the lowest priority, and does nothing while another replica holds the lease.
+// Set.NeedsRefit gives a reason to find them again. Profiles of this age that cannot be decoded are replaced even without new
+// reports. FindProfiles works at the lowest priority, and does nothing while another replica holds the lease.
 func (t *Trainer) FindProfiles(ctx context.Context, now time.Time) error {
 	began := time.Now()
 	usage, err := t.store.TaskUsage(ctx, "")

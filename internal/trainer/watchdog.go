@@ -29,9 +29,9 @@ import (
 // the model in memory may learn from its kills and recover before the watchdog runs, but the stored active version
 // remains bad. The suspects are the versions from the one that gave the first answer of the violation to the active one.
 //
-// The second question distinguishes a bad version from a change of the task. An earlier version answers the same tries,
-// each after it has learned as many training rows as the version that answered had learned, because tries that run in
-// parallel are all predicted before any of them ends.
+// The second question distinguishes a bad version from a change of the task. An earlier version answers the same
+// tries. It answers each try when it has learned as many training rows as the suspect had learned when it answered this try,
+// because tries that run in parallel are all predicted before any of them ends.
 const (
 	watchedReceipts = 500   // largest number of receipts of first tries that are read: the newest
 	maxReplayRows   = 5_000 // largest number of rows since its training that an earlier version learns for the comparison

@@ -10,8 +10,8 @@ import (
 )
 
 // Predictability says how well facts that are known before the first run of a task predict its profile. Naive Bayes predicts
-// every task from the other tasks (leave one task out). If its predictions from some fields are correct less often than the
-// most frequent profile, the share of the most frequent profile counts as their accuracy.
+// every task from the other tasks (leave one task out). If its predictions from some fields are correct less often than
+// the most frequent profile for every task would be, the share of this profile counts as their accuracy.
 type Predictability struct {
 	Tasks    int     // number of predicted tasks
 	Majority float64 // share of the most frequent profile: the accuracy without any fact

@@ -22,7 +22,7 @@ const (
 )
 
 // newScaler chooses the columns for some runs and scales them robustly, so that outliers do not
-// compress the rest: by the interquartile range, or by the standard deviation if half of the
+// compress the other runs: by the interquartile range, or by the standard deviation if half of the
 // runs are almost equal.
 func newScaler(runs []Run) Scaler {
 	var s Scaler

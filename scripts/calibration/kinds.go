@@ -93,7 +93,7 @@ var kinds = []kind{
 	}},
 }
 
-// modes draws a peak of about 1 GB with the probability `share`, and otherwise a peak `times` as large.
+// modes draws a peak of about 1 GB with the probability `share`, and otherwise a peak that is larger by the factor `times`.
 func modes(rng *rand.Rand, share, times float64) float64 {
 	peak := gb * noise(rng, 0.05)
 	if rng.Float64() >= share {

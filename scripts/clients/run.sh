@@ -28,7 +28,7 @@ server=
 
 finish() {
 	[ -z "$server" ] || { kill "$server" 2>/dev/null && wait "$server" 2>/dev/null; } || true
-	sleep 1 # until the private PostgreSQL has ended
+	sleep 1 # gives the private PostgreSQL time to end
 	rm -rf "$work"
 }
 trap finish EXIT

@@ -25,7 +25,7 @@ type generator struct {
 	seed       uint64
 	token      string
 	operations []operation
-	drawn      []int // indexes of operations, each repeated as often as its weight
+	drawn      []int // indexes of operations; the weight of an operation is the number of its occurrences
 	oversized  bool  // generate only huge bodies
 }
 

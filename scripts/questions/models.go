@@ -14,11 +14,11 @@ import (
 type learner struct {
 	model   *taskmodel.Model
 	history sizing.History
-	lostAt  int // number of tries at the time when a challenger last lost its evaluation
+	lostAt  int // number of tries when a training last returned no model
 }
 
-// triesAfterLoss is the smallest number of tries before the first fit of a task, and between a lost evaluation and the
-// next fit. Package backtest uses the same number; a smaller one costs more fits.
+// triesAfterLoss is the smallest number of tries before the first training of a task, and between a training that
+// returned no model and the next training. Package backtest uses the same number; a smaller one costs more trainings.
 const triesAfterLoss = 25
 
 // models answers the questions with models in this process instead of a server. The explanations contain the

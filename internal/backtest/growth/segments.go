@@ -13,7 +13,7 @@ const segmentCount = 4
 // minSegment is the smallest limit of a segment, 100 MB, as in the programs of the authors of both methods.
 const minSegment = 100e6
 
-// history has the runs of each task that have at least segmentCount samples.
+// history has, for each task, its runs with at least segmentCount samples.
 type history map[sizing.TaskKey][]*Run
 
 func (h history) learn(r *Run, _ grant) {

@@ -18,7 +18,7 @@ type Result struct {
 	Shapes     int
 	Bytes      int        // of the stored shapes
 	Classifier int        // bytes of the classifier, which are part of Bytes; 0: FitShapes returned none
-	Newest     Paired     // of the newest 20 % of the runs: share of those with a predicted shape of the same kind (see Kinds) as their task
+	Newest     Paired     // share of the newest 20 % of the runs whose predicted shape has the same kind (see Kinds) as their task
 	Majority   float64    // share of the most frequent kind among the new tasks
 	New        []NewTasks // by number of own runs
 }

@@ -50,7 +50,7 @@ func ratio(kind int, rng *rand.Rand) float64 {
 type Config struct {
 	Seed              uint64
 	Tasks             int  // number of tasks with a history
-	UnrelatedMetadata bool // neither the metadata nor the node type predict the shape
+	UnrelatedMetadata bool // neither the metadata nor the node type predicts the shape
 }
 
 // task is one generated task.

@@ -4,7 +4,7 @@
 // form of a body only: the frequent fields that the readers list, each once; at most 24 names per object; printable
 // ASCII strings without escapes; times in RFC 3339; integer fields of at most 18 characters without fraction and
 // exponent; features whose values are scalars; metadata whose values are scalars or lists of scalars; null only in features and
-// metadata. They return false for any other body, and the caller then uses the strict decoder of
+// metadata. The readers return false for any other body, and the caller then uses the strict decoder of
 // github.com/go-json-experiment/json. That decoder reads the same values from the common form, and produces the
 // error messages for invalid bodies.
 //

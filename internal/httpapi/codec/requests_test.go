@@ -117,8 +117,8 @@ func TestReadObservationReadsOnlyTheCommonForm(t *testing.T) {
 	}
 }
 
-// After up to two random changes of a common body, a hand-written reader that still accepts it reads the same as
-// the strict decoder.
+// If a hand-written reader accepts a common body after up to two random changes of the body, it reads the same as the
+// strict decoder.
 func TestMutatedBodiesMatchTheStrictDecoder(t *testing.T) {
 	for kind, c := range map[string]struct {
 		body  string

@@ -31,7 +31,7 @@ type Task struct {
 	Median    func(u float64) float64 // median run time of the task (of its longest instance, if it is mapped), in seconds, as a quantile function over the unknown inputs; for SimulateMedians
 	Memory    float64                 // memory of one instance, in bytes
 
-	// A draw comes from one of several past runs. Each of the lists Ran, Counts and Memories has one element for each of them.
+	// A draw comes from one of several past runs. Each of the lists Ran, Counts and Memories has one element for each past run.
 
 	Ran         []bool    // whether the task ran; nil: in all
 	Counts      []int     // number of mapped instances, at least 1; nil: Instances in all

@@ -25,7 +25,7 @@ type Prior struct {
 
 	Slopes []float64 // mean slopes by input; an input without an element has Slope
 
-	NoFeatures bool // the task has no features, so that a point model has no input about a row
+	NoFeatures bool // the task has no features, so that point models predict only from the earlier rows
 }
 
 // slope returns the mean slope of a line in the input with an index.

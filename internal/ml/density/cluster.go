@@ -8,7 +8,7 @@ const Noise = -1
 // Config says which clusters Tree.Cluster selects.
 type Config struct {
 	MinSize int     // smallest number of points of a cluster, 2 or more
-	Epsilon float64 // Cluster joins clusters that split off below this distance into an ancestor; 0: it joins none
+	Epsilon float64 // Cluster replaces each cluster that split off below this distance by an ancestor, see join; 0: it replaces none
 }
 
 // Clustering is the result of Tree.Cluster.

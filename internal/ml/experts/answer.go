@@ -108,7 +108,8 @@ const (
 	biasFrom      = 0.005 // nominal risk from which on the full bias applies: luck has little effect on an expert with a tiny risk
 )
 
-// objective returns the cost of an expert, including the price of its kills.
+// objective returns the cost of an expert plus the price of its kills. To the kills it adds those of Config.NominalPriorRows rows
+// at the nominal risk of the expert.
 func (x *Experts) objective(e int, price float64) float64 {
 	return x.Cost[e] + price*(x.Kills[e]+x.config.NominalPriorRows*x.NominalRisk[e])
 }
@@ -206,7 +207,8 @@ func Probability(p float64) float64 { return max(minProbability, min(1-minProbab
 
 const minProbability = 1e-4
 
-// ColdStartLevel returns the log peak that the cold-start rule predicts for a row.
+// ColdStartLevel returns the log peak that the cold-start rule predicts for a row. If HasColdStart is false, it returns the
+// prediction of the model that studentT selects.
 func (x *Experts) ColdStartLevel(p *Point) float64 {
 	if p.HasColdStart() {
 		return p.coldStartLevel()

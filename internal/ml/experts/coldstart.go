@@ -10,7 +10,7 @@ type ColdStartAnswer struct {
 	Amount   float64  // in the unit of the peak; 0: none
 	Promised float64  // before the correction by the pool
 	Level    float64  // predicted log peak
-	Rows     float64  `cbor:"-"` // effective number of rows that the row counts as in the hedge, at most 1
+	Rows     float64  `cbor:"-"` // effective number of rows that the row counts as in updateHedge, at most 1
 }
 
 // ColdStartAnswer returns the answer of the cold-start rule to a row; the zero value without Point.ColdStart.
@@ -22,7 +22,7 @@ func (x *Experts) ColdStartAnswer(p *Point) (a ColdStartAnswer) {
 	return a
 }
 
-// Shift adds a log factor to the answer.
+// Shift adds a number to the predicted log peak, and to the logarithm of the amount.
 func (a *ColdStartAnswer) Shift(log float64) {
 	a.Amount, a.Level = a.Amount*math.Exp(log), a.Level+log
 }

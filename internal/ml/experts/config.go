@@ -40,7 +40,7 @@ type Config struct {
 	FirstReach       float64 // like Reach, with the factor (1 + FirstReach/n); the larger factor counts
 	Step             float64 // step per row of the adaptive correction of the kill rate
 	AimedShare       float64 // share of the target that the adaptive correction aims at: the kill rate varies by chance, so with a share of 1 it would be above the target in about half of all tasks
-	StepRows         float64 // decayed number of rows (ChargedRows) from which on the step is inversely proportional to this number
+	StepRows         float64 // while ChargedRows, the decayed number of rows, is above StepRows, the step is inversely proportional to ChargedRows
 	ChangeDiscount   float64 // factor on earlier costs and kills after a change of the task
 	RungRiskShare    float64 // largest ratio of the risk of the second rung to that of the first rung when updateLosses charges the experts; see secondRung
 	MinStep          float64 // smallest ratio of the first retry to the killed amount; only the ceiling may make the retry smaller

@@ -9,7 +9,7 @@ const exceptionWindow = 32
 // be larger, for example because an input has another effect. So the residuals say little about the probability that an
 // exception is killed.
 type ExceptionCounts struct {
-	Rows  float64 // decayed number of exceptions that experts answered
+	Rows  float64 // decayed number of exceptions learned after the cold start
 	Kills float64 // decayed number of these rows whose peak exceeded the answer
 }
 

@@ -165,7 +165,7 @@ func (x *Experts) Learn(p *Point, peak, duration float64, at int64, pool *Pool, 
 	s.startLearning()
 	x.updateRepeats(p, peak, duration, s)
 	x.updateHedge(p, peak, duration, s)
-	if x.independentRows() > x.config.BurnInRows+3 { // at least three residuals, if no earlier row was imputed or a low outlier
+	if x.independentRows() > x.config.BurnInRows+3 { // at least three residuals, if no earlier row was imputed
 		x.updateLosses(p, peak, duration, s)
 	}
 	killed := !x.IsColdStart() && !IsSufficient(x.Answer(p, x.config.Target, s).Amount, peak)
@@ -198,7 +198,7 @@ func (x *Experts) independentRows() int { return x.LearnedRows - x.DependentRows
 // LearnDeferred charges every expert for a row that was imputed when it ended, and stores its
 // residuals, except in the burn-in and for the three rows after it. The caller defers the call until the
 // models can predict rows that lack the same features. p holds the prediction that was made before
-// the row was known. Without LearnDeferred the residual store would have no residuals of such rows.
+// the peak of the row was known. Without LearnDeferred the residual store would have no residuals of such rows.
 func (x *Experts) LearnDeferred(p *Point, peak, duration float64, s *Scratch) {
 	log := math.Log(peak)
 	for k := range x.SquaredErrors {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Guard increases the allocations of first tries while clearly more of the open runs were
+// Guard computes a factor on the allocations of first tries, which is above 1 while clearly more of the open runs were
 // killed than promised. The promise of a grant is the stated probability that the try is killed. A kill
 // is known at once, but a peak is known only at the end of a run. Without the guard, a task with
 // overlapping runs would repeat a mistake until the first retry ends.
@@ -207,8 +207,7 @@ func (o OpenKills) Rate(promised float64) float64 {
 	return (o.Killed + openKillsPrior*promised) / (o.Runs + openKillsPrior)
 }
 
-// OpenKills returns the counts of the tracked runs while the guard increases allocations, and
-// zero otherwise.
+// OpenKills returns the counts of the tracked runs while Factor is above 1, and zero otherwise.
 func (g *Guard) OpenKills(now time.Time) (o OpenKills) {
 	if g.Factor(now) <= 1 {
 		return o

@@ -134,7 +134,7 @@ func conditionalExceedance(from, to, ratio, belief float64) float64 {
 }
 
 // lawWeight returns the weight of the power law after a kill, by Bayes' theorem. `prior` is the weight without known peaks above
-// the killed amount. The evidence is the share of the known peaks above it that are also above the double of it. The law
+// the killed amount. The evidence is a share: of the known peaks above the killed amount, those above its double. The law
 // expects a share of an eighth. A larger share, such as that of a task with a second mode, lowers the weight. A smaller share
 // does not raise the weight: the kill makes the upper tail of the margins doubtful, and few known peaks are in that tail.
 //

@@ -11,8 +11,9 @@ import (
 // about a tail and may give margins that are much too wide. The multiple less 1 shrinks with 1/√rows. For the very first
 // rows the multiple is larger (Config.FirstReach), because most kills of a new task are among these rows.
 //
-// The rows count from the fourth-newest record on, a peak above all before. If the peaks have no trend, that record is
-// usually among the first rows. If the peaks grow, records are frequent, and the largest peak says little about the next one.
+// A record is a peak above all earlier ones. The rows count from the fourth-newest record on. If the peaks have no trend, that
+// record is usually among the first rows. If the peaks grow, records are frequent, and the largest peak says little about the
+// next one.
 func (x *Experts) maxAmount(level float64) float64 {
 	n := float64(max(x.independentRows()-x.Records[0], 1))
 	return max(x.MaxPeak, math.Exp(level)) * (1 + max(x.config.FirstReach/n, x.config.Reach/math.Sqrt(n)))

@@ -4,7 +4,7 @@ import "math"
 
 const (
 	minLowResiduals  = 40   // number of residuals that suffices to estimate their deviation
-	rowsAfterFall    = 200  // number of rows after the detection of a fall for which stored predictions may be of the level before the fall
+	rowsAfterFall    = 200  // for this many rows after the detection of a fall, stored predictions may be of the level before the fall
 	lowDeviations    = 5    // a residual below min(upper quartile, 0) − lowDeviations · standard deviation is a low outlier
 	minLowDeviation  = 0.02 // least standard deviation, in log units
 	quantileDistance = 0.97 // distance between the quantiles 0.75 and 0.95 of a standard normal distribution

@@ -2,9 +2,9 @@ package experts
 
 import "math"
 
-// Namespace sums statistics over the pools of DAGs. The estimates of a DAG's pool are shrunk to those of the other DAGs in its
-// namespace, as those of a task are to its pool (empirical Bayes). So a DAG with few runs starts from the estimates of its
-// namespace. The zero value has no DAG, and then the estimates are shrunk to the priors of Config.
+// Namespace sums statistics over the pools of DAGs. The estimates of a DAG's pool are shrunk to the estimates of the other DAGs
+// in its namespace (empirical Bayes). So a DAG with few runs starts from the estimates of its namespace. The zero value has no
+// DAG, and then the estimates are shrunk to priors.
 //
 // A DAG with many runs counts as one with maxResiduals residuals and maxPromised promised kills, so that it does not dominate
 // the estimates.

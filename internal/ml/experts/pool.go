@@ -23,7 +23,7 @@ type Pool struct {
 
 	Slopes [slopeKinds]Slope `cbor:",omitzero"` // slopes of the log peak in the log of an input, by the hash of its name
 
-	Effects Effects `cbor:",omitzero"` // squared effects of first changes of a feature on the log peak, by the hash of its name
+	Effects Effects `cbor:",omitzero"` // squared effects on the log peak of first changes (taskmodel/first_change.go) of a feature, by the hash of its name
 }
 
 // The age of a task is the binary logarithm of the number of its learned rows without those of LearnDependent, rounded down.
@@ -31,7 +31,7 @@ const (
 	ageCount    = 10           // number of ages; the last one has no upper bound
 	poolDecay   = 1 - 1.0/2000 // per row
 	agePrior    = 2.0          // weight of the prior of a ratio of kills to promises, in promised kills
-	effectDecay = 1 - 1.0/8    // per first change of a task
+	effectDecay = 1 - 1.0/8    // per effect that RecordEffect adds to the same element of Effects
 	scoreDecay  = 1 - 1.0/64   // per row: the errors become smaller and less alike while the models learn
 )
 
@@ -82,8 +82,8 @@ func (p *Pool) requestRisk() float64 {
 	return (p.Exceeded + rows*risk) / (p.Requests + rows)
 }
 
-// RecordOutcome records whether a first try with a nominal promise was killed. `rows` is the number of rows that the task
-// had learned before this try, without those of LearnDependent.
+// RecordOutcome records whether a first try with a nominal promise was killed. `rows` is the number of rows that the task had
+// learned before the report of this try, without those of LearnDependent.
 func (p *Pool) RecordOutcome(rows int, promised float64, killed bool) {
 	a := age(rows)
 	p.Promised[a] = p.Promised[a]*poolDecay + promised

@@ -16,6 +16,7 @@ type Repeats struct {
 // Margins above earlier rows with the same features compete with the experts. Such a margin grants the largest of the
 // newest peaks plus a fixed share of this peak. Runs of the same input often need nearly the same memory,
 // whereas a residual distribution also contains the errors for inputs that were not seen before.
+// In this file, "the experts" stands for blendedAmount, in which the cold-start rule may have a share.
 // Rows with similar numbers of repeats form a class (repeatRows). A margin answers instead of the experts for the rows of a
 // class if it was clearly cheaper on the earlier rows of this class, and if its kill rate was within the target. For a class
 // with few rows, the rows of the classes with fewer repeats count, too (repeatMargin).
@@ -39,12 +40,12 @@ const maxCostRatio = 0.75
 // added kill corrects this.
 const repeatPriorRows = 20
 
-// RepeatCosts compares the experts with the margins on the rows of one class. The sums decay by
-// Config.Decay per row.
+// RepeatCosts compares blendedAmount, which answers without a margin, with the margins on the rows of one class. The sums
+// decay by Config.Decay per row.
 type RepeatCosts struct {
 	_     struct{}                        `cbor:",toarray"` // compact, because a task stores all classes
 	Rows  float64                         // number of rows
-	Cost  [1 + len(repeatMargins)]float64 // costs in units of peak · seconds: of the experts, then of each margin
+	Cost  [1 + len(repeatMargins)]float64 // costs in units of peak · seconds: of blendedAmount, then of each margin
 	Kills [1 + len(repeatMargins)]float64 // kills, in the same order
 }
 
@@ -67,7 +68,7 @@ func repeatAmount(p *Point, margin int) float64 {
 	return max(p.MinAmount, p.Repeats.Peak*(1+repeatMargins[margin]))
 }
 
-// updateRepeats charges the experts and all margins for a row.
+// updateRepeats charges blendedAmount and all margins for a row.
 func (x *Experts) updateRepeats(p *Point, peak, duration float64, s *Scratch) {
 	class := p.Repeats.class()
 	if class < 0 {

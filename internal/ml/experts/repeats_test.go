@@ -8,8 +8,9 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// repeating returns the experts of a task after n rows, each with one of five different inputs, and a function that draws the next row. The models
-// predict each peak with an error of about 30 %. `deviation` is the standard deviation of the log peaks of one input.
+// repeating returns the experts of a task after n rows, each with one of five different inputs, and a function that draws the
+// next row. The models predict each peak with an error of about 30 %. `deviation` is the standard deviation of the log peaks of
+// one input.
 func repeating(n int, deviation float64, partial bool) (*Experts, func() (Point, float64)) {
 	rng, newest := rand.New(rand.NewPCG(4, 1)), map[int][]float64{}
 	x, pool := New(Default(target)), new(Pool)

@@ -90,8 +90,8 @@ func (x *Experts) remove(pair int, at uint16) {
 	w.rows = slices.Delete(w.rows, i, i+1)
 }
 
-// search returns the index in the window of a pair of the first row whose residual is not below that
-// of the row at a position of the residual store. `found` says whether the two residuals are equal.
+// search compares the residuals in the window of a pair with the residual of the row at a position of the residual store. It
+// returns the index of the first residual in the window that is not lower. `found` says whether the two residuals are equal.
 func (x *Experts) search(pair int, at uint16) (i int, found bool) {
 	sorted := x.sorted(pair)
 	residual := sorted.residual(at)

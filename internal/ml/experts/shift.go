@@ -42,7 +42,7 @@ const (
 )
 
 // patience says how long a lower level must last before it replaces the old one: the number of rows at the lower level
-// must be above p.rows, or above p.lastingRows if these rows span at least p.seconds.
+// must be above `rows`, or above `lastingRows` if the rows at the lower level span at least the time `seconds`.
 type patience struct {
 	rows, lastingRows int
 	seconds           int64
@@ -104,7 +104,8 @@ func updateSum(sum float64, rows int, z float64) (float64, int) {
 }
 
 // detectShift adds the newest out-of-sample residual, of a row that ended at a time in Unix seconds, to
-// the change detection and returns how many rows ago the task changed, or 0. It discards the rows before a change.
+// the change detection and returns how many rows ago the task changed, or 0. It discards the rows before a change, and the
+// rows before the end of a series of errors.
 func (x *Experts) detectShift(residual float64, at int64) int {
 	sorted := x.sorted(LineTrees*distributionCount + allRows)
 	n := sorted.len()

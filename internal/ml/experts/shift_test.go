@@ -43,7 +43,7 @@ func TestAFallNeedsManyRowsOrFewerRowsAndTime(t *testing.T) {
 	assert.Equal(t, 31, accepted(2*hour))
 }
 
-// A return to the higher level counts if that level had lasted at least as long as the lower one, as at
+// A return to the higher level counts if that level had lasted at least as long as the lower one, as when the peaks are low at
 // weekends. After a short higher level, such as a backfill, the lower one is the normal level.
 func TestReturnsFromANormalLevelDoNotCount(t *testing.T) {
 	for _, c := range []struct{ high, low, returns int }{{300, 120, 1}, {60, 140, 0}} {

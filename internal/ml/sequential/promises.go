@@ -58,7 +58,9 @@ func violationOf(bet float64, tries []Try, level float64) (from, to int) {
 	log, end := 0.0, 0 // log of the maximum of the stake that starts with try i, and the index after the try that reaches it
 	from, most := -1, level
 	for i := len(tries) - 1; i >= 0; i-- {
-		if !(log > 0) { // the tries after i add no gain, so the stake that starts with try i is largest right after try i; a violation found so far is the newest one
+		if !(log > 0) {
+			// The tries after i add no gain, so the stake that starts with try i is largest right after try i. A violation that
+			// was found before is the newest one.
 			if from >= 0 {
 				break
 			}

@@ -25,7 +25,7 @@ type Config struct {
 	UnschedulableFor time.Duration // the time for which an unschedulable report lowers the ceiling
 	Memory           int64         // the limit of decoded models in bytes; zero: no limit
 	// Flush stores the queued receipts. The cache calls it before it reads new rows of a model in use, because the promises
-	// of these rows may be in queued receipts. It returns false if the store is unavailable.
+	// of these rows may be in queued receipts. Flush returns false if the store is unavailable.
 	Flush func(context.Context) bool
 	Now   func() time.Time // the current time
 	// RunErrors gets the error of the prediction for each row that a model learns from a report to this replica.
@@ -39,7 +39,7 @@ type Cache struct {
 	tries *inflight.Tries
 	log   *slog.Logger
 
-	unknown     *Task         // see unknownTask: returned by Get for an unknown task in a namespace of which the cache has no shapes
+	unknown     *Task         // see unknownTask: returned by Get for an unknown task in a namespace whose shapes the cache does not have
 	policyMu    sync.Mutex    // held from reading a policy until it is set
 	decodeSlots chan struct{} // bounds concurrent decoding
 	isLoaded    atomic.Bool   // whether the first resync is complete

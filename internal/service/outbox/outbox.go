@@ -25,7 +25,8 @@ const (
 	BatchSize = 2_000
 
 	// maxQueued bounds the receipts in memory. A full queue first leaves out the receipts that no
-	// report will need, and then drops the oldest batch. It counts both.
+	// report will need, and then drops the oldest batch. Outbox.Stats
+	// counts the receipts of both kinds.
 	maxQueued = 50_000
 	// maxBeforeBatch is the length of the queue beyond which batches of predictions wait. The
 	// remaining space is for single predictions, which never wait.

@@ -2,9 +2,8 @@ package airflow
 
 import "regexp"
 
-// These patterns equal those in features.py of the provider. The value of a name that matches secretName may be a secret,
-// except if it is a number or a bool: token_count and num_tokens are counts. The name of a secret number matches
-// secretNumber.
+// These patterns equal those in features.py of the provider. A text may be a secret if its name matches secretName. A
+// number or a bool may be a secret only if its name matches secretNumber: token_count and num_tokens are counts.
 var (
 	secretName = regexp.MustCompile(`(?i)passw|credential|authorization|(?:api|access|private)[^a-z]?key|` +
 		`secret(?:a?$|[^a]|a[^r])|token(?:i?$|[^i]|i[^sz])`) // not secretary, tokenizer, tokenised

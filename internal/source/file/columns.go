@@ -16,8 +16,8 @@ const (
 	usagePrefix    = "usage."
 )
 
-// upstreamColumn is the name of the column with the upstream tasks of the row's task. They belong to the DAG and not to the try, so
-// they are a field of Row and not of the observation, and Write does not write them.
+// upstreamColumn is the name of the column with the upstream tasks of the row's task. Upstream tasks belong to the DAG
+// and not to the try, so they are a field of Row and not of the observation, and Write does not write them.
 const upstreamColumn = "upstream"
 
 // column describes one CSV column: its name, its field in POST /observe, and how its cells are parsed and

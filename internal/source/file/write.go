@@ -11,10 +11,10 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Write writes observations as CSV, with the required columns and all columns that some
-// observation fills. It omits series and executed plans. When Open reads the CSV, a text feature that
-// looks like a number or a bool becomes one, and a blank text or a text such as nan becomes missing. The function JSON
-// preserves series, executed plans and texts.
+// Write writes observations as CSV, with the required columns and all columns that some observation fills. It omits
+// series, executed plans and Provisional. When Open reads the CSV, a text feature that looks like a number or a bool
+// becomes one, and a blank text or a text such as nan becomes missing. The function JSON preserves series, executed
+// plans, Provisional and texts.
 func Write(w io.Writer, observations []sizing.Observation) error {
 	used := usedColumns(observations)
 	features, entries := featureNames(observations), metadataNames(observations)

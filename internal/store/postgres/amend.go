@@ -53,7 +53,8 @@ const amendSQL = `
 	WHERE task = $1 AND seq = $2`
 
 // amendStored compares the repeated reports with the stored reports, in order. It stores the fields that
-// the repeated reports fill, and replaces provisional reports (see replacedBy). recordExecution handles reports of other executions.
+// the repeated reports fill, and replaces provisional reports (see replacedBy). recordExecution handles reports of other
+// executions.
 func (s *Store) amendStored(ctx context.Context, tx pgx.Tx, reports []report, repeated []int, recorded []sizing.RecordResult) error {
 	stored, err := readStoredReports(ctx, tx, reports, repeated)
 	if err != nil {
@@ -95,7 +96,7 @@ func (old *storedReport) queueAmendment(batch *pgx.Batch) {
 		old.PredictionID, old.features, old.MemorySampled, old.measured, old.Outcome)
 }
 
-// readStoredReports reads the stored reports of the repeated tries.
+// readStoredReports reads the stored reports of the repeated tries. A try without a stored report gets one with seq 0.
 func readStoredReports(ctx context.Context, tx pgx.Tx, reports []report, repeated []int) (map[sizing.TryKey]*storedReport, error) {
 	stored := make(map[sizing.TryKey]*storedReport, len(repeated))
 	keys := make(map[int64]sizing.TaskKey, 1)
@@ -201,9 +202,9 @@ func (old *storedReport) merge(r *report) (storedReport, *comparison) {
 
 // comparison is the result of comparing a stored and a repeated report field by field.
 type comparison struct {
-	filled        bool  // the repeated report filled an unknown field, or confirmed a provisional report
+	filled        bool  // the repeated report filled an unknown field, confirmed a provisional report, or explained a failure
 	contradiction error // the first contradiction; nil if there is none
-	storedWins    bool  // another reported value is no contradiction; the stored value stays
+	storedWins    bool  // a different reported value is no contradiction; the stored value stays
 	warnings      []sizing.FieldError
 }
 

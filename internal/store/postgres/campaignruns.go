@@ -161,11 +161,11 @@ func (s *Store) ClaimRuns(ctx context.Context, id int64, branch campaign.Branch,
 	return claimed, err
 }
 
-// startableRuns returns how many runs in state rule.From a trigger may claim, without those that a trigger gave back
-// (newRuns; -1 for any number). It also returns whether the trigger may claim runs that were given back (repeats). The
-// budget already counts their attempts, so its bound on runs does not stop them, but its other bounds do. Neither result
-// limits runs with an expired lease, which are in a later state.
-// If the budget limits the trigger and is used up, startableRuns stops the campaign.
+// startableRuns returns how many runs in state rule.From a trigger may claim (newRuns; -1 for any number), not counting
+// the runs that a trigger gave back. repeats says whether a trigger may claim runs that were given back. The budget already
+// counts the attempts of these runs, so its bound on runs does not stop them, but its other bounds do. Neither result limits
+// runs with an expired lease, which are in a later state. If the budget limits the trigger and is used up, startableRuns stops
+// the campaign.
 func startableRuns(ctx context.Context, tx pgx.Tx, c *campaign.Campaign, rule *campaign.Rule) (newRuns int, repeats bool, err error) {
 	if !rule.Spends() || c.Stopped == "" && c.Budget == (campaign.Budget{}) {
 		return -1, true, nil

@@ -101,8 +101,8 @@ func (g *groupCommit) collect(first writeRequest) []writeRequest {
 	return requests
 }
 
-// flush commits the reports of all requests in one transaction and sends each caller its results. If the commit
-// fails with an error other than Unavailable, each request gets a transaction of its own.
+// flush commits the reports of all requests together and sends each caller its results. If the commit fails with an
+// error other than Unavailable, flush commits the requests one by one.
 func (g *groupCommit) flush(requests []writeRequest) {
 	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
 	defer cancel()

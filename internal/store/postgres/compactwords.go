@@ -8,7 +8,7 @@ import (
 )
 
 // commonWords are in the vocabulary of every task, before its own words. Only append to this list, because
-// stored receipts refer to the positions of the words; it may have up to ownWords words.
+// stored receipts refer to the positions of the words. The list may have up to ownWords words.
 var commonWords = []string{
 	"", "model", "profile", "cohort", "requested", "lift", "enforce", "shadow", "off", "experts",
 }

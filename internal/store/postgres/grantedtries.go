@@ -13,8 +13,8 @@ import (
 // grantedTriesSQL reads the newest answers with the outcomes of their tries. The column before_guard is the
 // promised risk without the guard's factor: guard[4] is the factor and guard[2] the risk that the experts
 // promised; see taskmodel.BeforeGuard. For compact receipts the column equals promised until decodeGranted
-// corrects it. guard[17] is the run score, see taskmodel.RunScore. The statement reads the large body only of retries, of tries that are not reported, and of
-// kills below the limit.
+// corrects it. guard[17] is the run score, see taskmodel.RunScore. The statement reads the large body only of retries, of
+// tries that are not reported, and of kills below the limit.
 const grantedTriesSQL = `
 	WITH newest AS (
 		(SELECT run_id, map_index, try_number, task_limit, at, prediction_id, body, promised,
@@ -73,8 +73,7 @@ func (s *Store) GrantedTries(ctx context.Context, task sizing.TaskKey, since tim
 	return granted, nil
 }
 
-// decodeGranted sets the fields that grantedTriesSQL reads only from JSON receipts, for the compact
-// receipts.
+// decodeGranted sets, for the compact receipts, the fields that grantedTriesSQL reads only from JSON receipts.
 func (s *Store) decodeGranted(ctx context.Context, granted []grantedTry) error {
 	names := distinctNames(granted, func(g *grantedTry) int32 { return g.name })
 	if len(names) == 0 {

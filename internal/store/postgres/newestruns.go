@@ -112,7 +112,8 @@ func readTries(ctx context.Context, tx pgx.Tx, histories map[int64]*sizing.Histo
 	return rows.Err()
 }
 
-// readTaskRuns returns the runs of each task by its id, and the time since which they are complete.
+// readTaskRuns returns the runs of each task by its id. The field Since is zero unless limits.Runs or limits.Tries omitted
+// runs; see store.TaskRuns.
 func readTaskRuns(ctx context.Context, tx pgx.Tx, limits store.RunLimits, args ...any) (map[int64]store.TaskRuns, error) {
 	rows, err := tx.Query(ctx, newestRunsSQL, args...)
 	if err != nil {

@@ -98,7 +98,7 @@ func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 }
 
 // initSession disables JIT, because compiling usually takes longer than the statement, and sets the
-// isolation of statements outside explicit transactions. PgBouncer rejects both as startup
+// isolation of transactions that do not choose one. PgBouncer rejects both as startup
 // parameters, so initSession sends SET.
 func initSession(ctx context.Context, conn *pgx.Conn) error {
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)

@@ -110,7 +110,8 @@ func mondayOf(at time.Time) time.Time {
 	return midnight.AddDate(0, 0, -(int(at.Weekday())+6)%7)
 }
 
-// MakeWeeks creates the weekly partitions between `from` and `to` that no partition overlaps.
+// MakeWeeks creates the weekly partitions from the week of `from` to the week of `to`, except those that an existing partition
+// overlaps.
 func (s *Store) MakeWeeks(ctx context.Context, from, to time.Time) error {
 	for monday := mondayOf(from); !monday.After(to); monday = monday.Add(week) {
 		for _, table := range receiptTables {

@@ -15,8 +15,8 @@ const launchReceiptFirst = `newest.prediction_id IS NOT DISTINCT FROM observatio
 			CASE WHEN newest.at <= observation.at THEN newest.at END DESC,
 			newest.at`
 
-// realisedSQL sums the promises of reported first tries, and counts the tries with an OOM kill (outcomes 2 and 3). It
-// leaves out kills below the static grant of a memory plan; see isCompared.
+// realisedSQL counts the reported first tries with a promise, and the OOM kills (outcomes 2 and 3) among them, and sums
+// their promises. It leaves out kills below the static grant of a memory plan; see isCompared.
 const realisedSQL = `
 	WITH newest AS (
 		(SELECT prediction_id, run_id, map_index, try_number, promised, task_limit, at

@@ -10,8 +10,8 @@ import (
 )
 
 // A provisional report is a kill that a lift request reports, or a report of what a lookup of the pod found. A later report that is
-// not provisional replaces it. The pod of an OOM kill shows its cause, which the reporter of the try may not know, so the
-// kill explains a failure that is reported before or after it.
+// not provisional confirms the provisional one, or replaces it if the two contradict each other. The pod of an OOM kill shows
+// its cause, which the reporter of the try may not know, so the kill explains a failure that is reported before or after it.
 
 const deleteSQL = `DELETE FROM observation WHERE task = $1 AND seq = $2`
 

@@ -17,8 +17,8 @@ const deleteNameSQL = `
 const deleteCompactSQL = `
 	DELETE FROM receipt_compact WHERE name = $1`
 
-// deleteCompact deletes the compact receipts of a task. It deletes the row of the task in receipt_name (a name: an
-// id, namespace, dag_id and task_id) first. Writers lock this row, so no other transaction can add receipts afterwards.
+// deleteCompact deletes the compact receipts of a task. Before the receipts, it deletes the name of the task, which is its row
+// in receipt_name. Writers lock this row, so no other transaction can add receipts afterwards.
 func deleteCompact(ctx context.Context, tx pgx.Tx, task sizing.TaskKey) error {
 	var id int32
 	err := tx.QueryRow(ctx, deleteNameSQL, task.Namespace, task.DAG, task.Task).Scan(&id)

@@ -80,7 +80,8 @@ func (s *Store) Unsampled(ctx context.Context, w store.Window) ([]sizing.Observa
 
 // unreportedReceiptsSQL selects the unreported tries first, and only then checks whether a
 // receipt is the newest of its try in both tables: OFFSET 0 keeps the planner from merging the subquery.
-// unreportedCompactSQL does the same for compact receipts. Of two receipts of the same time, it omits the compact one.
+// unreportedCompactSQL does the same for compact receipts, but omits a compact receipt if the try has a JSON receipt of the
+// same time.
 const unreportedReceiptsSQL = `
 	SELECT ` + jsonColumns + `
 	FROM (

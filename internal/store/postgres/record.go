@@ -157,8 +157,8 @@ func (s *Store) prepare(ctx context.Context, obs []sizing.Observation, picked []
 	return reports, nil
 }
 
-// encode encodes the features by the schema of task. It returns false if the schema lacks some of
-// them.
+// encode encodes the features by the schema of task. It returns false if task is nil or its schema lacks some of the
+// features.
 func (r *report) encode(task *cachedTask) bool {
 	if task == nil {
 		return false

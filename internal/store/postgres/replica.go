@@ -14,7 +14,7 @@ import (
 )
 
 // ReplicatedStore is a store with a streaming standby of its database. Lists of tasks and their owners,
-// recent tries, usage series, the usage and the peaks of tasks, savings, experiments and the audit trail come
+// recent tries and runs, usage series, the usage and the peaks of tasks, savings, experiments and the audit trail come
 // from the standby while it is fresh: it has replayed all that the primary wrote until maxReplicaLag ago, and
 // the changes below. Otherwise, or if the standby fails, they come from the primary. Everything else always
 // comes from the primary, such as what predictions, training and reports need, single tasks, policies, receipts
@@ -111,9 +111,9 @@ func (r *ReplicatedStore) servesReads() bool {
 // errLagging reports a standby that lags too much.
 var errLagging = errors.New("the standby has not replayed what the primary wrote")
 
-// Check decides whether the standby serves reads until the next check. It returns an error if the standby
-// does not. If the standby answers, but this process made one of the changes in replicawrites.go during the
-// check, Check returns nil, and reads stay on the primary until the next check.
+// Check decides whether the standby serves reads until the next check, and returns an error if it serves none. There is
+// one exception: if the standby answers, but this process made one of the changes in replicawrites.go during the check,
+// Check returns nil, and reads stay on the primary until the next check.
 func (r *ReplicatedStore) Check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()

@@ -37,8 +37,8 @@ func (s *Store) OversizedTasks(ctx context.Context, limits store.HistoryLimits, 
 
 // surplus bounds the rows of a task that History no longer reads: they are older than the newest rows,
 // their peaks are below the highest, and their sample ranks (column lot) are above those of the sample. The row
-// whose seq is `lowest` stays, because a profile reads it. Rows whose seq is above `learned` stay, because no training
-// has read them.
+// whose seq is `lowest` stays, because a profile reads it. Rows whose seq is above `learned` stay, because the active model
+// has not learned them.
 type surplus struct {
 	task          int64     // id
 	newestAt      time.Time // the oldest of the newest rows, with newestSeq

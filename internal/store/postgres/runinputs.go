@@ -11,9 +11,9 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// runInputsSQL reads the reports of the OOM kills (outcomes 2 and 3) of a run up to a try, and its newest receipts,
-// at most 16 of each table. A smaller limit could omit an input that only earlier tries sent. For the table receipt, the
-// order of the rows is that of the index receipt_try; see newestOfTry.
+// runInputsSQL reads, for the tries of a run up to a given try, the reports of OOM kills (outcomes 2 and 3), and the newest
+// receipts, at most 16 from each of the two tables of receipts. A smaller limit could omit an input that only earlier tries
+// sent. For the table receipt, the order of the rows is that of the index receipt_try; see newestOfTry.
 const runInputsSQL = `
 	WITH killed AS (
 		SELECT try_number, coalesce(requested_memory, 0) AS memory, coalesce(requested_cpu, 0) AS cpu

@@ -120,10 +120,10 @@ type querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-// insert writes and counts the reports with the indexes in first. It skips reports whose try is
-// already stored and returns their indexes. Until the transaction ends, it locks the tasks of the reports
-// against other writers, renames and deletions. It returns errStale and writes nothing if a task was
-// renamed or deleted since it was cached.
+// insert writes and counts the reports with the indexes in first. It skips reports whose try is already stored, and
+// repeated reports of earlier executions (executions.go), and returns their indexes. Until the transaction ends, it locks
+// the tasks of the reports against other writers, renames and deletions. It returns errStale and writes nothing if a task
+// was renamed or deleted since it was cached.
 func (s *Store) insert(ctx context.Context, db querier, reports []report, first []int, recorded []sizing.RecordResult) (known []int, err error) {
 	inserts := make([]*report, len(first))
 	for i, n := range first {

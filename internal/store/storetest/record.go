@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// complete returns an OOM kill with all fields set, except those of a series, a plan, metadata, mean usage or a node.
+// complete returns an OOM kill in which each field that a repeated report can fill (see fields) is known.
 func complete(task sizing.TaskKey) sizing.Observation {
 	return sizing.Observation{
 		Try:       sizing.TryKey{TaskKey: task, RunID: "scheduled__2024-05-01T12:00:00+00:00", MapIndex: 4, Number: 2},

@@ -161,8 +161,8 @@ func removeObservations(t *testing.T, st store.Store, key sizing.TaskKey, before
 	return n
 }
 
-// profileWithoutQuantiles returns a profile without its memory quantiles except Min and Max, because their sample
-// loses rows with smallLimits.
+// profileWithoutQuantiles returns a profile without its memory quantiles except Min and Max, because a removal with
+// smallLimits removes rows from the sample of the quantiles.
 func profileWithoutQuantiles(t *testing.T, st store.Store, key sizing.TaskKey) sizing.Profile {
 	t.Helper()
 	p := profile(t, st, key)

@@ -58,7 +58,7 @@ func helm(args ...string) (string, error) {
 	return run(cmp.Or(os.Getenv("HELM"), "helm"), args...)
 }
 
-// run returns the standard output of a command. The error contains both of its outputs.
+// run returns the standard output of a command. The error contains the standard output and the standard error.
 func run(name string, args ...string) (string, error) {
 	var out, stderr bytes.Buffer
 	cmd := exec.Command(name, args...)

@@ -1,6 +1,6 @@
 """Access of a campaign to Airflow from inside a running task: read a DAG, trigger a DAG run and read its state.
 
-In Airflow 2 this module uses Airflow's database. In Airflow 3 it asks the supervisor of the task, which needs no
+In Airflow 2 this module uses Airflow's database. In Airflow 3 it asks the supervisor of the task, so it needs no
 password.
 """
 

@@ -3,8 +3,8 @@
     size ──▶ plan ──▶ create ──┬── finds an ended pod ──▶ report it, size again after an OOM, delete it, create
                                └── 403 or 422 ──────────▶ restore the static request, create once more
 
-After a worker crash, an ended pod may remain, of an earlier try or of the first execution of this try. Airflow
-deletes that pod just before it creates the new one, so this is the last moment to read its outcome.
+After a worker crash, the ended pod of an earlier try, or of the first execution of this try, may remain. Airflow
+deletes that pod just before it creates the new one, so this is the last moment to read the outcome of the old pod.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Features of a try, known before launch: scalars and dates that the DAG author sets or allows, within size limits.
 
 Never read: arguments, environment variables and connections, because they may contain secrets. Never sent: values
-whose name looks like a secret, and values of other types. The functions note the features that they leave out in
-`omitted`, with the reasons.
+whose name looks like a secret, and values of other types. The functions note in `omitted` which features they leave
+out, and why.
 """
 
 from __future__ import annotations

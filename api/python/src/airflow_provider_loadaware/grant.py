@@ -133,11 +133,11 @@ def from_prediction(answer: Prediction, bounds: Bounds, kill: Kill | None, stati
 
 
 def after_kill(kill: Kill, bounds: Bounds, static: Static) -> Grant:
-    """Return the lift after an OOM kill: the amount in `kill.next_bytes`, or twice the killed allocation without it.
+    """Return the lift after an OOM kill: `kill.next_bytes`, or twice the killed allocation if that is None.
 
-    Without it, the grant is at least the static limit (the static request if the DAG sets no limit) and the static
-    grant, and at most `cap`. The bounds apply last. After a kill at 10Gi, the lift is 20Gi if the static request is
-    4Gi, and 350Gi if it is 350Gi.
+    Twice the killed allocation is raised to the static limit (the static request if the DAG sets no limit) and to
+    `kill.static_bytes`, and then bounded by `cap`. `bounds` apply last. After a kill at 10Gi without an announced
+    amount, the lift is 20Gi if the static request is 4Gi, and 350Gi if the static request is 350Gi.
     """
     cap = bounds.maximum or DEFAULT_CAP * max(static.memory or 0, kill.static_bytes or 0, kill.at_bytes)
     least = max(LIFT_FACTOR * kill.at_bytes, static.enforced or 0, kill.static_bytes or 0)

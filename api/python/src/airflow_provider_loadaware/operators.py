@@ -137,7 +137,7 @@ class SizerMixin:
     def build_pod_request_obj(self, context: Any = None, **kwargs: Any) -> Any:
         """Return the pod, sized if this is no dry run and sizing is on. Airflow calls this for the start of a try.
 
-        The sizing follows pod_mutation_hook, which the method of the superclass calls.
+        The sizing comes after pod_mutation_hook, which the method of the superclass calls.
         """
         request = super().build_pod_request_obj(context, **kwargs)  # type: ignore[misc]
         if context is None or kwargs.get("dry_run") or not self.sizing:

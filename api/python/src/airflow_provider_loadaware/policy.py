@@ -1,10 +1,10 @@
 """Sizing without changing a DAG: hooks of Airflow's cluster policy (entry point `airflow.policy`).
 
-`task_policy` runs while Airflow parses DAGs. It opens no connection: it appends callbacks to the allowed
-KubernetesPodOperators without SizerMixin, and marks those whose launch triggers no callback: KubernetesJobOperator,
-and deferrable tasks with versions of the cncf-kubernetes provider before 10.12. `pod_mutation_hook` sizes the
-marked pods, and acts only inside a running task. `task_instance_mutation_hook` moves the tasks of a campaign to its
-Airflow pool.
+`task_policy` runs while Airflow parses DAGs, and opens no connection. It appends callbacks to the allowed
+KubernetesPodOperators without SizerMixin. It also marks the operators whose launch triggers no callback. These are
+KubernetesJobOperator, and deferrable operators with versions of the cncf-kubernetes provider before 10.12.
+`pod_mutation_hook` sizes the pods of marked operators, and acts only inside a running task.
+`task_instance_mutation_hook` moves the tasks of a campaign to its Airflow pool.
 
     policy_allow ... globs of dag_id.task_id to size; none by default, "*" for all
     policy_deny .... globs not to size

@@ -30,7 +30,7 @@ from airflow_provider_loadaware.service import Deadline, Service
 
 KUBERNETES_SECONDS = 5.0  # for one call
 METRICS_API = ("metrics.k8s.io", "v1beta1")
-RETURN_SECONDS = 30.0  # for which a worker tries to set the static grant, see return_to_static
+RETURN_SECONDS = 30.0  # how long a worker tries to set the static grant; see return_to_static
 
 
 class Resizer:

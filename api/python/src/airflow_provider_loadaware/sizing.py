@@ -359,7 +359,7 @@ class Sizing:
                 end.allocated_bytes,
                 key.try_number,
                 lift.next_bytes if lift else None,
-                unreported=not recorded and lift is None,  # a lift is a report of the kill, too
+                unreported=not recorded and lift is None,  # a request for a lift also reports the kill
                 static_bytes=end.static_bytes,
             )
             with fail_open(self.log, "storing the kill"):

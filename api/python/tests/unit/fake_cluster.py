@@ -34,8 +34,8 @@ class Simulation:
 
     `usage` returns the bytes in use at a time, and the program ends at `ends_at`. `answer` answers POST /phase.
     `pending_reason` returns the reason of PodResizePending for wanted resources and resources in force, or None if
-    the node accepts them. For a time, `refuse` returns the failure of a resize, `metrics` that of the metrics API, and
-    `api` that of any request to Kubernetes; None means success.
+    the node accepts them. At a given time, `refuse` returns the failure of a resize, `metrics` that of the metrics API,
+    and `api` that of any request to Kubernetes; None means success.
     """
 
     usage: Callable[[float], int]

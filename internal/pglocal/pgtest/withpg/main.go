@@ -1,5 +1,5 @@
 // Command withpg runs a command with a private PostgreSQL, whose DSN is in LOADAWARE_TEST_DSN. It exits with the status
-// of the command, with 1 for an error of its own, or with 2 if no command is given:
+// of the command, with 1 for an error of its own, or with 2 if no command is given. For example:
 //
 //	go run ./internal/pglocal/pgtest/withpg go test ./...
 package main

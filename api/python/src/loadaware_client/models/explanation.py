@@ -51,8 +51,8 @@ class Explanation:
         model (ModelType0 | None):
         reason (str): The `reason` in the answer of /predict.
         killed (KilledTryType0 | None): Why the try was OOM-killed, and which amount would have held.
-        note (None | str): Why the chain is incomplete. Null if it is complete, and mostly also for a recorded lift and
-            a recorded answer by similar tasks.
+        note (None | str): Why the chain is incomplete; null if it is complete. For a recorded lift or a recorded answer
+            by similar tasks, it may be null although the chain has no factors of single features.
         text (str): The explanation as one paragraph.
     """
 

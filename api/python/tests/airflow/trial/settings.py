@@ -44,7 +44,7 @@ class Settings:
         self.apply(0.0)
 
     def apply(self, share: float) -> None:
-        """Set the next value of each Variable for which it is due once this share of the pods is created."""
+        """Set the next value of each Variable if it is due. `share` is the share of the pods that have been created."""
         for name, plan in self._plans.items():
             if plan and share >= plan[0][0] and not self._is_pausing(name):
                 value = plan.pop(0)[1]

@@ -84,7 +84,8 @@ def sync_detailed(
     `limit`. A run that is not
     reported within its lease is given to the next worker. While the campaign is paused, triggers
     get no runs; while its budget is used up, `trigger_deploy` and `trigger_run` get no new runs. A run
-    that was given back keeps its place in the budget of runs.
+    that a trigger
+    returned to the state before the claim keeps its place in the budget of runs.
 
     Args:
         campaign (int):
@@ -129,7 +130,8 @@ def sync(
     `limit`. A run that is not
     reported within its lease is given to the next worker. While the campaign is paused, triggers
     get no runs; while its budget is used up, `trigger_deploy` and `trigger_run` get no new runs. A run
-    that was given back keeps its place in the budget of runs.
+    that a trigger
+    returned to the state before the claim keeps its place in the budget of runs.
 
     Args:
         campaign (int):
@@ -169,7 +171,8 @@ async def asyncio_detailed(
     `limit`. A run that is not
     reported within its lease is given to the next worker. While the campaign is paused, triggers
     get no runs; while its budget is used up, `trigger_deploy` and `trigger_run` get no new runs. A run
-    that was given back keeps its place in the budget of runs.
+    that a trigger
+    returned to the state before the claim keeps its place in the budget of runs.
 
     Args:
         campaign (int):
@@ -212,7 +215,8 @@ async def asyncio(
     `limit`. A run that is not
     reported within its lease is given to the next worker. While the campaign is paused, triggers
     get no runs; while its budget is used up, `trigger_deploy` and `trigger_run` get no new runs. A run
-    that was given back keeps its place in the budget of runs.
+    that a trigger
+    returned to the state before the claim keeps its place in the budget of runs.
 
     Args:
         campaign (int):

@@ -66,9 +66,7 @@ def sync_detailed(
 ) -> Response[CampaignTasks | Problem]:
     """List the tasks of a reproduced run with their reported peaks
 
-     Contains the tasks of the current attempt with at least one reported try. A run is profiled when
-    every task that has a pod
-    has a peak.
+     Contains the tasks of the current attempt with at least one reported try.
 
     Args:
         campaign (int):
@@ -102,9 +100,7 @@ def sync(
 ) -> CampaignTasks | Problem | None:
     """List the tasks of a reproduced run with their reported peaks
 
-     Contains the tasks of the current attempt with at least one reported try. A run is profiled when
-    every task that has a pod
-    has a peak.
+     Contains the tasks of the current attempt with at least one reported try.
 
     Args:
         campaign (int):
@@ -133,9 +129,7 @@ async def asyncio_detailed(
 ) -> Response[CampaignTasks | Problem]:
     """List the tasks of a reproduced run with their reported peaks
 
-     Contains the tasks of the current attempt with at least one reported try. A run is profiled when
-    every task that has a pod
-    has a peak.
+     Contains the tasks of the current attempt with at least one reported try.
 
     Args:
         campaign (int):
@@ -167,9 +161,7 @@ async def asyncio(
 ) -> CampaignTasks | Problem | None:
     """List the tasks of a reproduced run with their reported peaks
 
-     Contains the tasks of the current attempt with at least one reported try. A run is profiled when
-    every task that has a pod
-    has a peak.
+     Contains the tasks of the current attempt with at least one reported try.
 
     Args:
         campaign (int):

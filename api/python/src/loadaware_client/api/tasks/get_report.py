@@ -81,8 +81,8 @@ def sync_detailed(
 ) -> Response[Problem | Report]:
     """Compare the requested, granted and used memory of every task, worst first
 
-     Lists the tasks with a try in the window by their remaining waste. `granted_bytes` and `used_bytes`
-    are means over the
+     Lists the tasks with a try in the window, those with the largest `wasted_gbh` first. `granted_bytes`
+    and `used_bytes` are means over the
     time that successful tries ran; `…_gbh` are sums of GB·h (GB = 1e9 bytes) as in `GET /savings`. With
     `static`, each task and each group also has one
     request for all runs, an upper bound of the risk that the next run exceeds this request, and the
@@ -136,8 +136,8 @@ def sync(
 ) -> Problem | Report | None:
     """Compare the requested, granted and used memory of every task, worst first
 
-     Lists the tasks with a try in the window by their remaining waste. `granted_bytes` and `used_bytes`
-    are means over the
+     Lists the tasks with a try in the window, those with the largest `wasted_gbh` first. `granted_bytes`
+    and `used_bytes` are means over the
     time that successful tries ran; `…_gbh` are sums of GB·h (GB = 1e9 bytes) as in `GET /savings`. With
     `static`, each task and each group also has one
     request for all runs, an upper bound of the risk that the next run exceeds this request, and the
@@ -186,8 +186,8 @@ async def asyncio_detailed(
 ) -> Response[Problem | Report]:
     """Compare the requested, granted and used memory of every task, worst first
 
-     Lists the tasks with a try in the window by their remaining waste. `granted_bytes` and `used_bytes`
-    are means over the
+     Lists the tasks with a try in the window, those with the largest `wasted_gbh` first. `granted_bytes`
+    and `used_bytes` are means over the
     time that successful tries ran; `…_gbh` are sums of GB·h (GB = 1e9 bytes) as in `GET /savings`. With
     `static`, each task and each group also has one
     request for all runs, an upper bound of the risk that the next run exceeds this request, and the
@@ -239,8 +239,8 @@ async def asyncio(
 ) -> Problem | Report | None:
     """Compare the requested, granted and used memory of every task, worst first
 
-     Lists the tasks with a try in the window by their remaining waste. `granted_bytes` and `used_bytes`
-    are means over the
+     Lists the tasks with a try in the window, those with the largest `wasted_gbh` first. `granted_bytes`
+    and `used_bytes` are means over the
     time that successful tries ran; `…_gbh` are sums of GB·h (GB = 1e9 bytes) as in `GET /savings`. With
     `static`, each task and each group also has one
     request for all runs, an upper bound of the risk that the next run exceeds this request, and the

@@ -99,10 +99,10 @@ def sync_detailed(
     the granted and killed
     memory of tasks whose static request is unknown. `wasted_gbh` is the unused part of grants plus
     `killed_gbh`.
-    The static request of a task is the first one that a report, or a prediction request with a
-    `run_id`, contained; it does
-    not change. Later static requests are listed with their dates (`by=task`). If a report has no
-    allocated memory, its memory request
+    The static request of a task is the first one that a report of a first try, or a prediction request
+    with a `run_id`,
+    contained; it does not change. Later static requests are listed with their dates (`by=task`). If a
+    report has no allocated memory, its memory request
     counts as the allocation of the try. `unaccounted_tries` are successes and kills without a duration,
     or with neither an
     allocation nor a request of memory; `unmeasured_tries` are successes without a duration or a peak.
@@ -169,10 +169,10 @@ def sync(
     the granted and killed
     memory of tasks whose static request is unknown. `wasted_gbh` is the unused part of grants plus
     `killed_gbh`.
-    The static request of a task is the first one that a report, or a prediction request with a
-    `run_id`, contained; it does
-    not change. Later static requests are listed with their dates (`by=task`). If a report has no
-    allocated memory, its memory request
+    The static request of a task is the first one that a report of a first try, or a prediction request
+    with a `run_id`,
+    contained; it does not change. Later static requests are listed with their dates (`by=task`). If a
+    report has no allocated memory, its memory request
     counts as the allocation of the try. `unaccounted_tries` are successes and kills without a duration,
     or with neither an
     allocation nor a request of memory; `unmeasured_tries` are successes without a duration or a peak.
@@ -234,10 +234,10 @@ async def asyncio_detailed(
     the granted and killed
     memory of tasks whose static request is unknown. `wasted_gbh` is the unused part of grants plus
     `killed_gbh`.
-    The static request of a task is the first one that a report, or a prediction request with a
-    `run_id`, contained; it does
-    not change. Later static requests are listed with their dates (`by=task`). If a report has no
-    allocated memory, its memory request
+    The static request of a task is the first one that a report of a first try, or a prediction request
+    with a `run_id`,
+    contained; it does not change. Later static requests are listed with their dates (`by=task`). If a
+    report has no allocated memory, its memory request
     counts as the allocation of the try. `unaccounted_tries` are successes and kills without a duration,
     or with neither an
     allocation nor a request of memory; `unmeasured_tries` are successes without a duration or a peak.
@@ -302,10 +302,10 @@ async def asyncio(
     the granted and killed
     memory of tasks whose static request is unknown. `wasted_gbh` is the unused part of grants plus
     `killed_gbh`.
-    The static request of a task is the first one that a report, or a prediction request with a
-    `run_id`, contained; it does
-    not change. Later static requests are listed with their dates (`by=task`). If a report has no
-    allocated memory, its memory request
+    The static request of a task is the first one that a report of a first try, or a prediction request
+    with a `run_id`,
+    contained; it does not change. Later static requests are listed with their dates (`by=task`). If a
+    report has no allocated memory, its memory request
     counts as the allocation of the try. `unaccounted_tries` are successes and kills without a duration,
     or with neither an
     allocation nor a request of memory; `unmeasured_tries` are successes without a duration or a peak.

@@ -70,15 +70,16 @@ def sync_detailed(
     `duplicate` without a
     second effect. A later report may add fields that were unknown (`amended`). The server rejects a
     report that contradicts
-    an earlier one with 409, with one exception: it replaces a kill that is known only from `POST
-    /retry-lift` (`amended`).
+    an earlier one with 409, with one exception: it replaces a provisional report, such as a kill that
+    is known only from
+    `POST /retry-lift` (`amended`).
     Another `prediction_id` is no contradiction: the try keeps the first one, and the answer contains a
     warning.
 
     A DAG run that was deleted and created again repeats the run id and the try numbers. A report is of
     such a later execution, and
     not a contradiction, if the try started at least a minute after the stored one ended, and if its
-    measured peak differs or it was
+    peak differs or it was
     predicted at least a minute after this end. The stored tries of the run then get the run id
     `<run_id> (execution 1)`, and so does a late report of an earlier
     execution. The answer contains a warning. Without a start in the report, the time of the newest
@@ -99,7 +100,7 @@ def sync_detailed(
 
     The server also stores a report with implausible values; the answer then contains warnings. A peak
     that is too far from
-    all data of the task changes no prediction until a second report confirms it.
+    all data of the task changes no predicted peak until a second report confirms it.
 
     Args:
         body (Observation): The usage and outcome of one try.
@@ -134,15 +135,16 @@ def sync(
     `duplicate` without a
     second effect. A later report may add fields that were unknown (`amended`). The server rejects a
     report that contradicts
-    an earlier one with 409, with one exception: it replaces a kill that is known only from `POST
-    /retry-lift` (`amended`).
+    an earlier one with 409, with one exception: it replaces a provisional report, such as a kill that
+    is known only from
+    `POST /retry-lift` (`amended`).
     Another `prediction_id` is no contradiction: the try keeps the first one, and the answer contains a
     warning.
 
     A DAG run that was deleted and created again repeats the run id and the try numbers. A report is of
     such a later execution, and
     not a contradiction, if the try started at least a minute after the stored one ended, and if its
-    measured peak differs or it was
+    peak differs or it was
     predicted at least a minute after this end. The stored tries of the run then get the run id
     `<run_id> (execution 1)`, and so does a late report of an earlier
     execution. The answer contains a warning. Without a start in the report, the time of the newest
@@ -163,7 +165,7 @@ def sync(
 
     The server also stores a report with implausible values; the answer then contains warnings. A peak
     that is too far from
-    all data of the task changes no prediction until a second report confirms it.
+    all data of the task changes no predicted peak until a second report confirms it.
 
     Args:
         body (Observation): The usage and outcome of one try.
@@ -193,15 +195,16 @@ async def asyncio_detailed(
     `duplicate` without a
     second effect. A later report may add fields that were unknown (`amended`). The server rejects a
     report that contradicts
-    an earlier one with 409, with one exception: it replaces a kill that is known only from `POST
-    /retry-lift` (`amended`).
+    an earlier one with 409, with one exception: it replaces a provisional report, such as a kill that
+    is known only from
+    `POST /retry-lift` (`amended`).
     Another `prediction_id` is no contradiction: the try keeps the first one, and the answer contains a
     warning.
 
     A DAG run that was deleted and created again repeats the run id and the try numbers. A report is of
     such a later execution, and
     not a contradiction, if the try started at least a minute after the stored one ended, and if its
-    measured peak differs or it was
+    peak differs or it was
     predicted at least a minute after this end. The stored tries of the run then get the run id
     `<run_id> (execution 1)`, and so does a late report of an earlier
     execution. The answer contains a warning. Without a start in the report, the time of the newest
@@ -222,7 +225,7 @@ async def asyncio_detailed(
 
     The server also stores a report with implausible values; the answer then contains warnings. A peak
     that is too far from
-    all data of the task changes no prediction until a second report confirms it.
+    all data of the task changes no predicted peak until a second report confirms it.
 
     Args:
         body (Observation): The usage and outcome of one try.
@@ -255,15 +258,16 @@ async def asyncio(
     `duplicate` without a
     second effect. A later report may add fields that were unknown (`amended`). The server rejects a
     report that contradicts
-    an earlier one with 409, with one exception: it replaces a kill that is known only from `POST
-    /retry-lift` (`amended`).
+    an earlier one with 409, with one exception: it replaces a provisional report, such as a kill that
+    is known only from
+    `POST /retry-lift` (`amended`).
     Another `prediction_id` is no contradiction: the try keeps the first one, and the answer contains a
     warning.
 
     A DAG run that was deleted and created again repeats the run id and the try numbers. A report is of
     such a later execution, and
     not a contradiction, if the try started at least a minute after the stored one ended, and if its
-    measured peak differs or it was
+    peak differs or it was
     predicted at least a minute after this end. The stored tries of the run then get the run id
     `<run_id> (execution 1)`, and so does a late report of an earlier
     execution. The answer contains a warning. Without a start in the report, the time of the newest
@@ -284,7 +288,7 @@ async def asyncio(
 
     The server also stores a report with implausible values; the answer then contains warnings. A peak
     that is too far from
-    all data of the task changes no prediction until a second report confirms it.
+    all data of the task changes no predicted peak until a second report confirms it.
 
     Args:
         body (Observation): The usage and outcome of one try.
