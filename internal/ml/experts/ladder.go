@@ -11,10 +11,16 @@ import "math"
 //
 //	V(1 lift,  f) = ceiling
 //	V(l lifts, f) = min over a > f of  a + P(peak > a | peak > f) · V(l−1, a)
+//
+// While further lifts are left, a lift goes at most to the larger of largestPeakMargin · the largest known peak and maxStep · the
+// killed amount. The margins of a run with a small prediction may say that its peak can be far above all known peaks, but such
+// peaks are rare.
 const (
-	gridSteps      = 24  // number of amounts of a grid
-	powerLawBelief = 0.3 // weight of the power law P(peak > a | peak > f) = (f / a)³ without evidence; see PowerLaw and lawWeight
-	maxLifts       = 4   // largest number of rungs; more rungs do not reduce the cost noticeably
+	gridSteps         = 24  // number of amounts of a grid
+	powerLawBelief    = 0.3 // weight of the power law P(peak > a | peak > f) = (f / a)³ without evidence; see PowerLaw and lawWeight
+	largestPeakMargin = 1.1
+	maxStep           = 2.0
+	maxLifts          = 4 // largest number of rungs; more rungs do not reduce the cost noticeably
 )
 
 // grid holds the amounts from the killed one to the ceiling. The logs of the amounts, except the killed one,
@@ -46,7 +52,7 @@ func (x *Experts) Ladder(p *Point, from, ceiling float64, lifts int, s *Scratch,
 	}
 	g.weighLaw(AfterKills(powerLawBelief, p.KilledRuns), x.knownRows())
 	lifts = min(lifts, maxLifts)
-	g.solve(lifts)
+	g.solve(lifts, x.MaxPeak*largestPeakMargin)
 	at := 0
 	for l := lifts; l > 1 && at < gridSteps-1; l-- {
 		at = int(g.next[l][at])
@@ -72,8 +78,8 @@ func (g *grid) weighLaw(prior, known float64) {
 }
 
 // solve fills g.cost and g.next for a ladder that starts at the first amount and has the given number of
-// lifts. The other amounts are reached by a lift, so one lift fewer is left there.
-func (g *grid) solve(lifts int) {
+// lifts. The other amounts are reached by a lift, so one lift fewer is left there. `usual` is an amount above all known peaks.
+func (g *grid) solve(lifts int, usual float64) {
 	const top = gridSteps - 1
 	for i := range top {
 		g.cost[1][i] = g.amount[top]
@@ -86,20 +92,21 @@ func (g *grid) solve(lifts int) {
 		if i == 0 {
 			left = lifts
 		}
-		g.solveAmount(i, left)
+		g.solveAmount(i, left, max(usual, maxStep*g.amount[i]))
 	}
 }
 
-// solveAmount finds the best next amount after amount i for each number of lifts from 2 to left.
-// The costs of higher amounts are already known.
-func (g *grid) solveAmount(i, left int) {
+// solveAmount finds the best next amount after amount i for each number of lifts from 2 to left. This amount is
+// at most `bound` or, if the grid has no such amount, the smallest one above amount i. The costs of higher amounts are already
+// known.
+func (g *grid) solveAmount(i, left int, bound float64) {
 	const top = gridSteps - 1
 	best, worst := [maxLifts + 1]float64{}, math.Inf(1)
 	for l := range best {
 		best[l] = worst
 	}
 	// A rung costs at least its own amount: stop when the amount exceeds every best cost so far.
-	for j := i + 1; j <= top && left > 1 && g.amount[j] < worst; j++ {
+	for j := i + 1; j <= top && left > 1 && g.amount[j] < worst && (j == i+1 || g.amount[j] <= bound); j++ {
 		exceed := 0.0
 		if j < top {
 			exceed = g.exceedAfterKill(i, j)
