@@ -12,15 +12,15 @@ import "math"
 //	V(1 lift,  f) = ceiling
 //	V(l lifts, f) = min over a > f of  a + P(peak > a | peak > f) · V(l−1, a)
 //
-// While further lifts are left, a lift goes at most to the larger of largestPeakMargin · the largest known peak and maxStep · the
-// killed amount. The margins of a run with a small prediction may say that its peak can be far above all known peaks, but such
-// peaks are rare.
+// A lift that is not the last one goes at most to usualMargin · the largest known peak or, if that is more, to maxStep · the
+// killed amount. Residuals are relative to the prediction: those of small runs may imply that the peak of a larger run is far
+// above all known peaks, but such peaks are rare.
 const (
-	gridSteps         = 24  // number of amounts of a grid
-	powerLawBelief    = 0.3 // weight of the power law P(peak > a | peak > f) = (f / a)³ without evidence; see PowerLaw and lawWeight
-	largestPeakMargin = 1.1
-	maxStep           = 2.0
-	maxLifts          = 4 // largest number of rungs; more rungs do not reduce the cost noticeably
+	gridSteps      = 24  // number of amounts of a grid
+	powerLawBelief = 0.3 // weight of the power law P(peak > a | peak > f) = (f / a)³ without evidence; see PowerLaw and lawWeight
+	maxLifts       = 4   // largest number of rungs; more rungs do not reduce the cost noticeably
+	usualMargin    = 1.1 // with a larger one, lifts waste more; with a smaller one, a peak slightly above the known ones is killed again
+	maxStep        = 2.0
 )
 
 // grid holds the amounts from the killed one to the ceiling. The logs of the amounts, except the killed one,
@@ -52,7 +52,7 @@ func (x *Experts) Ladder(p *Point, from, ceiling float64, lifts int, s *Scratch,
 	}
 	g.weighLaw(AfterKills(powerLawBelief, p.KilledRuns), x.knownRows())
 	lifts = min(lifts, maxLifts)
-	g.solve(lifts, x.MaxPeak*largestPeakMargin)
+	g.solve(lifts, usualMargin*x.MaxPeak)
 	at := 0
 	for l := lifts; l > 1 && at < gridSteps-1; l-- {
 		at = int(g.next[l][at])
@@ -78,7 +78,8 @@ func (g *grid) weighLaw(prior, known float64) {
 }
 
 // solve fills g.cost and g.next for a ladder that starts at the first amount and has the given number of
-// lifts. The other amounts are reached by a lift, so one lift fewer is left there. `usual` is an amount above all known peaks.
+// lifts. The other amounts are reached by a lift, so one lift fewer is left there. `usual` is
+// slightly above all known peaks.
 func (g *grid) solve(lifts int, usual float64) {
 	const top = gridSteps - 1
 	for i := range top {
