@@ -25,7 +25,7 @@ func incompatibility(familyName, oversampling string) string {
 	case oversampling == None:
 		return ""
 	case !isClassifier:
-		return "it is the model of the service, which learns from the original rows"
+		return "it is the model of the service, which learns the original rows without weights of bins"
 	case f.levels && oversampling != Weights:
 		return "it learns log peaks: a row and its duplicate could be in different folds, so its residuals would not be out-of-sample, and a synthetic row has no peak of its own"
 	}

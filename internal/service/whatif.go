@@ -15,8 +15,8 @@ import (
 const maxTasksOfDAG = 200
 
 // Histories reads the history, of at most `rows` rows, and the policy of a task, or of at most maxTasksOfDAG tasks of its
-// DAG if key.Task is empty. A row without a static request gets the request that the predictions and reports of the task had
-// at that time (store.Baseline). Histories returns NotFound if there is no such task.
+// DAG if key.Task is empty. A row without a static request gets the request that the task had at that time or, if the row is
+// older than the first known request, this request (store.Baseline.RequestAt). Histories returns NotFound if there is no such task.
 func (s *Service) Histories(ctx context.Context, key sizing.TaskKey, rows int) ([]sizing.History, map[sizing.TaskKey]sizing.Policy, error) {
 	keys, err := s.TasksOf(ctx, key)
 	if err != nil {
@@ -38,7 +38,7 @@ func (s *Service) Histories(ctx context.Context, key sizing.TaskKey, rows int) (
 	return histories, policies, s.fillRequests(ctx, key, histories)
 }
 
-// fillRequests sets the missing requests of rows from the baselines of their tasks.
+// fillRequests sets the missing request of each row to the request that its task had at the time of the row.
 func (s *Service) fillRequests(ctx context.Context, key sizing.TaskKey, histories []sizing.History) error {
 	baselines, err := s.store.Baselines(ctx, store.SavingsFilter{Scopes: []store.Scope{{}}, Namespace: key.Namespace, DAG: key.DAG, Task: key.Task})
 	if err != nil {

@@ -43,24 +43,24 @@ type Lift struct {
 	Attempt      int // 1 + the number of kills of this (run, map index): the number of the next attempt
 	AttemptsLeft int // number of lifts left after this lift
 	Memory       Grant
-	Shadow       *Grant // in the modes shadow and off, if the static request is known: the grant that enforce mode would give
+	Shadow       *Grant // in the modes shadow and off, if the static request is known: the grant of enforce mode, or the ceiling where enforce mode would deny the lift at the cap
 	PredictionID string
 	Reason       string
 }
 
-// LeakKills is the number of consecutive kills of a task at its cap that suggest a leak.
+// LeakKills is the number of consecutive kills of a task at its ceiling (LiftState.Ceiling) that suggest a leak.
 const LeakKills = 3
 
 // LiftState is the input of a lift decision.
 type LiftState struct {
-	Failed    Bytes  // the largest allocation with which a try of the run failed
-	Ceiling   Bytes  // the largest amount that may be granted now
+	Failed    Bytes  // the largest of the allocation of the failed try and of the killed allocations of its run
+	Ceiling   Bytes  // the largest amount that may be granted now, by whichever rule; the verdicts and reasons call it the cap
 	CeilingBy string // the rule that set the ceiling and how to raise it, for reasons; may be empty
 	Kills     int    // number of kills of this (run, map index), including the current one
 	MaxLifts  int    // from the policy
 	// KillsAtCap is the number of kills of the task, including the current kill, with an allocation of at least LeastAtCeiling
-	// since the last success of the task. The instances of a DAG run that were killed in the same try count once, and kills of
-	// runs that got more later do not count. Decide uses it only if IsAtCeiling.
+	// since the last success of the task. Kills of mapped instances with the same run id and try number count once. A kill does
+	// not count if its run got a larger allocation later. Decide uses it only if IsAtCeiling.
 	KillsAtCap int
 	Ladder     []Bytes // ascending amounts (rungs) for the next lifts, given that the peak is above Failed; may be empty
 	Least      Bytes   // the smallest amount of the next lift, unless the ceiling is lower; zero: no such minimum
@@ -97,7 +97,7 @@ func (s LiftState) Decide(reason Outcome) Lift {
 // minLift is the smallest growth, as a factor, that justifies another try: one percent more.
 const minLift = 1.01
 
-// LeastAtCeiling returns the smallest killed allocation that the ceiling does not allow to grow by the factor minLift.
+// LeastAtCeiling returns the smallest allocation that would exceed the ceiling if it grew by the factor minLift.
 func (s LiftState) LeastAtCeiling() Bytes { return Bytes(float64(s.Ceiling)/minLift) + 1 }
 
 // IsAtCeiling reports whether the killed allocation is at or above the ceiling, or so near that no lift is possible.

@@ -234,10 +234,10 @@ func TestADurationBelowTheResolutionIsShort(t *testing.T) {
 		want     time.Duration
 	}{
 		"unknown":                        {0, time.Time{}, 0},
-		"unknown, at one time":           {0, start, 0},
+		"unknown, the end equals the start":           {0, start, 0},
 		"unknown, with times":            {0, start.Add(time.Hour), time.Hour},
 		"below the resolution":           {sizing.BelowResolution, time.Time{}, time.Second / 2},
-		"below the resolution, one time": {sizing.BelowResolution, start, time.Second / 2},
+		"below the resolution, the end equals the start": {sizing.BelowResolution, start, time.Second / 2},
 		"below it, with times":           {sizing.BelowResolution, start.Add(time.Millisecond), time.Millisecond},
 		"less than the store can hold":   {time.Microsecond - 1, time.Time{}, time.Second / 2},
 		"known":                          {time.Microsecond, start.Add(time.Hour), time.Microsecond},

@@ -15,8 +15,9 @@ const (
 	daysPerMonth  = 365.25 / 12
 	secondsPerDay = 24 * 60 * 60
 
-	// cycleSignificance is the p-value below which a date gets a column for its position in a cycle, or effects of the position.
-	// Without a cycle such a column is noise, in which trees would find splits.
+	// cycleSignificance is the p-value of the F-test below which the positions in a cycle are used: as a column of a date (day of
+	// the month, hour), or as effects on run times and CPU (cycleEffects). Without a cycle such a column is noise, in which trees
+	// would find splits. The month of a date is used if isSeason.
 	cycleSignificance = 0.001
 )
 
@@ -46,9 +47,9 @@ var calendarCycles = [cycleCount]calendarCycle{
 	yearCycle:         {monthsSince, monthOfYear},
 }
 
-// chooseCycles decides which dates get columns for their positions in cycles: the month, the day of the month and the
-// hour. The column of the day has the position in the month on which the peaks depend more: the day (bills of the 25th), or
-// the aligned day (ends of months).
+// chooseCycles decides for each date whether it gets columns for the day of the month and the hour, and whether its column
+// for the month has values. The column of the day has the position in the month on which the peaks depend more: the day
+// (bills of the 25th), or the aligned day (ends of months).
 func (e *encoder) chooseCycles(rows [][]sizing.Value, y []float64) {
 	for j := range e.Columns {
 		if c := &e.Columns[j]; c.Kind == sizing.Date {

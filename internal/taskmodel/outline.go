@@ -8,7 +8,7 @@ import (
 )
 
 // Outline is the part of a model that stays in memory when the decoded model is removed from it (eviction). It suffices
-// for the bounds of an answer, for a conservative answer, and for lists of tasks.
+// for the cap and the ceiling of an answer, for a conservative answer, and for lists of tasks.
 type Outline struct {
 	runs                                             int          // number of learned measured runs
 	largest, smallest, largestKilled, largestStarted sizing.Bytes // peaks, killed allocation, and allocation that a pod started with
@@ -45,7 +45,7 @@ func (o *Outline) Model() *Model {
 
 const outlineMargin = 1.25 // factor on the largest peak: the answer ignores the features, and the run may need more than earlier runs
 
-// sizeFromOutline answers while the model is not in memory. A first try gets the request if the request is above
+// sizeFromOutline answers while the decoded model is not in memory, or after it has panicked. A first try gets the request if the request is above
 // all killed allocations of the task or if no peak is known. Otherwise it gets an amount above the largest peak and
 // all killed allocations. A lift is the largest of the request, the largest peak with a margin, and twice q.Above. The
 // floor and the cap of q apply to all these amounts, the minimum grant only to lifts. The answer states no risk.

@@ -6,17 +6,18 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/conformal"
 )
 
-// tailProbabilities are the probabilities of a longer run at the median, at the 95 % and the 99 % quantile, whose levels
-// are corrected, and at the largest level of a quantile.
+// tailProbabilities are the probabilities of a run longer than four quantiles: the median, the 95 % quantile, the 99 % quantile,
+// and that at maxQuantileLevel. Only the levels of the 95 % and the 99 % quantile are corrected.
 var tailProbabilities = [...]float64{.5, .05, .01, 1 - maxQuantileLevel}
 
-// uncorrectedTail has, for each corrected quantile of tailProbabilities, the probability of a longer run that the uncorrected
-// distribution gives. correct maps these probabilities to tailProbabilities: between two of them it interpolates the
+// uncorrectedTail has, for each of the quantiles of tailProbabilities, the probability of a longer run by the uncorrected
+// distribution. correct maps these probabilities to tailProbabilities: between two of them it interpolates the
 // logarithms, and outside all of them it changes nothing. So all quantiles and probabilities
 // of an answer agree with the corrected quantiles.
 type uncorrectedTail [len(tailProbabilities)]float64
 
-// uncorrectedTail returns the probabilities for the corrected levels. They are valid until the model learns.
+// uncorrectedTail returns 1 − level of the median, of the corrected 95 % and 99 % quantiles, and of the quantile at
+// maxQuantileLevel. The result is valid until the model learns.
 func (m *Model) uncorrectedTail() uncorrectedTail {
 	p95 := correctedLevel(.95, &m.DurationLevels.P95)
 	p99 := max(p95, correctedLevel(.99, &m.DurationLevels.P99))

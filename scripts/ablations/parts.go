@@ -45,7 +45,7 @@ var parts = []part{
 	{name: "adaptive correction", ablation: config(func(c *experts.Config) { c.Step = 0 })},
 	{name: "reach", ablation: config(func(c *experts.Config) { c.Reach, c.FirstReach = unbounded, unbounded })},
 	{name: "burn-in", ablation: config(func(c *experts.Config) { c.BurnInRows = 0 })},
-	{name: "DAG runs of mapped tasks", ablation: taskmodel.Ablation{NoDAGRuns: true}},
+	{name: "common causes in mapped tasks", ablation: taskmodel.Ablation{NoDAGRuns: true}},
 	{name: "earlier tasks of the run", ablation: taskmodel.Ablation{NoRunScores: true}},
 	{name: "known kills", ablation: taskmodel.Ablation{NoKnownKills: true}},
 	{name: "detection of changes", ablation: taskmodel.Ablation{NoShifts: true}},

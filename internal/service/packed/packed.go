@@ -87,8 +87,8 @@ func (r *Reader) Text() string {
 	return s
 }
 
-// Features decodes the features at the start of r and leaves r unchanged. An empty Reader
-// has no features.
+// Features decodes the features at the start of r and leaves r unchanged. For an empty
+// Reader it returns nil: unknown features.
 func (r Reader) Features() sizing.Features {
 	if len(r) == 0 {
 		return nil

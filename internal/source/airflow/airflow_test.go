@@ -23,7 +23,7 @@ type exchange struct {
 	Method string         `json:"method"`
 	Path   string         `json:"path"`
 	Body   map[string]any `json:"body"`
-	As     string         `json:"as"` // the sender: "" if the request had credentials, otherwise the other value of the variable `as` in replayServer
+	As     string         `json:"as"` // "" if the request had credentials, otherwise the marker that replayServer also gives to requests without credentials
 	Status int            `json:"status"`
 	Answer json.RawMessage
 }
@@ -148,16 +148,17 @@ func TestBothVersionsReturnTheSameObservations(t *testing.T) {
 	start := time.Date(2025, 3, 1, 9, 1, 0, 0, time.UTC)
 	assert.Equal(t, sizing.Observation{
 		Try:      sizing.TryKey{TaskKey: sizing.TaskKey{Namespace: "default", DAG: "history", Task: "work"}, RunID: "manual__3", MapIndex: -1, Number: 1},
-		Outcome:  sizing.Failed, // Airflow keeps no rendered fields of this try
+		Outcome:  sizing.Failed,
 		Duration: 51 * time.Second, StartedAt: start, EndedAt: start.Add(51 * time.Second),
 		Features: sizing.Features{"rows": sizing.NumberValue(130)},
+		// no Requested and Allocated, because Airflow keeps no rendered fields of this try
 	}, first)
 	assert.Equal(t, sizing.Success, second.Outcome)
 	assert.Equal(t, 2, second.Try.Number)
 	eight := sizing.Resources{Memory: 8 * sizing.GiB, CPU: 1.5}
 	assert.Equal(t, eight, second.Requested)
 	assert.Equal(t, eight, second.Allocated)
-	assert.Equal(t, sizing.Failed, recent[6].Outcome, "the last try must have failed like all others")
+	assert.Equal(t, sizing.Failed, recent[6].Outcome, "the last try of manual__9 must have failed, like all tries of this run")
 }
 
 func TestOpenWithoutCredentialsIsDenied(t *testing.T) {

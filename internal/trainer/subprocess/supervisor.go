@@ -99,14 +99,14 @@ func (s *Supervisor) setPID(pid int) {
 	s.pid = pid
 }
 
-// send writes requests until the child ends. It holds no lock while it writes, because a write waits as
+// send writes requests until `ended` is closed, which happens when receive returns. It holds no lock while it writes, because a write waits as
 // long as the child does not read.
 func (s *Supervisor) send(in io.Writer, ended <-chan struct{}) {
 	for requests := json.NewEncoder(in); ; {
 		select {
 		case c := <-s.calls:
 			c.ID = s.addCall(c.answer)
-			if requests.Encode(c.request) != nil { // the child has just ended
+			if requests.Encode(c.request) != nil { // the child has ended, or runChild has closed its input
 				s.answer(result{ID: c.ID, Failed: failureOf(sizing.Errorf(sizing.Unavailable, starting))})
 			}
 		case <-ended:
@@ -154,7 +154,7 @@ func (s *Supervisor) PID() (int, error) {
 	return s.pid, nil
 }
 
-// receive reads results until the child ends.
+// receive reads results until the child ends, closes its output or sends invalid JSON.
 func (s *Supervisor) receive(out io.Reader) {
 	for results := json.NewDecoder(out); ; {
 		var r result

@@ -26,7 +26,7 @@ def apply(pod: Any, given: Grant = GRANT) -> None:
     pods.apply(pod, "base", given, pods.static_of(pods.base_container(pod, "base")))
 
 
-def test_only_memory_and_the_cpu_request_of_the_base_container_change() -> None:
+def test_of_all_resources_only_memory_and_the_cpu_request_of_the_base_container_change() -> None:
     static = k8s.V1ResourceRequirements(
         requests={"memory": "350Gi", "cpu": "6", "ephemeral-storage": "5Gi", "nvidia.com/gpu": "1"},
         limits={"memory": "350Gi", "nvidia.com/gpu": "1"},
