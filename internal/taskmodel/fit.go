@@ -31,7 +31,7 @@ type Outcome struct {
 //
 // Fit first learns, in the order of the history, the rows that the champion has not learned yet, so that
 // their residuals are out of sample. Between these rows Fit refits the models at scheduled row counts (nextFit). With a
-// long backlog of such rows, Fit refits the models only each time the number of rows has grown by half (bulkGrowth).
+// long backlog of such rows, Fit refits the models only each time the number of rows has grown by a third (bulkGrowth).
 func Fit(h *sizing.History, champion *Model) (*Model, Outcome, error) {
 	return train(h, champion, true)
 }
@@ -112,8 +112,8 @@ func (m *Model) finishUpdate(whole *sizing.History, hasChampion bool, firstFit i
 	return m.complete(whole, out)
 }
 
-// learnNewRows learns, in order, the rows that newRows returns, and refits the models on the learned rows when isFitDue says
-// so. `later` is the number of rows that the caller learns afterwards. firstFit is the number of measured rows at the first of
+// learnNewRows learns, in order, the rows that newRows returns, and refits the models on the learned rows when a fit is
+// due. `later` is the number of rows that the caller learns afterwards. firstFit is the number of measured rows at the first of
 // these fits; 0: none.
 func (m *Model) learnNewRows(h *sizing.History, later int) (firstFit int, err error) {
 	m.Schema = h.Schema.Shape()
@@ -124,6 +124,10 @@ func (m *Model) learnNewRows(h *sizing.History, later int) (firstFit int, err er
 	late, _ := m.latePeaks(h)
 	m.Late += late
 	rows := m.newRows(h)
+	isFitDue := m.IsFitDue
+	if m.isLongBacklog(len(rows) + later) {
+		isFitDue = m.isBulkFitDue
+	}
 	for k, i := range rows {
 		t := NewTrainingRow(&h.Schema, &h.Rows[i])
 		t.Amends = t.Seq <= lastSeq
@@ -132,7 +136,7 @@ func (m *Model) learnNewRows(h *sizing.History, later int) (firstFit int, err er
 			continue
 		}
 		m.Learn(t)
-		fits := m.isFitDue(len(rows) - k - 1 + later)
+		fits := isFitDue()
 		if !fits && !m.isRelearnDue() {
 			continue
 		}

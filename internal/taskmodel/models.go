@@ -275,7 +275,7 @@ func (m *models) targets(r *row, x []float64) []float64 {
 // including cold starts.
 func treeConfig(rows int, seed uint64) gbt.Config {
 	return gbt.Config{
-		Rounds: 160, LearningRate: 0.05, MaxDepth: 5, Subsample: 0.5, ColSample: 0.5, MaxBins: 31, Seed: seed,
+		Rounds: 160, LearningRate: 0.05, MaxDepth: 5, Subsample: 0.5, ColSample: 0.5, MaxBins: 63, Seed: seed,
 		MinLeafRows: max(1, min(5, rows/8)),
 	}
 }

@@ -28,14 +28,14 @@ const (
 	// least 1/reproducedShare of the rows of that fit: the inputs of such runs may be new to the model.
 	reproducedShare = 128
 
-	// These rules apply while the number of rows in the backlog is at most minCatchUpRows, or at most 1/catchUpShare of the
+	// These rules apply if a training starts with at most minCatchUpRows unlearned rows, or with at most 1/catchUpShare of the
 	// number of learned rows.
 	minCatchUpRows = 100
 	catchUpShare   = 25
 
-	// With a longer backlog, such as an import, a fit is due when the number of rows has grown by the factor
-	// bulkGrowth since the last fit. A last fit on fewer than minBulkRows rows counts as one on minBulkRows.
-	bulkGrowth  = 1.5
+	// With a longer backlog, such as an import, a fit is due when the number of rows has grown by the factor bulkGrowth
+	// since the last fit, and at the end. A last fit on fewer than minBulkRows rows counts as one on minBulkRows.
+	bulkGrowth  = 1.35
 	minBulkRows = 20
 )
 
@@ -47,21 +47,23 @@ func nextFit(n int) int {
 	return n + max(fitEvery, n/fitGrowth)
 }
 
-// IsFitDue reports whether the rows learned since the last fit make a fit due, so that Update fits.
-func (m *Model) IsFitDue() bool { return m.isFitDue(0) }
+// isLongBacklog reports whether this number of unlearned rows is a long backlog.
+func (m *Model) isLongBacklog(unlearned int) bool {
+	return unlearned > max(minCatchUpRows, m.Experts.LearnedRows/catchUpShare)
+}
 
-// isFitDue reports whether enough rows were learned since the last fit, or whether a comparison with a fresh model is due
-// (relearn.go), after which the models are fitted in any case. unlearned is the number
-// of rows in the backlog, which the model has not learned yet.
-func (m *Model) isFitDue(unlearned int) bool {
-	learned := m.Experts.LearnedRows
-	switch {
-	case m.isEarly(): // Learn fits
+// IsFitDue reports whether enough rows were learned since the last fit, or whether a comparison with a fresh model is due
+// (relearn.go), after which the models are fitted in any case. Update then fits.
+func (m *Model) IsFitDue() bool {
+	if m.isEarly() { // Learn fits
 		return false
-	case unlearned <= max(minCatchUpRows, learned/catchUpShare):
-		return learned >= nextFit(m.Fitted) || m.Reproduced > 0 && m.Reproduced >= m.Fitted/reproducedShare || m.isRelearnDue()
 	}
-	return float64(learned) >= bulkGrowth*float64(max(m.Fitted, minBulkRows))
+	return m.Experts.LearnedRows >= nextFit(m.Fitted) || m.Reproduced > 0 && m.Reproduced >= m.Fitted/reproducedShare || m.isRelearnDue()
+}
+
+// isBulkFitDue is IsFitDue within a long backlog.
+func (m *Model) isBulkFitDue() bool {
+	return !m.isEarly() && float64(m.Experts.LearnedRows) >= bulkGrowth*float64(max(m.Fitted, minBulkRows))
 }
 
 // fitKey returns a hash of the rows on which a model is fitted (FNV-1a, 64 bit), without their residuals.
