@@ -31,7 +31,7 @@ type Outcome struct {
 //
 // Fit first learns, in the order of the history, the rows that the champion has not learned yet, so that
 // their residuals are out of sample. Between these rows Fit refits the models at scheduled row counts (nextFit). With a
-// long backlog of such rows, Fit refits the models only each time the number of rows has grown by a third (bulkGrowth).
+// long backlog of such rows, Fit refits models of many rows only each time their number has grown by a third (bulkGrowth).
 func Fit(h *sizing.History, champion *Model) (*Model, Outcome, error) {
 	return train(h, champion, true)
 }

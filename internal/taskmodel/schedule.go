@@ -33,10 +33,9 @@ const (
 	minCatchUpRows = 100
 	catchUpShare   = 25
 
-	// With a longer backlog, such as an import, a fit is due when the number of rows has grown by the factor bulkGrowth
-	// since the last fit, and at the end. A last fit on fewer than minBulkRows rows counts as one on minBulkRows.
-	bulkGrowth  = 1.35
-	minBulkRows = 20
+	// With a longer backlog, such as an import, a model fitted on at least fineFitRows rows is fitted again when their number
+	// has grown by the factor bulkGrowth, and at the end.
+	bulkGrowth = 1.35
 )
 
 // nextFit returns the number of measured rows at which a model fitted on n rows is fitted again.
@@ -63,7 +62,10 @@ func (m *Model) IsFitDue() bool {
 
 // isBulkFitDue is IsFitDue within a long backlog.
 func (m *Model) isBulkFitDue() bool {
-	return !m.isEarly() && float64(m.Experts.LearnedRows) >= bulkGrowth*float64(max(m.Fitted, minBulkRows))
+	if m.Fitted < fineFitRows {
+		return m.IsFitDue()
+	}
+	return float64(m.Experts.LearnedRows) >= bulkGrowth*float64(m.Fitted)
 }
 
 // fitKey returns a hash of the rows on which a model is fitted (FNV-1a, 64 bit), without their residuals.

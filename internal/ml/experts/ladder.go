@@ -19,7 +19,7 @@ const (
 	gridSteps      = 24  // number of amounts of a grid
 	powerLawBelief = 0.3 // weight of the power law P(peak > a | peak > f) = (f / a)³ without evidence; see PowerLaw and lawWeight
 	maxLifts       = 4   // largest number of rungs; more rungs do not reduce the cost noticeably
-	usualMargin    = 1.1 // with a larger one, lifts waste more; with a smaller one, a peak slightly above the known ones is killed again
+	usualMargin    = 1.3 // with a larger one, lifts waste more; with a smaller one, a peak slightly above the known ones is killed again
 	maxStep        = 2.0
 )
 
