@@ -43,8 +43,8 @@ type Selection struct {
 	Layout file.Layout // columns and units of a CSV
 }
 
-// Read reads a history in any format of package source/file. An unreadable row is an
-// error of kind sizing.Invalid that names the line.
+// Read reads a history in any format of package source/file. An unreadable row is an error of kind sizing.Invalid that names
+// the line. Peaks that are probably in another unit than bytes are such an error, too; see file.UnitCheck.
 func Read(name string, r io.Reader, only Selection) (*Trace, error) {
 	whole, err := io.ReadAll(r)
 	if err != nil {
@@ -79,14 +79,19 @@ func (t *Trace) read(whole []byte, only Selection) error {
 	if err != nil {
 		return err
 	}
+	units := file.NewUnitCheck(&only.Layout, reader)
 	var all tries
 	for line, err := range reader.All() {
 		if err != nil {
 			return err
 		}
+		units.Add(&line.Observation)
 		if o := line.Observation; len(only.Tasks) == 0 || slices.Contains(only.Tasks, o.Try.Task) {
 			all.add(o)
 		}
+	}
+	if units.SmallPeaks() > 0 {
+		return sizing.Errorf(sizing.Invalid, "every peak is below 1 MiB, so the amounts are probably not in bytes; name the unit, such as --unit MiB, or --unit B if they are in bytes")
 	}
 	t.Repeated, t.Contradicted = all.repeated, all.contradicted
 	for _, o := range all.rows {
