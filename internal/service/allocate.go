@@ -39,6 +39,10 @@ func (s *Service) allocatorOf(task *modelcache.Task, namespace string, now time.
 	return a
 }
 
+// isDecoded reports whether c.model is the decoded model of the task, or the task is known to have none. Otherwise c.model is
+// an outline, because the model was evicted or has failed.
+func (c *allocator) isDecoded() bool { return c.task.IsDecoded() && !c.hasFailed }
+
 // allocate computes the answer to the request `ask`, and sets the fields of `a`. The argument `run` holds the kills of
 // the run that this replica has received or read.
 func (c *allocator) allocate(ask *sizing.Ask, run *inflight.Run, a *sizing.Allocation) {

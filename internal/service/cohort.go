@@ -250,8 +250,8 @@ func (c *allocator) ignoreRequest(ask *sizing.Ask, q *taskmodel.Question) {
 	}
 }
 
-// hasNoHistory reports whether the model has learned no measured or sampled peak of the task. It returns false while the
-// model is not decoded.
+// hasNoHistory reports whether the model has learned no measured or sampled peak of the task. It returns false if only the
+// outline of the model is known.
 func (c *allocator) hasNoHistory() bool {
-	return c.task.IsDecoded() && c.model.LargestPeak() == 0
+	return c.isDecoded() && c.model.LargestPeak() == 0
 }
