@@ -52,7 +52,7 @@ func (c *allocator) allocate(ask *sizing.Ask, run *inflight.Run, a *sizing.Alloc
 	q.Shape = c.givenShape(ask)
 	c.ignoreRequest(ask, &q)
 	sized := c.memo.Size(c.model, q)
-	c.sizeByCohort(ask, &q, &sized)
+	similar := c.sizeByCohort(ask, &q, &sized)
 	if q.Above > 0 {
 		c.repeatLift(&sized, &q, run, c.hardCap(ask, q.Above))
 	} else {
@@ -77,7 +77,7 @@ func (c *allocator) allocate(ask *sizing.Ask, run *inflight.Run, a *sizing.Alloc
 	if a.Model = c.task.Ref(); c.hasFailed {
 		a.Model, a.Reason = nil, "the model of this task failed; "+a.Reason
 	}
-	c.describeCohort(ask, &q, a)
+	c.describeCohort(ask, &q, &similar, a)
 	if c.policy.Mode != sizing.Enforce {
 		c.answerStaticRequest(a, c.staticRequest(ask))
 	}
