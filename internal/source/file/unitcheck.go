@@ -3,9 +3,9 @@ package file
 import "github.com/loadaware/loadaware/internal/sizing"
 
 const (
-	// maxCheckedRows limits the rows of a CSV that UnitCheck examines.
+	// maxCheckedRows limits the rows of a CSV that UnitCheck counts.
 	maxCheckedRows = 10_000
-	// In a file of at least maxCheckedRows rows, at least minSmallPeaks of the examined rows must have a peak. In a shorter
+	// In a file of at least maxCheckedRows rows, at least minSmallPeaks of the counted rows must have a peak. In a shorter
 	// file, one peak is enough.
 	minSmallPeaks = 8
 )
@@ -43,6 +43,6 @@ func (u *UnitCheck) Add(o *sizing.Observation) bool {
 	return u.decided
 }
 
-// SmallPeaks returns the number of examined rows with a peak if their peaks are in another unit than bytes, otherwise 0. The
+// SmallPeaks returns the number of counted rows with a peak if their peaks are in another unit than bytes, otherwise 0. The
 // result is valid once Add has returned true, or after the last row.
 func (u *UnitCheck) SmallPeaks() int { return u.peaks }
