@@ -1434,7 +1434,7 @@ type PhasedRun struct {
 	// MemoryBytes Peak memory of each step, at most 480.
 	MemoryBytes []int64 `json:"memory_bytes"`
 
-	// Phases Phase of each step; empty before phases are found.
+	// Phases Phase of each step; empty before phases are found, and if they need CPU and the run has none.
 	Phases []int `json:"phases"`
 
 	// RunID 1 to 250 characters except control characters.

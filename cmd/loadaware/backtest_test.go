@@ -44,6 +44,20 @@ func TestBacktestReadsOtherColumnsAndUnits(t *testing.T) {
 	assert.Contains(t, stderr, `--map or --unit: "gigs" is not a unit of memory`)
 }
 
+func TestBacktestRefusesPeaksInAnotherUnit(t *testing.T) {
+	inMB := strings.NewReplacer("2e9", "2000", "3e9", "3000").Replace(twoTasks)
+	code, out, stderr := invoke(t, inMB, "backtest", "-", "--policies", "max")
+	assert.Equal(t, 1, code)
+	assert.Empty(t, out)
+	assert.Contains(t, stderr, "standard input: every peak is below 1 MiB, so the amounts are probably not in bytes; name the unit, such as --unit MiB")
+	for _, unit := range []string{"MB", "B"} {
+		code, _, stderr = invoke(t, inMB, "backtest", "-", "--policies", "max", "--unit", unit)
+		assert.Zero(t, code, stderr)
+	}
+	code, _, stderr = invoke(t, inMB+"d,a,r3,2020-01-01T03:00:00Z,3600,,3e9\n", "backtest", "-", "--policies", "max")
+	assert.Zero(t, code, stderr)
+}
+
 func TestBacktestSaysThatSettingsHaveNoEffect(t *testing.T) {
 	for policies, isWarned := range map[string]bool{"static,max": true, "static,own-history": false, "loadaware": false} {
 		code, _, stderr := invoke(t, twoTasks, "backtest", "-", "--policies", policies, "--cap", "4Gi")

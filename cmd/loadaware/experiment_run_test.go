@@ -46,6 +46,14 @@ func TestExperimentOnStandardInput(t *testing.T) {
 	assert.Equal(t, out, again, "the same flags give the same output")
 }
 
+func TestExperimentRefusesPeaksInAnotherUnit(t *testing.T) {
+	inAnotherUnit := strings.ReplaceAll(fortyRuns(), "00000001,", ",") // in units of 100 MB
+	code, out, stderr := invoke(t, inAnotherUnit, "experiment", "run", "--trace", "-", "--families", "prior")
+	assert.Equal(t, 1, code)
+	assert.Empty(t, out)
+	assert.Contains(t, stderr, "standard input: every peak is below 1 MiB, so the amounts are probably not in bytes")
+}
+
 func TestPeaksAboveTheLastEdgeAreUnderEstimates(t *testing.T) {
 	code, out, stderr := invoke(t, fortyRuns(), "experiment", "run", "--trace", "-", "-o", "json", "--split", "time", "--bins", "a=1,3", "--seeds", "1", "--trials", "1",
 		"--families", "prior,cart,softmax-trees-argmax,regression,final,serving")

@@ -185,6 +185,13 @@ func TestJSONLinesOrderTheirFeaturesByName(t *testing.T) {
 	line := `{"dag_id":"d","task_id":"t","run_id":"r","outcome":"success","memory_max_bytes":1000,"duration_seconds":5,"features":{"c":8,"b":7,"a":"x"}}` + "\n"
 	trace := readTrace(t, line)
 	assert.Equal(t, 7., trace.rows[0].x, "b is the first numeric feature by name")
+	trace = readTrace(t, `{"metadata":{"note":["as CSV, feature.c, feature.a"]},`+strings.TrimPrefix(line, "{"))
+	assert.Equal(t, 7., trace.rows[0].x, "a text is not a header")
+}
+
+func TestFirstFeatureOfACSVWithAByteOrderMark(t *testing.T) {
+	trace := readTrace(t, "\ufefffeature.b,dag_id,task_id,run_id,started_at,duration_s,memory_max_bytes,feature.a\n7,d,t,r,2020-01-01T00:00:00Z,60,2e9,8\n")
+	assert.Equal(t, 7., trace.rows[0].x, "b is the first numeric feature in the order of the columns")
 }
 
 func TestSelectionRestrictsATrace(t *testing.T) {

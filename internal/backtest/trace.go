@@ -1,7 +1,6 @@
 package backtest
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"maps"
@@ -43,15 +42,12 @@ type Selection struct {
 	Layout file.Layout // columns and units of a CSV
 }
 
-// Read reads a history in any format of package source/file. An unreadable row is an
-// error of kind sizing.Invalid that names the line.
+// Read reads a history in any format of package source/file. An unreadable row is an error of kind sizing.Invalid that names
+// the line. Peaks that are probably in another unit than bytes are such an error, too; see file.UnitCheck.
 func Read(name string, r io.Reader, only Selection) (*Trace, error) {
-	whole, err := io.ReadAll(r)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", name, err)
-	}
 	t := &Trace{Name: name}
-	if err := t.read(whole, only); err != nil {
+	order, err := t.read(r, only)
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	slices.SortStableFunc(t.rows, func(a, b row) int { return a.StartedAt.Compare(b.StartedAt) })
@@ -61,10 +57,6 @@ func Read(name string, r io.Reader, only Selection) (*Trace, error) {
 	if len(t.rows) == 0 {
 		return nil, sizing.Errorf(sizing.Invalid, "%s: nothing to replay: no row of the chosen tasks is a success with a measured peak and a duration", name)
 	}
-	order, err := featureOrder(whole, only.Layout.Fields)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
 	t.chooseX(order)
 	t.Cap = minCap
 	for i := range t.rows {
@@ -73,20 +65,26 @@ func Read(name string, r io.Reader, only Selection) (*Trace, error) {
 	return t, nil
 }
 
-// read adds the rows of the selected tasks that can be replayed.
-func (t *Trace) read(whole []byte, only Selection) error {
-	reader, err := file.OpenAs(bytes.NewReader(whole), only.Layout)
+// read adds the rows of the selected tasks that can be replayed. It returns the names of the features in the order of the
+// columns; none for JSON lines.
+func (t *Trace) read(r io.Reader, only Selection) (features []string, err error) {
+	reader, err := file.OpenAs(r, only.Layout)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	units := file.NewUnitCheck(&only.Layout, reader)
 	var all tries
 	for line, err := range reader.All() {
 		if err != nil {
-			return err
+			return nil, err
 		}
+		units.Add(&line.Observation)
 		if o := line.Observation; len(only.Tasks) == 0 || slices.Contains(only.Tasks, o.Try.Task) {
 			all.add(o)
 		}
+	}
+	if units.SmallPeaks() > 0 {
+		return nil, sizing.Errorf(sizing.Invalid, "every peak is below 1 MiB, so the amounts are probably not in bytes; name the unit, such as --unit MiB, or --unit B if they are in bytes")
 	}
 	t.Repeated, t.Contradicted = all.repeated, all.contradicted
 	for _, o := range all.rows {
@@ -96,7 +94,7 @@ func (t *Trace) read(whole []byte, only Selection) error {
 		}
 		t.rows = append(t.rows, row{Observation: o})
 	}
-	return nil
+	return reader.Features(), nil
 }
 
 // chooseX sets x of every row to the first numeric feature: the first feature in `order` whose known

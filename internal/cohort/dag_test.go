@@ -58,8 +58,8 @@ func TestATaskIsComparedWithTheTasksOfItsDAGFirst(t *testing.T) {
 			assert.Greater(t, a.Limit, sizing.Bytes(1.6e9), name)
 			assert.Less(t, a.Limit, sizing.Bytes(6e9), name)
 			assert.Contains(t, a.Reason, "tasks of this DAG", name)
-			known, _ := m.Known(unseen.Task)
-			assert.LessOrEqual(t, known, tasks, name)
+			assert.LessOrEqual(t, a.Tasks, tasks, name)
+			assert.Contains(t, a.Reason, fmt.Sprintf("from %d tasks, %d runs", a.Tasks, a.Runs), name)
 		}
 	}
 }
@@ -119,13 +119,6 @@ func TestTheCostOfTrials(t *testing.T) {
 	assert.Greater(t, of(1.7, 0.02, 2, 2, 2, 1, 1, 1, 1, 1), of(4, 0.035, 2, 2, 2, 1, 1, 1, 1, 1), "with three kills among eight, it costs more")
 }
 
-func TestANilModelKnowsNoTask(t *testing.T) {
-	var none *Model
-	tasks, runs := none.Known(sizing.TaskKey{})
-	assert.Zero(t, tasks)
-	assert.Zero(t, runs)
-}
-
 func TestRequestAboveThoseOfTheNamespaceIsComparedWithItsDAG(t *testing.T) {
 	rows := twoDAGs(14)
 	m := Fit(rows)
@@ -134,6 +127,20 @@ func TestRequestAboveThoseOfTheNamespaceIsComparedWithItsDAG(t *testing.T) {
 	require.True(t, ok)
 	assert.Less(t, a.Limit, sizing.Bytes(300e9))
 	assert.Greater(t, a.Limit, sizing.Bytes(80e9))
+}
+
+// The namespace answers first for a DAG that is like the others. A request above all others leaves the answer to the DAG.
+func TestAnswerNamesTheTasksOfTheModelThatAnswered(t *testing.T) {
+	m := Fit(alike(64, rand.New(rand.NewPCG(0, 5))))
+	for dag := range 8 {
+		unseen := used(1000, 900e9, 0.1)
+		unseen.Task.DAG = fmt.Sprint("dag", dag)
+		a, ok := m.Size(question(&unseen))
+		require.True(t, ok)
+		assert.Contains(t, a.Reason, "tasks of this DAG")
+		assert.Equal(t, 8, a.Tasks)
+		assert.Equal(t, 48, a.Runs)
+	}
 }
 
 func TestSingleDAGHasNoModelOfItsOwn(t *testing.T) {

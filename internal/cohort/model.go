@@ -79,6 +79,8 @@ type Answer struct {
 	Level    sizing.Bytes // predicted peak without a margin, not as a logarithm
 	Reason   string
 	Promised float64 // P(peak > Limit)
+	Tasks    int     // number of learned tasks from which the answer comes
+	Runs     int     // number of learned runs of the model that answered
 
 	amount      float64      // bytes by the trees and the margin, bounded by maxGrantRatio; 0 in an answer of sizeByRequest
 	unbounded   sizing.Bytes // limit before floor, bins and cap
@@ -108,16 +110,6 @@ func (m *Model) CanSize(f Facts) bool { return m.first(&f.Task).canSize(&f) || m
 
 func (m *Model) canSize(f *Facts) bool {
 	return m != nil && m.weight() >= minErrors && !m.isOutside(f)
-}
-
-// Known returns the numbers of tasks and runs of the model that answers first for a task; zeros for a
-// nil model.
-func (m *Model) Known(task sizing.TaskKey) (tasks, runs int) {
-	first := m.first(&task)
-	if first == nil {
-		return 0, 0
-	}
-	return first.Tasks, first.Runs
 }
 
 // Size answers for a task that the model has not learned. The model of the task's DAG answers if it answers first, or if the
@@ -166,11 +158,11 @@ func (m *Model) sizeByTrees(q *Question) (a Answer, ok bool) {
 	if q.Killed > 0 && m.riskOf(level, limit) > maxRisk*q.RiskTarget {
 		return Answer{}, false
 	}
-	a.ofDAG, a.amount, a.unbounded = m.ofDAG, amount, limit
+	a.ofDAG, a.amount, a.unbounded, a.Tasks, a.Runs = m.ofDAG, amount, limit, m.Tasks, m.Runs
 	a.Limit, a.Level = q.bound(limit), sizing.Bytes(math.Exp(level))
 	a.Promised = m.riskOf(level, a.Limit)
 	a.Reason = fmt.Sprintf("%s: %s: the typical peak is %s; %s; from %d tasks, %d runs",
-		a.Limit.Approx(), m.describeTasks(), a.Level.Approx(), a.describeLimit(q), m.Tasks, m.Runs)
+		a.Limit.Approx(), m.describeTasks(), a.Level.Approx(), a.describeLimit(q), a.Tasks, a.Runs)
 	return a, true
 }
 

@@ -33,20 +33,25 @@ type Data struct {
 	datasets []*taskmodel.Dataset // ordered by task
 }
 
-// Read reads a history in any format of package source/file. An unreadable row is an
-// error of kind sizing.Invalid that names the line.
+// Read reads a history in any format of package source/file. An unreadable row is an error of kind sizing.Invalid that names
+// the line. Peaks that are probably in another unit than bytes are such an error, too; see file.UnitCheck.
 func Read(name string, r io.Reader) (*Data, error) {
 	reader, err := file.Open(r)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
+	units := file.NewUnitCheck(&file.Layout{}, reader)
 	byTask := map[sizing.TaskKey][]sizing.Observation{}
 	for line, err := range reader.All() {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
+		units.Add(&line.Observation)
 		task := line.Observation.Try.TaskKey
 		byTask[task] = append(byTask[task], line.Observation)
+	}
+	if units.SmallPeaks() > 0 {
+		return nil, sizing.Errorf(sizing.Invalid, "%s: every peak is below 1 MiB, so the amounts are probably not in bytes; convert them to bytes", name)
 	}
 	histories := make([]*sizing.History, 0, len(byTask))
 	for task, observations := range byTask {

@@ -162,7 +162,7 @@ func (i *Importer) open(name string) (io.ReadCloser, int64, error) {
 // rows sends the readable rows of a file batch by batch. It sends the first row only after the unit check has decided or
 // the file has ended.
 func (i *Importer) rows(ctx context.Context, in *file.Reader) error {
-	units := newUnitCheck(&i.Layout, in)
+	units := file.NewUnitCheck(&i.Layout, in)
 	batch := make([]file.Row, 0, i.batchSize)
 	for row, err := range in.All() {
 		var rowError *file.RowError
@@ -179,7 +179,7 @@ func (i *Importer) rows(ctx context.Context, in *file.Reader) error {
 		}
 		i.warnings.zones.add(row.Zoneless, row.Line)
 		batch = append(batch, row)
-		if units.add(&row.Observation) && len(batch) >= i.batchSize {
+		if units.Add(&row.Observation) && len(batch) >= i.batchSize {
 			if err := i.sendChecked(ctx, batch, &units); err != nil {
 				return err
 			}
@@ -190,8 +190,8 @@ func (i *Importer) rows(ctx context.Context, in *file.Reader) error {
 }
 
 // sendChecked sends rows in batches. If the unit check found another unit, it rejects all rows instead.
-func (i *Importer) sendChecked(ctx context.Context, rows []file.Row, units *unitCheck) error {
-	if err := units.err(); err != nil {
+func (i *Importer) sendChecked(ctx context.Context, rows []file.Row, units *file.UnitCheck) error {
+	if err := unitError(units); err != nil {
 		i.counts.rejected += len(rows)
 		return &fileError{err}
 	}

@@ -7,55 +7,15 @@ import (
 	"github.com/loadaware/loadaware/internal/source/file"
 )
 
-const (
-	// maxHeldRows limits the rows of a CSV that wait for the first plausible peak.
-	maxHeldRows = 10_000
-	// A file of at least maxHeldRows rows is rejected if its first maxHeldRows rows have at least minSmallPeaks peaks and
-	// all these peaks are below 1 MiB. A shorter file is rejected if all its peaks are below 1 MiB, even if it has only one.
-	minSmallPeaks = 8
-)
-
-// unitCheck decides, before the first row of a CSV is sent, whether its peaks are in a unit larger than bytes. It
-// assumes so if all peaks of the first maxHeldRows rows are below 1 MiB; see minSmallPeaks for the exception. Stored
-// rows in a wrong unit cannot be corrected, because the same rows in the right unit contradict them.
-type unitCheck struct {
-	decided bool
-	rows    int // number of rows until the decision
-	peaks   int // number of rows with a peak, all below 1 MiB; 0 once the file is accepted
-}
-
-// newUnitCheck returns the check of a file. The check accepts the file at once if the layout names the unit, or if the
-// file has JSON lines: their amounts are in bytes or have a unit, as in POST /observe.
-func newUnitCheck(layout *file.Layout, in *file.Reader) unitCheck {
-	return unitCheck{decided: layout.Unit != "" || !in.IsCSV()}
-}
-
-// add adds a row and reports whether the rows so far can be sent or rejected.
-func (u *unitCheck) add(o *sizing.Observation) bool {
-	if u.decided {
-		return true
-	}
-	u.rows++
-	switch peak := max(o.MemoryMax, o.MemorySampled); {
-	case peak >= sizing.MiB:
-		u.decided, u.peaks = true, 0
-	case peak > 0:
-		u.peaks++
-	}
-	u.decided = u.decided || u.rows >= maxHeldRows
-	if u.decided && u.peaks < minSmallPeaks {
-		u.peaks = 0
-	}
-	return u.decided
-}
-
-// err returns the error of a file whose peaks have another unit, or nil.
-func (u *unitCheck) err() error {
-	if u.peaks == 0 {
+// unitError returns the error of a file whose peaks have another unit, or nil. Such a file is not imported, because stored rows
+// in a wrong unit cannot be corrected: the same rows in the right unit contradict them.
+func unitError(units *file.UnitCheck) error {
+	rows := units.SmallPeaks()
+	if rows == 0 {
 		return nil
 	}
 	return sizing.Errorf(sizing.Invalid, "%s: every peak is below 1 MiB, so nothing of the file was imported; "+
-		"name the unit, such as --unit MiB, or --unit B if the peaks are in bytes", inAnotherUnit(u.peaks))
+		"name the unit, such as --unit MiB, or --unit B if the peaks are in bytes", inAnotherUnit(rows))
 }
 
 // inAnotherUnit says that a number of rows are probably in another unit.

@@ -39,6 +39,10 @@ func (s *Service) allocatorOf(task *modelcache.Task, namespace string, now time.
 	return a
 }
 
+// isDecoded reports whether c.model is the decoded model of the task, or the task is known to have none. Otherwise c.model is
+// an outline, because the model was evicted or has failed.
+func (c *allocator) isDecoded() bool { return c.task.IsDecoded() && !c.hasFailed }
+
 // allocate computes the answer to the request `ask`, and sets the fields of `a`. The argument `run` holds the kills of
 // the run that this replica has received or read.
 func (c *allocator) allocate(ask *sizing.Ask, run *inflight.Run, a *sizing.Allocation) {
@@ -48,7 +52,7 @@ func (c *allocator) allocate(ask *sizing.Ask, run *inflight.Run, a *sizing.Alloc
 	q.Shape = c.givenShape(ask)
 	c.ignoreRequest(ask, &q)
 	sized := c.memo.Size(c.model, q)
-	c.sizeByCohort(ask, &q, &sized)
+	similar := c.sizeByCohort(ask, &q, &sized)
 	if q.Above > 0 {
 		c.repeatLift(&sized, &q, run, c.hardCap(ask, q.Above))
 	} else {
@@ -73,7 +77,7 @@ func (c *allocator) allocate(ask *sizing.Ask, run *inflight.Run, a *sizing.Alloc
 	if a.Model = c.task.Ref(); c.hasFailed {
 		a.Model, a.Reason = nil, "the model of this task failed; "+a.Reason
 	}
-	c.describeCohort(ask, &q, a)
+	c.describeCohort(ask, &q, &similar, a)
 	if c.policy.Mode != sizing.Enforce {
 		c.answerStaticRequest(a, c.staticRequest(ask))
 	}

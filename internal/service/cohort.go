@@ -138,21 +138,21 @@ func factsOf(ask *sizing.Ask) cohort.Facts {
 	return cohort.Facts{Task: ask.Try.TaskKey, Metadata: ask.Metadata, Features: ask.Features, Requested: ask.Requested, Placement: ask.Placement}
 }
 
-// sizeByCohort replaces the static request of a task without history by the answer of the cohort, if there is one. It
-// keeps the request if the answer is not above the largest killed allocation of the task, for example because of a low
-// cap. It does not change a lift.
-func (c *allocator) sizeByCohort(ask *sizing.Ask, q *taskmodel.Question, sized *taskmodel.Answer) {
+// sizeByCohort replaces the static request of a task without history by the answer of the cohort, if there is one, and
+// returns this answer. It keeps the request if the answer is not above the largest killed allocation of the task, for
+// example because of a low cap. It does not change a lift.
+func (c *allocator) sizeByCohort(ask *sizing.Ask, q *taskmodel.Question, sized *taskmodel.Answer) (answer cohort.Answer) {
 	if sized.Source != sizing.FromRequested || q.Above > 0 || !c.hasNoHistory() {
-		return
+		return answer
 	}
-	question := c.cohortQuestion(ask, q)
-	answer, ok := c.cohort.Size(question)
+	answer, ok := c.cohort.Size(c.cohortQuestion(ask, q))
 	if !ok || answer.Limit <= c.model.LargestKilled() {
-		return
+		return answer
 	}
 	promised := answer.Promised
 	sized.Limit, sized.Ladder, sized.Promised = answer.Limit, []sizing.Bytes{answer.Limit}, &promised
 	sized.Source, sized.Reason = sizing.FromCohort, answer.Reason
+	return answer
 }
 
 // cohortQuestion converts a question about a task without history into a question to the cohort.
@@ -190,18 +190,17 @@ func (c *allocator) explainCohort(ask *sizing.Ask, q *taskmodel.Question, grante
 	return taskmodel.ExplainCohort(explained.BaseName, explained.Base, steps, explained.Level, granted), true
 }
 
-// describeCohort completes the answer for a task without history, except a lift. To an answer of the cohort it adds the
-// numbers of tasks and runs of cohort.Model.Known, and the CPU by the probable usage profiles of the task. It predicts
-// the GPU memory by these profiles.
-func (c *allocator) describeCohort(ask *sizing.Ask, q *taskmodel.Question, a *sizing.Allocation) {
+// describeCohort completes the answer for a task without history, except a lift. To an answer of the cohort, which
+// sizeByCohort has returned as `similar`, it adds the numbers of tasks and runs, and the CPU by the probable usage profiles of
+// the task. It predicts the GPU memory by these profiles.
+func (c *allocator) describeCohort(ask *sizing.Ask, q *taskmodel.Question, similar *cohort.Answer, a *sizing.Allocation) {
 	if c.cohort == nil || q.Above > 0 || !c.hasNoHistory() {
 		return
 	}
 	facts := factsOf(ask)
 	place, isPlaced := c.cohort.Place(&facts)
 	if a.Source == sizing.FromCohort {
-		tasks, runs := c.cohort.Known(facts.Task)
-		a.Cohort = &sizing.Cohort{Profile: place.Profile, Confidence: place.Confidence, Tasks: tasks, Runs: runs}
+		a.Cohort = &sizing.Cohort{Profile: place.Profile, Confidence: place.Confidence, Tasks: similar.Tasks, Runs: similar.Runs}
 		if level := c.cohort.Level(&facts); !math.IsNaN(level) {
 			a.Cohort.Level = level
 		}
@@ -250,8 +249,8 @@ func (c *allocator) ignoreRequest(ask *sizing.Ask, q *taskmodel.Question) {
 	}
 }
 
-// hasNoHistory reports whether the model has learned no measured or sampled peak of the task. It returns false while the
-// model is not decoded.
+// hasNoHistory reports whether the model has learned no measured or sampled peak of the task. It returns false if only the
+// outline of the model is known.
 func (c *allocator) hasNoHistory() bool {
-	return c.task.IsDecoded() && c.model.LargestPeak() == 0
+	return c.isDecoded() && c.model.LargestPeak() == 0
 }

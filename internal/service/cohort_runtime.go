@@ -12,7 +12,7 @@ import (
 // namespace predict it, if the cohort can do so. Otherwise runTime returns `known`, the prediction of the task's own
 // model (nil if there is none).
 func (c *allocator) runTime(ask *sizing.Ask, q *taskmodel.Question, known *sizing.Duration) *sizing.Duration {
-	if c.cohort == nil || c.cohort.RunTimes == nil || !c.task.IsDecoded() {
+	if c.cohort == nil || c.cohort.RunTimes == nil || !c.isDecoded() {
 		return known
 	}
 	runs, mean, isEarly := c.model.OwnRunTimes()

@@ -13,7 +13,7 @@ import (
 // four cases: never_above_requested of the policy no longer applies; the last reported request replaces a missing one; the
 // derived cap rises (derivedCap: the cap if neither the policy nor the caller sets one); the schedulable ceiling changes.
 func (c *allocator) ladder(sized *taskmodel.Answer, q *taskmodel.Question, ask *sizing.Ask) []sizing.Bytes {
-	if sized.Limit == 0 || sized.Source == sizing.FromRequested && !c.task.IsDecoded() {
+	if sized.Limit == 0 || sized.Source == sizing.FromRequested && !c.isDecoded() {
 		return sized.Ladder
 	}
 	isSameCap := !c.hasNoHistory()

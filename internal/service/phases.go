@@ -203,7 +203,7 @@ type PhasedRun struct {
 	MapIndex int
 	Try      int
 	Series   sizing.Series   // at most maxPhasedPoints steps
-	Phases   []int           // phase of each step; nil before phases are found
+	Phases   []int           // phase of each step; nil before phases are found, or if they need CPU and the run has none
 	Replay   taskplan.Replay // zero if the run was not replayed
 }
 

@@ -39,6 +39,17 @@ func TestATaskWhoseModelPanicsIsAnsweredFromItsOutline(t *testing.T) {
 	require.NoError(t, err)
 }
 
+func TestSimilarTasksDoNotReplaceAModelThatPanics(t *testing.T) {
+	r := newReplica(t)
+	r.trainCohort(0, 200)
+	r.trainTask("load", 40)
+	own := r.predict(ask("load", "next")).Duration
+	require.NotNil(t, own)
+	require.NotNil(t, r.predict(ask("new", "next")).Duration, "similar tasks predict the run time of a task without runs")
+	r.BreakModel(task("load"))
+	assert.Nil(t, r.predict(ask("load", "later")).Duration, "the outline does not contain the run times")
+}
+
 func TestAReportWhoseLearningPanicsIsAnsweredAsStored(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("load", 40)

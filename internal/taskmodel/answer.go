@@ -131,13 +131,13 @@ func (m *Model) limitToRequest(a *experts.Answer, p *experts.Point, q *Question,
 }
 
 // sufficientRequest returns the static request, divided by the factor of understatement so that measured peaks can be compared
-// with it. It returns zero if the request is unknown, if a peak exceeded it, or if a try was killed with the request or more.
+// with it. It returns zero if the request is unknown or has been too little (see isTooLittle).
 func (m *Model) sufficientRequest(q *Question) float64 {
 	requested := q.Requested.Memory
 	if requested == 0 {
 		requested = m.Requested.Memory
 	}
-	if m.Largest > requested || m.Bound >= requested {
+	if m.isTooLittle(requested) {
 		return 0
 	}
 	return float64(requested) / m.Understatement.factor()

@@ -206,8 +206,13 @@ func (m *Model) minGrant(q Question) sizing.Bytes {
 	return q.MinGrant
 }
 
-// hasSufficed reports whether a peak was measured, and amount is at least the largest measured peak times
-// m.Understatement.factor() and above the largest killed allocation.
+// hasSufficed reports whether a peak was measured and amount has not been too little.
 func (m *Model) hasSufficed(amount sizing.Bytes) bool {
-	return m.Experts.LearnedRows > 0 && m.Largest.Times(m.Understatement.factor()) <= amount && m.Bound < amount
+	return m.Experts.LearnedRows > 0 && !m.isTooLittle(amount)
+}
+
+// isTooLittle reports whether a run needed more than amount: the largest measured peak times m.Understatement.factor() is above
+// it, or a try was killed with amount or more.
+func (m *Model) isTooLittle(amount sizing.Bytes) bool {
+	return m.Largest.Times(m.Understatement.factor()) > amount || m.Bound >= amount
 }

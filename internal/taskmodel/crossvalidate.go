@@ -18,7 +18,7 @@ const crossValidationFolds = 5
 // CrossValidated returns a model for a random holdout of the rows from which the training rows come. This model has the
 // models of s and the residuals of a cross-validation on the training rows. It must not learn, and its Size is not that of the
 // service. With fewer than minEvaluationRows training rows or in the cold start, CrossValidated returns s. The first call
-// computes the result, and further calls return the same result.
+// computes the result, and further calls, also on the result itself, return the same result.
 func (s *ServedModel) CrossValidated() (*ServedModel, error) { return s.crossValidated() }
 
 func (s *ServedModel) crossValidate() (*ServedModel, error) {
@@ -41,7 +41,9 @@ func (s *ServedModel) crossValidate() (*ServedModel, error) {
 		return nil, err
 	}
 	m.Experts = s.Model.Experts.WithResiduals(points, logs)
-	return &ServedModel{Model: m, dataset: s.dataset, history: s.history}, nil
+	result := &ServedModel{Model: m, dataset: s.dataset, history: s.history}
+	result.crossValidated = func() (*ServedModel, error) { return result, nil }
+	return result, nil
 }
 
 // predictFold fits models on the rows outside a fold, which has every crossValidationFolds-th row, and writes the

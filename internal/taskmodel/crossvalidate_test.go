@@ -35,6 +35,9 @@ func TestCrossValidatedProbabilitiesAreCalibrated(t *testing.T) {
 	require.NoError(t, err)
 	s, err := served.CrossValidated()
 	require.NoError(t, err)
+	again, err := s.CrossValidated()
+	require.NoError(t, err)
+	assert.Same(t, s, again)
 	edges, p := []float64{1.5 * float64(gib), 3 * float64(gib), 64 * float64(gib)}, make([]float64, 3)
 	for bin := range edges {
 		expected, actual := 0.0, 0

@@ -49,7 +49,7 @@ func (c *durationLevels) start() {
 const OutlierRatio = 3
 
 // Ratios returns the newest ratios of the task's run times to the predictions made before the runs,
-// oldest first.
+// oldest first. One second is added to both times, so that the ratios of runs of fractions of a second do not vary much.
 func (m *Model) Ratios() []float64 {
 	ratios := make([]float64, 0, len(m.Overrun.Ring))
 	for i := range m.Overrun.Ring {
@@ -103,7 +103,8 @@ func (m *Model) isAboveQuantiles(log float64, p *experts.Point, b *buffers) (abo
 // learnCensored learns the duration of a killed or failed try, or of a success with neither a peak nor an allocation, as a
 // lower bound of the run time. If the duration is above the predicted median, the try adds an imputed ratio, unless it is an
 // outlier or lacks a rarely missing feature. A try without an imputed ratio counts only as a miss of the 95 % and 99 %
-// quantiles that its duration exceeds. An outlier has probably hung: with a larger timeout, it would only hang for longer.
+// quantiles that its duration exceeds. An outlier has probably hung: with a larger timeout, it would only hang for longer. The
+// imputed run time is at most OutlierRatio times the duration.
 func (m *Model) learnCensored(t *TrainingRow) {
 	if m.Models == nil || t.Duration <= 0 || len(m.Overrun.Ring) == 0 {
 		return
@@ -114,9 +115,10 @@ func (m *Model) learnCensored(t *TrainingRow) {
 	b.cells = m.cells(t.Features, b.cells)
 	m.Models.predict(b.cells, &p, b)
 	log := math.Log1p(t.Duration.Seconds())
-	stopped := log - m.runTimeAt(&p, b)
-	if longer := stopped - m.ratios.median; !p.Imputed && longer > 0 && longer <= math.Log(OutlierRatio) {
-		ratio := m.imputedRatio(stopped)
+	at := m.runTimeAt(&p, b)
+	stopped, isLonger := log-at, log > at+m.ratios.median
+	if isOutlier := t.Duration.Seconds() > OutlierRatio*secondsAt(at+m.ratios.median); !p.Imputed && isLonger && !isOutlier {
+		ratio := min(m.imputedRatio(stopped), math.Log1p(OutlierRatio*t.Duration.Seconds())-at)
 		m.DurationLevels.start()
 		m.DurationLevels.P95.Update(ratio > m.ratios.p95)
 		m.DurationLevels.P99.Update(ratio > m.ratios.p99)
@@ -139,14 +141,14 @@ func (m *Model) learnCensored(t *TrainingRow) {
 // imputedRatio returns a log ratio of a run that takes longer than a try that was stopped at a log ratio above the median: a
 // quantile of the log-normal distribution with the known median and the known share of longer runs. The history does not show
 // by how much the longer runs exceed the stopped try, because all of them may have been stopped. The levels of the quantiles
-// are evenly distributed (additive recurrence with the golden ratio). The run is at most OutlierRatio times as long as the try.
+// are evenly distributed (additive recurrence with the golden ratio).
 func (m *Model) imputedRatio(stopped float64) float64 {
 	ratios := m.ratioDistribution(&m.ratios.ratioAnswer)
 	above := ratios.above(stopped)
 	_, level := math.Modf(math.Phi * float64(m.Overrun.Position()))
 	z := func(above float64) float64 { return math.Erfinv(1 - 2*above) }
 	imputed := m.ratios.median + (stopped-m.ratios.median)*z(above*level)/z(above)
-	return max(stopped, min(stopped+math.Log(OutlierRatio), imputed))
+	return max(stopped, imputed)
 }
 
 // runTimeSlack is the distance, a factor of 2 as a logarithm, by which a prediction may leave the range of the learned run
@@ -238,15 +240,15 @@ func (m *Model) duration(p *experts.Point, q *Question, b *buffers) *sizing.Dura
 	}
 	c := m.ratiosGiven(&q.Shape)
 	ratios := m.ratioDistribution(c)
-	d := &sizing.Duration{Shape: c.member, Outlier: c.outlier}
+	d := &sizing.Duration{Shape: c.member}
 	r := RunTimes{m.runTimeOf(&ratios, p, b)}
 	if levels := r[0].levels; len(levels) > 1 {
 		d.Median, d.P95, d.P99 = toDuration(r.Quantile(.5)), toDuration(r.Quantile(.95)), toDuration(r.Quantile(.99))
-		d.Outlier = r[0].Above(OutlierRatio * d.Median.Seconds())
 	} else {
 		at := levels[0]
 		d.Median, d.P95, d.P99 = toDuration(secondsAt(at+c.median)), toDuration(secondsAt(at+c.p95)), toDuration(secondsAt(at+c.p99))
 	}
+	d.Outlier = r[0].Above(OutlierRatio * d.Median.Seconds())
 	if q.Timeout > 0 {
 		above := r.Above(q.Timeout.Seconds())
 		d.Timeout = &above

@@ -43,7 +43,6 @@ type ratioAnswer struct {
 	member string                   // name of the most probable shape; "" if there are no shapes, or if most probably the task has none of them
 
 	median, p95, p99 float64 // log ratios at these quantiles
-	outlier          float64 // P(ratio > OutlierRatio · median)
 }
 
 // The prior of a task without shapes: lognormal ratios.
@@ -160,7 +159,6 @@ func (m *Model) setQuantiles(a *ratioAnswer) {
 	a.median = d.quantile(.5)
 	a.p95 = max(a.median, d.quantile(1-d.tail[1]))
 	a.p99 = max(a.p95, d.quantile(1-d.tail[2]))
-	a.outlier = d.above(a.median + math.Log(OutlierRatio))
 }
 
 // bytes returns the memory that the cache refers to, without the shapes, which the tasks of a namespace

@@ -89,7 +89,7 @@ type RunTimeProfile struct {
 	Shapes      []ShapeMember // by descending probability
 	None        float64       // probability that the task has none of the shapes; 1 if there are no shapes
 	NewestRatio float64       // ratio of the newest run
-	IsOutlier   bool          // the newest run took more than OutlierRatio times its predicted median
+	IsOutlier   bool          // NewestRatio is more than OutlierRatio times the median ratio
 	Drift       float64       // median of the newest driftRuns ratios, divided by the median of the earlier ratios, as if no drift were corrected; 1: too few runs
 }
 

@@ -147,6 +147,26 @@ func TestStoppedTriesAreCensored(t *testing.T) {
 	assert.GreaterOrEqual(t, m.Ratios()[99], 1.2, "the run takes longer than the try")
 }
 
+// The run times are lognormal with a deviation of 0.6, so 3.4 % of the runs take more than three times the median.
+func TestOutlierProbabilityOfShortRuns(t *testing.T) {
+	for _, median := range []float64{.2, 1.2, 120} {
+		m, rng := New(), rand.New(rand.NewPCG(31, 0))
+		for i := range 400 {
+			m.Learn(timed(int64(i+1), 100, median*math.Exp(.6*rng.NormFloat64())))
+		}
+		d := durationOf(m, 100, time.Duration(3*median*float64(time.Second)))
+		assert.InDelta(t, .034, d.Outlier, .012, "median %v s", median)
+		assert.InDelta(t, d.Outlier, *d.Timeout, .015, "median %v s", median)
+		ratios := len(m.Ratios())
+		for i, tries := range []float64{3.3, 2} {
+			row := timed(int64(500+i), 100, tries*d.Median.Seconds())
+			row.Outcome, row.Censoring, row.Peak = sizing.Failed, sizing.NoPeak, 0
+			m.Learn(row)
+			assert.Equal(t, i, len(m.Ratios())-ratios, "median %v s: only an outlier that was stopped adds no ratio", median)
+		}
+	}
+}
+
 // The run times are lognormal with a median of 600 s and a deviation of 0.8, and a timeout of 900 s stops 31 % of the runs.
 func TestRunsThatATimeoutStopsCountInTheQuantiles(t *testing.T) {
 	for seed := range uint64(4) {

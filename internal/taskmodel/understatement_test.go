@@ -276,3 +276,24 @@ func TestContradictionReason(t *testing.T) {
 	assert.Empty(t, k.model.ContradictionReason(row(retried("r", 3))))
 	assert.Empty(t, k.model.ContradictionReason(row(retried("other", 2))))
 }
+
+// Runs that are measured as 2.5 GiB are killed with 2.9 GiB, so the peak that is measured as 3.6 GiB exceeds a request of 4 GiB.
+func TestRequestBelowAnUnderstatedPeakHasNotSufficed(t *testing.T) {
+	k := newTask(t)
+	features := func(i int) sizing.Features { return sizing.Features{"n": sizing.NumberValue(float64(100 + i*7%10))} }
+	for i := range 9 {
+		kill, success := killed(2.9), measuredRun(2.5)
+		if i == 3 {
+			success = measuredRun(3.6)
+		} else {
+			kill.RunID, kill.Try = fmt.Sprint("run-", i), 1
+			success.RunID, success.Try = kill.RunID, 2
+			k.report(features(i), kill)
+		}
+		success.Allocated.Memory = 8 * gib
+		k.report(features(i), success)
+	}
+	s := k.model.Size(questionAt(features(9), 4))
+	require.Contains(t, s.Reason, "were OOM-killed with more than their measured peaks")
+	assert.Greater(t, s.Limit, 4*gib, s.Reason)
+}

@@ -127,17 +127,13 @@ func thin(list []int, n int) []int {
 
 const gibibyte = 1 << 30
 
-// resample converts a series to the steps and channels of the phases.
+// resample converts a series to the steps and channels of the phases. If p.HasCPU is true, s must have CPU.
 func (p *Phases) resample(s *sizing.Series) phase.Series {
 	samples := make([]phase.Sample, len(s.Memory))
 	for i, m := range s.Memory {
 		values := []float64{float64(m) / gibibyte}
 		if p.HasCPU {
-			cores := 0.0
-			if s.CPU != nil {
-				cores = s.CPU[i]
-			}
-			values = append(values, cores)
+			values = append(values, s.CPU[i])
 		}
 		samples[i] = phase.Sample{Seconds: float64(i) * s.Step.Seconds(), Values: values}
 	}
@@ -153,8 +149,12 @@ func (p *Phases) label(series phase.Series) []int {
 	return labels
 }
 
-// Label divides a series into n equal parts and returns the phase in the middle of each part.
+// Label divides a series into n equal parts and returns the phase in the middle of each part. It returns nil if the series has
+// no steps, or lacks the CPU by which the phases were found.
 func (p *Phases) Label(s *sizing.Series, n int) []int {
+	if len(s.Memory) == 0 || p.HasCPU && s.CPU == nil {
+		return nil
+	}
 	labels := p.label(p.resample(s))
 	parts := make([]int, n)
 	for i := range parts {

@@ -72,6 +72,17 @@ func TestADecodedStateEncodesToTheSameBytes(t *testing.T) {
 	require.ErrorIs(t, err, taskplan.ErrFormat)
 }
 
+func TestRunWithoutTheKnownChannelsHasNoPhases(t *testing.T) {
+	s, _ := learned(t, 12)
+	require.NotNil(t, s.Phases)
+	require.True(t, s.Phases.HasCPU)
+	series := ramp(1).Series
+	assert.Len(t, s.Phases.Label(&series, 40), 40)
+	series.CPU = nil
+	assert.Nil(t, s.Phases.Label(&series, 40))
+	assert.Nil(t, s.Phases.Label(&sizing.Series{Step: series.Step}, 40))
+}
+
 // The state repeats one byte, so its compressed form is small. Encode must reject it if Decode could not read it.
 func TestAStateTooLargeToDecodeIsNotEncoded(t *testing.T) {
 	for _, c := range []struct {

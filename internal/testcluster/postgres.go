@@ -103,17 +103,17 @@ func (p *Postgres) PID() int {
 }
 
 // Start starts the server and returns when it accepts connections. It retries until ctx ends, because a start
-// fails while the backends of a killed server still use its shared memory.
+// fails while the backends of a killed server still use its shared memory. If it returns an error, the server does not run.
 func (p *Postgres) Start(ctx context.Context) error {
 	if p.proc.running() {
 		return nil
 	}
 	for {
 		err := p.startOnce(ctx)
-		if err == nil || ctx.Err() != nil {
-			return err
+		if err == nil {
+			return nil
 		}
-		if p.proc.running() {
+		if p.proc.running() { // ctx has ended
 			return errors.Join(err, p.Stop())
 		}
 		select {

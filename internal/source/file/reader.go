@@ -107,6 +107,18 @@ func OpenAs(r io.Reader, layout Layout) (*Reader, error) {
 // IsCSV reports whether the stream is CSV and not JSON lines.
 func (r *Reader) IsCSV() bool { _, isCSV := r.rows.(*csvReader); return isCSV }
 
+// Features returns the names of the features in the order of the columns of a CSV; none for JSON lines, which have no header.
+func (r *Reader) Features() (names []string) {
+	if c, isCSV := r.rows.(*csvReader); isCSV {
+		for _, cell := range c.header {
+			if name, ok := strings.CutPrefix(cell.name, featurePrefix); ok {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
 // gunzip decompresses r if it begins with the magic bytes of gzip (RFC 1952).
 func gunzip(r *bufio.Reader) (*bufio.Reader, error) {
 	if magic, _ := r.Peek(2); string(magic) != "\x1f\x8b" {

@@ -46,6 +46,7 @@ func (s *Store) Shapes(ctx context.Context, namespace string) (store.Shapes, err
 	if errors.Is(err, pgx.ErrNoRows) {
 		return stored, sizing.Errorf(sizing.NotFound, "namespace %s has no shapes of run times yet: at least two of its tasks need 20 runs each", namespace)
 	}
+	stored.LearnedAt = stored.LearnedAt.UTC()
 	return stored, wrapError("read the shapes of run times", err)
 }
 
@@ -89,8 +90,6 @@ func (s *Store) Structure(ctx context.Context, namespace, dag string) (sizing.St
 	if err := json.Unmarshal(tasks, &d.Tasks); err != nil {
 		return d, fmt.Errorf("read the structure of DAG %s: %w", dag, err)
 	}
-	if changed != nil {
-		d.ChangedAt = *changed
-	}
+	d.UpdatedAt, d.ChangedAt = d.UpdatedAt.UTC(), timeOrZero(changed)
 	return d, nil
 }

@@ -30,8 +30,6 @@ func testShapes(t *testing.T, open func(*testing.T) store.Store) {
 	got, err := st.Shapes(ctx, "a")
 	require.NoError(t, err)
 	second.Version = 2
-	require.True(t, second.LearnedAt.Equal(got.LearnedAt))
-	got.LearnedAt = second.LearnedAt
 	require.Equal(t, second, got)
 
 	_, err = st.SaveShapes(ctx, store.Shapes{Namespace: "b", LearnedAt: noon, Content: make([]byte, store.MaxShapes+1)})
@@ -56,9 +54,7 @@ func testStructure(t *testing.T, open func(*testing.T) store.Store) {
 	require.NoError(t, st.SetStructure(ctx, second))
 	got, err = st.Structure(ctx, "a", "etl")
 	require.NoError(t, err)
-	require.True(t, second.UpdatedAt.Equal(got.UpdatedAt))
-	require.True(t, second.ChangedAt.Equal(got.ChangedAt))
-	require.Equal(t, second.Tasks, got.Tasks)
+	require.Equal(t, second, got)
 	_, err = st.Structure(ctx, "b", "etl")
 	require.Equal(t, sizing.NotFound, sizing.KindOf(err))
 }

@@ -22,7 +22,8 @@ class PhasedRun:
         step_seconds (float):
         memory_bytes (list[int]): Peak memory of each step, at most 480.
         cpu_cores (list[float] | None): Mean CPU use of each step; null if unknown.
-        phases (list[int]): Phase of each step; empty before phases are found.
+        phases (list[int]): Phase of each step; empty before phases are found, and if they need CPU and the run has
+            none.
         static_bytes (int | None): The static grant; null if unknown.
         limits (list[PlannedLimit]): Limits of the plan that was made before the run was learned, in order of time.
         killed (bool): Whether these limits would have killed the run.

@@ -90,8 +90,8 @@ def sync_detailed(
     Without features the
     answer is about tries like the task's newest runs. `newest`, `drift`, `histogram` and `shapes` are
     about ratios: each run time
-    divided by the prediction that the model made before it learned the run. A try that was stopped
-    after
+    divided by the prediction that the model made before it learned the run, after one second is added
+    to both. A try that was stopped after
     one to three times the predicted median counts as a longer run. All other runs are successes.
 
     Args:
@@ -145,8 +145,8 @@ def sync(
     Without features the
     answer is about tries like the task's newest runs. `newest`, `drift`, `histogram` and `shapes` are
     about ratios: each run time
-    divided by the prediction that the model made before it learned the run. A try that was stopped
-    after
+    divided by the prediction that the model made before it learned the run, after one second is added
+    to both. A try that was stopped after
     one to three times the predicted median counts as a longer run. All other runs are successes.
 
     Args:
@@ -195,8 +195,8 @@ async def asyncio_detailed(
     Without features the
     answer is about tries like the task's newest runs. `newest`, `drift`, `histogram` and `shapes` are
     about ratios: each run time
-    divided by the prediction that the model made before it learned the run. A try that was stopped
-    after
+    divided by the prediction that the model made before it learned the run, after one second is added
+    to both. A try that was stopped after
     one to three times the predicted median counts as a longer run. All other runs are successes.
 
     Args:
@@ -248,8 +248,8 @@ async def asyncio(
     Without features the
     answer is about tries like the task's newest runs. `newest`, `drift`, `histogram` and `shapes` are
     about ratios: each run time
-    divided by the prediction that the model made before it learned the run. A try that was stopped
-    after
+    divided by the prediction that the model made before it learned the run, after one second is added
+    to both. A try that was stopped after
     one to three times the predicted median counts as a longer run. All other runs are successes.
 
     Args:
