@@ -7,10 +7,16 @@ import (
 )
 
 // answer returns the experts' answer, corrected by evidence that the residuals do not contain, such as a static request that no
-// run has exceeded. If an input is outside its range, raiseToEdge may raise the amount. answer sets b.usesRequest.
+// run has exceeded. If an input is outside its range, raiseToRemote or raiseToEdge may raise the amount. answer sets b.usesRequest.
 func (m *Model) answer(p *experts.Point, q *Question, b *buffers) experts.Answer {
 	a := m.answerAsPredicted(p, q, b)
-	if b.extrapolation.isCorrected || b.extrapolation.tooLarge || m.isTooYoungToExtrapolate(b) {
+	if most := b.extrapolation.mostAmount; most > 0 && a.Amount > most {
+		a.Amount, a.Promised = most, max(a.Promised, m.exceedanceProb(p, most, b))
+	}
+	switch {
+	case b.extrapolation.remote.isKnown():
+		m.raiseToRemote(&a, p, q, b)
+	case b.extrapolation.isCorrected || b.extrapolation.tooLarge || m.isTooYoungToExtrapolate(b):
 		m.raiseToEdge(&a, p, q, b)
 	}
 	m.raiseForUnknownEffect(&a, p, q, b)
@@ -31,14 +37,14 @@ func (m *Model) raiseToEdge(a *experts.Answer, p *experts.Point, q *Question, b 
 	at.shift(&edge, b.runShift)
 	least := m.answerAsPredicted(&edge, q, at)
 	b.extrapolation.edgeAmount = least.Amount
-	switch {
-	case m.isTooYoungToExtrapolate(b):
+	if m.isTooYoungToExtrapolate(b) {
 		m.scaleEdge(&least, &edge, q, at, b)
-	// While the cold-start rule has a share, the margin at the edge is wide. The lines of this rule have learned the rows with
-	// remote numbers, so near such numbers the minimum is the edge amount alone. Remote differences (pairs) are an exception,
-	// because the rule has no lines of pairs.
-	case !b.extrapolation.isNearRemote || !m.Experts.NeedsColdStart() || m.Models.PeakTrend.isNearRemotePair(b.cells):
-		least.Amount = max(least.Amount, min(least.Amount*b.extrapolation.riseFactor, float64(maxPossible)))
+	} else {
+		most := float64(maxPossible)
+		if b.extrapolation.mostAmount > 0 {
+			most = b.extrapolation.mostAmount
+		}
+		least.Amount = max(least.Amount, min(least.Amount*b.extrapolation.riseFactor, most))
 	}
 	b.extrapolation.isRaised = least.Amount > a.Amount
 	if !b.extrapolation.isRaised {

@@ -128,6 +128,7 @@ func Open(blob []byte) (*Model, error) {
 		if m.Models.Groups == nil {
 			m.Models.Groups = new(groups)
 		}
+		m.Models.migrateRemote()
 		if err := m.Models.Enc.migrate(); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrFormat, err)
 		}

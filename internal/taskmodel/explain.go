@@ -253,6 +253,8 @@ func (m *Model) explainAmount(c *chain, p *experts.Point, q *Question, a experts
 		c.moveTo(TermHeadroom, fmt.Sprintf("the largest of the newest identical runs plus %.0f %%", 100*Headroom), m.Experts.Answer(p, q.RiskTarget, &b.scratch).Amount)
 	}
 	switch {
+	case b.extrapolation.isRaised && b.extrapolation.remote.isKnown():
+		c.moveTo(TermFeature, "at least the peaks of the few runs with such inputs", a.Amount)
 	case b.extrapolation.isRaised:
 		c.moveTo(TermFeature, "at least as much as at the edge of the known range", a.Amount)
 	case b.usesRequest:

@@ -16,62 +16,72 @@ type extrapolation struct {
 	outside       []int   // inputs that a reason names, by index (see trend): relevant and farther outside than outsideFactor, or implausible
 	noRisk        bool    // an input is, or several inputs together are, so far outside that no probability is stated
 	unknownRise   float64 // rise of the log peak in proportion to the relevant input that is farthest outside its range, with a margin; 0: none
-	isNearRemote  bool    // an input is nearer to a remote number than to its range
 	trendRises    bool    // the trend predicts a higher peak than at the edge of the range
-	riseFactor    float64 // predicted peak divided by that at the edge of the range, by scaleEdge, by a remote number, or by the trend without ConvexSlope; 0: no rise
+	riseFactor    float64 // predicted peak divided by that at the edge of the range, by scaleEdge, or by the trend without ConvexSlope; 0: no rise
 	capped        float64 // bound that limited the extrapolation, in bytes; 0: none
 	implausible   bool    // an input is so far outside that it counts as missing
 	isFar         bool    // a number without a slope is above its range by more than implausibleFactor, or above its only value by more than noRiskFactor
-	tooLarge      bool    // an input that counts as missing is above its range and is not a difference of dates, or isFar and no trend rises
+	tooLarge      bool    // an input that counts as missing is above its range and is not a difference of dates, isFar and no trend rises, or a trend rises that a narrow range does not show so far above it
 	isCorrected   bool    // extrapolate corrected the prediction
-	edgeLevel     float64 // log peak that LineTrees predicts at the edge of the range, if isCorrected
 	edgeAmount    float64 // answer at the edge of the range, in bytes; 0: unknown
-	isRaised      bool    // the answer is edgeAmount or, if a trend rises, edgeAmount · riseFactor
+	isRaised      bool    // the answer is a minimum: edgeAmount, with a rising trend edgeAmount · riseFactor, or remoteForecast.least
 	aboveRange    int     // number of relevant inputs above their range that have a slope
 	jointDistance float64 // sum of the distances of the relevant inputs above their range that have a slope or are farther above it than outsideFactor
 	jointMargin   float64 // log margin for several inputs above their range at once
 	runTimeRise   float64 // by how much the trend raises the log run time above that at the edge of the range
 	runTimeMargin float64 // log margin of this rise
+	mostAmount    float64 // largest amount in bytes, if the inputs outside their ranges are below remote numbers; 0: not bounded
+
+	remote remoteForecast // if an input is nearer to a remote number than to its range
 }
 
 // extrapolate corrects p, the prediction for a row with inputs outside their range. If the data support a trend, extrapolate
 // raises the prediction at the edge of the range along this trend, and adds a margin that grows with the distance. If a remote
-// number is nearer than the edge, the rise of the remote number and the trend from there replace the trend from the edge.
+// number is nearer than the edge, the runs with such numbers predict the row.
 func (m *models) extrapolate(cells []sizing.Value, p *experts.Point, b *buffers) {
 	signals := b.signals
 	b.extrapolation.isCorrected = true
 	b.atEdge = m.clampToRange(minTrendRows, cells, b.atEdge[:0])
 	var edge experts.Point
 	m.predictInRange(b.atEdge, &edge, b)
-	m.extrapolateRunTime(cells, b.atEdge, p, &edge, b)
-	c, most := m.PeakTrend.change(cells, b.atEdge), m.maxLogPeak()
-	rise := max(0, c.total)
-	if !math.IsInf(c.remoteRise, -1) {
-		rise, b.extrapolation.isNearRemote = max(0, c.remoteRise), true
-		for k := range edge.Level { // the rise is relative to LineTrees
-			edge.Level[k] = edge.Level[experts.LineTrees]
+	most := m.maxLogPeak()
+	if m.PeakTrend.isWithinRemote(cells) {
+		most = min(most, m.High+math.Log(noRiskFactor))
+		b.extrapolation.mostAmount = math.Exp(most)
+	}
+	if nearest := m.PeakTrend.nearestRemote(cells, b.atEdge); nearest != nil {
+		b.extrapolation.remote = m.forecastRemote(cells, nearest)
+		for k := range p.Level {
+			p.Level[k] = b.extrapolation.remote.level + b.extrapolation.remote.margin
 		}
+	} else {
+		m.raiseAlongTrend(cells, p, &edge, most, b)
 	}
-	b.extrapolation.edgeLevel = edge.Level[experts.LineTrees]
-	b.extrapolation.trendRises = c.total > 0
-	if rise > 0 {
-		b.extrapolation.riseFactor = math.Exp(max(0, min(rise, most-edge.Level[experts.LineTrees])))
-	}
-	unknown := min(rise, c.unknown) * max(1, m.PeakTrend.ConvexSlope)
-	if b.extrapolation.aboveRange > 1 {
-		// The joint effect of several inputs above their ranges was never observed.
-		b.extrapolation.jointMargin = jointMarginRate * float64(b.extrapolation.aboveRange-1) * unknown
-	}
-	if rise == 0 {
-		capLevels(p, m.High) // no trend supports more than the largest peak
-	}
-	raised := max(0, rise-c.unknown) + c.knownMargin + unknown*(1+c.margin) + b.extrapolation.jointMargin
-	raiseLevels(p, &edge, raised, b.extrapolation.noRisk && (rise > 0 || m.hasAllSlopes(&b.extrapolation)))
-	if capLevels(p, most) {
+	m.extrapolateRunTime(cells, b.atEdge, p, &edge, b)
+	if capLevels(p, most) && b.extrapolation.mostAmount == 0 {
 		b.extrapolation.capped = math.Exp(most)
 	}
 	b.signals = signals
 	b.line, b.tree = m.Enc.encode(cells, b.line[:0], b.tree[:0])
+}
+
+// raiseAlongTrend raises p along the trend from `edge`, the prediction for the row b.atEdge. `most` is the largest log peak.
+func (m *models) raiseAlongTrend(cells []sizing.Value, p, edge *experts.Point, most float64, b *buffers) {
+	c := m.PeakTrend.change(cells, b.atEdge)
+	rise := max(0, c.total)
+	b.extrapolation.trendRises = rise > 0
+	if rise > 0 {
+		b.extrapolation.riseFactor = math.Exp(max(0, min(rise, most-edge.Level[experts.LineTrees])))
+	} else {
+		capLevels(p, m.High) // no trend supports more than the largest peak
+	}
+	convex := rise * max(1, m.PeakTrend.ConvexSlope)
+	if b.extrapolation.aboveRange > 1 {
+		// The joint effect of several inputs above their ranges was never observed.
+		b.extrapolation.jointMargin = jointMarginRate * float64(b.extrapolation.aboveRange-1) * convex
+	}
+	raised := convex*(1+c.margin) + b.extrapolation.jointMargin
+	raiseLevels(p, edge, raised, b.extrapolation.noRisk && (rise > 0 || m.hasAllSlopes(&b.extrapolation)))
 }
 
 // findOutside records in found the relevant inputs outside their range, and reports whether extrapolate must correct the
@@ -84,20 +94,26 @@ func (m *models) findOutside(cells []sizing.Value, found *extrapolation) (outsid
 			continue
 		}
 		isOutside, isKnown := math.Abs(distance) > math.Log(outsideFactor), t.hasManyRemoteNear(j, cells)
-		if distance > 0 && (isOutside || t.slopeOf(j) != nil) && t.isRelevant(j) {
+		isRelevant, slope := t.isRelevant(j, distance), t.slopeOf(j)
+		hasSlope := slope != nil
+		if distance > 0 && (isOutside || hasSlope) && isRelevant {
 			if !isKnown {
 				found.jointDistance += distance
 			}
-			if t.slopeOf(j) != nil { // an input without a slope may measure the same size as one with a slope
+			if hasSlope { // an input without a slope may measure the same size as one with a slope
 				found.aboveRange++
 			}
 		}
 		// A line with an offset may be steep. Therefore extrapolate also corrects rows slightly outside the range: if no trend
 		// rises, it limits the predicted peak to the largest known peak.
-		outside = outside || (isOutside || t.slopeOf(j) != nil || m.Above != nil && t.isRelevant(j)) && t.rangeOf(j).Rows >= minTrendRows
-		if isOutside && t.isRelevant(j) {
+		outside = outside || (isOutside || hasSlope || m.Above != nil && isRelevant) && t.rangeOf(j).Rows >= minTrendRows
+		if isOutside && isRelevant {
 			found.outside = append(found.outside, j)
-			found.isFar = found.isFar || t.slopeOf(j) == nil && t.isLargeNumber(j, cells) && (t.isFarAbove(j, cells) || t.isConstant(j) && distance > math.Log(noRiskFactor))
+			if t.isLargeNumber(j, cells) {
+				isFar := t.isFarAbove(j, cells)
+				found.isFar = found.isFar || !hasSlope && (isFar || t.isConstant(j) && distance > math.Log(noRiskFactor))
+				found.tooLarge = found.tooLarge || hasSlope && slope.Slope > 0 && isFar && !t.isWide(j, distance)
+			}
 			if distance > 0 && !isKnown || distance < 0 && t.isUnboundedBelow(j, cells) {
 				found.noRisk = found.noRisk || math.Abs(distance) > math.Log(noRiskFactor)
 				found.unknownRise = max(found.unknownRise, (1+trendMargin)*math.Abs(distance))
@@ -125,47 +141,30 @@ func (t *trend) isUnboundedBelow(j int, cells []sizing.Value) bool {
 	return s != nil && s.Slope < 0
 }
 
-// trendChange is the change of the trend from the edge of the range to a row, in log units without ConvexSlope.
+// trendChange is the change of the trend from one row to another, in log units without ConvexSlope.
 type trendChange struct {
-	total       float64
-	unknown     float64 // magnitude of the change from the edge or, if they are nearer, from the remote numbers to the row
-	margin      float64 // log margin per unit of this change
-	knownMargin float64 // log margin for the change from the edge to remote numbers
-	remoteRise  float64 // rise of the peak from the edge to the row by the nearest remote numbers; -Inf: none
+	total  float64
+	margin float64 // log margin per unit of this change
 }
 
-// change returns the change of the trend from the row `edge` to the row `cells`. `edge` is `cells` with the inputs moved into
-// their ranges. The change is zero if no input of the trend is outside its range, or if a linear trend predicts a negative peak.
-func (t *trend) change(cells, edge []sizing.Value) (c trendChange) {
+// change returns the change of the trend from the row `from` to the row `cells`. `from` is `cells` with inputs moved into their
+// ranges or to remote numbers. The change is zero if no input of the trend was moved, or if a linear trend predicts a negative
+// peak.
+func (t *trend) change(cells, from []sizing.Value) (c trendChange) {
 	uncertainty := 0.0
-	isOutside := false
+	isMoved := false
 	for _, s := range t.Slopes {
 		raw, _ := t.value(s.Field, cells)
-		if clamped, known := t.value(s.Field, edge); known && clamped != raw {
-			isOutside, uncertainty = true, uncertainty+2*s.Relative
+		if moved, known := t.value(s.Field, from); known && moved != raw {
+			isMoved, uncertainty = true, uncertainty+2*s.Relative
 		}
 	}
-	nearest, remoteRise := t.nearestRemote(cells, edge)
-	c.remoteRise = remoteRise
-	if !isOutside {
+	if !isMoved {
 		return c
 	}
-	c.total, c.margin = t.predict(cells)-t.predict(edge), trendMargin+uncertainty
+	c.total, c.margin = t.predict(cells)-t.predict(from), trendMargin+uncertainty
 	if math.IsNaN(c.total) { // a linear trend predicts a negative peak
-		return trendChange{remoteRise: remoteRise}
-	}
-	c.unknown = math.Abs(c.total)
-	if nearest == nil {
-		return c
-	}
-	if fromRemote := t.predict(cells) - t.predict(nearest); !math.IsNaN(fromRemote) {
-		c.remoteRise += fromRemote
-		c.unknown = min(c.unknown, math.Abs(fromRemote))
-		known := max(0, c.total-c.unknown)
-		if t.Linear { // then the relative error of the peak is at most that of the slopes
-			known = min(known, 1)
-		}
-		c.knownMargin = math.Sqrt2 * uncertainty * known // for the errors of the remote peak and of the new one
+		return trendChange{}
 	}
 	return c
 }
@@ -257,7 +256,7 @@ func (m *Model) Extrapolated(f sizing.Features) sizing.Bytes {
 		if m.Models.PeakTrend.distance(s.Field, b.cells) != 0 {
 			var p experts.Point
 			m.Models.predict(b.cells, &p, b)
-			if b.extrapolation.riseFactor == 0 {
+			if b.extrapolation.riseFactor == 0 && !b.extrapolation.remote.isKnown() {
 				return 0
 			}
 			return sizing.Bytes(min(math.Exp(p.Level[experts.LineTrees]), sizing.MaxBytes))
@@ -288,6 +287,8 @@ func (m *Model) describeExtrapolation(text *strings.Builder, amount float64, b *
 		text.WriteString(", too far to extrapolate and treated as missing")
 	}
 	switch ratio := amount / b.extrapolation.edgeAmount; {
+	case b.extrapolation.remote.isKnown() && b.extrapolation.isRaised:
+		text.WriteString(", raised to the peaks of the few runs with such inputs")
 	case b.extrapolation.edgeAmount == 0:
 	case b.extrapolation.riseFactor > 0 && ratio > 1:
 		fmt.Fprintf(text, ", extrapolated to %s times the amount at the edge of the range", sizing.FormatFactor(ratio))

@@ -33,19 +33,34 @@ func (m *models) fitRunTime(rows []row) {
 	m.RunTimeTrend = runTimeTrend{t.Slopes, t.Base, t.Linear, t.ConvexSlope}
 }
 
-// extrapolateRunTime sets p.Duration, the point prediction of the log run time, for a row outside the range: the prediction
-// at the edge of the range plus the change of the run-time trend. `edge` is `cells` with the inputs moved into their ranges, and
-// `atEdge` is the prediction for this row. extrapolateRunTime records the rise and its margin in b.extrapolation.
-func (m *models) extrapolateRunTime(cells, edge []sizing.Value, p, atEdge *experts.Point, b *buffers) {
-	f := &m.RunTimeTrend
-	t := m.PeakTrend
+// runTimeTrend returns RunTimeTrend as a trend, with the ranges, the units and the pairs of PeakTrend.
+func (m *models) runTimeTrend() trend {
+	t, f := m.PeakTrend, &m.RunTimeTrend
 	t.Slopes, t.Base, t.Linear = f.Slopes, f.Base, f.Linear
+	return t
+}
+
+// extrapolateRunTime sets p.Duration, the point prediction of the log run time, for a row outside the range: the forecast from
+// remote numbers or, without one, the prediction at the edge of the range plus the change of the run-time trend. Below the
+// largest remote numbers, p.Duration is at most noRiskFactor times the longest run time with such a number. `edge` is `cells`
+// with the inputs moved into their ranges, and `atEdge` is the prediction for this row. extrapolateRunTime records the rise and
+// its margin in b.extrapolation.
+func (m *models) extrapolateRunTime(cells, edge []sizing.Value, p, atEdge *experts.Point, b *buffers) {
+	found := &b.extrapolation
+	if f := &found.remote; f.seconds > 0 {
+		found.runTimeMargin, p.Duration = f.secondsMargin, max(0, min(f.seconds, maxLogSeconds))
+		return
+	}
+	t := m.runTimeTrend()
 	c := t.change(cells, edge)
 	rise := c.total
 	if rise > 0 {
-		unknown := min(rise, c.unknown)
-		rise = min(rise-unknown+unknown*max(1, f.ConvexSlope), math.Log(maxExtrapolation), maxLogSeconds-atEdge.Duration)
-		b.extrapolation.runTimeRise, b.extrapolation.runTimeMargin = rise, c.knownMargin+max(0, rise-c.total+unknown)*c.margin
+		most := min(math.Log(maxExtrapolation), maxLogSeconds-atEdge.Duration)
+		if longest := m.PeakTrend.longestRemote(); longest > 0 && found.mostAmount > 0 {
+			most = min(most, max(0, longest+math.Log(noRiskFactor)-atEdge.Duration))
+		}
+		rise = min(rise*max(1, m.RunTimeTrend.ConvexSlope), most)
+		found.runTimeRise, found.runTimeMargin = rise, rise*c.margin
 	}
 	p.Duration = max(0, atEdge.Duration+rise)
 }

@@ -34,7 +34,7 @@ func (t *trend) isImplausible(j int, cells []sizing.Value, peak rowPeak) bool {
 		// the distance below the range at which the largest known value would be if it were written in the next larger unit
 		most = max(most, math.Log(minUnitFactor)-s.width(t.logOffsetOf(j)))
 	}
-	return math.Abs(distance) > most && (t.isRelevant(j) || t.slopeOf(j) != nil)
+	return math.Abs(distance) > most && (t.isRelevant(j, distance) || t.slopeOf(j) != nil)
 }
 
 // mayHaveOtherUnit reports whether an input between zero and its range may have another unit than the learned values. The

@@ -159,7 +159,7 @@ func fitModels(schema *sizing.Schema, rows []row, prev *models, trees TreeParams
 	if err := m.fitTrees(t, rows, trees.config(len(rows), seed), fits, ablated); err != nil {
 		return nil, err
 	}
-	m.separateRemote(rows)
+	m.PeakTrend.separateRemote(rows)
 	return m, nil
 }
 
@@ -196,7 +196,7 @@ func (m *models) fitTrend(rows []row, y []float64) {
 	}
 	m.PeakTrend.addPairs(m.Enc.Pairs)
 	for i := range rows {
-		m.PeakTrend.observe(rows[i].Cells, math.NaN())
+		m.PeakTrend.observe(rows[i].Cells, nil)
 	}
 	m.PeakTrend.setLogOffsets(rows)
 	m.PeakTrend.fit(rows, y)
@@ -364,18 +364,15 @@ func (m *models) learn(r *row, p *experts.Point, lowest, weight float64, b *buff
 func (m *models) observe(r *row, b *buffers) {
 	y := math.Log(r.Peak)
 	m.Recent.Add(y, maxRecentRows)
-	rise := math.NaN()
-	switch {
-	case b.extrapolation.implausible: // the prediction was made without the implausible inputs
-		rise = m.riseOf(r)
-	case b.extrapolation.isCorrected:
-		rise = y - b.extrapolation.edgeLevel
+	remote := r
+	if m.ridges == nil {
+		remote = nil
 	}
 	if b.isCleaned && y <= m.High {
-		m.PeakTrend.observe(b.cleaned, rise) // like an isolated number, an implausible one must not widen the range
+		m.PeakTrend.observe(b.cleaned, remote) // like an isolated number, an implausible one must not widen the range
 		m.PeakTrend.refute(r.Cells)
 	} else {
-		m.PeakTrend.observe(r.Cells, rise)
+		m.PeakTrend.observe(r.Cells, remote)
 	}
 	if m.ridges != nil {
 		m.Low, m.High = min(m.Low, y), max(m.High, y)

@@ -115,6 +115,8 @@ type forecast struct {
 	low, high float64 // smallest and largest of the predictions of Trees and LineTrees
 	center    float64 // prediction of LineTrees, whose residuals are stored
 	imputed   bool    // the row lacks rarely missing features
+	rise      float64 // largest ratio of a plausible input to the edge of its range; 1: no input is above its range
+	isNew     bool    // a category or a bool has a new value; see hasNewValue
 }
 
 // forecast predicts the peak of a report from its features; `known` is false if there are no models.
@@ -132,7 +134,20 @@ func (m *Model) forecast(t *TrainingRow) (c forecast, known bool) {
 	var p experts.Point
 	m.Models.predict(b.cells, &p, b)
 	trees, line := math.Exp(p.Level[experts.Trees]), math.Exp(p.Level[experts.LineTrees])
-	return forecast{low: min(trees, line), high: max(trees, line), center: line, imputed: p.Imputed}, true
+	c = forecast{low: min(trees, line), high: max(trees, line), center: line, imputed: p.Imputed}
+	c.rise, c.isNew = m.Models.largestRise(b.cells), m.Models.Enc.hasNewValue(b.cells)
+	return c, true
+}
+
+// largestRise returns the largest ratio of a plausible input of a row to the upper edge of its range, at least 1.
+func (m *models) largestRise(cells []sizing.Value) float64 {
+	t, largest := &m.PeakTrend, 0.0
+	for j := -len(t.Pairs); j < len(t.Ranges) && m.ridges != nil; j++ {
+		if distance := t.distance(j, cells); t.isRelevant(j, distance) && !t.isImplausible(j, cells, unknownPeak) {
+			largest = max(largest, distance)
+		}
+	}
+	return math.Exp(largest)
 }
 
 // checkPlausibility returns the expectation that t violates, and whether t is implausible.
@@ -149,7 +164,7 @@ func (m *Model) checkPlausibility(t *TrainingRow) (implausibility, bool) {
 	peak := float64(t.Peak)
 	c, known := m.forecast(t)
 	if !known {
-		c = forecast{low: 0, high: m.Experts.MaxPeak, center: m.Experts.MaxPeak}
+		c = forecast{low: 0, high: m.Experts.MaxPeak, center: m.Experts.MaxPeak, rise: 1}
 	}
 	largest := implausibility{c.high, "the prediction from its features"}
 	if m.Experts.MaxPeak > c.high {
@@ -160,13 +175,13 @@ func (m *Model) checkPlausibility(t *TrainingRow) (implausibility, bool) {
 	}
 	allocated := float64(t.Allocated.Memory)
 	switch {
-	case m.Experts.LearnedRows >= minRangeRows && peak > rangeFactor*largest.expected, peak > missFactor*largest.expected:
+	case m.Experts.LearnedRows >= minRangeRows && !c.isNew && peak > rangeFactor*c.rise*largest.expected, peak > max(missFactor, rangeFactor*c.rise)*largest.expected:
 		return largest, true
 	case peak > rangeFactor*largest.expected && allocated > 0 && peak > allocatedFactor*allocated:
 		return implausibility{allocated, "the allocation"}, true
 	case c.imputed || !known:
 		return implausibility{}, false
-	case peak > missHighFactor*c.high && !m.hasSimilarMiss(peak/c.center):
+	case peak > max(missHighFactor, rangeFactor*c.rise)*c.high && !m.hasSimilarMiss(peak/c.center):
 		return implausibility{c.high, "the prediction from its features"}, true
 	case t.Censoring == sizing.Exact && peak*m.missFactor(allocated) < c.low && (allocated == 0 || peak*unitFactor < allocated) &&
 		!m.hasSimilarMiss(peak/c.center):

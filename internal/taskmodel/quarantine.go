@@ -18,16 +18,21 @@ import (
 //	1-7    100 × largest, or                            1/10 of the prediction and 1/900 of allocated*
 //	       both 8 × allocated and 4 × largest,
 //	       or 300 × prediction*
-//	8-     4 × largest, or                              1/100 of the prediction and 1/900 of allocated*
+//	8-     4 × rise × largest**, or                     1/100 of the prediction and 1/900 of allocated*
 //	       300 × prediction*
 //	any    64Ti (cannot be confirmed)                   1 MiB and 1/900 of allocated or requested (cannot be confirmed)
 //
-// largest is the largest of the measured peaks, the killed allocations and the prediction. Only a measured peak can be too
-// small. From 8 rows on, a quarantined measured peak above 100 × allocated (or requested, if the allocation is unknown) cannot
+// largest is the largest of the measured peaks, the killed allocations and the prediction. rise is the largest ratio of a
+// plausible input to the upper edge of its range, at least 1. If 4 × rise is above the factor 100 or 300 of another limit, it
+// replaces this factor. Only a measured peak can be too small.
+//
+// From 8 rows on, a quarantined measured peak above 100 × allocated (or requested, if the allocation is unknown) cannot
 // be confirmed if all earlier peaks and killed allocations are at most 8 × this amount.
 //
 // * Only if no earlier residual is similar and no feature is imputed. If the allocation is unknown, 1/100
 // of the prediction alone decides.
+//
+// ** 100 × largest if a category or a bool has a new value.
 //
 // A measured peak between the largest kill of its run and its allocation is never quarantined, unless it is above 64Ti or
 // unitFactor times this kill; see isBetweenKillAndAllocation.

@@ -5,38 +5,60 @@ import (
 	"slices"
 
 	"github.com/loadaware/loadaware/internal/ml/bayes"
-	"github.com/loadaware/loadaware/internal/ml/experts"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
 const (
 	remoteShare   = 16 // an input has at most one remote number, and one more for each 16 rows with the input
 	maxRemote     = 32 // largest number of remote numbers of an input that a trend stores, the newest ones
-	minNearRemote = 8  // smallest number of remote numbers near the value of a row for which the answer states a risk
-	newestNear    = 3  // only this many of the newest remote numbers near the value of a row are considered; the one with the largest rise is used
+	minNearRemote = 3  // smallest number of remote numbers near the value of a row for which the answer states a risk
+	newestNear    = 3  // the grant is at least the largest peak of this many of the newest runs with remote numbers near the value of a row
 )
 
 // remoteNumber is a value of an input that is more than eleven times as large as all values that are not remote. Few rows have
 // such a value, and most of them have a clearly larger peak than the rows with the next smaller values: for example full loads
 // among many increments. Remote numbers do not widen the range of the input, because the ridge regression, the trees and the
 // weights of the experts follow the many other rows, and are wrong in the gap and often also near the remote number. If an input
-// is nearer to a remote number than to its range, the prediction for the row at the edge of the range is raised by the Rise of
-// the remote number, and then changed along the trend from the remote number to the row. The margin grows with the distance
-// from the remote number.
+// is nearer to a remote number than to its range, the runs with remote numbers predict the row; see remoteForecast.
 type remoteNumber struct {
-	_     struct{} `cbor:",toarray"`
-	Input int      // see trend
-	Value float64
-	Rise  float64 // log ratio of the peak of its row to the prediction for this row at the edge of the range
+	_       struct{} `cbor:",toarray"`
+	Input   int      // see trend
+	Value   float64
+	Peak    float64 // log peak of its row
+	Seconds float64 // log1p of the seconds of its row; NaN: unknown
 }
 
-// separateRemote finds the remote numbers in rows, and narrows the ranges, which cover these rows, to the other numbers. The
-// rises of the remote numbers are relative to predictions, which need the fitted models.
-func (m *models) separateRemote(rows []row) {
+// remoteNumberOf returns the value x of input j in a row as a remote number.
+func remoteNumberOf(j int, x float64, r *row) remoteNumber {
+	found := remoteNumber{Input: j, Value: x, Peak: math.Log(r.Peak), Seconds: math.NaN()}
+	if !r.Untimed {
+		found.Seconds = math.Log1p(r.Seconds)
+	}
+	return found
+}
+
+// earlierRemote is a remote number as earlier releases store it. Rise is relative to a prediction of their models.
+type earlierRemote struct {
+	_     struct{} `cbor:",toarray"`
+	Input int
+	Value float64
+	Rise  float64
+}
+
+// migrateRemote converts the remote numbers of an earlier release. Until the next fit, the largest peak replaces the peaks of
+// their rows.
+func (m *models) migrateRemote() {
 	t := &m.PeakTrend
+	for _, r := range t.EarlierRemote {
+		t.Remote = append(t.Remote, remoteNumber{Input: r.Input, Value: r.Value, Peak: m.High, Seconds: math.NaN()})
+	}
+	t.EarlierRemote = nil
+}
+
+// separateRemote finds the remote numbers in rows, and narrows the ranges, which cover these rows, to the other numbers.
+func (t *trend) separateRemote(rows []row) {
 	logs := make([]float64, len(rows))
-	var remote []int // row of each remote number
-	for j := -len(t.Pairs); j < len(t.Ranges) && m.ridges != nil; j++ {
+	for j := -len(t.Pairs); j < len(t.Ranges); j++ {
 		s := t.rangeOf(j)
 		if s.Low < 0 || s.Rows < minIsolatedRows {
 			continue
@@ -55,22 +77,9 @@ func (m *models) separateRemote(rows []row) {
 		slices.Sort(found)
 		for _, i := range found[max(0, k-maxRemote):] {
 			x, _ := t.value(j, rows[i].Cells)
-			t.Remote, remote = append(t.Remote, remoteNumber{Input: j, Value: x}), append(remote, i)
+			t.Remote = append(t.Remote, remoteNumberOf(j, x, &rows[i]))
 		}
 	}
-	for k, i := range remote {
-		t.Remote[k].Rise = m.riseOf(&rows[i])
-	}
-}
-
-// riseOf returns the log ratio of the peak of a row to the prediction for this row at the edge of the range.
-func (m *models) riseOf(r *row) float64 {
-	b := bufferPool.Get().(*buffers)
-	defer bufferPool.Put(b)
-	b.groupOf = nil
-	var edge experts.Point
-	m.predictInRange(m.clampToRange(minTrendRows, r.Cells, nil), &edge, b)
-	return math.Log(r.Peak) - edge.Level[experts.LineTrees]
 }
 
 // countRemote returns the number of rows with a remote number. logs holds the logarithm of the input, and order the rows with
@@ -87,26 +96,25 @@ func countRemote(rows []row, logs []float64, order []int) int {
 // mostRemote returns the largest number of remote numbers of an input that n rows have.
 func mostRemote(n int) int { return 1 + n/remoteShare }
 
-// addRemote adds x, a value of input j in a row learned since the last fit, to the remote numbers if it is far enough above the
-// range, and reports whether it did. rise is that of the remote number; NaN: unknown, and x is not added. Only the next fit
-// checks whether the peak of the row is clearly larger.
-func (t *trend) addRemote(j int, x, rise float64) bool {
+// addRemote adds x, the value of input j in a row learned since the last fit, to the remote numbers if it is far enough above the
+// range, and reports whether it did. Only the next fit checks whether the peak of the row is clearly larger.
+func (t *trend) addRemote(j int, x float64, r *row) bool {
 	s := t.rangeOf(j)
-	if math.IsNaN(rise) || s.Rows < minIsolatedRows || s.Low < 0 || s.distance(x, t.logOffsetOf(j)) <= math.Log1p(implausibleFactor) {
+	if s.Rows < minIsolatedRows || s.Low < 0 || s.distance(x, t.logOffsetOf(j)) <= math.Log1p(implausibleFactor) {
 		return false
 	}
 	stored := 0
-	for _, r := range t.Remote {
-		stored += boolToInt(r.Input == j)
+	for _, known := range t.Remote {
+		stored += boolToInt(known.Input == j)
 	}
 	if stored >= mostRemote(s.Rows) {
 		return false
 	}
 	if stored >= maxRemote {
-		oldest := slices.IndexFunc(t.Remote, func(r remoteNumber) bool { return r.Input == j })
+		oldest := slices.IndexFunc(t.Remote, func(known remoteNumber) bool { return known.Input == j })
 		t.Remote = slices.Delete(t.Remote, oldest, oldest+1)
 	}
-	t.Remote = append(t.Remote, remoteNumber{Input: j, Value: x, Rise: rise})
+	t.Remote = append(t.Remote, remoteNumberOf(j, x, r))
 	s.Rows++
 	return true
 }
@@ -122,13 +130,23 @@ func (t *trend) rangeWithRemote(j int) interval {
 	return s
 }
 
-// hasManyRemoteNear reports whether enough rows have a remote number near that of a row, so that the residuals contain the
-// errors of such predictions.
+// longestRemote returns the longest log run time of the rows with remote numbers; 0: none is known.
+func (t *trend) longestRemote() (longest float64) {
+	for _, r := range t.Remote {
+		if !math.IsNaN(r.Seconds) {
+			longest = max(longest, r.Seconds)
+		}
+	}
+	return longest
+}
+
+// hasManyRemoteNear reports whether enough rows have a remote number near that of a row, so that their peaks show how much the
+// peaks of such rows vary.
 func (t *trend) hasManyRemoteNear(j int, cells []sizing.Value) bool {
 	near := 0
 	x, _ := t.value(j, cells)
 	for i := range t.Remote {
-		near += boolToInt(t.Remote[i].Input == j && t.logRatio(i, x) <= math.Log(noRiskFactor))
+		near += boolToInt(t.Remote[i].Input == j && t.isNear(i, x))
 	}
 	return near >= minNearRemote
 }
@@ -139,61 +157,65 @@ func (t *trend) logRatio(i int, x float64) float64 {
 	return math.Abs(bayes.SignedLog(x, offset) - bayes.SignedLog(t.Remote[i].Value, offset))
 }
 
+// isNear reports whether x is within noRiskFactor of remote number i.
+func (t *trend) isNear(i int, x float64) bool { return t.logRatio(i, x) <= math.Log(noRiskFactor) }
+
+// isWithinRemote reports whether every relevant input of a row is within its range or below its largest remote number, and at
+// least one is above its range.
+func (t *trend) isWithinRemote(cells []sizing.Value) (within bool) {
+	for j := -len(t.Pairs); j < len(t.Ranges) && len(t.Remote) > 0; j++ {
+		distance := t.distance(j, cells)
+		if distance == 0 || !t.isRelevant(j, distance) && t.slopeOf(j) == nil {
+			continue
+		}
+		if x, _ := t.value(j, cells); x > t.rangeWithRemote(j).High || distance < 0 && t.isUnboundedBelow(j, cells) {
+			return false
+		}
+		within = within || distance > 0
+	}
+	return within
+}
+
 // nearestRemote returns a copy of the row `edge`, which is `cells` with the inputs moved into their ranges, where each relevant
-// input that is nearer to a remote number than to its range has this number. rise is the largest rise of these numbers. nearest
-// is nil if there is no such input.
-func (t *trend) nearestRemote(cells, edge []sizing.Value) (nearest []sizing.Value, rise float64) {
-	rise = math.Inf(-1)
+// input that is nearer to a remote number than to its range has the nearest such number; nil if there is no such input.
+func (t *trend) nearestRemote(cells, edge []sizing.Value) (nearest []sizing.Value) {
 	for j := -len(t.Pairs); j < len(t.Ranges) && len(t.Remote) > 0; j++ {
 		i := t.nearestRemoteOf(j, cells)
-		if i < 0 || !t.isRelevant(j) && t.slopeOf(j) == nil {
+		if i < 0 {
 			continue
 		}
 		if nearest == nil {
 			nearest = slices.Clone(edge)
 		}
-		if rise = max(rise, t.Remote[i].Rise); j >= 0 {
-			nearest[j].Num = t.Remote[i].Value
-		} else {
-			nearest[t.Pairs[^j].To].Num = nearest[t.Pairs[^j].From].Num + t.Remote[i].Value
-		}
+		t.setInput(nearest, j, t.Remote[i].Value)
 	}
-	return nearest, rise
+	return nearest
 }
 
-// isNearRemotePair reports whether a pair of a row is nearer to a remote number than to its range.
-func (t *trend) isNearRemotePair(cells []sizing.Value) bool {
-	for k := range t.Pairs {
-		if t.nearestRemoteOf(^k, cells) >= 0 {
-			return true
-		}
+// setInput changes a row so that input j has the value x.
+func (t *trend) setInput(cells []sizing.Value, j int, x float64) {
+	if j >= 0 {
+		cells[j].Num = x
+		return
 	}
-	return false
+	cells[t.Pairs[^j].To].Num = cells[t.Pairs[^j].From].Num + x
 }
 
-// nearestRemoteOf returns the index of a remote number of an input that is nearer to the value of a row than the range of the
-// input is; −1: none. Of the newest such numbers within noRiskFactor of the value it selects the one with the largest rise. If
-// none is within noRiskFactor, it selects the nearest one.
+// nearestRemoteOf returns the index of the remote number of a relevant input that is nearest to the value of a row; −1 if the
+// range of the input is nearer.
 func (t *trend) nearestRemoteOf(j int, cells []sizing.Value) int {
 	x, _ := t.value(j, cells)
-	nearest, largest, near := -1, -1, 0
-	least := t.distance(j, cells)
-	for i := len(t.Remote) - 1; i >= 0; i-- {
+	nearest, least := -1, t.distance(j, cells)
+	if least <= 0 || !t.isRelevant(j, least) && t.slopeOf(j) == nil {
+		return -1
+	}
+	for i := range t.Remote {
 		if t.Remote[i].Input != j {
 			continue
 		}
-		ratio := t.logRatio(i, x)
-		if ratio <= math.Log(noRiskFactor) && ratio < t.distance(j, cells) && near < newestNear {
-			if near++; largest < 0 || t.Remote[i].Rise > t.Remote[largest].Rise {
-				largest = i
-			}
-		}
-		if ratio < least {
+		if ratio := t.logRatio(i, x); ratio < least {
 			least, nearest = ratio, i
 		}
-	}
-	if largest >= 0 {
-		return largest
 	}
 	return nearest
 }

@@ -157,8 +157,11 @@ const runTimeSlack = 0.7
 
 // runTimeAt returns the prediction of the run time: the weighted average of the point prediction p, from which b comes,
 // and the mean of the runs, corrected by the recent errors, as log1p of seconds. The rise of an extrapolation is added to this
-// average, because the runs in the mean say nothing about it.
+// average, because the runs in the mean say nothing about it. A forecast from remote numbers replaces the average.
 func (m *Model) runTimeAt(p *experts.Point, b *buffers) float64 {
+	if b.extrapolation.remote.seconds > 0 {
+		return p.Duration + m.DurationLevels.Drift.correction()
+	}
 	rise := b.extrapolation.runTimeRise
 	return m.DurationLevels.Mixture.predict(m.boundedRunTime(p, b)-rise) + rise + m.DurationLevels.Drift.correction()
 }
@@ -166,7 +169,8 @@ func (m *Model) runTimeAt(p *experts.Point, b *buffers) float64 {
 // boundedRunTime returns the point prediction as log1p of seconds. Without the rise of an extrapolation it is within
 // runTimeSlack of the learned range.
 func (m *Model) boundedRunTime(p *experts.Point, b *buffers) float64 {
-	if m.DurationLevels.High == 0 { // a model stored by an earlier release has no range
+	// A model stored by an earlier release has no range. A forecast from remote numbers is not a prediction of the models.
+	if m.DurationLevels.High == 0 || b.extrapolation.remote.seconds > 0 {
 		return p.Duration
 	}
 	rise := b.extrapolation.runTimeRise

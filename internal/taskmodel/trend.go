@@ -30,7 +30,9 @@ type trend struct {
 
 	Units []float64 `cbor:",omitempty"` // log offsets by input: first those of Pairs, then those of Ranges; see logOffsetOf
 
-	Remote []remoteNumber `cbor:",omitempty"` // in few rows, far above the ranges
+	Remote []remoteNumber `cbor:"RemoteRuns,omitempty"` // in few rows, far above the ranges
+
+	EarlierRemote []earlierRemote `cbor:"Remote,omitempty"` // only set while a blob of an earlier release is decoded
 
 	// Refuted lists the fields in which a run since the last fit had a very large number, although its peak was usual; see
 	// refute.
@@ -60,6 +62,7 @@ const (
 	minTrendRows      = 10   // rows from which there is a trend, and from which a prediction outside the range is corrected
 	maxTrendInputs    = 8    // largest number of inputs of the trend
 	minRelevantShare  = 0.05 // share of the variance of the log peak from which an input is relevant
+	minWidthShare     = 0.5  // smallest width of a range, as a share of a distance from it, that shows the effect of the input there
 	minExplainedShare = 0.2  // share of the variance of the log peak that the trend must explain
 	maxSlopeError     = 0.2  // largest relative standard error of a reliable slope
 	outsideFactor     = 1.25 // factor by which an input must be outside its range (see distance) to be reported as outside
@@ -68,14 +71,14 @@ const (
 	jointMarginRate   = 0.2  // further margin, as a share of the rise, for each input above its range except one
 )
 
-// observe widens the ranges by a row, except by remote numbers, which it adds to t.Remote. rise is the rise of such a
-// number; NaN: unknown, or during a fit, which finds the remote numbers later.
-func (t *trend) observe(cells []sizing.Value, rise float64) {
+// observe widens the ranges by a row, except by remote numbers, which it adds to t.Remote. r is the row; nil: there are no remote
+// numbers yet, as during a fit, which finds them later.
+func (t *trend) observe(cells []sizing.Value, r *row) {
 	for len(t.Ranges) < len(cells) {
 		t.Ranges = append(t.Ranges, interval{Low: math.Inf(1), High: math.Inf(-1)})
 	}
 	for j := -len(t.Pairs); j < len(cells); j++ {
-		if x, known := t.value(j, cells); known && !t.addRemote(j, x, rise) {
+		if x, known := t.value(j, cells); known && (r == nil || !t.addRemote(j, x, r)) {
 			t.rangeOf(j).include(x)
 		}
 	}
@@ -100,11 +103,16 @@ func (t *trend) distanceFrom(minRows, j int, cells []sizing.Value) float64 {
 	return s.distance(x, t.logOffsetOf(j))
 }
 
-// isRelevant reports whether an input may influence the peak. An input that was constant so far is
-// relevant, because its effect is unknown.
-func (t *trend) isRelevant(j int) bool {
+// isRelevant reports whether an input with a value at a distance from its range may influence the peak. Rows whose values
+// differ little do not show that an input has no influence far outside their range.
+func (t *trend) isRelevant(j int, distance float64) bool {
+	return t.rangeOf(j).Share >= minRelevantShare || !t.isWide(j, distance)
+}
+
+// isWide reports whether the range of an input is wide enough to show the effect of the input at a distance from the range.
+func (t *trend) isWide(j int, distance float64) bool {
 	s := t.rangeOf(j)
-	return s.Share >= minRelevantShare || s.Low == s.High
+	return s.Low < s.High && (s.Low < 0 || s.width(t.logOffsetOf(j)) >= minWidthShare*math.Abs(distance))
 }
 
 // predict returns the trend's log peak for a row; NaN if a linear trend predicts a peak below zero. A missing

@@ -65,6 +65,17 @@ func (e *encoder) hasUnseen(cells []sizing.Value) bool {
 	return false
 }
 
+// hasNewValue reports whether a row has an unseen value of a closed category, or another value of a category or a bool that was
+// constant so far.
+func (e *encoder) hasNewValue(cells []sizing.Value) bool {
+	for j := range e.Columns {
+		if e.Columns[j].isUnlikeConstant(cells[j]) || e.isUnseen(j, cells) && e.Columns[j].isClosed() {
+			return true
+		}
+	}
+	return false
+}
+
 // withoutUnseen returns `cells` without any feature if all features that they have are unseen values of
 // closed categories; otherwise it returns `cells`.
 func (m *models) withoutUnseen(cells []sizing.Value, b *buffers) []sizing.Value {
