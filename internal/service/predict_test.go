@@ -263,17 +263,17 @@ func TestALiftUsesTheFeaturesOfItsTry(t *testing.T) {
 	r.trainTask("load", 40)
 	question := ask("load", "predicted")
 	r.predict(question)
-	with := r.lift(question, gib/2)
+	with := r.lift(question, gib/4)
 	withoutFeatures := question
 	withoutFeatures.Features = nil
-	assert.Equal(t, with.Memory, r.lift(withoutFeatures, gib/2).Memory, "the lift uses the features of the first lift")
+	assert.Equal(t, with.Memory, r.lift(withoutFeatures, gib/4).Memory, "the lift uses the features of the first lift")
 
 	r.predict(ask("load", "only predicted"))
 	withoutFeatures.Try = try("load", "only predicted", 1)
-	again := r.lift(withoutFeatures, gib/2).Memory
+	again := r.lift(withoutFeatures, gib/4).Memory
 	assert.InEpsilon(t, float64(with.Memory.Limit), float64(again.Limit), 0.03, "the kill of the first run changes the amount a little")
 	withoutFeatures.Try = try("load", "not predicted", 1)
-	assert.Greater(t, r.lift(withoutFeatures, gib/2).Memory.Limit, again.Limit+again.Limit/4, "a lift with unknown features grants more")
+	assert.Greater(t, r.lift(withoutFeatures, gib/4).Memory.Limit, again.Limit+again.Limit/4, "a lift with unknown features grants more")
 }
 
 func TestASuccessContradictsTheKillBeforeIt(t *testing.T) {
