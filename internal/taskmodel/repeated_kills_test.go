@@ -31,7 +31,7 @@ func TestRepeatedKillsOfAFeatureRaiseItsGrantAndPromise(t *testing.T) {
 	s := m.Size(question(full))
 	assert.Greater(t, s.Limit, 6*gib)
 	require.NotNil(t, s.Promised)
-	assert.Greater(t, *s.Promised, 0.1)
+	assert.Greater(t, *s.Promised, 0.08)
 	k.row(full, measuredRun(5))
 	assert.Empty(t, trained(t, k, m).RepeatedKills, "a run with this feature has succeeded")
 }
