@@ -233,14 +233,14 @@ func TestADurationBelowTheResolutionIsShort(t *testing.T) {
 		ended    time.Time
 		want     time.Duration
 	}{
-		"unknown":                        {0, time.Time{}, 0},
-		"unknown, the end equals the start":           {0, start, 0},
-		"unknown, with times":            {0, start.Add(time.Hour), time.Hour},
-		"below the resolution":           {sizing.BelowResolution, time.Time{}, time.Second / 2},
+		"unknown":                                        {0, time.Time{}, 0},
+		"unknown, the end equals the start":              {0, start, 0},
+		"unknown, with times":                            {0, start.Add(time.Hour), time.Hour},
+		"below the resolution":                           {sizing.BelowResolution, time.Time{}, time.Second / 2},
 		"below the resolution, the end equals the start": {sizing.BelowResolution, start, time.Second / 2},
-		"below it, with times":           {sizing.BelowResolution, start.Add(time.Millisecond), time.Millisecond},
-		"less than the store can hold":   {time.Microsecond - 1, time.Time{}, time.Second / 2},
-		"known":                          {time.Microsecond, start.Add(time.Hour), time.Microsecond},
+		"below it, with times":                           {sizing.BelowResolution, start.Add(time.Millisecond), time.Millisecond},
+		"less than the store can hold":                   {time.Microsecond - 1, time.Time{}, time.Second / 2},
+		"known":                                          {time.Microsecond, start.Add(time.Hour), time.Microsecond},
 	} {
 		o := sizing.Observation{Duration: c.reported, StartedAt: start, EndedAt: c.ended}
 		o.DeriveDuration()
