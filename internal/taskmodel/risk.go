@@ -139,7 +139,7 @@ func (m *Model) Risk(q Question, limit sizing.Bytes) *float64 {
 		answer := m.answer(&p, &q, b)
 		bounds := m.bound(&p, q, answer, b, nil)
 		bounds.limit = limit
-		risk = m.boundedRisk(&p, q, &bounds, answer, b)
+		risk = m.boundedRisk(&p, q, &bounds, answer.ForRow(), b)
 	}
 	return &risk
 }

@@ -84,6 +84,7 @@ func (m *Model) size(q Question, b *buffers) Answer {
 		bounds = m.bound(&p, q, answer, b, nil)
 		s.Limit = bounds.limit
 		s.Ladder = m.ladder(&p, q, s.Limit, b, []sizing.Bytes{s.Limit})
+		answer = answer.ForRow()
 		risk = m.boundedRisk(&p, q, &bounds, answer, b)
 	}
 	if s.Promised = &risk; b.extrapolation.noRisk && q.Above == 0 {
