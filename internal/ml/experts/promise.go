@@ -13,8 +13,8 @@ type Answer struct {
 	row  float64 // the promise for this row instead of the mean
 }
 
-// ForRow returns the answer with the promise for its row. The promise is the better forecast, but grants do not depend on it. If
-// the caller has raised Promised above the mean, because of evidence that the experts do not have, the larger promise counts.
+// ForRow returns the answer with the promise for its row; the amount does not change. If the caller has raised Promised above the
+// mean, because of evidence that the experts do not have, the larger promise counts.
 func (a Answer) ForRow() Answer {
 	if a.Promised > a.mean {
 		a.Promised = max(a.Promised, a.row)
