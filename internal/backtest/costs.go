@@ -18,6 +18,7 @@ func newPolicyCosts() *policyCosts { return &policyCosts{tasks: map[sizing.TaskK
 // taskCosts has the sums over the rows of one task. A row is one run of a trace with all its tries.
 type taskCosts struct {
 	task               sizing.TaskKey
+	number             int                 // the tasks are numbered in the order of their first rows
 	replayed           int                 // number of rows, including those that do not count; see Config.Skip
 	totals                                 // over all rows that count
 	needed             float64             // byte-seconds of the peaks of all rows that count; the same for every policy
@@ -52,6 +53,7 @@ type rowCosts struct {
 	succeeded bool                // the last try succeeded
 	gaveUp    bool                // the policy gave up
 	promised  *float64            // promised risk of the first try; nil: none
+	limit     sizing.Bytes        // limit of the first try
 }
 
 // newRow starts the sums of a row.
@@ -79,7 +81,7 @@ func (e *rowCosts) kills() int {
 func (c *policyCosts) add(e *rowCosts, r *row, isCounted bool) {
 	a := c.tasks[e.task]
 	if a == nil {
-		a = &taskCosts{task: e.task}
+		a = &taskCosts{task: e.task, number: len(c.tasks)}
 		c.tasks[e.task] = a
 	}
 	before := a.replayed
@@ -105,7 +107,7 @@ func (c *policyCosts) add(e *rowCosts, r *row, isCounted bool) {
 		a.promises++
 		a.promised += *e.promised
 		a.survived += count(!killed)
-		c.promises = append(c.promises, promise{*e.promised, killed})
+		c.promises = append(c.promises, promise{risk: *e.promised, killed: killed, task: a.number, limit: e.limit})
 	}
 }
 
@@ -148,7 +150,9 @@ func (c *policyCosts) result(policy string) Result {
 	for _, a := range tasks {
 		all.add(a)
 	}
-	res := Result{Policy: policy, Figures: all.figures(), Deciles: decilesOf(c.promises), WorstHeavy: worstHeavy(tasks, &all)}
+	ranked := slices.Clone(c.promises)
+	rankLimits(ranked)
+	res := Result{Policy: policy, Figures: all.figures(), Deciles: decilesOf(c.promises, byRisk), LimitDeciles: decilesOf(ranked, byRank), WorstHeavy: worstHeavy(tasks, &all)}
 	for _, a := range tasks {
 		res.Tasks = append(res.Tasks, TaskFigures{Task: a.task.String(), Figures: a.figures()})
 	}

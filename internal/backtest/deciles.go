@@ -4,12 +4,17 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+
+	"github.com/loadaware/loadaware/internal/sizing"
 )
 
 // promise is the promised risk of a first try, and whether this try was killed.
 type promise struct {
 	risk   float64
 	killed bool
+	task   int // taskCosts.number
+	limit  sizing.Bytes
+	rank   float64 // share of the first tries of the task with a smaller limit; rankLimits sets it
 }
 
 // Decile compares the promised with the realised risk of a tenth of the first tries.
@@ -21,13 +26,37 @@ type Decile struct {
 
 const decileCount = 10
 
-// decilesOf divides promises into ten groups of nearly equal size by ascending risk; nil if there are fewer than ten. It
+// byRisk orders promises by ascending risk.
+func byRisk(a, b promise) int { return cmp.Compare(a.risk, b.risk) }
+
+// byRank orders promises by the rank of their limits.
+func byRank(a, b promise) int { return cmp.Compare(a.rank, b.rank) }
+
+// rankLimits sets the ranks of promises. The rank is relative to the same task, because the limits of different tasks say
+// little about which of their runs are large. It changes the order of the promises.
+func rankLimits(promises []promise) {
+	slices.SortStableFunc(promises, func(a, b promise) int {
+		return cmp.Or(cmp.Compare(a.task, b.task), cmp.Compare(a.limit, b.limit))
+	})
+	for from := 0; from < len(promises); {
+		to := from
+		for to < len(promises) && promises[to].task == promises[from].task {
+			to++
+		}
+		for i := from; i < to; i++ {
+			promises[i].rank = (float64(i-from) + 0.5) / float64(to-from)
+		}
+		from = to
+	}
+}
+
+// decilesOf divides promises into ten groups of nearly equal size in the given order; nil if there are fewer than ten. It
 // changes the order of the promises.
-func decilesOf(promises []promise) []Decile {
+func decilesOf(promises []promise, order func(a, b promise) int) []Decile {
 	if len(promises) < decileCount {
 		return nil
 	}
-	slices.SortStableFunc(promises, func(a, b promise) int { return cmp.Compare(a.risk, b.risk) })
+	slices.SortStableFunc(promises, order)
 	deciles := make([]Decile, decileCount)
 	for k := range deciles {
 		group := promises[k*len(promises)/decileCount : (k+1)*len(promises)/decileCount]
@@ -41,18 +70,19 @@ func decilesOf(promises []promise) []Decile {
 	return deciles
 }
 
-// decileTable returns a table with one row per policy with Deciles; it has no rows if no policy has any.
-func (r *Report) decileTable() table {
+// decileTable returns a table with one row per policy with deciles, which `of` selects; it has no rows if no policy has any.
+func (r *Report) decileTable(of func(*Result) []Decile) table {
 	t := table{header: []string{"policy"}}
 	for k := range decileCount {
 		t.header = append(t.header, strconv.Itoa(k+1))
 	}
 	for i := range r.Results {
-		if r.Results[i].Deciles == nil {
+		deciles := of(&r.Results[i])
+		if deciles == nil {
 			continue
 		}
 		cells := []string{r.Results[i].Policy}
-		for _, d := range r.Results[i].Deciles {
+		for _, d := range deciles {
 			cells = append(cells, decimals(d.Promised, 2)+"/"+decimals(d.Realised, 2))
 		}
 		t.rows = append(t.rows, cells)

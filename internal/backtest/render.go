@@ -68,9 +68,13 @@ func writeTables(w io.Writer, layout Layout, reports []*Report, write func(table
 		if err := write(r.shareTable()); err != nil {
 			return err
 		}
-		if deciles := r.decileTable(); len(deciles.rows) > 0 {
+		if deciles := r.decileTable(func(res *Result) []Decile { return res.Deciles }); len(deciles.rows) > 0 {
 			fmt.Fprint(w, "\npromised / realised kills %, by decile of the promise\n\n")
 			if err := write(deciles); err != nil {
+				return err
+			}
+			fmt.Fprint(w, "\npromised / realised kills %, by decile of the limit within the task\n\n")
+			if err := write(r.decileTable(func(res *Result) []Decile { return res.LimitDeciles })); err != nil {
 				return err
 			}
 		}

@@ -181,7 +181,7 @@ func (r *replay) row(i int) error {
 	sums := r.costs.newRow(q.Try.TaskKey)
 	answer := r.policy.Predict(q)
 	step := Step{Policy: r.name, Question: q, Answer: answer, Peak: r.trace.rows[i].MemoryMax, Duration: r.trace.rows[i].Duration}
-	sums.promised = answer.Promised
+	sums.promised, sums.limit = answer.Promised, answer.Limit
 	for {
 		if answer.Limit <= q.Above {
 			if answer.Limit == 0 {

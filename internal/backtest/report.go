@@ -20,9 +20,10 @@ type Report struct {
 type Result struct {
 	Policy string `json:"policy"`
 	Figures
-	Deciles    []Decile      `json:"risk_by_decile,omitempty"` // first tries by ascending promise; nil with fewer than ten promises
-	WorstHeavy *Worst        `json:"worst_heavy"`              // nil if no task is heavy
-	Tasks      []TaskFigures `json:"tasks"`                    // by descending memory time of the peaks of all rows
+	Deciles      []Decile      `json:"risk_by_decile,omitempty"`       // first tries by ascending promise; nil with fewer than ten promises
+	LimitDeciles []Decile      `json:"risk_by_limit_decile,omitempty"` // first tries by the rank of the limit within the task; nil with fewer than ten promises
+	WorstHeavy   *Worst        `json:"worst_heavy"`                    // nil if no task is heavy
+	Tasks        []TaskFigures `json:"tasks"`                          // by descending memory time of the peaks of all rows
 }
 
 // TaskFigures has the figures of one policy on one task.

@@ -80,7 +80,7 @@ func (m *Model) explain(q Question, recorded *RecordedAnswer) (e Explanation, ok
 	if b.isCleaned {
 		cells = slices.Clone(b.cleaned)
 	}
-	answer := m.answer(&p, &q, b)
+	answer := m.answer(&p, &q, b).ForRow()
 	c := m.explainPoint(cells, &p, q.RiskTarget, answer.Amount, b, scratch)
 	var granted sizing.Bytes
 	if q.Above > 0 {

@@ -13,6 +13,7 @@ import (
 // margins.
 func (m *Model) Learn(t TrainingRow) {
 	m.state = states.Add(1)
+	t.Promised = m.meanPromise(&t)
 	m.leavePool()
 	m.runError.isKnown = false
 	m.Sampling.raise(&t)
@@ -120,24 +121,6 @@ func (m *Model) countTry(t *TrainingRow) {
 		t.CPUMax = 0 // a refit by Learn must not use a measurement that was not learned
 	}
 	m.comparePromise(t)
-}
-
-// comparePromise records, in the task's share of the pool, the promised risk of a first try and whether the try was killed. The
-// pool corrects the promises of the experts. So the risk of kills that contradict measured peaks (m.Understatement), which the
-// experts do not know, is subtracted from the promise, and the result is divided by the factor of the pool (Experts.Factor).
-// Both may differ from those at the time of the answer. comparePromise ignores tries that ended neither with a kill nor with a
-// success. It also ignores tries before the first measured peak: the cohort sized them, and the pool does not correct the
-// promises of the cohort. If the promise includes the effect of a first change, of a new combination or of an unseen value,
-// it counts as at most the default risk target, because that effect is no error of the experts.
-func (m *Model) comparePromise(t *TrainingRow) {
-	killed := t.Outcome.OOM()
-	if t.FirstTry && t.Promised != nil && m.Experts.LearnedRows > 0 && (killed || t.Outcome == sizing.Success) {
-		promised := max(0, *t.Promised-m.Understatement.risk())
-		if m.recordRaisedPromise(t) {
-			promised = min(promised, sizing.DefaultRiskTarget)
-		}
-		m.Share.RecordOutcome(m.Experts.LearnedRows-m.Experts.DependentRows, promised/m.Experts.Factor, killed)
-	}
 }
 
 // learnRow learns a measured row; t is its try. First the experts learn, from the prediction that the models made

@@ -14,6 +14,7 @@ import (
 // ownMargins are the task's own values of the fields of experts.Experts that depend on the pool.
 type ownMargins struct {
 	factor, meanRowCost, priorDeviation, requestRisk float64
+	levelFactors                                     experts.LevelFactors
 	picks                                            []experts.Pick
 	meanLoading                                      float64 // mean loading of the DAG's tasks (runscore.go)
 	saved                                            bool    // a pool is in use, and the other fields are set
@@ -24,7 +25,7 @@ type ownMargins struct {
 func (m *Model) SetPool(pool *Pool, others *Namespace) {
 	m.state = states.Add(1)
 	if x := m.Experts; !m.own.saved {
-		m.own = ownMargins{factor: x.Factor, meanRowCost: x.MeanRowCost, priorDeviation: x.PriorDeviation, requestRisk: x.RequestRisk, picks: append(m.own.picks[:0], x.Picks...), saved: true}
+		m.own = ownMargins{factor: x.Factor, meanRowCost: x.MeanRowCost, priorDeviation: x.PriorDeviation, requestRisk: x.RequestRisk, levelFactors: x.LevelFactors, picks: append(m.own.picks[:0], x.Picks...), saved: true}
 	}
 	if m.ablated.NoPool {
 		pool, others = &m.Share, nil
@@ -42,6 +43,7 @@ func (m *Model) leavePool() {
 	}
 	x := m.Experts
 	x.Factor, x.MeanRowCost, x.PriorDeviation, x.RequestRisk = m.own.factor, m.own.meanRowCost, m.own.priorDeviation, m.own.requestRisk
+	x.LevelFactors = m.own.levelFactors
 	x.Picks = append(x.Picks[:0], m.own.picks...)
 	m.own.saved, m.slopes = false, m.slopes[:0]
 	clear(m.effects[:])

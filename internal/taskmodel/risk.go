@@ -136,7 +136,7 @@ func (m *Model) Risk(q Question, limit sizing.Bytes) *float64 {
 		if b.extrapolation.noRisk {
 			return nil
 		}
-		answer := m.answer(&p, &q, b)
+		answer := m.answer(&p, &q, b).ForRow()
 		bounds := m.bound(&p, q, answer, b, nil)
 		bounds.limit = limit
 		risk = m.boundedRisk(&p, q, &bounds, answer, b)

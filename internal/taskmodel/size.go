@@ -80,7 +80,7 @@ func (m *Model) size(q Question, b *buffers) Answer {
 		s.Limit, s.Ladder = m.sizeLift(&p, q, b)
 		risk = m.risk(&p, q, s.Limit, answer, b)
 	} else {
-		answer = m.answer(&p, &q, b)
+		answer = m.answer(&p, &q, b).ForRow()
 		bounds = m.bound(&p, q, answer, b, nil)
 		s.Limit = bounds.limit
 		s.Ladder = m.ladder(&p, q, s.Limit, b, []sizing.Bytes{s.Limit})

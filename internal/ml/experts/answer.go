@@ -6,14 +6,6 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Answer is the allocation for a row.
-type Answer struct {
-	Amount   float64 // in the unit of the peak
-	Promised float64 // the promise: P(killed), corrected by Factor
-	Factor   float64 // the factor by which the pool corrects the promise; 1: no correction
-	Expert   int     // expert with the largest weight; −1 for the cold-start rule, below −1 for a margin of Repeats
-}
-
 // selectExperts selects and weights the experts that answer at a target, the allowed kill rate. It overwrites the slice
 // `picks` and returns it. It selects the experts whose kill rate is within the target, except those
 // with a negligible weight. The closer the cost of an expert is to the lowest cost, the larger is its
@@ -120,35 +112,36 @@ func (x *Experts) IsColdStart() bool { return len(x.Picks) == 0 }
 // Answer returns the allocation for a row at a target kill rate, with a promise of at most 0.5. The caller must have
 // learned at least one row.
 func (x *Experts) Answer(p *Point, target float64, s *Scratch) Answer {
-	a := Answer{Factor: x.Factor, Expert: -1}
-	a.Amount, a.Promised, a.Expert = x.combinedAmount(p, target, s)
-	a.Promised = Probability(min(0.5, a.Promised*a.Factor))
-	if p.IsException {
-		a.Promised = max(a.Promised, min(0.5, x.Exceptions.killRate(a.Promised)))
+	c := x.combinedAmount(p, target, s)
+	a := Answer{Amount: c.amount, Factor: x.Factor, Expert: c.expert}
+	a.mean = x.promise(p, c.killRate*x.Factor)
+	a.Promised, a.row = a.mean, a.mean
+	if !p.Imputed { // the level of an imputed row says little about its class
+		a.row = x.promise(p, c.rowRisk*x.Factor*x.levelFactor(p))
 	}
 	return a
 }
 
-// expertAmount returns the mean amount of the experts in `picks`, the weighted mean of their expected kill rates, and the
-// expert with the largest weight. If the row is an exception (Point.IsException), and the amount is clearly below the
-// prediction of the model with the smallest errors, this prediction replaces all smaller predictions of the other models.
-func (x *Experts) expertAmount(p *Point, picks []Pick, s *Scratch) (amount, promised float64, expert int) {
-	amount, promised, expert = x.meanAmount(p, picks, s)
+// expertAmount returns the mean amount of the experts in `picks`. If the row is an exception (Point.IsException), and the amount
+// is clearly below the prediction of the model with the smallest errors, this prediction replaces all smaller predictions of the
+// other models.
+func (x *Experts) expertAmount(p *Point, picks []Pick, s *Scratch) candidate {
+	c := x.meanAmount(p, picks, s)
 	best := x.bestModel()
-	if !x.isTooLow(amount, p, best) {
-		return amount, promised, expert
+	if !x.isTooLow(c.amount, p, best) {
+		return c
 	}
 	raised := *p
 	for k := range raised.Level {
 		raised.Level[k] = max(p.Level[k], p.Level[best])
 	}
 	s.isComputed = [pairCount]bool{} // the amounts for p do not apply to raised, and vice versa
-	amount, _, _ = x.meanAmount(&raised, picks, s)
+	c.amount = x.meanAmount(&raised, picks, s).amount
 	s.isComputed = [pairCount]bool{}
-	if model := ModelIndex(expert); p.Level[model] < p.Level[best] {
-		expert += (best - model) * distributionCount * len(prices)
+	if model := ModelIndex(c.expert); p.Level[model] < p.Level[best] {
+		c.expert += (best - model) * distributionCount * len(prices)
 	}
-	return amount, promised, expert
+	return c
 }
 
 // bestModel returns the model with the smallest squared errors.
@@ -177,9 +170,11 @@ func (x *Experts) isTooLow(amount float64, p *Point, model int) bool {
 	return exceedanceProb(&sorted, residual, x.tables[pair].tail) > tooLow
 }
 
-// meanAmount returns the weighted geometric mean of the amounts of the experts in `picks`, the weighted mean of their
-// expected kill rates, and the expert with the largest weight. Picks of one pair (a model and a distribution) are adjacent.
-func (x *Experts) meanAmount(p *Point, picks []Pick, s *Scratch) (amount, promised float64, expert int) {
+// meanAmount returns the weighted geometric mean of the amounts of the experts in `picks`, with the weighted means of their
+// risks. An expert chooses a larger risk for a row whose memory is expensive (see cheapestRisk). So its risk for the row is its
+// kill rate times relativeRisk of the chosen risk. Picks of one pair (a model and a
+// distribution) are adjacent.
+func (x *Experts) meanAmount(p *Point, picks []Pick, s *Scratch) (c candidate) {
 	log, top, pair := 0.0, 0.0, -1
 	var a *pairAmounts
 	var logs [len(risks)]float64 // lazily computed logs of a.amount; 0: not computed
@@ -193,12 +188,15 @@ func (x *Experts) meanAmount(p *Point, picks []Pick, s *Scratch) (amount, promis
 			logs[at] = math.Log(a.amount[at])
 		}
 		log += pick.Weight * logs[at]
-		promised += pick.Weight * x.killRate(pick.Expert)
+		killRate := pick.Weight * x.killRate(pick.Expert)
+		c.killRate += killRate
+		c.rowRisk += killRate * x.relativeRisk(pick.Expert, risks[at])
 		if pick.Weight > top {
-			top, expert = pick.Weight, pick.Expert
+			top, c.expert = pick.Weight, pick.Expert
 		}
 	}
-	return math.Exp(log), promised, expert
+	c.amount = math.Exp(log)
+	return c
 }
 
 // Probability clamps a probability to [0.0001, 0.9999]: no history is long enough to

@@ -18,16 +18,16 @@ func TestAnExceptionIsLearnedWithTheAmountsOfItsAnswer(t *testing.T) {
 			p.Level[k] -= math.Log(10)
 		}
 	}
-	usual, _, _ := x.expertAmount(&p, x.Picks, new(Scratch))
+	usual := x.expertAmount(&p, x.Picks, new(Scratch)).amount
 	p.IsException = true
-	answered, _, _ := x.expertAmount(&p, x.Picks, new(Scratch))
+	answered := x.expertAmount(&p, x.Picks, new(Scratch)).amount
 	require.Greater(t, answered, 2*usual)
 
 	scratch := new(Scratch)
 	scratch.startLearning()
-	learned, _, _ := x.expertAmount(&p, x.Picks, scratch)
+	learned := x.expertAmount(&p, x.Picks, scratch).amount
 	assert.Equal(t, answered, learned)
-	own, _, _ := x.meanAmount(&p, x.Picks, scratch)
+	own := x.meanAmount(&p, x.Picks, scratch).amount
 	assert.Equal(t, usual, own)
 }
 
@@ -36,7 +36,7 @@ func TestThePromiseOfSelectedExpertsIsWithinTheAllowedRate(t *testing.T) {
 	for seed := range uint64(8) {
 		x, s, _ := trained(Default(target), seed, 100, normal(0.2))
 		p, _ := s.next()
-		_, promised, _ := x.meanAmount(&p, x.Picks, new(Scratch))
+		promised := x.meanAmount(&p, x.Picks, new(Scratch)).killRate
 		lowest := math.Inf(1)
 		for e := range Count {
 			lowest = min(lowest, x.killRate(e))

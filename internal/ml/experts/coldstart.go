@@ -101,7 +101,7 @@ func (x *Experts) updateHedge(p *Point, peak, duration float64, s *Scratch) {
 		return
 	}
 	cold, _ := x.coldStartAmount(p, x.config.Target)
-	experts, _, _ := x.expertAmount(p, x.Picks, s)
+	experts := x.expertAmount(p, x.Picks, s).amount
 	price := x.coldStartPrice(p, x.config.Target) * math.Exp(p.coldStartLevel())
 	r := hedgeRow{peak: peak, price: price, experts: experts, weight: 1, rows: 1}
 	if p.ColdStart == nil {
@@ -197,30 +197,32 @@ func (x *Experts) coldStartShare(p *Point) float64 {
 }
 
 // combinedAmount returns the amount of a margin above earlier rows with the same features, or of the
-// experts and the cold-start rule; its promise before the correction by the pool; and Answer.Expert.
-func (x *Experts) combinedAmount(p *Point, target float64, s *Scratch) (amount, promised float64, expert int) {
+// experts and the cold-start rule.
+func (x *Experts) combinedAmount(p *Point, target float64, s *Scratch) candidate {
 	if margin, killRate := x.repeatMargin(p, target); margin >= 0 {
-		return repeatAmount(p, margin), killRate, firstRepeat - margin
+		return candidate{amount: repeatAmount(p, margin), killRate: killRate, rowRisk: killRate, expert: firstRepeat - margin}
 	}
 	return x.blendedAmount(p, target, s)
 }
 
 // blendedAmount returns the geometric mean of the amounts of the cold-start rule and of the experts, weighted by their
-// shares. Its results have the same meaning as those of combinedAmount.
-func (x *Experts) blendedAmount(p *Point, target float64, s *Scratch) (amount, promised float64, expert int) {
+// shares.
+func (x *Experts) blendedAmount(p *Point, target float64, s *Scratch) (c candidate) {
 	share := x.coldStartShare(p)
-	if share == 1 {
-		amount, promised = x.coldStartAmount(p, target)
-		return amount, promised, -1
+	if share < 1 {
+		c = x.expertAmount(p, x.picksFor(target, s), s)
 	}
-	amount, promised, expert = x.expertAmount(p, x.picksFor(target, s), s)
 	if share == 0 {
-		return amount, promised, expert
+		return c
 	}
 	cold, risk := x.coldStartAmount(p, target)
-	if share > 0.5 {
-		expert = -1
+	if share == 1 {
+		return candidate{amount: cold, killRate: risk, rowRisk: risk, expert: -1}
 	}
-	log := share*math.Log(cold) + (1-share)*math.Log(amount)
-	return math.Exp(log), share*risk + (1-share)*promised, expert
+	if share > 0.5 {
+		c.expert = -1
+	}
+	c.amount = math.Exp(share*math.Log(cold) + (1-share)*math.Log(c.amount))
+	c.killRate, c.rowRisk = share*risk+(1-share)*c.killRate, share*risk+(1-share)*c.rowRisk
+	return c
 }

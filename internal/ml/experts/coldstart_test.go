@@ -24,7 +24,7 @@ func TestKillsOfBothRulesDoNotCountAgainstTheColdStartRule(t *testing.T) {
 	p, _ := s.next()
 	p.ColdStart = mixtureAt(math.Exp(p.Level[Stack])/2, 0.01)
 	cold, _ := x.coldStartAmount(&p, target)
-	experts, _, _ := x.expertAmount(&p, x.Picks, new(Scratch))
+	experts := x.expertAmount(&p, x.Picks, new(Scratch)).amount
 	require.Less(t, cold, experts)
 
 	x.ColdStartKills = 0
@@ -41,7 +41,7 @@ func TestTheBlendAnswersWhereItIsCheaperThanBothRules(t *testing.T) {
 	x, s, _ := trained(Default(target), 1, 300, normal(0.2))
 	for i := range 100 {
 		p, _ := s.next()
-		experts, _, _ := x.expertAmount(&p, x.Picks, new(Scratch))
+		experts := x.expertAmount(&p, x.Picks, new(Scratch)).amount
 		off := 4.0
 		if i%2 > 0 {
 			off = 1 / off

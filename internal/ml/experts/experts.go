@@ -56,8 +56,11 @@ type Experts struct {
 	UsageSum       float64             `cbor:"Use"`     // decayed sum of peak · seconds
 	UsageRows      float64             `cbor:"UseRows"` // decayed number of rows in UsageSum
 	Factor         float64             // factor on promised risks, from the pool
-	MeanRowCost    float64             `cbor:"Price"` // mean cost of a row in the pool, peak · seconds; 0: unknown
-	PriorDeviation float64             `cbor:"Span"`  // expected deviation of the log peak in a cold start, from the pool
+	// LevelFactors are further factors on promised risks, by the class of the predicted level, from the pool. The zero value
+	// changes no promise.
+	LevelFactors   LevelFactors `cbor:",omitzero"`
+	MeanRowCost    float64      `cbor:"Price"` // mean cost of a row in the pool, peak · seconds; 0: unknown
+	PriorDeviation float64      `cbor:"Span"`  // expected deviation of the log peak in a cold start, from the pool
 	// RequestRisk is the probability that a row exceeds its static request, from the pool.
 	RequestRisk float64 `cbor:",omitzero"`
 	Picks       []Pick  // the selected experts; none during the cold start
@@ -141,7 +144,8 @@ func (x *Experts) updateTables() {
 // Learn charges every expert for a row, except in the burn-in and for the three rows after it. It stores the row's
 // residuals (see storeRow), except in the burn-in.
 // p holds the out-of-sample predictions of the row, and is nil for the first row of a task; s may be nil then. peak is
-// in bytes, duration in seconds, and `at` is the time at which the row ended, in Unix seconds. Learn
+// in bytes, duration in seconds, and `at` is the time at which the row ended, in Unix seconds. `pool` is the task's share of the
+// pool; Learn records in it the kills by the class of the predicted level. Learn
 // returns how many rows ago the task changed if this row reveals a change, else 0. For an imputed
 // row it charges no expert and stores no residual.
 func (x *Experts) Learn(p *Point, peak, duration float64, at int64, pool *Pool, s *Scratch) (changed int) {
@@ -168,7 +172,14 @@ func (x *Experts) Learn(p *Point, peak, duration float64, at int64, pool *Pool, 
 	if x.independentRows() > x.config.BurnInRows+3 { // at least three residuals, if no earlier row was imputed
 		x.updateLosses(p, peak, duration, s)
 	}
-	killed := !x.IsColdStart() && !IsSufficient(x.Answer(p, x.config.Target, s).Amount, peak)
+	killed := false
+	if !x.IsColdStart() {
+		answer := x.combinedAmount(p, x.config.Target, s)
+		killed = !IsSufficient(answer.amount, peak)
+		if x.hasLevelClass(p) {
+			pool.recordLevel(x.levelClass(p), answer.rowRisk, answer.killRate, killed)
+		}
+	}
 	x.updateAllowance(killed)
 	if p.IsException && !x.IsColdStart() {
 		x.Exceptions.add(killed)
@@ -218,6 +229,7 @@ func (x *Experts) LearnDeferred(p *Point, peak, duration float64, s *Scratch) {
 // DAGs of the namespace; nil: none.
 func (x *Experts) SetPool(pool *Pool, others *Namespace) {
 	x.Factor, x.MeanRowCost, x.PriorDeviation = pool.promiseFactor(x.independentRows(), others), pool.meanRowCost(), pool.deviation(x.config.PriorDeviation, others)
+	x.LevelFactors = pool.levelFactors()
 	x.RequestRisk = pool.requestRisk()
 	x.Picks = x.selectExperts(x.allowedKillRate(x.config.Target), x.Picks)
 	x.ColdStartShare = x.hedgeShare()

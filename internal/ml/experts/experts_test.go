@@ -397,7 +397,7 @@ func roundTrip(t *testing.T, x *Experts, c Config) *Experts {
 func TestAStoredStateAnswersBitForBit(t *testing.T) {
 	for _, n := range []int{1, 3, 30, 119, 121, 301} {
 		x, s, pool := trained(smallConfig(), 31, n, normal(0.3))
-		back := roundTrip(t, x, smallConfig())
+		back, backPool := roundTrip(t, x, smallConfig()), *pool
 		var scratch Scratch
 		for range 150 {
 			p, peak := s.next()
@@ -405,7 +405,7 @@ func TestAStoredStateAnswersBitForBit(t *testing.T) {
 			require.Equal(t, x.ExceedanceProb(&p, 2*gb, &scratch), back.ExceedanceProb(&p, 2*gb, &scratch))
 			require.Equal(t, x.Ladder(&p, 2*gb, 9*gb, 3, &scratch, nil), back.Ladder(&p, 2*gb, 9*gb, 3, &scratch, nil))
 			x.Learn(&p, peak, 60, 0, pool, new(Scratch))
-			back.Learn(&p, peak, 60, 0, pool, new(Scratch))
+			back.Learn(&p, peak, 60, 0, &backPool, new(Scratch))
 		}
 		require.Equal(t, x.Cost, back.Cost)
 	}

@@ -23,7 +23,7 @@ func (x *Experts) Blend(p *Point, target float64, s *Scratch) (blend Blend) {
 		return blend
 	}
 	picks := x.picksFor(target, s)
-	amount, _, _ := x.meanAmount(p, picks, s)
+	amount := x.meanAmount(p, picks, s).amount
 	best := x.bestModel()
 	isRaised := x.isTooLow(amount, p, best) // see expertAmount
 	for _, pick := range picks {
@@ -41,16 +41,14 @@ func (x *Experts) Blend(p *Point, target float64, s *Scratch) (blend Blend) {
 func (x *Experts) AmountWithoutPoolAndMinimum(p *Point, target float64, s *Scratch) float64 {
 	alone, free := *x, *p
 	alone.Factor, free.MinAmount = 1, 0
-	amount, _, _ := alone.combinedAmount(&free, target, s)
-	return amount
+	return alone.combinedAmount(&free, target, s).amount
 }
 
 // AmountWithoutMinimum returns the amount of Answer without the row's MinAmount.
 func (x *Experts) AmountWithoutMinimum(p *Point, target float64, s *Scratch) float64 {
 	free := *p
 	free.MinAmount = 0
-	amount, _, _ := x.combinedAmount(&free, target, s)
-	return amount
+	return x.combinedAmount(&free, target, s).amount
 }
 
 // ModelIndex returns the model of an expert, as an index of Point.Level.

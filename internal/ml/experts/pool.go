@@ -19,6 +19,10 @@ type Pool struct {
 	Errors        float64 `cbor:",omitzero"` // decayed number of errors without the effect of the run score
 	ErrorSquares  float64 `cbor:",omitzero"` // decayed sum of the squares of these errors
 
+	LevelMean     float64               `cbor:",omitzero"` // decayed sum of the nominal promises that do not depend on the row
+	LevelPromised [levelClasses]float64 `cbor:",omitzero"` // decayed sums of the nominal promises of the same rows, by the class of the predicted level
+	LevelKilled   [levelClasses]float64 `cbor:",omitzero"` // decayed numbers of these rows whose peak exceeded the answer
+
 	Requests, Exceeded float64 `cbor:",omitzero"` // decayed numbers of rows with a static request, and of rows with a peak above their request
 
 	Slopes [slopeKinds]Slope `cbor:",omitzero"` // slopes of the log peak in the log of an input, by the hash of its name
@@ -55,6 +59,11 @@ func (p *Pool) addScaled(o *Pool, sign float64) {
 		p.Slopes[k].Sum += sign * o.Slopes[k].Sum
 		p.Effects[k].Tasks += sign * o.Effects[k].Tasks
 		p.Effects[k].Sum += sign * o.Effects[k].Sum
+	}
+	p.LevelMean += sign * o.LevelMean
+	for k := range levelClasses {
+		p.LevelPromised[k] += sign * o.LevelPromised[k]
+		p.LevelKilled[k] += sign * o.LevelKilled[k]
 	}
 	for a := range ageCount {
 		p.Promised[a] += sign * o.Promised[a]

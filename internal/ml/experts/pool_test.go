@@ -51,6 +51,7 @@ func TestRemoveInvertsAdd(t *testing.T) {
 			p.RecordCost(rng.ExpFloat64() * 100)
 			p.RecordOutcome(1+rng.IntN(2000), rng.Float64()*0.05, rng.IntN(20) == 0)
 			p.RecordResidual(rng.NormFloat64())
+			p.recordLevel(rng.IntN(levelClasses), rng.Float64()*0.05, 0.01, rng.IntN(20) == 0)
 		}
 		return p
 	}
@@ -66,6 +67,9 @@ func TestRemoveInvertsAdd(t *testing.T) {
 	assert.InDelta(t, a.Residuals, back.Residuals, 1e-9)
 	assert.InDeltaSlice(t, a.Promised[:], back.Promised[:], 1e-12)
 	assert.InDeltaSlice(t, a.Killed[:], back.Killed[:], 1e-12)
+	assert.InDelta(t, a.LevelMean, back.LevelMean, 1e-12)
+	assert.InDeltaSlice(t, a.LevelPromised[:], back.LevelPromised[:], 1e-12)
+	assert.InDeltaSlice(t, a.LevelKilled[:], back.LevelKilled[:], 1e-12)
 	other := b
 	other.Add(&a)
 	assert.Equal(t, sum, other, "Add is commutative")

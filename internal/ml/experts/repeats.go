@@ -76,7 +76,7 @@ func (x *Experts) updateRepeats(p *Point, peak, duration float64, s *Scratch) {
 	}
 	c, decay := &x.Repeats[class], x.config.Decay
 	c.Rows = c.Rows*decay + 1
-	amount, _, _ := x.blendedAmount(p, x.config.Target, s)
+	amount := x.blendedAmount(p, x.config.Target, s).amount
 	for i := range c.Cost {
 		if i > 0 {
 			amount = repeatAmount(p, i-1)

@@ -1,0 +1,80 @@
+package experts
+
+import "math"
+
+// The kill rates of the experts and of the margins are means over all rows. But the models often err more for the largest rows:
+// these rows are few, and the noise of a peak may grow with the input. So the pool compares kills with promises by the class of
+// the predicted level, and corrects the promise of a row by the ratio of its class. The amounts do not depend on this correction.
+
+// levelClasses is the number of classes of predicted levels. Class k has the rows whose share of rows with at least the same
+// level is above 2^−(k+1) and at most 2^−k: half of the rows are in class 0, a quarter in class 1. The last class has all rows
+// above.
+const levelClasses = 6
+
+// LevelFactors are factors on nominal promises, by the class of the predicted level.
+type LevelFactors [levelClasses]float64
+
+// levelClass returns the class of the predicted level of a row among the rows of the residual store.
+func (x *Experts) levelClass(p *Point) int {
+	l := &x.levels[LineTrees]
+	n := len(l.order)
+	above := n - l.search(x.Rows, p.Level[LineTrees])
+	share := (float64(above) + 0.5) / float64(n+1)
+	return min(levelClasses-1, int(-math.Log2(share)))
+}
+
+// hasLevelClass reports whether the class of its predicted level corrects the promise of a row. In a cold start there are too
+// few rows for classes, and exceptions have their own kill rate (ExceptionCounts).
+func (x *Experts) hasLevelClass(p *Point) bool { return !x.IsColdStart() && !p.IsException }
+
+// levelFactor returns the factor by which the pool corrects the promise of a row for its predicted level.
+func (x *Experts) levelFactor(p *Point) float64 {
+	if x.LevelFactors[0] == 0 || !x.hasLevelClass(p) {
+		return 1
+	}
+	return x.LevelFactors[x.levelClass(p)]
+}
+
+// recordLevel records, in the class of its predicted level, a row with a nominal promise and whether its peak exceeded the
+// answer. `mean` is the nominal promise that does not depend on the row.
+func (p *Pool) recordLevel(class int, promised, mean float64, killed bool) {
+	p.LevelMean = p.LevelMean*poolDecay + mean
+	for k := range levelClasses {
+		p.LevelPromised[k] *= poolDecay
+		p.LevelKilled[k] *= poolDecay
+	}
+	p.LevelPromised[class] += promised
+	if killed {
+		p.LevelKilled[class]++
+	}
+}
+
+// levelFactors returns the factors on the nominal promises by class. Each factor is proportional to the ratio of kills to
+// promises of its class. This ratio is shrunk to that of the class and all higher ones, which in turn is shrunk to the same
+// ratio for the next lower class, and so on (empirical Bayes). With the factors, the recorded promises have the same sum as those
+// that do not depend on the row, because promiseFactor corrects that sum.
+func (p *Pool) levelFactors() (factors LevelFactors) {
+	killed, promised := 0.0, 0.0
+	for k := range levelClasses {
+		killed, promised = killed+p.LevelKilled[k], promised+p.LevelPromised[k]
+	}
+	overall := shrunkRatio(killed, promised, 1)
+	ratio, corrected := overall, 0.0
+	for k := range factors { // ratio, killed and promised are those of class k and all higher ones
+		if k > 0 {
+			ratio = shrunkRatio(killed, promised, ratio)
+		}
+		factors[k] = shrunkRatio(p.LevelKilled[k], p.LevelPromised[k], ratio)
+		corrected += factors[k] * p.LevelPromised[k]
+		killed, promised = killed-p.LevelKilled[k], promised-p.LevelPromised[k]
+	}
+	for k := range factors {
+		factors[k] *= (p.LevelMean + agePrior) / (corrected + agePrior*overall)
+	}
+	return factors
+}
+
+// shrunkRatio returns the ratio of kills to promises, shrunk to a prior, which has the weight of agePrior promised kills.
+func shrunkRatio(killed, promised, prior float64) float64 {
+	return (killed + agePrior*prior) / (promised + agePrior)
+}
