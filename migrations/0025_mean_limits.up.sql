@@ -1,9 +1,9 @@
--- Counts the memory of a try that executed a plan as the mean of its limits over time, instead of the last
--- limit for the whole run. The counts of older reports do not change.
+-- In the ledger of savings, the granted memory of a try that executed a plan becomes the mean of its limits
+-- over time, instead of the last limit for the whole run. The amounts of older reports do not change.
 ALTER TABLE observation ADD COLUMN mean_allocated bigint; -- null: allocated_memory, or else requested_memory, for the whole run
 
--- Changes the function in place, so that this step does not depend on the step that defined the function
--- last. The mean may be less than the peak; then the try has no unused memory.
+-- Changes the function savings_change in place, so that this step does not depend on the step that last
+-- defined it. The mean may be less than the peak; then the try has no unused memory.
 DO $do$
 DECLARE
     before  text := pg_get_functiondef('savings_change'::regproc);

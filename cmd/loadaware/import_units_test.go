@@ -30,7 +30,7 @@ func TestNothingOfFileInAnotherUnitIsStored(t *testing.T) {
 		"in batches of three":                {historyInMiB(40), []string{"--batch", "3"}, 40},
 		"without a peak":                     {historyInMiB(40) + "unit,t,r40,,2048\n", nil, 41},
 		"strict":                             {historyInMiB(40), []string{"--strict"}, 40},
-		"more rows than the check waits for": {historyInMiB(12_000), nil, 10_000},
+		"more rows than the check reads":     {historyInMiB(12_000), nil, 10_000},
 	} {
 		code, out, stderr := invoke(t, c.text, append([]string{"import", "--url", server.url, "-"}, c.args...)...)
 		assert.Equal(t, 1, code, name)

@@ -15,7 +15,7 @@ import (
 
 // Config has the options of a replay. Its zero value is usable.
 type Config struct {
-	Policies       []string     // names from Policies; DefaultPolicies if empty
+	Policies       []string     // names that the function Policies returns; those of DefaultPolicies if empty
 	Delayed        bool         // whether a policy learns a success when its try ends, not at once; it learns kills at once in both cases
 	Skip           float64      // share of the rows, the oldest ones, that train the policies and do not count in the figures
 	TimeToFailure  float64      // share of the duration after which a kill happens; 1 if zero
@@ -175,7 +175,8 @@ func (r *replay) finish() error {
 
 // row replays row i. It calls Predict until an allocation is sufficient or the policy gives up, and
 // reports the outcome of every try. The policy learns kills at once, even with delayed feedback,
-// because the next lift depends on them. So it knows a kill before the next row, although the killed try would still run.
+// because the next lift depends on them. So it knows a kill before the next row, even if
+// the killed try ends after the start of that row in the time of the trace.
 func (r *replay) row(i int) error {
 	q := r.trace.question(i, r.cfg.DefaultRequest)
 	sums := r.costs.newRow(q.Try.TaskKey)

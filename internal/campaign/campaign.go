@@ -17,7 +17,7 @@ import (
 // The largest sizes of texts, confs and requests.
 const (
 	MaxText  = 250       // characters of a name, a pool, a version or a scenario (the name of a run in the archive)
-	MaxNotes = 2_000     // characters of notes; longer notes are shortened if a worker reports a new state of a run, and rejected if a person resets a run to an earlier state
+	MaxNotes = 2_000     // characters of notes; longer notes are shortened if a worker (a client that claims runs, such as the scheduler DAG) reports a new state of a run, and rejected if a person resets a run to an earlier state
 	MaxConf  = 64 * 1024 // bytes of a conf
 	MaxBatch = 10_000    // runs of one registration
 	MaxClaim = 1_000     // runs that a worker claims at once
@@ -58,7 +58,7 @@ func (c *Campaign) Validate() []sizing.FieldError {
 	add("version", checkText(c.Version, false))
 	add("conf", checkConf(c.Conf))
 	if c.Pool == "" && isEmptyConf(c.Conf) {
-		add("conf", "a campaign needs a sandbox conf or a pool of its own, because its runs could write to production; send settings that make a run harmless, such as {\"output\": \"s3://sandbox/\"}")
+		add("conf", "a campaign needs a sandbox conf or a pool of its own; without a sandbox conf, its runs can write to production even if they have a pool; send settings that make a run harmless, such as {\"output\": \"s3://sandbox/\"}")
 	}
 	return append(bad, c.Budget.Validate()...)
 }

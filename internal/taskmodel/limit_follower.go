@@ -10,13 +10,15 @@ import (
 
 // limitFollower detects a program whose peak follows its limit, because the program uses a share of any limit: its heap is
 // sized from the limit, or its page cache counts as used memory. Each grant above such a peak raises the next peak, although
-// the smallest limit so far was enough. limitFollower compares successive successes. It ignores retries and reproduced runs.
+// the smallest limit so far was enough. limitFollower compares successive successes. It ignores the successes of retries and of
+// reproduced runs, but not their kills.
 //
 // If the features of the two successes are equal, it compares the ratio of their peaks with the ratio of their allocations. It
 // ignores pairs whose allocations do not differ clearly. If the grants follow the peaks instead, they do so one run later, and
-// then the two ratios of a pair do not correlate. A kill deletes all pairs.
+// then the two ratios of a pair do not correlate. A kill deletes these pairs.
 //
-// If the features differ, they may be the cause of both ratios; see limitRises.
+// If the features differ, they may be the cause of both ratios, so such pairs do not count here. limitRises compares successes
+// with any features.
 type limitFollower struct {
 	limitPairs      // with the same features; after a kill, Pairs starts at −minFollowed, so that more pairs are needed
 	sufficientLimit // of the successes since the last kill or change of features
@@ -36,10 +38,11 @@ type limitPairs struct {
 
 // limitRises compares two explanations of the peaks of runs with larger allocations than Least: a constant share of the
 // allocation, or the features and the earlier peaks. If the peaks follow the limits, this share hardly changes from run to run,
-// while all models lag behind the rising peaks. If they do not, the best model errs less than the share changes, because the
-// margins above its predictions vary, too. Allocations up to Least say nothing about a rise, so they do not count.
+// while all models lag behind the rising peaks. If the peaks do not follow the limits, the share changes more than the best model
+// errs: an allocation is a prediction times a margin, so errors of the prediction and changes of the margin both change the
+// share. Allocations up to Least say nothing about a rise, so they do not count.
 type limitRises struct {
-	sufficientLimit // since the last kill with at least Least; at least the static request
+	sufficientLimit // of the successes since the last kill whose allocation or peak was at least Least; at least the static request
 
 	Pairs   int                             // number of compared runs; after such a kill, it starts at −minFollowed, and the sums exclude the runs until it is above zero
 	Changes float64                         // Σ c·c/2, where c is the change of log(peak/allocation) since the success before; the variance of this log is half that of its change
@@ -60,7 +63,7 @@ const (
 	minFollowShare      = 0.95 // smallest squared correlation of these two logarithms
 	maxShareChange      = 0.1  // largest ratio of limitRises.Changes to the errors of the best model
 	maxFirstShareChange = 0.01 // the same for only minRises runs
-	minRiseError        = 1.05 // smallest typical error of the best model, as a factor; even the shares of slowly and evenly growing peaks are constant
+	minRiseError        = 1.05 // smallest typical error of the best model, as a factor; if peaks grow slowly and steadily, their shares are constant, too, but the models err less than this
 	provenTolerance     = 1.02 // an allocation and Least count as equal up to this ratio of the larger to the smaller
 	priorRuns           = 10.0 // weight, in runs, of the prior distribution of the risk of a sufficient limit
 )
@@ -161,8 +164,8 @@ func (f *limitPairs) isFollowing() bool {
 	return f.Pairs >= minFollowed && f.AP >= minFollowSlope*f.AA && f.AP*f.AP >= minFollowShare*f.AA*f.PP
 }
 
-// sufficientFor returns the smallest limit that was enough for runs with the features of key; nil if no evidence says that the
-// peaks of such runs follow the limits.
+// sufficientFor returns the smallest limit that was enough, for runs with the features of key or, by the evidence of Rises, for
+// runs with any features. It returns nil if no evidence says that the peaks follow the limits.
 func (f *limitFollower) sufficientFor(key uint64) *sufficientLimit {
 	switch {
 	case f.Features == key && f.limitPairs.isFollowing():

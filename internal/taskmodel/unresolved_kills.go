@@ -32,7 +32,7 @@ type censoredRun struct {
 }
 
 const (
-	unresolvedMemory = 1 - 1.0/50 // discount per first try: a kill counts for about fifty first tries
+	unresolvedMemory = 1 - 1.0/50 // factor on the weight of a kill at each first try: the weight falls to 1/e after about fifty first tries
 	maxUnresolved    = 64         // largest number of stored runs
 	// unresolvedDelay is unresolvedMemory^20, the weight of a kill after twenty first tries. Newer
 	// kills do not count yet, because a kill is reported earlier than the success of a run that started at the
@@ -92,8 +92,9 @@ func (u *unresolvedKills) fade() {
 
 // exceedanceProb returns the share of the tries whose run is unresolved and needs more than `amount`, which is
 // in bytes. A run counts fully for an amount up to its bound. For a larger amount it counts less, by the
-// square of bound / amount. Some of the runs that are not settled will succeed. Therefore their sum is divided by
-// the number of all tries, also of the newest ones, whose kills do not count yet.
+// square of bound / amount. The weights of settled runs are divided by the number of tries
+// without the newest ones, whose kills do not count yet. The weights of the other runs are divided by the number of all tries,
+// which gives less, because some of these runs will succeed.
 func (u *unresolvedKills) exceedanceProb(amount float64) float64 {
 	settled, others := 0.0, 0.0
 	for _, k := range u.Kills {

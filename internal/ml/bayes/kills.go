@@ -74,7 +74,8 @@ func (a *Average) killIndex(run uint64) int {
 }
 
 // ImputeKills updates the result of WithKills after a change of the rows or kills. Each kill counts as a row. Its log
-// peak is the expected log peak of a row that is above the bound of the kill (single imputation, Buckley & James 1979).
+// peak is the need that exceedanceAndNeed returns for the bound of the kill (a single imputation similar to that of Buckley &
+// James 1979).
 func (a *Average) ImputeKills(prior *Prior) {
 	a.Imputed = nil
 	if a.Rows >= killRows {

@@ -20,7 +20,7 @@ func TestCountAboveMatchesALinearCount(t *testing.T) {
 		for step := -1.0; step <= 21; step += 0.5 {
 			v := step
 			if rng.IntN(2) == 0 {
-				v = 20 - v // neither ascending nor descending
+				v = 20 - v // so that the queries are in no order: countAbove starts from its previous result
 			}
 			want := 0
 			for _, value := range sorted {

@@ -5,8 +5,8 @@ package svm
 // Weng (2004): min Σ (r_ji·p_i − r_ij·p_j)² where Σ p = 1. It overwrites r.
 //
 // The sum is p′Qp, so p is proportional to the solution of (Q + ee′)·p = e, where e is the vector
-// of ones. The matrix is symmetric, positive definite and well conditioned: p′Qp is large for each p
-// whose entries nearly cancel in e′p. So Gaussian elimination without pivoting is accurate, and the
+// of ones. Q + ee′ is symmetric, positive definite and well conditioned: if the entries of p nearly cancel in
+// e′p, then p′Qp is large. So Gaussian elimination without pivoting is accurate, and the
 // iterative algorithm of the paper is not necessary.
 func couple(r, p []float64) {
 	k := len(p)

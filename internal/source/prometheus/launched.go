@@ -33,8 +33,8 @@ type PodQuery struct {
 }
 
 // LaunchedPods returns the pods that a query selects, sorted by From and then by the text namespace/name. If several
-// Kubernetes namespaces have a pod of the same try, the try of these pods is unknown. LaunchedPods returns no pods and
-// no error if Config.Namespaces does not contain the query's namespace.
+// Kubernetes namespaces have a pod of the same try, the try of these pods is unknown. If Config.Namespaces
+// maps loadaware namespaces, but not that of the query, LaunchedPods returns no pods and no error.
 func (c *Client) LaunchedPods(ctx context.Context, q PodQuery) ([]LaunchedPod, error) {
 	namespace, ok := c.cfg.Namespaces.Of(q.Namespace)
 	if !ok {

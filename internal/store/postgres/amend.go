@@ -54,7 +54,7 @@ const amendSQL = `
 
 // amendStored compares the repeated reports with the stored reports, in order. It stores the fields that
 // the repeated reports fill, and replaces provisional reports (see replacedBy). recordExecution handles reports of other
-// executions.
+// executions of a try (see executions.go).
 func (s *Store) amendStored(ctx context.Context, tx pgx.Tx, reports []report, repeated []int, recorded []sizing.RecordResult) error {
 	stored, err := readStoredReports(ctx, tx, reports, repeated)
 	if err != nil {
@@ -146,8 +146,9 @@ func (old *storedReport) scan(row pgx.CollectableRow) error {
 	return err
 }
 
-// amend copies the values that are known in `r` and unknown in `old` into `old`. It changes nothing if the two reports
-// contradict each other, or if `r` comes from a lift request.
+// amend copies the values that are known in `r` and unknown in `old` into `old`. It also replaces the outcome of a stored
+// failure by the OOM kill that explains it (isExplainedBy), and confirms a provisional report. It changes nothing if the two
+// reports contradict each other, or if `r` comes from a lift request.
 func (old *storedReport) amend(r *report) sizing.RecordResult {
 	if r.isFromLift() {
 		return old.compareLift(r)
@@ -168,7 +169,7 @@ func (old *storedReport) amend(r *report) sizing.RecordResult {
 	}
 }
 
-// merge returns `old` with its unknown values filled from r, and the result of the comparison.
+// merge returns `old` with the changes of amend, and the result of the comparison.
 func (old *storedReport) merge(r *report) (storedReport, *comparison) {
 	next := *old
 	next.features = slices.Clone(old.features)

@@ -9,8 +9,8 @@ import (
 )
 
 // These constants limit the group commit. Small requests that arrive together share a transaction (a flush),
-// because most of the cost of a transaction is its fsync. While one flusher writes, the other collects the
-// next requests.
+// because most of the cost of a transaction is its fsync. While both flushers write, further requests wait. The
+// next free flusher takes all of them, up to flushRows, into one flush.
 const (
 	flushers  = 2
 	flushRows = 2000 // maximum rows of one flush; a larger flush would lock its tasks for longer

@@ -23,7 +23,7 @@ func NewPipe(in io.Reader, out io.Writer) *Pipe {
 	return &Pipe{requests: json.NewDecoder(in), results: json.NewEncoder(out)}
 }
 
-// Ended sends the result of a training or search. Use it as trainer.Config.Ended.
+// Ended sends the result of a training, or of a search for better tree parameters. Use it as trainer.Config.Ended.
 func (p *Pipe) Ended(e trainer.JobEnd) {
 	p.send(result{Report: e.Report, Failed: failureOf(e.Err), Search: e.Search, Took: e.Took})
 }

@@ -56,11 +56,11 @@ FAILURE_LOGS: Mapping[Failure, tuple[str, ...]] = {
 class Script:
     """A pod's script. The default uses 1 GiB for one second."""
 
-    need: int = 2**30  # bytes; more than the memory limit fails, unless `grows_to` is set
+    need: int = 2**30  # bytes; without `memory` and `grows_to`, a need above the memory limit fails
     seconds: float = 1.0  # of run time
     waits: bool = False  # whether the run time starts only when the cluster releases the pod
     fails: Failure | None = None  # independent of memory
-    fails_when_short: Failure = Failure.OOM_KILLED  # if need exceeds the limit
+    fails_when_short: Failure = Failure.OOM_KILLED  # if `need` exceeds the limit; with `memory` or `grows_to` it is OOM_KILLED
     log: tuple[str, ...] = field(default=("hello", "working"))
     message: str | None = None  # termination message; by default the peak, unless killed
     quota: int | None = None  # bytes; a larger limit is rejected with 403
