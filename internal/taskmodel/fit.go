@@ -65,7 +65,7 @@ func train(h *sizing.History, champion *Model, fitsAll bool) (*Model, Outcome, e
 	}
 	m.Sampling = learnedSampling
 	whole := m.Sampling.raiseHistory(h)
-	firstFit, err := m.learnNewRows(m.rowsInUse(whole), 0)
+	firstFit, err := m.learnNewRows(m.rowsInUse(whole), nil)
 	if err != nil {
 		return nil, Outcome{}, err
 	}
@@ -112,10 +112,10 @@ func (m *Model) finishUpdate(whole *sizing.History, hasChampion bool, firstFit i
 	return m.complete(whole, out)
 }
 
-// learnNewRows learns, in order, the rows that newRows returns, and refits the models on the learned rows when a fit is
-// due. `later` is the number of rows that the caller learns afterwards. firstFit is the number of measured rows at the first of
-// these fits; 0: none.
-func (m *Model) learnNewRows(h *sizing.History, later int) (firstFit int, err error) {
+// learnNewRows learns, in order, the rows that newRows returns, and refits the models on the learned rows when isFitDue
+// says so; nil means the rule for a backlog of this length. firstFit is the number of measured rows at the first of these fits;
+// 0: none.
+func (m *Model) learnNewRows(h *sizing.History, isFitDue func() bool) (firstFit int, err error) {
 	m.Schema = h.Schema.Shape()
 	for i := range m.EarlyRows { // the schema may have gained fields since these rows
 		m.EarlyRows[i].Cells = padCells(m.EarlyRows[i].Cells, len(m.Schema.Fields))
@@ -124,9 +124,10 @@ func (m *Model) learnNewRows(h *sizing.History, later int) (firstFit int, err er
 	late, _ := m.latePeaks(h)
 	m.Late += late
 	rows := m.newRows(h)
-	isFitDue := m.IsFitDue
-	if m.isLongBacklog(len(rows) + later) {
+	if isFitDue == nil && m.isLongBacklog(len(rows)) {
 		isFitDue = m.isBulkFitDue
+	} else if isFitDue == nil {
+		isFitDue = m.IsFitDue
 	}
 	for k, i := range rows {
 		t := NewTrainingRow(&h.Schema, &h.Rows[i])

@@ -113,7 +113,7 @@ func (m *Model) relearn(h *sizing.History) (relearned bool, err error) {
 	}
 	fresh := New()
 	fresh.Trees, fresh.Sampling, fresh.fits, fresh.ablated = m.Trees, m.Sampling, m.fits, m.ablated
-	if _, err := fresh.learnNewRows(since, 0); err != nil {
+	if _, err := fresh.learnNewRows(since, nil); err != nil {
 		return false, fmt.Errorf("relearn from row %d on: %w", first, err)
 	}
 	if fresh.Models == nil || !m.isWorseThan(fresh, since) {

@@ -35,7 +35,8 @@ const (
 
 	// With a longer backlog, such as an import, a model fitted on at least fineFitRows rows is fitted again when their number
 	// has grown by the factor bulkGrowth, and at the end.
-	bulkGrowth = 1.35
+	bulkGrowth  = 1.35
+	minBulkRows = 20
 )
 
 // nextFit returns the number of measured rows at which a model fitted on n rows is fitted again.
@@ -65,7 +66,13 @@ func (m *Model) isBulkFitDue() bool {
 	if m.Fitted < fineFitRows {
 		return m.IsFitDue()
 	}
-	return float64(m.Experts.LearnedRows) >= bulkGrowth*float64(m.Fitted)
+	return m.hasGrown()
+}
+
+// hasGrown reports whether the number of rows has grown by the factor bulkGrowth since the last fit. A last fit on fewer than
+// minBulkRows rows counts as one on minBulkRows.
+func (m *Model) hasGrown() bool {
+	return !m.isEarly() && float64(m.Experts.LearnedRows) >= bulkGrowth*float64(max(m.Fitted, minBulkRows))
 }
 
 // fitKey returns a hash of the rows on which a model is fitted (FNV-1a, 64 bit), without their residuals.

@@ -167,8 +167,7 @@ func (s *search) replay(t TreeParams, from, until int) ([]row, error) {
 	m, before := New(), *s.h
 	m.Trees = t
 	before.Rows = s.h.Rows[:from]
-	// The second argument announces a long backlog, so that the trials fit as rarely as an import.
-	if _, err := m.learnNewRows(&before, len(s.h.Rows)); err != nil {
+	if _, err := m.learnNewRows(&before, m.hasGrown); err != nil { // with few fits, because a search has many trials
 		return nil, err
 	}
 	for i := from; i < until; i++ {

@@ -20,7 +20,7 @@ import (
 // of the five determines the peak. The default trees need more rows to learn such an interaction.
 func (s *hookedStore) reportHeavy(t *testing.T, name string, n int) {
 	t.Helper()
-	rng := rand.New(rand.NewPCG(5, 77))
+	rng := rand.New(rand.NewPCG(4, 77))
 	obs := make([]sizing.Observation, n)
 	for i := range obs {
 		f, combination := sizing.Features{"id": sizing.NumberValue(rng.Float64())}, uint64(0)
