@@ -14,7 +14,7 @@ type promise struct {
 	killed bool
 	task   int // taskCosts.number
 	limit  sizing.Bytes
-	rank   float64 // share of the first tries of the task with a smaller limit; rankLimits sets it
+	rank   float64 // position of the limit among those of the task, from 0 to 1; equal limits keep their order; rankLimits sets it
 }
 
 // Decile compares the promised with the realised risk of a tenth of the first tries.

@@ -12,21 +12,28 @@ import (
 
 // extrapolation describes the inputs of one row that are outside their range. The range of an input is that of its values
 // in learned rows. The distances are those of trend.distance, in log units.
+//
+// tooLarge is true in three cases:
+//
+//  1. An input that counts as missing is above its range and is not a difference of dates.
+//  2. isFar, and no trend rises.
+//  3. An input with a rising slope is above its range and its remote numbers by more than implausibleFactor, and its range is too
+//     narrow (isWide) to show the slope that far.
 type extrapolation struct {
 	outside       []int   // inputs that a reason names, by index (see trend): relevant and farther outside than outsideFactor, or implausible
 	noRisk        bool    // an input is, or several inputs together are, so far outside that no probability is stated
 	unknownRise   float64 // rise of the log peak in proportion to the relevant input that is farthest outside its range, with a margin; 0: none
 	trendRises    bool    // the trend predicts a higher peak than at the edge of the range
-	riseFactor    float64 // predicted peak divided by that at the edge of the range, by scaleEdge, or by the trend without ConvexSlope; 0: no rise
+	riseFactor    float64 // ratio of the predicted peak to that at the edge of the range, as computed by scaleEdge or from the trend without ConvexSlope; 0: no rise
 	capped        float64 // bound that limited the extrapolation, in bytes; 0: none
 	implausible   bool    // an input is so far outside that it counts as missing
-	isFar         bool    // a number without a slope is above its range by more than implausibleFactor, or above its only value by more than noRiskFactor
-	tooLarge      bool    // an input that counts as missing is above its range and is not a difference of dates, isFar and no trend rises, or a trend rises that a narrow range does not show so far above it
+	isFar         bool    // a relevant number without a slope is above its range and its remote numbers by more than implausibleFactor, or above its only value by more than noRiskFactor
+	tooLarge      bool    // the known runs do not show the effect of such a large number, see above
 	isCorrected   bool    // extrapolate corrected the prediction
 	edgeAmount    float64 // answer at the edge of the range, in bytes; 0: unknown
 	isRaised      bool    // the answer is a minimum: edgeAmount, with a rising trend edgeAmount · riseFactor, or remoteForecast.least
 	aboveRange    int     // number of relevant inputs above their range that have a slope
-	jointDistance float64 // sum of the distances of the relevant inputs above their range that have a slope or are farther above it than outsideFactor
+	jointDistance float64 // sum of the distances of the relevant inputs above their range that have a slope or are farther above it than outsideFactor, except inputs with many remote numbers near the value (hasManyRemoteNear)
 	jointMargin   float64 // log margin for several inputs above their range at once
 	runTimeRise   float64 // by how much the trend raises the log run time above that at the edge of the range
 	runTimeMargin float64 // log margin of this rise
@@ -65,7 +72,8 @@ func (m *models) extrapolate(cells []sizing.Value, p *experts.Point, b *buffers)
 	b.line, b.tree = m.Enc.encode(cells, b.line[:0], b.tree[:0])
 }
 
-// raiseAlongTrend raises p along the trend from `edge`, the prediction for the row b.atEdge. `most` is the largest log peak.
+// raiseAlongTrend raises p along the trend from `edge`, the prediction for the row b.atEdge. `most` is the largest allowed log
+// peak.
 func (m *models) raiseAlongTrend(cells []sizing.Value, p, edge *experts.Point, most float64, b *buffers) {
 	c := m.PeakTrend.change(cells, b.atEdge)
 	rise := max(0, c.total)
@@ -244,7 +252,8 @@ func (m *models) nearestKnown(b *buffers, dst []sizing.Value) []sizing.Value {
 }
 
 // Extrapolated returns the predicted peak for f (of the model LineTrees), raised along the trend with the margins of the
-// extrapolation; zero if all inputs of the trend are within their range, or if no trend rises.
+// extrapolation, or the forecast from remote numbers. It is zero if all inputs of the trend are within their range, or if no
+// trend rises and there is no such forecast.
 func (m *Model) Extrapolated(f sizing.Features) sizing.Bytes {
 	if m.Models == nil || len(m.Models.PeakTrend.Slopes) == 0 {
 		return 0

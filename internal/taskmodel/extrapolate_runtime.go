@@ -9,7 +9,7 @@ import (
 )
 
 // runTimeTrend extrapolates the run time outside the range of the inputs, as PeakTrend does for the peak. It has the
-// fields of a trend that was fitted on the run times; it shares the ranges, the units and the pairs of PeakTrend.
+// fields of a trend that was fitted on the run times; it shares the ranges, the log offsets (Units) and the pairs of PeakTrend.
 type runTimeTrend struct {
 	Slopes      []slope
 	Base        float64
@@ -33,7 +33,7 @@ func (m *models) fitRunTime(rows []row) {
 	m.RunTimeTrend = runTimeTrend{t.Slopes, t.Base, t.Linear, t.ConvexSlope}
 }
 
-// runTimeTrend returns RunTimeTrend as a trend, with the ranges, the units and the pairs of PeakTrend.
+// runTimeTrend returns RunTimeTrend as a trend, with the ranges, the log offsets (Units) and the pairs of PeakTrend.
 func (m *models) runTimeTrend() trend {
 	t, f := m.PeakTrend, &m.RunTimeTrend
 	t.Slopes, t.Base, t.Linear = f.Slopes, f.Base, f.Linear
@@ -42,25 +42,25 @@ func (m *models) runTimeTrend() trend {
 
 // extrapolateRunTime sets p.Duration, the point prediction of the log run time, for a row outside the range: the forecast from
 // remote numbers or, without one, the prediction at the edge of the range plus the change of the run-time trend. Below the
-// largest remote numbers, p.Duration is at most noRiskFactor times the longest run time with such a number. `edge` is `cells`
-// with the inputs moved into their ranges, and `atEdge` is the prediction for this row. extrapolateRunTime records the rise and
-// its margin in b.extrapolation.
-func (m *models) extrapolateRunTime(cells, edge []sizing.Value, p, atEdge *experts.Point, b *buffers) {
+// largest remote numbers, the rise ends at noRiskFactor times the longest run time with such a number. `atEdge` is `cells` with
+// the inputs moved into their ranges, and `edge` is the prediction for this row. extrapolateRunTime records the rise and its
+// margin in b.extrapolation.
+func (m *models) extrapolateRunTime(cells, atEdge []sizing.Value, p, edge *experts.Point, b *buffers) {
 	found := &b.extrapolation
 	if f := &found.remote; f.seconds > 0 {
 		found.runTimeMargin, p.Duration = f.secondsMargin, max(0, min(f.seconds, maxLogSeconds))
 		return
 	}
 	t := m.runTimeTrend()
-	c := t.change(cells, edge)
+	c := t.change(cells, atEdge)
 	rise := c.total
 	if rise > 0 {
-		most := min(math.Log(maxExtrapolation), maxLogSeconds-atEdge.Duration)
+		most := min(math.Log(maxExtrapolation), maxLogSeconds-edge.Duration)
 		if longest := m.PeakTrend.longestRemote(); longest > 0 && found.mostAmount > 0 {
-			most = min(most, max(0, longest+math.Log(noRiskFactor)-atEdge.Duration))
+			most = min(most, max(0, longest+math.Log(noRiskFactor)-edge.Duration))
 		}
 		rise = min(rise*max(1, m.RunTimeTrend.ConvexSlope), most)
 		found.runTimeRise, found.runTimeMargin = rise, rise*c.margin
 	}
-	p.Duration = max(0, atEdge.Duration+rise)
+	p.Duration = max(0, edge.Duration+rise)
 }

@@ -25,7 +25,7 @@ type remoteForecast struct {
 }
 
 // The prior of the spread counts as spreadRows runs. Its standard deviation is deviationFactor times the geometric mean of the
-// magnitudes of the residuals; the factor is about that of a normal distribution.
+// magnitudes of the residuals. For a normal distribution this ratio is about 1.9.
 const (
 	spreadRows      = 4
 	deviationFactor = 2
@@ -86,8 +86,9 @@ func (m *models) forecastFrom(i int, cells, nearest []sizing.Value) (f remoteFor
 	return f
 }
 
-// least returns the smallest amount in bytes for a row with this forecast: the largest of the newest peaks or, up to
-// noRiskFactor times this peak, the quantile of the spread that a peak exceeds with probability `risk`.
+// least returns the smallest amount in bytes for a row with this forecast. It is the larger of two amounts: the largest of the
+// newest peaks, and the quantile of the spread that a peak exceeds with probability `risk`. The quantile counts up to noRiskFactor
+// times this peak.
 func (f *remoteForecast) least(risk float64) float64 {
 	level := max(f.level, min(f.level+math.Log(noRiskFactor), f.spread.Quantile(1-risk)))
 	return math.Exp(min(level, math.Log(float64(maxPossible))))

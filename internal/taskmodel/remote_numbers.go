@@ -12,7 +12,7 @@ const (
 	remoteShare   = 16 // an input has at most one remote number, and one more for each 16 rows with the input
 	maxRemote     = 32 // largest number of remote numbers of an input that a trend stores, the newest ones
 	minNearRemote = 3  // smallest number of remote numbers near the value of a row for which the answer states a risk
-	newestNear    = 3  // the grant is at least the largest peak of this many of the newest runs with remote numbers near the value of a row
+	newestNear    = 3  // the grant is at least the largest peak of the newest newestNear runs with remote numbers near the value of a row
 )
 
 // remoteNumber is a value of an input that is more than eleven times as large as all values that are not remote. Few rows have
@@ -96,8 +96,9 @@ func countRemote(rows []row, logs []float64, order []int) int {
 // mostRemote returns the largest number of remote numbers of an input that n rows have.
 func mostRemote(n int) int { return 1 + n/remoteShare }
 
-// addRemote adds x, the value of input j in a row learned since the last fit, to the remote numbers if it is far enough above the
-// range, and reports whether it did. Only the next fit checks whether the peak of the row is clearly larger.
+// addRemote adds x, the value of input j in a row learned since the last fit, to the remote numbers, and reports whether it did.
+// The condition: x is far enough above the range, the range has no negative values and covers at least minIsolatedRows rows, and
+// fewer than mostRemote numbers of the input are stored. Only the next fit checks whether the peak of the row is clearly larger.
 func (t *trend) addRemote(j int, x float64, r *row) bool {
 	s := t.rangeOf(j)
 	if s.Rows < minIsolatedRows || s.Low < 0 || s.distance(x, t.logOffsetOf(j)) <= math.Log1p(implausibleFactor) {
@@ -160,8 +161,9 @@ func (t *trend) logRatio(i int, x float64) float64 {
 // isNear reports whether x is within noRiskFactor of remote number i.
 func (t *trend) isNear(i int, x float64) bool { return t.logRatio(i, x) <= math.Log(noRiskFactor) }
 
-// isWithinRemote reports whether every relevant input of a row is within its range or below its largest remote number, and at
-// least one is above its range.
+// isWithinRemote reports whether at least one relevant input of a row is above its range, none is above its range widened by its
+// remote numbers, and none is below its range if its peak may grow without bound there (isUnboundedBelow). An input with a slope
+// counts as relevant.
 func (t *trend) isWithinRemote(cells []sizing.Value) (within bool) {
 	for j := -len(t.Pairs); j < len(t.Ranges) && len(t.Remote) > 0; j++ {
 		distance := t.distance(j, cells)
@@ -176,8 +178,8 @@ func (t *trend) isWithinRemote(cells []sizing.Value) (within bool) {
 	return within
 }
 
-// nearestRemote returns a copy of the row `edge`, which is `cells` with the inputs moved into their ranges, where each relevant
-// input that is nearer to a remote number than to its range has the nearest such number; nil if there is no such input.
+// nearestRemote returns a copy of the row `edge` in which each relevant input that is nearer to a remote number than to its range
+// has the nearest such number; nil if there is no such input. `edge` is `cells` with the inputs moved into their ranges.
 func (t *trend) nearestRemote(cells, edge []sizing.Value) (nearest []sizing.Value) {
 	for j := -len(t.Pairs); j < len(t.Ranges) && len(t.Remote) > 0; j++ {
 		i := t.nearestRemoteOf(j, cells)

@@ -8,9 +8,9 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// The row counts at which a task is fitted depend only on its history, except after a long backlog of new rows. A training
-// that starts late fits at the counts that it missed, in order, so that its model equals the model of a training on
-// time. So residuals and margins do not depend on the load of the machine.
+// The row counts at which a task is fitted depend only on its history, except after a long backlog of new rows or a manual
+// training, which fits even if no fit is due. A training that starts late fits at the counts that it missed, in order, so that
+// its model equals the model of a training on time. So residuals and margins do not depend on the load of the machine.
 
 const (
 	// A model fitted on fewer than fineFitRows measured rows is fitted again when their number has grown by 1/fineFitGrowth,
@@ -34,9 +34,9 @@ const (
 	catchUpShare   = 25
 
 	// With a longer backlog, such as an import, a model fitted on at least fineFitRows rows is fitted again when their number
-	// has grown by the factor bulkGrowth, and at the end.
+	// has grown by the factor bulkGrowth, and at the end if a fit is then due by the rules above (IsFitDue).
 	bulkGrowth  = 1.35
-	minBulkRows = 20
+	minBulkRows = 20 // see hasGrown
 )
 
 // nextFit returns the number of measured rows at which a model fitted on n rows is fitted again.
@@ -53,7 +53,7 @@ func (m *Model) isLongBacklog(unlearned int) bool {
 }
 
 // IsFitDue reports whether enough rows were learned since the last fit, or whether a comparison with a fresh model is due
-// (relearn.go), after which the models are fitted in any case. Update then fits.
+// (relearn.go). Update then fits the models, unless the comparison replaces them by those of the fresh model.
 func (m *Model) IsFitDue() bool {
 	if m.isEarly() { // Learn fits
 		return false

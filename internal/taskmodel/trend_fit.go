@@ -49,9 +49,10 @@ func (t *trend) newTrendRows(fields []int, rows []row, y []float64) *trendRows {
 
 // eliminate fits one function and, while a slope is unreliable, removes the input with the least reliable slope and fits the
 // others again (backward elimination). If several inputs measure the same size, each of their slopes is uncertain, but the
-// slope of the last remaining input is not. If no fit is possible, the inputs are collinear, and eliminate removes the weakest
-// one; `fields` is sorted by strength. It returns the squares of the first possible fit, because fit compares the functions
-// before any elimination: a function must not win because its slopes are more reliable. ok is false if no fit is possible.
+// slope of the last remaining input is not. If no fit is possible, because the inputs are collinear or a linear function predicts
+// a negative peak, eliminate removes the weakest input; `fields` is sorted by strength. It returns the sum of the squared errors
+// of the log peak in the first possible fit, because elimination adds error: a function with more reliable slopes would keep more
+// inputs and win for that reason. ok is false if no fit is possible.
 func (t *trend) eliminate(fields []int, rows []row, y []float64) (squares float64, ok bool) {
 	if len(fields) == 0 {
 		return 0, false

@@ -12,9 +12,9 @@ import "math"
 //	V(1 lift,  f) = ceiling
 //	V(l lifts, f) = min over a > f of  a + P(peak > a | peak > f) · V(l−1, a)
 //
-// A lift that is not the last one goes at most to usualMargin · the largest known peak or, if that is more, to maxStep · the
-// killed amount. Residuals are relative to the prediction: those of small runs may imply that the peak of a larger run is far
-// above all known peaks, but such peaks are rare.
+// A lift that is not the last one goes at most to usualMargin · the largest known peak or killed allocation or, if that is more,
+// to maxStep · the killed amount. Residuals are relative to the prediction: those of small runs may imply that the peak of a
+// larger run is far above all known peaks, but such peaks are rare.
 const (
 	gridSteps      = 24  // number of amounts of a grid
 	powerLawBelief = 0.3 // weight of the power law P(peak > a | peak > f) = (f / a)³ without evidence; see PowerLaw and lawWeight
@@ -79,7 +79,7 @@ func (g *grid) weighLaw(prior, known float64) {
 
 // solve fills g.cost and g.next for a ladder that starts at the first amount and has the given number of
 // lifts. The other amounts are reached by a lift, so one lift fewer is left there. `usual` is
-// slightly above all known peaks.
+// slightly above all known peaks and killed allocations.
 func (g *grid) solve(lifts int, usual float64) {
 	const top = gridSteps - 1
 	for i := range top {
@@ -154,11 +154,11 @@ func lawWeight(prior, known, from, to, ratio float64) float64 {
 		return prior
 	}
 	share := min(1, to/from)
-	evidence := share * math.Log(share/law) // per known peak above the killed amount: the mean log of the ratio of the likelihoods
+	logRatio := share * math.Log(share/law) // per known peak above the killed amount: the mean log of the ratio of the likelihoods
 	if share < 1 {
-		evidence += (1 - share) * math.Log((1-share)/(1-law))
+		logRatio += (1 - share) * math.Log((1-share)/(1-law))
 	}
-	weight := prior * math.Exp(-known*from*evidence)
+	weight := prior * math.Exp(-known*from*logRatio)
 	return weight / (weight + 1 - prior)
 }
 

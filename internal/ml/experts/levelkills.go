@@ -4,14 +4,15 @@ import "math"
 
 // The kill rates of the experts and of the margins are means over all rows. But the models often err more for the largest rows:
 // these rows are few, and the noise of a peak may grow with the input. So the pool compares kills with promises by the class of
-// the predicted level, and corrects the promise of a row by the ratio of its class. The amounts do not depend on this correction.
+// the predicted level, and corrects the promise of a row by the ratio of its class. The amounts of the experts do not depend on
+// this correction, but the rule that grants the static request does (requestSuffices in internal/taskmodel).
 
-// levelClasses is the number of classes of predicted levels. Class k has the rows whose share of rows with at least the same
-// level is above 2^−(k+1) and at most 2^−k: half of the rows are in class 0, a quarter in class 1. The last class has all rows
-// above.
+// levelClasses is the number of classes of predicted levels. A row is in class k if the share of the rows with at least its level
+// is above 2^−(k+1) and at most 2^−k: half of the rows are in class 0, a quarter in class 1. The last class has all rows above.
 const levelClasses = 6
 
-// LevelFactors are factors on nominal promises, by the class of the predicted level.
+// LevelFactors are factors on nominal promises (the promises without the correction by the pool), by the class of the predicted
+// level.
 type LevelFactors [levelClasses]float64
 
 // levelClass returns the class of the predicted level of a row among the rows of the residual store.
@@ -50,9 +51,9 @@ func (p *Pool) recordLevel(class int, promised, mean float64, killed bool) {
 }
 
 // levelFactors returns the factors on the nominal promises by class. Each factor is proportional to the ratio of kills to
-// promises of its class. This ratio is shrunk to that of the class and all higher ones, which in turn is shrunk to the same
-// ratio for the next lower class, and so on (empirical Bayes). With the factors, the recorded promises have the same sum as those
-// that do not depend on the row, because promiseFactor corrects that sum.
+// promises of its class. This ratio is shrunk to that of the class and all higher ones together, which is shrunk to that of the
+// next lower class and all above it, and so on (empirical Bayes). The factors are scaled so that the sum of the corrected promises
+// stays about LevelMean, the sum of the promises that do not depend on the row, because promiseFactor corrects that sum.
 func (p *Pool) levelFactors() (factors LevelFactors) {
 	killed, promised := 0.0, 0.0
 	for k := range levelClasses {

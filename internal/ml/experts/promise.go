@@ -5,7 +5,7 @@ import "math"
 // Answer is the allocation for a row.
 type Answer struct {
 	Amount   float64 // in the unit of the peak
-	Promised float64 // the promise: P(killed), corrected by Factor; a mean over the rows of the selected experts, see ForRow
+	Promised float64 // the promise: P(killed), corrected by Factor; a mean over the learned rows, weighted over the selected experts, see ForRow
 	Factor   float64 // the factor by which the pool corrects the promise; 1: no correction
 	Expert   int     // expert with the largest weight; −1 for the cold-start rule, below −1 for a margin of Repeats
 
@@ -24,7 +24,8 @@ func (a Answer) ForRow() Answer {
 	return a
 }
 
-// WithoutRow is the inverse of ForRow: it returns Promised before ForRow, given Promised after ForRow.
+// WithoutRow undoes ForRow: it returns Promised before ForRow, given Promised after ForRow. If the caller raised Promised above
+// the mean, but at most to the promise for the row, it returns the mean.
 func (a Answer) WithoutRow(promised float64) float64 {
 	if promised > a.row {
 		return max(promised, a.mean)
@@ -32,8 +33,8 @@ func (a Answer) WithoutRow(promised float64) float64 {
 	return a.mean * (promised / a.row)
 }
 
-// promise returns the promise for a row whose risk is `risk` by the selected experts. The exceptions among the rows have their
-// own kill rate.
+// promise returns the promise for a row whose risk is `risk` by the selected experts. Exceptions (Point.IsException: rows with a
+// rare value or a rarely present feature) have their own kill rate.
 func (x *Experts) promise(p *Point, risk float64) float64 {
 	promise := Probability(min(0.5, risk))
 	if p.IsException {
@@ -53,7 +54,7 @@ type candidate struct {
 
 // relativeRisk returns the square root of the ratio of a risk that an expert chose for a row to the mean of the risks that it
 // chose. It is the square root because after the inputs have become larger, the risks of most rows are above this mean; with the
-// ratio itself, more than twice the kills were promised then. Before the first charged row, the result is 1.
+// ratio itself, the promises were then more than twice the kills. Before the first charged row, the result is 1.
 func (x *Experts) relativeRisk(e int, risk float64) float64 {
 	if x.NominalRisk[e] == 0 {
 		return 1

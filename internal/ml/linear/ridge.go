@@ -95,8 +95,9 @@ func (r *Ridge) Cols() int { return len(r.coef) }
 func (r *Ridge) Coefficients() []float64 { return append([]float64(nil), r.coef...) }
 
 // moments holds the weighted means and co-moments of p columns and, after them, of k targets:
-// co[i][j] = Σ w·(v_i − mean_i)·(v_j − mean_j). The products are centred, because raw sums of
-// squares of dates or byte counts would lose their precision by cancellation.
+// co[i][j] = Σ w·(v_i − mean_i)·(v_j − mean_j). The values are centred before the products are summed, because raw
+// sums of squares of dates or byte counts would lose their precision by cancellation. Sparse columns are an
+// exception, see setProducts.
 type moments struct {
 	weight float64   // total weight of the rows
 	mean   []float64 // p+k
@@ -126,9 +127,10 @@ func momentsOf(t *table.Table) *moments {
 	return m
 }
 
-// setProducts sets the co-moments from the means. The product of a column that isSparse with another column is
-// Σ w·v_i·v_j − weight·mean_i·mean_j, because zeros then take no time. If the zeros have more than half of the weight, at least
-// half of a sum of squares remains after this subtraction, so it is exact enough. The other columns are centred.
+// setProducts sets the co-moments from the means. It does not centre a sparse column, because the product of the matrices (Syrk)
+// skips zeros. For two sparse columns, or one with itself, it subtracts weight·mean_i·mean_j afterwards; with a centred column, a
+// sparse one has the right product already. If the zeros have more than half of the weight, at least half of a sum of squares
+// remains after the subtraction, so it is exact enough.
 func (m *moments) setProducts(t *table.Table, isSparse func(column int) bool) {
 	n, q := t.Rows(), len(m.mean)
 	origin, product := make([]float64, q), mat.NewDense(n, q, nil)

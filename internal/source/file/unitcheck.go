@@ -5,8 +5,8 @@ import "github.com/loadaware/loadaware/internal/sizing"
 const (
 	// maxCheckedRows limits the rows of a CSV that UnitCheck counts.
 	maxCheckedRows = 10_000
-	// In a file of at least maxCheckedRows rows, at least minSmallPeaks of the counted rows must have a peak. In a shorter
-	// file, one peak is enough.
+	// minSmallPeaks is the number of peaks below 1 MiB from which a file of at least maxCheckedRows rows counts as being in
+	// another unit. In a shorter file, one is enough.
 	minSmallPeaks = 8
 )
 
