@@ -25,12 +25,12 @@ func TestNothingOfFileInAnotherUnitIsStored(t *testing.T) {
 		args []string
 		rows int
 	}{
-		"many rows":                          {historyInMiB(40), nil, 40},
-		"one row":                            {historyInMiB(1), nil, 1},
-		"in batches of three":                {historyInMiB(40), []string{"--batch", "3"}, 40},
-		"without a peak":                     {historyInMiB(40) + "unit,t,r40,,2048\n", nil, 41},
-		"strict":                             {historyInMiB(40), []string{"--strict"}, 40},
-		"more rows than the check reads":     {historyInMiB(12_000), nil, 10_000},
+		"many rows":                      {historyInMiB(40), nil, 40},
+		"one row":                        {historyInMiB(1), nil, 1},
+		"in batches of three":            {historyInMiB(40), []string{"--batch", "3"}, 40},
+		"without a peak":                 {historyInMiB(40) + "unit,t,r40,,2048\n", nil, 41},
+		"strict":                         {historyInMiB(40), []string{"--strict"}, 40},
+		"more rows than the check reads": {historyInMiB(12_000), nil, 10_000},
 	} {
 		code, out, stderr := invoke(t, c.text, append([]string{"import", "--url", server.url, "-"}, c.args...)...)
 		assert.Equal(t, 1, code, name)
