@@ -60,7 +60,7 @@ class Script:
     seconds: float = 1.0  # of run time
     waits: bool = False  # whether the run time starts only when the cluster releases the pod
     fails: Failure | None = None  # independent of memory
-    fails_when_short: Failure = Failure.OOM_KILLED  # if `need` exceeds the limit; with `memory` or `grows_to` it is OOM_KILLED
+    fails_when_short: Failure = Failure.OOM_KILLED  # with neither `memory` nor `grows_to`
     log: tuple[str, ...] = field(default=("hello", "working"))
     message: str | None = None  # termination message; by default the peak, unless killed
     quota: int | None = None  # bytes; a larger limit is rejected with 403
