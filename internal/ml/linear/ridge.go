@@ -95,9 +95,8 @@ func (r *Ridge) Cols() int { return len(r.coef) }
 func (r *Ridge) Coefficients() []float64 { return append([]float64(nil), r.coef...) }
 
 // moments holds the weighted means and co-moments of p columns and, after them, of k targets:
-// co[i][j] = Σ w·(v_i − mean_i)·(v_j − mean_j). The values are centred before the products are summed, because raw
-// sums of squares of dates or byte counts would lose their precision by cancellation. Sparse columns are an
-// exception, see setProducts.
+// co[i][j] = Σ w·(v_i − mean_i)·(v_j − mean_j). The products are centred, because raw sums of
+// squares of dates or byte counts would lose their precision by cancellation.
 type moments struct {
 	weight float64   // total weight of the rows
 	mean   []float64 // p+k
@@ -108,7 +107,7 @@ type moments struct {
 func momentsOf(t *table.Table) *moments {
 	n, p := t.Rows(), t.Cols()
 	m := &moments{mean: make([]float64, p+1), co: newTriangle(p + 1)}
-	known, zeros, cells := make([]float64, p+1), make([]float64, p+1), make([]float64, 0, p+1)
+	known, cells := make([]float64, p+1), make([]float64, 0, p+1)
 	for i := range n {
 		w := t.Weight(i)
 		m.weight += w
@@ -118,47 +117,22 @@ func momentsOf(t *table.Table) *moments {
 				known[j] += w
 				m.mean[j] += w / known[j] * (v - m.mean[j])
 			}
-			if v == 0 {
-				zeros[j] += w
-			}
 		}
 	}
-	m.setProducts(t, func(column int) bool { return 2*zeros[column] > m.weight })
-	return m
-}
-
-// setProducts sets the co-moments from the means. It does not centre a sparse column, because the product of the matrices (Syrk)
-// skips zeros. For two sparse columns, or one with itself, it subtracts weight·mean_i·mean_j afterwards; with a centred column, a
-// sparse one has the right product already. If the zeros have more than half of the weight, at least half of a sum of squares
-// remains after the subtraction, so it is exact enough.
-func (m *moments) setProducts(t *table.Table, isSparse func(column int) bool) {
-	n, q := t.Rows(), len(m.mean)
-	origin, product := make([]float64, q), mat.NewDense(n, q, nil)
-	for j, mean := range m.mean {
-		if !isSparse(j) {
-			origin[j] = mean
-		}
-	}
-	cells := make([]float64, 0, q)
+	centred := mat.NewDense(n, p+1, nil)
 	for i := range n {
-		root, row := math.Sqrt(t.Weight(i)), product.RawRowView(i)
+		root, row := math.Sqrt(t.Weight(i)), centred.RawRowView(i)
 		cells = append(append(cells[:0], t.Row(i)...), t.Y[i])
 		for j, v := range cells {
-			if !finite(v) {
-				v = m.mean[j]
+			if finite(v) {
+				row[j] = root * (v - m.mean[j])
 			}
-			row[j] = root * (v - origin[j])
 		}
 	}
 	var co mat.SymDense
-	co.SymOuterK(1, product.T())
-	next := 0
-	for i := range q {
-		for j := i; j < q; j++ {
-			m.co.Data[next] = co.At(i, j) - m.weight*(m.mean[i]-origin[i])*(m.mean[j]-origin[j])
-			next++
-		}
-	}
+	co.SymOuterK(1, centred.T())
+	m.co.copy(&co)
+	return m
 }
 
 // solve divides the co-moments by the standard deviations of their columns, adds the penalty to the

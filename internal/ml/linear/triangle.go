@@ -3,6 +3,7 @@ package linear
 import (
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/mat"
 )
 
 // triangle is a symmetric n × n matrix, stored as its upper triangle row by row. It needs
@@ -27,5 +28,16 @@ func (t *triangle) addOuter(weight float64, x []float64) {
 		n := t.N - i
 		blas64.Axpy(weight*x[i], blas64.Vector{N: n, Data: x[i:], Inc: 1}, blas64.Vector{N: n, Data: rest, Inc: 1})
 		rest = rest[n:]
+	}
+}
+
+// copy replaces the elements by those of a matrix of the same size.
+func (t *triangle) copy(s *mat.SymDense) {
+	next := 0
+	for i := range t.N {
+		for j := i; j < t.N; j++ {
+			t.Data[next] = s.At(i, j)
+			next++
+		}
 	}
 }
