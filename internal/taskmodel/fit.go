@@ -124,9 +124,11 @@ func (m *Model) learnNewRows(h *sizing.History, isFitDue func() bool) (firstFit 
 	late, _ := m.latePeaks(h)
 	m.Late += late
 	rows := m.newRows(h)
-	if isFitDue == nil && m.isLongBacklog(len(rows)) {
+	switch {
+	case isFitDue != nil:
+	case m.isLongBacklog(len(rows)):
 		isFitDue = m.isBulkFitDue
-	} else if isFitDue == nil {
+	default:
 		isFitDue = m.IsFitDue
 	}
 	for k, i := range rows {

@@ -15,10 +15,10 @@ import (
 // peaks and run times are moved along the trends to the row. A remoteForecast contains no prediction of a model, because the
 // models follow the many other rows.
 type remoteForecast struct {
-	level  float64          // largest log peak of the newest runs; 0: no forecast
-	margin float64          // log margin for the change of the trend from the run with this peak to the row
-	spread distuv.StudentsT // of the log peak
-	isMany bool             // there are at least minNearRemote runs within noRiskFactor
+	level         float64          // largest log peak of the newest runs; 0: no forecast
+	margin        float64          // log margin for the change of the trend from the run with this peak to the row
+	spread        distuv.StudentsT // of the log peak
+	hasEnoughRuns bool             // there are at least minNearRemote runs within noRiskFactor
 
 	seconds       float64 // mean log run time of the newest runs; 0: unknown
 	secondsMargin float64 // as margin, for the run time
@@ -76,7 +76,7 @@ func (m *models) forecastFrom(i int, cells, nearest []sizing.Value) (f remoteFor
 			add(&t.Remote[k])
 		}
 	}
-	f.isMany = runs >= minNearRemote
+	f.hasEnoughRuns = runs >= minNearRemote
 	if runs == 0 {
 		add(&t.Remote[i])
 	}
@@ -102,7 +102,7 @@ func (m *Model) raiseToRemote(a *experts.Answer, p *experts.Point, q *Question, 
 		b.extrapolation.isRaised, b.usesRequest = true, false
 		a.Amount, a.Promised = least, min(a.Promised, m.exceedanceProb(p, least, b))
 	}
-	if f.isMany {
+	if f.hasEnoughRuns {
 		a.Promised = experts.Probability(f.spread.Survival(math.Log(a.Amount)))
 	}
 }

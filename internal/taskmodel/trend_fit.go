@@ -9,11 +9,10 @@ import (
 
 // trendRows are the rows of a history for least squares fits of the trend.
 type trendRows struct {
-	fields  []int      // inputs
-	scale   []float64  // by column of x: column c contains the transformed values of an input, divided by scale[c]
-	x       *mat.Dense // one row per run: 1 for the intercept, the inputs, the target; all multiplied by the weight of the run
-	weights []float64  // by row
-	y       []float64  // log peaks by row
+	fields []int      // inputs
+	scale  []float64  // by input: its transformed values in x are divided by this
+	x      *mat.Dense // one row per run: the weight of the run for the intercept, then the inputs and the target, times this weight
+	y      []float64  // log peaks by row
 
 	// reduced is the upper triangular factor R of the QR factorisation of x. A least squares fit on some columns of R has the
 	// same coefficients and the same sum of squared errors as a fit on these columns of x, but R has few rows.
@@ -23,20 +22,19 @@ type trendRows struct {
 // newTrendRows returns the rows for fits of the linear function of the inputs if t.Linear, else of the power function.
 func (t *trend) newTrendRows(fields []int, rows []row, y []float64) *trendRows {
 	p := len(fields) + 1
-	e := &trendRows{fields: fields, scale: make([]float64, p), x: mat.NewDense(len(rows), p+1, nil), weights: make([]float64, len(rows)), y: y}
-	e.scale[0] = 1
+	e := &trendRows{fields: fields, scale: make([]float64, len(fields)), x: mat.NewDense(len(rows), p+1, nil), y: y}
 	for c, j := range fields {
-		e.scale[c+1] = max(t.transform(j, t.rangeOf(j).magnitude()), math.SmallestNonzeroFloat64)
+		e.scale[c] = max(t.transform(j, t.rangeOf(j).magnitude()), math.SmallestNonzeroFloat64)
 	}
 	for i := range rows {
 		x, weight, target := e.x.RawRowView(i), 1.0, y[i]
 		if t.Linear {
 			weight, target = 1/rows[i].Peak, 1 // relative errors, as for a log
 		}
-		e.weights[i], x[0], x[p] = weight, weight, target
+		x[0], x[p] = weight, target
 		for c, j := range fields {
 			v, _ := t.value(j, rows[i].Cells)
-			x[c+1] = weight * t.transform(j, v) / e.scale[c+1]
+			x[c+1] = weight * t.transform(j, v) / e.scale[c]
 		}
 	}
 	var qr mat.QR
@@ -105,7 +103,7 @@ func (t *trend) solve(e *trendRows, columns []int) (squares float64, ok bool) {
 	t.Base = b.AtVec(0)
 	for c, from := range columns {
 		relative := errors[c+1] / math.Abs(b.AtVec(c+1))
-		t.Slopes = append(t.Slopes, slope{Field: e.fields[from-1], Slope: b.AtVec(c+1) / e.scale[from], Relative: relative})
+		t.Slopes = append(t.Slopes, slope{Field: e.fields[from-1], Slope: b.AtVec(c+1) / e.scale[from-1], Relative: relative})
 	}
 	for i, y := range e.y {
 		row := e.x.RawRowView(i)
@@ -114,7 +112,7 @@ func (t *trend) solve(e *trendRows, columns []int) (squares float64, ok bool) {
 			fitted += b.AtVec(c+1) * row[from]
 		}
 		if t.Linear {
-			fitted = math.Log(fitted / e.weights[i])
+			fitted = math.Log(fitted / row[0])
 		}
 		squares += (y - fitted) * (y - fitted)
 	}

@@ -172,8 +172,7 @@ func (x *Experts) isTooLow(amount float64, p *Point, model int) bool {
 
 // meanAmount returns the weighted geometric mean of the amounts of the experts in `picks`, with the weighted means of their
 // risks. An expert chooses a larger risk for a row whose memory is expensive (see cheapestRisk). So its risk for the row is its
-// kill rate times relativeRisk of the chosen risk. Picks of one pair (a model and a
-// distribution) are adjacent.
+// kill rate times relativeRisk of the chosen risk. Picks of one pair (a model and a distribution) are adjacent.
 func (x *Experts) meanAmount(p *Point, picks []Pick, s *Scratch) (c candidate) {
 	log, top, pair := 0.0, 0.0, -1
 	var a *pairAmounts

@@ -118,32 +118,3 @@ func TestIntNEqualsUint64NOfRand(t *testing.T) {
 		require.Equal(t, wrapped.Uint64N(n), intN(own, n))
 	}
 }
-
-// build sums gradients with h = 1 in another loop than other gradients. Six columns are four for this loop and two for fill.
-func TestGradientsOfEqualWeightHaveTheSameSums(t *testing.T) {
-	rng := rand.New(rand.NewPCG(8, 3))
-	const n, columns = 300, 6
-	rows := &table.Table{Names: make([]string, columns), Y: make([]float64, n)}
-	for range n * columns {
-		rows.X = append(rows.X, rng.Float64())
-	}
-	b, err := NewBinned(rows, 16)
-	require.NoError(t, err)
-	var drawn []int32
-	gradients := make([]gradient, n)
-	for i := range gradients {
-		if gradients[i] = (gradient{rng.NormFloat64(), 1}); rng.IntN(2) == 0 {
-			drawn = append(drawn, int32(i))
-		}
-	}
-	g := newGrower(b, Config{})
-	g.columns = []int{0, 1, 2, 3, 4, 5}
-	got, want := g.build(drawn, gradients), make(histogram, g.length)
-	for _, c := range g.columns {
-		for _, r := range drawn {
-			bin := &g.bins(want, c)[b.columns[c].codes[r]]
-			*bin = bin.plus(sums{gradients[r].g, 1, 1})
-		}
-		assert.Equal(t, g.bins(want, c), g.bins(got, c), "column %d", c)
-	}
-}

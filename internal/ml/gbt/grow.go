@@ -152,10 +152,8 @@ func (g *grower) bins(h histogram, column int) []sums {
 // build returns the histogram of the rows.
 func (g *grower) build(rows []int32, gradients []gradient) histogram {
 	g.gradients = g.gradients[:0]
-	isUnit := true
 	for _, r := range rows {
 		g.gradients = append(g.gradients, gradients[r])
-		isUnit = isUnit && gradients[r].h == 1
 	}
 	h := g.take()
 	for _, c := range g.columns {
@@ -167,14 +165,7 @@ func (g *grower) build(rows []int32, gradients []gradient) histogram {
 		for k := range four {
 			four[k] = g.column(h, columns[k])
 		}
-		if !isUnit {
-			fill4(&four, rows, g.gradients)
-			continue
-		}
-		fillUnit4(&four, rows, g.gradients)
-		for _, c := range columns[:4] {
-			countWeights(g.bins(h, c))
-		}
+		fill4(&four, rows, g.gradients)
 	}
 	for _, c := range columns {
 		p := g.column(h, c)

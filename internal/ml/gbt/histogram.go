@@ -72,33 +72,6 @@ func fill4(columns *[4]binColumn, rows []int32, gradients []gradient) {
 	}
 }
 
-// fillUnit4 does the same as fill4 for gradients with h = 1. It leaves the sums of h to countWeights.
-func fillUnit4(columns *[4]binColumn, rows []int32, gradients []gradient) {
-	gradients = gradients[:len(rows)]
-	bins0, bins1, bins2, bins3 := columns[0].bins, columns[1].bins, columns[2].bins, columns[3].bins
-	codes0 := columns[0].codes
-	codes1, codes2, codes3 := columns[1].codes[:len(codes0)], columns[2].codes[:len(codes0)], columns[3].codes[:len(codes0)]
-	for i, r := range rows {
-		g := gradients[i].g
-		b0, b1, b2, b3 := &bins0[codes0[r]], &bins1[codes1[r]], &bins2[codes2[r]], &bins3[codes3[r]]
-		b0.g += g
-		b1.g += g
-		b2.g += g
-		b3.g += g
-		b0.n++
-		b1.n++
-		b2.n++
-		b3.n++
-	}
-}
-
-// countWeights sets the sums of h of gradients with h = 1, which are the numbers of rows.
-func countWeights(bins []sums) {
-	for i := range bins {
-		bins[i].h = float64(bins[i].n)
-	}
-}
-
 // subtract subtracts the histogram `child` from `parent` in place. The result is the histogram of the other child.
 func subtract(parent, child []sums) {
 	child = child[:len(parent)]

@@ -22,13 +22,9 @@ func (t *triangle) scale(by float64) {
 	blas64.Scal(by, blas64.Vector{N: len(t.Data), Data: t.Data, Inc: 1})
 }
 
-// addOuter adds weight · x xᵀ. It adds row by row, because blas64.Spr adds element by element and takes about twice as long.
+// addOuter adds weight · x xᵀ.
 func (t *triangle) addOuter(weight float64, x []float64) {
-	for i, rest := 0, t.Data; i < t.N; i++ {
-		n := t.N - i
-		blas64.Axpy(weight*x[i], blas64.Vector{N: n, Data: x[i:], Inc: 1}, blas64.Vector{N: n, Data: rest, Inc: 1})
-		rest = rest[n:]
-	}
+	blas64.Spr(weight, blas64.Vector{N: t.N, Data: x, Inc: 1}, blas64.SymmetricPacked(*t))
 }
 
 // copy replaces the elements by those of a matrix of the same size.
