@@ -1,10 +1,7 @@
 # The image of the service: one static program without a shell, root or PostgreSQL. The
 # service needs DATABASE_URL, and LOADAWARE_TOKENS because it listens on all addresses. It
-# runs with a read-only root, as `make check-image` shows. It writes at most one file, whose
-# path is LOADAWARE_TOKENS_FILE. That variable is not set here; docker-compose.yml sets it
-# and mounts a volume at /var/lib/loadaware. loadaware-peak, which measures the memory of
-# other programs in their containers (docs/peak.md), has its own image. These
-# commands build both images:
+# runs with a read-only root and writes at most one file, whose path is LOADAWARE_TOKENS_FILE.
+# The stage peak is the image of loadaware-peak (docs/peak.md). These commands build both images:
 #
 #   docker build -t loadaware --build-arg VERSION="$(sh scripts/dist/version.sh)" --build-arg REVISION="$(git rev-parse HEAD)" .
 #   docker build -t loadaware-peak --target peak .

@@ -11,8 +11,8 @@ REVISION := $(shell [ -e .git ] && git rev-parse HEAD 2>/dev/null)
 LINT    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 WITHPG  := go run ./internal/pglocal/pgtest/withpg
 
-# CONCURRENT packages have goroutines that share memory; `make race` tests them. SERIAL packages only compute and start
-# no goroutines outside tests. `make race` does not instrument SERIAL packages, because that would make them much slower.
+# `make race` tests the CONCURRENT packages. It does not instrument the SERIAL packages, which only compute and start no
+# goroutines outside tests: that would make them much slower.
 SERIAL := github.com/loadaware/loadaware/internal/ml/...
 CONCURRENT := ./internal/service/... ./internal/trainer/... ./internal/httpapi/... ./internal/store/... ./internal/pglocal/...
 

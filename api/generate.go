@@ -1,6 +1,6 @@
-// Package api contains the wire format: the types and the chi server interface that oapi-codegen
-// generates from openapi.yaml, a type that oapi-codegen cannot generate (BatchPrediction), the options of the strict JSON
-// decoder, readers of metadata and usage, and openapi.yaml as text and as an HTML page.
+// Package api contains the wire format: the types and the chi server interface that oapi-codegen generates from
+// openapi.yaml, the options of the strict JSON decoder, readers of metadata and usage, and openapi.yaml as text and
+// as an HTML page.
 package api
 
 //go:generate go tool oapi-codegen -config config.yaml ../openapi.yaml

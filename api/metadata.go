@@ -60,8 +60,6 @@ func readTexts(dec *jsontext.Decoder) (texts []string, ok bool) {
 	return texts, ok && err == nil
 }
 
-// appendText appends the text of a scalar and ignores null. It skips any other value and returns
-// false.
 func appendText(dec *jsontext.Decoder, texts []string) ([]string, bool) {
 	switch dec.PeekKind() {
 	case '{', '[', 0:

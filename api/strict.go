@@ -65,7 +65,6 @@ func parseInteger(text string) (v int64, ok bool) {
 	return v, err == nil
 }
 
-// readInt reads integers like readInt64.
 func readInt(dec *jsontext.Decoder, v *int) error {
 	var wide int64
 	err := readInt64(dec, &wide)
@@ -73,7 +72,6 @@ func readInt(dec *jsontext.Decoder, v *int) error {
 	return err
 }
 
-// readState reads the state of a campaign's run like readInt64.
 func readState(dec *jsontext.Decoder, v *CampaignState) error {
 	var state int
 	err := readInt(dec, &state)
@@ -97,8 +95,8 @@ func rejectNullAmounts(dec *jsontext.Decoder, _ *[]int64) error {
 	return errors.ErrUnsupported // the library reads the value
 }
 
-// DescribeError returns the invalid field of a well-formed body ("" for the body as a whole), and what is
-// wrong with the field.
+// DescribeError returns the invalid field of a well-formed body ("" for the body as a whole), and the error of the
+// field.
 func DescribeError(err *json.SemanticError) (field, detail string) {
 	detail = "must be " + describeType(err.GoType)
 	switch {
@@ -112,7 +110,6 @@ func DescribeError(err *json.SemanticError) (field, detail string) {
 	return FieldName(err.JSONPointer), detail
 }
 
-// describeType describes the JSON values that a Go type accepts.
 func describeType(t reflect.Type) string {
 	if t == nil {
 		return "a valid value; see /docs"
@@ -155,7 +152,7 @@ func FieldName(p jsontext.Pointer) string {
 	return name
 }
 
-const maxFieldName = 120 // characters; FieldName cuts a longer name, so that an error stays short
+const maxFieldName = 120 // characters
 
 // freeObjects are the fields whose value is an object with names that the client chooses. A number after such a field
 // in a JSON pointer is therefore a name, and not the index of an array.

@@ -22,14 +22,13 @@ func main() {
 	}
 }
 
-// compress writes a gzip copy of file to copyFile.
 func compress(file, copyFile string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
 	var out bytes.Buffer
-	w, err := gzip.NewWriterLevel(&out, gzip.BestCompression) // the header has no name and no time, so that equal files give equal copies
+	w, err := gzip.NewWriterLevel(&out, gzip.BestCompression) // the header has no name and no time
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,6 @@ func main() {
 	}
 }
 
-// render reads the specification in `specFile`, and writes it as HTML to the file `page`.
 func render(specFile, page string) error {
 	spec, err := openapi3.NewLoader().LoadFromFile(specFile)
 	if err != nil {
@@ -57,7 +56,7 @@ func render(specFile, page string) error {
 	return os.WriteFile(page, out.Bytes(), 0o644)
 }
 
-// markdown renders CommonMark with tables. It omits raw HTML.
+// markdown omits raw HTML.
 var markdown = goldmark.New(goldmark.WithExtensions(extension.Table))
 
 func renderMarkdown(text string) (template.HTML, error) {
@@ -66,21 +65,18 @@ func renderMarkdown(text string) (template.HTML, error) {
 	return template.HTML(out.String()), err
 }
 
-// tagGroup is one tag with its operations.
 type tagGroup struct {
 	Tag        *openapi3.Tag
 	Operations []operation
 }
 
-// operation is one method of one path.
 type operation struct {
 	Method, Path string
 	*openapi3.Operation
 	Params openapi3.Parameters // of the path and of the operation
-	Roles  string              // see describeRoles
+	Roles  string
 }
 
-// groupByTag groups the operations by tag, and sorts each group by path. Of the operations of a path, POST is the first.
 func groupByTag(spec *openapi3.T) []tagGroup {
 	var out []tagGroup
 	for _, tag := range spec.Tags {
@@ -110,7 +106,6 @@ func methodOrder(method string) string {
 	return " " + method
 }
 
-// describeRoles lists the roles that may call op, or says that op is public.
 func describeRoles(op *openapi3.Operation) string {
 	if op.Security != nil && len(*op.Security) == 0 {
 		return "none (public)"
@@ -125,21 +120,18 @@ func describeRoles(op *openapi3.Operation) string {
 	return strings.Join(roles, ", ")
 }
 
-// namedSchema is one schema of openapi.yaml.
 type namedSchema struct {
 	Name   string
 	Schema *openapi3.Schema
 	Fields []field
 }
 
-// field is one property of a schema.
 type field struct {
 	Name     string
 	Required bool
 	Ref      *openapi3.SchemaRef
 }
 
-// listSchemas returns the named schemas and their fields in alphabetical order.
 func listSchemas(spec *openapi3.T) []namedSchema {
 	var out []namedSchema
 	for name, ref := range spec.Components.Schemas {
@@ -154,7 +146,6 @@ func listSchemas(spec *openapi3.T) []namedSchema {
 	return out
 }
 
-// typeLink returns the type of a schema, with a link to a named schema.
 func typeLink(ref *openapi3.SchemaRef) template.HTML {
 	switch {
 	case ref == nil || ref.Value == nil:
@@ -170,7 +161,6 @@ func typeLink(ref *openapi3.SchemaRef) template.HTML {
 	return template.HTML(template.HTMLEscapeString(strings.Join(ref.Value.Type.Slice(), " or ")))
 }
 
-// describeLimits lists constraints of a schema beyond its type: values, bounds, maximum lengths, the default and null.
 func describeLimits(s *openapi3.Schema) string {
 	var parts []string
 	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }

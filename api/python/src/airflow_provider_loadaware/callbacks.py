@@ -1,8 +1,7 @@
 """Callbacks for any operator: on_success_callback, on_failure_callback and on_retry_callback.
 
-They report a success or a failure. For Kubernetes tasks they read the pod, and also report what the pod cannot
-show: a launch timeout, a deleted pod, a stopped task. If the process never had the pod of a failed try, and the pod
-may still exist, they report nothing; the process that finds the pod reports its end.
+They report a success or a failure. For Kubernetes tasks they read the pod, and also report what the pod cannot show:
+a launch timeout, a deleted pod, a stopped task.
 """
 
 from __future__ import annotations

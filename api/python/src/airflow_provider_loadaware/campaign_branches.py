@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 Json = dict[str, Any]
 POOL = "loadaware_pool"  # the key of the conf that names the pool of the campaign
 SUCCESS, FAILED = "success", "failed"
-MAX_ERRORS = 10  # errors in a row that fail a run; with more, a lasting problem shows later
+MAX_ERRORS = 10  # errors in a row that fail a run; a larger number would show a lasting problem later
 # The state in which the next pass repeats a step that raised. The other steps only call functions of the user.
 _AGAIN = {"check_deploy": 11, "trigger_run": 17, "check_run": 31, "check_profile": 51}
 _ERROR = re.compile(r"error (\d+) of \d+: ")
@@ -103,7 +103,7 @@ class Campaigns:
     lease: timedelta = timedelta(minutes=5)
 
     def active(self) -> list[Json]:
-        """Return those of the newest 1000 campaigns that are of the namespace and have runs which are not profiled."""
+        """Return the campaigns of the namespace with runs that are not profiled, out of the newest 1000 campaigns."""
         found = self.service.request("GET", "/campaigns?limit=1000")["campaigns"]
         return [c for c in found if c["namespace"] == self.namespace and c["runs"] and c["progress"] < 1]
 
@@ -250,7 +250,6 @@ class Campaigns:
 
 
 def _after_error(branch: str, run: Reproduction, error: Exception, failed_state: int) -> tuple[int, str]:
-    """Return the state and the notes of a run whose step raised."""
     what = f"{type(error).__name__}: {error}"
     if branch not in _AGAIN or isinstance(error, NotDeployedError):
         return failed_state, what

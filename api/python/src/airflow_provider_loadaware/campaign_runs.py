@@ -46,8 +46,6 @@ def open_runs() -> Runs:
 
 
 class _SupervisorRuns:
-    """The DAG runs of Airflow 3, read through the supervisor of the task."""
-
     def dag(self, dag_id: str) -> DagInfo | None:
         from airflow.sdk.execution_time import comms
 
@@ -102,7 +100,6 @@ def _split_name(name: str) -> tuple[str, int]:
 
 
 def _ask(message: Any, none_if: tuple[str, ...] = ()) -> Any:
-    """Ask the supervisor. Returns None for the errors in `none_if`, and raises RuntimeError for others."""
     from airflow.sdk.exceptions import AirflowRuntimeError
     from airflow.sdk.execution_time import comms, task_runner
 
@@ -122,8 +119,6 @@ def _name_of(tag: Any) -> str:
 
 
 class _DatabaseRuns:
-    """The DAG runs of Airflow 2, read from its database."""
-
     def dag(self, dag_id: str) -> DagInfo | None:
         from airflow.models.dag import DagModel
         from airflow.utils.session import create_session

@@ -63,9 +63,9 @@ def loadaware_campaign_dags(
 ) -> tuple[Any, Any]:
     """Return the scheduler and the maintainer DAG.
 
-    `tick` is the schedule of the scheduler DAG, so the interval cannot be shorter. A pass that does not report a run
-    within `lease` loses the run to the next pass. `on_stuck` gets the claimed and the active runs whose state has
-    not changed for `stuck_after`. campaign_branches.Hooks describes the steps and their settings.
+    `tick` is the schedule of the scheduler DAG, so the interval between passes cannot be shorter. A pass that does
+    not report a run within `lease` loses the run to the next pass. `on_stuck` gets the claimed and the active runs
+    whose state has not changed for `stuck_after`. campaign_branches.Hooks describes the steps and their settings.
     """
     conn_id = loadaware_conn_id or settings.get("conn_id", LoadawareHook.default_conn_name)
     hooks = Hooks(

@@ -69,7 +69,6 @@ class Creation:
         return launch
 
     def _apply_plan(self, launch: Launch) -> None:
-        """Let the pod start with the amounts of its plan, if it can be resized later."""
         plan, operator = launch.plan, self._operator
         if plan is None:
             return

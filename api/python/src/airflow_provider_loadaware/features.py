@@ -157,7 +157,7 @@ def _scalar(value: Any) -> Scalar | None:
         if not abs(number) < 1e300:  # also true for NaN
             raise OmittedError("not a finite number below 1e300")
         return number
-    # A scalar or an array with one value, such as numpy.bool_.
+    # item() converts a scalar of NumPy, such as numpy.bool_, or an array with one value.
     plain = value.item() if kind != "m" and callable(getattr(value, "item", None)) else value
     if type(plain) is type(value):
         raise OmittedError(f"a value of type {type(value).__name__}; only numbers, texts, bools and dates are sent")
@@ -179,10 +179,7 @@ def _mapping(text: str) -> Any:
 
 
 def _number(value: Any) -> Any:
-    """Return the number in a text, or any other value unchanged.
-
-    An integer keeps all digits: it may be a date (20250401) or an id.
-    """
+    """An integer keeps all digits: it may be a date (20250401) or an id."""
     text = value.strip() if isinstance(value, str) else ""
     if len(text) > MAX_TEXT or not _NUMBER.fullmatch(text):
         return value

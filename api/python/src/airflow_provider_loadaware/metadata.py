@@ -63,6 +63,5 @@ def _image(reference: str) -> str:
 
 
 def _valid_texts(values: Iterable[Any]) -> list[str]:
-    """Return up to MAX_VALUES distinct printable texts, sorted. Omits texts longer than MAX_TEXT."""
     texts = {v for v in values if isinstance(v, str) and 0 < len(v) <= MAX_TEXT and v.isprintable()}
     return sorted(texts)[:MAX_VALUES]

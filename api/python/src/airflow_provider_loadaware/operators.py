@@ -253,10 +253,8 @@ class SizerMixin:
 
 
 def _make_init(cls: Any) -> Callable[..., None]:
-    """Return a constructor of `cls` with the mixin's arguments.
-
-    Airflow wraps only a constructor that the operator class defines itself. Airflow reads from its signature
-    which default_args apply, and the argument names of a mapped task.
+    """Airflow wraps only a constructor that the operator class defines itself. Airflow reads from its signature which
+    default_args apply, and the argument names of a mapped task.
     """
 
     @functools.wraps(SizerMixin.__init__)

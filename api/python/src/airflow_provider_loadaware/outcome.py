@@ -141,7 +141,6 @@ def _is_disrupted(pod: Any) -> bool:
 
 
 def _classify_not_terminated(pod: Any, base: str, launch_timed_out: bool) -> Outcome:
-    """Classify a pod whose base container has no exit code."""
     phase = _get(pod, "status", "phase")
     if phase == "Succeeded":
         return Outcome.SUCCESS

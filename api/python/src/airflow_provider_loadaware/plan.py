@@ -134,7 +134,7 @@ class Plan:
         return self.start_bytes if self.resizes_memory and not self.keeps_limit else self.static_bytes
 
     def followed_limit(self, wanted: Resources) -> int | None:
-        """Return the present limit of the plan. `wanted` holds the resources in the spec of the base container.
+        """Return the current limit of the plan. `wanted` holds the resources in the spec of the base container.
 
         With `keeps_limit`, the limit of the pod is at least the static grant. While it equals the static grant, the
         plan's limit follows from the request, which is a fixed share of the plan's limit.

@@ -67,7 +67,7 @@ def pod_mutation_hook(pod: Any) -> None:
 
 
 def _lacks_launch_callback(task: Any, class_names: set[str]) -> bool:
-    """Return whether the operator calls no callback before it creates its pod."""
+    """Return whether no callback precedes the pod: before cncf-kubernetes 10.12, execute_async calls none."""
     if "KubernetesJobOperator" in class_names:
         return True
     launch = getattr(getattr(task, "operator_class", None) or type(task), "execute_async", None)
@@ -88,13 +88,13 @@ def _matches(name: str, globs: Iterable[str]) -> bool:
 
 
 def _class_names(task: Any) -> set[str]:
-    """Return the names of a task's classes. Names avoid importing Kubernetes for DAGs without pods."""
+    """Names avoid importing Kubernetes for DAGs without pods."""
     kind = getattr(task, "operator_class", None) or type(task)
     return {c.__name__ for c in getattr(kind, "__mro__", ())}
 
 
 def _append(task: Any, name: str, added: Any) -> None:
-    """Append to an attribute that is None, one value or a list. Copies the list: tasks may share it."""
+    """Append to a copy of a list, because tasks may share the list."""
     value = _get(task, name)
     present = list(value) if isinstance(value, (list, tuple)) else [value] if value else []
     if added not in present:
@@ -124,7 +124,6 @@ def _fail_open(operation: str) -> Iterator[None]:
 
 
 def _set_pool(task_instance: Any, dag_run: Any) -> None:
-    """Move a task of a reproduced run to the Airflow pool of its campaign, if the conf of the run names one."""
     if dag_run is None or not str(dag_run.run_id).startswith("loadaware_campaign__"):
         return
     pool = (dag_run.conf or {}).get("loadaware_pool")
@@ -133,18 +132,16 @@ def _set_pool(task_instance: Any, dag_run: Any) -> None:
 
 
 def _mutate_with_run(task_instance: Any, dag_run: Any) -> None:
-    """Set the Airflow pool of a task of a reproduced run."""
     with _fail_open("task_instance_mutation_hook"):
         _set_pool(task_instance, dag_run)
 
 
 def _mutate(task_instance: Any) -> None:
-    """Set the pool of a task of a reproduced run, for versions of Airflow that pass no DAG run to the hook."""
+    """For versions of Airflow that pass no DAG run to the hook."""
     _mutate_with_run(task_instance, getattr(task_instance, "dag_run", None))
 
 
 def _mutation_hook() -> Any:
-    """Return task_instance_mutation_hook with the parameters that this version of Airflow passes."""
     from airflow.policies import task_instance_mutation_hook as specification
 
     has_run = "dag_run" in inspect.signature(specification).parameters

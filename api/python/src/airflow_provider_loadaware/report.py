@@ -77,7 +77,7 @@ class End:
         return outcome
 
     def _classify(self, measured: peak.Peak) -> Outcome:
-        """Classify the end. Reads the log only if the outcome may depend on it."""
+        """Read the log only if the outcome may depend on it."""
         if self.succeeded:
             return Outcome.SUCCESS
         if self.stopped:

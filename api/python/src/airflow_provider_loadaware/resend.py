@@ -10,7 +10,7 @@ from airflow_provider_loadaware.spool import Spool
 from loadaware_client.models.observation import Observation
 from loadaware_client.types import Unset
 
-BATCH = 50  # largest number of reports in one call; a larger batch takes more of the time of the caller
+BATCH = 50  # largest number of reports in one call; a larger batch would delay the caller
 log = logging.getLogger(__name__)
 
 
@@ -29,7 +29,7 @@ def send_pending(service: Service, spool: Spool, deadline: Deadline, run_key: st
     except RejectedError as error:
         if error.retryable:
             raise
-        for key, report in pending.items():  # the server rejects the batch permanently
+        for key, report in pending.items():
             _drop(spool, key, report, str(error))
         return
     for (key, report), answer in zip(pending.items(), answers, strict=True):
@@ -46,10 +46,7 @@ def send_pending(service: Service, spool: Spool, deadline: Deadline, run_key: st
 
 
 def _sendable(spool: Spool, run_key: str | None) -> dict[str, dict[str, Any]]:
-    """Return the pending reports that the client can send, and drop the others.
-
-    A report that the client cannot send would fail the whole batch, every time.
-    """
+    """A report that the client cannot send would fail the whole batch, every time."""
     found = {}
     for key, report in spool.pending(BATCH, run_key).items():
         try:

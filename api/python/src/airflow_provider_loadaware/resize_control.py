@@ -37,7 +37,7 @@ MAX_SAMPLES = 1000  # in a call of /phase
 # Seconds without a new sample before the fallback; a plan with long poll_seconds or reaction_seconds allows more.
 # metrics-server takes up to a minute for the first sample.
 MAX_SAMPLE_DELAY = 60.0
-READ_FAILURES = 3  # consecutive failures to read the pod before the fallback: meanwhile the usage may reach the limit
+READ_FAILURES = 3  # consecutive failed reads of the pod before the fallback; during more, the usage may reach the limit
 
 _GONE = 404
 _NEAR = 0.95  # share of the limit in force; if the peak reaches it, a limit that is not in force yet comes too late
@@ -118,7 +118,7 @@ class Controller:
             )
 
     def _step(self, state: PodState, elapsed: float) -> Generator[Request, Any, bool]:
-        """Do what is due. Returns whether nothing remains to be done."""
+        """Return whether nothing remains to be done."""
         self._resizes.note_progress(state, elapsed)
         if self.execution.fallback is None:
             yield from self._measure(elapsed)
@@ -134,7 +134,6 @@ class Controller:
     # ---- usage and plan ----
 
     def _measure(self, elapsed: float) -> Generator[Request, Any, None]:
-        """Read the usage; fall back if it is unknown for too long."""
         found = yield ReadUsage()
         usage = None if isinstance(found, Failure) else Usage.of(found, self._base)
         if usage is not None:
@@ -150,10 +149,6 @@ class Controller:
             self._resizes.fall_back(f"the usage has been unknown for {late:.0f} s ({cause})")
 
     def _is_ask_due(self, elapsed: float) -> bool:
-        """Return whether to send /phase.
-
-        That is so if `_ask_at` or the time of a step has come, or if the peak grew by over 1 % since the last call.
-        """
         is_step_due = any(self._called_at < ask_by <= elapsed for ask_by in self._plan.ask_by_seconds)
         return is_step_due or elapsed >= self._ask_at or self._peak > 1.01 * self._peak_at_call
 
@@ -198,7 +193,6 @@ class Controller:
     def _resize(
         self, state: PodState, elapsed: float, target: int, cpu: int | None, by: float, why: str
     ) -> Generator[Request, Any, None]:
-        """Patch what differs: the CPU request, the memory request up to the limit, the limit with its request."""
         plan, wanted = self._plan, state.wanted
         limit, request = wanted.limit or plan.static_bytes, wanted.request or 0
         if plan.resizes_cpu and cpu is not None and cpu != wanted.cpu and not self._cpu_frozen:

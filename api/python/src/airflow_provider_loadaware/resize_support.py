@@ -52,10 +52,7 @@ def _is_guaranteed(request: Any) -> bool:
 
 
 def _problem_of_operator(operator: Any) -> str | None:
-    """Return why a plan cannot be executed for an operator, or None if it can.
-
-    A deferrable task resizes its pod in ResizingPodTrigger, which replaces only the trigger of KubernetesPodOperator.
-    """
+    """ResizingPodTrigger, for pods of deferrable tasks, replaces only the trigger of KubernetesPodOperator."""
     if not operator.deferrable:
         return None
     if not hasattr(operator, "loadaware_resume_static"):
@@ -92,5 +89,5 @@ def _problem_of_cluster(core: Any, namespace: str, plan: Plan) -> str | None:
 
 
 def _number(major: str, minor: str) -> tuple[int, int]:
-    """Return a version as numbers. Some clouds write a minor version as "33+"."""
+    """Some clouds add "+" to the minor version."""
     return int(major), int(minor.rstrip("+"))

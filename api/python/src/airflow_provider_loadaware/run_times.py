@@ -61,7 +61,7 @@ def advice_for(
 
 
 def _as_parameter(feature: Any) -> Any:
-    """Return the value of a feature in a query, from which the server reads the same value as from JSON."""
+    """The server reads from this text the same value as from JSON."""
     if isinstance(feature, bool):
         return "true" if feature else "false"
     return f'"{feature}"' if isinstance(feature, str) else feature  # without quotes, "17" would be a number

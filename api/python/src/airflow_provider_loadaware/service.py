@@ -226,7 +226,7 @@ def check_encodable(body: dict[str, Any]) -> None:
 
 
 def _send_with_retry(send: Callable[[], T]) -> T:
-    """Send, and retry once on a broken connection. A repeated request does no harm."""
+    """Retry once on a broken connection: a repeated request does no harm."""
     try:
         return send()
     except (httpx.NetworkError, httpx.ConnectTimeout, httpx.RemoteProtocolError):
@@ -243,7 +243,6 @@ def _add_task_header(request: httpx.Request) -> None:
 
 
 def _raise_for_status(response: httpx.Response) -> None:
-    """Turn an error status into an exception, whatever the body contains."""
     if response.status_code < 400:
         return
     response.read()

@@ -180,7 +180,6 @@ class Sizing:
                 self._send_structure()
 
     def _predict(self, static: Static, bounds: Bounds, request: Any, base: str) -> tuple[Prediction | None, str | None]:
-        """Return the server's answer, or the cause of its absence."""
         try:
             service, key, deadline = self.hook.get_conn(), self.try_key(), Deadline()
             if key.try_number > 1:
@@ -229,7 +228,6 @@ class Sizing:
             self.log.log(level, "%s", message)
 
     def _metadata(self, known: Any | None, base: str) -> dict[str, Any]:
-        """Return the field `metadata` of a request, or {} if it is turned off, unreadable or empty."""
         try:
             if settings.is_off(settings.get("send_metadata")) or settings.is_off(self.hook.extras.get("send_metadata")):
                 return {}
@@ -275,12 +273,10 @@ class Sizing:
         return None
 
     def _current_timeout(self) -> timedelta | None:
-        """Return the execution timeout of the task, or None if it has none."""
         limit = getattr(self.context.get("task"), "execution_timeout", None)
         return limit if isinstance(limit, timedelta) and limit > timedelta() else None
 
     def _log_run_time(self, answer: Prediction) -> None:
-        """Log the predicted run time, and the share of normal (healthy) runs that the task's timeout stops."""
         expected = answer.duration
         median, p99 = (getattr(expected, name, None) for name in ("median_seconds", "p99_seconds"))
         if not isinstance(median, (int, float)) or not isinstance(p99, (int, float)):
@@ -297,7 +293,6 @@ class Sizing:
         )
 
     def _send_structure(self) -> None:
-        """Send the dependencies of the DAG if they changed."""
         dag = self.context.get("dag")
         if dag is not None:
             structure.send_changed(self.hook.get_conn(), self.try_key().namespace, dag, settings.state_folder())

@@ -111,7 +111,6 @@ class FileStore:
         return found
 
     def _paths(self) -> list[Path]:
-        """Return the files, oldest first."""
         if self._folder is None:
             return []
         aged = []

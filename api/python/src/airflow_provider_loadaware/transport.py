@@ -22,8 +22,6 @@ T = TypeVar("T")
 
 
 class _BoundedStream(httpx.SyncByteStream):
-    """A response body that raises an error for data after the deadline or beyond MAX_BYTES."""
-
     def __init__(self, stream: httpx.SyncByteStream, deadline: float) -> None:
         self._stream = stream
         self._deadline = deadline

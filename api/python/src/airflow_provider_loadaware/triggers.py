@@ -127,7 +127,6 @@ class ResizingPodTrigger(KubernetesPodTrigger):
 
 
 async def _first(events: AsyncIterator[TriggerEvent]) -> TriggerEvent | None:
-    """Return the only event of a trigger, or None if it yields none."""
     async for event in events:
         return event
     return None

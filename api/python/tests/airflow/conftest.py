@@ -20,13 +20,11 @@ def pytest_configure() -> None:
 
 @pytest.fixture
 def cluster() -> Cluster:
-    """A fake Kubernetes without pods."""
     return Cluster()
 
 
 @pytest.fixture
 def kubeconfig(cluster: Cluster) -> Iterator[Path]:
-    """The kubeconfig of `cluster` for the duration of the test."""
     with folder() as path, serve(cluster) as url:
         yield write_kubeconfig(path / "kubeconfig.json", url)
 

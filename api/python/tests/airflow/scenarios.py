@@ -18,7 +18,6 @@ STATIC_SMALL = GIB  # static request of the tasks in FAILURE_CASES
 MAPPED_ROWS = (100, 400, 800)  # the feature `rows` of each map index
 MAPPED_KILLED = 1  # the map index that needs more than its features say
 
-# Arguments of the tasks with pods. They poll the fake cluster often.
 FAST_POLLING: Mapping[str, Any] = {
     "namespace": NAMESPACE,
     "image": "none",
@@ -35,7 +34,6 @@ UNSCHEDULABLE_SECONDS = 3  # launch timeout of a pod without a node
 
 
 def need_of(rows: int) -> int:
-    """Return the bytes that a number of rows needs, in the history and in the runs."""
     return rows * 2 * MIB
 
 
@@ -70,7 +68,6 @@ class FailureCase:
 
     @property
     def exceeds_static_request(self) -> bool:
-        """Whether the pod needs more than the static request."""
         return self.need > STATIC_SMALL
 
     def script_env(self, *, waits: bool) -> dict[str, str]:
@@ -83,7 +80,7 @@ class FailureCase:
         return script_env(self.need, seconds=self.seconds, waits=waits, **more)
 
 
-ABOVE_STATIC = STATIC_SMALL + 64 * MIB  # a peak above the static request
+ABOVE_STATIC = STATIC_SMALL + 64 * MIB
 
 FAILURE_CASES: Mapping[str, FailureCase] = {
     "oom_killed": FailureCase(Failure.OOM_KILLED, "oom_killed", lifted=True, need=ABOVE_STATIC),
@@ -135,12 +132,11 @@ class HistoryRun:
 
     @property
     def state(self) -> str:
-        """The state of the run, which is the state of its last try."""
         return self.states[-1]
 
     @property
     def need(self) -> int:
-        """The peak of each of its tries in bytes, which depends on the rows as in training_runs()."""
+        """The peak of each try in bytes, with the noise of training_runs()."""
         return need_of(int(self.conf.get("rows", 500))) * (97 + 2 * (self.number % 4)) // 100
 
 

@@ -15,7 +15,6 @@ CASES = [
 
 
 def first_run(environment: Environment, dag_id: str, task_id: str) -> tuple[FailureCase, list[int]]:
-    """Return the expected result and the memory limits of the tries."""
     done = environment.airflow.wait(dag_id, "first")[task_id, -1]
     case, limits = FAILURE_CASES[task_id], environment.limits(dag_id, task_id, "first")
     assert done.state == "success"

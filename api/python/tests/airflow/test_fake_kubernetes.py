@@ -215,7 +215,6 @@ def test_a_script_round_trips_through_json() -> None:
 
 
 def resizable(script: Script, memory: str = "100Mi", cpu: str = "100m", **more: Any) -> Any:
-    """Return a pod whose base container has requests, a memory limit, and the fields `more`."""
     pod = manifest(script, memory)
     (base, *_) = pod["spec"]["containers"]
     base["resources"] = {"requests": {"memory": memory, "cpu": cpu}, "limits": {"memory": memory}}
@@ -231,7 +230,6 @@ def resize(api: Any, limit: str | None = None, request: str | None = None, cpu: 
 
 
 def status_of(pod: Any) -> tuple[Any, Any, list[tuple[str, str | None]]]:
-    """Return the memory limit in force, the allocated memory, and the conditions of a resize."""
     base = next(s for s in pod.status.container_statuses if s.name == "base")
     conditions = [(c.type, c.reason) for c in pod.status.conditions if c.type.startswith("PodResize")]
     return base.resources.limits["memory"], base.allocated_resources["memory"], conditions

@@ -33,7 +33,6 @@ class HistoryEnvironment:
     loadaware: Loadaware
 
     def command(self, *arguments: str) -> str:
-        """Run `loadaware` successfully and return its output."""
         env = {k: v for k, v in os.environ.items() if not k.startswith("LOADAWARE_")}
         env["LOADAWARE_AIRFLOW_PASSWORD"] = PASSWORD
         program = str(REPOSITORY / "bin" / "loadaware")
@@ -71,7 +70,6 @@ def history() -> Iterator[HistoryEnvironment]:
 
 
 def sent_features(conf: dict[str, Any]) -> dict[str, Any]:
-    """Return the features that the provider sends for the task `work`."""
     declared = {**PARAMS, "depth": 2}
     context = {
         "dag": SimpleNamespace(params=PARAMS),

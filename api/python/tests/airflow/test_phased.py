@@ -1,7 +1,4 @@
-"""Tests of plans: resizes by synchronous and deferrable tasks, and the return to the static grant.
-
-The last tests are about plans of the CPU alone, and about plans in the mode ``observe``, which change nothing.
-"""
+"""Tests of plans: resizes by synchronous and deferrable tasks, and the return to the static grant."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ SIZED_TASKS = [
 
 
 def receipt(environment: Environment, prediction_id: str) -> dict[str, object]:
-    """Return the stored receipt; the server writes it shortly after its answer."""
+    """The server writes the receipt shortly after its answer."""
 
     def stored() -> dict[str, object] | None:
         try:

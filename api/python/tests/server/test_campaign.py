@@ -33,7 +33,7 @@ class TableRuns:
         self.created: list[str] = []
         self.confs: dict[str, dict[str, Any]] = {}
         self.paused = False
-        self.fails: set[str] = set()  # ids of runs that fail
+        self.fails: set[str] = set()
         self.most_active = 0  # largest number of concurrent runs
 
     def dag(self, dag_id: str) -> DagInfo | None:

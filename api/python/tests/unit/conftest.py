@@ -82,7 +82,6 @@ class ScriptedServer:
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedServer]:
-    """A scripted server, and the default connection to it."""
     scripted = ScriptedServer()
     connect(monkeypatch, scripted.port)
     yield scripted
@@ -90,7 +89,6 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedServer]:
 
 
 def connect(monkeypatch: pytest.MonkeyPatch, port: int, **more: Any) -> None:
-    """Point the connection loadaware_default to a port on localhost."""
     connection = {"conn_type": "loadaware", "host": "127.0.0.1", "port": port, "password": "s3cret", **more}
     monkeypatch.setenv("AIRFLOW_CONN_LOADAWARE_DEFAULT", json.dumps(connection))
 
@@ -115,8 +113,6 @@ def isolation(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 class NoDatabaseFields:
-    """Replaces RenderedTaskInstanceFields, without a database."""
-
     @staticmethod
     def write() -> None: ...
 
@@ -174,7 +170,6 @@ RECORDED = {"recorded": True, "duplicate": False, "amended": False}
 
 
 def task_context(try_number: int = 1, **more: Any) -> dict[str, Any]:
-    """Return a task context with the fields that the provider reads."""
     pushed: dict[str, Any] = {}
     ti = SimpleNamespace(
         dag_id="pricing",

@@ -68,7 +68,6 @@ class Simulation:
         return Controller(self.plan, "base", KEY, log, can_hand_over=self.can_hand_over, now=clock)
 
     def run(self, log: Any, until: float = 10_000.0) -> Execution:
-        """Execute the plan until it ends, or until a time."""
         controller = self.controller(log)
         return self.drive(controller, controller.run(), until)
 
@@ -153,6 +152,5 @@ def _resources(found: Resources) -> dict[str, Any]:
 
 
 def phase_answer(memory: int, by: float, again: float = 5.0, cpu: int | None = None, **more: Any) -> dict[str, Any]:
-    """Return an answer of POST /phase."""
     answer = {"mode": "memory", "version": 3, "phase": 1, "next": [], "memory_bytes": memory, "by_seconds": by}
     return {**answer, "ask_again_seconds": again, "cpu_millicores": cpu, "reason": "it grows", **more}

@@ -60,7 +60,6 @@ class Kubernetes:
 
 
 def make(kind: Any = SizedKubernetesPodOperator, **kwargs: Any) -> tuple[Any, Kubernetes]:
-    """Return an operator with the static resources STATIC, and its Kubernetes."""
     kwargs = {"container_resources": STATIC, "name": "n", "namespace": "ns", "image": "i", **kwargs}
     operator = kind(task_id="predict_demand", **kwargs)
     kubernetes = Kubernetes()
@@ -69,14 +68,12 @@ def make(kind: Any = SizedKubernetesPodOperator, **kwargs: Any) -> tuple[Any, Ku
 
 
 def memory(pod: Any) -> str | None:
-    """Return the memory of the base container, whose request equals its limit."""
     resources = pods.base_container(pod, "base").resources
     assert resources.requests["memory"] == resources.limits["memory"]
     return str(resources.limits["memory"])
 
 
 def end(pod: Any, exit_code: int, reason: str, message: str | None = None, phase: str = "Failed") -> Any:
-    """Set the status of a pod whose base container terminated, and return the pod."""
     ended = k8s.V1ContainerStateTerminated(exit_code=exit_code, reason=reason, message=message)
     status = k8s.V1ContainerStatus(
         name="base", state=k8s.V1ContainerState(terminated=ended), image="i", image_id="i", ready=False, restart_count=0
@@ -86,7 +83,7 @@ def end(pod: Any, exit_code: int, reason: str, message: str | None = None, phase
 
 
 def finish(operator: Any, kubernetes: Kubernetes, pod: Any, context: Any) -> None:
-    """End a try: Airflow fails it if its pod failed, whatever the provider does."""
+    """Airflow fails a try whose pod failed, whatever the provider does."""
     kubernetes.pod = pod
     failed = pod.status.phase != "Succeeded"
     with pytest.raises(Exception, match="returned a failure") if failed else contextlib.nullcontext():

@@ -111,7 +111,7 @@ class FailingRuns:
 
 
 def passes(server: ScriptedServer, runs: FailingRuns, branch: str, state: int, count: int) -> list[tuple[int, Any]]:
-    """Return the states and notes that `count` passes of a branch report. The server keeps notes as loadaware does."""
+    """Return what `count` passes report. A report with empty notes keeps the stored notes, as in the server."""
     run = {**RUN, "state": state}
 
     def store(body: Any) -> tuple[int, Any]:

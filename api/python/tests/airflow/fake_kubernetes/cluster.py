@@ -30,8 +30,6 @@ class RejectedError(Exception):
 
 @dataclass
 class Pod:
-    """One pod: its manifest, its lifecycle and its resizes."""
-
     manifest: Json
     lifecycle: Lifecycle
     created_at: float  # on the cluster's clock, in seconds
@@ -62,7 +60,6 @@ class Pod:
 
     @property
     def base(self) -> Json:
-        """The container that has the script, or else the first."""
         return next(c for c in self.manifest["spec"]["containers"] if c["name"] == self.lifecycle.base)
 
     @property
@@ -149,7 +146,7 @@ class Cluster:
         return self.render(pod)
 
     def age(self, pod: Pod) -> float:
-        """Return the age of a pod in seconds. The age of a waiting pod stays at STARTUP until its release."""
+        """The age of a waiting pod stays at STARTUP until its release."""
         age = self.clock() - pod.created_at
         if not pod.lifecycle.script.waits or age < STARTUP:
             return age
@@ -168,7 +165,6 @@ class Cluster:
         return pod.lifecycle.script.waits and pod.released_at is None
 
     def render(self, pod: Pod) -> Json:
-        """Return the pod in the API's format."""
         seconds = self.clock() - pod.created_at
         with self._lock:
             pod.resizing.settle(seconds, pod.manifest["spec"])
@@ -183,7 +179,6 @@ class Cluster:
         return {**manifest, "apiVersion": "v1", "kind": "Pod", "status": status}
 
     def resize(self, namespace: str, name: str, change: Json) -> Json:
-        """Apply a strategic merge patch to the subresource `resize`."""
         pod = self.get(namespace, name)
         if self.version < FIRST_VERSION:
             raise RejectedError(404, "NotFound", "the server could not find the requested resource")
@@ -207,7 +202,6 @@ class Cluster:
         return self.render(pod)
 
     def metrics(self, namespace: str, name: str) -> Json:
-        """Return the usage of a pod as metrics-server shows it."""
         pod = self.get(namespace, name)
         age, script = self.age(pod), pod.lifecycle.script
         if not script.measured or not pod.lifecycle.has_started(age) or pod.lifecycle.has_ended(age):
@@ -223,7 +217,6 @@ class Cluster:
         }
 
     def events(self, namespace: str, name: str) -> list[Json]:
-        """Return the events of a pod so far, oldest first."""
         pod = self.get(namespace, name)
         if pod.lifecycle.failure() is Failure.UNSCHEDULABLE:
             events = [("Warning", "FailedScheduling", "0/3 nodes are available: 3 Insufficient memory.")]
@@ -262,7 +255,6 @@ class Cluster:
 
 
 def _find_script(spec: Json) -> tuple[str, Script]:
-    """Return the name and script of the first container that has one, or else the first name and Script()."""
     for container in spec["containers"]:
         script = script_of(container)
         if script is not None:

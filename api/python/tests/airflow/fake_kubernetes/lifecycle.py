@@ -48,7 +48,6 @@ class Lifecycle:
     grown_at: Callable[[], float | None] = lambda: STARTUP  # age at which the limit reached `grows_to`; None before
 
     def limit(self) -> int | None:
-        """Return the memory limit of the base container in bytes, or None."""
         for container in self.spec["containers"]:
             if container["name"] == self.base:
                 limits = (container.get("resources") or {}).get("limits") or {}
@@ -56,7 +55,7 @@ class Lifecycle:
         return None
 
     def failure(self) -> Failure | None:
-        """Return how the pod fails, or None. `killed_at` covers OOM kills of pods whose memory or limit changes."""
+        """`killed_at` covers OOM kills of pods whose memory or limit changes."""
         is_fixed = not self.script.memory and self.script.grows_to is None
         return self.script.failure(self.limit()) if is_fixed else self.script.fails
 
@@ -86,7 +85,6 @@ class Lifecycle:
         return grown_at is not None and age >= max(STARTUP, grown_at) + self.script.seconds
 
     def is_deleted(self, age: float) -> bool:
-        """Return whether the cluster deleted the pod."""
         return self.failure() is Failure.PREEMPTED and self.has_ended(age)
 
     def has_started(self, age: float) -> bool:
@@ -99,7 +97,6 @@ class Lifecycle:
         return "Running" if self.has_started(age) else "Pending"
 
     def status(self, age: float) -> Json:
-        """Return the pod's `status` at an age in seconds."""
         status: Json = {"phase": self.phase(age), "conditions": [self._scheduled()]}
         if self.failure() is Failure.UNSCHEDULABLE:
             return status
@@ -116,7 +113,6 @@ class Lifecycle:
         return status
 
     def log(self, age: float) -> list[str]:
-        """Return the log lines of the base container so far."""
         if not self.has_started(age):
             return []
         failure = self.failure_at(age)

@@ -62,7 +62,6 @@ class Resizing:
                 raise InvalidResizeError("memory limits cannot be decreased unless resizePolicy is RestartContainer")
 
     def request(self, now: float, spec: Json) -> None:
-        """Let the node decide about the resources of a spec."""
         self._pending_since = now
         self.settle(now, spec)
 
@@ -81,15 +80,12 @@ class Resizing:
         self._changes.append((since + self.script.resize_seconds, wanted))
 
     def in_force(self, now: float) -> list[Json]:
-        """Return the resources of the containers that are in force at a time."""
         return [resources for since, resources in self._changes if since <= now][-1]
 
     def times(self) -> list[float]:
-        """Return the times at which resources came or come into force, in order."""
         return [since for since, _ in self._changes]
 
     def conditions(self, now: float) -> list[Json]:
-        """Return the conditions that describe a resize."""
         if self._pending_since is not None:
             never = self.script.capacity is NodeCapacity.NEVER
             reason, message = (
@@ -111,12 +107,10 @@ class Resizing:
 
 
 def resources_of(spec: Json) -> list[Json]:
-    """Return a copy of the resources of each container."""
     return [copy.deepcopy(container.get("resources") or {}) for container in spec["containers"]]
 
 
 def qos_class(spec: Json) -> str:
-    """Return the quality-of-service class of a pod."""
     pairs = [
         (_amount(c.get("resources") or {}, "requests", name), _amount(c.get("resources") or {}, "limits", name))
         for c in spec["containers"]
@@ -128,7 +122,6 @@ def qos_class(spec: Json) -> str:
 
 
 def _without_resources(spec: Json) -> Json:
-    """Return a spec without the amounts that a resize may change."""
     rest = copy.deepcopy(spec)
     for container in rest["containers"]:
         for amounts in (container.get("resources") or {}).values():

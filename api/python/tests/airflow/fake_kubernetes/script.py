@@ -81,7 +81,6 @@ class Script:
             object.__setattr__(self, "need", max(used for _, used in self.memory))
 
     def memory_at(self, seconds: float) -> int:
-        """Return the bytes in use at a second of the run time."""
         if not self.memory:
             return self.need
         return [used for since, used in self.memory if since <= max(0.0, seconds)][-1]
@@ -95,7 +94,6 @@ class Script:
         return None
 
     def to_json(self) -> str:
-        """Return the value of SCRIPT_VARIABLE."""
         return json.dumps(
             {
                 "need": self.need,
@@ -138,7 +136,6 @@ class Script:
 
 
 def script_of(container: Json) -> Script | None:
-    """Return the script in a container's environment, or None."""
     for variable in container.get("env") or []:
         if variable.get("name") == SCRIPT_VARIABLE:
             return Script.from_json(variable.get("value") or "{}")

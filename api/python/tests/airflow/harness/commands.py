@@ -26,7 +26,6 @@ class Commands:
         self._process: subprocess.Popen[str] | None = None
 
     def run(self, module: str, *arguments: str, seconds: float) -> tuple[int, str]:
-        """Run a module with arguments. Returns its exit code and its output."""
         if self._process is None:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "harness.commands"],
@@ -57,7 +56,6 @@ class Commands:
 
 
 def _fork(command: list[str]) -> tuple[int, str]:
-    """Run a command in a fork. Returns its exit code and its output."""
     with tempfile.TemporaryFile() as output:
         child = os.fork()
         if child == 0:

@@ -27,7 +27,6 @@ class Deferrals:
         self._lock = threading.Lock()
 
     def count(self, dag_id: str, task_id: str, run_id: str, map_index: str, try_number: str) -> int:
-        """Return how many deferrals of the try the scheduler has processed."""
         with self._lock:
             self._read()
             return self._processed[dag_id, task_id, run_id, map_index, try_number]

@@ -31,8 +31,6 @@ _new_database: bytes | None = None
 
 @dataclass(frozen=True)
 class TaskInstance:
-    """A task instance from the database: its state and its number of tries."""
-
     task_id: str
     map_index: int
     state: str
@@ -68,17 +66,15 @@ class Airflow:
         self._processes[0] = self._run(*SCHEDULER)
 
     def serve_api(self) -> str:
-        """Start only the stable REST API and return its address."""
         self._processes = [self._run(*self._web_server("core"))]
         return self.url
 
     @property
     def url(self) -> str:
-        """The address of the API and web UI."""
         return f"http://127.0.0.1:{self.env['TEST_API_PORT']}"
 
     def _web_server(self, apps: str) -> list[str]:
-        """Return the command of the web server. Airflow 3 loads only `apps`, which saves seconds."""
+        """Airflow 3 loads only `apps`, which saves seconds."""
         name, *more = ("api-server", "--apps", apps, "--host") if MAJOR >= 3 else ("webserver", "--hostname")
         return [name, *more, "127.0.0.1", "--port", self.env["TEST_API_PORT"], "--workers", "1"]
 
@@ -95,8 +91,6 @@ class Airflow:
         self._commands.stop()
 
     def wait_for_dags(self, dag_ids: set[str]) -> None:
-        """Wait until the DAGs are parsed without an error."""
-
         def parsed() -> bool:
             self._check_alive()
             errors = self.query("SELECT filename, stacktrace FROM import_error")
@@ -128,7 +122,6 @@ class Airflow:
         return {(row[0], row[1]): TaskInstance(*row) for row in rows}
 
     def log(self, dag_id: str, run_id: str, task_id: str, attempt: int = 1, map_index: int = -1) -> str:
-        """Return the log of one try."""
         folder = self.home / "logs" / f"dag_id={dag_id}" / f"run_id={run_id}" / f"task_id={task_id}"
         if map_index >= 0:
             folder /= f"map_index={map_index}"
@@ -140,7 +133,6 @@ class Airflow:
         return "".join(path.read_text(errors="replace") for path in sorted(folder.glob("attempt=1.log*")))
 
     def rendered(self, dag_id: str, run_id: str, task_id: str) -> Json:
-        """Return the rendered fields of a task that is not mapped."""
         sql = "SELECT rendered_fields FROM rendered_task_instance_fields WHERE (dag_id, run_id, task_id) = (?, ?, ?)"
         fields: Json = json.loads(self.query(sql, dag_id, run_id, task_id)[0][0])
         return fields
@@ -166,23 +158,19 @@ class Airflow:
         wait_for(f"the DAG {dag_id}", update, seconds=120, every=0.5)
 
     def set_variable(self, name: str, value: int) -> None:
-        """Set an Airflow Variable."""
         with closing(sqlite3.connect(self._database, timeout=30)) as connection, connection:
             connection.execute("DELETE FROM variable WHERE key = ?", (name,))
             row = (name, str(value), False)
             connection.execute("INSERT INTO variable (key, val, is_encrypted) VALUES (?, ?, ?)", row)
 
     def query(self, sql: str, *values: str) -> list[tuple[Any, ...]]:
-        """Return the rows of a query of Airflow's database."""
         with closing(sqlite3.connect(self._database, timeout=30)) as connection:
             return connection.execute(sql, values).fetchall()
 
     def runs(self, dag_id: str) -> dict[str, str]:
-        """Return the states of the runs of a DAG by run id."""
         return dict(self.query("SELECT run_id, state FROM dag_run WHERE dag_id = ?", dag_id))
 
     def output(self) -> str:
-        """Return the last output of the components."""
         return "\n".join(process.output()[-4000:] for process in self._processes)
 
     def _run(self, component: str, *arguments: str) -> Process:

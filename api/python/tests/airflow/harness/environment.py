@@ -21,7 +21,7 @@ from harness.loadaware import Loadaware
 from harness.planner import Planner, serve_plans
 from scenarios import GIB, PHASED_CASES, training_runs
 
-# The DAGs of which the environment starts a run `first`, and the conf of this run.
+# The DAGs in which the environment starts a run `first`, with the conf of this run.
 FIRST_RUNS: Mapping[str, Mapping[str, int]] = {
     # About three times the memory of a training run with the same value of the feature `rows`, so that the first grant
     # leads to an OOM kill.
@@ -56,15 +56,12 @@ TRAINED_TASKS = [
 
 @dataclass(frozen=True)
 class Environment:
-    """The parts of the environment that tests use."""
-
     loadaware: Loadaware
     airflow: Airflow
     cluster: Cluster
     planner: Planner
 
     def pods(self, dag_id: str, task_id: str, run_id: str, map_index: int = -1) -> list[Pod]:
-        """Return the pods of a task in a run, in the order of creation."""
         labels = {"dag_id": dag_id, "task_id": task_id, "run_id": run_id}
         if map_index >= 0:
             labels["map_index"] = str(map_index)
@@ -81,7 +78,7 @@ class Environment:
 
 
 def has_deferred(deferrals: Deferrals) -> Callable[[Pod], bool]:
-    """Return a function that returns whether the scheduler has processed all deferrals of a pod's try."""
+    """The result reports whether the scheduler has processed all deferrals of a pod's try."""
 
     def check(pod: Pod) -> bool:
         labels = pod.labels
@@ -124,7 +121,6 @@ def folder() -> Iterator[Path]:
 
 @contextmanager
 def trained_server(path: Path) -> Iterator[Loadaware]:
-    """Yield a server with a model for every task in TRAINED_TASKS."""
     server = Loadaware(path)
     try:
         for dag_id, task_id in TRAINED_TASKS:
@@ -136,7 +132,6 @@ def trained_server(path: Path) -> Iterator[Loadaware]:
 
 @contextmanager
 def environment() -> Iterator[Environment]:
-    """Start everything, including the runs of FIRST_RUNS."""
     with ExitStack() as stack:
         path = stack.enter_context(folder())
         server = stack.enter_context(trained_server(path))

@@ -15,7 +15,6 @@ _TIMEOUT = 120.0  # seconds for a request to arrive or to be forwarded
 
 
 def _hang(peer: socket.socket) -> None:
-    """Wait until the client gives up."""
     peer.settimeout(None)
     while peer.recv(4096):
         pass

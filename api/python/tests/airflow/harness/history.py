@@ -16,7 +16,6 @@ PASSWORD = "a password of the tests"
 
 @contextmanager
 def serve_history(path: Path, runs: int) -> Iterator[str]:
-    """Yield the address of an Airflow in `path` with `runs` finished runs."""
     home = path / "airflow"
     home.mkdir()
     passwords = path / "passwords.json"

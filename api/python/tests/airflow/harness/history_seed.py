@@ -55,7 +55,6 @@ def _dag(session: Any) -> tuple[Any, Any]:
 
 
 def _insert_run(session: Any, dag: Any, parsed: Any, run: HistoryRun) -> None:
-    """Insert one run with all its tries."""
     start = FIRST_START + timedelta(hours=run.number)
     dag_run = _create_run(session, dag, run, start)
     dag_run.start_date, dag_run.end_date = start, start + timedelta(minutes=30)

@@ -42,8 +42,6 @@ class Launch:
 
 @dataclass(frozen=True)
 class LaunchResult:
-    """The result of a launch."""
-
     error: str | None
     seconds: float
     until_pod: float | None  # seconds until the pod's creation; None without a pod
@@ -51,8 +49,6 @@ class LaunchResult:
 
 
 class Launcher:
-    """The launching process with its cluster and its folder."""
-
     def __init__(self, folder: Path, cluster: Cluster, process: subprocess.Popen[str]) -> None:
         self.cluster = cluster
         self._folder = folder
@@ -76,7 +72,6 @@ class Launcher:
         return results
 
     def log(self) -> str:
-        """Return the log of all launches."""
         return (self._folder / "launch.log").read_text(errors="replace")
 
     def _case(self, launch: Launch) -> dict[str, Any]:
@@ -104,7 +99,6 @@ class Launcher:
 
 @contextmanager
 def start_launcher(folder: Path) -> Iterator[Launcher]:
-    """Yield a Launcher with a separate Airflow home."""
     home = folder / "home"
     home.mkdir()
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(("AIRFLOW", "LOADAWARE", "KUBE"))}

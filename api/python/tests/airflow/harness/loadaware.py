@@ -21,8 +21,6 @@ BINARY = Path(os.environ.get("LOADAWARE_BIN") or REPOSITORY / "bin" / "loadaware
 
 
 class Loadaware:
-    """A running server and its API."""
-
     def __init__(self, folder: Path, *, background_training: bool = True, frame_ancestors: str = "") -> None:
         env = {name: value for name, value in os.environ.items() if not name.startswith("LOADAWARE_")}
         env.pop("DATABASE_URL", None)
@@ -58,7 +56,6 @@ class Loadaware:
         self._process.stop()
 
     def crash(self) -> None:
-        """Kill the service, without a shutdown."""
         self._process.kill()
 
     def kill_postgres(self) -> None:

@@ -66,7 +66,6 @@ class Planner:
         }
 
     def executed_plan(self, **key: Any) -> Json:
-        """Return the executed plan of the only report with the fields `key`."""
         (found,) = [report for report in self.reports if key.items() <= report.items()]
         plan: Json = found["executed_plan"]
         return plan
@@ -74,8 +73,6 @@ class Planner:
 
 @contextmanager
 def serve_plans(planner: Planner) -> Iterator[Planner]:
-    """Serve a planner on a free port of localhost."""
-
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             data = self.rfile.read(int(self.headers["Content-Length"]))

@@ -32,11 +32,9 @@ class Process:
         return self._popen.poll() is not None
 
     def output(self) -> str:
-        """Return its output so far."""
         return self.log.read_text(errors="replace")
 
     def kill(self) -> None:
-        """Kill it, to simulate a crash."""
         self._popen.kill()
         self._popen.wait()
 

@@ -91,7 +91,6 @@ def main() -> None:
 
 
 def _redact(answer: Any) -> Any:
-    """Return the answer without local paths and tokens."""
     if isinstance(answer, dict):
         return {k: "…" if k in ("fileloc", "file_token") else _redact(v) for k, v in answer.items()}
     return [_redact(v) for v in answer] if isinstance(answer, list) else answer

@@ -116,7 +116,6 @@ class Trial:
 
 
 def check(trial: Trial, seconds: float) -> None:
-    """Stop Airflow, check the trial and print its figures."""
     environment, settings = trial.environment, trial.settings
     environment.airflow.stop()
     runs = wait_for("the service", trial.try_to_read_runs)

@@ -30,15 +30,15 @@ def started_attempts(run: Json) -> int:
 
 
 def run_ids(run: Json) -> list[str]:
-    """Return the ids of the DAG runs of all started attempts of a run."""
     prefix = run["dag_run_id"].rpartition("__")[0]
     return [f"{prefix}__{attempt}" for attempt in range(1, started_attempts(run) + 1)]
 
 
 def check_runs(environment: Environment, path: str, runs: Sequence[Json]) -> int:
-    """Check that each run of the campaign has exactly the DAG runs of its started attempts, and check the peaks.
+    """Check that each run of the campaign has exactly the DAG runs of its started attempts, and that each task of a
+    profiled run has a peak.
 
-    The peaks are those of the profiled runs. Returns their number.
+    Returns the number of peaks.
     """
     found = [row[0] for row in environment.airflow.query("SELECT run_id FROM dag_run WHERE dag_id = ?", DAG)]
     claimed = {r["dag_run_id"] for r in runs if r["state"] == CLAIMED_TO_RUN} - set(found)  # not started yet

@@ -42,7 +42,6 @@ class Crashes:
         }
 
     def pending(self) -> int:
-        """Return the number of kills that are still to come."""
         return len(self._plan)
 
     def crash(self, pods_created: int) -> None:

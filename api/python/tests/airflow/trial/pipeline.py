@@ -34,7 +34,6 @@ def needs_more_than_requested(number: int) -> bool:
 
 
 def archived_run(number: int) -> dict[str, Any]:
-    """Return the archived run with a number, from 1."""
     at = datetime(2024, 1, 1, tzinfo=timezone.utc) + timedelta(hours=number)
     need = (900 if needs_more_than_requested(number) else 100 + number % 300) * MIB
     return {

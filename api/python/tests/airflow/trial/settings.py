@@ -52,7 +52,6 @@ class Settings:
                 self.changes[name].append(Change(datetime.now(timezone.utc), value))
 
     def between(self, name: str, start: datetime, end: datetime) -> set[int]:
-        """Return the values that were in force between two times."""
         changes = self.changes[name]
         ends = [change.at for change in changes[1:]] + [datetime.max.replace(tzinfo=timezone.utc)]
         return {c.value for c, until in zip(changes, ends, strict=True) if c.at <= end and until >= start}
