@@ -26,10 +26,8 @@ type Decile struct {
 
 const decileCount = 10
 
-// byRisk orders promises by ascending risk.
 func byRisk(a, b promise) int { return cmp.Compare(a.risk, b.risk) }
 
-// byRank orders promises by the rank of their limits.
 func byRank(a, b promise) int { return cmp.Compare(a.rank, b.rank) }
 
 // rankLimits sets the ranks of promises. The rank is relative to the same task, because the limits of different tasks say
@@ -50,8 +48,8 @@ func rankLimits(promises []promise) {
 	}
 }
 
-// decilesOf divides promises into ten groups of nearly equal size in the given order; nil if there are fewer than ten. It
-// changes the order of the promises.
+// decilesOf divides promises into ten groups of nearly equal size in the given order; nil if there are fewer than ten
+// promises. It changes the order of its argument.
 func decilesOf(promises []promise, order func(a, b promise) int) []Decile {
 	if len(promises) < decileCount {
 		return nil
@@ -70,7 +68,7 @@ func decilesOf(promises []promise, order func(a, b promise) int) []Decile {
 	return deciles
 }
 
-// decileTable returns a table with one row per policy with deciles, which `of` selects; it has no rows if no policy has any.
+// decileTable returns one row per policy with deciles, which `of` selects.
 func (r *Report) decileTable(of func(*Result) []Decile) table {
 	t := table{header: []string{"policy"}}
 	for k := range decileCount {

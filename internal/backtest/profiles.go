@@ -53,8 +53,7 @@ func (m *profileMixture) learn(o *Outcome) {
 	}
 }
 
-// contextRow converts a success to a stored try with its context: metadata and usage. A trace has no
-// placement.
+// A trace has no placement.
 func contextRow(o *Outcome) sizing.ContextRow {
 	return sizing.ContextRow{
 		Task: o.Try.TaskKey, Features: o.Features, Metadata: o.Metadata, Usage: o.Usage,

@@ -76,7 +76,6 @@ func newReport(t *Trace, cfg Config) *Report {
 
 const gbHour = 1e9 * 3600 // byte-seconds
 
-// figures converts the sums to figures.
 func (a *taskCosts) figures() Figures {
 	f := Figures{
 		Rows: a.rows, UsedGBh: a.used / gbHour, WastedGBh: a.wasted / gbHour,
@@ -108,7 +107,7 @@ const (
 	heavyRows  = 100
 )
 
-// worstHeavy returns the heavy task with the largest share of killed rows; nil if no task is heavy.
+// worstHeavy returns nil if no task is heavy.
 func worstHeavy(tasks []*taskCosts, all *taskCosts) *Worst {
 	var worst *Worst
 	for _, a := range tasks {
@@ -122,7 +121,6 @@ func worstHeavy(tasks []*taskCosts, all *taskCosts) *Worst {
 	return worst
 }
 
-// byNeed orders tasks by descending need, then by task.
 func byNeed(a, b *taskCosts) int {
 	return cmp.Or(cmp.Compare(b.needed, a.needed), cmp.Compare(a.task.String(), b.task.String()))
 }

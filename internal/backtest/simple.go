@@ -1,6 +1,5 @@
 package backtest
 
-// static allocates the static request.
 type static struct{}
 
 func (static) allocate(q *Question) float64 { return float64(q.Static) }

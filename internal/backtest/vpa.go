@@ -43,7 +43,6 @@ func (r *vpa) learn(o *Outcome) {
 	r.total += math.Exp2(halfLives)
 }
 
-// scale multiplies all weights.
 func (r *vpa) scale(by float64) {
 	for i := range r.weights {
 		r.weights[i] *= by

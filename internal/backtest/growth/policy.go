@@ -8,7 +8,6 @@ type limiter interface {
 	lift(r *Run, limits []float64, at int) limiter
 }
 
-// policy plans the limits of runs.
 type policy interface {
 	name() string
 	// plan returns the limiter of the first try of r. g is the static grant of r.
