@@ -101,7 +101,8 @@ func (a *taskCosts) figures() Figures {
 func percent(part, whole int) float64 { return 100 * float64(part) / float64(whole) }
 
 // A task is heavy if it has at least heavyRows rows and at least the share heavyShare of what the rows of all tasks
-// needed (byte-seconds). Fewer than heavyRows rows cannot show that 1 % of them are killed. The only task of a trace is always heavy.
+// needed (byte-seconds). Fewer than heavyRows rows cannot show that 1 % of them are killed. The only task of a trace is
+// always heavy.
 const (
 	heavyShare = 0.1
 	heavyRows  = 100

@@ -20,13 +20,12 @@ type mountTable struct {
 
 // mount is a mounted hierarchy of groups.
 type mount struct {
-	groupRoot   string   // path of the group at the mount point
-	point       string   // mount point
+	groupRoot   string // path of the group at the mount point
+	point       string
 	kind        string   // cgroup or cgroup2
 	controllers []string // only for version 1
 }
 
-// readMounts reads the mounts and the groups of this process.
 func readMounts(root string) (mountTable, error) {
 	groups, err := os.ReadFile(filepath.Join(root, "proc/self/cgroup"))
 	if err != nil {

@@ -30,7 +30,6 @@ func (m *Model) Place(f *Facts) (place Place, ok bool) {
 	return m.profiles.Place(f)
 }
 
-// encoded returns the encoding of p; nil for nil.
 func (p *Profiles) encoded() (*profilesBlob, error) {
 	if p == nil {
 		return nil, nil
@@ -69,13 +68,12 @@ type classifierBlob struct {
 	Temperature float64
 }
 
-// encoded returns the encoding of c.
 func (c *classifier) encoded() (classifierBlob, error) {
 	trees, err := c.trees.MarshalBinary()
 	return classifierBlob{c.facts.Numbers, c.facts.Categories, c.facts.Mean, c.facts.Values, c.bayes, trees, c.temperature}, err
 }
 
-// open decodes the encoding of a classifier with n classes.
+// n is the number of classes.
 func (b *classifierBlob) open(n int) (*classifier, error) {
 	c := &classifier{
 		facts: encoder{Numbers: b.Numbers, Categories: b.Categories, Mean: b.Mean, Values: b.Values},
