@@ -22,7 +22,7 @@ type child struct {
 	signals chan os.Signal // to forward
 	exited  chan os.Signal // SIGCHLD
 	meter   *meter         // nil without measurement
-	file    *message       // the termination message
+	file    *message
 }
 
 // measure ends this process with the signal or exit code of the program. It returns only if the program could not be

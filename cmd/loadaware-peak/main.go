@@ -106,7 +106,7 @@ func run(path string, command []string, file *message) error {
 	return syscall.Exec(path, command, os.Environ())
 }
 
-// lookup finds a command in PATH. Like execvp(3), it accepts relative folders of PATH.
+// Like execvp(3), lookup accepts relative folders of PATH.
 func lookup(name string) (string, error) {
 	path, err := exec.LookPath(name)
 	if errors.Is(err, exec.ErrDot) {
@@ -118,7 +118,7 @@ func lookup(name string) (string, error) {
 	return path, err
 }
 
-// install copies the wrapper into dir. The copy is executable by all users and replaces an earlier one atomically.
+// The copy is executable by all users and replaces an earlier one atomically.
 func install(dir string) error {
 	self, err := os.Executable()
 	if err != nil {

@@ -78,7 +78,7 @@ func appendObject(before []byte, fields []field) []byte {
 // wrapper writes it in place and never replaces it.
 type message struct {
 	path    string
-	create  bool   // create the file if it is missing
+	create  bool
 	written []byte // content after the last write
 }
 

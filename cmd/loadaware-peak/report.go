@@ -18,7 +18,7 @@ type report struct {
 	series   *series
 }
 
-// field is one member of a JSON object. value is JSON.
+// field is a member of a JSON object; value is JSON.
 type field struct{ key, value string }
 
 // peakKey is the member of the peak. A program that measures itself writes it or memory_max.

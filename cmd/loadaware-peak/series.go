@@ -35,7 +35,7 @@ func newSeries() *series {
 	return &series{step: firstStep, slots: make([]slot, 0, maxPoints)}
 }
 
-// add adds a point. Points must be in time order.
+// Points must be in time order.
 func (s *series) add(p point) {
 	for p.at >= maxPoints*s.step {
 		s.slots = mergePairs(s.slots)

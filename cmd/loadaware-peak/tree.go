@@ -112,7 +112,6 @@ func (t *tree) file(pid int, name string) []byte {
 	return t.buf[:n]
 }
 
-// number returns 0 if text is no decimal number.
 func number(text []byte) int64 {
 	n, _ := strconv.ParseInt(string(text), 10, 64)
 	return n

@@ -73,7 +73,7 @@ type importFlags struct {
 
 const trainHelp = "train every imported task on the server and wait for the results; without --train the server trains the tasks by itself within seconds"
 
-// newImportFlags defines the flags. `items` says what a batch contains, such as rows.
+// `items` says what a batch contains, such as rows.
 func newImportFlags(cmd *cli.Command, items string) importFlags {
 	return importFlags{
 		dryRun: cmd.Bool("dry-run", false, "read and check, but send nothing"),
@@ -89,7 +89,6 @@ func (f importFlags) check() error {
 	return nil
 }
 
-// run opens no target with --dry-run.
 func (f importFlags) run(ctx context.Context, con cli.Console, cmd *cli.Command, i *importer.Importer, read func() error) error {
 	if !*f.dryRun {
 		target, closeTarget, err := findTarget(cmd, ctx, con)

@@ -149,7 +149,6 @@ func newPrometheus(cmd *cli.Command, flag, namespace string, perSecond float64) 
 	return client, nil
 }
 
-// parseTime returns the zero time for an empty text.
 func parseTime(flag, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil

@@ -154,14 +154,14 @@ func (f *policyFlags) change(ctx context.Context, server *client.Client, path st
 	return f.nameFlags(server.Call(ctx, http.MethodPut, path, request, p), &before)
 }
 
-// flagOfField maps fields of a policy to the flags that set them. Errors name a field without a flag as it is.
+// flagOfField maps fields of a policy to the flags that set them. Errors name a field without a flag by its own name.
 var flagOfField = map[string]string{
 	"mode": "mode", "floor_bytes": "floor", "cap_bytes": "cap", "risk_target": "risk-target", "max_lifts": "max-lifts",
 	"limit_ratio": "limit-ratio", "grid": "grid", "bin_edges_bytes": "bin-edges", "phases": "phases",
 }
 
-// nameFlags names the flags instead of the fields in the error of a rejected policy. `before` is the
-// policy before the request.
+// nameFlags names the flags instead of the fields in the error of a rejected policy. `before` is the policy before
+// the request.
 func (f *policyFlags) nameFlags(err error, before *api.Policy) error {
 	var problem *client.ProblemError
 	if !errors.As(err, &problem) || len(problem.Fields) == 0 {

@@ -47,7 +47,7 @@ func train(ctx context.Context, con cli.Console, args []string) error {
 	return process.Run(ctx)
 }
 
-// trainTimeout limits the training of one task. The server has the same limit.
+// The server has the same limit.
 const trainTimeout = 10 * time.Minute
 
 func trainTask(ctx context.Context, con cli.Console, cmd *cli.Command, namespace string, args []string) error {

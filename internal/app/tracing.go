@@ -27,7 +27,6 @@ func startTracing(ctx context.Context, cfg *config.Config, version string, log *
 	}, nil
 }
 
-// queryTracer returns nil without tracing.
 func queryTracer(tracer trace.Tracer) pgx.QueryTracer {
 	if tracer == nil {
 		return nil

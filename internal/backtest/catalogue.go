@@ -51,9 +51,8 @@ func catalogue() []namedPolicy {
 }
 
 // onDemand lists the policies that a replay runs only if Config.Policies names them, because they are slow. They show
-// how much is gained by cohorts, the models that size tasks without history by the other tasks of their namespace.
-// The policy own-history is loadaware's own policy without cohorts. The policy usage-profiles sizes tasks without
-// history only by usage profiles, which are groups of similar runs.
+// how much is gained by cohorts: own-history is loadaware's own policy without cohorts, and usage-profiles sizes tasks
+// without history only by usage profiles.
 func onDemand() []namedPolicy {
 	return []namedPolicy{
 		{OwnHistory, func(c Config) Policy {

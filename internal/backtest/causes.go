@@ -1,6 +1,5 @@
 package backtest
 
-// cause is the reason why a try wasted memory.
 type cause int
 
 const (

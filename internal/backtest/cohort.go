@@ -13,9 +13,9 @@ func (p *loadawarePolicy) cohortOf(namespace string) *cohort.Learner {
 	return p.cohorts[namespace]
 }
 
-// sizeByCohort answers for the model of a task that knows no peak. `bounds` has the floor, the cap, the risk target and
-// the bins. `sized` stays unchanged if noCohorts is set, if the cohort has no answer, or if a run of the task was killed
-// with at least the amount that the cohort answers.
+// sizeByCohort answers for a task whose model knows no peak. `bounds` has the floor, the cap, the risk target and the
+// bins. `sized` stays unchanged if noCohorts is set, if the cohort has no answer, or if a run of the task was killed with
+// at least the amount that the cohort answers.
 func (p *loadawarePolicy) sizeByCohort(q *Question, bounds *taskmodel.Question, model *taskmodel.Model, sized *taskmodel.Answer) {
 	if p.noCohorts || model.LargestPeak() > 0 {
 		return

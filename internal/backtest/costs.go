@@ -7,7 +7,6 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// policyCosts sums the costs of the answers of one policy per task, and collects its promises.
 type policyCosts struct {
 	tasks    map[sizing.TaskKey]*taskCosts
 	promises []promise
@@ -43,16 +42,15 @@ func (s *totals) add(o *totals) {
 	s.wasted += o.wasted
 }
 
-// rowCosts accumulates the tries of one row.
 type rowCosts struct {
 	task      sizing.TaskKey
 	tries     int
 	wasted    float64             // byte-seconds
 	causes    [causeCount]float64 // wasted, by cause
 	succeeded bool                // the last try succeeded
-	gaveUp    bool                // the policy gave up
-	promised  *float64            // promised risk of the first try; nil: none
-	limit     sizing.Bytes        // limit of the first try
+	gaveUp    bool
+	promised  *float64     // promised risk of the first try; nil: none
+	limit     sizing.Bytes // limit of the first try
 }
 
 func (c *policyCosts) newRow(task sizing.TaskKey) *rowCosts { return &rowCosts{task: task} }

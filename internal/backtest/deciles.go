@@ -8,7 +8,6 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// promise is the promised risk of a first try, and whether this try was killed.
 type promise struct {
 	risk   float64
 	killed bool
@@ -30,8 +29,8 @@ func byRisk(a, b promise) int { return cmp.Compare(a.risk, b.risk) }
 
 func byRank(a, b promise) int { return cmp.Compare(a.rank, b.rank) }
 
-// rankLimits sets the ranks of promises. The rank is relative to the same task, because the limits of different tasks say
-// little about which of their runs are large. It changes the order of the promises.
+// The rank of a limit is relative to the same task, because the limits of different tasks say little about which of their
+// runs are large. rankLimits changes the order of the promises.
 func rankLimits(promises []promise) {
 	slices.SortStableFunc(promises, func(a, b promise) int {
 		return cmp.Or(cmp.Compare(a.task, b.task), cmp.Compare(a.limit, b.limit))

@@ -41,8 +41,7 @@ type taskCheck struct {
 	copies   map[int]*modelCopy // by number of runs
 }
 
-// modelCopy is an encoded model with the shapes that it used: the distributions of the ratio of run time
-// to prediction that tasks share.
+// modelCopy is an encoded model with the shapes that it used.
 type modelCopy struct {
 	blob   []byte
 	shapes *shape.Set // nil: no shapes are learned yet

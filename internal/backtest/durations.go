@@ -12,9 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// DurationReport compares the predicted with the actual run times of a trace. The rows are in
-// order of time, and each row is predicted before it is learned. A shape is a distribution of the ratio
-// of run time to prediction that several tasks share.
+// DurationReport compares the predicted with the actual run times of a trace. The rows are in order of time, and each row
+// is predicted before it is learned.
 type DurationReport struct {
 	Trace    string `json:"trace"`
 	Rows     int    `json:"rows"`

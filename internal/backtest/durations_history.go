@@ -112,7 +112,6 @@ func (s *historyReplay) score(kind int, median, p95, p99, seconds, baseline floa
 	s.errors[kind][1] = append(s.errors[kind][1], math.Abs(baseline-seconds)/seconds)
 }
 
-// report omits kinds without rows.
 func (s *historyReplay) report() (kinds []RunTimesByHistory) {
 	for i := range s.kinds {
 		k := &s.kinds[i]

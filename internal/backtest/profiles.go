@@ -6,10 +6,9 @@ import (
 	"github.com/loadaware/loadaware/internal/usageprofile"
 )
 
-// profileMixture sizes a task without history only by usage profiles: groups of runs of any task that use resources
-// alike. It weights the peaks of each profile by the probability of this profile given the facts of the task. The cohort
-// of loadaware's own policy instead predicts the peak directly. The difference between the figures of the two policies
-// shows how much worse a prediction by profiles is.
+// profileMixture sizes a task without history only by usage profiles. It weights the peaks of each profile by the
+// probability of this profile given the facts of the task. The cohort of loadaware's own policy instead predicts the peak
+// directly. The difference between the figures of the two policies shows how much worse a prediction by profiles is.
 type profileMixture struct {
 	rows     []cohort.Row
 	runs     []usageprofile.Run

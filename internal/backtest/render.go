@@ -42,7 +42,6 @@ func Write(w io.Writer, layout Layout, reports []*Report) error {
 	return sizing.Errorf(sizing.Invalid, "format %q: unknown; choose among %s", layout.Format, strings.Join(Formats(), ", "))
 }
 
-// noFigure stands for a figure that does not exist.
 const noFigure = "–"
 
 // table has text in the first column and numbers in the other columns.

@@ -53,8 +53,8 @@ type Step struct {
 	Answer                 // answer to this question
 	Peak     sizing.Bytes  // measured peak of the run
 	Duration time.Duration // of a try that is not killed
-	Kills    int           // number of killed tries
-	Wasted   float64       // byte-seconds of all tries
+	Kills    int
+	Wasted   float64 // byte-seconds of all tries
 }
 
 func (c Config) withDefaults() Config {
@@ -121,7 +121,7 @@ func Run(ctx context.Context, t *Trace, cfg Config) (*Report, error) {
 type replay struct {
 	trace   *Trace
 	cfg     Config
-	name    string // name of policy
+	name    string
 	policy  Policy
 	costs   *policyCosts
 	running outcomeQueue // with delayed feedback

@@ -40,9 +40,9 @@ type Figures struct {
 	Utilisation float64 `json:"utilisation_percent"` // used / (used + wasted); 0 if both are 0
 	Killed      float64 `json:"killed_percent"`      // rows that were killed at least once
 	Attempts    int     `json:"attempts"`            // number of tries
-	Kills       int     `json:"kills"`               // number of killed tries
-	GaveUp      int     `json:"gave_up"`             // rows that never succeeded
-	Risk        *Risk   `json:"risk"`                // nil if the policy promised nothing
+	Kills       int     `json:"kills"`
+	GaveUp      int     `json:"gave_up"` // rows that never succeeded
+	Risk        *Risk   `json:"risk"`    // nil if the policy promised nothing
 
 	Causes Causes               `json:"wasted_by_cause"`
 	Ages   [ageCount]AgeFigures `json:"by_age"` // by number of the run within its task, first runs first
@@ -108,7 +108,6 @@ const (
 	heavyRows  = 100
 )
 
-// worstHeavy returns nil if no task is heavy.
 func worstHeavy(tasks []*taskCosts, all *taskCosts) *Worst {
 	var worst *Worst
 	for _, a := range tasks {

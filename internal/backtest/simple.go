@@ -15,7 +15,6 @@ type largest struct {
 func (r *largest) allocate(*Question) float64 { return r.peak * r.scale }
 func (r *largest) learn(o *Outcome)           { r.peak = max(r.peak, float64(o.Peak)) }
 
-// percentile allocates a percentile of the peaks so far.
 type percentile struct {
 	share float64 // 0.95: the 95th percentile
 	peaks sortedValues

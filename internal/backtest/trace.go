@@ -122,7 +122,6 @@ func (t *Trace) featureNames() []string {
 	return all.Names()
 }
 
-// numeric is false for a feature without known values.
 func (t *Trace) numeric(name string) bool {
 	known := false
 	for i := range t.rows {

@@ -168,7 +168,7 @@ type Run struct {
 type TaskReport struct {
 	Task      string // task id
 	MapIndex  int    // sizing.NoMap if the task is not mapped
-	Tries     int    // number of tries
+	Tries     int
 	Succeeded bool
 	Peak      sizing.Bytes // measured or else sampled peak of the successful try; 0 if unknown
 }

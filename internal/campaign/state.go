@@ -109,7 +109,6 @@ func numbers(states []State) []int {
 	return all
 }
 
-// resetTargets are the states to which a person may reset a run.
 var resetTargets = []State{Registered, Deployed, RunSucceeded}
 
 // CheckReset returns an error if a person must not reset a run from one state to another. A reset

@@ -41,12 +41,12 @@ type Group struct {
 
 // layout names the files of a cgroup version, and the keys in files with several values.
 type layout struct {
-	memory, watermark string        // files with one number
-	stat, inactive    string        // file of memory statistics; key of the inactive page cache in this file
-	kills             string        // file with the key oom_kill
-	cpuController     string        // controller of the CPU file; "" for version 2
-	cpu, cpuKey       string        // file of the CPU time; key in this file, or "" if the file has one number
-	cpuUnit           time.Duration // unit of the CPU time
+	memory, watermark string // files with one number
+	stat, inactive    string // file of memory statistics; key of the inactive page cache in this file
+	kills             string // file with the key oom_kill
+	cpuController     string // controller of the CPU file; "" for version 2
+	cpu, cpuKey       string // file of the CPU time; key in this file, or "" if the file has one number
+	cpuUnit           time.Duration
 }
 
 var (
@@ -160,7 +160,6 @@ func (g *gauge) read() (int64, error) {
 	return strconv.ParseInt(string(bytes.TrimSpace(text)), 10, 64)
 }
 
-// readOrZero returns 0 if the gauge is nil or cannot be read.
 func (g *gauge) readOrZero() int64 {
 	if g == nil {
 		return 0

@@ -38,7 +38,6 @@ func Options(c *config.Config) map[string]Option {
 	}
 }
 
-// secretHint ends the help of options that contain a secret.
 const secretHint = "; prefer the environment, because the list of processes shows flags"
 
 // Option is a flag that sets a field of the configuration.

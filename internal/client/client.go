@@ -198,8 +198,8 @@ func (c *Client) send(ctx context.Context, method, path string, body []byte) ([]
 
 // ProblemError is an error response of the server.
 type ProblemError struct {
-	Server string              // URL
-	Status int                 // HTTP status
+	Server string // URL
+	Status int
 	Detail string              // empty if the response has no detail
 	Fields []sizing.FieldError // invalid fields of the request
 }

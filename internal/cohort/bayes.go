@@ -6,7 +6,6 @@ import (
 	"slices"
 )
 
-// The bounds and the smoothing of a naive Bayes score.
 const (
 	maxBayesValues = 4000 // largest number of values: the most frequent ones, by number of tasks
 	pseudoCount    = 0.5  // smoothing of the shares, in tasks

@@ -16,7 +16,6 @@ import (
 // the next training replaces them.
 const Format = 1
 
-// blob is the encoding of a Model.
 type blob struct {
 	Numbers    []string
 	Categories []string

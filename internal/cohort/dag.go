@@ -17,7 +17,6 @@ const (
 	minComparisons = 3  // smallest number of newer tasks of a DAG on which the two models are compared; see isBetter
 )
 
-// dagState is what a Learner knows about one DAG.
 type dagState struct {
 	tasks, runs             int    // numbers of tasks with a success, and of successes
 	fittedTasks, fittedRuns int    // the same at the last fit
@@ -127,7 +126,6 @@ func isBetter(own, namespace *Learner) bool {
 	return newerOfOwn.tasks >= minComparisons && newerOfOwn.squares < newerOfNamespace.squares && ofOwn.cost() < ofNamespace.cost()
 }
 
-// The returned learner has no model.
 func (l *Learner) restrictTo(dag string) *Learner {
 	return l.subset(func(t *taskRows) bool { return t.key.DAG == dag })
 }

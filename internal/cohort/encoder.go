@@ -7,7 +7,6 @@ import (
 	"slices"
 )
 
-// The bounds of an encoder.
 const (
 	maxNumbers    = 24     // largest number of numeric columns
 	maxCategories = 24     // largest number of categories, each with two columns

@@ -36,7 +36,7 @@ func (d distribution) below(x float64) float64 {
 
 type weightedValue struct{ value, weight float64 }
 
-// newDistribution returns the quantiles of weighted values. It sorts `values`.
+// newDistribution sorts `values`.
 func newDistribution(values []weightedValue) distribution {
 	if len(values) == 0 {
 		return nil
@@ -172,7 +172,6 @@ func (p *Place) mixture(quantity int) (m mixture, ok bool) {
 	return m, m.n > 0
 }
 
-// below returns P(quantity ≤ x).
 func (m *mixture) below(x float64) float64 {
 	sum := 0.0
 	for i := range m.n {

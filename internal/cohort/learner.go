@@ -64,7 +64,7 @@ type Learner struct {
 // task. After a kill it is a lower bound, until the first success of the task replaces it, whichever run succeeds.
 type unseenError struct {
 	error, level float64
-	novelty      novelty // of the task
+	novelty      novelty
 }
 
 // NewLearner returns an empty Learner.

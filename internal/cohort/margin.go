@@ -99,7 +99,6 @@ func (l *errorList) riskOf(level float64, limit sizing.Bytes) float64 {
 	return (above + next/2) / (total + next)
 }
 
-// weight returns the total weight of the errors.
 func (l *errorList) weight() float64 {
 	if len(l.errors) == 0 {
 		return 0

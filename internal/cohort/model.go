@@ -10,7 +10,6 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// The rules of a grant.
 const (
 	minErrors       = 15.0 // smallest total weight of the errors with which the trees answer
 	maxRequestRatio = 1.5  // largest request that the trees size, as a multiple of the largest learned request
@@ -175,7 +174,6 @@ func (m *Model) exceeding(bound float64) *Model {
 	return &updated
 }
 
-// describeLimit says in a reason how the limit follows from the predicted peak.
 func (a *Answer) describeLimit(q *Question) string {
 	text := fmt.Sprintf("a margin factor of %.2g covers the errors on tasks without history%s", float64(a.unbounded)/float64(max(1, a.Level)), q.describeKilled())
 	if a.usesRequest {
@@ -204,7 +202,6 @@ func (m *Model) describeTasks() string {
 	return "similar tasks"
 }
 
-// bound applies the floor, rounds up to the bins, and then applies the cap.
 func (q *Question) bound(limit sizing.Bytes) sizing.Bytes {
 	limit = max(limit, q.Floor)
 	if len(q.Edges) > 0 {

@@ -11,7 +11,6 @@ import (
 	"github.com/loadaware/loadaware/internal/usageprofile"
 )
 
-// The bounds of a fit of Profiles.
 const (
 	minProfileTasks = 20   // smallest number of tasks for a fit, each with a run in one of the classes; fewer tasks do not show which facts lead to which profile
 	profileRuns     = 5    // largest number of runs of a task that are used: the newest
@@ -24,9 +23,8 @@ const (
 // because each round fits one tree per class.
 var profileTrees = gbt.Config{Rounds: 40, LearningRate: 0.1, MaxDepth: 3, MinLeafRows: 5, Subsample: 0.7, ColSample: 0.5, Seed: 1}
 
-// Profiles predicts the usage profile (a group of runs that use resources alike) of a task without history
-// from its facts. From the probabilities of the profiles it predicts the memory, CPU and GPU memory of the
-// task. It is immutable and safe for concurrent use.
+// Profiles predicts the usage profile of a task without history from its facts, and from the probabilities of the profiles
+// its memory, CPU and GPU memory. It is immutable and safe for concurrent use.
 //
 //	facts ─▶ numbers, target statistics, naive Bayes scores ─▶ boosted trees ─▶ temperature ─▶ P(profile)
 //	P(profile) · distributions of the profiles ─▶ mixture ─▶ quantiles

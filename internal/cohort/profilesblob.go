@@ -8,7 +8,6 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/gbt"
 )
 
-// profilesBlob is the encoding of Profiles.
 type profilesBlob struct {
 	classifierBlob
 	Classes []class
@@ -38,7 +37,6 @@ func (p *Profiles) encoded() (*profilesBlob, error) {
 	return &profilesBlob{c, p.classes}, err
 }
 
-// open decodes the output of encoded; nil for nil. It returns an error if the profiles are not valid.
 func (b *profilesBlob) open() (*Profiles, error) {
 	if b == nil {
 		return nil, nil
@@ -57,7 +55,6 @@ func (b *profilesBlob) open() (*Profiles, error) {
 	return &Profiles{*c, b.Classes}, nil
 }
 
-// classifierBlob is the encoding of a classifier.
 type classifierBlob struct {
 	Numbers     []string
 	Categories  []string

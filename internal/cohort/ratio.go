@@ -46,8 +46,8 @@ func (r *ratios) isValid() bool {
 	return r.Tasks >= 0 && math.Abs(r.Mean) <= math.MaxFloat64 && r.Squares >= 0 && r.Squares <= math.MaxFloat64
 }
 
-// The deviations of a prediction are ratioSpread·exp(z), for each z from minZ in steps of stepZ. With five
-// tasks, the estimate of a deviation has a standard error of 35 %, with fifteen of 19 %. So steps of 28 % (e^0.25) are fine enough.
+// The deviations of a prediction are ratioSpread·exp(z), for each z from minZ in steps of stepZ. With five tasks, the
+// estimate of a deviation has a standard error of 35 %, with fifteen of 19 %. So steps of 28 % (e^0.25) are fine enough.
 const (
 	minZ       = -3.0
 	stepZ      = 0.25

@@ -62,7 +62,7 @@ const (
 	metadataPrefix = "metadata."
 )
 
-// The order is random. All numbers except the cluster load are on a logarithmic scale.
+// The order of the numbers is unspecified. All numbers except the cluster load are on a logarithmic scale.
 func (f *Facts) eachNumber(visit func(name string, v float64)) {
 	if f.Requested.Memory > 0 {
 		visit(requestedMemory, math.Log(float64(f.Requested.Memory)))

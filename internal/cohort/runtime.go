@@ -28,7 +28,7 @@ const MaxOwnRuns = 4
 
 // OwnRuns summarises the earlier runs of a task.
 type OwnRuns struct {
-	Runs int     // number of runs
+	Runs int
 	Mean float64 // of the log seconds
 }
 
@@ -182,7 +182,6 @@ func newErrors(errors []weightedError) errorDistribution {
 	return newErrorsUpTo(errors, maxRunTimeErrors)
 }
 
-// newErrorsUpTo is newErrors with another limit on the number of errors.
 func newErrorsUpTo(errors []weightedError, limit int) errorDistribution {
 	slices.SortFunc(errors, func(a, b weightedError) int { return cmp.Compare(a.Error, b.Error) })
 	if n := len(errors); n > limit {

@@ -7,7 +7,6 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/gbt"
 )
 
-// runTimesBlob is the encoding of RunTimes.
 type runTimesBlob struct {
 	Numbers    []string
 	Categories []string
@@ -31,7 +30,6 @@ func (m *RunTimes) encoded() (*runTimesBlob, error) {
 	return &runTimesBlob{m.Numbers, m.Categories, m.Mean, m.Values, trees, m.unseen.errors, m.own.errors, m.between, m.within}, nil
 }
 
-// open returns nil for nil, and an error if the result cannot predict.
 func (b *runTimesBlob) open() (*RunTimes, error) {
 	if b == nil {
 		return nil, nil

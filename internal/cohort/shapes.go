@@ -29,7 +29,6 @@ type Shapes struct {
 // profileTrees, because every prediction for a task with few runs passes through these trees.
 var shapeTrees = gbt.Config{Rounds: 20, LearningRate: 0.2, MaxDepth: 3, MinLeafRows: 5, Subsample: 0.7, ColSample: 0.5, Seed: 1}
 
-// The bounds of the stored size of Shapes.
 const (
 	maxShapeValues = 4000 // largest number of values of categories: the most frequent ones, by number of tasks
 	maxShapeErrors = 200  // largest number of errors of each distribution
@@ -246,7 +245,6 @@ type errorMixture struct {
 // minPart is the smallest weight of a part of an errorMixture. Each part costs time in every prediction.
 const minPart = 0.02
 
-// add ignores a part whose weight is too small.
 func (m *errorMixture) add(d *errorDistribution, weight float64) {
 	if weight >= minPart {
 		m.parts[m.n], m.weights[m.n] = d, weight

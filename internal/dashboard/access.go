@@ -76,7 +76,6 @@ func (d *Dashboard) originProblem(req *pageRequest, r *http.Request, hasSideEffe
 	return d.cfg.Auth.OriginProblem(r, hasSideEffect)
 }
 
-// The security headers are on every page.
 func (d *Dashboard) secure(next http.Handler) http.Handler {
 	contentPolicy := "default-src 'self'; base-uri 'none'; form-action 'self'; object-src 'none'; frame-ancestors " + d.cfg.FrameAncestors
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -214,7 +213,6 @@ func (d *Dashboard) prefixed(u *url.URL) string {
 	return path
 }
 
-// Without tokens, signInForm redirects to the overview.
 func (d *Dashboard) signInForm(w http.ResponseWriter, r *http.Request) {
 	req := d.identify(r)
 	if d.cfg.Auth.Disabled {
@@ -262,7 +260,7 @@ func (d *Dashboard) cookie(r *http.Request, value string, lifetime time.Duration
 	}
 }
 
-// The browser may use TLS to a reverse proxy only.
+// A reverse proxy may end the TLS connection of the browser.
 func usesTLS(r *http.Request) bool {
 	return r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
 }

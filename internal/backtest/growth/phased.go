@@ -42,7 +42,6 @@ func phaseSeriesOf(r *Run) phase.Series {
 	return phase.Resample(samples, phaseStep)
 }
 
-// An unknown number of cores is NaN.
 func orZero(cores float64) float64 {
 	if math.IsNaN(cores) {
 		return 0
@@ -79,7 +78,6 @@ func (p *phasedPolicy) learn(r *Run, _ grant) {
 	}
 }
 
-// phaseLimits sets the limits of one run by the phases of a model.
 type phaseLimits struct {
 	model *phase.Model
 	first float64 // limit of the first step

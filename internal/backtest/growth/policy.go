@@ -12,7 +12,7 @@ type policy interface {
 	name() string
 	// plan returns the limiter of the first try of r. g is the static grant of r.
 	plan(r *Run, g grant) limiter
-	// learn learns a run. The replay calls it after plan.
+	// The replay calls learn after plan.
 	learn(r *Run, g grant)
 }
 

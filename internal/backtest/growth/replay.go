@@ -150,7 +150,6 @@ func simulate(r *Run, l limiter) []try {
 	return tries
 }
 
-// killedAt returns the index of the first sample whose memory is above the limit, or −1 if there is none.
 func killedAt(r *Run, limits []float64) int {
 	for i, m := range r.Memory {
 		if m > limits[i] {

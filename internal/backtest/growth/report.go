@@ -18,7 +18,7 @@ type Report struct {
 	Reaction  float64       `json:"reaction_seconds"`
 	Policies  []*Figures    `json:"policies"`
 	Requests  []*Requests   `json:"requests"` // costs if only the memory request follows the plan, and the memory limit is static
-	CPU       []*CPUFigures `json:"cpu"`      // CPU requests
+	CPU       []*CPUFigures `json:"cpu"`
 	PerTask   []*TaskReport `json:"per_task"`
 }
 
@@ -192,7 +192,6 @@ func (r *Report) finish() {
 
 func gigabyteHours(byteSeconds float64) float64 { return byteSeconds / 1e9 / 3600 }
 
-// ratio returns 0 if b is 0.
 func ratio(a, b float64) float64 {
 	if b == 0 {
 		return 0

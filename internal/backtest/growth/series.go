@@ -24,10 +24,10 @@ var required = Columns[:5]
 // Run is the usage of one run over time.
 type Run struct {
 	Task    sizing.TaskKey // in the default namespace
-	ID      string         // run id
-	Seconds []float64      // since the first sample, ascending
-	Memory  []float64      // bytes
-	CPU     []float64      // cores; NaN: unknown
+	ID      string
+	Seconds []float64 // since the first sample, ascending
+	Memory  []float64 // bytes
+	CPU     []float64 // cores; NaN: unknown
 }
 
 // width returns the duration of sample i in seconds: the time until the next sample. The last sample
@@ -107,10 +107,10 @@ func columnsOf(header []string) ([]int, error) {
 }
 
 type reader struct {
-	columns  []int            // position of each of Columns; −1: missing
-	runs     []*Run           // in order of their first rows
-	byKey    map[string]*Run  // by DAG, task and run
-	previous *Run             // run of the previous row
+	columns  []int           // position of each of Columns; −1: missing
+	runs     []*Run          // in order of their first rows
+	byKey    map[string]*Run // by DAG, task and run
+	previous *Run
 	begin    map[*Run]float64 // seconds of the first row of each run
 }
 

@@ -134,7 +134,6 @@ func (a *Archive) OfDAG(dag string) (*Archive, error) {
 	return a.filter(func(run int) bool { return isOf[run] }), nil
 }
 
-// `keep` gets the index of a run.
 func (a *Archive) filter(keep func(run int) bool) *Archive {
 	part := &Archive{}
 	position := make([]int, len(a.Runs)) // of each run of a: its index in part.Runs; −1 if it is left out

@@ -63,7 +63,6 @@ const (
 	maxKnown      = 1_000
 )
 
-// evenly returns at most `limit` indices below n, evenly spaced.
 func evenly(n, limit int) []int {
 	picked := make([]int, min(n, limit))
 	for i := range picked {

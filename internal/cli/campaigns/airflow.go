@@ -14,7 +14,7 @@ import (
 	"github.com/loadaware/loadaware/internal/source/airflow"
 )
 
-// airflowRate is the maximum number of requests to Airflow per second, as by default in loadaware import airflow.
+// airflowRate is in requests per second, as by default in loadaware import airflow.
 const airflowRate = 10
 
 // readAirflow reads the ended runs of a DAG in Airflow except reproduced runs. The archive has no usage.

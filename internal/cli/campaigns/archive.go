@@ -118,7 +118,6 @@ func (f *campaignFlags) suggest(ctx context.Context, con cli.Console, args []str
 	return render.Suggestions(con.Out, chosen, scored)
 }
 
-// Without --campaign there are no registered runs.
 func (f *campaignFlags) registered(ctx context.Context) (runs []campaign.ArchivedRun, err error) {
 	if *f.campaign == 0 {
 		return nil, nil
@@ -140,7 +139,6 @@ func (f *campaignFlags) registered(ctx context.Context) (runs []campaign.Archive
 	}
 }
 
-// archive reads a file, or the history of Airflow.
 func (f *campaignFlags) archive(ctx context.Context, con cli.Console, args []string) (*suggest.Archive, error) {
 	switch {
 	case *f.count < 1:
@@ -160,7 +158,6 @@ func (f *campaignFlags) archive(ctx context.Context, con cli.Console, args []str
 	return nil, cli.UsageErrorf("use loadaware campaign suggest ARCHIVE.csv, or loadaware campaign suggest --airflow-url URL --dag DAG")
 }
 
-// The name "-" stands for standard input.
 func (f *campaignFlags) readArchive(con cli.Console, name string) (*suggest.Archive, error) {
 	in := con.In
 	if name != "-" {

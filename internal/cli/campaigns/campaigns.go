@@ -113,7 +113,6 @@ func (f *campaignFlags) create(ctx context.Context, con cli.Console, args []stri
 	return f.print(con, &created)
 }
 
-// budget returns nil if no flag sets a budget.
 func (f *campaignFlags) budget() (*api.CampaignBudget, error) {
 	if *f.runs == 0 && *f.gbh == 0 && *f.until == "" {
 		return nil, nil
@@ -149,7 +148,6 @@ func confFlag(value string) (json.RawMessage, error) {
 	return json.RawMessage(value), nil
 }
 
-// Without an id, status prints the newest campaigns, at most 1000.
 func (f *campaignFlags) status(ctx context.Context, con cli.Console, args []string) error {
 	if len(args) == 1 {
 		path, err := campaignPath(args[0], "")

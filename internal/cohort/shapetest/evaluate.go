@@ -145,7 +145,6 @@ func newEvaluation(runs []run, models map[*task]*taskmodel.Model) (*evaluation, 
 	return e, nil
 }
 
-// The value is 1 if the shape predicted for the task of a run has the kind of the task, else 0.
 func (e *evaluation) isRight(r *run, m *taskmodel.Model) (p Paired) {
 	facts := r.facts()
 	given := e.classifier.Probabilities(&facts)

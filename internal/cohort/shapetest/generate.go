@@ -24,8 +24,7 @@ const (
 	retried
 )
 
-// The parameters of the kinds. A fifth of the runs of a retried task take three typical run times more,
-// because they wait for a retry.
+// A fifth of the runs of a retried task take three typical run times more, because they wait for a retry.
 const (
 	steadySpread = .05 // standard deviation of the log seconds
 	skewedSpread = .5  // standard deviation of the log seconds
@@ -67,7 +66,7 @@ type run struct {
 	at       time.Duration // start, since the beginning of the history
 	features sizing.Features
 	rows     float64 // size of the input
-	seconds  float64 // run time
+	seconds  float64
 }
 
 // The image decides on the kind, except that a spot node leads to retries, and that strayShare of the tasks (with
@@ -99,7 +98,6 @@ func (t *task) newRun(rng *rand.Rand) run {
 	return run{task: t, rows: rows, features: sizing.Features{"rows": sizing.NumberValue(rows)}, seconds: t.typical(rows) * ratio(t.kind, rng)}
 }
 
-// typical returns the typical run time in seconds.
 func (t *task) typical(rows float64) float64 { return t.seconds * math.Pow(rows/100, t.power) }
 
 // history draws the tasks and 10 to 119 runs of each, in order of time.
