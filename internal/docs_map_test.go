@@ -24,9 +24,9 @@ var (
 	apiPath     = regexp.MustCompile(`(?m)^  (/\S+):$`)
 )
 
-// TestFilesInTablesOfDocsExist checks that the files in the tables of docs/development.md exist, and that each contains the
-// functions and constants in the parentheses after its name. A file without a folder is in a folder that the head of its column
-// names, in the folder before it in its row, in the provider, or in the root of the repository.
+// The files in the tables of docs/development.md must exist and contain the functions and constants in the parentheses after
+// their names. A file without a folder is in a folder that the head of its column names, in the folder before it in its row,
+// in the provider, or in the root of the repository.
 func TestFilesInTablesOfDocsExist(t *testing.T) {
 	files, names := 0, 0
 	for _, table := range mapTables(t) {
@@ -64,7 +64,6 @@ func TestFilesInTablesOfDocsExist(t *testing.T) {
 	assert.Greater(t, names, 100, "the tables name more than 100 functions and constants")
 }
 
-// foldersOf returns the folders that the head of a column names.
 func foldersOf(head string) (folders []string) {
 	for _, token := range tableToken.FindAllString(head, -1) {
 		if name := strings.Trim(token, "`"); tableFolder.MatchString(name) {
@@ -74,7 +73,7 @@ func foldersOf(head string) (folders []string) {
 	return folders
 }
 
-// findFile returns the path of a file in the first folder that contains it; empty if there is none.
+// findFile returns "" if no folder contains the file.
 func findFile(folders []string, name string) string {
 	at := slices.IndexFunc(folders, func(folder string) bool {
 		_, err := os.Stat(path.Join("..", folder, name))
@@ -86,8 +85,8 @@ func findFile(folders []string, name string) string {
 	return path.Join(folders[at], name)
 }
 
-// TestTableOfDocsHasAllEndpoints checks that the first table of docs/development.md contains each path of openapi.yaml. In the
-// table, the sign … stands for parameters or, at the end, for any text.
+// The first table of docs/development.md must contain each path of openapi.yaml. In the table, the sign … stands for
+// parameters or, at the end, for any text.
 func TestTableOfDocsHasAllEndpoints(t *testing.T) {
 	var patterns []string
 	for _, row := range mapTables(t)[0][2:] {
@@ -109,8 +108,7 @@ func TestTableOfDocsHasAllEndpoints(t *testing.T) {
 	}
 }
 
-// mapTables returns the tables of the section "Where to change what" of docs/development.md. A table is a list of rows, and a
-// row is a list of cells.
+// mapTables returns the tables of the section "Where to change what" of docs/development.md as rows of cells.
 func mapTables(t *testing.T) (tables [][][]string) {
 	text, err := os.ReadFile("../docs/development.md")
 	require.NoError(t, err)

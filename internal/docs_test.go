@@ -61,8 +61,7 @@ func TestDocumentedRollbackRevertsTheNewestMigrations(t *testing.T) {
 	assert.Equal(t, reverted, n[0], "number of steps")
 }
 
-// go test passes if no test matches -run, so a command in docs with the old name of a test would check
-// nothing.
+// go test passes if no test matches -run, so a command in docs with the old name of a test would check nothing.
 func TestTestsNamedInDocsExist(t *testing.T) {
 	checked := 0 // patterns of test names
 	for name, text := range docs(t) {
@@ -83,8 +82,7 @@ func TestTestsNamedInDocsExist(t *testing.T) {
 	assert.Greater(t, checked, 20, "the docs contain more than 20 patterns of tests, which the regular expressions must find")
 }
 
-// testFunctions returns the names of the test functions in the packages of a go test command, one per
-// line.
+// testFunctions returns the names of the tests in the packages of a go test command, one per line.
 func testFunctions(t *testing.T, command string) string {
 	var names []string
 	for _, pkg := range packagePath.FindAllString(command, -1) {
@@ -101,7 +99,7 @@ func testFunctions(t *testing.T, command string) string {
 	return strings.Join(names, "\n")
 }
 
-// docs returns the text of README.md and of the pages in docs by path.
+// docs returns the texts of README.md and of the pages in docs by path.
 func docs(t *testing.T) map[string]string {
 	names, err := filepath.Glob("../docs/*.md")
 	require.NoError(t, err)

@@ -19,8 +19,7 @@ import (
 
 const module = "github.com/loadaware/loadaware/"
 
-// mayImport lists the packages of this module that a package may import. A path such as
-// internal/ml/… means all packages below internal/ml.
+// A path such as internal/ml/… means all packages below internal/ml.
 var mayImport = map[string][]string{
 	"internal/sizing":     {},
 	"internal/jsonwriter": {},
@@ -168,7 +167,7 @@ func TestPackagesImportOnlyAllowedPackages(t *testing.T) {
 	}
 }
 
-// goFiles returns the paths of all Go files outside hidden folders, relative to the root of the module.
+// The paths are relative to the root of the module, without hidden folders.
 func goFiles(t *testing.T) []string {
 	var files []string
 	root := ".."
@@ -189,7 +188,6 @@ func goFiles(t *testing.T) []string {
 	return files
 }
 
-// importsOf returns the import paths of a file.
 func importsOf(t *testing.T, file string) []string {
 	parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", file), nil, parser.ImportsOnly)
 	require.NoError(t, err)
@@ -208,7 +206,6 @@ func isTestPackage(pkg string) bool {
 	})
 }
 
-// matches reports whether a pattern of mayImport matches a package.
 func matches(allowed []string, pkg string) bool {
 	return slices.ContainsFunc(allowed, func(pattern string) bool {
 		if parent, all := strings.CutSuffix(pattern, "/…"); all {

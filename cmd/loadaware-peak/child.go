@@ -15,26 +15,25 @@ import (
 	"github.com/loadaware/loadaware/internal/cgroup"
 )
 
-// child is the running program, which the wrapper started. A single goroutine forwards signals, reaps processes, samples
-// and writes drafts. Therefore child needs no lock, and a reaped process is never signalled.
+// child is the running program. A single goroutine forwards signals, reaps processes, samples and writes drafts.
+// Therefore child needs no lock, and a reaped process is never signalled.
 type child struct {
 	pid     int
 	signals chan os.Signal // to forward
 	exited  chan os.Signal // SIGCHLD
 	meter   *meter         // nil without measurement
-	file    *message       // the termination message
+	file    *message
 }
 
-// measure runs the program, and then ends this process with the signal or exit code of the program. It returns only
-// if the program could not be started.
+// measure ends this process with the signal or exit code of the program. It returns only if the program could not be
+// started.
 func measure(path string, command []string, file *message) {
 	if c, err := start(path, command, file); err == nil {
 		exitLike(c.wait())
 	}
 }
 
-// start runs the program with the streams, the directory and the environment of the
-// wrapper. It returns an error only if the program could not be started.
+// start returns an error only if the program could not be started.
 func start(path string, command []string, file *message) (*child, error) {
 	runtime.LockOSThread() // Pdeathsig depends on the thread that forks
 	runtime.GOMAXPROCS(1)
@@ -58,7 +57,6 @@ func start(path string, command []string, file *message) (*child, error) {
 	return c, err
 }
 
-// openMeter opens a meter of the control group or, if no control group is readable, of the process tree.
 func openMeter() (*meter, error) {
 	if group, err := cgroup.Open("/"); err == nil {
 		return newMeter(group, false)
@@ -70,8 +68,8 @@ func openMeter() (*meter, error) {
 // shorter interval loses less of the run after such a kill, and writes more often.
 const draftEvery = 10 * time.Second
 
-// wait waits until the program has ended, and returns its status. Other processes may remain when the wrapper exits: if
-// the wrapper is PID 1, the kernel kills them, and otherwise it gives them another parent.
+// wait returns when the program has ended. Other processes may still run; the kernel kills them when the wrapper exits
+// as PID 1, and otherwise gives them another parent.
 func (c *child) wait() syscall.WaitStatus {
 	started, drafted := time.Now(), time.Now()
 	cpu := ownCPU()
@@ -102,7 +100,7 @@ func (c *child) wait() syscall.WaitStatus {
 	}
 }
 
-// reap reaps all ended processes. hasEnded reports whether the program is one of them.
+// hasEnded reports whether the program is one of the reaped processes.
 func (c *child) reap() (status syscall.WaitStatus, hasEnded bool) {
 	for {
 		var s syscall.WaitStatus
@@ -124,7 +122,7 @@ func (c *child) sample() error {
 	return c.meter.sample()
 }
 
-// draft writes a preliminary report. It ignores errors, because the next draft follows.
+// A failed draft does not end the measurement.
 func (c *child) draft() error {
 	if c.meter != nil {
 		_ = c.file.draft(c.meter.report())
@@ -132,7 +130,6 @@ func (c *child) draft() error {
 	return nil
 }
 
-// finish writes the final report.
 func (c *child) finish(status syscall.WaitStatus) error {
 	if c.meter == nil {
 		return nil
@@ -146,8 +143,7 @@ func (c *child) finish(status syscall.WaitStatus) error {
 	return c.file.final(r)
 }
 
-// protect protects the program from errors and panics of the wrapper: the first error or panic
-// ends the measurement.
+// protect protects the program from errors and panics of the wrapper: the first of them ends the measurement.
 func (c *child) protect(f func() error) {
 	defer func() {
 		if recover() != nil {
@@ -159,7 +155,7 @@ func (c *child) protect(f func() error) {
 	}
 }
 
-// ownCPU returns the CPU time of the wrapper since its start; 0 if it is unknown.
+// ownCPU returns 0 if the CPU time is unknown.
 func ownCPU() time.Duration {
 	var r syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &r) != nil {

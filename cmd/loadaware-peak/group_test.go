@@ -54,7 +54,7 @@ func newGroup(t *testing.T) group {
 	return g
 }
 
-// enter returns a command that enters the group and then executes command.
+// The returned command enters the group and then executes `command`.
 func (g group) enter(command ...string) []string {
 	script := ""
 	for _, dir := range g.dirs {
@@ -67,7 +67,6 @@ func (g group) set(t *testing.T, controller, file string, value int) {
 	require.NoError(t, os.WriteFile(filepath.Join(g.dirs[controller], file), []byte(strconv.Itoa(value)), 0))
 }
 
-// peak returns the kernel's high-water mark.
 func (g group) peak(t *testing.T) int64 {
 	bytes, err := strconv.ParseInt(strings.TrimSpace(read(t, filepath.Join(g.dirs["memory"], g.mark))), 10, 64)
 	require.NoError(t, err)
@@ -154,7 +153,6 @@ func TestForkBombEndsAsWithoutWrapper(t *testing.T) {
 	}
 }
 
-// awaitEmpty waits for the end of all processes in the group.
 func awaitEmpty(t *testing.T, g group) {
 	require.Eventually(t, func() bool {
 		return read(t, filepath.Join(g.dirs["pids"], "pids.current")) == "0\n" // zombies count

@@ -44,7 +44,7 @@ const (
 	exitNotFound = 127
 )
 
-// buildVersion is the version of this build. The linker sets it with -X main.buildVersion=….
+// buildVersion is set by the linker with -X main.buildVersion=….
 var buildVersion string
 
 func main() {
@@ -80,8 +80,8 @@ func main() {
 	os.Exit(exitNoExec)
 }
 
-// parse separates the command from the flags. If a flag is invalid, file is nil and the command after
-// -- runs without measurement. command is empty if there is none.
+// parse returns no command if there is none. If a flag is invalid, file is nil and the command after -- runs without
+// measurement.
 func parse(args []string) (command []string, file *message) {
 	flags := flag.NewFlagSet("loadaware-peak", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
@@ -98,8 +98,7 @@ func parse(args []string) (command []string, file *message) {
 	return flags.Args(), &message{path: cmp.Or(chosen, defaultFile), create: chosen != ""}
 }
 
-// run runs the command, without measurement if file is nil. It returns only if the command cannot be
-// started at all.
+// run does not measure if file is nil. It returns only if the command cannot be started at all.
 func run(path string, command []string, file *message) error {
 	if file != nil {
 		measure(path, command, file)
@@ -107,7 +106,7 @@ func run(path string, command []string, file *message) error {
 	return syscall.Exec(path, command, os.Environ())
 }
 
-// lookup finds a command in PATH. Like execvp(3), it accepts relative folders of PATH.
+// Like execvp(3), lookup accepts relative folders of PATH.
 func lookup(name string) (string, error) {
 	path, err := exec.LookPath(name)
 	if errors.Is(err, exec.ErrDot) {
@@ -119,7 +118,7 @@ func lookup(name string) (string, error) {
 	return path, err
 }
 
-// install copies the wrapper into dir. The copy is executable by all users and replaces an earlier one atomically.
+// The copy is executable by all users and replaces an earlier one atomically.
 func install(dir string) error {
 	self, err := os.Executable()
 	if err != nil {

@@ -35,7 +35,6 @@ func combine(own []byte, r report) []byte {
 	return own
 }
 
-// join adds fields to the program's own message as combine describes.
 func join(own []byte, fields []field) []byte {
 	text := bytes.TrimSpace(own)
 	var object map[string]json.RawMessage
@@ -53,8 +52,7 @@ func join(own []byte, fields []field) []byte {
 	}
 }
 
-// merge appends the fields that an object lacks. `own` is the text of the object. An object with a
-// peak stays unchanged.
+// merge appends the fields that an object lacks. `own` is the text of the object.
 func merge(own []byte, object map[string]json.RawMessage, fields []field) []byte {
 	if object[peakKey] != nil || object["memory_max"] != nil {
 		return own
@@ -72,7 +70,6 @@ func merge(own []byte, object map[string]json.RawMessage, fields []field) []byte
 	return append(append(open, members(added)...), '}')
 }
 
-// appendObject appends a JSON object with the fields.
 func appendObject(before []byte, fields []field) []byte {
 	return append(append(append(before, '{'), members(fields)...), '}')
 }
@@ -81,7 +78,7 @@ func appendObject(before []byte, fields []field) []byte {
 // wrapper writes it in place and never replaces it.
 type message struct {
 	path    string
-	create  bool   // create the file if it is missing
+	create  bool
 	written []byte // content after the last write
 }
 
@@ -100,13 +97,13 @@ func (m *message) draft(r report) error {
 	})
 }
 
-// final adds the report to the message of the program.
+// final adds the report to the message that the program wrote.
 func (m *message) final(r report) error {
 	return m.write(func(own []byte) ([]byte, error) { return combine(own, r), nil })
 }
 
-// write replaces the content of the file with the result of `compose`. Its argument `own` is what the program
-// wrote: the content, without `written` at its beginning.
+// write replaces the content of the file with the result of `compose`. `own` is what the program wrote: the content
+// without `written` at its beginning.
 func (m *message) write(compose func(own []byte) ([]byte, error)) error {
 	flags := os.O_RDWR | syscall.O_NONBLOCK // do not block on a pipe
 	if m.create {
@@ -135,8 +132,8 @@ func (m *message) write(compose func(own []byte) ([]byte, error)) error {
 	return m.replace(file, old, text)
 }
 
-// replace writes from the first byte that differs, so that a program's part at the beginning is
-// not rewritten. It restores the old content if the write fails, such as on a full disk.
+// replace writes from the first byte that differs, so that it does not rewrite a program's part at the beginning. It
+// restores the old content if the write fails, such as on a full disk.
 func (m *message) replace(file *os.File, old, text []byte) error {
 	same := 0
 	for same < min(len(old), len(text)) && old[same] == text[same] {

@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// longReport returns a report with long numbers and a long series.
 func longReport() report {
 	s, code := newSeries(), 0
 	for i := range 5000 {
@@ -32,7 +31,6 @@ func shortReport() report {
 			step: 100 * ms, slots: []slot{{6 << 20, 100 * ms}, {7 << 20, 205 * ms}}, last: point{at: 200 * ms}}}
 }
 
-// shortJSON is the message of shortReport.
 const shortJSON = `{"memory_max_bytes":7340032,"cpu_max_cores":1.02,"source":"memory.peak",` +
 	`"memory_sampled_bytes":7000000,"oom_kills":0,"duration_seconds":1.5,"exit_code":3,` +
 	`"series":{"step_seconds":0.1,"memory_mib":[6,7],"cpu_cores":[1,1.05]}}`

@@ -40,7 +40,7 @@ type meter struct {
 	series  *series
 }
 
-// newMeter takes a first reading, whose usage does not count.
+// newMeter takes a first reading; usage before it does not count.
 func newMeter(u usage, isTree bool) (*meter, error) {
 	first, err := u.Read()
 	if err != nil {
@@ -49,7 +49,6 @@ func newMeter(u usage, isTree bool) (*meter, error) {
 	return &meter{usage: u, isTree: isTree, start: time.Now(), first: first, last: first, series: newSeries()}, nil
 }
 
-// sample takes one sample.
 func (m *meter) sample() error {
 	r, err := m.usage.Read()
 	if err != nil {
@@ -59,7 +58,7 @@ func (m *meter) sample() error {
 	return nil
 }
 
-// add adds a reading, which was taken at the time `at` since the start.
+// `at` is the time of the reading since the start.
 func (m *meter) add(at time.Duration, r cgroup.Reading) {
 	top := r.WorkingSet()
 	m.sampled = max(m.sampled, top)
@@ -76,13 +75,11 @@ func (m *meter) add(at time.Duration, r cgroup.Reading) {
 	m.last = r
 }
 
-// closeWindow ends the CPU window and starts the next.
 func (m *meter) closeWindow(now point) {
 	m.cores = max(m.cores, float64(now.cpu-m.window.cpu)/float64(now.at-m.window.at))
 	m.window = now
 }
 
-// report returns the report up to now.
 func (m *meter) report() report {
 	// A run shorter than a window is one window.
 	if now := m.series.last; m.window.at == 0 && now.at > 0 {
@@ -99,7 +96,6 @@ func (m *meter) report() report {
 	}
 }
 
-// source names the origin of the peak, as in report.source.
 func (m *meter) source() string {
 	switch {
 	case m.isTree:

@@ -11,7 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/cgroup"
 )
 
-// measured returns the report for readings every 100 ms; the first precedes the program.
+// The readings are 100 ms apart. The first one precedes the program.
 func measured(readings ...cgroup.Reading) report {
 	m := &meter{first: readings[0], last: readings[0], series: newSeries()}
 	for i, r := range readings[1:] {

@@ -21,7 +21,6 @@ import (
 	"github.com/loadaware/loadaware/internal/testwait"
 )
 
-// wrapper and load are the binaries of the wrapper and of a test program.
 var wrapper, load string
 
 func TestMain(m *testing.M) {
@@ -40,14 +39,14 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// result is the status of an ended program, with its standard output and then its standard error.
+// The output is the standard output, followed by the standard error.
 type result struct {
 	status syscall.WaitStatus
 	output string
 }
 
-// runCommand runs a command and waits for its end. Before each signal it waits for one more line "ready" of the
-// command, because the kernel drops a signal while one of the same kind is pending.
+// runCommand waits for one more line "ready" of the command before each signal, because the kernel drops a signal while
+// one of the same kind is pending.
 func runCommand(t *testing.T, input string, signals []syscall.Signal, command ...string) result {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stdin = strings.NewReader(input)
@@ -74,7 +73,6 @@ func runCommand(t *testing.T, input string, signals []syscall.Signal, command ..
 	return result{cmd.ProcessState.Sys().(syscall.WaitStatus), output + string(rest) + errText.String()}
 }
 
-// wrapped returns the command with the wrapper and a message file.
 func wrapped(file string, command ...string) []string {
 	return append([]string{wrapper, "-to", file, "--"}, command...)
 }
@@ -146,7 +144,6 @@ func TestProgramEndsAsWithoutWrapper(t *testing.T) {
 	}
 }
 
-// messageFields has the decoded members of a message.
 type messageFields struct {
 	Peak     int64   `json:"memory_max_bytes"`
 	Sampled  int64   `json:"memory_sampled_bytes"`

@@ -7,27 +7,25 @@ import (
 	"time"
 )
 
-// report has the measured usage of a run.
 type report struct {
 	memory   int64   // bytes, the best estimate of the peak; 0 if unknown
 	sampled  int64   // bytes, the largest sample; 0 if unknown
 	cores    float64 // the largest CPU rate; 0 if unknown
-	source   string  // of memory: memory.peak, sampled or proc
+	source   string  // memory.peak, sampled or proc: where `memory` comes from
 	kills    int64   // OOM kills of processes during the run
 	duration time.Duration
 	exit     *int // nil while the program runs
 	series   *series
 }
 
-// field is one member of a JSON object. value is JSON.
+// field is a member of a JSON object; value is JSON.
 type field struct{ key, value string }
 
 // peakKey is the member of the peak. A program that measures itself writes it or memory_max.
 const peakKey = "memory_max_bytes"
 
-// fields returns the members of the JSON object that the wrapper writes into the termination message (see combine in
-// message.go). The series has at most the given number of points; with 0 points it is omitted. Unknown values are
-// omitted, too.
+// fields returns the members of the report in the termination message. It omits unknown values, and with 0 points also
+// the series.
 func (r report) fields(points int) []field {
 	var fields []field
 	add := func(known bool, key, value string) {
@@ -62,7 +60,7 @@ func (s *series) json() string {
 	return string(append(text, `]}`...))
 }
 
-// members returns the JSON text of fields without the braces of the object.
+// The text has no braces.
 func members(fields []field) []byte {
 	var text []byte
 	for i, f := range fields {
@@ -71,7 +69,7 @@ func members(fields []field) []byte {
 	return text
 }
 
-// comma appends a comma before all elements but the first.
+// comma separates elements: it appends a comma unless i is 0.
 func comma(text []byte, i int) []byte {
 	if i > 0 {
 		return append(text, ',')

@@ -20,13 +20,11 @@ type series struct {
 	last  point
 }
 
-// slot is one interval of a series.
 type slot struct {
 	memory int64         // bytes, the maximum
 	cpu    time.Duration // from the start of the run until the end of the slot
 }
 
-// point is a sample.
 type point struct {
 	at     time.Duration // since the start
 	memory int64         // bytes
@@ -37,7 +35,7 @@ func newSeries() *series {
 	return &series{step: firstStep, slots: make([]slot, 0, maxPoints)}
 }
 
-// add adds a point. Points must be in time order.
+// Points must be in time order.
 func (s *series) add(p point) {
 	for p.at >= maxPoints*s.step {
 		s.slots = mergePairs(s.slots)
@@ -51,7 +49,7 @@ func (s *series) add(p point) {
 	s.last = p
 }
 
-// open appends a slot. `next` is the point that is being added.
+// `next` is the point that is being added.
 func (s *series) open(next point) {
 	n := len(s.slots)
 	begin := time.Duration(n) * s.step
@@ -65,7 +63,7 @@ func (s *series) open(next point) {
 	s.slots = append(s.slots, slot{memory: memory})
 }
 
-// interpolateCPU returns the CPU time from the start until `at`, a time between the last point and the point `next`.
+// `at` is a time between the last point and the point `next`.
 func (s *series) interpolateCPU(next point, at time.Duration) time.Duration {
 	if next.at <= s.last.at {
 		return next.cpu
@@ -74,7 +72,7 @@ func (s *series) interpolateCPU(next point, at time.Duration) time.Duration {
 	return s.last.cpu + time.Duration(share*float64(next.cpu-s.last.cpu))
 }
 
-// cores returns the mean CPU rate of each slot in cores.
+// cores returns the mean CPU rate of each slot.
 func (s *series) cores() []float64 {
 	cores := make([]float64, len(s.slots))
 	var before time.Duration
@@ -90,8 +88,7 @@ func (s *series) cores() []float64 {
 	return cores
 }
 
-// mergePairs merges each pair of neighbouring slots into one slot, which has the larger memory of both and the CPU time
-// of the later slot. It overwrites its argument.
+// mergePairs overwrites its argument.
 func mergePairs(slots []slot) []slot {
 	half := slots[:(len(slots)+1)/2]
 	for i := range half {
@@ -105,7 +102,7 @@ func mergePairs(slots []slot) []slot {
 	return half
 }
 
-// downsample returns a copy of the series with at most the given number of points, which must be 1 or more.
+// downsample returns a copy. The number of points must be 1 or more.
 func (s *series) downsample(points int) *series {
 	fewer := &series{step: s.step, slots: append([]slot(nil), s.slots...), last: s.last}
 	for len(fewer.slots) > points {

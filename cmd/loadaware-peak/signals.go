@@ -44,8 +44,6 @@ func adoptOrphans() {
 	}
 }
 
-// exitCode returns the exit code as in Kubernetes and shells: 128 plus the signal, if a
-// signal ended the program.
 func exitCode(status syscall.WaitStatus) int {
 	if status.Signaled() {
 		return 128 + int(status.Signal())
@@ -53,9 +51,8 @@ func exitCode(status syscall.WaitStatus) int {
 	return status.ExitStatus()
 }
 
-// exitLike ends this process like the program: with the same signal or exit code. PID 1
-// cannot kill itself with a signal, so it uses the exit code, which is all that container
-// runtimes report.
+// exitLike ends this process with the same signal or exit code as the program. PID 1 cannot kill itself with a signal,
+// so it uses the exit code, which is all that container runtimes report.
 func exitLike(status syscall.WaitStatus) {
 	if status.Signaled() && os.Getpid() != 1 {
 		// Only the program writes a core file.
@@ -67,9 +64,8 @@ func exitLike(status syscall.WaitStatus) {
 	os.Exit(exitCode(status))
 }
 
-// resetHandler restores the default action with rt_sigaction(2). signal.Reset restores the
-// handler of the Go runtime, which prints a stack trace for SIGSEGV or SIGQUIT and exits
-// with code 2.
+// resetHandler restores the default action of a signal. signal.Reset would restore the handler of the Go runtime, which
+// prints a stack trace for SIGSEGV or SIGQUIT and exits with code 2.
 func resetHandler(s syscall.Signal) {
 	var action [4]uintptr // handler, flags, restorer, mask: all zero is SIG_DFL
 	_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION,

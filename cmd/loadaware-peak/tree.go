@@ -12,10 +12,9 @@ import (
 	"github.com/loadaware/loadaware/internal/cgroup"
 )
 
-// tree reads the usage of all descendant processes from /proc, for systems without a
-// readable cgroup. Memory is the sum of the anonymous and tmpfs memory of all processes.
-// Memory that processes share, such as copy-on-write memory, counts for each of them. The watermark
-// is the largest resident size of an ended process (getrusage(2)), including its spikes.
+// tree sums the usage of all descendant processes in /proc, for systems without a readable cgroup. Memory is anonymous
+// and tmpfs memory; memory that processes share, such as copy-on-write memory, counts for each of them. The watermark is
+// the largest resident size of an ended process (getrusage(2)), including its spikes.
 type tree struct {
 	self int
 	buf  []byte
@@ -46,7 +45,6 @@ func (t *tree) Read() (cgroup.Reading, error) {
 	return r, nil
 }
 
-// parents returns the parent of each visible process.
 func (t *tree) parents() (map[int]int, error) {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -68,8 +66,7 @@ func (t *tree) parents() (map[int]int, error) {
 	return parents, nil
 }
 
-// isDescendant follows the parents of pid. The number of steps is limited, because the
-// table is not an atomic snapshot and may have a cycle.
+// isDescendant limits the number of steps, because the table is not an atomic snapshot and can have a cycle.
 func (t *tree) isDescendant(pid int, parents map[int]int) bool {
 	for range len(parents) {
 		if pid = parents[pid]; pid == t.self {
@@ -79,7 +76,7 @@ func (t *tree) isDescendant(pid int, parents map[int]int) bool {
 	return false
 }
 
-// stat returns the fields of /proc/PID/stat after the name: state, parent and so on.
+// The fields of /proc/PID/stat after the name: state, parent and so on.
 func (t *tree) stat(pid int) [][]byte {
 	text := t.file(pid, "stat")
 	return bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
@@ -88,8 +85,7 @@ func (t *tree) stat(pid int) [][]byte {
 // ticksPerSecond is USER_HZ, which is 100 on every architecture that Go supports.
 const ticksPerSecond = 100
 
-// process returns the memory of one process in bytes, and its CPU time including its reaped
-// children (proc_pid_stat(5), fields 14 to 17).
+// The memory is in bytes. The CPU time includes that of reaped children (proc_pid_stat(5), fields 14 to 17).
 func (t *tree) process(pid int) (memory int64, cpu time.Duration) {
 	if words := t.stat(pid); len(words) > 14 {
 		for _, ticks := range words[11:15] {
@@ -105,8 +101,7 @@ func (t *tree) process(pid int) (memory int64, cpu time.Duration) {
 	return memory, cpu
 }
 
-// file returns the first 4 KiB of a file of /proc/PID; empty if the process has ended. The result is
-// valid until the next call.
+// file returns the first 4 KiB, or nothing if the process has ended. The result is valid until the next call.
 func (t *tree) file(pid int, name string) []byte {
 	file, err := os.Open("/proc/" + strconv.Itoa(pid) + "/" + name)
 	if err != nil {
@@ -117,13 +112,11 @@ func (t *tree) file(pid int, name string) []byte {
 	return t.buf[:n]
 }
 
-// number parses a decimal number; 0 if text is none.
 func number(text []byte) int64 {
 	n, _ := strconv.ParseInt(string(text), 10, 64)
 	return n
 }
 
-// totalCPU returns user plus system time.
 func totalCPU(r syscall.Rusage) time.Duration {
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }

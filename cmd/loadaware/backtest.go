@@ -31,7 +31,6 @@ history of its task (1, 2-5, 6-32, later).
 --risk, --floor, --cap, --max-lifts and --bins are the settings of loadaware's own policy,
 as in loadaware whatif.`
 
-// backtestFlags has the flags of backtest.
 type backtestFlags struct {
 	cfg    backtest.Config
 	only   backtest.Selection
@@ -41,7 +40,6 @@ type backtestFlags struct {
 	durations bool
 }
 
-// backtestHistory runs the command backtest.
 func backtestHistory(ctx context.Context, con cli.Console, args []string) error {
 	b, err := parseBacktest(con, args)
 	if err != nil {
@@ -75,7 +73,6 @@ func backtestHistory(ctx context.Context, con cli.Console, args []string) error 
 	return backtest.Write(con.Out, b.layout, reports)
 }
 
-// backtestDurations evaluates the predicted run times.
 func backtestDurations(ctx context.Context, con cli.Console, b *backtestFlags, traces []*backtest.Trace, bar *progressbar.ProgressBar) error {
 	var reports []*backtest.DurationReport
 	for _, t := range traces {
@@ -89,7 +86,6 @@ func backtestDurations(ctx context.Context, con cli.Console, b *backtestFlags, t
 	return backtest.WriteDurations(con.Out, b.layout.Format, reports)
 }
 
-// parseBacktest parses and checks the command line of backtest.
 func parseBacktest(con cli.Console, args []string) (*backtestFlags, error) {
 	cmd := cli.New("backtest", backtestUsage)
 	feedback := cmd.String("feedback", "immediate", "immediate: a policy receives a peak before the next prediction; delayed: when the try has ended; kills always arrive before the next prediction")
@@ -153,7 +149,6 @@ func parseBacktest(con cli.Console, args []string) (*backtestFlags, error) {
 	return b, nil
 }
 
-// printRepeated warns about the rows of a trace that repeat a try.
 func printRepeated(con cli.Console, t *backtest.Trace) {
 	if t.Repeated == 0 {
 		return
@@ -165,7 +160,6 @@ func printRepeated(con cli.Console, t *backtest.Trace) {
 	fmt.Fprintln(con.Err)
 }
 
-// readTrace reads a file, or standard input if `name` is a hyphen.
 func readTrace(con cli.Console, name string, only backtest.Selection) (*backtest.Trace, error) {
 	if name == "-" {
 		return backtest.Read("standard input", con.In, only)

@@ -30,8 +30,7 @@ func TestSuggestReadsTheHistoryOfAirflow(t *testing.T) {
 	assert.Contains(t, stderr, "--airflow-url URL --dag DAG")
 }
 
-// TestSuggestDoesNotRepeatTheRunsOfACampaign asks three times for four runs of an archive of six: the first call
-// registers four runs, the second the other two, and the third none.
+// Of six archived runs, the first call registers four, the second the other two, and the third none.
 func TestSuggestDoesNotRepeatTheRunsOfACampaign(t *testing.T) {
 	server := startServer(t, database(t))
 	history := "dag_id,task_id,run_id,started_at,memory_max_bytes,feature.rows\n"

@@ -25,7 +25,6 @@ import (
 	"github.com/loadaware/loadaware/internal/httpserver"
 )
 
-// authority signs certificates for tests.
 type authority struct {
 	t    *testing.T
 	cert *x509.Certificate
@@ -46,8 +45,7 @@ func newAuthority(t *testing.T, name string) *authority {
 	return &authority{t, cert, key}
 }
 
-// sign creates a certificate for 127.0.0.1 that is valid between two times, which are given as durations
-// from now on.
+// The certificate is for 127.0.0.1. `from` and `to` are relative to the present time.
 func (a *authority) sign(serial int64, from, to time.Duration) tls.Certificate {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(a.t, err)
@@ -61,14 +59,12 @@ func (a *authority) sign(serial int64, from, to time.Duration) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// pool returns a certificate pool that contains the authority.
 func (a *authority) pool() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.cert)
 	return pool
 }
 
-// tlsFiles has the names of the files of a TLS configuration.
 type tlsFiles struct{ cert, key, ca string }
 
 // replace writes a certificate like a renewal: new files replace the old ones.
@@ -84,7 +80,7 @@ func writePEM(t *testing.T, name, kind string, der []byte) {
 	require.NoError(t, os.Rename(name+".new", name))
 }
 
-// newTLSFiles writes a certificate with its key. The file ca does not exist yet.
+// The file ca does not exist yet.
 func newTLSFiles(t *testing.T, pair tls.Certificate) tlsFiles {
 	dir := t.TempDir()
 	f := tlsFiles{filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"), filepath.Join(dir, "ca.crt")}
@@ -92,7 +88,7 @@ func newTLSFiles(t *testing.T, pair tls.Certificate) tlsFiles {
 	return f
 }
 
-// get requests /healthz over TLS and returns the serial number of the server's certificate.
+// get requests /healthz and returns the serial number of the server's certificate.
 func get(url string, client *tls.Config) (serial int64, err error) {
 	transport := &http.Transport{TLSClientConfig: client, DisableKeepAlives: true, ForceAttemptHTTP2: true}
 	response, err := (&http.Client{Transport: transport, Timeout: 30 * time.Second}).Get(url + "/healthz")

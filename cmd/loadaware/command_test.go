@@ -86,8 +86,7 @@ func TestHelpListsOnlyVariablesThatTheCommandReads(t *testing.T) {
 	}
 }
 
-// TestEveryOptionBelongsToACommand checks that the help texts of all commands together contain the flag and the
-// environment variable of each option.
+// The help texts of all commands together must have the flag and the environment variable of each option.
 func TestEveryOptionBelongsToACommand(t *testing.T) {
 	helpTexts := ""
 	help := func(v cli.Subcommand, source ...string) {

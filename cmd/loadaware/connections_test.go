@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestConnectionBeyondLimitWaits opens a third connection to a server that accepts two.
 func TestConnectionBeyondLimitWaits(t *testing.T) {
 	server := startServer(t, append(database(t), "LOADAWARE_MAX_CONNECTIONS=2"))
 	connect := func() (conn net.Conn, answered func(within time.Duration) bool) {

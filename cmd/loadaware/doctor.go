@@ -23,7 +23,6 @@ stored row, and creates no database. If the private database is not running, it 
 it, and stops it after the checks.
 Exit code 1 if there is an error; warnings leave it at 0.`
 
-// checkDeployment runs the command doctor.
 func checkDeployment(ctx context.Context, con cli.Console, args []string) error {
 	cmd := cli.New("doctor", doctorUsage, "database", "data", "addr", "tokens", "tokens-file", "tls-cert", "tls-key", "tls-client-ca", "url")
 	output := cmd.String("o", "text", "output: text or json")
@@ -45,7 +44,6 @@ func checkDeployment(ctx context.Context, con cli.Console, args []string) error 
 	return report.Write(con.Out, *output)
 }
 
-// doctorConfig returns the settings that the doctor checks.
 func doctorConfig(c *config.Config, dsn string) doctor.Config {
 	tokens, _, err := c.AccessTokens()
 	cfg := doctor.Config{
@@ -59,9 +57,9 @@ func doctorConfig(c *config.Config, dsn string) doctor.Config {
 	return cfg
 }
 
-// findDatabaseToCheck returns the DSN to check. Without a database it reports the reason and returns "". stop
-// releases the database. If --url names no server, findDatabaseToCheck sets cmd.URL to the server that uses the data
-// folder or, without a database, to the server that answers at --addr.
+// findDatabaseToCheck returns the DSN to check. Without a database it reports the reason and returns "". If --url
+// names no server, it sets cmd.URL to the server that uses the data folder or, without a database, to the server
+// that answers at --addr.
 func findDatabaseToCheck(cmd *cli.Command, ctx context.Context, con cli.Console, report *doctor.Report) (dsn string, stop func()) {
 	none := func() {}
 	report.Ran("database")

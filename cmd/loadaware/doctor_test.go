@@ -23,7 +23,7 @@ import (
 	"github.com/loadaware/loadaware/migrations"
 )
 
-// startDeployment starts a server on a database with a task that has a model.
+// The database has a task with a model.
 func startDeployment(t *testing.T) (dsn string, server *process) {
 	dsn = pgtest.Migrated(t)
 	server = startServer(t, []string{"DATABASE_URL=" + dsn, onlyRequested})
@@ -45,7 +45,6 @@ func execute(t *testing.T, dsn string, statements ...string) {
 	}
 }
 
-// runDoctor runs the command and returns its exit code and its findings by check.
 func runDoctor(t *testing.T, args ...string) (code int, found map[string]doctor.Finding) {
 	t.Helper()
 	code, out, stderr := invoke(t, "", append([]string{"doctor", "-o", "json"}, args...)...)
@@ -71,7 +70,6 @@ func TestDoctorOfHealthyDeployment(t *testing.T) {
 	assert.Contains(t, out, "0 errors, 0 warnings")
 }
 
-// TestDoctorReportsDatabaseFaults causes one fault at a time and repairs it.
 func TestDoctorReportsDatabaseFaults(t *testing.T) {
 	dsn, server := startDeployment(t)
 	server.kill()
@@ -253,7 +251,7 @@ func TestDoctorOfDataFolderInUse(t *testing.T) {
 	awaitNoFinding("--addr", "127.0.0.1:0") // PostgreSQL stops a moment after the server
 }
 
-// TestDoctorWithoutSettingsChecksRunningServer calls the doctor like a user after `make run`.
+// The user calls the doctor without settings after `make run`.
 func TestDoctorWithoutSettingsChecksRunningServer(t *testing.T) {
 	server := startServer(t, database(t))
 	absent := filepath.Join(t.TempDir(), "none")

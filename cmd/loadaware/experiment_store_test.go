@@ -14,11 +14,10 @@ import (
 	"github.com/loadaware/loadaware/internal/pglocal"
 )
 
-// shortRun has the arguments of a short experiment on the rows of standard input.
+// shortRun reads the rows from standard input.
 var shortRun = []string{"experiment", "run", "--trace", "-", "--families", "final", "--seeds", "1", "--bins", "a=4,20"}
 
-// TestExperimentsWhileServerUsesDataFolder checks that run, list, show and export work while a server uses the
-// data folder, both with the URL of the server and with the folder. It checks compare with the URL only.
+// run, list, show and export get the URL of the server or the folder; compare gets the URL only.
 func TestExperimentsWhileServerUsesDataFolder(t *testing.T) {
 	dir := dataFolder(t)
 	server := startServer(t, nil, "--data", dir)
@@ -46,7 +45,6 @@ func TestExperimentsWhileServerUsesDataFolder(t *testing.T) {
 	require.Zero(t, code, stderr)
 	assert.Regexp(t, `(?m)^a,.*,final,none,stratified,1,1,`, out)
 
-	// The command reads the history of the folder while the server uses it.
 	code, stored, stderr := invoke(t, "", append(append([]string{}, "experiment", "run", "-o", "csv"), append(shortRun[4:], "--data", dir)...)...)
 	require.Zero(t, code, stderr)
 	code, fromFile, stderr := invoke(t, fortyRuns(), append(shortRun, "-o", "csv")...)

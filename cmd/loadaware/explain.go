@@ -25,7 +25,6 @@ amount would have held.
 
   loadaware explain pricing predict_demand product_count=1253 region=emea --memory 350Gi`
 
-// explainAnswer prints the response of POST /explain or GET /predictions/{id}/explanation.
 func explainAnswer(ctx context.Context, con cli.Console, args []string) error {
 	cmd := cli.New("explain", explainUsage, "url", "token")
 	namespace := cmd.NamespaceFlag()

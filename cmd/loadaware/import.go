@@ -38,7 +38,6 @@ var importSources = map[string]func(ctx context.Context, con cli.Console, args [
 	"usage-log":  importUsageLogs,
 }
 
-// importHistory runs the command import.
 func importHistory(ctx context.Context, con cli.Console, args []string) error {
 	if len(args) > 0 && importSources[args[0]] != nil {
 		return importSources[args[0]](ctx, con, args[1:])
@@ -72,10 +71,9 @@ type importFlags struct {
 	batch         *int
 }
 
-// trainHelp is the help of the flag --train.
 const trainHelp = "train every imported task on the server and wait for the results; without --train the server trains the tasks by itself within seconds"
 
-// newImportFlags defines a flag for each setting. `items` says what a batch contains, such as rows.
+// `items` says what a batch contains, such as rows.
 func newImportFlags(cmd *cli.Command, items string) importFlags {
 	return importFlags{
 		dryRun: cmd.Bool("dry-run", false, "read and check, but send nothing"),
@@ -84,7 +82,6 @@ func newImportFlags(cmd *cli.Command, items string) importFlags {
 	}
 }
 
-// check returns an error if --batch is out of range.
 func (f importFlags) check() error {
 	if *f.batch < 1 || *f.batch > client.MaxBatch {
 		return cli.UsageErrorf("--batch must be 1 to %d, not %d", client.MaxBatch, *f.batch)
@@ -92,7 +89,6 @@ func (f importFlags) check() error {
 	return nil
 }
 
-// run imports by calling `read`, and trains the imported tasks if --train is set. With --dry-run it opens no target.
 func (f importFlags) run(ctx context.Context, con cli.Console, cmd *cli.Command, i *importer.Importer, read func() error) error {
 	if !*f.dryRun {
 		target, closeTarget, err := findTarget(cmd, ctx, con)

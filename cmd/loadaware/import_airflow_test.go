@@ -31,7 +31,7 @@ type fakeAirflow struct {
 	denied      bool // returns 403 instead of the list of task instances
 }
 
-// firstStart is the start of the first run; the other runs follow hourly.
+// The first run starts at firstStart, and the others follow hourly.
 const firstStart = "2025-03-01T06:00:00Z"
 
 func startFakeAirflow(t *testing.T, runs int) *fakeAirflow {

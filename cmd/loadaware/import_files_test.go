@@ -15,7 +15,6 @@ import (
 
 const csvHeader = "dag_id,task_id,run_id,memory_max_bytes\n"
 
-// folderOf writes files and returns a function that returns their paths.
 func folderOf(t *testing.T, files map[string]string) func(names ...string) []string {
 	dir := t.TempDir()
 	for name, text := range files {
@@ -30,7 +29,6 @@ func folderOf(t *testing.T, files map[string]string) func(names ...string) []str
 	}
 }
 
-// truncatedGzip returns a history of many rows as a truncated gzip stream.
 func truncatedGzip(t *testing.T) string {
 	var zipped bytes.Buffer
 	zip := gzip.NewWriter(&zipped)
@@ -51,7 +49,7 @@ func TestUnreadableFileDoesNotStopOthers(t *testing.T) {
 	for name, c := range map[string]struct {
 		files []string
 		code  int
-		want  string // on the error stream, once
+		want  string // once on the error stream
 		out   string
 	}{
 		"only a header":                   {in("header.csv"), 1, "header.csv: the file has a header and no rows", "0 rows read"},

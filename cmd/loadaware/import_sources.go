@@ -29,7 +29,6 @@ Destination: --into (LOADAWARE_URL), --database or --data; without them as in lo
 Importing twice adds nothing. An interrupted import prints the time with which --since
 continues it.`
 
-// importAirflow runs the command import airflow.
 func importAirflow(ctx context.Context, con cli.Console, args []string) error {
 	cmd := cli.New("import airflow", importAirflowUsage, "airflow-url", "airflow-user", "prometheus", "into", "database", "data")
 	flags := newImportFlags(cmd, "tries")
@@ -93,7 +92,6 @@ if several Airflow deployments have the same DAGs.
 // pod needs its own queries, so a batch fills slowly, and an interruption loses the unsent batch.
 const podBatch = 100
 
-// importPrometheus runs the command import prometheus.
 func importPrometheus(ctx context.Context, con cli.Console, args []string) error {
 	cmd := cli.New("import prometheus", importPrometheusUsage, "prometheus-url", "into", "database", "data")
 	dryRun := cmd.Bool("dry-run", false, "read and check, but send nothing")
@@ -139,7 +137,7 @@ func importPrometheus(ctx context.Context, con cli.Console, args []string) error
 	return flags.run(ctx, con, cmd, t.Importer, func() error { return t.Prometheus(ctx, client, query) })
 }
 
-// newPrometheus returns a client for the pods of a loadaware namespace. flag is the flag with the URL.
+// newPrometheus returns a client for the pods of a loadaware namespace. flag is the name of the flag that sets the URL.
 func newPrometheus(cmd *cli.Command, flag, namespace string, perSecond float64) (*prometheus.Client, error) {
 	if _, ok := cmd.PrometheusNamespaces.Of(namespace); !ok {
 		return nil, cli.UsageErrorf("LOADAWARE_PROMETHEUS_NAMESPACE has no Kubernetes namespace for the loadaware namespace %q; add one, such as %s=airflow", namespace, namespace)
@@ -151,7 +149,6 @@ func newPrometheus(cmd *cli.Command, flag, namespace string, perSecond float64) 
 	return client, nil
 }
 
-// parseTime parses the value of a flag as a date or a time; an empty one is the zero time.
 func parseTime(flag, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -180,7 +177,6 @@ comment line or the path, the try is assumed to have succeeded; loadaware import
 --usage-log reads the outcome and the features from Airflow. The largest sample is stored
 as a sampled peak, and all samples as a series of at most 120 points.`
 
-// importUsageLogs runs the command import usage-log.
 func importUsageLogs(ctx context.Context, con cli.Console, args []string) error {
 	cmd := cli.New("import usage-log", usageLogUsage, "url", "token", "database", "data")
 	flags := newImportFlags(cmd, "tries")

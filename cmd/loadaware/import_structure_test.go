@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// forecastEnds returns the expected end of each task of a DAG in seconds.
+// The expected ends are in seconds.
 func forecastEnds(t *testing.T, url, dag string) map[string]float64 {
 	response, err := http.Get(url + "/dags/" + dag + "/forecast")
 	require.NoError(t, err)

@@ -23,7 +23,6 @@ import (
 	"github.com/loadaware/loadaware/testdata/demo"
 )
 
-// demoFile writes the demo history into a file.
 func demoFile(t *testing.T) string {
 	name := filepath.Join(t.TempDir(), "pricing.csv.gz")
 	require.NoError(t, os.WriteFile(name, demo.CSV, 0o600))
@@ -161,7 +160,6 @@ func TestClientGivesUpOnUnavailableServer(t *testing.T) {
 	assert.ErrorContains(t, err, "gave up after")
 }
 
-// successOf returns a successful try of etl/load.
 func successOf(run string) sizing.Observation {
 	return sizing.Observation{
 		Try:     sizing.TryKey{TaskKey: sizing.TaskKey{Namespace: "default", DAG: "etl", Task: "load"}, RunID: run, MapIndex: sizing.NoMap, Number: 1},

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// historyInMiB returns a history whose peaks and requests are in MiB.
 func historyInMiB(rows int) string {
 	var text strings.Builder
 	text.WriteString("dag_id,task_id,run_id,memory_max_bytes,memory_requested_bytes\n")

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// historyInKiB returns a history with one peak in bytes and the others in KiB.
+// One peak is in bytes, and the others are in KiB.
 func historyInKiB(rows int) string {
 	var text strings.Builder
 	text.WriteString("dag_id,task_id,run_id,memory_max_bytes,memory_allocated_bytes\n")

@@ -24,13 +24,11 @@ import (
 	"github.com/loadaware/loadaware/internal/testwait"
 )
 
-// launchedProcess is a process of loadaware with an open standard input.
 type launchedProcess struct {
 	*process
 	in io.WriteCloser
 }
 
-// launch starts a command of loadaware.
 func launch(t *testing.T, env []string, args ...string) *launchedProcess {
 	t.Helper()
 	p := &process{t: t, output: new(transcript)}
@@ -47,7 +45,7 @@ func launch(t *testing.T, env []string, args ...string) *launchedProcess {
 	return &launchedProcess{p, in}
 }
 
-// requireEndBy sends one signal, and requires that the process ends with the exit code of this signal and prints its name.
+// The process must end with the exit code of the signal and print the name of the signal.
 func (l *launchedProcess) requireEndBy(s syscall.Signal) {
 	l.t.Helper()
 	l.signal(s)
@@ -64,8 +62,7 @@ func (l *launchedProcess) requireEndBy(s syscall.Signal) {
 
 var bothSignals = []syscall.Signal{syscall.SIGINT, syscall.SIGTERM}
 
-// longHistory returns a history of one task, whose runs do not overlap. The replay or fit of 30,000 rows takes
-// more than 10 s of CPU time.
+// The runs of the only task do not overlap. The replay or fit of 30,000 rows takes more than 10 s of CPU time.
 func longHistory(rows int) string {
 	var text strings.Builder
 	start := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -77,8 +74,8 @@ func longHistory(rows int) string {
 	return text.String()
 }
 
-// TestCommandsReadingStandardInputStopOnSignal writes more than 1 MiB of input and leaves the pipe open.
-// A pipe buffers less, so the command has read the beginning and waits for more.
+// The test writes more than 1 MiB of input and leaves the pipe open. A pipe buffers less, so the command has read the
+// beginning and waits for more.
 func TestCommandsReadingStandardInputStopOnSignal(t *testing.T) {
 	server := startServer(t, database(t))
 	history := longHistory(30_000)
@@ -98,8 +95,8 @@ func TestCommandsReadingStandardInputStopOnSignal(t *testing.T) {
 	}
 }
 
-// TestComputingCommandsStopOnSignal writes more than 1 MiB of input. A pipe buffers little of it, so the
-// command has read nearly all and begins to compute.
+// The test writes more than 1 MiB of input. A pipe buffers little of it, so the command has read nearly all and begins to
+// compute.
 func TestComputingCommandsStopOnSignal(t *testing.T) {
 	history := longHistory(30_000)
 	for _, args := range [][]string{
@@ -119,8 +116,7 @@ func TestComputingCommandsStopOnSignal(t *testing.T) {
 	}
 }
 
-// hangingServer accepts connections and never responds. The channel reached receives one value for each
-// connection.
+// The server accepts connections and never responds. reached receives one value for each connection.
 func hangingServer(t *testing.T) (addr string, reached <-chan struct{}) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -177,8 +173,7 @@ func TestCommandsWaitingForServerStopOnSignal(t *testing.T) {
 	}
 }
 
-// TestInterruptedImportReleasesDataFolder checks that the interruption stops the private
-// PostgreSQL, so that the next process can use the folder.
+// The interruption must also stop the private PostgreSQL, so that the next process can use the folder.
 func TestInterruptedImportReleasesDataFolder(t *testing.T) {
 	dir := dataFolder(t)
 	for _, s := range bothSignals {
@@ -191,7 +186,7 @@ func TestInterruptedImportReleasesDataFolder(t *testing.T) {
 	assert.Zero(t, code, stderr)
 }
 
-// TestInterruptedImportPrintsCounts uses a server that answers the first batch only.
+// The server answers the first batch only.
 func TestInterruptedImportPrintsCounts(t *testing.T) {
 	blocked := make(chan struct{}, 10)
 	batches := 0
@@ -216,8 +211,7 @@ func TestInterruptedImportPrintsCounts(t *testing.T) {
 	}
 }
 
-// TestStandaloneTrainerStopsOnSignal starts a trainer without a server. Serve ends the trainer
-// that it starts: see TestTrainerStopsWithServer.
+// This trainer has no server. serve ends the trainer that it starts; see TestTrainerStopsWithServer.
 func TestStandaloneTrainerStopsOnSignal(t *testing.T) {
 	env := database(t)
 	for _, s := range bothSignals {
@@ -229,7 +223,7 @@ func TestStandaloneTrainerStopsOnSignal(t *testing.T) {
 	}
 }
 
-// TestWaitingMigrationRollsBackOnSignal interrupts a migration that waits for a locked table.
+// The migration waits for a locked table.
 func TestWaitingMigrationRollsBackOnSignal(t *testing.T) {
 	for _, s := range bothSignals {
 		dsn := pgtest.Migrated(t)
@@ -255,8 +249,7 @@ func TestWaitingMigrationRollsBackOnSignal(t *testing.T) {
 	}
 }
 
-// TestServeStopsOnSignalDuringDemoImport checks that one signal ends serve cleanly while it
-// imports and trains the demo.
+// One signal must end serve while it imports and trains the demo.
 func TestServeStopsOnSignalDuringDemoImport(t *testing.T) {
 	for _, s := range bothSignals {
 		server := startServer(t, database(t), "--demo")

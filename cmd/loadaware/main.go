@@ -19,7 +19,6 @@ import (
 	"github.com/loadaware/loadaware/internal/interrupt"
 )
 
-// subcommands returns all commands in the order of --help.
 func subcommands() []cli.Subcommand {
 	return []cli.Subcommand{
 		{Name: "serve", Summary: "serve predictions over HTTP", Run: serve},
@@ -50,9 +49,9 @@ func main() {
 	os.Exit(runInterruptible(interrupt.Context(httpserver.ErrTerminated), con, os.Args[1:]))
 }
 
-// runInterruptible runs a command and returns its exit code. After a signal it waits 0.7 s for a command without
-// its own shutdown, and longer only for a migration. Then the process exits, even during a computation: nothing
-// is lost, because all acknowledged reports are stored.
+// runInterruptible returns the exit code. After a signal it waits 0.7 s for a command without its own shutdown, and
+// longer only for a migration. Then the process exits, even during a computation: nothing is lost, because all
+// acknowledged reports are stored.
 func runInterruptible(ctx context.Context, con cli.Console, args []string) int {
 	if stopsByItself(args) {
 		return run(ctx, con, args)
@@ -62,13 +61,12 @@ func runInterruptible(ctx context.Context, con cli.Console, args []string) int {
 		func(i *interrupt.Interruption) { fmt.Fprintln(con.Err, "loadaware:", i) })
 }
 
-// stopsByItself reports whether the command has its own shutdown: serve, and the trainer
-// process, which serve stops by closing its input.
+// stopsByItself reports whether the command has its own shutdown. serve stops the trainer process (train) by closing
+// its input.
 func stopsByItself(args []string) bool {
 	return len(args) > 0 && (args[0] == "serve" || args[0] == "train" && app.IsSupervised())
 }
 
-// run runs the command in the arguments and returns the exit code.
 func run(ctx context.Context, con cli.Console, args []string) int {
 	err := dispatch(ctx, con, args)
 	if i := interrupt.Of(ctx); i != nil && err != nil && !stopsByItself(args) {
@@ -81,7 +79,6 @@ func run(ctx context.Context, con cli.Console, args []string) int {
 	return cli.ExitCode(err)
 }
 
-// dispatch finds the command that the first argument names, and runs it.
 func dispatch(ctx context.Context, con cli.Console, args []string) error {
 	if len(args) == 0 {
 		printUsage(con.Err)
@@ -102,7 +99,6 @@ func dispatch(ctx context.Context, con cli.Console, args []string) error {
 	return cli.UsageErrorf("unknown command %q; see loadaware --help", args[0])
 }
 
-// printUsage prints the help of loadaware.
 func printUsage(w io.Writer) {
 	fmt.Fprint(w, "loadaware sizes Airflow tasks: it predicts before a launch and learns from reports afterwards.\n\nUsage: loadaware COMMAND [flags]\n\nCommands:\n")
 	for _, v := range subcommands() {

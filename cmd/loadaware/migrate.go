@@ -16,7 +16,6 @@ Migrates the tables of a database to the newest step (serve does so at every sta
 reverts the newest N steps (default 1; their data are lost), or prints the current step.
 Without --database and DATABASE_URL it uses the private database in --data.`
 
-// migrate runs the command migrate.
 func migrate(ctx context.Context, con cli.Console, args []string) error {
 	cmd := cli.New("migrate", migrateUsage, "database", "data")
 	rest, err := cmd.ParseArgs(con, args)
@@ -41,7 +40,6 @@ func migrate(ctx context.Context, con cli.Console, args []string) error {
 	return printStatus(ctx, con, dsn)
 }
 
-// migration returns the function that the arguments choose.
 func migration(args []string) (func(ctx context.Context, dsn string) error, error) {
 	switch {
 	case len(args) == 1 && args[0] == "up":
@@ -62,7 +60,6 @@ func migration(args []string) (func(ctx context.Context, dsn string) error, erro
 	return nil, cli.UsageErrorf("use up, down or status; see loadaware migrate --help")
 }
 
-// printStatus prints the current and the newest step of the tables.
 func printStatus(ctx context.Context, con cli.Console, dsn string) error {
 	current, dirty, newest, err := migrations.Status(ctx, dsn)
 	if err != nil {

@@ -43,7 +43,6 @@ is given.
   loadaware phases replay series.csv
   loadaware phases replay -o json --poll 15 --reaction 30 series.csv.gz`
 
-// runPhases runs the commands about phases.
 func runPhases(ctx context.Context, con cli.Console, args []string) error {
 	cmd := cli.New("phases", phasesUsage, "url", "token")
 	namespace := cmd.NamespaceFlag()
@@ -94,7 +93,6 @@ func runPhases(ctx context.Context, con cli.Console, args []string) error {
 	return render.Growth(con.Out, report, *format)
 }
 
-// taskPhases prints GET /tasks/{dag_id}/{task_id}/phases.
 func taskPhases(ctx context.Context, con cli.Console, cmd *cli.Command, namespace, format string, args []string) error {
 	key, more, err := cli.TaskArgument("phases", namespace, args)
 	if err != nil {
@@ -117,7 +115,6 @@ func taskPhases(ctx context.Context, con cli.Console, cmd *cli.Command, namespac
 	return render.TaskPhases(con.Out, &phases, format)
 }
 
-// readSeries reads a file, or standard input if `name` is a hyphen.
 func readSeries(con cli.Console, name string) ([]*growth.Run, error) {
 	if name == "-" {
 		return growth.Read("standard input", con.In)

@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/backtest/growth"
 )
 
-// rampSeries returns runs of a task whose memory grows linearly for half an hour.
+// The memory of each run grows linearly for half an hour.
 func rampSeries(runs int) string {
 	var text strings.Builder
 	text.WriteString("dag_id,task_id,run_id,seconds,memory_bytes,cpu_cores\n")

@@ -23,7 +23,6 @@ Prints, changes or resets the policy of a task on a running server. set changes 
 fields of its flags. The task is DAG TASK, or DAG/TASK; for set and reset it may be unknown
 to the server. If the server uses tokens, set and reset need one with the role admin.`
 
-// policyFlags are the flags that set the fields of a policy.
 type policyFlags struct {
 	*cli.Command
 	mode, floor, cap, grid, edges *string
@@ -52,7 +51,6 @@ func newPolicyFlags(cmd *cli.Command) *policyFlags {
 	return f
 }
 
-// runPolicy runs the command policy.
 func runPolicy(ctx context.Context, con cli.Console, args []string) error {
 	cmd := cli.New("policy", policyUsage, "url", "token")
 	namespace := cmd.NamespaceFlag()
@@ -107,12 +105,11 @@ func runPolicy(ctx context.Context, con cli.Console, args []string) error {
 	return nil
 }
 
-// maxNamedTasks limits the tasks in the note of noteUnreported.
 const maxNamedTasks = 5
 
-// noteUnreported prints a note if the server has no report of the task, because the caller may have misspelt
-// the ids of the task. A missing report is not an error, because a policy may be set before the first run. noteUnreported
-// prints nothing if a request fails; status 404 for the task is not a failure.
+// noteUnreported prints a note if the server has no report of the task, because the caller may have misspelt the ids of
+// the task. This is not an error, because a policy can be set before the first run. noteUnreported prints nothing if a
+// request fails; status 404 for the task is not a failure.
 func noteUnreported(ctx context.Context, con cli.Console, server *client.Client, key sizing.TaskKey) {
 	var profile api.TaskProfile
 	err := server.Call(ctx, http.MethodGet, client.TaskPath(key, ""), nil, &profile)
@@ -139,8 +136,8 @@ func noteUnreported(ctx context.Context, con cli.Console, server *client.Client,
 	fmt.Fprintf(con.Err, "note: the server has no report of task %s yet%s\n", key, others)
 }
 
-// change reads the policy, applies the flags and writes it back. `p` receives the new policy. An
-// unknown task has the default policy.
+// change reads the policy, applies the flags, writes it back and stores the new policy in `p`. An unknown task has the
+// default policy.
 func (f *policyFlags) change(ctx context.Context, server *client.Client, path string, p *api.Policy) error {
 	var request api.PolicyRequest
 	err := server.Call(ctx, http.MethodGet, path, nil, p)
@@ -157,15 +154,14 @@ func (f *policyFlags) change(ctx context.Context, server *client.Client, path st
 	return f.nameFlags(server.Call(ctx, http.MethodPut, path, request, p), &before)
 }
 
-// flagOfField maps fields of a policy to the flags that set them. A field without an entry appears in errors under its own
-// name.
+// flagOfField maps fields of a policy to the flags that set them. Errors name a field without a flag by its own name.
 var flagOfField = map[string]string{
 	"mode": "mode", "floor_bytes": "floor", "cap_bytes": "cap", "risk_target": "risk-target", "max_lifts": "max-lifts",
 	"limit_ratio": "limit-ratio", "grid": "grid", "bin_edges_bytes": "bin-edges", "phases": "phases",
 }
 
-// nameFlags names the flags instead of the fields in the error of a rejected policy. `before` is the
-// policy before the request.
+// nameFlags names the flags instead of the fields in the error of a rejected policy. `before` is the policy before
+// the request.
 func (f *policyFlags) nameFlags(err error, before *api.Policy) error {
 	var problem *client.ProblemError
 	if !errors.As(err, &problem) || len(problem.Fields) == 0 {
@@ -206,8 +202,7 @@ func (f *policyFlags) apply(r *api.PolicyRequest) error {
 	return nil
 }
 
-// boundOrNil returns the floor or the cap in a flag. It returns nil for "", and for "none", which `policy get` prints if
-// there is no bound.
+// boundOrNil returns nil for "", and for "none", which `policy get` prints if there is no bound.
 func boundOrNil(text string) *string {
 	if text == "none" {
 		return nil
@@ -215,7 +210,6 @@ func boundOrNil(text string) *string {
 	return cli.TextOrNil(text)
 }
 
-// binEdges parses --bin-edges.
 func (f *policyFlags) binEdges() (*[]int64, error) {
 	var edges []int64
 	for _, text := range cli.SplitList(*f.edges) {

@@ -25,7 +25,6 @@ Without --run-id the prediction belongs to no run.
 
   loadaware predict pricing predict_demand product_count=1253 region=emea --memory 350Gi`
 
-// predictTask prints the response of POST /predict.
 func predictTask(ctx context.Context, con cli.Console, args []string) error {
 	cmd := cli.New("predict", predictUsage, "url", "token")
 	namespace := cmd.NamespaceFlag()

@@ -24,7 +24,6 @@ alone, and the accuracy with all other fields.
   loadaware profiles 3 -o json
   loadaware profiles metadata`
 
-// usageProfiles prints GET /profiles or GET /profiles/{profile_id}.
 func usageProfiles(ctx context.Context, con cli.Console, args []string) error {
 	cmd := cli.New("profiles", profilesUsage, "url", "token")
 	namespace := cmd.String("namespace", "", "namespace; if empty, that of the token, or else default")

@@ -17,14 +17,13 @@ import (
 	"github.com/loadaware/loadaware/internal/testwait"
 )
 
-// firstPodStart is the time at which the first pod of TestPrometheusImportIsIdempotent starts.
 var firstPodStart = time.Date(2026, 1, 3, 12, 0, 0, 0, time.UTC)
 
 func tryOf(task, run string) sizing.TryKey {
 	return sizing.TryKey{TaskKey: sizing.TaskKey{Namespace: "default", DAG: "pricing", Task: task}, RunID: run, MapIndex: sizing.NoMap, Number: 1}
 }
 
-// podOf returns a pod that runs for three minutes and has a peak of 1 GiB + n MiB.
+// The pod runs for three minutes and has a peak of 1 GiB + n MiB.
 func podOf(try sizing.TryKey, n int, at time.Time) prometheustest.Pod {
 	peak := float64(sizing.GiB + sizing.Bytes(n)*sizing.MiB)
 	return prometheustest.Pod{
@@ -104,8 +103,7 @@ func TestImportsNeedAKubernetesNamespaceOfTheirNamespace(t *testing.T) {
 	}
 }
 
-// TestServerReconcilesTriesWithPrometheus checks that the server adds the sampled peak to a try
-// without a peak.
+// The server must add the sampled peak to a try without a peak.
 func TestServerReconcilesTriesWithPrometheus(t *testing.T) {
 	ended := time.Now().UTC().Truncate(time.Second).Add(-10 * time.Minute)
 	pod := podOf(tryOf("fit", "run-1"), 0, ended.Add(-3*time.Minute))

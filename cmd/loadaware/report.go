@@ -21,7 +21,6 @@ with the largest wastage first, and prints what was saved and why a task is not 
 With --static it prints one request per task and per group, ready to paste into a DAG, for
 teams that use no predictions.`
 
-// printReport prints GET /report.
 func printReport(ctx context.Context, con cli.Console, args []string) error {
 	cmd := cli.New("report", reportUsage, "url", "token")
 	query := windowFlags(cmd)
@@ -49,7 +48,6 @@ const savingsUsage = `[flags]
 Prints what a running server saved: the memory that tries requested, got, used and lost to
 OOM kills, over all reported tries or over the days of --from and --to.`
 
-// printSavings prints GET /savings.
 func printSavings(ctx context.Context, con cli.Console, args []string) error {
 	cmd := cli.New("savings", savingsUsage, "url", "token")
 	query := windowFlags(cmd)
@@ -67,8 +65,8 @@ func printSavings(ctx context.Context, con cli.Console, args []string) error {
 	return render.Savings(con.Out, *format, &answer)
 }
 
-// windowFlags defines the flags that select days and tasks. It returns a function that returns the query of these
-// flags. Call the function after the flags are parsed.
+// windowFlags defines the flags that select days and tasks. The returned function returns their query; call it after
+// the flags are parsed.
 func windowFlags(cmd *cli.Command) func() url.Values {
 	flags := map[string]*string{
 		"from":      cmd.String("from", "", "first UTC `day`, such as 2020-01-31; the first day of the history if empty"),
@@ -88,7 +86,6 @@ func windowFlags(cmd *cli.Command) func() url.Values {
 	}
 }
 
-// parseReport parses the command line of a command without arguments and checks the format.
 func parseReport(cmd *cli.Command, con cli.Console, args []string, format *string) error {
 	rest, err := cmd.ParseArgs(con, args)
 	if err != nil {

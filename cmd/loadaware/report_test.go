@@ -16,7 +16,7 @@ import (
 	"github.com/loadaware/loadaware/internal/cli"
 )
 
-// printed runs a command against a test server with the handler and returns the output of the command.
+// printed answers the requests of a command with the handler and returns the output of the command.
 func printed(t *testing.T, handler http.HandlerFunc, args ...string) string {
 	t.Helper()
 	server := httptest.NewServer(handler)
@@ -26,7 +26,6 @@ func printed(t *testing.T, handler http.HandlerFunc, args ...string) string {
 	return out.String()
 }
 
-// savedRow has the members of a row of GET /savings.
 const savedRow = `"tries": 62, "successes": 60, "kills": 2, "unaccounted_tries": 0, "unmeasured_tries": 0, "success_hours": 15,
 	"requested_gbh": 5250, "granted_gbh": 310.5, "used_gbh": 162.25, "used_hours": 15, "killed_gbh": 4.5, "wasted_gbh": 152.75, "saved_gbh": 4935,
 	"no_request_gbh": 0, "saved_core_h": null, "saved_money": null`

@@ -33,7 +33,6 @@ cluster; reports with node_type and cluster_load show their effect.
   loadaware runtime pricing predict_demand product_count=1253 --elapsed 600
   loadaware runtime pricing predict_demand --what-if --node-type c5.large`
 
-// runTimes runs the command runtime.
 func runTimes(ctx context.Context, con cli.Console, args []string) error {
 	cmd := cli.New("runtime", runTimeUsage, "url", "token")
 	namespace := cmd.NamespaceFlag()
@@ -101,14 +100,12 @@ func runTimes(ctx context.Context, con cli.Console, args []string) error {
 	return render.RunTime(con.Out, &r)
 }
 
-// runTimePath returns the path of the run times of a task. It sets the namespace of `query`.
 func runTimePath(key sizing.TaskKey, query url.Values) string {
 	query.Set("namespace", key.Namespace)
 	return "/tasks/" + url.PathEscape(key.DAG) + "/" + url.PathEscape(key.Task) + "/runtime?" + query.Encode()
 }
 
-// allRunTimes reads the run times of all tasks of a namespace. It omits tasks whose run times the server
-// cannot predict.
+// allRunTimes omits tasks whose run times the server cannot predict.
 func allRunTimes(ctx context.Context, server *client.Client, namespace string, query url.Values) ([]api.RunTime, error) {
 	answers := []api.RunTime{}
 	for page := (url.Values{"limit": {"1000"}, "namespace": {namespace}}); ; {
@@ -135,8 +132,8 @@ func allRunTimes(ctx context.Context, server *client.Client, namespace string, q
 	}
 }
 
-// addFeatures adds arguments FEATURE=VALUE to a query. `parameters` are the names that the query uses for other purposes; a
-// feature with one of these names is an error.
+// addFeatures adds arguments FEATURE=VALUE to a query. A feature with a name in `parameters`, which the query uses for
+// other purposes, is an error.
 func addFeatures(query url.Values, args []string, parameters ...string) error {
 	for _, text := range args {
 		name, value, ok := strings.Cut(text, "=")
@@ -151,7 +148,6 @@ func addFeatures(query url.Values, args []string, parameters ...string) error {
 	return nil
 }
 
-// runTimeWhatIf prints GET /tasks/{dag_id}/{task_id}/runtime/whatif.
 func runTimeWhatIf(ctx context.Context, con cli.Console, server *client.Client, namespace, format string, args []string, placement map[string]string) error {
 	key, rest, err := cli.TaskArgument("runtime", namespace, args)
 	if err != nil {

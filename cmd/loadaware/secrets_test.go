@@ -25,7 +25,7 @@ import (
 // password has characters that a URL must escape, so that its plain and its escaped form differ.
 const password = "pa55+word/of=loadaware"
 
-// leaks returns the secrets that a text contains, plain, in Base64, or encoded as in URLs and JSON.
+// leaks finds the secrets in a text: plain, in Base64, or encoded as in URLs and JSON.
 func leaks(text string, secrets ...string) (found []string) {
 	for _, secret := range secrets {
 		for _, form := range []string{
@@ -101,8 +101,8 @@ func TestTokenErrorOmitsToken(t *testing.T) {
 	}
 }
 
-// TestSecretsAreNeverPrinted causes many kinds of errors in a server with secrets. No secret may
-// be in its log, responses, metrics, pprof profiles, help, command line or stack traces.
+// The server gets many kinds of errors. No secret may be in its log, responses, metrics, pprof profiles, help, command
+// line or stack traces.
 func TestSecretsAreNeverPrinted(t *testing.T) {
 	token, granted := newToken(t, "--role", "admin", "--name", "ops")
 	predictToken, predictGrant := newToken(t, "--role", "predict")

@@ -15,7 +15,6 @@ are answered. Then, or at once after SIGINT and SIGHUP, it accepts no new reques
 the current requests within 10 seconds, and stores queued receipts. A second signal stops it at
 once: reports that were answered are stored, receipts that are still queued are lost.`
 
-// serve runs the command serve.
 func serve(ctx context.Context, con cli.Console, args []string) error {
 	cmd := cli.New("serve", serveUsage, "addr", "admin-addr", "data", "database", "replica", "tokens", "tokens-file", "tls-cert", "tls-key", "tls-client-ca")
 	withDemo := cmd.Bool("demo", false, "import the demo history into an empty store, train it, and print example requests")

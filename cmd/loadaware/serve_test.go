@@ -53,7 +53,6 @@ func TestDemoDoesNotChangeFilledStore(t *testing.T) {
 	assert.Equal(t, http.StatusNotFound, response.StatusCode)
 }
 
-// report returns the report of a successful try of crash/<task>.
 func report(task string, n int) map[string]any {
 	return map[string]any{
 		"dag_id": "crash", "task_id": task, "run_id": fmt.Sprintf("r%06d", n), "outcome": "success",
@@ -131,7 +130,6 @@ func TestSecondSignalStopsAtOnce(t *testing.T) {
 	assert.Equal(t, syscall.SIGTERM, ended.Sys().(syscall.WaitStatus).Signal())
 }
 
-// TestShutdownStoresReceipts checks that the outbox is stored before the process ends.
 func TestShutdownStoresReceipts(t *testing.T) {
 	env := database(t)
 	server := startServer(t, env)
@@ -163,8 +161,8 @@ func TestTokensAreRequired(t *testing.T) {
 	assert.Contains(t, out, "1 new")
 }
 
-// TestKillDuringReportsLosesNothing kills the server under load. Every acknowledged report must
-// exist after the restart, and repeated reports count once.
+// The test kills the server under load. Every acknowledged report must exist after the restart, and repeated reports count
+// once.
 func TestKillDuringReportsLosesNothing(t *testing.T) {
 	const senders, batch, enough = 4, 25, 600
 	dir := dataFolder(t)
@@ -215,7 +213,7 @@ func TestKillDuringReportsLosesNothing(t *testing.T) {
 	t.Logf("%d reports were acknowledged before the kill, and %d were sent in all", acked.Load(), sent)
 }
 
-// sendBatch sends a batch and reports whether the server acknowledges it.
+// sendBatch reports whether the server acknowledges the batch.
 func sendBatch(ctx context.Context, url string, first, n int) bool {
 	var reports []any
 	for i := range n {

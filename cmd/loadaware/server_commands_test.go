@@ -13,7 +13,6 @@ import (
 	"github.com/loadaware/loadaware/api"
 )
 
-// startWithHistory starts a server with 60 runs of pricing/load.
 func startWithHistory(t *testing.T) (server *process) {
 	server = startServer(t, append(database(t), onlyRequested))
 	for n := range 60 {

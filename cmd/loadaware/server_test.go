@@ -24,8 +24,7 @@ import (
 	"github.com/loadaware/loadaware/internal/testwait"
 )
 
-// asCommand is the environment variable that makes this test binary run as loadaware, so that tests can signal its
-// process.
+// asCommand makes this test binary run as loadaware, so that tests can signal its process.
 const asCommand = "LOADAWARE_TEST_AS_COMMAND"
 
 func TestMain(m *testing.M) {
@@ -35,7 +34,6 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// process is a process of loadaware.
 type process struct {
 	t      *testing.T
 	cmd    *exec.Cmd
@@ -45,8 +43,7 @@ type process struct {
 	err    error
 }
 
-// startServer starts `serve` with the arguments on a free loopback port and waits until it
-// prints its address.
+// startServer starts `serve` on a free loopback port and waits until it prints its address.
 func startServer(t *testing.T, env []string, args ...string) *process {
 	t.Helper()
 	p := &process{t: t, output: new(transcript)}
@@ -62,7 +59,6 @@ func startServer(t *testing.T, env []string, args ...string) *process {
 	return p
 }
 
-// cleanEnv returns the environment without the settings of loadaware.
 func cleanEnv() []string {
 	var env []string
 	for _, pair := range os.Environ() {
@@ -73,7 +69,6 @@ func cleanEnv() []string {
 	return env
 }
 
-// wait waits for the end of the process and returns its error.
 func (p *process) wait() error {
 	p.once.Do(func() { p.err = p.cmd.Wait() })
 	return p.err
@@ -81,13 +76,12 @@ func (p *process) wait() error {
 
 func (p *process) signal(s os.Signal) { require.NoError(p.t, p.cmd.Process.Signal(s)) }
 
-// kill ends the process at once.
 func (p *process) kill() {
 	p.signal(syscall.SIGKILL)
 	_ = p.wait() // always an error
 }
 
-// post sends a body and requires status 200. If got is not nil, it decodes the response into got.
+// post requires status 200, and decodes the response into got unless got is nil.
 func (p *process) post(path string, body, got any) {
 	p.t.Helper()
 	status, answer, err := post(context.Background(), p.url+path, body)
@@ -98,7 +92,6 @@ func (p *process) post(path string, body, got any) {
 	}
 }
 
-// observations returns the number of observations of a task.
 func (p *process) observations(dag, task string) int {
 	p.t.Helper()
 	response, err := http.Get(p.url + "/tasks/" + dag + "/" + task)
@@ -128,7 +121,6 @@ func post(ctx context.Context, url string, body any) (status int, answer []byte,
 	return response.StatusCode, answer, err
 }
 
-// transcript records the output of a process.
 type transcript struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -141,7 +133,6 @@ func (tr *transcript) Write(p []byte) (int, error) {
 	return tr.text.Write(p)
 }
 
-// String returns all output.
 func (tr *transcript) String() string {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
@@ -182,7 +173,6 @@ func TestTranscriptContainsLongLinesAndManyLines(t *testing.T) {
 	assert.Equal(t, "b", tr.await(t, "address: "))
 }
 
-// invoke runs a command in this process and returns its exit code and output.
 func invoke(t *testing.T, in string, args ...string) (code int, out, stderr string) {
 	t.Helper()
 	var outText, errText bytes.Buffer
@@ -190,14 +180,14 @@ func invoke(t *testing.T, in string, args ...string) (code int, out, stderr stri
 	return code, outText.String(), errText.String()
 }
 
-// database returns an environment that names a migrated database without data.
+// The database is migrated and has no rows.
 func database(t *testing.T) []string { return []string{"DATABASE_URL=" + pgtest.Migrated(t)} }
 
-// onlyRequested is a setting of a server that trains a task only when a test requests it. Otherwise a training in the
-// background could publish a version before or after the one that the test expects.
+// With onlyRequested, a server trains a task only when a test requests it. Otherwise a training in the background could
+// publish a version before or after the one that the test expects.
 const onlyRequested = "LOADAWARE_BACKGROUND_TRAINING=false"
 
-// emptyDatabase returns an environment that names a database without tables.
+// The database has no tables.
 func emptyDatabase(t *testing.T) []string { return []string{"DATABASE_URL=" + pgtest.DSN(t)} }
 
 // dataFolder returns a path in a temporary folder that the user of the private PostgreSQL may

@@ -24,8 +24,7 @@ func TestInvalidServerAddressIsExplained(t *testing.T) {
 	}
 }
 
-// TestImportDoesNotRetryUntrustedCertificate checks that an error that a retry cannot fix ends
-// the import at once.
+// A retry cannot fix this error, so the import must end at once.
 func TestImportDoesNotRetryUntrustedCertificate(t *testing.T) {
 	server := httptest.NewTLSServer(http.NotFoundHandler())
 	defer server.Close()

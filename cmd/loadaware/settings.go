@@ -9,7 +9,6 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// settingsFlags has the flags that replace fields of the policies in a replay.
 type settingsFlags struct {
 	cmd               *cli.Command
 	risk              *float64
@@ -30,8 +29,7 @@ func newSettingsFlags(cmd *cli.Command) *settingsFlags {
 	return f
 }
 
-// request returns the settings for the body of POST /whatif. `given` reports whether the command line sets at least
-// one of them.
+// request returns the settings as POST /whatif expects them. `given` reports whether the command line sets one or more.
 func (f *settingsFlags) request() (s api.WhatIfSettings, given bool, err error) {
 	if f.cmd.Given("risk") {
 		s.RiskTarget = f.risk
@@ -83,8 +81,8 @@ func (f *settingsFlags) policy() (sizing.Policy, error) {
 	return p, nil
 }
 
-// flagTexts returns the flag of each field of a policy, such as "--floor 2Gi", or "--floor" if the command line does
-// not set it. `flags` maps the fields to the names of their flags.
+// flagTexts returns the flag of each field of a policy, such as "--floor 2Gi", or "--floor" if the command line does not
+// set it. `flags` maps the fields to the names of their flags.
 func flagTexts(cmd *cli.Command, flags map[string]string) map[string]string {
 	texts := map[string]string{}
 	for field, name := range flags {
@@ -96,7 +94,6 @@ func flagTexts(cmd *cli.Command, flags map[string]string) map[string]string {
 	return texts
 }
 
-// describeFlags describes invalid fields of a policy by the texts of their flags.
 func describeFlags(texts map[string]string, bad []sizing.FieldError) string {
 	var all []string
 	for _, f := range bad {
@@ -108,12 +105,11 @@ func describeFlags(texts map[string]string, bad []sizing.FieldError) string {
 	return strings.Join(all, "; ")
 }
 
-// flagOfSetting maps the fields of a policy to their flags in a replay.
 var flagOfSetting = map[string]string{
 	"risk_target": "risk", "floor_bytes": "floor", "cap_bytes": "cap", "max_lifts": "max-lifts", "bin_edges_bytes": "bins",
 }
 
-// amountFlag parses `value`, the quantity in the flag `name`, into bytes. It returns nil if `value` is empty.
+// amountFlag returns the quantity in the flag `name` in bytes; nil if `value` is empty.
 func amountFlag(name, value string) (*int64, error) {
 	if value = strings.TrimSpace(value); value == "" {
 		return nil, nil

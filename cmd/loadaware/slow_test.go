@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// slowTimeout is how long a test waits for the server to close a connection or to answer.
+// A test waits up to slowTimeout for the server to close a connection or to answer.
 const slowTimeout = 30 * time.Second
 
 // trickle opens a connection, sends the start, then a byte of the rest every 100 ms, until the server
@@ -45,8 +45,7 @@ func trickle(addr, start, rest string) (response []byte, closed bool) {
 	return got.Bytes(), !ok || !timeout.Timeout()
 }
 
-// TestSlowClientsDoNotAffectOthers is a Slowloris and a slow POST attack. The server must close
-// every slow connection and answer other callers meanwhile.
+// This is a Slowloris and a slow POST attack. The server must close every slow connection and answer other callers meanwhile.
 func TestSlowClientsDoNotAffectOthers(t *testing.T) {
 	// The server handles 64 predictions at the same time for each processor of GOMAXPROCS. With two processors, the 100
 	// slow bodies leave capacity for the other callers.
@@ -113,8 +112,6 @@ func TestTooLargeRequestIsRejected(t *testing.T) {
 	}
 }
 
-// TestSlowTLSHandshakeTimesOut checks that the server closes a connection whose TLS handshake takes too
-// long.
 func TestSlowTLSHandshakeTimesOut(t *testing.T) {
 	own := newAuthority(t, "own")
 	files := newTLSFiles(t, own.sign(1, -time.Hour, 90*24*time.Hour))

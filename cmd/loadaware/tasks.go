@@ -18,7 +18,6 @@ const tasksUsage = `[flags]
 Lists the tasks of a running server by namespace, DAG and task, with the number of
 reported tries and OOM kills, the largest peak, and the version of the active model.`
 
-// listTasks prints all pages of GET /tasks.
 func listTasks(ctx context.Context, con cli.Console, args []string) error {
 	cmd := cli.New("tasks", tasksUsage, "url", "token")
 	namespace := cmd.String("namespace", "", "only this namespace; all if empty")
@@ -49,7 +48,7 @@ func listTasks(ctx context.Context, con cli.Console, args []string) error {
 	return render.Tasks(con.Out, *format, tasks)
 }
 
-// whyNoTasks explains an empty list. `all` is the number of tasks before the filter by DAG.
+// `all` is the number of tasks before the filter by DAG.
 func whyNoTasks(all int, namespace, dag string, hasToken bool) string {
 	switch {
 	case all > 0:
@@ -62,7 +61,7 @@ func whyNoTasks(all int, namespace, dag string, hasToken bool) string {
 	return "the server has no tasks yet; report runs to POST /observe, or import a history with loadaware import"
 }
 
-// readTasks reads all pages of GET /tasks. An empty namespace selects all namespaces.
+// An empty namespace selects all namespaces.
 func readTasks(ctx context.Context, server *client.Client, namespace string) ([]api.TaskSummary, error) {
 	tasks := []api.TaskSummary{}
 	query := url.Values{"limit": {"1000"}}

@@ -14,7 +14,6 @@ const tokenUsage = `[flags]
 Creates a random bearer token. Callers get the token; the server gets only its hash:
 append the grant in the second line to LOADAWARE_TOKENS, after a comma.`
 
-// createToken prints a new token and its grant for the server.
 func createToken(_ context.Context, con cli.Console, args []string) error {
 	cmd := cli.New("token", tokenUsage)
 	roles := cmd.String("role", string(auth.RoleObserve), "predict, observe, campaign or admin (everything); several separated by commas")

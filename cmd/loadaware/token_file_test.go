@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// statusAs returns the status of GET /tasks with a token.
 func statusAs(t *testing.T, server *process, token string) int {
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.url+"/tasks", http.NoBody)
 	require.NoError(t, err)
@@ -25,8 +24,7 @@ func statusAs(t *testing.T, server *process, token string) int {
 	return response.StatusCode
 }
 
-// TestFirstStartCreatesToken starts the service like `docker compose up`: on all addresses of
-// the container, with a database and without tokens.
+// The service starts as with `docker compose up`: on all addresses of the container, with a database and without tokens.
 func TestFirstStartCreatesToken(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "tokens")
 	env := append(database(t), "LOADAWARE_TOKENS=", "LOADAWARE_TOKENS_FILE="+file)
@@ -59,7 +57,6 @@ func TestFirstStartCreatesToken(t *testing.T) {
 	assert.Equal(t, http.StatusUnauthorized, statusAs(t, other, token), "LOADAWARE_TOKENS replaces the tokens file")
 }
 
-// makeGrant returns the grant of a new token.
 func makeGrant(t *testing.T) string {
 	_, out, _ := invoke(t, "", "token", "--role", "admin")
 	_, granted, found := strings.Cut(out, "granted: ")
@@ -67,7 +64,6 @@ func makeGrant(t *testing.T) string {
 	return granted
 }
 
-// TestInvalidTokensFileStopsStart checks that a server does not start with an unusable --tokens-file.
 func TestInvalidTokensFileStopsStart(t *testing.T) {
 	dir := t.TempDir()
 	file := func(text string) string {

@@ -11,7 +11,6 @@ import (
 	"github.com/loadaware/loadaware/internal/httpapi/auth"
 )
 
-// newToken runs loadaware token and returns the token and its grant for the server.
 func newToken(t *testing.T, flags ...string) (token, granted string) {
 	t.Helper()
 	code, out, stderr := invoke(t, "", append([]string{"token"}, flags...)...)
@@ -50,8 +49,7 @@ func TestTokenWithNameAndLimits(t *testing.T) {
 	assert.Regexp(t, `^observe@/etl_:[0-9a-f]{64}$`, granted)
 }
 
-// TestAmbiguousTokenIsRejected checks values with separators: a prefix with a comma would
-// parse as two grants.
+// The values contain separators: a prefix with a comma would parse as two grants.
 func TestAmbiguousTokenIsRejected(t *testing.T) {
 	for _, flags := range [][]string{{"--dag-prefix", "a,b"}, {"--dag-prefix", "a:b"}, {"--namespace", "a:b"}, {"--name", "a=b"}, {"--name", "a@b"}, {"--name", "a:b"}, {"--dag-prefix", "a/b"}} {
 		code, out, stderr := invoke(t, "", append([]string{"token"}, flags...)...)

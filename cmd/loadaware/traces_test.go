@@ -15,7 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// TestShutdownSendsTraces starts a server with logs in JSON and a collector that needs a token.
+// The logs are in JSON, and the collector needs a token.
 func TestShutdownSendsTraces(t *testing.T) {
 	var mu sync.Mutex
 	spans := map[string]*tracepb.Span{}

@@ -25,7 +25,6 @@ standard input, until the input ends. serve starts one at a lower priority, so t
 training does not delay predictions. Several trainers may use one database; a lease
 assigns each task to one of them.`
 
-// train runs the command train, or the trainer process.
 func train(ctx context.Context, con cli.Console, args []string) error {
 	cmd := cli.New("train", trainUsage, "database", "url", "token")
 	cmd.DescribeVariables(cli.TraceVariable)
@@ -48,10 +47,9 @@ func train(ctx context.Context, con cli.Console, args []string) error {
 	return process.Run(ctx)
 }
 
-// trainTimeout limits the training of one task. The server has the same limit.
+// The server has the same limit.
 const trainTimeout = 10 * time.Minute
 
-// trainTask trains one task on a server.
 func trainTask(ctx context.Context, con cli.Console, cmd *cli.Command, namespace string, args []string) error {
 	key, rest, err := cli.TaskArgument("train", namespace, args)
 	if err != nil {

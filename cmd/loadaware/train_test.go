@@ -19,7 +19,7 @@ import (
 	"github.com/loadaware/loadaware/internal/testwait"
 )
 
-// trainer returns the process id of the trainer of a server; 0 if none runs.
+// trainer returns a process id; 0 if no trainer runs.
 func (p *process) trainer() int {
 	children, _ := exec.Command("pgrep", "-P", strconv.Itoa(p.cmd.Process.Pid)).Output() // fails without children
 	pid, _ := strconv.Atoi(strings.TrimSpace(string(children)))
@@ -30,7 +30,7 @@ func hasEnded(pid int) func() bool {
 	return func() bool { return syscall.Kill(pid, 0) != nil }
 }
 
-// startTrained starts a server and trains a task. It returns the server and the process id of its trainer.
+// startTrained trains a task and returns the process id of the trainer.
 func startTrained(t *testing.T, args ...string) (*process, int) {
 	server := startServer(t, append(database(t), onlyRequested), args...)
 	for n := range 30 {
@@ -42,7 +42,6 @@ func startTrained(t *testing.T, args ...string) (*process, int) {
 	return server, trainer
 }
 
-// training is the result of POST /tasks/crash/load/train.
 type training struct {
 	Trained bool
 	Version int
@@ -101,7 +100,6 @@ func TestTrainerHasLowerPriority(t *testing.T) {
 	assert.Greater(t, nice(trainer), nice(server.cmd.Process.Pid))
 }
 
-// TestErrorOfTrainingNamesUnknownTask checks that the error of the trainer names the task of the request.
 func TestErrorOfTrainingNamesUnknownTask(t *testing.T) {
 	server, _ := startTrained(t)
 	response, err := http.Post(server.url+"/tasks/crash/absent/train", "application/json", bytes.NewReader([]byte("{}")))

@@ -10,16 +10,13 @@ import (
 	"github.com/loadaware/loadaware/internal/cli"
 )
 
-// buildVersion overrides the version of the module. The linker sets it with
-// -X main.buildVersion=…, which `make build` and `make dist` do.
+// buildVersion overrides the version of the module. `make build` and `make dist` set it with -X main.buildVersion=….
 var buildVersion string
 
-// buildRevision is the commit of a build with -buildvcs=false, because the Go tool then records no commit.
-// The linker sets it.
+// buildRevision is the commit of a build with -buildvcs=false, in which the Go tool records none. The linker sets it.
 var buildRevision string
 
-// currentVersion returns buildVersion or, if it is empty, the version of the module without its leading v. An unknown
-// version is "" or "(devel)".
+// An unknown version is "" or "(devel)".
 func currentVersion() string {
 	info, ok := debug.ReadBuildInfo()
 	if buildVersion != "" || !ok {
@@ -32,7 +29,6 @@ const versionUsage = `
 
 Prints the version, the revision and the Go version of this build.`
 
-// version prints the build information in the binary.
 func version(_ context.Context, con cli.Console, args []string) error {
 	cmd := cli.New("version", versionUsage)
 	rest, err := cmd.ParseArgs(con, args)

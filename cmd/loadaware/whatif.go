@@ -27,13 +27,10 @@ newest runs if the feature had this value.
 
   loadaware whatif --task pricing/predict_demand --risk 0.005 --floor 2Gi --max-lifts 2`
 
-// curveTargets are the risk targets of --curve.
 var curveTargets = [...]float64{0.001, 0.0025, 0.005, 0.01, 0.015, 0.025, 0.05, 0.1}
 
-// pollEvery is the time between two requests for the progress of a replay.
 const pollEvery = 500 * time.Millisecond
 
-// whatIf replays history on the server with POST /whatif, and prints the result.
 func whatIf(ctx context.Context, con cli.Console, args []string) error {
 	cmd := cli.New("whatif", whatIfUsage, "url", "token")
 	namespace := cmd.NamespaceFlag()
@@ -86,8 +83,6 @@ func whatIf(ctx context.Context, con cli.Console, args []string) error {
 	return render.WhatIf(con.Out, answer)
 }
 
-// replayedSettings returns the settings to replay: the settings of the flags, if at least one flag is given, and
-// with withCurve the same settings with each risk target of curveTargets.
 func replayedSettings(flags *settingsFlags, withCurve bool) ([]*api.WhatIfSettings, error) {
 	if _, err := flags.policy(); err != nil {
 		return nil, err
@@ -110,7 +105,7 @@ func replayedSettings(flags *settingsFlags, withCurve bool) ([]*api.WhatIfSettin
 	return all, nil
 }
 
-// replay starts a replay and waits for its result. The server cancels a replay that no caller polls.
+// The server cancels a replay that no caller polls.
 func replay(ctx context.Context, con cli.Console, server *client.Client, request *api.WhatIfRequest) (*api.WhatIf, error) {
 	var answer api.WhatIf
 	if err := server.Call(ctx, http.MethodPost, "/whatif", request, &answer); err != nil {

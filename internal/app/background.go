@@ -18,7 +18,6 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// newRetention returns the background worker that deletes old rows.
 func newRetention(keep config.RetentionAges, st retention.Store, metrics *httpapi.Metrics, log *slog.Logger) (*retention.Worker, error) {
 	worker, err := retention.New(st, retention.Config{
 		Observations: keep.Observations, Receipts: keep.Receipts, Experiments: keep.Experiments,
@@ -30,8 +29,8 @@ func newRetention(keep config.RetentionAges, st retention.Store, metrics *httpap
 	return worker, nil
 }
 
-// newReconciler returns the background worker that looks up tries without a complete report. Without Prometheus it has
-// no source: then it changes no reported try, and records each unreported try as expired (reconcile.Expired).
+// newReconciler returns a worker without a source if Prometheus is not configured. Then it changes no reported try, and
+// records each unreported try as expired (reconcile.Expired).
 func newReconciler(settings *config.Config, st store.Reconciliation, svc *service.Service, metrics *httpapi.Metrics, log *slog.Logger) (*reconcile.Worker, error) {
 	cfg := reconcile.Config{Delay: settings.PrometheusDelay, Within: settings.PrometheusWithin, Every: settings.PrometheusEvery}
 	results := make([]string, len(reconcile.Results))
@@ -50,7 +49,6 @@ func newReconciler(settings *config.Config, st store.Reconciliation, svc *servic
 	return reconcile.New(st, svc.Observe, cfg, log), nil
 }
 
-// sourceOf returns a source of tries that reads Prometheus.
 func sourceOf(client *prometheus.Client) reconcile.Source {
 	return func(ctx context.Context, try sizing.TryKey, from, to time.Time) (sizing.Observation, bool, error) {
 		o, found, err := client.Observation(ctx, try, from, to)
@@ -61,8 +59,7 @@ func sourceOf(client *prometheus.Client) reconcile.Source {
 	}
 }
 
-// runAll returns a function that runs `main` and the workers until its context ends, and
-// returns the error of `main`.
+// runAll ends the workers with the context of the returned function, and returns the error of `main`.
 func runAll(main func(context.Context) error, workers ...func(context.Context)) func(context.Context) error {
 	return func(ctx context.Context) error {
 		var running sync.WaitGroup

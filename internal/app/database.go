@@ -19,9 +19,9 @@ import (
 	"github.com/loadaware/loadaware/migrations"
 )
 
-// FindDatabase returns the DSN of the configured database, or starts a private one in cfg.Data. `stop` stops the
-// private database. `serverAddr` is the address of the calling server, and empty for other commands; another process that finds
-// cfg.Data in use gets this address in pglocal.InUseError.
+// FindDatabase returns the DSN of the configured database, or starts a private one in cfg.Data, which `stop` stops.
+// `serverAddr` is the address of the calling server, and empty for other commands. Another process that finds cfg.Data in
+// use gets this address in pglocal.InUseError.
 func FindDatabase(ctx context.Context, cfg *config.Config, serverAddr string, log *slog.Logger) (dsn string, stop func(), err error) {
 	if cfg.DatabaseURL != "" {
 		if _, err := pgx.ParseConfig(cfg.DatabaseURL); err != nil {
@@ -43,15 +43,13 @@ func FindDatabase(ctx context.Context, cfg *config.Config, serverAddr string, lo
 	}, nil
 }
 
-// OpenStore migrates the tables of the database and opens the store. `stop` closes the
-// store, then stops a private database.
+// OpenStore migrates the tables of the database and opens the store. `stop` also stops a private database.
 func OpenStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (st *postgres.Store, stop func(), err error) {
 	st, _, stop, err = openStore(ctx, cfg, "", nil, log)
 	return st, stop, err
 }
 
-// openStore opens the store like OpenStore, for a server at serverAddr; it also returns the DSN.
-// tracer may be nil.
+// tracer may be nil. See FindDatabase for serverAddr.
 func openStore(ctx context.Context, cfg *config.Config, serverAddr string, tracer pgx.QueryTracer, log *slog.Logger) (st *postgres.Store, dsn string, stop func(), err error) {
 	dsn, stopDatabase, err := FindDatabase(ctx, cfg, serverAddr, log)
 	if err != nil {
@@ -72,9 +70,8 @@ func openStore(ctx context.Context, cfg *config.Config, serverAddr string, trace
 	}, nil
 }
 
-// withReplica returns st with the standby of cfg.ReplicaURL for reads, and a function that watches the standby until the
-// context of the function ends, and then closes the connections to the standby. Without a standby it returns st and a
-// function that does nothing.
+// withReplica returns a store that reads from the standby of cfg.ReplicaURL, and a function that watches the standby until
+// its context ends and then closes the connections. Without a standby it returns st and a function that does nothing.
 func withReplica(ctx context.Context, cfg *config.Config, st *postgres.Store, tracer pgx.QueryTracer, log *slog.Logger) (store.Store, func(context.Context), error) {
 	if cfg.ReplicaURL == "" {
 		return st, func(context.Context) {}, nil
@@ -93,7 +90,6 @@ func withReplica(ctx context.Context, cfg *config.Config, st *postgres.Store, tr
 // process ended earlier, the migration would stay marked as incomplete.
 const migrationGrace = 10 * time.Second
 
-// runningMigrations counts the running migrations of this process.
 var runningMigrations sync.WaitGroup
 
 // RunMigration runs a migration, for which AwaitMigrations waits.

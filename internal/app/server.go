@@ -30,7 +30,7 @@ type Server struct {
 	Out, Err      io.Writer // Out gets messages for the operator, Err gets the log
 }
 
-// Run serves until ctx ends. It returns after the shutdown.
+// Run serves until ctx ends, and returns after the shutdown.
 func (s *Server) Run(ctx context.Context) error {
 	shareProcessors()
 	defer setGCPace()()
@@ -103,7 +103,6 @@ func (s *Server) Run(ctx context.Context) error {
 	})
 }
 
-// listen opens the listeners. If s.Addr is in use, it returns the error of addressInUse.
 func (s *Server) listen(ctx context.Context, hasTokens bool, log *slog.Logger) (*httpserver.Server, error) {
 	server, err := httpserver.Listen(httpserver.Config{
 		Addr: s.Addr, AdminAddr: s.AdminAddr, AdminOptional: s.AdminAddr == config.Defaults().AdminAddr,

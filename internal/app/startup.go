@@ -15,7 +15,6 @@ import (
 	"github.com/loadaware/loadaware/testdata/demo"
 )
 
-// startup prints the start-up message and imports the demo history.
 type startup struct {
 	*Server
 	listeners *httpserver.Server
@@ -25,8 +24,7 @@ type startup struct {
 	log       *slog.Logger
 }
 
-// run prints the addresses at once. For a demo it then imports the demo history. For a demo, or if PrintExamples is set, it
-// finally prints example requests, even if the import has failed.
+// run prints example requests even if the import of the demo has failed.
 func (s *startup) run(ctx context.Context) {
 	url := s.listeners.URL()
 	fmt.Fprintf(s.Out, "loadaware serves at %s\n", url)
@@ -46,7 +44,7 @@ func (s *startup) run(ctx context.Context) {
 	}
 }
 
-// exampleRequests are commands for a server at the URL %[1]s, whose pages have the path %[2]s.
+// exampleRequests is formatted with the URL of the server and the path of its pages.
 const exampleRequests = `
 Open %[1]s%[2]s in a browser: what was saved, and why a run got its amount.
 
@@ -57,8 +55,8 @@ Try:
   curl %[1]s/tasks/pricing/predict_demand
 `
 
-// importDemo imports the demo history if the store has no task. The store commits the 900 rows of the demo in one
-// transaction, so the store never has only some of these rows.
+// importDemo does nothing if the store has a task. One transaction stores all rows of the demo, so there is never a part
+// of them.
 func (s *startup) importDemo(ctx context.Context) error {
 	existing, err := s.store.Tasks(ctx, "", sizing.TaskKey{}, 1)
 	if err != nil || len(existing) > 0 {

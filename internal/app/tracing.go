@@ -12,8 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/tracing"
 )
 
-// startTracing starts tracing if it is configured. The tracer is nil without tracing. `end`
-// sends the last spans and waits at most 5 seconds.
+// startTracing returns a nil tracer if tracing is not configured. `end` sends the last spans and waits at most 5 seconds.
 func startTracing(ctx context.Context, cfg *config.Config, version string, log *slog.Logger) (tracer trace.Tracer, end func(), err error) {
 	tracer, flush, err := tracing.Start(ctx, tracing.Config{Endpoint: cfg.TraceURL, Headers: cfg.TraceHeaders, Version: version}, log)
 	if err != nil {
@@ -28,7 +27,6 @@ func startTracing(ctx context.Context, cfg *config.Config, version string, log *
 	}, nil
 }
 
-// queryTracer returns a tracer of database statements, or nil without tracing.
 func queryTracer(tracer trace.Tracer) pgx.QueryTracer {
 	if tracer == nil {
 		return nil

@@ -59,15 +59,14 @@ func (t *Trainer) Run(ctx context.Context) error {
 // would more often read the stored models of up to 2,000 tasks of a namespace.
 const shapesEvery = time.Hour
 
-// plansEvery is the interval at which the trainer looks for tasks with new usage series or new outcomes of plans, and
-// learns their plans. Without such tasks it costs two short statements.
+// plansEvery is the interval at which the trainer looks for tasks with new usage series or new outcomes of plans, to learn
+// their plans. Without such tasks it costs two short statements.
 const plansEvery = 10 * time.Minute
 
 // profilesEvery is the age of stored usage profiles from which on the trainer may replace them. The trainer looks for
 // profiles of this age every 15 minutes.
 const profilesEvery = time.Hour
 
-// supervisorEnv is the environment variable with the process id of the server.
 const supervisorEnv = "LOADAWARE_SUPERVISOR_PID"
 
 // IsSupervised reports whether a server started this process. It compares the process id of
@@ -77,8 +76,7 @@ func IsSupervised() bool {
 	return err == nil && pid == os.Getppid()
 }
 
-// trainerCommand returns the command of the trainer process. The process does not inherit the server's list of
-// tokens (LOADAWARE_TOKENS), session key or read replica.
+// The trainer process does not inherit the server's tokens (LOADAWARE_TOKENS), session key or read replica.
 func trainerCommand(dsn string, c *config.Config, stderr io.Writer) func(context.Context) *exec.Cmd {
 	return func(ctx context.Context) *exec.Cmd {
 		cmd := exec.CommandContext(ctx, executable(), "train")
@@ -91,8 +89,7 @@ func trainerCommand(dsn string, c *config.Config, stderr io.Writer) func(context
 	}
 }
 
-// executable returns the path of this program. On Linux the path works even if the file was
-// replaced.
+// On Linux the path works even if the file was replaced.
 func executable() string {
 	const self = "/proc/self/exe"
 	if runtime.GOOS == "linux" {

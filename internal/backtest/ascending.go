@@ -6,13 +6,12 @@ import "slices"
 // peaks of a long trace this takes microseconds, so a tree would not be faster.
 type sortedValues []float64
 
-// insert adds a number.
 func (a *sortedValues) insert(v float64) {
 	at, _ := slices.BinarySearch(*a, v)
 	*a = slices.Insert(*a, at, v)
 }
 
-// quantile returns the quantile at share (0 to 1) of the numbers, and 0 without numbers.
+// quantile returns 0 without numbers; share is from 0 to 1.
 func (a sortedValues) quantile(share float64) float64 {
 	return quantile(len(a), share, func(i int) float64 { return a[i] })
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// rule is the sizing rule of one baseline for one task.
 type rule interface {
 	// allocate returns the first allocation in bytes. A value that is not above 0, or NaN, means that the rule has no answer.
 	allocate(q *Question) float64
@@ -14,15 +13,14 @@ type rule interface {
 	learn(o *Outcome)
 }
 
-// baseline is a Policy with the conventions that all baselines share. Each task has its own rule,
-// which learns successes only. While the rule has no answer, the try gets the static request. No
-// first allocation is above the cap. A kill doubles the allocation, up to Question.maxLift.
+// baseline is a Policy with the conventions that all baselines share. Each task has its own rule, which learns successes
+// only. While the rule has no answer, the try gets the static request. No first allocation is above the cap. A kill
+// doubles the allocation, up to Question.maxLift.
 type baseline struct {
 	newRule func(task int) rule // task is the number of the task in order of appearance
 	rules   map[sizing.TaskKey]rule
 }
 
-// newBaseline returns a baseline that has learned nothing.
 func newBaseline(newRule func(task int) rule) *baseline {
 	return &baseline{newRule: newRule, rules: map[sizing.TaskKey]rule{}}
 }
@@ -47,7 +45,6 @@ func (r *baseline) Learn(o Outcome) error {
 	return nil
 }
 
-// rule returns the rule of a task. A new task gets a new rule.
 func (r *baseline) rule(task sizing.TaskKey) rule {
 	known, ok := r.rules[task]
 	if !ok {

@@ -17,15 +17,13 @@ const (
 	mib = float64(sizing.MiB)
 )
 
-// success is a successful row. x is the numeric feature, peak is in GB, hours is the run time (1 if zero),
-// and day is the day of the start.
+// The peak is in GB, hours is the run time (1 if zero), and day is the day of the start.
 type success struct {
 	x, peak float64
 	hours   float64
 	day     int
 }
 
-// trained returns the rule after it has learned the rows.
 func trained(r rule, rows ...success) rule {
 	start := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, s := range rows {
@@ -38,7 +36,6 @@ func trained(r rule, rows ...success) rule {
 	return r
 }
 
-// peaks returns successes without a feature.
 func peaks(values ...float64) []success {
 	rows := make([]success, len(values))
 	for i, v := range values {
@@ -47,7 +44,7 @@ func peaks(values ...float64) []success {
 	return rows
 }
 
-// same returns n successes with the same peak and x = 1.
+// All rows have x = 1.
 func same(n int, peak float64) []success {
 	rows := make([]success, n)
 	for i := range rows {

@@ -14,13 +14,11 @@ const (
 	OwnHistory = "own-history"
 )
 
-// greedySeed makes greedy bucketing draw the same buckets in every replay.
 const greedySeed = 1
 
-// namedPolicy is one entry of the catalogue.
 type namedPolicy struct {
 	name string
-	new  func(Config) Policy // returns a policy that has learned nothing
+	new  func(Config) Policy // the Policy has learned nothing
 }
 
 // catalogue lists the policies that a replay compares by default, in report order.
@@ -53,9 +51,8 @@ func catalogue() []namedPolicy {
 }
 
 // onDemand lists the policies that a replay runs only if Config.Policies names them, because they are slow. They show
-// how much is gained by cohorts, the models that size tasks without history by the other tasks of their namespace.
-// The policy own-history is loadaware's own policy without cohorts. The policy usage-profiles sizes tasks without
-// history only by usage profiles, which are groups of similar runs.
+// how much is gained by cohorts: own-history is loadaware's own policy without cohorts, and usage-profiles sizes tasks
+// without history only by usage profiles.
 func onDemand() []namedPolicy {
 	return []namedPolicy{
 		{OwnHistory, func(c Config) Policy {
@@ -84,7 +81,6 @@ func namesOf(policies []namedPolicy) []string {
 // NewPolicy returns a policy that has learned nothing. An unknown name is an error of kind sizing.Invalid.
 func NewPolicy(name string, cfg Config) (Policy, error) { return newPolicy(name, cfg.withDefaults()) }
 
-// newPolicy is NewPolicy for a Config with defaults.
 func newPolicy(name string, cfg Config) (Policy, error) {
 	all := append(catalogue(), onDemand()...)
 	at := slices.IndexFunc(all, func(n namedPolicy) bool { return n.name == name })

@@ -1,6 +1,5 @@
 package backtest
 
-// cause is the reason why a try wasted memory.
 type cause int
 
 const (
@@ -11,8 +10,7 @@ const (
 	causeCount                  // number of causes
 )
 
-// causeOf returns the cause of the wastage of a try. cold is Answer.ColdStart of the answer that sized
-// the try.
+// cold is Answer.ColdStart of the answer that sized the try.
 func causeOf(o *Outcome, cold bool) cause {
 	switch {
 	case o.Killed:
@@ -37,17 +35,16 @@ func newCauses(c *[causeCount]float64) Causes {
 	return Causes{c[causeColdStart] / gbHour, c[causeMargin] / gbHour, c[causeKill] / gbHour, c[causeCap] / gbHour}
 }
 
-// ageCount is the number of age groups. The age group of a run is the class of its number within its
-// task, in order of start. The ages of models are narrower classes: 1, 2–3, 4–7, …
+// The age group of a run is the class of its number within its task, in order of start. The ages of models are narrower
+// classes: 1, 2–3, 4–7, …
 const ageCount = 4
 
-// ageGroups lists the age groups.
 var ageGroups = [ageCount]struct {
 	last int // number of the last run of the group; 0: unbounded
 	name string
 }{{1, "1"}, {5, "2-5"}, {32, "6-32"}, {0, "later"}}
 
-// ageGroupOf returns the age group of a run, given the number of earlier runs of the task.
+// `before` is the number of earlier runs of the task.
 func ageGroupOf(before int) int {
 	for i := range ageGroups {
 		if before < ageGroups[i].last {
@@ -66,7 +63,6 @@ type AgeFigures struct {
 	Killed    float64 `json:"killed_percent"` // rows that were killed at least once; 0 without rows
 }
 
-// newAgeFigures converts the sums by age group to figures.
 func newAgeFigures(groups *[ageCount]totals) (all [ageCount]AgeFigures) {
 	for i := range groups {
 		s := &groups[i]
@@ -84,7 +80,6 @@ func (f *Figures) wastage() []float64 {
 	return parts
 }
 
-// shares returns the shares of the wastage in percent, in the order of shareHeader.
 func (f *Figures) shares() []string {
 	var cells []string
 	for _, wasted := range f.wastage() {
@@ -99,7 +94,6 @@ func (f *Figures) shares() []string {
 
 var shareHeader = []string{"cold start", "margin", "kills", "cap", "run 1", "2–5", "6–32", "later"}
 
-// shareTable returns a table of shares of wastage with one row per policy.
 func (r *Report) shareTable() table {
 	t := table{header: append([]string{"policy"}, shareHeader...)}
 	for i := range r.Results {
@@ -108,7 +102,6 @@ func (r *Report) shareTable() table {
 	return t
 }
 
-// shareTable returns a table of shares of wastage with one row per task.
 func (r *Result) shareTable() table {
 	t := table{header: append([]string{"task", "wasted GB·h"}, shareHeader...)}
 	for i := range r.Tasks {

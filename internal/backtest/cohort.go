@@ -6,8 +6,6 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// cohortOf returns the cohort of a namespace, the model that sizes its tasks without history. A new
-// namespace gets an empty cohort.
 func (p *loadawarePolicy) cohortOf(namespace string) *cohort.Learner {
 	if p.cohorts[namespace] == nil {
 		p.cohorts[namespace] = cohort.NewLearner()
@@ -15,9 +13,9 @@ func (p *loadawarePolicy) cohortOf(namespace string) *cohort.Learner {
 	return p.cohorts[namespace]
 }
 
-// sizeByCohort replaces the answer in `sized` by the answer of the cohort of the namespace, if the model of the task knows
-// no peak. `bounds` has the floor, the cap, the risk target and the bins. `sized` stays unchanged if noCohorts is set, if the
-// cohort has no answer, or if a run of the task was killed with at least the amount that the cohort answers.
+// sizeByCohort answers for a task whose model knows no peak. `bounds` has the floor, the cap, the risk target and the
+// bins. `sized` stays unchanged if noCohorts is set, if the cohort has no answer, or if a run of the task was killed with
+// at least the amount that the cohort answers.
 func (p *loadawarePolicy) sizeByCohort(q *Question, bounds *taskmodel.Question, model *taskmodel.Model, sized *taskmodel.Answer) {
 	if p.noCohorts || model.LargestPeak() > 0 {
 		return
@@ -30,13 +28,11 @@ func (p *loadawarePolicy) sizeByCohort(q *Question, bounds *taskmodel.Question, 
 	}
 }
 
-// factsOf returns the facts that a cohort knows about a try before it starts.
 func factsOf(q *Question) cohort.Facts {
 	return cohort.Facts{Task: q.Try.TaskKey, Metadata: q.Metadata, Features: q.Features, Requested: q.static()}
 }
 
-// cohortRow converts an outcome to a row of a cohort. The row of a killed try has the allocation as its peak, a
-// lower bound of the true peak.
+// The row of a killed try has the allocation as its peak, a lower bound of the true peak.
 func cohortRow(o *Outcome) cohort.Row {
 	r := cohort.Row{Facts: factsOf(&o.Question), Peak: float64(o.Peak), Killed: o.Killed}
 	if o.Killed {

@@ -7,7 +7,6 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// policyCosts sums the costs of the answers of one policy per task, and collects its promises.
 type policyCosts struct {
 	tasks    map[sizing.TaskKey]*taskCosts
 	promises []promise
@@ -15,7 +14,7 @@ type policyCosts struct {
 
 func newPolicyCosts() *policyCosts { return &policyCosts{tasks: map[sizing.TaskKey]*taskCosts{}} }
 
-// taskCosts has the sums over the rows of one task. A row is one run of a trace with all its tries.
+// taskCosts has the sums over the rows of one task. A row is one run with all its tries.
 type taskCosts struct {
 	task               sizing.TaskKey
 	number             int                 // the tasks are numbered in the order of their first rows
@@ -29,14 +28,13 @@ type taskCosts struct {
 	ages               [ageCount]totals    // by age group
 }
 
-// totals has the sums of some rows. used and wasted are in byte-seconds. A row that never succeeded has used nothing: as in
-// the ledger of savings, only the peaks of successes count as used.
+// used and wasted are in byte-seconds. A row that never succeeded has used nothing: as in the ledger of savings, only the
+// peaks of successes count as used.
 type totals struct {
 	rows, killed int // number of rows; number of rows that were killed at least once
 	used, wasted float64
 }
 
-// add adds other sums.
 func (s *totals) add(o *totals) {
 	s.rows += o.rows
 	s.killed += o.killed
@@ -44,22 +42,20 @@ func (s *totals) add(o *totals) {
 	s.wasted += o.wasted
 }
 
-// rowCosts accumulates the tries of one row.
 type rowCosts struct {
 	task      sizing.TaskKey
 	tries     int
 	wasted    float64             // byte-seconds
 	causes    [causeCount]float64 // wasted, by cause
 	succeeded bool                // the last try succeeded
-	gaveUp    bool                // the policy gave up
-	promised  *float64            // promised risk of the first try; nil: none
-	limit     sizing.Bytes        // limit of the first try
+	gaveUp    bool
+	promised  *float64     // promised risk of the first try; nil: none
+	limit     sizing.Bytes // limit of the first try
 }
 
-// newRow starts the sums of a row.
 func (c *policyCosts) newRow(task sizing.TaskKey) *rowCosts { return &rowCosts{task: task} }
 
-// attempt adds one try. coldStart is Answer.ColdStart of the answer that sized it.
+// coldStart is Answer.ColdStart of the answer that sized the try.
 func (e *rowCosts) attempt(o *Outcome, coldStart bool) {
 	e.tries++
 	e.succeeded = !o.Killed
@@ -68,7 +64,6 @@ func (e *rowCosts) attempt(o *Outcome, coldStart bool) {
 	e.causes[causeOf(o, coldStart)] += wasted
 }
 
-// kills returns the number of killed tries.
 func (e *rowCosts) kills() int {
 	if e.succeeded {
 		return e.tries - 1
@@ -76,8 +71,7 @@ func (e *rowCosts) kills() int {
 	return e.tries
 }
 
-// add adds a row to the sums of its task. A row that does not count only increases the number of
-// replayed rows, which determines the age group of the later rows.
+// A row that does not count only increases the number of replayed rows, which determines the age group of later rows.
 func (c *policyCosts) add(e *rowCosts, r *row, isCounted bool) {
 	a := c.tasks[e.task]
 	if a == nil {
@@ -111,7 +105,6 @@ func (c *policyCosts) add(e *rowCosts, r *row, isCounted bool) {
 	}
 }
 
-// count returns 1 for true and 0 for false.
 func count(b bool) int {
 	if b {
 		return 1
@@ -119,7 +112,6 @@ func count(b bool) int {
 	return 0
 }
 
-// add adds the sums of b to a.
 func (a *taskCosts) add(b *taskCosts) {
 	a.totals.add(&b.totals)
 	a.needed += b.needed
@@ -136,8 +128,7 @@ func (a *taskCosts) add(b *taskCosts) {
 	}
 }
 
-// result converts the sums to figures. The tasks are in descending order of `needed`, so that every policy has them in the
-// same order.
+// The tasks are in descending order of `needed`, so that every policy has them in the same order.
 func (c *policyCosts) result(policy string) Result {
 	tasks := make([]*taskCosts, 0, len(c.tasks))
 	for _, a := range c.tasks {

@@ -8,7 +8,6 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// promise is the promised risk of a first try, and whether this try was killed.
 type promise struct {
 	risk   float64
 	killed bool
@@ -26,14 +25,12 @@ type Decile struct {
 
 const decileCount = 10
 
-// byRisk orders promises by ascending risk.
 func byRisk(a, b promise) int { return cmp.Compare(a.risk, b.risk) }
 
-// byRank orders promises by the rank of their limits.
 func byRank(a, b promise) int { return cmp.Compare(a.rank, b.rank) }
 
-// rankLimits sets the ranks of promises. The rank is relative to the same task, because the limits of different tasks say
-// little about which of their runs are large. It changes the order of the promises.
+// The rank of a limit is relative to the same task, because the limits of different tasks say little about which of their
+// runs are large. rankLimits changes the order of the promises.
 func rankLimits(promises []promise) {
 	slices.SortStableFunc(promises, func(a, b promise) int {
 		return cmp.Or(cmp.Compare(a.task, b.task), cmp.Compare(a.limit, b.limit))
@@ -50,8 +47,8 @@ func rankLimits(promises []promise) {
 	}
 }
 
-// decilesOf divides promises into ten groups of nearly equal size in the given order; nil if there are fewer than ten. It
-// changes the order of the promises.
+// decilesOf divides promises into ten groups of nearly equal size in the given order; nil if there are fewer than ten
+// promises. It changes the order of its argument.
 func decilesOf(promises []promise, order func(a, b promise) int) []Decile {
 	if len(promises) < decileCount {
 		return nil
@@ -70,7 +67,7 @@ func decilesOf(promises []promise, order func(a, b promise) int) []Decile {
 	return deciles
 }
 
-// decileTable returns a table with one row per policy with deciles, which `of` selects; it has no rows if no policy has any.
+// decileTable returns one row per policy with deciles, which `of` selects.
 func (r *Report) decileTable(of func(*Result) []Decile) table {
 	t := table{header: []string{"policy"}}
 	for k := range decileCount {

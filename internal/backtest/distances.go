@@ -24,7 +24,7 @@ type DistanceRow struct {
 	Empirical float64 `json:"own_quantiles"`            // empirical distribution of the first runs
 }
 
-// checkRuns lists the numbers of learned runs of a task at which its predicted distribution is compared with its later
+// checkRuns lists the numbers of learned runs after which the predicted distribution of a task is compared with its later
 // runs.
 var checkRuns = []int{3, 8, 20, 100}
 
@@ -33,25 +33,22 @@ const (
 	maxLater = 100 // largest number of later runs in a comparison
 )
 
-// checkpoints has the runs of each task, with copies of its model at checkRuns.
 type checkpoints struct{ tasks map[sizing.TaskKey]*taskCheck }
 
-// taskCheck has the runs of one task.
 type taskCheck struct {
 	features []sizing.Features  // by run
 	seconds  []float64          // run time by run
 	copies   map[int]*modelCopy // by number of runs
 }
 
-// modelCopy is an encoded model with the shapes that it used: the distributions of the ratio of run time
-// to prediction that tasks share.
+// modelCopy is an encoded model with the shapes that it used.
 type modelCopy struct {
 	blob   []byte
 	shapes *shape.Set // nil: no shapes are learned yet
 }
 
-// add adds a run of a task. m is the model that has learned this run. If the number of runs is one of checkRuns, add
-// copies m. It does nothing if no comparison needs the run.
+// m is the model that has learned this run. add copies m if the number of runs is one of checkRuns. It ignores runs that
+// no comparison needs.
 func (c *checkpoints) add(m *taskmodel.Model, shapes *shape.Set, task sizing.TaskKey, f sizing.Features, seconds float64) error {
 	t := c.tasks[task]
 	if t == nil {
@@ -72,7 +69,7 @@ func (c *checkpoints) add(m *taskmodel.Model, shapes *shape.Set, task sizing.Tas
 	return nil
 }
 
-// distances returns one row for each of checkRuns, except rows without a task.
+// distances returns one row for each of checkRuns with a task.
 func (c *checkpoints) distances() ([]DistanceRow, error) {
 	var tasks []sizing.TaskKey
 	for task := range c.tasks {
@@ -97,7 +94,6 @@ func (c *checkpoints) distances() ([]DistanceRow, error) {
 	return rows, nil
 }
 
-// add adds the distances of one task after n runs.
 func (d *DistanceRow) add(t *taskCheck, n int) error {
 	stored := t.copies[n]
 	if stored == nil || len(t.seconds) < n+minLater {
@@ -153,7 +149,7 @@ func distanceTo(observed []float64, below func(float64) float64) float64 {
 	return most
 }
 
-// stepsOf returns the empirical distribution function of values.
+// stepsOf returns the empirical distribution function.
 func stepsOf(values []float64) func(float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	return func(x float64) float64 {
@@ -167,8 +163,7 @@ func stepsOf(values []float64) func(float64) float64 {
 	}
 }
 
-// lognormal returns the distribution function of the lognormal distribution with the mean and the
-// standard deviation of the logarithms of values.
+// lognormal returns a distribution function. Its parameters are the mean and the standard deviation of the logarithms.
 func lognormal(values []float64) func(float64) float64 {
 	mean, squares := 0.0, 0.0
 	for _, v := range values {

@@ -12,9 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// DurationReport compares the predicted with the actual run times of a trace. The rows are in
-// order of time, and each row is predicted before it is learned. A shape is a distribution of the ratio
-// of run time to prediction that several tasks share.
+// DurationReport compares the predicted with the actual run times of a trace. The rows are in order of time, and each row
+// is predicted before it is learned.
 type DurationReport struct {
 	Trace    string `json:"trace"`
 	Rows     int    `json:"rows"`
@@ -53,10 +52,8 @@ type PointError struct {
 // instead learns the shapes at intervals of time. A smaller factor makes the replay slower.
 const shapesGrowth = 1.25
 
-// firstShapes is the number of rows at which the replay learns the shapes for the first time.
 const firstShapes = 300
 
-// durationReplay replays the run times of a trace.
 type durationReplay struct {
 	trace      *Trace
 	policy     *loadawarePolicy
@@ -66,7 +63,7 @@ type durationReplay struct {
 	errors     [2][]float64                    // relative errors of loadaware and of the running mean, on the rows with a prediction of loadaware
 	checks     checkpoints
 	byHistory  historyReplay
-	nextShapes int // number of rows at which the replay learns the shapes next
+	nextShapes int // number of rows
 }
 
 // Durations replays the run times of a trace with loadaware's own policy.
@@ -91,7 +88,6 @@ func Durations(ctx context.Context, t *Trace, cfg Config) (*DurationReport, erro
 	return r.finish()
 }
 
-// row predicts and learns row i.
 func (r *durationReplay) row(i int, cfg Config) error {
 	q := r.trace.question(i, cfg.DefaultRequest)
 	l := r.policy.learnerOf(q.Try.TaskKey)
@@ -121,7 +117,7 @@ func (r *durationReplay) row(i int, cfg Config) error {
 	return r.checks.add(l.model, r.shapes, q.Try.TaskKey, q.Features, seconds)
 }
 
-// score adds one prediction to the report. mean is the running mean of the task.
+// mean is the running mean of the task, in seconds.
 func (r *durationReplay) score(d *sizing.Duration, seconds, mean float64) {
 	r.report.Scored++
 	if seconds <= d.P95.Seconds() {
@@ -138,8 +134,7 @@ func (r *durationReplay) score(d *sizing.Duration, seconds, mean float64) {
 	r.errors[1] = append(r.errors[1], math.Abs(mean-seconds)/seconds)
 }
 
-// learnShapes learns the shapes from the tasks replayed so far. It sorts the tasks by name, so that the
-// result does not depend on the order of a map.
+// learnShapes sorts the tasks by name, so that the result does not depend on the order of a map.
 func (r *durationReplay) learnShapes() error {
 	var tasks []sizing.TaskKey
 	for task := range r.policy.tasks {
@@ -157,7 +152,6 @@ func (r *durationReplay) learnShapes() error {
 	return err
 }
 
-// finish computes the figures from the sums.
 func (r *durationReplay) finish() (*DurationReport, error) {
 	report := r.report
 	report.Tasks = len(r.policy.tasks)
@@ -175,7 +169,6 @@ func (r *durationReplay) finish() (*DurationReport, error) {
 	return report, err
 }
 
-// pointError summarises the relative errors of a predictor.
 func pointError(name string, errors []float64) PointError {
 	e := PointError{Predictor: name, Rows: len(errors)}
 	if len(errors) == 0 {
@@ -194,7 +187,6 @@ func pointError(name string, errors []float64) PointError {
 	return e
 }
 
-// runningMean is the mean of the values added so far.
 type runningMean struct {
 	sum float64
 	n   int
@@ -202,5 +194,5 @@ type runningMean struct {
 
 func (m *runningMean) add(v float64) { m.sum, m.n = m.sum+v, m.n+1 }
 
-// value returns the mean, and 0 without values.
+// value returns 0 without values.
 func (m *runningMean) value() float64 { return m.sum / float64(max(1, m.n)) }

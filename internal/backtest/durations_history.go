@@ -30,7 +30,7 @@ const (
 
 // historyReplay evaluates the predictions of the first runs of tasks separately from those of later runs. While a task
 // has at most cohort.MaxOwnRuns earlier runs, the run-time model of the namespace (cohort.RunTimes) predicts its run.
-// After that, the task's own model predicts it. If one of the two models has no prediction, the other one predicts.
+// After that, the task's own model predicts it. If the model that should predict has no prediction, the other one predicts.
 type historyReplay struct {
 	similarBy []string                          // names of metadata
 	learners  map[string]*cohort.RunTimeLearner // by namespace
@@ -51,8 +51,8 @@ func newHistoryReplay(similarBy []string) historyReplay {
 	return s
 }
 
-// add evaluates the prediction of one row, if there is one, and learns the row. ownPrediction is the prediction of
-// the task's own model, or nil. mean is the running mean of the task before this row. The baseline of a first run is the mean of
+// add evaluates the prediction of one row, if there is one, and learns the row. ownPrediction is nil if the task's own
+// model has none. mean is the running mean of the task before this row. The baseline of a first run is the mean of
 // similarTo, or the mean of all earlier rows if no earlier run is similar.
 func (s *historyReplay) add(q *Question, ownPrediction *sizing.Duration, seconds float64, mean *runningMean) {
 	kind, baseline := recurring, mean.value()
@@ -85,8 +85,8 @@ func (s *historyReplay) add(q *Question, ownPrediction *sizing.Duration, seconds
 	s.all.add(seconds)
 }
 
-// similarTo returns the running mean of the earlier runs of the namespace whose metadata have the same values for the
-// names in similarBy. If similarBy is empty, it returns the mean of all earlier runs of the namespace.
+// similarTo returns the running mean of the earlier runs of the namespace with the same metadata for the names in
+// similarBy; of all its earlier runs if similarBy is empty.
 func (s *historyReplay) similarTo(q *Question) *runningMean {
 	key := q.Try.Namespace
 	for _, name := range s.similarBy {
@@ -98,7 +98,7 @@ func (s *historyReplay) similarTo(q *Question) *runningMean {
 	return s.similar[key]
 }
 
-// score adds the errors of one prediction and of the baseline. All times are in seconds.
+// All times are in seconds.
 func (s *historyReplay) score(kind int, median, p95, p99, seconds, baseline float64) {
 	k := &s.kinds[kind]
 	k.Rows++
@@ -112,7 +112,6 @@ func (s *historyReplay) score(kind int, median, p95, p99, seconds, baseline floa
 	s.errors[kind][1] = append(s.errors[kind][1], math.Abs(baseline-seconds)/seconds)
 }
 
-// report returns the figures of the kinds with rows.
 func (s *historyReplay) report() (kinds []RunTimesByHistory) {
 	for i := range s.kinds {
 		k := &s.kinds[i]
@@ -128,7 +127,6 @@ func (s *historyReplay) report() (kinds []RunTimesByHistory) {
 	return kinds
 }
 
-// write writes the figures of one kind.
 func (k *RunTimesByHistory) write(w io.Writer, write func(table) error) error {
 	fmt.Fprintf(w, "\n%s: %d rows; p95 covers %s, p99 covers %s\n\n", k.Kind, k.Rows, percentOf(k.P95.Share), percentOf(k.P99.Share))
 	points := table{header: []string{"point prediction", "rows", "median error", "within 5 %", "within 20 %"}}

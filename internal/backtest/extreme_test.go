@@ -15,7 +15,6 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// extremeRow is one success of a history with values near the limits of the arithmetic.
 type extremeRow struct {
 	input   float64 // the numeric feature
 	peak    sizing.Bytes
@@ -23,7 +22,7 @@ type extremeRow struct {
 	gap     time.Duration // since the start of the previous row
 }
 
-// extremeTrace returns a trace of one task with the rows and with the cap that Read would set.
+// The cap is the one that Read would set.
 func extremeTrace(rows []extremeRow) *Trace {
 	t := &Trace{Name: "extreme", Cap: minCap}
 	at := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -61,7 +60,6 @@ func (p boundedPolicy) Predict(q Question) Answer {
 	return answer
 }
 
-// replayExtreme replays rows with one policy and checks every answer and figure.
 func replayExtreme(t *testing.T, name string, rows []extremeRow, delayed bool) {
 	policy, err := newPolicy(name, Config{}.withDefaults())
 	require.NoError(t, err)
@@ -75,7 +73,6 @@ func replayExtreme(t *testing.T, name string, rows []extremeRow, delayed bool) {
 	assert.NoError(t, err, name)
 }
 
-// repeatRows returns the rows build(0) to build(n−1).
 func repeatRows(n int, build func(i int) extremeRow) []extremeRow {
 	rows := make([]extremeRow, n)
 	for i := range rows {
@@ -84,7 +81,6 @@ func repeatRows(n int, build func(i int) extremeRow) []extremeRow {
 	return rows
 }
 
-// extremeHistories draws histories from a seed.
 func extremeHistories(seed uint64) map[string][]extremeRow {
 	random := rand.New(rand.NewPCG(seed, 0))
 	power := func(low, high float64) float64 { return math.Pow(10, low+(high-low)*random.Float64()) }

@@ -8,14 +8,14 @@ import (
 // outcomeQueue has the successes of tries that are still running in simulated time.
 type outcomeQueue struct{ pending byEnd }
 
-// add queues the outcome of a row until the end of its try, and sets ReportedAt to the time of this end.
+// add queues the outcome of a row until the end of its try, and sets ReportedAt to this end.
 func (d *outcomeQueue) add(o Outcome, row int) {
 	o.ReportedAt = o.end()
 	heap.Push(&d.pending, queuedOutcome{o, row})
 }
 
-// deliver removes the outcomes of tries that ended at the time `now` or earlier, and passes them to `learn` in the
-// order in which they ended.
+// deliver passes the outcomes of tries that ended at the time `now` or earlier to `learn`, in the order in which they
+// ended.
 func (d *outcomeQueue) deliver(now time.Time, learn func(Outcome) error) error {
 	for len(d.pending) > 0 && !d.pending[0].ReportedAt.After(now) {
 		if err := learn(heap.Pop(&d.pending).(queuedOutcome).Outcome); err != nil {
@@ -25,7 +25,7 @@ func (d *outcomeQueue) deliver(now time.Time, learn func(Outcome) error) error {
 	return nil
 }
 
-// queuedOutcome is an outcome with its row number, which breaks ties between equal end times.
+// queuedOutcome has the row number to break ties between equal end times.
 type queuedOutcome struct {
 	Outcome
 	row int

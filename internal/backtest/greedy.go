@@ -23,11 +23,9 @@ type greedy struct {
 	built   int // number of points at the last build
 }
 
-// weightedPeak is a peak with its weight.
 type weightedPeak struct{ peak, weight float64 }
 
-// bucket is a range of peaks. top is its largest peak, and below is the cumulative weight up to and
-// including this bucket.
+// top is the largest peak of the bucket. below is the cumulative weight up to and including the bucket.
 type bucket struct{ top, below float64 }
 
 func (r *greedy) learn(o *Outcome) {
@@ -58,7 +56,6 @@ func (r *greedy) allocate(*Question) float64 {
 	return r.buckets[len(r.buckets)-1].top
 }
 
-// build computes the buckets.
 func (r *greedy) build() {
 	s := newSums(r.points)
 	r.buckets, r.built = r.buckets[:0], len(r.points)

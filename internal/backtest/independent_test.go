@@ -12,8 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// figure is the result of one baseline: the utilisation and the share of rows that were killed
-// at least once, in percent.
+// killed is the share of rows that were killed at least once. Both figures are in percent.
 type figure struct{ util, killed float64 }
 
 // independent has the figures of an independent implementation of the baselines on four traces.
@@ -36,13 +35,13 @@ var independent = map[string]map[string]figure{
 	},
 }
 
-// independentDelayed has the figures of the same implementation on retail with delayed feedback. That implementation
-// measured only three baselines in this way.
+// independentDelayed has the figures of the same implementation on retail with delayed feedback, which exist for three
+// baselines only.
 var independentDelayed = map[string]figure{"vpa": {37.6, 7.6}, "ponder": {35.8, .5}, "cost-aware": {44.8, 10.4}}
 
 // tolerance returns the allowed difference from the independent figure. The rules from the literature agree nearly; both
-// sides are rounded. The figures of the reference policies cost-aware and cap-2pct depend on the rows at which they choose a model
-// and its margin. The figures of cost-aware also depend on a list of quantiles that is known only approximately.
+// sides are rounded. The figures of the reference policies cost-aware and cap-2pct depend on the rows at which they choose
+// a model and its margin. Those of cost-aware also depend on a list of quantiles that is known only approximately.
 func tolerance(policy string) figure {
 	switch policy {
 	case "cost-aware":
@@ -60,7 +59,6 @@ func TestBaselinesAgreeWithAnIndependentReplay(t *testing.T) {
 	requireAgreement(t, historyTrace(t, "retail"), true, independentDelayed)
 }
 
-// requireAgreement replays a trace and compares the figures with `want`.
 func requireAgreement(t *testing.T, trace *Trace, delayed bool, want map[string]figure) {
 	cfg := Config{Delayed: delayed}
 	for policy := range want {
@@ -75,8 +73,7 @@ func requireAgreement(t *testing.T, trace *Trace, delayed bool, want map[string]
 	}
 }
 
-// historyTrace reads a history that is stored outside the repository. It skips the test if the history is
-// not there.
+// The history is stored outside the repository. Without it, historyTrace skips the test.
 func historyTrace(t *testing.T, name string) *Trace {
 	file, err := os.Open(filepath.Join("..", "..", "..", "shared", "data", name+".csv.gz"))
 	if errors.Is(err, fs.ErrNotExist) {

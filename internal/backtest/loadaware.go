@@ -7,8 +7,7 @@ import (
 )
 
 // triesAfterLoss is the smallest number of tries before the first training of a task, and between a training that
-// returned no model and the next training. A training returns no model if the new model lost the evaluation against
-// the current one, or if there was nothing to fit.
+// returned no model (its model lost the evaluation, or there was nothing to fit) and the next training.
 const triesAfterLoss = 25
 
 // loadawarePolicy is loadaware's own policy. It calls the models of taskmodel in the same order as the service, and fits
@@ -44,7 +43,6 @@ func newLoadawarePolicy(cfg Config) *loadawarePolicy {
 	}
 }
 
-// learner is the state of one task.
 type learner struct {
 	model    *taskmodel.Model
 	poolSeen int // namespace.version when the model last received the pools; 0: never
@@ -56,7 +54,7 @@ type learner struct {
 	training *training                  // nil: no training is running, and the model may be used
 }
 
-// learnerOf returns the state of a task. If a training of the task runs, learnerOf waits for its end.
+// learnerOf waits until no training of the task runs.
 func (p *loadawarePolicy) learnerOf(task sizing.TaskKey) *learner {
 	l := p.tasks[task]
 	if l == nil {
@@ -136,7 +134,6 @@ func (p *loadawarePolicy) Learn(o Outcome) error {
 	return p.err
 }
 
-// updateGuard reports the outcome of a try to the guard.
 func (l *learner) updateGuard(o *Outcome) {
 	if o.Killed {
 		l.guard.Kill(o.Try.Run(), o.Try.Number)
@@ -145,7 +142,7 @@ func (l *learner) updateGuard(o *Outcome) {
 	l.guard.Forget(o.Try.Run())
 }
 
-// row converts an outcome to a history row as in a store, and removes the try from l.promised and l.scores.
+// row removes the try from l.promised and l.scores.
 func (l *learner) row(o *Outcome) sizing.HistoryRow {
 	promised := l.promised[o.Try]
 	delete(l.promised, o.Try)
@@ -164,8 +161,8 @@ func (l *learner) row(o *Outcome) sizing.HistoryRow {
 	}
 }
 
-// updatePool replaces the contribution of a task to the pool of its DAG: it removes `before`, the earlier contribution,
-// and adds the current one. Each model of the namespace loads the new pools at its next prediction.
+// updatePool replaces the contribution of a task to the pool of its DAG; `before` is the earlier contribution. Each model
+// of the namespace loads the new pools at its next prediction.
 func (p *loadawarePolicy) updatePool(l *learner, before taskmodel.Pool) {
 	now := l.model.Pool()
 	pool, namespace := p.poolOf(l.history.Task), p.namespaceOf(l.history.Task)
@@ -176,7 +173,6 @@ func (p *loadawarePolicy) updatePool(l *learner, before taskmodel.Pool) {
 	namespace.version++
 }
 
-// poolOf returns the pool of the DAG of a task.
 func (p *loadawarePolicy) poolOf(task sizing.TaskKey) *taskmodel.Pool {
 	task.Task = ""
 	if p.pools[task] == nil {
@@ -185,7 +181,6 @@ func (p *loadawarePolicy) poolOf(task sizing.TaskKey) *taskmodel.Pool {
 	return p.pools[task]
 }
 
-// namespaceOf returns the namespace of a task.
 func (p *loadawarePolicy) namespaceOf(task sizing.TaskKey) *namespace {
 	if p.spaces[task.Namespace] == nil {
 		p.spaces[task.Namespace] = &namespace{version: 1}

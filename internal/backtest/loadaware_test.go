@@ -16,7 +16,6 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// demoTrace reads the history of the demo.
 func demoTrace(t *testing.T) *Trace {
 	file, err := os.Open(filepath.Join("..", "..", "testdata", "demo", "pricing.csv.gz"))
 	require.NoError(t, err)

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// datedHistory returns a history of one task with two features: the date of a run, and a number without influence.
+// The task has two features: the date of a run, and a number without influence.
 func datedHistory(runs int, step time.Duration, peakGiB func(at time.Time) float64, rng *rand.Rand) string {
 	var csv strings.Builder
 	csv.WriteString("dag_id,task_id,run_id,started_at,duration_s,memory_requested_bytes,memory_max_bytes,feature.logical_date,feature.rows\n")

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// dagKind is a kind of DAG whose tasks have log-normal peaks that grow with the root of the rows.
+// The log-normal peaks of the tasks of a DAG grow with the root of the rows.
 type dagKind struct {
 	name      string
 	deviation float64 // of the log peak, without the effect of the rows
@@ -22,8 +22,7 @@ type dagKind struct {
 
 var steady, noisy = dagKind{"steady", 0.1}, dagKind{"noisy", 0.8}
 
-// crowdedNamespace returns a history of many tasks with a number of runs each. A DAG has three tasks, and the kinds take turns
-// by DAG. The tasks start at intervals of two days and run daily.
+// A DAG has three tasks, and the kinds take turns by DAG. The tasks start at intervals of two days and run daily.
 func crowdedNamespace(tasks, runs int, rng *rand.Rand, kinds ...dagKind) string {
 	lines := make([]string, 0, tasks*runs)
 	first := time.Date(2025, 1, 6, 2, 0, 0, 0, time.UTC)
@@ -40,15 +39,14 @@ func crowdedNamespace(tasks, runs int, rng *rand.Rand, kinds ...dagKind) string 
 	return "started_at,dag_id,task_id,run_id,duration_s,memory_requested_bytes,memory_max_bytes,feature.rows\n" + strings.Join(lines, "")
 }
 
-// outcomes counts the promises and the kills of runs.
 type outcomes struct{ promised, killed float64 }
 
-// isCalibrated reports whether kills match promises, by the requirement of docs/learning.md.
+// The requirement is that of docs/learning.md.
 func (o *outcomes) isCalibrated() bool {
 	return math.Abs(o.killed-o.promised) <= max(o.promised/2, 3*math.Sqrt(o.promised))
 }
 
-// sizeNamespace replays a history and returns the outcomes of all runs except the first of each task, by kind.
+// The outcomes, by kind, do not count the first run of each task.
 func sizeNamespace(t *testing.T, csv string) map[string]*outcomes {
 	t.Helper()
 	kinds, seen := map[string]*outcomes{}, map[string]bool{}

@@ -31,18 +31,17 @@ type Question struct {
 	Above     sizing.Bytes     // allocation of the killed try, for the question after a kill; otherwise 0
 }
 
-// static returns the static request, with Config.DefaultRequest as memory if the row has none.
+// static has Config.DefaultRequest as memory if the row has no static request.
 func (q *Question) static() sizing.Resources {
 	return sizing.Resources{Memory: q.Static, CPU: q.Requested.CPU}
 }
 
-// maxLift returns the upper bound of a lift. It is at least the static request, because a request
-// shows that a node of that size exists.
+// maxLift is at least the static request, because a request shows that a node of that size exists.
 func (q *Question) maxLift() sizing.Bytes { return max(q.Cap, q.Static) }
 
 // Answer is the allocation of a try.
 type Answer struct {
-	Limit     sizing.Bytes // memory limit
+	Limit     sizing.Bytes
 	Promised  *float64     // P(peak > Limit); nil if the policy promises nothing
 	ColdStart bool         // no model or rule of the task gave the answer, mostly because the task has too few runs; false for a first try in mode shadow or off
 	CPU       sizing.Cores // the CPU request; zero: no answer
@@ -53,7 +52,7 @@ type Answer struct {
 type Outcome struct {
 	Question
 	Killed     bool
-	Allocated  sizing.Bytes // memory limit
+	Allocated  sizing.Bytes
 	Peak       sizing.Bytes
 	CPUMax     sizing.Cores     // of a success; 0: not measured
 	Usage      sizing.MeanUsage // of a success
@@ -61,5 +60,4 @@ type Outcome struct {
 	ReportedAt time.Time        // time of the report in the replay; ascending over the outcomes that one policy receives
 }
 
-// end returns the time when the try ended.
 func (o *Outcome) end() time.Time { return o.StartedAt.Add(o.Duration) }

@@ -23,8 +23,8 @@ type ponder struct {
 	line            line          // for Pearson's r, and as the first guess of a fit to ponderCold points
 	fitted          asymmetricFit // the newest fit
 	stale           bool          // points were added after the newest fit
-	lowest, highest float64       // smallest and largest peak
-	highestX        float64       // largest x
+	lowest, highest float64
+	highestX        float64
 }
 
 // asymmetricFit is the line under asymmetric squared loss.
@@ -69,9 +69,9 @@ func (r *ponder) unbounded(x float64) float64 {
 	return v + max(ponderOffset, ponderDeviations*r.deviation(x))
 }
 
-// fit minimises Σ w·(y − line)² by iterative reweighting until the line no longer changes, at most 100
-// times; w is 1 above the line and otherwise ponderOver. With ponderCold points the iteration starts from r.line, and
-// with more points from the previous fit (zero before the first one), so one more point rarely needs more than two passes.
+// fit minimises Σ w·(y − line)² by iterative reweighting until the line no longer changes, at most 100 times; w is 1
+// above the line and otherwise ponderOver. It starts from r.line with ponderCold points, and later from the previous fit
+// (zero before the first one), so one more point rarely needs more than two passes.
 func (r *ponder) fit() {
 	if !r.stale {
 		return
@@ -89,7 +89,6 @@ func (r *ponder) fit() {
 	}
 }
 
-// reweighted returns the weighted least-squares line for the weights of the current fit.
 // The sums are centred on the means to avoid cancellation at 10¹¹ bytes.
 func (r *ponder) reweighted() asymmetricFit {
 	var weights, dx, dy, xx, xy float64

@@ -6,10 +6,9 @@ import (
 	"github.com/loadaware/loadaware/internal/usageprofile"
 )
 
-// profileMixture sizes a task without history only by usage profiles: groups of runs of any task that use resources
-// alike. It weights the peaks of each profile by the probability of this profile given the facts of the task. The cohort
-// of loadaware's own policy instead predicts the peak directly. The difference between the figures of the two policies
-// shows how much worse a prediction by profiles is.
+// profileMixture sizes a task without history only by usage profiles. It weights the peaks of each profile by the
+// probability of this profile given the facts of the task. The cohort of loadaware's own policy instead predicts the peak
+// directly. The difference between the figures of the two policies shows how much worse a prediction by profiles is.
 type profileMixture struct {
 	rows     []cohort.Row
 	runs     []usageprofile.Run
@@ -53,8 +52,7 @@ func (m *profileMixture) learn(o *Outcome) {
 	}
 }
 
-// contextRow converts a success to a stored try with its context: metadata and usage. A trace has no
-// placement.
+// A trace has no placement.
 func contextRow(o *Outcome) sizing.ContextRow {
 	return sizing.ContextRow{
 		Task: o.Try.TaskKey, Features: o.Features, Metadata: o.Metadata, Usage: o.Usage,

@@ -23,13 +23,13 @@ type reference struct {
 	margins func(*window) []float64 // candidates for the margin, a factor on the prediction
 	cold    float64                 // factor on the largest peak, for the allocations before referenceCold rows
 	eager   int                     // number of first rows after each of which the rule chooses; later it chooses every referencePeriod rows
-	largest float64                 // largest peak
-	rows    int                     // number of rows
+	largest float64
+	rows    int
 	models  [3]model
 	replays [3]window // by model
 	best    int       // index of the chosen model
-	margin  float64   // the chosen margin
-	chosen  int       // number of rows at the last choice
+	margin  float64
+	chosen  int // number of rows at the last choice
 }
 
 // costAware returns a rule that chooses the margin with the least cost. It does not limit the risk. The
@@ -87,7 +87,6 @@ func (r *reference) allocate(q *Question) float64 {
 	return r.margin * r.models[r.best].predict(q.X)
 }
 
-// choose refits the models and selects the one with the cheapest replay.
 func (r *reference) choose() {
 	r.chosen = r.rows
 	least := math.Inf(1)
@@ -115,9 +114,8 @@ const maxLogPeak = 40
 
 func (m *model) learn(x, peak float64) { m.current.add(m.transform(x), math.Log(peak)) }
 
-// predict returns 1 to e^maxLogPeak bytes, so every ratio of a peak to a prediction is finite. If
-// inputs near the float64 limit overflow the sums of the line, predict returns the geometric mean of
-// the peaks.
+// predict returns 1 to e^maxLogPeak bytes, so every ratio of a peak to a prediction is finite. If inputs near the
+// float64 limit overflow the sums of the line, it returns the geometric mean of the peaks.
 func (m *model) predict(x float64) float64 {
 	at := m.fitted.at(m.transform(x))
 	if math.IsNaN(at) {
@@ -164,9 +162,9 @@ func (w *window) quantile(share float64) float64 {
 	return quantile(len(w.rows), share, func(i int) float64 { return w.rows[i].ratio })
 }
 
-// cost returns the allocated byte-seconds of all attempts of the rows under a margin that
-// doubles with every kill. The use is the same under every margin and is not subtracted. The
-// loop ends because the margin is positive and model.predict keeps every ratio finite.
+// cost returns the allocated byte-seconds of all attempts of the rows under a margin that doubles with every kill. It
+// does not subtract the use, which is the same under every margin. The loop ends because the margin is positive and
+// model.predict keeps every ratio finite.
 func (w *window) cost(margin float64) float64 {
 	if w.tailWeight == nil {
 		w.tailWeight = make([]float64, len(w.rows)+1)

@@ -23,7 +23,7 @@ func (l *line) add(x, y float64) {
 	l.yy += dy * (y - l.meanY)
 }
 
-// slope returns the slope of the line. It is 0 if all x are equal, so that the line is the mean.
+// slope is 0 if all x are equal, so that the line is the mean.
 func (l *line) slope() float64 {
 	if l.xx <= 0 {
 		return 0
@@ -33,7 +33,6 @@ func (l *line) slope() float64 {
 
 func (l *line) at(x float64) float64 { return l.meanY + l.slope()*(x-l.meanX) }
 
-// squaredError returns the sum of the squared residuals.
 func (l *line) squaredError() float64 { return max(0, l.yy-l.slope()*l.xy) }
 
 // correlation returns Pearson's r, or 0 if x or y is constant.
@@ -75,12 +74,10 @@ func (r *regression) allocate(q *Question) float64 {
 	return r.largest
 }
 
-// hull is the upper convex hull of the points, sorted by x. For every line it contains the point
-// that is farthest above the line. So the search for the largest residual of a refitted line
-// reads a few dozen points instead of all points.
+// hull is the upper convex hull of the points, sorted by x. The point that is farthest above any line is one of the hull.
+// So the search for the largest residual of a refitted line reads a few dozen points instead of all points.
 type hull []point
 
-// point is one row: its feature and its peak.
 type point struct{ x, y float64 }
 
 func (h *hull) add(x, y float64) {
@@ -112,12 +109,11 @@ func (h *hull) add(x, y float64) {
 	}
 }
 
-// isAboveSegment reports whether b is above the straight line from a to c.
 func isAboveSegment(a, b, c point) bool {
 	return (b.y-a.y)*(c.x-a.x) > (c.y-a.y)*(b.x-a.x)
 }
 
-// above returns the largest residual above a line.
+// above returns the largest residual; it is negative if all points are below the line.
 func (h hull) above(l *line) float64 {
 	most := math.Inf(-1)
 	for _, p := range h {

@@ -42,10 +42,9 @@ func Write(w io.Writer, layout Layout, reports []*Report) error {
 	return sizing.Errorf(sizing.Invalid, "format %q: unknown; choose among %s", layout.Format, strings.Join(Formats(), ", "))
 }
 
-// noFigure stands for a figure that does not exist.
 const noFigure = "–"
 
-// table has a header and rows of cells. The first column is text, and the others are numbers.
+// table has text in the first column and numbers in the other columns.
 type table struct {
 	header []string
 	rows   [][]string
@@ -85,7 +84,6 @@ func writeTables(w io.Writer, layout Layout, reports []*Report, write func(table
 	return nil
 }
 
-// writeTasks writes the figures per task of a trace with several tasks.
 func writeTasks(w io.Writer, layout Layout, r *Report, write func(table) error) error {
 	if len(r.Results) == 0 || len(r.Results[0].Tasks) < 2 {
 		return nil
@@ -103,8 +101,7 @@ func writeTasks(w io.Writer, layout Layout, r *Report, write func(table) error) 
 	return nil
 }
 
-// overall returns a table with one row per policy. The column "worst heavy %" has the largest killed % of a heavy task; see
-// heavyShare.
+// The column "worst heavy %" has the killed % of Worst; see heavyShare.
 func (r *Report) overall() table {
 	t := table{header: []string{"policy", "util %", "wasted GB·h", "killed %", "worst heavy %", "attempts", "kills", "gave up", "promised %", "realised %", "95 % interval"}}
 	for i := range r.Results {
@@ -123,8 +120,7 @@ func (r *Report) overall() table {
 	return t
 }
 
-// byTask returns a table with one row per task and one column per policy. Every policy has its tasks
-// in the same order, by needed byte-seconds, which do not depend on the policy.
+// Every policy has its tasks in the same order, by needed byte-seconds, which do not depend on the policy.
 func (r *Report) byTask() table {
 	t := table{header: []string{"task"}}
 	for i := range r.Results {
@@ -141,7 +137,6 @@ func (r *Report) byTask() table {
 	return t
 }
 
-// aligned writes the table with aligned columns.
 func (t table) aligned(w io.Writer) error {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	for _, cells := range append([][]string{t.header}, t.rows...) {
@@ -159,7 +154,6 @@ func (t table) firstWidth() int {
 	return width
 }
 
-// markdown writes the table in Markdown.
 func (t table) markdown(w io.Writer) error {
 	fmt.Fprintf(w, "| %s |\n|---|%s\n", strings.Join(t.header, " | "), strings.Repeat("---:|", len(t.header)-1))
 	for _, cells := range t.rows {
@@ -175,8 +169,7 @@ var csvHeader = []string{"trace", "feedback", "policy", "task", "rows", "used_gb
 	"wasted_cold_start_gbh", "wasted_margin_gbh", "wasted_kills_gbh", "wasted_cap_gbh",
 	"wasted_run_1_gbh", "wasted_runs_2_5_gbh", "wasted_runs_6_32_gbh", "wasted_later_gbh"}
 
-// writeCSV writes for each trace and policy one line with the totals, whose task is empty, and one line for each task of
-// the trace.
+// The line with the totals of a trace and policy has an empty task.
 func writeCSV(w io.Writer, reports []*Report) error {
 	out := csv.NewWriter(w)
 	lines := [][]string{csvHeader}

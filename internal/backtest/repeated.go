@@ -12,11 +12,10 @@ import (
 type tries struct {
 	rows         []sizing.Observation
 	index        map[sizing.TryKey]int // index of a try in rows
-	repeated     int                   // number of repeated rows
-	contradicted int                   // number of repeated rows that contradict the first row
+	repeated     int
+	contradicted int // repeated rows that contradict the first row
 }
 
-// add adds a row.
 func (t *tries) add(o sizing.Observation) {
 	if t.index == nil {
 		t.index = map[sizing.TryKey]int{}
@@ -36,7 +35,7 @@ func (t *tries) add(o sizing.Observation) {
 	t.rows[at] = amended
 }
 
-// amend fills the unknown fields of `first` from `again`. It returns false if the two rows contradict each other.
+// amend returns false if the two rows contradict each other.
 func amend(first sizing.Observation, again *sizing.Observation) (sizing.Observation, bool) {
 	ok := fill(&first.Outcome, again.Outcome) &&
 		fill(&first.MemoryMax, again.MemoryMax) && fill(&first.MemorySampled, again.MemorySampled) &&
@@ -66,7 +65,7 @@ func amend(first sizing.Observation, again *sizing.Observation) (sizing.Observat
 	return first, true
 }
 
-// fill replaces an unknown (zero) value by `again`. It returns false if both values are known and differ.
+// fill returns false if both values are known (not zero) and differ.
 func fill[T comparable](known *T, again T) bool {
 	var unknown T
 	if *known == unknown {
@@ -75,7 +74,7 @@ func fill[T comparable](known *T, again T) bool {
 	return again == unknown || again == *known
 }
 
-// fillTime does the same as fill for times, which may have different locations.
+// fillTime is fill for times, which can have different locations.
 func fillTime(known *time.Time, again time.Time) bool {
 	if known.IsZero() {
 		*known = again

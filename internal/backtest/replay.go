@@ -53,8 +53,8 @@ type Step struct {
 	Answer                 // answer to this question
 	Peak     sizing.Bytes  // measured peak of the run
 	Duration time.Duration // of a try that is not killed
-	Kills    int           // number of killed tries
-	Wasted   float64       // byte-seconds of all tries
+	Kills    int
+	Wasted   float64 // byte-seconds of all tries
 }
 
 func (c Config) withDefaults() Config {
@@ -118,20 +118,17 @@ func Run(ctx context.Context, t *Trace, cfg Config) (*Report, error) {
 	return report, group.Wait()
 }
 
-// replay runs one policy over one trace.
 type replay struct {
 	trace   *Trace
 	cfg     Config
-	name    string // name of policy
+	name    string
 	policy  Policy
 	costs   *policyCosts
 	running outcomeQueue // with delayed feedback
 }
 
-// progressEvery is the number of rows between two progress reports.
 const progressEvery = 64
 
-// run replays all rows.
 func (r *replay) run(ctx context.Context) error {
 	err := r.advance(ctx, 0, len(r.trace.rows))
 	if last := r.finish(); err == nil {
@@ -140,7 +137,7 @@ func (r *replay) run(ctx context.Context) error {
 	return err
 }
 
-// advance acquires a worker and replays the rows [`from`, `to`).
+// advance needs a free worker. It replays the rows [`from`, `to`).
 func (r *replay) advance(ctx context.Context, from, to int) error {
 	if !r.cfg.workers.Start() {
 		return ctx.Err()
@@ -173,10 +170,9 @@ func (r *replay) finish() error {
 	return p.finish()
 }
 
-// row replays row i. It calls Predict until an allocation is sufficient or the policy gives up, and
-// reports the outcome of every try. The policy learns kills at once, even with delayed feedback,
-// because the next lift depends on them. So it knows a kill before the next row, even if
-// the killed try ends after the start of that row in the time of the trace.
+// row calls Predict until an allocation is sufficient or the policy gives up. The policy learns kills at once, even with
+// delayed feedback, because the next lift depends on them. So it knows a kill before the next row, even if the killed try
+// ends after the start of that row in the time of the trace.
 func (r *replay) row(i int) error {
 	q := r.trace.question(i, r.cfg.DefaultRequest)
 	sums := r.costs.newRow(q.Try.TaskKey)
@@ -212,7 +208,7 @@ func (r *replay) row(i int) error {
 	return nil
 }
 
-// succeeded reports a success, now or at the end of the try.
+// succeeded reports a success at once or, with delayed feedback, at the end of the try.
 func (r *replay) succeeded(o Outcome, row int) error {
 	if r.cfg.Delayed && !r.trace.rows[row].startUnknown {
 		r.running.add(o, row)

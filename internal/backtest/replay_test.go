@@ -13,8 +13,7 @@ import (
 
 const header = "dag_id,task_id,run_id,started_at,duration_s,memory_requested_bytes,memory_max_bytes,feature.colour,feature.size,feature.age\n"
 
-// twoRows has a run of one hour with a peak of 2 GB, and a run of two hours with a peak of 3 GB that starts half an hour
-// after the first one.
+// Run r1 takes one hour and has a peak of 2 GB. Run r2 starts half an hour later, takes two hours and has a peak of 3 GB.
 const twoRows = header +
 	"d,t,r2,2020-01-01T00:30:00Z,7200,8e9,3e9,red,20,1\n" +
 	"d,t,r1,2020-01-01T00:00:00Z,3600,8e9,2e9,blue,10,1\n"
@@ -52,7 +51,7 @@ func TestCostsCountEveryAttempt(t *testing.T) {
 	}
 }
 
-// recordingPolicy records its calls. It gives up after a kill.
+// recordingPolicy gives up after a kill.
 type recordingPolicy struct {
 	limit sizing.Bytes
 	notes []string
@@ -84,8 +83,7 @@ func replayRecorded(t *testing.T, csv string, delayed bool, limit sizing.Bytes) 
 	return policy, costs.result("recordingPolicy")
 }
 
-// overlapping has four runs: a takes 100 s; b takes 20 s while a runs; c starts after the end of b; and d starts exactly
-// at the end of a.
+// Run a takes 100 s; b takes 20 s while a runs; c starts after the end of b; d starts exactly at the end of a.
 const overlapping = header +
 	"d,t,a,2020-01-01T00:00:00Z,100,,1e9,,,\n" +
 	"d,t,b,2020-01-01T00:00:10Z,20,,1e9,,,\n" +
@@ -114,8 +112,8 @@ func TestRiskComparesPromisesWithKills(t *testing.T) {
 	assert.Equal(t, Risk{Rows: 4, PromisedSum: 1, Killed: 1, Promised: 25, Realised: 25, Low: 100 * low, High: 100 * high}, *res.Risk)
 }
 
-// As in the ledger of savings, only the peaks of successes count as used memory. Otherwise a cap that lets no run succeed would have the
-// best utilisation.
+// As in the ledger of savings, only the peaks of successes count as used memory. Otherwise a cap that lets no run succeed
+// would have the best utilisation.
 func TestARunThatNeverSucceedsHasUsedNothing(t *testing.T) {
 	_, res := replayRecorded(t, strings.Replace(overlapping, "20,,1e9", "20,,3e9", 1), false, 2e9)
 	assert.Equal(t, 1, res.GaveUp)

@@ -40,9 +40,9 @@ type Figures struct {
 	Utilisation float64 `json:"utilisation_percent"` // used / (used + wasted); 0 if both are 0
 	Killed      float64 `json:"killed_percent"`      // rows that were killed at least once
 	Attempts    int     `json:"attempts"`            // number of tries
-	Kills       int     `json:"kills"`               // number of killed tries
-	GaveUp      int     `json:"gave_up"`             // rows that never succeeded
-	Risk        *Risk   `json:"risk"`                // nil if the policy promised nothing
+	Kills       int     `json:"kills"`
+	GaveUp      int     `json:"gave_up"` // rows that never succeeded
+	Risk        *Risk   `json:"risk"`    // nil if the policy promised nothing
 
 	Causes Causes               `json:"wasted_by_cause"`
 	Ages   [ageCount]AgeFigures `json:"by_age"` // by number of the run within its task, first runs first
@@ -76,7 +76,6 @@ func newReport(t *Trace, cfg Config) *Report {
 
 const gbHour = 1e9 * 3600 // byte-seconds
 
-// figures converts the sums to figures.
 func (a *taskCosts) figures() Figures {
 	f := Figures{
 		Rows: a.rows, UsedGBh: a.used / gbHour, WastedGBh: a.wasted / gbHour,
@@ -102,13 +101,13 @@ func (a *taskCosts) figures() Figures {
 func percent(part, whole int) float64 { return 100 * float64(part) / float64(whole) }
 
 // A task is heavy if it has at least heavyRows rows and at least the share heavyShare of what the rows of all tasks
-// needed (byte-seconds). Fewer than heavyRows rows cannot show that 1 % of them are killed. The only task of a trace is always heavy.
+// needed (byte-seconds). Fewer than heavyRows rows cannot show that 1 % of them are killed. The only task of a trace is
+// always heavy.
 const (
 	heavyShare = 0.1
 	heavyRows  = 100
 )
 
-// worstHeavy returns the heavy task with the largest share of killed rows; nil if no task is heavy.
 func worstHeavy(tasks []*taskCosts, all *taskCosts) *Worst {
 	var worst *Worst
 	for _, a := range tasks {
@@ -122,7 +121,6 @@ func worstHeavy(tasks []*taskCosts, all *taskCosts) *Worst {
 	return worst
 }
 
-// byNeed orders tasks by descending need, then by task.
 func byNeed(a, b *taskCosts) int {
 	return cmp.Or(cmp.Compare(b.needed, a.needed), cmp.Compare(a.task.String(), b.task.String()))
 }

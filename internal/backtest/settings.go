@@ -88,7 +88,7 @@ const (
 	cachedFits      = 128 // enough for the fits of progressEvery rows, the largest lead of one replay over another
 )
 
-// runInLockstep advances all replays by the same rows before it continues with the next rows.
+// runInLockstep replays the same rows for all replays before it continues with the next rows.
 func runInLockstep(ctx context.Context, t *Trace, replays []*replay) (err error) {
 	for from := 0; from < len(t.rows) && err == nil; from += progressEvery {
 		var group errgroup.Group
@@ -112,8 +112,8 @@ func runInLockstep(ctx context.Context, t *Trace, replays []*replay) (err error)
 	return err
 }
 
-// question converts a Question of the replay to a taskmodel.Question, with the floor, cap, risk target, lifts and bins
-// of the task's settings. With NeverAbove the cap of a first try is at most the static request.
+// question sets the floor, cap, risk target, lifts and bins from the task's settings. With NeverAbove the cap of a first
+// try is at most the static request.
 func question(q *Question, l *learner, settings *sizing.Policy) taskmodel.Question {
 	question := taskmodel.Question{
 		Features: q.Features, Requested: q.static(), Floor: settings.Floor, Cap: q.maxLift(), RiskTarget: settings.RiskTarget, Above: q.Above,

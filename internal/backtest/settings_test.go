@@ -14,7 +14,6 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// demandTrace returns the runs of the task predict_demand of the demo.
 func demandTrace(t *testing.T) *Trace {
 	data, err := os.ReadFile(filepath.Join("..", "..", "testdata", "demo", "pricing.csv.gz"))
 	require.NoError(t, err)
@@ -23,7 +22,6 @@ func demandTrace(t *testing.T) *Trace {
 	return trace
 }
 
-// historyOf returns the rows of a trace as a stored history.
 func historyOf(t *Trace) sizing.History {
 	h := sizing.History{Task: t.rows[0].Try.TaskKey}
 	for i := range t.rows {
@@ -39,7 +37,6 @@ func historyOf(t *Trace) sizing.History {
 	return h
 }
 
-// always returns the same settings for all tasks.
 func always(p sizing.Policy) func(sizing.TaskKey) sizing.Policy {
 	return func(sizing.TaskKey) sizing.Policy { return p }
 }

@@ -1,6 +1,5 @@
 package backtest
 
-// static allocates the static request.
 type static struct{}
 
 func (static) allocate(q *Question) float64 { return float64(q.Static) }
@@ -16,7 +15,6 @@ type largest struct {
 func (r *largest) allocate(*Question) float64 { return r.peak * r.scale }
 func (r *largest) learn(o *Outcome)           { r.peak = max(r.peak, float64(o.Peak)) }
 
-// percentile allocates a percentile of the peaks so far.
 type percentile struct {
 	share float64 // 0.95: the 95th percentile
 	peaks sortedValues

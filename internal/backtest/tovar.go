@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// tovarStep is the resolution of the peaks in bytes, which bounds their number.
+// tovarStep is the resolution of the peaks in bytes. It bounds the number of distinct peaks.
 const tovarStep = 50e6
 
 // tovar computes the first allocation of Tovar et al. (2018), "A job sizing strategy for

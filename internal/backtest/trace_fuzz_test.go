@@ -7,8 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzRead checks that every accepted trace can be replayed: its rows are sorted by start and have a
-// peak of at most the cap.
+// Every accepted trace must be replayable: its rows are sorted by start and have a peak of at most the cap.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(twoRows))
 	f.Add([]byte(header))

@@ -40,7 +40,6 @@ func (p *unseen) Learn(o Outcome) error {
 	return p.baseline.Learn(o)
 }
 
-// ruleOf returns the rule of a namespace.
 func (p *unseen) ruleOf(namespace string) rule {
 	if p.rules[namespace] == nil {
 		p.rules[namespace] = p.newRule()
@@ -60,7 +59,6 @@ type nearest struct {
 	byKey map[sizing.TaskKey]*neighbour
 }
 
-// neighbour is a task with history.
 type neighbour struct {
 	task  sizing.TaskKey
 	facts map[string]bool // of the newest success
@@ -100,7 +98,6 @@ func (r *nearest) learn(o *Outcome) {
 	n.facts, n.peak = factSet(&o.Question), max(n.peak, float64(o.Peak))
 }
 
-// factSet returns the facts of a try as a set of texts.
 func factSet(q *Question) map[string]bool {
 	facts := map[string]bool{"dag\x00" + q.Try.DAG: true}
 	for name, values := range maps.All(q.Metadata) {

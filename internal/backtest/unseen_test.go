@@ -11,7 +11,6 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// unseenQuestion returns the question of a task with an owner.
 func unseenQuestion(task, owner string) Question {
 	key := sizing.TaskKey{Namespace: "default", DAG: "d", Task: task}
 	return Question{Try: sizing.TryKey{TaskKey: key}, Metadata: sizing.Metadata{"owner": {owner}}, Static: 8e9, Cap: 128e9}

@@ -43,7 +43,6 @@ func (r *vpa) learn(o *Outcome) {
 	r.total += math.Exp2(halfLives)
 }
 
-// scale multiplies all weights.
 func (r *vpa) scale(by float64) {
 	for i := range r.weights {
 		r.weights[i] *= by
@@ -66,7 +65,7 @@ func vpaEdge(at int) float64 {
 	return vpaFirstBucket * (math.Pow(vpaGrowth, float64(at+1)) - 1) / (vpaGrowth - 1)
 }
 
-// vpaBucket returns the bucket of a peak. The lower edge of a bucket belongs to it.
+// The lower edge of a bucket belongs to it.
 func vpaBucket(peak float64) int {
 	if peak < vpaFirstBucket {
 		return 0

@@ -22,7 +22,6 @@ type workers struct {
 	start func() bool // waits for a free worker; false if the replays were cancelled
 }
 
-// newWorkers returns n workers for replays that the context cancels.
 func newWorkers(ctx context.Context, n int) *workers {
 	free := semaphore.NewWeighted(int64(n))
 	return &workers{free, n, func() bool { return free.Acquire(ctx, 1) == nil }}
@@ -65,14 +64,12 @@ func (w *workers) yieldWorkers(ctx context.Context, isBusy func() bool) {
 // yieldInterval is the time between two calls of isBusy. A longer time delays other work that needs the processors.
 const yieldInterval = 50 * time.Millisecond
 
-// training is the training of one task.
 type training struct {
 	ended      chan struct{}    // closed when the training has ended
 	challenger *taskmodel.Model // the new model; nil if taskmodel.Update returned none, so that the champion stays in use
 	err        error
 }
 
-// train starts the training of a task.
 func (p *loadawarePolicy) train(l *learner) {
 	l.training = &training{ended: make(chan struct{})}
 	if p.workers == nil {
@@ -91,8 +88,8 @@ func (p *loadawarePolicy) train(l *learner) {
 	}(l.training)
 }
 
-// run trains a task. No other goroutine may use the state of the task at the same time. A panic
-// becomes an error, because it must not end a server.
+// No other goroutine may use the state of the task at the same time. A panic becomes an error, because it must not end a
+// server.
 func (t *training) run(l *learner) {
 	defer func() {
 		if r := recover(); r != nil {

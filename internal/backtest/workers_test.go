@@ -17,7 +17,6 @@ import (
 	"github.com/loadaware/loadaware/internal/testwait"
 )
 
-// pricingTrace returns the first rows of the history of the demo.
 func pricingTrace(t *testing.T, rows int) *Trace {
 	data, err := os.ReadFile(filepath.Join("..", "..", "testdata", "demo", "pricing.csv.gz"))
 	require.NoError(t, err)
@@ -26,7 +25,7 @@ func pricingTrace(t *testing.T, rows int) *Trace {
 	return trace
 }
 
-// replayOwn replays loadaware's own policy and returns every row and the result as JSON.
+// The text has every row and the result as JSON.
 func replayOwn(t *testing.T, trace *Trace, cfg Config, run func(*replay) error) string {
 	var out bytes.Buffer
 	lines := json.NewEncoder(&out)
@@ -71,7 +70,6 @@ func TestSettingsReplayedTogetherGiveTheResultsOfSeparateReplays(t *testing.T) {
 	assert.Equal(t, want, got)
 }
 
-// hasFree reports whether n workers are free.
 func hasFree(w *workers, n int64) bool {
 	isFree := w.TryAcquire(n)
 	if isFree {

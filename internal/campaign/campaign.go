@@ -63,7 +63,6 @@ func (c *Campaign) Validate() []sizing.FieldError {
 	return append(bad, c.Budget.Validate()...)
 }
 
-// The largest budgets.
 const (
 	maxBudgetRuns    = 1_000_000
 	maxBudgetGBHours = 1e9
@@ -169,7 +168,7 @@ type Run struct {
 type TaskReport struct {
 	Task      string // task id
 	MapIndex  int    // sizing.NoMap if the task is not mapped
-	Tries     int    // number of tries
+	Tries     int
 	Succeeded bool
 	Peak      sizing.Bytes // measured or else sampled peak of the successful try; 0 if unknown
 }
@@ -216,7 +215,7 @@ type Status struct {
 	Hourly   int   // number of runs that were profiled within the last hour
 }
 
-// checkText returns the error of a text; "" if the text is valid.
+// checkText returns "" if the text is valid.
 func checkText(s string, required bool) string {
 	switch {
 	case s == "" && !required:
@@ -236,7 +235,7 @@ func checkText(s string, required bool) string {
 	return ""
 }
 
-// checkConf returns the error of a conf; "" if the conf is valid.
+// checkConf returns "" if the conf is valid.
 func checkConf(conf json.RawMessage) string {
 	var object map[string]json.RawMessage
 	switch {
@@ -252,7 +251,6 @@ func checkConf(conf json.RawMessage) string {
 	return ""
 }
 
-// isEmptyConf reports whether a conf is missing or an empty object.
 func isEmptyConf(conf json.RawMessage) bool {
 	var object map[string]json.RawMessage
 	return len(conf) == 0 || json.Unmarshal(conf, &object) == nil && len(object) == 0

@@ -14,7 +14,6 @@ import (
 // maxFeatures limits the features of one run, as the Airflow provider does.
 const maxFeatures = 100
 
-// executionDate is the feature of the execution date.
 const executionDate = "execution_date"
 
 // Features returns at most maxFeatures features of an archived run: its execution date, and the numbers, booleans

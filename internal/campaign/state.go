@@ -42,7 +42,7 @@ const (
 	Profiled         State = 57
 )
 
-// names lists the names of the states in the order of their numbers.
+// names is in the order of the numbers of the states.
 var names = []struct {
 	state State
 	name  string
@@ -80,10 +80,10 @@ func (s State) IsTriggered() bool {
 	return s == DeployTriggered || s == RunTriggered || s == ProfileTriggered
 }
 
-// transitions lists the states that a worker may report for a run in a state. A check that found no
-// change reports the same state again, which ends the lease of the run. A trigger that could not start its work
-// returns the run to the state before the claim. Two kinds of transitions are not listed: a claim moves
-// a run on from 0, 17 or 37, and a reset by a person moves a run back to one of these states.
+// transitions lists the states that a worker may report for a run in a state. A check that found no change reports the
+// same state again, which ends the lease of the run. A trigger that could not start its work returns the run to the state
+// before the claim. Two kinds of transitions are not listed: claims move a run on from 0, 17 or 37, and resets by a person
+// move a run back to one of these states.
 var transitions = map[State][]State{
 	DeployTriggered:  {Deploying, DeployFailed, Registered},
 	Deploying:        {Deploying, DeployFailed, Deployed},
@@ -101,7 +101,6 @@ func CheckReport(from, to State) error {
 	return sizing.InvalidField("to", "a worker must not move a run from %d (%s) to %d (%s); the states after %d are %v", from, from, to, to, from, numbers(transitions[from]))
 }
 
-// numbers returns the stored numbers of states.
 func numbers(states []State) []int {
 	all := make([]int, len(states))
 	for i, s := range states {
@@ -110,7 +109,6 @@ func numbers(states []State) []int {
 	return all
 }
 
-// resetTargets are the states to which a person may reset a run.
 var resetTargets = []State{Registered, Deployed, RunSucceeded}
 
 // CheckReset returns an error if a person must not reset a run from one state to another. A reset
@@ -155,7 +153,6 @@ type Rule struct {
 	Started State // state of the runs after the branch has started its work
 }
 
-// rules are the rules of the branches.
 var rules = map[Branch]Rule{
 	TriggerDeploy:  {Registered, DeployTriggered, Deploying},
 	CheckDeploy:    {Deploying, Deploying, Deploying},

@@ -14,7 +14,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// TestEveryStateLeadsToProfiled follows all claims, reports, and resets of failed runs from each state.
+// The test follows all claims, reports, and resets of failed runs from each state.
 func TestEveryStateLeadsToProfiled(t *testing.T) {
 	branches := []campaign.Branch{campaign.TriggerDeploy, campaign.CheckDeploy, campaign.TriggerRun, campaign.CheckRun, campaign.TriggerProfile, campaign.CheckProfile}
 	next := func(s campaign.State) (all []campaign.State) {

@@ -41,12 +41,12 @@ type Group struct {
 
 // layout names the files of a cgroup version, and the keys in files with several values.
 type layout struct {
-	memory, watermark string        // files with one number
-	stat, inactive    string        // file of memory statistics; key of the inactive page cache in this file
-	kills             string        // file with the key oom_kill
-	cpuController     string        // controller of the CPU file; "" for version 2
-	cpu, cpuKey       string        // file of the CPU time; key in this file, or "" if the file has one number
-	cpuUnit           time.Duration // unit of the CPU time
+	memory, watermark string // files with one number
+	stat, inactive    string // file of memory statistics; key of the inactive page cache in this file
+	kills             string // file with the key oom_kill
+	cpuController     string // controller of the CPU file; "" for version 2
+	cpu, cpuKey       string // file of the CPU time; key in this file, or "" if the file has one number
+	cpuUnit           time.Duration
 }
 
 var (
@@ -80,8 +80,7 @@ func Open(root string) (*Group, error) {
 	return g, nil
 }
 
-// open opens the files of a group. The files of the memory and of the inactive page cache must exist; the other files are
-// optional.
+// The files of the memory and of the inactive page cache must exist; the other files are optional.
 func open(l layout, memoryDir, cpuDir string) (*Group, error) {
 	memory, err := openGauge(memoryDir, l.memory, "")
 	if err != nil {
@@ -98,7 +97,7 @@ func open(l layout, memoryDir, cpuDir string) (*Group, error) {
 	return g, nil
 }
 
-// Read reads all files once. It fails only if the memory files cannot be read any more.
+// Read reads all files once. It fails only if the memory files cannot be read.
 func (g *Group) Read() (Reading, error) {
 	memory, err := g.memory.read()
 	if err != nil {
@@ -127,7 +126,7 @@ type gauge struct {
 // maxFileSize is larger than any file with keys: memory.stat has about 60 lines of at most 40 bytes.
 const maxFileSize = 8 << 10
 
-// openGauge opens a file and checks that the value can be read.
+// openGauge also checks that the value can be read.
 func openGauge(dir, name, key string) (*gauge, error) {
 	if dir == "" {
 		return nil, fmt.Errorf("%s: %w", name, os.ErrNotExist)
@@ -147,7 +146,6 @@ func openGauge(dir, name, key string) (*gauge, error) {
 	return g, nil
 }
 
-// read reads the current value.
 func (g *gauge) read() (int64, error) {
 	n, err := g.file.ReadAt(g.buf, 0)
 	if n == 0 && err != nil {
@@ -162,7 +160,6 @@ func (g *gauge) read() (int64, error) {
 	return strconv.ParseInt(string(bytes.TrimSpace(text)), 10, 64)
 }
 
-// readOrZero returns the value; 0 if the gauge is nil or cannot be read.
 func (g *gauge) readOrZero() int64 {
 	if g == nil {
 		return 0

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// system writes files below a temporary root and returns the root.
 func system(t *testing.T, files map[string]string) string {
 	root := t.TempDir()
 	for name, text := range files {
@@ -21,8 +20,7 @@ func system(t *testing.T, files map[string]string) string {
 	return root
 }
 
-// version2Container returns the files in a container with version 2. The container sees its group as
-// the root of the mount.
+// The container sees its group as the root of the mount.
 func version2Container() map[string]string {
 	return map[string]string{
 		"proc/self/cgroup":             "0::/\n",
@@ -35,8 +33,7 @@ func version2Container() map[string]string {
 	}
 }
 
-// version1Container returns the files in a container with version 1. The container sees the path of its group on the
-// host, which is also the root of its mounts.
+// The container sees the path of its group on the host, which is also the root of its mounts.
 func version1Container() map[string]string {
 	const name = "/kubepods/burstable/pod1/c1"
 	return map[string]string{

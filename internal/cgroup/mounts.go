@@ -18,15 +18,13 @@ type mountTable struct {
 	mounts []mount
 }
 
-// mount is a mounted hierarchy of groups.
 type mount struct {
-	groupRoot   string   // path of the group at the mount point
-	point       string   // mount point
+	groupRoot   string // path of the group at the mount point
+	point       string
 	kind        string   // cgroup or cgroup2
 	controllers []string // only for version 1
 }
 
-// readMounts reads the mounts and the groups of this process.
 func readMounts(root string) (mountTable, error) {
 	groups, err := os.ReadFile(filepath.Join(root, "proc/self/cgroup"))
 	if err != nil {
@@ -66,19 +64,17 @@ func parseMount(line string) (mount, bool) {
 	return mount{groupRoot: left[3], point: left[4], kind: right[0], controllers: strings.Split(right[2], ",")}, true
 }
 
-// version2Dir returns the directory of the version 2 group; "" if there is none.
 func (m mountTable) version2Dir() string {
 	return m.find("", func(m mount) bool { return m.kind == "cgroup2" })
 }
 
-// version1Dir returns the directory of a controller's version 1 group; "" if there is none.
 func (m mountTable) version1Dir(controller string) string {
 	return m.find(controller, func(m mount) bool {
 		return m.kind == "cgroup" && slices.Contains(m.controllers, controller)
 	})
 }
 
-// find returns the directory of a controller's group in the first mount that matches; "" if there is none.
+// find uses the first mount that matches. It returns "" if there is none.
 func (m mountTable) find(controller string, matches func(mount) bool) string {
 	path, known := m.paths[controller]
 	i := slices.IndexFunc(m.mounts, matches)

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzParseMount checks that every mount leads to no directory or to an absolute path.
+// Every mount must lead to no directory or to an absolute path.
 func FuzzParseMount(f *testing.F) {
 	f.Add("30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate", "/user.slice")
 	f.Add("31 23 0:27 /docker/ab /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory", "/docker/ab/c")
@@ -24,7 +24,6 @@ func FuzzParseMount(f *testing.F) {
 	})
 }
 
-// FuzzLine checks that line returns the text after the key, or an error.
 func FuzzLine(f *testing.F) {
 	f.Add([]byte("anon 1\ninactive_file 42\n"), []byte("inactive_file "))
 	f.Add([]byte("inactive_file"), []byte("inactive_file "))

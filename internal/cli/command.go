@@ -38,14 +38,13 @@ func Options(c *config.Config) map[string]Option {
 	}
 }
 
-// secretHint ends the help of options that contain a secret.
 const secretHint = "; prefer the environment, because the list of processes shows flags"
 
 // Option is a flag that sets a field of the configuration.
 type Option struct {
-	field     *string // the field of the configuration
-	Env, help string  // name of the environment variable; text of the help
-	Flag      string  // name of the flag, if it differs from the name of the option
+	field     *string
+	Env, help string // name of the environment variable; text of the help
+	Flag      string // name of the flag, if it differs from the name of the option
 }
 
 // Command is the command line of a subcommand: its flags, and the configuration that they set.
@@ -134,7 +133,6 @@ func (cmd *Command) ServerGiven() bool {
 	return cmd.Given("into") || cmd.Given("url") && cmd.Envs["url"] == "LOADAWARE_URL"
 }
 
-// help prints every flag with its default and its environment variable.
 func (cmd *Command) help(w io.Writer) {
 	usage := strings.TrimSpace(cmd.usage)
 	if !strings.HasPrefix(cmd.usage, "\n") { // usage begins with the arguments

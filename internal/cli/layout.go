@@ -25,7 +25,6 @@ func CheckLayout(layout *file.Layout) error {
 	return nil
 }
 
-// mapColumn parses COLUMN=FIELD into the layout.
 func mapColumn(layout *file.Layout, s string) error {
 	column, field, ok := strings.Cut(s, "=")
 	if column = strings.TrimSpace(column); !ok || column == "" {

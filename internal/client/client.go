@@ -139,8 +139,6 @@ func (c *Client) retry(ctx context.Context, method, path string, body []byte) ([
 	}
 }
 
-// checkURL returns nil for a valid URL. Otherwise it returns an error that wraps ErrInvalidURL and shows how to write
-// the URL of a server.
 func checkURL(server string) error {
 	u, err := url.Parse(server)
 	hasScheme := err == nil && (u.Scheme == "http" || u.Scheme == "https")
@@ -157,8 +155,8 @@ func checkURL(server string) error {
 	return fmt.Errorf("%w: --url: the scheme is missing or unknown; write http://%s", ErrInvalidURL, server)
 }
 
-// connectionError describes why a server did not answer. It returns an *unavailableError, unless the cause is a
-// certificate that is not trusted, because a retry does not help then.
+// connectionError describes why a server did not answer. An untrusted certificate is no *unavailableError, because a retry
+// does not help.
 func connectionError(server string, cause error) error {
 	var untrusted *tls.CertificateVerificationError
 	if errors.As(cause, &untrusted) {
@@ -167,7 +165,7 @@ func connectionError(server string, cause error) error {
 	return &unavailableError{fmt.Errorf("no response from %s: %w", server, cause)}
 }
 
-// send sends one request. It returns an *unavailableError if a retry may succeed.
+// send returns an *unavailableError if a retry may succeed.
 func (c *Client) send(ctx context.Context, method, path string, body []byte) ([]byte, error) {
 	if err := checkURL(c.URL); err != nil {
 		return nil, err
@@ -200,14 +198,13 @@ func (c *Client) send(ctx context.Context, method, path string, body []byte) ([]
 
 // ProblemError is an error response of the server.
 type ProblemError struct {
-	Server string              // URL
-	Status int                 // HTTP status
+	Server string // URL
+	Status int
 	Detail string              // empty if the response has no detail
 	Fields []sizing.FieldError // invalid fields of the request
 }
 
-// newProblemError returns an error with the detail and the invalid fields of the response, if the response is
-// problem+json.
+// newProblemError returns an error without details if the response is not problem+json.
 func newProblemError(server string, status int, response []byte) *ProblemError {
 	var problem api.Problem
 	if json.Unmarshal(response, &problem) != nil {

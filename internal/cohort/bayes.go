@@ -6,7 +6,6 @@ import (
 	"slices"
 )
 
-// The bounds and the smoothing of a naive Bayes score.
 const (
 	maxBayesValues = 4000 // largest number of values: the most frequent ones, by number of tasks
 	pseudoCount    = 0.5  // smoothing of the shares, in tasks
@@ -20,8 +19,8 @@ type bayes struct {
 	Values  map[uint64][]float32 // by hash of name and value: number of tasks with the value, by class
 }
 
-// newBayes returns a bayes whose counts are zero, for the maxBayesValues values that are most frequent in the newest rows
-// of the tasks. The number of values is bounded because names and values come from callers.
+// newBayes counts nothing yet. It knows the maxBayesValues most frequent values in the newest rows of the tasks. Their
+// number is bounded because names and values come from callers.
 func newBayes(tasks []*labelledTask, classes int) bayes {
 	counts := map[uint64]int{}
 	for _, t := range tasks {
@@ -39,7 +38,6 @@ func newBayes(tasks []*labelledTask, classes int) bayes {
 	return b
 }
 
-// learn adds the rows of one task.
 func (b *bayes) learn(t *labelledTask) {
 	weight := 1 / float32(len(t.rows))
 	for i := range t.rows {
@@ -81,7 +79,7 @@ func (b *bayes) scores(f *Facts, dst []float64) []float64 {
 	return dst
 }
 
-// share returns the smoothed share of n tasks, those of one class, among `all` tasks.
+// share returns the smoothed share of n tasks among `all` tasks.
 func (b *bayes) share(n, all float32) float64 {
 	return (float64(n) + pseudoCount) / (float64(all) + pseudoCount*float64(b.Classes))
 }

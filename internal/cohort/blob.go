@@ -16,7 +16,6 @@ import (
 // the next training replaces them.
 const Format = 1
 
-// blob is the encoding of a Model.
 type blob struct {
 	Numbers    []string
 	Categories []string
@@ -24,8 +23,8 @@ type blob struct {
 	Values     map[uint64]statistic
 	Trees      []byte
 	Errors     []weightedError
-	Largest    float64      // Model.LargestPeak
-	Exceeded   float64      // Model.Exceeded
+	Largest    float64
+	Exceeded   float64
 	Highest    sizing.Bytes // Model.LargestRequest
 	Tasks      int
 	Runs       int
@@ -43,15 +42,13 @@ type blob struct {
 	AnswersFirst bool            `cbor:",omitempty"` // Model.answersFirst; false in the model of a namespace
 }
 
-// setRecent stores the tasks that the training of a model knew.
 func (b *blob) setRecent(t *recentTasks) {
 	if t != nil {
 		b.Learned, b.Killed = slices.Sorted(maps.Keys(t.learned)), t.killed
 	}
 }
 
-// recent returns the tasks that the training of the model knew; nil if there are too many, or none, as in a model
-// that an earlier release encoded.
+// recent returns nil if there are too many tasks, or none, as in a model that an earlier release encoded.
 func (b *blob) recent() *recentTasks {
 	if len(b.Learned) == 0 || len(b.Learned) > MaxRows || len(b.Killed) > MaxRows {
 		return nil

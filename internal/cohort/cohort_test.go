@@ -13,10 +13,10 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// ownerPeaks contains the typical peak of the tasks of each owner, in bytes.
+// ownerPeaks has the typical peak of the tasks of each owner, in bytes.
 var ownerPeaks = []float64{1e9, 4e9, 9e9, 30e9}
 
-// task returns the first run of a task. The peak depends on the owner and varies by 20 %.
+// The peak depends on the owner and varies by 20 %.
 func task(i int, r *rand.Rand) Row {
 	owner := r.IntN(len(ownerPeaks))
 	return Row{
@@ -30,7 +30,6 @@ func task(i int, r *rand.Rand) Row {
 	}
 }
 
-// question returns a question about the task of a row.
 func question(r *Row) Question { return Question{Facts: r.Facts, RiskTarget: sizing.DefaultRiskTarget} }
 
 func TestFirstRunsFollowTheMetadata(t *testing.T) {
@@ -285,7 +284,6 @@ func BenchmarkSize(b *testing.B) {
 	}
 }
 
-// manyErrors returns n random errors of equal weight.
 func manyErrors(r *rand.Rand, n int) []weightedError {
 	errors := make([]weightedError, n)
 	for i := range errors {

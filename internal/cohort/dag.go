@@ -17,19 +17,18 @@ const (
 	minComparisons = 3  // smallest number of newer tasks of a DAG on which the two models are compared; see isBetter
 )
 
-// dagState is what a Learner knows about one DAG.
 type dagState struct {
 	tasks, runs             int    // numbers of tasks with a success, and of successes
 	fittedTasks, fittedRuns int    // the same at the last fit
 	model                   *Model // nil before the first fit
 }
 
-// hashOfDAG returns the hash by which a model knows a DAG.
+// hashOfDAG is the key of a DAG in Model.dags.
 func hashOfDAG(dag string) uint64 { return hashOf(dagID, dag) }
 
-// learnDAG counts a success. If the DAG has at least MinTasks tasks, it fits the model of the DAG again when the number
-// of successes in the DAG has grown by the share RefitGrowth since the last fit. If the DAG has fewer tasks, it fits the
-// model again for each new task. It fits no model of the only DAG, or of a DAG with fewer than minRatioTasks tasks.
+// learnDAG counts a success. A DAG with at least MinTasks tasks gets a new model when its successes have grown by the share
+// RefitGrowth since the last fit, and a smaller DAG for each new task. The only DAG, and a DAG with fewer than
+// minRatioTasks tasks, get no model.
 func (l *Learner) learnDAG(dag string, isNewTask bool) {
 	s := l.dags[dag]
 	if s == nil {
@@ -53,7 +52,6 @@ func (l *Learner) learnDAG(dag string, isNewTask bool) {
 	}
 }
 
-// withDAGs returns a copy of the current model with the current models of the DAGs.
 func (l *Learner) withDAGs() *Model {
 	if l.current == nil {
 		return nil
@@ -87,7 +85,7 @@ func (l *Learner) fitDAGs() map[uint64]*Model {
 	return models
 }
 
-// fitDAG returns the model of one DAG. It has trees only if it answers first.
+// The model of the DAG has trees only if it answers first.
 func (l *Learner) fitDAG(dag string) *Model {
 	own := l.restrictTo(dag)
 	if len(own.order) >= MinTasks {
@@ -105,13 +103,12 @@ func (l *Learner) fitDAG(dag string) *Model {
 	return m
 }
 
-// canAnswer reports whether the model has trees or enough tasks with a request.
 func (m *Model) canAnswer() bool { return m.trees != nil || m.ratios.Tasks >= minRatioTasks }
 
-// isBetter reports whether the answers of a DAG's learner for the DAG's tasks would have cost less than those of the
-// namespace's learner, and would have been closer to the peaks of the newer half of the tasks. The cost alone is
-// too optimistic: in the cross-validation, the trees that answer for an older task have learned newer tasks. isBetter
-// returns false if fewer than minComparisons tasks of the newer half have both answers.
+// isBetter compares the answers of a DAG's learner and of the namespace's learner for the DAG's tasks. Those of the DAG are
+// better if they would have cost less, and would have been closer to the peaks of the newer half of the tasks. The cost
+// alone is too optimistic: in the cross-validation, the trees that answer for an older task have learned newer tasks.
+// isBetter is false if fewer than minComparisons tasks of the newer half have both answers.
 func isBetter(own, namespace *Learner) bool {
 	var ofOwn, ofNamespace, newerOfOwn, newerOfNamespace trials
 	for i, t := range own.order {
@@ -129,12 +126,11 @@ func isBetter(own, namespace *Learner) bool {
 	return newerOfOwn.tasks >= minComparisons && newerOfOwn.squares < newerOfNamespace.squares && ofOwn.cost() < ofNamespace.cost()
 }
 
-// restrictTo returns a learner of the tasks of one DAG, without a model.
 func (l *Learner) restrictTo(dag string) *Learner {
 	return l.subset(func(t *taskRows) bool { return t.key.DAG == dag })
 }
 
-// of returns the model of a task's DAG; nil if there is none. It is valid for a nil model.
+// of returns the model of a task's DAG; nil if there is none. m may be nil.
 func (m *Model) of(task *sizing.TaskKey) *Model {
 	if m == nil || m.dags == nil {
 		return nil
@@ -142,7 +138,7 @@ func (m *Model) of(task *sizing.TaskKey) *Model {
 	return m.dags[hashOfDAG(task.DAG)]
 }
 
-// first returns the model that answers first for a task. It is valid for a nil model.
+// first returns the model that answers first for a task. m may be nil.
 func (m *Model) first(task *sizing.TaskKey) *Model {
 	if own := m.of(task); own != nil && own.answersFirst {
 		return own

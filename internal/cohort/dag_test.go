@@ -12,15 +12,15 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// habitual returns a run of a task in a DAG whose requests are set out of habit: they do not depend on the peaks.
+// In the DAG of a habitual run, requests are set out of habit: they do not depend on the peaks.
 func habitual(i int, r *rand.Rand) Row {
 	row := task(i, r)
 	row.Requested.Memory = sizing.Bytes(1e9 * (1 + 15*r.Float64()))
 	return row
 }
 
-// measured returns a run of a task of DAG "measured", in which somebody has set the requests by measured peaks: the
-// task uses a fifth of its request. No other fact predicts the peak.
+// In DAG "measured", somebody has set the requests by measured peaks: a task uses a fifth of its request. No other fact
+// predicts the peak.
 func measured(i int, requested sizing.Bytes, r *rand.Rand) Row {
 	return Row{
 		Facts: Facts{
@@ -31,7 +31,7 @@ func measured(i int, requested sizing.Bytes, r *rand.Rand) Row {
 	}
 }
 
-// twoDAGs returns 300 tasks of one DAG and then n tasks of DAG "measured".
+// The first 300 tasks are of one DAG, and the other n of DAG "measured".
 func twoDAGs(n int) []Row {
 	r := rand.New(rand.NewPCG(7, 3))
 	var rows []Row
@@ -64,8 +64,7 @@ func TestATaskIsComparedWithTheTasksOfItsDAGFirst(t *testing.T) {
 	}
 }
 
-// alike returns six runs each of n tasks in DAGs of eight tasks. Every task uses about a tenth of its request, whatever
-// its DAG.
+// Each of n tasks, in DAGs of eight tasks, has six runs. Every task uses about a tenth of its request, whatever its DAG.
 func alike(n int, r *rand.Rand) []Row {
 	var rows []Row
 	for i := range n {
@@ -226,7 +225,6 @@ func TestModelsOfTasksWithoutRequestsAreStored(t *testing.T) {
 	}
 }
 
-// sixRunsEach returns the rows six times.
 func sixRunsEach(rows []Row) (repeated []Row) {
 	for range 6 {
 		repeated = append(repeated, rows...)

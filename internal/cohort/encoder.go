@@ -7,7 +7,6 @@ import (
 	"slices"
 )
 
-// The bounds of an encoder.
 const (
 	maxNumbers    = 24     // largest number of numeric columns
 	maxCategories = 24     // largest number of categories, each with two columns
@@ -30,7 +29,6 @@ type encoder struct {
 	byRequest  bool                 // the target is the log ratio of peak to request, not the log peak
 }
 
-// target returns what the trees predict for a row.
 func (e *encoder) target(r *Row) float64 {
 	if e.byRequest {
 		return math.Log(r.Peak / float64(r.Requested.Memory))
@@ -38,10 +36,10 @@ func (e *encoder) target(r *Row) float64 {
 	return math.Log(r.Peak)
 }
 
-// newEncoder chooses the columns for some tasks: the maxNumbers numbers and the maxCategories categories
-// that the most tasks have in their oldest row. It ignores names that say nothing about other tasks, because
-// their columns would displace useful columns when the trees draw columns. Such names are a number with
-// the same value in all tasks, a category with a single value, and a category whose values never recur.
+// newEncoder chooses the maxNumbers numbers and the maxCategories categories that the most tasks have in their oldest row.
+// It ignores names that say nothing about other tasks, because their columns would displace useful columns when the
+// trees draw columns: numbers with the same value in all tasks, categories with a single value, and categories whose
+// values never recur.
 func newEncoder(tasks []*taskRows, byRequest bool) *encoder {
 	numbers, categories := map[string]int{}, map[string]int{}
 	firstNumber, firstText := map[string]float64{}, map[string]string{}
@@ -72,7 +70,7 @@ func newEncoder(tasks []*taskRows, byRequest bool) *encoder {
 	return &encoder{Numbers: mostFrequent(numbers, maxNumbers), Categories: mostFrequent(categories, maxCategories), Values: map[uint64]statistic{}, byRequest: byRequest}
 }
 
-// mostFrequent returns the names with the highest counts, at most `limit` of them, in alphabetical order.
+// The result is in alphabetical order.
 func mostFrequent(counts map[string]int, limit int) []string {
 	names := make([]string, 0, len(counts))
 	for name := range counts {
@@ -84,11 +82,10 @@ func mostFrequent(counts map[string]int, limit int) []string {
 	return names
 }
 
-// columns returns the number of columns.
 func (e *encoder) columns() int { return len(e.Numbers) + 2*len(e.Categories) }
 
-// encode appends the columns of f to dst: the numbers, then for each category two columns, the smoothed
-// mean target of the tasks with the same value and log1p of the number of these tasks.
+// encode appends the numbers, and two columns per category: the smoothed mean target of the tasks with the same value, and
+// log1p of the number of these tasks.
 func (e *encoder) encode(f *Facts, dst []float64) []float64 {
 	from := len(dst)
 	for range e.columns() {
@@ -121,7 +118,6 @@ func (e *encoder) encode(f *Facts, dst []float64) []float64 {
 	return dst
 }
 
-// learn adds the rows of one task to the statistics of their values.
 func (e *encoder) learn(t *taskRows) {
 	weight := 1 / float64(len(t.rows))
 	for i := range t.rows {
@@ -141,7 +137,7 @@ func (e *encoder) learn(t *taskRows) {
 	}
 }
 
-// hashOf returns the 64-bit FNV-1a hash of a name and a value.
+// hashOf is the 64-bit FNV-1a hash.
 func hashOf(name, value string) uint64 {
 	h := uint64(14695981039346656037)
 	for i := range len(name) {

@@ -8,10 +8,10 @@ import (
 
 // The quantities that the profiles estimate, as natural logarithms.
 const (
-	cores      = iota // largest number of cores in use
-	gpuMemory         // peak in bytes
-	memory            // peak in bytes
-	quantities        // number of quantities
+	cores     = iota // largest number of cores in use
+	gpuMemory        // peak in bytes
+	memory           // peak in bytes
+	quantities
 )
 
 // gridSteps is the number of equal steps in which the probabilities of a distribution go from 0 to 1.
@@ -34,10 +34,9 @@ func (d distribution) below(x float64) float64 {
 	return (float64(at-1) + (x-low)/(high-low)) / gridSteps
 }
 
-// weightedValue is a value with a weight.
 type weightedValue struct{ value, weight float64 }
 
-// newDistribution returns the quantiles of weighted values. It sorts `values`.
+// newDistribution sorts `values`.
 func newDistribution(values []weightedValue) distribution {
 	if len(values) == 0 {
 		return nil
@@ -67,7 +66,7 @@ func newDistribution(values []weightedValue) distribution {
 	return d
 }
 
-// describe returns the classes, which are the profiles and the outlier group, with their distributions. `ids` holds the
+// describe returns the classes, which are the profiles and the outlier group, with their distributions. `ids` has the
 // profile id of each class. The rows of a task share a weight of 1.
 func describe(tasks []*labelledTask, ids []int) []class {
 	classes := make([]class, len(ids))
@@ -98,8 +97,7 @@ func describe(tasks []*labelledTask, ids []int) []class {
 	return classes
 }
 
-// logs returns the logarithms of the estimated quantities of a row; NaN is unknown. A GPU memory of zero counts as one byte. A
-// killed run shows only its memory.
+// logs uses NaN for unknown. A GPU memory of zero counts as one byte. A killed run shows only its memory.
 func (r *Row) logs() [quantities]float64 {
 	logs := [quantities]float64{math.Log(r.Cores), math.Log(max(1, r.GPUMemory)), math.Log(r.Peak)}
 	for q, v := range logs {
@@ -131,7 +129,7 @@ func (p *Profiles) Place(f *Facts) (place Place, ok bool) {
 	return place, true
 }
 
-// class returns the most probable class, the first among equals.
+// class returns the most probable class; the first one if several are equally probable.
 func (p *Place) class() int {
 	best := 0
 	for c, w := range p.weights {
@@ -146,16 +144,15 @@ func (p *Place) class() int {
 type mixture struct {
 	parts   [maxClasses]distribution
 	weights [maxClasses]float64 // their sum is 1
-	n       int                 // number of parts
-	low     float64             // smallest value of the parts
-	high    float64             // largest value of the parts
+	n       int
+	low     float64 // smallest value of the parts
+	high    float64 // largest value of the parts
 }
 
 // negligible is the weight below which a profile does not enter a mixture.
 const negligible = 0.002
 
-// mixture returns the distribution of a quantity; ok is false if no profile with a weight of at least `negligible`
-// knows the quantity.
+// mixture returns ok false if no profile with a weight of at least `negligible` knows the quantity.
 func (p *Place) mixture(quantity int) (m mixture, ok bool) {
 	sum := 0.0
 	m.low, m.high = math.Inf(1), math.Inf(-1)
@@ -175,7 +172,6 @@ func (p *Place) mixture(quantity int) (m mixture, ok bool) {
 	return m, m.n > 0
 }
 
-// below returns P(quantity ≤ x).
 func (m *mixture) below(x float64) float64 {
 	sum := 0.0
 	for i := range m.n {
@@ -187,7 +183,6 @@ func (m *mixture) below(x float64) float64 {
 // bisections gives quantiles, which are logarithms, an accuracy of a few thousandths.
 const bisections = 14
 
-// quantile returns the value that the quantity does not exceed with the given probability.
 func (m *mixture) quantile(probability float64) float64 {
 	low, high := m.low, m.high
 	for range bisections {

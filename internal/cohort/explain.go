@@ -85,9 +85,8 @@ func (m *Model) explain(q *Question, a *Answer) (e Explanation) {
 	return e
 }
 
-// effects returns the names of the facts, their values by name, their effects phi on the prediction of
-// the trees (Shapley values), and the expected prediction without any fact. The two columns of a category
-// have one effect, as one player of the Shapley values.
+// effects returns the names of the facts, their values by name, their effects phi on the prediction of the trees (Shapley
+// values), and the expected prediction without any fact. The two columns of a category are one player, with one effect.
 func (m *Model) effects(f *Facts) (names []string, values map[string]string, phi []float64, expected float64) {
 	names = slices.Concat(m.Numbers, m.Categories)
 	players := make([]int, m.columns())
@@ -103,7 +102,6 @@ func (m *Model) effects(f *Facts) (names []string, values map[string]string, phi
 	return names, f.texts(), phi[:len(names)], expected
 }
 
-// texts returns the values of the facts by the names of their columns.
 func (f *Facts) texts() map[string]string {
 	texts := map[string]string{dagID: f.Task.DAG, taskID: f.Task.Task}
 	if f.Requested.Memory > 0 {

@@ -28,7 +28,6 @@ const (
 // rounds at a learning rate of 0.08 differed by a quarter between seeds.
 var treeConfig = gbt.Config{Rounds: 320, LearningRate: 0.02, MaxDepth: 3, MinLeafRows: 5, Subsample: 0.7, ColSample: 0.5, Seed: 1}
 
-// taskRows holds the newest rows of one task.
 type taskRows struct {
 	key  sizing.TaskKey
 	rows []Row
@@ -65,7 +64,7 @@ type Learner struct {
 // task. After a kill it is a lower bound, until the first success of the task replaces it, whichever run succeeds.
 type unseenError struct {
 	error, level float64
-	novelty      novelty // of the task
+	novelty      novelty
 }
 
 // NewLearner returns an empty Learner.
@@ -75,7 +74,7 @@ func NewLearner() *Learner {
 	return l
 }
 
-// newLearner returns an empty Learner in which no DAG has a model of its own.
+// In newLearner no DAG has a model of its own.
 func newLearner() *Learner {
 	return &Learner{tasks: map[sizing.TaskKey]*taskRows{}, pending: map[sizing.TaskKey]int{}, trials: map[sizing.TaskKey]trial{}}
 }
@@ -171,10 +170,8 @@ func (l *Learner) Add(r Row) {
 	}
 }
 
-// hasTrees reports whether the current model has trees.
 func (l *Learner) hasTrees() bool { return l.current != nil && l.current.trees != nil }
 
-// compareRequest counts the request of the first success of a task, and whether this success exceeded its request.
 func (l *Learner) compareRequest(t *taskRows) {
 	if t.requested > 0 {
 		l.highest = max(l.highest, t.requested)
@@ -185,7 +182,7 @@ func (l *Learner) compareRequest(t *taskRows) {
 	}
 }
 
-// recordError records the error of the current model on the first run of a new task, and updates the errors of the model.
+// recordError records the error of a run of a task without a success (see unseenError), and updates the errors of the model.
 func (l *Learner) recordError(r *Row) {
 	i, isPending := l.pending[r.Task]
 	if isPending && i < len(l.errors) {
@@ -216,10 +213,9 @@ func (l *Learner) recordError(r *Row) {
 	}
 }
 
-// usesUnseenErrors reports whether enough errors on unseen tasks are recorded to replace those of the cross-validation.
 func (l *Learner) usesUnseenErrors() bool { return len(l.errors) >= minUnseenErrors }
 
-// useStream returns the newest errors on unseen tasks, weighted by recency, and computes l.widening from them.
+// useStream weights the newest errors on unseen tasks by recency, and computes l.widening from them.
 func (l *Learner) useStream() []weightedError {
 	newest := l.errors[max(0, len(l.errors)-maxErrors):]
 	weighted := make([]weightedError, len(newest))
@@ -256,15 +252,14 @@ func (l *Learner) fit() {
 	l.current = m.withErrors(errors, l)
 }
 
-// unseenTask is a task with a model that was fitted without the task, and the errors of this model on its rows.
+// unseenTask is a task with a model that was fitted without it, and the errors of this model on its rows.
 type unseenTask struct {
 	*taskRows
 	model  *Model          // without a distribution of errors (see withErrors); one model for each fold
 	errors []weightedError // all tasks have the same weight
 }
 
-// crossValidate returns the tasks, ordered by folds, with models that were fitted without the fold; nil if a fit
-// fails.
+// crossValidate returns the tasks, ordered by folds, with models that were fitted without the fold; nil if a fit fails.
 func crossValidate(tasks []*taskRows, byRequest bool) []unseenTask {
 	return holdOut(tasks, byRequest, func(t *taskRows, fold int) bool { return foldOf(t.key, folds) == fold })
 }
@@ -298,7 +293,6 @@ func holdOut(tasks []*taskRows, byRequest bool, isIn func(t *taskRows, fold int)
 	return found
 }
 
-// errorsOf returns the errors of all tasks.
 func errorsOf(tasks []unseenTask) (errors []weightedError) {
 	for i := range tasks {
 		errors = append(errors, tasks[i].errors...)
@@ -306,10 +300,9 @@ func errorsOf(tasks []unseenTask) (errors []weightedError) {
 	return errors
 }
 
-// fitTrees fits the trees on the rows of some tasks, with ordered target statistics: a task is
-// encoded before the statistics learn the task. As in CatBoost (Prokhorenkova et al. 2018), the order is a permutation. In
-// order of arrival the first task of each DAG would be its root task, and the trees would learn that each task of an
-// unknown DAG is like a root task.
+// fitTrees uses ordered target statistics: a task is encoded before the statistics learn the task. As in CatBoost
+// (Prokhorenkova et al. 2018), the order is a permutation. In order of arrival the first task of each DAG would be its
+// root task, and the trees would learn that each task of an unknown DAG is like a root task.
 func fitTrees(tasks []*taskRows, byRequest bool) (*Model, error) {
 	tasks = permuted(tasks, 0)
 	e := newEncoder(tasks, byRequest)
@@ -333,7 +326,7 @@ func fitTrees(tasks []*taskRows, byRequest bool) (*Model, error) {
 	return &Model{encoder: *e, trees: trees, Tasks: len(tasks)}, err
 }
 
-// permuted returns the tasks in one of several random orders, which follows only from their names, so that another order of
+// permuted returns the tasks in a random order that follows only from their names and `order`, so that another order of
 // arrival gives the same trees.
 func permuted[T interface{ place(order uint64) uint64 }](tasks []T, order uint64) []T {
 	tasks = slices.Clone(tasks)
@@ -341,8 +334,8 @@ func permuted[T interface{ place(order uint64) uint64 }](tasks []T, order uint64
 	return tasks
 }
 
-// place returns a random number that follows only from the name of a task and the number of an order. The last steps of
-// SplitMix64 (Steele et al. 2014) mix the hash, because the hashes of similar names are similar.
+// place is a random number that follows only from the name of a task and `order`. The last steps of SplitMix64 (Steele
+// et al. 2014) mix the hash, because the hashes of similar names are similar.
 func (t *taskRows) place(order uint64) uint64 {
 	h := hashOfTask(t.key) + order*0x9E3779B97F4A7C15
 	h = (h ^ h>>30) * 0xBF58476D1CE4E5B9

@@ -23,13 +23,12 @@ type weightedError struct {
 	Error, Weight float64
 }
 
-// errorList is a list of errors in ascending order.
 type errorList struct {
 	errors []weightedError
 	sums   []prefixSum // sums[i] is the sum of the first i errors
 }
 
-// newErrorList returns a list of errors, which must be in ascending order, with their sums.
+// newErrorList needs errors in ascending order.
 func newErrorList(errors []weightedError) errorList {
 	l := errorList{errors, make([]prefixSum, 1, len(errors)+1)}
 	for i, e := range errors {
@@ -69,7 +68,6 @@ func (l *errorList) margin(target float64) float64 {
 	return best
 }
 
-// countUpTo returns the number of errors that are at most limit.
 func (l *errorList) countUpTo(limit float64) int {
 	return sort.Search(len(l.errors), func(i int) bool { return l.errors[i].Error > limit })
 }
@@ -101,7 +99,6 @@ func (l *errorList) riskOf(level float64, limit sizing.Bytes) float64 {
 	return (above + next/2) / (total + next)
 }
 
-// weight returns the total weight of the errors.
 func (l *errorList) weight() float64 {
 	if len(l.errors) == 0 {
 		return 0

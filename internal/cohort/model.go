@@ -10,7 +10,6 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// The rules of a grant.
 const (
 	minErrors       = 15.0 // smallest total weight of the errors with which the trees answer
 	maxRequestRatio = 1.5  // largest request that the trees size, as a multiple of the largest learned request
@@ -41,8 +40,7 @@ type Model struct {
 	answersFirst bool              // the model of a DAG answers before the model of the namespace, because its answers are better; see isBetter
 }
 
-// withErrors returns a copy of m with other errors and with the counts and largest amounts of l. It
-// sorts `errors`.
+// withErrors returns a copy of m with other errors and with the counts and largest amounts of l. It sorts `errors`.
 func (m *Model) withErrors(errors []weightedError, l *Learner) *Model {
 	slices.SortFunc(errors, func(a, b weightedError) int { return cmp.Compare(a.Error, b.Error) })
 	updated := *m
@@ -57,7 +55,7 @@ func (m *Model) withErrors(errors []weightedError, l *Learner) *Model {
 	return &updated
 }
 
-// setErrors sets `errors`, which must be in ascending order.
+// setErrors needs errors in ascending order.
 func (m *Model) setErrors(errors []weightedError) {
 	m.errorList = newErrorList(errors)
 	m.wider = m.widening.lists(m.errorList)
@@ -76,7 +74,7 @@ func (m *Model) level(f *Facts) float64 {
 // Answer is the size of a first run.
 type Answer struct {
 	Limit    sizing.Bytes
-	Level    sizing.Bytes // predicted peak without a margin, not as a logarithm
+	Level    sizing.Bytes // predicted peak without a margin
 	Reason   string
 	Promised float64 // P(peak > Limit)
 	Tasks    int     // number of learned tasks from which the answer comes
@@ -88,8 +86,7 @@ type Answer struct {
 	ofDAG       bool         // the model of the DAG answered
 }
 
-// isOutside reports whether a task requests more than maxRequestRatio times the largest learned request. The trees cannot
-// extrapolate to such a request.
+// isOutside is true for a request to which the trees cannot extrapolate.
 func (m *Model) isOutside(f *Facts) bool {
 	return m.LargestRequest > 0 && f.Requested.Memory > m.LargestRequest.Times(maxRequestRatio)
 }
@@ -177,7 +174,6 @@ func (m *Model) exceeding(bound float64) *Model {
 	return &updated
 }
 
-// describeLimit says in a reason how the limit follows from the predicted peak.
 func (a *Answer) describeLimit(q *Question) string {
 	text := fmt.Sprintf("a margin factor of %.2g covers the errors on tasks without history%s", float64(a.unbounded)/float64(max(1, a.Level)), q.describeKilled())
 	if a.usesRequest {
@@ -192,7 +188,6 @@ func (a *Answer) describeLimit(q *Question) string {
 	return text
 }
 
-// describeKilled says in a reason that only peaks above the killed allocation were considered; "" without a kill.
 func (q *Question) describeKilled() string {
 	if q.Killed == 0 {
 		return ""
@@ -200,7 +195,6 @@ func (q *Question) describeKilled() string {
 	return " with a peak above the killed " + q.Killed.Approx()
 }
 
-// describeTasks says in a reason which tasks the model knows.
 func (m *Model) describeTasks() string {
 	if m.ofDAG {
 		return "tasks of this DAG"
@@ -208,7 +202,6 @@ func (m *Model) describeTasks() string {
 	return "similar tasks"
 }
 
-// bound applies the floor, rounds up to the bins, and then applies the cap.
 func (q *Question) bound(limit sizing.Bytes) sizing.Bytes {
 	limit = max(limit, q.Floor)
 	if len(q.Edges) > 0 {

@@ -31,12 +31,10 @@ func (e *encoder) novelty(task *sizing.TaskKey) (n novelty) {
 	return n
 }
 
-// isNew reports whether the trees use a category and no learned task has the value.
 func (e *encoder) isNew(category, value string) bool {
 	return e.uses(category) && e.Values[hashOf(category, value)].Tasks == 0
 }
 
-// uses reports whether the trees use a category.
 func (e *encoder) uses(category string) bool {
 	_, found := slices.BinarySearch(e.Categories, category)
 	return found
@@ -46,9 +44,9 @@ func (e *encoder) uses(category string) bool {
 type widening [novelties]float64
 
 // wideningOf compares the errors on new tasks with all errors on unseen tasks: the factor is the ratio of their root mean
-// squares. The mean square of the errors of one novelty is averaged with that of all errors, which counts as
-// minErrors errors. While a novelty has fewer errors than that, its factor is at least its factor in `before`. A task with a new DAG
-// and a new name is at least as uncertain as a task with one of them.
+// squares. The mean square of the errors of one novelty is averaged with that of all errors, which counts as minErrors
+// errors. While a novelty has fewer errors than that, its factor is at least its factor in `before`. A task with a new
+// DAG and a new name is at least as uncertain as a task with only one of them.
 func wideningOf(all []weightedError, byNovelty *[novelties][]weightedError, before widening) (w widening) {
 	typical := squares(all) / weightOf(all)
 	if !(typical > 0) {
@@ -65,7 +63,6 @@ func wideningOf(all []weightedError, byNovelty *[novelties][]weightedError, befo
 	return w
 }
 
-// weightOf returns the total weight of errors.
 func weightOf(errors []weightedError) (sum float64) {
 	for _, e := range errors {
 		sum += e.Weight
@@ -73,7 +70,6 @@ func weightOf(errors []weightedError) (sum float64) {
 	return sum
 }
 
-// isValid reports whether a decoded widening can be used.
 func (w *widening) isValid() bool {
 	for _, factor := range w {
 		if !(factor >= 0) || math.IsInf(factor, 0) {
@@ -83,7 +79,6 @@ func (w *widening) isValid() bool {
 	return true
 }
 
-// lists returns for each novelty the errors times the factor.
 func (w *widening) lists(errors errorList) (lists [novelties]errorList) {
 	for n, factor := range w {
 		if lists[n] = errors; !(factor > 1) {
@@ -98,14 +93,13 @@ func (w *widening) lists(errors errorList) (lists [novelties]errorList) {
 	return lists
 }
 
-// forTask returns m with the errors that apply to the novelty of a task.
 func (m *Model) forTask(task *sizing.TaskKey) *Model {
 	updated := *m
 	updated.errorList = m.wider[m.novelty(task)]
 	return &updated
 }
 
-// byNovelty returns the errors of all tasks for each novelty, with respect to the model that has not learned the task.
+// The errors are those of the models that have not learned the tasks.
 func byNovelty(tasks []unseenTask) (errors [novelties][]weightedError) {
 	for i := range tasks {
 		n := tasks[i].model.novelty(&tasks[i].key)

@@ -12,8 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// teamDAGs returns the rows of n DAGs with ten tasks each. Each DAG has a scale of its own, and no task has the name of
-// another.
+// Each of n DAGs has ten tasks and a scale of its own, and no task has the name of another.
 func teamDAGs(n int, prefix string, r *rand.Rand) []Row {
 	var rows []Row
 	for dag := range n {
@@ -30,7 +29,7 @@ func teamDAGs(n int, prefix string, r *rand.Rand) []Row {
 	return rows
 }
 
-// firstRuns returns a row of each task.
+// firstRuns returns the first row of each task.
 func firstRuns(rows []Row) (first []Row) {
 	seen := map[sizing.TaskKey]bool{}
 	for _, r := range rows {
@@ -42,7 +41,7 @@ func firstRuns(rows []Row) (first []Row) {
 	return first
 }
 
-// newSteps returns the steps of known DAGs under new names.
+// The steps are of known DAGs and have new names.
 func newSteps(r *rand.Rand) (rows []Row) {
 	for i, s := range salesSteps {
 		row := s.run(fmt.Sprint("sales", i), r)

@@ -23,7 +23,7 @@ type step struct {
 // salesSteps are in the order in which a DAG runs them.
 var salesSteps = []step{{"get_params", 0.15e9, 20}, {"extract", 1.5e9, 200}, {"features", 6e9, 900}, {"train", 18e9, 5400}, {"publish", 0.4e9, 60}}
 
-// run returns a run of a step in a DAG. All tasks have the same request.
+// All tasks have the same request.
 func (s step) run(dag string, r *rand.Rand) Row {
 	return Row{
 		Facts: Facts{
@@ -35,7 +35,7 @@ func (s step) run(dag string, r *rand.Rand) Row {
 	}
 }
 
-// salesDAGs returns three runs of n DAGs with the same steps, which run in the given order.
+// Each of the n DAGs runs the steps three times, in the given order.
 func salesDAGs(n int, steps []step) []Row {
 	r := rand.New(rand.NewPCG(12, 1))
 	var rows []Row

@@ -11,7 +11,6 @@ import (
 	"github.com/loadaware/loadaware/internal/usageprofile"
 )
 
-// The bounds of a fit of Profiles.
 const (
 	minProfileTasks = 20   // smallest number of tasks for a fit, each with a run in one of the classes; fewer tasks do not show which facts lead to which profile
 	profileRuns     = 5    // largest number of runs of a task that are used: the newest
@@ -24,9 +23,8 @@ const (
 // because each round fits one tree per class.
 var profileTrees = gbt.Config{Rounds: 40, LearningRate: 0.1, MaxDepth: 3, MinLeafRows: 5, Subsample: 0.7, ColSample: 0.5, Seed: 1}
 
-// Profiles predicts the usage profile (a group of runs that use resources alike) of a task without history
-// from its facts. From the probabilities of the profiles it predicts the memory, CPU and GPU memory of the
-// task. It is immutable and safe for concurrent use.
+// Profiles predicts the usage profile of a task without history from its facts, and from the probabilities of the profiles
+// its memory, CPU and GPU memory. It is immutable and safe for concurrent use.
 //
 //	facts ─▶ numbers, target statistics, naive Bayes scores ─▶ boosted trees ─▶ temperature ─▶ P(profile)
 //	P(profile) · distributions of the profiles ─▶ mixture ─▶ quantiles
@@ -48,10 +46,9 @@ type class struct {
 	ID      int // of the profile; 0 is the outlier group, the runs without a profile
 	Tasks   int // number of tasks with a run in the profile
 	Runs    int
-	Spreads [quantities]distribution // distribution of each quantity
+	Spreads [quantities]distribution
 }
 
-// labelledTask is a task with the classes of its rows.
 type labelledTask struct {
 	taskRows
 	classes []int // by row
@@ -73,8 +70,8 @@ func FitProfiles(rows []Row, set *usageprofile.Set) *Profiles {
 	return &Profiles{*c, describe(tasks, ids)}
 }
 
-// label groups the newest rows by task and returns the ids of the profiles with the most tasks. The index in
-// ids is the class. Rows of other profiles are dropped.
+// label groups the newest rows by task and returns the ids of the profiles with the most tasks; the index in ids is the
+// class. It drops rows of other profiles.
 func label(rows []Row, set *usageprofile.Set) (tasks []*labelledTask, ids []int) {
 	byTask := map[sizing.TaskKey]int{}
 	var newest []*Row
@@ -112,14 +109,14 @@ func label(rows []Row, set *usageprofile.Set) (tasks []*labelledTask, ids []int)
 	return tasks, ids
 }
 
-// orders is the number of random orders in which a classifier encodes the tasks. Each row of a task is encoded in another order.
+// orders is the number of random orders in which a classifier encodes the tasks. Each row of a task is in another order.
 const orders = profileRuns
 
-// fitClassifier fits the trees of a classifier with ordered target statistics: the facts of a task are
-// encoded before the statistics learn the task. As in CatBoost (Prokhorenkova et al. 2018), the order is random and there
-// are several. In order of arrival, the tasks of one kind (such as one owner) are often neighbours, so the trees would learn
-// how many rows the statistics had when this kind began. In a single random order, only the last tasks are encoded with as
-// many rows in the statistics as a new task will be, so these few tasks would decide for all new tasks.
+// fitClassifier uses ordered target statistics: the facts of a task are encoded before the statistics learn the task. As
+// in CatBoost (Prokhorenkova et al. 2018), the order is random and there are several. In order of arrival, the tasks of
+// one kind (such as one owner) are often neighbours, so the trees would learn how many rows the statistics had when this
+// kind began. In a single random order, only the last tasks are encoded with as many rows in the statistics as a new task
+// will be, so these few tasks would decide for all new tasks.
 func fitClassifier(tasks []*labelledTask, classes int, trees gbt.Config) (*classifier, error) {
 	plain := make([]*taskRows, len(tasks))
 	for i, t := range tasks {
@@ -151,30 +148,26 @@ func fitClassifier(tasks []*labelledTask, classes int, trees gbt.Config) (*class
 	return p, err
 }
 
-// columns returns the number of inputs of the trees.
 func (c *classifier) columns() int { return c.facts.columns() + c.bayes.Classes }
 
-// encode appends the inputs of the trees to dst.
 func (c *classifier) encode(f *Facts, dst []float64) []float64 {
 	return c.bayes.scores(f, c.facts.encode(f, dst))
 }
 
-// maxInputs is the largest number of inputs of the trees.
 const maxInputs = maxNumbers + 2*maxCategories + maxClasses
 
-// scores writes the raw score of every class into s.
+// The raw scores of all classes go into s.
 func (c *classifier) scores(f *Facts, s []float64) {
 	var buffer [maxInputs]float64
 	c.trees.Scores(c.encode(f, buffer[:0]), s)
 }
 
-// probabilities writes the calibrated probability of every class into s.
+// The calibrated probabilities of all classes go into s.
 func (c *classifier) probabilities(f *Facts, s []float64) {
 	c.scores(f, s)
 	softmax(s, c.temperature)
 }
 
-// softmax replaces scores by probabilities.
 func softmax(s []float64, temperature float64) {
 	top, sum := slices.Max(s), 0.0
 	for i, v := range s {
@@ -190,13 +183,13 @@ func softmax(s []float64, temperature float64) {
 // temperatures are above 1.
 var temperatures = []float64{0.7, 0.85, 1, 1.2, 1.5, 1.8, 2.2, 2.7, 3.3, 4, 5, 7}
 
-// foldOf returns the fold of a task. The fold does not follow the order of the tasks, because tasks of one
-// kind may recur in a cycle. The multiplier spreads the hashes of similar names (Fibonacci hashing).
+// The fold of a task does not follow the order of the tasks, because tasks of one kind may recur in a cycle. The
+// multiplier spreads the hashes of similar names (Fibonacci hashing).
 func foldOf(task sizing.TaskKey, folds uint64) int {
 	return int(hashOfTask(task) * 0x9E3779B97F4A7C15 >> 32 % folds)
 }
 
-// calibrate returns the temperature with the smallest log loss on tasks that the trees have not seen; 1 if a fit fails.
+// calibrate minimises the log loss on tasks that the trees have not seen; it returns 1 if a fit fails.
 func calibrate(tasks []*labelledTask, classes int) float64 {
 	_, losses, err := unseenLosses(tasks, classes, profileTrees)
 	if err != nil {
@@ -205,8 +198,8 @@ func calibrate(tasks []*labelledTask, classes int) float64 {
 	return temperatures[smallestMean(losses)]
 }
 
-// unseenLosses returns for each temperature the log losses of the tasks, each by trees that have not
-// seen the task: a cross-validation over whole tasks. `order` lists the tasks in the order of the losses.
+// unseenLosses returns the log losses of the tasks for each temperature, from a cross-validation over whole tasks. `order`
+// lists the tasks in the order of the losses.
 func unseenLosses(tasks []*labelledTask, classes int, trees gbt.Config) (order []*labelledTask, losses [][]float64, err error) {
 	losses = make([][]float64, len(temperatures))
 	scores, scaled := make([]float64, classes), make([]float64, classes)
@@ -244,7 +237,7 @@ func unseenLosses(tasks []*labelledTask, classes int, trees gbt.Config) (order [
 	return order, losses, nil
 }
 
-// smallestMean returns the index of the list with the smallest mean. All lists have the same length.
+// All lists have the same length.
 func smallestMean(lists [][]float64) int {
 	best, least := 0, math.Inf(1)
 	for at, list := range lists {

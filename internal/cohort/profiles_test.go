@@ -17,10 +17,10 @@ import (
 	"github.com/loadaware/loadaware/internal/usageprofile"
 )
 
-// teams contains the typical usage of the tasks of each owner: memory and gpu are peaks in bytes.
+// memory and gpu are peaks in bytes.
 var teams = []struct{ memory, seconds, cores, gpu float64 }{{1e9, 60, 1, 0}, {20e9, 600, 4, 8e9}, {2e8, 5, 0.2, 0}, {60e9, 7200, 16, 40e9}}
 
-// teamTask returns a run of a task whose usage depends on its owner, except for one task in ten.
+// The usage depends on the owner, except for one task in ten.
 func teamTask(i int, r *rand.Rand) sizing.ContextRow {
 	owner := i % len(teams)
 	kind := teams[owner]
@@ -41,7 +41,7 @@ func teamTask(i int, r *rand.Rand) sizing.ContextRow {
 	return row
 }
 
-// fitTeams fits the profiles of n tasks, after prepare has changed each of them.
+// `prepare` changes each of the n tasks before the fit.
 func fitTeams(t testing.TB, n int, prepare func(*sizing.ContextRow)) (*Profiles, []Row) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(21, 1))
@@ -222,7 +222,6 @@ func BenchmarkMemory(b *testing.B) {
 	runtime.KeepAlive(rows)
 }
 
-// liveHeap returns the memory that is in use after a garbage collection.
 func liveHeap() int64 {
 	runtime.GC()
 	var stats runtime.MemStats

@@ -8,7 +8,6 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/gbt"
 )
 
-// profilesBlob is the encoding of Profiles.
 type profilesBlob struct {
 	classifierBlob
 	Classes []class
@@ -30,7 +29,6 @@ func (m *Model) Place(f *Facts) (place Place, ok bool) {
 	return m.profiles.Place(f)
 }
 
-// encoded returns the encoding of p; nil for nil.
 func (p *Profiles) encoded() (*profilesBlob, error) {
 	if p == nil {
 		return nil, nil
@@ -39,7 +37,6 @@ func (p *Profiles) encoded() (*profilesBlob, error) {
 	return &profilesBlob{c, p.classes}, err
 }
 
-// open decodes the output of encoded; nil for nil. It returns an error if the profiles are not valid.
 func (b *profilesBlob) open() (*Profiles, error) {
 	if b == nil {
 		return nil, nil
@@ -58,7 +55,6 @@ func (b *profilesBlob) open() (*Profiles, error) {
 	return &Profiles{*c, b.Classes}, nil
 }
 
-// classifierBlob is the encoding of a classifier.
 type classifierBlob struct {
 	Numbers     []string
 	Categories  []string
@@ -69,13 +65,12 @@ type classifierBlob struct {
 	Temperature float64
 }
 
-// encoded returns the encoding of c.
 func (c *classifier) encoded() (classifierBlob, error) {
 	trees, err := c.trees.MarshalBinary()
 	return classifierBlob{c.facts.Numbers, c.facts.Categories, c.facts.Mean, c.facts.Values, c.bayes, trees, c.temperature}, err
 }
 
-// open decodes the encoding of a classifier with n classes.
+// n is the number of classes.
 func (b *classifierBlob) open(n int) (*classifier, error) {
 	c := &classifier{
 		facts: encoder{Numbers: b.Numbers, Categories: b.Categories, Mean: b.Mean, Values: b.Values},

@@ -25,7 +25,6 @@ type ratios struct {
 	Squares float64 // sum of the squared deviations from Mean
 }
 
-// ratios returns the ratios of all tasks with a request.
 func (l *Learner) ratios() ratios {
 	var r ratios
 	for _, t := range l.order {
@@ -43,13 +42,12 @@ func (r *ratios) add(ratio float64) {
 	r.Squares += off * (ratio - r.Mean)
 }
 
-// isValid reports whether decoded ratios can be used.
 func (r *ratios) isValid() bool {
 	return r.Tasks >= 0 && math.Abs(r.Mean) <= math.MaxFloat64 && r.Squares >= 0 && r.Squares <= math.MaxFloat64
 }
 
-// The deviations of a prediction are ratioSpread·exp(z), for each z from minZ in steps of stepZ. With five
-// tasks, the estimate of a deviation has a standard error of 35 %, with fifteen of 19 %. So steps of 28 % (e^0.25) are fine enough.
+// The deviations of a prediction are ratioSpread·exp(z), for each z from minZ in steps of stepZ. With five tasks, the
+// estimate of a deviation has a standard error of 35 %, with fifteen of 19 %. So steps of 28 % (e^0.25) are fine enough.
 const (
 	minZ       = -3.0
 	stepZ      = 0.25
@@ -91,7 +89,7 @@ func (r *ratios) next() (p prediction) {
 	return p
 }
 
-// exceeds returns the probability that the ratio of peak to request of the further task exceeds `share`.
+// exceeds returns the probability that the ratio of peak to request of the further task is above `share`.
 func (p *prediction) exceeds(share float64) float64 {
 	off, sum := math.Log(share)-p.mean, 0.0
 	for i, w := range p.weights {
@@ -100,8 +98,8 @@ func (p *prediction) exceeds(share float64) float64 {
 	return sum
 }
 
-// sizeByRequest sizes a task by its request and the ratios of the other tasks. ok is false if the request or all
-// ratios are unknown, or if the answer would not be below the request.
+// sizeByRequest uses the request of a task and the ratios of the other tasks. ok is false if the request or all ratios
+// are unknown, or if the answer would not be below the request.
 func (m *Model) sizeByRequest(q *Question) (a Answer, ok bool) {
 	requested := q.Requested.Memory
 	if m == nil || m.ratios.Tasks == 0 || requested <= 0 {
@@ -147,7 +145,6 @@ func (p *prediction) cheapestShare(target, known float64) float64 {
 	}
 }
 
-// allRequest reports whether every row of every task has a request.
 func (l *Learner) allRequest() bool {
 	for _, t := range l.order {
 		for i := range t.rows {
@@ -159,8 +156,7 @@ func (l *Learner) allRequest() bool {
 	return true
 }
 
-// requestsDiffer reports whether two rows have different requests. If all are equal, the two targets
-// of chooseTarget differ by a constant, and only rounding would decide.
+// If all requests are equal, the two targets of chooseTarget differ by a constant, and only rounding would decide.
 func (l *Learner) requestsDiffer() bool {
 	first := l.order[0].rows[0].Requested.Memory
 	for _, t := range l.order {
@@ -189,7 +185,6 @@ func (l *Learner) chooseTarget() (unseen []unseenTask, byRequest bool) {
 	return unseen, false
 }
 
-// squares returns the weighted sum of squared errors.
 func squares(errors []weightedError) float64 {
 	sum := 0.0
 	for _, e := range errors {

@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// used returns a run of a task whose ratio of peak to request is `share`.
+// `share` is the ratio of peak to request.
 func used(i int, requested sizing.Bytes, share float64) Row {
 	return Row{
 		Facts: Facts{Task: sizing.TaskKey{Namespace: "n", DAG: "d", Task: fmt.Sprint("task", i)}, Requested: sizing.Resources{Memory: requested}},
@@ -20,7 +20,6 @@ func used(i int, requested sizing.Bytes, share float64) Row {
 	}
 }
 
-// learned returns a Learner that has learned the rows.
 func learned(rows ...Row) *Learner {
 	l := NewLearner()
 	for i := range rows {
@@ -274,8 +273,8 @@ func TestFewTasksAreSizedByTheirRatios(t *testing.T) {
 	assert.Nil(t, learned(rows[0], rows[3], rows[6], rows[9], rows[12]).Model(), "too few runs must give no model")
 }
 
-// chosen returns three runs each of n tasks whose requests were chosen for them: each fourth request is
-// large, the others are small, and all tasks use similar shares of their requests.
+// The requests of the n tasks were chosen for them: each fourth request is large, the others are small, and all tasks use
+// similar shares of their requests. Each task has three runs.
 func chosen(n int, r *rand.Rand) []Row {
 	var rows []Row
 	for i := range n {

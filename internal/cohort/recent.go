@@ -33,10 +33,10 @@ type killedRun struct {
 // maxRecent bounds recentTasks.added and recentTasks.killed. If one of them is full, the model learns no more.
 const maxRecent = 512
 
-// hashOfTask returns the hash by which a model knows a task.
+// hashOfTask is the hash by which recentTasks knows a task.
 func hashOfTask(task sizing.TaskKey) uint64 { return hashOf(task.DAG, task.Task) }
 
-// withTasks returns a copy of m that is ready to learn the first runs of tasks other than those of l.
+// The copy is ready to learn the first runs of tasks other than those of l.
 func (m *Model) withTasks(l *Learner) *Model {
 	recent := &recentTasks{learned: make(map[uint64]struct{}, len(l.tasks)), killed: map[uint64]killedRun{}}
 	for task := range l.tasks {
@@ -68,7 +68,7 @@ func (m *Model) learnPending(rows []Row, l *Learner) *Model {
 // they cannot. It is valid for a nil model.
 func (m *Model) Level(f *Facts) float64 { return m.first(&f.Task).treeLevel(f) }
 
-// treeLevel predicts the log peak like Level, but always by the trees of m.
+// treeLevel is Level by the trees of m itself.
 func (m *Model) treeLevel(f *Facts) float64 {
 	if m == nil || m.trees == nil || m.byRequest && f.Requested.Memory <= 0 {
 		return math.NaN()
@@ -117,7 +117,6 @@ func (m *Model) learnRun(r *Row, level float64) *Model {
 	return &updated
 }
 
-// indicator returns 1 for true and 0 for false.
 func indicator(b bool) float64 {
 	if b {
 		return 1
@@ -125,14 +124,12 @@ func indicator(b bool) float64 {
 	return 0
 }
 
-// has reports whether the model knows a success of a task.
 func (t *recentTasks) has(task uint64) bool {
 	_, learned := t.learned[task]
 	_, added := t.added[task]
 	return learned || added
 }
 
-// with returns a copy that knows a success of a task.
 func (t *recentTasks) with(task uint64) *recentTasks {
 	next := *t
 	next.added = maps.Clone(t.added)
@@ -145,8 +142,8 @@ func (t *recentTasks) with(task uint64) *recentTasks {
 	return &next
 }
 
-// learnError adds the error of a first run, or replaces the error of an earlier kill of the same task. It
-// reports whether the errors changed.
+// learnError adds the error of a first run, or replaces the error of an earlier kill of the same task. It reports whether
+// the errors changed.
 func (m *Model) learnError(task uint64, r *Row, level float64) bool {
 	before, wasKilled := m.recent.killed[task]
 	if wasKilled {
@@ -174,7 +171,6 @@ func (m *Model) learnError(task uint64, r *Row, level float64) bool {
 	return true
 }
 
-// replaceError replaces one error by another.
 func (m *Model) replaceError(before, now float64) {
 	at, found := slices.BinarySearchFunc(m.errors, before, func(e weightedError, v float64) int {
 		switch {
@@ -194,8 +190,7 @@ func (m *Model) replaceError(before, now float64) {
 	m.setErrors(insertError(slices.Delete(errors, at, at+1), weightedError{now, weight}))
 }
 
-// addError adds an error with weight 1, the weight of the newest error in Learner.useStream, and reduces the
-// weights of the others.
+// addError gives an error weight 1, the weight of the newest error in Learner.useStream, and reduces the other weights.
 func (m *Model) addError(now float64) {
 	errors := make([]weightedError, len(m.errors), len(m.errors)+1)
 	for i, e := range m.errors {
@@ -207,7 +202,7 @@ func (m *Model) addError(now float64) {
 // recencyDecay is the factor on the weight of an error for each newer one.
 var recencyDecay = math.Exp2(-1.0 / errorsHalfLife)
 
-// insertError inserts an error into an ascending list.
+// The list stays ascending.
 func insertError(errors []weightedError, e weightedError) []weightedError {
 	at, _ := slices.BinarySearchFunc(errors, e.Error, func(other weightedError, v float64) int {
 		if other.Error < v {

@@ -62,8 +62,7 @@ const (
 	metadataPrefix = "metadata."
 )
 
-// eachNumber calls visit with every known number of f, in no particular order. All except the cluster
-// load are on a logarithmic scale.
+// The order of the numbers is unspecified. All numbers except the cluster load are on a logarithmic scale.
 func (f *Facts) eachNumber(visit func(name string, v float64)) {
 	if f.Requested.Memory > 0 {
 		visit(requestedMemory, math.Log(float64(f.Requested.Memory)))
@@ -82,8 +81,7 @@ func (f *Facts) eachNumber(visit func(name string, v float64)) {
 	}
 }
 
-// eachCategory calls visit with every categorical value of f, in a fixed order, because sums over the
-// values must not depend on the order of a map.
+// The order of the values is fixed, because sums over them must not depend on the order of a map.
 func (f *Facts) eachCategory(visit func(name, value string)) {
 	visit(dagID, f.Task.DAG)
 	visit(taskID, f.Task.Task)
@@ -113,7 +111,6 @@ func (f *Facts) eachCategory(visit func(name, value string)) {
 	}
 }
 
-// signedLog returns log1p of the magnitude, with the sign of v.
 func signedLog(v float64) float64 {
 	if v < 0 {
 		return -math.Log1p(-v)

@@ -28,7 +28,7 @@ const MaxOwnRuns = 4
 
 // OwnRuns summarises the earlier runs of a task.
 type OwnRuns struct {
-	Runs int     // number of runs
+	Runs int
 	Mean float64 // of the log seconds
 }
 
@@ -98,8 +98,7 @@ func NewRunTimeLearner() *RunTimeLearner {
 // Model returns the current model; nil while too few tasks are known.
 func (l *RunTimeLearner) Model() *RunTimes { return l.current }
 
-// fitRunTimes learns the successes among rows in order of time and returns a model of all of them; nil
-// if there are too few tasks or no fit is possible.
+// fitRunTimes learns the successes among rows in order of time; nil if there are too few tasks or no fit is possible.
 func fitRunTimes(rows []Row) *RunTimes {
 	l := NewRunTimeLearner()
 	for i := range rows {
@@ -119,7 +118,6 @@ func (l *RunTimeLearner) Add(f *Facts, seconds float64) {
 	}
 }
 
-// add adds a success.
 func (l *RunTimeLearner) add(f *Facts, seconds float64) {
 	if !(seconds > 0) {
 		return
@@ -142,7 +140,7 @@ func (l *RunTimeLearner) add(f *Facts, seconds float64) {
 // minSeconds replaces shorter run times, because the resolution of the clock is a large part of them.
 const minSeconds = 0.1
 
-// fit fits the trees on all tasks. The errors of the trees come from a cross-validation over whole tasks.
+// The errors of the trees come from a cross-validation over whole tasks.
 func (l *RunTimeLearner) fit() {
 	if len(l.order) < MinTasks {
 		return
@@ -159,13 +157,12 @@ func (l *RunTimeLearner) fit() {
 	l.current = m
 }
 
-// betweenTasks returns the variance of the mean of a task around its prediction.
+// betweenTasks returns the variance of the mean log seconds of a task around its prediction.
 func betweenTasks(unseen *errorDistribution, within float64) float64 {
 	spread := (unseen.quantile(.75, 0) - unseen.quantile(.25, 0)) / normalIQR
 	return max(spread*spread-within, within/maxOwnWeight)
 }
 
-// shrink moves the level towards the mean of n own runs.
 func shrink(level, mean, n, between, within float64) float64 {
 	return (within*level + n*between*mean) / (within + n*between)
 }
@@ -185,7 +182,6 @@ func newErrors(errors []weightedError) errorDistribution {
 	return newErrorsUpTo(errors, maxRunTimeErrors)
 }
 
-// newErrorsUpTo does the same as newErrors for another limit on the number of errors.
 func newErrorsUpTo(errors []weightedError, limit int) errorDistribution {
 	slices.SortFunc(errors, func(a, b weightedError) int { return cmp.Compare(a.Error, b.Error) })
 	if n := len(errors); n > limit {
@@ -203,7 +199,6 @@ func newErrorsUpTo(errors []weightedError, limit int) errorDistribution {
 	return d
 }
 
-// weight returns the total weight.
 func (d *errorDistribution) weight() float64 {
 	if len(d.errors) == 0 {
 		return 0
@@ -218,7 +213,6 @@ func (d *errorDistribution) quantile(q, furtherWeight float64) float64 {
 	return d.errors[max(0, min(i, len(d.errors))-1)].Error
 }
 
-// above returns the share of the errors above a bound.
 func (d *errorDistribution) above(bound float64) float64 {
 	i, _ := slices.BinarySearchFunc(d.errors, bound, func(e weightedError, bound float64) int {
 		if e.Error <= bound {

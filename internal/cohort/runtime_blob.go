@@ -7,7 +7,6 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/gbt"
 )
 
-// runTimesBlob is the encoding of RunTimes.
 type runTimesBlob struct {
 	Numbers    []string
 	Categories []string
@@ -20,7 +19,6 @@ type runTimesBlob struct {
 	Within     float64
 }
 
-// encoded returns the encoding of m; nil for nil.
 func (m *RunTimes) encoded() (*runTimesBlob, error) {
 	if m == nil {
 		return nil, nil
@@ -32,7 +30,6 @@ func (m *RunTimes) encoded() (*runTimesBlob, error) {
 	return &runTimesBlob{m.Numbers, m.Categories, m.Mean, m.Values, trees, m.unseen.errors, m.own.errors, m.between, m.within}, nil
 }
 
-// open decodes the output of encoded; nil for nil. It returns an error if the result cannot predict.
 func (b *runTimesBlob) open() (*RunTimes, error) {
 	if b == nil {
 		return nil, nil
@@ -51,7 +48,6 @@ func (b *runTimesBlob) open() (*RunTimes, error) {
 	return m, nil
 }
 
-// isValid reports whether m can predict.
 func (m *RunTimes) isValid() bool {
 	return len(m.Numbers) <= maxNumbers && len(m.Categories) <= maxCategories && m.trees.Cols() == m.columns() && len(m.unseen.errors) > 0 &&
 		m.between > 0 && m.within > 0 && !math.IsInf(m.between+m.within, 0) && m.unseen.weight() > 0 && !math.IsInf(m.unseen.weight(), 0)

@@ -29,7 +29,6 @@ type Shapes struct {
 // profileTrees, because every prediction for a task with few runs passes through these trees.
 var shapeTrees = gbt.Config{Rounds: 20, LearningRate: 0.2, MaxDepth: 3, MinLeafRows: 5, Subsample: 0.7, ColSample: 0.5, Seed: 1}
 
-// The bounds of the stored size of Shapes.
 const (
 	maxShapeValues = 4000 // largest number of values of categories: the most frequent ones, by number of tasks
 	maxShapeErrors = 200  // largest number of errors of each distribution
@@ -65,9 +64,8 @@ func FitShapes(rows []Row, labels map[sizing.TaskKey]int) *Shapes {
 	return s
 }
 
-// labelShapes groups the newest successes by task, and returns the shapes of the tasks in ascending order.
-// The index in shapes is the class. Row.Peak holds the run time in seconds, because the encoder takes its target from
-// this field.
+// labelShapes groups the newest successes by task, and returns the shapes of the tasks in ascending order; the index in
+// shapes is the class. Row.Peak is the run time in seconds, because the encoder takes its target from this field.
 func labelShapes(rows []Row, labels map[sizing.TaskKey]int) (tasks []*labelledTask, shapes []int) {
 	known := map[sizing.TaskKey]*labelledTask{}
 	for i := range rows {
@@ -122,7 +120,7 @@ func isClearlyLess(losses, others []float64) bool {
 	return mean > math.Sqrt(squares/(n-1)/n)
 }
 
-// keepFrequent deletes all values except the limit most frequent ones, by number of tasks.
+// The most frequent values are those with the most tasks.
 func keepFrequent(values map[uint64]statistic, limit int) {
 	keys := slices.SortedFunc(maps.Keys(values), func(a, b uint64) int {
 		return cmp.Or(cmp.Compare(values[b].Tasks, values[a].Tasks), cmp.Compare(a, b))
@@ -132,7 +130,6 @@ func keepFrequent(values map[uint64]statistic, limit int) {
 	}
 }
 
-// newestRuns returns copies of the tasks with only the n newest rows of each.
 func newestRuns(tasks []*labelledTask, n int) []*labelledTask {
 	newest := make([]*labelledTask, len(tasks))
 	for i, t := range tasks {
@@ -184,8 +181,8 @@ func withoutPlacement(t *taskRows) *taskRows {
 	return &c
 }
 
-// shrunkErrors returns the errors of RunTimes.Predict on the runs of a task after 1 to MaxOwnRuns own
-// runs. errors holds the errors without own runs.
+// shrunkErrors returns the errors of RunTimes.Predict on the runs of a task after 1 to MaxOwnRuns own runs. `errors` are
+// those without own runs.
 func shrunkErrors(t *taskRows, errors []weightedError, between, within float64) (shrunk []weightedError) {
 	mean, n := 0.0, 0
 	for i := range t.rows {
@@ -239,17 +236,15 @@ func (s *Shapes) WithShape(r RunTime, own OwnRuns, m *shape.Membership) RunTime 
 	return r
 }
 
-// errorMixture is a mixture of distributions.
 type errorMixture struct {
 	parts   [shape.MaxShapes + 1]*errorDistribution
 	weights [shape.MaxShapes + 1]float64 // the sum may be less than 1, because add ignores small parts
-	n       int                          // number of parts
+	n       int
 }
 
 // minPart is the smallest weight of a part of an errorMixture. Each part costs time in every prediction.
 const minPart = 0.02
 
-// add adds a part, unless its weight is too small.
 func (m *errorMixture) add(d *errorDistribution, weight float64) {
 	if weight >= minPart {
 		m.parts[m.n], m.weights[m.n] = d, weight
@@ -257,7 +252,6 @@ func (m *errorMixture) add(d *errorDistribution, weight float64) {
 	}
 }
 
-// above returns the share of the errors above a bound.
 func (m *errorMixture) above(bound float64) float64 {
 	sum, total := 0.0, 0.0
 	for i := range m.n {
@@ -277,8 +271,7 @@ func (m *errorMixture) below(bound float64) float64 {
 	return sum / total
 }
 
-// quantile returns the value that a future error does not exceed with the given probability. It bisects between the
-// smallest and the largest of the quantiles of the parts, so the result is at most the largest error.
+// The bisection is between the smallest and the largest quantile of the parts, so the result is at most the largest error.
 func (m *errorMixture) quantile(probability float64) float64 {
 	low, high := math.Inf(1), math.Inf(-1)
 	for i := range m.n {
@@ -296,6 +289,5 @@ func (m *errorMixture) quantile(probability float64) float64 {
 	return high
 }
 
-// mixtureBisections gives quantiles an accuracy of a hundredth of the distance between the quantiles of the
-// parts.
+// mixtureBisections gives quantiles an accuracy of a hundredth of the distance between the quantiles of the parts.
 const mixtureBisections = 7

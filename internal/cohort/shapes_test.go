@@ -14,8 +14,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// shapedRows returns runs of tasks of shape 0 or 2, and the shapes of the tasks. The image of a task decides on its shape,
-// except for one task in ten. The run times of shape 2 vary more than those of shape 0.
+// The tasks have shape 0 or 2. The image of a task decides on its shape, except for one task in ten. The run times of
+// shape 2 vary more than those of shape 0.
 func shapedRows(tasks int) (rows []Row, labels map[sizing.TaskKey]int) {
 	rng := rand.New(rand.NewPCG(24, 1))
 	labels = map[sizing.TaskKey]int{}
@@ -62,8 +62,7 @@ func TestShapesFollowTheMetadata(t *testing.T) {
 	assert.Zero(t, none.Probabilities(&rows[0].Facts))
 }
 
-// FitShapes returns nil if facts do not predict the shape better than chance. In ten histories it may err
-// once.
+// The facts do not predict the shape better than chance. In ten histories FitShapes may err once.
 func TestFactsThatDoNotPredictTheShapeGiveNoShapes(t *testing.T) {
 	fitted := 0
 	for seed := range uint64(10) {

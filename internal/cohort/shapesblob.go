@@ -10,7 +10,6 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/shape"
 )
 
-// shapesBlob is the encoding of Shapes.
 type shapesBlob struct {
 	classifierBlob
 	Shapes []int             // Shapes.shapes

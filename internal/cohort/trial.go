@@ -18,7 +18,7 @@ type trial struct {
 }
 
 // trial sizes the first success of a task. Unlike size, it needs no minimum number of errors or tasks, because a model of a
-// cross-validation knows fewer tasks than the model of all tasks, whose cost it estimates. It is valid for a nil model.
+// cross-validation knows fewer tasks than the model of all tasks, whose cost it estimates. m may be nil.
 func (m *Model) trial(first *Row) trial {
 	q := Question{Facts: first.Facts, RiskTarget: sizing.DefaultRiskTarget}
 	size := m.sizeByRequest
@@ -31,8 +31,8 @@ func (m *Model) trial(first *Row) trial {
 	return trial{}
 }
 
-// tryTrees replaces the trials by those of a cross-validation. The margin for the tasks of a fold comes from the
-// errors on the other folds.
+// tryTrees replaces the trials by those of a cross-validation. The margin for the tasks of a fold comes from the errors on
+// the other folds.
 func (l *Learner) tryTrees(unseen []unseenTask) {
 	for from, to := 0, 0; from < len(unseen); from = to {
 		for to < len(unseen) && unseen[to].model == unseen[from].model {
@@ -47,7 +47,7 @@ func (l *Learner) tryTrees(unseen []unseenTask) {
 	}
 }
 
-// tryRatios replaces the trials by those of models without trees, each without the task.
+// tryRatios replaces the trials by those of models without trees that have not learned the task.
 func (l *Learner) tryRatios() {
 	for _, t := range l.order {
 		others := l.subset(func(other *taskRows) bool { return other != t })
@@ -55,7 +55,7 @@ func (l *Learner) tryRatios() {
 	}
 }
 
-// subset returns a learner of some of the tasks, without a model.
+// The returned learner has no model.
 func (l *Learner) subset(keep func(*taskRows) bool) *Learner {
 	some := newLearner()
 	for _, t := range l.order {
@@ -75,7 +75,6 @@ func (l *Learner) subset(keep func(*taskRows) bool) *Learner {
 // because a few trials alone say little about a risk of a few percent.
 const promisedTasks = MinTasks
 
-// trials sums up trials of one model.
 type trials struct {
 	tasks    float64
 	squares  float64 // sum of the squared errors
@@ -85,7 +84,7 @@ type trials struct {
 	promised float64 // sum of the promised risks
 }
 
-// add adds the trial of a task and the peak of its first success.
+// peak is the peak of the first success of the task.
 func (s *trials) add(t trial, peak float64) {
 	waste, kills := cost.LadderWastage(peak, 0, t.limit)
 	s.tasks++
@@ -97,7 +96,7 @@ func (s *trials) add(t trial, peak float64) {
 	s.squares += off * off
 }
 
-// cost returns the expected cost of a grant in units of the mean peak. A kill has the same price as in errorList.margin.
+// cost is in units of the mean peak. A kill has the same price as in errorList.margin.
 func (s *trials) cost() float64 {
 	risk := (s.kills + promisedTasks*s.promised/s.tasks) / (s.tasks + promisedTasks)
 	return s.waste/s.peaks + risk/(expectedRisk*sizing.DefaultRiskTarget)

@@ -79,8 +79,8 @@ func Defaults() Config {
 	}
 }
 
-// defaultModelMemory returns a quarter of `limit`, the memory limit of the container in bytes, because training,
-// requests and the garbage collector need the rest. Without a limit (0) it returns 1 GiB.
+// defaultModelMemory returns a quarter of `limit`, the memory limit of the container in bytes, because training, requests
+// and the garbage collector need the rest. Without a limit (0) it returns 1 GiB.
 func defaultModelMemory(limit int64) MemoryAmount {
 	if limit <= 0 {
 		return MemoryAmount(sizing.GiB)
@@ -88,7 +88,7 @@ func defaultModelMemory(limit int64) MemoryAmount {
 	return MemoryAmount(limit / 4)
 }
 
-// defaultData returns the data folder of the XDG base directory specification.
+// defaultData follows the XDG base directory specification.
 func defaultData() string {
 	home, err := os.UserHomeDir()
 	if err != nil {

@@ -39,7 +39,6 @@ func (p *Pages) Proxy(hasTokens bool) (auth.Proxy, error) {
 // HeaderName is the name of an HTTP header.
 type HeaderName string
 
-// validHeader matches names of headers that are valid and not too long.
 var validHeader = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
 
 // Decode implements envconfig.Decoder. It rejects headers that HTTP uses for another purpose, such as Cookie.
@@ -114,7 +113,6 @@ func (f *FrameSources) Decode(value string) error {
 // SessionKey is the secret that signs sessions.
 type SessionKey string
 
-// minKey is the minimum number of bytes of a SessionKey.
 const minKey = 32
 
 // Decode implements envconfig.Decoder.

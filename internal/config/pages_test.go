@@ -11,7 +11,6 @@ import (
 	"github.com/loadaware/loadaware/internal/httpapi/auth"
 )
 
-// proxyFromEnv returns the reverse proxy that these values of the environment variables configure.
 func proxyFromEnv(t *testing.T, header, networks, admins string, hasTokens bool) (auth.Proxy, error) {
 	t.Helper()
 	t.Setenv("LOADAWARE_UI_PROXY_HEADER", header)

@@ -25,7 +25,7 @@ func Write(w io.Writer, header []string, rows [][]string) error {
 	return out.Error()
 }
 
-// escape returns the text of a cell. Numbers such as -1.5 stay as they are.
+// escape leaves numbers such as -1.5 as they are.
 func escape(text string) string {
 	if text == "" || !strings.ContainsRune("=+-@\t\r", rune(text[0])) {
 		return text

@@ -12,7 +12,6 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// cookieName is the name of the session cookie.
 const cookieName = "loadaware_session"
 
 // pageRequest is a request with the grants of its caller, which are roles in scopes (auth.Grants), not amounts.
@@ -26,9 +25,8 @@ type pageRequest struct {
 	user    string      // the user that a trusted proxy names; "" with other grants, or if the proxy names no user
 }
 
-// namespace returns the namespace of a page that shows exactly one namespace: the requested one, or else the
-// only namespace of the grants, or else the default namespace. If no grant covers the default namespace, it
-// returns the namespace of the first grant.
+// namespace chooses the namespace of a page that shows exactly one: the requested one, else the only namespace of the
+// grants, else the default namespace. If no grant covers the default namespace, it returns that of the first grant.
 func (req *pageRequest) namespace() (string, error) {
 	requested := req.query.Get("namespace")
 	namespace, err := req.grants.OneNamespace(requested)
@@ -38,9 +36,9 @@ func (req *pageRequest) namespace() (string, error) {
 	return namespace, err
 }
 
-// identify returns a request with the grants of its caller: none if the caller is unknown. Programs
-// send a bearer token, browsers send a cookie, and a trusted proxy names its user in a header. The cookie takes
-// precedence over the proxy, so that a user who may only read can sign in with the token of an admin.
+// identify returns no grants if the caller is unknown. Programs send a bearer token, browsers send a cookie, and a trusted
+// proxy names its user in a header. The cookie takes precedence over the proxy, so that a user who may only read can sign
+// in with the token of an admin.
 func (d *Dashboard) identify(r *http.Request) *pageRequest {
 	req := &pageRequest{Request: r, query: r.URL.Query(), grants: d.cfg.Auth.Identify(r)}
 	if cookie, err := r.Cookie(cookieName); err == nil && len(req.grants) == 0 {
@@ -56,8 +54,8 @@ func (d *Dashboard) identify(r *http.Request) *pageRequest {
 	return req
 }
 
-// formOwner returns the owner of the CSRF tokens in the forms of a page: the session, or the user of
-// the proxy. The two cannot be equal, because no session contains a space.
+// formOwner returns the owner of the CSRF tokens in the forms of a page: the session, or the user of the proxy. The two
+// cannot be equal, because no session contains a space.
 func (req *pageRequest) formOwner() string {
 	if req.user != "" {
 		return "user " + req.user
@@ -78,7 +76,6 @@ func (d *Dashboard) originProblem(req *pageRequest, r *http.Request, hasSideEffe
 	return d.cfg.Auth.OriginProblem(r, hasSideEffect)
 }
 
-// secure sets the security headers of every page.
 func (d *Dashboard) secure(next http.Handler) http.Handler {
 	contentPolicy := "default-src 'self'; base-uri 'none'; form-action 'self'; object-src 'none'; frame-ancestors " + d.cfg.FrameAncestors
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -91,7 +88,7 @@ func (d *Dashboard) secure(next http.Handler) http.Handler {
 	})
 }
 
-// show returns the handler of a page for callers with the role admin or one of the given roles.
+// The role admin is allowed in addition to the given roles.
 func (d *Dashboard) show(roles []auth.Role, p page) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		req := d.identify(r)
@@ -161,8 +158,7 @@ func (d *Dashboard) act(do action) http.HandlerFunc {
 	}
 }
 
-// checkForm checks that the form was sent by a page of this session, and keeps only the grants with the role
-// admin.
+// checkForm checks that a page of this session sent the form, and keeps only the grants with the role admin.
 func (d *Dashboard) checkForm(req *pageRequest) error {
 	if len(req.grants) == 0 {
 		return errSignedOut
@@ -182,7 +178,6 @@ func (d *Dashboard) checkForm(req *pageRequest) error {
 	return nil
 }
 
-// errSignedOut rejects a form without a valid session.
 var errSignedOut = &auth.ForbiddenError{Detail: "session: missing or expired; sign in again and repeat the change"}
 
 // SignIn is the page with the form for a token.
@@ -218,7 +213,6 @@ func (d *Dashboard) prefixed(u *url.URL) string {
 	return path
 }
 
-// signInForm shows the form for a token, or the overview if the server needs no token.
 func (d *Dashboard) signInForm(w http.ResponseWriter, r *http.Request) {
 	req := d.identify(r)
 	if d.cfg.Auth.Disabled {
@@ -228,7 +222,6 @@ func (d *Dashboard) signInForm(w http.ResponseWriter, r *http.Request) {
 	d.write(w, req, http.StatusOK, &view{Title: "Sign in", Template: "signin", Page: SignIn{Next: d.localAddress(req.query.Get("next"))}})
 }
 
-// signIn starts a session for a token.
 func (d *Dashboard) signIn(w http.ResponseWriter, r *http.Request) {
 	req := d.identify(r)
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
@@ -259,8 +252,7 @@ func (d *Dashboard) signOut(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, d.url("/signin"), http.StatusSeeOther)
 }
 
-// cookie returns the session cookie; with a negative lifetime the browser deletes the cookie. The cookie is
-// Secure if the browser uses TLS.
+// With a negative lifetime the browser deletes the cookie.
 func (d *Dashboard) cookie(r *http.Request, value string, lifetime time.Duration) *http.Cookie {
 	return &http.Cookie{
 		Name: cookieName, Value: value, Path: d.cfg.Prefix + Root, MaxAge: int(lifetime.Seconds()), HttpOnly: true, SameSite: http.SameSiteStrictMode,
@@ -268,13 +260,13 @@ func (d *Dashboard) cookie(r *http.Request, value string, lifetime time.Duration
 	}
 }
 
-// usesTLS reports whether the browser uses TLS, perhaps to a reverse proxy.
+// A reverse proxy may end the TLS connection of the browser.
 func usesTLS(r *http.Request) bool {
 	return r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
 }
 
-// localAddress returns an address of these pages unchanged, and the address of the overview for any
-// other address, so that the sign-in form does not redirect to other sites.
+// localAddress replaces an address outside these pages by the overview, so that the sign-in form does not redirect to
+// other sites.
 func (d *Dashboard) localAddress(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || strings.ContainsAny(address, "\\\r\n\t") || !strings.HasPrefix(u.Path, d.cfg.Prefix+Root+"/") || !strings.HasPrefix(address, "/") || strings.HasPrefix(address, "//") {

@@ -40,7 +40,7 @@ const (
 	maxChoices    = 100  // known categories of a feature that the form offers
 )
 
-// ask explains the answer for the form if it was submitted (the query has the parameter memory), and else the answer
+// ask explains the answer for the form if it was submitted (the query has the parameter memory), and otherwise the answer
 // for the features and the request of the newest try.
 func (d *Dashboard) ask(req *pageRequest) (*view, error) {
 	key, err := req.keyOf()

@@ -42,10 +42,8 @@ func (e *AuditEntry) Key() sizing.TaskKey {
 	return sizing.TaskKey{Namespace: e.Namespace, DAG: e.DagID, Task: e.TaskID}
 }
 
-// auditRows is the number of entries on one page.
 const auditRows = 100
 
-// audit shows the changes of tasks and campaigns that the caller may see, the newest first.
 func (d *Dashboard) audit(req *pageRequest) (*view, error) {
 	ctx, cancel := req.withDeadline()
 	defer cancel()
@@ -84,8 +82,8 @@ func (d *Dashboard) audit(req *pageRequest) (*view, error) {
 	return &view{Title: "Audit", Nav: "Audit", Template: "audit", Page: a, Table: func() ([]string, [][]string) { return auditTable(a.Entries) }}, nil
 }
 
-// auditEntries returns the newest entries that match a filter and that the caller may see: auditRows+1 if there
-// is a next page, and at most auditRows otherwise.
+// auditEntries returns the newest entries that match a filter and that the caller may see: auditRows+1 if there is a next
+// page, and at most auditRows otherwise.
 func (d *Dashboard) auditEntries(ctx context.Context, req *pageRequest, filter store.AuditFilter) (visible []store.AuditEntry, err error) {
 	for {
 		entries, err := d.svc.Audit(ctx, filter, auditRows+1)
@@ -104,7 +102,6 @@ func (d *Dashboard) auditEntries(ctx context.Context, req *pageRequest, filter s
 	}
 }
 
-// changesOfEntry returns the changed fields of an entry.
 func changesOfEntry(e *store.AuditEntry) []PolicyChange {
 	if e.Action == store.PolicyChanged {
 		if changes, ok := policyChanges(e.Before, e.After); ok {
@@ -114,8 +111,8 @@ func changesOfEntry(e *store.AuditEntry) []PolicyChange {
 	return jsonChanges(e.Before, e.After)
 }
 
-// policyChanges returns the fields in which two stored policies differ; ok is false if one cannot be
-// decoded. A policy that was never set has no JSON.
+// policyChanges returns the fields in which two stored policies differ; ok is false if one cannot be decoded. A policy that
+// was never set has no JSON.
 func policyChanges(before, after []byte) (changes []PolicyChange, ok bool) {
 	var a, b sizing.Policy
 	for _, stored := range []struct {
@@ -136,11 +133,10 @@ func policyChanges(before, after []byte) (changes []PolicyChange, ok bool) {
 	return changes, true
 }
 
-// policyField is a field of a policy with its name in the API, and its value as a person types it.
+// The name is that of the API, and the value is as a person types it.
 type policyField struct{ name, value string }
 
-// policyFields lists the fields of a policy. The value of a field that is not set is "none" or "default"; that of
-// a bool is "false".
+// The value of a field that is not set is "none" or "default"; that of a bool is "false".
 func policyFields(p *sizing.Policy) []policyField {
 	number := func(v float64) string {
 		if v == 0 {
@@ -164,7 +160,6 @@ func policyFields(p *sizing.Policy) []policyField {
 	}
 }
 
-// jsonChanges returns the fields in which two JSON objects differ.
 func jsonChanges(before, after []byte) []PolicyChange {
 	a, b := fieldsOf(before), fieldsOf(after)
 	changes := []PolicyChange{}
@@ -183,7 +178,7 @@ func jsonChanges(before, after []byte) []PolicyChange {
 	return changes
 }
 
-// fieldsOf returns the fields of a JSON object, or any other value as a field without a name.
+// fieldsOf returns a value that is no JSON object as a field without a name.
 func fieldsOf(text []byte) map[string]json.RawMessage {
 	var fields map[string]json.RawMessage
 	if len(text) > 0 && json.Unmarshal(text, &fields) != nil {
@@ -192,7 +187,6 @@ func fieldsOf(text []byte) map[string]json.RawMessage {
 	return fields
 }
 
-// jsonText formats the JSON of a field for people.
 func jsonText(raw json.RawMessage) string {
 	var text string
 	switch {

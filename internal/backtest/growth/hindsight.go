@@ -1,7 +1,7 @@
 package growth
 
-// perfect is the policy that knows the run in advance: the limit at each sample is the largest memory up to this sample.
-// No policy whose limits never shrink costs less.
+// perfect knows the run in advance: the limit at each sample is the largest memory up to this sample. No policy whose
+// limits never shrink costs less.
 type perfect struct{}
 
 func (perfect) name() string             { return "perfect" }

@@ -15,7 +15,6 @@ type phasedPolicy struct {
 	tasks map[sizing.TaskKey]*phasedTask
 }
 
-// phasedTask is the state of one task.
 type phasedTask struct {
 	series []phase.Series // by run, oldest first
 	model  *phase.Model   // nil before the first fit
@@ -34,7 +33,7 @@ func newPhased() *phasedPolicy { return &phasedPolicy{map[sizing.TaskKey]*phased
 
 func (*phasedPolicy) name() string { return "previous phase" }
 
-// phaseSeriesOf converts a run to a series with a sample every phaseStep seconds: memory in GiB and CPU in cores.
+// The samples have memory in GiB and CPU in cores.
 func phaseSeriesOf(r *Run) phase.Series {
 	samples := make([]phase.Sample, len(r.Seconds))
 	for i, s := range r.Seconds {
@@ -43,7 +42,6 @@ func phaseSeriesOf(r *Run) phase.Series {
 	return phase.Resample(samples, phaseStep)
 }
 
-// orZero replaces an unknown number of cores by zero.
 func orZero(cores float64) float64 {
 	if math.IsNaN(cores) {
 		return 0
@@ -80,7 +78,6 @@ func (p *phasedPolicy) learn(r *Run, _ grant) {
 	}
 }
 
-// phaseLimits sets the limits of one run by the phases of a model.
 type phaseLimits struct {
 	model *phase.Model
 	first float64 // limit of the first step

@@ -7,13 +7,11 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// planName is the name of the policy with loadaware's growing limits.
 const planName = "plan"
 
-// planPolicy is the policy with loadaware's growing limits.
 type planPolicy struct {
 	timing plan.Timing
-	pool   plan.Pool // outcomes of the rules of package plan on the runs of all tasks; see plan.Pool
+	pool   plan.Pool // outcomes of the rules of package plan on the runs of all tasks
 	tasks  map[sizing.TaskKey]*plan.Learner
 	cpu    map[sizing.TaskKey]*plan.Cores
 }
@@ -24,7 +22,6 @@ func newPlanPolicy(t plan.Timing) *planPolicy {
 
 func (o *planPolicy) name() string { return planName }
 
-// task returns the learner of a task.
 func (o *planPolicy) task(key sizing.TaskKey) *plan.Learner {
 	if o.tasks[key] == nil {
 		o.tasks[key] = &plan.Learner{}
@@ -45,8 +42,7 @@ func (o *planPolicy) learn(r *Run, g grant) {
 	o.task(r.Task).Learn(&o.pool, plan.NewCurve(planSamples(r)), g.memory, o.timing)
 }
 
-// plannedLimit sets the limits of one run by a plan. It reads the usage every timing.Poll seconds. A new limit is in
-// force timing.Reaction seconds after the read.
+// plannedLimit reads the usage every timing.Poll seconds. A new limit is in force timing.Reaction seconds after the read.
 type plannedLimit struct {
 	plan   *plan.Plan
 	timing plan.Timing
@@ -56,7 +52,6 @@ func (g *plannedLimit) limits(r *Run) []float64 {
 	return g.plan.Follow(planSamples(r), 0, g.timing)
 }
 
-// planSamples returns the memory of a run.
 func planSamples(r *Run) []plan.Sample {
 	samples := make([]plan.Sample, len(r.Seconds))
 	for i, s := range r.Seconds {
@@ -65,13 +60,13 @@ func planSamples(r *Run) []plan.Sample {
 	return samples
 }
 
-// lift returns the limiter of the next try. The plan of this limiter has a static grant above the limit at the kill, and
-// the limit grows beyond this grant if the usage comes near the grant.
+// The plan of the next limiter has a static grant above the limit at the kill, and grows beyond this grant if the usage
+// comes near the grant.
 func (g *plannedLimit) lift(_ *Run, limits []float64, at int) limiter {
 	return &plannedLimit{g.plan.Lift(limits[at]), g.timing}
 }
 
-// coreSamples returns the CPU use of a run. It returns nil if the use is unknown for at least one sample.
+// coreSamples returns nil if the CPU use is unknown for one or more samples.
 func coreSamples(r *Run) []plan.CoreSample {
 	samples := make([]plan.CoreSample, len(r.CPU))
 	for i, c := range r.CPU {
@@ -84,7 +79,7 @@ func coreSamples(r *Run) []plan.CoreSample {
 }
 
 // replayCPU plans the CPU requests of a run, adds them to the report and learns the run. It ignores a run without a
-// static CPU request, and a run with a sample whose CPU use is unknown.
+// static CPU request, or with a sample whose CPU use is unknown.
 func (o *planPolicy) replayCPU(r *Run, g grant, into *Report) {
 	samples := coreSamples(r)
 	if samples == nil || g.cpu <= 0 {
@@ -98,7 +93,6 @@ func (o *planPolicy) replayCPU(r *Run, g grant, into *Report) {
 	c.Learn(samples, g.cpu, o.timing)
 }
 
-// describe returns the report of the plan for the next run of a task.
 func (o *planPolicy) describe(key sizing.TaskKey, g grant) *PlanReport {
 	p := o.task(key).Plan(&o.pool, g.memory, o.timing)
 	report := &PlanReport{Rule: p.Rule(), StaticBytes: int64(g.memory), StartBytes: int64(p.Start()), Risk: p.Risk, Steps: []Step{}}

@@ -8,12 +8,11 @@ type limiter interface {
 	lift(r *Run, limits []float64, at int) limiter
 }
 
-// policy plans the limits of runs.
 type policy interface {
 	name() string
 	// plan returns the limiter of the first try of r. g is the static grant of r.
 	plan(r *Run, g grant) limiter
-	// learn learns a run. The replay calls it after plan.
+	// The replay calls learn after plan.
 	learn(r *Run, g grant)
 }
 

@@ -16,7 +16,6 @@ type Config struct {
 	Progress func(runs int)
 }
 
-// defaultRequest is the static request of every run if Config.Request is zero.
 const defaultRequest sizing.Bytes = 4e9
 
 // maxTries bounds the tries of one run. A limit that doubles after each kill is then 5e11 times the first limit.
@@ -68,7 +67,6 @@ func Replay(ctx context.Context, runs []*Run, cfg Config) (*Report, error) {
 	return r.report, nil
 }
 
-// replay has the state of a Replay.
 type replay struct {
 	cfg      Config
 	grants   *staticGrants
@@ -78,7 +76,6 @@ type replay struct {
 	tasks    map[sizing.TaskKey]*TaskReport
 }
 
-// run replays one run for all policies.
 func (r *replay) run(run *Run) error {
 	s := r.grants.open(run)
 	g := s.first()
@@ -114,7 +111,6 @@ func (r *replay) run(run *Run) error {
 	return nil
 }
 
-// task returns the report of a task.
 func (r *replay) task(key sizing.TaskKey) *TaskReport {
 	if r.tasks[key] == nil {
 		r.tasks[key] = &TaskReport{DagID: key.DAG, TaskID: key.Task}
@@ -123,7 +119,6 @@ func (r *replay) task(key sizing.TaskKey) *TaskReport {
 	return r.tasks[key]
 }
 
-// add adds the tries of one run with the static grant and with the plan.
 func (t *TaskReport) add(run *Run, staticTries, planned []try) {
 	for i := range staticTries {
 		t.StaticGBh += gigabyteHours(staticTries[i].cost(run))
@@ -135,14 +130,12 @@ func (t *TaskReport) add(run *Run, staticTries, planned []try) {
 	t.PlanKilled += countKills(planned)
 }
 
-// try is one try of a run.
 type try struct {
 	limits []float64 // by sample, up to the kill
 	killed bool
 }
 
-// simulate returns the tries of a run under a limiter: all tries up to the first one that is not killed, but at most
-// maxTries tries.
+// simulate returns all tries of a run up to the first one that is not killed, but at most maxTries tries.
 func simulate(r *Run, l limiter) []try {
 	var tries []try
 	for range maxTries {
@@ -157,7 +150,6 @@ func simulate(r *Run, l limiter) []try {
 	return tries
 }
 
-// killedAt returns the index of the first sample whose memory is above the limit, or −1 if there is none.
 func killedAt(r *Run, limits []float64) int {
 	for i, m := range r.Memory {
 		if m > limits[i] {
@@ -167,8 +159,7 @@ func killedAt(r *Run, limits []float64) int {
 	return -1
 }
 
-// static replays the run with the static grant and the lifts of loadaware. The policy of the static
-// grants learns each try.
+// static replays the run with the static grant and the lifts of loadaware, whose policy learns each try.
 func (s *session) static(g grant) ([]try, error) {
 	var tries []try
 	limit := g.memory

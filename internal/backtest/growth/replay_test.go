@@ -15,7 +15,6 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// generated returns the runs that plantest.Generate creates.
 func generated(family string, tasks, runs int, seed uint64) []*Run {
 	var all []*Run
 	for _, g := range plantest.Generate(family, tasks, runs, seed) {
@@ -70,7 +69,7 @@ func TestReplayIsDeterministic(t *testing.T) {
 	assert.Equal(t, encoded(), encoded())
 }
 
-// runOf returns a run with a sample every ten seconds.
+// The samples are ten seconds apart.
 func runOf(memory ...float64) *Run {
 	r := &Run{Task: sizing.TaskKey{Namespace: "n", DAG: "d", Task: "t"}, ID: "r", Memory: memory}
 	for i := range memory {

@@ -18,7 +18,7 @@ type Report struct {
 	Reaction  float64       `json:"reaction_seconds"`
 	Policies  []*Figures    `json:"policies"`
 	Requests  []*Requests   `json:"requests"` // costs if only the memory request follows the plan, and the memory limit is static
-	CPU       []*CPUFigures `json:"cpu"`      // CPU requests
+	CPU       []*CPUFigures `json:"cpu"`
 	PerTask   []*TaskReport `json:"per_task"`
 }
 
@@ -87,7 +87,6 @@ type Step struct {
 	LimitBytes   int64   `json:"limit_bytes"`
 }
 
-// newReport returns an empty report of policies.
 func newReport(cfg Config, policies []policy) *Report {
 	r := &Report{Poll: cfg.Timing.Poll, Reaction: cfg.Timing.Reaction, Policies: []*Figures{{Policy: Static, Grows: true}}}
 	for _, p := range policies {
@@ -107,7 +106,6 @@ func newReport(cfg Config, policies []policy) *Report {
 	return r
 }
 
-// add adds the tries of one run to the figures of a policy.
 func (f *Figures) add(run *Run, tries []try) {
 	f.Runs++
 	f.Tries += len(tries)
@@ -122,7 +120,7 @@ func (f *Figures) add(run *Run, tries []try) {
 	}
 }
 
-// countKills returns the number of killed tries. The last of maxTries tries may be killed, too.
+// The last of maxTries tries may be killed, too.
 func countKills(tries []try) (kills int) {
 	for _, t := range tries {
 		if t.killed {
@@ -132,7 +130,6 @@ func countKills(tries []try) (kills int) {
 	return kills
 }
 
-// cost returns the byte-seconds of a try.
 func (t *try) cost(run *Run) float64 {
 	sum := 0.0
 	for i, limit := range t.limits {
@@ -141,8 +138,8 @@ func (t *try) cost(run *Run) float64 {
 	return sum
 }
 
-// addRequests adds the memory requests of the last try of one run. With the plan, the request is the
-// limit of the plan, but at most the static limit. A run whose planned tries were all killed does not count.
+// addRequests adds the memory requests of the last try of one run. With the plan, the request is the limit of the plan,
+// but at most the static limit. A run whose planned tries were all killed does not count.
 func (r *Report) addRequests(run *Run, staticTries, planned []try) {
 	last := planned[len(planned)-1]
 	if last.killed {
@@ -155,7 +152,6 @@ func (r *Report) addRequests(run *Run, staticTries, planned []try) {
 	}
 }
 
-// addCPU adds the CPU requests of one run.
 func (r *Report) addCPU(samples []plan.CoreSample, static float64, planned []float64) {
 	for p, f := range r.CPU {
 		f.Runs++
@@ -174,7 +170,6 @@ func (r *Report) addCPU(samples []plan.CoreSample, static float64, planned []flo
 	}
 }
 
-// finish computes the figures from the sums.
 func (r *Report) finish() {
 	staticCost := r.Policies[0].byteSeconds
 	for _, f := range r.Policies {
@@ -197,7 +192,6 @@ func (r *Report) finish() {
 
 func gigabyteHours(byteSeconds float64) float64 { return byteSeconds / 1e9 / 3600 }
 
-// ratio returns a/b, and 0 if b is 0.
 func ratio(a, b float64) float64 {
 	if b == 0 {
 		return 0

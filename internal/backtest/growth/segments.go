@@ -7,13 +7,12 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// segmentCount is the number of segments of both methods, k-Segments and KS+.
 const segmentCount = 4
 
 // minSegment is the smallest limit of a segment, 100 MB, as in the programs of the authors of both methods.
 const minSegment = 100e6
 
-// history has, for each task, its runs with at least segmentCount samples.
+// history has only runs with at least segmentCount samples.
 type history map[sizing.TaskKey][]*Run
 
 func (h history) learn(r *Run, _ grant) {
@@ -54,8 +53,8 @@ func (k kSegments) plan(r *Run, g grant) limiter {
 	return s.ascending()
 }
 
-// segments is a step function of time: the ends of the segments in seconds, and their limits. The last
-// limit also applies after the last end.
+// segments is a step function of time: the ends of the segments in seconds, and their limits in bytes. The last limit
+// also applies after the last end.
 type segments struct{ ends, peaks []float64 }
 
 // ascending raises each limit to at least minSegment and the largest limit before it.
@@ -68,7 +67,6 @@ func (s segments) ascending() segments {
 	return s
 }
 
-// at returns the index of the segment at a time.
 func (s segments) at(seconds float64) int {
 	i := 0
 	for i < len(s.ends)-1 && s.ends[i] <= seconds {

@@ -19,16 +19,15 @@ import (
 // missing.
 var Columns = []string{"dag_id", "task_id", "run_id", "seconds", "memory_bytes", "cpu_cores"}
 
-// required lists the columns that a file must have.
 var required = Columns[:5]
 
 // Run is the usage of one run over time.
 type Run struct {
 	Task    sizing.TaskKey // in the default namespace
-	ID      string         // run id
-	Seconds []float64      // since the first sample, ascending
-	Memory  []float64      // bytes
-	CPU     []float64      // cores; NaN: unknown
+	ID      string
+	Seconds []float64 // since the first sample, ascending
+	Memory  []float64 // bytes
+	CPU     []float64 // cores; NaN: unknown
 }
 
 // width returns the duration of sample i in seconds: the time until the next sample. The last sample
@@ -49,7 +48,6 @@ func (r *Run) duration() float64 {
 	return r.Seconds[n-1] + r.width(n-1)
 }
 
-// peak returns the largest memory in bytes.
 func (r *Run) peak() float64 { return slices.Max(r.Memory) }
 
 // Read reads a CSV file of series, plain or gzip. The runs are in the order of their
@@ -89,7 +87,6 @@ func Read(name string, from io.Reader) ([]*Run, error) {
 	return s.runs, nil
 }
 
-// decompress returns a reader of the contents, plain or gzip.
 func decompress(from io.Reader) (io.Reader, error) {
 	buffered := bufio.NewReaderSize(from, 1<<16)
 	if magic, _ := buffered.Peek(2); len(magic) == 2 && magic[0] == 0x1f && magic[1] == 0x8b {
@@ -98,7 +95,6 @@ func decompress(from io.Reader) (io.Reader, error) {
 	return buffered, nil
 }
 
-// columnsOf returns the position of each of Columns.
 func columnsOf(header []string) ([]int, error) {
 	at := make([]int, len(Columns))
 	for i, name := range Columns {
@@ -110,16 +106,14 @@ func columnsOf(header []string) ([]int, error) {
 	return at, nil
 }
 
-// reader collects the runs of a file.
 type reader struct {
-	columns  []int            // position of each of Columns; −1: missing
-	runs     []*Run           // in order of their first rows
-	byKey    map[string]*Run  // by DAG, task and run
-	previous *Run             // run of the previous row
+	columns  []int           // position of each of Columns; −1: missing
+	runs     []*Run          // in order of their first rows
+	byKey    map[string]*Run // by DAG, task and run
+	previous *Run
 	begin    map[*Run]float64 // seconds of the first row of each run
 }
 
-// add adds a row to its run.
 func (s *reader) add(row []string) error {
 	cell := func(i int) string {
 		if s.columns[i] < 0 {
@@ -158,7 +152,7 @@ func (s *reader) add(row []string) error {
 	return nil
 }
 
-// number parses a value. An empty cpu_cores is NaN.
+// An empty cpu_cores is NaN.
 func number(column, text string) (float64, error) {
 	if text == "" && column == "cpu_cores" {
 		return math.NaN(), nil
@@ -173,7 +167,6 @@ func number(column, text string) (float64, error) {
 	return v, nil
 }
 
-// runOf returns the run of a row.
 func (s *reader) runOf(dag, task, id string) (*Run, error) {
 	if r := s.previous; r != nil && r.ID == id && r.Task.Task == task && r.Task.DAG == dag {
 		return r, nil

@@ -7,7 +7,6 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// grant is loadaware's static grant for a run.
 type grant struct {
 	memory     float64 // bytes
 	cpu        float64 // cores; 0: unknown
@@ -19,15 +18,14 @@ type staticGrants struct {
 	policy    backtest.Policy
 	request   sizing.Bytes           // static request of every run
 	most      sizing.Bytes           // upper bound of the grants
-	endedRuns map[sizing.TaskKey]int // number of ended runs by task
+	endedRuns map[sizing.TaskKey]int // number of ended runs
 	clock     time.Time              // start of the next run; the series have no dates, so each run starts when the previous one ends
 }
 
 // minNode is the least value of staticGrants.most in bytes: the memory of a common node.
 const minNode = 128e9
 
-// newStaticGrants returns static grants that have learned no run. The upper bound of the grants is 1.0001 times
-// the largest peak of `runs`, and at least minNode.
+// The upper bound of the grants is 1.0001 times the largest peak of `runs`, and at least minNode.
 func newStaticGrants(runs []*Run, request sizing.Bytes) (*staticGrants, error) {
 	policy, err := backtest.NewPolicy(backtest.Loadaware, backtest.Config{})
 	if err != nil {
@@ -47,7 +45,6 @@ type session struct {
 	run      *Run
 }
 
-// open starts the session of a run.
 func (g *staticGrants) open(r *Run) *session {
 	return &session{g, backtest.Question{
 		Try:       sizing.TryKey{TaskKey: r.Task, RunID: r.ID, MapIndex: sizing.NoMap, Number: 1},
@@ -55,13 +52,11 @@ func (g *staticGrants) open(r *Run) *session {
 	}, r}
 }
 
-// first returns the grant of the first try.
 func (s *session) first() grant {
 	answer := s.policy.Predict(s.question)
 	return grant{memory: float64(answer.Limit), cpu: float64(answer.CPU), hasHistory: s.endedRuns[s.run.Task] > 0}
 }
 
-// next returns the grant that the next run of a task would get.
 func (g *staticGrants) next(key sizing.TaskKey) grant {
 	s := g.open(&Run{Task: key})
 	return s.first()
@@ -83,7 +78,7 @@ func (s *session) afterKill(limit float64, seconds float64) (float64, error) {
 	return float64(answer.Limit), nil
 }
 
-// close learns the success of the run with a limit.
+// close learns that the run succeeded with a limit.
 func (s *session) close(limit float64) error {
 	s.endedRuns[s.run.Task]++
 	s.clock = s.clock.Add(duration(s.run.duration()))
@@ -95,7 +90,6 @@ func (s *session) close(limit float64) error {
 
 func duration(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
 
-// maxCores returns the largest known CPU use.
 func maxCores(r *Run) float64 {
 	most := 0.0
 	for _, c := range r.CPU {

@@ -2,7 +2,7 @@ package growth
 
 import "math"
 
-// stepSeconds is the duration in seconds of the steps of the policies stepwise and phasedPolicy.
+// stepSeconds is the duration of a step in the policies stepwise and phasedPolicy.
 const stepSeconds = 600
 
 // stepwise sets the limit of each step of ten minutes by the memory use in one step: the maximum of this use, or its mean
@@ -17,7 +17,6 @@ func (s stepwise) name() string                 { return s.label }
 func (s stepwise) plan(_ *Run, g grant) limiter { return stepLimits{s.current, g.memory} }
 func (stepwise) learn(*Run, grant)              {}
 
-// stepLimits sets the limits of one run of stepwise.
 type stepLimits struct {
 	current bool
 	first   float64 // limit of the first step if current is false
@@ -40,7 +39,7 @@ func (s stepLimits) limits(r *Run) []float64 {
 	return all
 }
 
-// stepEnd returns the index after the last sample in the step that contains the sample with the index `from`.
+// stepEnd returns the index after the last sample of the step that contains sample `from`.
 func stepEnd(r *Run, from int) int {
 	step := math.Floor(r.Seconds[from] / stepSeconds)
 	to := from + 1

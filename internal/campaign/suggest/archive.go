@@ -26,7 +26,6 @@ type Archive struct {
 	Lines []int                  // line of each row
 }
 
-// runLine is one line of a list of runs in JSON.
 type runLine struct {
 	Scenario      string          `json:"scenario"`
 	ExecutionDate time.Time       `json:"execution_date"`
@@ -62,12 +61,10 @@ func ReadAs(r io.Reader, layout file.Layout) (*Archive, error) {
 	return a, nil
 }
 
-// detectionBytes is the number of bytes in which isRunList finds the scenario of the first run, even if the
-// scenario follows the longest conf.
+// detectionBytes contain the scenario of the first run even if the scenario follows the longest conf.
 const detectionBytes = 2 * campaign.MaxConf
 
-// isRunList reports whether `start`, the first bytes of an archive, is the start of a list of runs: a JSON object
-// with a scenario.
+// isRunList reports whether `start`, the first bytes of an archive, begins a JSON object with a scenario.
 func isRunList(start []byte) bool {
 	decoder := json.NewDecoder(bytes.NewReader(start))
 	if token, err := decoder.Token(); err != nil || token != json.Delim('{') {
@@ -86,7 +83,7 @@ func isRunList(start []byte) bool {
 	return false
 }
 
-// add adds a row, and the run of the row if it is new. setConfs sets the conf of the run afterwards.
+// add leaves the conf of a new run empty; setConfs sets it.
 func (a *Archive) add(row *file.Row, known map[sizing.TaskKey]map[string]int) error {
 	o := &row.Observation
 	dag := sizing.TaskKey{Namespace: o.Try.Namespace, DAG: o.Try.DAG}
@@ -137,7 +134,6 @@ func (a *Archive) OfDAG(dag string) (*Archive, error) {
 	return a.filter(func(run int) bool { return isOf[run] }), nil
 }
 
-// filter returns the part of the archive with the runs, by index, for which the function `keep` returns true.
 func (a *Archive) filter(keep func(run int) bool) *Archive {
 	part := &Archive{}
 	position := make([]int, len(a.Runs)) // of each run of a: its index in part.Runs; −1 if it is left out
@@ -207,7 +203,6 @@ func Write(w io.Writer, runs []campaign.ArchivedRun) error {
 	return nil
 }
 
-// readRuns reads a list of runs.
 func readRuns(in io.Reader) (*Archive, error) {
 	a := &Archive{}
 	decoder := json.NewDecoder(in)

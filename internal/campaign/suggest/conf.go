@@ -8,9 +8,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// setConfs sets the conf of each run of a history to the features of the run. A feature belongs to the run if all rows of the
-// run in which it is known have the same value. The other features belong to single tasks or instances; DifferingFeatures
-// returns in how many runs each of them differs.
+// setConfs sets the conf of each run of a history to the features of the run. A feature belongs to the run if all rows of
+// the run in which it is known have the same value. DifferingFeatures counts the other features.
 func (a *Archive) setConfs() {
 	features := make([]sizing.Features, len(a.Runs))
 	a.eachFeature(func(run int, name string, v sizing.Value, differs bool) {
@@ -68,7 +67,6 @@ func (a *Archive) eachFeature(visit func(run int, name string, v sizing.Value, d
 	}
 }
 
-// confOf returns features as the conf of a DAG run.
 func confOf(features sizing.Features) json.RawMessage {
 	conf := map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(features)) {

@@ -21,7 +21,6 @@ type process struct {
 	priorVariance float64     // weighted sum of the variances before any observation
 }
 
-// newProcess returns the process before any observation.
 func newProcess(d *design) *process {
 	n := len(d.rows)
 	p := &process{covariance: make([][]float64, n), weights: d.weights}
@@ -55,7 +54,6 @@ func newProcess(d *design) *process {
 	return p
 }
 
-// observe conditions the process on an observation of a row.
 func (p *process) observe(row int) {
 	observed := slices.Clone(p.covariance[row])
 	scale := 1 / (observed[row] + noise)
@@ -67,7 +65,7 @@ func (p *process) observe(row int) {
 	}
 }
 
-// gain returns the reduction of the weighted sum of the variances by an observation of a row.
+// gain returns how much an observation of a row would reduce the weighted sum of the variances.
 func (p *process) gain(row int) float64 {
 	sum := 0.0
 	for i, v := range p.covariance[row] {
@@ -110,7 +108,6 @@ func (p *process) choose(h *herd, count int) []ScoredCandidate {
 	return chosen
 }
 
-// herd is the state of kernel herding.
 type herd struct {
 	kernel [][]float64 // of each candidate with all rows
 	mean   []float64   // mean kernel of each candidate with all rows
@@ -118,8 +115,7 @@ type herd struct {
 	chosen int         // number of chosen rows, including known ones
 }
 
-// newHerd returns the state before any choice. `covariance` is the matrix before any observation, and its
-// first n rows are the candidates. newHerd copies these rows.
+// `covariance` is the matrix before any observation. Its first n rows are the candidates; newHerd copies them.
 func newHerd(covariance [][]float64, n int) *herd {
 	h := &herd{kernel: make([][]float64, n), mean: make([]float64, n), sums: make([]float64, n)}
 	for i := range n {
@@ -131,13 +127,12 @@ func newHerd(covariance [][]float64, n int) *herd {
 	return h
 }
 
-// value returns the herding score of a candidate: the candidate with the highest score brings the mean of the chosen rows
-// nearest to the mean of all rows.
+// The candidate with the highest value brings the mean of the chosen rows nearest to the mean of all rows.
 func (h *herd) value(candidate int) float64 {
 	return h.mean[candidate] - h.sums[candidate]/float64(h.chosen+1)
 }
 
-// choose adds a row, a candidate or a known one, to the chosen rows.
+// choose adds a row, a candidate or a known run, to the chosen rows.
 func (h *herd) choose(row int) {
 	for i := range h.kernel {
 		h.sums[i] += h.kernel[i][row]

@@ -63,7 +63,6 @@ const (
 	maxKnown      = 1_000
 )
 
-// evenly returns at most `limit` indices below n, evenly spaced.
 func evenly(n, limit int) []int {
 	picked := make([]int, min(n, limit))
 	for i := range picked {
@@ -82,9 +81,9 @@ type design struct {
 
 // column encodes one number, date or bool, or one value of a category.
 type column struct {
-	name        string  // name of the feature
-	category    string  // the category value that an indicator marks
-	indicator   bool    // whether the column is an indicator
+	name        string // name of the feature
+	category    string // the category value that an indicator marks
+	indicator   bool
 	mean, scale float64 // of a column that is no indicator
 }
 
@@ -92,7 +91,6 @@ type column struct {
 // indicator, so that rows that differ only in them count as equal.
 const maxCategories = 20
 
-// newDesign chooses the columns for the candidates and encodes the candidates.
 func newDesign(candidates []Candidate) *design {
 	d := &design{}
 	numbers, categories := map[string][]float64{}, map[string]map[string]int{}
@@ -126,8 +124,7 @@ func newDesign(candidates []Candidate) *design {
 	return d
 }
 
-// row encodes a candidate. A missing number counts as the mean; the indicators of a missing category
-// are zero.
+// A missing number counts as the mean; the indicators of a missing category are zero.
 func (d *design) row(c *Candidate) []float64 {
 	row := make([]float64, len(d.columns))
 	for j := range d.columns {
@@ -143,8 +140,7 @@ func (d *design) row(c *Candidate) []float64 {
 	return row
 }
 
-// numberOf returns a number, date or bool as a coordinate. A number becomes a logarithm, because peaks grow
-// with powers of inputs. `ok` is false for a category.
+// A number becomes a logarithm, because peaks grow with powers of inputs. `ok` is false for a category.
 func numberOf(v sizing.Value) (x float64, ok bool) {
 	switch v.Kind {
 	case sizing.Number:
@@ -155,7 +151,7 @@ func numberOf(v sizing.Value) (x float64, ok bool) {
 	return 0, false
 }
 
-// meanAndScale returns the mean and the standard deviation.
+// scale is the standard deviation.
 func meanAndScale(values []float64) (mean, scale float64) {
 	for _, x := range values {
 		mean += x / float64(len(values))
@@ -166,7 +162,6 @@ func meanAndScale(values []float64) (mean, scale float64) {
 	return mean, math.Sqrt(scale)
 }
 
-// sortedKeys returns the keys in ascending order.
 func sortedKeys[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))
 	for k := range m {

@@ -15,13 +15,12 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// candidate returns a candidate with two features.
 func candidate(rows float64, region string) suggest.Candidate {
 	return suggest.Candidate{Features: sizing.Features{
 		"rows": sizing.NumberValue(rows), "region": {Kind: sizing.Category, Text: region}}}
 }
 
-// mixed returns ninety equal runs, ten other equal runs, and two different ones.
+// Ninety runs are equal, ten other runs are equal, and two runs are unlike all others.
 func mixed() []suggest.Candidate {
 	var all []suggest.Candidate
 	for range 90 {

@@ -14,11 +14,10 @@ import (
 	"github.com/loadaware/loadaware/internal/source/airflow"
 )
 
-// airflowRate is the maximum number of requests to Airflow per second, as by default in loadaware import airflow.
+// airflowRate is in requests per second, as by default in loadaware import airflow.
 const airflowRate = 10
 
-// readAirflow returns the ended runs of a DAG in Airflow as an archive without usage. It omits
-// reproduced runs.
+// readAirflow reads the ended runs of a DAG in Airflow except reproduced runs. The archive has no usage.
 func (f *campaignFlags) readAirflow(ctx context.Context, con cli.Console) (*suggest.Archive, error) {
 	source := f.Airflow(airflowRate)
 	source.Retrying = con.PrintRetry
@@ -43,7 +42,6 @@ func (f *campaignFlags) readAirflow(ctx context.Context, con cli.Console) (*sugg
 	return archive, nil
 }
 
-// archivedRun returns a run of Airflow as an archived run.
 func archivedRun(run *airflow.Run) campaign.ArchivedRun {
 	archived := campaign.ArchivedRun{Scenario: run.ID, ExecutionDate: run.ExecutionDate().UTC().Truncate(time.Second)}
 	if len(run.Conf) > 0 {

@@ -18,7 +18,6 @@ import (
 	"github.com/loadaware/loadaware/internal/render"
 )
 
-// register registers the runs of an archive with a campaign.
 func (f *campaignFlags) register(ctx context.Context, con cli.Console, args []string) error {
 	if len(args) != 2 {
 		return cli.UsageErrorf("use loadaware campaign register ID ARCHIVE.csv")
@@ -38,7 +37,7 @@ func (f *campaignFlags) register(ctx context.Context, con cli.Console, args []st
 	return f.send(ctx, con, f.Server(), path+"/runs", archive.Runs)
 }
 
-// warnOfDiffering names the features that differ within runs of the archive, which the confs therefore lack.
+// warnOfDiffering names the features that differ within runs of the archive. The confs lack these features.
 func warnOfDiffering(con cli.Console, archive *suggest.Archive) {
 	differing := archive.DifferingFeatures()
 	if len(differing) == 0 {
@@ -52,8 +51,8 @@ func warnOfDiffering(con cli.Console, archive *suggest.Archive) {
 		"if the DAG needs them, write the runs as JSON lines with scenario, execution_date and conf\n", strings.Join(names, ", "))
 }
 
-// checkDAG returns an error if the archive has a row of a DAG that is not the DAG of the campaign. path is the path of
-// the campaign in the API, and name is the file of the archive.
+// checkDAG returns an error if the archive has a row of another DAG than the campaign. path is the path of the campaign
+// in the API, and name is the file of the archive.
 func (f *campaignFlags) checkDAG(ctx context.Context, path, name string, archive *suggest.Archive) error {
 	var c api.Campaign
 	if err := f.Server().Call(ctx, http.MethodGet, path, nil, &c); err != nil {
@@ -65,7 +64,7 @@ func (f *campaignFlags) checkDAG(ctx context.Context, path, name string, archive
 	return nil
 }
 
-// send registers runs with a campaign and prints how many are new. path is the path of the campaign's runs in the API.
+// path is the path of the campaign's runs in the API.
 func (f *campaignFlags) send(ctx context.Context, con cli.Console, server *client.Client, path string, runs []campaign.ArchivedRun) error {
 	var total api.CampaignRegistered
 	for part := range slices.Chunk(runs, campaign.MaxBatch) {
@@ -119,7 +118,6 @@ func (f *campaignFlags) suggest(ctx context.Context, con cli.Console, args []str
 	return render.Suggestions(con.Out, chosen, scored)
 }
 
-// registered reads the runs of the campaign that --campaign names. Without the flag it returns no runs.
 func (f *campaignFlags) registered(ctx context.Context) (runs []campaign.ArchivedRun, err error) {
 	if *f.campaign == 0 {
 		return nil, nil
@@ -141,7 +139,6 @@ func (f *campaignFlags) registered(ctx context.Context) (runs []campaign.Archive
 	}
 }
 
-// archive reads the archive of suggest: a file, or the history of Airflow.
 func (f *campaignFlags) archive(ctx context.Context, con cli.Console, args []string) (*suggest.Archive, error) {
 	switch {
 	case *f.count < 1:
@@ -161,7 +158,6 @@ func (f *campaignFlags) archive(ctx context.Context, con cli.Console, args []str
 	return nil, cli.UsageErrorf("use loadaware campaign suggest ARCHIVE.csv, or loadaware campaign suggest --airflow-url URL --dag DAG")
 }
 
-// readArchive reads an archive; "-" is standard input.
 func (f *campaignFlags) readArchive(con cli.Console, name string) (*suggest.Archive, error) {
 	in := con.In
 	if name != "-" {

@@ -41,7 +41,6 @@ campaign, chooses other runs, and registers them instead of printing them. The a
 also be the history of Airflow. The user of Airflow needs only read access; the password is
 read from LOADAWARE_AIRFLOW_PASSWORD, or a token from LOADAWARE_AIRFLOW_TOKEN.`
 
-// campaignFlags has the flags of all campaign commands.
 type campaignFlags struct {
 	*cli.Command
 	namespace, dag, pool, conf, version, until, notes, format *string
@@ -51,7 +50,6 @@ type campaignFlags struct {
 	gbh                                                       *float64
 }
 
-// subcommands are the commands below loadaware campaign.
 var subcommands = map[string]func(*campaignFlags, context.Context, cli.Console, []string) error{
 	"create": (*campaignFlags).create, "register": (*campaignFlags).register, "suggest": (*campaignFlags).suggest,
 	"status": (*campaignFlags).status, "reset": (*campaignFlags).reset, "pause": (*campaignFlags).pause, "resume": (*campaignFlags).resume,
@@ -95,7 +93,6 @@ func Run(ctx context.Context, con cli.Console, args []string) error {
 	return subcommands[rest[0]](f, ctx, con, rest[1:])
 }
 
-// create creates a campaign.
 func (f *campaignFlags) create(ctx context.Context, con cli.Console, args []string) error {
 	if len(args) != 1 || *f.dag == "" {
 		return cli.UsageErrorf("use loadaware campaign create NAME --dag DAG")
@@ -116,7 +113,6 @@ func (f *campaignFlags) create(ctx context.Context, con cli.Console, args []stri
 	return f.print(con, &created)
 }
 
-// budget returns the budget of the flags; nil if no flag sets one.
 func (f *campaignFlags) budget() (*api.CampaignBudget, error) {
 	if *f.runs == 0 && *f.gbh == 0 && *f.until == "" {
 		return nil, nil
@@ -132,8 +128,8 @@ func (f *campaignFlags) budget() (*api.CampaignBudget, error) {
 	return budget, nil
 }
 
-// confFlag returns the JSON object in the value, or in the file that the value names after an @; nil if the value
-// or the file is empty.
+// confFlag returns the JSON object in the value, or in the file that the value names after an @; nil if the value or the
+// file is empty.
 func confFlag(value string) (json.RawMessage, error) {
 	if name, isFile := strings.CutPrefix(value, "@"); isFile {
 		text, err := os.ReadFile(name)
@@ -152,7 +148,6 @@ func confFlag(value string) (json.RawMessage, error) {
 	return json.RawMessage(value), nil
 }
 
-// status prints one campaign, or a table of the newest campaigns, at most 1000.
 func (f *campaignFlags) status(ctx context.Context, con cli.Console, args []string) error {
 	if len(args) == 1 {
 		path, err := campaignPath(args[0], "")
@@ -178,7 +173,6 @@ func (f *campaignFlags) status(ctx context.Context, con cli.Console, args []stri
 	return render.Campaigns(con.Out, page.Campaigns)
 }
 
-// reset moves a run back to an earlier state.
 func (f *campaignFlags) reset(ctx context.Context, con cli.Console, args []string) error {
 	if len(args) != 2 || !f.Given("to") {
 		return cli.UsageErrorf("use loadaware campaign reset ID RUN --to 0|17|37")
@@ -213,7 +207,7 @@ func (f *campaignFlags) resume(ctx context.Context, con cli.Console, args []stri
 	return f.change(ctx, con, args, "/resume", api.CampaignResumeRequest{Budget: budget})
 }
 
-// change pauses or resumes a campaign. `resource` is /pause or /resume, and `body` is the body of the request.
+// `resource` is /pause or /resume.
 func (f *campaignFlags) change(ctx context.Context, con cli.Console, args []string, resource string, body any) error {
 	if len(args) != 1 {
 		return cli.UsageErrorf("use loadaware campaign %s ID", resource[1:])
@@ -229,7 +223,6 @@ func (f *campaignFlags) change(ctx context.Context, con cli.Console, args []stri
 	return f.print(con, &c)
 }
 
-// print prints a campaign as text or JSON.
 func (f *campaignFlags) print(con cli.Console, c *api.Campaign) error {
 	if *f.format == "json" {
 		return render.JSON(con.Out, c)
@@ -237,7 +230,6 @@ func (f *campaignFlags) print(con cli.Console, c *api.Campaign) error {
 	return render.Campaign(con.Out, c)
 }
 
-// campaignPath returns the path of a campaign, or of one of its resources.
 func campaignPath(id, resource string) (string, error) {
 	if n, err := strconv.ParseInt(id, 10, 64); err != nil || n < 1 {
 		return "", cli.UsageErrorf("%q is not the id of a campaign; see loadaware campaign status", id)

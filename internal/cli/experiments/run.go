@@ -37,7 +37,6 @@ output. With --save the command checks first that it can save the result.` + exp
 If --trace is missing, the history comes from the database of --database, DATABASE_URL or
 --data.`
 
-// experimentRun has the flags of experiment run.
 type experimentRun struct {
 	*cli.Command
 	cfg    experiment.Config
@@ -46,7 +45,6 @@ type experimentRun struct {
 	save   string
 }
 
-// runExperiment runs the command experiment run.
 func runExperiment(ctx context.Context, con cli.Console, args []string) error {
 	e, err := parseExperiment(con, args)
 	if err != nil {
@@ -82,7 +80,6 @@ func runExperiment(ctx context.Context, con cli.Console, args []string) error {
 	return e.saveRun(ctx, con, plan, report)
 }
 
-// saveRun saves the run with its parameters, including defaults.
 func (e *experimentRun) saveRun(ctx context.Context, con cli.Console, plan *experiment.Plan, report *experiment.Report) error {
 	trained, err := plan.Models(report)
 	if err != nil {
@@ -104,7 +101,7 @@ func (e *experimentRun) saveRun(ctx context.Context, con cli.Console, plan *expe
 	return tracking.Save(ctx, st, con.Err, e.save, parameters, report, models)
 }
 
-// checkCanSave returns an error if the place of --save is not available, before the experiment runs.
+// checkCanSave finds out before the experiment runs whether the place of --save is available.
 func (e *experimentRun) checkCanSave(ctx context.Context, con cli.Console) error {
 	st, stop, err := openExperiments(ctx, con, e.Command, true)
 	if err == nil {
@@ -120,7 +117,6 @@ func (e *experimentRun) checkCanSave(ctx context.Context, con cli.Console) error
 // maxName is the maximum length of the name of an experiment in characters, as in the API.
 const maxName = 250
 
-// parseExperiment parses and checks the command line of experiment run.
 func parseExperiment(con cli.Console, args []string) (*experimentRun, error) {
 	e := &experimentRun{Command: cli.New("experiment run", experimentRunUsage, "url", "token", "database", "data")}
 	e.cfg.BinsGB = map[string][][]float64{}
@@ -179,7 +175,7 @@ func parseExperiment(con cli.Console, args []string) (*experimentRun, error) {
 	return e, nil
 }
 
-// isInteger reports whether a name is an integer, so that it could be confused with the id of an experiment.
+// An integer as a name could be confused with the id of an experiment.
 func isInteger(name string) bool {
 	_, err := strconv.Atoi(name)
 	return err == nil
@@ -206,7 +202,6 @@ func (e *experimentRun) parseBins(s string) error {
 	return nil
 }
 
-// data reads the history from the file of --trace or, without --trace, from the database.
 func (e *experimentRun) data(ctx context.Context, con cli.Console) (*experiment.Data, error) {
 	switch {
 	case e.trace == "-":
@@ -224,7 +219,6 @@ func (e *experimentRun) data(ctx context.Context, con cli.Console) (*experiment.
 	return e.databaseHistory(ctx, con)
 }
 
-// databaseHistory reads the history of the database.
 func (e *experimentRun) databaseHistory(ctx context.Context, con cli.Console) (*experiment.Data, error) {
 	st, stop, err := e.openHistory(ctx, con)
 	if err != nil {
@@ -234,8 +228,7 @@ func (e *experimentRun) databaseHistory(ctx context.Context, con cli.Console) (*
 	return tracking.ReadHistory(ctx, st, e.Location())
 }
 
-// openHistory opens the database. If a server uses the private database of the data folder,
-// openHistory connects to this database without a migration.
+// openHistory connects to the private database without a migration if a server uses it.
 func (e *experimentRun) openHistory(ctx context.Context, con cli.Console) (*postgres.Store, func(), error) {
 	log := e.Logger(con.Err)
 	st, stop, err := app.OpenStore(ctx, &e.Config, log)

@@ -12,7 +12,6 @@ const experimentListUsage = `[flags]
 
 Lists the saved experiments, newest first.` + experimentPlace
 
-// listExperiments runs the command experiment list.
 func listExperiments(ctx context.Context, con cli.Console, args []string) error {
 	cmd := cli.New("experiment list", experimentListUsage, "url", "token", "database", "data")
 	limit := cmd.Int("limit", 20, "maximum number of experiments")
@@ -46,7 +45,6 @@ Shows a saved experiment, given by its id or name: means over the seeds, and its
 json has the whole report; csv has a line for each seed of each combination of task, bins,
 family, oversampling and split.` + experimentPlace
 
-// showExperiment runs the command experiment show.
 func showExperiment(ctx context.Context, con cli.Console, args []string) error {
 	cmd := cli.New("experiment show", experimentShowUsage, "url", "token", "database", "data")
 	format := cmd.FormatFlag()
@@ -83,7 +81,6 @@ as means over the seeds. u_diff and acc_diff are B minus A. u_se and acc_se are 
 errors of these differences, from pairs of rows with the same seed, if A and B have the same
 seeds.` + experimentPlace
 
-// compareExperiments runs the command experiment compare.
 func compareExperiments(ctx context.Context, con cli.Console, args []string) error {
 	cmd := cli.New("experiment compare", experimentCompareUsage, "url", "token", "database", "data")
 	format := cmd.FormatFlag()
@@ -125,7 +122,6 @@ run have the seeds as steps. To open it:
 MLflow 3 opens such a folder with MLFLOW_ALLOW_FILE_STORE=true, or imports it into a
 database with mlflow migrate-filestore. A second export replaces the first.` + experimentPlace
 
-// exportExperiment runs the command experiment export.
 func exportExperiment(ctx context.Context, con cli.Console, args []string) error {
 	cmd := cli.New("experiment export", experimentExportUsage, "url", "token", "database", "data")
 	dir := cmd.String("mlflow", "", "`folder` to write into; created if missing")

@@ -15,7 +15,6 @@ import (
 	"github.com/loadaware/loadaware/internal/pglocal"
 )
 
-// subcommands returns the commands below experiment in the order of --help.
 func subcommands() []cli.Subcommand {
 	return []cli.Subcommand{
 		{Name: "run", Summary: "evaluate binnings, model families and oversampling on a history", Run: runExperiment},
@@ -56,15 +55,14 @@ func Run(ctx context.Context, con cli.Console, args []string) error {
 	return cli.UsageErrorf("unknown command %q; see loadaware experiment --help", rest[0])
 }
 
-// experimentPlace describes in help texts where experiments are saved.
 const experimentPlace = `
 
 Where experiments are saved: --url (LOADAWARE_URL), --database or --data if given; else
 DATABASE_URL if set; else the server at LOADAWARE_ADDR (127.0.0.1:8080 if not set) if it
 answers; else the data folder. If a server uses that folder, the command uses the server.`
 
-// openExperiments opens the store that experimentPlace describes. The caller releases the store with `stop`. openExperiments
-// creates a data folder only if `saving` is true and the command line names the folder.
+// openExperiments opens the store that experimentPlace describes. It creates a data folder only if `saving` is true and the
+// command line names the folder.
 func openExperiments(ctx context.Context, con cli.Console, cmd *cli.Command, saving bool) (st tracking.Store, stop func(), err error) {
 	server, storeNamed := cmd.Server(), cmd.Given("database") || cmd.Given("data")
 	noStop := func() {}

@@ -42,7 +42,6 @@ const (
 	laterRuns = 20 // runs of a new task after its own runs; the predictions for them are rated
 )
 
-// evaluation holds what was learned from a history.
 type evaluation struct {
 	set        *taskmodel.Shapes
 	classifier *cohort.Shapes // nil: FitShapes returned none
@@ -87,12 +86,10 @@ func Evaluate(c Config) (*Result, error) {
 	return result, nil
 }
 
-// add adds v with a weight.
 func (p *Paired) add(v Paired, weight float64) {
 	p.With, p.Without = p.With+weight*v.With, p.Without+weight*v.Without
 }
 
-// learn lets the model of a task learn a run.
 func learn(models map[*task]*taskmodel.Model, r *run, seq int64) {
 	m := models[r.task]
 	if m == nil {
@@ -148,7 +145,6 @@ func newEvaluation(runs []run, models map[*task]*taskmodel.Model) (*evaluation, 
 	return e, nil
 }
 
-// isRight reports, as 0 or 1, whether the shape predicted for the task of a run is of the right kind.
 func (e *evaluation) isRight(r *run, m *taskmodel.Model) (p Paired) {
 	facts := r.facts()
 	given := e.classifier.Probabilities(&facts)
@@ -164,7 +160,6 @@ func (e *evaluation) score(best, kind int) float64 {
 	return 0
 }
 
-// rateNewTasks predicts the shape and the quantiles of new tasks.
 func (e *evaluation) rateNewTasks(c *Config, rng *rand.Rand, result *Result) {
 	var tasks []*task
 	count := make([]int, len(Kinds))
@@ -196,7 +191,6 @@ func (e *evaluation) rateNewTasks(c *Config, rng *rand.Rand, result *Result) {
 	}
 }
 
-// rateQuantiles rates the quantiles of the next run of a new task.
 func (e *evaluation) rateQuantiles(r *run, m *taskmodel.Model, own cohort.OwnRuns, rated *NewTasks, weight float64) {
 	for k, classifier := range []*cohort.Shapes{e.classifier, nil} {
 		p95, p99 := e.predict(r, m, own, classifier)

@@ -24,8 +24,7 @@ const (
 	retried
 )
 
-// The parameters of the kinds. A fifth of the runs of a retried task take three typical run times more,
-// because they wait for a retry.
+// A fifth of the runs of a retried task take three typical run times more, because they wait for a retry.
 const (
 	steadySpread = .05 // standard deviation of the log seconds
 	skewedSpread = .5  // standard deviation of the log seconds
@@ -34,7 +33,7 @@ const (
 	strayShare   = .05 // share of the tasks whose kind is drawn regardless of image and node type
 )
 
-// ratio draws the run time of a kind, relative to its typical one.
+// ratio draws a run time relative to the typical run time of the task.
 func ratio(kind int, rng *rand.Rand) float64 {
 	switch {
 	case kind == skewed:
@@ -53,7 +52,6 @@ type Config struct {
 	UnrelatedMetadata bool // neither the metadata nor the node type predicts the shape
 }
 
-// task is one generated task.
 type task struct {
 	key      sizing.TaskKey
 	kind     int     // index in Kinds
@@ -63,18 +61,17 @@ type task struct {
 	node     string
 }
 
-// run is one generated run.
 type run struct {
 	task     *task
 	at       time.Duration // start, since the beginning of the history
 	features sizing.Features
 	rows     float64 // size of the input
-	seconds  float64 // run time
+	seconds  float64
 }
 
-// newTask draws the task number i. The image decides on the kind, except that a spot node leads to
-// retries, and that strayShare of the tasks (with UnrelatedMetadata all tasks) get a random kind. The operator decides
-// on the typical run time. The owner and the Airflow pool have no influence.
+// The image decides on the kind, except that a spot node leads to retries, and that strayShare of the tasks (with
+// UnrelatedMetadata all tasks) get a random kind. The operator decides on the typical run time. The owner and the
+// Airflow pool have no influence.
 func newTask(c *Config, name string, i int, rng *rand.Rand) *task {
 	operator, image := rng.IntN(4), rng.IntN(9)
 	node := []string{"m5.large", "c5.xlarge", "spot"}[rng.IntN(3)]
@@ -96,13 +93,11 @@ func newTask(c *Config, name string, i int, rng *rand.Rand) *task {
 	}
 }
 
-// newRun draws a run of t.
 func (t *task) newRun(rng *rand.Rand) run {
 	rows := math.Round(100 * math.Exp(.5*rng.NormFloat64()))
 	return run{task: t, rows: rows, features: sizing.Features{"rows": sizing.NumberValue(rows)}, seconds: t.typical(rows) * ratio(t.kind, rng)}
 }
 
-// typical returns the typical run time for an input.
 func (t *task) typical(rows float64) float64 { return t.seconds * math.Pow(rows/100, t.power) }
 
 // history draws the tasks and 10 to 119 runs of each, in order of time.
@@ -120,7 +115,7 @@ func history(c *Config, rng *rand.Rand) []run {
 	return runs
 }
 
-// facts returns what is known before a run. The node type is always known.
+// The node type is always known.
 func (r *run) facts() cohort.Facts {
 	return cohort.Facts{
 		Task: r.task.key, Metadata: r.task.metadata, Features: r.features, Requested: sizing.Resources{Memory: 4 * sizing.GiB},
@@ -128,14 +123,12 @@ func (r *run) facts() cohort.Facts {
 	}
 }
 
-// row returns the run as a cohort learns it.
 func (r *run) row() cohort.Row {
 	return cohort.Row{Facts: r.facts(), Peak: r.peak(), Seconds: r.seconds}
 }
 
 func (r *run) peak() float64 { return 1e9 + 1e6*r.rows }
 
-// trainingRow returns the run as the model of its task learns it.
 func (r *run) trainingRow(seq int64) taskmodel.TrainingRow {
 	return taskmodel.TrainingRow{
 		Seq: seq, Features: r.features, Outcome: sizing.Success, Censoring: sizing.Exact, Peak: sizing.Bytes(r.peak()),

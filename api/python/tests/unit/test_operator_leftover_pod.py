@@ -27,7 +27,6 @@ def leave_ended_pod(kubernetes: Kubernetes, context: Any, *how: Any, **more: Any
 
 
 def create(operator: Any, context: Any) -> Any:
-    """Start a try, with the mixin or with the callback."""
     pod = operator.build_pod_request_obj(context)
     for callback in operator.callbacks:
         callback.on_pod_manifest_created(pod_request=pod, operator=operator, context=context)

@@ -34,7 +34,6 @@ def test_the_termination_message_is_read(message: str | None, want: Peak) -> Non
 
 
 def series(text: str) -> Any:
-    """Return the series of a peak whose termination message has the JSON `text` as its series."""
     return measure(None, None, '{"memory_max_bytes": 1073741824, "series": ' + text + "}", {}).series
 
 

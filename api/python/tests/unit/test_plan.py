@@ -23,7 +23,6 @@ GRANT = Grant(10 * GIB, 20 * GIB, 2.0, "model", "why", "p-1")
 
 
 def plan_answer(**changes: Any) -> dict[str, Any]:
-    """Return the field `plan` of an answer of POST /predict."""
     return {
         "version": 7,
         "mode": "memory",

@@ -25,13 +25,13 @@ def ramp(now: float) -> int:
 
 
 def follow(body: dict[str, Any]) -> dict[str, Any]:
-    """Answer with a limit of at least 100 MiB above the largest usage, and at least the present limit."""
+    """Answer with a limit of 100 MiB above the largest usage, or the present limit if that is larger."""
     memory = max(body["limit_bytes"], body.get("memory_max_bytes", 0) + 100 * MIB)
     return phase_answer(memory, body["elapsed_seconds"] + 15, cpu=500)
 
 
 def no_capacity(wanted: Resources, in_force: Resources, reason: str) -> str | None:
-    """Return `reason` if the wanted requests are larger: the node has no capacity for them."""
+    """Return `reason` if the wanted requests are larger than those in force: the node has no capacity for them."""
     larger = (wanted.request or 0) > (in_force.request or 0) or (wanted.cpu or 0) > (in_force.cpu or 0)
     return reason if larger else None
 

@@ -94,13 +94,11 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
 
 @pytest.fixture
 def synchronous_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the limits of synchronous tasks follow their plans."""
     monkeypatch.setenv("AIRFLOW__LOADAWARE__SYNCHRONOUS_LIMITS", "True")
 
 
 @pytest.fixture
 def planned(server: ScriptedServer) -> ScriptedServer:
-    """A server that grants STATIC with a plan, and lets the limit grow to GROWN."""
     server.answers["/predict"] = (200, prediction(STATIC, plan=PLAN))
     server.answers["/observe"] = (200, RECORDED)
     server.answers["/phase"] = lambda body: (200, full_answer(body, max(GROWN, body["limit_bytes"])))
@@ -113,7 +111,6 @@ def full_answer(body: dict[str, Any], memory: int) -> dict[str, Any]:
 
 
 def limits(pod: Pod) -> tuple[int | None, int | None]:
-    """Return the memory limits at the start and now."""
     return pod.limit_in_force(0.0), pod.memory_limit
 
 
@@ -192,7 +189,6 @@ def test_a_deferrable_task_without_sizer_mixin_cannot_follow_a_plan(fake: Fake) 
 
 
 def resize_plan() -> plans.Plan:
-    """Return a plan that resizes the memory."""
     return plans.Plan(1, "memory", START, STATIC, 1.0, 1, 1)
 
 
