@@ -80,7 +80,6 @@ func (r *RunTime) Key() sizing.TaskKey {
 	return sizing.TaskKey{Namespace: r.Namespace, DAG: r.DagID, Task: r.TaskID}
 }
 
-// runTime shows the run times of a task and the suggested timeout.
 func (d *Dashboard) runTime(req *pageRequest) (*view, error) {
 	key, err := req.keyOf()
 	if err != nil {
@@ -111,7 +110,6 @@ func (d *Dashboard) runTime(req *pageRequest) (*view, error) {
 	return page, d.expectRunTimes(ctx, r)
 }
 
-// readRunTimeForm reads the form from a query.
 func readRunTimeForm(query url.Values) RunTimeForm {
 	get := func(name string) string { return strings.TrimSpace(query.Get(name)) }
 	return RunTimeForm{RiskPercent: get("risk_percent"), Timeout: get("timeout"), Set: get("set"), NodeType: query.Get("node_type"), Load: get("load_percent")}
@@ -150,7 +148,6 @@ func runTimeRow(name string, q placement.Quantiles) RunTimeRow {
 	return RunTimeRow{name, q.P25, q.Median, q.P75, q.P95, q.Outliers}
 }
 
-// change converts the fields of the form that describe a change.
 func (f *RunTimeForm) change() (c *placement.Change, bad []sizing.FieldError) {
 	c = &placement.Change{To: sizing.Placement{NodeType: f.NodeType}}
 	if f.Load != "" {
@@ -189,7 +186,6 @@ func (f *RunTimeForm) ask(key sizing.TaskKey) (ask *service.RunTimeAsk, bad []si
 // maxTimeout is the longest timeout that the form accepts. The pages show longer times as unknown; see the function seconds.
 const maxTimeout = 365 * 24 * time.Hour
 
-// fill adds an answer.
 func (r *RunTime) fill(ask *service.RunTimeAsk, a *service.RunTimeAnswer) {
 	p := &a.Profile
 	r.Runs, r.Median, r.P95, r.P99, r.Longest, r.Risk, r.Suggested = p.Runs, a.Median, a.P95, a.P99, a.LongestSeen, ask.Risk, a.SuggestedTimeout
@@ -226,8 +222,6 @@ func ratioBars(a *service.RunTimeAnswer) (bars []ratioBar) {
 	return bars[:min(len(bars), last+1)]
 }
 
-// ratiosFigure draws the histogram of run time over prediction, and the distribution that is
-// predicted for the next runs.
 func ratiosFigure(bars []ratioBar, runs int) chart.Figure {
 	if len(bars) == 0 {
 		return chart.Figure{}

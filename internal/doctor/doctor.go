@@ -18,7 +18,7 @@ import (
 
 // Finding is a problem that a check found, with advice.
 type Finding struct {
-	Check   string `json:"check"` // name of the check
+	Check   string `json:"check"`
 	IsError bool   `json:"wrong"` // false for a warning
 	Message string `json:"says"`
 	Advice  string `json:"do"`

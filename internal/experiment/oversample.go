@@ -41,7 +41,6 @@ type trainingData struct {
 	test     [][]float64 // encoded holdout rows
 }
 
-// newTrainingData fits an encoding on the training rows of a split.
 func newTrainingData(dataset *taskmodel.Dataset, s split, logEdges []float64) *trainingData {
 	m := &trainingData{enc: dataset.Encode(s.train), dataset: dataset, train: s.train, logEdges: logEdges}
 	raw, _ := dataset.Raw(s.test)

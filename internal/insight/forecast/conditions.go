@@ -86,7 +86,6 @@ func conditionsOf(past []sizing.Features, name string, v sizing.Value) (all []co
 	return all
 }
 
-// propertiesOf returns the properties of values of a kind.
 func propertiesOf(kind sizing.ValueKind) []func(v sizing.Value) any {
 	switch kind {
 	case sizing.Bool:

@@ -146,7 +146,6 @@ func findCycle(tasks []Task, index map[string]int, waiting []int) []int {
 	return append(cycle[first:len(cycle):len(cycle)], cycle[:first]...)
 }
 
-// maxDescribed is the number of tasks of a cycle that an error names.
 const maxDescribed = 10
 
 // describeCycle describes a cycle, such as "a" waits for "b", "b" waits for "a".

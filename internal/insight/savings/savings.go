@@ -173,7 +173,6 @@ func NewRow(s *store.SavingsSum, by store.SavingsKey, prices Prices) Row {
 	return row
 }
 
-// valueOf returns the price of the savings; nil if no amount with a price is known.
 func (p Prices) valueOf(s *store.SavingsSum) *float64 {
 	money, isKnown := 0.0, false
 	if p.GBHour > 0 && s.Saved != nil {
@@ -201,12 +200,10 @@ func NewBaselines(stored []store.Baseline) []Baseline {
 	return baselines
 }
 
-// newRequest converts resources; zero is unknown.
 func newRequest(r sizing.Resources) Request {
 	return Request{MemoryBytes: nilIfZero(int64(r.Memory)), CPUCores: nilIfZero(float64(r.CPU))}
 }
 
-// dayOrNil returns nil for the zero time.
 func dayOrNil(t time.Time) *Day {
 	if t.IsZero() {
 		return nil
@@ -214,7 +211,6 @@ func dayOrNil(t time.Time) *Day {
 	return &Day{t}
 }
 
-// nilIfZero returns a pointer to v, or nil for the zero value.
 func nilIfZero[T comparable](v T) *T {
 	var zero T
 	if v == zero {
