@@ -21,7 +21,6 @@ import (
 // peer is the address of the TCP peer that sends a request.
 type peer string
 
-// sendFrom sends a request from a peer with a user in the header of the proxy.
 func (e *env) sendFrom(from peer, user string, r *http.Request, headers ...header) *httptest.ResponseRecorder {
 	e.t.Helper()
 	r.RemoteAddr = string(from)
