@@ -30,7 +30,7 @@ type cacheEntry struct {
 }
 
 const (
-	freshFactor = 20                    // a value is fresh for this multiple of the duration of its query; a query of 3 s runs for at most 5 % of the time
+	freshFactor = 20                    // a value is fresh for this multiple of the duration of its query; a query of up to 3 s runs for at most 5 % of the time
 	maxFresh    = time.Minute           // longest time for which a value is fresh
 	maxStale    = 10 * time.Minute      // lookup returns no older value
 	slowQuery   = 50 * time.Millisecond // a faster query runs again in the foreground

@@ -29,7 +29,6 @@ func (t *TaskRow) Key() sizing.TaskKey {
 	return sizing.TaskKey{Namespace: t.Namespace, DAG: t.DagID, Task: t.TaskID}
 }
 
-// taskList has all tasks in the scope of a caller.
 type taskList struct {
 	report.Report
 	rows     []TaskRow // in the order of the report, by wastage; then the tasks without tries

@@ -44,7 +44,6 @@ func newChoice(label, name, value string, options []string) choice {
 	return choice{label, name, value, options}
 }
 
-// memory formats an amount of memory for people; unknown for 0 and nil.
 func memory(v any) string {
 	b := sizing.Bytes(0)
 	switch v := v.(type) {
@@ -73,7 +72,6 @@ func exact(b sizing.Bytes) string {
 	return b.String()
 }
 
-// float returns the value of a float64, an int or a *float64. isKnown is false for nil, NaN and other types.
 func float(v any) (f float64, isKnown bool) {
 	switch v := v.(type) {
 	case *float64:

@@ -29,7 +29,6 @@ var templateFiles embed.FS
 //go:embed assets/*
 var assetFiles embed.FS
 
-// page reads the parameters of a request and returns the content to show.
 type page func(*pageRequest) (*view, error)
 
 // view is the content of a page: one struct, printed by a template, as JSON or as CSV.
@@ -43,7 +42,6 @@ type view struct {
 	Refresh  int                                       // seconds until the page loads itself again; 0: never
 }
 
-// layout is the data of the templates.
 type layout struct {
 	*view
 	Nav       []entry
@@ -58,7 +56,6 @@ type layout struct {
 	Self   string // the address of this page
 }
 
-// entry is an entry of the navigation.
 type entry struct {
 	Name, URL string
 	Current   bool
@@ -181,7 +178,6 @@ func (d *Dashboard) fail(w http.ResponseWriter, req *pageRequest, err error) {
 	d.write(w, req, p.Status, &view{Title: p.Title, Template: "problem", Page: p})
 }
 
-// titles are the headings of the pages of errors.
 var titles = map[sizing.Kind]string{sizing.Invalid: "Not valid", sizing.NotFound: "Not found", sizing.Conflict: "Conflict", sizing.Refused: "Not allowed", sizing.Unavailable: "Not available now", sizing.Exhausted: "Too many requests"}
 
 func detailOf(e *sizing.Error) string {

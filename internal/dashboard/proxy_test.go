@@ -18,7 +18,6 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// peer is the address of the TCP peer that sends a request.
 type peer string
 
 func (e *env) sendFrom(from peer, user string, r *http.Request, headers ...header) *httptest.ResponseRecorder {

@@ -115,7 +115,6 @@ func readRunTimeForm(query url.Values) RunTimeForm {
 	return RunTimeForm{RiskPercent: get("risk_percent"), Timeout: get("timeout"), Set: get("set"), NodeType: query.Get("node_type"), Load: get("load_percent")}
 }
 
-// expectRunTimes adds the run times before and after the change in the form, and the known node types.
 func (d *Dashboard) expectRunTimes(ctx context.Context, r *RunTime) error {
 	change, bad := r.Form.change()
 	if r.Errors = append(r.Errors, bad...); len(bad) > 0 {
@@ -203,7 +202,6 @@ func (r *RunTime) fill(ask *service.RunTimeAsk, a *service.RunTimeAnswer) {
 	r.Ratios = ratiosFigure(r.bars, p.Runs)
 }
 
-// binsPerBar is the number of bins of the stored histogram that one bar joins.
 const binsPerBar = 2
 
 // ratioBars returns the bars up to the bar after the last one with a run.

@@ -187,7 +187,6 @@ func (req *pageRequest) tryKey() (try sizing.TryKey, err error) {
 	return try, nil
 }
 
-// lastTry returns the number of the last ended try of a run; 1 if no try has ended.
 func (d *Dashboard) lastTry(ctx context.Context, try *sizing.TryKey) (number int, err error) {
 	number = 1
 	run, err := d.svc.TriesOfRun(ctx, try.TaskKey, try.RunID, try.MapIndex)

@@ -139,7 +139,6 @@ func (d *Dashboard) profileRow(namespace string, p *usageprofile.Profile) Profil
 	return r
 }
 
-// placeBars places the bars of memory on one logarithmic scale.
 func placeBars(rows []ProfileRow) {
 	low, high := math.Inf(1), math.Inf(-1)
 	for i := range rows {

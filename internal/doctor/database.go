@@ -95,7 +95,6 @@ func (r *Report) versionAndClock(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// connections checks that the database has connections for one more replica.
 func (r *Report) connections(ctx context.Context, conn *pgx.Conn) error {
 	r.Ran("connections")
 	var maximum, used int

@@ -86,7 +86,6 @@ func joinFirst(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// untrained finds tasks with reports and without a model.
 func (r *Report) untrained(ctx context.Context, conn *pgx.Conn) error {
 	r.Ran("tasks without models")
 	rows, err := conn.Query(ctx, `SELECT namespace || '/' || dag_id || '/' || task_id,

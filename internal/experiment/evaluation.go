@@ -65,7 +65,7 @@ func (s *holdout) evaluate(ctx context.Context, c combination) (*result, error) 
 }
 
 // final returns, for each held-out row, the bin with the least expected cost. The models of the service give the
-// probabilities of the bins. For a random holdout they use the residuals of a cross-validation.
+// probabilities of the bins. If the holdout is random, the models use the residuals of a cross-validation.
 func (s *holdout) final() ([]int, error) {
 	served, err := s.plan.serve(s.dataset, s.train)
 	if err == nil && s.plan.Split != ByTime {

@@ -32,7 +32,6 @@ func incompatibility(familyName, oversampling string) string {
 	return ""
 }
 
-// trainingData holds the training rows of a split and its encoded holdout rows.
 type trainingData struct {
 	enc      *taskmodel.Encoding
 	dataset  *taskmodel.Dataset

@@ -147,7 +147,6 @@ func (l *Savings) cells() []string {
 		decimals(100*l.AboveGrant, 2), decimals(100*l.AboveGrantThread, 2))
 }
 
-// confusionTables returns one table for each task and binning.
 func (r *Report) confusionTables() []titledTable {
 	var tables []titledTable
 	for _, c := range r.Confusions {

@@ -30,7 +30,6 @@ func imageOf(isSteady bool) string {
 	return `{"image": "flaky", "operator": "PodOperator"}`
 }
 
-// reportShapes reports runs of tasks of two shapes, and learns the shapes and their classifier.
 func (e *testEnv) reportShapes() {
 	e.t.Helper()
 	rng := rand.New(rand.NewPCG(23, 1))

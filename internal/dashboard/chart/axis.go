@@ -106,7 +106,6 @@ func (a *Axis) ticks(n int) []float64 {
 	return ticks
 }
 
-// indexTicks returns at most `n` of the indexes below `count`, evenly spaced.
 func indexTicks(count, n int) []float64 {
 	step := max(1, int(math.Ceil(float64(count)/float64(n))))
 	var ticks []float64

@@ -56,7 +56,6 @@ type taskEffect struct {
 	variance    float64   // of the residuals
 }
 
-// row is one run of a task.
 type row struct {
 	y      float64   // log seconds
 	x      []float64 // scaled inputs
