@@ -22,7 +22,7 @@ type CampaignRow struct {
 	Name      string     `json:"name"`
 	Namespace string     `json:"namespace"`
 	DagID     string     `json:"dag_id"`
-	Runs      int        `json:"runs"`     // registered runs
+	Runs      int        `json:"runs"`
 	Profiled  int        `json:"profiled"` // runs whose peaks are known
 	Failed    int        `json:"failed"`   // runs that wait until a person resets them
 	Active    int        `json:"active"`   // being deployed, run or profiled

@@ -36,10 +36,10 @@ type Overview struct {
 // KillTrend compares the kills of the last 30 days of the savings ledger with those of the 30 days before.
 // Percentages are shares of the successes and kills.
 type KillTrend struct {
-	Percent       *float64 `json:"percent"`        // of all days; nil without successes and kills
-	Recent        int      `json:"recent"`         // kills of the last 30 days
+	Percent       *float64 `json:"percent"` // of all days; nil without successes and kills
+	Recent        int      `json:"recent"`
 	RecentPercent *float64 `json:"recent_percent"` // nil without successes and kills
-	Before        int      `json:"before"`         // kills of the 30 days before
+	Before        int      `json:"before"`
 	BeforePercent *float64 `json:"before_percent"` // nil without successes and kills
 }
 

@@ -59,7 +59,7 @@ type RunTimeRow struct {
 	Median   float64 `json:"median_seconds"`
 	P75      float64 `json:"p75_seconds"`
 	P95      float64 `json:"p95_seconds"`
-	Outliers float64 `json:"outlier_share"` // share of the runs that are outliers
+	Outliers float64 `json:"outlier_share"`
 }
 
 // RunTimeShape is a distribution of the ratio of run time to prediction that several tasks share.
@@ -71,7 +71,7 @@ type RunTimeShape struct {
 // ratioBar is one bar of the histogram of the ratios of run time to prediction.
 type ratioBar struct {
 	From, To  float64 // ratios
-	Runs      float64 // number of runs
+	Runs      float64
 	Predicted float64 // predicted share of the next runs
 }
 

@@ -23,8 +23,8 @@ import (
 type requestInfo struct {
 	id           string
 	grants       auth.Grants
-	route        string     // key of the route table, or pagesRoute; empty before routing
-	query        string     // raw query
+	route        string // key of the route table, or pagesRoute; empty before routing
+	query        string
 	predictionID string     // prediction id of the answer; empty if the answer has none or several
 	span         trace.Span // nil without tracing
 }

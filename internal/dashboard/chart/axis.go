@@ -22,7 +22,7 @@ const (
 type Axis struct {
 	Label    string
 	Unit     Unit
-	Log      bool // logarithmic
+	Log      bool
 	Min, Max float64
 	Names    []string // labels of the values 0, 1, …; the chart shows some of them
 

@@ -15,7 +15,7 @@ import (
 
 // Bounds of a simulation.
 const (
-	MaxTasks   = 2000      // largest number of tasks of a DAG
+	MaxTasks   = 2000
 	MaxEdges   = 20_000    // largest number of dependencies of a DAG
 	usualDraws = 1000      // number of simulated runs if the caller gives none
 	maxSteps   = 2_000_000 // largest product of draws and tasks; it allows usualDraws of MaxTasks tasks

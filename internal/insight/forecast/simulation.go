@@ -11,7 +11,7 @@ type simulation struct {
 	tasks    []Task
 	order    []int   // indices of the tasks in topological order
 	upstream [][]int // for each task the indices of its upstream tasks
-	draws    int     // number of runs to simulate
+	draws    int
 	rng      *rand.Rand
 	pastRuns int      // length of the lists Task.Ran, Task.Counts and Task.Memories; 0 without lists
 	ran      [][]bool // for each task whether it runs, by draw; nil if it runs in all draws

@@ -54,8 +54,8 @@ type Row struct {
 	WastedGBH    *float64 `json:"wasted_gbh"`
 	SavedGBH     *float64 `json:"saved_gbh"`
 	NoRequestGBH float64  `json:"no_request_gbh"` // part of granted_gbh and killed_gbh: tasks without a known static request
-	SavedCoreH   *float64 `json:"saved_core_h"`   // core hours
-	SavedMoney   *float64 `json:"saved_money"`    // in Prices.Currency
+	SavedCoreH   *float64 `json:"saved_core_h"`
+	SavedMoney   *float64 `json:"saved_money"` // in Prices.Currency
 }
 
 // Day is a UTC day.
@@ -118,8 +118,8 @@ type Answer struct {
 	Total     Row        `json:"total"`
 	Baselines []Baseline `json:"baselines,omitempty"` // only in an answer by task
 	Currency  *string    `json:"currency"`
-	PriceGBH  *float64   `json:"price_gb_hour"`   // price of a GB·h
-	PriceCore *float64   `json:"price_core_hour"` // price of a core hour
+	PriceGBH  *float64   `json:"price_gb_hour"`
+	PriceCore *float64   `json:"price_core_hour"`
 }
 
 // Read returns the savings of the tries that f selects, grouped by a key.

@@ -22,7 +22,7 @@ import (
 
 // Limits of one question.
 const (
-	MaxSettings = 12     // largest number of Settings
+	MaxSettings = 12
 	maxTaskRows = 20_000 // largest number of rows of a task; of a longer history, the newest 8,000, the 2,000 with the highest peaks and a sample of the others
 	maxRows     = 60_000 // largest number of replayed rows of all tasks together: the newest; with a larger value more replays reach maxTime
 )
