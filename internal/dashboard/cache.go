@@ -10,10 +10,9 @@ import (
 	"github.com/loadaware/loadaware/internal/insight/savings"
 )
 
-// cache has the results of the queries of pages, so that not every load of a page runs its queries: a result
-// stays fresh for freshFactor times the duration of its query, at most for maxFresh. After that a page waits until
-// a fast query has run again. A slow query runs again in the background, and until maxStale the page shows the
-// previous result.
+// cache keeps query results, so that not every load of a page runs its queries. A result is fresh for freshFactor
+// times the duration of its query, at most for maxFresh. Afterwards a page waits until a fast query has run again; a
+// slow query runs again in the background, and until maxStale pages show the previous result.
 type cache struct {
 	now     func() time.Time
 	log     *slog.Logger
@@ -22,7 +21,6 @@ type cache struct {
 	version int // clear increases it; the result of a read that began with a lower version is not cached
 }
 
-// cacheEntry is the result of one query.
 type cacheEntry struct {
 	reading chan struct{} // contains a token while the query runs
 	value   any
@@ -32,12 +30,12 @@ type cacheEntry struct {
 }
 
 const (
-	freshFactor = 20                    // a value is fresh for this multiple of the duration of its query, so a query of up to 3 s runs for at most 5 % of the time
-	maxFresh    = time.Minute           // but at most for this time
+	freshFactor = 20                    // a value is fresh for this multiple of the duration of its query; a query of up to 3 s runs for at most 5 % of the time
+	maxFresh    = time.Minute           // longest time for which a value is fresh
 	maxStale    = 10 * time.Minute      // lookup returns no older value
 	slowQuery   = 50 * time.Millisecond // a faster query runs again in the foreground
-	maxEntries  = 256                   // largest number of entries
-	maxQuery    = 2 * time.Minute       // longest duration of a query in the background
+	maxEntries  = 256
+	maxQuery    = 2 * time.Minute // timeout of a query in the background
 )
 
 func newCache(now func() time.Time, log *slog.Logger) *cache {
@@ -52,8 +50,8 @@ func (c *cache) clear() {
 	c.version++
 }
 
-// cached returns the value of a key. It reads the value first if lookup finds none. It returns a value that
-// is usable but not fresh, and reads a new one in the background. Errors are not cached.
+// cached returns a fresh value, or a usable one while it reads a new one in the background. Otherwise it reads the
+// value. Errors are not cached.
 func cached[T any](ctx context.Context, c *cache, key string, read func(context.Context) (T, error)) (T, error) {
 	var none T
 	e, version := c.entry(key)
@@ -97,14 +95,13 @@ func cachedIfRead[T any](ctx context.Context, c *cache, key string, read func(co
 	return value, true, err
 }
 
-// valueInState is a value with the state of the data at the time of the read; see cachedInState.
 type valueInState[T any] struct {
 	state string
 	value T
 }
 
-// cachedInState returns the value of a key, however old it is, if it was read in the same state of the
-// data. Otherwise it reads the value. The text `state` identifies this state of the data.
+// cachedInState returns the value of a key, however old it is, if it was read in the same state of the data, which the
+// text `state` identifies. Otherwise it reads the value.
 func cachedInState[T any](ctx context.Context, c *cache, key, state string, read func(context.Context) (T, error)) (value T, err error) {
 	e, version := c.entry(key)
 	select {
@@ -133,7 +130,6 @@ const (
 	fresh
 )
 
-// lookup returns the value of an entry and its state.
 func (c *cache) lookup(e *cacheEntry) (value any, state int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -149,7 +145,6 @@ func (c *cache) lookup(e *cacheEntry) (value any, state int) {
 	return e.value, usable
 }
 
-// refresh reads a value in the background, unless another read of the entry is running.
 func (c *cache) refresh(ctx context.Context, e *cacheEntry, version int, read func(context.Context) (any, error)) {
 	select {
 	case e.reading <- struct{}{}:
@@ -175,8 +170,8 @@ func (c *cache) refresh(ctx context.Context, e *cacheEntry, version int, read fu
 // ClearCache removes the cached results of queries, after a change that the pages must show at once.
 func (d *Dashboard) ClearCache() { d.cache.clear() }
 
-// isEmpty reports whether a list of tasks or of savings has no row. Such an empty list is never cached: its query
-// is fast, and the first page after an import must not show an empty list.
+// isEmpty reports whether a list of tasks or of savings has no row. Such a list is not cached: its query is fast, and
+// the first page after an import must not show an empty list.
 func isEmpty(value any) bool {
 	switch v := value.(type) {
 	case *taskList:
@@ -189,7 +184,6 @@ func isEmpty(value any) bool {
 	return false
 }
 
-// store sets the value of an entry. It does nothing if clear was called after the read began.
 func (c *cache) store(e *cacheEntry, version int, value any, begun time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -203,8 +197,8 @@ func (c *cache) store(e *cacheEntry, version int, value any, begun time.Time) {
 	}
 }
 
-// entry returns the entry of a key, which it adds if it is missing. If there are already
-// maxEntries entries, it first removes one without a value, or else the one with the oldest value.
+// entry returns the entry of a key, and adds a missing one. If maxEntries exist, it first removes one without a value,
+// or else the one with the oldest value.
 func (c *cache) entry(key string) (e *cacheEntry, version int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

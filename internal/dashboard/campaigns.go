@@ -22,11 +22,11 @@ type CampaignRow struct {
 	Name      string     `json:"name"`
 	Namespace string     `json:"namespace"`
 	DagID     string     `json:"dag_id"`
-	Runs      int        `json:"runs"`                   // registered runs
-	Profiled  int        `json:"profiled"`               // runs whose peaks are known
-	Failed    int        `json:"failed"`                 // runs that wait until a person resets them
-	Active    int        `json:"active"`                 // being deployed, run or profiled
-	Hourly    int        `json:"profiled_last_hour"`     // runs that were profiled within the last hour
+	Runs      int        `json:"runs"`
+	Profiled  int        `json:"profiled"` // runs whose peaks are known
+	Failed    int        `json:"failed"`   // runs that wait until a person resets them
+	Active    int        `json:"active"`   // being deployed, run or profiled
+	Hourly    int        `json:"profiled_last_hour"`
 	Progress  float64    `json:"progress"`               // share of the runs that are profiled
 	Started   int        `json:"started_runs"`           // started DAG runs, including repeated attempts
 	GBHours   float64    `json:"used_gbh"`               // used part of the budget: allocated GB·h
@@ -93,7 +93,6 @@ type ModelPredictions struct {
 
 const campaignsPerPage = 50
 
-// campaigns shows the campaigns that the caller may see, the newest first.
 func (d *Dashboard) campaigns(req *pageRequest) (*view, error) {
 	ctx, cancel := req.withDeadline()
 	defer cancel()
@@ -118,7 +117,6 @@ func (d *Dashboard) campaigns(req *pageRequest) (*view, error) {
 	return &view{Title: "Campaigns", Nav: "Campaigns", Template: "campaigns", Page: page, Table: func() ([]string, [][]string) { return campaignsTable(page.Rows) }}, nil
 }
 
-// idParam returns a positive id of the query, or of the form of a POST; 0 if it is not given.
 func idParam(req *pageRequest, name string) (int64, error) {
 	text := req.query.Get(name)
 	if req.Method != "GET" && req.Method != "HEAD" {
@@ -160,7 +158,6 @@ func (d *Dashboard) campaignRow(s *campaign.Status) CampaignRow {
 	return r
 }
 
-// campaign shows one campaign.
 func (d *Dashboard) campaign(req *pageRequest) (*view, error) {
 	ctx, cancel := req.withDeadline()
 	defer cancel()
@@ -185,7 +182,6 @@ func (d *Dashboard) campaign(req *pageRequest) (*view, error) {
 	return &view{Title: "Campaign " + c.Name, Nav: "Campaigns", Template: "campaign", Page: c, Table: func() ([]string, [][]string) { return statesTable(c.States) }}, nil
 }
 
-// learned returns what the tasks of the DAG have learned since the campaign was created.
 func (d *Dashboard) learned(ctx context.Context, status *campaign.Status) ([]LearnedTask, error) {
 	found, err := cached(ctx, d.cache, "learned "+strconv.FormatInt(status.ID, 10), func(ctx context.Context) ([]service.LearnedTask, error) {
 		return d.svc.CampaignLearned(ctx, status.ID)
@@ -198,8 +194,7 @@ func (d *Dashboard) learned(ctx context.Context, status *campaign.Status) ([]Lea
 	return learned, err
 }
 
-// findCampaign returns the campaign that a request names. For a campaign that the caller may not see
-// it returns the error of an unknown id.
+// findCampaign returns the error of an unknown id for a campaign that the caller may not see.
 func (d *Dashboard) findCampaign(ctx context.Context, req *pageRequest) (status campaign.Status, err error) {
 	id, err := idParam(req, "id")
 	if err != nil {
@@ -211,7 +206,6 @@ func (d *Dashboard) findCampaign(ctx context.Context, req *pageRequest) (status 
 	return status, err
 }
 
-// pauseCampaign pauses or resumes a campaign.
 func (d *Dashboard) pauseCampaign(req *pageRequest) (string, error) {
 	status, err := d.findCampaign(req.Context(), req)
 	if err != nil {

@@ -31,7 +31,6 @@ import (
 	"github.com/loadaware/loadaware/internal/trainer"
 )
 
-// env is a service with its pages and its API.
 type env struct {
 	t       *testing.T
 	svc     *service.Service
@@ -63,7 +62,6 @@ func newEnv(t *testing.T, cfg dashboard.Config) *env {
 	return e
 }
 
-// serve replaces the handler by a handler with another configuration and the same store.
 func (e *env) serve(cfg dashboard.Config) {
 	cfg.Log = slog.New(slog.NewTextHandler(e.t.Output(), nil))
 	e.handler = httpapi.New(e.svc, httpapi.Config{Auth: cfg.Auth, Pages: dashboard.New(e.svc, cfg), Log: cfg.Log})
@@ -80,7 +78,6 @@ func (e *env) get(target string, headers ...header) *httptest.ResponseRecorder {
 	return e.send(r, headers...)
 }
 
-// post sends a form of a page of this server.
 func (e *env) post(target string, form url.Values, headers ...header) *httptest.ResponseRecorder {
 	e.t.Helper()
 	r := httptest.NewRequest(http.MethodPost, target, strings.NewReader(form.Encode()))
@@ -104,7 +101,6 @@ func (e *env) send(r *http.Request, headers ...header) *httptest.ResponseRecorde
 	return rec
 }
 
-// page returns the HTML of a page, and fails the test unless its status is 200.
 func (e *env) page(target string) string {
 	e.t.Helper()
 	rec := e.get(target)
@@ -113,7 +109,6 @@ func (e *env) page(target string) string {
 	return rec.Body.String()
 }
 
-// key is the task whose runs most tests report.
 var key = sizing.TaskKey{Namespace: sizing.DefaultNamespace, DAG: "etl", Task: "load"}
 
 // observe reports runs of a task that requests 8 GiB. Each run succeeds with 4 GiB; every 20th run is
@@ -288,7 +283,6 @@ var withTokens = dashboard.Config{Auth: auth.Config{Tokens: []auth.Token{
 	{Name: "etl", Role: auth.RolePredict, DAGPrefix: "etl", Hash: sha("etl")}, {Name: "ml", Role: auth.RolePredict, DAGPrefix: "ml_", Hash: sha("ml")},
 }}}
 
-// signIn signs in with a token as a browser does.
 func (e *env) signIn(token string) {
 	e.t.Helper()
 	e.cookie = ""

@@ -13,7 +13,6 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// profilesPerQuery is the number of profiles of tasks (sizing.Profile) that one query reads.
 const profilesPerQuery = 1000
 
 // TaskRow is one task of a list: its row in the report of all tasks, and what the report lacks.
@@ -30,7 +29,6 @@ func (t *TaskRow) Key() sizing.TaskKey {
 	return sizing.TaskKey{Namespace: t.Namespace, DAG: t.DagID, Task: t.TaskID}
 }
 
-// taskList has all tasks in the scope of a caller.
 type taskList struct {
 	report.Report
 	rows     []TaskRow // in the order of the report, by wastage; then the tasks without tries
@@ -45,7 +43,6 @@ func (l *taskList) taskDays() int {
 	return len(l.rows) * (1 + int(l.LastDay.Sub(l.FirstDay.Time)/(24*time.Hour)))
 }
 
-// scopeKey identifies the scope of a caller in the cache.
 func scopeKey(g auth.Grants) string {
 	var key strings.Builder
 	for _, s := range g.Scopes() {
@@ -54,7 +51,6 @@ func scopeKey(g auth.Grants) string {
 	return key.String()
 }
 
-// taskList returns the tasks that the caller may see, including tasks without tries.
 func (d *Dashboard) taskList(ctx context.Context, grants auth.Grants) (*taskList, error) {
 	return cached(ctx, d.cache, "tasks "+scopeKey(grants), func(ctx context.Context) (*taskList, error) {
 		profiles, err := d.profiles(ctx, grants)
@@ -120,7 +116,6 @@ func newTaskList(r *report.Report, profiles []sizing.Profile, owners map[sizing.
 	return list
 }
 
-// complete adds the fields that the report lacks.
 func (t *TaskRow) complete(p *sizing.Profile, owner string) {
 	t.Owner = owner
 	if p == nil {
@@ -135,7 +130,6 @@ func (t *TaskRow) complete(p *sizing.Profile, owner string) {
 	}
 }
 
-// profiles returns the sizing.Profile of each task that the caller may see.
 func (d *Dashboard) profiles(ctx context.Context, grants auth.Grants) ([]sizing.Profile, error) {
 	namespace, err := grants.ListNamespace("")
 	if err != nil {
@@ -157,13 +151,11 @@ func (d *Dashboard) profiles(ctx context.Context, grants auth.Grants) ([]sizing.
 	}
 }
 
-// sums returns the sums of the savings ledger that match a filter, grouped by a key.
 func (d *Dashboard) sums(ctx context.Context, f store.SavingsFilter, by store.SavingsKey) (*savings.Answer, error) {
 	return cached(ctx, d.cache, "sums "+sumsKey(&f, by), d.readSums(f, by))
 }
 
-// sumsIfRead returns what sums returns if the cache has recent sums. Otherwise it starts to read them in the background, and
-// may return nil; see cachedIfRead.
+// sumsIfRead may return nil while it reads the sums in the background; see cachedIfRead.
 func (d *Dashboard) sumsIfRead(ctx context.Context, f store.SavingsFilter, by store.SavingsKey) (*savings.Answer, error) {
 	sums, _, err := cachedIfRead(ctx, d.cache, "sums "+sumsKey(&f, by), d.readSums(f, by))
 	return sums, err
@@ -175,7 +167,6 @@ func (d *Dashboard) readSums(f store.SavingsFilter, by store.SavingsKey) func(co
 	}
 }
 
-// sumsKey identifies sums in the cache.
 func sumsKey(f *store.SavingsFilter, by store.SavingsKey) string {
 	return fmt.Sprintf("%s %q %q", by, f.Scopes, []any{f.Namespace, f.DAG, f.Task, f.From, f.To})
 }

@@ -19,7 +19,6 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// filterAll selects all entries of the audit trail.
 var filterAll store.AuditFilter
 
 // hostile becomes markup or an attribute in a page that does not escape it. It has the character U+2044, which looks like
@@ -73,7 +72,6 @@ func TestEveryPageEscapesTextOfCallers(t *testing.T) {
 	assert.Greater(t, shown, 100, "the pages show the names")
 }
 
-// failCampaignRun registers a run whose deployment fails with notes.
 func failCampaignRun(t *testing.T, e *env, id int64, notes string) {
 	t.Helper()
 	_, _, err := e.svc.RegisterRuns(t.Context(), id, []campaign.ArchivedRun{{Scenario: notes, ExecutionDate: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}})
@@ -84,12 +82,10 @@ func failCampaignRun(t *testing.T, e *env, id int64, notes string) {
 	require.NoError(t, err)
 }
 
-// withoutValues removes the values of the attributes of a tag.
 func withoutValues(tag string) string {
 	return regexp.MustCompile(`"[^"]*"`).ReplaceAllString(tag, `""`)
 }
 
-// separator returns the character that begins the next query parameter of target.
 func separator(target string) string {
 	if strings.Contains(target, "?") {
 		return "&"
@@ -97,7 +93,6 @@ func separator(target string) string {
 	return "?"
 }
 
-// query percent-encodes a text for a query.
 func query(text string) string {
 	return strings.NewReplacer("%", "%25", "&", "%26", "+", "%2B", "#", "%23", " ", "%20", "\"", "%22", "<", "%3C", ">", "%3E", ";", "%3B", "'", "%27", "{", "%7B", "}", "%7D", "\u2044", "%E2%81%84").Replace(text)
 }

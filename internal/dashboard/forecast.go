@@ -26,7 +26,7 @@ type Forecast struct {
 	P95         float64             `json:"p95_seconds"`           // of the end of the run
 	PastRuns    int                 `json:"past_runs"`             // number of past runs that were compared with forecasts; with 19 or more they correct Median and P95
 	Peak        sizing.Bytes        `json:"memory_peak_bytes"`     // largest sum of the grants of running tasks: median over the simulated runs
-	PeakP95     sizing.Bytes        `json:"memory_peak_p95_bytes"` // the same: 95 % quantile
+	PeakP95     sizing.Bytes        `json:"memory_peak_p95_bytes"` // 95 % quantile of this sum
 	UpdatedAt   *time.Time          `json:"structure_updated_at"`
 	Tasks       []ForecastTask      `json:"tasks"`         // by start
 	Unknown     []string            `json:"unknown_tasks"` // without a known run time; they count as 0 s
@@ -54,10 +54,8 @@ type ForecastTask struct {
 	URL       string       `json:"-"`
 }
 
-// shownForecast is the maximum number of tasks in the HTML table.
 const shownForecast = 300
 
-// forecast shows the forecast of a run of a DAG.
 func (d *Dashboard) forecast(req *pageRequest) (*view, error) {
 	ctx, cancel := req.withDeadline()
 	defer cancel()
@@ -106,7 +104,6 @@ func (d *Dashboard) forecast(req *pageRequest) (*view, error) {
 // forecastSeed is fixed, so that the same history gives the same page.
 const forecastSeed = 1
 
-// fillForecast adds a forecast and its chart to the page.
 func (d *Dashboard) fillForecast(f *Forecast, r *service.DAGForecast) {
 	f.Median, f.P95, f.PastRuns, f.UpdatedAt = r.Median, r.P95, r.PastRuns, &r.UpdatedAt
 	f.Peak, f.PeakP95 = sizing.Bytes(r.Peak.Median), sizing.Bytes(r.Peak.P95)
@@ -130,7 +127,6 @@ func (d *Dashboard) fillForecast(f *Forecast, r *service.DAGForecast) {
 	f.Footprint = footprintFigure(r)
 }
 
-// footprintFigure draws the memory of the running tasks over time.
 func footprintFigure(r *service.DAGForecast) chart.Figure {
 	n := len(r.Footprint)
 	if n < 2 {

@@ -13,13 +13,11 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// unknown is the text of a value that is not known.
 const unknown = "–"
 
 // percentSign follows a number without a line break between them.
 const percentSign = "\u00a0%"
 
-// functions are the functions of the templates.
 func (d *Dashboard) functions() template.FuncMap {
 	return template.FuncMap{
 		"url": d.url, "api": func(path string) string { return d.cfg.Prefix + path }, "asset": func(name string) string { return d.url("/assets/" + assetVersion + "/" + name) },
@@ -37,7 +35,6 @@ func (d *Dashboard) functions() template.FuncMap {
 	}
 }
 
-// choice is a field of a form with options.
 type choice struct {
 	Label, Name, Value string
 	Options            []string
@@ -47,7 +44,6 @@ func newChoice(label, name, value string, options []string) choice {
 	return choice{label, name, value, options}
 }
 
-// memory formats an amount of memory for people; unknown for 0 and nil.
 func memory(v any) string {
 	b := sizing.Bytes(0)
 	switch v := v.(type) {
@@ -76,7 +72,6 @@ func exact(b sizing.Bytes) string {
 	return b.String()
 }
 
-// float returns the value of a float64, an int or a *float64. isKnown is false for nil, NaN and other types.
 func float(v any) (f float64, isKnown bool) {
 	switch v := v.(type) {
 	case *float64:
@@ -92,8 +87,6 @@ func float(v any) (f float64, isKnown bool) {
 	return 0, false
 }
 
-// amount formats an amount such as GB·h: with two decimals below 10, one below 100, and none from 100 on or
-// for 0.
 func amount(v any) string {
 	f, isKnown := float(v)
 	if !isKnown {
@@ -113,7 +106,6 @@ func amount(v any) string {
 	return grouped(text)
 }
 
-// number formats a number, usually a whole one, without rounding.
 func number(v any) string {
 	f, isKnown := float(v)
 	if !isKnown {
@@ -151,8 +143,7 @@ func share(v any) string {
 	return percent(100 * f)
 }
 
-// percent formats a number of percent: with two significant digits below 10, one decimal below 99.95, and none
-// from there on or for 0. For less than 0.0001 it returns only this bound.
+// percent formats a number that is already in percent.
 func percent(v any) string {
 	f, isKnown := float(v)
 	switch {
@@ -168,7 +159,6 @@ func percent(v any) string {
 	return grouped(strconv.FormatFloat(f, 'g', 2, 64)) + percentSign
 }
 
-// timeOf returns the value of a time or of a pointer to a time or a day; zero for nil.
 func timeOf(v any) time.Time {
 	switch v := v.(type) {
 	case time.Time:
@@ -185,7 +175,6 @@ func timeOf(v any) time.Time {
 	return time.Time{}
 }
 
-// day formats the UTC day of a time.
 func day(v any) string {
 	if t := timeOf(v); !t.IsZero() {
 		return t.UTC().Format(time.DateOnly)
@@ -193,7 +182,6 @@ func day(v any) string {
 	return unknown
 }
 
-// clock formats a time in UTC to the minute.
 func clock(v any) string {
 	if t := timeOf(v); !t.IsZero() {
 		return t.UTC().Format("2006-01-02 15:04")
@@ -201,7 +189,6 @@ func clock(v any) string {
 	return unknown
 }
 
-// duration formats a duration with at most two units; unknown for 0 and less.
 func duration(v time.Duration) string {
 	switch {
 	case v <= 0:
@@ -236,7 +223,6 @@ func plural(n int, noun string) string {
 	return number(n) + " " + noun + "s"
 }
 
-// text formats an optional text.
 func text(v any) string {
 	switch v := v.(type) {
 	case *string:
@@ -250,13 +236,11 @@ func text(v any) string {
 	return fmt.Sprint(v)
 }
 
-// nonzero reports whether an optional number is known and not zero.
 func nonzero(v any) bool {
 	f, isKnown := float(v)
 	return isKnown && f != 0
 }
 
-// csvNumber formats an optional number for CSV: empty if it is not known.
 func csvNumber(v *float64) string {
 	if v == nil {
 		return ""

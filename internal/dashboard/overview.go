@@ -16,7 +16,7 @@ import (
 
 // Overview is the first page.
 type Overview struct {
-	Tasks     int          `json:"tasks"` // number of tasks
+	Tasks     int          `json:"tasks"`
 	Total     savings.Row  `json:"total"`
 	FirstDay  *savings.Day `json:"first_day"`
 	LastDay   *savings.Day `json:"last_day"`
@@ -36,10 +36,10 @@ type Overview struct {
 // KillTrend compares the kills of the last 30 days of the savings ledger with those of the 30 days before.
 // Percentages are shares of the successes and kills.
 type KillTrend struct {
-	Percent       *float64 `json:"percent"`        // of all days; nil without successes and kills
-	Recent        int      `json:"recent"`         // kills of the last 30 days
+	Percent       *float64 `json:"percent"` // of all days; nil without successes and kills
+	Recent        int      `json:"recent"`
 	RecentPercent *float64 `json:"recent_percent"` // nil without successes and kills
-	Before        int      `json:"before"`         // kills of the 30 days before
+	Before        int      `json:"before"`
 	BeforePercent *float64 `json:"before_percent"` // nil without successes and kills
 }
 
@@ -83,8 +83,8 @@ type Replay struct {
 	URL       string         `json:"-"`
 }
 
-// Utilisation returns the used share of the granted memory, with killed tries as unused; nil if it
-// is not known.
+// Utilisation returns the used share of the granted memory, in which killed tries count as unused; nil if it is not
+// known.
 func (o *Overview) Utilisation() *float64 {
 	t := &o.Total
 	if t.UsedGBH == nil || t.WastedGBH == nil || *t.UsedGBH+*t.WastedGBH == 0 {
@@ -94,10 +94,8 @@ func (o *Overview) Utilisation() *float64 {
 	return &share
 }
 
-// worstTasks is the number of tasks on the overview.
 const worstTasks = 10
 
-// overview shows a summary of all tasks that the caller may see.
 func (d *Dashboard) overview(req *pageRequest) (*view, error) {
 	ctx, cancel := req.withDeadline()
 	defer cancel()
@@ -140,9 +138,8 @@ func (d *Dashboard) overview(req *pageRequest) (*view, error) {
 // this many in about 50 ms.
 const awaitedDays = 5_000
 
-// days returns the sums by day. If there are more than awaitedDays task days and their sums are not
-// cached, it starts to read them and returns nil. A page as JSON waits for the sums in any case, because
-// a program does not load the page again.
+// days returns the sums by day. If there are more than awaitedDays task days and their sums are not cached, it starts
+// to read them and returns nil, except for JSON: a program does not load the page again.
 func (d *Dashboard) days(ctx context.Context, req *pageRequest, list *taskList) (*savings.Answer, error) {
 	filter := store.SavingsFilter{Scopes: req.grants.Scopes()}
 	if formatOf(req.query) != asJSON && list.taskDays() > awaitedDays {
@@ -151,8 +148,7 @@ func (d *Dashboard) days(ctx context.Context, req *pageRequest, list *taskList) 
 	return d.sums(ctx, filter, store.ByDay)
 }
 
-// isGranted reports whether some try used a grant: whether the savings of a task are not zero, and its WhyNot is not
-// report.NoGrantYet.
+// isGranted reports whether some try used a grant.
 func isGranted(rows []TaskRow) bool {
 	for i := range rows {
 		if t := &rows[i]; t.SavedGBH != nil && *t.SavedGBH != 0 && orEmpty(t.WhyNot) != report.NoGrantYet {
@@ -197,10 +193,8 @@ func riskSummary(r sizing.RealisedRisk, unread int) RiskSummary {
 	return s
 }
 
-// trendDays is the length of each of the two periods of a KillTrend.
 const trendDays = 30
 
-// add counts the kills of the last two periods of trendDays days.
 func (t *KillTrend) add(days *savings.Answer) {
 	if days.LastDay == nil {
 		return
@@ -218,7 +212,6 @@ func (t *KillTrend) add(days *savings.Answer) {
 	t.RecentPercent, t.BeforePercent = killedPercent(t.Recent, recentSuccesses), killedPercent(t.Before, successesBefore)
 }
 
-// killedPercent returns the share of kills among successes and kills in percent; nil without any.
 func killedPercent(kills, successes int) *float64 {
 	if kills+successes == 0 {
 		return nil
@@ -227,10 +220,8 @@ func killedPercent(kills, successes int) *float64 {
 	return &percent
 }
 
-// maxPoints bounds the number of points in a chart over time.
 const maxPoints = 120
 
-// daysFigure draws requested, granted and used memory over time, with the kills.
 func daysFigure(rows []savings.Row) chart.Figure {
 	if len(rows) == 0 {
 		return chart.Figure{}

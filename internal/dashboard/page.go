@@ -29,7 +29,6 @@ var templateFiles embed.FS
 //go:embed assets/*
 var assetFiles embed.FS
 
-// page reads the parameters of a request and returns the content to show.
 type page func(*pageRequest) (*view, error)
 
 // view is the content of a page: one struct, printed by a template, as JSON or as CSV.
@@ -43,7 +42,6 @@ type view struct {
 	Refresh  int                                       // seconds until the page loads itself again; 0: never
 }
 
-// layout is the data of the templates.
 type layout struct {
 	*view
 	Nav       []entry
@@ -58,7 +56,6 @@ type layout struct {
 	Self   string // the address of this page
 }
 
-// entry is an entry of the navigation.
 type entry struct {
 	Name, URL string
 	Current   bool
@@ -70,7 +67,6 @@ const (
 	asCSV  = "csv"
 )
 
-// formatOf returns the requested format; HTML if it is unknown or not given.
 func formatOf(query url.Values) string {
 	if f := query.Get("format"); f == asJSON || f == asCSV {
 		return f
@@ -78,7 +74,6 @@ func formatOf(query url.Values) string {
 	return asHTML
 }
 
-// render writes a page in the requested format.
 func (d *Dashboard) render(w http.ResponseWriter, req *pageRequest, content *view) {
 	switch formatOf(req.query) {
 	case asJSON:
@@ -107,7 +102,6 @@ func (d *Dashboard) render(w http.ResponseWriter, req *pageRequest, content *vie
 	}
 }
 
-// write writes a page as HTML.
 func (d *Dashboard) write(w http.ResponseWriter, req *pageRequest, status int, content *view) {
 	l := layout{
 		view: content, CSRFToken: d.sessions.CSRFToken(req.formOwner()), SignsOut: req.session != "" && len(req.grants) > 0, IsAdmin: len(req.admin) > 0,
@@ -129,7 +123,6 @@ func (d *Dashboard) write(w http.ResponseWriter, req *pageRequest, status int, c
 	_, _ = w.Write(body.Bytes()) // a client that disconnected needs no answer
 }
 
-// nav returns the entries of the navigation. Only an admin gets the entry of the audit trail.
 func (d *Dashboard) nav(req *pageRequest, current string) []entry {
 	entries := []entry{{Name: "Overview", URL: "/"}, {Name: "Tasks", URL: "/tasks"}, {Name: "Savings", URL: "/savings"}, {Name: "What if", URL: "/whatif"},
 		{Name: "Forecast", URL: "/forecast"}, {Name: "Profiles", URL: "/profiles"}, {Name: "Phases", URL: "/phases"}, {Name: "Campaigns", URL: "/campaigns"}}
@@ -185,7 +178,6 @@ func (d *Dashboard) fail(w http.ResponseWriter, req *pageRequest, err error) {
 	d.write(w, req, p.Status, &view{Title: p.Title, Template: "problem", Page: p})
 }
 
-// titles are the headings of the pages of errors.
 var titles = map[sizing.Kind]string{sizing.Invalid: "Not valid", sizing.NotFound: "Not found", sizing.Conflict: "Conflict", sizing.Refused: "Not allowed", sizing.Unavailable: "Not available now", sizing.Exhausted: "Too many requests"}
 
 func detailOf(e *sizing.Error) string {
@@ -224,7 +216,6 @@ func (d *Dashboard) url(path string, params ...string) string {
 	return address
 }
 
-// taskURL returns the address of a page about a task.
 func (d *Dashboard) taskURL(path string, key sizing.TaskKey, params ...string) string {
 	return d.url(path, append([]string{"namespace", key.Namespace, "dag_id", key.DAG, "task_id", key.Task}, params...)...)
 }
@@ -243,7 +234,6 @@ var assetVersion = func() string {
 	return hex.EncodeToString(hash.Sum(nil))[:12]
 }()
 
-// serveAsset serves an embedded file.
 func serveAsset(w http.ResponseWriter, r *http.Request) {
 	name := chi.URLParam(r, "name")
 	content, err := assetFiles.ReadFile("assets/" + name)

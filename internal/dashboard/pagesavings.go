@@ -27,7 +27,6 @@ func (p *pageSavings) SavingsSums(ctx context.Context, f store.SavingsFilter, by
 	return rows, err
 }
 
-// totalOf returns the total of `rows` as one row; nil without rows.
 func totalOf(rows []store.SavingsSum) []store.SavingsSum {
 	if len(rows) == 0 {
 		return nil

@@ -32,10 +32,8 @@ type PhasedRow struct {
 	URL       string            `json:"-"`
 }
 
-// shownPhased bounds the tasks of the HTML table.
 const shownPhased = 300
 
-// phases shows the phases of the task in the query or, without a task, the list of the tasks with learned runs.
 func (d *Dashboard) phases(req *pageRequest) (*view, error) {
 	if req.query.Get("dag_id") != "" || req.query.Get("task_id") != "" {
 		return d.taskPhases(req)
@@ -68,7 +66,6 @@ func (d *Dashboard) phases(req *pageRequest) (*view, error) {
 	return &view{Title: "Phases", Nav: "Phases", Template: "phases", Page: page, Table: func() ([]string, [][]string) { return phasedTable(page.Rows) }}, nil
 }
 
-// phasesModes returns the phases mode of each task that the caller may see.
 func (d *Dashboard) phasesModes(ctx context.Context, grants auth.Grants) (map[sizing.TaskKey]sizing.PhasesMode, error) {
 	return cached(ctx, d.cache, "phases "+scopeKey(grants), func(ctx context.Context) (map[sizing.TaskKey]sizing.PhasesMode, error) {
 		profiles, err := d.profiles(ctx, grants)
@@ -80,7 +77,6 @@ func (d *Dashboard) phasesModes(ctx context.Context, grants auth.Grants) (map[si
 	})
 }
 
-// fillPhased adds the tasks with learned runs that the caller may see: those in the map `modes`.
 func (d *Dashboard) fillPhased(page *PhasedTasks, plans []store.TaskPlan, modes map[sizing.TaskKey]sizing.PhasesMode, isHTML bool) {
 	for i := range plans {
 		p := &plans[i]
@@ -103,7 +99,6 @@ func phasedTable(rows []PhasedRow) (header []string, table [][]string) {
 	return header, table
 }
 
-// taskPhases shows what was learned about the runs of a task.
 func (d *Dashboard) taskPhases(req *pageRequest) (*view, error) {
 	key, err := req.keyOf()
 	if err != nil {
@@ -159,7 +154,6 @@ func phasedRunsTable(runs []PhasedRun) (header []string, table [][]string) {
 	return header, table
 }
 
-// sequence returns the first phases of a prototype, at most 20, as a text.
 func sequence(phases []int) string {
 	const most = 20
 	names := make([]string, 0, most+1)

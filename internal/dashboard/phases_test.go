@@ -32,8 +32,6 @@ func growing(run int) *sizing.Series {
 	return s
 }
 
-// learnPhases reports eight long runs of a task, and learns their plans and phases. The id of each run begins
-// with runID.
 func (e *env) learnPhases(task sizing.TaskKey, runID string) {
 	e.t.Helper()
 	var reports []sizing.Observation

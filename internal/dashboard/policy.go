@@ -25,7 +25,6 @@ type PolicyForm struct {
 	Phases       string `json:"phases"`
 }
 
-// newPolicyForm returns a policy as a person would type it.
 func newPolicyForm(p sizing.Policy) PolicyForm {
 	edges := make([]string, len(p.Edges))
 	for i, e := range p.Edges {
@@ -51,7 +50,6 @@ func readPolicyForm(q url.Values) PolicyForm {
 		NeverAbove: get("never_above") != "", CPUUnmanaged: get("cpu_unmanaged") != "", Grid: get("grid"), Edges: get("edges"), Phases: get("phases")}
 }
 
-// params returns the form as query parameters.
 func (f *PolicyForm) params() []string {
 	return []string{"mode", f.Mode, "floor", f.Floor, "cap", f.Cap, "risk_percent", f.RiskPercent, "max_lifts", f.MaxLifts, "limit_ratio", f.LimitRatio,
 		"never_above", checkboxValue(f.NeverAbove), "cpu_unmanaged", checkboxValue(f.CPUUnmanaged), "grid", f.Grid, "edges", f.Edges, "phases", f.Phases}
@@ -157,7 +155,6 @@ type PolicyChange struct {
 	After  string `json:"after"`
 }
 
-// policy previews the policy of the query: its changes and the results of a replay.
 func (d *Dashboard) policy(req *pageRequest) (*view, error) {
 	key, err := req.keyOf()
 	if err != nil {
@@ -203,7 +200,6 @@ func (d *Dashboard) policy(req *pageRequest) (*view, error) {
 	return page, nil
 }
 
-// changesOf returns the fields in which two forms differ.
 func changesOf(before, after PolicyForm) (changes []PolicyChange) {
 	a, b := before.params(), after.params()
 	for i := 0; i < len(a); i += 2 {
@@ -214,7 +210,6 @@ func changesOf(before, after PolicyForm) (changes []PolicyChange) {
 	return changes
 }
 
-// policyTable lists the changes, and the results of the replay with the old and the new policy.
 func policyTable(p *PolicyPage) (header []string, table [][]string) {
 	for _, c := range p.Changes {
 		table = append(table, []string{c.Field, c.Before, c.After})
@@ -227,7 +222,6 @@ func policyTable(p *PolicyPage) (header []string, table [][]string) {
 	return []string{"field", "before", "after"}, table
 }
 
-// orDefault returns the text, or "default" if it is empty.
 func orDefault(text string) string {
 	if text == "" {
 		return "default"
@@ -235,7 +229,6 @@ func orDefault(text string) string {
 	return text
 }
 
-// savePolicy stores the policy of a form.
 func (d *Dashboard) savePolicy(req *pageRequest) (string, error) {
 	key, err := req.keyOf()
 	if err != nil {
@@ -262,7 +255,6 @@ func (d *Dashboard) activate(req *pageRequest) (string, error) {
 	return d.taskURL("/task", key), d.svc.Activate(req.Context(), key, int(version))
 }
 
-// unpin unpins the pinned version, so that trainings may replace it.
 func (d *Dashboard) unpin(req *pageRequest) (string, error) {
 	key, err := req.keyOf()
 	if err != nil {
@@ -271,7 +263,6 @@ func (d *Dashboard) unpin(req *pageRequest) (string, error) {
 	return d.taskURL("/task", key), d.svc.Unpin(req.Context(), key)
 }
 
-// train trains a task now.
 func (d *Dashboard) train(req *pageRequest) (string, error) {
 	key, err := req.keyOf()
 	if err != nil {

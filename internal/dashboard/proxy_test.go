@@ -18,10 +18,8 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// peer is the address of the TCP peer that sends a request.
 type peer string
 
-// sendFrom sends a request from a peer with a user in the header of the proxy.
 func (e *env) sendFrom(from peer, user string, r *http.Request, headers ...header) *httptest.ResponseRecorder {
 	e.t.Helper()
 	r.RemoteAddr = string(from)

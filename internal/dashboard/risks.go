@@ -20,7 +20,6 @@ type riskCache struct {
 	reads int // number of risks that were read
 }
 
-// cachedRisk is the realised risk of a task with a number of observations.
 type cachedRisk struct {
 	observations int
 	realised     sizing.RealisedRisk
@@ -58,7 +57,6 @@ func (d *Dashboard) readAllRisks(ctx context.Context, grants auth.Grants, list *
 	return err
 }
 
-// due returns the tasks whose risk is unknown or not valid, in the order in which lists read them.
 func (c *riskCache) due(profiles []sizing.Profile) (due []*sizing.Profile) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -72,7 +70,7 @@ func (c *riskCache) due(profiles []sizing.Profile) (due []*sizing.Profile) {
 	return due
 }
 
-// sum returns the sum of the cached realised risks of tasks, and the number of tasks that have tries but no cached risk.
+// sum also returns the number of tasks that have tries but no cached risk.
 func (c *riskCache) sum(rows []TaskRow) (sum sizing.RealisedRisk, unread int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -88,13 +86,12 @@ func (c *riskCache) sum(rows []TaskRow) (sum sizing.RealisedRisk, unread int) {
 	return sum, unread
 }
 
-// riskSource reads the savings ledger and takes realised risks from a riskCache.
 type riskSource struct {
 	report.Source
 	cache *riskCache
 }
 
-// Realised returns the cached risk of a task, even if it is not valid, or no risk.
+// Realised returns the cached risk of a task, even if it is not valid; without a cached risk, the zero value.
 func (s *riskSource) Realised(_ context.Context, task sizing.TaskKey, _ int) (sizing.RealisedRisk, error) {
 	s.cache.mu.Lock()
 	defer s.cache.mu.Unlock()

@@ -59,7 +59,7 @@ type RunTimeRow struct {
 	Median   float64 `json:"median_seconds"`
 	P75      float64 `json:"p75_seconds"`
 	P95      float64 `json:"p95_seconds"`
-	Outliers float64 `json:"outlier_share"` // share of the runs that are outliers
+	Outliers float64 `json:"outlier_share"`
 }
 
 // RunTimeShape is a distribution of the ratio of run time to prediction that several tasks share.
@@ -71,7 +71,7 @@ type RunTimeShape struct {
 // ratioBar is one bar of the histogram of the ratios of run time to prediction.
 type ratioBar struct {
 	From, To  float64 // ratios
-	Runs      float64 // number of runs
+	Runs      float64
 	Predicted float64 // predicted share of the next runs
 }
 
@@ -80,7 +80,6 @@ func (r *RunTime) Key() sizing.TaskKey {
 	return sizing.TaskKey{Namespace: r.Namespace, DAG: r.DagID, Task: r.TaskID}
 }
 
-// runTime shows the run times of a task and the suggested timeout.
 func (d *Dashboard) runTime(req *pageRequest) (*view, error) {
 	key, err := req.keyOf()
 	if err != nil {
@@ -111,13 +110,11 @@ func (d *Dashboard) runTime(req *pageRequest) (*view, error) {
 	return page, d.expectRunTimes(ctx, r)
 }
 
-// readRunTimeForm reads the form from a query.
 func readRunTimeForm(query url.Values) RunTimeForm {
 	get := func(name string) string { return strings.TrimSpace(query.Get(name)) }
 	return RunTimeForm{RiskPercent: get("risk_percent"), Timeout: get("timeout"), Set: get("set"), NodeType: query.Get("node_type"), Load: get("load_percent")}
 }
 
-// expectRunTimes adds the run times before and after the change in the form, and the known node types.
 func (d *Dashboard) expectRunTimes(ctx context.Context, r *RunTime) error {
 	change, bad := r.Form.change()
 	if r.Errors = append(r.Errors, bad...); len(bad) > 0 {
@@ -150,7 +147,6 @@ func runTimeRow(name string, q placement.Quantiles) RunTimeRow {
 	return RunTimeRow{name, q.P25, q.Median, q.P75, q.P95, q.Outliers}
 }
 
-// change converts the fields of the form that describe a change.
 func (f *RunTimeForm) change() (c *placement.Change, bad []sizing.FieldError) {
 	c = &placement.Change{To: sizing.Placement{NodeType: f.NodeType}}
 	if f.Load != "" {
@@ -189,7 +185,6 @@ func (f *RunTimeForm) ask(key sizing.TaskKey) (ask *service.RunTimeAsk, bad []si
 // maxTimeout is the longest timeout that the form accepts. The pages show longer times as unknown; see the function seconds.
 const maxTimeout = 365 * 24 * time.Hour
 
-// fill adds an answer.
 func (r *RunTime) fill(ask *service.RunTimeAsk, a *service.RunTimeAnswer) {
 	p := &a.Profile
 	r.Runs, r.Median, r.P95, r.P99, r.Longest, r.Risk, r.Suggested = p.Runs, a.Median, a.P95, a.P99, a.LongestSeen, ask.Risk, a.SuggestedTimeout
@@ -207,7 +202,6 @@ func (r *RunTime) fill(ask *service.RunTimeAsk, a *service.RunTimeAnswer) {
 	r.Ratios = ratiosFigure(r.bars, p.Runs)
 }
 
-// binsPerBar is the number of bins of the stored histogram that one bar joins.
 const binsPerBar = 2
 
 // ratioBars returns the bars up to the bar after the last one with a run.
@@ -226,8 +220,6 @@ func ratioBars(a *service.RunTimeAnswer) (bars []ratioBar) {
 	return bars[:min(len(bars), last+1)]
 }
 
-// ratiosFigure draws the histogram of run time over prediction, and the distribution that is
-// predicted for the next runs.
 func ratiosFigure(bars []ratioBar, runs int) chart.Figure {
 	if len(bars) == 0 {
 		return chart.Figure{}

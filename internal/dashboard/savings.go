@@ -40,8 +40,8 @@ type MonthRow struct {
 	savings.Row
 }
 
-// IsUngranted reports whether the savings are known and zero, and no try was OOM-killed. Then the page says that
-// each try ran with its request.
+// IsUngranted reports whether the savings are known to be zero and no try was OOM-killed. Then the page says that each
+// try ran with its request.
 func (s *Savings) IsUngranted() bool {
 	t := &s.Total
 	return t.SavedGBH != nil && *t.SavedGBH == 0 && t.Kills == 0
@@ -71,7 +71,6 @@ func (m *MonthRow) Name() string {
 	return m.OwnerName()
 }
 
-// savingsKeys are the keys by which the page can group the savings.
 var savingsKeys = []store.SavingsKey{store.ByDAG, store.ByTask, store.ByOwner, store.ByDAGOwner}
 
 const (
@@ -79,7 +78,6 @@ const (
 	shownMonthRows = 500 // the HTML table has at most this many rows, one for each month and value of the key
 )
 
-// savings shows the savings by month.
 func (d *Dashboard) savings(req *pageRequest) (*view, error) {
 	filter, page, err := d.readSavings(req)
 	if err != nil {
@@ -109,7 +107,6 @@ func (d *Dashboard) savings(req *pageRequest) (*view, error) {
 	return content, nil
 }
 
-// readSavings reads the parameters.
 func (d *Dashboard) readSavings(req *pageRequest) (f store.SavingsFilter, page *Savings, err error) {
 	page = &Savings{By: cmp.Or(req.query.Get("by"), string(store.ByDAG)), From: req.query.Get("from"), To: req.query.Get("to"), Namespace: req.query.Get("namespace"), DagID: req.query.Get("dag_id"),
 		Currency: d.cfg.Prices.Currency, HasMoney: d.cfg.Prices.Set(), CSV: d.addressWith(req.query, "/savings", "format", asCSV), JSON: d.addressWith(req.query, "/savings", "format", asJSON)}
@@ -175,13 +172,11 @@ func (d *Dashboard) fillMonths(ctx context.Context, page *Savings, f store.Savin
 	}
 }
 
-// monthSums are the sums of each month and value of the key, and their total.
 type monthSums struct {
 	rows []MonthRow // the newest month first; only months with a try
 	sum  savings.Row
 }
 
-// months returns the sums that match a filter, grouped by month and key.
 func (d *Dashboard) months(ctx context.Context, f store.SavingsFilter, by store.SavingsKey) (*monthSums, error) {
 	f.Monthly = true
 	return cached(ctx, d.cache, "months "+sumsKey(&f, by), func(ctx context.Context) (*monthSums, error) {
@@ -203,7 +198,7 @@ func (d *Dashboard) months(ctx context.Context, f store.SavingsFilter, by store.
 
 const monthLayout = "2006-01"
 
-// monthsFigure draws the savings of months as bars. The newest month comes first in `rows`.
+// monthsFigure expects the newest month first.
 func monthsFigure(rows []MonthRow) chart.Figure {
 	saved := chart.Series{Name: "saved", Colour: 2, Style: chart.Bars}
 	lost := chart.Series{Name: "lost to OOM kills", Colour: 4, Style: chart.Crosses}

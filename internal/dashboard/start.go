@@ -26,7 +26,6 @@ func (d *Dashboard) start(req *pageRequest) (*view, error) {
 	return &view{Title: "Get started", Template: "start", Page: s, Table: func() ([]string, [][]string) { return startTable(&s) }}, nil
 }
 
-// newStart returns the data of the page for the Host of a request.
 func (d *Dashboard) newStart(r *http.Request) Start {
 	base, host := "http://", r.Host
 	if usesTLS(r) {

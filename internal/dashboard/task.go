@@ -85,7 +85,6 @@ const (
 	promiseRows = 2000 // newest promises in the reliability diagram
 )
 
-// task shows one task.
 func (d *Dashboard) task(req *pageRequest) (*view, error) {
 	key, err := req.keyOf()
 	if err != nil {
@@ -119,7 +118,6 @@ func (d *Dashboard) task(req *pageRequest) (*view, error) {
 	return &view{Title: key.String(), Nav: "Tasks", Template: "task", Page: t, Table: func() ([]string, [][]string) { return triesTable(t.Newest) }}, nil
 }
 
-// fillTask reads the parts that the profile lacks.
 func (d *Dashboard) fillTask(ctx context.Context, t *Task, key sizing.TaskKey, profile *sizing.Profile) error {
 	filter := store.SavingsFilter{Scopes: []store.Scope{{}}, Namespace: key.Namespace, DAG: key.DAG, Task: key.Task}
 	read, err := report.Read(ctx, &pageSavings{Source: d.svc}, []sizing.Profile{*profile}, report.Options{Filter: filter, Prices: d.cfg.Prices})
@@ -196,7 +194,6 @@ func orZero(v *int64) int64 {
 	return *v
 }
 
-// tryRows converts stored tries.
 func (d *Dashboard) tryRows(key sizing.TaskKey, stored []sizing.HistoryRow) []TryRow {
 	rows := make([]TryRow, len(stored))
 	for i := range stored {
@@ -213,7 +210,6 @@ func (d *Dashboard) tryRows(key sizing.TaskKey, stored []sizing.HistoryRow) []Tr
 	return rows
 }
 
-// tryURL returns the address of a try.
 func (d *Dashboard) tryURL(key sizing.TaskKey, runID string, mapIndex, number int) string {
 	index := ""
 	if mapIndex != sizing.NoMap {
@@ -235,7 +231,6 @@ func (d *Dashboard) versions(ctx context.Context, key sizing.TaskKey) ([]Version
 	return versions, nil
 }
 
-// evaluationText returns the reason of the stored JSON of an evaluation.
 func evaluationText(stored []byte) string {
 	var e struct{ Reason string }
 	if len(stored) == 0 || json.Unmarshal(stored, &e) != nil {
@@ -269,7 +264,6 @@ func pythonOf(t *Task) string {
 	return b.String()
 }
 
-// yamlOf returns the resources of a container with the suggested static request; "" if there is none.
 func yamlOf(t *Task) string {
 	if t.Static == nil || t.Static.Request == nil {
 		return ""

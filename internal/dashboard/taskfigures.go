@@ -50,8 +50,7 @@ func levelChanges(rows []TryRow) (changes []LevelChange) {
 	return changes
 }
 
-// usageFigure draws granted and used memory of the newest tries, and the changes of the level of their peaks.
-// The oldest try comes first in `rows`. `requested` is 0 if it is unknown.
+// usageFigure expects the oldest try first; `requested` is 0 if it is unknown.
 func usageFigure(rows []TryRow, requested sizing.Bytes, changes []LevelChange) chart.Figure {
 	if len(rows) == 0 {
 		return chart.Figure{}
@@ -101,11 +100,9 @@ func usageFigure(rows []TryRow, requested sizing.Bytes, changes []LevelChange) c
 	return spec.Draw()
 }
 
-// peakBars is the number of bars of a histogram.
 const peakBars = 24
 
-// peaksFigure draws the histogram of measured peaks on a logarithmic axis, with the bins, the first request and
-// the mean grant of t. It omits runs that were killed and never succeeded.
+// peaksFigure omits runs that were killed and never succeeded.
 func peaksFigure(sample []store.PeakRow, t *Task) chart.Figure {
 	sample = slices.DeleteFunc(slices.Clone(sample), func(r store.PeakRow) bool { return r.IsKilled })
 	if len(sample) < 2 {
@@ -160,8 +157,8 @@ const (
 	reliabilityGroups = 6  // largest number of groups of promises
 )
 
-// reliabilityFigure compares promised and realised risk. It orders the promises by risk and divides them into
-// groups of equal size; the last group may be smaller.
+// reliabilityFigure compares promised and realised risk in groups of equal size, ordered by promise; the last group
+// may be smaller.
 func reliabilityFigure(promises []sizing.Promise) chart.Figure {
 	if len(promises) < minPromises {
 		return chart.Figure{}
@@ -203,7 +200,6 @@ type Driver struct {
 	Bar    float64 `json:"-"`           // width of the bar, in percent of that of the strongest driver
 }
 
-// drivers are the features that change the grants of a task.
 type drivers struct {
 	list    []Driver       // the strongest first
 	figures []chart.Figure // of the first features of list
@@ -257,7 +253,6 @@ func newDrivers(tries []service.TryFactors) *drivers {
 	return d
 }
 
-// dependenceFigure draws the factor of a feature against its value.
 func dependenceFigure(name string, values []string, factors []float64) chart.Figure {
 	axis, x := chart.Axis{Label: name}, make([]float64, len(values))
 	isNumber := true

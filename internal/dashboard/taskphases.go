@@ -46,10 +46,10 @@ func (p *TaskPhases) Key() sizing.TaskKey {
 type PlanSavings struct {
 	Runs         int      `json:"runs"`          // number of replayed runs
 	StaticGBH    float64  `json:"static_gbh"`    // of all tries of these runs with static grants
-	PlanGBH      float64  `json:"plan_gbh"`      // the same with plans
+	PlanGBH      float64  `json:"plan_gbh"`      // of the same tries with plans
 	Saved        *float64 `json:"saved_share"`   // of StaticGBH; nil before the first replay
 	StaticKilled int      `json:"static_killed"` // runs with an OOM kill with static grants
-	PlanKilled   int      `json:"plan_killed"`   // the same with plans
+	PlanKilled   int      `json:"plan_killed"`   // runs with an OOM kill with plans
 	CPURuns      int      `json:"cpu_runs"`      // replayed runs with CPU usage and a CPU request
 	StaticCPU    float64  `json:"static_core_hours"`
 	PlanCPU      float64  `json:"plan_core_hours"`
@@ -132,7 +132,6 @@ type LimitRow struct {
 
 const defaultPhasedRuns = service.DefaultPhasedRuns
 
-// fill adds what was learned about the runs of the task.
 func (p *TaskPhases) fill(learned *service.TaskPhases) {
 	state := learned.State
 	p.Mode, p.Version, p.LearnedAt, p.Learned = learned.Mode, learned.Version, learned.LearnedAt, state.Learner.Runs
@@ -225,7 +224,6 @@ func phasedRun(r *service.PhasedRun) PhasedRun {
 	return run
 }
 
-// figure draws the memory of a run, coloured by phase, with its planned limit and static grant.
 func (r *PhasedRun) figure() chart.Figure {
 	spec := chart.Spec{
 		Title:   r.RunID,
@@ -302,5 +300,4 @@ func (r *PhasedRun) lastStep() int {
 	return len(r.Memory) - 1
 }
 
-// minutes returns the start of a step in minutes from the start of the run.
 func (r *PhasedRun) minutes(step int) float64 { return float64(step) * r.StepSeconds / 60 }

@@ -56,7 +56,6 @@ type Column struct {
 	Hint      string
 }
 
-// rowsPerPage is the number of tasks on one page of the list.
 const rowsPerPage = 100
 
 // taskColumn is a column of the list. hint is its tooltip, or "".
@@ -95,7 +94,6 @@ var taskColumns = []taskColumn{
 	{key: "why", name: "why not better", text: func(t *TaskRow) string { return orEmpty(t.WhyNot) }},
 }
 
-// tasks shows the list of tasks.
 func (d *Dashboard) tasks(req *pageRequest) (*view, error) {
 	ctx, cancel := req.withDeadline()
 	defer cancel()
@@ -145,7 +143,6 @@ func readTaskFilter(q url.Values) (f TaskFilter, err error) {
 	return f, nil
 }
 
-// columnOf returns the column that a sort parameter names; nil if it names none.
 func columnOf(sort string) *taskColumn {
 	key := strings.TrimPrefix(sort, "-")
 	for i := range taskColumns {
@@ -156,7 +153,6 @@ func columnOf(sort string) *taskColumn {
 	return nil
 }
 
-// apply returns the rows that match the filter, in the order of f.Sort.
 func (f *TaskFilter) apply(rows []TaskRow) []TaskRow {
 	text := strings.ToLower(f.Text)
 	selected := []TaskRow{}
@@ -178,7 +174,7 @@ func (f *TaskFilter) apply(rows []TaskRow) []TaskRow {
 	return selected
 }
 
-// compare compares two rows by the column. Unknown numbers sort last in both orders.
+// compare sorts unknown numbers last in both orders.
 func (c *taskColumn) compare(a, b *TaskRow, isDescending bool) int {
 	order := 0
 	if c.number != nil {
@@ -201,8 +197,7 @@ func (c *taskColumn) compare(a, b *TaskRow, isDescending bool) int {
 	return order
 }
 
-// taskColumns returns the columns with the addresses that sort by them. It omits the column of
-// owners while no report names an owner.
+// taskColumns omits the column of owners while no report names an owner.
 func (d *Dashboard) taskColumns(q url.Values, sort string, hasOwners bool) (columns []Column) {
 	for _, c := range taskColumns {
 		if c.key == "owner" && !hasOwners {
@@ -260,7 +255,7 @@ func choicesOf(rows []TaskRow) Choices {
 	}
 }
 
-// tasksTable returns the tasks for CSV. A column that is also in `loadaware report -o csv` has the same name there.
+// A column of tasksTable that is also in `loadaware report -o csv` has the same name there.
 func tasksTable(rows []TaskRow) (header []string, table [][]string) {
 	header = []string{"namespace", "dag_id", "task_id", "group", "severity", "mode", "tries", "kills", "requested_bytes", "granted_bytes", "used_bytes",
 		"requested_gbh", "granted_gbh", "used_gbh", "killed_gbh", "wasted_gbh", "saved_gbh", "saved_money", "killed_percent", "risk", "risk_target", "source", "why_not", "owner"}

@@ -87,7 +87,6 @@ type SimilarRun struct {
 	URL      string       `json:"-"`
 }
 
-// try shows one try.
 func (d *Dashboard) try(req *pageRequest) (*view, error) {
 	ctx, cancel := req.withDeadline()
 	defer cancel()
@@ -125,7 +124,6 @@ func (d *Dashboard) try(req *pageRequest) (*view, error) {
 	return &view{Title: title, Nav: "Tasks", Template: "try", Page: t, Table: func() ([]string, [][]string) { return stepsTable(t) }}, nil
 }
 
-// readTry finds the try of a prediction id or of a run, with the explanation of its grant.
 func (d *Dashboard) readTry(ctx context.Context, req *pageRequest) (*Try, *explain.Explanation, error) {
 	if id := req.query.Get("prediction_id"); id != "" {
 		if detail := sizing.CheckRunID(id); detail != "" {
@@ -189,7 +187,6 @@ func (req *pageRequest) tryKey() (try sizing.TryKey, err error) {
 	return try, nil
 }
 
-// lastTry returns the number of the last ended try of a run; 1 if no try has ended.
 func (d *Dashboard) lastTry(ctx context.Context, try *sizing.TryKey) (number int, err error) {
 	number = 1
 	run, err := d.svc.TriesOfRun(ctx, try.TaskKey, try.RunID, try.MapIndex)
@@ -211,7 +208,6 @@ func newTry(ask *sizing.Ask) *Try {
 	return t
 }
 
-// featureText formats a feature for people.
 func featureText(v sizing.Value) string {
 	if v.Kind == sizing.Missing {
 		return ""
@@ -219,7 +215,6 @@ func featureText(v sizing.Value) string {
 	return fmt.Sprint(v.JSON())
 }
 
-// tryOfReceipt returns the try of a receipt with the explanation of its grant.
 func (d *Dashboard) tryOfReceipt(ctx context.Context, receipt *sizing.Receipt) (*Try, *explain.Explanation, error) {
 	t := newTry(&receipt.Ask)
 	t.IsAnswered, t.PredictionID, t.AnsweredAt, t.Granted = true, receipt.Allocation.PredictionID, &receipt.At, receipt.Allocation.Memory.Limit
@@ -246,7 +241,6 @@ func (d *Dashboard) tryWithoutReceipt(ctx context.Context, try sizing.TryKey) (*
 	return newTry(ask), explained, err
 }
 
-// explain adds the explanation of the grant to t.
 func (d *Dashboard) explain(t *Try, e *explain.Explanation) {
 	t.Text, t.Reason, t.Note, t.Source, t.Mode, t.Promised, t.RiskTarget, t.Ladder = e.Text, e.Reason, e.Note, e.Source, e.Mode, e.Risk.Promised, e.Risk.Target, e.Ladder
 	if e.Model != nil {
@@ -299,7 +293,6 @@ func stepsOf(c *explain.Chain) []Step {
 	return steps
 }
 
-// seriesFigure draws the stored usage of a try over time.
 func (d *Dashboard) seriesFigure(ctx context.Context, t *Try) chart.Figure {
 	series, err := d.svc.Series(ctx, sizing.TryKey{TaskKey: t.Key(), RunID: t.RunID, MapIndex: t.MapIndex, Number: t.TryNumber})
 	if err != nil || len(series.Memory) < 2 {

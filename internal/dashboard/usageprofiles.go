@@ -68,10 +68,8 @@ type MemberRow struct {
 	URL    string  `json:"-"`
 }
 
-// shownMembers bounds the tasks of the HTML table.
 const shownMembers = 300
 
-// usageProfiles shows the usage profiles of a namespace, and the tasks of a chosen profile.
 func (d *Dashboard) usageProfiles(req *pageRequest) (*view, error) {
 	ctx, cancel := req.withDeadline()
 	defer cancel()
@@ -141,7 +139,6 @@ func (d *Dashboard) profileRow(namespace string, p *usageprofile.Profile) Profil
 	return r
 }
 
-// placeBars places the bars of memory on one logarithmic scale.
 func placeBars(rows []ProfileRow) {
 	low, high := math.Inf(1), math.Inf(-1)
 	for i := range rows {
@@ -159,7 +156,6 @@ func placeBars(rows []ProfileRow) {
 	}
 }
 
-// chooseProfile selects the profile whose id is text, and adds those of its tasks that the caller may see.
 func (d *Dashboard) chooseProfile(req *pageRequest, page *Profiles, set *service.UsageProfiles, text string) error {
 	id, err := strconv.ParseUint(text, 10, 31)
 	for i := range page.Rows {

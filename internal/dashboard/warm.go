@@ -18,9 +18,8 @@ const (
 	warmScopes = 8                // maximum number of scopes (the namespaces and DAG prefixes of a caller) whose lists Run reads
 )
 
-// Run keeps the stored sums of the savings per month up to date, and the lists of all tasks in the cache,
-// so that the first visit after a start or a night does not wait for slow queries. It returns when ctx
-// ends.
+// Run keeps the stored monthly sums of the savings and the cached lists of all tasks up to date, so that the first
+// visit after a start or a night does not wait for slow queries. It returns when ctx ends.
 func (d *Dashboard) Run(ctx context.Context) {
 	for {
 		pause := warmEvery
@@ -39,7 +38,6 @@ func (d *Dashboard) Run(ctx context.Context) {
 	}
 }
 
-// warm updates the stored sums per month, and reads what the pages about all tasks of a caller show.
 func (d *Dashboard) warm(ctx context.Context, grants auth.Grants) (err error) {
 	defer func() { // a defect of a page must not end the process that answers predictions
 		if cause := recover(); cause != nil {

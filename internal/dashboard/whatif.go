@@ -69,7 +69,7 @@ const (
 	listedNames = 200                    // maximum number of names that a form offers
 )
 
-// readWhatIfForm reads the form from a query. Ids may begin or end with a space.
+// readWhatIfForm does not trim ids, which may begin or end with a space.
 func readWhatIfForm(q url.Values) WhatIfForm {
 	get := func(name string) string { return strings.TrimSpace(q.Get(name)) }
 	return WhatIfForm{Namespace: cmp.Or(q.Get("namespace"), sizing.DefaultNamespace), DagID: q.Get("dag_id"), TaskID: q.Get("task_id"), RiskPercent: get("risk_percent"),
@@ -107,7 +107,6 @@ func (f *WhatIfForm) question() (q *whatif.Question, hasSettings bool, bad []siz
 	return q, hasSettings, bad
 }
 
-// text describes the settings of the form.
 func (f *WhatIfForm) text() string {
 	var parts []string
 	for _, p := range [][2]string{{"risk", f.RiskPercent}, {"floor", f.Floor}, {"cap", f.Cap}, {"lifts", f.MaxLifts}} {
@@ -118,7 +117,6 @@ func (f *WhatIfForm) text() string {
 	return strings.Replace(strings.Join(parts, ", "), "risk "+f.RiskPercent, "risk "+f.RiskPercent+" %", 1)
 }
 
-// whatIf shows a replay of the history with the settings of the form.
 func (d *Dashboard) whatIf(req *pageRequest) (*view, error) {
 	ctx, cancel := req.withDeadline()
 	defer cancel()
@@ -170,8 +168,8 @@ func (d *Dashboard) whatIf(req *pageRequest) (*view, error) {
 	return page, nil
 }
 
-// fill adds the results, and draws utilisation against kills. hasSettings reports whether the first of
-// report.Results is that of the settings of the form; the others are points of the curve.
+// fill expects in report.Results first the result of the settings of the form, if hasSettings, and then the points of
+// the curve.
 func (w *WhatIf) fill(report *whatif.Report, hasSettings bool) {
 	w.Runs, w.LeftOut = report.Rows, report.LeftOut
 	w.Results = append(w.Results, newReplayRow("today's policy", &report.Current))

@@ -37,12 +37,10 @@ func (r *Report) database(ctx context.Context, dsn string) {
 	}
 }
 
-// failedQuery reports a query that failed.
 func (r *Report) failedQuery(err error) {
 	r.Errorf("database", "see the log of the database", "a query failed: %v", err)
 }
 
-// connectionAdvice returns advice for an error of pgx.Connect.
 func connectionAdvice(err error) string {
 	var pg *pgconn.PgError
 	switch {
@@ -71,7 +69,6 @@ const (
 	connectionsPerReplica = 16 + 1 + 6      // connections of the pool (default of postgres.Config.MaxConns), of the listener, and of the trainer's pool
 )
 
-// versionAndClock checks the version, the write access and the clock of the database.
 func (r *Report) versionAndClock(ctx context.Context, conn *pgx.Conn) error {
 	r.Ran("version")
 	r.Ran("clock")
@@ -98,7 +95,6 @@ func (r *Report) versionAndClock(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// connections checks that the database has connections for one more replica.
 func (r *Report) connections(ctx context.Context, conn *pgx.Conn) error {
 	r.Ran("connections")
 	var maximum, used int
@@ -111,8 +107,7 @@ func (r *Report) connections(ctx context.Context, conn *pgx.Conn) error {
 	return err
 }
 
-// tables checks that the tables exist and are up to date, and that the user may read and write them. It returns false
-// if it reports an error.
+// tables returns false if it reports an error.
 func (r *Report) tables(ctx context.Context, conn *pgx.Conn) bool {
 	r.Ran("tables")
 	r.Ran("permissions")

@@ -18,7 +18,7 @@ import (
 
 // Finding is a problem that a check found, with advice.
 type Finding struct {
-	Check   string `json:"check"` // name of the check
+	Check   string `json:"check"`
 	IsError bool   `json:"wrong"` // false for a warning
 	Message string `json:"says"`
 	Advice  string `json:"do"`
@@ -57,16 +57,16 @@ func (r *Report) Warnf(check, advice, format string, args ...any) {
 
 // Config is the deployment to check. Checks of a URL, a file or a database without a value are skipped.
 type Config struct {
-	Addr             string        // address on which serve listens, as host:port
-	Tokens           int           // number of configured tokens
-	TokensErr        error         // error of parsing the tokens
+	Addr             string // address on which serve listens, as host:port
+	Tokens           int
+	TokensErr        error
 	TLSCert, TLSKey  string        // files
 	KeepObservations time.Duration // 0: no limit
 	KeepReceipts     time.Duration // 0: no limit
 	Prometheus       prometheus.Config
 	Airflow          airflow.Config
-	ServerURL        string // URL of the running server
-	DSN              string // DSN of the database
+	ServerURL        string
+	DSN              string
 	DataDir          string // data folder of the private database
 }
 

@@ -17,8 +17,6 @@ import (
 	"github.com/loadaware/loadaware/internal/source/prometheus"
 )
 
-// tokens checks the tokens and the address. Without tokens, serve does not start on an address that other machines can
-// reach.
 func (r *Report) tokens(_ context.Context, c *Config) {
 	r.Ran("tokens")
 	if c.TokensErr != nil {
@@ -38,7 +36,6 @@ func (r *Report) tokens(_ context.Context, c *Config) {
 	}
 }
 
-// certificate checks the certificate files.
 func (r *Report) certificate(_ context.Context, c *Config) {
 	if c.TLSCert == "" && c.TLSKey == "" {
 		return
@@ -56,7 +53,6 @@ func (r *Report) certificate(_ context.Context, c *Config) {
 // month before it expires.
 const ExpiresSoon = 14 * 24 * time.Hour
 
-// expiry checks when a certificate expires.
 func (r *Report) expiry(at time.Time) {
 	switch left := at.Sub(r.now()); {
 	case left <= 0:
@@ -66,7 +62,6 @@ func (r *Report) expiry(at time.Time) {
 	}
 }
 
-// retention warns about tables whose rows have no maximum age, so that they grow without limit.
 func (r *Report) retention(_ context.Context, c *Config) {
 	r.Ran("retention")
 	for _, table := range []struct {
@@ -79,7 +74,6 @@ func (r *Report) retention(_ context.Context, c *Config) {
 	}
 }
 
-// prometheus checks that Prometheus answers a query.
 func (r *Report) prometheus(ctx context.Context, c *Config) {
 	if c.Prometheus.URL == "" {
 		return
@@ -98,7 +92,6 @@ func (r *Report) prometheus(ctx context.Context, c *Config) {
 	}
 }
 
-// airflow checks that Airflow accepts the configured user or token.
 func (r *Report) airflow(ctx context.Context, c *Config) {
 	if c.Airflow.URL == "" {
 		return
@@ -118,7 +111,6 @@ func (r *Report) airflow(ctx context.Context, c *Config) {
 // maxStaleness is larger than the staleness of any replica whose subscription to model updates works.
 const maxStaleness = time.Minute
 
-// server checks the server at c.ServerURL.
 func (r *Report) server(ctx context.Context, c *Config) {
 	if c.ServerURL == "" {
 		return
@@ -154,13 +146,11 @@ func (r *Report) server(ctx context.Context, c *Config) {
 	}
 }
 
-// isLoopback reports whether the host of a URL is localhost or a loopback address.
 func isLoopback(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && (u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback())
 }
 
-// fetch sends a GET request and reads at most one megabyte of the response.
 func fetch(ctx context.Context, url, token string) (status int, body []byte, state *tls.ConnectionState, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -192,8 +182,7 @@ func rootCause(err error) error {
 	return err
 }
 
-// disk checks the free space of the private database's disk, as a share of the space that processes without privileges can
-// use, like the command df.
+// disk checks the share of the disk that processes without privileges can still use, like the command df.
 func (r *Report) disk(dir string) {
 	r.Ran("disk")
 	var fs syscall.Statfs_t
@@ -205,7 +194,6 @@ func (r *Report) disk(dir string) {
 	}
 }
 
-// freeShare returns the available share of a file system without its reserved blocks.
 func freeShare(fs *syscall.Statfs_t) float64 {
 	available := float64(fs.Bavail)
 	return available / max(1, float64(fs.Blocks-fs.Bfree)+available)

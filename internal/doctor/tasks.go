@@ -14,7 +14,6 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// maxNamedTasks limits the tasks that joinFirst names in one message.
 const maxNamedTasks = 5
 
 // models decodes the active model of every task, and names the models that cannot be decoded. After a restart, a replica
@@ -80,7 +79,6 @@ func (r *Report) cohorts(ctx context.Context, conn *pgx.Conn) error {
 	return err
 }
 
-// joinFirst joins the first maxNamedTasks names and counts the others.
 func joinFirst(names []string) string {
 	if len(names) > maxNamedTasks {
 		return strings.Join(names[:maxNamedTasks], ", ") + fmt.Sprintf(" and %d more", len(names)-maxNamedTasks)
@@ -88,8 +86,6 @@ func joinFirst(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// untrained finds tasks with reports and without a model. It reports such a task if it has no success with a known peak,
-// or if its training has been due for more than ten minutes.
 func (r *Report) untrained(ctx context.Context, conn *pgx.Conn) error {
 	r.Ran("tasks without models")
 	rows, err := conn.Query(ctx, `SELECT namespace || '/' || dag_id || '/' || task_id,
@@ -131,8 +127,7 @@ const (
 )
 
 // unreported looks for reports of the newest first tries (try number 1) that were predicted more than a day ago; see
-// checkedTries. A try with several predictions counts once. It is an error if more than half of at least minCheckedTries
-// tries have no report.
+// checkedTries. A try with several predictions counts once.
 func (r *Report) unreported(ctx context.Context, conn *pgx.Conn) error {
 	r.Ran("unreported tries")
 	var tries, unreported int

@@ -36,7 +36,6 @@ type Binning struct {
 	edges []float64 // BinsGB in bytes
 }
 
-// binner finds binnings of one dataset.
 type binner struct {
 	dataset *taskmodel.Dataset
 	name    string          // name of the task in the report
@@ -44,7 +43,6 @@ type binner struct {
 	timed   binning.History // peaks weighted by durations
 }
 
-// newBinner returns the binner of a dataset.
 func newBinner(dataset *taskmodel.Dataset, name string) *binner {
 	peaks, seconds := make([]float64, dataset.Len()), make([]float64, dataset.Len())
 	for i := range peaks {
@@ -79,8 +77,8 @@ func (c *binner) top() float64 {
 	return binning.Top(c.runs.Peaks, topMargin, 1e6)
 }
 
-// compare searches the edges of a binning with the given number of bins and the last edge `top`. It returns the results of
-// three methods: the exact search, the exact search weighted by time, and the exhaustive search over multiples of a stride.
+// compare searches binnings with the given number of bins and the last edge `top` by three methods. The result of the
+// exact search comes first.
 func (c *binner) compare(bins int, top float64) ([]Binning, error) {
 	exact, err := c.runs.Search(bins, top, 0)
 	if err != nil {
@@ -100,7 +98,6 @@ func (c *binner) compare(bins int, top float64) ([]Binning, error) {
 // stride returns the step of the stride search: 10 GB, or a twentieth of the top if that is less.
 func stride(top float64) float64 { return min(10e9, top/20) }
 
-// parseEdges converts edges from GB to bytes and checks them.
 func parseEdges(task string, gb []float64) ([]float64, error) {
 	edges := make([]float64, len(gb))
 	for i, v := range gb {
@@ -112,7 +109,6 @@ func parseEdges(task string, gb []float64) ([]float64, error) {
 	return edges, nil
 }
 
-// binnedTask is one task with one binning to evaluate.
 type binnedTask struct {
 	*binner
 	Binning
@@ -132,12 +128,10 @@ func (t *binnedTask) actual(rows []int) []int {
 	return bins
 }
 
-// isAboveTop reports whether the peak of a row exceeds the last edge.
 func (t *binnedTask) isAboveTop(row int) bool {
 	return t.runs.Peaks[row] > t.edges[len(t.edges)-1]
 }
 
-// warning says how many rows have peaks above the top; "" if there are none.
 func (t *binnedTask) warning() string {
 	above := 0
 	for row := range t.bin {
@@ -152,7 +146,6 @@ func (t *binnedTask) warning() string {
 		above, len(t.bin), t.name, number(t.BinsGB[len(t.BinsGB)-1]), number(slices.Max(t.runs.Peaks)/1e9))
 }
 
-// binned returns the task with a binning.
 func (c *binner) binned(b Binning) *binnedTask {
 	t := &binnedTask{binner: c, Binning: b}
 	for _, edge := range b.edges {

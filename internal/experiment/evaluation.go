@@ -21,7 +21,6 @@ type holdout struct {
 	trainingData *trainingData // created when the first classifier needs it
 }
 
-// result holds the predictions and figures of one family.
 type result struct {
 	Row
 	actual, predicted []int         // bins of the held-out rows; see binnedTask.actual
@@ -29,7 +28,6 @@ type result struct {
 	model             []byte        // encoded classifier; nil for seeds other than the first, and for cart, Final and Serving
 }
 
-// newHoldout splits a binned task with a seed.
 func (p *Plan) newHoldout(t *binnedTask, seed uint64) *holdout {
 	s := &holdout{binnedTask: t, plan: p, seed: seed}
 	if p.Split == ByTime {
@@ -40,7 +38,6 @@ func (p *Plan) newHoldout(t *binnedTask, seed uint64) *holdout {
 	return s
 }
 
-// evaluate fits one family and evaluates its predictions for all held-out rows.
 func (s *holdout) evaluate(ctx context.Context, c combination) (*result, error) {
 	p := &result{actual: s.actual(s.test)}
 	var err error
@@ -68,7 +65,7 @@ func (s *holdout) evaluate(ctx context.Context, c combination) (*result, error) 
 }
 
 // final returns, for each held-out row, the bin with the least expected cost. The models of the service give the
-// probabilities of the bins. For a random holdout they use the residuals of a cross-validation.
+// probabilities of the bins. If the holdout is random, the models use the residuals of a cross-validation.
 func (s *holdout) final() ([]int, error) {
 	served, err := s.plan.serve(s.dataset, s.train)
 	if err == nil && s.plan.Split != ByTime {
@@ -99,7 +96,6 @@ func (s *holdout) serving() ([]int, error) {
 	return predicted, nil
 }
 
-// question returns the question of the first try of a row.
 func (p *Plan) question(dataset *taskmodel.Dataset, row int) taskmodel.Question {
 	return taskmodel.Question{
 		Requested: dataset.Row(row).Requested, Cap: p.data.Cap,
@@ -107,8 +103,6 @@ func (p *Plan) question(dataset *taskmodel.Dataset, row int) taskmodel.Question 
 	}
 }
 
-// classify fits a family and sets predicted, tuned and model of the result p. It searches the parameters if the plan
-// has a search and the family has parameters.
 func (s *holdout) classify(ctx context.Context, c combination, p *result) error {
 	f, _ := familyOf(c.family)
 	var params []float64
@@ -137,7 +131,6 @@ func (s *holdout) classify(ctx context.Context, c combination, p *result) error 
 	return err
 }
 
-// answers returns, for each encoded row, the bin that the decision rule of the family chooses.
 func (f *family) answers(c classify.Classifier, rows [][]float64, penalty float64) []int {
 	predicted, p := make([]int, len(rows)), make([]float64, c.Bins())
 	for i, x := range rows {

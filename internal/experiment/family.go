@@ -43,7 +43,6 @@ var treeSpace = tune.Space{
 // ridgeSpace is the last dimension of the search space of regression; the others are those of treeSpace.
 var ridgeSpace = tune.Dimension{Name: "ridge_penalty", Low: 0.01, High: 100, Log: true}
 
-// trees converts parameters of treeSpace. nil gives the defaults.
 func trees(params []float64) gbt.Config {
 	if params == nil {
 		return gbt.Config{}

@@ -61,7 +61,6 @@ func Read(name string, r io.Reader) (*Data, error) {
 	return NewData(name, histories)
 }
 
-// historyOf returns the observations of a task as a stored history.
 func historyOf(task sizing.TaskKey, observations []sizing.Observation) *sizing.History {
 	slices.SortStableFunc(observations, func(a, b sizing.Observation) int { return at(&a).Compare(at(&b)) })
 	h := &sizing.History{Task: task, Total: len(observations), LastSeq: int64(len(observations))}
@@ -109,13 +108,11 @@ func setPairs(histories []*sizing.History) {
 	}
 }
 
-// onlySampled reports whether the peak of a row is sampled and not measured.
 func onlySampled(r sizing.HistoryRow) bool {
 	_, censoring := r.Peak()
 	return censoring == sizing.Sampled
 }
 
-// at returns when a try ended or, if that is unknown, when it started.
 func at(o *sizing.Observation) time.Time {
 	if o.EndedAt.IsZero() {
 		return o.StartedAt

@@ -39,7 +39,6 @@ func history(runs int) string {
 	return out.String()
 }
 
-// read reads the data of a history.
 func read(t testing.TB, text string) *experiment.Data {
 	t.Helper()
 	d, err := experiment.Read("some history", strings.NewReader(text))

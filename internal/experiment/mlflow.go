@@ -87,7 +87,6 @@ func ExportMLflow(dir string, k *StoredRun) error {
 	return nil
 }
 
-// makeMLflowExperiment creates the experiment in the folder `home` unless it exists.
 func makeMLflowExperiment(home string, at time.Time) error {
 	meta := filepath.Join(home, "meta.yaml")
 	if _, err := os.Stat(meta); err == nil {
@@ -102,13 +101,12 @@ func makeMLflowExperiment(home string, at time.Time) error {
 		"name", quoted(mlflowName)))
 }
 
-// mlflowRun is one MLflow run.
 type mlflowRun struct {
 	id, name string
 	files    map[string]string // contents by path below the folder of the run
 }
 
-// newRun returns an MLflow run with the common tags. `key` distinguishes the runs of one stored run.
+// newRun needs a different `key` for each MLflow run of one stored run.
 func (k *StoredRun) newRun(key, name string) *mlflowRun {
 	// Two databases may use the same id; the time and the fingerprint make the hash unique.
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d\n%d\n%s\n%s", k.ID, k.CreatedAt.UnixMicro(), k.Fingerprint, key))
@@ -121,7 +119,6 @@ func (k *StoredRun) newRun(key, name string) *mlflowRun {
 	return r
 }
 
-// parent builds the MLflow run of the whole stored run.
 func (k *StoredRun) parent() (*mlflowRun, error) {
 	r := k.newRun("", k.Title())
 	var parameters map[string]json.RawMessage
@@ -148,7 +145,6 @@ func (k *StoredRun) parent() (*mlflowRun, error) {
 	return r, nil
 }
 
-// child builds the MLflow run of one setting.
 func (k *StoredRun) child(parent *mlflowRun, g *Group) *mlflowRun {
 	r := k.newRun(g.String(), g.String())
 	r.files["tags/mlflow.parentRunId"] = parent.id
@@ -210,7 +206,6 @@ func writeFile(name, text string) error {
 	return os.WriteFile(name, []byte(text), 0o644)
 }
 
-// yaml formats alternating keys and values.
 func yaml(pairs ...string) string {
 	var text strings.Builder
 	for i := 0; i < len(pairs); i += 2 {
@@ -230,7 +225,6 @@ func millis(at time.Time) string { return strconv.FormatInt(at.UnixMilli(), 10) 
 
 func decimal(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// paramText formats a JSON value as a parameter. A string loses its quotes.
 func paramText(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil {

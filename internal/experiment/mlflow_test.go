@@ -32,7 +32,6 @@ func storedRun() *experiment.StoredRun {
 	}
 }
 
-// tree returns the contents of the files below `dir`, by path.
 func tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}

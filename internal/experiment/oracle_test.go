@@ -56,7 +56,6 @@ func TestTheOracleUsesTheSameSplits(t *testing.T) {
 // scores holds means over the seeds.
 type scores struct{ accuracy, u float64 }
 
-// add adds the row of one seed.
 func (s *scores) add(r *experiment.Row, seeds int) {
 	s.accuracy += r.Accuracy / float64(seeds)
 	s.u += r.UScore / float64(seeds)

@@ -9,7 +9,7 @@ import (
 
 // The methods that balance bins of different sizes before training.
 const (
-	None    = "none"    // no balancing
+	None    = "none"
 	Weights = "weights" // rows of small bins get larger weights
 	Random  = "random"  // rows of small bins are duplicated at random
 	SMOTE   = "smote"   // synthetic rows are interpolated between rows of small bins
@@ -32,16 +32,14 @@ func incompatibility(familyName, oversampling string) string {
 	return ""
 }
 
-// trainingData holds the training rows of a split and its encoded holdout rows.
 type trainingData struct {
 	enc      *taskmodel.Encoding
 	dataset  *taskmodel.Dataset
-	train    []int       // numbers of the training rows in dataset
-	logEdges []float64   // logarithms of the edges
+	train    []int // numbers of the training rows in dataset
+	logEdges []float64
 	test     [][]float64 // encoded holdout rows
 }
 
-// newTrainingData fits an encoding on the training rows of a split.
 func newTrainingData(dataset *taskmodel.Dataset, s split, logEdges []float64) *trainingData {
 	m := &trainingData{enc: dataset.Encode(s.train), dataset: dataset, train: s.train, logEdges: logEdges}
 	raw, _ := dataset.Raw(s.test)

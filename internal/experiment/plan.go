@@ -89,7 +89,6 @@ type Plan struct {
 	progress func(steps int) // nil: none
 }
 
-// combination is a family with an oversampling method.
 type combination struct{ family, oversampling string }
 
 // New prepares an experiment. It returns an error of kind Invalid or NotFound if the
@@ -120,7 +119,6 @@ func New(d *Data, cfg Config) (*Plan, error) {
 	return p, nil
 }
 
-// chooseBinnings finds the binnings of each task.
 func (p *Plan) chooseBinnings() error {
 	datasets, err := p.data.named(p.Tasks)
 	if err != nil {
@@ -200,7 +198,6 @@ func (p *Plan) Run(ctx context.Context, progress func(steps int)) (*Report, erro
 	return p.report(results, all)
 }
 
-// evaluateAll evaluates every combination on one holdout.
 func (p *Plan) evaluateAll(ctx context.Context, s *holdout) ([]*result, error) {
 	var results []*result
 	for _, c := range p.chosen {
@@ -217,7 +214,6 @@ func (p *Plan) evaluateAll(ctx context.Context, s *holdout) ([]*result, error) {
 	return results, nil
 }
 
-// step reports one step to progress.
 func (p *Plan) step() {
 	if p.progress != nil {
 		p.progress(1)

@@ -21,7 +21,6 @@ import (
 
 var bins = map[string][][]float64{"score": {{20, 200}}}
 
-// plan returns a prepared experiment on a history.
 func plan(t testing.TB, text string, cfg experiment.Config) *experiment.Plan {
 	t.Helper()
 	p, err := experiment.New(read(t, text), cfg)
@@ -29,7 +28,6 @@ func plan(t testing.TB, text string, cfg experiment.Config) *experiment.Plan {
 	return p
 }
 
-// run returns the report of an experiment on a history.
 func run(t testing.TB, text string, cfg experiment.Config) *experiment.Report {
 	t.Helper()
 	r, err := plan(t, text, cfg).Run(t.Context(), nil)

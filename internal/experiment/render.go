@@ -37,7 +37,6 @@ func Write(w io.Writer, format string, r *Report) error {
 	return sizing.Errorf(sizing.Invalid, "format %q: unknown; choose among %s", format, strings.Join(Formats(), ", "))
 }
 
-// write writes the headline, and each table as the function form formats it.
 func (r *Report) write(w io.Writer, form func(titledTable) string) error {
 	if _, err := fmt.Fprintln(w, r.headline()); err != nil {
 		return err
@@ -50,7 +49,6 @@ func (r *Report) write(w io.Writer, form func(titledTable) string) error {
 	return nil
 }
 
-// aligned formats the table for a terminal: text left-aligned, numbers right-aligned.
 func (t titledTable) aligned() string {
 	lines := append([][]string{t.Header}, t.Rows...)
 	widths := make([]int, len(t.Header))
@@ -82,7 +80,6 @@ func (t titledTable) aligned() string {
 	return out.String()
 }
 
-// markdown formats the table in Markdown.
 func (t titledTable) markdown() string {
 	var out strings.Builder
 	out.WriteString("### " + t.Title + "\n\n")
@@ -107,7 +104,6 @@ var page = template.Must(template.New("report").Parse(pageText))
 
 var csvHeader = []string{"task", "bins_gb", "family", "oversampling", "split", "seed", "accuracy", "u_score", "u_rate", "optimal", "time_optimal", "estimated"}
 
-// writeCSV writes one line per row. Semicolons separate the edges of bins.
 func writeCSV(w io.Writer, rows []Row) error {
 	out := csv.NewWriter(w)
 	lines := [][]string{csvHeader}

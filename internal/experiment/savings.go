@@ -64,21 +64,18 @@ const (
 	aboveRequest
 	aboveGrant
 	aboveGrantThread
-	sumCount // number of sums
+	sumCount
 )
 
 // sums holds sums over held-out rows. Each row is one recorded try.
 type sums [sumCount]float64
 
-// add adds other sums.
 func (s *sums) add(o *sums) {
 	for i := range s {
 		s[i] += o[i]
 	}
 }
 
-// mean returns the sums divided by the number of rows. It divides requestedCores and grantedCores by the number of rows
-// whose CPU was both measured and requested.
 func (s *sums) mean() (m sums) {
 	for i := range s {
 		m[i] = s[i] / s[rowCount]
@@ -120,7 +117,6 @@ type savedTask struct {
 	seeds []sums // by seed
 }
 
-// savedTasks returns all tasks of the DAGs that have an evaluated task, and none if the plan does not include Serving.
 func (p *Plan) savedTasks() []*savedTask {
 	var all []*savedTask
 	if !slices.Contains(p.Families, Serving) {
@@ -134,13 +130,10 @@ func (p *Plan) savedTasks() []*savedTask {
 	return all
 }
 
-// dagOf returns the key of the DAG of a dataset, without a task.
 func dagOf(dataset *taskmodel.Dataset) sizing.TaskKey {
 	return sizing.TaskKey{Namespace: dataset.Task.Namespace, DAG: dataset.Task.DAG}
 }
 
-// measure fits the model of the service on a split of the task, sizes every held-out row that has
-// a request, and adds the results to the sums of the seed.
 func (p *Plan) measure(ctx context.Context, m *savedTask, seed int) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -165,8 +158,6 @@ func (p *Plan) measure(ctx context.Context, m *savedTask, seed int) error {
 	return nil
 }
 
-// memory adds a row: its requested memory and its peak, the limit of its first try by the answer `sized`, the memory time of its
-// first try and its retries, and whether the first try is killed.
 func (s *sums) memory(r *sizing.HistoryRow, sized *taskmodel.Answer, seconds float64) {
 	s[rowCount]++
 	s[requestedBytes] += float64(r.Requested.Memory)
@@ -183,7 +174,6 @@ func (s *sums) memory(r *sizing.HistoryRow, sized *taskmodel.Answer, seconds flo
 	s[kills] += oneIf(killedTries > 0)
 }
 
-// cores adds the CPU of a row if the CPU was both measured and requested.
 func (s *sums) cores(r *sizing.HistoryRow, granted sizing.Cores, isSingleThread bool) {
 	if r.CPUMax == 0 || r.Requested.CPU == 0 {
 		return
@@ -212,7 +202,6 @@ func singleThread(dataset *taskmodel.Dataset) bool {
 	return true
 }
 
-// oneIf returns 1 for true and 0 for false.
 func oneIf(yes bool) float64 {
 	if yes {
 		return 1
@@ -220,7 +209,6 @@ func oneIf(yes bool) float64 {
 	return 0
 }
 
-// taskSavings returns the savings of the tasks, by descending sum of the requested GB·h.
 func (p *Plan) taskSavings(all []*savedTask) []TaskSavings {
 	var savings []TaskSavings
 	for _, m := range all {
@@ -239,7 +227,7 @@ func (p *Plan) taskSavings(all []*savedTask) []TaskSavings {
 	return savings
 }
 
-// runSavings returns the savings of the DAGs. The tasks of a DAG must be adjacent in `all`.
+// runSavings needs the tasks of a DAG next to each other in `all`.
 func (p *Plan) runSavings(all []*savedTask) []RunSavings {
 	var savings []RunSavings
 	for len(all) > 0 {
@@ -257,7 +245,7 @@ func (p *Plan) runSavings(all []*savedTask) []RunSavings {
 	return savings
 }
 
-// sumRun returns the savings of one run of the DAG that has these tasks. The caller sets the name of the DAG.
+// sumRun does not set the name of the DAG.
 func sumRun(tasks []*savedTask, seeds int) RunSavings {
 	var r RunSavings
 	var run, all sums

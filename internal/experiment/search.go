@@ -45,8 +45,6 @@ type fold struct {
 	actual []int        // bins of the test rows
 }
 
-// tune searches for the parameters with the lowest mean u score over the folds, with the
-// decision rule of the family.
 func (s *holdout) tune(ctx context.Context, f family, oversampling string) (*TuningResult, error) {
 	parts, err := s.folds(oversampling)
 	if err != nil {
@@ -78,7 +76,6 @@ func (s *holdout) tune(ctx context.Context, f family, oversampling string) (*Tun
 	return t, nil
 }
 
-// folds splits the training rows into folds and prepares their data.
 func (s *holdout) folds(oversampling string) ([]fold, error) {
 	bin := make([]int, len(s.train))
 	for i, row := range s.train {
@@ -103,7 +100,6 @@ func (s *holdout) folds(oversampling string) ([]fold, error) {
 	return parts, nil
 }
 
-// meanUScore returns the mean u score of a family with parameters over the folds.
 func (s *holdout) meanUScore(f family, params []float64, parts []fold) (float64, error) {
 	sum := 0.0
 	for _, part := range parts {

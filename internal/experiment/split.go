@@ -15,14 +15,12 @@ const (
 // Splits returns the methods that select the holdout.
 func Splits() []string { return []string{Stratified, ByTime} }
 
-// trainShare is the share of training rows.
 const trainShare = 0.7
 
 // split holds the row numbers of the training rows and of the holdout. Both are ascending, which
 // is the order of time.
 type split struct{ train, test []int }
 
-// byTime splits n rows: the oldest rows are the training rows.
 func byTime(n int) split {
 	rows := make([]int, n)
 	for i := range rows {
@@ -32,8 +30,7 @@ func byTime(n int) split {
 	return split{rows[:cut], rows[cut:]}
 }
 
-// stratified draws the training rows at random from each bin. bin[i] is the bin of row i, and bins is the
-// number of bins.
+// stratified draws the training rows at random from each bin; bin[i] is the bin of row i.
 func stratified(bin []int, bins int, seed uint64) split {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	var s split
@@ -72,7 +69,6 @@ func folds(bin []int, bins, k int, seed uint64) []split {
 	return out
 }
 
-// members returns the row numbers of each bin.
 func members(bin []int, bins int) [][]int {
 	out := make([][]int, bins)
 	for i, b := range bin {

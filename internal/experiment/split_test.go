@@ -17,7 +17,6 @@ func tenToOne() []int {
 	return bin
 }
 
-// count returns the number of rows in a bin.
 func count(bin, rows []int, wanted int) (n int) {
 	for _, i := range rows {
 		if bin[i] == wanted {
@@ -35,7 +34,6 @@ func requirePartition(t *testing.T, n int, s split) {
 	requireEachOnce(t, n, append(slices.Clone(s.train), s.test...))
 }
 
-// requireEachOnce checks that `rows` contains every one of n row numbers once, in any order.
 func requireEachOnce(t *testing.T, n int, rows []int) {
 	t.Helper()
 	slices.Sort(rows)

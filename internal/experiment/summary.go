@@ -17,7 +17,7 @@ type SeedRange struct {
 	High float64 `json:"high"`
 }
 
-// seedRange returns the mean and the range of values, at least one.
+// seedRange needs at least one value.
 func seedRange(values []float64) SeedRange {
 	sum := 0.0
 	for _, v := range values {
@@ -41,7 +41,6 @@ type Summary struct {
 	TimeOptimal  float64   `json:"time_optimal"`
 }
 
-// summaries aggregates the rows of each setting.
 func summaries(rows []Row) []Summary {
 	var out []Summary
 	for _, g := range Groups(rows) {
@@ -74,7 +73,6 @@ type Confusion struct {
 	Recall       []*float64 `json:"recall"`    // by bin; nil if the bin has no rows
 }
 
-// confusion counts the predictions of one family for all seeds.
 func confusion(results []*result) (Confusion, error) {
 	first := results[0]
 	c := Confusion{Task: first.Task, BinsGB: first.BinsGB, Family: first.Family, Oversampling: first.Oversampling}
@@ -99,7 +97,6 @@ func confusion(results []*result) (Confusion, error) {
 	return c, nil
 }
 
-// finiteOrNil returns a pointer to the share, or nil if it is not finite.
 func finiteOrNil(share float64) *float64 {
 	if share-share != 0 {
 		return nil

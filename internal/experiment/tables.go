@@ -7,7 +7,6 @@ import (
 	"strings"
 )
 
-// titledTable is a table with a title and a note that explains it.
 type titledTable struct {
 	Title, Note string
 	Texts       int // number of leading columns with text; the others contain numbers
@@ -18,7 +17,6 @@ type titledTable struct {
 // noFigure stands for a figure that does not exist.
 const noFigure = "–"
 
-// tables returns the readable tables of the report that have rows.
 func (r *Report) tables() []titledTable {
 	tables := []titledTable{r.binningTable(), r.scoreTable(), r.oversamplingTable(), r.estimateTable(), r.taskTable(), r.runTable()}
 	tables = append(tables, r.confusionTables()...)
@@ -26,7 +24,6 @@ func (r *Report) tables() []titledTable {
 	return slices.DeleteFunc(tables, func(t titledTable) bool { return len(t.Rows) == 0 })
 }
 
-// headline describes the experiment in one line.
 func (r *Report) headline() string {
 	holdout := "30 % of each bin held out, drawn by seed"
 	if r.Split == ByTime {
@@ -150,7 +147,6 @@ func (l *Savings) cells() []string {
 		decimals(100*l.AboveGrant, 2), decimals(100*l.AboveGrantThread, 2))
 }
 
-// confusionTables returns one table for each task and binning.
 func (r *Report) confusionTables() []titledTable {
 	var tables []titledTable
 	for _, c := range r.Confusions {
@@ -201,7 +197,6 @@ func (r *Report) leftOutTable() titledTable {
 	return t
 }
 
-// bins formats edges with four significant digits.
 func bins(gb []float64) string {
 	texts := make([]string, len(gb))
 	for i, edge := range gb {

@@ -23,7 +23,6 @@ type accessRule struct {
 	needsUnlimited bool   // rejects every token with a limited scope
 }
 
-// accessRules are the access rules of all operations, by method and path.
 var accessRules = map[string]accessRule{
 	"POST /phase":         {"predict", `/phase {"namespace": "blue", "dag_id": "{dag}", "task_id": "t", "run_id": "r", "elapsed_seconds": 1, "limit_bytes": 1000}`, 200, 403, false},
 	"POST /predict":       {"predict", `/predict {"namespace": "blue", "dag_id": "{dag}", "task_id": "t", "requested": {"memory": "1Gi"}}`, 200, 403, false},

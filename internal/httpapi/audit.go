@@ -39,7 +39,6 @@ func (s *server) ListAudit(ctx context.Context, r api.ListAuditRequestObject) (a
 	return api.ListAudit200JSONResponse(page), nil
 }
 
-// auditFilter reads the query parameters of GET /audit.
 func auditFilter(p *api.ListAuditParams) (filter store.AuditFilter, limit int, err error) {
 	var f fieldReader
 	limit = f.pageLimit(p.Limit, defaultPageSize)
@@ -69,7 +68,6 @@ func auditFilter(p *api.ListAuditParams) (filter store.AuditFilter, limit int, e
 	return filter, limit, nil
 }
 
-// visibleAudit returns the newest entries that match `filter`, of tasks that the caller may access, at most `limit`.
 func (s *server) visibleAudit(ctx context.Context, filter store.AuditFilter, limit int) (visible []store.AuditEntry, err error) {
 	for {
 		entries, err := s.svc.Audit(ctx, filter, limit)
@@ -88,7 +86,7 @@ func (s *server) visibleAudit(ctx context.Context, filter store.AuditFilter, lim
 	}
 }
 
-// auditAnswer converts an entry. A policy gets the form in which GetPolicy returns it.
+// auditAnswer gives a policy the form in which GetPolicy returns it.
 func auditAnswer(e *store.AuditEntry) (api.AuditEntry, error) {
 	entry := api.AuditEntry{
 		ID: e.ID, At: e.At, Who: e.Who, Action: string(e.Action), Before: e.Before, After: e.After, Reason: textOrNull(e.Reason),

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// auditPage is one page of GET /audit.
 type auditPage struct {
 	Entries []struct {
 		ID            int64

@@ -14,7 +14,6 @@ import (
 	"github.com/loadaware/loadaware/internal/httpapi/auth"
 )
 
-// tokens returns a configuration with the given grants.
 func tokens(t *testing.T, grants ...string) httpapi.Config {
 	t.Helper()
 	var cfg httpapi.Config

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// manyFeatures returns an object of n features.
 func manyFeatures(n int) string {
 	members := make([]string, n)
 	for i := range members {

@@ -45,7 +45,6 @@ func TestCrossOriginWritesAndPublicHostNamesAreRejected(t *testing.T) {
 	}
 }
 
-// fetch sets the Fetch Metadata headers of a browser request.
 func fetch(site, mode, dest string) option {
 	return func(r *http.Request) {
 		r.Header.Set("Sec-Fetch-Site", site)

@@ -22,8 +22,7 @@ const (
 	defaultStuckAfter = 6 * time.Hour
 )
 
-// ListCampaigns returns one page of the campaigns that the caller may access. A campaign reproduces archived
-// runs of a DAG in a sandbox.
+// ListCampaigns returns one page of the campaigns that the caller may access.
 func (s *server) ListCampaigns(ctx context.Context, r api.ListCampaignsRequestObject) (api.ListCampaignsResponseObject, error) {
 	var f fieldReader
 	limit := f.pageLimit(r.Params.Limit, defaultPageSize)
@@ -90,7 +89,6 @@ func (s *server) checkCampaign(ctx context.Context, id int64) error {
 	return err
 }
 
-// checkRun returns an error unless the caller may access the campaign and `n` is a possible run number.
 func (s *server) checkRun(ctx context.Context, id int64, n int) error {
 	if err := s.checkCampaign(ctx, id); err != nil {
 		return err
@@ -146,7 +144,6 @@ func (s *server) ResumeCampaign(ctx context.Context, r api.ResumeCampaignRequest
 	return api.ResumeCampaign200JSONResponse(answer), err
 }
 
-// setPaused pauses or resumes a campaign. If `budget` is not nil, it replaces the budget of the campaign.
 func (s *server) setPaused(ctx context.Context, id int64, paused bool, budget *campaign.Budget) (api.Campaign, error) {
 	err := s.checkCampaign(ctx, id)
 	if err == nil {
@@ -284,7 +281,6 @@ func (s *server) ListCampaignRunTasks(ctx context.Context, r api.ListCampaignRun
 	return api.ListCampaignRunTasks200JSONResponse(answer), nil
 }
 
-// numberCursor reads a cursor that is a number from 1 to `maximum`. It returns 0 without a cursor.
 func (f *fieldReader) numberCursor(cursor *string, maximum int64) int64 {
 	text := valueOr(cursor, "")
 	if text == "" {
@@ -297,8 +293,6 @@ func (f *fieldReader) numberCursor(cursor *string, maximum int64) int64 {
 	return n
 }
 
-// span reads a number of seconds from 1 to `maximum`, or returns `fallback` if `seconds` is nil. A number out of this range is
-// an error.
 func (f *fieldReader) span(field string, seconds *float64, fallback, maximum time.Duration) time.Duration {
 	if seconds == nil {
 		return fallback

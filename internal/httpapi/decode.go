@@ -114,7 +114,6 @@ func wholeBody(r *http.Request) ([]byte, error) {
 	return raw, err
 }
 
-// checkMedia accepts uncompressed JSON in UTF-8.
 func checkMedia(h http.Header) error {
 	media, params, err := mime.ParseMediaType(h.Get("Content-Type"))
 	charset := strings.ToLower(params["charset"])
@@ -192,9 +191,8 @@ func (s *server) itemProblem(ctx context.Context, err error, prefix string) *api
 	return f.problem(prefix)
 }
 
-// readFailure converts an error of reading a body to one that failureOf maps to a client error or 503: for
-// example 400 if the body is not JSON, and 422 with the field if a field of the JSON is invalid. It returns
-// nil for nil.
+// readFailure converts an error of reading a body to one that failureOf maps to a client error or 503: for example 400
+// if the body is not JSON, and 422 with the field if a field of the JSON is invalid.
 func readFailure(err error) error {
 	var syntax *jsontext.SyntacticError
 	var semantic *json.SemanticError
@@ -222,7 +220,6 @@ func readFailure(err error) error {
 	return &failure{class: malformed, detail: "the body is incomplete; send it again"}
 }
 
-// syntaxFailure describes where a body is not JSON.
 func syntaxFailure(err *jsontext.SyntacticError) error {
 	field := api.FieldName(err.JSONPointer)
 	switch text := err.Err.Error(); {
@@ -241,7 +238,6 @@ func syntaxFailure(err *jsontext.SyntacticError) error {
 	}
 }
 
-// semanticFailure describes the invalid field of a body that is JSON.
 func semanticFailure(err *json.SemanticError) error {
 	field, detail := api.DescribeError(err)
 	if field == "" {

@@ -40,7 +40,6 @@ func TestIncompleteBodyIsAClientError(t *testing.T) {
 	}
 }
 
-// batchRoute is a route that accepts the largest bodies.
 var batchRoute = &route{maxBody: admission.BatchBody, timeout: time.Minute}
 
 func TestRejectedBodyIsNotRead(t *testing.T) {

@@ -64,7 +64,6 @@ func TestExampleAnswersMatchTheServer(t *testing.T) {
 	e.assertExample("RenameTask", "new_name", http.MethodPost, task+"/rename", e.request("RenameTask", "new_name"))
 }
 
-// operation returns an operation of openapi.yaml.
 func (e *testEnv) operation(id string) *openapi3.Operation {
 	e.t.Helper()
 	for _, op := range operations(e.spec) {
@@ -76,7 +75,6 @@ func (e *testEnv) operation(id string) *openapi3.Operation {
 	return nil
 }
 
-// request returns an example of an operation's request.
 func (e *testEnv) request(operation, name string) string {
 	e.t.Helper()
 	body, found := bodies(e.t, e.operation(operation))[name]
@@ -84,7 +82,6 @@ func (e *testEnv) request(operation, name string) string {
 	return body
 }
 
-// assertExample compares an answer with an example of the operation's response with status 200.
 func (e *testEnv) assertExample(operation, name, method, target, body string) {
 	e.t.Helper()
 	e.assertResponse(e.operation(operation).Responses.Status(http.StatusOK).Value, name, method, target, body)
@@ -97,7 +94,6 @@ func (e *testEnv) assertResponse(response *openapi3.Response, name, method, targ
 	assert.Equal(e.t, maskIDs(e.t, example(e.t, response, name)), maskIDs(e.t, got.json()), "%s %s", method, target)
 }
 
-// assertShape compares the fields and JSON types of an answer with an example.
 func (e *testEnv) assertShape(operation, name, method, target, body string) map[string]any {
 	e.t.Helper()
 	want := maskIDs(e.t, example(e.t, e.operation(operation).Responses.Status(http.StatusOK).Value, name))
@@ -106,7 +102,6 @@ func (e *testEnv) assertShape(operation, name, method, target, body string) map[
 	return got
 }
 
-// assertReason matches the reasons of an example and of an answer with a pattern.
 func (e *testEnv) assertReason(operation, name string, got map[string]any, pattern string) {
 	e.t.Helper()
 	want := example(e.t, e.operation(operation).Responses.Status(http.StatusOK).Value, name)
@@ -114,7 +109,6 @@ func (e *testEnv) assertReason(operation, name string, got map[string]any, patte
 	assert.Regexp(e.t, pattern, got["reason"], "the answer")
 }
 
-// example returns the value of a named example as decoded JSON.
 func example(t *testing.T, response *openapi3.Response, name string) any {
 	t.Helper()
 	for _, media := range response.Content {
@@ -130,13 +124,11 @@ func example(t *testing.T, response *openapi3.Response, name string) any {
 	return nil
 }
 
-// idPatterns match the ids that maskIDs replaces.
 var idPatterns = map[string]*regexp.Regexp{
 	"prediction_id": regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$`),
 	"request_id":    regexp.MustCompile(`^[A-Z2-7]{26}$`),
 }
 
-// maskIDs replaces the ids of a JSON value.
 func maskIDs(t *testing.T, value any) any {
 	t.Helper()
 	switch value := value.(type) {

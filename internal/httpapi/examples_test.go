@@ -87,7 +87,6 @@ func TestExampleRequestsSucceed(t *testing.T) {
 	assert.GreaterOrEqual(t, succeeded, 25)
 }
 
-// operation is an operation of openapi.yaml with its parameters.
 type operation struct {
 	method, path string
 	definition   *openapi3.Operation

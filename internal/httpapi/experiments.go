@@ -177,7 +177,6 @@ func rejectNullFields(raw []byte) error {
 	return nil
 }
 
-// readExperiment validates an experiment and converts it for the store.
 func readExperiment(b *api.ExperimentRequest) (store.Run, []store.RunModel, error) {
 	var f fieldReader
 	run := store.Run{
@@ -220,8 +219,6 @@ func readExperiment(b *api.ExperimentRequest) (store.Run, []store.RunModel, erro
 	return run, models, nil
 }
 
-// checkText returns why a text is invalid, or "". A valid text has 1 to `maxRunes` characters, none of them a
-// control character.
 func checkText(text string, maxRunes int) string {
 	if text == "" || utf8.RuneCountInString(text) > maxRunes {
 		return "must have 1 to " + strconv.Itoa(maxRunes) + " characters"
@@ -246,7 +243,6 @@ func (f *fieldReader) document(field string, text json.RawMessage, open byte) []
 	return bytes.Clone(text)
 }
 
-// objects rejects an array with an element that is not a JSON object.
 func (f *fieldReader) objects(field string, list []byte) {
 	var entries []json.RawMessage
 	if list == nil || json.Unmarshal(list, &entries) != nil {

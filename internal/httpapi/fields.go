@@ -84,7 +84,6 @@ func (f *fieldReader) cpu(field string, cores *float64, quantity *string) sizing
 	return q
 }
 
-// resources reads memory and CPU.
 func (f *fieldReader) resources(field string, r *api.Resources) sizing.Resources {
 	if r == nil {
 		return sizing.Resources{}
@@ -95,7 +94,6 @@ func (f *fieldReader) resources(field string, r *api.Resources) sizing.Resources
 	}
 }
 
-// seconds reads a duration.
 func (f *fieldReader) seconds(field string, s *float64) time.Duration {
 	if s == nil {
 		return 0
@@ -107,7 +105,6 @@ func (f *fieldReader) seconds(field string, s *float64) time.Duration {
 	return time.Duration(*s * float64(time.Second))
 }
 
-// duration reads the duration of a try.
 func (f *fieldReader) duration(field string, s *float64) time.Duration {
 	if s == nil {
 		return 0
@@ -127,7 +124,6 @@ func (f *fieldReader) time(field string, t *time.Time) time.Time {
 	return *t
 }
 
-// id reads an optional identifier. It returns "" if there is none.
 func (f *fieldReader) id(field string, id *string) string {
 	if id == nil {
 		return ""
@@ -162,7 +158,6 @@ func (f *fieldReader) metadata(raw []byte) sizing.Metadata {
 	return metadata
 }
 
-// valueOr returns *p, or `fallback` if p is nil.
 func valueOr[T any](p *T, fallback T) T {
 	if p == nil {
 		return fallback
@@ -170,12 +165,10 @@ func valueOr[T any](p *T, fallback T) T {
 	return *p
 }
 
-// taskKey creates the key of a task.
 func taskKey(namespace *string, dag, task string) sizing.TaskKey {
 	return sizing.TaskKey{Namespace: valueOr(namespace, sizing.DefaultNamespace), DAG: dag, Task: task}
 }
 
-// tryKey creates the key of a try.
 func tryKey(task sizing.TaskKey, run string, mapIndex, number *int) sizing.TryKey {
 	return sizing.TryKey{TaskKey: task, RunID: run, MapIndex: valueOr(mapIndex, sizing.NoMap), Number: valueOr(number, 1)}
 }

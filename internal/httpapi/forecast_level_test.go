@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// The run times of two tasks that follow one another change: by a cause that no input shows, or with the input "rows", which the
-// forecast does not know. With the input "ds", months explain a growth of past runs, but not of the next one.
+// The run times of two consecutive tasks change. In each case another input explains the change: none; "rows", which
+// the forecast does not know; or "ds", whose months explain the growth of past runs, but not that of the next run.
 func TestForecastHasThePresentLevelOfTheRunTimes(t *testing.T) {
 	const runs = 60
 	grows := func(i int) float64 { return math.Exp(.02 * float64(i)) }

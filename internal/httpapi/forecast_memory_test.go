@@ -24,7 +24,6 @@ type dagTry struct {
 	features      string // JSON, without the braces
 }
 
-// report returns the report of the try.
 func (d *dagTry) report() string {
 	ended := d.started.Add(time.Duration(d.seconds * float64(time.Second)))
 	return fmt.Sprintf(`{"dag_id": "etl", "task_id": %q, "run_id": %q, "map_index": %d, "try_number": %d, "outcome": "success", "memory_max_bytes": %.0f, "features": {%s},
@@ -56,7 +55,6 @@ func (e *testEnv) setStructure(structure ...[2]string) {
 	require.Equal(e.t, http.StatusOK, e.do(http.MethodPut, "/dags/etl/structure", string(body)).status)
 }
 
-// granted returns what POST /predict grants to a task of the DAG "etl", in bytes.
 func (e *testEnv) granted(task, features string) float64 {
 	e.t.Helper()
 	var a api.Prediction
@@ -64,7 +62,6 @@ func (e *testEnv) granted(task, features string) float64 {
 	return float64(a.Memory.LimitBytes)
 }
 
-// day returns the start of the daily run with the index i.
 func day(i int) time.Time { return time.Date(2020, 1, 1+i, 0, 0, 0, 0, time.UTC) }
 
 // The peak of the task follows the input "rows". The newest run has few rows.

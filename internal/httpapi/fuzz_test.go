@@ -16,7 +16,6 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// adminContext is the context of a request by an unlimited admin.
 func adminContext() context.Context {
 	return context.WithValue(context.Background(), requestInfoKey{}, &requestInfo{grants: auth.Grants{{Role: auth.RoleAdmin}}})
 }
@@ -27,7 +26,6 @@ func post(body string) *http.Request {
 	return r.WithContext(adminContext())
 }
 
-// requireClientError requires a 4xx with a detail.
 func requireClientError(t *testing.T, err error) {
 	t.Helper()
 	f := failureOf(err)

@@ -101,8 +101,6 @@ func New(svc *service.Service, cfg Config) http.Handler {
 	return mux
 }
 
-// unrouted answers requests for paths outside openapi.yaml. It answers a request for / with links or with a redirect to
-// the pages, and all other requests with a 404 problem.
 func (s *server) unrouted(w http.ResponseWriter, r *http.Request) {
 	if isRoot(r) {
 		s.root(w, r)

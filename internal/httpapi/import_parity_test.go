@@ -47,14 +47,12 @@ var fieldSamples = map[string][]string{
 	"usage_series":         {`{"step_seconds": 1, "memory_bytes": [1, 2]}`, `null`, `{}`, `{"step_seconds": null, "memory_bytes": [1]}`, `{"step_seconds": 1, "memory_bytes": [null]}`, `{"step_seconds": 1, "memory_bytes": [1], "cpu_cores": [1, 2]}`, `{"step_seconds": 0, "memory_bytes": [1]}`},
 }
 
-// readAsServer reads a body like POST /observe.
 func readAsServer(text string) (sizing.Observation, bool) {
 	s := &server{strict: api.Strict()}
 	o, err := s.observationItem(adminContext(), []byte(text))
 	return o.Observation, err == nil && len(o.Validate()) == 0
 }
 
-// readAsImport reads a body like a line of an imported file.
 func readAsImport(t *testing.T, text string) (sizing.Observation, bool) {
 	in, err := file.Open(strings.NewReader(text + "\n"))
 	if err != nil {

@@ -12,14 +12,12 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// answerWithWarnings has the fields of a prediction and of a recorded report that these tests read.
 type answerWithWarnings struct {
 	Memory   any
 	Recorded bool
 	Warnings []struct{ Field, Detail string }
 }
 
-// fields returns the fields that the warnings name.
 func (a *answerWithWarnings) fields() (fields []string) {
 	for _, warning := range a.Warnings {
 		fields = append(fields, warning.Field)

@@ -32,13 +32,11 @@ type Metrics struct {
 	lifts   map[sizing.Verdict]prometheus.Counter
 }
 
-// routeMetrics are the series of one route.
 type routeMetrics struct {
 	ok      prometheus.Counter // answers with status 200
 	seconds prometheus.Observer
 }
 
-// answerKind has the labels of a counter of answers.
 type answerKind struct {
 	source sizing.Source
 	mode   sizing.Mode
@@ -165,7 +163,6 @@ func (m *Metrics) CountTraining(e trainer.JobEnd) {
 	m.trainings.WithLabelValues(kind, result).Observe(e.Took.Seconds())
 }
 
-// register adds the routes and the gauges of a server.
 func (m *Metrics) register(s *server) {
 	m.routes = map[string]routeMetrics{}
 	add := func(route string) {
@@ -185,8 +182,7 @@ func (m *Metrics) register(s *server) {
 	m.registry.MustRegister(newGauges(s))
 }
 
-// countRequest counts a request and observes its duration. It allocates only for a status other
-// than 200.
+// countRequest allocates only for a status other than 200.
 func (m *Metrics) countRequest(route string, status int, took time.Duration) {
 	if _, known := m.routes[route]; !known {
 		route = noRoute

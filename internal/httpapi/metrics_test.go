@@ -22,7 +22,6 @@ import (
 	"github.com/loadaware/loadaware/internal/trainer"
 )
 
-// newIdleMetrics returns the metrics of a server without requests.
 func newIdleMetrics(t testing.TB) *Metrics {
 	t.Helper()
 	m := NewMetrics()
@@ -99,7 +98,6 @@ func TestTrainingsAreCountedByResult(t *testing.T) {
 	}
 }
 
-// scrapeMetrics returns the text of /metrics.
 func scrapeMetrics(t *testing.T, m *Metrics) string {
 	t.Helper()
 	rec := httptest.NewRecorder()
@@ -117,7 +115,6 @@ func TestCountingAPredictionDoesNotAllocate(t *testing.T) {
 	}))
 }
 
-// BenchmarkCountPrediction measures the cost of the metrics of one prediction.
 func BenchmarkCountPrediction(b *testing.B) {
 	m := newIdleMetrics(b)
 	a := &sizing.Allocation{Source: sizing.FromModel, Mode: sizing.Enforce}

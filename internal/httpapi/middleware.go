@@ -23,13 +23,12 @@ import (
 type requestInfo struct {
 	id           string
 	grants       auth.Grants
-	route        string     // key of the route table, or pagesRoute; empty before routing
-	query        string     // raw query
+	route        string // key of the route table, or pagesRoute; empty before routing
+	query        string
 	predictionID string     // prediction id of the answer; empty if the answer has none or several
 	span         trace.Span // nil without tracing
 }
 
-// requestInfoKey is the context key of requestInfo.
 type requestInfoKey struct{}
 
 // infoOf returns the requestInfo that begin stored in ctx.
@@ -41,7 +40,6 @@ func infoOf(ctx context.Context) *requestInfo {
 // the server copies them to logs and headers.
 var validRequestID = regexp.MustCompile(`^[A-Za-z0-9._:/+=-]{1,64}$`)
 
-// begin sets the request id and the security headers, and calls end after the other handlers.
 func (s *server) begin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		started := time.Now()
@@ -160,5 +158,4 @@ func (s *server) authenticate(next http.Handler) http.Handler {
 	})
 }
 
-// unknownCaller is the failure of a request without a valid token.
 var unknownCaller = &failure{class: unauthenticated, detail: "the token is missing or unknown; send Authorization: Bearer <token>"}

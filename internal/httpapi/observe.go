@@ -77,13 +77,11 @@ func warnings(prefix string, all []sizing.FieldError) []api.Warning {
 	return out
 }
 
-// decodedReport is a decoded report with warnings about the parts that were ignored.
 type decodedReport struct {
 	sizing.Observation
 	warnings []sizing.FieldError
 }
 
-// observationItem reads one item of a batch of reports.
 func (s *server) observationItem(ctx context.Context, raw []byte) (decodedReport, error) {
 	var body api.Observation
 	if !codec.ReadObservation(raw, &body) {
@@ -94,7 +92,6 @@ func (s *server) observationItem(ctx context.Context, raw []byte) (decodedReport
 	return readObservation(ctx, &body)
 }
 
-// readObservation converts the body of a report and checks the access of the caller.
 func readObservation(ctx context.Context, body *api.Observation) (decodedReport, error) {
 	var f fieldReader
 	outcome, _ := sizing.ParseOutcome(string(body.Outcome)) // Validate reports an unknown outcome

@@ -114,7 +114,6 @@ paths:
 // schema in messages. A reference defines no schema.
 type schemaVisitor func(path string, s *openapi3.Schema)
 
-// spec visits the schemas of the components and of the operations.
 func (visit schemaVisitor) spec(spec *openapi3.T) {
 	for name, ref := range spec.Components.Schemas {
 		visit.schema("schemas."+name, ref)
@@ -184,7 +183,6 @@ func (visit schemaVisitor) content(path string, content openapi3.Content) {
 	}
 }
 
-// schema visits a schema and its parts. It does nothing for a reference.
 func (visit schemaVisitor) schema(path string, ref *openapi3.SchemaRef) {
 	if ref == nil || ref.Ref != "" {
 		return

@@ -12,7 +12,6 @@ import (
 	"github.com/loadaware/loadaware/internal/httpapi"
 )
 
-// browserAccept is the Accept header of a browser navigation.
 const browserAccept = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8"
 
 // requestRoot requests / with an Accept header. openapi.yaml does not contain /, so the answer is not

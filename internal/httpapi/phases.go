@@ -94,7 +94,6 @@ func phaseAnswer(a *service.PhaseAnswer) api.PhaseAnswer {
 	return answer
 }
 
-// positive returns a pointer to v, or nil if it is zero.
 func positive(v int) *int {
 	if v == 0 {
 		return nil
@@ -110,7 +109,6 @@ func phaseID(id int) *int {
 	return &id
 }
 
-// planAnswer converts a plan; nil stays nil.
 func planAnswer(p *sizing.Plan) *api.Plan {
 	if p == nil {
 		return nil

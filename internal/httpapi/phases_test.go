@@ -95,7 +95,6 @@ func (e *testEnv) play(run int, plan *api.Plan) (cost float64, killed bool) {
 	return cost, false
 }
 
-// TestPlannedRunsCostLess plays runs against the server, second by second.
 func TestPlannedRunsCostLess(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	e.reportDetailed(0, 12)

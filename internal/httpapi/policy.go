@@ -83,7 +83,6 @@ func readPolicy(b *api.PolicyRequest) (sizing.Policy, error) {
 	return p, f.err(checked.Validate)
 }
 
-// amountField returns the field in which the client sent an amount: `field`, or `field` with the suffix _bytes.
 func amountField(field string, bytes *int64) string {
 	if bytes != nil {
 		return field + "_bytes"
@@ -91,7 +90,6 @@ func amountField(field string, bytes *int64) string {
 	return field
 }
 
-// policyAnswer converts a policy and fills in the defaults.
 func policyAnswer(p sizing.Policy) api.Policy {
 	p = p.WithDefaults()
 	answer := api.Policy{

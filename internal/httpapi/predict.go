@@ -61,7 +61,7 @@ func (s *server) PredictBatch(ctx context.Context, r api.PredictBatchRequestObje
 	}, problemOf)
 }
 
-// predictItem answers one item of a batch. It returns a panic as an error, so that the other items are answered.
+// predictItem returns a panic as an error, so that the other items are answered.
 func (s *server) predictItem(ctx context.Context, raw json.RawMessage) (a *sizing.Allocation, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -77,13 +77,11 @@ func (s *server) predictItem(ctx context.Context, raw json.RawMessage) (a *sizin
 	return s.predict(ctx, &body)
 }
 
-// predict answers the body of one prediction request.
 func (s *server) predict(ctx context.Context, body *api.PredictRequest) (*sizing.Allocation, error) {
 	var f fieldReader
 	return s.allocate(ctx, &f, f.ask(body))
 }
 
-// ask converts the body of a prediction request.
 func (f *fieldReader) ask(body *api.PredictRequest) *sizing.Ask {
 	return &sizing.Ask{
 		Try:       tryKey(taskKey(body.Namespace, body.DagID, body.TaskID), f.id("run_id", body.RunID), body.MapIndex, body.TryNumber),
@@ -96,8 +94,6 @@ func (f *fieldReader) ask(body *api.PredictRequest) *sizing.Ask {
 	}
 }
 
-// allocate checks the access of the caller, and requests an allocation from the service. If `f` has collected errors, it
-// returns these errors instead. It adds the warnings of `f` to the answer.
 func (s *server) allocate(ctx context.Context, f *fieldReader, ask *sizing.Ask) (*sizing.Allocation, error) {
 	if err := f.err(ask.Validate); err != nil {
 		return nil, err
@@ -154,7 +150,6 @@ func liftAnswer(l *sizing.Lift) api.Lift {
 	return answer
 }
 
-// predictionAnswer converts an allocation; unknown parts are null or left out.
 func predictionAnswer(a *sizing.Allocation) api.Prediction {
 	p := api.Prediction{
 		PredictionID: a.PredictionID, Namespace: a.Task.Namespace, DagID: a.Task.DAG, TaskID: a.Task.Task,
@@ -175,8 +170,7 @@ func predictionAnswer(a *sizing.Allocation) api.Prediction {
 	return p
 }
 
-// cohortAnswer converts the cohort of an answer; nil stays nil. If the namespace has no usage
-// profiles, the confidence is 0, and the answer names no profile.
+// cohortAnswer names no usage profile if the confidence is 0, because then the namespace has none.
 func cohortAnswer(c *sizing.Cohort) *api.Cohort {
 	if c == nil {
 		return nil

@@ -71,7 +71,6 @@ func (f *failure) Error() string { return f.detail }
 // internalError hides the cause of an error that no client can fix.
 var internalError = &failure{class: internal, detail: "the server failed to process the request; report it with its request_id"}
 
-// invalidFields creates the failure of a request with invalid fields.
 func invalidFields(fields []sizing.FieldError) *failure {
 	details := make([]string, len(fields))
 	for i, f := range fields {
@@ -80,7 +79,7 @@ func invalidFields(fields []sizing.FieldError) *failure {
 	return &failure{class: invalid, detail: strings.Join(details, "; "), fields: fields}
 }
 
-// failureOf converts any error. Errors without a known kind become internalError.
+// failureOf converts errors without a known kind to internalError.
 func failureOf(err error) *failure {
 	var f *failure
 	var denied *auth.ForbiddenError
@@ -103,7 +102,6 @@ func failureOf(err error) *failure {
 	return paramFailure(err)
 }
 
-// domainFailure converts an error of package sizing.
 func domainFailure(err *sizing.Error) *failure {
 	f := &failure{class: classes[err.Kind], detail: err.Detail, fields: err.Fields}
 	switch {
@@ -117,7 +115,6 @@ func domainFailure(err *sizing.Error) *failure {
 	return f
 }
 
-// paramFailure converts the error of a path or query parameter that could not be parsed.
 func paramFailure(err error) *failure {
 	var missing *api.RequiredParamError
 	var format *api.InvalidParamFormatError
@@ -130,7 +127,7 @@ func paramFailure(err error) *failure {
 	return internalError
 }
 
-// formatDetail describes a parameter that could not be parsed, with the same words as for a field of a body.
+// formatDetail uses the same words as for a field of a body.
 func formatDetail(err error) string {
 	var number *strconv.NumError
 	if !errors.As(err, &number) {
@@ -189,13 +186,10 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	_, _ = w.Write(body) // a client that disconnected needs no answer
 }
 
-// pathError returns the 404 of a path that does not exist.
 func pathError(r *http.Request) error {
 	return &failure{class: notFound, detail: fmt.Sprintf("the path %.200q does not exist; see /docs, and percent-encode ids in paths", r.URL.Path)}
 }
 
-// methodError returns the 405 of a method that a path does not support. It lists the supported methods in the
-// header Allow and in the detail.
 func methodError(w http.ResponseWriter, r *http.Request, mux chi.Routes) error {
 	path := r.URL.EscapedPath()
 	var allowed []string

@@ -18,7 +18,6 @@ func (s *server) GetReceipt(ctx context.Context, r api.GetReceiptRequestObject) 
 	return api.GetReceipt200JSONResponse(answer), err
 }
 
-// receipt returns a stored answer that the caller may read.
 func (s *server) receipt(ctx context.Context, predictionID string) (*sizing.Receipt, error) {
 	if detail := sizing.CheckRunID(predictionID); detail != "" {
 		return nil, sizing.InvalidField("prediction_id", "%s", detail)

@@ -13,10 +13,8 @@ func isRoot(r *http.Request) bool {
 	return r.URL.Path == "/" && (r.Method == http.MethodGet || r.Method == http.MethodHead)
 }
 
-// rootLinks is the answer to a program that requests /.
 const rootLinks = `{"service":"loadaware","links":{"docs":"/docs","openapi":"/openapi.yaml","health":"/healthz","readiness":"/readyz"}}` + "\n"
 
-// root redirects a browser to the pages, if there are any, and answers a program with links.
 func (s *server) root(w http.ResponseWriter, r *http.Request) {
 	w.Header().Add("Vary", "Accept")
 	if s.pages != nil && acceptsHTML(r.Header.Values("Accept")) {

@@ -165,7 +165,6 @@ func (rule *route) discardTooLarge(r *http.Request) {
 	}
 }
 
-// reject answers a request that was not admitted, and counts it if err is ErrOverloaded.
 func (s *server) reject(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, admission.ErrOverloaded) {
 		s.metrics.countRejected(infoOf(r.Context()).route)
@@ -189,7 +188,6 @@ func (rule *route) setDeadlines(w http.ResponseWriter) {
 	}
 }
 
-// routeKey returns the key of a routed request in the route table. HEAD is served as GET.
 func routeKey(r *http.Request) string {
 	method := r.Method
 	if method == http.MethodHead {

@@ -87,10 +87,8 @@ func (s *server) GetReport(ctx context.Context, r api.GetReportRequestObject) (a
 	return reportAnswer{result}, nil
 }
 
-// windowParams are the query parameters that select days and tasks.
 type windowParams struct{ from, to, namespace, dag, task *string }
 
-// savingsFilter reads the parameters and limits them to the scope of the caller.
 func savingsFilter(ctx context.Context, f *fieldReader, p windowParams) (filter store.SavingsFilter, err error) {
 	for _, id := range []struct {
 		name   string

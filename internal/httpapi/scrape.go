@@ -29,7 +29,6 @@ type stateValue struct {
 	read func(*scrape) (value float64, ok bool)
 }
 
-// scrape is the state that one scrape reports.
 type scrape struct {
 	service.Counts
 	service.Readiness
@@ -67,12 +66,10 @@ func (g *gauges) gauge(name, help string, read func(*scrape) (float64, bool)) {
 	g.values = append(g.values, stateValue{newDesc(name, help), prometheus.GaugeValue, read})
 }
 
-// known adapts a function whose value is always known.
 func known(read func(*scrape) float64) func(*scrape) (float64, bool) {
 	return func(state *scrape) (float64, bool) { return read(state), true }
 }
 
-// addTries adds the metrics of first tries.
 func (g *gauges) addTries() {
 	const scope = " of first tries that succeeded or were OOM-killed, and whose answer this replica had in memory when it received their report; without kills below the static grant of a plan"
 	g.counter("first_tries_total", "Number"+scope+".", func(state *scrape) float64 { return float64(state.Promises.Tries) })
@@ -87,14 +84,12 @@ func (g *gauges) addTries() {
 		})
 }
 
-// addMemory adds the counters of memory time.
 func (g *gauges) addMemory() {
 	g.counter("requested_byte_seconds_total", "Static requests of the DAGs times the durations of the reported successes with a known request, allocation, measured peak and duration.", func(state *scrape) float64 { return state.Usage.Requested })
 	g.counter("allocated_byte_seconds_total", "Allocated memory times the durations of the reported successes with a known request, allocation, measured peak and duration, and of the kills with a known allocation and duration.", func(state *scrape) float64 { return state.Usage.Allocated })
 	g.counter("used_byte_seconds_total", "Peak memory times the durations of the reported successes with a known request, allocation, measured peak and duration.", func(state *scrape) float64 { return state.Usage.Used })
 }
 
-// addLearning adds the metrics of models and trainings.
 func (g *gauges) addLearning() {
 	g.gauge("models", "Tasks with a stored model.", known(func(state *scrape) float64 { return float64(state.Counts.Models) }))
 	g.gauge("oldest_model_trained_timestamp_seconds", "Training time of the oldest model in memory.", func(state *scrape) (float64, bool) { return unixSeconds(state.OldestModel) })
@@ -118,7 +113,6 @@ func (g *gauges) addLearning() {
 	})
 }
 
-// addHealth adds the metrics of the replica's state.
 func (g *gauges) addHealth() {
 	g.gauge("ready", "1 while the server answers predictions.", known(func(state *scrape) float64 { return boolValue(state.Ready) }))
 	g.gauge("database_up", "1 while the database answers.", known(func(state *scrape) float64 { return boolValue(state.StoreOK) }))

@@ -45,10 +45,8 @@ type testEnv struct {
 	now        atomic.Pointer[time.Time] // set by setTime
 }
 
-// setTime sets the time that the service reads.
 func (e *testEnv) setTime(now time.Time) { e.now.Store(&now) }
 
-// time returns the time of setTime, or the system time.
 func (e *testEnv) time() time.Time {
 	if now := e.now.Load(); now != nil {
 		return *now
@@ -56,7 +54,6 @@ func (e *testEnv) time() time.Time {
 	return time.Now()
 }
 
-// noAuth disables authentication.
 var noAuth = httpapi.Config{Auth: auth.Config{Disabled: true}}
 
 // newTestEnv starts the service of `loadaware serve` in this process. Its trainer trains only on request. Nothing
@@ -102,7 +99,6 @@ func loadOpenAPI(t testing.TB) (*openapi3.T, routers.Router) {
 	return parsed.spec, parsed.router
 }
 
-// parsedOpenAPI is openapi.yaml with its routes.
 type parsedOpenAPI struct {
 	spec   *openapi3.T
 	router routers.Router
@@ -128,7 +124,6 @@ var parseOpenAPI = sync.OnceValues(func() (*parsedOpenAPI, error) {
 	return &parsedOpenAPI{spec, router}, err
 })
 
-// answer is an HTTP response.
 type answer struct {
 	t      *testing.T
 	status int
@@ -136,13 +131,11 @@ type answer struct {
 	body   []byte
 }
 
-// into decodes the body into v.
 func (a answer) into(v any) {
 	a.t.Helper()
 	require.NoError(a.t, json.Unmarshal(a.body, v), string(a.body))
 }
 
-// json returns the body as a map.
 func (a answer) json() map[string]any {
 	a.t.Helper()
 	var m map[string]any
@@ -150,7 +143,6 @@ func (a answer) json() map[string]any {
 	return m
 }
 
-// fields returns the names of the invalid fields of a problem.
 func (a answer) fields() []string {
 	a.t.Helper()
 	var p struct{ Errors []struct{ Field string } }
@@ -162,7 +154,6 @@ func (a answer) fields() []string {
 	return names
 }
 
-// option modifies a request.
 type option func(*http.Request)
 
 func bearer(token string) option {

@@ -30,7 +30,6 @@ func imageOf(isSteady bool) string {
 	return `{"image": "flaky", "operator": "PodOperator"}`
 }
 
-// reportShapes reports runs of tasks of two shapes, and learns the shapes and their classifier.
 func (e *testEnv) reportShapes() {
 	e.t.Helper()
 	rng := rand.New(rand.NewPCG(23, 1))
@@ -56,7 +55,6 @@ func (e *testEnv) reportShapes() {
 	}, testwait.Limit, 200*time.Millisecond)
 }
 
-// durationOf predicts the run time of the next run of a task; nil if it is unknown.
 func (e *testEnv) durationOf(task, metadata string) *api.Duration {
 	e.t.Helper()
 	var p api.Prediction
@@ -100,7 +98,6 @@ func (e *testEnv) runTimeOf(task string, runs int) (r api.RunTime) {
 	return r
 }
 
-// manyFields returns 30 entries of metadata.
 func manyFields() string {
 	var fields []string
 	for i := range 30 {

@@ -77,7 +77,6 @@ const (
 	defaultPageSize = 100
 )
 
-// pageLimit reads the page size of a list.
 func (f *fieldReader) pageLimit(limit *int, fallback int) int {
 	n := valueOr(limit, fallback)
 	if n < 1 || n > maxPageSize {
@@ -86,7 +85,6 @@ func (f *fieldReader) pageLimit(limit *int, fallback int) int {
 	return n
 }
 
-// invalidCursor is the error detail of a malformed cursor.
 const invalidCursor = "is not the next_cursor of a page"
 
 // ListTasks returns one page of task summaries.
@@ -179,7 +177,6 @@ func profileAnswer(p *sizing.Profile) api.TaskProfile {
 	return t
 }
 
-// riskAnswer compares the mean promised risk with the share of killed tries.
 func riskAnswer(p *sizing.Profile) api.RiskRecord {
 	r := api.RiskRecord{Target: p.Policy.WithDefaults().RiskTarget, Tries: p.Realised.Tries, Killed: p.Realised.Killed}
 	if n := float64(p.Realised.Tries); n > 0 {

@@ -96,8 +96,6 @@ func usageProfileAnswer(p *usageprofile.Profile) api.UsageProfile {
 	return answer
 }
 
-// addTaskUsage adds the usage profile of a task and the outlier scores of its newest runs. It adds nothing if the
-// task has no usage profile.
 func addTaskUsage(t *api.TaskProfile, usage *service.TaskUsage) {
 	if usage == nil || usage.Profile == nil {
 		return

@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// observeAnswer is the answer to one report.
 type observeAnswer struct {
 	Recorded bool
 	Warnings []struct{ Field, Detail string }

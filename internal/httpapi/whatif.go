@@ -68,7 +68,6 @@ func (s *server) whatIf(ctx context.Context, id string) (*whatif.Job, error) {
 	return job, err
 }
 
-// whatIf converts the body of StartWhatIf.
 func (f *fieldReader) whatIf(body *api.WhatIfRequest) *whatif.Question {
 	q := &whatif.Question{Task: taskKey(body.Namespace, body.DagID, valueOr(body.TaskID, "")), Set: f.features(body.Set)}
 	for i := range body.Settings {

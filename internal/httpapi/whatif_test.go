@@ -12,7 +12,6 @@ import (
 	"github.com/loadaware/loadaware/api"
 )
 
-// await polls a what-if until it has ended.
 func (e *testEnv) await(a answer) (w api.WhatIf) {
 	e.t.Helper()
 	a.into(&w)

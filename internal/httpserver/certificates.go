@@ -35,7 +35,6 @@ type fileVersion [3]struct {
 // certificate a month before it expires, so its renewal has then failed or was forgotten.
 const expiresSoon = 14 * 24 * time.Hour
 
-// newTLS returns the TLS configuration of cfg, or nil if cfg names no files.
 func newTLS(cfg Config, log *slog.Logger) (*tls.Config, error) {
 	switch {
 	case cfg.TLSCert == "" && cfg.TLSKey == "" && cfg.TLSClientCA == "":
@@ -55,7 +54,6 @@ func newTLS(cfg Config, log *slog.Logger) (*tls.Config, error) {
 	}, nil
 }
 
-// latest reloads the files if they changed and returns the last valid configuration.
 func (c *certificates) latest() *tls.Config {
 	if err := c.reload(); err != nil {
 		c.log.Error("the new certificates are invalid; the previous ones stay in use", "err", err)
@@ -86,7 +84,6 @@ func (c *certificates) reload() error {
 	return nil
 }
 
-// fileVersion returns the version of the files; a missing file has a zero version.
 func (c *certificates) fileVersion() (v fileVersion) {
 	for i, name := range []string{c.cert, c.key, c.clientCA} {
 		if info, err := os.Stat(name); err == nil {
@@ -96,7 +93,6 @@ func (c *certificates) fileVersion() (v fileVersion) {
 	return v
 }
 
-// load reads and checks the files.
 func (c *certificates) load() (*tls.Config, error) {
 	pair, err := tls.LoadX509KeyPair(c.cert, c.key)
 	if err != nil {
@@ -122,7 +118,6 @@ func (c *certificates) load() (*tls.Config, error) {
 	return loaded, err
 }
 
-// loadAuthorities reads, from a PEM file, the certificates of the authorities that sign client certificates.
 func loadAuthorities(name string) (*x509.CertPool, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {

@@ -84,8 +84,6 @@ func Listen(cfg Config, log *slog.Logger) (*Server, error) {
 	return s, nil
 }
 
-// listenAdmin opens the listener for operators. It returns nil if cfg names no AdminAddr, or if
-// cfg.AdminOptional is set and AdminAddr cannot be opened.
 func listenAdmin(cfg Config, log *slog.Logger) (net.Listener, error) {
 	if cfg.AdminAddr == "" {
 		return nil, nil
@@ -136,7 +134,6 @@ func displayAddr(l net.Listener, configured string) string {
 	return actual
 }
 
-// publicAddr returns an address that other machines can reach, or "".
 func (s *Server) publicAddr() string {
 	if !s.main.Addr().(*net.TCPAddr).IP.IsLoopback() {
 		return s.Addr()
@@ -264,11 +261,8 @@ func (d *drainHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(`{"status":"stopping","observe":"ok","models":0}`)) // the prober may be gone
 }
 
-// isTerminated reports whether SIGTERM ended ctx.
 func isTerminated(ctx context.Context) bool { return errors.Is(context.Cause(ctx), ErrTerminated) }
 
-// wait waits for drainPeriod if SIGTERM ended ctx, and otherwise returns at once. If a listener fails
-// meanwhile, wait returns the error of that listener.
 func (d *drainHandler) wait(ctx context.Context, failures <-chan error) error {
 	if !isTerminated(ctx) {
 		return nil

@@ -43,7 +43,6 @@ func (t *TriesImporter) Airflow(ctx context.Context, c *airflow.Client, cfg Airf
 	return a.finish(ctx, ExplainAirflow(a.read(ctx)))
 }
 
-// airflowImport is the state of one import.
 type airflowImport struct {
 	*TriesImporter
 	client *airflow.Client
@@ -97,7 +96,6 @@ func (a *airflowImport) read(ctx context.Context) error {
 	return nil
 }
 
-// addPage imports the task instances of some runs, DAG by DAG.
 func (a *airflowImport) addPage(ctx context.Context, runs []airflow.Run) error {
 	byDAG := map[string]map[string]*airflow.Run{}
 	for n := range runs {
@@ -128,7 +126,6 @@ func (a *airflowImport) addPage(ctx context.Context, runs []airflow.Run) error {
 	return nil
 }
 
-// loadDefinition reads the tasks and tags of a DAG, once per DAG.
 func (a *airflowImport) loadDefinition(ctx context.Context, dag string) error {
 	if a.dags[dag].tasks != nil {
 		return nil
@@ -173,8 +170,7 @@ func (a *airflowImport) addStructure(dag string, tasks map[string]airflow.Task) 
 	}
 }
 
-// addInstance imports the tries of one task instance; last is its last try. It skips the instance if its operator
-// launches no pod, and it skips tries that cannot be reported.
+// addInstance imports the tries of one task instance; `last` is its last try.
 func (a *airflowImport) addInstance(ctx context.Context, run *airflow.Run, last *airflow.Instance) error {
 	if last.Operator != "" && !last.LaunchesPod(a.operators) {
 		a.notes.add("skipped: "+last.Operator+" launches no pod (--operators)", last.DAG+"/"+last.Task)
@@ -210,7 +206,6 @@ func (a *airflowImport) addInstance(ctx context.Context, run *airflow.Run, last 
 	return nil
 }
 
-// earlierTries returns the tries of an instance before last, its last try.
 func (a *airflowImport) earlierTries(ctx context.Context, last *airflow.Instance) ([]airflow.Instance, error) {
 	if last.Try < 2 {
 		return nil, nil
@@ -223,8 +218,6 @@ func (a *airflowImport) earlierTries(ctx context.Context, last *airflow.Instance
 	return slices.DeleteFunc(tries, func(t airflow.Instance) bool { return t.Try >= last.Try }), err
 }
 
-// finish sends the rest of the queue and, if there was no error, the structures of the DAGs. It prints the counts and the
-// time from which a later import can continue.
 func (a *airflowImport) finish(ctx context.Context, readErr error) error {
 	if readErr == nil {
 		a.usage.countUnjoined(a.notes)

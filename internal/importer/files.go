@@ -72,9 +72,6 @@ func spool(in io.Reader) (*os.File, error) {
 	return temporary, nil
 }
 
-// files imports one file after the other and prints the counts. It continues after an error of one file
-// (fileError). After any other error it stops and prints the names of the unread files. Without an error it
-// calls sendStructures.
 func (i *Importer) files(ctx context.Context, names []string) error {
 	var last error
 	for n, name := range names {
@@ -101,9 +98,8 @@ func (i *Importer) files(ctx context.Context, names []string) error {
 	return i.filesResult(last, len(names))
 }
 
-// filesResult returns the error of an import of several files. `last` is the last error of the import. filesResult returns
-// nil if at least one file was imported to its end and every error was a fileError. Result then reports rejected rows and
-// failed files.
+// `last` is the last error of the import. filesResult returns nil if at least one file was imported to its end and
+// every error was a fileError. Result then reports rejected rows and failed files.
 func (i *Importer) filesResult(last error, files int) error {
 	fileFault := (*fileError)(nil)
 	switch {
@@ -119,7 +115,6 @@ func (i *Importer) filesResult(last error, files int) error {
 	return last
 }
 
-// file imports one file. It returns a *fileError if other files can still be imported.
 func (i *Importer) file(ctx context.Context, name string) error {
 	in, size, err := i.open(name)
 	if err != nil {
@@ -143,7 +138,6 @@ func (i *Importer) file(ctx context.Context, name string) error {
 	return nil
 }
 
-// open opens a file and returns its size, which is -1 for standard input.
 func (i *Importer) open(name string) (io.ReadCloser, int64, error) {
 	if name == "-" {
 		return io.NopCloser(i.con.In), -1, nil
@@ -159,8 +153,7 @@ func (i *Importer) open(name string) (io.ReadCloser, int64, error) {
 	return in, info.Size(), nil
 }
 
-// rows sends the readable rows of a file batch by batch. It sends the first row only after the unit check has decided or
-// the file has ended.
+// rows sends the first row only after the unit check has decided or the file has ended.
 func (i *Importer) rows(ctx context.Context, in *file.Reader) error {
 	units := file.NewUnitCheck(&i.Layout, in)
 	batch := make([]file.Row, 0, i.batchSize)
@@ -189,7 +182,6 @@ func (i *Importer) rows(ctx context.Context, in *file.Reader) error {
 	return i.sendChecked(ctx, batch, &units)
 }
 
-// sendChecked sends rows in batches. If the unit check found another unit, it rejects all rows instead.
 func (i *Importer) sendChecked(ctx context.Context, rows []file.Row, units *file.UnitCheck) error {
 	if err := unitError(units); err != nil {
 		i.counts.rejected += len(rows)
@@ -203,8 +195,6 @@ func (i *Importer) sendChecked(ctx context.Context, rows []file.Row, units *file
 	return ctx.Err()
 }
 
-// send records a batch and counts the results. In a dry run (Target is nil) it only collects the warnings and
-// the upstream tasks of the rows.
 func (i *Importer) send(ctx context.Context, batch []file.Row) error {
 	if i.Target == nil {
 		for n := range batch {

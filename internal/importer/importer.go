@@ -65,7 +65,6 @@ func New(con Console, batchSize int) *Importer {
 	return &Importer{con: con, batchSize: batchSize, tasks: map[sizing.TaskKey]bool{}, upstream: dependencies{}}
 }
 
-// counts has the number of rows by result.
 type counts struct{ read, added, duplicate, amended, rejected int }
 
 // String formats the counts of an import.
@@ -73,7 +72,6 @@ func (c counts) String() string {
 	return fmt.Sprintf("%s read: %d new, %d already there, %d amended, %d rejected", render.Count(c.read, "row"), c.added, c.duplicate, c.amended, c.rejected)
 }
 
-// dryRun formats the counts of a dry run.
 func (c counts) dryRun() string {
 	return fmt.Sprintf("%s read: %d can be imported, %d rejected; nothing was sent", render.Count(c.read, "row"), c.read-c.rejected, c.rejected)
 }
@@ -109,7 +107,6 @@ func (i *Importer) Result() error {
 	return nil
 }
 
-// strictError returns the error of a strict import, or nil while no row or structure was rejected and no file failed.
 func (i *Importer) strictError() error {
 	switch {
 	case i.counts.rejected > 0:
@@ -144,7 +141,6 @@ func (i *Importer) Train(ctx context.Context) error {
 	return nil
 }
 
-// summary formats the counts with the number of rows that have warnings.
 func (i *Importer) summary() string {
 	text := i.counts.String()
 	if i.Target == nil {
@@ -186,7 +182,6 @@ func (i *Importer) reject(reason string) {
 	i.rejections = append(i.rejections, reason)
 }
 
-// printProblems prints and resets the rejections and warnings of one file.
 func (i *Importer) printProblems(name string) {
 	for _, reason := range i.rejections {
 		fmt.Fprintf(i.con.Err, "%s: %s\n", name, reason)

@@ -56,7 +56,6 @@ func (t *TriesImporter) addInOrder(ctx context.Context, window []sizing.Observat
 	return nil
 }
 
-// readPod appends the observation of a pod to window, unless the pod is skipped.
 func (t *TriesImporter) readPod(ctx context.Context, c *prometheus.Client, pod *prometheus.LaunchedPod, window *[]sizing.Observation) error {
 	name := pod.Namespace + "/" + pod.Name
 	if pod.Unidentified != "" {

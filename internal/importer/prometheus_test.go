@@ -24,14 +24,12 @@ func podOf(namespace, name, run string, start time.Time) prometheustest.Pod {
 		Memory: []float64{1 << 29, 1 << 30, 1 << 30}, Reason: "Completed", Phase: "Succeeded"}
 }
 
-// clientOf returns a client of a server that knows the pods.
 func clientOf(t *testing.T, pods ...prometheustest.Pod) *prometheus.Client {
 	c, err := prometheus.New(prometheus.Config{URL: prometheustest.Fake(t, pods...), PerSecond: 1000})
 	require.NoError(t, err)
 	return c
 }
 
-// recorder is a Target that remembers what it gets.
 type recorder struct {
 	Target
 	runs []string

@@ -15,13 +15,12 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// dagKey names a DAG.
 type dagKey struct{ namespace, dag string }
 
 // dependencies has the upstream tasks of each task of each DAG. If several rows of a task state them, the last row counts.
 type dependencies map[dagKey]map[string][]string
 
-// add sets the upstream tasks of a task. If upstream is nil, the row does not state them, and add does nothing.
+// add does nothing if `upstream` is nil: then the row does not state the upstream tasks.
 func (d dependencies) add(task sizing.TaskKey, upstream []string) {
 	if upstream == nil {
 		return
@@ -33,8 +32,8 @@ func (d dependencies) add(task sizing.TaskKey, upstream []string) {
 	d[dag][task.Task] = upstream
 }
 
-// structure returns the structure of a DAG with its tasks in alphabetical order. A task that is only named as an upstream
-// task, such as a task that launches no pod and so has no rows, has no upstream tasks in the structure.
+// structure sorts the tasks of a DAG by id. A task that is only named as an upstream task, such as a task that
+// launches no pod and so has no rows, has no upstream tasks in the structure.
 func structure(dag dagKey, upstream map[string][]string) (sizing.Structure, error) {
 	complete := maps.Clone(upstream)
 	for _, ids := range upstream {
@@ -54,13 +53,10 @@ func structure(dag dagKey, upstream map[string][]string) (sizing.Structure, erro
 	return s, err
 }
 
-// isRejected reports whether err says that a structure is invalid.
 func isRejected(err error) bool {
 	return err != nil && sizing.KindOf(err) == sizing.Invalid || client.IsStatus(err, http.StatusUnprocessableEntity)
 }
 
-// sendStructures checks the structures of the DAGs and, except in a dry run, sends them. It prints and counts invalid
-// structures.
 func (i *Importer) sendStructures(ctx context.Context) error {
 	byName := func(a, b dagKey) int { return cmp.Or(cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.dag, b.dag)) }
 	for _, dag := range slices.SortedFunc(maps.Keys(i.upstream), byName) {

@@ -30,7 +30,6 @@ func NewTries(con Console, batchSize int) *TriesImporter {
 	return &TriesImporter{Importer: New(con, batchSize), assumed: map[sizing.TryKey]bool{}, notes: noteCounts{}}
 }
 
-// add queues an observation and sends the queue if it is full. It rejects an invalid observation.
 func (t *TriesImporter) add(ctx context.Context, o *sizing.Observation) error {
 	t.counts.read++
 	if bad := o.Validate(); len(bad) > 0 {
@@ -44,7 +43,6 @@ func (t *TriesImporter) add(ctx context.Context, o *sizing.Observation) error {
 	return t.flush(ctx)
 }
 
-// flush sends the queue.
 func (t *TriesImporter) flush(ctx context.Context) error {
 	if t.Target == nil {
 		for n := range t.pending {
@@ -147,7 +145,6 @@ func removeField(o *sizing.Observation, field string) bool {
 	return true
 }
 
-// formatTry names a try in messages.
 func formatTry(k sizing.TryKey) string {
 	mapped := ""
 	if k.MapIndex >= 0 {
@@ -156,8 +153,8 @@ func formatTry(k sizing.TryKey) string {
 	return fmt.Sprintf("%s%s run %s try %d", k.TaskKey, mapped, k.RunID, k.Number)
 }
 
-// finish sends the rest of the queue and prints the counts. readErr is the error that ended the reading, or nil. If
-// ctx ended the reading, finish does not send the queue.
+// finish does not send the rest of the queue if ctx ended the reading. readErr is the error that ended the reading, or
+// nil.
 func (t *TriesImporter) finish(ctx context.Context, name string, readErr error) error {
 	err := readErr
 	if err == nil {
@@ -196,7 +193,6 @@ func (s noteCounts) add(reason, example string) {
 	}
 }
 
-// print prints one line per reason, the most frequent first.
 func (s noteCounts) print(w io.Writer) {
 	reasons := slices.SortedFunc(maps.Keys(s), func(a, b string) int {
 		return cmp.Or(cmp.Compare(s[b].count, s[a].count), cmp.Compare(a, b))

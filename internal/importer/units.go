@@ -18,7 +18,6 @@ func unitError(units *file.UnitCheck) error {
 		"name the unit, such as --unit MiB, or --unit B if the peaks are in bytes", inAnotherUnit(rows))
 }
 
-// inAnotherUnit says that a number of rows are probably in another unit.
 func inAnotherUnit(rows int) string {
 	if rows == 1 {
 		return "1 row is probably in another unit"

@@ -24,13 +24,12 @@ type usage struct {
 	prometheus *prometheus.Client // nil if not configured
 }
 
-// fileUsage is the usage of one try in files.
 type fileUsage struct {
 	sizing.Observation
 	joined bool // whether join added this usage to a try of Airflow
 }
 
-// readFile reads CSV or JSON lines. The namespace of the import replaces the namespaces in the file.
+// readFile replaces the namespaces in the file by the namespace of the import.
 func (u *usage) readFile(t *TriesImporter, name, namespace string) error {
 	in, err := os.Open(name)
 	if err != nil {
@@ -55,7 +54,6 @@ func (u *usage) readFile(t *TriesImporter, name, namespace string) error {
 	return nil
 }
 
-// readLogs reads the usage logs below a folder.
 func (u *usage) readLogs(t *TriesImporter, folder, namespace string) error {
 	return t.eachUsageLog([]string{folder}, func(log *usagelog.Log) error {
 		u.add(log.Observation(), namespace)
@@ -95,7 +93,6 @@ func (u *usage) join(ctx context.Context, o *sizing.Observation) (missing string
 	return "without usage: no file has the try", nil
 }
 
-// query reads the usage of a try from Prometheus.
 func (u *usage) query(ctx context.Context, o *sizing.Observation) (missing string, err error) {
 	if o.StartedAt.IsZero() {
 		return "without usage: Airflow has no start time of the try, which the query of Prometheus needs", nil
@@ -153,7 +150,6 @@ func fillMissing(o, more *sizing.Observation) {
 	fillMissingContext(o, more)
 }
 
-// fillMissingContext sets the unknown metadata, usage and placement of `o` from `more`.
 func fillMissingContext(o, more *sizing.Observation) {
 	if len(more.Metadata) > 0 {
 		metadata := maps.Clone(more.Metadata)
@@ -169,7 +165,6 @@ func fillMissingContext(o, more *sizing.Observation) {
 	o.Placement.ClusterLoad = cmp.Or(o.Placement.ClusterLoad, more.Placement.ClusterLoad)
 }
 
-// countUnjoined counts the tries of files that Airflow did not return or that the import skipped.
 func (u *usage) countUnjoined(notes noteCounts) {
 	var tries []string
 	for key, found := range u.byTry {

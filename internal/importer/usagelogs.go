@@ -20,7 +20,6 @@ func (t *TriesImporter) UsageLogs(ctx context.Context, names []string) error {
 	}))
 }
 
-// eachUsageLog calls the function `use` for each usage log that it can read. It rejects an invalid file and continues.
 func (t *TriesImporter) eachUsageLog(names []string, use func(*usagelog.Log) error) error {
 	files, err := usagelog.Find(names...)
 	if err != nil {

@@ -39,7 +39,6 @@ func (w *warnings) add(location string, all []sizing.FieldError) {
 	}
 }
 
-// print prints and resets the warnings of one file.
 func (w *warnings) print(to io.Writer, name string) {
 	for _, line := range w.lines {
 		fmt.Fprintf(to, "%s: %s\n", name, line)

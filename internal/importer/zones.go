@@ -22,7 +22,6 @@ func (z *zonelessTimes) add(column string, line int) {
 	}
 }
 
-// warning returns a warning about the counted rows. It is empty if there are none.
 func (z *zonelessTimes) warning() string {
 	if z.rows == 0 {
 		return ""

@@ -74,7 +74,6 @@ func Context(terminated error) context.Context {
 	return ctx
 }
 
-// newInterruption returns the Interruption for a signal. It wraps `terminated` for SIGTERM, and context.Canceled otherwise.
 func newInterruption(s syscall.Signal, terminated error) *Interruption {
 	if s == syscall.SIGTERM {
 		return &Interruption{s, terminated}

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// cancelled returns a context that SIGTERM has cancelled, and its cause.
 func cancelled() (context.Context, *Interruption) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	i := &Interruption{syscall.SIGTERM, context.Canceled}

@@ -22,7 +22,7 @@ const (
 type Axis struct {
 	Label    string
 	Unit     Unit
-	Log      bool // logarithmic
+	Log      bool
 	Min, Max float64
 	Names    []string // labels of the values 0, 1, …; the chart shows some of them
 
@@ -30,7 +30,7 @@ type Axis struct {
 	isFitted  bool
 }
 
-// include extends the axis to `values`. It skips those that the axis cannot show.
+// include extends the axis to `values`, except those that it cannot show.
 func (a *Axis) include(values ...float64) {
 	for _, v := range values {
 		if !isFinite(v) || a.Log && v <= 0 {
@@ -43,7 +43,6 @@ func (a *Axis) include(values ...float64) {
 	}
 }
 
-// ends returns the lowest and the highest value on the axis.
 func (a *Axis) ends() (low, high float64) {
 	low, high = a.low, a.high
 	switch {
@@ -107,7 +106,6 @@ func (a *Axis) ticks(n int) []float64 {
 	return ticks
 }
 
-// indexTicks returns at most `n` of the indexes below `count`, evenly spaced.
 func indexTicks(count, n int) []float64 {
 	step := max(1, int(math.Ceil(float64(count)/float64(n))))
 	var ticks []float64
@@ -135,7 +133,6 @@ func niceStep(step, base float64) float64 {
 	return 10 * power
 }
 
-// format returns the label of a value.
 func (a *Axis) format(v float64) string {
 	switch {
 	case len(a.Names) > 0:
@@ -154,9 +151,8 @@ func (a *Axis) format(v float64) string {
 	return plain(v)
 }
 
-// plain formats numbers below 10 000, and those from 10¹³ on, with at most four significant digits. From 10 000 on it
-// writes whole numbers with narrow no-break spaces between the thousands, and from ten million on it counts millions or
-// billions.
+// plain formats a number with at most four significant digits below 10 000, with separated thousands below ten
+// million, and in millions or billions below 10¹³.
 func plain(v float64) string {
 	switch size := math.Abs(v); {
 	case size < 1e4-0.5, size >= 1e13:

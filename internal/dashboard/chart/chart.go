@@ -146,7 +146,6 @@ func (s Spec) Draw() Figure {
 
 func class(colour int) string { return "c" + strconv.Itoa(colour) }
 
-// fit extends the axes to the values of all series and markers.
 func (s *Spec) fit() {
 	for i := range s.Series {
 		series := &s.Series[i]
@@ -192,7 +191,6 @@ func (s *Spec) draw(width, height int) Drawing {
 	return d
 }
 
-// painter adds the series and markers of a chart to one drawing.
 type painter struct {
 	spec *Spec
 	d    *Drawing
@@ -248,10 +246,8 @@ func (p *painter) dots(s *Series) {
 	p.d.Dots = append(p.d.Dots, Path{class(s.Colour), points.String()})
 }
 
-// text formats a coordinate.
 func text(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// at returns text i, or "" if there are fewer.
 func at(texts []string, i int) string {
 	if i < len(texts) {
 		return texts[i]
@@ -285,7 +281,6 @@ func (p *painter) lines(s *Series) {
 	flush()
 }
 
-// bars draws the bars that are above zero.
 func (p *painter) bars(s *Series) {
 	baseline := p.y(0)
 	for i, v := range s.Y {
@@ -297,7 +292,6 @@ func (p *painter) bars(s *Series) {
 	}
 }
 
-// marker draws the line of a marker across the plot.
 func (p *painter) marker(m Marker) {
 	b := p.d.Plot
 	r := Rule{Class: class(m.Colour) + " dashed", Label: cmp.Or(m.Title, m.Name)}

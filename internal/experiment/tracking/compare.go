@@ -61,7 +61,7 @@ func Compare(a, b *Run) *Comparison {
 	return c
 }
 
-// compareGroups compares one setting. One of the groups may be nil.
+// compareGroups accepts nil for one of the groups, for a setting that only one experiment has.
 func compareGroups(a, b *experiment.Group) ComparisonRow {
 	var c ComparisonRow
 	for _, g := range []*experiment.Group{a, b} {
@@ -80,7 +80,6 @@ func compareGroups(a, b *experiment.Group) ComparisonRow {
 	return c
 }
 
-// newFigurePair compares one figure. One of the groups may be nil.
 func newFigurePair(a, b *experiment.Group, figure experiment.Figure) (p FigurePair) {
 	if a != nil {
 		p.A = new(a.Mean(figure.Value))

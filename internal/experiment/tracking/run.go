@@ -39,7 +39,6 @@ type Model struct {
 	SHA256 string `json:"sha256"`
 }
 
-// newRun decodes a stored experiment.
 func newRun(stored *store.Run) (*Run, error) {
 	r := &Run{ID: stored.ID, Name: stored.Name, CreatedAt: stored.CreatedAt, Fingerprint: stored.Fingerprint, Parameters: stored.Parameters, Report: stored.Report}
 	if stored.Rows == nil {
@@ -67,7 +66,6 @@ func newSummary(stored *store.Run) *Run {
 	return r
 }
 
-// appendUnique appends `text` unless the list contains it.
 func appendUnique(list []string, text string) []string {
 	if slices.Contains(list, text) {
 		return list
@@ -129,7 +127,6 @@ func (r *Run) Write(w io.Writer, format string) error {
 	return models.Write(w, format)
 }
 
-// meanTable returns a table with one line per setting: the means over the seeds.
 func (r *Run) meanTable(format string) *render.Table {
 	t := newFigureTable("seeds")
 	groups := experiment.Groups(r.Rows)
@@ -144,7 +141,6 @@ func (r *Run) meanTable(format string) *render.Table {
 	return t
 }
 
-// rowTable returns a table with one line per setting and seed.
 func (r *Run) rowTable() *render.Table {
 	t := newFigureTable("seed")
 	for i := range r.Rows {
@@ -158,8 +154,6 @@ func (r *Run) rowTable() *render.Table {
 	return t
 }
 
-// newFigureTable returns a table with columns for a setting and all figures. `seeds` is the header of the
-// column between them.
 func newFigureTable(seeds string) *render.Table {
 	t := &render.Table{Header: append(settingHeader(), seeds), TextColumns: len(settingHeader())}
 	for _, f := range experiment.Figures() {
@@ -168,7 +162,6 @@ func newFigureTable(seeds string) *render.Table {
 	return t
 }
 
-// settingHeader returns the header of settingCells.
 func settingHeader() []string {
 	return []string{"task", "bins_gb", "family", "oversampling", "split"}
 }
@@ -177,5 +170,4 @@ func settingCells(s experiment.Setting) []string {
 	return []string{s.Task, s.Bins, s.Family, s.Oversampling, s.Split}
 }
 
-// abbreviate returns the first 12 digits of a hash.
 func abbreviate(hash string) string { return hash[:min(12, len(hash))] }

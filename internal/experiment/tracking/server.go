@@ -14,7 +14,6 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// serverStore stores experiments on a running server.
 type serverStore struct{ server *client.Client }
 
 // NewServerStore returns the Store of a running server.
@@ -51,7 +50,6 @@ func (s serverStore) List(ctx context.Context, before int64, limit int) ([]*Run,
 	return runs, nil
 }
 
-// get requests an experiment with its models. The models have their blobs only if withBlobs is true.
 func (s serverStore) get(ctx context.Context, idOrName string, withBlobs bool) (*api.Experiment, error) {
 	var e api.Experiment
 	path := "/experiments/" + url.PathEscape(idOrName)
@@ -135,7 +133,6 @@ func withKind(err error) error {
 	return err
 }
 
-// notNull returns nil for a JSON null.
 func notNull(text []byte) []byte {
 	if string(text) == "null" {
 		return nil
@@ -151,7 +148,6 @@ func orNil(text string) *string {
 	return &text
 }
 
-// valueOf returns the value that p points to, or the zero value.
 func valueOf[T any](p *T) (v T) {
 	if p != nil {
 		v = *p

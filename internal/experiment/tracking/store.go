@@ -29,7 +29,6 @@ type Store interface {
 	Location() string
 }
 
-// databaseStore stores experiments in a database.
 type databaseStore struct {
 	runs     store.Runs
 	location string

@@ -58,7 +58,6 @@ func newBufferPool(size int64, buffers int) *bufferPool {
 	return p
 }
 
-// acquire waits for a buffer. It fails with ErrOverloaded when ctx ends.
 func (p *bufferPool) acquire(ctx context.Context) (*Buffer, error) {
 	select {
 	case free := <-p.free:
@@ -109,7 +108,6 @@ func (bb BodyBuffers) Read(ctx context.Context, r *http.Request, limit int64, bu
 // IsSmall reports whether the body of r declares at most SmallBody bytes.
 func IsSmall(r *http.Request) bool { return r.ContentLength >= 0 && r.ContentLength <= SmallBody }
 
-// readChunked reads a body of undeclared length.
 func (bb BodyBuffers) readChunked(ctx context.Context, r *http.Request) (*Buffer, error) {
 	small, large := bb[0], bb[len(bb)-1]
 	b, err := small.acquire(ctx)

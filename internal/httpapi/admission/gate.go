@@ -74,7 +74,6 @@ func (g *Gate) available() int64 {
 	return max(1, g.capacity*free/g.priority.capacity)
 }
 
-// tryEnter takes a slot if one is free.
 func (g *Gate) tryEnter() bool {
 	if g.inFlight.Add(1) <= g.available() {
 		return true
@@ -121,7 +120,6 @@ func (g *Gate) Leave() {
 	}
 }
 
-// signal wakes one waiting request.
 func (g *Gate) signal() {
 	select {
 	case g.freed <- struct{}{}:

@@ -18,8 +18,8 @@ import (
 // Otherwise it grows by 1/16 (additive increase, multiplicative decrease: Chiu and Jain 1989). It also grows in this way,
 // but does not fall, after the overload.
 type LoadShedder struct {
-	threshold  int                  // goroutines up to which every request is admitted, however slow the machine is
-	goroutines func() int           // current number of goroutines
+	threshold  int // goroutines up to which every request is admitted, however slow the machine is
+	goroutines func() int
 	latency    func() time.Duration // upper quartile of the scheduling latency since the previous call
 	now        func() time.Time
 

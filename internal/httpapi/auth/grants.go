@@ -156,7 +156,6 @@ func less(a, b sizing.TaskKey) bool {
 	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.DAG, b.DAG), strings.Compare(a.Task, b.Task)) < 0
 }
 
-// scopeError returns an error that names the scopes of g and ends with `reason`, a clause.
 func (g Grants) scopeError(reason string) error {
 	var scopes []string
 	for _, t := range g {
@@ -175,7 +174,6 @@ func (t *Token) coversNamespace(namespace string) bool {
 	return t.Namespace == "" || t.Namespace == namespace
 }
 
-// scope describes the tasks that t covers.
 func (t *Token) scope() string {
 	var parts []string
 	if t.Namespace != "" {

@@ -63,7 +63,6 @@ func isCrossOriginRead(r *http.Request, hasSideEffect bool) bool {
 	return hasSideEffect || !isLink
 }
 
-// hostOf returns the requested host without its port.
 func hostOf(r *http.Request) string {
 	if host, _, err := net.SplitHostPort(r.Host); err == nil {
 		return host

@@ -35,7 +35,6 @@ func (p Proxy) User(r *http.Request) string {
 	return users[0]
 }
 
-// trusts reports whether the peer of a connection is a proxy.
 func (p Proxy) trusts(peer string) bool {
 	address, err := netip.ParseAddrPort(peer)
 	if err != nil {

@@ -74,7 +74,6 @@ func (s Sessions) CheckCSRFToken(session, csrfToken string) bool {
 	return hmac.Equal([]byte(s.CSRFToken(session)), []byte(csrfToken))
 }
 
-// sign returns the HMAC of a purpose and a value.
 func (s Sessions) sign(purpose string, value []byte) []byte {
 	mac := hmac.New(sha256.New, s.key)
 	mac.Write([]byte(purpose))

@@ -80,7 +80,6 @@ func (f *FirstToken) Store(w io.Writer) error {
 	return err
 }
 
-// write writes the grant to a temporary file and renames it.
 func (f *FirstToken) write() error {
 	temporary, err := os.CreateTemp(filepath.Dir(f.file), ".tokens-*") // readable by its owner only
 	if err != nil {

@@ -15,7 +15,6 @@ import (
 	"github.com/loadaware/loadaware/api"
 )
 
-// requestWith returns a prediction request with n features.
 func requestWith(n int) []byte {
 	features := make([]string, n)
 	for i := range features {
@@ -70,7 +69,6 @@ func BenchmarkReadPredictRequest(b *testing.B) {
 	}
 }
 
-// BenchmarkReadObservation compares the hand-written reader with the strict decoder.
 func BenchmarkReadObservation(b *testing.B) {
 	raw, strict := []byte(commonReport), api.Strict()
 	compare(b, func() {
@@ -82,7 +80,6 @@ func BenchmarkReadObservation(b *testing.B) {
 	})
 }
 
-// BenchmarkWritePrediction compares the hand-written writer with the library for an answer of a model.
 func BenchmarkWritePrediction(b *testing.B) {
 	memory := &api.Memory{RequestBytes: 12204376064, LimitBytes: 12204376064, Request: "11639Mi", Limit: "11639Mi"}
 	promised := 0.01302

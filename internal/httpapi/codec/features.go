@@ -65,7 +65,6 @@ func readAnyFeatures(raw []byte) (sizing.Features, *sizing.FieldError) {
 	return features, nil
 }
 
-// readValue reads one scalar.
 func readValue(dec *jsontext.Decoder) (sizing.Value, error) {
 	kind := dec.PeekKind()
 	if kind == '{' || kind == '[' {

@@ -32,8 +32,6 @@ func (w *PredictionResponse) VisitPredictBatchResponse(to http.ResponseWriter) e
 // errInfinite reports an answer that JSON cannot express.
 var errInfinite = errors.New("encode a prediction: a number is not finite")
 
-// send writes the answer and returns the memory to the pool. It writes nothing and fails if a number is not
-// finite.
 func (w *PredictionResponse) send(to http.ResponseWriter) error {
 	defer w.release()
 	if w.Infinite {
@@ -47,7 +45,6 @@ func (w *PredictionResponse) send(to http.ResponseWriter) error {
 	return err
 }
 
-// release returns the memory to the pool, unless there is more than maxPooled.
 func (w *PredictionResponse) release() {
 	if cap(w.B) <= maxPooled {
 		w.B, w.Infinite = w.B[:0], false
@@ -111,7 +108,6 @@ func (w *PredictionResponse) duration(d *api.Duration) {
 	w.Raw("}")
 }
 
-// optional writes a number, or null for nil.
 func (w *PredictionResponse) optional(v *float64) {
 	if v == nil {
 		w.Raw("null")
@@ -199,7 +195,6 @@ func (w *PredictionResponse) plan(p *api.Plan) {
 	w.B = append(w.B, text...)
 }
 
-// cohort writes the cohort of an answer. It writes nothing for nil.
 func (w *PredictionResponse) cohort(c *api.Cohort) {
 	if c == nil {
 		return
@@ -219,7 +214,6 @@ func (w *PredictionResponse) cohort(c *api.Cohort) {
 	w.Raw("}")
 }
 
-// warnings writes the warnings. It writes nothing if there are none.
 func (w *PredictionResponse) warnings(all []api.Warning) {
 	for i, warning := range all {
 		if i == 0 {

@@ -104,7 +104,6 @@ func ReadObservation(raw []byte, body *api.Observation) bool {
 	return true
 }
 
-// measurement reads the fields of a report that describe usage and time.
 func (s *scanner) measurement(name []byte, body *api.Observation) bool {
 	switch string(name) {
 	case "memory_max":
@@ -153,7 +152,6 @@ func (s *scanner) metadata(to *api.Metadata) bool {
 	return true
 }
 
-// skipScalars skips a scalar or a list of scalars.
 func (s *scanner) skipScalars() bool {
 	if !s.accept('[') {
 		return s.skipScalar()

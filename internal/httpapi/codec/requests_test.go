@@ -15,13 +15,11 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// commonRequest is a prediction request in the common form.
 const commonRequest = `{"dag_id": "pricing", "task_id": "predict_demand", "run_id": "emea__017", "namespace": "default", "map_index": -1,
 	"try_number": 2, "features": {"count": 1253, "share": -0.25e-3, "region": "emea", "sale_end": "2020-02-05", "full": true, "none": null, "zero": -0},
 	"requested": {"memory": "350Gi", "cpu": "6"}, "max_memory_bytes": 412316860416,
 	"metadata": {"owner": "pricing", "tags": ["a", "b"], "none": null, "empty": []}, "node_type": "m5.large", "cluster_load": 0.5}`
 
-// commonReport is a report in the common form.
 const commonReport = `{"dag_id": "pricing", "task_id": "predict_demand", "run_id": "emea__017", "namespace": "default", "map_index": 3, "try_number": 2,
 	"outcome": "success", "prediction_id": "0198", "memory_max": "3Gi", "memory_max_bytes": 3221225472, "memory_sampled_bytes": 3000000000,
 	"cpu_max_cores": 1.25, "duration_seconds": 61e1, "started_at": "2020-01-03T02:15:00Z", "ended_at": "2020-01-03T02:25:10.5+02:00",
@@ -69,7 +67,6 @@ func reportsMatch(t *testing.T, raw []byte) (common bool) {
 	return true
 }
 
-// featuresOf returns the features of a request, read by encoding/json.
 func featuresOf(raw []byte) []byte {
 	var body struct{ Features json.RawMessage }
 	_ = json.Unmarshal(raw, &body)
@@ -143,7 +140,6 @@ func TestMutatedBodiesMatchTheStrictDecoder(t *testing.T) {
 	}
 }
 
-// mutate changes, removes or inserts up to two bytes.
 func mutate(r *rand.Rand, body string) []byte {
 	const letters = `{}[]",:.-+eE0123456789 \tnulltruefalse\xÿdag_id`
 	raw := []byte(body)

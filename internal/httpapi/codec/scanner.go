@@ -61,13 +61,11 @@ func (s *scanner) skipSpace() {
 	}
 }
 
-// atEnd reports whether only space remains.
 func (s *scanner) atEnd() bool {
 	s.skipSpace()
 	return s.pos == len(s.data)
 }
 
-// accept consumes space and then `c`. It returns false if another character or the end follows the space.
 func (s *scanner) accept(c byte) bool {
 	if s.skipSpace(); s.pos < len(s.data) && s.data[s.pos] == c {
 		s.pos++
@@ -76,7 +74,6 @@ func (s *scanner) accept(c byte) bool {
 	return false
 }
 
-// quoted reads a string of printable ASCII without escapes.
 func (s *scanner) quoted() ([]byte, bool) {
 	if !s.accept('"') {
 		return nil, false
@@ -93,7 +90,6 @@ func (s *scanner) quoted() ([]byte, bool) {
 	return nil, false
 }
 
-// text reads a string into *to.
 func (s *scanner) text(to *string) bool {
 	text, ok := s.quoted()
 	*to = string(text)
@@ -144,7 +140,6 @@ func (s *scanner) number() (text []byte, isInteger, ok bool) {
 	return s.data[from:s.pos], isInteger, true
 }
 
-// int64Ptr reads an integer without exponent and fraction, and makes *to point to it.
 func (s *scanner) int64Ptr(to **int64) bool {
 	text, isInteger, ok := s.number()
 	if !ok || !isInteger || len(text) > 18 { // up to 18 characters always fit an int64
@@ -185,7 +180,6 @@ func (s *scanner) timePtr(to **time.Time) bool {
 	return json.Unmarshal(s.data[from:s.pos], *to) == nil
 }
 
-// skipScalar skips a string, a number, a boolean or null.
 func (s *scanner) skipScalar() bool {
 	if s.pos == len(s.data) {
 		return false
@@ -205,7 +199,6 @@ func (s *scanner) skipScalar() bool {
 	return ok
 }
 
-// literal consumes a word such as true.
 func (s *scanner) literal(word string) bool {
 	if len(s.data)-s.pos < len(word) || string(s.data[s.pos:s.pos+len(word)]) != word {
 		return false
@@ -214,7 +207,6 @@ func (s *scanner) literal(word string) bool {
 	return true
 }
 
-// feature reads the value of one feature.
 func (s *scanner) feature() (sizing.Value, bool) {
 	from := s.pos
 	if !s.skipScalar() {

@@ -84,12 +84,10 @@ func find(values []float64, from, depth int, changes *[]Change) {
 	find(values[at:], from+at, depth-1, changes)
 }
 
-// isRelevant reports whether the factor is at least minFactor, up or down; false if Before is 0.
 func (c *Change) isRelevant() bool {
 	return c.Before > 0 && c.magnitude() >= math.Log(minFactor)
 }
 
-// magnitude returns the absolute logarithm of the factor.
 func (c *Change) magnitude() float64 { return math.Abs(math.Log(c.Factor())) }
 
 // split returns the index at which the ranks before and after differ most, with at least minPart values on each side.

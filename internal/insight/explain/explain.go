@@ -87,7 +87,6 @@ func (x *Explainer) Receipt(ctx context.Context, r *sizing.Receipt) (*Explanatio
 	return newExplanation(explained), nil
 }
 
-// newExplanation converts an explained answer.
 func newExplanation(s *service.ExplainedAnswer) *Explanation {
 	a := &s.Allocation
 	e := &Explanation{
@@ -108,7 +107,6 @@ func newExplanation(s *service.ExplainedAnswer) *Explanation {
 	return e
 }
 
-// chainOf converts the factors of an answer.
 func chainOf(f *taskmodel.Explanation) Chain {
 	return Chain{Granted: f.Granted, Base: f.Base, BaseName: f.BaseName, Expected: f.Expected, Terms: f.Terms}
 }

@@ -12,7 +12,6 @@ import (
 // maxNamedFeatures is the largest number of features that the text names. The chain contains all of them.
 const maxNamedFeatures = 3
 
-// text describes the explanation in one paragraph.
 func (e *Explanation) text() string {
 	var s []string
 	addf := func(format string, args ...any) { s = append(s, fmt.Sprintf(format, args...)) }
@@ -51,7 +50,7 @@ func (e *Explanation) text() string {
 	return strings.Join(s, " ")
 }
 
-// text describes the chain in sentences. isGranted is the predicate of the first sentence.
+// isGranted is the predicate of the first sentence.
 func (c *Chain) text(isGranted string) (s []string) {
 	addf := func(format string, args ...any) { s = append(s, fmt.Sprintf(format, args...)) }
 	if len(c.Terms) == 0 {
@@ -96,7 +95,6 @@ func (c *Chain) text(isGranted string) (s []string) {
 	return s
 }
 
-// featureText describes the effect of a feature.
 func featureText(t *taskmodel.Term) string {
 	if t.Value == "" {
 		return t.Name + " " + change(t.Factor)
@@ -104,7 +102,6 @@ func featureText(t *taskmodel.Term) string {
 	return fmt.Sprintf("%s (%s) %s", t.Name, t.Value, change(t.Factor))
 }
 
-// change describes the effect of a factor on the amount before it.
 func change(factor float64) string {
 	switch {
 	case factor >= 2:
@@ -117,8 +114,6 @@ func change(factor float64) string {
 	return fmt.Sprintf("reduces the amount by %s %%", percent(1-factor))
 }
 
-// percent formats a share in percent: without decimals from 10 % on, with one decimal from 1 % on, and below 1 %
-// with at most two significant digits. Below 0.0001 % it returns "<0.0001".
 func percent(share float64) string {
 	switch p := 100 * share; {
 	case p >= 10:
@@ -132,7 +127,6 @@ func percent(share float64) string {
 	}
 }
 
-// nearestText describes the peaks of the most similar runs.
 func (e *Explanation) nearestText() string {
 	if len(e.Nearest) == 0 {
 		return ""
@@ -191,8 +185,7 @@ func (e *Explanation) killedOf(tries []sizing.HistoryRow) *KilledTry {
 	return k
 }
 
-// describeExcess describes how much larger an amount is than another one; `ratio` is their ratio. Two digits of a ratio near 1
-// would read as "1 times as much".
+// describeExcess describes a ratio near 1 in percent, because two digits of it would read as "1 times as much".
 func describeExcess(ratio float64) string {
 	if ratio < 1.1 {
 		return percent(ratio-1) + " % more"

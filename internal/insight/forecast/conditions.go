@@ -20,11 +20,11 @@ type condition struct {
 	p        float64   // the smallest p-value of the dependence of a fact on the property
 }
 
-// Alike returns which past runs are like a new run with the inputs `inputs`. `facts` holds, for each fact, for which past runs
-// the fact is true, such as that a task ran, and `past` has the inputs of these runs. If a fact clearly depends on a property
-// (Fisher's exact test), only those runs are alike that agree with the new run: both have the property, or both lack it.
-// Alike applies the clearest property first, and ignores a property that would leave no run. Without a clear property, all
-// runs are alike.
+// Alike returns which past runs are like a new run. `inputs` has the inputs of the new run, and `past` those of the
+// past runs. `facts` says for each fact, such as that a task ran, in which past runs it is true. If a fact clearly
+// depends on a property (Fisher's exact test), only those runs are alike that agree with the new run: both have the
+// property, or both lack it. Alike applies the clearest property first, and ignores a property that would leave no
+// run. Without a clear property, all runs are alike.
 func Alike(facts [][]bool, past []sizing.Features, inputs sizing.Features) []bool {
 	var all []condition
 	for _, name := range inputs.Names() {
@@ -86,7 +86,6 @@ func conditionsOf(past []sizing.Features, name string, v sizing.Value) (all []co
 	return all
 }
 
-// propertiesOf returns the properties of values of a kind.
 func propertiesOf(kind sizing.ValueKind) []func(v sizing.Value) any {
 	switch kind {
 	case sizing.Bool:

@@ -14,7 +14,6 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// fixed returns the quantile function of a fixed run time.
 func fixed(seconds float64) func(float64) float64 { return func(float64) float64 { return seconds } }
 
 // Task a takes 10 s, then b takes 20 s and c 5 s, then d takes 1 s. The critical path is a, b, d and
@@ -89,7 +88,6 @@ func TestCheckStructure(t *testing.T) {
 	assert.Zero(t, r.Median)
 }
 
-// cycle returns n tasks of which each waits for the next one, and the last one for the first.
 func cycle(n int) []forecast.Task {
 	tasks := make([]forecast.Task, n)
 	for i := range tasks {
@@ -98,7 +96,6 @@ func cycle(n int) []forecast.Task {
 	return tasks
 }
 
-// manyTasks returns n tasks without dependencies.
 func manyTasks(n int) []forecast.Task {
 	tasks := make([]forecast.Task, n)
 	for i := range tasks {

@@ -39,8 +39,8 @@ func TestSimulateMediansScalesByTheNumberOfInstances(t *testing.T) {
 	assert.InDelta(t, 150, r.Quantile(.9), 1e-9)
 }
 
-// At most four instances of a task run at the same time, so the ratio of the actual to the expected end grows with their
-// number.
+// At most four instances of a task run at the same time, so the ratio of the actual to the expected end grows with the
+// number of instances.
 func TestCalibrationScalesWaitsToTheNumberOfInstances(t *testing.T) {
 	var c forecast.Calibration
 	for k := range 40 {

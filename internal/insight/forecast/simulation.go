@@ -7,12 +7,11 @@ import (
 	"slices"
 )
 
-// simulation holds the state of one Simulate.
 type simulation struct {
 	tasks    []Task
 	order    []int   // indices of the tasks in topological order
 	upstream [][]int // for each task the indices of its upstream tasks
-	draws    int     // number of runs to simulate
+	draws    int
 	rng      *rand.Rand
 	pastRuns int      // length of the lists Task.Ran, Task.Counts and Task.Memories; 0 without lists
 	ran      [][]bool // for each task whether it runs, by draw; nil if it runs in all draws
@@ -21,7 +20,6 @@ type simulation struct {
 	events   []event   // reused by peak
 }
 
-// run draws all runs and returns the result.
 func (s *simulation) run() *Result {
 	index := map[string]int{}
 	for i, t := range s.tasks {
@@ -44,7 +42,6 @@ func (s *simulation) run() *Result {
 	return s.summarise()
 }
 
-// draw simulates one run.
 func (s *simulation) draw() {
 	times, end, last, past := s.result.Tasks, 0.0, 0, 0
 	if s.pastRuns > 0 {
@@ -76,9 +73,8 @@ func (s *simulation) draw() {
 	s.peaks = append(s.peaks, s.peak())
 }
 
-// drawInstances returns the number of instances of the task i in a draw from the past run with the index `past`, and the
-// factor of the task's run time. It appends the memory of all these instances to the memories of the task, and their number
-// to its counts if the task has Counts.
+// drawInstances returns the number of instances of the task i in a draw from the past run with the index `past`, and
+// the factor of the task's run time.
 func (s *simulation) drawInstances(i, past int) (instances int, scale float64) {
 	t, times := &s.tasks[i], &s.result.Tasks[i]
 	instances, scale = times.Instances, 1
@@ -120,7 +116,6 @@ func (s *simulation) markCritical(i int) {
 	}
 }
 
-// peak returns the largest memory, in bytes, that the tasks of the newest draw have at one time.
 func (s *simulation) peak() float64 {
 	s.events = s.events[:0]
 	for i := range s.result.Tasks {
@@ -141,7 +136,6 @@ func (s *simulation) peak() float64 {
 // event is a change of the memory in use at the time `at`: positive `bytes` are added, and negative ones are freed.
 type event struct{ at, bytes float64 }
 
-// memoryAt returns the memory in use in a draw at a time, in bytes.
 func (s *simulation) memoryAt(draw int, at float64) float64 {
 	sum := 0.0
 	for i := range s.result.Tasks {
@@ -152,8 +146,6 @@ func (s *simulation) memoryAt(draw int, at float64) float64 {
 	return sum
 }
 
-// summarise computes the quantiles: those of the run over all draws, and those of a task over the draws in which the task
-// runs, or over all draws if it runs in none.
 func (s *simulation) summarise() *Result {
 	r := &s.result
 	used := make([]float64, s.draws)

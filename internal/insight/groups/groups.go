@@ -55,7 +55,6 @@ func (g Groups) Of(task sizing.TaskKey, memory sizing.Quantiles) sizing.Group {
 	return sizing.GroupOf(memory)
 }
 
-// positions returns the standardised cube roots of the quantities of each task.
 func positions(usage []sizing.Usage) []point {
 	points := make([]point, len(usage))
 	for i, u := range usage {

@@ -50,7 +50,6 @@ var retailTasks = []struct {
 	{"validate_inputs", 829, 1.4593e+08, 2.0878e+07, 0.72641},
 }
 
-// pipeline returns the usage of retailTasks in a namespace.
 func pipeline(namespace string) []sizing.Usage {
 	var usage []sizing.Usage
 	for _, r := range retailTasks {
@@ -60,7 +59,6 @@ func pipeline(namespace string) []sizing.Usage {
 	return usage
 }
 
-// count returns the number of tasks in each group.
 func count(g groups.Groups) map[sizing.Group]int {
 	n := map[sizing.Group]int{}
 	for _, group := range g {

@@ -21,8 +21,6 @@ const (
 // variances holds the variances of the sensitivities around 1 and of the own deviations around 0.
 type variances struct{ sensitivity, own float64 }
 
-// estimate fits the parts of the model one after the other until the effects converge, for at most rounds
-// rounds.
 func (e *Effects) estimate(tasks []*taskEffect) {
 	v := variances{.1, .01} // initial values
 	for range rounds {
@@ -86,8 +84,6 @@ func (t *taskEffect) fitInputs(e *Effects) {
 	t.reweight(e)
 }
 
-// reweight sets the residual variance, and the weights of the rows, which are less than 1 for outlying
-// rows.
 func (t *taskEffect) reweight(e *Effects) {
 	sum, rows := priorRows*priorVariance, priorRows
 	for i := range t.rows {
@@ -103,7 +99,6 @@ func (t *taskEffect) reweight(e *Effects) {
 	}
 }
 
-// residual returns the residual of a row, in log seconds.
 func (t *taskEffect) residual(e *Effects, r *row) float64 {
 	return t.partialResidual(r) - t.effect(e, r.node)
 }
@@ -121,7 +116,6 @@ func (t *taskEffect) partialResidual(r *row) float64 {
 // cell holds the weight and the weighted sum of the partial residuals of the rows of a task on one node type.
 type cell struct{ weight, sum float64 }
 
-// cells returns the cells of a task by node type; nodes is the number of node types.
 func (t *taskEffect) cells(nodes int) []cell {
 	cells := make([]cell, nodes)
 	for i := range t.rows {
@@ -133,7 +127,6 @@ func (t *taskEffect) cells(nodes int) []cell {
 	return cells
 }
 
-// fitEffects fits the level, the sensitivity and the own deviations of the task.
 func (t *taskEffect) fitEffects(e *Effects, v variances) {
 	cells := t.cells(len(e.nodes))
 	// The level and the sensitivity are fitted together, with the own deviations integrated out.

@@ -80,7 +80,6 @@ func (e *Effects) Expect(m *taskmodel.Model, runs []Run, c *Change) (x Expectati
 	return x, true
 }
 
-// replaced returns a copy of `f` in which the values of `set` replace those of `f`. If `set` is empty, it returns `f`.
 func replaced(f, set sizing.Features) sizing.Features {
 	if len(set) == 0 {
 		return f

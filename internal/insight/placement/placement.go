@@ -56,7 +56,6 @@ type taskEffect struct {
 	variance    float64   // of the residuals
 }
 
-// row is one run of a task.
 type row struct {
 	y      float64   // log seconds
 	x      []float64 // scaled inputs
@@ -100,7 +99,6 @@ func Fit(runs []Run) *Effects {
 	return e
 }
 
-// frequentNodes returns the maxNodeTypes most frequent node types in alphabetical order.
 func frequentNodes(runs []Run) []string {
 	counts := map[string]int{}
 	for i := range runs {
@@ -118,7 +116,6 @@ func frequentNodes(runs []Run) []string {
 	return nodes
 }
 
-// newTaskEffect encodes the runs of a task.
 func newTaskEffect(runs []*Run, nodes []string, meanLoad float64) *taskEffect {
 	t := &taskEffect{sensitivity: 1, own: make([]float64, len(nodes)), variance: priorVariance}
 	t.chooseInputs(runs)
@@ -179,7 +176,6 @@ func (t *taskEffect) inputs(f sizing.Features) []float64 {
 	return x
 }
 
-// signedLog returns log1p of the magnitude, with the sign of v.
 func signedLog(v float64) float64 { return math.Copysign(math.Log1p(math.Abs(v)), v) }
 
 // NodeTypes returns the node types that have an effect, in alphabetical order.

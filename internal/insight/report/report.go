@@ -195,7 +195,6 @@ func bytesOver(gbh, hours *float64) *int64 {
 	return &bytes
 }
 
-// sourceOf returns the probable source of the next answer, derived from the profile; nil if unknown.
 func sourceOf(p *sizing.Profile, t *Task) *string {
 	source := ""
 	switch {
@@ -211,7 +210,7 @@ func sourceOf(p *sizing.Profile, t *Task) *string {
 	return &source
 }
 
-// severityOf returns the severity of a task. `wasted` is the waste of all tasks in GB·h; nil if it is unknown.
+// severityOf gets the waste of all tasks in GB·h as `wasted`; nil if it is unknown.
 func severityOf(t *Task, row *savings.Row, wasted *float64) Severity {
 	switch {
 	case isKilledTooOften(row.Kills, row.Successes+row.Kills, t.RiskTarget), t.SavedGBH != nil && *t.SavedGBH < 0:
@@ -239,7 +238,6 @@ func isKilledTooOften(k, n int, target float64) bool {
 // ran with their static requests, because the history was imported, or because Airflow does not apply the answers.
 const NoGrantYet = "no grant yet"
 
-// obstaclesOf lists the obstacles to a better size; "" if there are none.
 func obstaclesOf(p *sizing.Profile, t *Task, row *savings.Row) string {
 	var reasons []string
 	switch p.Policy.WithDefaults().Mode {

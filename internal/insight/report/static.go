@@ -64,7 +64,6 @@ func peakOf(r store.PeakRow) float64 {
 	return float64(r.Peak)
 }
 
-// set sets the request with its risk and savings.
 func (s *Static) set(request sizing.Bytes, sample []store.PeakRow, t *Task) {
 	bytes, text := int64(request), request.String()
 	s.RequestBytes, s.Request = &bytes, &text
@@ -112,8 +111,6 @@ func savesOf(request sizing.Bytes, sample []store.PeakRow, t *Task) *float64 {
 	return &saves
 }
 
-// newStaticGroups returns the groups that have tasks, the heavy group first. The request of a group is
-// the largest request of its tasks.
 func newStaticGroups(tasks []Task, samples map[sizing.TaskKey][]store.PeakRow) []StaticGroup {
 	var groups []StaticGroup
 	for _, name := range []sizing.Group{sizing.Heavy, sizing.Moderate, sizing.Light} {
@@ -142,7 +139,6 @@ func newStaticGroups(tasks []Task, samples map[sizing.TaskKey][]store.PeakRow) [
 	return groups
 }
 
-// set sets the request of the group with its risk and savings.
 func (g *StaticGroup) set(request sizing.Bytes, members []*Task, samples map[sizing.TaskKey][]store.PeakRow) {
 	bytes, text, risk, saves, known := int64(request), request.String(), 0.0, 0.0, true
 	for _, t := range members {

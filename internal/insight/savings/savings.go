@@ -54,8 +54,8 @@ type Row struct {
 	WastedGBH    *float64 `json:"wasted_gbh"`
 	SavedGBH     *float64 `json:"saved_gbh"`
 	NoRequestGBH float64  `json:"no_request_gbh"` // part of granted_gbh and killed_gbh: tasks without a known static request
-	SavedCoreH   *float64 `json:"saved_core_h"`   // core hours
-	SavedMoney   *float64 `json:"saved_money"`    // in Prices.Currency
+	SavedCoreH   *float64 `json:"saved_core_h"`
+	SavedMoney   *float64 `json:"saved_money"` // in Prices.Currency
 }
 
 // Day is a UTC day.
@@ -118,8 +118,8 @@ type Answer struct {
 	Total     Row        `json:"total"`
 	Baselines []Baseline `json:"baselines,omitempty"` // only in an answer by task
 	Currency  *string    `json:"currency"`
-	PriceGBH  *float64   `json:"price_gb_hour"`   // price of a GB·h
-	PriceCore *float64   `json:"price_core_hour"` // price of a core hour
+	PriceGBH  *float64   `json:"price_gb_hour"`
+	PriceCore *float64   `json:"price_core_hour"`
 }
 
 // Read returns the savings of the tries that f selects, grouped by a key.
@@ -173,7 +173,6 @@ func NewRow(s *store.SavingsSum, by store.SavingsKey, prices Prices) Row {
 	return row
 }
 
-// valueOf returns the price of the savings; nil if no amount with a price is known.
 func (p Prices) valueOf(s *store.SavingsSum) *float64 {
 	money, isKnown := 0.0, false
 	if p.GBHour > 0 && s.Saved != nil {
@@ -201,12 +200,10 @@ func NewBaselines(stored []store.Baseline) []Baseline {
 	return baselines
 }
 
-// newRequest converts resources; zero is unknown.
 func newRequest(r sizing.Resources) Request {
 	return Request{MemoryBytes: nilIfZero(int64(r.Memory)), CPUCores: nilIfZero(float64(r.CPU))}
 }
 
-// dayOrNil returns nil for the zero time.
 func dayOrNil(t time.Time) *Day {
 	if t.IsZero() {
 		return nil
@@ -214,7 +211,6 @@ func dayOrNil(t time.Time) *Day {
 	return &Day{t}
 }
 
-// nilIfZero returns a pointer to v, or nil for the zero value.
 func nilIfZero[T comparable](v T) *T {
 	var zero T
 	if v == zero {

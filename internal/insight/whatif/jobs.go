@@ -103,8 +103,8 @@ func (s *Jobs) Start(ctx context.Context, q *Question) (*Job, error) {
 	return j, nil
 }
 
-// add adds a job, cancels abandoned jobs, and drops jobs that ended more than resultTTL ago. It returns Exhausted if
-// maxJobs other jobs, without the abandoned ones, wait or run.
+// add also cancels abandoned jobs, which do not count towards maxJobs, and drops jobs that ended more than resultTTL
+// ago.
 func (s *Jobs) add(j *Job) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,7 +129,6 @@ func (s *Jobs) add(j *Job) error {
 	return nil
 }
 
-// work runs a job and stores its result.
 func (s *Jobs) work(ctx context.Context, j *Job, q *Question) {
 	defer j.cancel()
 	report, err := s.replay(ctx, j, q)
@@ -167,7 +166,6 @@ func (s *Jobs) replay(ctx context.Context, j *Job, q *Question) (report *Report,
 // The caller holds j.mu.
 func (j *Job) isAbandoned() bool { return time.Since(j.lastStatusAt) > abandonedAfter }
 
-// advance records the progress, and cancels an abandoned job.
 func (j *Job) advance(share float64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -177,7 +175,6 @@ func (j *Job) advance(share float64) {
 	}
 }
 
-// stopped returns the error of a job that ended early.
 func stopped(ctx context.Context) error {
 	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		return sizing.Errorf(sizing.Exhausted, "what if: the replay took more than %s; name one task, or fewer settings", maxTime)

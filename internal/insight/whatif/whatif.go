@@ -22,7 +22,7 @@ import (
 
 // Limits of one question.
 const (
-	MaxSettings = 12     // largest number of Settings
+	MaxSettings = 12
 	maxTaskRows = 20_000 // largest number of rows of a task; of a longer history, the newest 8,000, the 2,000 with the highest peaks and a sample of the others
 	maxRows     = 60_000 // largest number of replayed rows of all tasks together: the newest; with a larger value more replays reach maxTime
 )
@@ -68,8 +68,7 @@ func (s *Settings) apply(p sizing.Policy) sizing.Policy {
 	return p
 }
 
-// validate returns an error for each invalid field. A risk target, floor or cap of zero is invalid here,
-// although it means the default in a policy.
+// validate rejects a risk target, floor or cap of zero, although zero means the default in a policy.
 func (s *Settings) validate() []sizing.FieldError {
 	bad := s.apply(sizing.Policy{}).Validate()
 	for i := range bad {
@@ -142,7 +141,6 @@ func (q *Question) Validate() []sizing.FieldError {
 	return append(bad, q.Set.Validate()...)
 }
 
-// name returns the name of the replayed task or DAG.
 func (q *Question) name() string {
 	if q.Task.Task == "" {
 		return q.Task.DAG
@@ -150,7 +148,6 @@ func (q *Question) name() string {
 	return q.Task.String()
 }
 
-// run answers a question. It calls progress with the share of the work that is done.
 func run(ctx context.Context, svc *service.Service, q *Question, progress func(float64)) (*Report, error) {
 	histories, policies, err := svc.Histories(ctx, q.Task, maxTaskRows)
 	if err != nil {
@@ -204,7 +201,6 @@ func busyWith(svc *service.Service) func() bool {
 	}
 }
 
-// resultOf converts the figures of a replay.
 func resultOf(s Settings, f *backtest.Figures) Result {
 	r := Result{
 		Settings: s, Rows: f.Rows, Utilisation: f.Utilisation, UsedGBh: f.UsedGBh, WastedGBh: f.WastedGBh, Killed: f.Killed,

@@ -24,7 +24,6 @@ const (
 	rateFrom     = 0.7  // from here on, the forecasts are rated
 )
 
-// draws is the number of simulated runs of a forecast.
 const draws = 300
 
 // Evaluate learns runs in order of time. It forecasts each run from forecastFrom on before it learns the
@@ -60,7 +59,6 @@ func (w *Workflow) Evaluate(runs []Run) ([]Outcome, error) {
 	return outcomes, nil
 }
 
-// forecast forecasts a run by the models of its tasks; `expected` is the result of SimulateMedians.
 func (w *Workflow) forecast(models []*taskmodel.Model, f sizing.Features) (r, expected *forecast.Result, err error) {
 	tasks := slices.Clone(w.Tasks)
 	for i, m := range models {

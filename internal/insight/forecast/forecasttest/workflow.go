@@ -43,8 +43,7 @@ func Generate(seed uint64, runs int) (*Workflow, []Run, error) {
 	return w, all, nil
 }
 
-// newWorkflow generates a workflow. Each task after the first layer depends on at least one
-// task of the previous layer.
+// newWorkflow gives each task after the first layer at least one upstream task in the previous layer.
 func newWorkflow(rng *rand.Rand) *Workflow {
 	w := &Workflow{}
 	var previous []string
@@ -67,7 +66,6 @@ func newWorkflow(rng *rand.Rand) *Workflow {
 	return w
 }
 
-// draw draws one run. A simulation with the drawn run times gives its end and its largest memory.
 func (w *Workflow) draw(r *Run, rng *rand.Rand) error {
 	r.Size = math.Exp(.7 * rng.NormFloat64())
 	common := math.Exp(.1 * rng.NormFloat64())

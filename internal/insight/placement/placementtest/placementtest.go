@@ -72,7 +72,6 @@ func Generate(seed uint64, workflows int) *Dataset {
 	return d
 }
 
-// runSamples adds the runs of one workflow, sample by sample, on machines in random order.
 func (d *Dataset) runSamples(rng *rand.Rand, workflow int, tasks []task) {
 	var order []int // machine of each sample
 	for m := range Machines {
@@ -153,7 +152,6 @@ func (d *Dataset) Evaluate() (outcomes []Outcome) {
 	return outcomes
 }
 
-// trueMedian returns the median run time, without noise, on machine m for the inputs of runs.
 func (d *Dataset) trueMedian(t *task, runs []placement.Run, m int) float64 {
 	seconds := make([]float64, 0, len(runs))
 	for i := range runs {
