@@ -58,7 +58,6 @@ func (t *Tree) Cluster(cfg Config) (*Clustering, error) {
 	return out, nil
 }
 
-// excessOfMass selects the clusters with the largest total stability. No selected cluster is within another.
 func (c *condensedTree) excessOfMass() []bool {
 	stability := c.stability()
 	below := make([]float64, len(c.parent)) // total stability of the best selection among the descendants

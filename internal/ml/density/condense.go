@@ -8,7 +8,6 @@ type merge struct {
 	size        int32   // number of points of the new node
 }
 
-// linkage returns the steps of single linkage along the spanning tree.
 func (t *Tree) linkage() []merge {
 	n := len(t.Core)
 	parent, top := make([]int32, n), make([]int32, n) // union-find parents, and the newest node of each set

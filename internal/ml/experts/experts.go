@@ -133,7 +133,6 @@ func (x *Experts) Rebuild(c Config) {
 	x.updateTables()
 }
 
-// updateTables recomputes the quantiles of all windows after a change.
 func (x *Experts) updateTables() {
 	for pair := range x.tables {
 		sorted := x.sorted(pair)

@@ -15,7 +15,6 @@ const levelClasses = 6
 // level.
 type LevelFactors [levelClasses]float64
 
-// levelClass returns the class of the predicted level of a row among the rows of the residual store.
 func (x *Experts) levelClass(p *Point) int {
 	l := &x.levels[LineTrees]
 	n := len(l.order)
@@ -28,7 +27,6 @@ func (x *Experts) levelClass(p *Point) int {
 // few rows for classes, and exceptions have their own kill rate (ExceptionCounts).
 func (x *Experts) hasLevelClass(p *Point) bool { return !x.IsColdStart() && !p.IsException }
 
-// levelFactor returns the factor by which the pool corrects the promise of a row for its predicted level.
 func (x *Experts) levelFactor(p *Point) float64 {
 	if x.LevelFactors[0] == 0 || !x.hasLevelClass(p) {
 		return 1
@@ -75,7 +73,6 @@ func (p *Pool) levelFactors() (factors LevelFactors) {
 	return factors
 }
 
-// shrunkRatio returns the ratio of kills to promises, shrunk to a prior, which has the weight of agePrior promised kills.
 func shrunkRatio(killed, promised, prior float64) float64 {
 	return (killed + agePrior*prior) / (promised + agePrior)
 }
