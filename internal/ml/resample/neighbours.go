@@ -35,8 +35,6 @@ func newNeighbourhood(t *table.Table, kinds []Kind, class []int, scales []float6
 	}
 }
 
-// scaledDeviations returns the standard deviations of the columns of numbers within the class, divided
-// by `scales`.
 func scaledDeviations(t *table.Table, kinds []Kind, class []int, scales []float64) (out []float64) {
 	for j, d := range deviations(t, kinds, class) {
 		switch {
