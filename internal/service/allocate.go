@@ -29,7 +29,7 @@ type allocator struct {
 	classifier       *cohort.Shapes // predicts which of the shapes a task has; the fields shapes and classifier are both set or both nil
 }
 
-// allocatorOf returns the allocator of a task. The caller holds the task's read lock.
+// allocatorOf requires that the caller holds the task's read lock.
 func (s *Service) allocatorOf(task *modelcache.Task, namespace string, now time.Time) allocator {
 	a := allocator{
 		task: task, model: task.Model(), policy: task.Policy().WithDefaults(), now: now,
@@ -89,7 +89,6 @@ func (c *allocator) liftsLeft(kills int) int {
 	return max(0, *c.policy.MaxLifts-max(0, kills-1))
 }
 
-// staticRequest returns the request of the ask, or else the request that was last reported.
 func (c *allocator) staticRequest(ask *sizing.Ask) sizing.Resources {
 	return sizing.Resources{
 		Memory: cmp.Or(ask.Requested.Memory, c.model.Requested.Memory), CPU: cmp.Or(ask.Requested.CPU, c.model.Requested.CPU),

@@ -112,7 +112,6 @@ func (p *pastOfDAG) branches(tasks []forecast.Task, runs []*pastRun) (varied [][
 	return varied
 }
 
-// inputsOf returns the inputs of runs.
 func inputsOf(runs []*pastRun) []sizing.Features {
 	inputs := make([]sizing.Features, len(runs))
 	for k, run := range runs {
