@@ -23,7 +23,7 @@ var ErrNotInstalled = errors.New("PostgreSQL is not installed")
 // binaries locates the server programs of one installed PostgreSQL.
 type binaries struct {
 	dir   string // contains initdb and postgres
-	major int    // major version
+	major int
 }
 
 func (b binaries) path(program string) string { return filepath.Join(b.dir, program) }

@@ -31,8 +31,6 @@ type identity struct {
 	uid, gid int                 // owner of the files, as this process sees it
 }
 
-// chooseIdentity returns the current user, without a check, if this process is not root. Otherwise it returns
-// the first identity that passes check.
 func chooseIdentity(bin binaries, dataDir string) (identity, error) {
 	if os.Geteuid() != 0 {
 		return identity{name: "this user", uid: os.Geteuid(), gid: os.Getegid()}, nil

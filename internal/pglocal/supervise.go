@@ -53,8 +53,7 @@ func (s *Server) supervise() {
 	}
 }
 
-// runOnce returns nil after Stop. Any other end is an error; if the server ran, it contains the end of the server's
-// log.
+// runOnce returns nil after Stop. Otherwise it returns an error, which has the end of the log if the server ran.
 func (s *Server) runOnce(markReady func()) error {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()

@@ -33,7 +33,6 @@ func Count(n int, noun string) string {
 // notKnown is the cell of an unknown value. A CSV cell is empty instead, and compact replaces the text by a dash.
 const notKnown = "not known"
 
-// whyNotBetter is the header of the column with the obstacles to a better size.
 const whyNotBetter = "why not better"
 
 // reportTable has the rows of a report as text for people, and as CSV for programs.

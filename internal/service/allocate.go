@@ -43,8 +43,8 @@ func (s *Service) allocatorOf(task *modelcache.Task, namespace string, now time.
 // an outline, because the model was evicted or has failed.
 func (c *allocator) isDecoded() bool { return c.task.IsDecoded() && !c.hasFailed }
 
-// allocate computes the answer to the request `ask`, and sets the fields of `a`. The argument `run` holds the kills of
-// the run that this replica has received or read.
+// allocate sets the fields of `a` to the answer to `ask`. `run` holds the kills of the run that this replica has
+// received or read.
 func (c *allocator) allocate(ask *sizing.Ask, run *inflight.Run, a *sizing.Allocation) {
 	a.Mode, a.Risk.Target = c.policy.Mode, c.policy.RiskTarget
 	q := c.question(ask, run.HighestKill())
@@ -160,8 +160,7 @@ func (c *allocator) hardCap(ask *sizing.Ask, above sizing.Bytes) sizing.Bytes {
 	return minCap(minCap(c.policy.Cap, ask.MaxMemory), c.schedulableCeiling(above))
 }
 
-// lowerCap lowers the cap of `q` to `limit`, if the cap is higher or zero (none), and stores the rule `by` as the rule that
-// sets the cap. It does nothing if `limit` is zero.
+// lowerCap lowers the cap of `q` to `limit`, which the rule `by` sets. A cap or limit of 0 means none.
 func lowerCap(q *taskmodel.Question, limit sizing.Bytes, by taskmodel.CapRule) {
 	if lowered := minCap(q.Cap, limit); lowered != q.Cap {
 		q.Cap, q.CapBy = lowered, by

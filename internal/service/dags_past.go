@@ -12,7 +12,6 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// pastOfDAG collects the newest runs of a DAG.
 type pastOfDAG struct {
 	runs    map[string]*pastRun // by run id
 	known   []bool              // by task: whether its run time is known

@@ -69,7 +69,7 @@ type Line struct {
 	_           struct{} `cbor:",toarray"` // compact, because a task has up to twelve
 	Rows, X, Y  float64  // weight of the rows that have the input; the means of the input (as Predict gets it) and of the log peak in these rows
 	XX, XY, YY  float64  // sums of squares and products of the deviations from X and Y
-	LogEvidence float64  // logarithm of the evidence of the line
+	LogEvidence float64
 }
 
 // Range is the range of the learned values of an input.
@@ -85,7 +85,7 @@ type Point struct {
 	_           struct{} `cbor:",toarray"`
 	Rows        float64  // number of rows that it has predicted
 	Squares     float64  // sum of its squared errors, in log peak
-	LogEvidence float64  // logarithm of the evidence of the point model
+	LogEvidence float64
 }
 
 // MaxStructures is the largest number of structures in a mixture without the modes. maxComponents is the

@@ -65,7 +65,7 @@ func (s *Modes) predict(a *Average, prior *Prior, mix *Mixture, logWeight float6
 	mix.Modes.to = mix.N
 }
 
-// logDensity returns the log density of the modes together at y. The caller has filled `mix` with predict.
+// logDensity returns the log density of the modes together at y. It requires that predict has filled `mix`.
 func (s *Modes) logDensity(mix *Mixture, y float64) float64 {
 	newWeight := s.newWeight()
 	density, all, first := 0.0, s.rows()+newWeight, mix.Modes.from

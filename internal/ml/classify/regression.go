@@ -127,7 +127,7 @@ type Levels struct {
 	Model
 	edges     []float64
 	residuals *conformal.Residuals
-	near      int // number of residuals around the predicted level
+	near      int
 }
 
 // Bins returns the number of bins.

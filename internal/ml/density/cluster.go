@@ -69,7 +69,6 @@ func (c *condensedTree) excessOfMass() []bool {
 	return c.outermost(isSelected)
 }
 
-// outermost deselects the clusters that are within another selected cluster.
 func (c *condensedTree) outermost(isSelected []bool) []bool {
 	isWithin := make([]bool, len(c.parent))
 	for i := 1; i < len(c.parent); i++ {

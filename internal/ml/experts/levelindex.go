@@ -21,7 +21,6 @@ type levelIndex struct {
 // maxStoredRows is the number of rows that a uint16 position can address.
 const maxStoredRows = 1 << 16
 
-// versions is the last version number in use.
 var versions atomic.Uint64
 
 type indexedRow struct {

@@ -120,7 +120,6 @@ func (f *forest) setLeaf(at int32, depth uint8, value, cover float64) {
 	f.depth[last] = max(f.depth[last], depth)
 }
 
-// treeEnd returns the index of the node after the last one of tree t.
 func (f *forest) treeEnd(t int) int32 {
 	if t+1 < len(f.roots) {
 		return f.roots[t+1]

@@ -12,13 +12,12 @@ type growingNode struct {
 	sum         sums
 	hist        histogram // the sums of rows by bin; nil if neither the search for the split of this node nor a child needs them
 	split       split     // the best split; gain 0: none
-	leftSum     sums      // sums of the rows on the left
-	left, right int       // children; 0 for a leaf
+	leftSum     sums
+	left, right int // children; 0 for a leaf
 
 	value, cover float64 // of a leaf: its value, and the total weight of its rows; set by the booster
 }
 
-// grower grows trees on the same binned rows and reuses its buffers.
 type grower struct {
 	data   *BinnedTable
 	cfg    Config

@@ -1,6 +1,5 @@
 package gbt
 
-// split is the best cut of a node.
 type split struct {
 	gain        float64 // twice the reduction of the penalised loss; 0: no split
 	column      int

@@ -23,7 +23,7 @@ func Visits(labels []int) []Visit {
 
 // Graph holds the transitions between phases and the durations of visits in some runs.
 type Graph struct {
-	Runs       int          // number of runs
+	Runs       int
 	Starts     []float64    // probability that a run starts in a phase
 	Next       [][]float64  // Next[a][b] is the probability that b follows a; the last column is the end of the run
 	Dwell      [][]int      // numbers of steps of the visits to a phase, ascending

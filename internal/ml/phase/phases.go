@@ -45,7 +45,7 @@ type Model struct {
 
 // Statistics describes the steps of one phase.
 type Statistics struct {
-	Steps         int       // number of steps
+	Steps         int
 	Mean, SD, Max []float64 // by channel, in the unit of the series; SD is the standard deviation
 }
 

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	maxBins = 1000 // largest number of bins
-	folds   = 5    // number of folds for the out-of-sample decision values, as in libsvm
+	maxBins = 1000
+	folds   = 5 // number of folds for the out-of-sample decision values, as in libsvm
 )
 
 // Fit learns P(bin | x) for bins 0 … bins−1, bins ≤ 1000, from t, whose targets are bins. It
