@@ -167,8 +167,8 @@ func (w *Worker) lookUp(ctx context.Context, try sizing.TryKey, from, to time.Ti
 	return known, nil
 }
 
-// merge returns `a` with its unknown fields filled from `b`. It fills the two times only if `a` has neither of them. If both
-// outcomes are known and differ, it returns `a` unchanged.
+// merge returns `a` with its unknown fields filled from `b`. It fills the start and the end only if `a` has neither.
+// If both outcomes are known and differ, it returns `a` unchanged.
 func merge(a, b sizing.Observation) sizing.Observation {
 	if a.Outcome != sizing.UnknownOutcome && b.Outcome != sizing.UnknownOutcome && a.Outcome != b.Outcome {
 		return a

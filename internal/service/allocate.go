@@ -200,8 +200,8 @@ func (c *allocator) schedulableCeiling(above sizing.Bytes) sizing.Bytes {
 	return 0 // there is no amount between the two
 }
 
-// grant returns a grant whose limit is `limit`; the policy's ratio of limit to request determines the request. The request is at least
-// the floor, but at most the limit.
+// grant divides the limit by the limit ratio of the policy. The resulting request is at least the floor, but at most
+// the limit.
 func (c *allocator) grant(limit sizing.Bytes) sizing.Grant {
 	if c.policy.LimitRatio <= 1 {
 		return sizing.Grant{Request: limit, Limit: limit}

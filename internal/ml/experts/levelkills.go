@@ -7,8 +7,9 @@ import "math"
 // the predicted level, and corrects the promise of a row by the ratio of its class. The amounts of the experts do not depend on
 // this correction, but the rule that grants the static request does (requestSuffices in internal/taskmodel).
 
-// levelClasses is the number of classes of predicted levels. A row is in class k if the share of the rows with at least its level
-// is above 2^−(k+1) and at most 2^−k: half of the rows are in class 0, a quarter in class 1. The last class has all rows above.
+// levelClasses is the number of classes of predicted levels. A row is in class k if the share of the rows with at
+// least its level is above 2^−(k+1) and at most 2^−k: half of the rows are in class 0, a quarter in class 1. The last
+// class also has the rows for which k would be larger.
 const levelClasses = 6
 
 // LevelFactors are factors on nominal promises (the promises without the correction by the pool), by the class of the predicted
