@@ -60,7 +60,6 @@ func (w *Writer) Numbers(list []float64) { appendList(w, list, w.Number) }
 // Ints appends a list of integers; null if it is nil.
 func Ints[T ~int64](w *Writer, list []T) { appendList(w, list, func(v T) { w.Int(int64(v)) }) }
 
-// appendList appends a list as a JSON array, and calls `write` for each element. It appends null if the list is nil.
 func appendList[T any](w *Writer, list []T, write func(T)) {
 	if list == nil {
 		w.Raw("null")

@@ -13,7 +13,6 @@ import (
 	"github.com/loadaware/loadaware/internal/jsonwriter"
 )
 
-// requireEqualJSON requires that `write` appends the encoding of `v` by encoding/json.
 func requireEqualJSON(t *testing.T, v any, write func(w *jsonwriter.Writer)) {
 	t.Helper()
 	want, err := json.Marshal(v)

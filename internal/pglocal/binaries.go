@@ -23,7 +23,7 @@ var ErrNotInstalled = errors.New("PostgreSQL is not installed")
 // binaries locates the server programs of one installed PostgreSQL.
 type binaries struct {
 	dir   string // contains initdb and postgres
-	major int    // major version
+	major int
 }
 
 func (b binaries) path(program string) string { return filepath.Join(b.dir, program) }
@@ -39,8 +39,6 @@ var packageDirs = []string{
 	"/Applications/Postgres.app/Contents/Versions/[0-9]*/bin", // Postgres.app
 }
 
-// findFor selects the programs for the cluster in a folder: for an existing cluster the programs of its major
-// version, for a new cluster the first result of `installed`.
 func findFor(cluster string) (binaries, error) {
 	found := installed(os.Getenv("PG_BINDIR"), packageDirs)
 	if len(found) == 0 {
@@ -59,9 +57,7 @@ func findFor(cluster string) (binaries, error) {
 		"install PostgreSQL %[1]d, migrate the data with pg_upgrade, or choose another data folder", version, versions(found))
 }
 
-// installed lists the usable programs in order of preference. If bindir is set, it considers only
-// that folder. Otherwise it lists the programs on PATH, and then those in the folders that match the
-// patterns, the latter by descending version.
+// installed lists the usable programs in order of preference.
 func installed(bindir string, patterns []string) []binaries {
 	if bindir != "" {
 		return usable([]string{bindir})
@@ -76,7 +72,6 @@ func installed(bindir string, patterns []string) []binaries {
 	return append(usable(fromPath()), others...)
 }
 
-// fromPath returns the folder of postgres on PATH, and the folder that pg_config on PATH prints.
 func fromPath() (dirs []string) {
 	if postgres, err := exec.LookPath("postgres"); err == nil {
 		dirs = append(dirs, filepath.Dir(postgres))
@@ -87,7 +82,6 @@ func fromPath() (dirs []string) {
 	return dirs
 }
 
-// usable returns the programs of each folder that contains initdb and a postgres of a supported version.
 func usable(dirs []string) (found []binaries) {
 	for _, dir := range dirs {
 		dir, err := filepath.Abs(dir)
@@ -118,7 +112,6 @@ func majorVersion(postgres string) int {
 	return major
 }
 
-// versions lists the different major versions in ascending order, separated by commas.
 func versions(found []binaries) string {
 	var majors []int
 	for _, b := range found {
@@ -132,8 +125,6 @@ func versions(found []binaries) string {
 	return strings.Join(names, ", ")
 }
 
-// notInstalled returns an error that wraps ErrNotInstalled and says what to do. bindir is the value of
-// PG_BINDIR; empty if it is not set.
 func notInstalled(bindir string) error {
 	if bindir != "" {
 		return fmt.Errorf("%w: PG_BINDIR=%s has no initdb and postgres of version %d or newer; correct or unset it",

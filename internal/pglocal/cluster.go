@@ -19,7 +19,6 @@ const (
 	port      = "5432" // a part of the socket's name; the server does not listen on TCP
 )
 
-// clusterVersion returns the major version of the cluster in a folder, or 0 if there is no cluster.
 func clusterVersion(cluster string) (int, error) {
 	path := filepath.Join(cluster, "PG_VERSION")
 	text, err := os.ReadFile(path)

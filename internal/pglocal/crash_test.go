@@ -40,7 +40,6 @@ func TestCommittedDataSurvivesAKill(t *testing.T) {
 	}
 }
 
-// socketIn returns the folder of the socket that a lock file with this content names.
 func socketIn(t *testing.T, lockFile []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "lock")

@@ -31,8 +31,6 @@ type identity struct {
 	uid, gid int                 // owner of the files, as this process sees it
 }
 
-// chooseIdentity returns the current user, without a check, if this process is not root. Otherwise it returns
-// the first identity that passes check.
 func chooseIdentity(bin binaries, dataDir string) (identity, error) {
 	if os.Geteuid() != 0 {
 		return identity{name: "this user", uid: os.Geteuid(), gid: os.Getegid()}, nil
@@ -50,7 +48,6 @@ func chooseIdentity(bin binaries, dataDir string) (identity, error) {
 		errors.Join(reasons...))
 }
 
-// rootIdentities lists the identities that root can give the server.
 func rootIdentities() (all []identity) {
 	for _, name := range []string{"postgres", "_postgres", "nobody"} {
 		if id, err := asUser(name); err == nil { // skip users that do not exist
@@ -63,7 +60,6 @@ func rootIdentities() (all []identity) {
 	return all
 }
 
-// asUser returns the identity of the user with this name.
 func asUser(name string) (identity, error) {
 	u, err := user.Lookup(name)
 	if err != nil {
@@ -117,7 +113,6 @@ func (id identity) chown(dir string) error {
 	})
 }
 
-// ownedBy reports whether the user with this id owns a folder.
 func ownedBy(dir string, uid int) bool {
 	info, err := os.Stat(dir)
 	if err != nil {

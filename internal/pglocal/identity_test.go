@@ -97,7 +97,6 @@ func TestOrdinaryUserNeedsNoRoot(t *testing.T) {
 	requireRow(t, startOwner(t, dir, as).DSN)
 }
 
-// requireRoot skips the test if this process is not root.
 func requireRoot(t *testing.T) {
 	t.Helper()
 	if os.Geteuid() != 0 {

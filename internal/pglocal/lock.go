@@ -91,7 +91,6 @@ func readInfo(file *os.File) (info lockInfo) {
 	return info
 }
 
-// record writes the lock file with the given folder of the socket.
 func (l *lock) record(socket string) error {
 	l.info.Socket = socket
 	text, err := json.Marshal(l.info)
@@ -105,5 +104,4 @@ func (l *lock) record(socket string) error {
 	return err
 }
 
-// release unlocks the data folder.
 func (l *lock) release() error { return l.file.Close() }

@@ -33,7 +33,6 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// useFolder starts a server in a data folder, prints its DSN, and stops it when the input ends.
 func useFolder(dir string) {
 	server, err := Start(context.Background(), Config{DataDir: dir, Addr: "127.0.0.1:8080", Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -48,15 +47,12 @@ func useFolder(dir string) {
 	}
 }
 
-// owner is a process that uses a data folder.
 type owner struct {
 	*exec.Cmd
 	DSN   string
 	input io.Closer
 }
 
-// startOwner runs this test binary on a data folder. It runs as the user `as` or, if `as` is nil, as the current
-// user.
 func startOwner(t *testing.T, dir string, as *syscall.Credential) owner {
 	t.Helper()
 	cmd := exec.Command(publicCopyOfThisBinary(t))
@@ -101,19 +97,16 @@ func openFolder(t *testing.T) string {
 	return dir
 }
 
-// start starts a server without fsync and stops it at the end of the test.
 func start(t *testing.T, dir string) *Server {
 	t.Helper()
 	return startWith(t, Config{DataDir: dir, Unsafe: true})
 }
 
-// startSafe starts a server with fsync and stops it at the end of the test.
 func startSafe(t *testing.T, dir string) *Server {
 	t.Helper()
 	return startWith(t, Config{DataDir: dir})
 }
 
-// startWith starts a server without logs and stops it at the end of the test.
 func startWith(t *testing.T, cfg Config) *Server {
 	t.Helper()
 	cfg.Log = slog.New(slog.DiscardHandler)
@@ -123,7 +116,6 @@ func startWith(t *testing.T, cfg Config) *Server {
 	return server
 }
 
-// query runs a statement that returns one text.
 func query(dsn, sql string) (answer string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -136,7 +128,6 @@ func query(dsn, sql string) (answer string, err error) {
 	return answer, err
 }
 
-// commitRow commits a row, which requireRow finds again.
 func commitRow(t *testing.T, dsn string) {
 	t.Helper()
 	ctx := context.Background()
@@ -147,7 +138,6 @@ func commitRow(t *testing.T, dsn string) {
 	require.NoError(t, err)
 }
 
-// requireRow checks that the row of commitRow is in the database.
 func requireRow(t *testing.T, dsn string) {
 	t.Helper()
 	word, err := query(dsn, "SELECT word FROM committed")
@@ -155,7 +145,6 @@ func requireRow(t *testing.T, dsn string) {
 	require.Equal(t, "naïve 雪", word)
 }
 
-// eventually waits until a condition outside this process is true.
 func eventually(t *testing.T, description string, condition func() bool) {
 	t.Helper()
 	require.Eventually(t, condition, testwait.Limit, 20*time.Millisecond, description)

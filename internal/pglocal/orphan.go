@@ -15,7 +15,6 @@ import (
 	"time"
 )
 
-// pollEvery is the pause between two checks of a process or a file.
 const pollEvery = 10 * time.Millisecond
 
 // postmaster is the content of postmaster.pid, which the server writes.
@@ -24,7 +23,6 @@ type postmaster struct {
 	status string // "starting", "ready", "stopping"; the eighth line of the file
 }
 
-// pidFile returns the path of postmaster.pid.
 func pidFile(cluster string) string { return filepath.Join(cluster, "postmaster.pid") }
 
 // readPostmaster reads postmaster.pid. The pid is zero if the file is missing or has no id.
@@ -60,7 +58,6 @@ func stopOrphan(ctx context.Context, cluster string) error {
 	}
 }
 
-// isServerOf reports whether args is the command line of a server of this cluster.
 func isServerOf(args []string, cluster string) bool {
 	found, err := os.Stat(dataFolder(args))
 	if err != nil || !isServer(args) {
@@ -70,12 +67,10 @@ func isServerOf(args []string, cluster string) bool {
 	return err == nil && os.SameFile(found, want)
 }
 
-// isServer reports whether args is the command line of a PostgreSQL server.
 func isServer(args []string) bool {
 	return len(args) > 0 && slices.Contains([]string{"postgres", "postmaster"}, filepath.Base(args[0]))
 }
 
-// dataFolder returns the argument of -D; empty if there is none.
 func dataFolder(args []string) string {
 	if i := slices.Index(args, "-D"); i >= 0 && i+1 < len(args) {
 		return args[i+1]

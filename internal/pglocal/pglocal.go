@@ -59,7 +59,6 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// open creates the data folder if it is missing, locks it and starts a server in it.
 func open(ctx context.Context, cfg Config) (*Server, error) {
 	dir, err := makeDataDir(cfg.DataDir)
 	if err != nil {
@@ -79,7 +78,6 @@ func open(ctx context.Context, cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// newServer returns a server that is not started yet.
 func newServer(dir string, cfg Config, l *lock) *Server {
 	cfg.DataDir = dir
 	if cfg.Log == nil {
@@ -93,7 +91,6 @@ func newServer(dir string, cfg Config, l *lock) *Server {
 	return s
 }
 
-// choose selects the programs, and the user as which the server runs.
 func (s *Server) choose() (err error) {
 	if s.bin, err = findFor(s.cluster()); err != nil {
 		return err
@@ -102,8 +99,7 @@ func (s *Server) choose() (err error) {
 	return err
 }
 
-// launch creates the cluster and the folder of the socket if they are missing, starts the server, and waits
-// until it accepts connections. On failure launch releases the data folder.
+// launch releases the data folder on failure.
 func (s *Server) launch(ctx context.Context) error {
 	if err := s.prepare(ctx); err != nil {
 		return errors.Join(err, s.release())
@@ -119,7 +115,6 @@ func (s *Server) launch(ctx context.Context) error {
 	}
 }
 
-// prepare creates the cluster and the folder of the socket, and records that folder in the lock file.
 func (s *Server) prepare(ctx context.Context) (err error) {
 	if err := s.makeCluster(ctx); err != nil {
 		return err
@@ -150,7 +145,6 @@ func makeDataDir(dir string) (string, error) {
 // cluster. A restart does not change the URL.
 func (s *Server) DSN() string { return dsnOf(s.socket) }
 
-// dsnOf returns the DSN of the server whose socket is in this folder.
 func dsnOf(socket string) string {
 	query := url.Values{"host": {socket}, "port": {port}, "sslmode": {"disable"}}.Encode()
 	dsn := url.URL{
@@ -167,14 +161,12 @@ func (s *Server) DataDir() string { return s.cfg.DataDir }
 // Later calls return the same result.
 func (s *Server) Stop() error { return s.stop() }
 
-// shutDown ends the server and releases the data folder.
 func (s *Server) shutDown() error {
 	close(s.stopping)
 	<-s.ended
 	return s.release()
 }
 
-// release removes the socket and unlocks the folder.
 func (s *Server) release() error {
 	if s.socket != "" {
 		removeSocketDir(s.socket)

@@ -28,8 +28,6 @@ func makeSocketDir(dataDir string, id identity) (string, error) {
 	return dir, id.chown(dir)
 }
 
-// makeTempSocketDir creates the folder of the socket in the folder for temporary files, or in /tmp if the path of
-// that folder is unusable, too.
 func makeTempSocketDir(id identity) (string, error) {
 	parent := os.TempDir()
 	if isUnusable(filepath.Join(parent, "loadaware-0123456789")) { // MkdirTemp appends up to ten digits

@@ -53,8 +53,7 @@ func (s *Server) supervise() {
 	}
 }
 
-// runOnce starts the server and waits until it ends. It returns nil after Stop, otherwise an error. If the server
-// ran, the error contains the end of its log.
+// runOnce returns nil after Stop. Otherwise it returns an error, which has the end of the log if the server ran.
 func (s *Server) runOnce(markReady func()) error {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
@@ -86,8 +85,6 @@ func (s *Server) runOnce(markReady func()) error {
 	}
 }
 
-// awaitReady calls markReady when postmaster.pid has the status "ready". It returns without this call
-// if the server exits first.
 func (s *Server) awaitReady(pid int, exited <-chan struct{}, markReady func()) {
 	for tick := time.NewTicker(pollEvery); ; {
 		if p := readPostmaster(s.cluster()); p.pid == pid && p.status == "ready" {
@@ -104,7 +101,6 @@ func (s *Server) awaitReady(pid int, exited <-chan struct{}, markReady func()) {
 	}
 }
 
-// stopChild shuts the child down and waits for its end.
 func stopChild(p *os.Process, exited <-chan struct{}) {
 	for _, step := range stopSteps {
 		p.Signal(step.signal) // fails only if the process has ended
@@ -117,7 +113,6 @@ func stopChild(p *os.Process, exited <-chan struct{}) {
 	<-exited
 }
 
-// tail returns the last 2,000 bytes of the log.
 func tail(log *os.File) string {
 	const limit = 2000
 	size, err := log.Seek(0, io.SeekEnd)
@@ -132,7 +127,6 @@ func tail(log *os.File) string {
 func (s *Server) isStopping() bool { return isClosed(s.stopping) }
 func (s *Server) isReady() bool    { return isClosed(s.ready) }
 
-// isClosed reports whether a channel is closed.
 func isClosed(c <-chan struct{}) bool {
 	select {
 	case <-c:

@@ -110,7 +110,6 @@ func (w *Worker) Run(ctx context.Context) {
 	}
 }
 
-// leaseName is the lease that elects one replica.
 const leaseName = "reconcile"
 
 // RunOnce looks up at most cfg.Batch tries of each kind. If another replica holds the lease, it does nothing
@@ -130,7 +129,6 @@ func (w *Worker) RunOnce(ctx context.Context) error {
 	return err
 }
 
-// lookUpAll looks up tries one by one until an error, and saves the completed lookups.
 func lookUpAll[T any](ctx context.Context, w *Worker, tries []T, lookUp func(T) (Result, store.Lookup, error)) error {
 	var lookups []store.Lookup
 	var err error
@@ -151,8 +149,6 @@ func lookUpAll[T any](ctx context.Context, w *Worker, tries []T, lookUp func(T) 
 	return errors.Join(err, w.store.SaveLookups(context.WithoutCancel(ctx), lookups, w.cfg.Now().Add(-4*w.cfg.Within)))
 }
 
-// lookUp looks up a try in all sources and merges the results. It returns a zero observation if no source
-// knows the try.
 func (w *Worker) lookUp(ctx context.Context, try sizing.TryKey, from, to time.Time) (sizing.Observation, error) {
 	var known sizing.Observation
 	for _, source := range w.cfg.Sources {
@@ -171,8 +167,8 @@ func (w *Worker) lookUp(ctx context.Context, try sizing.TryKey, from, to time.Ti
 	return known, nil
 }
 
-// merge returns `a` with its unknown fields filled from `b`. It fills the two times only if `a` has neither of them. If both
-// outcomes are known and differ, it returns `a` unchanged.
+// merge returns `a` with its unknown fields filled from `b`. It fills the start and the end only if `a` has neither.
+// If both outcomes are known and differ, it returns `a` unchanged.
 func merge(a, b sizing.Observation) sizing.Observation {
 	if a.Outcome != sizing.UnknownOutcome && b.Outcome != sizing.UnknownOutcome && a.Outcome != b.Outcome {
 		return a
@@ -187,7 +183,6 @@ func merge(a, b sizing.Observation) sizing.Observation {
 	return a
 }
 
-// orElse returns `a` with its unknown fields filled from `b`.
 func orElse(a, b sizing.Resources) sizing.Resources {
 	return sizing.Resources{Memory: cmp.Or(a.Memory, b.Memory), CPU: cmp.Or(a.CPU, b.CPU)}
 }
@@ -199,7 +194,6 @@ func (w *Worker) retryAt(end time.Time) time.Time {
 	return now.Add(max(w.cfg.Delay, now.Sub(end)/2))
 }
 
-// report stores `o`. It returns `success`, or Rejected if the store rejects `o`.
 func (w *Worker) report(ctx context.Context, o sizing.Observation, success Result) (Result, error) {
 	recorded, err := w.observe(ctx, []sizing.Observation{o})
 	if err != nil {

@@ -54,7 +54,6 @@ func (e *env) worker(sources ...reconcile.Source) *reconcile.Worker {
 	}, slog.New(slog.DiscardHandler))
 }
 
-// source is a reconcile.Source that returns the tries in known.
 func (e *env) source(_ context.Context, try sizing.TryKey, from, to time.Time) (sizing.Observation, bool, error) {
 	e.lookups++
 	assert.False(e.t, to.Before(from))
@@ -62,7 +61,6 @@ func (e *env) source(_ context.Context, try sizing.TryKey, from, to time.Time) (
 	return o, found, e.sourceErr
 }
 
-// pass runs one pass and returns its results.
 func (e *env) pass(worker *reconcile.Worker) map[reconcile.Result]int {
 	e.t.Helper()
 	e.results = map[reconcile.Result]int{}
@@ -77,7 +75,6 @@ func (e *env) observe(o sizing.Observation) {
 	require.NoError(e.t, recorded[0].Err)
 }
 
-// saveReceipt stores a receipt of 8 GiB. The predicted 95 % quantile of the duration is 10 minutes.
 func (e *env) saveReceipt(try sizing.TryKey, at time.Time) {
 	e.t.Helper()
 	require.NoError(e.t, e.store.SaveReceipts(e.t.Context(), []sizing.Receipt{{
@@ -89,7 +86,6 @@ func (e *env) saveReceipt(try sizing.TryKey, at time.Time) {
 	}}))
 }
 
-// row returns the only stored row of a task.
 func (e *env) row(task sizing.TaskKey) sizing.HistoryRow {
 	e.t.Helper()
 	h, err := e.store.History(e.t.Context(), task, store.HistoryLimits{})

@@ -8,7 +8,6 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// reconcileUnreported looks up tries that have a receipt and no report.
 func (w *Worker) reconcileUnreported(ctx context.Context) error {
 	now := w.cfg.Now()
 	receipts, err := w.store.UnreportedReceipts(ctx, store.Window{
@@ -22,8 +21,6 @@ func (w *Worker) reconcileUnreported(ctx context.Context) error {
 	})
 }
 
-// complete looks up a try when cfg.Delay has passed since its expected end, and reports the try if the sources
-// know its outcome.
 func (w *Worker) complete(ctx context.Context, r *sizing.Receipt) (Result, store.Lookup, error) {
 	try, now := r.Ask.Try, w.cfg.Now()
 	due := r.At.Add(w.expected(&r.Allocation) + w.cfg.Delay)

@@ -9,8 +9,8 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// reconcileUnsampled looks up tries that were reported without a sampled peak. It includes tries with a
-// measured peak, because the difference between the two peaks shows how much sampling misses.
+// reconcileUnsampled includes tries with a measured peak, because the difference between the two peaks shows how much
+// sampling misses.
 func (w *Worker) reconcileUnsampled(ctx context.Context) error {
 	if len(w.cfg.Sources) == 0 {
 		return nil
@@ -46,8 +46,6 @@ func (w *Worker) amend(ctx context.Context, o sizing.Observation) (Result, store
 	return Waiting, store.Lookup{Try: o.Try, RetryAt: w.retryAt(o.EndedAt)}, nil
 }
 
-// startOf returns the start of a try, or an hour before its end if neither its start nor its duration is
-// known.
 func startOf(o *sizing.Observation) time.Time {
 	switch {
 	case !o.StartedAt.IsZero():

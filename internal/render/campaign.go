@@ -44,7 +44,6 @@ func Campaign(w io.Writer, c *api.Campaign) error {
 	return err
 }
 
-// bound returns " of N" for a bound N, and "" without one.
 func bound[T any](value *T, format string) string {
 	if value == nil {
 		return ""

@@ -47,7 +47,6 @@ func Explanation(out io.Writer, e *api.Explanation) error {
 	return table.Flush()
 }
 
-// wrap breaks text into lines of at most width runes, where its words allow it.
 func wrap(text string, width int) (lines []string) {
 	line := ""
 	for _, word := range strings.Fields(text) {

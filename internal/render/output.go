@@ -33,7 +33,6 @@ func Count(n int, noun string) string {
 // notKnown is the cell of an unknown value. A CSV cell is empty instead, and compact replaces the text by a dash.
 const notKnown = "not known"
 
-// whyNotBetter is the header of the column with the obstacles to a better size.
 const whyNotBetter = "why not better"
 
 // reportTable has the rows of a report as text for people, and as CSV for programs.
@@ -49,7 +48,6 @@ type reportTable struct {
 	csvRows   [][]string
 }
 
-// write writes the rows as a table, csv, markdown or html.
 func (s *reportTable) write(w io.Writer, format string, coloured bool) error {
 	if format == "csv" {
 		return csvtext.Write(w, s.csvHeader, s.csvRows)
@@ -136,7 +134,6 @@ func blockStyle(n *yaml.Node) {
 	}
 }
 
-// figure formats a number for people: with two decimals below 10, one below 100, and none from 100 on or for 0.
 func figure(v *float64) string {
 	if v == nil {
 		return notKnown
@@ -162,7 +159,6 @@ func separateThousands(digits string) string {
 	return sign + digits
 }
 
-// gigabytes formats bytes in GB = 1e9 bytes.
 func gigabytes(b *int64) string {
 	if b == nil {
 		return notKnown
@@ -171,7 +167,6 @@ func gigabytes(b *int64) string {
 	return figure(&gb)
 }
 
-// percent formats a probability as a number of percent, without the percent sign.
 func percent(p *float64) string {
 	if p == nil {
 		return notKnown

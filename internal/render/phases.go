@@ -22,7 +22,6 @@ func Growth(w io.Writer, r *growth.Report, format string) error {
 	return nil
 }
 
-// limits returns the table of the policies for limits: the static grant, and those that change limits during a run.
 func limits(r *growth.Report) *Table {
 	t := &Table{Header: []string{"limits", "kind", "GB·h", "of static", "kills", "kills/100 runs", "resizes/run"}, TextColumns: 2}
 	for _, f := range r.Policies {
@@ -42,7 +41,6 @@ func limits(r *growth.Report) *Table {
 	return t
 }
 
-// requests returns the table of the policies for requests of memory and CPU.
 func requests(r *growth.Report) *Table {
 	t := &Table{Header: []string{"requests", "of", "amount", "of static", "too low, % of time"}, TextColumns: 2}
 	for _, f := range r.Requests {
@@ -54,7 +52,6 @@ func requests(r *growth.Report) *Table {
 	return t
 }
 
-// taskPlans returns the table of tasks and their next plans.
 func taskPlans(r *growth.Report) *Table {
 	t := &Table{Header: []string{"task", "next plan", "runs", "static GB·h", "plan GB·h", "of static", "static killed", "plan killed"}, TextColumns: 2}
 	for _, task := range r.PerTask {

@@ -13,7 +13,6 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// severityColours are the colours of the severities on a terminal.
 var severityColours = map[report.Severity]text.Colors{
 	report.Critical: {text.FgRed, text.Bold},
 	report.Warning:  {text.FgYellow},
@@ -83,7 +82,6 @@ func (s *reportTable) compact() {
 	}
 }
 
-// reportCSV returns the CSV row of a task.
 func reportCSV(t *report.Task) []string {
 	static := t.Static
 	if static == nil {
@@ -95,7 +93,6 @@ func reportCSV(t *report.Task) []string {
 		exact(t.Source), exact(t.WhyNot), exact(static.RequestBytes), exact(static.Risk), exact(static.SavesGBH)}
 }
 
-// taskName formats a task or a DAG without the default namespace.
 func taskName(namespace, dag, task string) string {
 	name := dag
 	if task != "" {
@@ -107,7 +104,6 @@ func taskName(namespace, dag, task string) string {
 	return name
 }
 
-// noStatic says why a task has no suggested static request.
 func noStatic(t *report.Task) string {
 	s := t.Static
 	if s == nil {
@@ -152,7 +148,6 @@ func Static(w io.Writer, r *report.Report) error {
 	return err
 }
 
-// wouldSave describes how much of the requested memory time a static request would save. nil: not known.
 func wouldSave(saved, requested *float64) string {
 	switch {
 	case saved == nil:
@@ -163,7 +158,6 @@ func wouldSave(saved, requested *float64) string {
 	return fmt.Sprintf("would save %s of %s GB·h", figure(saved), figure(requested))
 }
 
-// resourcesArgument returns a line of Python for a KubernetesPodOperator.
 func resourcesArgument(memory string) string {
 	return fmt.Sprintf("container_resources=k8s.V1ResourceRequirements(requests={\"memory\": %q}, limits={\"memory\": %q}),\n", memory, memory)
 }

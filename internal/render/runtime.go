@@ -49,10 +49,8 @@ func RunTimes(w io.Writer, format string, answers []api.RunTime) error {
 	return table.Write(w, format)
 }
 
-// plainSeconds formats seconds for tables, without units.
 func plainSeconds(s float64) string { return strconv.FormatFloat(s, 'f', 1, 64) }
 
-// shapeName returns the most probable shape; "" if r has no shapes, or if "no shape" is at least as probable.
 func shapeName(r *api.RunTime) string {
 	if len(r.Shapes) == 0 || r.NoShapeProbability >= r.Shapes[0].Probability {
 		return ""
@@ -92,7 +90,6 @@ const (
 	barWidth = 50 // of the longest bar, in characters
 )
 
-// runTimeBars draws the histogram up to its last bar with a run.
 func runTimeBars(w io.Writer, h *api.RunTimeHistogram) error {
 	var counts []int
 	last, most := 0, 1

@@ -55,7 +55,6 @@ func savingsCSV(r *savings.Row) []string {
 		exact(r.SavedGBH), exact(&r.NoRequestGBH), exact(r.SavedCoreH), exact(r.SavedMoney)}
 }
 
-// formula returns the formula of the savings.
 func formula(total *savings.Row) string {
 	text := "saved = requested − granted − killed"
 	if total.NoRequestGBH > 0 {
@@ -64,7 +63,6 @@ func formula(total *savings.Row) string {
 	return text
 }
 
-// gaps describes the tries that the amounts omit.
 func gaps(total *savings.Row) string {
 	if total.UnaccountedTries == 0 {
 		return ""
@@ -72,7 +70,6 @@ func gaps(total *savings.Row) string {
 	return fmt.Sprintf(" The GB·h omit %d successes and kills without a known duration or allocation; only the used GB·h may include some of them.", total.UnaccountedTries)
 }
 
-// rowName returns the key of a row.
 func rowName(r *savings.Row) string {
 	switch {
 	case r.Day != nil:
@@ -83,7 +80,6 @@ func rowName(r *savings.Row) string {
 	return orElse(r.Owner, notKnown)
 }
 
-// orElse returns the text, or `other` if the text is unknown.
 func orElse(text *string, other string) string {
 	if text == nil {
 		return other

@@ -69,7 +69,6 @@ func (t *Table) markdown(w io.Writer) error {
 	return nil
 }
 
-// markdownLine returns the line of a row, with escaped bars in its cells.
 func markdownLine(cells []string) string {
 	escaped := strings.ReplaceAll(strings.Join(cells, "\x00"), "|", `\|`)
 	return "| " + strings.ReplaceAll(escaped, "\x00", " | ") + " |\n"

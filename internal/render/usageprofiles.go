@@ -45,7 +45,6 @@ func profileCells(format string, p *api.UsageProfile) []string {
 	return append(cells, amountCell(format, "cores", cores.P50, cores.Runs), amountCell(format, "ratio", ofRequest.P50, ofRequest.Runs))
 }
 
-// spreadOf returns the quantiles of a quantity over the runs of a profile; zero if no run reports it.
 func spreadOf(p *api.UsageProfile, quantity string) api.UsageSpread {
 	for _, spread := range p.Spreads {
 		if spread.Quantity == quantity {
@@ -55,8 +54,6 @@ func spreadOf(p *api.UsageProfile, quantity string) api.UsageSpread {
 	return api.UsageSpread{}
 }
 
-// amountCell formats the amount v of a quantity. `runs` is the number of runs in which the quantity is known; for 0 the
-// cell is empty.
 func amountCell(format, quantity string, v float64, runs int) string {
 	switch {
 	case runs == 0:

@@ -46,7 +46,6 @@ func percentOrUnknown(v *float64) string {
 	return fmt.Sprintf("%.2f", *v)
 }
 
-// settingsText lists settings by the names of the flags of loadaware whatif; of bins it gives only their number.
 func settingsText(s *api.WhatIfSettings) string {
 	var parts []string
 	if s.RiskTarget != nil {

@@ -32,7 +32,6 @@ func sizes(b *testing.B, conn *pgx.Conn, table string) (size, walPosition float6
 	return size, walPosition
 }
 
-// vacuum frees the space of removed rows, like autovacuum.
 func vacuum(b *testing.B, conn *pgx.Conn, table string) {
 	cost := measureCosts(b, conn, table)
 	start := time.Now()
@@ -42,7 +41,6 @@ func vacuum(b *testing.B, conn *pgx.Conn, table string) {
 	cost("vacuum")
 }
 
-// copyReceipts stores receipts whose times are spread over the 180 days before now.
 func copyReceipts(b *testing.B, conn *pgx.Conn, rows int, now time.Time) {
 	body := fmt.Sprintf(`{"Ask": {"Features": {"x": "%01200d"}}}`, 0)
 	_, err := conn.CopyFrom(b.Context(), pgx.Identifier{"receipt"},

@@ -136,13 +136,11 @@ func report(n int, run string, at time.Time) sizing.Observation {
 	}
 }
 
-// contents holds the data about all tasks that trainings and the API read.
 type contents struct {
 	profiles  []sizing.Profile
 	histories []sizing.History
 }
 
-// readAll reads the contents of all tasks.
 func readAll(b *testing.B, st *postgres.Store) (c contents) {
 	for n := range benchTasks {
 		p, err := st.Task(b.Context(), benchTask(n))
@@ -158,7 +156,6 @@ func readAll(b *testing.B, st *postgres.Store) (c contents) {
 // reported counts the reports that the function latencies sends, so that each report has its own run id.
 var reported atomic.Int64
 
-// latencies sends reports while the function `do` runs, and returns the sorted latencies of these reports.
 func latencies(b *testing.B, st *postgres.Store, do func()) (durations []time.Duration) {
 	done := make(chan struct{})
 	var caller sync.WaitGroup

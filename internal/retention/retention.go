@@ -114,7 +114,6 @@ const (
 	lease     = 5 * time.Minute
 )
 
-// errNotOwner is the error of a pass that ends because another replica holds the lease.
 var errNotOwner = errors.New("another replica holds the retention lease")
 
 // RunOnce makes one pass. If another replica holds the lease, or acquires it during the pass, RunOnce stops and returns
@@ -134,7 +133,6 @@ func (w *Worker) RunOnce(ctx context.Context) error {
 // weekly partition even if all passes of the next four weeks fail.
 const partitionsAhead = 4 * 7 * 24 * time.Hour
 
-// pass acquires the lease, creates partitions and removes old rows.
 func (w *Worker) pass(ctx context.Context) error {
 	if err := w.acquire(ctx); err != nil {
 		return err
@@ -165,7 +163,6 @@ func (w *Worker) remove(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// pageSize is the largest number of tasks in one listing.
 const pageSize = 500
 
 func (w *Worker) removeObservations(ctx context.Context, before time.Time) error {
@@ -192,8 +189,6 @@ func (w *Worker) removeObservations(ctx context.Context, before time.Time) error
 	}
 }
 
-// afterBatch returns a callback for the end of each batch. The callback passes the number of removed rows to
-// cfg.Removed and calls pause.
 func (w *Worker) afterBatch(kind string, pause func() error) func(rows int) error {
 	return func(rows int) error {
 		w.cfg.Removed(kind, rows)
@@ -218,7 +213,6 @@ func (w *Worker) pauses(ctx context.Context) func() error {
 	}
 }
 
-// acquire acquires or renews the lease. It returns errNotOwner if another replica holds the lease.
 func (w *Worker) acquire(ctx context.Context) error {
 	acquired, err := w.store.AcquireLease(ctx, leaseName, w.owner, lease)
 	if err == nil && !acquired {

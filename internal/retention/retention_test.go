@@ -34,7 +34,6 @@ func task(name string) sizing.TaskKey {
 	return sizing.TaskKey{Namespace: sizing.DefaultNamespace, DAG: "etl", Task: name}
 }
 
-// env is a migrated store with a count of removed rows by kind.
 type env struct {
 	*postgres.Store
 	t       *testing.T
@@ -101,7 +100,6 @@ func (e *env) refitted(name string) []taskmodel.Answer {
 	return answersOf(model)
 }
 
-// answers returns the answers of the active model to many inputs.
 func (e *env) answers(name string) []taskmodel.Answer {
 	stored, err := e.ActiveModel(e.t.Context(), task(name))
 	require.NoError(e.t, err)

@@ -29,7 +29,7 @@ type allocator struct {
 	classifier       *cohort.Shapes // predicts which of the shapes a task has; the fields shapes and classifier are both set or both nil
 }
 
-// allocatorOf returns the allocator of a task. The caller holds the task's read lock.
+// allocatorOf requires that the caller holds the task's read lock.
 func (s *Service) allocatorOf(task *modelcache.Task, namespace string, now time.Time) allocator {
 	a := allocator{
 		task: task, model: task.Model(), policy: task.Policy().WithDefaults(), now: now,
@@ -43,8 +43,8 @@ func (s *Service) allocatorOf(task *modelcache.Task, namespace string, now time.
 // an outline, because the model was evicted or has failed.
 func (c *allocator) isDecoded() bool { return c.task.IsDecoded() && !c.hasFailed }
 
-// allocate computes the answer to the request `ask`, and sets the fields of `a`. The argument `run` holds the kills of
-// the run that this replica has received or read.
+// allocate sets the fields of `a` to the answer to `ask`. `run` holds the kills of the run that this replica has
+// received or read.
 func (c *allocator) allocate(ask *sizing.Ask, run *inflight.Run, a *sizing.Allocation) {
 	a.Mode, a.Risk.Target = c.policy.Mode, c.policy.RiskTarget
 	q := c.question(ask, run.HighestKill())
@@ -89,7 +89,6 @@ func (c *allocator) liftsLeft(kills int) int {
 	return max(0, *c.policy.MaxLifts-max(0, kills-1))
 }
 
-// staticRequest returns the request of the ask, or else the request that was last reported.
 func (c *allocator) staticRequest(ask *sizing.Ask) sizing.Resources {
 	return sizing.Resources{
 		Memory: cmp.Or(ask.Requested.Memory, c.model.Requested.Memory), CPU: cmp.Or(ask.Requested.CPU, c.model.Requested.CPU),
@@ -161,8 +160,7 @@ func (c *allocator) hardCap(ask *sizing.Ask, above sizing.Bytes) sizing.Bytes {
 	return minCap(minCap(c.policy.Cap, ask.MaxMemory), c.schedulableCeiling(above))
 }
 
-// lowerCap lowers the cap of `q` to `limit`, if the cap is higher or zero (none), and stores the rule `by` as the rule that
-// sets the cap. It does nothing if `limit` is zero.
+// lowerCap lowers the cap of `q` to `limit`, which the rule `by` sets. A cap or limit of 0 means none.
 func lowerCap(q *taskmodel.Question, limit sizing.Bytes, by taskmodel.CapRule) {
 	if lowered := minCap(q.Cap, limit); lowered != q.Cap {
 		q.Cap, q.CapBy = lowered, by
@@ -202,8 +200,8 @@ func (c *allocator) schedulableCeiling(above sizing.Bytes) sizing.Bytes {
 	return 0 // there is no amount between the two
 }
 
-// grant returns a grant whose limit is `limit`; the policy's ratio of limit to request determines the request. The request is at least
-// the floor, but at most the limit.
+// grant divides the limit by the limit ratio of the policy. The resulting request is at least the floor, but at most
+// the limit.
 func (c *allocator) grant(limit sizing.Bytes) sizing.Grant {
 	if c.policy.LimitRatio <= 1 {
 		return sizing.Grant{Request: limit, Limit: limit}

@@ -42,7 +42,6 @@ func BenchmarkPredict(b *testing.B) {
 	}
 }
 
-// openStore opens a store with an empty database of its own.
 func openStore(b *testing.B) (*postgres.Store, *slog.Logger) {
 	b.Helper()
 	log := slog.New(slog.DiscardHandler)

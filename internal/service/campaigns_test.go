@@ -33,8 +33,6 @@ func TestAClaimThatIsNotCommittedReturnsNoRuns(t *testing.T) {
 	assert.Empty(t, claimed.Runs)
 }
 
-// killAndLift predicts the first try of a run, reports its kill, lifts it, and reports the success of the
-// second try.
 func (r *replica) killAndLift(run string) {
 	r.t.Helper()
 	request := ask("load", run)

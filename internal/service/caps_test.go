@@ -9,12 +9,10 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// askJob returns the ask of a first try of the task "job".
 func askJob(run string, requested sizing.Bytes) sizing.Ask {
 	return sizing.Ask{Try: try("job", run, 1), Requested: sizing.Resources{Memory: requested}}
 }
 
-// reportJobKill reports an OOM kill of the task "job".
 func (r *replica) reportJobKill(run string, allocated sizing.Bytes) {
 	r.t.Helper()
 	r.report(sizing.Observation{Try: try("job", run, 1), Outcome: sizing.OOMKilled, Allocated: sizing.Resources{Memory: allocated}})

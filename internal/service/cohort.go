@@ -61,7 +61,6 @@ func (c *cohorts) replace(namespace string, next loadedCohort) {
 	c.byNamespace.Store(namespace, next)
 }
 
-// get returns the cohort of a namespace, or nil if there is none.
 func (c *cohorts) get(namespace string) *cohort.Model {
 	loaded, _ := c.byNamespace.Load(namespace)
 	known, _ := loaded.(loadedCohort)
@@ -89,8 +88,7 @@ func (s *Service) pollCohorts(ctx context.Context) {
 	}
 }
 
-// refreshCohorts loads the cohorts whose version changed. It only logs an error, because tasks
-// with history do not depend on cohorts.
+// refreshCohorts only logs an error, because tasks with history do not depend on cohorts.
 func (s *Service) refreshCohorts(ctx context.Context) {
 	if !s.cfg.NoCohorts {
 		if err := s.loadCohorts(ctx); err != nil {
@@ -103,7 +101,6 @@ func (s *Service) refreshCohorts(ctx context.Context) {
 	s.cohorts.isLoaded.Store(true)
 }
 
-// loadCohorts loads the cohorts whose version changed.
 func (s *Service) loadCohorts(ctx context.Context) error {
 	s.cohorts.loading.Lock()
 	defer s.cohorts.loading.Unlock()
@@ -133,7 +130,6 @@ func (s *Service) loadCohorts(ctx context.Context) error {
 	return nil
 }
 
-// factsOf returns the facts about a try that are known before its launch.
 func factsOf(ask *sizing.Ask) cohort.Facts {
 	return cohort.Facts{Task: ask.Try.TaskKey, Metadata: ask.Metadata, Features: ask.Features, Requested: ask.Requested, Placement: ask.Placement}
 }
@@ -155,7 +151,6 @@ func (c *allocator) sizeByCohort(ask *sizing.Ask, q *taskmodel.Question, sized *
 	return answer
 }
 
-// cohortQuestion converts a question about a task without history into a question to the cohort.
 func (c *allocator) cohortQuestion(ask *sizing.Ask, q *taskmodel.Question) cohort.Question {
 	limit := q.Cap
 	if q.CapBy == taskmodel.CapOnlyKills {

@@ -31,13 +31,10 @@ func owned(i int, run string) sizing.Observation {
 	return o
 }
 
-// askOwned returns the ask of a first try of a task of a team.
 func askOwned(name, run, owner string) sizing.Ask {
 	return sizing.Ask{Try: try(name, run, 1), Requested: sizing.Resources{Memory: 64 * gib, CPU: 8}, Metadata: sizing.Metadata{"owner": {owner}}}
 }
 
-// trainCohort reports one run of each task whose number is at least `first` and below `last`, and trains the cohort of the
-// namespace.
 func (r *replica) trainCohort(first, last int) {
 	r.t.Helper()
 	var reports []sizing.Observation

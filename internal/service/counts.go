@@ -46,7 +46,6 @@ type ByteSeconds struct{ Requested, Allocated, Used float64 }
 // receipts. Tries is their number, and Unreported the number of those without a report.
 type UnreportedTries struct{ Tries, Unreported int }
 
-// counts accumulates Counts. The zero value is ready.
 type counts struct {
 	mu       sync.Mutex
 	kills    map[sizing.Outcome]int
@@ -87,7 +86,6 @@ func (c *counts) add(o *sizing.Observation, answer *inflight.Answer, replaced *s
 	}
 }
 
-// addKill counts an OOM kill.
 func (c *counts) addKill(outcome sizing.Outcome) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -97,7 +95,6 @@ func (c *counts) addKill(outcome sizing.Outcome) {
 	c.kills[outcome]++
 }
 
-// add counts a success or a kill. The answered limit replaces a missing allocation.
 func (b *ByteSeconds) add(o *sizing.Observation, limit sizing.Bytes) {
 	duration, allocated := o.Duration, o.Allocated.Memory
 	if allocated == 0 {
@@ -137,7 +134,6 @@ const (
 	maxUnreportedScan = 10_000         // largest number of receipts of first tries that are read
 )
 
-// pollBacklog reads the gauges that need the store, until ctx ends.
 func (s *Service) pollBacklog(ctx context.Context) {
 	for n := 0; ; n++ {
 		s.readBacklog(ctx, n%unreportedEvery == 0)
@@ -149,8 +145,6 @@ func (s *Service) pollBacklog(ctx context.Context) {
 	}
 }
 
-// readBacklog reads the backlog, and counts the unreported tries if `withUnreported` is true. The previous
-// values stay if a read fails.
 func (s *Service) readBacklog(ctx context.Context, withUnreported bool) {
 	ctx, cancel := context.WithTimeout(ctx, backlogTimeout)
 	defer cancel()

@@ -11,8 +11,6 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// endedTry returns the report of a first try with 4 GiB allocated, 64 GiB requested and a
-// duration of ten seconds.
 func endedTry(run string, outcome sizing.Outcome, peak sizing.Bytes) sizing.Observation {
 	return sizing.Observation{
 		Try: try("counted", run, 1), Outcome: outcome, MemoryMax: peak, Duration: 10 * time.Second,

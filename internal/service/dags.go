@@ -35,7 +35,6 @@ func (s *Service) SetStructure(ctx context.Context, d sizing.Structure) error {
 	return s.store.SetStructure(ctx, d)
 }
 
-// invalidTasks returns an error for each invalid field of the tasks of a structure.
 func invalidTasks(tasks []sizing.StructureTask) (bad []sizing.FieldError) {
 	if len(tasks) == 0 {
 		return []sizing.FieldError{{Field: "tasks", Detail: "must list the tasks of the DAG"}}
@@ -56,7 +55,6 @@ func (s *Service) Structure(ctx context.Context, namespace, dag string) (sizing.
 	return s.store.Structure(ctx, namespace, dag)
 }
 
-// tasksOf converts the tasks of a structure for a forecast.
 func tasksOf(stored []sizing.StructureTask) []forecast.Task {
 	tasks := make([]forecast.Task, len(stored))
 	for i, t := range stored {
@@ -147,8 +145,6 @@ func (s *Service) prepareTask(ctx context.Context, recent *recentRuns, f sizing.
 	t.Median = forecast.Interpolate(medians)
 }
 
-// knownFeatures returns the features of a DAG run that are in the schema of a task, or nil if
-// there are none.
 func knownFeatures(f sizing.Features, schema *sizing.Schema) (own sizing.Features) {
 	for name, v := range f {
 		if slices.ContainsFunc(schema.Fields, func(field sizing.Field) bool { return field.Name == name }) {
@@ -250,5 +246,4 @@ func (r *recentRuns) moveToPresentLevel(times taskmodel.RunTimes) {
 	times.Scale(factors)
 }
 
-// fixed returns the quantile function of a fixed run time.
 func fixed(seconds float64) func(float64) float64 { return func(float64) float64 { return seconds } }

@@ -10,10 +10,10 @@ import (
 // pastEnd holds the end of a past run, in seconds from its start.
 type pastEnd struct{ expected, actual float64 }
 
-// calibrate compares the ends of the newest complete runs since the last change of the structure with their expected ends. An
-// input may clearly decide whether the ratio of the two ends is above the median. If at least forecast.MinCalibration runs are
-// like the simulated run in such inputs (alike), calibrate uses only these runs. calibrate also sets Ran, Counts and
-// Memories of the tasks (setDraws).
+// calibrate compares the ends of the newest complete runs since the last change of the structure with their expected
+// ends. If some inputs clearly separate the runs with a high ratio of the two ends from the other runs, and at least
+// forecast.MinCalibration runs are like the simulated run in these inputs (alike), calibrate uses only these runs. It
+// also sets Ran, Counts and Memories of the tasks (setDraws).
 func (p *pastOfDAG) calibrate(tasks []forecast.Task) (c forecast.Calibration, err error) {
 	p.setFirst()
 	runs, err := p.complete(tasks)
@@ -69,10 +69,11 @@ func compareEnds(tasks []forecast.Task, runs []*pastRun) (ends map[*pastRun]past
 // newest returns the last pastRuns of `runs`, which are in order of time.
 func newest(runs []*pastRun) []*pastRun { return runs[max(0, len(runs)-pastRuns):] }
 
-// setDraws sets Ran, Counts and Memories of the tasks from the past runs that a draw comes from. `runs` are complete runs in
-// order of time. If there are at least forecast.MinCalibration of them, a draw comes from the newest of those whose inputs lead
-// to the same branches as in the simulated run (alike), and setDraws sets Ran of the tasks that some of these runs skipped. If
-// there are fewer, a draw comes from the newest runs of the DAG, complete or not, and all tasks run in all draws.
+// setDraws selects the past runs from which draws come, and sets Ran, Counts and Memories of the tasks. `runs` are
+// complete runs in order of time. If there are at least forecast.MinCalibration of them, draws come from the newest
+// of those whose inputs lead to the same branches as in the simulated run (alike), and setDraws sets Ran of the tasks
+// that some of these runs skipped. If there are fewer, draws come from the newest runs of the DAG, complete or not,
+// and all tasks run in all draws.
 func (p *pastOfDAG) setDraws(tasks []forecast.Task, runs []*pastRun) {
 	isEnough := len(runs) >= forecast.MinCalibration
 	if isEnough {
@@ -112,7 +113,6 @@ func (p *pastOfDAG) branches(tasks []forecast.Task, runs []*pastRun) (varied [][
 	return varied
 }
 
-// inputsOf returns the inputs of runs.
 func inputsOf(runs []*pastRun) []sizing.Features {
 	inputs := make([]sizing.Features, len(runs))
 	for k, run := range runs {

@@ -112,7 +112,6 @@ func withMedian(counts []int) []int {
 	return counts
 }
 
-// instances returns the number of instances of all tasks in the run.
 func (r *pastRun) instances() (sum int) {
 	for i := range r.tasks {
 		sum += r.tasks[i].instances

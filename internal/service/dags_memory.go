@@ -20,7 +20,6 @@ func (c *allocator) grantTo(task sizing.TaskKey, f sizing.Features) float64 {
 	return float64(a.Memory.Limit)
 }
 
-// meanGrant returns the mean of grantTo over instances; 0 without an instance.
 func (c *allocator) meanGrant(task sizing.TaskKey, instances []sizing.Features) (mean float64) {
 	var last float64
 	for i, f := range instances {

@@ -12,7 +12,6 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// pastOfDAG collects the newest runs of a DAG.
 type pastOfDAG struct {
 	runs    map[string]*pastRun // by run id
 	known   []bool              // by task: whether its run time is known
@@ -95,7 +94,6 @@ func (p *pastOfDAG) add(i int, recent *recentRuns, f *taskForecast) (instances i
 	return counts[len(counts)/2]
 }
 
-// run returns the run of the DAG that contains the tries r of a task.
 func (p *pastOfDAG) run(r *store.TaskRun) *pastRun {
 	run := p.runs[r.RunID]
 	if run == nil {
@@ -111,7 +109,6 @@ func (p *pastOfDAG) run(r *store.TaskRun) *pastRun {
 	return run
 }
 
-// newestFirst returns the runs, the one that ended last first.
 func (p *pastOfDAG) newestFirst() []*pastRun {
 	return slices.SortedFunc(maps.Values(p.runs), func(a, b *pastRun) int { return cmp.Or(b.end.Compare(a.end), cmp.Compare(a.id, b.id)) })
 }
@@ -129,7 +126,6 @@ func (p *pastOfDAG) startOfNewest(n int) (start time.Time) {
 	return start
 }
 
-// isBeforeChange reports whether a run started before the structure of the DAG last changed.
 func (p *pastOfDAG) isBeforeChange(run *pastRun) bool { return !run.start.After(p.changed) }
 
 // setFirst sets `first`, after all tasks were added.

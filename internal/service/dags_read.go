@@ -21,7 +21,6 @@ const (
 	tasksPerRead = 100
 )
 
-// recentRuns holds the newest runs of a task.
 type recentRuns struct {
 	sample    sizing.History      // tries of these runs, oldest first
 	runs      []store.TaskRun     // oldest first: by their ends if the store summarised them, otherwise by the first try that was read
@@ -31,7 +30,6 @@ type recentRuns struct {
 	isSummary bool                // the store summarised the runs, so `instances` has only the longest instance of each run
 }
 
-// features returns the features of the instances of all runs.
 func (r *recentRuns) features() []sizing.Features { return slices.Concat(r.instances...) }
 
 // pastReader prepares the tasks of a DAG for a simulation, and collects the past runs of the DAG.
@@ -98,7 +96,6 @@ func (r *pastReader) prepareMapped(ctx context.Context, mapped []int, since time
 	return untried, nil
 }
 
-// ids returns the ids of the tasks with these indices.
 func (r *pastReader) ids(indices []int) []string {
 	ids := make([]string, len(indices))
 	for k, i := range indices {
@@ -107,7 +104,6 @@ func (r *pastReader) ids(indices []int) []string {
 	return ids
 }
 
-// indices returns 0, 1, …, n - 1.
 func indices(n int) []int {
 	all := make([]int, n)
 	for i := range all {
@@ -116,7 +112,6 @@ func indices(n int) []int {
 	return all
 }
 
-// runsOfSummary returns the runs of a task that the store has summarised.
 func runsOfSummary(of store.TaskRuns) *recentRuns {
 	slices.SortStableFunc(of.Runs, func(a, b store.TaskRun) int { return a.End.Compare(b.End) })
 	r := &recentRuns{sample: of.Sample, runs: of.Runs, since: of.Since, isSummary: true, instances: make([][]sizing.Features, len(of.Runs))}

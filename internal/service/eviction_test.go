@@ -18,8 +18,6 @@ import (
 // oneModel is a memory limit that allows only one decoded model: a prediction for another task evicts this model.
 const oneModel = sizing.Bytes(1)
 
-// startBounded starts a replica that keeps one model in memory, and waits until a model is
-// preloaded.
 func startBounded(t *testing.T, dsn string, cfg service.Config) *replica {
 	t.Helper()
 	cfg.ModelMemory = oneModel

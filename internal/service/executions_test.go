@@ -12,7 +12,6 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// at adds a start and a duration of five minutes to a report.
 func at(o sizing.Observation, start time.Time) sizing.Observation {
 	o.StartedAt, o.EndedAt, o.Duration = start, start.Add(5*time.Minute), 5*time.Minute
 	return o

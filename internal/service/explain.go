@@ -49,8 +49,6 @@ func (s *Service) Explain(ctx context.Context, ask *sizing.Ask) (*ExplainedAnswe
 	return e, s.addRuns(ctx, e, task, time.Time{})
 }
 
-// allocateExplained sets the answer and its factors in `e`. It returns the policy of the task, and reports
-// whether the model is decoded.
 func (s *Service) allocateExplained(task *modelcache.Task, ask *sizing.Ask, run *inflight.Run, e *ExplainedAnswer, now time.Time) (policy sizing.Policy, isDecoded bool) {
 	task.RLockUpdated()
 	defer task.RUnlock()
@@ -114,8 +112,6 @@ func (s *Service) ExplainReceipt(ctx context.Context, r *sizing.Receipt) (*Expla
 	return e, s.addRuns(ctx, e, task, r.At)
 }
 
-// explainCurrent explains a recorded answer by the model in memory. It returns false if another
-// model, or another state of the model, gave the answer, or if the model cannot reproduce the answer.
 func explainCurrent(task *modelcache.Task, version int, q taskmodel.Question, recorded taskmodel.RecordedAnswer) (taskmodel.Explanation, bool) {
 	task.RLock()
 	defer task.RUnlock()
@@ -145,7 +141,6 @@ func (s *Service) questionOf(ctx context.Context, task *modelcache.Task, r *sizi
 	return q
 }
 
-// similarTasks names the step from the static request to the answer of a cohort.
 const similarTasks = "the runs of similar tasks"
 
 // explainByReceipt explains an answer whose model is no longer available, or that no model gave. The
@@ -213,7 +208,6 @@ func (s *Service) addRuns(ctx context.Context, e *ExplainedAnswer, task *modelca
 	return err
 }
 
-// nearestTo returns the most similar tries of a history to a try with the features `f`.
 func nearestTo(task *modelcache.Task, f sizing.Features, recent *sizing.History) []taskmodel.Neighbour {
 	task.RLock()
 	defer task.RUnlock()

@@ -28,7 +28,6 @@ type Prior struct {
 	NoFeatures bool // the task has no features, so that point models predict only from the earlier rows
 }
 
-// slope returns the mean slope of a line in the input with an index.
 func (p *Prior) slope(input int) float64 {
 	if input < len(p.Slopes) {
 		return p.Slopes[input]
@@ -70,7 +69,7 @@ type Line struct {
 	_           struct{} `cbor:",toarray"` // compact, because a task has up to twelve
 	Rows, X, Y  float64  // weight of the rows that have the input; the means of the input (as Predict gets it) and of the log peak in these rows
 	XX, XY, YY  float64  // sums of squares and products of the deviations from X and Y
-	LogEvidence float64  // logarithm of the evidence of the line
+	LogEvidence float64
 }
 
 // Range is the range of the learned values of an input.
@@ -79,7 +78,6 @@ type Range struct {
 	Low, High float64
 }
 
-// clamp returns the value of the range that is nearest to x.
 func (r *Range) clamp(x float64) float64 { return max(r.Low, min(r.High, x)) }
 
 // Point holds the out-of-sample errors of a point model.
@@ -87,7 +85,7 @@ type Point struct {
 	_           struct{} `cbor:",toarray"`
 	Rows        float64  // number of rows that it has predicted
 	Squares     float64  // sum of its squared errors, in log peak
-	LogEvidence float64  // logarithm of the evidence of the point model
+	LogEvidence float64
 }
 
 // MaxStructures is the largest number of structures in a mixture without the modes. maxComponents is the
@@ -178,7 +176,6 @@ const lineRangeRows = 10
 
 var minLineReach, maxLineReach = math.Log(11), math.Log(1000)
 
-// isFar reports whether x is too far outside the range of the line of input i.
 func (a *Average) isFar(i int, x float64) bool {
 	if i >= len(a.Ranges) || a.Lines[i].Rows < lineRangeRows {
 		return false
@@ -210,8 +207,7 @@ func (a *Average) inputsMatter() bool {
 	return false
 }
 
-// constant adds a structure without inputs to mix. deviation is the prior standard deviation, and rows
-// is the number of rows that this prior counts as.
+// constant adds a structure without inputs to mix. Its prior standard deviation, `deviation`, counts as `rows` rows.
 func (a *Average) constant(deviation, rows float64, mix *Mixture, logWeight float64) {
 	freedom := rows + a.Rows - 1
 	variance := (rows*deviation*deviation + a.Squares) / freedom
@@ -299,8 +295,6 @@ const (
 // constants is the number of components before the lines in a mixture.
 const constants = 2
 
-// updateEvidence discounts the evidence of the point models, and adds the log density at y to the evidence of each
-// structure in mix.
 func (a *Average) updateEvidence(y float64, mix *Mixture) {
 	a.discountModels()
 	unscaled := mix.N

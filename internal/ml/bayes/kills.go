@@ -68,7 +68,6 @@ func (a *Average) Resolve(run uint64, prior *Prior) {
 	}
 }
 
-// killIndex returns the index of a run in Kills, or -1.
 func (a *Average) killIndex(run uint64) int {
 	return slices.IndexFunc(a.Kills, func(k Kill) bool { return k.Run == run })
 }

@@ -14,7 +14,6 @@ func oneRow() *Average {
 	return a
 }
 
-// weights returns the weights of the constant and of the line for an input.
 func weights(a *Average, x float64) (constant, line float64) {
 	var mix Mixture
 	a.Predict([]float64{x}, nil, 0, &prior, &mix)

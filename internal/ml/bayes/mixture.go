@@ -8,7 +8,6 @@ func (m *Mixture) add(level, scale, freedom, logWeight float64) {
 	m.N++
 }
 
-// normalise converts logarithms into weights that sum to 1.
 func (m *Mixture) normalise() {
 	top, sum := math.Inf(-1), 0.0
 	for _, w := range m.Weight[:m.N] {
@@ -30,7 +29,6 @@ const (
 	negligibleMode = 0.001
 )
 
-// isNegligible reports whether exceedance probabilities ignore component i.
 func (m *Mixture) isNegligible(i int) bool {
 	w := m.Weight[i]
 	return w < negligible && (w < negligibleMode || i < m.Modes.from || i >= m.Modes.to)
@@ -101,7 +99,6 @@ func (m *Mixture) deviation(mid float64) float64 {
 	return math.Sqrt(variance)
 }
 
-// logDensity returns the log density of component i at y.
 func (m *Mixture) logDensity(i int, y float64) float64 {
 	z, f := (y-m.Level[i])/m.Scale[i], m.Freedom[i]
 	upper, _ := math.Lgamma((f + 1) / 2)

@@ -21,9 +21,9 @@ type Modes struct {
 // Mode holds the sufficient statistics of the rows of a mode.
 type Mode struct {
 	_       struct{} `cbor:",toarray"`
-	Rows    float64  // number of rows
-	Mean    float64  // of the log peaks
-	Squares float64  // sum of the squared deviations from Mean
+	Rows    float64
+	Mean    float64 // of the log peaks
+	Squares float64 // sum of the squared deviations from Mean
 }
 
 const (
@@ -42,7 +42,6 @@ type span struct{ from, to int }
 
 func (s span) size() int { return s.to - s.from }
 
-// rows returns the number of rows of all modes.
 func (s *Modes) rows() (n float64) {
 	for i := range s.Modes {
 		n += s.Modes[i].Rows
@@ -66,7 +65,7 @@ func (s *Modes) predict(a *Average, prior *Prior, mix *Mixture, logWeight float6
 	mix.Modes.to = mix.N
 }
 
-// logDensity returns the log density of the modes together at y. The caller has filled `mix` with predict.
+// logDensity returns the log density of the modes together at y. It requires that predict has filled `mix`.
 func (s *Modes) logDensity(mix *Mixture, y float64) float64 {
 	newWeight := s.newWeight()
 	density, all, first := 0.0, s.rows()+newWeight, mix.Modes.from
@@ -77,8 +76,6 @@ func (s *Modes) logDensity(mix *Mixture, y float64) float64 {
 	return math.Log(density)
 }
 
-// learn adds a log peak to the nearest mode within modeRadius. If there is none, the log peak becomes a
-// new mode.
 func (s *Modes) learn(y float64) {
 	near := -1
 	for i := range s.Modes {
@@ -102,7 +99,7 @@ func (s *Modes) learn(y float64) {
 	}
 }
 
-// joinNearest joins the two modes with the least distance. Modes are in the order of their means.
+// joinNearest relies on the order of the modes by their means: the two nearest modes are neighbours.
 func (s *Modes) joinNearest() {
 	at := 1
 	for i := 1; i < len(s.Modes); i++ {

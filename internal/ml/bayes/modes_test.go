@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// averageOf learns log peaks without inputs, one by one.
 func averageOf(y []float64) *Average {
 	var a Average
 	var mix Mixture

@@ -9,7 +9,6 @@ import "math"
 // absolute residual; the standard deviation of a normal distribution is 1.9 times its geometric mean absolute residual.
 const scaleDeviation = 1.9
 
-// predictScaled adds the last point model with the predicted scale of its residual, in log peak, to mix.
 func (a *Average) predictScaled(level, scale float64, prior *Prior, mix *Mixture, logWeight float64) {
 	p := &a.Scaled
 	freedom := prior.Rows + p.Rows
@@ -32,7 +31,6 @@ func (a *Average) learnScaled(level, scale, y float64) {
 	a.Scaled.Squares += (y - level) * (y - level) / (scale * scale)
 }
 
-// undiscountedRows is the number of rows up to which discountModels has no effect.
 const undiscountedRows = 8
 
 // discountModels reduces the influence of early rows on the evidence of the point models. A fit improves the point

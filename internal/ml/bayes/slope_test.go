@@ -9,7 +9,6 @@ import (
 
 var slopePrior = Prior{Deviation: 0.3, Rows: 4, Slope: 0.7, Spread: 0.25}
 
-// learned returns an Average that has learned n rows with the log peak 20 + slope · input ± noise.
 func learned(n int, slope, noise float64) *Average {
 	var a Average
 	for i := range n {

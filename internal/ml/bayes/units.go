@@ -2,11 +2,11 @@ package bayes
 
 import "math"
 
-// SetUnit sets the unit of an input to the magnitude of the number x, but at most 1, unless the unit is set already. Log adds 1
-// to the quotient of a number and the unit, so that the logarithm of 0 exists. Without units this 1 would hide the ratios of
-// small numbers, such as sizes in TB. A later change of a unit would invalidate the line. So the first number other than 0
-// decides, and if the line has learned such numbers without a unit, as in averages stored before units existed, the unit is 1.
-// isSmall reports that the unit is new and below 1.
+// SetUnit sets the unit of an input to |x|, but at most 1, unless the unit is set already. Log adds 1 to the quotient
+// of a number and the unit, so that the logarithm of 0 exists; without units this 1 would hide the ratios of small
+// numbers, such as sizes in TB. A later change of a unit would invalidate the line, so the first number other than 0
+// decides. If the line has learned such numbers without a unit, as in averages stored before units existed, the unit
+// is 1. isSmall reports that the unit is new and below 1.
 func (a *Average) SetUnit(input int, x float64) (isSmall bool) {
 	if x == 0 || input < len(a.Units) && a.Units[input] != 0 {
 		return false

@@ -26,7 +26,6 @@ func (a *Average) keepUnvaried(inputs []float64, lines int, prior *Prior, mix *M
 	}
 }
 
-// isUnvaried reports whether input i had the same value in all rows, at least two rows had it, and x is larger.
 func (a *Average) isUnvaried(i int, x float64) bool {
 	return a.hasLine(i, x) && a.Lines[i].Rows > 1 && a.Lines[i].XX == 0 && x > a.Lines[i].X
 }

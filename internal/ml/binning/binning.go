@@ -123,7 +123,6 @@ func Geometric(low, top, ratio float64) ([]float64, error) {
 	return edges, nil
 }
 
-// roundUp returns the smallest multiple of step that is at least v.
 func roundUp(v, step float64) float64 {
 	if step <= 0 {
 		return v

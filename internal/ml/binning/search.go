@@ -67,7 +67,6 @@ type candidates struct {
 	all   float64   // weight of all peaks
 }
 
-// candidates returns the candidates of a history: the peaks rounded up to step, below top.
 func (h History) candidates(top, step float64) candidates {
 	order := make([]int, len(h.Peaks))
 	for i := range order {

@@ -190,7 +190,6 @@ func TestSearchOnTheRetailTrace(t *testing.T) {
 	}
 }
 
-// retail reads the peaks (GB) and durations (s) of one task.
 func retail(t *testing.T, path, task string) (peaks, durations []float64) {
 	file, err := os.Open(path)
 	require.NoError(t, err)

@@ -5,8 +5,6 @@ import (
 	"math"
 )
 
-// maxChoices is the largest number of choices of edges that Stride evaluates. A larger number allows shorter strides, which
-// take longer.
 const maxChoices = 5_000_000
 
 // Stride returns the edges that the exhaustive search of the publication (see History.Improvement)
@@ -60,8 +58,7 @@ func (h History) aggregate(grid []float64) History {
 	return out
 }
 
-// cheapest returns the cheapest choice of edges from the grid. The last value of the grid is always an edge; `inner` is the
-// number of the other edges.
+// cheapest returns the cheapest choice of `inner` edges from the grid, followed by the last value of the grid.
 func (h History) cheapest(grid []float64, inner int) []float64 {
 	at, edges := make([]int, inner), make([]float64, inner+1)
 	for i := range at {

@@ -60,7 +60,6 @@ func Fit(t *table.Table, bins int, cfg Config, seed uint64) (*Tree, error) {
 	return tree, nil
 }
 
-// check returns table.ErrShape unless Fit can use the rows.
 func check(t *table.Table, bins int) error {
 	if err := t.Check(); err != nil {
 		return err
@@ -76,7 +75,6 @@ func check(t *table.Table, bins int) error {
 	return nil
 }
 
-// grow calls the library and recovers from its panics.
 func grow(t *table.Table, bins, depth int) (grown *trees.CARTDecisionTreeClassifier, err error) {
 	defer func() {
 		if failure := recover(); failure != nil {
@@ -98,8 +96,6 @@ func grow(t *table.Table, bins, depth int) (grown *trees.CARTDecisionTreeClassif
 	return grown, nil
 }
 
-// convert returns the table in the library's format: one float attribute per column, and
-// the class as the last attribute.
 func convert(t *table.Table) (base.FixedDataGrid, error) {
 	grid := base.NewDenseInstances()
 	specs := make([]base.AttributeSpec, t.Cols()+1)

@@ -31,7 +31,6 @@ func TestLeafFrequenciesAreShrunkToThePrior(t *testing.T) {
 	assert.InDelta(t, 2.6/3, p[0], 1e-12, "a missing value is in the leaf of the lowest numbers")
 }
 
-// The flattened tree must give the predictions of the library's tree.
 func TestFlatTreePredictsLikeTheLibrary(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 0))
 	rows := &table.Table{Names: []string{"a", "b"}}

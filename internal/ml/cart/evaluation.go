@@ -36,7 +36,6 @@ func Evaluation(actual, predicted []int) (matrix evaluation.ConfusionMatrix, err
 	return evaluation.GetConfusionMatrix(reference, generated)
 }
 
-// classes returns bins in the library's format: one categorical class attribute.
 func classes(bins []int) (base.FixedDataGrid, error) {
 	grid, bin := base.NewDenseInstances(), base.NewCategoricalAttribute()
 	bin.SetName("bin")

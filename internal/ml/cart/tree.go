@@ -66,7 +66,6 @@ func (t *Tree) setFrequencies(rows *table.Table) {
 	}
 }
 
-// leaf returns the frequencies of the leaf of x.
 func (t *Tree) leaf(x []float64) []float64 {
 	at := 0
 	if len(t.nodes) == 0 {

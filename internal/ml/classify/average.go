@@ -45,7 +45,6 @@ func Mean(members ...Classifier) Classifier {
 	return &mean{members: members, scratch: sync.Pool{New: func() any { p := make([]float64, bins); return &p }}}
 }
 
-// mean is the result of Mean.
 type mean struct {
 	members []Classifier
 	scratch sync.Pool // *[]float64 of Bins() values, for concurrent calls

@@ -26,7 +26,7 @@ const (
 	headerSize = 4 + 2 + 1 + 1
 )
 
-// These are the kinds of stored classifiers. Never reuse a number.
+// Kinds of stored classifiers. Never reuse a number.
 const (
 	kindPrior = iota + 1
 	kindTrees

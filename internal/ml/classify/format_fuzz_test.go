@@ -9,7 +9,6 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/classify"
 )
 
-// sealed appends the checksum to a body.
 func sealed(body []byte) []byte {
 	sum := sha256.Sum256(body)
 	return append(body[:len(body):len(body)], sum[:]...)

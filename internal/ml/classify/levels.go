@@ -63,7 +63,6 @@ func Check(t *table.Table, bins int) error {
 	return nil
 }
 
-// checkLevels validates the arguments of FitLevels. It returns table.ErrShape or ErrTraining.
 func checkLevels(t *table.Table, edges []float64) error {
 	if err := t.Check(); err != nil {
 		return err

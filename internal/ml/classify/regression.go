@@ -59,8 +59,7 @@ func (r Regression) FitLevels(t *table.Table, edges []float64, seed uint64) (Cla
 	return &Levels{Model: *m, edges: slices.Clone(edges), residuals: residuals, near: cmp.Or(r.Near, 100)}, nil
 }
 
-// outOfSample returns the residual of each row, whose prediction comes from a model that is fitted without the fold of the
-// row. If there is only one row, it returns no residuals.
+// outOfSample returns the residual of each row from a model that is fitted without the fold of the row.
 func (r Regression) outOfSample(t *table.Table, binned *gbt.BinnedTable, fold []int) (*conformal.Residuals, error) {
 	if t.Rows() == 1 {
 		return conformal.NewResiduals(nil, nil, nil)
@@ -79,7 +78,6 @@ func (r Regression) outOfSample(t *table.Table, binned *gbt.BinnedTable, fold []
 	return conformal.NewResiduals(levels, residuals, t.W)
 }
 
-// folds returns the fold of each of n rows: it assigns the shuffled rows to the folds in turn.
 func (r Regression) folds(n int, seed uint64) []int {
 	fold := make([]int, n)
 	for at, i := range rand.New(rand.NewPCG(seed, 1)).Perm(n) {
@@ -88,8 +86,6 @@ func (r Regression) folds(n int, seed uint64) []int {
 	return fold
 }
 
-// rows returns the ascending indices of the rows in the folds for which `wanted` returns true. The slice `fold` has the
-// number of the fold of each row.
 func rows(fold []int, wanted func(fold int) bool) []int {
 	var out []int
 	for i, f := range fold {
@@ -100,7 +96,6 @@ func rows(fold []int, wanted func(fold int) bool) []int {
 	return out
 }
 
-// fit learns the level from the given rows of t.
 func (r Regression) fit(t *table.Table, binned *gbt.BinnedTable, training []int) (*Model, error) {
 	ridge, err := linear.Fit(t.Select(training), r.Ridge)
 	if err != nil {
@@ -132,7 +127,7 @@ type Levels struct {
 	Model
 	edges     []float64
 	residuals *conformal.Residuals
-	near      int // number of residuals around the predicted level
+	near      int
 }
 
 // Bins returns the number of bins.

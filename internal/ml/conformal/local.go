@@ -40,7 +40,6 @@ func NewResiduals(level, residual, weight []float64) (*Residuals, error) {
 	return r, nil
 }
 
-// weightOf returns weights[i], and 1 if weights is nil.
 func weightOf(weights []float64, i int) float64 {
 	if weights == nil {
 		return 1
@@ -48,7 +47,6 @@ func weightOf(weights []float64, i int) float64 {
 	return weights[i]
 }
 
-// finite reports whether v is neither NaN nor infinite.
 func finite(v float64) bool { return v-v == 0 }
 
 // Near returns the k residuals whose levels are nearest to the given level, or all if there are fewer.

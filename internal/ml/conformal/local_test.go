@@ -12,7 +12,6 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/conformal"
 )
 
-// shares returns the shares of the residuals of a window in the bins with these upper edges.
 func shares(w conformal.Window, edges ...float64) []float64 {
 	p := make([]float64, len(edges))
 	w.Shares(0, edges, p)

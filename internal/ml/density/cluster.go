@@ -58,7 +58,6 @@ func (t *Tree) Cluster(cfg Config) (*Clustering, error) {
 	return out, nil
 }
 
-// excessOfMass selects the clusters with the largest total stability. No selected cluster is within another.
 func (c *condensedTree) excessOfMass() []bool {
 	stability := c.stability()
 	below := make([]float64, len(c.parent)) // total stability of the best selection among the descendants
@@ -70,7 +69,6 @@ func (c *condensedTree) excessOfMass() []bool {
 	return c.outermost(isSelected)
 }
 
-// outermost deselects the clusters that are within another selected cluster.
 func (c *condensedTree) outermost(isSelected []bool) []bool {
 	isWithin := make([]bool, len(c.parent))
 	for i := 1; i < len(c.parent); i++ {

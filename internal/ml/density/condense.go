@@ -8,7 +8,6 @@ type merge struct {
 	size        int32   // number of points of the new node
 }
 
-// linkage returns the steps of single linkage along the spanning tree.
 func (t *Tree) linkage() []merge {
 	n := len(t.Core)
 	parent, top := make([]int32, n), make([]int32, n) // union-find parents, and the newest node of each set
@@ -55,8 +54,7 @@ type condensedTree struct {
 // minDistance keeps the density of duplicates finite.
 const minDistance = 1e-100
 
-// newCondensedTree walks down the merges from the last one, which has all points. A node whose parts both
-// have at least minSize points splits into two clusters. The points of a smaller part leave the cluster.
+// newCondensedTree walks down the merges from the last one, which has all points.
 func newCondensedTree(merges []merge, minSize int) *condensedTree {
 	n := len(merges) + 1
 	c := &condensedTree{parent: []int32{-1}, birth: []float64{0}, size: []int32{int32(n)}, last: make([]int32, n), exit: make([]float64, n)}

@@ -29,7 +29,6 @@ type Tree struct {
 	edges []edge    // by ascending weight
 }
 
-// edge connects the points a and b.
 type edge struct {
 	a, b   int32
 	weight float64 // mutual reachability
@@ -58,7 +57,6 @@ func NewTree(points [][]float64, minSamples int, resolution float64) (*Tree, err
 	return t, nil
 }
 
-// matrix holds points in one slice, row by row.
 type matrix struct {
 	n, columns int
 	values     []float64

@@ -43,7 +43,6 @@ func Silhouette(points [][]float64, labels []int) float64 {
 	return sum / float64(max(1, n))
 }
 
-// sizesOf counts the points of each cluster.
 func sizesOf(labels []int) (sizes []int) {
 	for _, label := range labels {
 		for label >= len(sizes) {

@@ -9,7 +9,6 @@ func (x *Experts) Exclude(selected func(name string) bool) {
 	}
 }
 
-// isExcluded reports whether an expert never answers.
 func (x *Experts) isExcluded(e int) bool { return x.excluded != nil && x.excluded[e] }
 
 // IgnoreShifts turns off the detection of changes of the task (Shift).

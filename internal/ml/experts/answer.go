@@ -6,12 +6,9 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// selectExperts selects and weights the experts that answer at a target, the allowed kill rate. It overwrites the slice
-// `picks` and returns it. It selects the experts whose kill rate is within the target, except those
-// with a negligible weight. The closer the cost of an expert is to the lowest cost, the larger is its
-// weight. A kill rate of up to Config.KillRateSlack times the lowest kill rate is always accepted, because the
-// safest expert alone may overallocate. With fewer than Config.ColdStartRows independent
-// rows, selectExperts selects no expert.
+// selectExperts returns, in the memory of `picks`, the weighted experts that answer at a target kill rate. It accepts
+// a kill rate of up to Config.KillRateSlack times the lowest one even above the target, because the safest expert
+// alone may overallocate. Experts with a negligible weight are left out.
 func (x *Experts) selectExperts(target float64, picks []Pick) []Pick {
 	picks = picks[:0]
 	if x.independentRows() < x.config.ColdStartRows {
@@ -58,8 +55,8 @@ func (x *Experts) allowedKillRate(target float64) float64 {
 // kills must not lead to many kills later.
 const maxAllowance = 1.3
 
-// updateAllowance adapts the allowed kill rate to a row. `killed` says whether the row would have been killed with the
-// amount of the answer. During the cold start, updateAllowance does nothing.
+// updateAllowance adapts the allowed kill rate. `killed` says whether the row would have been killed with the amount
+// of the answer.
 func (x *Experts) updateAllowance(killed bool) {
 	if !x.IsColdStart() {
 		// Before this assignment, Target can be the whole Config.Target, as the function New and earlier releases set it.
@@ -74,7 +71,6 @@ func (x *Experts) updateAllowance(killed bool) {
 // so that the steps become larger again.
 func (x *Experts) step() float64 { return x.config.Step * min(1, x.config.StepRows/x.ChargedRows) }
 
-// picksFor returns the experts for a target kill rate. Those for Config.Target are precomputed (x.Picks).
 func (x *Experts) picksFor(target float64, s *Scratch) []Pick {
 	if target == x.config.Target {
 		return x.Picks
@@ -100,8 +96,6 @@ const (
 	biasFrom      = 0.005 // nominal risk from which on the full bias applies: luck has little effect on an expert with a tiny risk
 )
 
-// objective returns the cost of an expert plus the price of its kills. To the kills it adds those of Config.NominalPriorRows rows
-// at the nominal risk of the expert.
 func (x *Experts) objective(e int, price float64) float64 {
 	return x.Cost[e] + price*(x.Kills[e]+x.config.NominalPriorRows*x.NominalRisk[e])
 }
@@ -144,7 +138,6 @@ func (x *Experts) expertAmount(p *Point, picks []Pick, s *Scratch) candidate {
 	return c
 }
 
-// bestModel returns the model with the smallest squared errors.
 func (x *Experts) bestModel() (best int) {
 	for k := range x.SquaredErrors {
 		if x.SquaredErrors[k] < x.SquaredErrors[best] {
@@ -158,8 +151,6 @@ func (x *Experts) bestModel() (best int) {
 // clearly below the prediction of this model.
 const tooLow = 0.9
 
-// isTooLow reports whether the row of p is an exception whose peak, by the residuals of the model, exceeds the amount with
-// a probability above tooLow.
 func (x *Experts) isTooLow(amount float64, p *Point, model int) bool {
 	residual := math.Log(amount) - p.Level[model]
 	if !p.IsException || residual >= 0 {

@@ -30,7 +30,7 @@ func (a *ColdStartAnswer) Shift(log float64) {
 // HasColdStart reports whether p has a prediction or an answer of the cold-start rule.
 func (p *Point) HasColdStart() bool { return p.ColdStart != nil || p.Cold.Amount > 0 }
 
-// coldStartLevel returns the log peak that the cold-start rule predicts. HasColdStart must be true.
+// coldStartLevel requires HasColdStart.
 func (p *Point) coldStartLevel() float64 {
 	if p.ColdStart != nil {
 		return p.ColdStart.MeanLevel()
@@ -38,10 +38,8 @@ func (p *Point) coldStartLevel() float64 {
 	return p.Cold.Level
 }
 
-// coldStartAmount returns the allocation by the Bayesian mixture p.ColdStart, and its promise
-// before the correction by the pool. Without a mixture it uses a quantile of studentT, up to
-// maxAmount. In both cases the amount is at least p.MinAmount. If p has only the answer p.Cold, coldStartAmount returns this
-// answer.
+// coldStartAmount returns the allocation by the cold-start rule, and its promise before the correction by the pool.
+// Without p.ColdStart and p.Cold it uses a quantile of studentT, up to maxAmount.
 func (x *Experts) coldStartAmount(p *Point, target float64) (amount, promised float64) {
 	if p.ColdStart != nil {
 		return x.mixtureAmount(p, target)
@@ -59,9 +57,8 @@ func (x *Experts) coldStartAmount(p *Point, target float64) (amount, promised fl
 	return amount, t.Survival((math.Log(amount) - p.Level[model]) / scale)
 }
 
-// mixtureAmount returns the amount of bayes.Mixture.Grant, which has the least expected cost under the predictive
-// distribution of the mixture and a bounded risk. The amount is within coldStartReach and at least p.MinAmount. mixtureAmount
-// also returns the promise of this amount before the correction by the pool.
+// mixtureAmount returns the amount of bayes.Mixture.Grant within coldStartReach, but at least p.MinAmount, and the
+// promise of this amount before the correction by the pool.
 func (x *Experts) mixtureAmount(p *Point, target float64) (amount, promised float64) {
 	factor := max(1, x.Factor) // > 1 if tasks of the pool, mainly those of this age, were killed more often than promised
 	wanted, risk := p.ColdStart.Grant(killCost, x.coldStartPrice(p, target), factor)
@@ -114,7 +111,6 @@ func (x *Experts) updateHedge(p *Point, peak, duration float64, s *Scratch) {
 	x.BlendExcessLoss, x.BlendKills = x.charge(&r, math.Sqrt(cold*experts), x.BlendExcessLoss, x.BlendKills)
 }
 
-// hedgeRow is a row for which updateHedge charges the candidates.
 type hedgeRow struct {
 	peak    float64
 	price   float64 // price of a kill, in the unit of the peak
@@ -123,8 +119,6 @@ type hedgeRow struct {
 	rows    float64 // effective number of rows, see ColdStartAnswer.Rows
 }
 
-// charge returns the excess loss and the kills of a candidate after a row for which the candidate would have granted the
-// given amount.
 func (x *Experts) charge(r *hedgeRow, amount, excessLoss, kills float64) (newLoss, newKills float64) {
 	excess := (hedgeLoss(amount, r.peak, r.price) - hedgeLoss(r.experts, r.peak, r.price)) * r.weight
 	newLoss = excessLoss*hedgeDecay + r.rows*max(-maxLossGap, min(maxLossGap, excess))
@@ -156,8 +150,7 @@ const (
 	killOdds        = 6.0  // log odds per kill beyond chanceKillCount
 )
 
-// hedgeOdds returns the odds of a candidate against the experts. `prior` is the log odds of the candidate before any
-// comparison.
+// hedgeOdds returns the odds of a candidate against the experts. `prior` is the log odds before any comparison.
 func hedgeOdds(prior, excessLoss, kills float64) float64 {
 	return math.Exp(prior - max(-maxSavingOdds, hedgeRate*excessLoss) - killOdds*max(0, kills-chanceKillCount))
 }
@@ -184,8 +177,6 @@ func (x *Experts) hedgeShare() float64 {
 // NeedsColdStart reports whether answers need Point.ColdStart.
 func (x *Experts) NeedsColdStart() bool { return len(x.Picks) == 0 || x.ColdStartShare > 0 }
 
-// coldStartShare returns the share of the cold-start rule in the answer to a row. A row without Point.HasColdStart is
-// answered by the experts alone, if there are picks.
 func (x *Experts) coldStartShare(p *Point) float64 {
 	if len(x.Picks) == 0 {
 		return 1
@@ -196,8 +187,6 @@ func (x *Experts) coldStartShare(p *Point) float64 {
 	return x.ColdStartShare
 }
 
-// combinedAmount returns the amount of a margin above earlier rows with the same features, or of the
-// experts and the cold-start rule.
 func (x *Experts) combinedAmount(p *Point, target float64, s *Scratch) candidate {
 	if margin, killRate := x.repeatMargin(p, target); margin >= 0 {
 		return candidate{amount: repeatAmount(p, margin), killRate: killRate, rowRisk: killRate, expert: firstRepeat - margin}
@@ -205,8 +194,6 @@ func (x *Experts) combinedAmount(p *Point, target float64, s *Scratch) candidate
 	return x.blendedAmount(p, target, s)
 }
 
-// blendedAmount returns the geometric mean of the amounts of the cold-start rule and of the experts, weighted by their
-// shares.
 func (x *Experts) blendedAmount(p *Point, target float64, s *Scratch) (c candidate) {
 	share := x.coldStartShare(p)
 	if share < 1 {

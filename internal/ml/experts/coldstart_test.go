@@ -10,7 +10,6 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/bayes"
 )
 
-// mixtureAt returns a predictive distribution around a peak.
 func mixtureAt(peak, scale float64) *bayes.Mixture {
 	m := &bayes.Mixture{N: 1}
 	m.Weight[0], m.Level[0], m.Scale[0], m.Freedom[0] = 1, math.Log(peak), scale, 30

@@ -56,8 +56,6 @@ func (x *Experts) ExceedanceProbs(p *Point, amounts, risk []float64, s *Scratch)
 	}
 }
 
-// coldStartExceedance writes P(peak > amounts[i]) by the cold-start rule to risk[i], or by
-// studentT for a row without Point.ColdStart.
 func (x *Experts) coldStartExceedance(p *Point, amounts, risk []float64) {
 	if p.ColdStart != nil {
 		for i, amount := range amounts {

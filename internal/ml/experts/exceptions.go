@@ -13,7 +13,6 @@ type ExceptionCounts struct {
 	Kills float64 // decayed number of these rows whose peak exceeded the answer
 }
 
-// add counts an exception.
 func (c *ExceptionCounts) add(killed bool) {
 	const kept = 1 - 1.0/exceptionWindow
 	c.Rows, c.Kills = c.Rows*kept+1, c.Kills*kept

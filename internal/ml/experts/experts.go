@@ -8,13 +8,13 @@ import (
 
 // The residual distributions of a model.
 const (
-	allRows           = iota                           // log residuals of the newest Config.WindowRows rows
-	nearestRows                                        // log residuals of the rows nearest in predicted level
-	treeScaled                                         // log residuals divided by TreeScale
-	sameScaled                                         // log residuals divided by SameScale
-	byteResiduals                                      // residuals in bytes
-	distributionCount                                  // number of distributions
-	pairCount         = ModelCount * distributionCount // number of pairs of a model and one of its residual distributions
+	allRows       = iota // log residuals of the newest Config.WindowRows rows
+	nearestRows          // log residuals of the rows nearest in predicted level
+	treeScaled           // log residuals divided by TreeScale
+	sameScaled           // log residuals divided by SameScale
+	byteResiduals        // residuals in bytes
+	distributionCount
+	pairCount = ModelCount * distributionCount // number of pairs of a model and one of its residual distributions
 )
 
 // windowed lists the distributions that have a window. nearestRows has none: each answer
@@ -133,7 +133,6 @@ func (x *Experts) Rebuild(c Config) {
 	x.updateTables()
 }
 
-// updateTables recomputes the quantiles of all windows after a change.
 func (x *Experts) updateTables() {
 	for pair := range x.tables {
 		sorted := x.sorted(pair)
@@ -203,7 +202,6 @@ func (x *Experts) LearnDependent(peak float64, pool *Pool) {
 	x.SetPool(pool, nil)
 }
 
-// independentRows returns the number of learned rows except those of LearnDependent.
 func (x *Experts) independentRows() int { return x.LearnedRows - x.DependentRows }
 
 // LearnDeferred charges every expert for a row that was imputed when it ended, and stores its

@@ -15,8 +15,6 @@ const (
 	target = 0.015
 )
 
-// pointAt returns a point for which all models predict the same peak. spread is the value of
-// both scales.
 func pointAt(peak, spread, seconds float64) Point {
 	p := Point{Duration: math.Log(seconds)}
 	for k := range p.Level {
@@ -45,7 +43,7 @@ func normal(deviation float64) func(*rand.Rand) float64 {
 	return func(rng *rand.Rand) float64 { return deviation * rng.NormFloat64() }
 }
 
-// trained returns a task after n rows of a stream. The first row has no Point.
+// trained learns n rows of a stream. The first row has no Point.
 func trained(c Config, seed uint64, n int, noise func(*rand.Rand) float64) (*Experts, *stream, *Pool) {
 	x, s, pool := New(c), &stream{rand.New(rand.NewPCG(seed, 9)), noise}, new(Pool)
 	scratch := new(Scratch)
@@ -381,7 +379,6 @@ func TestAHigherTargetDoesNotGrantMoreOnAverage(t *testing.T) {
 	}
 }
 
-// roundTrip encodes and decodes x as a stored model does.
 func roundTrip(t *testing.T, x *Experts, c Config) *Experts {
 	t.Helper()
 	raw, err := cbor.Marshal(x)

@@ -21,7 +21,6 @@ type Guard struct {
 	kills int          // runs with an open retry
 }
 
-// trackedRun is a run whose first try was granted with a promise.
 type trackedRun struct {
 	at        time.Time // time of the first grant
 	promised  float64   // P(killed) of the first grant
@@ -29,7 +28,6 @@ type trackedRun struct {
 	lastEnded int // number of the newest ended try; 0: none
 }
 
-// runState says which try of a tracked run is open.
 type runState uint8
 
 const (
@@ -38,7 +36,6 @@ const (
 	retryOpen                     // a retry after a kill has not ended
 )
 
-// grantedRun is a run with the time of its first grant.
 type grantedRun struct {
 	run uint64
 	at  time.Time
@@ -115,7 +112,6 @@ func (g *Guard) Forget(run uint64) {
 	delete(g.runs, run)
 }
 
-// setState changes the state of a tracked run.
 func (g *Guard) setState(run uint64, to runState) {
 	r, known := g.runs[run]
 	if !known {
@@ -131,7 +127,6 @@ func (g *Guard) setState(run uint64, to runState) {
 	g.runs[run] = r
 }
 
-// expire removes the oldest runs: those beyond GuardRuns, and those older than GuardFor.
 func (g *Guard) expire(now time.Time) {
 	for len(g.order) > 0 {
 		oldest := g.order[0]
@@ -149,14 +144,13 @@ func (g *Guard) expire(now time.Time) {
 	}
 }
 
-// tracks reports whether the entry `o` of g.order belongs to a run that is still tracked. A run that was removed and
-// granted again has a newer entry.
+// tracks reports whether `o` is the current entry of its run: a run that was removed and granted again has a newer
+// entry.
 func (g *Guard) tracks(o grantedRun) bool {
 	r, known := g.runs[o.run]
 	return known && r.at.Equal(o.at)
 }
 
-// compact deletes the entries of removed runs from g.order.
 func (g *Guard) compact() {
 	tracked := make([]grantedRun, 0, len(g.runs))
 	for _, o := range g.order {
@@ -180,8 +174,7 @@ func (g *Guard) Factor(now time.Time) float64 {
 	return math.Exp(min(maxGuard, excess*guardStep))
 }
 
-// promised sums the promises of the open first tries. The order is fixed, so that the same
-// runs give the same sum bit for bit.
+// promised sums in a fixed order, so that the same runs give the same sum bit for bit.
 func (g *Guard) promised() float64 {
 	sum := 0.0
 	for _, o := range g.order {

@@ -11,7 +11,6 @@ import (
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// killRuns grants the n runs whose numbers start at `first`, kills their first tries and grants a retry of each.
 func killRuns(g *Guard, first, n uint64) {
 	for run := first; run < first+n; run++ {
 		g.Grant(run, 0, noon)

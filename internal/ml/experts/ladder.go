@@ -125,7 +125,6 @@ func (g *grid) solveAmount(i, left int, bound float64) {
 	}
 }
 
-// exceedAfterKill returns P(peak > amount j | peak > amount i).
 func (g *grid) exceedAfterKill(i, j int) float64 {
 	return conditionalExceedance(g.risk[i], g.risk[j], g.amount[i]/g.amount[j], g.belief[i])
 }

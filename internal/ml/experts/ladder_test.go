@@ -109,7 +109,6 @@ func TestMoreLiftsNeverCostMore(t *testing.T) {
 	assert.GreaterOrEqual(t, improved, 30, "number of additional lifts, of 90, that save more than a tenth")
 }
 
-// requireLadder checks that rungs is a result that Ladder may return.
 func requireLadder(t *testing.T, rungs []float64, from, ceiling float64, lifts int) {
 	t.Helper()
 	if from >= ceiling || lifts < 1 {

@@ -21,10 +21,8 @@ type levelIndex struct {
 // maxStoredRows is the number of rows that a uint16 position can address.
 const maxStoredRows = 1 << 16
 
-// versions is the last version number in use.
 var versions atomic.Uint64
 
-// indexedRow is one row while an index is built.
 type indexedRow struct {
 	value    float64 // the value by which rows are sorted
 	at       uint16  // position in the residual store
@@ -59,17 +57,14 @@ func (l *levelIndex) build(entries []Entry, oldest int) {
 	}
 }
 
-// level returns the predicted level of the row at a position of the residual store.
 func (l *levelIndex) level(entries []Entry, at uint16) float64 {
 	return entries[at].Point.Level[l.model]
 }
 
-// residual returns the log residual of the row at a position of the residual store.
 func (l *levelIndex) residual(entries []Entry, at uint16) float64 {
 	return entries[at].Log - entries[at].Point.Level[l.model]
 }
 
-// search returns the position in l.order of the first row at or above a level.
 func (l *levelIndex) search(entries []Entry, level float64) int {
 	low, high := 0, len(l.order)
 	for low < high {
@@ -82,7 +77,6 @@ func (l *levelIndex) search(entries []Entry, level float64) int {
 	return low
 }
 
-// searchResidual returns the position in l.byResidual of the first row at or above a residual.
 func (l *levelIndex) searchResidual(entries []Entry, residual float64) int {
 	low, high := 0, len(l.byResidual)
 	for low < high {
@@ -95,7 +89,6 @@ func (l *levelIndex) searchResidual(entries []Entry, residual float64) int {
 	return low
 }
 
-// insert adds the row at a position of the residual store.
 func (l *levelIndex) insert(entries []Entry, at int) {
 	l.version = versions.Add(1)
 	i := l.search(entries, l.level(entries, uint16(at)))
@@ -109,7 +102,7 @@ func (l *levelIndex) insert(entries []Entry, at int) {
 	l.order = slices.Insert(l.order, i, rank)
 }
 
-// remove removes the row at a position of the residual store. The residual store must still hold the row.
+// remove requires that the residual store still holds the row.
 func (l *levelIndex) remove(entries []Entry, at int) {
 	l.version = versions.Add(1)
 	i := l.search(entries, l.level(entries, uint16(at)))

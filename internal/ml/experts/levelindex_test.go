@@ -57,7 +57,6 @@ func TestLevelIndexFindsTheRowsNearestInLevel(t *testing.T) {
 	}
 }
 
-// Rebuild must give the same order as learning row by row, including ties.
 func TestRebuildRestoresTheLevelIndex(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 1))
 	x := New(smallConfig())

@@ -7,15 +7,15 @@ import "math"
 // the predicted level, and corrects the promise of a row by the ratio of its class. The amounts of the experts do not depend on
 // this correction, but the rule that grants the static request does (requestSuffices in internal/taskmodel).
 
-// levelClasses is the number of classes of predicted levels. A row is in class k if the share of the rows with at least its level
-// is above 2^−(k+1) and at most 2^−k: half of the rows are in class 0, a quarter in class 1. The last class has all rows above.
+// levelClasses is the number of classes of predicted levels. A row is in class k if the share of the rows with at
+// least its level is above 2^−(k+1) and at most 2^−k: half of the rows are in class 0, a quarter in class 1. The last
+// class also has the rows for which k would be larger.
 const levelClasses = 6
 
 // LevelFactors are factors on nominal promises (the promises without the correction by the pool), by the class of the predicted
 // level.
 type LevelFactors [levelClasses]float64
 
-// levelClass returns the class of the predicted level of a row among the rows of the residual store.
 func (x *Experts) levelClass(p *Point) int {
 	l := &x.levels[LineTrees]
 	n := len(l.order)
@@ -28,7 +28,6 @@ func (x *Experts) levelClass(p *Point) int {
 // few rows for classes, and exceptions have their own kill rate (ExceptionCounts).
 func (x *Experts) hasLevelClass(p *Point) bool { return !x.IsColdStart() && !p.IsException }
 
-// levelFactor returns the factor by which the pool corrects the promise of a row for its predicted level.
 func (x *Experts) levelFactor(p *Point) float64 {
 	if x.LevelFactors[0] == 0 || !x.hasLevelClass(p) {
 		return 1
@@ -75,7 +74,6 @@ func (p *Pool) levelFactors() (factors LevelFactors) {
 	return factors
 }
 
-// shrunkRatio returns the ratio of kills to promises, shrunk to a prior, which has the weight of agePrior promised kills.
 func shrunkRatio(killed, promised, prior float64) float64 {
 	return (killed + agePrior*prior) / (promised + agePrior)
 }

@@ -28,7 +28,7 @@ type pairAmounts struct {
 // startLearning makes amountsOf keep its results until isLearning is false: learning one row needs them up to four times.
 func (s *Scratch) startLearning() { s.isLearning, s.isComputed = true, [pairCount]bool{} }
 
-// amountsOf returns the allocations of one pair for a row. They are valid until the next call.
+// amountsOf returns allocations that are valid until its next call.
 func (x *Experts) amountsOf(p *Point, pair int, s *Scratch) *pairAmounts {
 	if !s.isLearning {
 		x.computeAmounts(p, pair, s, &s.pairs[0])
@@ -41,7 +41,6 @@ func (x *Experts) amountsOf(p *Point, pair int, s *Scratch) *pairAmounts {
 	return &s.pairs[pair]
 }
 
-// computeAmounts computes the allocation of one pair at every risk, and the expected cost of each allocation.
 func (x *Experts) computeAmounts(p *Point, pair int, s *Scratch, a *pairAmounts) {
 	model, dist := pair/distributionCount, pair%distributionCount
 	t, scale := x.distribution(p, model, dist, s)
@@ -59,8 +58,6 @@ func (x *Experts) computeAmounts(p *Point, pair int, s *Scratch, a *pairAmounts)
 	a.computeCosts(math.Exp(p.Duration))
 }
 
-// computeCosts fills a.cost with the expected cost of the amounts over a duration in seconds, without
-// the price of kills.
 func (a *pairAmounts) computeCosts(duration float64) {
 	for i, risk := range risks {
 		a.cost[i] = duration * a.amount[i] * (1 + killCost*risk)
@@ -99,8 +96,6 @@ func (x *Experts) secondRung(at int, a *pairAmounts) float64 {
 	return max(a.amount[next], a.amount[at]*x.config.MinStep)
 }
 
-// updateLosses charges every expert with the cost and the kill that its own allocation would
-// have had on the row.
 func (x *Experts) updateLosses(p *Point, peak, duration float64, s *Scratch) {
 	decay := x.config.Decay
 	x.UsageSum, x.UsageRows = x.UsageSum*decay+peak*duration, x.UsageRows*decay+1

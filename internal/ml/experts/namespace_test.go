@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// namespaceOf returns a namespace of DAGs with 20 residuals each. deviations are the standard deviations of the residuals.
 func namespaceOf(deviations ...float64) *Namespace {
 	rng, n := rand.New(rand.NewPCG(7, 1)), &Namespace{}
 	for _, deviation := range deviations {
@@ -20,7 +19,6 @@ func namespaceOf(deviations ...float64) *Namespace {
 	return n
 }
 
-// repeated returns n copies of the values.
 func repeated(n int, values ...float64) (all []float64) {
 	for range n {
 		all = append(all, values...)
@@ -50,8 +48,6 @@ func TestOtherDAGsCountLessIfTheyDiffer(t *testing.T) {
 	assert.InDelta(t, 0.8, noisy.deviation(0.3, namespaceOf(repeated(15, 0.14, 0.8)...)), 0.15)
 }
 
-// outcomesOf returns the pool of a DAG with 100 outcomes at age 0. `promised` is the sum of their promises, and `killed` is
-// the number of kills.
 func outcomesOf(promised float64, killed int) *Pool {
 	var p Pool
 	p.RecordResidual(0.1)

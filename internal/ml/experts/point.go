@@ -6,15 +6,15 @@ import "github.com/loadaware/loadaware/internal/ml/bayes"
 // predicts with them (models.go, predict.go). A new model needs a new taskmodel.FormatVersion,
 // because stored snapshots have one entry per model.
 const (
-	Median     = iota // median of the newest peaks
-	Line              // ridge regression of the log peak on the encoded features
-	Trees             // boosted trees
-	LineTrees         // Line, and trees boosted on its residual
-	Same              // mean of rows with identical features, shrunk to LineTrees
-	Plain             // ridge regression of the peak itself
-	Fresh             // like Same, with an exponentially smoothed mean (factor 1/2)
-	Stack             // LineTrees, corrected by its differences from Line, Trees, Same and Fresh and by its recent errors
-	ModelCount        // number of models
+	Median    = iota // median of the newest peaks
+	Line             // ridge regression of the log peak on the encoded features
+	Trees            // boosted trees
+	LineTrees        // Line, and trees boosted on its residual
+	Same             // mean of rows with identical features, shrunk to LineTrees
+	Plain            // ridge regression of the peak itself
+	Fresh            // like Same, with an exponentially smoothed mean (factor 1/2)
+	Stack            // LineTrees, corrected by its differences from Line, Trees, Same and Fresh and by its recent errors
+	ModelCount
 )
 
 // ModelNames holds the names of the models for reasons and reports.
@@ -24,9 +24,9 @@ var ModelNames = [ModelCount]string{
 
 // The predicted scales of a residual, in the order of Point.Scale.
 const (
-	TreeScale  = iota // scale of the residual, as trees predict it
-	SameScale         // scale among rows with identical features, shrunk to 1.5 · TreeScale
-	ScaleCount        // number of scales
+	TreeScale = iota // scale of the residual, as trees predict it
+	SameScale        // scale among rows with identical features, shrunk to 1.5 · TreeScale
+	ScaleCount
 )
 
 // Point holds the predictions for one row, made before its peak is known.

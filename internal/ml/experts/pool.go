@@ -39,7 +39,6 @@ const (
 	scoreDecay  = 1 - 1.0/64   // per row: the errors become smaller and less alike while the models learn
 )
 
-// age returns the age of a task with a number of learned rows.
 func age(rows int) int { return min(ageCount-1, int(math.Log2(float64(max(rows, 1))))) }
 
 // Add adds the share of a task.
@@ -84,8 +83,6 @@ func (p *Pool) RecordRequest(exceeded bool) {
 	}
 }
 
-// requestRisk returns the estimated share of the rows that exceed their static request. The prior is a
-// share of 1 % and counts as 10 rows.
 func (p *Pool) requestRisk() float64 {
 	const rows, risk = 10, 0.01
 	return (p.Exceeded + rows*risk) / (p.Requests + rows)
@@ -174,7 +171,6 @@ func (p *Pool) deviation(prior float64, others *Namespace) float64 {
 	return max(0.1, min(1, math.Exp(log/2)))
 }
 
-// meanRowCost returns the mean cost of a row, and 0 before the first row.
 func (p *Pool) meanRowCost() float64 {
 	if p.Rows <= 0 {
 		return 0

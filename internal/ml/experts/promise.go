@@ -5,7 +5,7 @@ import "math"
 // Answer is the allocation for a row.
 type Answer struct {
 	Amount   float64 // in the unit of the peak
-	Promised float64 // the promise: P(killed), corrected by Factor; a mean over the learned rows, weighted over the selected experts, see ForRow
+	Promised float64 // P(killed), corrected by Factor: a mean over the learned rows or, after ForRow, for this row
 	Factor   float64 // the factor by which the pool corrects the promise; 1: no correction
 	Expert   int     // expert with the largest weight; −1 for the cold-start rule, below −1 for a margin of Repeats
 

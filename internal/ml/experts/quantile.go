@@ -89,7 +89,6 @@ func countAbove(sorted *ascending, v float64) int {
 	return low
 }
 
-// tail is the exponential tail of a residual distribution.
 type tail struct {
 	from  float64 // the largest residual, above which the tail starts
 	scale float64 // mean of the exponential distribution; 0: unknown
@@ -105,7 +104,6 @@ func tailOf(sorted *ascending) (t tail) {
 	return t
 }
 
-// tailShare is the scale of a tail, as a share of the mean excess; see tailOf.
 const tailShare = 0.5
 
 // meanExcess returns the mean distance of the top tenth (at least three values, where possible) from the

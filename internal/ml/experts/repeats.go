@@ -28,7 +28,6 @@ var repeatMargins = [...]float64{.03, .06, .12, .25, .5}
 // largest of few peaks is exceeded more often. Partial repeats have classes of their own.
 var repeatRows = [...]float64{1, 2, 3, 5, 10}
 
-// repeatClasses is the number of classes.
 const repeatClasses = 2 * len(repeatRows)
 
 // maxCostRatio is the largest cost of a margin that answers, relative to the cost of the experts: if a margin was only a little
@@ -63,12 +62,10 @@ func (r *Repeats) class() int {
 	return class
 }
 
-// repeatAmount returns the amount for a row with the margin repeatMargins[margin].
 func repeatAmount(p *Point, margin int) float64 {
 	return max(p.MinAmount, p.Repeats.Peak*(1+repeatMargins[margin]))
 }
 
-// updateRepeats charges blendedAmount and all margins for a row.
 func (x *Experts) updateRepeats(p *Point, peak, duration float64, s *Scratch) {
 	class := p.Repeats.class()
 	if class < 0 {
@@ -90,7 +87,6 @@ func (x *Experts) updateRepeats(p *Point, peak, duration float64, s *Scratch) {
 	}
 }
 
-// discount multiplies all sums by a factor.
 func (c *RepeatCosts) discount(factor float64) {
 	c.Rows *= factor
 	for i := range c.Cost {
@@ -103,7 +99,6 @@ func (c *RepeatCosts) discount(factor float64) {
 // recurring features has changed.
 func (x *Experts) ForgetPartialRepeats() { clear(x.Repeats[len(repeatRows):]) }
 
-// killRate returns the expected kill rate of the margin repeatMargins[margin].
 func (c *RepeatCosts) killRate(margin int) float64 {
 	return (c.Kills[1+margin] + 1) / (c.Rows + repeatPriorRows)
 }
@@ -123,8 +118,8 @@ func (x *Experts) repeatMargin(p *Point, target float64) (margin int, killRate f
 	return costs.cheapest(x.config.KillPrice*x.MeanRowCost, target)
 }
 
-// cheapest returns the cheapest margin whose kill rate is within the target, and its kill rate. It
-// returns −1 if no such margin was clearly cheaper than the experts. `price` is the price of a kill.
+// cheapest returns −1 if no margin within the target was clearly cheaper than the experts. `price` is the price of a
+// kill.
 func (c *RepeatCosts) cheapest(price, target float64) (margin int, killRate float64) {
 	margin = -1
 	least := maxCostRatio * (c.Cost[0] + price*c.Kills[0])
@@ -137,7 +132,6 @@ func (c *RepeatCosts) cheapest(price, target float64) (margin int, killRate floa
 	return margin, killRate
 }
 
-// add adds the sums of another class.
 func (c *RepeatCosts) add(other *RepeatCosts) {
 	c.Rows += other.Rows
 	for i := range c.Cost {
@@ -149,8 +143,7 @@ func (c *RepeatCosts) add(other *RepeatCosts) {
 // firstRepeat is the Answer.Expert of the first margin. Margin i has firstRepeat − i.
 const firstRepeat = -2
 
-// repeatName describes the margin with this Answer.Expert. A number beyond the known margins has no share
-// of the peak in its description.
+// repeatName also describes a number beyond the known margins, but without a share of the peak.
 func repeatName(expert int) string {
 	margin := firstRepeat - expert
 	if margin >= len(repeatMargins) {

@@ -18,15 +18,12 @@ type StoredPoint struct {
 	Duration float64
 }
 
-// newEntry copies the part of a point that the residual store keeps.
 func newEntry(p *Point, log float64) Entry {
 	return Entry{Point: StoredPoint{Level: p.Level, Scale: p.Scale, Duration: p.Duration}, Log: log}
 }
 
-// residual returns the log residual of LineTrees.
 func (e *Entry) residual() float64 { return e.Log - e.Point.Level[LineTrees] }
 
-// byteResidual returns the residual in bytes of one model.
 func (e *Entry) byteResidual(model int) float64 {
 	return math.Exp(e.Log) - math.Exp(e.Point.Level[model])
 }
@@ -53,7 +50,6 @@ func (x *Experts) WithResiduals(points []Point, logs []float64) *Experts {
 	return &c
 }
 
-// appendRow adds a row to the residual store and to every residual distribution.
 func (x *Experts) appendRow(e Entry) {
 	n := len(x.Rows)
 	if n >= x.config.WindowRows {
@@ -116,7 +112,6 @@ func (x *Experts) residuals(model, dist int, s *Scratch) ascending {
 	return x.sorted(model*distributionCount + dist)
 }
 
-// nearScaled returns the residuals of the rows nearest in the level of a model, divided by their TreeScale.
 func (x *Experts) nearScaled(p *Point, model int, s *Scratch) ascending {
 	near := &s.near[model]
 	x.levels[model].nearest(x.Rows, p.Level[model], x.config.NearRows, near)

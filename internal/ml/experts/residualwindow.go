@@ -25,7 +25,6 @@ func (a *ascending) at(i int) float64 {
 	return a.residual(a.rows[i])
 }
 
-// residual returns the residual of the row at a position of the residual store.
 func (a *ascending) residual(at uint16) float64 {
 	e := &a.entries[at]
 	r := e.Log - e.Point.Level[a.model]
@@ -44,7 +43,6 @@ type residualWindow struct {
 	rows   []uint16
 }
 
-// scaleOf returns the index of the scale by which a distribution divides residuals; -1 if there is none.
 func scaleOf(dist int) int {
 	switch dist {
 	case treeScaled:
@@ -55,13 +53,12 @@ func scaleOf(dist int) int {
 	return -1
 }
 
-// sorted returns the residuals of a pair in ascending order. The result is valid until the next row is learned.
+// sorted returns a list that is valid until the next row is learned.
 func (x *Experts) sorted(pair int) ascending {
 	w := &x.windows[pair]
 	return ascending{values: w.values, rows: w.rows, entries: x.Rows, model: pair / distributionCount, scale: scaleOf(pair % distributionCount)}
 }
 
-// insert adds the row at a position of the residual store to the window of a pair.
 func (x *Experts) insert(pair int, at uint16) {
 	w := &x.windows[pair]
 	if pair%distributionCount == byteResiduals {
@@ -74,8 +71,7 @@ func (x *Experts) insert(pair int, at uint16) {
 	w.rows = slices.Insert(w.rows, i, at)
 }
 
-// remove removes the row at a position of the residual store from the window of a pair. The residual
-// store must still hold the row.
+// remove requires that the residual store still holds the row.
 func (x *Experts) remove(pair int, at uint16) {
 	w := &x.windows[pair]
 	if pair%distributionCount == byteResiduals {
@@ -90,8 +86,8 @@ func (x *Experts) remove(pair int, at uint16) {
 	w.rows = slices.Delete(w.rows, i, i+1)
 }
 
-// search compares the residuals in the window of a pair with the residual of the row at a position of the residual store. It
-// returns the index of the first residual in the window that is not lower. `found` says whether the two residuals are equal.
+// search returns the index, in the window of a pair, of the first residual that is not lower than that of the row at
+// the position `at`. `found` says whether the two residuals are equal.
 func (x *Experts) search(pair int, at uint16) (i int, found bool) {
 	sorted := x.sorted(pair)
 	residual := sorted.residual(at)
@@ -100,7 +96,6 @@ func (x *Experts) search(pair int, at uint16) (i int, found bool) {
 	})
 }
 
-// rebuildWindows fills the windows with the newest n rows of the residual store. nearestRows has no window.
 func (x *Experts) rebuildWindows(n int) {
 	positions := make([]uint16, n)
 	for i := range positions {

@@ -84,8 +84,8 @@ func (s *Shift) update(z float64, at int64, p patience) int {
 	return rows
 }
 
-// patience returns how long a lower level must last before it replaces the old one.
-// Each of the counted returns (Shift.Returns) quadruples this time: the task then has this low level again and again.
+// patience quadruples its numbers with each counted return (Shift.Returns): the task then has this low level again
+// and again.
 func (x *Experts) patience() patience {
 	returns := 2 * x.Shift.Returns
 	return patience{
@@ -95,7 +95,6 @@ func (x *Experts) patience() patience {
 	}
 }
 
-// updateSum adds a residual to one CUSUM and counts the rows since the sum was zero.
 func updateSum(sum float64, rows int, z float64) (float64, int) {
 	if sum += z - shiftAllowance; sum <= 0 {
 		return 0, 0

@@ -30,7 +30,6 @@ type column struct {
 	codes []uint8   // one per row
 }
 
-// isConstant reports whether all rows have the same code, so that no tree can split the column.
 func (c *column) isConstant() bool {
 	return !slices.ContainsFunc(c.codes, func(code uint8) bool { return code != c.codes[0] })
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 )
 
-// booster adds trees to a forest in rounds.
 type booster struct {
 	cfg  Config
 	loss loss
@@ -58,7 +57,6 @@ func (b *booster) run() *forest {
 	return b.forest
 }
 
-// start prepares the first round: it sets the intercepts and allocates the buffers.
 func (b *booster) start() {
 	b.rng = rand.NewPCG(b.cfg.Seed, 0x9e3779b97f4a7c15)
 	b.grower = newGrower(b.data, b.cfg)
@@ -93,7 +91,6 @@ func (b *booster) round() bool {
 	return split
 }
 
-// updateLeaves sets the values and covers of the leaves and updates the scores of their rows.
 func (b *booster) updateLeaves(nodes []growingNode, output int) {
 	k := b.loss.outputs()
 	for i := range nodes {
@@ -125,7 +122,6 @@ func (b *booster) updateUnsampled(nodes []growingNode, i int, rows []int32, outp
 	b.updateUnsampled(nodes, n.right, right, output)
 }
 
-// shift adds the intercepts to all scores.
 func (l *labels) shift(intercept []float64) {
 	for i := range l.score {
 		l.score[i] += intercept[i%len(intercept)]
@@ -145,7 +141,6 @@ func (h *holdout) shift(intercept []float64) {
 	}
 }
 
-// mean returns the weighted mean loss, and 0 for a nil holdout.
 func (h *holdout) mean(l loss) float64 {
 	if h == nil {
 		return 0
@@ -153,7 +148,6 @@ func (h *holdout) mean(l loss) float64 {
 	return l.mean(&h.labels)
 }
 
-// advance adds the predictions of all trees from the index first on to the scores.
 func (h *holdout) advance(f *forest, first int) {
 	k := f.outputs()
 	for t := first; t < len(f.roots); t++ {

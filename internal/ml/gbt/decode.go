@@ -35,7 +35,6 @@ func (r *Regressor) UnmarshalBinary(data []byte) error {
 // len(data).
 func (c *Classifier) UnmarshalBinary(data []byte) error { return c.replace(data, kindClassifier) }
 
-// replace decodes data into f. It returns ErrFormat if data is no model of this kind.
 func (f *forest) replace(data []byte, kind byte) error {
 	body, err := verify(data)
 	if err != nil {
@@ -49,7 +48,6 @@ func (f *forest) replace(data []byte, kind byte) error {
 	return nil
 }
 
-// verify checks magic, version and checksum, and returns the data without the checksum.
 func verify(data []byte) (body []byte, err error) {
 	if len(data) < headerSize+sha256.Size || string(data[:4]) != magic {
 		return nil, fmt.Errorf("%w: no %q header", ErrFormat, magic)
@@ -64,8 +62,7 @@ func verify(data []byte) (body []byte, err error) {
 	return body, nil
 }
 
-// decode reads a verified forest. It validates every value, because a checksum does not prevent
-// deliberate changes.
+// decode validates every value, because a checksum does not prevent deliberate changes.
 func decode(body []byte, kind byte) (*forest, error) {
 	if body[6] != kind || body[7] != 0 {
 		return nil, fmt.Errorf("%w: kind %d and reserved byte %d, want %d and 0", ErrFormat, body[6], body[7], kind)

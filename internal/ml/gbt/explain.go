@@ -34,7 +34,6 @@ func (c *Classifier) Explain(x []float64, class int, phi []float64) (expected fl
 	return c.explainer(class, identity(c.cols), c.cols).Explain(x, phi)
 }
 
-// identity returns players for which every column is its own player.
 func identity(cols int) []int {
 	players := make([]int, cols)
 	for j := range players {
@@ -64,7 +63,6 @@ func (e *Explainer) Explain(x, phi []float64) (expected float64) {
 	return e.mean
 }
 
-// explainer returns an Explainer of one output for n players.
 func (f *forest) explainer(output int, players []int, n int) *Explainer {
 	depth := 1
 	for _, d := range f.depth {

@@ -125,7 +125,6 @@ func (s Sample) fit(valid *holdout, l loss, cfg Config) (*forest, error) {
 	return f, nil
 }
 
-// check validates the sample.
 func (s Sample) check(l loss) error {
 	n := s.Binned.Rows()
 	if len(s.Y) != n || s.W != nil && len(s.W) != n || s.Base != nil && len(s.Base) != n {
@@ -160,14 +159,12 @@ func (s Sample) check(l loss) error {
 	return nil
 }
 
-// labels returns the labels of all binned rows. Their scores start at Base, or at 0 without Base.
 func (s Sample) labels(outputs int) *labels {
 	l := &labels{y: s.Y, w: s.W, score: make([]float64, len(s.Y)*outputs)}
 	copy(l.score, s.Base)
 	return l
 }
 
-// holdout returns copies of the validation rows.
 func (s Sample) holdout(outputs int) *holdout {
 	h := &holdout{cols: s.Binned.Cols()}
 	h.score = make([]float64, len(s.Valid)*outputs)
@@ -181,7 +178,6 @@ func (s Sample) holdout(outputs int) *holdout {
 	return h
 }
 
-// newHoldout converts a validation table; it returns nil for nil or an empty table.
 func newHoldout(t *table.Table, cols int, l loss) (*holdout, error) {
 	if t == nil || t.Rows() == 0 {
 		return nil, nil
@@ -203,7 +199,6 @@ func newHoldout(t *table.Table, cols int, l loss) (*holdout, error) {
 	return h, nil
 }
 
-// rowsWithout returns 0 … n−1 without the given rows.
 func rowsWithout(n int, without []int) []int {
 	isOut := make([]bool, n)
 	for _, r := range without {
@@ -218,8 +213,6 @@ func rowsWithout(n int, without []int) []int {
 	return rows
 }
 
-// splitValidation samples cfg.ValidShare of the rows for validation, and none if there is
-// only one row.
 func splitValidation(rows []int, cfg Config) (train, valid []int) {
 	if len(rows) < 2 {
 		return rows, nil

@@ -59,7 +59,6 @@ func (f *forest) walk(t int, x []float64) float64 {
 	return f.nodes[at].cut
 }
 
-// score writes the intercept and the sum of the trees of every output to out: len(out) = outputs.
 func (f *forest) score(x, out []float64) {
 	copy(out, f.intercept)
 	k := 0
@@ -71,19 +70,16 @@ func (f *forest) score(x, out []float64) {
 	}
 }
 
-// add copies a grown tree with the values and covers of its leaves.
 func (f *forest) add(g *grower) {
 	f.startTree()
 	f.copySubtree(g, 0, f.roots[len(f.roots)-1], 0)
 }
 
-// startTree adds a tree with an empty root.
 func (f *forest) startTree() {
 	f.roots = append(f.roots, f.addNodes(1))
 	f.depth = append(f.depth, 0)
 }
 
-// addNodes appends n empty nodes and returns the index of the first one.
 func (f *forest) addNodes(n int) int32 {
 	first := int32(len(f.nodes))
 	for range n {
@@ -92,7 +88,6 @@ func (f *forest) addNodes(n int) int32 {
 	return first
 }
 
-// copySubtree copies a grown subtree to a node.
 func (f *forest) copySubtree(g *grower, i int, at int32, depth uint8) {
 	n := &g.nodes[i]
 	if n.left == 0 {
@@ -125,7 +120,6 @@ func (f *forest) setLeaf(at int32, depth uint8, value, cover float64) {
 	f.depth[last] = max(f.depth[last], depth)
 }
 
-// treeEnd returns the index of the node after the last one of tree t.
 func (f *forest) treeEnd(t int) int32 {
 	if t+1 < len(f.roots) {
 		return f.roots[t+1]
@@ -133,7 +127,6 @@ func (f *forest) treeEnd(t int) int32 {
 	return int32(len(f.nodes))
 }
 
-// splitCut returns the cut of a split: +Inf if every number goes left.
 func (n *node) splitCut() float64 {
 	if n.above == 0 {
 		return math.Inf(1)
@@ -141,7 +134,6 @@ func (n *node) splitCut() float64 {
 	return n.cut
 }
 
-// isLeaf reports whether a node is a leaf.
 func (f *forest) isLeaf(at int32) bool { return f.nodes[at].child == at }
 
 // leafCovers returns the covers of the leaves from left to right. The caller must not change them.
@@ -156,7 +148,6 @@ func (f *forest) leafCovers() []float64 {
 	return covers
 }
 
-// shrinkCovers stores the covers as float32 values if that is exact.
 func (f *forest) shrinkCovers() {
 	small := make([]float32, len(f.cover))
 	for i, v := range f.cover {
@@ -167,14 +158,12 @@ func (f *forest) shrinkCovers() {
 	f.cover, f.cover32 = nil, small
 }
 
-// trim releases unused capacity and shrinks the covers.
 func (f *forest) trim() {
 	f.roots, f.depth = slices.Clone(f.roots), slices.Clone(f.depth)
 	f.nodes, f.cover = slices.Clone(f.nodes), slices.Clone(f.cover)
 	f.shrinkCovers()
 }
 
-// truncate removes all trees but the first n.
 func (f *forest) truncate(n int) {
 	if n < len(f.roots) {
 		end := f.roots[n]
@@ -183,7 +172,6 @@ func (f *forest) truncate(n int) {
 	}
 }
 
-// finite reports whether all values are finite.
 func (f *forest) finite() bool {
 	for _, values := range [][]float64{f.intercept, f.cover} {
 		for _, v := range values {

@@ -11,7 +11,6 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-// encodedClassifier returns a small classifier of rows with missing values, and its bytes.
 func encodedClassifier(t testing.TB) (*Classifier, []byte) {
 	data := &table.Table{Names: []string{"a", "b"}}
 	for i := range 60 {

@@ -12,13 +12,12 @@ type growingNode struct {
 	sum         sums
 	hist        histogram // the sums of rows by bin; nil if neither the search for the split of this node nor a child needs them
 	split       split     // the best split; gain 0: none
-	leftSum     sums      // sums of the rows on the left
-	left, right int       // children; 0 for a leaf
+	leftSum     sums
+	left, right int // children; 0 for a leaf
 
 	value, cover float64 // of a leaf: its value, and the total weight of its rows; set by the booster
 }
 
-// grower grows trees on the same binned rows and reuses its buffers.
 type grower struct {
 	data   *BinnedTable
 	cfg    Config
@@ -71,8 +70,6 @@ func (g *grower) grow(rows []int32, columns []int, gradients []gradient) []growi
 	return g.nodes
 }
 
-// bestLeaf returns the leaf with the highest gain, and the first one on a tie. It returns −1 if
-// no leaf can be split.
 func (g *grower) bestLeaf() int {
 	best, gain := -1, 0.0
 	for i := range g.nodes {
@@ -83,7 +80,6 @@ func (g *grower) bestLeaf() int {
 	return best
 }
 
-// splittable reports whether node i may have children.
 func (g *grower) splittable(i int) bool {
 	n := &g.nodes[i]
 	return n.depth < g.cfg.MaxDepth && len(n.rows) >= 2*g.cfg.MinLeafRows
@@ -124,7 +120,6 @@ func (g *grower) splitNode(i int, gradients []gradient) {
 	}
 }
 
-// search finds the best split of node i over the columns of the tree.
 func (g *grower) search(i int) {
 	n := &g.nodes[i]
 	for _, c := range g.columns {
@@ -143,13 +138,11 @@ func (g *grower) search(i int) {
 	}
 }
 
-// bins returns the sums of one column.
 func (g *grower) bins(h histogram, column int) []sums {
 	at := g.offset[column]
 	return h[at : at+g.data.columns[column].bins()]
 }
 
-// build returns the histogram of the rows.
 func (g *grower) build(rows []int32, gradients []gradient) histogram {
 	g.gradients = g.gradients[:0]
 	for _, r := range rows {
@@ -174,7 +167,6 @@ func (g *grower) build(rows []int32, gradients []gradient) histogram {
 	return h
 }
 
-// column returns one column of a histogram.
 func (g *grower) column(h histogram, column int) binColumn {
 	return binColumn{(*[256]sums)(h[g.offset[column]:]), g.data.columns[column].codes}
 }

@@ -17,7 +17,6 @@ func (s sums) minus(o sums) sums { return sums{s.g - o.g, s.h - o.h, s.n - o.n} 
 // eliminates bounds checks in the innermost loop.
 type histogram []sums
 
-// offsets returns the positions of the columns in a histogram, and its length.
 func offsets(columns []column) (offset []int, length int) {
 	offset = make([]int, len(columns))
 	for j := range columns {

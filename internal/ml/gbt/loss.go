@@ -6,11 +6,8 @@ type labels struct {
 	score []float64 // n·outputs, row by row
 }
 
-// loss is the function that boosting minimises.
 type loss interface {
-	// validate returns an error for parameters out of range.
 	validate() error
-	// isTarget reports whether y is a valid target.
 	isTarget(y float64) bool
 	// outputs returns the number of scores per row and of trees per round.
 	outputs() int
@@ -28,7 +25,6 @@ type loss interface {
 // newton returns the step that minimises the second-order loss with an L2 penalty.
 func newton(s sums, lambda float64) float64 { return -s.g / (s.h + lambda) }
 
-// weighted returns Σ w·f(i) / Σ w.
 func weighted(w []float64, f func(i int) float64) float64 {
 	sum, weight := 0.0, 0.0
 	for i, wi := range w {

@@ -24,7 +24,6 @@ func readOracle(t *testing.T, name string, into any) {
 	require.NoError(t, json.Unmarshal(data, into))
 }
 
-// flatten concatenates the rows and converts nulls to NaN.
 func flatten(x [][]*float64) (flat []float64) {
 	for _, row := range x {
 		for _, v := range row {
@@ -95,7 +94,6 @@ func TestTreesMatchTheExactMethodOfXGBoost(t *testing.T) {
 	}
 }
 
-// requireSameTree compares the subtree of node i with a subtree of XGBoost.
 func requireSameTree(t *testing.T, nodes []growingNode, i int, want *xgboostNode, lambda float64) {
 	n := nodes[i]
 	assert.InEpsilon(t, want.cover, n.sum.h, 1e-6, "cover")
@@ -111,7 +109,6 @@ func requireSameTree(t *testing.T, nodes []growingNode, i int, want *xgboostNode
 	requireSameTree(t, nodes, n.right, want.right, lambda)
 }
 
-// readRows reads a table with 8 columns and 3 targets.
 func readRows(t *testing.T, name string) (x []float64, targets [3][]float64) {
 	t.Helper()
 	file, err := os.Open(filepath.Join(oracle, name))

@@ -117,7 +117,6 @@ func (p *packedForest) addTree(f *forest, root, end int32, cuts [][]float64, ind
 	add(root)
 }
 
-// packCovers stores the covers as integers if all of them are integers of 16 bits, such as numbers of rows.
 func (p *packedForest) packCovers(covers []float64) {
 	small := make([]uint16, len(covers))
 	for i, v := range covers {
@@ -129,7 +128,6 @@ func (p *packedForest) packCovers(covers []float64) {
 	p.cover16 = small
 }
 
-// encode writes the codes of a row.
 func (p *packedForest) encode(x []float64, c *codes) {
 	cuts := p.cuts
 	for i, column := range p.columns {
@@ -166,7 +164,6 @@ func (p *packedForest) tree(t int) ([]packedNode, []float64) {
 	return p.nodes[root:], p.values[(int(root)+t)/2:] // a tree has one more leaf than splits
 }
 
-// predict adds the values of the trees to y, in their order.
 func (p *packedForest) predict(x []float64, y float64) float64 {
 	var c codes
 	p.encode(x, &c)
@@ -227,7 +224,6 @@ func (p *packedForest) unpack(f *forest) *forest {
 	return full
 }
 
-// bytes returns the size of p in memory.
 func (p *packedForest) bytes() int64 {
 	return int64(unsafe.Sizeof(*p)) + int64(cap(p.columns))*int64(unsafe.Sizeof(packedColumn{})) + 8*int64(cap(p.cuts)+cap(p.values)) +
 		4*int64(cap(p.roots)+cap(p.nodes)) + int64(cap(p.depth)) + 2*int64(cap(p.cover16))

@@ -216,7 +216,6 @@ func constant(n int, y float64) *table.Table {
 	return t
 }
 
-// infinite returns twenty rows each of size −Inf with target 0 and +Inf with target 10.
 func infinite() *table.Table {
 	t := &table.Table{Names: []string{"a"}}
 	for range 20 {

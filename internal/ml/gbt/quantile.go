@@ -15,7 +15,6 @@ type quantile struct {
 	residuals *[]residual // scratch of residualQuantile
 }
 
-// residual is the residual of one row.
 type residual struct{ value, weight float64 }
 
 func newQuantile(q float64) quantile { return quantile{q: q, residuals: new([]residual)} }

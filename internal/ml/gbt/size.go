@@ -10,7 +10,6 @@ func (r *Regressor) MemoryBytes() int64 {
 	return r.bytes() + r.packed.bytes()
 }
 
-// bytes returns the size of f in memory.
 func (f *forest) bytes() int64 {
 	return int64(unsafe.Sizeof(*f)) + int64(cap(f.nodes))*int64(unsafe.Sizeof(node{})) +
 		int64(4*(cap(f.roots)+cap(f.cover32))+cap(f.depth)+8*(cap(f.cover)+cap(f.intercept)))

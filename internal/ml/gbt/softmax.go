@@ -68,8 +68,7 @@ func (s softmax) mean(l *labels) float64 {
 	})
 }
 
-// normalise converts scores into probabilities. It subtracts the largest score first to
-// avoid an overflow.
+// normalise converts scores into probabilities. Subtracting the largest score first avoids an overflow.
 func normalise(p []float64) {
 	top := p[0]
 	for _, v := range p[1:] {

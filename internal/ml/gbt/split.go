@@ -1,11 +1,10 @@
 package gbt
 
-// split is the best cut of a node.
 type split struct {
 	gain        float64 // twice the reduction of the penalised loss; 0: no split
-	column      int     // column of the cut
-	bin         int     // last code on the left
-	missingLeft bool    // NaN goes left
+	column      int
+	bin         int  // last code on the left
+	missingLeft bool // NaN goes left
 }
 
 // finder searches for the split with the highest second-order gain (Chen & Guestrin 2016,
@@ -84,7 +83,6 @@ func (f *finder) scan(bins []sums, left, total sums, least float64) (bin int, ga
 	return bin, bar - parent
 }
 
-// left returns the sums of the rows on the left.
 func (s split) left(bins []sums) sums {
 	var left sums
 	if s.missingLeft {

@@ -67,7 +67,6 @@ func Fit(points [][]float64, weights []float64, c Config) (*Result, error) {
 	return best, nil
 }
 
-// check returns ErrInput for unusable arguments of Fit.
 func check(points [][]float64, weights []float64, c Config) error {
 	if c.K < 1 {
 		return fmt.Errorf("%w: %d clusters; set K to 1 or more", ErrInput, c.K)
@@ -137,7 +136,6 @@ func draw(shares []float64, rng *rand.Rand) int {
 	return last
 }
 
-// lloyd alternates assignment and means until no label changes, for at most maxSteps steps.
 func lloyd(points [][]float64, weights []float64, centroids [][]float64, maxSteps int) *Result {
 	r := &Result{Centroids: centroids, Labels: slices.Repeat([]int{-1}, len(points)), Weights: make([]float64, len(centroids))}
 	for r.Steps < maxSteps && !r.Converged {
@@ -153,7 +151,6 @@ func lloyd(points [][]float64, weights []float64, centroids [][]float64, maxStep
 	return r
 }
 
-// assign labels each point with its nearest centroid, and reports whether a label changed.
 func (r *Result) assign(points [][]float64, weights []float64) (changed bool) {
 	r.Inertia = 0
 	clear(r.Weights)
@@ -167,8 +164,6 @@ func (r *Result) assign(points [][]float64, weights []float64) (changed bool) {
 	return changed
 }
 
-// move sets each centroid to the weighted mean of its points. A centroid without points moves to the
-// point that r.farthest selects.
 func (r *Result) move(points [][]float64, weights []float64) {
 	sums := make([][]float64, len(r.Centroids))
 	for c := range sums {
@@ -195,8 +190,6 @@ func (r *Result) move(points [][]float64, weights []float64) {
 	r.Centroids = sums
 }
 
-// farthest returns the index of the point with the largest weighted squared distance to its centroid, among the points
-// that are not in `taken`.
 func (r *Result) farthest(points [][]float64, weights []float64, taken map[int]bool) int {
 	far, most := 0, -1.0
 	for i, p := range points {

@@ -42,7 +42,6 @@ func TestFitFindsTheOptimumOfSmallInputs(t *testing.T) {
 	}
 }
 
-// optimum returns the least inertia of all assignments to k clusters.
 func optimum(points [][]float64, weights []float64, k int) float64 {
 	best, labels := math.Inf(1), make([]int, len(points))
 	for code := range int(math.Pow(float64(k), float64(len(points)))) {

@@ -6,7 +6,7 @@ import "math"
 // from −1 to 1: the mean of (b − a) / max(a, b), where a is a point's distance to its own centroid
 // and b the distance to the nearest other centroid. `points` and `weights` are those of Fit. The result
 // is 0 with fewer than two clusters. The time is proportional to the number of points times the number of clusters, not
-// to the square of the number of points. It is common to choose the number of clusters with the largest silhouette.
+// to the square of the number of points.
 func (r *Result) Silhouette(points [][]float64, weights []float64) float64 {
 	if len(r.Centroids) < 2 {
 		return 0

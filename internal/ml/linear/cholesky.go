@@ -6,7 +6,6 @@ import (
 	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
-// newSymmetric returns a symmetric n × n matrix of zeros, whose upper triangle represents it.
 func newSymmetric(n int) blas64.Symmetric {
 	return blas64.Symmetric{N: n, Stride: n, Data: make([]float64, n*n), Uplo: blas.Upper}
 }

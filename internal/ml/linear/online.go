@@ -17,7 +17,7 @@ import (
 type Online struct {
 	decay   float64 // 1 − 1/memory
 	penalty float64 // see Config.Penalty
-	targets int     // number of targets
+	targets int
 	moments moments
 	known   []bool    // for each column: it has had a value
 	delta   []float64 // buffer of Add: deviations of a row from the means

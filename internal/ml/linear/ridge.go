@@ -31,7 +31,6 @@ type Config struct {
 	Penalty float64
 }
 
-// penalty returns the penalty with its default, or an error if it is invalid.
 func (c Config) penalty() (float64, error) {
 	if c.Penalty == 0 {
 		return 1, nil
@@ -103,7 +102,7 @@ type moments struct {
 	co     triangle  // (p+k) × (p+k)
 }
 
-// momentsOf computes the moments of a table. A missing value counts as the mean of the known values of its column.
+// momentsOf counts a missing value as the mean of the known values of its column.
 func momentsOf(t *table.Table) *moments {
 	n, p := t.Rows(), t.Cols()
 	m := &moments{mean: make([]float64, p+1), co: newTriangle(p + 1)}
@@ -188,5 +187,4 @@ func (m *moments) varying(p int) (used []int, scale []float64) {
 	return used, scale
 }
 
-// finite reports whether v is neither NaN nor infinite.
 func finite(v float64) bool { return v-v == 0 }

@@ -15,7 +15,6 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-// named returns p column names.
 func named(p int) []string {
 	names := make([]string, p)
 	for j := range names {

@@ -17,7 +17,6 @@ func newTriangle(n int) triangle {
 // at returns the element of row i and column j ≥ i.
 func (t *triangle) at(i, j int) float64 { return t.Data[i*(2*t.N-i-1)/2+j] }
 
-// scale multiplies all elements.
 func (t *triangle) scale(by float64) {
 	blas64.Scal(by, blas64.Vector{N: len(t.Data), Data: t.Data, Inc: 1})
 }
@@ -27,7 +26,6 @@ func (t *triangle) addOuter(weight float64, x []float64) {
 	blas64.Spr(weight, blas64.Vector{N: t.N, Data: x, Inc: 1}, blas64.SymmetricPacked(*t))
 }
 
-// copy replaces the elements by those of a matrix of the same size.
 func (t *triangle) copy(s *mat.SymDense) {
 	next := 0
 	for i := range t.N {

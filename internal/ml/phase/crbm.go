@@ -31,7 +31,6 @@ func (c Training) withDefaults() Training {
 	return c
 }
 
-// setDefault sets a field that is zero.
 func setDefault[T int | float64](field *T, value T) {
 	if *field == 0 {
 		*field = value
@@ -52,7 +51,6 @@ type Machine struct {
 	velocity *Machine // newest update of each parameter, for the momentum; nil: all zero
 }
 
-// isUsable reports whether the weights of a decoded machine have the lengths of their matrices.
 func (m *Machine) isUsable() bool {
 	return m.Visible > 0 && m.Delay >= 0 && m.Hidden > 0 &&
 		len(m.W) == m.Visible*m.Hidden && len(m.A) == m.Visible*m.Delay*m.Visible && len(m.B) == m.Visible*m.Delay*m.Hidden &&
@@ -108,7 +106,6 @@ func Train(windows [][]float64, visible int, c Training) (*Machine, error) {
 	return m, nil
 }
 
-// checkWindows returns ErrShape if there are no windows, or if the number of values of a window is not `length`.
 func checkWindows(windows [][]float64, length int) error {
 	if len(windows) == 0 {
 		return fmt.Errorf("%w: no windows", ErrShape)
@@ -148,7 +145,6 @@ func (m *Machine) Update(batch [][]float64, draws []float64, rate, momentum floa
 	}
 }
 
-// scratch holds the intermediate values of one window.
 type scratch struct {
 	visibleBias, hiddenBias []float64 // biases plus the effect of the conditions
 	before, after           []float64 // probabilities of the hidden units for the data and for the reconstruction
@@ -162,18 +158,15 @@ func (m *Machine) scratch() *scratch {
 	}
 }
 
-// parameters returns all weights and biases.
 func (m *Machine) parameters() [5][]float64 {
 	return [...][]float64{m.W, m.A, m.B, m.VisibleBias, m.HiddenBias}
 }
 
-// split returns the conditions and the visible units of a window.
 func (m *Machine) split(window []float64) (past, now []float64) {
 	at := m.Visible * m.Delay
 	return window[:at], window[at:]
 }
 
-// condition computes the biases in s, which depend on the past steps.
 func (m *Machine) condition(past []float64, s *scratch) {
 	copy(s.visibleBias, m.VisibleBias)
 	copy(s.hiddenBias, m.HiddenBias)
@@ -181,7 +174,6 @@ func (m *Machine) condition(past []float64, s *scratch) {
 	addProduct(s.hiddenBias, past, m.B)
 }
 
-// activate writes the probability of each hidden unit to `into`.
 func (m *Machine) activate(visible []float64, s *scratch, into []float64) {
 	copy(into, s.hiddenBias)
 	addProduct(into, visible, m.W)
@@ -190,7 +182,6 @@ func (m *Machine) activate(visible []float64, s *scratch, into []float64) {
 	}
 }
 
-// reconstruct computes the mean of the visible units for a sample of the hidden units.
 func (m *Machine) reconstruct(probabilities, draws []float64, s *scratch) {
 	copy(s.visible, s.visibleBias)
 	for j, p := range probabilities {
@@ -203,7 +194,6 @@ func (m *Machine) reconstruct(probabilities, draws []float64, s *scratch) {
 	}
 }
 
-// accumulate adds the gradient of one window.
 func (m *Machine) accumulate(past, now []float64, s *scratch) {
 	for i := range now {
 		for j := range s.before {

@@ -23,7 +23,7 @@ func Visits(labels []int) []Visit {
 
 // Graph holds the transitions between phases and the durations of visits in some runs.
 type Graph struct {
-	Runs       int          // number of runs
+	Runs       int
 	Starts     []float64    // probability that a run starts in a phase
 	Next       [][]float64  // Next[a][b] is the probability that b follows a; the last column is the end of the run
 	Dwell      [][]int      // numbers of steps of the visits to a phase, ascending
@@ -67,7 +67,6 @@ func NewGraph(runs [][]Visit, phases int) *Graph {
 	return g
 }
 
-// count adds one run to the counts of transitions, and to the tree.
 func (g *Graph) count(visits []Visit, phases int) {
 	node := g.Tree
 	node.Runs++
@@ -87,7 +86,6 @@ func (g *Graph) count(visits []Visit, phases int) {
 	node.Ends++
 }
 
-// normalise divides the counts by their sum, unless it is 0.
 func normalise(counts []float64) {
 	sum := 0.0
 	for _, c := range counts {
@@ -100,7 +98,6 @@ func normalise(counts []float64) {
 	}
 }
 
-// child returns the child of a phase, and adds it if there is none.
 func (n *Node) child(phase int) *Node {
 	for _, c := range n.Children {
 		if c.Phase == phase {
@@ -112,7 +109,6 @@ func (n *Node) child(phase int) *Node {
 	return c
 }
 
-// sort orders the children of each node of the subtree, those with the most runs first.
 func (n *Node) sort() {
 	slices.SortFunc(n.Children, func(a, b *Node) int {
 		return cmp.Or(cmp.Compare(b.Runs, a.Runs), cmp.Compare(a.Phase, b.Phase))
@@ -122,8 +118,8 @@ func (n *Node) sort() {
 	}
 }
 
-// prototypes adds the sequences that end in the subtree to g.Prototypes. `path` has the phases of the nodes from the root to
-// the parent of n.
+// prototypes adds the sequences that end in the subtree to g.Prototypes. `path` has the phases from the root to the
+// parent of n.
 func (n *Node) prototypes(path []int, g *Graph) {
 	if n.Phase >= 0 {
 		path = append(path[:len(path):len(path)], n.Phase)

@@ -47,7 +47,6 @@ func dynamics() hiddenMarkov {
 	}
 }
 
-// noisy returns the program of the function levels, with twice the noise.
 func noisy() hiddenMarkov {
 	h := levels()
 	for i := range h.states {
@@ -56,7 +55,6 @@ func noisy() hiddenMarkov {
 	return h
 }
 
-// run draws one run, and returns the true phase of each step.
 func (h hiddenMarkov) run(rng *rand.Rand) (series Series, truth []int) {
 	noise := [2]float64{} // of memory and CPU
 	for at := 0; at < len(h.states); at = draw(h.next[at], rng) {
@@ -73,7 +71,6 @@ func (h hiddenMarkov) run(rng *rand.Rand) (series Series, truth []int) {
 	return series, truth
 }
 
-// draw returns an index with the given probabilities.
 func draw(probabilities []float64, rng *rand.Rand) int {
 	at := rng.Float64()
 	for i, p := range probabilities {
@@ -172,8 +169,6 @@ func match(truth, found []int) []int {
 	return matched
 }
 
-// compareTransitions requires that the transition probabilities of the found phases are close to the true probabilities.
-// `matched` is the result of match.
 func compareTransitions(t *testing.T, program hiddenMarkov, found, truth *Graph, matched []int) {
 	t.Helper()
 	for a := range program.states {

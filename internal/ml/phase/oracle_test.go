@@ -13,7 +13,6 @@ import (
 // tolerance is the largest accepted difference from numpy.
 const tolerance = 1e-6
 
-// weights holds the parameters of a machine in the oracle.
 type weights struct {
 	W           []float64 `json:"w"`
 	A           []float64 `json:"a"`

@@ -45,7 +45,7 @@ type Model struct {
 
 // Statistics describes the steps of one phase.
 type Statistics struct {
-	Steps         int       // number of steps
+	Steps         int
 	Mean, SD, Max []float64 // by channel, in the unit of the series; SD is the standard deviation
 }
 
@@ -77,7 +77,6 @@ func Discover(all []Series, c Config) (*Model, error) {
 	return m, nil
 }
 
-// thin returns at most n elements, evenly spaced.
 func thin(windows [][]float64, n int) [][]float64 {
 	if len(windows) <= n {
 		return windows
@@ -89,7 +88,6 @@ func thin(windows [][]float64, n int) [][]float64 {
 	return thinned
 }
 
-// cluster chooses the number of phases and sets Clusters and Silhouette.
 func (m *Model) cluster(windows [][]float64, c Config) error {
 	codes := make([][]float64, len(windows))
 	for i, w := range windows {
@@ -115,7 +113,6 @@ func (m *Model) cluster(windows [][]float64, c Config) error {
 	return nil
 }
 
-// encode returns the code of a window, or the window itself without a machine.
 func (m *Model) encode(window []float64) []float64 {
 	if m.Machine == nil {
 		return window
@@ -178,7 +175,6 @@ func smooth(labels []int, least int) {
 	}
 }
 
-// describe computes the statistics of the phases over all series.
 func (m *Model) describe(all []Series) {
 	channels := len(m.Scaling.Mean)
 	m.Phases = make([]Statistics, len(m.Clusters.Centroids))

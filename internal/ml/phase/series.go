@@ -37,7 +37,6 @@ func Resample(samples []Sample, step float64) Series {
 	return series
 }
 
-// maxima returns the larger value of `row` and `values` for each channel. `row` may be nil.
 func maxima(row, values []float64) []float64 {
 	if row == nil {
 		return append(row, values...)
@@ -48,7 +47,6 @@ func maxima(row, values []float64) []float64 {
 	return row
 }
 
-// scaling holds the mean and the standard deviation of each channel, to standardise it.
 type scaling struct{ Mean, SD []float64 }
 
 func newScaling(all []Series) scaling {

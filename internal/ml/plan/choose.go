@@ -128,7 +128,6 @@ func (p *Plan) Steps() []Step {
 	return steps
 }
 
-// ascentAt returns the forecast at the end of step k of the run that Steps describes.
 func (p *Plan) ascentAt(k int) forecast {
 	if p.ascent == nil {
 		return p.known.forecast(float64(k+1)*curveStep, p.known.highest[k])

@@ -98,7 +98,6 @@ func (q CoreRequests) At(samples []CoreSample) []float64 {
 	return q.rule.requests(samples, q.static, q.timing)
 }
 
-// requests returns the request in force at each sample.
 func (r *coreRule) requests(samples []CoreSample, staticRequest float64, t Timing) []float64 {
 	all := make([]float64, len(samples))
 	request := staticRequest

@@ -50,7 +50,6 @@ func (c *Curve) Max() float64 {
 	return c.Peak[len(c.Peak)-1]
 }
 
-// at returns the running maximum after some seconds. After the end of the run it is the peak.
 func (c *Curve) at(seconds float64) float64 {
 	if len(c.Peak) == 0 {
 		return 0

@@ -22,7 +22,6 @@ func (t Timing) withDefaults() Timing {
 	return t
 }
 
-// horizon returns the time in seconds that a limit must cover in advance.
 func (t Timing) horizon() float64 { return t.Poll + t.Reaction }
 
 // forecast holds several estimates, in bytes, of the level that a new run may reach within the horizon
@@ -84,7 +83,6 @@ func newEnvelope(curves []Curve, t Timing) *envelope {
 	return e
 }
 
-// forecast returns the estimates for a new run that has reached `level` some seconds after its start.
 func (e *envelope) forecast(seconds, level float64) forecast {
 	var f forecast
 	n := len(e.highest)
@@ -104,7 +102,6 @@ func (e *envelope) forecast(seconds, level float64) forecast {
 	return f
 }
 
-// maxGrowth returns the largest growth within the horizon that starts at a step k with from ≤ k ≤ to.
 func (e *envelope) maxGrowth(from, to int) float64 {
 	ratio := 0.0
 	for k := from; k <= to; k++ {

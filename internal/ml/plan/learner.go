@@ -50,7 +50,6 @@ func (p *Pool) Observe(l *Learner, killed bool) {
 	*c = min(maxCaution, max(minCaution, *c+cautionStep*change))
 }
 
-// caution returns the factor on the price of a kill for the next run of a task.
 func (p *Pool) caution(l *Learner) float64 {
 	return math.Exp(initialCaution + p.Caution[durationClass(l.Duration())])
 }
@@ -63,7 +62,6 @@ const (
 	fewRuns    = 2    // number of earlier runs at which a kill counts half for its task, because few runs show only a part of the possible growth
 )
 
-// The numbers of classes of the pool.
 const (
 	durationClasses = 3
 	ageClasses      = 4
@@ -81,7 +79,6 @@ func durationClass(seconds float64) int {
 	return 2
 }
 
-// ageClass returns the class of a task by its number of runs.
 func ageClass(runs int) int {
 	switch {
 	case runs < 2:
@@ -114,8 +111,6 @@ func (l *Learner) Learn(pool *Pool, c Curve, grant float64, t Timing) {
 	}
 }
 
-// replayRules replays every rule on an ended run, and adds the outcomes to the tallies of the task
-// and of the pool.
 func (l *Learner) replayRules(pool *Pool, c *Curve, grant float64, t Timing) {
 	forecasts := make([]forecast, len(c.Peak)+1)
 	known := newEnvelope(l.Curves, t)
@@ -141,7 +136,6 @@ func (l *Learner) replayRules(pool *Pool, c *Curve, grant float64, t Timing) {
 	}
 }
 
-// add adds the outcome of one run.
 func (t *tally) add(kills, cost float64) {
 	t.Runs++
 	t.Kills += kills
@@ -157,7 +151,6 @@ func nearKill(o outcome) float64 {
 	return nearWeight * math.Exp(-o.slack/nearScale)
 }
 
-// class returns the tallies for the classes of a task, by rule. It creates them if there are none.
 func (p *Pool) class(l *Learner) []tally {
 	class := &p.Classes[durationClass(l.Duration())][ageClass(len(l.Curves))]
 	if len(*class) == 0 {
@@ -175,7 +168,7 @@ func (p *Pool) tallies(l *Learner) []tally {
 	return class
 }
 
-// noTallies are the tallies of a class without runs; read only.
+// noTallies is read-only.
 var noTallies = make([]tally, len(rules))
 
 // Duration returns the median duration of the runs in Curves, in seconds, and 0 without runs.

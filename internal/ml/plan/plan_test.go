@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// ramp returns samples of a run that grows evenly from 100 MB to the peak.
 func ramp(seconds, peak float64) []Sample {
 	var all []Sample
 	for at := 0.0; at < seconds; at += 2 {

@@ -2,7 +2,6 @@ package plan
 
 import "math"
 
-// outcome is the simulated outcome of one run with a rule.
 type outcome struct {
 	cost   float64 // byte-seconds of the limits of the killed try, if any, and of the successful try
 	killed bool

@@ -18,7 +18,6 @@ const (
 
 var baseNames = [...]string{"static", "time", "ratio", "time and ratio", "time or level"}
 
-// rule is one way to set the limit at a given time and level.
 type rule struct {
 	base     base
 	stretch  int     // index of forecast.time and forecast.ratio

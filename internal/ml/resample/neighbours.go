@@ -7,7 +7,6 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-// neighbourhood finds the nearest rows within one class.
 type neighbourhood struct {
 	t        *table.Table
 	kinds    []Kind
@@ -18,8 +17,6 @@ type neighbourhood struct {
 	found    [][]int   // cached neighbours by index in class; nil: not computed
 }
 
-// newNeighbourhood returns the neighbourhood of a class with k neighbours per row, or with all other rows of the class if
-// they are fewer than k.
 func newNeighbourhood(t *table.Table, kinds []Kind, class []int, scales []float64, k int) *neighbourhood {
 	median := 1.0
 	if scaled := scaledDeviations(t, kinds, class, scales); len(scaled) > 0 {
@@ -35,8 +32,6 @@ func newNeighbourhood(t *table.Table, kinds []Kind, class []int, scales []float6
 	}
 }
 
-// scaledDeviations returns the standard deviations of the columns of numbers within the class, divided
-// by `scales`.
 func scaledDeviations(t *table.Table, kinds []Kind, class []int, scales []float64) (out []float64) {
 	for j, d := range deviations(t, kinds, class) {
 		switch {

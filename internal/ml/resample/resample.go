@@ -71,8 +71,6 @@ func Random(t *table.Table, bins int, seed uint64) (*table.Table, error) {
 	return t.Select(rows), nil
 }
 
-// classes returns the rows of each class. It returns ErrRows for a target that is not a class from 0 to
-// bins−1, and table.ErrShape for an invalid table.
 func classes(t *table.Table, bins int) ([][]int, error) {
 	if err := t.Check(); err != nil {
 		return nil, err
@@ -88,7 +86,6 @@ func classes(t *table.Table, bins int) ([][]int, error) {
 	return members, nil
 }
 
-// deficit returns the size of the largest class minus the size of a class. It is 0 for an empty class.
 func deficit(class []int, members [][]int) int {
 	if len(class) == 0 {
 		return 0
@@ -100,7 +97,6 @@ func deficit(class []int, members [][]int) int {
 	return largest - len(class)
 }
 
-// allRows returns the indices of all rows.
 func allRows(t *table.Table) []int {
 	rows := make([]int, t.Rows())
 	for i := range rows {

@@ -81,7 +81,6 @@ func SMOTE(t *table.Table, kinds []Kind, bins, neighbours int, seed uint64) (*ta
 	return out, nil
 }
 
-// checkColumns returns ErrRows for columns that cannot be interpolated, and for a wrong number of kinds.
 func checkColumns(t *table.Table, kinds []Kind) error {
 	if len(kinds) != t.Cols() {
 		return fmt.Errorf("%w: %d kinds for %d columns", ErrRows, len(kinds), t.Cols())

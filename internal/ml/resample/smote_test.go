@@ -38,7 +38,6 @@ func minority(deficit int, rows ...[]float64) *table.Table {
 	return tab
 }
 
-// synthetic returns the rows that SMOTE adds.
 func synthetic(t *testing.T, tab *table.Table, kinds []resample.Kind, neighbours int, seed uint64) (rows [][]float64) {
 	t.Helper()
 	got, err := resample.SMOTE(tab, kinds, 2, neighbours, seed)
@@ -284,7 +283,6 @@ func parents(tab *table.Table, point []float64, y float64, near map[int][]int) (
 	return pairs
 }
 
-// allowed reports whether each code is among the winners of its vote.
 func allowed(votes [][]float64, codes []float64) bool {
 	for j, code := range codes {
 		if !slices.Contains(votes[j], code) {
@@ -345,7 +343,6 @@ func FuzzResampling(f *testing.F) {
 	})
 }
 
-// requireInvariants checks the properties that every resampled table has.
 func requireInvariants(t *testing.T, tab, got *table.Table, kinds []resample.Kind, bins int) {
 	t.Helper()
 	require.NoError(t, got.Check())

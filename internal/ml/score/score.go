@@ -78,7 +78,6 @@ func (c Confusion) UScore(penalty float64) float64 {
 // over the bins would reach (binning.History.Improvement).
 func (c Confusion) EstimatedSaving(optimal float64) float64 { return optimal*c.Accuracy() - c.URate() }
 
-// sum counts the rows in the included cells.
 func (c Confusion) sum(include func(actual, predicted int) bool) int {
 	n := 0
 	for a, row := range c {

@@ -12,7 +12,7 @@ import "math"
 // Try holds the promised risk of a try and its outcome.
 type Try struct {
 	Promised float64 // the stated probability of a kill
-	Killed   bool    // the try was killed
+	Killed   bool
 }
 
 // Slack is the ratio of the true risk to the promised risk above which a promise counts as

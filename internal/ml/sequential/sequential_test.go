@@ -13,10 +13,8 @@ import (
 
 const seed = 20261121
 
-// killed returns a killed try with a promise.
 func killed(promised float64) sequential.Try { return sequential.Try{Promised: promised, Killed: true} }
 
-// survived returns a successful try with a promise.
 func survived(promised float64) sequential.Try { return sequential.Try{Promised: promised} }
 
 // The null hypothesis bounds the kill probability by q = 2p = (2/3)^8 = 0.039 (sequential.Slack is 2). The extreme bet is on
@@ -54,7 +52,6 @@ func TestKillsBeyondThePromiseRejectIt(t *testing.T) {
 	}
 }
 
-// violated reports whether FindViolation rejects.
 func violated(tries []sequential.Try, level float64) bool {
 	from, _ := sequential.FindViolation(tries, level)
 	return from >= 0
@@ -88,7 +85,6 @@ func TestALateCheckRejectsTheSameStreams(t *testing.T) {
 
 var bets = []float64{1. / 2, 1. / 8}
 
-// factor returns the likelihood ratio of q^bet to q for a try.
 func factor(bet float64, try sequential.Try) float64 {
 	q := sequential.Slack * max(try.Promised, 0.005)
 	if try.Killed {

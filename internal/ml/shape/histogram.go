@@ -115,7 +115,6 @@ func (c *Counts) smoothed() *Density {
 // runs. With a smaller weight, one run in such a bin is stronger evidence against the shape.
 const floorShare = 0.002
 
-// floored mixes d with the uniform density.
 func (d *Density) floored() *Density {
 	out := new(Density)
 	for h, p := range d {
@@ -158,7 +157,6 @@ func (d *Density) Distance(other *Density) float64 {
 	return most
 }
 
-// mean returns the mean of densities.
 func mean(list []*Density) *Density {
 	out := new(Density)
 	for _, d := range list {

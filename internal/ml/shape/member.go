@@ -150,7 +150,6 @@ func (s *Set) Predictive(c *Counts, m Membership) *Density {
 	return out
 }
 
-// weight returns the weight of the prior, in runs (pseudo-counts).
 func (s *Set) weight(m *Membership) float64 {
 	weight := m.None * noneConcentration
 	for i := range s.Shapes {

@@ -24,7 +24,6 @@ var generators = []func(*rand.Rand) float64{
 	func(r *rand.Rand) float64 { return .05 + .01*r.NormFloat64() + bit(r, .6)*(1.2+.2*r.NormFloat64()) }, // two of five runs have nothing to do
 }
 
-// bit returns 1 with probability p, else 0.
 func bit(r *rand.Rand, p float64) float64 {
 	if r.Float64() < p {
 		return 1
@@ -40,7 +39,6 @@ func draw(kind, n int, rng *rand.Rand) []float64 {
 	return runs
 }
 
-// synthetic returns 300 groups of 3 to 200 runs with the index of their generator.
 func synthetic(seed uint64) (groups [][]float64, kinds []int) {
 	rng := rand.New(rand.NewPCG(seed, 8))
 	for g := range 300 {
@@ -50,7 +48,6 @@ func synthetic(seed uint64) (groups [][]float64, kinds []int) {
 	return groups, kinds
 }
 
-// learned returns the shapes of the groups of synthetic(1).
 var learned = sync.OnceValues(func() (*shape.Set, error) {
 	groups, _ := synthetic(1)
 	return shape.Learn(shape.Ratio, groups, 1)
@@ -201,7 +198,6 @@ func TestTheRunsOfAGroupOutweighTheGivenPrior(t *testing.T) {
 	assert.Less(t, previous, 1e-6, "after many steady runs, the given shape is unlikely")
 }
 
-// predictive returns the predictive density of a group with the runs c.
 func predictive(s *shape.Set, c *shape.Counts) *shape.Density { return s.Predictive(c, s.Member(c)) }
 
 // With three runs the tail comes from the shape. With many runs it comes from the runs.

@@ -37,7 +37,6 @@ func newClassifier(m *model) *Classifier {
 	return &Classifier{model: m, scratch: &sync.Pool{New: func() any { return newScratch(m) }}}
 }
 
-// scratch holds the buffers of one prediction.
 type scratch struct{ z, kernelValues, decisions, pairwise, p []float64 }
 
 func newScratch(m *model) *scratch {

@@ -36,7 +36,6 @@ type Config struct {
 	Tolerance float64 // allowed violation of the optimality conditions, below 1; 0.001 if zero
 }
 
-// withDefaults fills in the defaults for the given number of varying columns.
 func (c Config) withDefaults(columns int) Config {
 	c.C = cmp.Or(c.C, 1)
 	c.Gamma = cmp.Or(c.Gamma, 1/float64(max(columns, 1)))

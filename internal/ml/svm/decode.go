@@ -27,7 +27,6 @@ func (c *Classifier) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// verify checks magic, version and checksum, and returns data without the checksum.
 func verify(data []byte) (body []byte, err error) {
 	if len(data) < headerSize+sha256.Size || string(data[:4]) != magic {
 		return nil, fmt.Errorf("%w: no %q header", ErrFormat, magic)
@@ -42,8 +41,8 @@ func verify(data []byte) (body []byte, err error) {
 	return body, nil
 }
 
-// decode reads a verified model. It validates every value, because a checksum does not prevent
-// deliberate changes. It compares sizes with the remaining bytes before it allocates.
+// decode validates every value, because a checksum does not prevent deliberate changes. It compares sizes with the
+// remaining bytes before it allocates.
 func decode(body []byte) (*model, error) {
 	r := reader{rest: body[8:], valid: body[6] == 0 && body[7] == 0}
 	columns, bins, used, classes, vectors := r.uint32(), r.uint32(), r.uint32(), r.uint32(), r.uint32()
@@ -67,10 +66,8 @@ type reader struct {
 	valid bool
 }
 
-// require marks the reader as invalid if `ok` is false.
 func (r *reader) require(ok bool) { r.valid = r.valid && ok }
 
-// fits reports whether n items of a size fit into the remaining bytes.
 func (r *reader) fits(n, size int) bool {
 	r.require(size == 0 || n <= len(r.rest)/size)
 	return r.valid
@@ -85,7 +82,6 @@ func (r *reader) uint32() int {
 	return int(v)
 }
 
-// float reads a number, which must be finite.
 func (r *reader) float() float64 {
 	if !r.fits(1, 8) {
 		return 0
@@ -96,7 +92,6 @@ func (r *reader) float() float64 {
 	return v
 }
 
-// columns reads the n columns that vary, which must ascend.
 func (r *reader) columns(s *scale, n int) {
 	if !r.fits(n, columnSize) {
 		return
@@ -109,8 +104,6 @@ func (r *reader) columns(s *scale, n int) {
 	}
 }
 
-// classes reads n classes. Their bins must ascend, and the sum of their numbers of support vectors must equal the
-// argument `vectors`.
 func (r *reader) classes(m *model, n, vectors int) {
 	if !r.fits(n, classSize) {
 		return
@@ -124,7 +117,6 @@ func (r *reader) classes(m *model, n, vectors int) {
 	r.require(vectors == 0)
 }
 
-// boundaries reads the boundaries of all pairs of classes.
 func (r *reader) boundaries(m *model, classes int) {
 	n := classes * (classes - 1) / 2
 	if !r.fits(n, boundarySize) {

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	maxBins = 1000 // largest number of bins
-	folds   = 5    // number of folds for the out-of-sample decision values, as in libsvm
+	maxBins = 1000
+	folds   = 5 // number of folds for the out-of-sample decision values, as in libsvm
 )
 
 // Fit learns P(bin | x) for bins 0 … bins−1, bins ≤ 1000, from t, whose targets are bins. It
@@ -47,7 +47,6 @@ func Fit(t *table.Table, bins int, cfg Config, seed uint64) (*Classifier, error)
 	return newClassifier(m), nil
 }
 
-// check returns table.ErrShape or ErrTarget for a table that Fit cannot use.
 func check(t *table.Table, bins int) error {
 	if err := t.Check(); err != nil {
 		return err
@@ -66,7 +65,6 @@ func check(t *table.Table, bins int) error {
 	return nil
 }
 
-// class holds the rows of one bin.
 type class struct {
 	bin    int
 	points points

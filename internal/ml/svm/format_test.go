@@ -11,7 +11,6 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-// stored returns a small classifier of four bins, and its bytes.
 func stored(t testing.TB) (*Classifier, []byte) {
 	rows, signs, _ := problem(12, 1, 11)
 	data := &table.Table{Names: make([]string, 3), X: rows.z}

@@ -16,12 +16,10 @@ type points struct {
 
 func (s *points) row(i int) []float64 { return s.z[i*s.p : (i+1)*s.p] }
 
-// add appends a row.
 func (s *points) add(z []float64) {
 	s.z, s.squares = append(s.z, z...), append(s.squares, square(z))
 }
 
-// square returns the squared length of a row.
 func square(z []float64) (sum float64) {
 	for _, v := range z {
 		sum += v * v
@@ -84,7 +82,6 @@ func (k *kernel) row(i int) []float32 {
 	return k.cached[i]
 }
 
-// space returns a row buffer. If no further row fits, it evicts the least recently used row.
 func (k *kernel) space() []float32 {
 	if k.free > 0 {
 		k.free--

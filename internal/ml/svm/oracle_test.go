@@ -24,7 +24,6 @@ func oracle[T any](t *testing.T, name string) []T {
 	return o.Cases
 }
 
-// tableOf returns a table of the rows, with NaN for null.
 func tableOf(x [][]*float64, y, w []float64) *table.Table {
 	t := &table.Table{Names: make([]string, len(x[0])), Y: y, W: w}
 	for _, row := range x {
@@ -39,7 +38,6 @@ func tableOf(x [][]*float64, y, w []float64) *table.Table {
 	return t
 }
 
-// decisions returns the decision values of every pair for one row.
 func (c *Classifier) decisions(x []float64) []float64 {
 	s := newScratch(c.model)
 	c.decide(x, s)

@@ -23,7 +23,6 @@ func fit(t testing.TB, rows *table.Table, bins int, cfg svm.Config, seed uint64)
 	return c
 }
 
-// probabilities returns P(bin | x).
 func probabilities(c *svm.Classifier, x ...float64) []float64 {
 	p := make([]float64, c.Bins())
 	c.Probabilities(x, p)
@@ -134,7 +133,6 @@ func TestUnitsDoNotMatter(t *testing.T) {
 	}
 }
 
-// Extreme cells and weights still give valid probabilities.
 func TestExtremesGiveValidProbabilities(t *testing.T) {
 	extreme := []float64{0, 1, -1, math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, -math.MaxFloat64, 1e-320, -1e200, 3e150}
 	rng := rand.New(rand.NewPCG(6, 5))

@@ -6,7 +6,6 @@ import "math"
 // The slope is negative if the decision values are informative.
 type sigmoid struct{ slope, level float64 }
 
-// at returns the probability for a decision value.
 func (s sigmoid) at(f float64) float64 {
 	v := s.slope*f + s.level
 	if v < 0 {
@@ -78,7 +77,6 @@ func (l *likelihood) descend(from, step sigmoid, loss, decrease float64) (next s
 	return from, loss
 }
 
-// loss returns the weighted mean cross entropy.
 func (l *likelihood) loss(s sigmoid) (sum float64) {
 	for i, f := range l.f {
 		if v := s.slope*f + s.level; v >= 0 {

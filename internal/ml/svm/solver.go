@@ -66,7 +66,6 @@ func (s *solver) solve(penalties []float64, tolerance float64) (bias float64) {
 	return s.bias()
 }
 
-// selectRising returns the row with the highest residual among the rows that can rise, or −1.
 func (s *solver) selectRising() int {
 	best, at := math.Inf(-1), -1
 	for t, e := range s.residual {

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// problem returns n seeded rows of three columns with noisy signs and penalties.
 func problem(n int, penalty float64, seed uint64) (rows points, y, penalties []float64) {
 	rng := rand.New(rand.NewPCG(seed, 3))
 	rows.p = 3
@@ -25,7 +24,6 @@ func problem(n int, penalty float64, seed uint64) (rows points, y, penalties []f
 	return rows, y, penalties
 }
 
-// whole returns a kernel that caches all rows.
 func whole(rows points) *kernel { return newKernel(rows, 0.5, maxCached) }
 
 // For two rows at −1 and 1, the optimum is |β|·(1 − e⁻⁴) = 1 for both if the penalty is 2. With a penalty of 1 both |β| are

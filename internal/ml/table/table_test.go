@@ -10,7 +10,6 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-// small returns a valid table of three rows and two columns with a missing value.
 func small() *table.Table {
 	return &table.Table{Names: []string{"a", "b"}, X: []float64{1, 2, 3, math.NaN(), 5, 6}, Y: []float64{10, 20, 30}}
 }

@@ -90,7 +90,6 @@ func newAcquisition(space Space, past []Trial) *acquisition {
 	}
 }
 
-// consider replaces the best candidate by u if u is new and has a larger expected improvement.
 func (a *acquisition) consider(u []float64) {
 	params := a.space.params(u)
 	if slices.ContainsFunc(a.past, func(t Trial) bool { return slices.Equal(t.Params, params) }) {
@@ -103,7 +102,6 @@ func (a *acquisition) consider(u []float64) {
 	}
 }
 
-// perturb returns a random point near u: u plus normal steps, clipped to the cube.
 func perturb(rng *rand.Rand, u []float64, radius float64) []float64 {
 	out := make([]float64, len(u))
 	for i, v := range u {

@@ -72,7 +72,6 @@ func fit(x [][]float64, y []float64) *posterior {
 	return c.best
 }
 
-// ascent holds the kernel with the highest density so far.
 type ascent struct {
 	x       [][]float64
 	y       []float64
@@ -80,14 +79,12 @@ type ascent struct {
 	density float64
 }
 
-// tryNoises tries a kernel with these lengths for every noise.
 func (c *ascent) tryNoises(lengths []float64) {
 	for _, noise := range noises {
 		c.try(kernel{lengths: lengths, noise: noise})
 	}
 }
 
-// tryScaled tries the best kernel with length i times factor, and reports whether it is better.
 func (c *ascent) tryScaled(i int, factor float64) bool {
 	k := kernel{lengths: slices.Clone(c.best.lengths), noise: c.best.noise}
 	k.lengths[i] *= factor

@@ -20,7 +20,6 @@ type Dimension struct {
 // Space is d ≥ 1 dimensions. The search maps it to the unit cube.
 type Space []Dimension
 
-// check returns an error that names the first invalid dimension.
 func (s Space) check() error {
 	if len(s) == 0 {
 		return fmt.Errorf("%w: no dimensions", ErrSpace)
@@ -38,7 +37,6 @@ func (s Space) check() error {
 	return nil
 }
 
-// params returns the parameters at a point of the unit cube.
 func (s Space) params(u []float64) []float64 {
 	params := make([]float64, len(s))
 	for i, d := range s {

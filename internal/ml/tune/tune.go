@@ -67,7 +67,6 @@ func search(space Space, trials int, loss func([]float64) (float64, error), next
 	return past, nil
 }
 
-// uniform returns a random point of the d-dimensional unit cube.
 func uniform(rng *rand.Rand, d int) []float64 {
 	u := make([]float64, d)
 	for i := range u {
@@ -76,5 +75,4 @@ func uniform(rng *rand.Rand, d int) []float64 {
 	return u
 }
 
-// finite reports whether v is neither NaN nor infinite.
 func finite(v float64) bool { return v-v == 0 }

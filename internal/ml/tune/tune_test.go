@@ -18,7 +18,6 @@ type searcher func(tune.Space, int, uint64, func([]float64) (float64, error)) ([
 
 var searchers = map[string]searcher{"random": tune.Random, "bayes": tune.Bayes}
 
-// function is a standard test function with its published minimum.
 type function struct {
 	space tune.Space
 	f     func(x []float64) float64
@@ -28,7 +27,6 @@ type function struct {
 
 func (f function) loss(x []float64) (float64, error) { return f.f(x), nil }
 
-// cube returns a space of d equal dimensions.
 func cube(d int, low, high float64) tune.Space {
 	space := make(tune.Space, d)
 	for i := range space {
@@ -71,7 +69,6 @@ var functions = map[string]function{
 	},
 }
 
-// hartmann returns the Hartmann function with the parameters a and p.
 func hartmann(a, p [][]float64) func([]float64) float64 {
 	return func(x []float64) float64 {
 		sum := 0.0

@@ -62,7 +62,6 @@ var template = sync.OnceValues(func() (string, error) {
 	return name, err
 })
 
-// inDatabase returns the DSN with another database name.
 func inDatabase(dsn, name string) (string, error) {
 	address, err := url.Parse(dsn)
 	if err != nil {

@@ -31,8 +31,6 @@ func DSN(t testing.TB) string {
 	return create(t, "")
 }
 
-// create creates a database with these options of CREATE DATABASE, and returns its DSN. It drops the
-// database at the end of the test.
 func create(t testing.TB, options string) string {
 	t.Helper()
 	cluster, err := cluster()
@@ -45,7 +43,6 @@ func create(t testing.TB, options string) string {
 	return dsn
 }
 
-// run executes a statement on a new connection.
 func run(t testing.TB, dsn, sql string) {
 	t.Helper()
 	ctx := context.Background() // a cleanup runs after the context of the test has ended
@@ -90,8 +87,6 @@ const memoryFolder = "/dev/shm"
 // minMemoryFolder is the free space, in bytes, that the databases of parallel tests need.
 const minMemoryFolder = 4 << 30
 
-// folder returns the folder for clusters: TMPDIR if it is set, otherwise memoryFolder if it has enough
-// space, otherwise the default folder for temporary files.
 func folder() string {
 	if os.Getenv("TMPDIR") == "" && freeBytes(memoryFolder) >= minMemoryFolder {
 		return memoryFolder

@@ -51,13 +51,11 @@ func RunContract(t *testing.T, f classify.LevelFamily) {
 	t.Run("decodes to the same classifier", func(t *testing.T) { roundTrips(t, f) })
 }
 
-// dataset is the input of LevelFamily.FitLevels.
 type dataset struct {
 	table *table.Table
 	edges []float64
 }
 
-// datasets returns ordinary, small and degenerate datasets.
 func datasets() map[string]dataset {
 	three := []float64{1, 2, 9}
 	sparse := Learnable(60, 5)
@@ -107,7 +105,6 @@ func Learnable(n int, seed uint64) *table.Table {
 	return t
 }
 
-// weighted adds weights from 0.01 to 100.
 func weighted(t *table.Table) *table.Table {
 	for i := range t.Rows() {
 		t.W = append(t.W, math.Pow(10, float64(i%5)-2))
@@ -201,8 +198,6 @@ func isConcurrencySafe(t *testing.T, f classify.LevelFamily) {
 	assert.Equal(t, alone, together)
 }
 
-// roundTrips checks that encoding and decoding preserve a storable classifier bit for bit, and
-// that Decode rejects corrupt bytes.
 func roundTrips(t *testing.T, f classify.LevelFamily) {
 	rows := Learnable(200, 10)
 	c := fit(t, f, rows, []float64{1, 2, 9}, 1)
@@ -231,7 +226,6 @@ func roundTrips(t *testing.T, f classify.LevelFamily) {
 	}
 }
 
-// beatsPrior requires an out-of-sample log loss that is clearly lower than with the prior.
 func beatsPrior(t *testing.T, f classify.LevelFamily) {
 	edges := []float64{1, 2, 9}
 	train, test := Learnable(500, 11), Learnable(500, 12)

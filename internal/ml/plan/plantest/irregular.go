@@ -21,7 +21,6 @@ type IrregularRun struct {
 	CPU      []float64 // cores; NaN: unknown
 }
 
-// irregularTask is a task of an irregular family.
 type irregularTask struct {
 	runs   int
 	size   float64 // standard deviation of the size of the inputs, in log units
@@ -94,13 +93,10 @@ func (r *IrregularRun) sample(rng *rand.Rand, memory, cores []float64, t *irregu
 	}
 }
 
-// add adds one sample.
 func (r *IrregularRun) add(seconds, memory, cores float64) {
 	r.Seconds, r.Memory, r.CPU = append(r.Seconds, seconds), append(r.Memory, math.Round(memory)), append(r.CPU, cores)
 }
 
-// newIrregularTask draws the task with the index n of a family. Every tenth task has 200 runs. It panics
-// for an unknown family.
 func newIrregularTask(family string, n int, rng *rand.Rand) irregularTask {
 	t := irregularTask{
 		runs: []int{5, 8, 12, 20, 40}[rng.IntN(5)], size: .05 + .3*rng.Float64(),

@@ -10,7 +10,6 @@ import (
 // explains `size` and `at`.
 type irregularShape func(rng *rand.Rand, seconds, size, at float64) []float64
 
-// newIrregularShape draws the shape of a task of a family. It panics for an unknown family.
 func newIrregularShape(family string, rng *rand.Rand) irregularShape {
 	switch family {
 	case "workflow":
@@ -31,7 +30,6 @@ func newIrregularShape(family string, rng *rand.Rand) irregularShape {
 	panic("unknown family " + family)
 }
 
-// steps returns the number of values of a run.
 func steps(seconds float64) int { return max(8, int(min(seconds, 6*3600)/Step)) }
 
 // segment appends n values to the slice `all`, which go linearly from its last value to the level `to`. If the slice is
@@ -47,7 +45,6 @@ func segment(all []float64, n int, to float64) []float64 {
 	return all
 }
 
-// hold appends n values of one level.
 func hold(all []float64, n int, level float64) []float64 {
 	for range n {
 		all = append(all, level)

@@ -36,7 +36,6 @@ func Generate(family string, tasks, runs int, seed uint64) []Run {
 	return all
 }
 
-// task draws the properties of a task and then its runs.
 func task(family, name string, runs int, rng *rand.Rand) []Run {
 	peak := math.Exp(math.Log(2e9) + 1.1*rng.NormFloat64())
 	seconds := math.Exp(math.Log(1500) + .8*rng.NormFloat64())
@@ -73,7 +72,6 @@ func cpu(rng *rand.Rand, n int, cores float64) []float64 {
 	return used
 }
 
-// newGenerator draws a generator of a family. It panics for an unknown family.
 func newGenerator(family string, rng *rand.Rand) generator {
 	switch family {
 	case "design":

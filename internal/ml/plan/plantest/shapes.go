@@ -50,7 +50,6 @@ func designed(rng *rand.Rand) generator {
 	}
 }
 
-// staircase returns steps of equal height and duration.
 func staircase(n, steps int) []float64 {
 	out := make([]float64, n)
 	for i := range out {
