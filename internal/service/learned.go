@@ -28,8 +28,8 @@ type ModelPredictions struct {
 }
 
 const (
-	maxLearnedTasks = 50 // largest number of tasks of the DAG whose predictions are compared
-	maxLearnedRuns  = 50 // largest number of archived runs for which predictions are compared
+	maxLearnedTasks = 50
+	maxLearnedRuns  = 50
 )
 
 // CampaignLearned compares what two models of each task of a campaign's DAG predict: the last one from before the
@@ -73,8 +73,6 @@ func (s *Service) CampaignLearned(ctx context.Context, id int64) ([]LearnedTask,
 	return learned, nil
 }
 
-// predictionsOf returns the predictions of versions[i]. It returns nil if i is negative, or if the version
-// was deleted meanwhile or cannot be decoded.
 func (s *Service) predictionsOf(ctx context.Context, versions []store.Model, i int, inputs []sizing.Features) (*ModelPredictions, error) {
 	if i < 0 {
 		return nil, nil
@@ -94,7 +92,6 @@ func (s *Service) predictionsOf(ctx context.Context, versions []store.Model, i i
 	return summarise(&stored, model, inputs), nil
 }
 
-// summarise predicts each input with a model, and summarises the predictions.
 func summarise(stored *store.Model, model *taskmodel.Model, inputs []sizing.Features) *ModelPredictions {
 	p := &ModelPredictions{Version: stored.Version, Observations: stored.Observations, Runs: len(inputs)}
 	var widths []float64

@@ -71,8 +71,7 @@ func (s *Service) RecentFactors(ctx context.Context, key sizing.TaskKey, limit i
 	return all, nil
 }
 
-// factorsOf explains the grant that an ask would get. It locks the task only for this explanation, so that predictions wait for
-// at most one.
+// factorsOf locks the task for one explanation, so that a prediction waits for at most one.
 func (s *Service) factorsOf(task *modelcache.Task, ask *sizing.Ask) []taskmodel.Term {
 	task.RLockUpdated()
 	defer task.RUnlock()

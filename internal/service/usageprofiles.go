@@ -20,13 +20,11 @@ type UsageProfiles struct {
 // maxProfileSets bounds the decoded sets in memory, each of which takes at most a few megabytes.
 const maxProfileSets = 16
 
-// profileSets holds the decoded sets of the namespaces that were used last.
 type profileSets struct {
 	mu   sync.Mutex
 	sets []*UsageProfiles // the least recently used first
 }
 
-// find returns the set of a namespace, and makes it the most recently used; nil if there is none.
 func (p *profileSets) find(namespace string) *UsageProfiles {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -39,8 +37,6 @@ func (p *profileSets) find(namespace string) *UsageProfiles {
 	return nil
 }
 
-// add stores a set in place of an older set of its namespace. If there are too many sets,
-// add drops the least recently used one.
 func (p *profileSets) add(set *UsageProfiles) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -115,7 +111,6 @@ func (s *Service) TaskUsage(ctx context.Context, task sizing.TaskKey) (*TaskUsag
 	return usage, nil
 }
 
-// placeNewTask sets the profile of a task that is not in the set: the most frequent profile of its newest runs.
 func (u *TaskUsage) placeNewTask(set *usageprofile.Set) {
 	counts := map[int]int{}
 	for _, place := range u.Newest {

@@ -23,7 +23,7 @@ var units = map[string]float64{
 	"%": 0.01,
 }
 
-// maxDigits bounds the digits of an amount. A longer number may be an id, which a float64 cannot always hold exactly.
+// maxDigits bounds the digits of an amount. A longer number may be an id, which a float64 cannot always represent exactly.
 const maxDigits = 15
 
 // maxExponent bounds the magnitude of the exponent of a number such as 1e6. A text with a larger exponent is a category.

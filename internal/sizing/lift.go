@@ -103,7 +103,6 @@ func (s LiftState) LeastAtCeiling() Bytes { return Bytes(float64(s.Ceiling)/minL
 // IsAtCeiling reports whether the killed allocation is at or above the ceiling, or so near that no lift is possible.
 func (s LiftState) IsAtCeiling() bool { return s.Failed >= s.LeastAtCeiling() }
 
-// describeCap describes the ceiling and the rule that set it.
 func (s LiftState) describeCap() string {
 	if s.CeilingBy == "" {
 		return "the cap is " + s.Ceiling.Approx()
@@ -111,9 +110,7 @@ func (s LiftState) describeCap() string {
 	return fmt.Sprintf("the cap is %s, %s", s.Ceiling.Approx(), s.CeilingBy)
 }
 
-// nextRung returns the first rung above the failed allocation, or DefaultLift if the
-// ladder has no such rung; in either case at least s.Least and at most the ceiling. `left` is the number of
-// lifts after this one. On the last lift (left is 0) nextRung returns the ceiling.
+// nextRung gets in `left` the number of lifts that remain after this one.
 func (s LiftState) nextRung(left int) Bytes {
 	if left == 0 {
 		return s.Ceiling
@@ -126,7 +123,6 @@ func (s LiftState) nextRung(left int) Bytes {
 	return min(max(DefaultLift(s.Failed), s.Least), s.Ceiling)
 }
 
-// liftFactor is the factor of DefaultLift.
 const liftFactor = 2
 
 // DefaultLift returns the lift of a killed allocation without a ladder: liftFactor times the allocation, in whole MiB. Texts

@@ -87,7 +87,6 @@ func (p *ExecutedPlan) Validate() []FieldError {
 	return bad
 }
 
-// check returns the error of the resize; "" if it is valid.
 func (r *ExecutedResize) check() string {
 	isTime := func(seconds float64) bool { return seconds >= 0 && seconds <= MaxDuration.Seconds() }
 	switch {

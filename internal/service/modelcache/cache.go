@@ -27,7 +27,7 @@ type Config struct {
 	// Flush stores the queued receipts. The cache calls it before it reads new rows of a model in use, because the promises
 	// of these rows may be in queued receipts. Flush returns false if the store is unavailable.
 	Flush func(context.Context) bool
-	Now   func() time.Time // the current time
+	Now   func() time.Time
 	// RunErrors gets the error of the prediction for each row that a model learns from a report to this replica.
 	RunErrors *taskmodel.RunErrors
 }
@@ -130,8 +130,7 @@ func (c *Cache) poolOf(key sizing.TaskKey) *pool {
 	return p
 }
 
-// remove removes a task. It releases c.mu before it locks the task, so that a task that
-// learns does not delay the predictions for other tasks.
+// remove releases c.mu before it locks the task, so that a task that learns does not delay the predictions for other tasks.
 func (c *Cache) remove(key sizing.TaskKey) {
 	c.mu.Lock()
 	t := c.tasks[key]
@@ -213,7 +212,6 @@ func (c *Cache) IsStoreUp() bool { return c.isStoreUp.Load() }
 // first resync.
 func (c *Cache) Staleness() time.Duration { return c.freshness.staleness() }
 
-// sleep waits for the time `d`. It returns false if ctx ends first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
