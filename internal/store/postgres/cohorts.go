@@ -54,7 +54,6 @@ func (s *Store) CohortVersions(ctx context.Context) (map[string]int, error) {
 	return s.versions(ctx, "list cohorts", cohortVersionsSQL)
 }
 
-// versions returns the rows of a query, each a namespace and a version, as a map.
 func (s *Store) versions(ctx context.Context, operation, query string) (map[string]int, error) {
 	rows, err := s.pool.Query(ctx, query)
 	if err != nil {
