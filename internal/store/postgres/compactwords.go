@@ -34,7 +34,6 @@ const (
 	maxWordLen = 2000
 )
 
-// newVocabulary returns a vocabulary with its stored words.
 func newVocabulary(id int32, words []string) *vocabulary {
 	v := &vocabulary{id: id, positions: make(map[string]int, len(words)), seen: map[string]bool{}}
 	v.add(words)
@@ -75,7 +74,6 @@ func (v *vocabulary) position(s string) (int, bool) {
 	return 0, false
 }
 
-// wordAt returns the text at a position, which is a common word or one of the task's own words.
 func wordAt(words []string, position uint64) (string, bool) {
 	if position < uint64(len(commonWords)) {
 		return commonWords[position], true

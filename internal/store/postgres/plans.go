@@ -230,8 +230,6 @@ func (s *Store) SavePlan(ctx context.Context, p store.TaskPlan, pool store.PlanP
 	})
 }
 
-// replaceOne executes a statement that writes one row. If it writes none, because the given version is not
-// the newest, replaceOne returns Conflict with the kind and the name of the row.
 func replaceOne(ctx context.Context, tx pgx.Tx, kind, name string, version int, query string, args []any) error {
 	tag, err := tx.Exec(ctx, query, args...)
 	if err == nil && tag.RowsAffected() == 0 {
