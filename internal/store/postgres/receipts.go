@@ -15,7 +15,9 @@ import (
 // insertReceiptsSQL writes table receipt, which contains sizing.Receipt as JSON. Renaming a field of sizing.Receipt therefore
 // needs a migration. The table has the receipts from before the compact form (compact.go) was in use, those that the compact
 // form cannot represent, and those that expandName converted. Values that are searched or summed have their own columns. After
-// a rename of the task only the columns have the new name. The column told contains Guard.Version.
+// a rename of the task only the columns have the new name.
+//
+// The column told holds Guard.Version.
 const insertReceiptsSQL = `
 	INSERT INTO receipt (prediction_id, namespace, dag_id, task_id, run_id, map_index, try_number,
 		at, promised, task_limit, guard, body, model_version, told)
