@@ -67,8 +67,7 @@ func (s *Service) PeakSample(ctx context.Context, task sizing.TaskKey, limit int
 	return s.store.PeakSample(ctx, task, limit)
 }
 
-// Realised compares the promised risks of a task's first tries with their outcomes. It reads at most `limit` receipts of
-// the task, the newest ones, and omits reproduced runs and kills below the static grant of a plan.
+// Realised compares the promised risks of a task's first tries with their outcomes; see store.Receipts.Realised.
 func (s *Service) Realised(ctx context.Context, task sizing.TaskKey, limit int) (sizing.RealisedRisk, error) {
 	return s.store.Realised(ctx, task, limit)
 }

@@ -22,7 +22,7 @@ type ModelPredictions struct {
 	Version      int
 	Observations int          // number of reports of the task at the training
 	Grant        sizing.Bytes // mean grant
-	Width        float64      // median over the runs with an expected peak: grant / expected peak of the explanation; 0 if there is no such run
+	Width        float64      // median of grant / expected peak (of the explanation) over the runs with an expected peak; 0 if there are none
 	Unstated     int          // number of runs for which no risk can be stated, such as those outside the known range
 	Runs         int          // number of archived runs, at most maxLearnedRuns
 }
@@ -32,8 +32,7 @@ const (
 	maxLearnedRuns  = 50
 )
 
-// CampaignLearned compares what two models of each task of a campaign's DAG predict: the last one from before the
-// campaign was created, and the active one. It omits tasks without an active model that can be decoded.
+// CampaignLearned returns a LearnedTask for each task of a campaign's DAG whose active model can be decoded.
 func (s *Service) CampaignLearned(ctx context.Context, id int64) ([]LearnedTask, error) {
 	c, err := s.store.Campaign(ctx, id)
 	if err != nil {

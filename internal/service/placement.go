@@ -39,10 +39,9 @@ type RunTimeWhatIf struct {
 	NodeTypes []string // the node types of the namespace whose effects are known
 }
 
-// RunTimeWhatIf compares the run times of tries like the newest runs of a task before and after a
-// change. It returns NotFound if the model has too few run times, and Unavailable if the model is not loaded yet. It returns
-// Invalid if the change is not valid, names a feature that the task does not have, names a node type without a known effect,
-// or sets a cluster load and the effect of the load is unknown.
+// RunTimeWhatIf compares the run times of tries like the newest runs of a task before and after a change. It returns NotFound
+// if the model has too few run times, Unavailable if the model is not loaded yet, and Invalid if the change is not valid, names
+// an unknown feature, or needs the effect of a node type or of the cluster load, and this effect is unknown.
 func (s *Service) RunTimeWhatIf(ctx context.Context, task sizing.TaskKey, change *placement.Change) (*RunTimeWhatIf, error) {
 	if bad := change.Validate(); len(bad) > 0 {
 		return nil, invalid(bad)

@@ -13,10 +13,10 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// Predict returns the allocation of a try, and adds the receipt, which records the answer, to the outbox. It may wait up to
-// Config.DecodeWait for the decoded model, and up to Config.ReadTimeout for each of these: the plan, the kills of a later
-// try, and the inputs of a later try. If the ask is invalid, the error is of kind sizing.Invalid; if there is no amount for
-// the try, it is the error of noAllocation.
+// Predict returns the allocation of a try, and adds the receipt to the outbox. It may wait up to Config.DecodeWait for the
+// decoded model, and up to Config.ReadTimeout each for the plan and, of a later try, for the kills and the inputs. An invalid
+// ask gives an error of kind sizing.Invalid. Without an amount for the try, the kind is sizing.Unavailable while the model is
+// not loaded, and else sizing.NotFound.
 func (s *Service) Predict(ctx context.Context, ask *sizing.Ask) (*sizing.Allocation, error) {
 	if bad := ask.Validate(); len(bad) > 0 {
 		return nil, invalid(bad)
@@ -149,8 +149,7 @@ func (s *Service) fillFromStore(ctx context.Context, ask *sizing.Ask) store.RunI
 	return inputs
 }
 
-// newID returns a time-ordered id (UUID version 7), because receipts are partitioned and indexed by
-// time.
+// newID returns a time-ordered id (UUID version 7), because receipts are partitioned and indexed by time.
 func newID() string {
 	id, err := uuid.NewV7()
 	if err != nil {

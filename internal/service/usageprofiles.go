@@ -79,7 +79,7 @@ func (s *Service) UsageProfiles(ctx context.Context, namespace string) (*UsagePr
 // TaskUsage compares how a task uses resources with the usage profiles of its namespace.
 type TaskUsage struct {
 	Version int                   // version of the usage profiles
-	Profile *usageprofile.Profile // the most frequent profile of the task's runs in the sample (see Runs), or of Newest if the sample has no run of the task; nil if Newest is empty, too
+	Profile *usageprofile.Profile // the most frequent profile of the task's runs in the sample or, without such a run, of Newest; nil if Newest is empty, too
 	Share   float64               // share of these runs that have Profile
 	Runs    int                   // number of the task's runs in the sample of runs from which the profiles were found
 	Newest  []usageprofile.Place  // profile and outlier score of each of the task's newest runs with a peak, oldest first

@@ -13,9 +13,9 @@ import (
 
 const maxTasksOfDAG = 200
 
-// Histories reads the history, of at most `rows` rows, and the policy of a task, or of at most maxTasksOfDAG tasks of its
-// DAG if key.Task is empty. A row without a static request gets the request that the task had at that time or, if the row is
-// older than the first known request, this request (store.Baseline.RequestAt). Histories returns NotFound if there is no such task.
+// Histories reads the histories, of at most `rows` rows each, and the policies of a task or, if key.Task is empty, of at most
+// maxTasksOfDAG tasks of its DAG. A row without a static request gets the request of its time (store.Baseline.RequestAt).
+// Histories returns NotFound if there is no such task.
 func (s *Service) Histories(ctx context.Context, key sizing.TaskKey, rows int) ([]sizing.History, map[sizing.TaskKey]sizing.Policy, error) {
 	keys, err := s.TasksOf(ctx, key)
 	if err != nil {

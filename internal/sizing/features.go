@@ -41,7 +41,7 @@ type Value struct {
 	Kind   ValueKind
 	Offset int8    `json:",omitempty"` // of a date: local time minus UTC in quarter hours; 0 if the text has no offset
 	Num    float64 // the number; days since 1970-01-01 UTC for a date; 0 or 1 for a bool
-	Text   string  // the category, or the text that was read as a bool, a date or a number; empty for other bools and numbers, and for a stored date
+	Text   string  // the category, or the text that was read as a bool, a date or a number; empty otherwise, and for a stored date
 }
 
 // NumberValue returns a number. NaN and infinities become a missing value.

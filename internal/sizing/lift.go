@@ -8,7 +8,7 @@ type Verdict string
 // The verdicts. The run should be tried again only after VerdictLift.
 const (
 	VerdictLift          Verdict = "lift"               // a larger allocation is granted
-	VerdictAtCap         Verdict = "at_cap"             // the killed allocation is at or above the cap, or less than one percent below it
+	VerdictAtCap         Verdict = "at_cap"             // the killed allocation is at or above the cap, or less than 1 % below it
 	VerdictExhausted     Verdict = "attempts_exhausted" // the policy allows no further lift
 	VerdictNotMemory     Verdict = "not_memory"         // the outcome is not a lack of memory
 	VerdictLeakSuspected Verdict = "leak_suspected"     // repeated kills at the cap suggest a leak
@@ -43,7 +43,7 @@ type Lift struct {
 	Attempt      int // 1 + the number of kills of this (run, map index): the number of the next attempt
 	AttemptsLeft int // number of lifts left after this lift
 	Memory       Grant
-	Shadow       *Grant // in the modes shadow and off, if the static request is known: the grant of enforce mode, or the ceiling where enforce mode would deny the lift at the cap
+	Shadow       *Grant // in the modes shadow and off with a known static request: the grant of enforce mode, or the ceiling where enforce mode would deny the lift
 	PredictionID string
 	Reason       string
 }

@@ -11,15 +11,15 @@ import (
 // is unknown, the request.
 const (
 	minContainer    = MiB      // memory of a pause container; no program uses less
-	unitFactor      = 1000.0   // largest normal allocation / peak: neighbouring units, such as kB and MB, differ by at least this factor
+	unitFactor      = 1000.0   // largest normal allocation / peak: neighbouring units, such as kB and MB, differ by this factor or more
 	requestedFactor = 10_000.0 // largest normal request / peak: requests are often 1,000 times too high
 	overAllocation  = 1.01     // largest normal peak / allocation: the kernel charges memory in batches of pages
 	overRequest     = 100.0    // largest normal peak / request: tasks without an enforced limit use up to 34 times their request
 	maxNodeCores    = 2048     // cores of the largest node
-	normalCores     = 32.0     // largest normal ratio of used to allocated or requested cores; above this ratio the unit is probably wrong
+	normalCores     = 32.0     // largest normal ratio of used to allocated or requested cores; above it the unit is probably wrong
 	smallNodeCores  = 8.0      // cores of a small node; normalCores applies only to a use above this
 	minPeakAtOOM    = 0.5      // smallest normal peak / allocation of a container that is killed at its limit
-	coresFactor     = 250.0    // largest ratio of used to allocated or requested cores at which the use is learned: a pod with a small request may use the idle cores of a large node
+	coresFactor     = 250.0    // largest such ratio at which the use is learned: a pod with a small request may use the idle cores of a large node
 	maxClockSkew    = 6 * time.Hour
 	durationShare   = 0.01                // tolerated relative difference between a duration and the time from start to end
 	durationFloor   = 2 * time.Second     // tolerated absolute difference

@@ -39,13 +39,13 @@ type Cache struct {
 	tries *inflight.Tries
 	log   *slog.Logger
 
-	unknown     *Task         // see unknownTask: returned by Get for an unknown task in a namespace whose shapes the cache does not have
+	unknown     *Task         // for a namespace whose shapes the cache does not have; see unknownTask
 	policyMu    sync.Mutex    // held from reading a policy until it is set
 	decodeSlots chan struct{} // bounds concurrent decoding
 	isLoaded    atomic.Bool   // whether the first resync is complete
 	isStoreUp   atomic.Bool   // whether the last health check succeeded
 	freshness   freshness
-	watermark   atomic.Int64 // the cache has all changes of the store up to this number (store.ChangedTasks.Watermark); 0 before the first resync
+	watermark   atomic.Int64 // the cache has all changes up to this store.ChangedTasks.Watermark; 0 before the first resync
 	memory      memory
 
 	mu     sync.RWMutex
@@ -72,8 +72,7 @@ func New(st store.Store, tries *inflight.Tries, cfg Config, log *slog.Logger) *C
 	return c
 }
 
-// Find returns a task, whether its model is decoded or not. It returns nil if the cache does not
-// know the task.
+// Find returns a task, decoded or not, or nil if the cache does not know it.
 func (c *Cache) Find(key sizing.TaskKey) *Task {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -208,8 +207,7 @@ func (c *Cache) IsLoaded() bool { return c.isLoaded.Load() }
 // IsStoreUp reports whether the last health check succeeded.
 func (c *Cache) IsStoreUp() bool { return c.isStoreUp.Load() }
 
-// Staleness returns the time since the cache was last known to equal the store, or zero before the
-// first resync.
+// Staleness returns the time since the cache was last known to equal the store, or zero before the first resync.
 func (c *Cache) Staleness() time.Duration { return c.freshness.staleness() }
 
 func sleep(ctx context.Context, d time.Duration) bool {

@@ -11,7 +11,7 @@ import (
 
 const (
 	maxQueued  = maxTail // rows of one task; the next training learns older rows beyond this limit
-	pauseRatio = 3       // pause between queued rows in multiples of the learning time: learning takes a quarter of the time, so that predictions rarely wait for it
+	pauseRatio = 3       // pause between queued rows in multiples of the learning time, so that predictions rarely wait for learning
 )
 
 // learnQueue holds rows that are acknowledged and not learned yet, oldest first. At most one

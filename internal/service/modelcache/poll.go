@@ -63,7 +63,7 @@ func (c *Cache) applyChanges(ctx context.Context, since int64) (stale []sizing.T
 		if t.hasPolicy(&task.Policy) {
 			continue
 		}
-		if _, err := c.loadPolicy(ctx, task.Task); err != nil { // read again, because the listed policy may be older than the policy in memory
+		if _, err := c.loadPolicy(ctx, task.Task); err != nil { // the listed policy may be older than the policy in memory
 			return nil, 0, err
 		}
 	}

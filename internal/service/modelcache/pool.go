@@ -23,7 +23,7 @@ type pool struct {
 	isStale  bool                      // whether a share may have changed, because another version of a model became active
 	shares   map[string]taskmodel.Pool // by task id
 	sum      taskmodel.Pool            // of all shares
-	others   *taskmodel.Namespace      // the other DAGs of the namespace; nil: unknown. setOthers replaces the pointer; the value never changes
+	others   *taskmodel.Namespace      // the other DAGs of the namespace; nil: unknown; setOthers replaces it and never changes its value
 }
 
 // set with a nil `share` removes the share of the task.

@@ -48,7 +48,7 @@ func (c *Cache) resync(ctx context.Context) {
 		c.log.Warn("resync: failed to read the watermark of changes", "err", err)
 		return
 	}
-	unpublished, err := c.store.Unpublished(ctx) // read before ActiveVersions, which also lists models that become active between the two reads
+	unpublished, err := c.store.Unpublished(ctx) // before ActiveVersions, which also lists models that become active in between
 	if err != nil {
 		c.log.Warn("resync: failed to list tasks without a model", "err", err)
 		return

@@ -42,7 +42,7 @@ type Task struct {
 	lastSeq     int64                   // newest stored row that the model had when it was installed
 	isLoading   bool                    // whether a refresh is reading the store
 	tail        []taskmodel.TrainingRow // rows reported to this replica while isLoading, except those in amended
-	amended     []taskmodel.TrainingRow // newest rows that amend an earlier row, which a loaded model may have learned without its peak
+	amended     []taskmodel.TrainingRow // newest rows that add a peak to an earlier row; a loaded model may lack the peak
 	outline     *taskmodel.Outline      // of the evicted model; nil if the model is not evicted
 	policy      sizing.Policy
 	isDeleted   bool // deleted or renamed: the task learns nothing more

@@ -25,11 +25,11 @@ const (
 	tagDecimal     = 0               // + the number of decimals, up to maxDecimals
 	tagBits        = maxDecimals + 1 // + the number of leading bytes that equal those of the last remembered number
 	tagRepeated    = tagBits + 8     // + the distance back to the equal number in compactWriter.bits
-	tagOneAndAHalf = 255             // 1.5 times the last remembered number: predictGroup in taskmodel often sets a scale to 1.5 times another scale
+	tagOneAndAHalf = 255             // 1.5 times the last remembered number: a frequent ratio of two scales (predictGroup in taskmodel)
 )
 
 const (
-	maxRepeated = 200                     // the largest distance of a repetition; tagRepeated plus this distance must be below tagOneAndAHalf
+	maxRepeated = 200                     // the largest distance of a repetition; tagRepeated + maxRepeated must be below tagOneAndAHalf
 	maxDecimals = 4                       // of a short decimal
 	maxDecimal  = 1 << 31                 // bound of a short decimal without its point
 	pageShift   = 12                      // amounts of memory are often a multiple of 4 KiB

@@ -266,8 +266,7 @@ const (
 	newestSinceSQL = sinceRowsSQL + `DESC LIMIT $7`
 )
 
-// Since reads the rows that arrived after seq, in order of arrival, without reproduced runs. The
-// caller passes LastSeq of the result to the next call.
+// Since reads the rows that arrived after row `seq`, in order of arrival, without reproduced runs.
 func (s *Store) Since(ctx context.Context, task sizing.TaskKey, seq int64, limit int) (sizing.History, error) {
 	return s.since(ctx, task, seq, math.MaxInt64, sinceSQL, limit)
 }

@@ -152,9 +152,8 @@ const removeReceiptsSQL = `
 	WHERE prediction_id = ANY (ARRAY(
 		SELECT prediction_id FROM %[1]s WHERE prediction_id < $1 ORDER BY prediction_id LIMIT $2))`
 
-// RemoveReceipts drops the partitions that are entirely old, and deletes the old rows of the other
-// partitions, except a week that is partly old. If it cannot drop an entirely old partition, because the
-// database user does not own the partition, it deletes the old rows of all partitions.
+// RemoveReceipts drops the partitions that are entirely old, and deletes the old rows of the other partitions, except a week
+// that is partly old.
 func (s *Store) RemoveReceipts(ctx context.Context, before string, removed func(rows int) error) error {
 	for _, table := range receiptTables {
 		if err := s.removeFrom(ctx, table, table.bound(before), removed); err != nil {
