@@ -16,7 +16,7 @@ func (s *Service) addWarnings(r *sizing.RecordResult, o *sizing.Observation, tas
 	})
 }
 
-// warnings gets a nil `task` for a duplicate, and a nil `row` if the model does not learn the report before it is acknowledged.
+// In warnings, `task` is nil for a duplicate, and `row` is nil if the model does not learn the report before it is acknowledged.
 func (s *Service) warnings(o *sizing.Observation, task *modelcache.Task, row *taskmodel.TrainingRow, now time.Time) []sizing.FieldError {
 	all := o.Warnings(now)
 	if task == nil {

@@ -52,7 +52,7 @@ func (m Metadata) Bounded() (Metadata, []FieldError) {
 	return bounded, warnings
 }
 
-// checkEntry gets in `size` the bytes of the entries that were accepted before.
+// checkEntry expects in `size` the bytes of the entries that were accepted before.
 func (m Metadata) checkEntry(name string, size int) (warning FieldError, fits bool) {
 	switch {
 	case name == "" || !isMetadataText(name, MaxMetadataName):

@@ -211,7 +211,8 @@ func (s *Schema) Features(row []float64) Features {
 	return f
 }
 
-// moreSpecific returns the more specific of two readings of one value, with the text of the other reading.
+// moreSpecific returns the more specific of two readings of one value. A less specific category, or the number of a compact
+// date, gives the text.
 func moreSpecific(a, b Value) Value {
 	if specificity[a.Kind] < specificity[b.Kind] {
 		a, b = b, a

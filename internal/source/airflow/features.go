@@ -121,7 +121,7 @@ func setLength(glob []rune) int {
 	return 1
 }
 
-// setPattern gets a set without its brackets. A range whose end is below its start is empty.
+// setPattern expects a set without its brackets. A range whose end is below its start is empty.
 func setPattern(set []rune) string {
 	negated := set[0] == '!'
 	if negated {

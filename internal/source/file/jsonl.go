@@ -19,7 +19,6 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// jsonReader reads one body of POST /observe from each line.
 type jsonReader struct {
 	in     *lines
 	strict json.Options

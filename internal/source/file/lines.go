@@ -49,7 +49,7 @@ func (l *lines) next() (line, error) {
 	return line{number: l.number, text: text}, nil
 }
 
-// guessEncoding knows that UTF-16 begins with a byte order mark, and that every second byte of its ASCII characters is zero.
+// In guessEncoding: UTF-16 begins with a byte order mark, and every second byte of its ASCII characters is zero.
 func guessEncoding(text string) string {
 	if strings.HasPrefix(text, "\xff\xfe") || strings.HasPrefix(text, "\xfe\xff") || strings.Contains(text, "\x00") {
 		return "utf-16"

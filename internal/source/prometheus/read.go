@@ -34,7 +34,6 @@ var metrics = []string{
 	reasonNow, reasonBefore, podPhase, podReason, started, completed,
 }
 
-// read requires the name of the pod.
 func (c *Client) read(ctx context.Context, pod Pod, from, to time.Time) (Usage, error) {
 	labels := fmt.Sprintf("pod=%q,container=~%q", pod.Name, "|"+regexp.QuoteMeta(pod.container()))
 	if pod.Namespace != "" {

@@ -17,7 +17,6 @@ const lockActiveSQL = `
 	WHERE namespace = $1 AND dag_id = $2 AND task_id = $3
 	FOR NO KEY UPDATE`
 
-// champion is the active version of a task.
 type champion struct {
 	task     int64  // id
 	version  int    // 0 if there is none

@@ -21,7 +21,6 @@ const (
 		receipt.promised, receipt.task_limit, receipt.told, NULL::float8[], NULL::json, receipt.name, receipt.content`
 )
 
-// storedReceipt is a row of table receipt or receipt_compact.
 type storedReceipt struct {
 	receipt sizing.Receipt // the fields that the statement reads from columns
 	guard   []float64      // only in table receipt, like body
@@ -216,7 +215,6 @@ type receiptFeatures struct {
 	content  []byte
 }
 
-// addReceiptFeatures sets the features of reports without features from the newest receipt of the same try.
 func (s *Store) addReceiptFeatures(ctx context.Context, reports []report) error {
 	var incomplete []*report
 	for i := range reports {

@@ -22,7 +22,6 @@ const (
 	chunkRows = 5000
 )
 
-// report is an observation that is prepared for writing.
 type report struct {
 	sizing.Observation // times in UTC, times and duration in whole microseconds
 	task               *cachedTask
