@@ -30,7 +30,7 @@ const (
 	// maxBeforeBatch is the length of the queue beyond which batches of predictions wait. The
 	// remaining space is for single predictions, which never wait.
 	maxBeforeBatch = 20_000
-	maxWait = 2 * time.Second
+	maxWait        = 2 * time.Second
 
 	flushTimeout = 5 * time.Second // the timeout of one write, and of all writes together when Run drains the queue
 )
