@@ -13,7 +13,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// requireFactors requires that the product of the base and the factors of an explanation is the limit of the answer.
+// requireFactors requires that the base and the factors of an explanation multiply to the limit of the answer.
 func requireFactors(t *testing.T, limit sizing.Bytes, e taskmodel.Explanation) {
 	t.Helper()
 	product := float64(e.Base)

@@ -7,10 +7,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// InFlight returns the number of tries that were predicted here and are not reported yet.
 func (s *Service) InFlight() int { return s.tries.Len() }
 
-// PoolShare returns what the model of a task contributes to the pool of its DAG.
 func (s *Service) PoolShare(task sizing.TaskKey) taskmodel.Pool {
 	t := s.models.Find(task)
 	t.RLock()

@@ -11,7 +11,6 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// datedRows returns the features of run n: a number, a date and a category.
 func datedRows(n int) sizing.Features {
 	return sizing.Features{
 		"product_count": sizing.NumberValue(float64(1000 + 40*n)), "region": sizing.TextValue([]string{"emea", "apac"}[n%2]),
@@ -73,7 +72,7 @@ func TestAPredictionWarnsOfFeaturesThatTheModelDoesNotUse(t *testing.T) {
 	assert.Equal(t, want, explained.Allocation.Warnings)
 }
 
-// If reports have other values than the predictions of their tries, the promised risks do not hold, so the reporter must know.
+// If reports have other values than the predictions of their tries, the promised risks are wrong, so the reporter must know.
 func TestAReportWarnsOfFeaturesThatDifferFromThePrediction(t *testing.T) {
 	r := newReplica(t)
 	report := func(run string, f sizing.Features) []sizing.FieldError {

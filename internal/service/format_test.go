@@ -11,8 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// During an upgrade, or after a downgrade, a stored model may have a format that a replica does
-// not know.
+// During an upgrade, or after a downgrade, a stored model may have a format that a replica does not know.
 func TestAModelOfAnUnknownFormatIsIgnored(t *testing.T) {
 	old := newReplica(t).start()
 	old.trainTask("load", 40)

@@ -11,8 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// The limit ratio applies to allocations of a model, not to the static request. The floor bounds both
-// the request and the limit.
+// The limit ratio applies to allocations of a model, not to the static request. The floor bounds both the request and the limit.
 func TestTheLimitRatioKeepsTheStaticRequestAndTheFloor(t *testing.T) {
 	r := newReplica(t)
 	ratio := sizing.Policy{LimitRatio: 2}
@@ -33,8 +32,7 @@ func TestTheLimitRatioKeepsTheStaticRequestAndTheFloor(t *testing.T) {
 	assert.Equal(t, split.Limit, floored.Limit)
 }
 
-// A kill at the granted limit raises the next answer at once, after a training, and on another
-// replica.
+// A kill at the granted limit raises the next answer at once, after a training, and on another replica.
 func TestAKillAtTheGrantRaisesTheNextAnswer(t *testing.T) {
 	const mib = sizing.MiB
 	r := joinReplica(t, newReplica(t).dsn, service.Config{MinMemory: 64 * mib}).start()
@@ -98,7 +96,6 @@ func TestALiftIsAtLeastTheMinimumGrant(t *testing.T) {
 	assert.GreaterOrEqual(t, lift.Memory.Limit, 64*mib)
 }
 
-// An amended peak changes answers at once, like a peak in the first report.
 func TestAnAmendedPeakIsLearnedAtOnce(t *testing.T) {
 	r, reference := newReplica(t), newReplica(t)
 	for i := range 40 {

@@ -10,18 +10,15 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// groupsTTL is the time for which a clustering of all tasks is reused. It is short compared with the days in which
-// groups change.
+// groupsTTL is short compared with the days in which groups change.
 const groupsTTL = 15 * time.Second
 
-// taskGroups caches the clustering of all tasks.
 type taskGroups struct {
 	mu      sync.Mutex
 	groups  groups.Groups
 	expires time.Time
 }
 
-// groups returns the groups of all tasks. If they cannot be read, it returns the previous ones.
 func (s *Service) groups(ctx context.Context) groups.Groups {
 	s.grouped.mu.Lock()
 	defer s.grouped.mu.Unlock()
@@ -39,18 +36,17 @@ func (s *Service) groups(ctx context.Context) groups.Groups {
 }
 
 // SavingsSums adds up the savings ledger over the tasks and days of a filter, one sum per value of the key `by`. It first stores
-// the queued receipts, which may hold the first static request of a task.
+// the queued receipts, which may contain the first static request of a task.
 func (s *Service) SavingsSums(ctx context.Context, f store.SavingsFilter, by store.SavingsKey) ([]store.SavingsSum, error) {
 	s.outbox.Flush(ctx)
 	return s.store.SavingsSums(ctx, f, by)
 }
 
-// tasksPerTransaction is the number of tasks whose months are added up in one transaction. Reports of
-// these tasks wait some milliseconds for the locks of the transaction.
+// tasksPerTransaction is small because reports of these tasks wait some milliseconds for the locks of the transaction.
 const tasksPerTransaction = 10
 
-// SumSavings updates the monthly sums of the savings ledger with the days before today (UTC). A sum over many days is faster
-// with them. SumSavings leaves tasks that a report is changing now to the next call.
+// SumSavings updates the monthly sums of the savings ledger with the days before today (UTC). Monthly sums make a sum over
+// many days faster. A task that a report is changing now waits for the next call.
 func (s *Service) SumSavings(ctx context.Context) error {
 	today := s.cfg.Now().UTC().Truncate(24 * time.Hour)
 	for {
@@ -71,8 +67,7 @@ func (s *Service) PeakSample(ctx context.Context, task sizing.TaskKey, limit int
 	return s.store.PeakSample(ctx, task, limit)
 }
 
-// Realised compares the promised risks of a task's first tries with their outcomes. It reads at most `limit` receipts of
-// the task, the newest ones, and omits reproduced runs and kills below the static grant of a plan.
+// Realised compares the promised risks of a task's first tries with their outcomes; see store.Receipts.Realised.
 func (s *Service) Realised(ctx context.Context, task sizing.TaskKey, limit int) (sizing.RealisedRisk, error) {
 	return s.store.Realised(ctx, task, limit)
 }

@@ -13,15 +13,12 @@ import (
 	"github.com/loadaware/loadaware/internal/testwait"
 )
 
-// openKills is a part of the reason of a grant that the guard widened.
 const openKills = "more open tries were killed than promised"
 
-// steadyAsk returns an ask of a task whose runs all need about 2 GiB.
 func steadyAsk(run string) sizing.Ask {
 	return sizing.Ask{Try: try("load", run, 1), Features: sizing.Features{"region": sizing.TextValue("emea")}, Requested: sizing.Resources{Memory: 8 * gib}}
 }
 
-// succeeded returns the report of a success with a peak.
 func succeeded(a sizing.Ask, peak sizing.Bytes) sizing.Observation {
 	return sizing.Observation{
 		Try: a.Try, Outcome: sizing.Success, MemoryMax: peak, Duration: 5 * time.Minute, Features: a.Features,
@@ -29,8 +26,6 @@ func succeeded(a sizing.Ask, peak sizing.Bytes) sizing.Observation {
 	}
 }
 
-// reportSteadyRuns predicts and reports n successes of about 2 GiB, and returns the largest
-// grant.
 func (r *replica) reportSteadyRuns(prefix string, n int) (largest sizing.Bytes) {
 	r.t.Helper()
 	for i := range n {
@@ -41,7 +36,7 @@ func (r *replica) reportSteadyRuns(prefix string, n int) (largest sizing.Bytes) 
 	return largest
 }
 
-// killUpToCap runs n mapped instances with the cap `limit`. Each is OOM-killed and lifted until a lift is denied at the cap.
+// killUpToCap OOM-kills and lifts each of n mapped instances until a lift is denied at the cap `limit`.
 func (r *replica) killUpToCap(run string, n int, limit sizing.Bytes) {
 	r.t.Helper()
 	asks := make([]sizing.Ask, n)
@@ -122,7 +117,6 @@ func TestOpenRetriesWidenGrantsUntilTheyEnd(t *testing.T) {
 	assert.NotContains(t, third.predict(other).Reason, openKills)
 }
 
-// liftBurst predicts twelve mapped instances and lifts each of them.
 func (r *replica) liftBurst() []sizing.Ask {
 	r.t.Helper()
 	asks := make([]sizing.Ask, 12)
@@ -154,7 +148,6 @@ func TestNoModelAnswersBeforeTheOpenTriesAreRead(t *testing.T) {
 	assert.Contains(t, restarted.predict(steadyAsk("")).Reason, openKills)
 }
 
-// unschedulable returns the report of an unschedulable allocation.
 func unschedulable(run string, b sizing.Bytes) sizing.Observation {
 	return sizing.Observation{Try: try("load", run, 1), Outcome: sizing.Unschedulable, Allocated: sizing.Resources{Memory: b}}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// ladder returns the rungs: the limits of a first try and of the lift after each of its OOM kills. The model's ladder ends
-// at the cap of `q`. ladder computes each lift itself if the task has no history, or if a kill changes the cap. A kill changes it in
+// ladder returns the limits of a first try and of the lift after each of its OOM kills. The model's ladder ends at the cap of
+// `q`. ladder computes each lift itself if the task has no history, or if a kill changes the cap. A kill changes the cap in
 // four cases: never_above_requested of the policy no longer applies; the last reported request replaces a missing one; the
 // derived cap rises (derivedCap: the cap if neither the policy nor the caller sets one); the schedulable ceiling changes.
 func (c *allocator) ladder(sized *taskmodel.Answer, q *taskmodel.Question, ask *sizing.Ask) []sizing.Bytes {
@@ -42,9 +42,9 @@ func (c *allocator) ladder(sized *taskmodel.Answer, q *taskmodel.Question, ask *
 	return rungs
 }
 
-// repeatLift turns `sized` into the answer to a later try. The answer repeats the lift of /retry-lift, but is at most hardCap, the
-// result of allocator.hardCap. repeatLift computes a new lift if this replica knows no lift, or if the bounded lift is at or
-// below a killed allocation of the run or of runs with the same features, for example because hardCap fell after the lift.
+// repeatLift turns `sized` into the answer to a later try: the lift of /retry-lift, but at most hardCap (see allocator.hardCap).
+// repeatLift computes a new lift if this replica knows no lift, or if the bounded lift is at or below a killed allocation of
+// the run or of runs with the same features, for example because hardCap fell after the lift.
 func (c *allocator) repeatLift(sized *taskmodel.Answer, q *taskmodel.Question, run *inflight.Run, hardCap sizing.Bytes) {
 	sized.Source = sizing.FromLift
 	limit := run.LiftedTo
@@ -76,7 +76,6 @@ func (c *allocator) repeatLift(sized *taskmodel.Answer, q *taskmodel.Question, r
 		q.Above.Approx(), sized.Reason)
 }
 
-// liftReason explains why a later try gets `limit`, which is not the amount that the model computes.
 func liftReason(limit sizing.Bytes, q *taskmodel.Question, run *inflight.Run) string {
 	switch {
 	case limit == run.LiftedTo:

@@ -49,7 +49,6 @@ func TestTheLadderEqualsTheLifts(t *testing.T) {
 	}
 }
 
-// killAll kills the tries of a run until a lift is denied, and returns the amounts of the tries.
 func (r *replica) killAll(question sizing.Ask, first sizing.Bytes) (tries []sizing.Bytes) {
 	r.t.Helper()
 	tries = []sizing.Bytes{first}

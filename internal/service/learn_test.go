@@ -85,8 +85,6 @@ func TestAnOlderHistoryImportedLaterDoesNotCountAsNew(t *testing.T) {
 	assert.Greater(t, r.predict(next).Memory.Limit, 8*gib)
 }
 
-// Sequential reports are learned before they are acknowledged. Concurrent reports are neither
-// lost nor learned twice.
 func TestConcurrentReportsAreAllLearned(t *testing.T) {
 	r := newReplica(t)
 	for n := range 5 {

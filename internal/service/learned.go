@@ -22,18 +22,17 @@ type ModelPredictions struct {
 	Version      int
 	Observations int          // number of reports of the task at the training
 	Grant        sizing.Bytes // mean grant
-	Width        float64      // median over the runs with an expected peak: grant / expected peak of the explanation; 0 if there is no such run
+	Width        float64      // median of grant / expected peak (of the explanation) over the runs with an expected peak; 0 if there are none
 	Unstated     int          // number of runs for which no risk can be stated, such as those outside the known range
 	Runs         int          // number of archived runs, at most maxLearnedRuns
 }
 
 const (
-	maxLearnedTasks = 50 // largest number of tasks of the DAG whose predictions are compared
-	maxLearnedRuns  = 50 // largest number of archived runs for which predictions are compared
+	maxLearnedTasks = 50
+	maxLearnedRuns  = 50
 )
 
-// CampaignLearned compares what two models of each task of a campaign's DAG predict: the last one from before the
-// campaign was created, and the active one. It omits tasks without an active model that can be decoded.
+// CampaignLearned returns a LearnedTask for each task of a campaign's DAG whose active model can be decoded.
 func (s *Service) CampaignLearned(ctx context.Context, id int64) ([]LearnedTask, error) {
 	c, err := s.store.Campaign(ctx, id)
 	if err != nil {
@@ -73,8 +72,6 @@ func (s *Service) CampaignLearned(ctx context.Context, id int64) ([]LearnedTask,
 	return learned, nil
 }
 
-// predictionsOf returns the predictions of versions[i]. It returns nil if i is negative, or if the version
-// was deleted meanwhile or cannot be decoded.
 func (s *Service) predictionsOf(ctx context.Context, versions []store.Model, i int, inputs []sizing.Features) (*ModelPredictions, error) {
 	if i < 0 {
 		return nil, nil
@@ -94,7 +91,6 @@ func (s *Service) predictionsOf(ctx context.Context, versions []store.Model, i i
 	return summarise(&stored, model, inputs), nil
 }
 
-// summarise predicts each input with a model, and summarises the predictions.
 func summarise(stored *store.Model, model *taskmodel.Model, inputs []sizing.Features) *ModelPredictions {
 	p := &ModelPredictions{Version: stored.Version, Observations: stored.Observations, Runs: len(inputs)}
 	var widths []float64

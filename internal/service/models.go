@@ -28,8 +28,7 @@ func (s *Service) Models(ctx context.Context, task sizing.TaskKey) ([]store.Mode
 	return s.store.ModelVersions(ctx, task)
 }
 
-// Activate makes a stored version the active one, and pins it. It rejects a version that
-// cannot be decoded.
+// Activate makes a stored version the active one, and pins it. It rejects a version that cannot be decoded.
 func (s *Service) Activate(ctx context.Context, task sizing.TaskKey, version int) error {
 	stored, err := s.store.Model(ctx, task, version)
 	if err != nil {
@@ -59,8 +58,7 @@ func (s *Service) Experiment(ctx context.Context, idOrName string) (store.Run, e
 	return s.store.Run(ctx, idOrName)
 }
 
-// Experiments lists experiments, newest first: at most `limit`, whose ids are below `before`. If `before` is 0, it starts
-// with the newest.
+// Experiments lists experiments, newest first: at most `limit` with ids below `before`; if `before` is 0, with any id.
 func (s *Service) Experiments(ctx context.Context, before int64, limit int) ([]store.Run, error) {
 	return s.store.Runs(ctx, before, limit)
 }

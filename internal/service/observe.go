@@ -14,9 +14,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// maxLearnedBeforeAck is the largest batch whose rows are learned before Observe returns, except while another row of the
-// task is being learned. The rows of larger batches are learned later, because it takes longer to learn a row than to
-// store it, and the caller would wait.
+// maxLearnedBeforeAck is the largest batch whose rows are learned before Observe returns. Learning a row takes longer than
+// storing it, so the rows of larger batches are learned later: the caller does not wait.
 const maxLearnedBeforeAck = 100
 
 // Observe stores reports and returns after commit, with one result for each report in order.
@@ -62,8 +61,7 @@ func (s *Service) Observe(ctx context.Context, reports []sizing.Observation) ([]
 	return results, nil
 }
 
-// learnRecorded applies committed reports to the memory of this replica, and adds warnings to the warnings of the store. It
-// recovers from panics and logs them, because the answer must say that the report is stored.
+// learnRecorded recovers from panics, because the answer must say that the reports are stored.
 func (s *Service) learnRecorded(ctx context.Context, reports []sizing.Observation, results []sizing.RecordResult) {
 	now := s.cfg.Now()
 	learnsNow := len(results) <= maxLearnedBeforeAck
@@ -96,9 +94,8 @@ func (s *Service) learnRecorded(ctx context.Context, reports []sizing.Observatio
 	}
 }
 
-// withFeatures completes a report without features: it adds the features of this replica's prediction for the try, or else
-// the features of a killed try of the run. If this replica knows neither, the store adds the features of the newest stored
-// receipt of the try.
+// withFeatures completes a report without features from memory. If this replica knows no features of the run, the store
+// adds the features of the newest stored receipt of the try.
 func (s *Service) withFeatures(o sizing.Observation) sizing.Observation {
 	if o.Features == nil {
 		o.Features = s.tries.Features(&o.Try)
@@ -106,8 +103,8 @@ func (s *Service) withFeatures(o sizing.Observation) sizing.Observation {
 	return o
 }
 
-// changedFeatures warns of each feature of a report whose value differs from that in this replica's prediction for the try. A
-// model that learns values that are known only at the end states too low a risk for predictions from the values before the launch.
+// changedFeatures warns of each feature whose reported value differs from the predicted one. A model that learns values known
+// only at the end states too low a risk for predictions from the values before the launch.
 func (s *Service) changedFeatures(o *sizing.Observation) (warnings []sizing.FieldError) {
 	if len(o.Features) == 0 {
 		return nil
@@ -127,9 +124,8 @@ func (s *Service) changedFeatures(o *sizing.Observation) (warnings []sizing.Fiel
 	return warnings
 }
 
-// applyReport applies a committed report to the state in memory, and returns the row that the
-// task's model learns, or nil if it learns none. Other replicas learn the row when they next load the
-// task.
+// applyReport applies a committed report to the state in memory. It returns nil in place of a row if the model learns none.
+// Other replicas learn the row when they next load the task.
 func (s *Service) applyReport(ctx context.Context, o *sizing.Observation, r *sizing.RecordResult, now time.Time) (*modelcache.Task, *taskmodel.TrainingRow) {
 	task := s.models.GetOrCreate(o.Try.TaskKey)
 	if r.Late {
@@ -191,14 +187,13 @@ func (s *Service) applyReport(ctx context.Context, o *sizing.Observation, r *siz
 	return task, &row
 }
 
-// killedAt returns the allocation of an OOM-killed try, or else its peak.
 func killedAt(o *sizing.Observation) sizing.Bytes {
 	peak, _ := o.Peak()
 	return cmp.Or(o.Allocated.Memory, peak)
 }
 
-// staticGrant returns the static grant of a try whose answer or report has a memory plan, or zero for other tries. If
-// only the report names the plan, the static grant is the limit of the answer.
+// staticGrant returns the static grant of a try with a memory plan, or zero. If only the report names the plan, the static
+// grant is the limit of the answer.
 func staticGrant(o *sizing.Observation, answer *inflight.Answer) sizing.Bytes {
 	if o.Executed != nil && o.Executed.Mode == sizing.ResizeMemory {
 		return cmp.Or(answer.Static, answer.Limit)
@@ -206,15 +201,14 @@ func staticGrant(o *sizing.Observation, answer *inflight.Answer) sizing.Bytes {
 	return answer.Static
 }
 
-// reloadVoided reloads a task after one of its reports was voided or replaced. It flushes the
-// outbox first, because the task's open tries are restored from stored receipts.
+// reloadVoided flushes the outbox first, because the task's open tries are restored from stored receipts.
 func (s *Service) reloadVoided(ctx context.Context, try *sizing.TryKey) {
 	s.outbox.Flush(ctx)
 	s.models.Void(ctx, try)
 }
 
-// amendedRow returns the row that a model learns from a report that adds the peak to a stored success. It
-// returns nil for reports that add other fields, and if the row cannot be read. The next training learns these reports.
+// amendedRow returns nil if the report adds no peak to the stored success, or if the row cannot be read. The next training
+// learns these reports.
 func (s *Service) amendedRow(ctx context.Context, o *sizing.Observation, r *sizing.RecordResult) *taskmodel.TrainingRow {
 	if !r.Measured {
 		return nil
@@ -230,8 +224,8 @@ func (s *Service) amendedRow(ctx context.Context, o *sizing.Observation, r *sizi
 	return &row
 }
 
-// grantedTo returns the amount that this replica granted a try: `limit`, which is the largest limit of the predictions
-// for the try, or the lift after the previous try if that is larger.
+// grantedTo returns the larger of `limit`, the largest limit of the predictions for the try, and the lift after the previous
+// try.
 func (s *Service) grantedTo(try *sizing.TryKey, limit sizing.Bytes) sizing.Bytes {
 	if try.Number > 1 {
 		run := s.tries.Run(try)
@@ -240,7 +234,6 @@ func (s *Service) grantedTo(try *sizing.TryKey, limit sizing.Bytes) sizing.Bytes
 	return limit
 }
 
-// trainingRow returns the training row of the first report of a try, which arrived at the time `now`.
 func trainingRow(o *sizing.Observation, seq int64, answer *inflight.Answer, now time.Time) taskmodel.TrainingRow {
 	peak, censoring := o.Peak()
 	requested := inflight.Request{Resources: o.Requested}.Or(answer.Request) // the store completes a missing request in the same way
@@ -260,8 +253,6 @@ const rejectionTTL = 10 * time.Second
 // was stored.
 type rejection struct{ at atomic.Int64 }
 
-// update records the result of storing reports. It ignores errors of canceled calls, and errors that do not
-// say that the store is unavailable.
 func (r *rejection) update(ctx context.Context, err error, now time.Time) {
 	switch {
 	case err == nil:
@@ -271,7 +262,6 @@ func (r *rejection) update(ctx context.Context, err error, now time.Time) {
 	}
 }
 
-// isRecent reports whether the last report was rejected less than rejectionTTL ago.
 func (r *rejection) isRecent(now time.Time) bool {
 	at := r.at.Load()
 	return at > 0 && now.Sub(time.Unix(0, at)) < rejectionTTL

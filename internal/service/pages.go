@@ -16,8 +16,7 @@ func (s *Service) RecentTries(ctx context.Context, task sizing.TaskKey, limit in
 	return s.store.RecentTries(ctx, task, limit)
 }
 
-// TriesOfRun returns the ended tries of one (run, map index), oldest first; at most the newest
-// store.MaxTriesOfRun.
+// TriesOfRun returns the ended tries of one (run, map index), oldest first; at most the newest store.MaxTriesOfRun.
 func (s *Service) TriesOfRun(ctx context.Context, task sizing.TaskKey, runID string, mapIndex int) (sizing.History, error) {
 	return s.store.TriesOfRun(ctx, task, runID, mapIndex)
 }
@@ -27,15 +26,13 @@ func (s *Service) ReceiptOfTry(ctx context.Context, try sizing.TryKey) (sizing.R
 	return s.store.ReceiptOfTry(ctx, try)
 }
 
-// GrantedTries returns the newest answers of the last year to tries of a task, at most `limit`, oldest first. It omits
-// answers without a run id and answers to tries of reproduced runs.
+// GrantedTries returns the newest answers of the last year to tries of a task, at most `limit`, oldest first; see
+// store.Receipts.GrantedTries.
 func (s *Service) GrantedTries(ctx context.Context, task sizing.TaskKey, limit int) ([]store.GrantedTry, error) {
 	return s.store.GrantedTries(ctx, task, s.cfg.Now().AddDate(-1, 0, 0), limit)
 }
 
-// Promises returns the promised risks of a task's ended first tries with their outcomes, as evidence about the
-// active model. It reads at most the newest `limit` receipts of first tries, and omits the tries that
-// store.Receipts.Promises lists.
+// Promises returns the promised risks of a task's ended first tries with their outcomes; see store.Receipts.Promises.
 func (s *Service) Promises(ctx context.Context, task sizing.TaskKey, limit int) ([]sizing.Promise, error) {
 	return s.store.Promises(ctx, task, limit)
 }
@@ -46,8 +43,8 @@ type TryFactors struct {
 	Terms    []taskmodel.Term
 }
 
-// RecentFactors explains the grants that recent tries of a task would get now. It selects at most
-// `limit` tries, spread evenly over the newest comparedTries.
+// RecentFactors explains the grants that at most `limit` recent tries of a task, spread evenly over the newest comparedTries,
+// would get now.
 func (s *Service) RecentFactors(ctx context.Context, key sizing.TaskKey, limit int) ([]TryFactors, error) {
 	recent, err := s.store.RecentTries(ctx, key, comparedTries)
 	if err != nil {
@@ -71,8 +68,7 @@ func (s *Service) RecentFactors(ctx context.Context, key sizing.TaskKey, limit i
 	return all, nil
 }
 
-// factorsOf explains the grant that an ask would get. It locks the task only for this explanation, so that predictions wait for
-// at most one.
+// factorsOf locks the task for one explanation, so that a prediction waits for at most one.
 func (s *Service) factorsOf(task *modelcache.Task, ask *sizing.Ask) []taskmodel.Term {
 	task.RLockUpdated()
 	defer task.RUnlock()

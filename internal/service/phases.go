@@ -13,8 +13,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskplan"
 )
 
-// addPlan adds a plan, which is a series of limits that grow during the run, if one was learned. It adds no plan to a
-// lift, or to the static request that the modes shadow and off answer.
+// addPlan adds no plan to a lift, or to the static request that the modes shadow and off answer.
 func (s *Service) addPlan(ctx context.Context, a *sizing.Allocation, policy *sizing.Policy) {
 	if a.Mode != sizing.Enforce || a.Source == sizing.FromLift {
 		return
@@ -43,7 +42,6 @@ type PhaseAsk struct {
 // MaxPhaseSamples bounds the samples of a PhaseAsk.
 const MaxPhaseSamples = 1000
 
-// validate returns an error for each invalid field; of the samples, for the first invalid one.
 func (a *PhaseAsk) validate() []sizing.FieldError {
 	bad := a.Try.Validate(true)
 	add := func(field, format string, args ...any) {
@@ -85,8 +83,7 @@ func (a *PhaseAsk) validate() []sizing.FieldError {
 	return bad
 }
 
-// checkSample returns what is wrong with a sample, or "". The argument `previous` is the time of the previous
-// sample in seconds, or 0.
+// checkSample returns what is wrong with a sample, or "". `previous` is the time of the previous sample in seconds.
 func checkSample(s *taskplan.Sample, previous float64) string {
 	switch {
 	case !(s.Seconds >= previous && s.Seconds <= sizing.MaxDuration.Seconds()):
@@ -105,7 +102,7 @@ type PhaseAnswer struct {
 	Mode    sizing.PhasesMode
 	Version int          // version of the planner; 0 without a planner, and if phases are off
 	Static  sizing.Bytes // the static grant; 0 if unknown
-	Reason  string       // why the try needs these amounts
+	Reason  string
 }
 
 // idlePoll is the time in seconds until a try without a plan asks again. Meanwhile the policy may change, or a
@@ -149,7 +146,6 @@ func (s *Service) Phase(ctx context.Context, ask *PhaseAsk) (*PhaseAnswer, error
 	return a, nil
 }
 
-// limitsOf returns the policy of the task with defaults, and the largest limit that the try may get.
 func (s *Service) limitsOf(ctx context.Context, ask *PhaseAsk) (sizing.Policy, sizing.Bytes) {
 	task := s.models.Get(ctx, ask.Try.TaskKey)
 	task.RLockUpdated()
@@ -159,7 +155,6 @@ func (s *Service) limitsOf(ctx context.Context, ask *PhaseAsk) (sizing.Policy, s
 	return alloc.policy, q.Cap
 }
 
-// apply restricts the amounts to what the mode permits, and explains them.
 func (a *PhaseAnswer) apply(ask *PhaseAsk) {
 	wanted := a.Memory
 	switch {
@@ -248,7 +243,6 @@ func (s *Service) TaskPhases(ctx context.Context, task sizing.TaskKey, runs int)
 	return p, nil
 }
 
-// phasedRun labels a stored run, and finds its replay.
 func (p *TaskPhases) phasedRun(r *store.DetailedRun) PhasedRun {
 	run := PhasedRun{RunID: r.RunID, MapIndex: r.MapIndex, Try: r.Try, Series: coarse(&r.Series, maxPhasedPoints)}
 	if phases := p.State.Phases; phases != nil {
@@ -262,8 +256,8 @@ func (p *TaskPhases) phasedRun(r *store.DetailedRun) PhasedRun {
 	return run
 }
 
-// coarse merges neighbouring steps so that at most `n` are left. A merged step has the largest memory of its steps, and
-// the mean of their CPU.
+// coarse merges neighbouring steps so that at most `n` are left. A merged step has the largest memory and the mean CPU of its
+// steps.
 func coarse(s *sizing.Series, n int) sizing.Series {
 	merged := (len(s.Memory) + n - 1) / n
 	c := sizing.Series{Step: s.Step * time.Duration(merged)}

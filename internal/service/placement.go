@@ -12,15 +12,13 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// placements holds the effects of node types and cluster load on run times, for at most
-// placementNamespaces namespaces.
+// placements caches the effects of node types and cluster load on run times.
 type placements struct {
 	fitting     sync.Mutex // held while effects are fitted, so that requests do not fit at the same time
 	mu          sync.Mutex // protects byNamespace
 	byNamespace map[string]fittedEffects
 }
 
-// fittedEffects are the effects of one namespace.
 type fittedEffects struct {
 	*placement.Effects
 	at time.Time // when the runs were read
@@ -41,10 +39,9 @@ type RunTimeWhatIf struct {
 	NodeTypes []string // the node types of the namespace whose effects are known
 }
 
-// RunTimeWhatIf compares the run times of tries like the newest runs of a task before and after a
-// change. It returns NotFound if the model has too few run times, and Unavailable if the model is not loaded yet. It returns
-// Invalid if the change is not valid, names a feature that the task does not have, names a node type without a known effect,
-// or sets a cluster load and the effect of the load is unknown.
+// RunTimeWhatIf compares the run times of tries like the newest runs of a task before and after a change. It returns NotFound
+// if the model has too few run times, Unavailable if the model is not loaded yet, and Invalid if the change is not valid, names
+// an unknown feature, or needs the effect of a node type or of the cluster load, and this effect is unknown.
 func (s *Service) RunTimeWhatIf(ctx context.Context, task sizing.TaskKey, change *placement.Change) (*RunTimeWhatIf, error) {
 	if bad := change.Validate(); len(bad) > 0 {
 		return nil, invalid(bad)
@@ -74,7 +71,7 @@ func (s *Service) RunTimeWhatIf(ctx context.Context, task sizing.TaskKey, change
 	return nil, sizing.Errorf(sizing.NotFound, "run times of %s: the model has too few runs with a duration and a known memory peak; report duration_seconds and memory_max_bytes or memory_sampled_bytes for at least two successes", task)
 }
 
-// readExpectation computes the expectation. It holds the lock of the task only for the predictions.
+// readExpectation holds the lock of the task only for the predictions.
 func readExpectation(task *modelcache.Task, effects *placement.Effects, runs []placement.Run, change *placement.Change) (x placement.Expectation, ok, isDecoded bool) {
 	task.RLockUpdated()
 	defer task.RUnlock()
@@ -82,7 +79,6 @@ func readExpectation(task *modelcache.Task, effects *placement.Effects, runs []p
 	return x, ok, task.IsDecoded()
 }
 
-// unknownPlacement returns an error for each field of a change whose effect is unknown.
 func unknownPlacement(e *placement.Effects, c *placement.Change) (bad []sizing.FieldError) {
 	known := map[string]bool{"": true}
 	for _, node := range e.NodeTypes() {
@@ -101,7 +97,6 @@ func unknownPlacement(e *placement.Effects, c *placement.Change) (bad []sizing.F
 	return bad
 }
 
-// namesOr joins names, or returns `fallback` if there are no names.
 func namesOr(names []string, fallback string) string {
 	if len(names) == 0 {
 		return fallback
@@ -119,8 +114,7 @@ func (s *Service) NodeTypes(ctx context.Context, namespace string) []string {
 	return nil
 }
 
-// effectsOf returns the effects of a namespace. It waits for a fit only if no effects are known, or if they
-// are older than maxPlacementAge.
+// effectsOf waits for a fit only if no effects are known, or if they are older than maxPlacementAge.
 func (s *Service) effectsOf(ctx context.Context, namespace string) (*placement.Effects, error) {
 	if known, ok := s.placements.find(namespace); ok && s.cfg.Now().Sub(known.at) < maxPlacementAge {
 		s.refitOld(ctx, namespace)
@@ -135,8 +129,7 @@ func (s *Service) effectsOf(ctx context.Context, namespace string) (*placement.E
 	return s.fitEffects(ctx, namespace)
 }
 
-// refitOld fits the effects of a namespace in the background if there are none, or if they are older than
-// placementTTL. It does nothing while a fit of any namespace runs.
+// refitOld fits missing or old effects in the background. It does nothing while a fit of any namespace runs.
 func (s *Service) refitOld(ctx context.Context, namespace string) {
 	p := &s.placements
 	if known, ok := p.find(namespace); ok && s.cfg.Now().Sub(known.at) < placementTTL || !p.fitting.TryLock() {
@@ -152,7 +145,7 @@ func (s *Service) refitOld(ctx context.Context, namespace string) {
 	}()
 }
 
-// fitEffects fits the effects of a namespace. The caller holds placements.fitting.
+// fitEffects requires that the caller holds placements.fitting.
 func (s *Service) fitEffects(ctx context.Context, namespace string) (*placement.Effects, error) {
 	now := s.cfg.Now()
 	rows, err := s.store.ContextRows(ctx, namespace, placementRowsPerTask, placementRows)
@@ -164,7 +157,6 @@ func (s *Service) fitEffects(ctx context.Context, namespace string) (*placement.
 	return effects, nil
 }
 
-// find returns the effects of a namespace. It returns false if they are unknown.
 func (p *placements) find(namespace string) (fittedEffects, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -172,8 +164,7 @@ func (p *placements) find(namespace string) (fittedEffects, bool) {
 	return known, ok
 }
 
-// set stores the effects of a namespace. If the namespace is new and the map is full, it first removes the
-// effects of all namespaces.
+// set removes the effects of all namespaces if the namespace is new and the map is full.
 func (p *placements) set(namespace string, effects fittedEffects) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -184,7 +175,6 @@ func (p *placements) set(namespace string, effects fittedEffects) {
 	p.byNamespace[namespace] = effects
 }
 
-// placedRunsOf returns the successes with a duration.
 func placedRunsOf(rows []sizing.ContextRow) []placement.Run {
 	var runs []placement.Run
 	for i := range rows {

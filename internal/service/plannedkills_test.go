@@ -13,8 +13,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// savePlannedReceipt stores a receipt of an answer to a first try with a plan from 1 GiB to a static grant of
-// 9 GiB. The memory follows the plan only in the mode ResizeMemory. Another replica gave the answer.
+// savePlannedReceipt stores a receipt of an answer by another replica, with a plan from 1 GiB to a static grant of 9 GiB. The
+// memory follows the plan only in the mode ResizeMemory.
 func (r *replica) savePlannedReceipt(run string, mode sizing.PhasesMode) sizing.Ask {
 	r.t.Helper()
 	a := ask("train", run)

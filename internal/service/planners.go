@@ -22,7 +22,6 @@ const maxPlanners = 256
 // plannerRetry is the time after a failed read until the next one. A shorter Config.PollInterval replaces it.
 const plannerRetry = 2 * time.Second
 
-// planners holds the planners that were used last.
 type planners struct {
 	mu   sync.Mutex
 	used []*plannerEntry // the least recently used first
@@ -33,12 +32,11 @@ type plannerEntry struct {
 	task         sizing.TaskKey
 	planner      *TaskPlanner // nil if nothing was learned
 	poolVersion  int          // of the store.PlanPool that planner uses: the outcomes of the plans of all tasks of the namespace
-	checkedAt    time.Time    // when the store was last read; after a failed read an earlier time, so that the next read follows after plannerRetry
+	checkedAt    time.Time    // of the last read of the store; after a failure set back, so that the next read follows plannerRetry later
 	isRefreshing bool         // whether a caller is reading the store
 }
 
-// find returns a copy of the entry of a task, and whether the caller must refresh the entry: the store was last
-// read at least `maxAge` ago, and no other caller is reading it.
+// find returns a copy of the entry of a task. If mustRefresh is true, the caller must read the store and call update.
 func (p *planners) find(task sizing.TaskKey, now time.Time, maxAge time.Duration) (found plannerEntry, mustRefresh bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -64,7 +62,6 @@ func (p *planners) find(task sizing.TaskKey, now time.Time, maxAge time.Duration
 	return *entry, mustRefresh
 }
 
-// update stores a refreshed entry.
 func (p *planners) update(next plannerEntry) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -99,9 +96,8 @@ func (s *Service) planner(ctx context.Context, task sizing.TaskKey) *TaskPlanner
 	return next.planner
 }
 
-// readPlanner returns `entry` with the newest stored planner, which uses the newest store.PlanPool of the
-// namespace. The planner is nil if none is stored, or if its format is unknown. The store returns the contents of
-// the planner only if its version changed.
+// readPlanner returns `entry` with the newest stored planner and the newest store.PlanPool of the namespace. The planner is nil
+// if none is stored, or if its format is unknown. The store returns the contents of a planner only if its version changed.
 func (s *Service) readPlanner(ctx context.Context, entry plannerEntry) (plannerEntry, error) {
 	known := 0
 	if entry.planner != nil {

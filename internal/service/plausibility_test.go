@@ -12,7 +12,6 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// warnedFields lists the fields that a result warns about.
 func warnedFields(r sizing.RecordResult) (fields []string) {
 	for _, w := range r.Warnings {
 		fields = append(fields, w.Field)

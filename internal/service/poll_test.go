@@ -10,12 +10,12 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// atMostListings is the largest number of listings at a start: one when the replica subscribes, and
-// one if it polls before that listing has ended.
+// atMostListings is the largest number of listings at a start: one when the replica subscribes, and one if it polls before the
+// subscription's listing has ended.
 const atMostListings int64 = 2
 
-// A replica without notifications finds every change by polling, and lists all tasks only at its
-// start. The test makes five changes, each in a separate poll.
+// A replica without notifications finds every change by polling, and lists all tasks only at its start. Each of the five
+// changes belongs to a separate poll.
 func TestPollsReplaceLostNotificationsWithoutListingAllTasks(t *testing.T) {
 	writer := newReplica(t)
 	writer.trainTask("load", 30)

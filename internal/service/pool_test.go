@@ -12,14 +12,12 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// reportErraticRuns reports the runs with the numbers from `from` to `from`+n-1. Their peaks depend on no feature
-// and differ by a factor of up to 1,000.
+// reportErraticRuns reports runs whose peaks depend on no feature and differ by a factor of up to 1,000.
 func (r *replica) reportErraticRuns(name string, from, n int) {
 	r.t.Helper()
 	r.reportErraticRunsOf(task(name), from, n)
 }
 
-// reportErraticRunsOf is reportErraticRuns for a task of any DAG.
 func (r *replica) reportErraticRunsOf(key sizing.TaskKey, from, n int) {
 	r.t.Helper()
 	obs := make([]sizing.Observation, n)
@@ -34,7 +32,6 @@ func (r *replica) reportErraticRunsOf(key sizing.TaskKey, from, n int) {
 	r.report(obs...)
 }
 
-// assertSameAnswers asserts that all replicas give equal answers for the tasks "six" and "sixty".
 func assertSameAnswers(t *testing.T, msg string, want *replica, others ...*replica) {
 	t.Helper()
 	for _, other := range others {

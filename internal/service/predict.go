@@ -13,10 +13,10 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// Predict returns the allocation of a try, and adds the receipt, which records the answer, to the outbox. It may wait up to
-// Config.DecodeWait for the decoded model, and up to Config.ReadTimeout for each of these: the plan, the kills of a later
-// try, and the inputs of a later try. If the ask is invalid, the error is of kind sizing.Invalid; if there is no amount for
-// the try, it is the error of noAllocation.
+// Predict returns the allocation of a try, and adds the receipt to the outbox. It may wait up to Config.DecodeWait for the
+// decoded model, and up to Config.ReadTimeout each for the plan and, of a later try, for the kills and the inputs. An invalid
+// ask gives an error of kind sizing.Invalid. Without an amount for the try, the kind is sizing.Unavailable while the model is
+// not loaded, and else sizing.NotFound.
 func (s *Service) Predict(ctx context.Context, ask *sizing.Ask) (*sizing.Allocation, error) {
 	if bad := ask.Validate(); len(bad) > 0 {
 		return nil, invalid(bad)
@@ -49,8 +49,6 @@ func (s *Service) Predict(ctx context.Context, ask *sizing.Ask) (*sizing.Allocat
 // what-if, uses fewer processors while this number grows.
 func (s *Service) Predictions() uint64 { return s.predictions.Load() }
 
-// allocate computes the allocation `a` from the task's model or, if the model panics, from the outline of the model. It returns
-// the policy of the task, and reports whether the model is decoded.
 func (s *Service) allocate(task *modelcache.Task, ask *sizing.Ask, run *inflight.Run, a *sizing.Allocation, now time.Time) (policy sizing.Policy, isDecoded bool) {
 	task.RLockUpdated()
 	defer task.RUnlock() // deferred, so that a panic of one call does not block the task
@@ -59,8 +57,7 @@ func (s *Service) allocate(task *modelcache.Task, ask *sizing.Ask, run *inflight
 	return alloc.policy, task.IsDecoded()
 }
 
-// allocateWith computes the allocation `a` with the allocator c. If the model panics, the outline of the model answers, and
-// becomes c.model.
+// allocateWith sets `a`. If the model panics, its outline answers and becomes c.model (see compute).
 func (s *Service) allocateWith(c *allocator, ask *sizing.Ask, run *inflight.Run, a *sizing.Allocation) {
 	empty := *a
 	s.compute(c, ask.Try.TaskKey, func() {
@@ -69,8 +66,6 @@ func (s *Service) allocateWith(c *allocator, ask *sizing.Ask, run *inflight.Run,
 	})
 }
 
-// complete adds a plan to a computed allocation if the policy asks for plans and no kill of the run is known. If the
-// model is not decoded, complete says so in the reason. If `a` has no amount, complete returns an error.
 func (s *Service) complete(ctx context.Context, a *sizing.Allocation, policy *sizing.Policy, run *inflight.Run, isDecoded bool) error {
 	if a.Memory.Limit == 0 {
 		return noAllocation(a.Task, isDecoded)
@@ -84,8 +79,6 @@ func (s *Service) complete(ctx context.Context, a *sizing.Allocation, policy *si
 	return nil
 }
 
-// noAllocation returns the error for an ask that gets no amount: Unavailable while the model is not decoded, and NotFound
-// otherwise.
 func noAllocation(task sizing.TaskKey, isDecoded bool) error {
 	if !isDecoded {
 		return sizing.Errorf(sizing.Unavailable, "predict task %s: its model is not loaded yet; repeat the request, or send requested.memory", task)
@@ -93,8 +86,6 @@ func noAllocation(task sizing.TaskKey, isDecoded bool) error {
 	return sizing.Errorf(sizing.NotFound, "predict task %s: no static request is known, and the task has no history or the mode shadow or off; send requested.memory, or report runs by /observe first", task)
 }
 
-// recordAnswer remembers the answer until the try ends, and adds the receipt to the outbox. It
-// reports whether this is the first answer to the try.
 func (s *Service) recordAnswer(ask *sizing.Ask, a *sizing.Allocation, now time.Time) (isFirst bool) {
 	if ask.Try.RunID != "" {
 		isFirst = s.tries.Add(&ask.Try, &inflight.Answer{
@@ -110,8 +101,7 @@ func (s *Service) recordAnswer(ask *sizing.Ask, a *sizing.Allocation, now time.T
 // It does not wait while writes to the store fail. Callers of single predictions do not call it.
 func (s *Service) AwaitReceipts(ctx context.Context, n int) { s.outbox.Wait(ctx, n) }
 
-// priorKills returns the kills of a run, and completes the ask of a later try. For a first try it returns only
-// the kills in memory, and does not read the store.
+// priorKills returns the kills of a run, and completes the ask of a later try. For a first try it does not read the store.
 func (s *Service) priorKills(ctx context.Context, ask *sizing.Ask) inflight.Run {
 	switch {
 	case ask.Try.RunID == "":
@@ -129,8 +119,7 @@ func (s *Service) priorKills(ctx context.Context, ask *sizing.Ask) inflight.Run 
 	return run
 }
 
-// readKills returns the kills of a run in memory and in the store. It ignores a read that
-// fails or exceeds Config.ReadTimeout.
+// readKills omits the stored kills if the read fails or exceeds Config.ReadTimeout.
 func (s *Service) readKills(ctx context.Context, try *sizing.TryKey) inflight.Run {
 	run := s.tries.Run(try)
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.ReadTimeout)
@@ -145,8 +134,7 @@ func (s *Service) readKills(ctx context.Context, try *sizing.TryKey) inflight.Ru
 	return run
 }
 
-// fillFromStore sets the fields that an ask after a kill omits, from stored receipts and reports
-// of the run, and returns the stored inputs. It ignores a read that fails or exceeds Config.ReadTimeout.
+// fillFromStore sets the fields that an ask after a kill omits. It ignores a read that fails or exceeds Config.ReadTimeout.
 func (s *Service) fillFromStore(ctx context.Context, ask *sizing.Ask) store.RunInputs {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.ReadTimeout)
 	defer cancel()
@@ -161,8 +149,7 @@ func (s *Service) fillFromStore(ctx context.Context, ask *sizing.Ask) store.RunI
 	return inputs
 }
 
-// newID returns a time-ordered id (UUID version 7), because receipts are partitioned and indexed by
-// time.
+// newID returns a time-ordered id (UUID version 7), because receipts are partitioned and indexed by time.
 func newID() string {
 	id, err := uuid.NewV7()
 	if err != nil {

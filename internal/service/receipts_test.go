@@ -77,8 +77,8 @@ func TestReceiptsAreDeletedAndRenamedWithTheirTask(t *testing.T) {
 	assert.Equal(t, task("new"), renamed.Ask.Try.TaskKey)
 }
 
-// Receipts that arrive during a write wait for the next interval. Otherwise each write would
-// store only a few receipts under load.
+// Receipts that arrive during a write wait for the next interval. Otherwise each write would store only a few receipts under
+// load.
 func TestReceiptsOfOneIntervalShareAWrite(t *testing.T) {
 	r := newReplica(t).start()
 	begun := time.Now()

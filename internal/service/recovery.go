@@ -7,7 +7,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// recoverPanic calls f. If f panics, recoverPanic logs the panic with the name of the operation, and returns false.
+// recoverPanic returns false if f panicked.
 func (s *Service) recoverPanic(operation string, task sizing.TaskKey, f func()) (ok bool) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -18,8 +18,8 @@ func (s *Service) recoverPanic(operation string, task sizing.TaskKey, f func()) 
 	return true
 }
 
-// compute calls answer, which computes an answer with c.model. If answer panics, compute replaces c.model by the model of its
-// outline, as after an eviction, and calls answer again. The caller holds the task's read lock.
+// compute calls answer, which uses c.model. If answer panics, compute replaces c.model by the model of its outline, as after
+// an eviction, and calls answer again. The caller holds the task's read lock.
 func (s *Service) compute(c *allocator, task sizing.TaskKey, answer func()) {
 	if s.recoverPanic("the model of a task", task, answer) {
 		return

@@ -23,7 +23,6 @@ import (
 
 const gib = sizing.GiB
 
-// hookedStore is the real store with hooks that run before or after some of its methods.
 type hookedStore struct {
 	*postgres.Store
 	afterRecord, afterSince, afterListing hook
@@ -95,8 +94,7 @@ func (s *hookedStore) SaveReceipts(ctx context.Context, receipts []sizing.Receip
 	return s.Store.SaveReceipts(ctx, receipts)
 }
 
-// replica is a service with its own connections to the database and a clock with an offset, like a
-// separate process. Its background work runs only after start.
+// replica is like a separate process. Its background work runs only after start.
 type replica struct {
 	*service.Service
 	t           *testing.T
@@ -106,14 +104,12 @@ type replica struct {
 	stop        func()        // ends the background work and waits for its end
 }
 
-// newReplica returns the first replica on a new database.
 func newReplica(t *testing.T) *replica {
 	t.Helper()
 	dsn := pgtest.Migrated(t)
 	return joinReplica(t, dsn, service.Config{})
 }
 
-// joinReplica returns another replica on the same database.
 func joinReplica(t *testing.T, dsn string, cfg service.Config) *replica {
 	t.Helper()
 	// Tests train explicitly. A long debounce keeps tasks from becoming due, except after kills.
@@ -123,7 +119,7 @@ func joinReplica(t *testing.T, dsn string, cfg service.Config) *replica {
 	return joinStore(t, dsn, st, cfg)
 }
 
-// joinStore returns another replica that uses st, which the caller closes.
+// joinStore does not close `st`.
 func joinStore(t *testing.T, dsn string, st *postgres.Store, cfg service.Config) *replica {
 	t.Helper()
 	r := &replica{t: t, dsn: dsn, store: &hookedStore{Store: st}, stop: func() {}}
@@ -146,7 +142,6 @@ func joinStore(t *testing.T, dsn string, st *postgres.Store, cfg service.Config)
 	return r
 }
 
-// start starts the background work and waits until the replica is ready.
 func (r *replica) start() *replica {
 	r.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -165,7 +160,6 @@ func (r *replica) waitFor(condition func() bool, msg string) {
 	require.Eventually(r.t, condition, testwait.Limit, 5*time.Millisecond, msg)
 }
 
-// inTime fails the test if `do` does not return within testwait.Limit.
 func inTime(t *testing.T, do func()) {
 	t.Helper()
 	done := make(chan struct{})
@@ -177,7 +171,6 @@ func inTime(t *testing.T, do func()) {
 	}
 }
 
-// exec runs SQL statements as the owner of the database.
 func (r *replica) exec(statement string, args ...any) {
 	r.t.Helper()
 	conn, err := pgx.Connect(r.t.Context(), r.dsn)
@@ -187,21 +180,17 @@ func (r *replica) exec(statement string, args ...any) {
 	require.NoError(r.t, err)
 }
 
-// task returns the key of a task of the DAG etl.
 func task(name string) sizing.TaskKey {
 	return sizing.TaskKey{Namespace: sizing.DefaultNamespace, DAG: "etl", Task: name}
 }
 
-// try returns the key of a try that is not mapped.
 func try(name, run string, number int) sizing.TryKey {
 	return sizing.TryKey{TaskKey: task(name), RunID: run, MapIndex: sizing.NoMap, Number: number}
 }
 
-// rows returns the features of a run with n rows.
 func rows(n float64) sizing.Features { return sizing.Features{"rows": sizing.NumberValue(n)} }
 
-// success returns the report of run i of n. The feature "rows" of the run has the value 1+7i/n, and the peak is 1/8 GiB
-// per row plus 0 to 45 %.
+// success returns the report of run i of n with 1 + 7i/n rows and a peak of 1/8 GiB per row plus 0 to 45 %.
 func success(name string, i, n int) sizing.Observation {
 	x := 1 + 7*float64(i)/float64(n)
 	return sizing.Observation{
@@ -210,7 +199,6 @@ func success(name string, i, n int) sizing.Observation {
 	}
 }
 
-// report reports observations and requires that all of them are recorded.
 func (r *replica) report(obs ...sizing.Observation) []sizing.RecordResult {
 	r.t.Helper()
 	recorded, err := r.Observe(r.t.Context(), obs)
@@ -221,7 +209,6 @@ func (r *replica) report(obs ...sizing.Observation) []sizing.RecordResult {
 	return recorded
 }
 
-// reportRuns reports n successful runs of a task.
 func (r *replica) reportRuns(name string, n int) {
 	r.t.Helper()
 	obs := make([]sizing.Observation, n)
@@ -231,7 +218,6 @@ func (r *replica) reportRuns(name string, n int) {
 	r.report(obs...)
 }
 
-// trainTask reports n runs of a task and publishes its model.
 func (r *replica) trainTask(name string, n int) {
 	r.t.Helper()
 	r.reportRuns(name, n)
@@ -240,8 +226,6 @@ func (r *replica) trainTask(name string, n int) {
 	require.True(r.t, report.Published, report.Reason)
 }
 
-// ask returns the ask of a first try with 4 rows, for which success reports peaks from half a GiB on, and a request of
-// 64 GiB.
 func ask(name, run string) sizing.Ask {
 	return sizing.Ask{Try: try(name, run, 1), Features: rows(4), Requested: sizing.Resources{Memory: 64 * gib}}
 }
@@ -253,7 +237,6 @@ func (r *replica) predict(a sizing.Ask) *sizing.Allocation {
 	return allocation
 }
 
-// lift requests the lift after a kill at an allocation.
 func (r *replica) lift(a sizing.Ask, killed sizing.Bytes) sizing.Lift {
 	r.t.Helper()
 	lift, err := r.Lift(r.t.Context(), &sizing.LiftAsk{Ask: a, Reason: sizing.OOMKilled, Failed: killed})
@@ -261,19 +244,16 @@ func (r *replica) lift(a sizing.Ask, killed sizing.Bytes) sizing.Lift {
 	return lift
 }
 
-// learnedRows counts the rows that the model in memory has learned.
 func (r *replica) learnedRows(name string) int {
 	r.t.Helper()
 	return int(r.predict(ask(name, "")).Guard.Version)
 }
 
-// nthTry returns the same ask for the try `number` of the run.
 func nthTry(a sizing.Ask, number int) sizing.Ask {
 	a.Try.Number = number
 	return a
 }
 
-// history returns the stored history of a task.
 func (r *replica) history(name string) sizing.History {
 	r.t.Helper()
 	h, err := r.store.History(r.t.Context(), task(name), store.HistoryLimits{})

@@ -12,7 +12,6 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// modelVersion returns the version of the model that answers, or 0 if no model answers.
 func (r *replica) modelVersion(name string) int {
 	a, err := r.Predict(r.t.Context(), ptr(ask(name, "")))
 	if err != nil || a.Model == nil {
@@ -23,7 +22,6 @@ func (r *replica) modelVersion(name string) int {
 
 func ptr[T any](v T) *T { return &v }
 
-// assertSame compares answers without their ids.
 func assertSame(t *testing.T, want, got *sizing.Allocation, msg string) {
 	t.Helper()
 	w, g := *want, *got

@@ -11,7 +11,6 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// withoutInputs returns the ask of a client that sends only the try.
 func withoutInputs(a sizing.Ask, number int) sizing.Ask {
 	a = nthTry(a, number)
 	a.Requested, a.MaxMemory, a.Features = sizing.Resources{}, 0, nil

@@ -76,8 +76,6 @@ func (s *Service) Lift(ctx context.Context, ask *sizing.LiftAsk) (sizing.Lift, e
 	return lift, nil
 }
 
-// sizeLift computes the answer for the try after a failed try: from the task's model or, if the model panics, from the outline
-// of the model. It also returns the allocator and the question that it used, and the static request.
 func (s *Service) sizeLift(task *modelcache.Task, ask *sizing.LiftAsk, run *inflight.Run, now time.Time) (alloc allocator, q taskmodel.Question, sized taskmodel.Answer, request sizing.Resources) {
 	task.RLockUpdated()
 	defer task.RUnlock()
@@ -92,7 +90,7 @@ func (s *Service) sizeLift(task *modelcache.Task, ask *sizing.LiftAsk, run *infl
 }
 
 // allowRetryAtCap turns a denied lift at the cap into a retry while lifts are left, and after the last lift into
-// VerdictExhausted. In the modes shadow and off the answer is the static request, and the cap limits only the shadow.
+// VerdictExhausted: in the modes shadow and off the answer is the static request, and the cap limits only the shadow.
 func allowRetryAtCap(lift *sizing.Lift, state *sizing.LiftState) {
 	isAtCap := lift.Verdict == sizing.VerdictAtCap || lift.Verdict == sizing.VerdictLeakSuspected
 	switch {
@@ -108,9 +106,9 @@ func allowRetryAtCap(lift *sizing.Lift, state *sizing.LiftState) {
 	lift.Memory = sizing.Grant{Request: state.Ceiling, Limit: state.Ceiling}
 }
 
-// reportKill stores the kill as a provisional report, if the try was not reported before, and records it in memory. It returns
-// an error of kind Conflict if the try was reported as a success. The argument `predictedAt` is the time of the newest stored
-// prediction for the try. While the database is down, reportKill only records the kill in memory, so that the DAG does not wait.
+// reportKill stores the kill as a provisional report, and records it in memory. If the try was reported as a success, the error
+// has the kind Conflict. `predictedAt` is the time of the newest stored prediction for the try. While the database is down,
+// reportKill only records the kill in memory, so that the DAG does not wait.
 func (s *Service) reportKill(ctx context.Context, ask *sizing.LiftAsk, predictedAt, now time.Time) error {
 	kill := sizing.Observation{
 		Try: ask.Try, Outcome: ask.Reason, Allocated: sizing.Resources{Memory: ask.Failed},
@@ -156,8 +154,7 @@ func inLiftFields(err error) error {
 
 // killsAtCap counts the kills with an allocation of at least `least` since the last success of the task; see
 // store.Observations.KillsAtCap. Kills of mapped instances in the same try of a DAG run count once, because they are no
-// repetition. A kill does not count if its run was lifted above it, even if the retry has not ended yet. killsAtCap returns 1,
-// for this kill, if the read fails.
+// repetition. A kill does not count if its run was lifted above it. If the read fails, killsAtCap returns 1, for this kill.
 func (s *Service) killsAtCap(ctx context.Context, task sizing.TaskKey, least sizing.Bytes) int {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.ReadTimeout)
 	defer cancel()
@@ -178,7 +175,6 @@ func (s *Service) killsAtCap(ctx context.Context, task sizing.TaskKey, least siz
 	return len(distinct)
 }
 
-// recordLift stores a lift as the answer to the next try.
 func (s *Service) recordLift(ask *sizing.LiftAsk, lift *sizing.Lift, sized *taskmodel.Answer, policy *sizing.Policy, now time.Time) {
 	lift.PredictionID = newID()
 	limit := lift.Memory.Limit

@@ -13,8 +13,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// runBoth predicts and reports the runs from first to last-1 of a DAG with two tasks: extract, then load. A hidden factor
-// multiplies both peaks of a run.
+// runBoth predicts and reports runs of a DAG with two tasks: extract, then load. A hidden factor multiplies both peaks of a run.
 func (r *replica) runBoth(first, last int) {
 	r.t.Helper()
 	rng := rand.New(rand.NewPCG(uint64(first), 1))
@@ -38,7 +37,6 @@ func (r *replica) trainBoth() {
 	}
 }
 
-// runScores returns the stored run scores of a task by run id.
 func (r *replica) runScores(name string) map[string]float64 {
 	scores := map[string]float64{}
 	for _, row := range r.history(name).Rows {

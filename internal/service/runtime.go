@@ -81,8 +81,7 @@ func (s *Service) RunTime(ctx context.Context, ask *RunTimeAsk) (*RunTimeAnswer,
 
 // readRunTimes predicts the run time of a try with the features `f` or, without features, of tries like the newest successes.
 // It holds the lock of the task only for the predictions, because learning waits for the lock, and later predictions wait
-// for learning. From the facts of the next run, the classifier predicts the shape of its run time. If `facts` is nil, the
-// prediction uses no such shape.
+// for learning. The classifier predicts the shape of the run time from `facts`; if `facts` is nil, no shape is predicted.
 func readRunTimes(task *modelcache.Task, f sizing.Features, recent *sizing.History, facts *cohort.Facts) (p taskmodel.RunTimeProfile, times taskmodel.RunTimes, isDecoded bool) {
 	tries := likeTries(f, recent)
 	task.RLockUpdated()
@@ -95,9 +94,9 @@ func readRunTimes(task *modelcache.Task, f sizing.Features, recent *sizing.Histo
 	return p, task.Model().RunTimesGiven(&given, tries), task.IsDecoded()
 }
 
-// newestFacts returns what the classifier of shapes needs to know about the next run: the features of the ask, or
-// without them those of the newest run, and the metadata, the request and the placement of the newest run.
-// newestFacts returns nil if the shape of the task's run times is not predicted, or if the task has no success and no OOM kill.
+// newestFacts returns the features of the ask, or without them those of the newest run, with the metadata, the request and the
+// placement of the newest run. It returns nil if the shape of the task's run times is not predicted, or if the task has no
+// success and no OOM kill.
 func (s *Service) newestFacts(ctx context.Context, task *modelcache.Task, ask *RunTimeAsk) (*cohort.Facts, error) {
 	if !needsShape(task) {
 		return nil, nil
@@ -114,7 +113,6 @@ func (s *Service) newestFacts(ctx context.Context, task *modelcache.Task, ask *R
 	return facts, nil
 }
 
-// needsShape reports whether the shape of a task's run times is predicted.
 func needsShape(task *modelcache.Task) bool {
 	task.RLockUpdated()
 	defer task.RUnlock()
@@ -122,8 +120,6 @@ func needsShape(task *modelcache.Task) bool {
 	return classifier != nil && task.Model().UsesGivenShape()
 }
 
-// likeTries returns the features of the recent successes. If `f` is not empty, or if there is no recent success, it
-// returns `f` as the only element.
 func likeTries(f sizing.Features, recent *sizing.History) (tries []sizing.Features) {
 	if len(f) == 0 {
 		tries = featuresOfSuccesses(recent)
@@ -134,7 +130,6 @@ func likeTries(f sizing.Features, recent *sizing.History) (tries []sizing.Featur
 	return tries
 }
 
-// featuresOfSuccesses returns the features of the successes in a history.
 func featuresOfSuccesses(recent *sizing.History) (all []sizing.Features) {
 	for i := range recent.Rows {
 		if r := &recent.Rows[i]; r.Outcome == sizing.Success {
@@ -144,7 +139,6 @@ func featuresOfSuccesses(recent *sizing.History) (all []sizing.Features) {
 	return all
 }
 
-// describe sets the quantiles and probabilities of `a`.
 func (a *RunTimeAnswer) describe(ask *RunTimeAsk, times taskmodel.RunTimes) {
 	a.Median, a.P95, a.P99 = times.Quantile(.5), times.Quantile(.95), times.Quantile(.99)
 	a.SuggestedTimeout = times.Quantile(1 - ask.Risk)

@@ -12,8 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// scenario simulates random runs of a task: predictions, reports, lifts, voids, trainings and
-// restarts in random order. It tracks the kills that later grants must exceed.
+// scenario simulates predictions, reports, lifts, voids, trainings and restarts in random order. It tracks the kills that later
+// grants must exceed.
 type scenario struct {
 	*replica
 	rng   *rand.Rand
@@ -25,7 +25,7 @@ type scenario struct {
 	compared int // pairs of answers before and after a restart
 }
 
-// scenarioRun is one run. Its peak is random, so that runs with equal inputs differ.
+// scenarioRun has a random peak, so that runs with equal inputs differ.
 type scenarioRun struct {
 	ask     sizing.Ask
 	input   int // the feature input, 0 to inputs-1
@@ -34,13 +34,10 @@ type scenarioRun struct {
 	kills   map[int]sizing.Bytes // killed allocations by try number, until a kill is voided, its run succeeds, or another run contradicts it
 }
 
-// inputs is the number of different inputs of the task.
 const inputs = 3
 
-// maxGrant is the cap of the caller.
 const maxGrant = 64 * gib
 
-// begin starts a run with a prediction.
 func (s *scenario) begin() {
 	s.runs++
 	p := &scenarioRun{input: s.rng.IntN(inputs), kills: map[int]sizing.Bytes{}}
@@ -57,7 +54,6 @@ func (s *scenario) begin() {
 	s.open = append(s.open, p)
 }
 
-// grant predicts the first try of a run, checks the answer and sets the granted amount.
 func (s *scenario) grant(p *scenarioRun) {
 	s.t.Helper()
 	a := s.predict(p.ask)
@@ -89,8 +85,7 @@ func (s *scenario) check(ask sizing.Ask, a *sizing.Allocation, input int) {
 	}
 }
 
-// end ends the newest try of open run i: with a success if its peak is within the grant, or else with a
-// kill. A kill is reported with a probability of one half. A lift request follows every kill, reported or not.
+// end ends the newest try of open run i. It reports half of the kills; a lift request follows every kill, reported or not.
 func (s *scenario) end(i int) {
 	p := s.open[i]
 	s.open = append(s.open[:i:i], s.open[i+1:]...)
@@ -134,7 +129,6 @@ func (s *scenario) end(i int) {
 	s.open = append(s.open, p)
 }
 
-// void voids a kill of an ended run.
 func (s *scenario) void() {
 	for _, p := range s.ended {
 		for number := range p.kills {
@@ -179,7 +173,6 @@ func (s *scenario) restart() {
 	}
 }
 
-// seeds is the number of random scenarios.
 var seeds = uint64(4)
 
 func TestRandomScenariosRespectBoundsAndSurviveRestarts(t *testing.T) {

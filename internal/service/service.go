@@ -130,7 +130,6 @@ func (s *Service) Readiness() Readiness {
 	return r
 }
 
-// invalid combines invalid fields into one error.
 func invalid(fields []sizing.FieldError) error {
 	return &sizing.Error{Kind: sizing.Invalid, Detail: "some fields are invalid", Fields: fields}
 }

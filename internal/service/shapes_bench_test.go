@@ -21,8 +21,7 @@ import (
 // plainNamespace has the same tasks as the default namespace, but its shapes have no classifier.
 const plainNamespace = "plain"
 
-// shapedRun returns the report of run i of a task of kind 0 or 1, which its image names. Every fourth run of a
-// task of kind 1 takes three times as long.
+// shapedRun takes three times as long in every fourth run of a task of kind 1, which its image names.
 func shapedRun(namespace, name string, kind, i int) sizing.Observation {
 	o := success(name, i, 30)
 	o.Try.Namespace = namespace
@@ -121,7 +120,6 @@ func BenchmarkPredictShape(b *testing.B) {
 	}
 }
 
-// removeClassifier stores the shapes of plainNamespace without their classifier.
 func removeClassifier(b *testing.B, st store.Store) {
 	for _, namespace := range []string{sizing.DefaultNamespace, plainNamespace} {
 		stored, err := st.Shapes(b.Context(), namespace)

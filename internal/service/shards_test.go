@@ -41,7 +41,6 @@ var manyTasks = map[string]string{
 // replicated lists small tables whose rows belong to no task. Every database server can have a copy of these tables.
 var replicated = []string{"cohort", "usage_profiles", "runtime_shapes", "receipt_format"}
 
-// statements records the SQL of a store.
 type statements struct {
 	mu   sync.Mutex
 	seen []string
@@ -110,7 +109,6 @@ func isAboutManyTasks(sql string) bool {
 	return false
 }
 
-// runEverything predicts, lifts, reports, trains and reloads.
 func runEverything(t *testing.T, dsn string, st *postgres.Store) {
 	t.Helper()
 	r := joinStore(t, dsn, st, service.Config{}).start()
@@ -167,7 +165,6 @@ func taskColumns(t *testing.T, conn *pgx.Conn) map[string][][]string {
 	return keys
 }
 
-// comparison is an equality of a column with an expression in a condition.
 var comparison = regexp.MustCompile(`(\w+)\.(\w+) = (?:ANY )?\(*([^ )]+)`)
 
 // unfilteredTables returns the tables that a plan reads without a condition on their keys. The condition must
@@ -205,7 +202,6 @@ func unfilteredTables(plan *planNode, keys map[string][][]string) []string {
 	return slices.Sorted(maps.Values(tables))
 }
 
-// planNode is a node of the output of EXPLAIN.
 type planNode struct {
 	Type       string     `json:"Node Type"`
 	Relation   string     `json:"Relation Name"`
@@ -224,7 +220,6 @@ func (n *planNode) visit(each func(*planNode)) {
 	}
 }
 
-// explain returns the plan of a statement for any parameters.
 func explain(t *testing.T, conn *pgx.Conn, sql string) *planNode {
 	t.Helper()
 	_, err := conn.Exec(t.Context(), "PREPARE recorded AS "+sql)

@@ -20,13 +20,11 @@ type UsageProfiles struct {
 // maxProfileSets bounds the decoded sets in memory, each of which takes at most a few megabytes.
 const maxProfileSets = 16
 
-// profileSets holds the decoded sets of the namespaces that were used last.
 type profileSets struct {
 	mu   sync.Mutex
 	sets []*UsageProfiles // the least recently used first
 }
 
-// find returns the set of a namespace, and makes it the most recently used; nil if there is none.
 func (p *profileSets) find(namespace string) *UsageProfiles {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -39,8 +37,6 @@ func (p *profileSets) find(namespace string) *UsageProfiles {
 	return nil
 }
 
-// add stores a set in place of an older set of its namespace. If there are too many sets,
-// add drops the least recently used one.
 func (p *profileSets) add(set *UsageProfiles) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -83,7 +79,7 @@ func (s *Service) UsageProfiles(ctx context.Context, namespace string) (*UsagePr
 // TaskUsage compares how a task uses resources with the usage profiles of its namespace.
 type TaskUsage struct {
 	Version int                   // version of the usage profiles
-	Profile *usageprofile.Profile // the most frequent profile of the task's runs in the sample (see Runs), or of Newest if the sample has no run of the task; nil if Newest is empty, too
+	Profile *usageprofile.Profile // the most frequent profile of the task's runs in the sample or, without such a run, of Newest; nil if Newest is empty, too
 	Share   float64               // share of these runs that have Profile
 	Runs    int                   // number of the task's runs in the sample of runs from which the profiles were found
 	Newest  []usageprofile.Place  // profile and outlier score of each of the task's newest runs with a peak, oldest first
@@ -115,7 +111,6 @@ func (s *Service) TaskUsage(ctx context.Context, task sizing.TaskKey) (*TaskUsag
 	return usage, nil
 }
 
-// placeNewTask sets the profile of a task that is not in the set: the most frequent profile of its newest runs.
 func (u *TaskUsage) placeNewTask(set *usageprofile.Set) {
 	counts := map[int]int{}
 	for _, place := range u.Newest {

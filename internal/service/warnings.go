@@ -9,16 +9,14 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// addWarnings adds the warnings about a stored report to its result. It recovers from panics and logs them, so that the model
-// learns the report even after a panic.
+// addWarnings recovers from panics, so that the model learns the report even after a panic.
 func (s *Service) addWarnings(r *sizing.RecordResult, o *sizing.Observation, task *modelcache.Task, row *taskmodel.TrainingRow, now time.Time) {
 	s.recoverPanic("checking a stored report", o.Try.TaskKey, func() {
 		r.Warnings = append(r.Warnings, s.warnings(o, task, row, now)...)
 	})
 }
 
-// warnings lists the implausible fields of a stored report, and the features that the model does not use as sent. `task`
-// is nil for a duplicate. `row` is nil if the model does not learn the report before it is acknowledged.
+// In warnings, `task` is nil for a duplicate, and `row` is nil if the model does not learn the report before it is acknowledged.
 func (s *Service) warnings(o *sizing.Observation, task *modelcache.Task, row *taskmodel.TrainingRow, now time.Time) []sizing.FieldError {
 	all := o.Warnings(now)
 	if task == nil {
@@ -46,7 +44,6 @@ func (s *Service) warnings(o *sizing.Observation, task *modelcache.Task, row *ta
 	return all
 }
 
-// peakField names the field from which the peak of a report comes.
 func peakField(o *sizing.Observation) string {
 	switch {
 	case o.MemoryMax > 0:
@@ -57,8 +54,6 @@ func peakField(o *sizing.Observation) string {
 	return "allocated.memory_bytes"
 }
 
-// addConsequence appends a consequence to the warning of a field. If the field has no warning, it adds one with the
-// reason and the consequence.
 func addConsequence(all []sizing.FieldError, field, reason, consequence string) []sizing.FieldError {
 	for i := range all {
 		if all[i].Field == field {
@@ -69,7 +64,6 @@ func addConsequence(all []sizing.FieldError, field, reason, consequence string) 
 	return append(all, sizing.FieldError{Field: field, Detail: joinConsequence(reason, consequence)})
 }
 
-// joinConsequence appends a consequence to a reason. If the reason is a question, the consequence becomes a new sentence.
 func joinConsequence(reason, consequence string) string {
 	if strings.HasSuffix(reason, "?") {
 		return reason + " " + strings.ToUpper(consequence[:1]) + consequence[1:]

@@ -11,12 +11,11 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// maxTasksOfDAG bounds the tasks of a DAG that are read.
 const maxTasksOfDAG = 200
 
-// Histories reads the history, of at most `rows` rows, and the policy of a task, or of at most maxTasksOfDAG tasks of its
-// DAG if key.Task is empty. A row without a static request gets the request that the task had at that time or, if the row is
-// older than the first known request, this request (store.Baseline.RequestAt). Histories returns NotFound if there is no such task.
+// Histories reads the histories, of at most `rows` rows each, and the policies of a task or, if key.Task is empty, of at most
+// maxTasksOfDAG tasks of its DAG. A row without a static request gets the request of its time (store.Baseline.RequestAt).
+// Histories returns NotFound if there is no such task.
 func (s *Service) Histories(ctx context.Context, key sizing.TaskKey, rows int) ([]sizing.History, map[sizing.TaskKey]sizing.Policy, error) {
 	keys, err := s.TasksOf(ctx, key)
 	if err != nil {
@@ -38,7 +37,6 @@ func (s *Service) Histories(ctx context.Context, key sizing.TaskKey, rows int) (
 	return histories, policies, s.fillRequests(ctx, key, histories)
 }
 
-// fillRequests sets the missing request of each row to the request that its task had at the time of the row.
 func (s *Service) fillRequests(ctx context.Context, key sizing.TaskKey, histories []sizing.History) error {
 	baselines, err := s.store.Baselines(ctx, store.SavingsFilter{Scopes: []store.Scope{{}}, Namespace: key.Namespace, DAG: key.DAG, Task: key.Task})
 	if err != nil {
@@ -72,7 +70,6 @@ func (s *Service) TasksOf(ctx context.Context, key sizing.TaskKey) ([]sizing.Tas
 	return []sizing.TaskKey{key}, err
 }
 
-// tasksOfDAG returns the keys of at most maxTasksOfDAG tasks of a DAG.
 func (s *Service) tasksOfDAG(ctx context.Context, key sizing.TaskKey) (keys []sizing.TaskKey, err error) {
 	after := sizing.TaskKey{Namespace: key.Namespace, DAG: key.DAG}
 	for len(keys) < maxTasksOfDAG {
@@ -95,7 +92,6 @@ func (s *Service) tasksOfDAG(ctx context.Context, key sizing.TaskKey) (keys []si
 	return keys, nil
 }
 
-// maxListedNames bounds the feature names in an error.
 const maxListedNames = 30
 
 // CheckFeatureNames returns an error that lists the names of `set` that are not features of the task, such

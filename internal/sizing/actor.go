@@ -2,7 +2,6 @@ package sizing
 
 import "context"
 
-// actorKey is the context key of the actor's name.
 type actorKey struct{}
 
 // WithActor returns a context that carries the name of the actor, such as a token, the trainer or the watchdog. The

@@ -8,9 +8,9 @@ type Source string
 // The sources of a first try, from the most to the least specific, and the source of a lift.
 const (
 	FromModel     Source = "model"     // the task's own model
-	FromProfile   Source = "profile"   // the task's own model while the task is in its cold start or has no known peak, or the outline of an evicted model
+	FromProfile   Source = "profile"   // the task's own model in its cold start or without a known peak, or the outline of an evicted model
 	FromCohort    Source = "cohort"    // similar tasks
-	FromRequested Source = "requested" // the static request: within floor and cap if no source above has an answer, unchanged if the mode is not enforce
+	FromRequested Source = "requested" // the static request: within floor and cap in the mode enforce, otherwise unchanged
 	FromLift      Source = "lift"      // the next allocation after an OOM kill of this run
 )
 
@@ -56,7 +56,7 @@ type Allocation struct {
 	CPU          Cores // a request; CPU limits are never set
 	Duration     *Duration
 	Bins         *BinChoice
-	Ladder       []Bytes // the grant (in shadow mode: Shadow) and the lifts after further OOM kills; in the receipt of a Lift: the rungs of the model above the killed allocation, from which the lift was chosen
+	Ladder       []Bytes // the grant (in shadow mode: Shadow) and the lifts after further OOM kills; in the receipt of a Lift: the model's rungs above the killed allocation
 	Risk         Risk
 	Source       Source
 	Mode         Mode
@@ -98,7 +98,7 @@ type Duration struct {
 
 	// The receipt does not store the fields below.
 	P99     time.Duration `json:"-"`
-	Shape   string        `json:"-"` // the name of the distribution that the run times share with the run times of other tasks; empty if none is known
+	Shape   string        `json:"-"` // name of the distribution that the run times share with those of other tasks; empty if unknown
 	Outlier float64       `json:"-"` // P(run time > three times the median)
 	Timeout *float64      `json:"-"` // P(run time > execution timeout); nil if the try has no timeout
 }

@@ -23,7 +23,7 @@ var units = map[string]float64{
 	"%": 0.01,
 }
 
-// maxDigits bounds the digits of an amount. A longer number may be an id, which a float64 cannot always hold exactly.
+// maxDigits bounds the digits of an amount. A longer number may be an id, which a float64 cannot always represent exactly.
 const maxDigits = 15
 
 // maxExponent bounds the magnitude of the exponent of a number such as 1e6. A text with a larger exponent is a category.
@@ -65,8 +65,8 @@ func isLongInteger(s string) bool {
 	return len(digits) > maxDigits && strings.Trim(digits, "0123456789") == ""
 }
 
-// parseDecimal reads a decimal number without separators, also with an exponent, leading zeros or white space around it. It rejects forms
-// such as 0x1p4 and inf, which strconv.ParseFloat alone would accept.
+// parseDecimal reads a decimal number without separators, also with an exponent, leading zeros or white space around it. It
+// rejects forms such as 0x1p4 and inf, which strconv.ParseFloat alone would accept.
 func parseDecimal(s string) (v float64, ok bool) {
 	s = strings.TrimSpace(s)
 	if strings.Trim(s, "0123456789+-.eE") != "" {
@@ -76,9 +76,9 @@ func parseDecimal(s string) (v float64, ok bool) {
 	return v, err == nil
 }
 
-// parseAmount reads a decimal number, alone or with a unit or an exponent, such as "1253", "1,234,567", "1_234_567", "90 min" or "1e6".
-// The result is in bytes or seconds, a count or, for a percentage, a fraction. ok is false for every other text, also for a
-// number with leading zeros, which is a code, and for a number with more than maxDigits digits.
+// parseAmount reads a decimal number, alone or with a unit or an exponent: "1253", "1,234,567", "1_234_567", "90 min", "1e6". The
+// result is in bytes or seconds, a count or, for a percentage, a fraction. ok is false for every other text, also for a number
+// with leading zeros, which is a code, and for a number with more than maxDigits digits.
 func parseAmount(s string) (v float64, ok bool) {
 	digits := strings.TrimPrefix(s, "-")
 	if digits == "" || digits[0] < '0' || digits[0] > '9' { // true for most texts

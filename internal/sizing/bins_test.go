@@ -52,7 +52,6 @@ func TestLeastCostMatchesBruteForce(t *testing.T) {
 	}
 }
 
-// ladderCost returns the expected cost of a ladder: the mean over the possible bins of the peak.
 func ladderCost(bins sizing.Bins, p []float64, price float64, ladder []sizing.Bytes) float64 {
 	cost := 0.0
 	for i := range bins {

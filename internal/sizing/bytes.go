@@ -143,8 +143,6 @@ func ParseCPU(s string) (Cores, error) {
 	return max(Cores(v), 0.001), nil
 }
 
-// parseQuantity reads a number with an optional suffix. A number with a decimal exponent must not
-// have a suffix. If s is not a number with or without a suffix, the error shows `example`.
 func parseQuantity(s, example string) (float64, error) {
 	if len(s) == 0 || len(s) > 40 {
 		return 0, fmt.Errorf("%.50q is not a quantity: write a number and a unit, such as %s", s, example)

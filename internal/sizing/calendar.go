@@ -18,7 +18,7 @@ func Hour(days float64) float64 {
 }
 
 // HoursSince returns the number of whole hours from 1970 to a time in days since 1970. It first rounds the time to milliseconds,
-// because a float64 in days does not hold most whole hours exactly. Finer rounding would reach the error of a float64.
+// because a float64 in days does not represent most whole hours exactly. Finer rounding would reach the error of a float64.
 func HoursSince(days float64) float64 {
 	const millisecondsPerHour = 3600 * 1000
 	return math.Floor(math.Round(days*millisecondsPerDay) / millisecondsPerHour)

@@ -34,13 +34,11 @@ func parseDate(s string) (v Value, ok bool) {
 	return v.withOffset(offset), true
 }
 
-// dateReader reads the parts of a date from the start of a text.
 type dateReader struct {
 	rest   string
 	failed bool // a part that must be there was missing, or out of its range
 }
 
-// date reads a date. isCompact reports whether it has no separators.
 func (d *dateReader) date() (year, month, day int, isCompact bool) {
 	if len(d.rest) > 2 && d.rest[2] == '.' {
 		day = d.number(2)
@@ -122,7 +120,6 @@ func isZoneName(s string) bool {
 	return s == "Z" || s == "UTC" || isAbbreviation
 }
 
-// number reads a number of n digits.
 func (d *dateReader) number(n int) (v int) {
 	for range n {
 		if !d.hasDigit() {
@@ -134,14 +131,13 @@ func (d *dateReader) number(n int) (v int) {
 	return v
 }
 
-// below reads a number of two digits below limit.
 func (d *dateReader) below(limit int) int {
 	v := d.number(2)
 	d.failed = d.failed || v >= limit
 	return v
 }
 
-// fraction reads a fraction of a second. It ignores digits beyond nanoseconds.
+// fraction ignores digits beyond nanoseconds.
 func (d *dateReader) fraction() (v time.Duration) {
 	d.failed = d.failed || !d.hasDigit()
 	for unit := time.Second / 10; d.hasDigit(); unit /= 10 {
@@ -152,7 +148,7 @@ func (d *dateReader) fraction() (v time.Duration) {
 
 func (d *dateReader) hasDigit() bool { return d.rest != "" && d.rest[0] >= '0' && d.rest[0] <= '9' }
 
-// one reads one of the characters in set. It returns "" if the next character is another one, or if set is empty.
+// one reads one of the characters in `set`, or nothing.
 func (d *dateReader) one(set string) (c string) {
 	if d.rest == "" || !strings.Contains(set, d.rest[:1]) {
 		return ""

@@ -16,9 +16,9 @@ const (
 	Invalid                 // the request is wrong; Fields describe the corrections
 	NotFound                // no such object
 	Conflict                // the request contradicts stored data, or another writer committed first
-	Unavailable             // try again later: the database cannot serve the request now (Cause is set), a part of the service is not ready, or another request changes the task
+	Unavailable             // try again later: the database cannot serve the request (Cause is set), the service is not ready, or another request changes the task
 	Refused                 // a policy or a limit forbids the request now
-	Exhausted               // too many operations of this kind wait or run, or the operation took too long; Detail says which of the two
+	Exhausted               // too many operations of this kind wait or run, or one took too long; Detail says which
 )
 
 // FieldError describes one invalid field. As a warning it describes a field that is suspicious or ignored.

@@ -41,7 +41,7 @@ type Value struct {
 	Kind   ValueKind
 	Offset int8    `json:",omitempty"` // of a date: local time minus UTC in quarter hours; 0 if the text has no offset
 	Num    float64 // the number; days since 1970-01-01 UTC for a date; 0 or 1 for a bool
-	Text   string  // the category, or the text that was read as a bool, a date or a number; empty for other bools and numbers, and for a stored date
+	Text   string  // the category, or the text that was read as a bool, a date or a number; empty otherwise, and for a stored date
 }
 
 // NumberValue returns a number. NaN and infinities become a missing value.
@@ -70,7 +70,6 @@ func TextValue(s string) Value {
 	return v
 }
 
-// parseText returns the value of a text without white space around it. TextValue sets its Text.
 func parseText(s string) Value {
 	switch s {
 	case "true", "True", "TRUE":
@@ -93,7 +92,6 @@ func parseText(s string) Value {
 // compactDateDigits is the number of digits of a compact date, such as 20200103. Other dates have more characters.
 const compactDateDigits = 8
 
-// dateText formats a date as 2020-01-03, or as RFC 3339 if it has a time of day or an offset.
 func dateText(v Value) string {
 	t := time.UnixMilli(int64(math.Round(v.Num * millisecondsPerDay))).UTC()
 	switch {
@@ -139,7 +137,6 @@ func (f Features) Validate() []FieldError {
 	return nil
 }
 
-// fieldErrors lists the invalid features in order of name.
 func (f Features) fieldErrors() (bad []FieldError) {
 	for _, name := range f.Names() {
 		if !validName(name) {
@@ -152,7 +149,6 @@ func (f Features) fieldErrors() (bad []FieldError) {
 	return bad
 }
 
-// validName reports whether s is a valid feature name.
 func validName(s string) bool {
 	if isPrintable(s) {
 		return s != "" && len(s) <= MaxFeatureName
@@ -160,7 +156,6 @@ func validName(s string) bool {
 	return utf8.RuneCountInString(s) <= MaxFeatureName && !strings.ContainsFunc(s, isControl) && utf8.ValidString(s)
 }
 
-// validText reports whether s is a valid text of a feature.
 func validText(s string) bool {
 	if isPrintable(s) {
 		return len(s) <= MaxFeatureString
@@ -189,7 +184,6 @@ func (f Features) Names() []string {
 	return names
 }
 
-// isControl reports whether r is an ASCII control character.
 func isControl(r rune) bool { return r < ' ' || r == 0x7f }
 
 // FormatNumber formats a number for people: with six significant digits, or as a whole number from a million on. Only

@@ -9,8 +9,8 @@ type History struct {
 	Task    TaskKey
 	Schema  Schema
 	Rows    []HistoryRow
-	Pairs   []PeakPair // tries of the namespace with a measured and a sampled peak, newest first; read only if some row has only a sampled peak
-	Total   int        // number of observations, stored and removed; more than len(Rows) if Rows is a sample or observations were removed
+	Pairs   []PeakPair // tries of the namespace with a measured and a sampled peak, newest first; read only if a row has only a sampled peak
+	Total   int        // number of observations, stored and removed; above len(Rows) if Rows is a sample
 	LastSeq int64      // Seq of the newest observation of the task or, if Rows were read in the order of arrival, of the newest row
 }
 
@@ -29,8 +29,8 @@ type PeakPair struct {
 // HistoryRow is one ended try.
 type HistoryRow struct {
 	Seq           int64     // order of arrival, unique in a store
-	At            time.Time // the end of the try, or else its start, or else (also for an implausible time) the arrival of the report; of a reproduced run the time of the archived run
-	StartedAt     time.Time // as reported, or else the reported end minus Duration; zero if unknown, implausible or after At, and for a reproduced run
+	At            time.Time // the end of the try, or its start, or (also for an implausible time) the arrival of the report; of a reproduced run, the time of the archived run
+	StartedAt     time.Time // as reported, or the reported end minus Duration; zero if unknown, implausible or after At, and for a reproduced run
 	RunID         string
 	MapIndex      int
 	Try           int // try number

@@ -8,7 +8,7 @@ type Verdict string
 // The verdicts. The run should be tried again only after VerdictLift.
 const (
 	VerdictLift          Verdict = "lift"               // a larger allocation is granted
-	VerdictAtCap         Verdict = "at_cap"             // the killed allocation is at or above the cap, or less than one percent below it
+	VerdictAtCap         Verdict = "at_cap"             // the killed allocation is at or above the cap, or less than 1 % below it
 	VerdictExhausted     Verdict = "attempts_exhausted" // the policy allows no further lift
 	VerdictNotMemory     Verdict = "not_memory"         // the outcome is not a lack of memory
 	VerdictLeakSuspected Verdict = "leak_suspected"     // repeated kills at the cap suggest a leak
@@ -43,7 +43,7 @@ type Lift struct {
 	Attempt      int // 1 + the number of kills of this (run, map index): the number of the next attempt
 	AttemptsLeft int // number of lifts left after this lift
 	Memory       Grant
-	Shadow       *Grant // in the modes shadow and off, if the static request is known: the grant of enforce mode, or the ceiling where enforce mode would deny the lift at the cap
+	Shadow       *Grant // in the modes shadow and off with a known static request: the grant of enforce mode, or the ceiling where enforce mode would deny the lift
 	PredictionID string
 	Reason       string
 }
@@ -103,7 +103,6 @@ func (s LiftState) LeastAtCeiling() Bytes { return Bytes(float64(s.Ceiling)/minL
 // IsAtCeiling reports whether the killed allocation is at or above the ceiling, or so near that no lift is possible.
 func (s LiftState) IsAtCeiling() bool { return s.Failed >= s.LeastAtCeiling() }
 
-// describeCap describes the ceiling and the rule that set it.
 func (s LiftState) describeCap() string {
 	if s.CeilingBy == "" {
 		return "the cap is " + s.Ceiling.Approx()
@@ -111,9 +110,7 @@ func (s LiftState) describeCap() string {
 	return fmt.Sprintf("the cap is %s, %s", s.Ceiling.Approx(), s.CeilingBy)
 }
 
-// nextRung returns the first rung above the failed allocation, or DefaultLift if the
-// ladder has no such rung; in either case at least s.Least and at most the ceiling. `left` is the number of
-// lifts after this one. On the last lift (left is 0) nextRung returns the ceiling.
+// nextRung expects in `left` the number of lifts that remain after this one.
 func (s LiftState) nextRung(left int) Bytes {
 	if left == 0 {
 		return s.Ceiling
@@ -126,7 +123,6 @@ func (s LiftState) nextRung(left int) Bytes {
 	return min(max(DefaultLift(s.Failed), s.Least), s.Ceiling)
 }
 
-// liftFactor is the factor of DefaultLift.
 const liftFactor = 2
 
 // DefaultLift returns the lift of a killed allocation without a ladder: liftFactor times the allocation, in whole MiB. Texts

@@ -47,8 +47,7 @@ func (u MeanUsage) Get(field int) float64 {
 	return u[field]
 }
 
-// bounded returns u without the fields outside the limits, and a warning for each of these fields. It returns nil if no field
-// remains.
+// bounded returns nil if no field is within the limits.
 func (u MeanUsage) bounded() (MeanUsage, []FieldError) {
 	var warnings []FieldError
 	for i := range u {
@@ -67,7 +66,6 @@ func (u MeanUsage) bounded() (MeanUsage, []FieldError) {
 	return u, warnings
 }
 
-// mean returns the arithmetic mean; NaN without values.
 func mean[T int64 | float64](values []T) float64 {
 	sum := 0.0
 	for _, v := range values {

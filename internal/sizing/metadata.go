@@ -52,8 +52,7 @@ func (m Metadata) Bounded() (Metadata, []FieldError) {
 	return bounded, warnings
 }
 
-// checkEntry reports whether an entry is within the limits; otherwise it returns a warning. `size` is the number of bytes of the
-// entries that were accepted before.
+// checkEntry expects in `size` the bytes of the entries that were accepted before.
 func (m Metadata) checkEntry(name string, size int) (warning FieldError, fits bool) {
 	switch {
 	case name == "" || !isMetadataText(name, MaxMetadataName):
@@ -66,7 +65,7 @@ func (m Metadata) checkEntry(name string, size int) (warning FieldError, fits bo
 	return FieldError{}, true
 }
 
-// fits reports whether all entries are within the limits, except their number.
+// fits does not check the number of entries.
 func (m Metadata) fits() bool {
 	size := 0
 	for name, values := range m {
@@ -78,7 +77,6 @@ func (m Metadata) fits() bool {
 	return size <= MaxMetadataBytes
 }
 
-// entrySize returns the bytes of a name and its values.
 func entrySize(name string, values []string) int {
 	size := len(name)
 	for _, v := range values {
@@ -87,7 +85,6 @@ func entrySize(name string, values []string) int {
 	return size
 }
 
-// fitsValues reports whether the values of one entry are within the limits.
 func fitsValues(values []string) bool {
 	if len(values) == 0 || len(values) > MaxMetadataValues {
 		return false
@@ -95,7 +92,6 @@ func fitsValues(values []string) bool {
 	return !slices.ContainsFunc(values, func(v string) bool { return !isMetadataText(v, MaxMetadataValue) })
 }
 
-// isMetadataText reports whether s is valid UTF-8 with at most `limit` characters and without control characters.
 func isMetadataText(s string, limit int) bool {
 	if isPrintable(s) {
 		return len(s) <= limit

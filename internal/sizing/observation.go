@@ -203,9 +203,9 @@ type RecordResult struct {
 	Duplicate  bool         // the try was already stored, and the report adds nothing to it
 	Amended    bool         // the report added values that the stored try lacked, or confirmed a provisional report
 	Replaced   *Observation // the provisional report that the report replaced with a new row, which has its own Seq; implies Amended
-	Explained  bool         // the stored outcome is an OOM kill: of the new and the stored report, one is a failure of unknown cause, and the other is the OOM kill of the pod; implies Amended
+	Explained  bool         // of the stored and the new report, one is a failure of unknown cause, and the other the OOM kill of the pod, which is stored now; implies Amended
 	Measured   bool         // the report added a measured or sampled peak to a stored success without one; implies Amended
-	Superseded string       // if the report is of a later execution of the run than the stored reports: the run id that these reports have now; otherwise empty
+	Superseded string       // run id that the stored reports have now, because the new report is of a later execution of their run; empty otherwise
 	Late       bool         // the report is of an earlier execution than the newest stored report of the try
 	Allocated  Bytes        // of a provisional kill that is a Duplicate: the allocation in the stored report; 0 if unknown
 	Warnings   []FieldError // fields that look wrong, although the report is stored

@@ -34,8 +34,8 @@ func (v Value) LocalDays() float64 {
 	return (math.Round(v.Num*millisecondsPerDay) + float64(v.Offset)*millisecondsPerQuarter) / millisecondsPerDay
 }
 
-// Code returns the number that stores a value other than a category. The code of a date is Num plus a fraction of a
-// millisecond, from which DecodeValue reads Offset. So each date needs only one number, and a date without an offset is its own code.
+// Code returns the number that stores a value other than a category. The code of a date is Num plus a fraction of a millisecond,
+// from which DecodeValue reads Offset. So a date needs one number, and a date without an offset is its own code.
 func (v Value) Code() float64 {
 	if v.Offset == 0 {
 		return v.Num

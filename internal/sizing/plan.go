@@ -87,7 +87,6 @@ func (p *ExecutedPlan) Validate() []FieldError {
 	return bad
 }
 
-// check returns the error of the resize; "" if it is valid.
 func (r *ExecutedResize) check() string {
 	isTime := func(seconds float64) bool { return seconds >= 0 && seconds <= MaxDuration.Seconds() }
 	switch {
@@ -133,9 +132,9 @@ func (s *Series) CheckDetailed() []FieldError {
 	return s.check("detailed_series.", MinDetailedStep, MaxDetailedStep, MaxDetailedPoints)
 }
 
-// PlanSeries returns the series from which plans are learned: the detailed series or, if there is none, the usage series.
-// It uses a usage series only if the steps of the series are at most MaxDetailedStep and the series covers at least
-// MinPlanned. It returns nil if neither series can be used, and for outcomes other than success, because the series of such a try may end early.
+// PlanSeries returns the series from which plans are learned: the detailed series or, if there is none, the usage series, if its
+// steps are at most MaxDetailedStep and it covers at least MinPlanned. It returns nil without such a series, and for outcomes
+// other than success, because the series of such a try may end early.
 func (o *Observation) PlanSeries() *Series {
 	usage := o.Series
 	switch {

@@ -55,7 +55,7 @@ func (m PhasesMode) IsValid() bool {
 type Policy struct {
 	Mode         Mode       // Enforce if empty
 	Floor        Bytes      // smallest grant; zero: none
-	Cap          Bytes      // largest grant; zero: the caller's cap, or else derived from the request, history, floor and minimum grant
+	Cap          Bytes      // largest grant; zero: the caller's cap, or else a derived cap (see CapFor)
 	RiskTarget   float64    // DefaultRiskTarget if zero
 	MaxLifts     *int       // DefaultMaxLifts if nil; zero disables lifts
 	LimitRatio   float64    // memory limit / request; 1 if zero

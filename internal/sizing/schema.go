@@ -72,8 +72,6 @@ func (f *Field) Read(v Value) Value {
 	return Value{}
 }
 
-// code returns the stored number of v: NaN if v is missing or cannot be converted, Unseen for an unknown
-// category.
 func (f *Field) code(v Value) float64 {
 	v = f.Read(v)
 	switch v.Kind {
@@ -161,7 +159,6 @@ func (f *Field) CanAddCategory(v Value) bool {
 	return f.Kind == Category && f.code(v) == Unseen && len(f.Categories) < most
 }
 
-// addCategory appends v to the categories of f if CanAddCategory allows it, and reports whether it did.
 func (f *Field) addCategory(v Value) bool {
 	if !f.CanAddCategory(v) {
 		return false
@@ -214,9 +211,8 @@ func (s *Schema) Features(row []float64) Features {
 	return f
 }
 
-// moreSpecific returns the more specific of two readings of one value. If the less specific reading is a
-// category, the result has the text of the category. If the less specific reading is the number of a compact date, the text
-// of the result is this number.
+// moreSpecific returns the more specific of two readings of one value. A less specific category, or the number of a compact
+// date, gives the text.
 func moreSpecific(a, b Value) Value {
 	if specificity[a.Kind] < specificity[b.Kind] {
 		a, b = b, a
@@ -230,7 +226,6 @@ func moreSpecific(a, b Value) Value {
 	return a
 }
 
-// specificity orders the kinds from the least to the most specific.
 var specificity = [...]int{Missing: 0, Category: 1, Bool: 2, Number: 3, Date: 4}
 
 // Warnings lists the features of f that are not stored, or stored as Unseen, because the schema has reached MaxFields

@@ -34,7 +34,6 @@ func (s *Series) Validate() []FieldError {
 	return s.check("usage_series.", MinStep, MaxDuration, MaxPoints)
 }
 
-// check returns an error for each field outside the bounds. `prefix` is the path before the names of the fields.
 func (s *Series) check(prefix string, minStep, maxStep time.Duration, maxPoints int) []FieldError {
 	var bad []FieldError
 	add := func(field, format string, args ...any) {

@@ -31,5 +31,4 @@ func (d *Structure) HasSameTasks(other *Structure) bool {
 	})
 }
 
-// sortedSet returns the different ids in ascending order.
 func sortedSet(ids []string) []string { return slices.Compact(slices.Sorted(slices.Values(ids))) }

@@ -24,7 +24,6 @@ func UntypedValue(text string) (v Value, ok bool) {
 	return TextValue(text), true
 }
 
-// isJSONNumber reports whether text is a number in JSON, perhaps with space around it.
 func isJSONNumber(text string) bool {
 	digits := strings.TrimPrefix(strings.TrimSpace(text), "-")
 	return digits != "" && digits[0] >= '0' && digits[0] <= '9' && json.Valid([]byte(text))

@@ -26,7 +26,7 @@ func TestUntypedValues(t *testing.T) {
 	assert.False(t, ok)
 }
 
-// A history may hold a code such as 007 as the number 7, because earlier versions read the cells of CSV files so.
+// A history may contain a code such as 007 as the number 7, because earlier versions read the cells of CSV files so.
 func TestNumberFieldReadsACodeAsItsNumber(t *testing.T) {
 	var s sizing.Schema
 	s.Extend(sizing.Features{"store": sizing.NumberValue(7)})

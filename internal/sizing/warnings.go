@@ -11,15 +11,15 @@ import (
 // is unknown, the request.
 const (
 	minContainer    = MiB      // memory of a pause container; no program uses less
-	unitFactor      = 1000.0   // largest normal allocation / peak: neighbouring units, such as kB and MB, differ by at least this factor
+	unitFactor      = 1000.0   // largest normal allocation / peak: neighbouring units, such as kB and MB, differ by this factor or more
 	requestedFactor = 10_000.0 // largest normal request / peak: requests are often 1,000 times too high
 	overAllocation  = 1.01     // largest normal peak / allocation: the kernel charges memory in batches of pages
 	overRequest     = 100.0    // largest normal peak / request: tasks without an enforced limit use up to 34 times their request
 	maxNodeCores    = 2048     // cores of the largest node
-	normalCores     = 32.0     // largest normal ratio of used to allocated or requested cores; above this ratio the unit is probably wrong
+	normalCores     = 32.0     // largest normal ratio of used to allocated or requested cores; above it the unit is probably wrong
 	smallNodeCores  = 8.0      // cores of a small node; normalCores applies only to a use above this
 	minPeakAtOOM    = 0.5      // smallest normal peak / allocation of a container that is killed at its limit
-	coresFactor     = 250.0    // largest ratio of used to allocated or requested cores at which the use is learned: a pod with a small request may use the idle cores of a large node
+	coresFactor     = 250.0    // largest such ratio at which the use is learned: a pod with a small request may use the idle cores of a large node
 	maxClockSkew    = 6 * time.Hour
 	durationShare   = 0.01                // tolerated relative difference between a duration and the time from start to end
 	durationFloor   = 2 * time.Second     // tolerated absolute difference
@@ -32,8 +32,7 @@ const LargestServer Bytes = 32 << 40
 // earliest is before the first Kubernetes pod, so an earlier time is missing or wrong.
 var earliest = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Warnings lists the fields of a valid report that are suspicious even without a history to compare them with. now is
-// the current time of the service.
+// Warnings lists the fields of a valid report that are suspicious even without a history to compare them with.
 func (o *Observation) Warnings(now time.Time) []FieldError {
 	var all []FieldError
 	add := func(field, detail string) {
@@ -66,12 +65,10 @@ func (a *Ask) Warnings() []FieldError {
 	return nil
 }
 
-// lessThanAContainer returns a warning about an amount below minContainer.
 func lessThanAContainer(b Bytes) string {
 	return fmt.Sprintf("%d bytes is less than any container uses: check the unit", b)
 }
 
-// unlikelyPeak returns a warning about a peak; "" if the peak is plausible.
 func (o *Observation) unlikelyPeak(peak Bytes) string {
 	scale, of, factor := o.Allocated.Memory, "allocated", unitFactor
 	if scale == 0 {
@@ -97,7 +94,6 @@ func (o *Observation) unlikelyPeak(peak Bytes) string {
 	return ""
 }
 
-// unlikelySample returns a warning about a sample above the measured peak; "" if the sample is plausible.
 func (o *Observation) unlikelySample() string {
 	if o.Outcome != Success || o.MemoryMax == 0 || float64(o.MemorySampled) <= overAllocation*float64(o.MemoryMax) {
 		return ""
@@ -106,7 +102,6 @@ func (o *Observation) unlikelySample() string {
 		"only a part of the container? loadaware learns memory_max_bytes", o.MemorySampled, o.MemoryMax)
 }
 
-// unitHint suggests the unit in which the peak would fit its container.
 func unitHint(peak, scale Bytes) string {
 	for _, unit := range []struct {
 		name  string
@@ -125,7 +120,6 @@ func PlausibleCores(used, scale Cores) bool {
 	return used <= maxNodeCores && (scale == 0 || used <= coresFactor*scale)
 }
 
-// unlikelyCores returns a warning about the CPU use; "" if the use is plausible.
 func (o *Observation) unlikelyCores() string {
 	scale := max(o.Allocated.CPU, o.Requested.CPU)
 	switch plausible := PlausibleCores(o.CPUMax, scale); {
@@ -142,7 +136,6 @@ func (o *Observation) unlikelyCores() string {
 		float64(o.CPUMax), float64(o.CPUMax/scale), float64(scale))
 }
 
-// unlikelyTime returns what is wrong with a time; "" if the time is plausible or unknown.
 func unlikelyTime(t, now time.Time) string {
 	switch {
 	case t.IsZero():
@@ -179,8 +172,6 @@ func (o *Observation) Start(now time.Time) time.Time {
 	return start
 }
 
-// unlikelyDuration returns a warning if the duration contradicts the start and the end of the try. If one of these times is
-// unknown, it returns a warning if the try would have ended after now, or if the duration is very long.
 func (o *Observation) unlikelyDuration(now time.Time) string {
 	if o.StartedAt.IsZero() || o.EndedAt.IsZero() {
 		switch {

@@ -14,7 +14,7 @@ type Model struct {
 	Family       string // kind of the model, such as experts
 	Format       int    // version of the encoding of Blob
 	Blob         []byte // contains its own checksum
-	Share        []byte // what the task contributes to the statistics that the tasks of its DAG have in common; read only by Shares and NamespaceShares; nil for models of earlier releases
+	Share        []byte // what the task contributes to the pool of its DAG; read only by Shares and NamespaceShares; nil for models of earlier releases
 	Observations int    // number of reports of the task at the training, including those that retention removed
 	LastSeq      int64  // seq of the newest training row
 	TrainedAt    time.Time

@@ -26,7 +26,7 @@ type TaskRuns struct {
 // instance that was cleared and succeeded again only the first success counts.
 type TaskRun struct {
 	RunID      string
-	Start, End time.Time     // Start: the start of the first instance, or the end of a try that is no instance if that is earlier. End: the end of the last instance; zero without instances
+	Start, End time.Time     // Start: of the first instance, or the end of an earlier try that is no instance; End: of the last instance, zero without instances
 	Instances  int           // number of instances
 	Longest    time.Duration // the longest run time of an instance
 	Features   []float64     // of the instance with the longest run time

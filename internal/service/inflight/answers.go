@@ -77,7 +77,6 @@ func (s *answers) remove(try *sizing.TryKey) {
 	s.removeKey(maphash.Bytes(hashSeed, key), key)
 }
 
-// removeKey removes the record of a key, and returns the record without the key.
 func (s *answers) removeKey(hash uint64, key []byte) (rest []byte, wasPresent bool) {
 	for _, g := range []*generation{&s.newer, &s.older} {
 		if rest, ok := g.get(hash, key); ok {
@@ -101,12 +100,10 @@ func (s *answers) removeTask(task sizing.TaskKey) {
 
 func (s *answers) len() int { return len(s.newer.offsets) + len(s.older.offsets) }
 
-// isFull reports whether no block may be added.
 func (g *generation) isFull() bool {
 	return g.liveBlocks >= maxLiveBlocks || len(g.blocks) == maxTotalBlocks
 }
 
-// fits reports whether the last block has space for a record of n bytes.
 func (g *generation) fits(n int) bool {
 	last := len(g.blocks) - 1
 	return last >= 0 && g.blocks[last].data != nil && len(g.blocks[last].data)+n <= 1<<blockBits
@@ -141,13 +138,11 @@ func (g *generation) remove(hash uint64) {
 	}
 }
 
-// from returns the data of a block from an offset to its end.
 func (g *generation) from(offset uint32) []byte {
 	return g.blocks[offset>>blockBits].data[offset&(1<<blockBits-1):]
 }
 
-// get returns the record of a key without the key. It compares the whole key, because hashes can
-// collide.
+// get compares the whole key, because hashes can collide.
 func (g *generation) get(hash uint64, key []byte) (rest []byte, ok bool) {
 	offset, ok := g.offsets[hash]
 	if !ok {
@@ -156,8 +151,8 @@ func (g *generation) get(hash uint64, key []byte) (rest []byte, ok bool) {
 	return bytes.CutPrefix(g.from(offset), key)
 }
 
-// appendTask appends the parts of a task's key, each with its length, so that the encoded key of a task is not a prefix
-// of the key of another task or of another task's tries.
+// appendTask appends each part with its length, so that the encoded key of a task is not a prefix of the key of another task
+// or of another task's tries.
 func appendTask(b []byte, task sizing.TaskKey) []byte {
 	return packed.AppendText(packed.AppendText(packed.AppendText(b, task.Namespace), task.DAG), task.Task)
 }
@@ -167,9 +162,8 @@ func appendTry(b []byte, try *sizing.TryKey) []byte {
 	return packed.AppendInt(packed.AppendInt(b, int64(try.MapIndex)), int64(try.Number))
 }
 
-// The flags of an encoded answer.
 const (
-	promisedFlag = 1 << iota // the answer has a promise
+	promisedFlag = 1 << iota
 	restoredFlag
 )
 
@@ -193,7 +187,7 @@ func appendAnswer(b []byte, a *Answer) []byte {
 	return packed.AppendNumber(append(b, flags|promisedFlag), *a.Promised)
 }
 
-// decodeAnswer reads what appendAnswer wrote. It leaves the features encoded.
+// decodeAnswer leaves the features encoded.
 func decodeAnswer(r packed.Reader) Answer {
 	a := Answer{Limit: sizing.Bytes(r.Int()), Largest: sizing.Bytes(r.Int()), Static: sizing.Bytes(r.Int())}
 	a.Request.Resources.Memory = sizing.Bytes(r.Int())

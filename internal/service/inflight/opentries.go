@@ -23,7 +23,6 @@ type OpenTries struct {
 	unschedulable []unschedulable // oldest first
 }
 
-// unschedulable is an allocation that fitted no node.
 type unschedulable struct {
 	size sizing.Bytes
 	at   time.Time

@@ -64,7 +64,6 @@ func (r Request) FillIn(ask *sizing.Ask) {
 	ask.Requested, ask.MaxMemory = all.Resources, all.MaxMemory
 }
 
-// runKey identifies a run: one (run id, map index) of a task.
 type runKey struct {
 	sizing.TaskKey
 	runID    string
@@ -227,7 +226,6 @@ func (t *Tries) SetLift(try *sizing.TryKey, limit sizing.Bytes, runScore float64
 	})
 }
 
-// changeRun changes a killed run. It changes nothing if Tries has no kill of the run.
 func (t *Tries) changeRun(try *sizing.TryKey, change func(*Run)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

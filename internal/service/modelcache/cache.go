@@ -27,7 +27,7 @@ type Config struct {
 	// Flush stores the queued receipts. The cache calls it before it reads new rows of a model in use, because the promises
 	// of these rows may be in queued receipts. Flush returns false if the store is unavailable.
 	Flush func(context.Context) bool
-	Now   func() time.Time // the current time
+	Now   func() time.Time
 	// RunErrors gets the error of the prediction for each row that a model learns from a report to this replica.
 	RunErrors *taskmodel.RunErrors
 }
@@ -39,13 +39,13 @@ type Cache struct {
 	tries *inflight.Tries
 	log   *slog.Logger
 
-	unknown     *Task         // see unknownTask: returned by Get for an unknown task in a namespace whose shapes the cache does not have
+	unknown     *Task         // for a namespace whose shapes the cache does not have; see unknownTask
 	policyMu    sync.Mutex    // held from reading a policy until it is set
 	decodeSlots chan struct{} // bounds concurrent decoding
 	isLoaded    atomic.Bool   // whether the first resync is complete
 	isStoreUp   atomic.Bool   // whether the last health check succeeded
 	freshness   freshness
-	watermark   atomic.Int64 // the cache has all changes of the store up to this number (store.ChangedTasks.Watermark); 0 before the first resync
+	watermark   atomic.Int64 // the cache has all changes up to this store.ChangedTasks.Watermark; 0 before the first resync
 	memory      memory
 
 	mu     sync.RWMutex
@@ -72,8 +72,7 @@ func New(st store.Store, tries *inflight.Tries, cfg Config, log *slog.Logger) *C
 	return c
 }
 
-// Find returns a task, whether its model is decoded or not. It returns nil if the cache does not
-// know the task.
+// Find returns a task, decoded or not, or nil if the cache does not know it.
 func (c *Cache) Find(key sizing.TaskKey) *Task {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -130,8 +129,7 @@ func (c *Cache) poolOf(key sizing.TaskKey) *pool {
 	return p
 }
 
-// remove removes a task. It releases c.mu before it locks the task, so that a task that
-// learns does not delay the predictions for other tasks.
+// remove releases c.mu before it locks the task, so that a task that learns does not delay the predictions for other tasks.
 func (c *Cache) remove(key sizing.TaskKey) {
 	c.mu.Lock()
 	t := c.tasks[key]
@@ -209,11 +207,9 @@ func (c *Cache) IsLoaded() bool { return c.isLoaded.Load() }
 // IsStoreUp reports whether the last health check succeeded.
 func (c *Cache) IsStoreUp() bool { return c.isStoreUp.Load() }
 
-// Staleness returns the time since the cache was last known to equal the store, or zero before the
-// first resync.
+// Staleness returns the time since the cache was last known to equal the store, or zero before the first resync.
 func (c *Cache) Staleness() time.Duration { return c.freshness.staleness() }
 
-// sleep waits for the time `d`. It returns false if ctx ends first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():

@@ -86,9 +86,8 @@ func (c *Cache) Get(ctx context.Context, key sizing.TaskKey) *Task {
 	return t
 }
 
-// decode loads a model in the background and returns a channel that closes at the end of the decoding, or that is closed
-// already during the cooldown after a failure. The end of ctx does not stop the decoding, because other callers may wait
-// for the same model.
+// decode loads a model in the background. The returned channel closes at the end of the decoding; it is closed already during
+// the cooldown after a failure. The end of ctx does not stop the decoding, because other callers may wait for the same model.
 func (c *Cache) decode(ctx context.Context, key sizing.TaskKey, e *encodedModel) <-chan struct{} {
 	done := e.start(func() error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), decodeTimeout)
@@ -111,7 +110,6 @@ func (c *Cache) decode(ctx context.Context, key sizing.TaskKey, e *encodedModel)
 	return done
 }
 
-// closed is a closed channel.
 var closed = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
 // Preload decodes up to maxPreloaded models after the start, until the memory limit is reached, so that a small
@@ -144,8 +142,7 @@ func (c *Cache) Preload(ctx context.Context) {
 	}
 }
 
-// preloadOrder returns the tasks that were predicted last, newest first, and then all other tasks
-// in the order of their names.
+// preloadOrder returns the tasks that were predicted last, newest first, and then all other tasks by name.
 func (c *Cache) preloadOrder(ctx context.Context) []sizing.TaskKey {
 	recent, err := c.store.RecentTasks(ctx, maxRecent)
 	if err != nil && ctx.Err() == nil {

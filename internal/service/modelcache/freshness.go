@@ -22,7 +22,7 @@ func (f *freshness) setSubscribed(isSubscribed bool) {
 	f.isSubscribed, f.isSynced = isSubscribed, false
 }
 
-// markSynced records that a resync or a poll is complete. The argument `begun` is the time of its start.
+// markSynced records that a resync or a poll that began at `begun` is complete.
 func (f *freshness) markSynced(begun time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -32,7 +32,6 @@ func (f *freshness) markSynced(begun time.Time) {
 	}
 }
 
-// markPinged records that the store answered a ping.
 func (f *freshness) markPinged() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -41,8 +40,7 @@ func (f *freshness) markPinged() {
 	}
 }
 
-// staleness returns the time since the cache was last known to equal the store, or zero before the
-// first resync.
+// staleness returns zero before the first resync.
 func (f *freshness) staleness() time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()

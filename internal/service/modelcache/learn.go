@@ -11,7 +11,7 @@ import (
 
 const (
 	maxQueued  = maxTail // rows of one task; the next training learns older rows beyond this limit
-	pauseRatio = 3       // pause between queued rows in multiples of the learning time: learning takes a quarter of the time, so that predictions rarely wait for it
+	pauseRatio = 3       // pause between queued rows in multiples of the learning time, so that predictions rarely wait for learning
 )
 
 // learnQueue holds rows that are acknowledged and not learned yet, oldest first. At most one
@@ -57,7 +57,6 @@ func (c *Cache) LearnLater(t *Task, rows []taskmodel.TrainingRow) {
 	}
 }
 
-// learnQueued learns the queued rows of a task with pauses, until the queue is empty.
 func (c *Cache) learnQueued(t *Task) {
 	for {
 		row, ok := t.queue.next()
@@ -70,8 +69,7 @@ func (c *Cache) learnQueued(t *Task) {
 	}
 }
 
-// learn lets the model of a task learn a row. It recovers from panics, because the row is stored
-// and the next training includes it.
+// learn recovers from panics, because the row is stored and the next training includes it.
 func (c *Cache) learn(t *Task, row taskmodel.TrainingRow) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -84,8 +82,8 @@ func (c *Cache) learn(t *Task, row taskmodel.TrainingRow) {
 	c.account(t)
 }
 
-// learnStored lets a model that is being loaded learn a stored row, and returns the model. If learning panics, learnStored
-// logs the panic and returns the model without the row, because a task without a model would be worse.
+// learnStored lets a model that is being loaded learn a stored row. If learning panics, learnStored returns the model without
+// the row, because a task without a model would be worse.
 func (c *Cache) learnStored(task string, m *taskmodel.Model, row taskmodel.TrainingRow) (learned *taskmodel.Model) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -96,7 +94,6 @@ func (c *Cache) learnStored(task string, m *taskmodel.Model, row taskmodel.Train
 	return learn(m, row)
 }
 
-// next removes the oldest row. If there is none, it marks the queue as idle.
 func (q *learnQueue) next() (taskmodel.TrainingRow, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

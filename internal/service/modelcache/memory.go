@@ -32,7 +32,6 @@ func (m *memory) stats() MemoryStats {
 	return MemoryStats{Hits: m.hits.Load(), Misses: m.misses.Load(), Evictions: m.evictions.Load(), Bytes: m.used, Limit: m.limit}
 }
 
-// hit records that Cache.Get found the model of a task in memory.
 func (m *memory) hit(t *Task) {
 	m.hits.Add(1)
 	if now := m.clock.Load(); t.usedAt.Load() != now {
@@ -40,9 +39,8 @@ func (m *memory) hit(t *Task) {
 	}
 }
 
-// set records the size of a task's model, or zero if the model is not in memory. It returns the
-// tasks to evict, which it no longer counts. It never returns `t` itself, so a single model may
-// exceed the limit.
+// set records the size of a task's model; zero: the model is not in memory. It returns the tasks to evict, whose bytes are no
+// longer counted. `t` is never one of them, so a single model may exceed the limit.
 func (m *memory) set(t *Task, size int64) (victims []*Task) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -65,8 +63,7 @@ func (m *memory) set(t *Task, size int64) (victims []*Task) {
 	return victims
 }
 
-// oldest returns the least recently used task other than `except`, or nil if there is none. The
-// scan of a thousand tasks takes microseconds; the decoding before it takes milliseconds.
+// oldest scans all tasks: a thousand of them take microseconds, and the decoding before the scan takes milliseconds.
 func (m *memory) oldest(except *Task) (oldest *Task) {
 	var usedAt int64
 	for t := range m.sizes {

@@ -27,7 +27,7 @@ type namespace struct {
 	sum    taskmodel.Namespace       // of all DAGs
 }
 
-// set replaces the pools of all DAGs. It adds them in the order of their ids, so that rounding is equal on all replicas.
+// set adds the pools in the order of their ids, so that rounding is equal on all replicas.
 func (n *namespace) set(dags map[string]taskmodel.Pool, readAt time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -38,7 +38,6 @@ func (n *namespace) set(dags map[string]taskmodel.Pool, readAt time.Time) {
 	}
 }
 
-// others returns the statistics over all DAGs but one.
 func (n *namespace) others(dag string) *taskmodel.Namespace {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -49,7 +48,6 @@ func (n *namespace) others(dag string) *taskmodel.Namespace {
 	return &others
 }
 
-// lastRead returns when the shares were read last; zero: never.
 func (n *namespace) lastRead() time.Time {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -66,7 +64,7 @@ func (c *Cache) namespaceOf(name string) *namespace {
 	return n
 }
 
-// loadNamespace reads the shares of a namespace if they were never read, or if they were last read before a time.
+// loadNamespace does nothing if the shares were last read at the time `before` or later.
 func (c *Cache) loadNamespace(ctx context.Context, name string, before time.Time) error {
 	c.mu.Lock()
 	n := c.namespaceOf(name)
@@ -100,14 +98,12 @@ func (c *Cache) ReloadNamespace(ctx context.Context, name string) {
 	c.loadNamespaceOrLog(ctx, name, c.cfg.Now().Add(time.Nanosecond)) // later than any read that has begun
 }
 
-// loadNamespaceOrLog is loadNamespace. It logs an error instead of returning it.
 func (c *Cache) loadNamespaceOrLog(ctx context.Context, name string, before time.Time) {
 	if err := c.loadNamespace(ctx, name, before); err != nil && ctx.Err() == nil {
 		c.log.Warn("failed to read the shares of a namespace; the previous statistics stay in use", "namespace", name, "err", err)
 	}
 }
 
-// poolsIn returns the pools of a namespace.
 func (c *Cache) poolsIn(name string) map[sizing.TaskKey]*pool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -120,7 +116,6 @@ func (c *Cache) poolsIn(name string) map[sizing.TaskKey]*pool {
 	return pools
 }
 
-// reloadNamespaces reads the shares of the namespaces in use again if they were last read at least namespaceInterval ago.
 func (c *Cache) reloadNamespaces(ctx context.Context) {
 	c.mu.RLock()
 	names := slices.Sorted(maps.Keys(c.namespaces))

@@ -14,7 +14,6 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// sharesStore is a store that has only the shares of one task per DAG.
 type sharesStore struct {
 	store.Store
 	shares map[string][]byte // by DAG
@@ -31,7 +30,7 @@ func (s *sharesStore) NamespaceShares(_ context.Context, namespace string, each 
 	return nil
 }
 
-// shareWith returns the encoded share of a task with 50 equal residuals.
+// shareWith returns the share of a task with 50 equal residuals.
 func shareWith(t testing.TB, residual float64) []byte {
 	t.Helper()
 	m := taskmodel.New()
@@ -76,7 +75,6 @@ func TestTheStatisticsOfANamespaceAreReadAtIntervals(t *testing.T) {
 	assert.NotEqual(t, before, version())
 }
 
-// BenchmarkLoadNamespace reads the shares of 10,000 DAGs with one task each.
 func BenchmarkLoadNamespace(b *testing.B) {
 	st := &sharesStore{shares: map[string][]byte{}}
 	share := shareWith(b, 0.1)

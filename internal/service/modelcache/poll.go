@@ -63,22 +63,20 @@ func (c *Cache) applyChanges(ctx context.Context, since int64) (stale []sizing.T
 		if t.hasPolicy(&task.Policy) {
 			continue
 		}
-		if _, err := c.loadPolicy(ctx, task.Task); err != nil { // read again, because the listed policy may be older than the policy in memory
+		if _, err := c.loadPolicy(ctx, task.Task); err != nil { // the listed policy may be older than the policy in memory
 			return nil, 0, err
 		}
 	}
 	return stale, changed.Watermark, nil
 }
 
-// hasPolicy reports whether `p` is the policy in memory.
 func (t *Task) hasPolicy(p *sizing.Policy) bool {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return reflect.DeepEqual(t.policy, *p)
 }
 
-// withoutActiveModel lists the decoded tasks that have no active model. Other replicas may have received more rows of
-// these tasks.
+// withoutActiveModel lists the decoded tasks without an active model. Other replicas may have received more rows of them.
 func (c *Cache) withoutActiveModel() (keys []sizing.TaskKey) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -90,8 +88,6 @@ func (c *Cache) withoutActiveModel() (keys []sizing.TaskKey) {
 	return keys
 }
 
-// getOrAdd returns a task. It creates a task with an encoded model if the cache does not know
-// the task.
 func (c *Cache) getOrAdd(key sizing.TaskKey) *Task {
 	c.mu.Lock()
 	defer c.mu.Unlock()

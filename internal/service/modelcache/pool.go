@@ -23,10 +23,10 @@ type pool struct {
 	isStale  bool                      // whether a share may have changed, because another version of a model became active
 	shares   map[string]taskmodel.Pool // by task id
 	sum      taskmodel.Pool            // of all shares
-	others   *taskmodel.Namespace      // the other DAGs of the namespace; nil: unknown. setOthers replaces the pointer; the value never changes
+	others   *taskmodel.Namespace      // the other DAGs of the namespace; nil: unknown; setOthers replaces it and never changes its value
 }
 
-// set replaces the share of a task; nil removes it.
+// set with a nil `share` removes the share of the task.
 func (p *pool) set(name string, share *taskmodel.Pool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -45,7 +45,6 @@ func (p *pool) set(name string, share *taskmodel.Pool) {
 	p.updateSum()
 }
 
-// setAll replaces all shares.
 func (p *pool) setAll(shares map[string]taskmodel.Pool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -67,7 +66,6 @@ func (p *pool) updateSum() {
 	p.version.Add(1)
 }
 
-// setOthers replaces the statistics over the other DAGs of the namespace.
 func (p *pool) setOthers(others *taskmodel.Namespace) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -77,8 +75,7 @@ func (p *pool) setOthers(others *taskmodel.Namespace) {
 	}
 }
 
-// sumWith returns the sum of the pool with `share` in place of the share of the task's active model, the statistics over the
-// other DAGs of the namespace, and the pool's version.
+// sumWith uses `share` in place of the share of the task's active model.
 func (p *pool) sumWith(name string, share taskmodel.Pool) (sum taskmodel.Pool, others *taskmodel.Namespace, version uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -90,29 +87,25 @@ func (p *pool) sumWith(name string, share taskmodel.Pool) (sum taskmodel.Pool, o
 	return sum, p.others, p.version.Load()
 }
 
-// needsLoading reports whether the shares are not loaded or may have changed.
 func (p *pool) needsLoading() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return !p.isLoaded || p.isStale
 }
 
-// markStale records that a share may have changed.
 func (p *pool) markStale() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.isStale = true
 }
 
-// needsReloading reports whether the pool is in use and may have changed.
 func (p *pool) needsReloading() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.isLoaded && p.isStale
 }
 
-// loadPool reads the shares of a task's DAG if they are not loaded or may have changed. It skips a share that cannot be
-// decoded, because its model cannot be decoded either.
+// loadPool skips a share that cannot be decoded, because its model cannot be decoded either.
 func (c *Cache) loadPool(ctx context.Context, key sizing.TaskKey, p *pool) error {
 	p.loadMu.Lock()
 	defer p.loadMu.Unlock()
@@ -136,7 +129,6 @@ func (c *Cache) loadPool(ctx context.Context, key sizing.TaskKey, p *pool) error
 	return nil
 }
 
-// reloadPools reads the pools that are in use and may have changed.
 func (c *Cache) reloadPools(ctx context.Context) {
 	stale := map[sizing.TaskKey]*pool{}
 	c.mu.RLock()

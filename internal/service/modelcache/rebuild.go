@@ -133,7 +133,6 @@ func (r *replay) learnPeak(m *taskmodel.Model, seq int64) bool {
 	return false
 }
 
-// openVersion decodes a stored version. It returns nil if this release cannot read it.
 func (c *Cache) openVersion(key sizing.TaskKey, stored *store.Model) *taskmodel.Model {
 	model, err := taskmodel.Open(stored.Blob)
 	if err != nil {
@@ -143,7 +142,6 @@ func (c *Cache) openVersion(key sizing.TaskKey, stored *store.Model) *taskmodel.
 	return model
 }
 
-// setPoolOf sets the pool of a model to the shares of its DAG that are loaded.
 func (c *Cache) setPoolOf(key sizing.TaskKey, model *taskmodel.Model) {
 	if t := c.Find(key); t != nil {
 		sum, others, _ := t.pool.sumWith(t.key.Task, model.Pool())

@@ -48,7 +48,7 @@ func (c *Cache) resync(ctx context.Context) {
 		c.log.Warn("resync: failed to read the watermark of changes", "err", err)
 		return
 	}
-	unpublished, err := c.store.Unpublished(ctx) // read before ActiveVersions, which also lists models that become active between the two reads
+	unpublished, err := c.store.Unpublished(ctx) // before ActiveVersions, which also lists models that become active in between
 	if err != nil {
 		c.log.Warn("resync: failed to list tasks without a model", "err", err)
 		return
@@ -95,7 +95,6 @@ func (c *Cache) resync(ctx context.Context) {
 	c.freshness.markSynced(begun)
 }
 
-// loadPolicies reads and sets all policies.
 func (c *Cache) loadPolicies(ctx context.Context) (map[sizing.TaskKey]sizing.Policy, error) {
 	c.policyMu.Lock()
 	defer c.policyMu.Unlock()
@@ -131,8 +130,7 @@ func (c *Cache) refresh(ctx context.Context, key sizing.TaskKey, force bool) (er
 	if err != nil {
 		return err
 	}
-	// Only one refresh of a task runs at a time, so that the state that was read last is installed
-	// last.
+	// Only one refresh of a task runs at a time, so that the state that was read last is installed last.
 	t.loadMu.Lock()
 	defer t.loadMu.Unlock()
 	t.beginLoading()
@@ -222,8 +220,6 @@ func (c *Cache) applyChange(ctx context.Context, key sizing.TaskKey) {
 	}
 }
 
-// loadPolicy reads and sets the policy of a task. It creates the task if the cache does not know
-// it.
 func (c *Cache) loadPolicy(ctx context.Context, key sizing.TaskKey) (*Task, error) {
 	c.policyMu.Lock()
 	defer c.policyMu.Unlock()
@@ -236,8 +232,7 @@ func (c *Cache) loadPolicy(ctx context.Context, key sizing.TaskKey) (*Task, erro
 	return t, nil
 }
 
-// scheduleRetraining schedules the training of a task whose active model cannot be decoded, because only
-// a new model helps. It returns the decoding error.
+// scheduleRetraining returns the decoding error. It schedules a training, because only a new model helps.
 func (c *Cache) scheduleRetraining(ctx context.Context, key sizing.TaskKey, decodeErr error) error {
 	if err := c.store.MarkDue(ctx, key, c.cfg.Now().Add(retrainAfter)); err != nil {
 		return errors.Join(decodeErr, err)
@@ -245,7 +240,6 @@ func (c *Cache) scheduleRetraining(ctx context.Context, key sizing.TaskKey, deco
 	return decodeErr
 }
 
-// refOf returns the reference to an active model, or nil if the task has none.
 func refOf(m *store.Model) *sizing.ModelRef {
 	if m.Version == 0 {
 		return nil

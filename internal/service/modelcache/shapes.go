@@ -16,13 +16,11 @@ type shapes struct {
 	loaded  atomic.Pointer[loadedShapes] // nil if none are loaded yet
 }
 
-// loadedShapes are shapes with the classifier that predicts the shape of a task.
 type loadedShapes struct {
 	set        *taskmodel.Shapes
 	classifier *cohort.Shapes // nil if none was stored
 }
 
-// set returns the newest loaded shapes; nil if none are loaded yet.
 func (s *shapes) set() *taskmodel.Shapes {
 	if l := s.loaded.Load(); l != nil {
 		return l.set
@@ -57,7 +55,6 @@ func (c *Cache) shapesOf(namespace string) *shapes {
 	return s
 }
 
-// reloadShapes reads the shapes that changed. After an error the last shapes remain in use.
 func (c *Cache) reloadShapes(ctx context.Context) {
 	versions, err := c.store.ShapeVersions(ctx)
 	if err != nil {
@@ -86,7 +83,6 @@ func (c *Cache) reloadShapes(ctx context.Context) {
 	}
 }
 
-// openShapes decodes stored shapes.
 func openShapes(content []byte) (*loadedShapes, error) {
 	set, encoded, err := taskmodel.ReadShapes(content)
 	if err != nil {

@@ -42,7 +42,7 @@ type Task struct {
 	lastSeq     int64                   // newest stored row that the model had when it was installed
 	isLoading   bool                    // whether a refresh is reading the store
 	tail        []taskmodel.TrainingRow // rows reported to this replica while isLoading, except those in amended
-	amended     []taskmodel.TrainingRow // newest rows that amend an earlier row, which a loaded model may have learned without its peak
+	amended     []taskmodel.TrainingRow // newest rows that add a peak to an earlier row; a loaded model may lack the peak
 	outline     *taskmodel.Outline      // of the evicted model; nil if the model is not evicted
 	policy      sizing.Policy
 	isDeleted   bool // deleted or renamed: the task learns nothing more
@@ -117,7 +117,6 @@ func (t *Task) WillLearn(row *taskmodel.TrainingRow) bool {
 	return t.IsDecoded() && row.Seq > t.lastSeq
 }
 
-// version returns the active version, or 0 if there is none.
 func (t *Task) version() int {
 	if e := t.encoded.Load(); e != nil {
 		return int(e.version.Load())
@@ -168,7 +167,6 @@ func (t *Task) install(model *taskmodel.Model, read *sizing.History, ref *sizing
 	t.updatePool()
 }
 
-// contains reports whether a model that learned the stored rows up to read.LastSeq has learned `row`.
 func contains(read *sizing.History, row *taskmodel.TrainingRow) bool {
 	return row.Seq <= read.LastSeq
 }
@@ -227,7 +225,6 @@ func learnAmended(m *taskmodel.Model, row taskmodel.TrainingRow) bool {
 	return true
 }
 
-// learn returns `m` after it learned `row`, or a new model with that row if `m` is nil.
 func learn(m *taskmodel.Model, row taskmodel.TrainingRow) *taskmodel.Model {
 	if m == nil {
 		m = taskmodel.New()
@@ -236,7 +233,6 @@ func learn(m *taskmodel.Model, row taskmodel.TrainingRow) *taskmodel.Model {
 	return m
 }
 
-// void removes a voided report from `tail` and `amended`, and its kill from the kills that the model remembers.
 func (t *Task) void(try *sizing.TryKey) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -297,7 +293,6 @@ func (t *Task) evict() {
 	t.model = nil
 }
 
-// memoryBytes returns the approximate size of the model in bytes, or zero if it is not in memory.
 func (t *Task) memoryBytes() int64 {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

@@ -9,9 +9,9 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// updateTries ends the tries that were reported after row `previousSeq`, the newest row of the previous refresh. The
-// argument `tail` holds the newest rows after row `seq`, which is the newest row of the training. If previousSeq is 0, there was no
-// previous refresh, and restoreTries has read the outcomes.
+// updateTries ends the tries that were reported after row `previousSeq`, the newest row of the previous refresh. `tail` holds
+// the newest rows after row `seq`, the newest row of the training. If previousSeq is 0, there was no previous refresh, and
+// restoreTries has read the outcomes.
 func (c *Cache) updateTries(ctx context.Context, t *Task, key sizing.TaskKey, tail []sizing.HistoryRow, seq, previousSeq int64) error {
 	switch {
 	case previousSeq == 0:
@@ -23,7 +23,6 @@ func (c *Cache) updateTries(ctx context.Context, t *Task, key sizing.TaskKey, ta
 	return c.endReportedTries(ctx, t, key, previousSeq)
 }
 
-// restoreTries derives a task's open tries with their answers, and its unschedulable allocations, from the store.
 func (c *Cache) restoreTries(ctx context.Context, t *Task, key sizing.TaskKey) error {
 	now := c.cfg.Now()
 	failures, err := c.store.SchedulingFailures(ctx, key, now.Add(-c.cfg.UnschedulableFor), inflight.MaxUnschedulable)
@@ -57,7 +56,6 @@ func (c *Cache) endReportedTries(ctx context.Context, t *Task, key sizing.TaskKe
 	}
 }
 
-// endTries ends the tries of those `rows` that follow row `seq`.
 func (c *Cache) endTries(t *Task, key sizing.TaskKey, rows []sizing.HistoryRow, seq int64) {
 	for i := range rows {
 		r := &rows[i]

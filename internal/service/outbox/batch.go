@@ -30,7 +30,6 @@ func (b *batch) add(r sizing.Receipt, features []byte) {
 	b.receipts = append(b.receipts, r)
 }
 
-// receipt returns receipt i with its features.
 func (b *batch) receipt(i int) sizing.Receipt {
 	r := b.receipts[i]
 	r.Ask.Features = b.features[i].Features()

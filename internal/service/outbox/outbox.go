@@ -24,15 +24,13 @@ const (
 	// BatchSize is the largest number of receipts in one write.
 	BatchSize = 2_000
 
-	// maxQueued bounds the receipts in memory. A full queue first leaves out the receipts that no
-	// report will need, and then drops the oldest batch. Outbox.Stats
-	// counts the receipts of both kinds.
+	// maxQueued bounds the receipts in memory. A full queue first leaves out the receipts that no report will need, and then
+	// drops the oldest batch. Outbox.Stats counts the receipts of both kinds.
 	maxQueued = 50_000
 	// maxBeforeBatch is the length of the queue beyond which batches of predictions wait. The
 	// remaining space is for single predictions, which never wait.
 	maxBeforeBatch = 20_000
-	// maxWait bounds the wait of a batch of predictions.
-	maxWait = 2 * time.Second
+	maxWait        = 2 * time.Second
 
 	flushTimeout = 5 * time.Second // the timeout of one write, and of all writes together when Run drains the queue
 )
@@ -86,9 +84,9 @@ func (o *Outbox) emptyBatch() *batch {
 	return newBatch()
 }
 
-// dropUnneeded drops the receipts that no report will need, from the oldest batch with such receipts. If there are none, it
-// drops the oldest batch. It does not change the batch that is being written. It thins each batch only once, so that
-// Add stays cheap. The caller holds o.mu.
+// dropUnneeded drops the receipts that no report will need, from the oldest batch with such receipts, or else the oldest batch.
+// It does not change the batch that is being written. It thins each batch only once, so that Add stays cheap. The caller
+// holds o.mu.
 func (o *Outbox) dropUnneeded() {
 	oldest := 0
 	if o.isWriting {
@@ -135,8 +133,7 @@ func (o *Outbox) Wait(ctx context.Context, n int) {
 	}
 }
 
-// nextWrite returns a channel that closes at the end of the next write, or nil if n receipts need
-// not wait.
+// nextWrite returns nil if `n` receipts need not wait.
 func (o *Outbox) nextWrite(n int) <-chan struct{} {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -225,8 +222,6 @@ func (o *Outbox) batchCount() int {
 	return len(o.batches)
 }
 
-// startWrite returns the oldest batch and protects it from changes. It returns nil if the queue
-// is empty.
 func (o *Outbox) startWrite() *batch {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -236,7 +231,6 @@ func (o *Outbox) startWrite() *batch {
 	return o.batches[0]
 }
 
-// endWrite ends a write. It removes the oldest batch if the batch was stored.
 func (o *Outbox) endWrite(isStored bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -13,8 +13,6 @@ import (
 	"github.com/loadaware/loadaware/internal/testwait"
 )
 
-// receiptNumber returns the nth receipt. Of each five receipts, one has unknown features and one
-// has an empty set of features.
 func receiptNumber(n int) sizing.Receipt {
 	r := sizing.Receipt{Allocation: sizing.Allocation{PredictionID: strconv.Itoa(n)}}
 	r.Ask.Try.RunID = strconv.Itoa(n)

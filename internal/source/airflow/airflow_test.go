@@ -28,8 +28,7 @@ type exchange struct {
 	Answer json.RawMessage
 }
 
-// replay returns a client of a server that replays the responses of a real Airflow. The
-// pages have the recorded size, whatever limit the client requests.
+// replay returns a client of a server whose pages have the recorded size, whatever limit the client requests.
 func replay(t *testing.T, version string) *airflow.Client {
 	client, err := airflow.Open(t.Context(), airflow.Config{URL: replayServer(t, version), User: "reader", Password: "p", PerSecond: 1e6})
 	require.NoError(t, err)
@@ -107,8 +106,8 @@ func TestTasksReturnsParamsOrErrNotFound(t *testing.T) {
 	}
 }
 
-// readObservations returns the observations of two runs, and the operators that launch no pod. manual__3 has a
-// failed and a successful try, and all tries of manual__9 failed.
+// readObservations also returns the operators that launch no pod. manual__3 has a failed and a successful try, and all tries of
+// manual__9 failed.
 func readObservations(t *testing.T, client *airflow.Client) (observations []sizing.Observation, skipped []string) {
 	features := sizing.Features{"rows": sizing.NumberValue(130)}
 	for last, err := range client.Instances(t.Context(), "history", []string{"manual__3", "manual__9"}) {

@@ -9,8 +9,6 @@ import (
 	"strings"
 )
 
-// authenticate adds the configured or fetched token to a request, or else user and password. A request for a token gets
-// no Authorization header.
 func (c *Client) authenticate(r *http.Request) {
 	token := c.currentToken()
 	switch {
@@ -22,23 +20,20 @@ func (c *Client) authenticate(r *http.Request) {
 	}
 }
 
-// currentToken returns the configured or fetched token; empty if there is none.
 func (c *Client) currentToken() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.token
 }
 
-// needsToken reports whether user and password must be exchanged for a token before the next request,
-// because Airflow 3 has no basic authentication.
+// needsToken is true before the first token of Airflow 3, which has no basic authentication.
 func (c *Client) needsToken() bool {
 	return c.currentToken() == "" && c.cfg.User != "" && c.api == "/api/v2"
 }
 
 const tokenPath = "/auth/token"
 
-// fetchToken exchanges user and password for a token of Airflow 3, if the client needs one. Concurrent callers
-// wait for the same token.
+// fetchToken lets concurrent callers wait for the same token.
 func (c *Client) fetchToken(ctx context.Context) error {
 	c.fetching.Lock()
 	defer c.fetching.Unlock()

@@ -39,7 +39,8 @@ var (
 	ErrDenied = errors.New("airflow denied access")
 	// ErrNotFound means that Airflow does not have the resource.
 	ErrNotFound = errors.New("not found in airflow")
-	// ErrInvalidResponse means that a response does not follow the stable REST API, is too large, or has an error status that none of the errors above covers.
+	// ErrInvalidResponse means that a response does not follow the stable REST API, is too large, or has an error status that
+	// none of the errors above covers.
 	ErrInvalidResponse = errors.New("invalid response from airflow")
 )
 
@@ -77,7 +78,7 @@ const maxResponse = 64 << 20
 func Open(ctx context.Context, cfg Config) (*Client, error) {
 	base, err := url.Parse(cfg.URL)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
-		return nil, errors.New("parse the URL of Airflow: invalid; use http://host:8080") // not quoted: it may hold a password
+		return nil, errors.New("parse the URL of Airflow: invalid; use http://host:8080") // not quoted: it may contain a password
 	}
 	if base.User != nil {
 		return nil, errors.New("parse the URL of Airflow: it contains a user; configure user and password separately")
@@ -92,7 +93,6 @@ func Open(ctx context.Context, cfg Config) (*Client, error) {
 	return c, c.read(ctx, http.MethodGet, "/dags?limit=1", nil, &dags)
 }
 
-// findAPI returns the newest API version that the server supports.
 func (c *Client) findAPI(ctx context.Context) (string, error) {
 	for _, api := range []string{"/api/v2", "/api/v1"} {
 		var decoded struct {
@@ -108,7 +108,6 @@ func (c *Client) findAPI(ctx context.Context) (string, error) {
 	return "", fmt.Errorf("%w: %s has neither /api/v2/version nor /api/v1/version; check that the URL is that of Airflow 2 or 3", ErrInvalidResponse, c.base)
 }
 
-// read sends a request, with retries, and decodes the response into `to`.
 func (c *Client) read(ctx context.Context, method, path string, body, to any) error {
 	sent, err := json.Marshal(body)
 	if err != nil {
@@ -130,7 +129,7 @@ func (c *Client) read(ctx context.Context, method, path string, body, to any) er
 	return decode(path, response, to)
 }
 
-// send sends one request. It returns a *transientError if a retry may succeed.
+// send returns a *transientError if a retry may succeed.
 func (c *Client) send(ctx context.Context, method, path string, body []byte) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
 	if err != nil {
@@ -167,7 +166,6 @@ func (c *Client) send(ctx context.Context, method, path string, body []byte) ([]
 	return nil, fmt.Errorf("%w: %s", ErrInvalidResponse, message)
 }
 
-// detail returns a colon and the message of an error response of Airflow 2 or 3, or "" if it has no message.
 func detail(response []byte) string {
 	var problem struct {
 		Detail json.RawMessage `json:"detail"`
@@ -186,8 +184,6 @@ func detail(response []byte) string {
 	return fmt.Sprintf(": %.300s", text)
 }
 
-// decode decodes a response into `to`. Its error wraps ErrInvalidResponse and names the field with a wrong type,
-// if that is the cause.
 func decode(path string, response []byte, to any) error {
 	decoder := json.NewDecoder(bytes.NewReader(response))
 	decoder.UseNumber() // different long ids would be equal as float64
@@ -209,7 +205,6 @@ func decode(path string, response []byte, to any) error {
 	return fmt.Errorf("%w: %s: %w", ErrInvalidResponse, path, err)
 }
 
-// missing returns the error of a field that a response lacks.
 func missing(path, field string) error {
 	return fmt.Errorf("%w: %s: %s is missing", ErrInvalidResponse, path, field)
 }

@@ -17,8 +17,7 @@ import (
 	"github.com/loadaware/loadaware/internal/source/airflow"
 )
 
-// newClient opens a client of a server that responds like Airflow 3 to version requests and calls f
-// for all other requests.
+// newClient opens a client of a server that responds like Airflow 3 to version requests and calls f otherwise.
 func newClient(t *testing.T, cfg airflow.Config, f http.HandlerFunc) (*airflow.Client, error) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/version") {
@@ -179,7 +178,6 @@ func TestOpenRejectsOtherServersAndInvalidURLs(t *testing.T) {
 	}
 }
 
-// runTable serves pages of runs like Airflow.
 type runTable struct{ runs []airflow.Run }
 
 func (table *runTable) answer(w http.ResponseWriter, r *http.Request) {

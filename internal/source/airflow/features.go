@@ -44,8 +44,6 @@ func Features(declared, conf map[string]any, allowed Patterns) sizing.Features {
 	return features
 }
 
-// featureValue converts a JSON value into a feature. It returns a missing value for a list, an object, null, an
-// empty text, and a value that is too large or too long.
 func featureValue(value any) sizing.Value {
 	switch v := value.(type) {
 	case bool:
@@ -79,7 +77,6 @@ func CompileGlobs(globs []string) Patterns {
 	return patterns
 }
 
-// match reports whether one of the patterns matches a name.
 func (p Patterns) match(name string) bool {
 	return slices.ContainsFunc(p, func(pattern *regexp.Regexp) bool { return pattern.MatchString(name) })
 }
@@ -109,7 +106,7 @@ func globPattern(glob string) *regexp.Regexp {
 	return regexp.MustCompile(pattern + `$`)
 }
 
-// setLength returns the number of characters of the set at the start of a glob, or 1 if its bracket is not closed.
+// setLength returns 1 if the bracket of the set is not closed.
 func setLength(glob []rune) int {
 	first := 1
 	if first < len(glob) && glob[first] == '!' {
@@ -124,7 +121,7 @@ func setLength(glob []rune) int {
 	return 1
 }
 
-// setPattern returns the pattern of a set, given without its brackets. A range whose end is below its start is empty.
+// setPattern expects a set without its brackets. A range whose end is below its start is empty.
 func setPattern(set []rune) string {
 	negated := set[0] == '!'
 	if negated {

@@ -39,8 +39,6 @@ func (i *Instance) Metadata(task *Task, tags []string) sizing.Metadata {
 	return found
 }
 
-// metadataValues returns the values sorted by their bytes and without duplicates. It omits values that are
-// empty, too long or not printable, and returns at most the first sizing.MaxMetadataValues of the other values.
 func metadataValues(values []string) []string {
 	var accepted []string
 	for _, v := range values {
@@ -61,12 +59,11 @@ func firstKnown(a, b string) string {
 	return b
 }
 
-// paramNames returns the names of declared params that do not look like a secret.
 func paramNames(params map[string]any) []string {
 	return slices.DeleteFunc(slices.Collect(maps.Keys(params)), secretName.MatchString)
 }
 
-// untagged returns an image without its tag and digest, which change with every build.
+// untagged removes the tag and the digest, which change with every build.
 func untagged(reference string) string {
 	image, _, _ := strings.Cut(reference, "@")
 	name := strings.LastIndexByte(image, '/') + 1
@@ -77,7 +74,6 @@ func untagged(reference string) string {
 // gpuPair matches one GPU limit in a printed dict.
 var gpuPair = regexp.MustCompile(`'([^']*gpu[^']*)':\s*'([^']*)'`)
 
-// gpus returns the GPU limits in the rendered container_resources, such as nvidia.com/gpu=1.
 func (i *Instance) gpus() []string {
 	object, text := i.renderedResources()
 	limits := map[string]any{}
@@ -92,7 +88,6 @@ func (i *Instance) gpus() []string {
 	return pairs(limits)
 }
 
-// pairs formats the texts and numbers in `values` as name=value.
 func pairs(values map[string]any) []string {
 	var texts []string
 	for name, v := range values {

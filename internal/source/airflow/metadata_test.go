@@ -40,7 +40,6 @@ func TestMetadataEqualsProviderMetadata(t *testing.T) {
 	}
 }
 
-// instanceOf decodes an instance with rendered fields.
 func instanceOf(t *testing.T, operator, rendered string) airflow.Instance {
 	var i airflow.Instance
 	require.NoError(t, json.Unmarshal(fmt.Appendf(nil, `{"operator": %q, "pool": "p", "rendered_fields": %s}`, operator, rendered), &i))

@@ -43,8 +43,7 @@ func (i *Instance) Observation(namespace string, features sizing.Features) (o si
 	return o, ""
 }
 
-// duration returns the duration, rounded to microseconds, the precision of the store. It returns 0 for a
-// duration that is unknown or above sizing.MaxDuration.
+// duration is rounded to microseconds, the precision of the store.
 func (i *Instance) duration() time.Duration {
 	if i.Seconds <= 0 || i.Seconds > sizing.MaxDuration.Seconds() {
 		return 0

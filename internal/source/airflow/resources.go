@@ -31,14 +31,13 @@ func (i *Instance) resources() (requested, allocated sizing.Resources) {
 	return requested, allocated
 }
 
-// podResources holds the requests and the limits of a container, each by the name of the resource, such as
-// "memory".
+// podResources maps the names of resources, such as "memory", to amounts.
 type podResources struct {
 	Requests map[string]any `json:"requests"`
 	Limits   map[string]any `json:"limits"`
 }
 
-// renderedResources returns the rendered container_resources: an object, or its printed form.
+// renderedResources returns the object of 3.x, or the printed form of 2.x.
 func (i *Instance) renderedResources() (object podResources, text string) {
 	if len(i.Rendered.Resources) > 0 && json.Unmarshal(i.Rendered.Resources, &object) != nil {
 		_ = json.Unmarshal(i.Rendered.Resources, &text) // anything else is unknown
@@ -46,7 +45,6 @@ func (i *Instance) renderedResources() (object podResources, text string) {
 	return object, text
 }
 
-// amounts parses the amounts of memory and CPU. A missing or unreadable amount is 0, which means unknown.
 func amounts(resources map[string]any) (r sizing.Resources) {
 	if memory, ok := resources["memory"].(string); ok {
 		r.Memory, _ = sizing.ParseMemory(memory)
@@ -60,8 +58,7 @@ func amounts(resources map[string]any) (r sizing.Resources) {
 // amountPair matches one amount in a printed dict.
 var amountPair = regexp.MustCompile(`'(memory|cpu)':\s*'([^']*)'`)
 
-// pythonMap extracts the amounts of memory and CPU from the dict after a name in a printed
-// V1ResourceRequirements.
+// pythonMap reads the dict after `name` in a printed V1ResourceRequirements.
 func pythonMap(text, name string) map[string]any {
 	found := map[string]any{}
 	for _, p := range amountPair.FindAllStringSubmatch(pythonPart(text, name), -1) {
@@ -70,7 +67,6 @@ func pythonMap(text, name string) map[string]any {
 	return found
 }
 
-// pythonPart returns the text between the braces of the dict after a name.
 func pythonPart(text, name string) string {
 	part := regexp.MustCompile(`'` + name + `':\s*\{([^{}]*)\}`).FindStringSubmatch(text)
 	if part == nil {

@@ -10,7 +10,6 @@ import (
 	"time"
 )
 
-// transientError is an error after which a retry may succeed.
 type transientError struct {
 	cause      error
 	retryAfter time.Duration // from the header Retry-After; zero if absent
@@ -47,8 +46,7 @@ func (c *Client) sendWithRetry(ctx context.Context, method, path string, body []
 // dialRetryFor is the time for which Open retries an address that accepts no connection.
 const dialRetryFor = 3 * time.Second
 
-// retryFor returns the time for which to retry after err. If Open cannot connect before it knows the API
-// version, the address is probably wrong, so it gives up early.
+// retryFor returns a short time if Open cannot connect before it knows the API version: the address is probably wrong.
 func (c *Client) retryFor(err error) time.Duration {
 	var op *net.OpError
 	if c.api == "" && errors.As(err, &op) && op.Op == "dial" {
@@ -67,7 +65,6 @@ func (c *Client) attempt(ctx context.Context, method, path string, body []byte) 
 	return c.send(ctx, method, path, body)
 }
 
-// waitForRate waits until the rate limit permits the next request.
 func (c *Client) waitForRate(ctx context.Context) error {
 	c.mu.Lock()
 	now := time.Now()
@@ -80,7 +77,6 @@ func (c *Client) waitForRate(ctx context.Context) error {
 	return sleep(ctx, at.Sub(now))
 }
 
-// sleep waits for d, or until ctx ends. It returns the error of ctx if ctx has ended.
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -92,8 +88,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// retryAfter parses the header Retry-After (RFC 9110), which holds seconds or a date. It
-// returns zero for anything else.
+// retryAfter parses the header Retry-After (RFC 9110), which is seconds or a date. Anything else gives zero.
 func retryAfter(header string, now time.Time) time.Duration {
 	if seconds, err := strconv.Atoi(header); err == nil && seconds > 0 {
 		return time.Duration(seconds) * time.Second

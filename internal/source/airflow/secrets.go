@@ -11,7 +11,6 @@ var (
 		`(?:api|access|private|secret)[^a-z]?key)[^a-z]*$`)
 )
 
-// isSecret reports whether a value is omitted because its name looks like that of a secret.
 func isSecret(name string, value any) bool {
 	if _, isText := value.(string); isText {
 		return secretName.MatchString(name)

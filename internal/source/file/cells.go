@@ -26,8 +26,6 @@ func parseNumber(cell string) (float64, bool) {
 	return v, err == nil
 }
 
-// notNumber returns the error of a cell that is not a number. `what` describes the expected number, such as
-// "a number of cores, such as 0.76".
 func notNumber(cell, what string) error {
 	if _, ok := parseNumber(strings.Replace(cell, ",", ".", 1)); ok && strings.Contains(cell, ",") {
 		return fmt.Errorf("%.40q is not %s; write the decimal comma as a point, and no separator of thousands", cell, what)
@@ -58,7 +56,6 @@ func parseCores(cell string, c *sizing.Cores) error {
 	return nil
 }
 
-// parseSeconds parses the duration of a try; see sizing.DurationOf.
 func parseSeconds(cell string, d *time.Duration) error {
 	v, ok := parseNumber(cell)
 	if !ok || v < 0 || v > sizing.MaxDuration.Seconds() {
@@ -109,15 +106,13 @@ func parseTime(cell string, t *time.Time) error {
 	return errors.New(strconv.Quote(cell[:min(len(cell), 40)]) + " is not a time, such as 2020-01-03T02:00:00Z")
 }
 
-// isPlausibleYear reports whether the year of t in UTC is 1970 to 2199. Another year usually
-// means a wrong unit; POST /observe rejects it, too.
+// isPlausibleYear rejects the years that usually come from a wrong unit, as POST /observe does.
 func isPlausibleYear(t time.Time) bool {
 	year := t.UTC().Year()
 	return year >= 1970 && year < 2200
 }
 
-// parseLoad parses the load of the cluster. It does not check the range: sizing.Placement.Bounded drops a
-// value outside 0 to 1.
+// parseLoad does not check the range: sizing.Placement.Bounded drops a value outside 0 to 1.
 func parseLoad(cell string, o *sizing.Observation) error {
 	v, ok := parseNumber(cell)
 	if !ok {
@@ -127,7 +122,6 @@ func parseLoad(cell string, o *sizing.Observation) error {
 	return nil
 }
 
-// parseValues parses a cell of metadata: one value, or a JSON list of strings.
 func parseValues(cell string) []string {
 	if strings.HasPrefix(cell, "[") {
 		var values []string
@@ -159,8 +153,8 @@ func parseUpstream(cell string) ([]string, error) {
 	return ids, nil
 }
 
-// formatValues formats the values of a metadata entry for parseValues. Without values the cell is empty. A blank
-// value becomes a list, because a blank cell means that there is no entry.
+// formatValues is the inverse of parseValues. It formats a blank value as a list, because a blank cell means that there is no
+// entry.
 func formatValues(values []string) string {
 	if len(values) == 0 {
 		return ""
@@ -206,7 +200,6 @@ func formatNumber(v float64) string {
 	return strconv.FormatFloat(v, 'f', -1, 64)
 }
 
-// formatInt formats defaultValue as an empty cell.
 func formatInt(i, defaultValue int) string {
 	if i == defaultValue {
 		return ""

@@ -116,14 +116,12 @@ var columns = []column{
 		}},
 }
 
-// init appends the columns of sizing.MeanUsage to columns.
 func init() {
 	for i, name := range sizing.UsageNames {
 		columns = append(columns, usageColumn(i, name))
 	}
 }
 
-// usageColumn returns the column of one field of sizing.MeanUsage.
 func usageColumn(field int, name string) column {
 	return column{name: usagePrefix + name,
 		set: func(o *sizing.Observation, cell string) error {
@@ -153,8 +151,6 @@ func Columns() []string {
 	return append(names, featurePrefix+"<name>", metadataPrefix+"<name>", upstreamColumn)
 }
 
-// blankObservation returns the defaults of a row: the first try of an unmapped task,
-// which succeeded.
 func blankObservation() sizing.Observation {
 	return sizing.Observation{
 		Try: sizing.TryKey{
@@ -166,7 +162,6 @@ func blankObservation() sizing.Observation {
 	}
 }
 
-// apiName returns the field of POST /observe that the column corresponds to.
 func (c *column) apiName() string {
 	if c.field != "" {
 		return c.field
@@ -174,8 +169,6 @@ func (c *column) apiName() string {
 	return c.name
 }
 
-// columnForField returns the column that corresponds to a field of POST /observe, or the field itself if there is no
-// such column.
 func columnForField(field string) string {
 	if name, ok := strings.CutPrefix(field, "features."); ok {
 		return featurePrefix + name

@@ -32,7 +32,6 @@ type headerCell struct {
 	set  func(o *sizing.Observation, cell string) error
 }
 
-// openCSV reads and checks the header, and returns a reader of the records below it.
 func openCSV(in *lines, layout Layout) (*csvReader, error) {
 	c := &csvReader{in: in, upstream: -1, buf: bufio.NewReaderSize(nil, 4096)}
 	first, err := in.nextNonBlank()
@@ -78,7 +77,6 @@ func openCSV(in *lines, layout Layout) (*csvReader, error) {
 	return c, headerError(first.number, unknown, missing, duplicate)
 }
 
-// headerError returns one error with all faults of a header, or nil.
 func headerError(line int, unknown, missing, duplicate []string) error {
 	var faults []string
 	if len(unknown) > 0 {
@@ -97,7 +95,6 @@ func headerError(line int, unknown, missing, duplicate []string) error {
 		line, strings.Join(faults, "; "), strings.Join(Columns(), ", "))
 }
 
-// cellSetter returns the function that stores the cells of a column, or nil if the column is unknown.
 func cellSetter(name string) func(*sizing.Observation, string) error {
 	if feature, ok := strings.CutPrefix(name, featurePrefix); ok && feature != "" {
 		return func(o *sizing.Observation, cell string) error {
@@ -128,8 +125,7 @@ func cellSetter(name string) func(*sizing.Observation, string) error {
 	return nil
 }
 
-// read returns the next record as an observation. After a malformed record, the next call of read begins
-// with the record's second line, even if an open quote seemed to include that line.
+// read leaves all but the first line of a malformed record to the next call, even if an open quote seemed to include them.
 func (c *csvReader) read() (Row, error) {
 	first, err := c.in.nextNonBlank()
 	if err != nil {
@@ -171,13 +167,11 @@ func (c *csvReader) join(text string) (string, []line) {
 	return record.String(), continuation
 }
 
-// split splits one record into cells.
 func (c *csvReader) split(text string) ([]string, error) {
 	c.buf.Reset(strings.NewReader(text))
 	return csv.NewReader(c.buf).Read()
 }
 
-// observation converts the cells of a record. `number` is the line number at which the record begins.
 func (c *csvReader) observation(number int, cells []string) (Row, error) {
 	o := blankObservation()
 	if c.hasFeatures {
@@ -213,8 +207,8 @@ func (c *csvReader) observation(number int, cells []string) (Row, error) {
 // zonedTime matches a time of day with a zone at the end.
 var zonedTime = regexp.MustCompile(`:.*([zZ]|[+-][0-9]{2}(:?[0-9]{2})?)\s*$`)
 
-// appendMissing appends the errors of fields that have no error yet. Validation treats an
-// unreadable cell as missing, and this second error would be misleading.
+// appendMissing appends the errors of fields that have no error yet. Validation treats an unreadable cell as missing, and
+// this second error would be misleading.
 func appendMissing(errs, more []sizing.FieldError) []sizing.FieldError {
 	for _, f := range more {
 		if !slices.ContainsFunc(errs, func(e sizing.FieldError) bool { return e.Field == f.Field }) {

@@ -19,7 +19,6 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// jsonReader reads one body of POST /observe from each line.
 type jsonReader struct {
 	in     *lines
 	strict json.Options
@@ -49,7 +48,6 @@ func (j *jsonReader) parse(text string) (sizing.Observation, []sizing.FieldError
 	return (&translation{body: &body}).observation()
 }
 
-// jsonFieldError converts the error of a line that cannot be decoded into the error of a field or of the whole line.
 func jsonFieldError(err error) sizing.FieldError {
 	var semantic *json.SemanticError
 	var syntax *jsontext.SyntacticError
@@ -67,8 +65,6 @@ func jsonFieldError(err error) sizing.FieldError {
 	return sizing.FieldError{Detail: "is not JSON: " + strings.TrimPrefix(err.Error(), "jsontext: ")}
 }
 
-// translation converts one decoded body of POST /observe into an observation and collects
-// the errors of its fields.
 type translation struct {
 	body *api.Observation
 	bad  []sizing.FieldError
@@ -123,7 +119,7 @@ func (t *translation) observation() (sizing.Observation, []sizing.FieldError) {
 	return o, bad
 }
 
-// executedPlan converts an executed plan, which has the same JSON in both types.
+// executedPlan converts by JSON, which is the same in both types.
 func executedPlan(b *api.ExecutedPlan) *sizing.ExecutedPlan {
 	if b == nil {
 		return nil
@@ -187,7 +183,6 @@ func (t *translation) resources(field string, r *api.Resources) sizing.Resources
 	}
 }
 
-// seconds reads the duration of a try; see sizing.DurationOf.
 func (t *translation) seconds(field string, s *float64) time.Duration {
 	if s == nil {
 		return 0
@@ -209,7 +204,6 @@ func (t *translation) time(field string, at *time.Time) time.Time {
 	return *at
 }
 
-// features converts an object of scalars. It returns nil if there is no object.
 func (t *translation) features(raw api.Features) sizing.Features {
 	value := jsontext.Value(raw)
 	if len(value) == 0 || value.Kind() == 'n' {
@@ -238,7 +232,6 @@ func (t *translation) features(raw api.Features) sizing.Features {
 	return features
 }
 
-// jsonFeature converts a JSON value into a feature. `fault` is empty if that succeeds.
 func jsonFeature(v jsontext.Value) (value sizing.Value, fault string) {
 	token, err := jsontext.NewDecoder(bytes.NewBuffer(v)).ReadToken()
 	if err != nil {

@@ -35,8 +35,7 @@ func (l *Layout) Check() error {
 	return nil
 }
 
-// check validates the layout against a header. A column of Fields that the header lacks
-// is an error, because a misspelt name would have no effect otherwise.
+// check also rejects a column of Fields that the header lacks, because a misspelt name would have no effect otherwise.
 func (l *Layout) check(line int, header []string) error {
 	names := make([]string, len(header))
 	for i, name := range header {
@@ -50,7 +49,6 @@ func (l *Layout) check(line int, header []string) error {
 	return l.Check()
 }
 
-// field returns the field that a column of the file holds.
 func (l *Layout) field(column string) string {
 	if field, ok := l.Fields[column]; ok {
 		return field
@@ -58,7 +56,6 @@ func (l *Layout) field(column string) string {
 	return column
 }
 
-// setter returns the function that stores the cells of a column of the file, or nil if the column is unknown.
 func (l *Layout) setter(column string) func(*sizing.Observation, string) error {
 	field, renamed := l.Fields[column]
 	if renamed && field == "" {

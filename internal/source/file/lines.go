@@ -22,7 +22,6 @@ type line struct {
 	err    error
 }
 
-// lines reads physical lines. A reader can push lines back.
 type lines struct {
 	in     *bufio.Reader
 	number int
@@ -50,8 +49,7 @@ func (l *lines) next() (line, error) {
 	return line{number: l.number, text: text}, nil
 }
 
-// guessEncoding guesses the encoding of text that is not UTF-8. UTF-16 begins with a byte order
-// mark, and every second byte of its ASCII characters is zero.
+// In guessEncoding: UTF-16 begins with a byte order mark, and every second byte of its ASCII characters is zero.
 func guessEncoding(text string) string {
 	if strings.HasPrefix(text, "\xff\xfe") || strings.HasPrefix(text, "\xfe\xff") || strings.Contains(text, "\x00") {
 		return "utf-16"
@@ -59,7 +57,6 @@ func guessEncoding(text string) string {
 	return "latin1"
 }
 
-// nextNonBlank returns the next line that holds more than white space.
 func (l *lines) nextNonBlank() (line, error) {
 	for {
 		next, err := l.next()
@@ -69,10 +66,9 @@ func (l *lines) nextNonBlank() (line, error) {
 	}
 }
 
-// unread pushes lines back; next returns them first.
 func (l *lines) unread(read ...line) { l.pushed = append(read, l.pushed...) }
 
-// scan reads to the end of the line and keeps at most maxLine bytes.
+// scan keeps at most maxLine bytes of the line.
 func (l *lines) scan() (_ string, tooLong bool, _ error) {
 	var text []byte
 	for {

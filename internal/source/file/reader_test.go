@@ -17,7 +17,6 @@ import (
 	"github.com/loadaware/loadaware/internal/source/file"
 )
 
-// readAll returns the rows of a stream and the messages of the rows that cannot be read.
 func readAll(t *testing.T, r io.Reader) (rows []file.Row, messages []string) {
 	t.Helper()
 	in, err := file.Open(r)
@@ -47,7 +46,6 @@ pricing,demand,emea__017,4,,2020-01-03T02:00:00Z,391.5,350000000000,6,,734003200
 pricing,demand,emea__018,,2,2020-01-03 03:00:00+01:00,60,,,10737418240,,,oom_killed,,"apac, south",,
 `
 
-// expectedRows returns the rows of twoRows.
 func expectedRows() []file.Row {
 	first := sizing.Observation{
 		Try: sizing.TryKey{TaskKey: sizing.TaskKey{Namespace: "default", DAG: "pricing", Task: "demand"},
@@ -280,8 +278,7 @@ func TestFeaturesAreNilWithoutFeatureColumns(t *testing.T) {
 	assert.Nil(t, rows[0].Observation.Features)
 }
 
-// TestReaderReadsInConstantMemory checks that the reader does not read far ahead of the
-// row that it returns.
+// The reader must not read far ahead of the row that it returns.
 func TestReaderReadsInConstantMemory(t *testing.T) {
 	const rows = 200_000
 	feed := &generator{head: "dag_id,task_id,run_id,memory_max_bytes,feature.f\n", row: goodRow("r"), rows: rows}
@@ -297,7 +294,6 @@ func TestReaderReadsInConstantMemory(t *testing.T) {
 	assert.Less(t, ahead, 64<<10, "the reader must read at most 64 KiB ahead")
 }
 
-// generator is an io.Reader of a header and many equal rows.
 type generator struct {
 	head, row  string
 	rows, sent int // rows left, bytes sent
@@ -344,7 +340,6 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// observations returns the rows that can be read, and nil if Open fails.
 func observations(t *testing.T, r io.Reader) []sizing.Observation {
 	in, err := file.Open(r)
 	if err != nil {

@@ -47,7 +47,6 @@ func Write(w io.Writer, observations []sizing.Observation) error {
 	return out.Error()
 }
 
-// usedColumns returns the required columns, and those that some observation fills, in the order of the variable `columns`.
 func usedColumns(observations []sizing.Observation) []column {
 	return slices.DeleteFunc(slices.Clone(columns), func(c column) bool {
 		return !c.required && !slices.ContainsFunc(observations, func(o sizing.Observation) bool { return c.get(&o) != "" })
@@ -104,7 +103,6 @@ type body struct {
 	ClusterLoad     *float64             `json:"cluster_load,omitempty"`
 }
 
-// series is the usage over time, which CSV cannot represent.
 type series struct {
 	StepSeconds float64   `json:"step_seconds"`
 	MemoryBytes []int64   `json:"memory_bytes"`

@@ -64,12 +64,11 @@ func New(cfg Config) (*Client, error) {
 	cfg.Slack = cmp.Or(cfg.Slack, time.Minute)
 	base, err := url.Parse(cfg.URL)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
-		return nil, errInvalidURL // not quoted: it may hold a password
+		return nil, errInvalidURL // not quoted: it may contain a password
 	}
 	return &Client{cfg: cfg, server: server{base: base, http: &http.Client{Transport: bearer(cfg.Token)}}}, nil
 }
 
-// bearer is a bearer token. As a RoundTripper it adds the token to every request.
 type bearer string
 
 // RoundTrip implements http.RoundTripper.
@@ -81,8 +80,8 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// window returns the raw samples of the series that the argument selector matches, from Config.Slack before the time
-// `from` to Config.Slack after the time `to`.
+// window returns the raw samples of the series that `selector` matches, from Config.Slack before the time `from` to
+// Config.Slack after the time `to`.
 func (c *Client) window(ctx context.Context, selector string, from, to time.Time) (model.Matrix, error) {
 	if err := c.wait(ctx); err != nil {
 		return nil, err
@@ -98,7 +97,6 @@ func (c *Client) window(ctx context.Context, selector string, from, to time.Time
 	return matrix, nil
 }
 
-// wait waits until the rate limit permits the next query.
 func (c *Client) wait(ctx context.Context) error {
 	c.mu.Lock()
 	now := time.Now()
@@ -118,8 +116,6 @@ func (c *Client) wait(ctx context.Context) error {
 	}
 }
 
-// classify returns the error of ctx if ctx has ended. Otherwise it wraps err in ErrRejected if a
-// retry cannot help, or else in ErrUnavailable.
 func classify(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -133,8 +129,7 @@ func classify(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
 
-// selector returns a PromQL selector of the series of a metric that have all labels and match all matchers. An
-// empty value in labels selects the series without that label.
+// selector with an empty value in `labels` selects the series without that label.
 func selector(metric string, labels map[string]string, matchers ...string) string {
 	for _, name := range slices.Sorted(maps.Keys(labels)) {
 		matchers = append(matchers, fmt.Sprintf("%s=%q", name, labels[name]))

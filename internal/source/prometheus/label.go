@@ -29,7 +29,6 @@ func SafeLabel(id string) string {
 	return safe[:min(len(safe), maxLabel-hashDigits-1)] + "-" + hash
 }
 
-// strip removes the characters that Kubernetes does not permit in a label.
 func strip(id string) string {
 	permitted := strings.Map(func(r rune) rune {
 		if alphanumeric(r) || r == '-' || r == '_' || r == '.' {

@@ -81,7 +81,6 @@ func (c *Client) LaunchedPods(ctx context.Context, q PodQuery) ([]LaunchedPod, e
 	return all, nil
 }
 
-// markAmbiguous sets Unidentified of the pods whose try has pods in several Kubernetes namespaces.
 func markAmbiguous(pods []LaunchedPod) {
 	byTry := map[sizing.TryKey][]Pod{}
 	for i := range pods {
@@ -94,7 +93,6 @@ func markAmbiguous(pods []LaunchedPod) {
 	}
 }
 
-// newLaunchedPod parses the labels of a pod.
 func newLaunchedPod(labels model.LabelSet) *LaunchedPod {
 	pod := &LaunchedPod{Pod: Pod{Namespace: string(labels["namespace"]), Name: string(labels["pod"])}}
 	pod.Try.MapIndex = sizing.NoMap

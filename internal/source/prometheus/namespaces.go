@@ -57,7 +57,6 @@ func (n *Namespaces) Decode(value string) error {
 	return nil
 }
 
-// checkNamespaces returns an error that wraps ErrAmbiguous if the pods are in several Kubernetes namespaces.
 func checkNamespaces(pods []Pod) error {
 	names := make([]string, len(pods))
 	for i := range pods {

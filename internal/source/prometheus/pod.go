@@ -38,7 +38,6 @@ func Labels(try sizing.TryKey) map[string]string {
 
 func (p Pod) container() string { return cmp.Or(p.Container, "base") }
 
-// missing returns the reason for Usage.Missing if the pod has no samples.
 func (p Pod) missing() string {
 	if p.Name != "" {
 		return fmt.Sprintf("no sample of pod %s", p.Name)
@@ -46,7 +45,6 @@ func (p Pod) missing() string {
 	return fmt.Sprintf("no pod has the labels of %s, run %s, try %d; configure kube-state-metrics to export them", p.Try.TaskKey, p.Try.RunID, p.Try.Number)
 }
 
-// find returns the matching pods, sorted by namespace and name. If `pod` has a name, find returns `pod` without a query.
 func (c *Client) find(ctx context.Context, pod Pod, from, to time.Time) ([]Pod, error) {
 	if pod.Name != "" {
 		return []Pod{pod}, nil
@@ -74,5 +72,4 @@ func (c *Client) find(ctx context.Context, pod Pod, from, to time.Time) ([]Pod, 
 	return pods, nil
 }
 
-// label returns the value of a label of a series; empty if there is no such label.
 func label(s *model.SampleStream, name model.LabelName) string { return string(s.Metric[name]) }

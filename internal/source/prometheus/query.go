@@ -41,7 +41,7 @@ type apiError struct {
 
 func (e *apiError) Error() string { return string(e.kind) + ": " + e.message }
 
-// query evaluates an expression at the given time. The expression must select a range of samples.
+// query requires an expression that selects a range of samples.
 func (s *server) query(ctx context.Context, expression string, at time.Time) (model.Matrix, error) {
 	var result struct {
 		ResultType model.ValueType `json:"resultType"`
@@ -64,7 +64,6 @@ func (s *server) query(ctx context.Context, expression string, at time.Time) (mo
 	return matrix, nil
 }
 
-// series returns the labels of the series that the selector `match` selects between two times.
 func (s *server) series(ctx context.Context, match string, from, to time.Time) ([]model.LabelSet, error) {
 	var found []model.LabelSet
 	err := s.post(ctx, "series", url.Values{"match[]": {match}, "start": {unixSeconds(from)}, "end": {unixSeconds(to)}}, &found)
@@ -93,7 +92,6 @@ func (s *server) post(ctx context.Context, operation string, form url.Values, da
 	return decode(status, body, data)
 }
 
-// send returns the status and the body of the response. If `form` is not empty, it is the body of the request.
 func (s *server) send(ctx context.Context, method string, address *url.URL, form string) (int, []byte, error) {
 	request, err := http.NewRequestWithContext(ctx, method, address.String(), strings.NewReader(form))
 	if err != nil {
@@ -114,7 +112,6 @@ func (s *server) send(ctx context.Context, method string, address *url.URL, form
 	return response.StatusCode, body.Bytes(), err
 }
 
-// decode stores the data of a response in `data`, or returns the error that the response reports.
 func decode(status int, body []byte, data any) error {
 	envelope := struct {
 		Status    string `json:"status"`
@@ -149,7 +146,6 @@ func decode(status int, body []byte, data any) error {
 	return &apiError{envelope.ErrorType, envelope.Error}
 }
 
-// statusError describes a response by its status alone.
 func statusError(status int) error {
 	switch {
 	case status == http.StatusTooManyRequests: // from a proxy with a rate limit; a later retry may succeed
@@ -162,7 +158,6 @@ func statusError(status int) error {
 	return &apiError{badResponse, fmt.Sprintf("bad response code %d", status)}
 }
 
-// unixSeconds formats a time as seconds since 1970, as the API expects.
 func unixSeconds(t time.Time) string {
 	return strconv.FormatFloat(float64(t.Unix())+float64(t.Nanosecond())/1e9, 'f', -1, 64)
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/loadaware/loadaware/internal/source/prometheus"
 )
 
-// respondWith starts a server that answers with `respond`, and returns a client whose URL ends in path.
 func respondWith(t *testing.T, path string, respond http.HandlerFunc) *prometheus.Client {
 	server := httptest.NewServer(respond)
 	t.Cleanup(server.Close)

@@ -29,13 +29,11 @@ const (
 	completed    = "kube_pod_completion_time"
 )
 
-// metrics lists the metrics that the method read asks for.
 var metrics = []string{
 	WorkingSet, MaxUsage, cpuSeconds, oomEvents, requested, limited, restarts,
 	reasonNow, reasonBefore, podPhase, podReason, started, completed,
 }
 
-// read returns the usage of a pod with a known name.
 func (c *Client) read(ctx context.Context, pod Pod, from, to time.Time) (Usage, error) {
 	labels := fmt.Sprintf("pod=%q,container=~%q", pod.Name, "|"+regexp.QuoteMeta(pod.container()))
 	if pod.Namespace != "" {
@@ -92,7 +90,6 @@ func (u *Usage) add(s *model.SampleStream) {
 	}
 }
 
-// addMemory merges one series of the working set, whose largest sample is `peak`.
 func (u *Usage) addMemory(samples []model.SamplePair, peak sizing.Bytes) {
 	if len(samples) > u.Samples {
 		u.Samples, u.SampleInterval = len(samples), sampleInterval(samples)
@@ -104,7 +101,6 @@ func (u *Usage) addMemory(samples []model.SamplePair, peak sizing.Bytes) {
 	u.lastSample = later(u.lastSample, samples[len(samples)-1].Timestamp.Time())
 }
 
-// finish sets Missing, and derives missing start and end times from the samples.
 func (u *Usage) finish(pod Pod) {
 	if u.StartedAt.IsZero() {
 		u.StartedAt = u.firstSample
@@ -120,7 +116,6 @@ func (u *Usage) finish(pod Pod) {
 	}
 }
 
-// raiseTo raises the amount of one resource in `r` to at least `amount`. The label "resource" of `s` names the resource.
 func raiseTo(r *sizing.Resources, s *model.SampleStream, amount float64) {
 	switch label(s, "resource") {
 	case "memory":
@@ -130,7 +125,6 @@ func raiseTo(r *sizing.Resources, s *model.SampleStream, amount float64) {
 	}
 }
 
-// outcomeFromReason maps the reason or phase of a metric to an outcome.
 func outcomeFromReason(metric, reason string) sizing.Outcome {
 	switch {
 	case reason == "OOMKilled":
@@ -145,7 +139,6 @@ func outcomeFromReason(metric, reason string) sizing.Outcome {
 	return sizing.UnknownOutcome
 }
 
-// moreSevere returns the more severe outcome: an OOM kill before an eviction, a failure and a success.
 func moreSevere(a, b sizing.Outcome) sizing.Outcome {
 	for _, o := range []sizing.Outcome{sizing.OOMKilled, sizing.Evicted, sizing.Failed, sizing.Success} {
 		if a == o || b == o {

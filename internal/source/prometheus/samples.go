@@ -14,7 +14,6 @@ import (
 // timestamps of the kubelet are imprecise.
 const minRateInterval = 10 * time.Second
 
-// maxValue returns the maximum of the samples, or 0 if none is positive.
 func maxValue(samples []model.SamplePair) float64 {
 	var highest float64
 	for _, s := range samples {
@@ -49,7 +48,6 @@ func maxRate(samples []model.SamplePair) sizing.Cores {
 	return sizing.Cores(min(highest, float64(sizing.MaxCores)))
 }
 
-// sampleInterval returns the median time between successive samples, or 0 for fewer than two samples.
 func sampleInterval(samples []model.SamplePair) time.Duration {
 	if len(samples) < 2 {
 		return 0
@@ -62,8 +60,6 @@ func sampleInterval(samples []model.SamplePair) time.Duration {
 	return intervals[len(intervals)/2]
 }
 
-// toBytes converts an amount of memory. It returns 0, which means unknown, for NaN and for an amount that is
-// at most 0 or above sizing.MaxBytes.
 func toBytes(v float64) sizing.Bytes {
 	if math.IsNaN(v) || v <= 0 || v > float64(sizing.MaxBytes) {
 		return 0
@@ -79,7 +75,7 @@ func parseSeconds(v float64) time.Time {
 	return time.UnixMilli(int64(v * 1000)).UTC()
 }
 
-// earlier returns the earlier of two times and ignores a zero time.
+// earlier ignores a zero time.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -87,7 +83,6 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// later returns the later of two times. A zero time is earlier than all others.
 func later(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b

@@ -57,7 +57,6 @@ var pods = []prometheustest.Pod{
 
 const recordedFile = "testdata/answers.json"
 
-// testServers runs `test` against recorded responses and, if installed, a real Prometheus.
 func testServers(t *testing.T, test func(*testing.T, *prometheus.Client)) {
 	client := func(t *testing.T, url string) *prometheus.Client {
 		c, err := prometheus.New(prometheus.Config{URL: url, PerSecond: 1000})

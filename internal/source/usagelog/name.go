@@ -12,8 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// readHeader reads the try of the file, and its outcome if it is stated, from the path and from the comments
-// at the top. Comments take precedence over the path.
+// readHeader lets comments take precedence over the path.
 func readHeader(in *bufio.Reader, path string) (Log, error) {
 	log := Log{Try: sizing.TryKey{
 		TaskKey:  sizing.TaskKey{Namespace: sizing.DefaultNamespace},
@@ -58,8 +57,7 @@ func splitComment(comment string) (parts []string) {
 	return parts
 }
 
-// setField sets a field from a part of the form name=value, without the white space around name and value. It
-// ignores parts of another form and unknown names. An error shows `prefix` before the part.
+// setField ignores parts without "=" and unknown names. An error shows `prefix` before the part.
 func (l *Log) setField(part, prefix string) error {
 	name, value, ok := strings.Cut(part, "=")
 	if !ok {

@@ -53,7 +53,6 @@ func (d *downsampler) add(at time.Time, sample slot) {
 
 func (d *downsampler) last() int { return d.first + len(d.slots) - 1 }
 
-// number returns the number of the slot of a time. The number is negative for a time before slot 0.
 func (d *downsampler) number(at time.Time) int {
 	return int(math.Floor(float64(at.Sub(d.from)) / float64(d.step)))
 }
@@ -103,7 +102,6 @@ func (d *downsampler) series() *sizing.Series {
 	return s
 }
 
-// firstValues returns the first memory and the first CPU that a slot has; 0 if none has it.
 func (d *downsampler) firstValues() (first slot) {
 	for _, s := range slices.Backward(d.slots) {
 		if s.memory > 0 {

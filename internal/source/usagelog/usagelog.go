@@ -46,7 +46,7 @@ type Log struct {
 	CPU     sizing.Cores   // the largest sample; 0 if none has CPU
 	From    time.Time      // time of the earliest sample
 	To      time.Time      // time of the latest sample
-	Samples int            // number of samples
+	Samples int
 	Series  *sizing.Series // nil if no sample has memory
 }
 
@@ -98,7 +98,6 @@ func Read(r io.Reader, path string) (Log, error) {
 // columnIndexes holds the positions of the columns; cpu is -1 if the column is absent.
 type columnIndexes struct{ time, memory, cpu int }
 
-// header reads the line with the column names.
 func header(rows *csv.Reader) (columnIndexes, error) {
 	names, err := rows.Read()
 	if err != nil {
@@ -114,7 +113,7 @@ func header(rows *csv.Reader) (columnIndexes, error) {
 	return p, nil
 }
 
-// add adds one sample. An empty cell means that the value was not sampled.
+// add treats an empty cell as a value that was not sampled.
 func (l *Log) add(row []string, columns columnIndexes, samples *downsampler) error {
 	at, err := parseTime(strings.TrimSpace(row[columns.time]))
 	if err != nil {
@@ -144,7 +143,6 @@ func (l *Log) add(row []string, columns columnIndexes, samples *downsampler) err
 	return nil
 }
 
-// parseAmount parses a number from 0 to `limit`. An empty cell is 0.
 func parseAmount(column, cell string, limit float64) (float64, error) {
 	cell = strings.TrimSpace(cell)
 	if cell == "" {

@@ -137,7 +137,6 @@ func TestFindSortsFiles(t *testing.T) {
 	assert.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// TestPeakIsIndependentOfSampleOrder reads samples with random times.
 func TestPeakIsIndependentOfSampleOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
@@ -157,7 +156,6 @@ func TestPeakIsIndependentOfSampleOrder(t *testing.T) {
 	}
 }
 
-// series reads memory samples of the form "seconds,bytes".
 func series(t *testing.T, samples ...string) *sizing.Series {
 	t.Helper()
 	log, err := usagelog.Read(strings.NewReader("# dag_id=d, task_id=t, run_id=r\ntimestamp,memory_bytes\n"+strings.Join(samples, "\n")), "")

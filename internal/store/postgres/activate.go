@@ -12,7 +12,6 @@ import (
 const versionExistsSQL = `
 	SELECT EXISTS (SELECT FROM model WHERE task = $1 AND version = $2)`
 
-// checkVersion returns NotFound if the version is not stored.
 func checkVersion(ctx context.Context, tx pgx.Tx, id int64, task sizing.TaskKey, version int) error {
 	var isStored bool
 	if err := tx.QueryRow(ctx, versionExistsSQL, id, version).Scan(&isStored); err != nil {

@@ -84,7 +84,6 @@ func (s *Store) amendStored(ctx context.Context, tx pgx.Tx, reports []report, re
 	return tx.SendBatch(ctx, batch).Close()
 }
 
-// queueAmendment adds to batch the statement that stores the filled fields. It adds nothing if no field was filled.
 func (old *storedReport) queueAmendment(batch *pgx.Batch) {
 	if !old.changed {
 		return
@@ -96,7 +95,7 @@ func (old *storedReport) queueAmendment(batch *pgx.Batch) {
 		old.PredictionID, old.features, old.MemorySampled, old.measured, old.Outcome)
 }
 
-// readStoredReports reads the stored reports of the repeated tries. A try without a stored report gets one with seq 0.
+// readStoredReports returns a report with seq 0 for a try without a stored report.
 func readStoredReports(ctx context.Context, tx pgx.Tx, reports []report, repeated []int) (map[sizing.TryKey]*storedReport, error) {
 	stored := make(map[sizing.TryKey]*storedReport, len(repeated))
 	keys := make(map[int64]sizing.TaskKey, 1)
@@ -169,7 +168,7 @@ func (old *storedReport) amend(r *report) sizing.RecordResult {
 	}
 }
 
-// merge returns `old` with the changes of amend, and the result of the comparison.
+// merge returns `old` with the changes of amend.
 func (old *storedReport) merge(r *report) (storedReport, *comparison) {
 	next := *old
 	next.features = slices.Clone(old.features)
@@ -201,7 +200,6 @@ func (old *storedReport) merge(r *report) (storedReport, *comparison) {
 	return next, c
 }
 
-// comparison is the result of comparing a stored and a repeated report field by field.
 type comparison struct {
 	filled        bool  // the repeated report filled an unknown field, confirmed a provisional report, or explained a failure
 	contradiction error // the first contradiction; nil if there is none
@@ -209,7 +207,6 @@ type comparison struct {
 	warnings      []sizing.FieldError
 }
 
-// fill copies a reported value into an unknown stored value. Zero means unknown.
 func fill[T comparable](c *comparison, field string, stored *T, reported T) {
 	var unknown T
 	switch {
@@ -280,7 +277,6 @@ func (r *report) otherKind(stored []float64, i int) int {
 	return -1
 }
 
-// text formats the encoded value of field i for an error.
 func (task *cachedTask) text(i int, code float64) string {
 	field := &task.schema.Fields[i]
 	switch {

@@ -32,7 +32,6 @@ const expireRoutineSQL = `
 		WHERE routine AND namespace = $1 AND dag_id = $2 AND task_id = $3
 		ORDER BY id DESC OFFSET $4 - 1 LIMIT 1)`
 
-// audit writes c in the transaction that makes the change.
 func audit(ctx context.Context, tx pgx.Tx, c change) error {
 	before, err := marshalNullable(c.before)
 	if err != nil {
@@ -52,10 +51,9 @@ func audit(ctx context.Context, tx pgx.Tx, c change) error {
 	return err
 }
 
-// actor returns the name of the actor of a context, or store.Anonymous.
 func actor(ctx context.Context) string { return cmp.Or(sizing.Actor(ctx), store.Anonymous) }
 
-// marshalNullable encodes v as JSON. It returns nil, which is stored as NULL, if v is nil.
+// marshalNullable returns nil, which is stored as NULL, if v is nil.
 func marshalNullable(v any) (*string, error) {
 	if v == nil {
 		return nil, nil
@@ -73,7 +71,6 @@ func rawJSON(stored []byte) any {
 	return json.RawMessage(stored)
 }
 
-// state returns the audited form of a champion, or nil if there is no champion.
 func (c champion) state() any {
 	if c.version == 0 {
 		return nil
@@ -84,7 +81,6 @@ func (c champion) state() any {
 	}{c.version, c.pinnedBy}
 }
 
-// taskJSON returns the audited form of a task.
 func taskJSON(k sizing.TaskKey) any {
 	return map[string]string{"namespace": k.Namespace, "dag_id": k.DAG, "task_id": k.Task}
 }

@@ -28,8 +28,6 @@ const (
 	requestCacheSize = 100_000 // entries, about 20 MB; a full cache is cleared
 )
 
-// isNew reports whether the request must be stored: the cache has no request of the task, an expired one, or a
-// different one.
 func (c *requestCache) isNew(task sizing.TaskKey, request sizing.Resources, now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -85,14 +83,12 @@ func (s *Store) noteRequests(ctx context.Context, tx pgx.Tx, receipts []sizing.R
 	return noted, err
 }
 
-// rememberRequests adds committed requests to the cache.
 func (s *Store) rememberRequests(noted []*sizing.Receipt) {
 	for _, r := range noted {
 		s.requests.add(r.Ask.Try.TaskKey, r.Ask.Requested, time.Now())
 	}
 }
 
-// knownAmount returns v, or nil if it is zero, which means unknown.
 func knownAmount[T comparable](v *T) *T {
 	var unknown T
 	if *v == unknown {

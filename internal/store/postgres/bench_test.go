@@ -81,16 +81,14 @@ func reportSize(b *testing.B, dsn string, rows int) {
 	b.ReportMetric(float64(all)/float64(rows), "total-B/row")
 }
 
-// plainInsertSQL inserts one run like those of benchRuns.
 const plainInsertSQL = `
 	INSERT INTO observation (task, run_id, map_index, try_number, outcome, provisional, at, started_at, ended_at,
 		duration_us, memory_max, requested_memory, cpu_max, features, lot)
 	VALUES (1, $1, -1, 1, 1, false, $2, $3, $2, $4, $5, $6, 1.5, $7, hashtext($1))
 	ON CONFLICT DO NOTHING`
 
-// BenchmarkRecord measures 64 callers that each report one run at a time and wait for its
-// commit. For comparison, "plain INSERT" has as many callers, each of which sends one INSERT per run on its own
-// connection.
+// BenchmarkRecord measures 64 callers that each report one run at a time and wait for its commit. For comparison, each caller
+// of "plain INSERT" sends one INSERT per run on its own connection.
 func BenchmarkRecord(b *testing.B) {
 	const callers = 64
 	obs := benchRuns(1000)
@@ -152,7 +150,6 @@ func BenchmarkHistory(b *testing.B) {
 	}
 }
 
-// savePromises stores a receipt with a promised risk for each run.
 func savePromises(b *testing.B, st *postgres.Store, obs []sizing.Observation) {
 	receipts := make([]sizing.Receipt, len(obs))
 	for i, o := range obs {

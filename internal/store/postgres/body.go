@@ -25,10 +25,8 @@ func appendBody(b []byte, r *sizing.Receipt) ([]byte, error) {
 	return w.B, nil
 }
 
-// bodyWriter encodes the types of package sizing as JSON, in the format of encoding/json.
 type bodyWriter struct{ jsonwriter.Writer }
 
-// bytes writes the text `before`, and then the amount v.
 func (w *bodyWriter) bytes(before string, v sizing.Bytes) { w.Raw(before); w.Int(int64(v)) }
 
 func (w *bodyWriter) ask(a *sizing.Ask) {

@@ -15,7 +15,6 @@ import (
 
 var texts = []string{"", "emea", "a \"quote\"", `back\slash`, "<b>&", "für 学", "tab\tand\nline", "\u2028", "\x7f"}
 
-// randomReceipt returns a receipt with random fields, some of them nil or zero.
 func randomReceipt(r *rand.Rand) sizing.Receipt {
 	text := func() string { return texts[r.IntN(len(texts))] }
 	number := func() float64 {

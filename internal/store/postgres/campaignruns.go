@@ -161,11 +161,10 @@ func (s *Store) ClaimRuns(ctx context.Context, id int64, branch campaign.Branch,
 	return claimed, err
 }
 
-// startableRuns returns how many runs in state rule.From a trigger may claim (newRuns; -1 for any number), not counting
-// the runs that a trigger gave back. repeats says whether a trigger may claim runs that were given back. The budget already
-// counts the attempts of these runs, so its bound on runs does not stop them, but its other bounds do. Neither result limits
-// runs with an expired lease, which are in a later state. If the budget limits the trigger and is used up, startableRuns stops
-// the campaign.
+// startableRuns returns how many new runs in state rule.From a trigger may claim (newRuns; -1: any number), and whether it may
+// claim runs that were given back (repeats). The budget already counts the attempts of runs that were given back, so its bound
+// on runs does not stop them, but its other bounds do. Neither result limits runs with an expired lease, which are in a later
+// state. If the budget limits the trigger and is used up, startableRuns stops the campaign.
 func startableRuns(ctx context.Context, tx pgx.Tx, c *campaign.Campaign, rule *campaign.Rule) (newRuns int, repeats bool, err error) {
 	if !rule.Spends() || c.Stopped == "" && c.Budget == (campaign.Budget{}) {
 		return -1, true, nil
@@ -218,7 +217,6 @@ func (s *Store) ReportRun(ctx context.Context, id int64, r store.RunReport) (run
 	return run, err
 }
 
-// lockRun returns a run of a campaign and locks its row until the transaction ends.
 func lockRun(ctx context.Context, tx pgx.Tx, id int64, number int) (campaign.Run, error) {
 	run, err := scanCampaignRun(tx.QueryRow(ctx, `SELECT `+runColumns+` FROM campaign_run WHERE campaign = $1 AND n = $2 FOR UPDATE`, id, number))
 	return run, orNotFound("read a run", err, "campaign %d has no run %d", id, number)

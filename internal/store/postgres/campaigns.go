@@ -51,7 +51,6 @@ func (s *Store) CreateCampaign(ctx context.Context, c campaign.Campaign) (create
 	return created, err
 }
 
-// jsonOrNull returns the text of a JSON document, or nil for NULL if it is empty.
 func jsonOrNull(document json.RawMessage) *string {
 	if len(document) == 0 {
 		return nil
@@ -64,7 +63,6 @@ func auditCampaign(ctx context.Context, tx pgx.Tx, c *campaign.Campaign, action 
 	return audit(ctx, tx, change{task: c.Key(), action: action, before: before, after: after, reason: reason})
 }
 
-// campaignError wraps an error of a query for one campaign. It returns NotFound if the query found no row.
 func campaignError(err error, id int64) error {
 	return orNotFound("read a campaign", err, "no campaign has the id %d; GET /campaigns lists them", id)
 }
@@ -75,7 +73,6 @@ func (s *Store) Campaign(ctx context.Context, id int64) (campaign.Campaign, erro
 	return c, campaignError(err, id)
 }
 
-// lockCampaign returns a campaign and locks it until the transaction ends.
 func lockCampaign(ctx context.Context, tx pgx.Tx, id int64) (campaign.Campaign, error) {
 	c, err := scanCampaign(tx.QueryRow(ctx, `SELECT `+campaignColumns+` FROM campaign WHERE id = $1 FOR NO KEY UPDATE`, id))
 	return c, campaignError(err, id)

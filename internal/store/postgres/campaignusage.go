@@ -36,8 +36,6 @@ const (
 	maxReuse          = time.Minute
 )
 
-// find returns the cached usage of a campaign. ok is true if this usage is exact or, for a list, a slow sum that is
-// recent enough.
 func (u *campaignUsages) find(id, fingerprint int64, isList bool, now time.Time) (gbHours float64, ok bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -65,8 +63,6 @@ const campaignFingerprintsSQL = `
 	WHERE campaign.id = ANY ($1)
 	GROUP BY campaign.id`
 
-// readFingerprints returns the fingerprint of each campaign by its id. It omits campaigns whose DAG
-// has no tasks.
 func readFingerprints(ctx context.Context, tx pgx.Tx, ids []int64) (map[int64]int64, error) {
 	rows, err := tx.Query(ctx, campaignFingerprintsSQL, ids)
 	if err != nil {
@@ -87,8 +83,6 @@ const campaignCountsSQL = `
 	SELECT campaign, state, count(*), count(*) FILTER (WHERE state = 57 AND changed_at > now() - interval '1 hour'), coalesce(sum(started), 0)
 	FROM campaign_run WHERE campaign = ANY ($1) GROUP BY campaign, state`
 
-// readStatuses returns the campaigns with their progress. Their usage is exact unless isList is
-// set.
 func (s *Store) readStatuses(ctx context.Context, tx pgx.Tx, found []campaign.Campaign, isList bool) ([]campaign.Status, error) {
 	all, ids, index := make([]campaign.Status, len(found)), make([]int64, len(found)), make(map[int64]int, len(found))
 	for i := range found {
@@ -122,8 +116,6 @@ func (s *Store) readStatuses(ctx context.Context, tx pgx.Tx, found []campaign.Ca
 	return all, nil
 }
 
-// gbHoursOf returns the usage of a campaign in GB·h: the cached usage or, if find rejects the cached usage, the sum over
-// the reports.
 func (s *Store) gbHoursOf(ctx context.Context, tx pgx.Tx, c *campaign.Campaign, fingerprint int64, isList bool) (float64, error) {
 	begun := time.Now()
 	if gbHours, ok := s.usages.find(c.ID, fingerprint, isList, begun); ok {

@@ -21,8 +21,7 @@ const changedSinceSQL = `
 	SELECT DISTINCT namespace, dag_id, task_id, 0, '{}'::jsonb, true
 	FROM task_gone WHERE changed >= $1::text::xid8`
 
-// ChangedSince lists the tasks that changed since a watermark, and returns the next watermark. If `since` is 0, it lists no
-// tasks.
+// ChangedSince lists the tasks that changed since a watermark, and returns the next watermark.
 func (s *Store) ChangedSince(ctx context.Context, since int64) (changed store.ChangedTasks, err error) {
 	err = s.inTx(ctx, "list changed tasks", snapshot, func(tx pgx.Tx) error {
 		changed = store.ChangedTasks{}

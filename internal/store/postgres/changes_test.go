@@ -16,8 +16,7 @@ import (
 )
 
 func TestChangedSinceListsEachKindOfChange(t *testing.T) {
-	// The test has its own cluster, because open transactions in other databases would hold the
-	// watermark back.
+	// The test has its own cluster, because open transactions in other databases would delay the watermark.
 	server, err := pgtest.Start(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(func() {

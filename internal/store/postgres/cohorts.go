@@ -21,8 +21,7 @@ const updateCohortSQL = `
 	WHERE namespace = $1 AND version = $9
 	RETURNING version`
 
-// PublishCohort stores the cohort of a namespace and returns its new version. It returns Conflict if the version of the
-// stored cohort (0 if there is none) is not c.Version.
+// PublishCohort stores the cohort of a namespace, or returns Conflict if c.Version is not the stored version.
 func (s *Store) PublishCohort(ctx context.Context, c store.Cohort) (version int, err error) {
 	query, args := insertCohortSQL, []any{c.Namespace, c.Format, c.Runs, c.Kills, c.UsedRuns, c.UsedKills, c.TrainedAt, c.Blob}
 	if c.Version > 0 {
@@ -54,7 +53,6 @@ func (s *Store) CohortVersions(ctx context.Context) (map[string]int, error) {
 	return s.versions(ctx, "list cohorts", cohortVersionsSQL)
 }
 
-// versions returns the rows of a query, each a namespace and a version, as a map.
 func (s *Store) versions(ctx context.Context, operation, query string) (map[string]int, error) {
 	rows, err := s.pool.Query(ctx, query)
 	if err != nil {
@@ -80,9 +78,7 @@ const cohortAgeSQL = `
 	LEFT JOIN cohort AS c ON c.namespace = $1
 	LEFT JOIN usage_profiles AS p ON p.namespace = $1`
 
-// CohortAge returns the numbers of reports and OOM kills of a namespace now, and how many of them a cohort can use, now and
-// at its last training. A cohort can use at most `perTask` reports and `perTask` kills of each task. CohortAge also returns
-// whether usage profiles were found since that training.
+// CohortAge compares the reports of a namespace now with those at the last training of its cohort.
 func (s *Store) CohortAge(ctx context.Context, namespace string, perTask int) (a store.CohortAge, err error) {
 	err = s.pool.QueryRow(ctx, cohortAgeSQL, namespace, perTask).Scan(
 		&a.Version, &a.Format, &a.LearnedRuns, &a.LearnedKills, &a.Runs, &a.Kills, &a.UsedRuns, &a.UsedKills, &a.HasNewProfiles)

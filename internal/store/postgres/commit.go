@@ -56,8 +56,6 @@ func (g *groupCommit) stop() {
 	g.running.Wait()
 }
 
-// write hands reports to a flusher and waits for their commit. It returns the error of the commit, the error of ctx
-// if ctx ends first, and Unavailable after stop.
 func (g *groupCommit) write(ctx context.Context, reports []report) ([]sizing.RecordResult, error) {
 	done := make(chan writeResult, 1)
 	select {
@@ -86,8 +84,7 @@ func (g *groupCommit) run() {
 	}
 }
 
-// collect returns `first` and the requests that are already waiting, at most flushRows rows in all. Each request
-// has fewer than directRows rows, because larger calls of Record use transactions of their own.
+// collect relies on requests of fewer than directRows rows: larger calls of Record use transactions of their own.
 func (g *groupCommit) collect(first writeRequest) []writeRequest {
 	requests := []writeRequest{first}
 	for rows := len(first.reports); rows+directRows <= flushRows; {
@@ -101,8 +98,6 @@ func (g *groupCommit) collect(first writeRequest) []writeRequest {
 	return requests
 }
 
-// flush commits the reports of all requests together and sends each caller its results. If the commit fails with an
-// error other than Unavailable, flush commits the requests one by one.
 func (g *groupCommit) flush(requests []writeRequest) {
 	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
 	defer cancel()

@@ -10,13 +10,12 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// The compact form of a receipt holds the fields that have no column, in a fixed order and without
-// names. Integers are varints. A text that the receipts of a task repeat is written as its position in the vocabulary
-// of the task. A float64 keeps all of its bits. It is written in one of four ways: as a short decimal, as
-// the repetition of an earlier number of the same receipt, as 1.5 times the previous number, or as the
-// XOR with the previous number without its leading zero bytes (Pelkonen et al. 2015, "Gorilla"). The previous
-// number is the last one passed to compactWriter.remember. If the form cannot hold a field, encode rejects the
-// receipt, which is then stored as JSON.
+// The compact form of a receipt contains the fields that have no column, in a fixed order and without names. Integers are
+// varints. A text that the receipts of a task repeat is written as its position in the vocabulary of the task. A float64 keeps
+// all of its bits. It is written in one of four ways: as a short decimal, as the repetition of an earlier number of the same
+// receipt, as 1.5 times the previous number, or as the XOR with the previous number without its leading zero bytes (Pelkonen
+// et al. 2015, "Gorilla"). The previous number is the last one passed to compactWriter.remember. If the form cannot represent
+// a field, encode rejects the receipt, which is then stored as JSON.
 
 // compactFormat is the first byte of the compact form.
 const compactFormat = 1
@@ -26,18 +25,18 @@ const (
 	tagDecimal     = 0               // + the number of decimals, up to maxDecimals
 	tagBits        = maxDecimals + 1 // + the number of leading bytes that equal those of the last remembered number
 	tagRepeated    = tagBits + 8     // + the distance back to the equal number in compactWriter.bits
-	tagOneAndAHalf = 255             // 1.5 times the last remembered number: predictGroup in taskmodel often sets a scale to 1.5 times another scale
+	tagOneAndAHalf = 255             // 1.5 times the last remembered number: a frequent ratio of two scales (predictGroup in taskmodel)
 )
 
 const (
-	maxRepeated = 200                     // the largest distance of a repetition; tagRepeated plus this distance must be below tagOneAndAHalf
+	maxRepeated = 200                     // the largest distance of a repetition; tagRepeated + maxRepeated must be below tagOneAndAHalf
 	maxDecimals = 4                       // of a short decimal
 	maxDecimal  = 1 << 31                 // bound of a short decimal without its point
 	pageShift   = 12                      // amounts of memory are often a multiple of 4 KiB
 	milliNanos  = int64(time.Millisecond) // durations are often whole milliseconds
 )
 
-// compactWriter encodes receipts. isLossy is set if the form cannot hold a field of the current receipt.
+// compactWriter encodes receipts. isLossy is set if the form cannot represent a field of the current receipt.
 type compactWriter struct {
 	b       []byte
 	words   *vocabulary
@@ -56,7 +55,7 @@ type compactWriter struct {
 	digits []string       // the numbers of the reason
 }
 
-// encode appends the compact form of r; ok is false if the form cannot hold r.
+// encode appends the compact form of r; ok is false if the form cannot represent r.
 func (w *compactWriter) encode(r *sizing.Receipt) (ok bool) {
 	a := &r.Allocation
 	w.bits, w.isLossy = w.bits[:0], a.Task != r.Ask.Try.TaskKey || a.Plan != nil
@@ -174,8 +173,7 @@ func (w *compactWriter) features(f sizing.Features) {
 	}
 }
 
-// sortFeatures sets names to the sorted names of f, and values to the values in this order. It sorts only
-// if w.names differs.
+// sortFeatures sorts only if w.names differs from the names of `f`.
 func (w *compactWriter) sortFeatures(f sizing.Features) {
 	if len(f) != len(w.names) || !w.readValues(f) {
 		w.names = f.Names()
@@ -183,7 +181,6 @@ func (w *compactWriter) sortFeatures(f sizing.Features) {
 	}
 }
 
-// readValues sets values to the values of names. It returns false if f lacks a name.
 func (w *compactWriter) readValues(f sizing.Features) bool {
 	w.values = w.values[:0]
 	for _, name := range w.names {
@@ -196,7 +193,7 @@ func (w *compactWriter) readValues(f sizing.Features) bool {
 	return true
 }
 
-// joinedText returns the content of joined as a string. It allocates the string only if it differs from *previous.
+// joinedText allocates a string only if w.joined differs from *previous.
 func (w *compactWriter) joinedText(previous *string) string {
 	if string(w.joined) != *previous {
 		*previous = string(w.joined)
@@ -241,7 +238,6 @@ func (w *compactWriter) value(v sizing.Value) {
 	}
 }
 
-// dayText formats days since 1970-01-01 as 2020-01-03.
 func dayText(days int64) string { return time.Unix(days*86400, 0).UTC().Format(time.DateOnly) }
 
 func (w *compactWriter) model(m *sizing.ModelRef) {
@@ -301,7 +297,6 @@ func numberLen(s string) int {
 	return end
 }
 
-// digitsLen returns the number of digits at the start of s, at most limit.
 func digitsLen(s string, limit int) (n int) {
 	for n < min(len(s), limit) && isDigit(s[n]) {
 		n++

@@ -16,7 +16,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// typicalReceipt returns receipt i with random numbers. The compact form can hold this receipt.
+// typicalReceipt returns a receipt with random numbers that the compact form can represent.
 func typicalReceipt(r *rand.Rand, i int) sizing.Receipt {
 	key := sizing.TaskKey{Namespace: "default", DAG: "pricing", Task: "extract_prices"}
 	promised := r.Float64()
@@ -45,7 +45,6 @@ func typicalReceipt(r *rand.Rand, i int) sizing.Receipt {
 	return receipt
 }
 
-// columnFields returns a receipt with only the fields that decodeCompact expects from columns.
 func columnFields(receipt *sizing.Receipt) sizing.Receipt {
 	return sizing.Receipt{
 		Ask: sizing.Ask{Try: receipt.Ask.Try},
@@ -115,7 +114,6 @@ func TestARepeatedTextBecomesAWordOnlyOnce(t *testing.T) {
 	assert.Equal(t, []string{"repeated"}, v.wanted)
 }
 
-// A receipt is read back unchanged, or rejected if the compact form cannot hold it.
 func TestRandomReceiptsAreReadBackOrRejected(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
 	w := compactWriter{words: newVocabulary(1, []string{"emea", "für 学"})}
@@ -183,7 +181,6 @@ func leaves(path string, v reflect.Value) iter.Seq2[string, reflect.Value] {
 	}
 }
 
-// different returns a value of the same type that differs from v.
 func different(t *testing.T, v reflect.Value) reflect.Value {
 	t.Helper()
 	next := reflect.New(v.Type()).Elem()
@@ -257,7 +254,6 @@ func TestShortDecimalsAreRecognised(t *testing.T) {
 	}
 }
 
-// FuzzDecodeCompact checks that malformed content causes no panic.
 func FuzzDecodeCompact(f *testing.F) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for i := range 5 {

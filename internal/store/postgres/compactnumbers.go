@@ -8,7 +8,6 @@ import (
 // A short decimal is a number with at most maxDecimals decimals whose digits, without the decimal point, are an
 // integer of a magnitude below maxDecimal.
 
-// powersOfTen holds 10^d at index d, for each number of decimals d that a short decimal may have.
 var powersOfTen = [maxDecimals + 1]float64{1, 1e1, 1e2, 1e3, 1e4}
 
 func (w *compactWriter) numbers(list []float64) {
@@ -18,8 +17,7 @@ func (w *compactWriter) numbers(list []float64) {
 	}
 }
 
-// decimal returns the digits of v without the decimal point and the number of decimals. ok is
-// false if v is not a short decimal.
+// decimal returns v as digits / 10^decimals; ok is false if v is not a short decimal.
 func decimal(v float64) (digits int64, decimals int, ok bool) {
 	// A short decimal times 1e4 is at most 2.2e13, so rounding moves it at most 0.01 away from a whole number. This
 	// test excludes most other numbers.
@@ -69,10 +67,8 @@ func (w *compactWriter) number(v float64) {
 	w.remember(bits)
 }
 
-// remember records bits to which later numbers may refer.
 func (w *compactWriter) remember(bits uint64) { w.bits = append(w.bits, bits) }
 
-// previousBits returns the bits that were remembered last; 0 if there are none.
 func previousBits(bits []uint64) uint64 {
 	if len(bits) == 0 {
 		return 0
@@ -80,5 +76,4 @@ func previousBits(bits []uint64) uint64 {
 	return bits[len(bits)-1]
 }
 
-// oneAndAHalf returns the bits of 1.5 times a number.
 func oneAndAHalf(bits uint64) uint64 { return math.Float64bits(1.5 * math.Float64frombits(bits)) }

@@ -26,8 +26,8 @@ type compactReader struct {
 	err   error
 }
 
-// decodeCompact sets the fields of r that have no column. The caller has set the fields that have one;
-// decodeCompact adds to r.At the nanoseconds that its column cannot hold.
+// decodeCompact sets the fields of r that have no column. The caller has set the fields that have one; decodeCompact adds to
+// r.At the nanoseconds that its column does not store.
 func decodeCompact(content []byte, words []string, r *sizing.Receipt) error {
 	c := compactReader{rest: content, words: words}
 	a := &r.Allocation
@@ -141,8 +141,8 @@ func (c *compactReader) scaled(unit int64) int64 {
 
 func (c *compactReader) amount() int64 { return c.scaled(1 << pageShift) }
 
-// length returns the length of a list, or -1 for a nil list. Every element has at least one byte,
-// so a list with more elements than remaining bytes is malformed.
+// length returns -1 for a nil list. Every element has at least one byte, so a list with more elements than remaining bytes is
+// malformed.
 func (c *compactReader) length() int {
 	n := c.uint()
 	if n > uint64(len(c.rest))+1 {

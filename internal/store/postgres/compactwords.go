@@ -22,7 +22,7 @@ type vocabulary struct {
 	id        int32           // of the task in receipt_name
 	words     []string        // by position - ownWords
 	positions map[string]int  // of words
-	seen      map[string]bool // storable texts that were written literally; the value says whether twice. A full map forgets the texts written once
+	seen      map[string]bool // storable texts that were written literally; the value says whether twice. A full map forgets those written once
 	wanted    []string        // texts that were written literally twice, to be stored as words
 }
 
@@ -34,7 +34,6 @@ const (
 	maxWordLen = 2000
 )
 
-// newVocabulary returns a vocabulary with its stored words.
 func newVocabulary(id int32, words []string) *vocabulary {
 	v := &vocabulary{id: id, positions: make(map[string]int, len(words)), seen: map[string]bool{}}
 	v.add(words)
@@ -65,7 +64,7 @@ func (v *vocabulary) position(s string) (int, bool) {
 	switch again, known := v.seen[s]; {
 	case !known:
 		if len(v.seen) >= maxSeen {
-			maps.DeleteFunc(v.seen, func(_ string, again bool) bool { return !again }) // keeps the texts that were written twice, which must not become wanted again
+			maps.DeleteFunc(v.seen, func(_ string, again bool) bool { return !again }) // texts that were written twice stay, so that they do not become wanted again
 		}
 		v.seen[s] = false
 	case !again:
@@ -75,7 +74,6 @@ func (v *vocabulary) position(s string) (int, bool) {
 	return 0, false
 }
 
-// wordAt returns the text at a position, which is a common word or one of the task's own words.
 func wordAt(words []string, position uint64) (string, bool) {
 	if position < uint64(len(commonWords)) {
 		return commonWords[position], true

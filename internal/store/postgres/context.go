@@ -31,7 +31,6 @@ type contextReport struct {
 	index           int    // position of the report in its call
 }
 
-// warn adds a warning about the metadata.
 func (r *contextReport) warn(detail string) {
 	r.result.Warnings = append(r.result.Warnings, sizing.FieldError{Field: "metadata", Detail: detail})
 }
@@ -108,7 +107,6 @@ func contextColumns(rows []*contextReport) []any {
 	)
 }
 
-// knownNumber returns v, or nil if v is NaN, which means unknown.
 func knownNumber(v float64) *float64 {
 	if math.IsNaN(v) {
 		return nil
@@ -144,7 +142,6 @@ const contextTasksSQL = `
 	LEFT JOIN metadata_set ON (metadata_set.task, metadata_set.id) = (used.task, used.id)
 	WHERE task.id = ANY ($1)`
 
-// contextTask holds the schema of a task and those metadata sets that rows refer to.
 type contextTask struct {
 	schema   sizing.Schema
 	metadata map[int16]sizing.Metadata
@@ -160,8 +157,6 @@ func (s *Store) RecentContext(ctx context.Context, task sizing.TaskKey, limit in
 	return s.contextRows(ctx, task.Namespace, limit, limit, task.DAG, task.Task)
 }
 
-// contextRows executes contextSQL and decodes the features and the metadata of the rows, which it sorts
-// by time.
 func (s *Store) contextRows(ctx context.Context, namespace string, perTask, limit int, dag, name string) ([]sizing.ContextRow, error) {
 	var all []sizing.ContextRow
 	err := s.inTx(ctx, "read the runs of a namespace", snapshot, func(tx pgx.Tx) error {
@@ -208,8 +203,7 @@ func (s *Store) contextRows(ctx context.Context, namespace string, perTask, limi
 	return all, err
 }
 
-// scanContext returns a row of contextSQL, the id of its task, and the id of its metadata set. The features
-// are still encoded.
+// scanContext leaves the features encoded. `task` and `set` are the ids of the task and of its metadata set.
 func scanContext(row pgx.Rows) (r sizing.ContextRow, task int64, set *int16, err error) {
 	var micros int64
 	var usage [len(sizing.UsageNames)]*float64
@@ -230,14 +224,12 @@ func scanContext(row pgx.Rows) (r sizing.ContextRow, task int64, set *int16, err
 	return r, task, set, err
 }
 
-// usedSet identifies a metadata set that a row refers to.
 type usedSet struct {
 	task int64
 	set  int16
 }
 
-// readContextTasks fills `tasks`, whose keys are the ids of tasks, with the schemas of these tasks and the metadata sets
-// in `used`.
+// readContextTasks fills the values of `tasks`, whose keys are the ids of tasks.
 func readContextTasks(ctx context.Context, tx pgx.Tx, tasks map[int64]*contextTask, used map[usedSet]bool) error {
 	owners, sets := make([]int64, 0, len(used)), make([]int16, 0, len(used))
 	for u := range used {

@@ -38,7 +38,6 @@ func encodeSeries(s *sizing.Series) []byte {
 
 var errSeries = errors.New("a stored series is malformed")
 
-// decodeSeries decodes the output of encodeSeries.
 func decodeSeries(step time.Duration, b []byte) (sizing.Series, error) {
 	n, size := binary.Uvarint(b)
 	if size <= 0 || n > sizing.MaxDetailedPoints {
@@ -64,7 +63,6 @@ func decodeSeries(step time.Duration, b []byte) (sizing.Series, error) {
 	return s, nil
 }
 
-// readDeltas reads n values that are stored as differences.
 func readDeltas(b []byte, n int) (values []int64, rest []byte, ok bool) {
 	values = make([]int64, n)
 	last := int64(0)

@@ -109,8 +109,7 @@ const releaseSQL = `
 const dueAgainSQL = `
 	UPDATE tally SET due_at = least(due_at, $2) WHERE task = $1`
 
-// Finish releases a claim. Observations that were recorded since the claim have set due_at again. If the time `retry` is
-// not zero, the task is due at this time at the latest.
+// Finish releases a claim. Observations that were recorded since the claim have set due_at again.
 func (s *Store) Finish(ctx context.Context, c store.Claim, retry time.Time) error {
 	return s.inTx(ctx, "finish a claim", readWrite, func(tx pgx.Tx) error {
 		var id int64

@@ -49,8 +49,7 @@ var advice = map[string]struct {
 // transactionPooling is the advice when a prepared statement is unknown or exists twice.
 const transactionPooling = "a connection pooler runs each transaction in another session; set pool_mode of PgBouncer to session, or connect to PostgreSQL directly"
 
-// wrapError converts err to a *sizing.Error for an operation. It returns err unchanged if err is
-// nil or wraps a *sizing.Error already.
+// wrapError returns err unchanged if err is nil or wraps a *sizing.Error already.
 func wrapError(operation string, err error) error {
 	var known *sizing.Error
 	if err == nil || errors.As(err, &known) {
@@ -75,7 +74,6 @@ func wrapError(operation string, err error) error {
 	return &sizing.Error{Kind: sizing.Internal, Detail: "the store failed", Cause: cause}
 }
 
-// isConnectionError reports whether err means that pgx could not reach the database.
 func isConnectionError(err error) bool {
 	var connect *pgconn.ConnectError
 	var network net.Error
@@ -90,8 +88,6 @@ func isRetryable(err error) bool {
 	return errors.As(err, &pg) && (pg.Code == "40001" || pg.Code == "40P01")
 }
 
-// orNotFound converts pgx.ErrNoRows to NotFound with the given text, and other errors like
-// wrapError.
 func orNotFound(operation string, err error, format string, args ...any) error {
 	if errors.Is(err, pgx.ErrNoRows) {
 		return sizing.Errorf(sizing.NotFound, format, args...)
@@ -99,7 +95,6 @@ func orNotFound(operation string, err error, format string, args ...any) error {
 	return wrapError(operation, err)
 }
 
-// unknownTask returns a NotFound error for a task.
 func unknownTask(task sizing.TaskKey) error {
 	return sizing.Errorf(sizing.NotFound, "the task %s is unknown: check its ids, or report a run of it first", task)
 }

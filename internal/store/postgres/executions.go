@@ -21,7 +21,6 @@ import (
 // different clocks (Airflow, the node, Prometheus), whose differences are smaller.
 const executionGap = time.Minute
 
-// The results of compareExecution.
 const (
 	earlierExecution = iota - 1
 	sameExecution
@@ -50,14 +49,12 @@ func (old *storedReport) compareExecution(r *report, now time.Time) int {
 	return sameExecution
 }
 
-// differ reports whether two values are known and different. Zero means unknown.
 func differ[T comparable](stored, reported T) bool {
 	var unknown T
 	return stored != unknown && reported != unknown && stored != reported
 }
 
-// predictedAt returns the time of the newest known prediction for a reported try; zero if none is known. The id of a prediction
-// contains its time (UUID version 7).
+// predictedAt returns zero if no prediction is known. The id of a prediction contains its time (UUID version 7).
 func predictedAt(o *sizing.Observation) time.Time {
 	id, err := uuid.Parse(o.PredictionID)
 	if err != nil || id.Version() != 7 {
@@ -69,7 +66,6 @@ func predictedAt(o *sizing.Observation) time.Time {
 	return o.PredictedAt
 }
 
-// isAfter reports whether a known time is at least executionGap after the end of an execution.
 func isAfter(at, end time.Time) bool { return !at.IsZero() && at.Sub(end) >= executionGap }
 
 // compareTimes compares the two executions like compareExecution, but only by their times. If the times show no order, it
@@ -93,7 +89,6 @@ func (old *storedReport) overlaps(r *report, now time.Time) bool {
 	return areKnown && (old.StartedAt.Equal(r.StartedAt) || old.compareTimes(r, now) == sameExecution)
 }
 
-// startOf returns the start of a reported try or, if it is unknown, the time of its prediction; zero if both are unknown.
 func startOf(r *report, now time.Time) time.Time {
 	if start := r.Start(now); !start.IsZero() {
 		return start
@@ -171,7 +166,6 @@ func (s *Store) recordExecution(ctx context.Context, tx pgx.Tx, old *storedRepor
 	return false, nil
 }
 
-// insertLate stores a report of an earlier execution with the given run id.
 func (s *Store) insertLate(ctx context.Context, tx pgx.Tx, late report, run string, result *sizing.RecordResult) error {
 	reported := late.Try.RunID
 	late.Try.RunID = run
@@ -185,8 +179,6 @@ func (s *Store) insertLate(ctx context.Context, tx pgx.Tx, late report, run stri
 	return nil
 }
 
-// supersede stores the report with index i in place of the stored report of an earlier execution, and gives the tries of the
-// earlier execution the given run id.
 func (s *Store) supersede(ctx context.Context, tx pgx.Tx, old *storedReport, reports []report, i int, run string, now time.Time, recorded []sizing.RecordResult) error {
 	r := &reports[i]
 	batch := &pgx.Batch{}
@@ -204,7 +196,6 @@ func (s *Store) supersede(ctx context.Context, tx pgx.Tx, old *storedReport, rep
 	return nil
 }
 
-// newStoredReport returns the stored form of a report that was inserted as row `seq`.
 func newStoredReport(r *report, seq int64) storedReport {
 	stored := r.Observation
 	stored.Provisional = r.provisional
@@ -215,7 +206,6 @@ func executionWarning(format, reported, run string) []sizing.FieldError {
 	return []sizing.FieldError{{Field: "run_id", Detail: fmt.Sprintf(format, reported, run)}}
 }
 
-// readEarlierReports reads the reports of earlier executions of a run, from the number of `try` on.
 func readEarlierReports(ctx context.Context, tx pgx.Tx, task int64, try sizing.TryKey) ([]*storedReport, error) {
 	rows, err := tx.Query(ctx, earlierReportsSQL, task, try.RunID, try.MapIndex, try.Number)
 	if err != nil {

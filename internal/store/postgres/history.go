@@ -131,8 +131,8 @@ func (s *Store) History(ctx context.Context, task sizing.TaskKey, limits store.H
 	return h, err
 }
 
-// withDefaults replaces zero fields by the defaults, and raises Total to at least MinHistoryTotal. If Recent and High leave
-// no rows for the sample, it sets them to the same fractions of Total as in DefaultHistoryLimits, but to at least 1.
+// withDefaults sets Recent and High to the same fractions of Total as in DefaultHistoryLimits, but to at least 1, if they
+// leave no rows for the sample.
 func withDefaults(limits store.HistoryLimits) store.HistoryLimits {
 	limits.Total = max(cmp.Or(limits.Total, store.DefaultHistoryLimits.Total), store.MinHistoryTotal)
 	limits.Recent = cmp.Or(limits.Recent, store.DefaultHistoryLimits.Recent)
@@ -156,8 +156,7 @@ const openHistorySQL = `
 	FROM task JOIN tally ON tally.task = task.id
 	WHERE task.namespace = $1 AND task.dag_id = $2 AND task.task_id = $3`
 
-// openHistory applies preferIndexesSQL to the transaction, resets h, sets its Schema, Total and LastSeq, and
-// returns the id of the task.
+// openHistory applies preferIndexesSQL to the transaction, and sets Schema, Total and LastSeq of h.
 func openHistory(ctx context.Context, tx pgx.Tx, task sizing.TaskKey, h *sizing.History) (id int64, err error) {
 	*h = sizing.History{Task: task}
 	if _, err = tx.Exec(ctx, preferIndexesSQL); err != nil {
@@ -204,7 +203,6 @@ const limitedSQL = `
 		WHERE task = $1 AND (at, seq) < ($5, $6) AND (peak IS NULL OR (peak, seq) < ($7, $8))
 		ORDER BY lot LIMIT $9)`
 
-// readLimited reads the rows of a history that is longer than the limits.
 func readLimited(ctx context.Context, tx pgx.Tx, h *sizing.History, id int64, limits store.HistoryLimits) error {
 	var newestAt time.Time
 	var newestSeq, peak, peakSeq int64
@@ -215,8 +213,7 @@ func readLimited(ctx context.Context, tx pgx.Tx, h *sizing.History, id int64, li
 	return readHistory(ctx, tx, h, limitedSQL, id, newestAt, newestSeq, peak, peakSeq, limits.Total-limits.Recent-limits.High)
 }
 
-// readHistory appends the rows of a statement to h, and weights sampled rows so that all weights sum to
-// h.Total.
+// readHistory weights sampled rows so that all weights sum to h.Total.
 func readHistory(ctx context.Context, tx pgx.Tx, h *sizing.History, sql string, id int64, args ...any) error {
 	args = append([]any{id, h.Task.Namespace, h.Task.DAG, h.Task.Task}, args...)
 	rows, err := tx.Query(ctx, sql, args...)
@@ -242,7 +239,6 @@ func readHistory(ctx context.Context, tx pgx.Tx, h *sizing.History, sql string, 
 	return rows.Err()
 }
 
-// scanHistory returns a row, and whether it belongs to a sample.
 func scanHistory(rows pgx.CollectableRow) (r sizing.HistoryRow, isSampled bool, err error) {
 	var micros int64
 	var started *time.Time
@@ -270,8 +266,7 @@ const (
 	newestSinceSQL = sinceRowsSQL + `DESC LIMIT $7`
 )
 
-// Since reads the rows that arrived after seq, in order of arrival, without reproduced runs. The
-// caller passes LastSeq of the result to the next call.
+// Since reads the rows that arrived after row `seq`, in order of arrival, without reproduced runs.
 func (s *Store) Since(ctx context.Context, task sizing.TaskKey, seq int64, limit int) (sizing.History, error) {
 	return s.since(ctx, task, seq, math.MaxInt64, sinceSQL, limit)
 }
@@ -283,8 +278,7 @@ func (s *Store) NewestSince(ctx context.Context, task sizing.TaskKey, seq, last 
 	return h, err
 }
 
-// since reads the rows that arrived after row `seq` and not after row `last`. It sets LastSeq to the seq of the newest
-// row that it read, or to the argument seq if it read none.
+// since sets LastSeq to the seq of the newest row that it read, or to `seq` if it read none.
 func (s *Store) since(ctx context.Context, task sizing.TaskKey, seq, last int64, sql string, limit int) (sizing.History, error) {
 	var h sizing.History
 	err := s.inTx(ctx, "read new observations", snapshot, func(tx pgx.Tx) error {
@@ -311,7 +305,6 @@ const pairsSQL = `
 	WHERE outcome = 1 AND memory_sampled IS NOT NULL AND NOT sampled_only AND namespace = $1
 	ORDER BY at DESC, seq DESC LIMIT $2`
 
-// readPairs reads the pairs of h, if h has a row with only a sampled peak.
 func readPairs(ctx context.Context, tx pgx.Tx, h *sizing.History) error {
 	if !slices.ContainsFunc(h.Rows, onlySampled) {
 		return nil
@@ -333,7 +326,6 @@ func readPairs(ctx context.Context, tx pgx.Tx, h *sizing.History) error {
 	return err
 }
 
-// onlySampled reports whether the peak of a row is sampled and not measured.
 func onlySampled(r sizing.HistoryRow) bool {
 	_, censoring := r.Peak()
 	return censoring == sizing.Sampled

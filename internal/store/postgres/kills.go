@@ -53,7 +53,6 @@ const killsAtCapSQL = `
 			ORDER BY success.at DESC, success.seq DESC LIMIT 1), true)
 	ORDER BY at DESC, seq DESC LIMIT $5`
 
-// maxKillsAtCap is the largest number of kills that KillsAtCap lists. KillsAtCap omits older kills.
 const maxKillsAtCap = 1000
 
 // KillsAtCap lists the OOM kills with an allocation of at least `limit` since the last success of the task, newest first;

@@ -17,15 +17,13 @@ const lockActiveSQL = `
 	WHERE namespace = $1 AND dag_id = $2 AND task_id = $3
 	FOR NO KEY UPDATE`
 
-// champion is the active version of a task.
 type champion struct {
 	task     int64  // id
 	version  int    // 0 if there is none
 	pinnedBy string // the person who pinned it, or the watchdog; empty if it is not pinned
 }
 
-// lockActive returns the champion of a task and locks the row of the task until the transaction ends. It returns
-// NotFound if the task is unknown.
+// lockActive locks the row of the task until the transaction ends.
 func lockActive(ctx context.Context, tx pgx.Tx, task sizing.TaskKey) (c champion, err error) {
 	err = tx.QueryRow(ctx, lockActiveSQL, task.Namespace, task.DAG, task.Task).Scan(&c.task, &c.version, &c.pinnedBy)
 	if errors.Is(err, pgx.ErrNoRows) {

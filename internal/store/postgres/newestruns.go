@@ -91,7 +91,6 @@ func (s *Store) NewestRuns(ctx context.Context, namespace, dag string, tasks []s
 	return all, err
 }
 
-// readTries appends the tries of a statement to the histories, oldest first.
 func readTries(ctx context.Context, tx pgx.Tx, histories map[int64]*sizing.History, sql string, args ...any) error {
 	rows, err := tx.Query(ctx, sql, args...)
 	if err != nil {
@@ -112,8 +111,8 @@ func readTries(ctx context.Context, tx pgx.Tx, histories map[int64]*sizing.Histo
 	return rows.Err()
 }
 
-// readTaskRuns returns the runs of each task by its id. The field Since is zero unless limits.Runs or limits.Tries omitted
-// runs; see store.TaskRuns.
+// readTaskRuns returns runs by the id of the task. Since is zero unless limits.Runs or limits.Tries omitted runs; see
+// store.TaskRuns.
 func readTaskRuns(ctx context.Context, tx pgx.Tx, limits store.RunLimits, args ...any) (map[int64]store.TaskRuns, error) {
 	rows, err := tx.Query(ctx, newestRunsSQL, args...)
 	if err != nil {
@@ -140,7 +139,7 @@ func readTaskRuns(ctx context.Context, tx pgx.Tx, limits store.RunLimits, args .
 	return all, rows.Err()
 }
 
-// scanTaskRun returns the run of a row, the id of the task, the end of the newest try, and the number of tries.
+// scanTaskRun also returns the id of the task, the end of the newest try of the run, and the number of its tries.
 func scanTaskRun(rows pgx.Rows) (r store.TaskRun, id int64, last time.Time, tries int, err error) {
 	var micros int64
 	var ended *time.Time

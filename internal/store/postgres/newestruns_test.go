@@ -11,7 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// openMapped returns a store with `runs` runs of the task "mapped" of the DAG "dag", an hour apart, and the task's id.
+// openMapped returns a store with `runs` runs of the task "mapped", an hour apart, and the task's id.
 func openMapped(t testing.TB, runs, instances int) (*Store, int64) {
 	st, err := Open(t.Context(), pgtest.Migrated(t), Config{})
 	require.NoError(t, err)

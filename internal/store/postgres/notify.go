@@ -53,8 +53,8 @@ func (s *Store) Changes(ctx context.Context, ready func(), changed func(sizing.T
 	}
 }
 
-// waitForNotification returns the next notification. It pings the database after each pingTimeout
-// without a notification, because a connection over a broken network otherwise blocks forever.
+// waitForNotification pings the database after each pingTimeout without a notification, because a connection over a broken
+// network otherwise blocks forever.
 func waitForNotification(ctx context.Context, conn *pgx.Conn) (*pgconn.Notification, error) {
 	for {
 		waitCtx, cancel := context.WithTimeout(ctx, pingTimeout)

@@ -123,7 +123,6 @@ func (s *Store) Ping(ctx context.Context) error {
 // serialization failure, a deadlock, a rename or a deletion.
 const maxAttempts = 5
 
-// The modes of a transaction.
 var (
 	readWrite = pgx.TxOptions{IsoLevel: pgx.ReadCommitted}
 	snapshot  = pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
@@ -149,7 +148,6 @@ func (s *Store) withRetry(ctx context.Context, operation string, transaction fun
 	}
 }
 
-// sleep waits for d. If ctx ends first, it returns the error of ctx.
 func sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):

@@ -20,7 +20,6 @@ import (
 // receipt_other is the default partition; usually it is empty. The names of the partitions of
 // receipt_compact begin with receipt_compact instead of receipt.
 
-// receiptTable is one of the two tables of receipts.
 type receiptTable struct {
 	name  string
 	bound func(id string) string // converts a lower bound of ids to the id type of the table, as text
@@ -59,10 +58,8 @@ func uuidBound(id string) string {
 // table locks, because readers and writers of a table wait behind a statement that waits for a lock on the table.
 const beginPartitionChangeSQL = `SELECT set_config('lock_timeout', '1s', true), pg_advisory_xact_lock($1)`
 
-// partitionLock is the advisory lock for changes of partitions.
 const partitionLock = 0x6c6f6164_7765656b // "loadweek"
 
-// changePartitions runs `do` in a transaction that may change partitions.
 func (s *Store) changePartitions(ctx context.Context, operation string, do func(pgx.Tx) error) error {
 	return s.inTx(ctx, operation, readWrite, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, beginPartitionChangeSQL, int64(partitionLock)); err != nil {
@@ -89,7 +86,6 @@ const partitionsSQL = `
 	WHERE to_id IS NOT NULL
 	ORDER BY to_id`
 
-// readPartitions lists the partitions of a table by ascending bounds, without the default partition.
 func readPartitions(ctx context.Context, tx pgx.Tx, table receiptTable) ([]partition, error) {
 	rows, err := tx.Query(ctx, partitionsSQL, table.name)
 	if err != nil {
@@ -103,7 +99,6 @@ func readPartitions(ctx context.Context, tx pgx.Tx, table receiptTable) ([]parti
 
 const week = 7 * 24 * time.Hour
 
-// mondayOf returns the start of the week of a time.
 func mondayOf(at time.Time) time.Time {
 	at = at.UTC()
 	midnight := time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, time.UTC)
@@ -138,7 +133,6 @@ const makeWeekSQL = `
 	INSERT INTO %[1]s SELECT * FROM moved;
 	ALTER TABLE %[4]s ATTACH PARTITION %[1]s FOR VALUES FROM ('%[2]s') TO ('%[3]s')`
 
-// makeWeek creates the partition w, unless it overlaps an existing partition.
 func makeWeek(ctx context.Context, tx pgx.Tx, table receiptTable, w partition) error {
 	existing, err := readPartitions(ctx, tx, table)
 	if err != nil {
@@ -158,9 +152,8 @@ const removeReceiptsSQL = `
 	WHERE prediction_id = ANY (ARRAY(
 		SELECT prediction_id FROM %[1]s WHERE prediction_id < $1 ORDER BY prediction_id LIMIT $2))`
 
-// RemoveReceipts drops the partitions that are entirely old, and deletes the old rows of the other
-// partitions, except a week that is partly old. If it cannot drop an entirely old partition, because the
-// database user does not own the partition, it deletes the old rows of all partitions.
+// RemoveReceipts drops the partitions that are entirely old, and deletes the old rows of the other partitions, except a week
+// that is partly old.
 func (s *Store) RemoveReceipts(ctx context.Context, before string, removed func(rows int) error) error {
 	for _, table := range receiptTables {
 		if err := s.removeFrom(ctx, table, table.bound(before), removed); err != nil {

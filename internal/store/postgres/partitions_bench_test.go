@@ -36,12 +36,10 @@ const (
 	partitionedTasks = 10
 )
 
-// at returns the time of the nth receipt.
 func (p *layout) at(n int) time.Time {
 	return firstReceipt.Add(time.Duration(float64(n) / (partitionedTries * partitionedTasks) * float64(p.weeks) * float64(week))).Truncate(time.Microsecond)
 }
 
-// partitionedTry returns the try of the nth receipt.
 func partitionedTry(n int) sizing.TryKey {
 	return firstTry(fmt.Sprint("t", n%partitionedTasks), fmt.Sprint("r", n))
 }
@@ -50,7 +48,6 @@ func firstTry(task, run string) sizing.TryKey {
 	return sizing.TryKey{TaskKey: sizing.TaskKey{Namespace: "default", DAG: "d", Task: task}, RunID: run, MapIndex: sizing.NoMap, Number: 1}
 }
 
-// unpartition replaces the empty tables of receipts by tables without partitions.
 func unpartition(b *testing.B, _ *layout, conn *pgx.Conn) {
 	for _, table := range []string{"receipt", "receipt_compact"} {
 		_, err := conn.Exec(b.Context(), fmt.Sprintf(`
@@ -61,7 +58,6 @@ func unpartition(b *testing.B, _ *layout, conn *pgx.Conn) {
 	}
 }
 
-// makeWeeks replaces the empty partitions of older receipts by weekly partitions.
 func makeWeeks(b *testing.B, p *layout, conn *pgx.Conn) {
 	_, err := conn.Exec(b.Context(), "DROP TABLE receipt_before, receipt_compact_before")
 	require.NoError(b, err)
@@ -81,7 +77,6 @@ func openLayout(b *testing.B, p *layout) {
 	p.rng = rand.New(rand.NewPCG(1, 2)) // the same queries for each layout
 }
 
-// fill saves a receipt for each try, and reports the tries of the first task.
 func (p *layout) fill(b *testing.B) {
 	const batch = 2000
 	r := rand.New(rand.NewPCG(1, 1))
@@ -113,7 +108,6 @@ func (p *layout) anyTry() sizing.TryKey {
 	return partitionedTry(p.rng.IntN(partitionedTries)*partitionedTasks + 1 + p.rng.IntN(partitionedTasks-1))
 }
 
-// partitionedCalls are the calls that read and write receipts.
 var partitionedCalls = []struct {
 	name  string
 	times int // calls per round
@@ -169,9 +163,9 @@ var partitionedCalls = []struct {
 	}},
 }
 
-// BenchmarkWeeks compares reads and writes of 200,000 receipts in partitions with those in one table. In each round it
-// repeats a call in every layout. For each call and layout it prints the median time of one call in µs, and the median and
-// the range of the ratio to the time in one table in the same round.
+// BenchmarkWeeks compares reads and writes of 200,000 receipts in partitions with those in one table. For each call and layout
+// it prints the median time of one call in µs, and the median and the range of the ratio to the time in one table in the same
+// round.
 func BenchmarkWeeks(b *testing.B) {
 	stores := []*layout{
 		{name: "one table", weeks: 14, prepare: unpartition},

@@ -21,7 +21,6 @@ const week = 7 * 24 * time.Hour
 // monday starts a week for which a new store has no partition.
 var monday = time.Date(2040, 1, 2, 0, 0, 0, 0, time.UTC)
 
-// saveReceipt stores a receipt with a time and returns its prediction id.
 func saveReceipt(t *testing.T, st *postgres.Store, at time.Time) (id string) {
 	t.Helper()
 	id = store.FirstID(at) + "-7000-8000-000000000000"
@@ -30,8 +29,8 @@ func saveReceipt(t *testing.T, st *postgres.Store, at time.Time) (id string) {
 	return id
 }
 
-// A long read of all partitions blocks changes of partitions. Such a change gives up after a second,
-// because other writers wait for it.
+// A long read of all partitions blocks changes of partitions. Such a change gives up after a second, because other writers
+// wait for the change.
 func TestPartitionChangesGiveUpDuringALongRead(t *testing.T) {
 	dsn := pgtest.Migrated(t)
 	st, reader := open(t, dsn), connect(t, dsn)
@@ -54,8 +53,8 @@ func TestPartitionChangesGiveUpDuringALongRead(t *testing.T) {
 	require.Equal(t, 1, n)
 }
 
-// In some installations the service does not own its tables and may neither create nor drop
-// partitions. It then deletes old rows.
+// In some installations the service does not own its tables and may neither create nor drop partitions. Then it deletes old
+// rows.
 func TestUserWithoutOwnershipDeletesOldReceipts(t *testing.T) {
 	dsn := pgtest.Migrated(t)
 	owner := open(t, dsn)

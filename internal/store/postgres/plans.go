@@ -45,9 +45,8 @@ const pruneExecutedSQL = `
 	DELETE FROM executed_plan
 	WHERE task = $1 AND seq <= (SELECT seq FROM executed_plan WHERE task = $1 ORDER BY seq DESC OFFSET $2 LIMIT 1)`
 
-// insertPlans stores the series from which plans are learned (sizing.Observation.PlanSeries) and the executed plans of
-// the newest reports, and deletes those of older reports. A stored plan stays; a stored series stays unless the new one
-// has shorter steps. insertPlans does not make the tasks due, because trainings of models read neither.
+// insertPlans keeps a stored plan, and a stored series unless the new series has shorter steps. It does not make the tasks due,
+// because trainings of models read neither.
 func insertPlans(ctx context.Context, tx pgx.Tx, reports []report, recorded []sizing.RecordResult) error {
 	batch := &pgx.Batch{}
 	changed := map[int64]bool{} // ids of tasks
@@ -97,9 +96,7 @@ const plannableSQL = `
 				WHERE p.task = task.id AND p.id > task_plan.plans` + countedPlan + `))
 	ORDER BY namespace, dag_id, task_id`
 
-// PlannableTasks lists the tasks whose plan must be learned. The plan of a task is what was learned about its runs
-// (store.TaskPlan). The listed tasks have stored series or executed plans, and either no plan of this format, or
-// series or outcomes that are newer than their plan.
+// PlannableTasks lists the tasks whose plan is missing, of another format, or older than their series or outcomes.
 func (s *Store) PlannableTasks(ctx context.Context, format int) ([]sizing.TaskKey, error) {
 	rows, err := s.pool.Query(ctx, plannableSQL, format)
 	if err != nil {
@@ -202,9 +199,7 @@ const plannedTaskSQL = `
 	WHERE namespace = $1 AND dag_id = $2 AND task_id = $3
 	FOR KEY SHARE`
 
-// SavePlan replaces the plan of a task and the pool of its namespace (what was learned about the runs of all its
-// tasks, store.PlanPool). If the stored version of the plan or of the pool is not the given one, it replaces neither of the
-// two and returns Conflict.
+// SavePlan replaces the plan of a task and the pool of its namespace together, or returns Conflict and replaces neither.
 func (s *Store) SavePlan(ctx context.Context, p store.TaskPlan, pool store.PlanPool) error {
 	return s.inTx(ctx, "save a plan", readWrite, func(tx pgx.Tx) error {
 		var id int64
@@ -230,8 +225,6 @@ func (s *Store) SavePlan(ctx context.Context, p store.TaskPlan, pool store.PlanP
 	})
 }
 
-// replaceOne executes a statement that writes one row. If it writes none, because the given version is not
-// the newest, replaceOne returns Conflict with the kind and the name of the row.
 func replaceOne(ctx context.Context, tx pgx.Tx, kind, name string, version int, query string, args []any) error {
 	tag, err := tx.Exec(ctx, query, args...)
 	if err == nil && tag.RowsAffected() == 0 {

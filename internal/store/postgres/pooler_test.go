@@ -47,7 +47,6 @@ func TestStartupParametersAreAcceptedByPgBouncer(t *testing.T) {
 	}
 }
 
-// startupOf returns the startup parameters of the first connection and closes it.
 func startupOf(listener net.Listener) map[string]string {
 	conn, err := listener.Accept()
 	if err != nil {

@@ -36,8 +36,7 @@ func TestStoreWithReceiptsAsJSON(t *testing.T) {
 	storetest.RunReceipts(t, func(t *testing.T) store.Store { return openWithCompactFrom(t, pgtest.Migrated(t), "infinity") })
 }
 
-// openWithCompactFrom opens a store on a migrated database. The store writes receipts of the time compactFrom and
-// later in the compact form.
+// The store writes receipts of the time compactFrom and later in the compact form.
 func openWithCompactFrom(t testing.TB, dsn, compactFrom string) *postgres.Store {
 	t.Helper()
 	st := reopen(t, dsn)
@@ -46,14 +45,12 @@ func openWithCompactFrom(t testing.TB, dsn, compactFrom string) *postgres.Store 
 	return st
 }
 
-// open migrates a database and opens a store on it.
 func open(t testing.TB, dsn string) *postgres.Store {
 	t.Helper()
 	require.NoError(t, migrations.Up(context.Background(), dsn))
 	return reopen(t, dsn)
 }
 
-// reopen opens a store on a migrated database.
 func reopen(t testing.TB, dsn string) *postgres.Store {
 	t.Helper()
 	st, err := postgres.Open(context.Background(), dsn, postgres.Config{})
@@ -70,7 +67,6 @@ func connect(t testing.TB, dsn string) *pgx.Conn {
 	return conn
 }
 
-// run returns the report of the first try of run i, with a peak of i + 1 bytes.
 func run(i int) sizing.Observation {
 	return sizing.Observation{
 		Try:     sizing.TryKey{TaskKey: sizing.TaskKey{Namespace: "default", DAG: "d", Task: "t"}, RunID: fmt.Sprint(i), MapIndex: sizing.NoMap, Number: 1},
@@ -78,7 +74,6 @@ func run(i int) sizing.Observation {
 	}
 }
 
-// requireUnavailable requires an Unavailable error with the given advice.
 func requireUnavailable(t *testing.T, err error, advice string) {
 	t.Helper()
 	require.Error(t, err)

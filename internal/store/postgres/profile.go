@@ -51,8 +51,7 @@ const tasksBriefSQL = `
 		WHERE task = page.id AND peak IS NOT NULL AND outcome = 1 ORDER BY peak DESC, seq DESC LIMIT 1) AS highest ON true
 	ORDER BY page.namespace, page.dag_id, page.task_id`
 
-// TasksBrief lists at most `limit` profiles of tasks after the key `after`. Their schemas, requests and quantiles, except the
-// largest peak, are missing.
+// TasksBrief lists profiles like Tasks, without schemas, requests and quantiles except the largest peak.
 func (s *Store) TasksBrief(ctx context.Context, namespace string, after sizing.TaskKey, limit int) ([]sizing.Profile, error) {
 	return s.profiles(ctx, tasksBriefSQL, namespace, after.Namespace, after.DAG, after.Task, max(limit, 0))
 }

@@ -72,8 +72,7 @@ const countUnreportedSQL = `
 			AND observation.run_id = first_try.run_id AND observation.map_index = first_try.map_index AND try_number = 1))
 	FROM first_try`
 
-// CountUnreported reads the newest receipts of first tries whose prediction ids are below `before`, at most `limit` receipts.
-// It counts their tries, and how many of these tries are not reported. It ignores receipts without a run id.
+// CountUnreported counts the tries of the newest receipts of first tries, and how many of them are not reported.
 func (s *Store) CountUnreported(ctx context.Context, before string, limit int) (tries, unreported int, err error) {
 	err = s.pool.QueryRow(ctx, countUnreportedSQL, before, max(limit, 0), uuidBound(before)).Scan(&tries, &unreported)
 	return tries, unreported, wrapError("count unreported tries", err)

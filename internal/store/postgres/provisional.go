@@ -15,7 +15,6 @@ import (
 
 const deleteSQL = `DELETE FROM observation WHERE task = $1 AND seq = $2`
 
-// replacedBy reports whether `r` replaces `old`: only `old` is provisional, and they contradict each other.
 func (old *storedReport) replacedBy(r *report) bool {
 	if !old.Provisional || r.Provisional {
 		return false

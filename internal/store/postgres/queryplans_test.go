@@ -24,8 +24,6 @@ func TestQueryPlansDoNotReadAllReceiptsForEachTry(t *testing.T) {
 	}
 }
 
-// testQueryPlans stores receipts, in the compact form from the time compactFrom on, and counts the receipts
-// that statements read.
 func testQueryPlans(t *testing.T, compactFrom string) {
 	const receipts, tries = 16_000, 60
 	dsn := pgtest.Migrated(t)
@@ -83,14 +81,12 @@ func testQueryPlans(t *testing.T, compactFrom string) {
 	t.Run("with statistics", check)
 }
 
-// receiptNumber returns the ith receipt, with a long run id.
 func receiptNumber(i int) sizing.Receipt {
 	try := sizing.TryKey{TaskKey: sizing.TaskKey{Namespace: "default", DAG: "d", Task: "t"}, RunID: fmt.Sprintf("manual__2026-11-22T02:05:58.%06d+00:00__of_a_pipeline_with_a_name", i), MapIndex: sizing.NoMap, Number: 1}
 	return sizing.Receipt{At: time.Now(), Ask: sizing.Ask{Try: try, Features: sizing.Features{"n": sizing.NumberValue(float64(i))}},
 		Allocation: sizing.Allocation{PredictionID: uuid.Must(uuid.NewV7()).String(), Task: try.TaskKey}}
 }
 
-// receiptsRead returns the number of receipts that a statement reads, like rowsRead.
 func receiptsRead(t *testing.T, st *Store, sql string, args ...any) float64 {
 	t.Helper()
 	return rowsRead(t, st, "receipt", sql, args...)
@@ -112,7 +108,6 @@ func rowsRead(t *testing.T, st *Store, table, sql string, args ...any) (n float6
 	return n
 }
 
-// rowsReadBy sums the rows that the nodes of a plan read.
 func rowsReadBy(node map[string]any, table string) (n float64) {
 	if relation, ok := node["Relation Name"].(string); ok && strings.HasPrefix(relation, table) && relation != "receipt_name" {
 		filtered, _ := node["Rows Removed by Filter"].(float64)

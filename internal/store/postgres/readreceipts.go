@@ -21,7 +21,6 @@ const (
 		receipt.promised, receipt.task_limit, receipt.told, NULL::float8[], NULL::json, receipt.name, receipt.content`
 )
 
-// storedReceipt is a row of table receipt or receipt_compact.
 type storedReceipt struct {
 	receipt sizing.Receipt // the fields that the statement reads from columns
 	guard   []float64      // only in table receipt, like body
@@ -30,7 +29,6 @@ type storedReceipt struct {
 	content []byte
 }
 
-// fields returns the destinations of the columns for Scan.
 func (c *storedReceipt) fields() []any {
 	r := &c.receipt
 	try, a := &r.Ask.Try, &r.Allocation
@@ -40,8 +38,7 @@ func (c *storedReceipt) fields() []any {
 	}
 }
 
-// decode returns the whole receipt. The words are the vocabulary of c.name: the texts to which a compact receipt
-// refers by position.
+// decode needs in `words` the vocabulary of c.name.
 func (c *storedReceipt) decode(words []string) (sizing.Receipt, error) {
 	r := c.receipt
 	key := r.Ask.Try.TaskKey
@@ -61,7 +58,6 @@ func (c *storedReceipt) decode(words []string) (sizing.Receipt, error) {
 	return r, nil
 }
 
-// malformed converts an error of decodeCompact.
 func malformed(err error) error {
 	if errors.Is(err, errUnknownWord) {
 		return errStale // the task was deleted after its receipt was read
@@ -69,7 +65,7 @@ func malformed(err error) error {
 	return sizing.Errorf(sizing.Internal, "read a receipt: %w; check the database with `loadaware doctor`", err)
 }
 
-// readReceipts runs a statement that returns the columns of storedReceipt, and decodes the rows.
+// readReceipts requires a statement that returns the columns of storedReceipt.
 func (s *Store) readReceipts(ctx context.Context, sql string, args ...any) ([]sizing.Receipt, error) {
 	rows, err := s.pool.Query(ctx, sql, args...)
 	if err != nil {
@@ -95,7 +91,6 @@ func (s *Store) readReceipts(ctx context.Context, sql string, args ...any) ([]si
 	return receipts, nil
 }
 
-// distinctNames returns the distinct ids of receipt_name in rows, without 0.
 func distinctNames[R any](rows []R, name func(*R) int32) (ids []int32) {
 	known := map[int32]bool{0: true}
 	for i := range rows {
@@ -212,7 +207,6 @@ const receiptFeaturesSQL = `
 			AND receipt.run_id BETWEEN try.run_id AND try.run_id AND receipt.map_index = try.map_index AND receipt.try_number = try.try_number
 			AND receipt.run_id <> ''` + newestOfTry + `)) AS newest`
 
-// receiptFeatures are the features of the newest receipt of a try in one of the tables.
 type receiptFeatures struct {
 	report   int // index among the reports without features
 	at       time.Time
@@ -221,8 +215,6 @@ type receiptFeatures struct {
 	content  []byte
 }
 
-// addReceiptFeatures sets the features of reports without features from the newest receipt of the
-// same try.
 func (s *Store) addReceiptFeatures(ctx context.Context, reports []report) error {
 	var incomplete []*report
 	for i := range reports {
@@ -265,7 +257,6 @@ func (s *Store) addReceiptFeatures(ctx context.Context, reports []report) error 
 	return nil
 }
 
-// decodeFeatures sets the features of compact receipts.
 func (s *Store) decodeFeatures(ctx context.Context, found []receiptFeatures) error {
 	names := distinctNames(found, func(f *receiptFeatures) int32 { return f.name })
 	if len(names) == 0 {

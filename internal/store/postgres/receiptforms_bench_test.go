@@ -49,7 +49,6 @@ func fullReceipt(r *rand.Rand, i int) sizing.Receipt {
 	return receipt
 }
 
-// BenchmarkSaveReceipts writes full batches of the outbox in each form in turn.
 func BenchmarkSaveReceipts(b *testing.B) {
 	const batch = 2000
 	for round := range 3 {

@@ -38,7 +38,6 @@ func receiptAt(i int, at time.Time) sizing.Receipt {
 	return r
 }
 
-// readDerived collects what the store derives from the saved receipts.
 func readDerived(t *testing.T, st *postgres.Store, saved []sizing.Receipt, from time.Time) map[string]any {
 	t.Helper()
 	ctx, found := t.Context(), map[string]any{}

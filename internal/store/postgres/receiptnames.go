@@ -58,7 +58,6 @@ func renameCompact(ctx context.Context, tx pgx.Tx, from, to sizing.TaskKey) erro
 	return err
 }
 
-// expandBatch bounds the receipts that are converted at once.
 const expandBatch = 1000
 
 const takeCompactSQL = `
@@ -69,7 +68,6 @@ const takeCompactSQL = `
 	SELECT ` + compactRowColumns + `
 	FROM receipt JOIN receipt_name ON receipt_name.id = receipt.name`
 
-// expandName stores all compact receipts of a name as JSON.
 func expandName(ctx context.Context, tx pgx.Tx, name int32) error {
 	words, err := readWords(ctx, tx, []int32{name})
 	if err != nil {

@@ -12,10 +12,10 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// insertReceiptsSQL writes table receipt, which holds sizing.Receipt as JSON. Renaming a field of
-// sizing.Receipt therefore needs a migration. The table has the receipts from before the compact form
-// (compact.go) was in use, those that the compact form cannot hold, and those that expandName converted. Values that are
-// searched or summed have their own columns. After a rename of the task only the columns have the new name.
+// insertReceiptsSQL writes table receipt, which contains sizing.Receipt as JSON. Renaming a field of sizing.Receipt therefore
+// needs a migration. The table has the receipts from before the compact form (compact.go) was in use, those that the compact
+// form cannot represent, and those that expandName converted. Values that are searched or summed have their own columns. After
+// a rename of the task only the columns have the new name.
 //
 // The column told holds Guard.Version.
 const insertReceiptsSQL = `
@@ -30,10 +30,9 @@ const insertReceiptsSQL = `
 	ORDER BY prediction_id -- the same order for all writers prevents deadlocks
 	ON CONFLICT (prediction_id) DO NOTHING`
 
-// bodyBuffers pools buffers. A buffer holds the encoded receipts of one write, and usually takes a few megabytes.
+// bodyBuffers pools buffers. A buffer contains the encoded receipts of one write, usually a few megabytes.
 var bodyBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// encodeBodies encodes the receipts as JSON into one buffer.
 func encodeBodies(receipts []sizing.Receipt, buffer *[]byte) ([][]byte, error) {
 	all := (*buffer)[:0]
 	ends := make([]int, len(receipts))
@@ -59,8 +58,7 @@ var receiptColumns = []string{
 	"at", "promised", "task_limit", "guard", "body", "model_version", "told",
 }
 
-// copyReceipts writes receipts by COPY. It fails with a unique_violation if a receipt is already
-// stored.
+// copyReceipts fails with a unique_violation if a receipt is already stored.
 func copyReceipts(ctx context.Context, tx pgx.Tx, receipts []sizing.Receipt, bodies [][]byte) error {
 	order := orderByID(receipts)
 	values := make([]any, len(receiptColumns))
@@ -73,8 +71,7 @@ func copyReceipts(ctx context.Context, tx pgx.Tx, receipts []sizing.Receipt, bod
 	return err
 }
 
-// orderByID returns the indexes of the receipts in the order of their prediction ids. The same
-// order for all writers prevents deadlocks.
+// orderByID gives all writers the same order, which prevents deadlocks.
 func orderByID(receipts []sizing.Receipt) []int {
 	order := make([]int, len(receipts))
 	for i := range order {
@@ -86,7 +83,6 @@ func orderByID(receipts []sizing.Receipt) []int {
 	return order
 }
 
-// nullVersion returns versionOf as a nullable column: nil instead of 0.
 func nullVersion(a *sizing.Allocation) *int32 {
 	if v := versionOf(a); v != 0 {
 		return &v
@@ -94,7 +90,7 @@ func nullVersion(a *sizing.Allocation) *int32 {
 	return nil
 }
 
-// insertReceipts writes receipts by INSERT. It skips receipts that are already stored.
+// insertReceipts skips receipts that are already stored.
 func insertReceipts(ctx context.Context, tx pgx.Tx, receipts []sizing.Receipt, bodies [][]byte) error {
 	texts := make([]string, len(bodies))
 	for i, body := range bodies {
@@ -119,7 +115,6 @@ func insertReceipts(ctx context.Context, tx pgx.Tx, receipts []sizing.Receipt, b
 	return err
 }
 
-// versionOf returns the version of the model that answered, or 0 if no model with a version did.
 func versionOf(a *sizing.Allocation) int32 {
 	if a.Model == nil {
 		return 0

@@ -19,8 +19,7 @@ const acquireLeaseSQL = `
 		WHERE duty.owner = excluded.owner OR duty.until < now()
 	RETURNING true`
 
-// AcquireLease acquires or renews a named lease, a row of table duty. It returns false while
-// another owner holds the lease.
+// AcquireLease acquires or renews a named lease, a row of table duty.
 func (s *Store) AcquireLease(ctx context.Context, name, owner string, lease time.Duration) (bool, error) {
 	var acquired bool
 	err := s.pool.QueryRow(ctx, acquireLeaseSQL, name, owner, lease).Scan(&acquired)
@@ -52,9 +51,7 @@ const unsampledSQL = `
 	WHERE at >= $1 AND at < $2 AND memory_sampled IS NULL AND outcome <> 7 AND ` + lookupDue + `
 	ORDER BY at, seq LIMIT $4`
 
-// Unsampled lists the observations in the window that have no sampled peak and whose lookup is due, except
-// scheduling failures; at most w.Limit. Without a reported end, EndedAt is the start of the try, or the arrival of
-// the report if the start is unknown or implausible.
+// Unsampled lists the observations in the window without a sampled peak whose lookup is due.
 func (s *Store) Unsampled(ctx context.Context, w store.Window) ([]sizing.Observation, error) {
 	rows, err := s.pool.Query(ctx, unsampledSQL, w.From, w.To, w.Now, w.Limit)
 	if err != nil {
@@ -134,8 +131,7 @@ const notReported = `NOT EXISTS (
 				WHERE task.namespace = known.namespace AND task.dag_id = known.dag_id AND task.task_id = known.task_id
 					AND observation.run_id = known.run_id AND observation.map_index = known.map_index AND observation.try_number = known.try_number)`
 
-// UnreportedReceipts lists the newest receipt of each unreported try whose lookup is due, if it is in the window;
-// oldest first, at most w.Limit. A try may have receipts in both tables.
+// UnreportedReceipts lists the newest receipt of each unreported try whose lookup is due. A try may have receipts in both tables.
 func (s *Store) UnreportedReceipts(ctx context.Context, w store.Window) ([]sizing.Receipt, error) {
 	var all []sizing.Receipt
 	for _, sql := range []string{unreportedReceiptsSQL, unreportedCompactSQL} {

@@ -22,7 +22,6 @@ const (
 	chunkRows = 5000
 )
 
-// report is an observation that is prepared for writing.
 type report struct {
 	sizing.Observation // times in UTC, times and duration in whole microseconds
 	task               *cachedTask
@@ -50,7 +49,6 @@ func (s *Store) Record(ctx context.Context, obs []sizing.Observation) ([]sizing.
 // this error, or all reports of a call that returned it, were not written.
 var errStale = sizing.Errorf(sizing.Unavailable, "the task was renamed or deleted meanwhile; try again")
 
-// recordChunk records the observations that can be stored. The results of the other observations have an error.
 func (s *Store) recordChunk(ctx context.Context, obs []sizing.Observation) ([]sizing.RecordResult, error) {
 	results := make([]sizing.RecordResult, len(obs))
 	var storable []int
@@ -69,8 +67,6 @@ func (s *Store) recordChunk(ctx context.Context, obs []sizing.Observation) ([]si
 	return results, nil
 }
 
-// recordStorable records the observations with the indexes `storable`, and retries those whose task was
-// renamed or deleted.
 func (s *Store) recordStorable(ctx context.Context, obs []sizing.Observation, storable []int) ([]sizing.RecordResult, error) {
 	results := make([]sizing.RecordResult, len(storable))
 	remaining := make([]int, len(storable)) // indexes into `storable` that are not recorded yet
@@ -89,8 +85,8 @@ func (s *Store) recordStorable(ctx context.Context, obs []sizing.Observation, st
 	return results, nil
 }
 
-// recordRemaining records the remaining observations. It returns those that it did not record, because
-// their task, or another task of the same transaction, was renamed or deleted since it was cached.
+// recordRemaining returns the observations that it did not record, because their task, or another task of the same
+// transaction, was renamed or deleted since it was cached.
 func (s *Store) recordRemaining(ctx context.Context, obs []sizing.Observation, storable, remaining []int, results []sizing.RecordResult) (stale []int, err error) {
 	picked := make([]int, len(remaining))
 	for i, j := range remaining {
@@ -125,8 +121,7 @@ func (s *Store) recordRemaining(ctx context.Context, obs []sizing.Observation, s
 	return stale, nil
 }
 
-// prepare returns the observations with the indexes `picked`, with encoded features. It creates unknown
-// tasks, and extends schemas that lack features.
+// prepare creates unknown tasks, and extends schemas that lack features.
 func (s *Store) prepare(ctx context.Context, obs []sizing.Observation, picked []int) ([]report, error) {
 	reports := make([]report, len(picked))
 	for j, i := range picked {
@@ -157,8 +152,6 @@ func (s *Store) prepare(ctx context.Context, obs []sizing.Observation, picked []
 	return reports, nil
 }
 
-// encode encodes the features by the schema of task. It returns false if task is nil or its schema lacks some of the
-// features.
 func (r *report) encode(task *cachedTask) bool {
 	if task == nil {
 		return false
@@ -170,7 +163,7 @@ func (r *report) encode(task *cachedTask) bool {
 	return ok
 }
 
-// inMicroseconds returns o with times in UTC, truncated to microseconds like the columns.
+// inMicroseconds truncates the times and the duration to the precision of the columns.
 func inMicroseconds(o sizing.Observation) sizing.Observation {
 	o.Duration = o.Duration.Truncate(time.Microsecond)
 	for _, t := range []*time.Time{&o.StartedAt, &o.EndedAt} {
@@ -198,8 +191,7 @@ func sampleRank(try sizing.TryKey) int32 {
 	return int32((x ^ x>>31) >> 32)
 }
 
-// checkStorable rejects an observation that no row can hold, so that the other observations of its
-// batch succeed.
+// checkStorable rejects an observation that cannot be stored, so that the other observations of its batch succeed.
 func checkStorable(o *sizing.Observation) error {
 	if invalid := o.Try.Validate(true); len(invalid) > 0 {
 		return &sizing.Error{Kind: sizing.Invalid, Detail: invalid[0].Field + " " + invalid[0].Detail, Fields: invalid}
@@ -215,5 +207,5 @@ func checkStorable(o *sizing.Observation) error {
 	return nil
 }
 
-// isText reports whether a column of type text can hold s.
+// isText reports whether a column of type text can store s.
 func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }

@@ -81,8 +81,6 @@ func (r *ReplicatedStore) Watch(ctx context.Context) {
 	}
 }
 
-// logChange logs an error that differs from the previous one, and the first check after an error that lets the standby
-// serve reads.
 func (r *ReplicatedStore) logChange(err error) {
 	text := ""
 	if err != nil {
@@ -101,14 +99,12 @@ func (r *ReplicatedStore) logChange(err error) {
 	r.lastErr = text
 }
 
-// servesReads reports whether reads come from the standby.
 func (r *ReplicatedStore) servesReads() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.isFresh
 }
 
-// errLagging reports a standby that lags too much.
 var errLagging = errors.New("the standby has not replayed what the primary wrote")
 
 // Check decides whether the standby serves reads until the next check, and returns an error if it serves none. There is
@@ -160,8 +156,6 @@ func (r *ReplicatedStore) invalidate() {
 	r.writes++
 }
 
-// preferStandby runs a read on the standby if the standby is fresh. Otherwise, or if the read on the standby fails before ctx
-// ends, it runs the read on the primary.
 func preferStandby[T any](ctx context.Context, r *ReplicatedStore, read func(*Store) (T, error)) (T, error) {
 	if r.servesReads() {
 		result, err := read(r.standby)

@@ -20,8 +20,7 @@ import (
 	"github.com/loadaware/loadaware/internal/testwait"
 )
 
-// replicated is a store with a streaming standby whose replay the test can pause, so that the standby
-// differs from the primary.
+// replicated is a store with a streaming standby whose replay the test can pause, so that the standby differs from the primary.
 type replicated struct {
 	*postgres.ReplicatedStore
 	t       *testing.T
@@ -51,7 +50,6 @@ func newReplicated(t *testing.T) *replicated {
 	return &replicated{r, t, standby, primary, st, connect(t, standby.DSN())}
 }
 
-// catchUp waits until the standby has replayed the changes of this process and serves reads.
 func (r *replicated) catchUp() {
 	r.t.Helper()
 	require.Eventually(r.t, func() bool { return r.Check(r.t.Context()) == nil }, testwait.Limit, 10*time.Millisecond)
@@ -76,7 +74,6 @@ func (r *replicated) resumeReplay() {
 	require.NoError(r.t, err)
 }
 
-// names lists the task ids of the namespace n.
 func (r *replicated) names() (names []string) {
 	r.t.Helper()
 	listed, err := r.TasksBrief(r.t.Context(), "n", sizing.TaskKey{}, 10)

@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// fakeSeries is one series of a Fake.
 type fakeSeries struct {
 	labels map[string]string
 	values [][2]any // pairs of a time in seconds and a value, as the HTTP API encodes them
@@ -82,7 +81,6 @@ func respond(t testing.TB, w http.ResponseWriter, data any) {
 	assert.NoError(t, json.NewEncoder(w).Encode(map[string]any{"status": "success", "data": data}))
 }
 
-// between returns the samples from one time to another, both inclusive.
 func (s *fakeSeries) between(from, to float64) (values [][2]any) {
 	for _, v := range s.values {
 		if at := float64(v[0].(int64)); at >= from && at <= to {
@@ -92,7 +90,6 @@ func (s *fakeSeries) between(from, to float64) (values [][2]any) {
 	return values
 }
 
-// matches reports whether a selector selects the series.
 func (s *fakeSeries) matches(t testing.TB, selector string) bool {
 	parts := selectorPattern.FindStringSubmatch(selector)
 	if !assert.NotNil(t, parts, selector) {

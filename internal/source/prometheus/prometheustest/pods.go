@@ -28,9 +28,8 @@ type Pod struct {
 	Phase     string  // final phase of the pod
 }
 
-// OpenMetrics returns the scraped metrics of the pods in the OpenMetrics format, for the
-// container base. A sidecar and the cgroup of the pod have
-// larger usage, to check that the reader ignores them.
+// OpenMetrics returns the scraped metrics of the pods in the OpenMetrics format, for the container base. A sidecar and the
+// cgroup of the pod have larger usage, to check that the reader ignores them.
 func OpenMetrics(pods ...Pod) string {
 	families := map[string][]string{}
 	for i := range pods {
@@ -45,7 +44,6 @@ func OpenMetrics(pods ...Pod) string {
 	return b.String() + "# EOF\n"
 }
 
-// write calls `sample` for each sample of each metric of the pod.
 func (p *Pod) write(sample func(family, labels string, value float64, at time.Time)) {
 	every := p.Every
 	if every == 0 {

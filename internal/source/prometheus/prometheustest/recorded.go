@@ -81,7 +81,7 @@ func Recording(t testing.TB, server, file string) string {
 	return proxy.URL
 }
 
-// requestKey returns the path and the parameters of a request. The body stays readable.
+// requestKey leaves the body of the request readable.
 func requestKey(r *http.Request) string {
 	var body []byte
 	if r.Body != nil {
