@@ -9,7 +9,6 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// step is one line of a story.
 type step struct {
 	line   int
 	text   string
@@ -17,11 +16,10 @@ type step struct {
 	task   sizing.TaskKey
 	args   map[string]string
 	words  []string // the other words, such as the duration of wait
-	times  int      // number of repetitions
+	times  int
 	expect []expectation
 }
 
-// parse parses a story. Its error names the line.
 func parse(text string) ([]step, error) {
 	var steps []step
 	for i, line := range strings.Split(text, "\n") {
@@ -39,7 +37,6 @@ func parse(text string) ([]step, error) {
 	return steps, nil
 }
 
-// parseStep parses a line without its comment.
 func parseStep(line string) (step, error) {
 	action, expected, _ := strings.Cut(line, "=>")
 	words := strings.Fields(action)
@@ -110,7 +107,6 @@ func stride(n int) int {
 	return candidate
 }
 
-// parseNumber parses a number or a memory quantity such as 2Gi.
 func parseNumber(text string) (float64, error) {
 	if v, err := strconv.ParseFloat(text, 64); err == nil {
 		return v, nil
@@ -119,7 +115,6 @@ func parseNumber(text string) (float64, error) {
 	return float64(b), err
 }
 
-// features returns the features of a step: its arguments that are not reserved.
 func features(args map[string]string) sizing.Features {
 	f := sizing.Features{}
 	for key, value := range args {

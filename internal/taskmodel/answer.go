@@ -6,8 +6,8 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/experts"
 )
 
-// answer returns the experts' answer, corrected by evidence that the residuals do not contain, such as a static request that no
-// run has exceeded. If an input is outside its range, raiseToRemote or raiseToEdge may raise the amount. answer sets b.usesRequest.
+// answer returns the experts' answer, corrected by evidence that the residuals do not contain, such as a static
+// request that no run has exceeded. It sets b.usesRequest.
 func (m *Model) answer(p *experts.Point, q *Question, b *buffers) experts.Answer {
 	a := m.answerAsPredicted(p, q, b)
 	if most := b.extrapolation.mostAmount; most > 0 && a.Amount > most {
@@ -77,7 +77,6 @@ func (m *Model) scaleEdge(a *experts.Answer, p *experts.Point, q *Question, at, 
 	a.Amount = scaled
 }
 
-// answerAsPredicted returns the result of answer without raiseToEdge and raiseForUnknownEffect.
 func (m *Model) answerAsPredicted(p *experts.Point, q *Question, b *buffers) experts.Answer {
 	a := m.Experts.Answer(p, q.RiskTarget, &b.scratch)
 	b.usesRequest = false
@@ -105,7 +104,6 @@ func (m *Model) answerAsPredicted(p *experts.Point, q *Question, b *buffers) exp
 	return a
 }
 
-// exceedanceProb returns P(peak > amount).
 func (m *Model) exceedanceProb(p *experts.Point, amount float64, b *buffers) float64 {
 	return experts.Probability(m.mixtureExceedance(p, amount, b))
 }

@@ -24,7 +24,6 @@ const (
 	CapExtrapolated                 // four times an extrapolated peak
 )
 
-// capRules describes the cap rules in reasons.
 var capRules = [...]string{
 	"four times the request or the largest peak", "set by the policy", "the caller's max_memory",
 	"the static request: the policy grants no more", "a larger allocation was unschedulable within the last hour",
@@ -63,7 +62,6 @@ const (
 	byCap                   // the cap
 )
 
-// boundedGrant is the amount of a first try and the rule that decided it.
 type boundedGrant struct {
 	limit  sizing.Bytes
 	model  sizing.Bytes // the models' answer times the factors of the guard and of understatement, before the other rules of Model.bound, rounded up to whole MiB
@@ -160,7 +158,7 @@ func (m *Model) boundedRisk(p *experts.Point, q Question, d *boundedGrant, a exp
 	return experts.Probability(max(risk, openRisk(q, d.limit, d.model, a.Promised)))
 }
 
-// describe describes d.rule, with "; " at the end; "" if no rule changed the models' amount.
+// describe returns "" if no rule changed the models' amount; otherwise its text ends with "; ".
 func (d *boundedGrant) describe(q Question) string {
 	text := ""
 	switch d.rule {
@@ -206,7 +204,6 @@ func (m *Model) minGrant(q Question) sizing.Bytes {
 	return q.MinGrant
 }
 
-// hasSufficed reports whether a peak was measured and amount has not been too little.
 func (m *Model) hasSufficed(amount sizing.Bytes) bool {
 	return m.Experts.LearnedRows > 0 && !m.isTooLittle(amount)
 }

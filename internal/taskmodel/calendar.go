@@ -80,7 +80,7 @@ func (c *column) chooseClock(j int, rows [][]sizing.Value, y []float64) datedRow
 	return local
 }
 
-// strongestCycle returns the largest F of the cycles on which y depends; 0 if it depends on none. It does not test the year.
+// strongestCycle returns the largest F of the cycles on which y depends, or 0. It ignores the year.
 func (d *datedRows) strongestCycle(y []float64) (f float64) {
 	for _, cycle := range []int{weekCycle, monthCycle, alignedMonthCycle, dayCycle} {
 		if t := d.test(y, cycle); t.isSignificant() {
@@ -105,7 +105,6 @@ type cycleTest struct {
 // month of each year the largest one, and the prediction would fall at the start of the next year.
 func (t cycleTest) isSeason() bool { return t.d2 >= t.d1 && t.spread > 12*math.Abs(t.slope) }
 
-// isSignificant reports whether the p-value of the F-test is below cycleSignificance.
 func (t cycleTest) isSignificant() bool {
 	return math.IsInf(t.f, 1) || t.f > 0 && distuv.F{D1: t.d1, D2: t.d2}.Survival(t.f) < cycleSignificance
 }
@@ -116,10 +115,9 @@ type datedRows struct {
 	isLocal    bool // the dates are in local time; false: in UTC, or no date has an offset
 	hasOffsets bool // the offsets of the dates differ
 	dates      []float64
-	rows       []int // indexes
+	rows       []int
 }
 
-// newDatedRows returns the rows with a date of field j.
 func newDatedRows(j int, rows [][]sizing.Value, isLocal bool) datedRows {
 	d := datedRows{column: j}
 	for i, cells := range rows {
@@ -146,7 +144,6 @@ func clockDays(v sizing.Value, isLocal bool) float64 {
 	return v.Num
 }
 
-// periodMean is the mean of the rows of one period, such as a day, and its position in the cycle.
 type periodMean struct {
 	at       float64 // see calendarCycle
 	position int
@@ -169,12 +166,10 @@ func (d *datedRows) periodMeans(y []float64, origin float64, c *calendarCycle) [
 	return means
 }
 
-// test tests whether y depends on the position of the dates in a cycle.
 func (d *datedRows) test(y []float64, cycle int) cycleTest {
 	return testCycle(d.periodMeans(y, y[0], &calendarCycles[cycle])) // y[0] is subtracted, so that equal peaks give exact zeros
 }
 
-// testCycle compares the positions in a cycle by the means of the periods.
 func testCycle(means []periodMean) cycleTest {
 	var positions [maxPositions]meanOf
 	var all, times meanOf
@@ -209,7 +204,6 @@ func testCycle(means []periodMean) cycleTest {
 	return t
 }
 
-// meanOf accumulates the number, the sum and the sum of squares of some values.
 type meanOf struct{ n, sum, squares float64 }
 
 func (m *meanOf) add(v float64) { m.n, m.sum, m.squares = m.n+1, m.sum+v, m.squares+v*v }
@@ -250,7 +244,6 @@ func monthsSince(days float64) float64 { return math.Floor(math.Floor(days) / da
 // monthOfYear returns the month of a date in days since 1970, 0 … 11, of equal length.
 func monthOfYear(days float64) float64 { return math.Mod(math.Mod(monthsSince(days), 12)+12, 12) }
 
-// monthDay returns the day of the month of a date in days since 1970; NaN if days is NaN.
 func monthDay(days float64) float64 {
 	if math.IsNaN(days) {
 		return days
@@ -272,7 +265,6 @@ func alignedMonthDay(days float64) float64 {
 	return float64(day)
 }
 
-// utcDay returns the start of the day of a date in days since 1970.
 func utcDay(days float64) time.Time {
 	return time.Unix(int64(math.Floor(days))*secondsPerDay, 0).UTC()
 }

@@ -10,8 +10,8 @@ import (
 // categoryLevel is one value of a category, with statistics of its rows.
 type categoryLevel struct {
 	Sum    float64 // sum of the log peaks of its rows
-	Rows   float64 // number of its rows
-	OneHot int     `cbor:"Hot"` // index of its column; −1: none
+	Rows   float64
+	OneHot int `cbor:"Hot"` // index of its column; −1: none
 }
 
 // readLevels sets the levels to the values of field j in `rows`. The maxOneHot most frequent ones get a column of their
@@ -45,8 +45,7 @@ func (c *column) level(v sizing.Value) *categoryLevel {
 	return l
 }
 
-// keyOf returns the key of a category value in Levels: the value, or a hash of a long value, so that
-// long values do not make a model large.
+// keyOf hashes a long value, so that long values do not make a model large.
 func keyOf(text string) string {
 	if len(text) < minHashedBytes {
 		return text
@@ -69,7 +68,6 @@ func hashKey(text string) (key [21]byte) {
 	return key
 }
 
-// find returns the level of a value; nil if the column stores none.
 func (c *column) find(text string) *categoryLevel {
 	if len(text) < minHashedBytes {
 		return c.Levels[text]
@@ -78,7 +76,6 @@ func (c *column) find(text string) *categoryLevel {
 	return c.Levels[string(key[:])] // does not allocate
 }
 
-// byFrequency returns the level names, the most frequent first.
 func (c *column) byFrequency() []string {
 	names := make([]string, 0, len(c.Levels))
 	for name := range c.Levels {
@@ -139,7 +136,6 @@ func (e *encoder) boundLevels() {
 	}
 }
 
-// resetStatistics clears the level statistics and the value counts.
 func (e *encoder) resetStatistics() {
 	for j := range e.Columns {
 		c := &e.Columns[j]
@@ -151,7 +147,6 @@ func (e *encoder) resetStatistics() {
 	}
 }
 
-// resetLevels clears the statistics of the levels.
 func (c *column) resetLevels() {
 	for _, l := range c.Levels {
 		l.Sum, l.Rows = 0, 0

@@ -27,7 +27,7 @@ const (
 	coldStartSpread = 0.25 // standard deviation of these slopes among tasks
 )
 
-// coldStartPrior returns the prior of the cold-start rule. The standard deviation and the slopes come from the pool.
+// The standard deviation and the slopes come from the pool.
 func (m *Model) coldStartPrior() bayes.Prior {
 	return bayes.Prior{Deviation: m.Experts.PriorDeviation, Rows: coldStartRows, Slope: coldStartSlope, Spread: coldStartSpread, Slopes: m.slopes,
 		NoFeatures: len(m.Schema.Fields) == 0}
@@ -44,7 +44,6 @@ func (m *Model) setPoolSlopes(pool *Pool, others *Namespace) {
 	}
 }
 
-// shareSlopes sets the slopes in the task's contribution to the pool.
 func (m *Model) shareSlopes() {
 	prior := m.coldStartPrior()
 	evidence := m.ColdStart.SlopeEvidence(&prior, nil)
@@ -73,7 +72,6 @@ func (m *Model) coldStartHashes(yield func(uint64) bool) {
 	}
 }
 
-// nameHash returns the FNV-1a hash of the name of an input (64 bit).
 func nameHash(name string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(name)) // a hash returns no error

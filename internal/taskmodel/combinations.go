@@ -51,7 +51,6 @@ func (m *models) fitCombinations(rows []row, y, base []float64) {
 	}
 }
 
-// effect returns the effect of a row's combination in log bytes; 0 if it is unknown.
 func (c *combinations) effect(columns []column, cells []sizing.Value) float64 {
 	if c.Columns == nil {
 		return 0
@@ -73,7 +72,6 @@ func (c *combinations) isNew(e *encoder, cells []sizing.Value) bool {
 	return !isKnown
 }
 
-// split divides an effect equally among the columns of the combination, and calls add for each of them.
 func (c *combinations) split(effect float64, add func(j int, share float64)) {
 	combined := 0
 	for _, is := range c.Columns {
@@ -180,7 +178,6 @@ func (f *combinationFit) fit() float64 {
 	return remaining
 }
 
-// leftOut returns the effect of a row's combination that follows from the other rows.
 func (f *combinationFit) leftOut(i int) float64 {
 	sum := f.sums[f.keys[i]]
 	return (sum.errors - f.rows[i].Weight*f.errors[i]) / (sum.weight - f.rows[i].Weight + f.prior)
@@ -199,7 +196,6 @@ func (f *combinationFit) areNewRare() bool {
 	return once*minMissingShare < len(f.rows)
 }
 
-// describeCombination writes the columns of a new combination to a reason.
 func (m *Model) describeCombination(text *strings.Builder, cells []sizing.Value) {
 	if !m.Models.isNewCombination(cells) {
 		return

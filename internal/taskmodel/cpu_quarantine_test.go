@@ -12,14 +12,12 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// usedCores returns a success with a peak of 1 GiB, a CPU use and a CPU request.
 func usedCores(used, requested sizing.Cores) sizing.HistoryRow {
 	r := measuredRun(1)
 	r.CPUMax, r.Requested.CPU = used, requested
 	return r
 }
 
-// predictCores returns the CPU request for a run with input x.
 func predictCores(k *task, x float64, requested sizing.Cores) sizing.Cores {
 	q := question(sizing.Features{"x": sizing.NumberValue(x)})
 	q.Requested.CPU = requested

@@ -98,7 +98,6 @@ func (m *Model) drivers(h *sizing.History) []string {
 	return names
 }
 
-// columnNames returns the feature names of the columns that encode writes, in its order.
 func (e *encoder) columnNames() (line, tree []string) {
 	for i := range e.Columns {
 		inLine, inTree := e.Columns[i].widths()
@@ -117,8 +116,6 @@ const (
 	minAmbiguousSpread = 0.7 // smallest standard deviation of the log peaks within these groups for a warning: a typical factor of two from their mean, as for equally many peaks of 1 and 4.1 GiB
 )
 
-// ambiguity returns a warning if there are at least minAmbiguousRows runs in groups with identical features, and the peaks
-// within these groups have at least the deviation minAmbiguousSpread; else "".
 func (m *Model) ambiguity() string {
 	rows, squares := 0.0, 0.0
 	var g group

@@ -38,8 +38,7 @@ type attribution struct {
 	clipped   float64   // effect of the bound that keeps the stack near the known peaks
 }
 
-// explainLevel splits the level of a row. The inputs in `cells` must be within their ranges. `edge` holds the models'
-// predictions for these cells; `weights` are the weights of the models.
+// The inputs in `cells` must be within their ranges. `edge` holds the models' predictions for these cells.
 func (m *Model) explainLevel(cells []sizing.Value, edge *experts.Point, weights *[experts.ModelCount]float64, b *buffers) attribution {
 	a := attribution{}
 	o := m.Models
@@ -255,8 +254,6 @@ func (m *Model) addFeatures(c *chain, a *attribution, cells, atEdge []sizing.Val
 	}
 }
 
-// playerName returns a player's name and its value in a row. The value of a pair is the
-// difference.
 func (m *Model) playerName(i int, cells []sizing.Value) (name, value string) {
 	e := m.Models.Enc
 	first := max(len(m.Schema.Fields), len(e.Columns))
@@ -275,7 +272,6 @@ func (m *Model) playerName(i int, cells []sizing.Value) (name, value string) {
 	return name, "missing"
 }
 
-// formatValue formats a feature's value for people.
 func formatValue(v sizing.Value) string {
 	switch v.Kind {
 	case sizing.Number:
@@ -290,7 +286,6 @@ func formatValue(v sizing.Value) string {
 	return "missing"
 }
 
-// missingNames lists the rarely missing features that a row lacks: the first three, and the number of the others.
 func (m *Model) missingNames(cells []sizing.Value) string {
 	const maxNamed = 3
 	var names []string

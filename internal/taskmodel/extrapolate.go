@@ -36,7 +36,7 @@ type extrapolation struct {
 	jointDistance float64 // sum of the distances of the relevant inputs above their range that have a slope or are farther above it than outsideFactor, except inputs with many remote numbers near the value (hasManyRemoteNear)
 	jointMargin   float64 // log margin for several inputs above their range at once
 	runTimeRise   float64 // by how much the trend raises the log run time above that at the edge of the range
-	runTimeMargin float64 // log margin of this rise
+	runTimeMargin float64 // log margin of runTimeRise
 	mostAmount    float64 // largest amount in bytes, if the inputs outside their ranges are below remote numbers; 0: not bounded
 
 	remote remoteForecast // if an input is nearer to a remote number than to its range
@@ -132,7 +132,6 @@ func (m *models) findOutside(cells []sizing.Value, found *extrapolation) (outsid
 	return outside
 }
 
-// isFarAbove reports whether an input is above its range and its remote numbers by more than implausibleFactor.
 func (t *trend) isFarAbove(j int, cells []sizing.Value) bool {
 	x, _ := t.value(j, cells)
 	s := t.rangeWithRemote(j)
@@ -152,7 +151,7 @@ func (t *trend) isUnboundedBelow(j int, cells []sizing.Value) bool {
 // trendChange is the change of the trend from one row to another, in log units without ConvexSlope.
 type trendChange struct {
 	total  float64
-	margin float64 // log margin per unit of this change
+	margin float64 // log margin per unit of total
 }
 
 // change returns the change of the trend from the row `from` to the row `cells`. `from` is `cells` with inputs moved into their
@@ -181,12 +180,10 @@ func (t *trend) change(cells, from []sizing.Value) (c trendChange) {
 // than this factor above their range are implausible (maxImplausibleFactor), so only a steep trend reaches this limit.
 const maxExtrapolation = 1000
 
-// maxLogPeak returns the largest log peak of an extrapolation.
 func (m *models) maxLogPeak() float64 {
 	return min(m.High+math.Log(maxExtrapolation), math.Log(float64(maxPossible)))
 }
 
-// capLevels bounds the levels by a log peak, and reports whether a level was above it.
 func capLevels(p *experts.Point, limit float64) (bounded bool) {
 	for k := range p.Level {
 		bounded = bounded || p.Level[k] > limit
@@ -195,7 +192,6 @@ func capLevels(p *experts.Point, limit float64) (bounded bool) {
 	return bounded
 }
 
-// hasAllSlopes reports whether found.outside has inputs, and the trend has a reliable slope for each of them.
 func (m *models) hasAllSlopes(found *extrapolation) bool {
 	for _, j := range found.outside {
 		if m.PeakTrend.slopeOf(j) == nil {
@@ -205,8 +201,6 @@ func (m *models) hasAllSlopes(found *extrapolation) bool {
 	return len(found.outside) > 0
 }
 
-// raiseLevels sets each level of p to the level of `edge` plus `rise`, in log units. If exact is false, a level of p that is
-// higher stays unchanged.
 func raiseLevels(p, edge *experts.Point, rise float64, exact bool) {
 	for k := range p.Level {
 		level := edge.Level[k] + rise
@@ -274,8 +268,7 @@ func (m *Model) Extrapolated(f sizing.Features) sizing.Bytes {
 	return 0
 }
 
-// describeExtrapolation writes to a reason the inputs that are outside their range, and the
-// consequences. amount is the experts' amount, before the guard and the bounds.
+// amount is the experts' amount, before the guard and the bounds.
 func (m *Model) describeExtrapolation(text *strings.Builder, amount float64, b *buffers) {
 	if len(b.extrapolation.outside) == 0 {
 		return
@@ -312,8 +305,8 @@ func (m *Model) describeExtrapolation(text *strings.Builder, amount float64, b *
 	}
 }
 
-// describeInput writes the name, the value and the range of an input. If the input is a pair (the difference of two
-// features) and all its differences are negative, describeInput writes their magnitudes. Remote numbers are named apart.
+// If the input is a pair (the difference of two features) and all its differences are negative, describeInput
+// writes their magnitudes.
 func (m *Model) describeInput(text *strings.Builder, j int, cells []sizing.Value) {
 	t := &m.Models.PeakTrend
 	x, _ := t.value(j, cells)

@@ -17,7 +17,6 @@ type runTimeTrend struct {
 	ConvexSlope float64
 }
 
-// fitRunTime fits the trend of the run time on the rows with a known run time.
 func (m *models) fitRunTime(rows []row) {
 	timed := make([]row, 0, len(rows))
 	var y []float64
@@ -33,7 +32,6 @@ func (m *models) fitRunTime(rows []row) {
 	m.RunTimeTrend = runTimeTrend{t.Slopes, t.Base, t.Linear, t.ConvexSlope}
 }
 
-// runTimeTrend returns RunTimeTrend as a trend, with the ranges, the log offsets (Units) and the pairs of PeakTrend.
 func (m *models) runTimeTrend() trend {
 	t, f := m.PeakTrend, &m.RunTimeTrend
 	t.Slopes, t.Base, t.Linear = f.Slopes, f.Base, f.Linear

@@ -90,7 +90,6 @@ func train(h *sizing.History, champion *Model, fitsAll bool) (*Model, Outcome, e
 	return m.evaluateAndFit(whole, champion != nil, firstFit)
 }
 
-// learnedFrom says how many runs the model has learned.
 func (m *Model) learnedFrom(h *sizing.History) string {
 	text := "learned from " + countRuns(h.Total)
 	if m.Relearned != 0 {
@@ -99,7 +98,7 @@ func (m *Model) learnedFrom(h *sizing.History) string {
 	return text
 }
 
-// finishUpdate completes an Update with the whole history. firstFit is the result of learnNewRows.
+// firstFit is the result of learnNewRows.
 func (m *Model) finishUpdate(whole *sizing.History, hasChampion bool, firstFit int) (*Model, Outcome, error) {
 	h := m.rowsInUse(whole)
 	out := Outcome{Trained: true, Reason: m.learnedFrom(h), Evaluation: m.LastEvaluation}
@@ -194,8 +193,6 @@ func learnedPart(h *sizing.History, unlearned []int, lastSeq int64) *sizing.Hist
 	return &learned
 }
 
-// evaluateAndFit runs the evaluation if it is due, and fits on the whole history unless the challenger loses or the last
-// fit was on the same rows.
 func (m *Model) evaluateAndFit(whole *sizing.History, hasChampion bool, firstFit int) (*Model, Outcome, error) {
 	h := m.rowsInUse(whole)
 	out := Outcome{Trained: true, Reason: m.learnedFrom(h), Evaluation: m.LastEvaluation}
@@ -304,7 +301,6 @@ func (m *Model) learnRange(t *TrainingRow) {
 	}
 }
 
-// refit fits the models on rows of a history.
 func (m *Model) refit(h *sizing.History, rows []row) error {
 	if len(rows) == 0 {
 		return nil
@@ -327,7 +323,7 @@ func (m *Model) refit(h *sizing.History, rows []row) error {
 	return nil
 }
 
-// useModels replaces the models by fitted ones. `key` is the fitKey of the rows; 0: unknown.
+// `key` is the fitKey of the rows; 0: unknown.
 func (m *Model) useModels(fitted *models, key uint64) {
 	if m.Models != nil && !groupsAlike(m.Models.RecurringColumns, fitted.RecurringColumns) {
 		m.Experts.ForgetPartialRepeats()
@@ -403,7 +399,7 @@ func (m *Model) impute(r *row, censoring sizing.Censoring) bool {
 		r.Peak = max(r.Peak*killedPeakFactor, predicted)
 	} else {
 		if r.Peak*missFactor < predicted {
-			return false // an allocation so far below the prediction is probably in the wrong unit
+			return false
 		}
 		r.Peak = min(r.Peak, predicted)
 		r.Weight *= atMostWeight
@@ -423,10 +419,8 @@ type run struct {
 	mapIndex int
 }
 
-// runOf returns the run of a stored try.
 func runOf(r *sizing.HistoryRow) run { return run{r.RunID, r.MapIndex} }
 
-// successes returns the runs that ended with a measured peak that is not in quarantine.
 func successes(rows []sizing.HistoryRow, quarantinedRows map[int64]bool) map[run]bool {
 	ended := map[run]bool{}
 	for i := range rows {

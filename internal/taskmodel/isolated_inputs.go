@@ -59,7 +59,6 @@ func isolatedNumbers(rows []row, j int) []int {
 	return firstIsolated(rows, logs, order, isLarger)
 }
 
-// largestFirst returns the indices of the values that are not NaN, the largest value first.
 func largestFirst(values []float64) (order []int) {
 	for i, v := range values {
 		if !math.IsNaN(v) {
@@ -114,7 +113,6 @@ func firstIsolated(rows []row, logs []float64, order []int, unlike func(peak, me
 func isSmaller(peak, median float64) bool { return peak <= smallerFactor*median }
 func isLarger(peak, median float64) bool  { return peak*smallerFactor >= median }
 
-// medianPeak returns the median peak of the rows with the given indices.
 func medianPeak(rows []row, indices []int) float64 {
 	var peaks []float64
 	for _, i := range indices {

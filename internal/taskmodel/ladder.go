@@ -79,8 +79,7 @@ func geometricLadder(q Question, start, upperBound sizing.Bytes, ladder []sizing
 	return ladder
 }
 
-// clamp returns a limit within the bounds of q: at least the floor and the minimum grant, but at most the cap, even if the
-// cap is lower than these.
+// clamp applies the bounds of q. The cap limits even the floor and the minimum grant.
 func clamp(q Question, limit sizing.Bytes) sizing.Bytes {
 	limit = max(limit, q.Floor, q.MinGrant)
 	if q.Cap > 0 {

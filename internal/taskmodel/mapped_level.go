@@ -11,7 +11,7 @@ import (
 // moves the fitted models such that the mean of their errors is zero if the instances of a DAG run count as their effective
 // number.
 
-// setRepeated sets row.Repeated from the DAG runs of the rows; 0 stands for a row of a task that is not mapped.
+// A DAG run of 0 marks a row of a task that is not mapped.
 func (m *Model) setRepeated(rows []row, dagRuns []uint64) {
 	if m.ablated.NoDAGRuns || !slices.ContainsFunc(dagRuns, func(run uint64) bool { return run != 0 }) {
 		return

@@ -50,7 +50,7 @@ func (m *models) newEffect(cells []sizing.Value) (effect float64, j int) {
 	return known.effect(math.Exp(m.Base) / normalLogDeviation), j
 }
 
-// newKeys returns the keys of the new values of a row to learn. It must run before the encoding learns the row.
+// newKeys must run before the encoding learns the row.
 func (m *models) newKeys(cells []sizing.Value) (keys []uint64) {
 	m.visitNew(cells, func(_ int, key uint64, isFirst bool) {
 		if _, isKnown := m.NewValues[key]; isKnown || isFirst {

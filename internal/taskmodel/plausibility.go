@@ -82,7 +82,6 @@ func (m *Model) CanBeConfirmed(t *TrainingRow) bool {
 	return t.Confirmable() && !m.isBeyondAllocation(t)
 }
 
-// checkWithoutHistory returns the expectation that t violates, and whether t is implausible whatever the history is.
 func checkWithoutHistory(t *TrainingRow) (implausibility, bool) {
 	switch {
 	case t.Peak > maxPossible:
@@ -101,7 +100,6 @@ type implausibility struct {
 	reference string  // the source of the expectation
 }
 
-// describe compares a peak with the violated expectation, for a warning.
 func (d implausibility) describe(peak sizing.Bytes) string {
 	times := float64(peak) / d.expected
 	if times < 1 {
@@ -119,7 +117,6 @@ type forecast struct {
 	isNew     bool    // a category or a bool has a new value; see hasNewValue
 }
 
-// forecast predicts the peak of a report from its features; `known` is false if there are no models.
 func (m *Model) forecast(t *TrainingRow) (c forecast, known bool) {
 	if m.Models == nil {
 		return forecast{}, false
@@ -139,7 +136,6 @@ func (m *Model) forecast(t *TrainingRow) (c forecast, known bool) {
 	return c, true
 }
 
-// largestRise returns the largest ratio of a plausible input of a row to the upper edge of its range, at least 1.
 func (m *models) largestRise(cells []sizing.Value) float64 {
 	t, largest := &m.PeakTrend, 0.0
 	for j := -len(t.Pairs); j < len(t.Ranges) && m.ridges != nil; j++ {
@@ -150,7 +146,6 @@ func (m *models) largestRise(cells []sizing.Value) float64 {
 	return math.Exp(largest)
 }
 
-// checkPlausibility returns the expectation that t violates, and whether t is implausible.
 func (m *Model) checkPlausibility(t *TrainingRow) (implausibility, bool) {
 	if d, ok := checkWithoutHistory(t); ok {
 		return d, true
@@ -200,7 +195,6 @@ func (m *Model) missFactor(allocated float64) float64 {
 	return missFactor
 }
 
-// checkFirstReport is checkPlausibility before any peak of the task is known.
 func checkFirstReport(t *TrainingRow) (implausibility, bool) {
 	peak := float64(t.Peak)
 	allocated, requested := float64(t.Allocated.Memory), float64(t.Requested.Memory)

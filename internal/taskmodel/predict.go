@@ -78,8 +78,7 @@ func (m *models) predict(cells []sizing.Value, p *experts.Point, b *buffers) {
 // a few low ones.
 const minLevelQuantile = 0.1
 
-// predictInRange predicts a row. Like predict, it imputes missing features; unlike predict, it drops no input and does not
-// extrapolate.
+// predictInRange imputes missing features. Unlike predict, it drops no input and does not extrapolate.
 func (m *models) predictInRange(cells []sizing.Value, p *experts.Point, b *buffers) {
 	if m.ridges != nil && m.Enc.isIncomplete(cells) {
 		m.imputeFromDonorRows(cells, p, b)
@@ -88,7 +87,6 @@ func (m *models) predictInRange(cells []sizing.Value, p *experts.Point, b *buffe
 	m.predictRow(cells, p, b)
 }
 
-// predictRow fills p with the models' predictions for a row without imputation.
 func (m *models) predictRow(cells []sizing.Value, p *experts.Point, b *buffers) {
 	median := m.Recent.Median()
 	*p = experts.Point{Duration: m.LogSec}
@@ -153,7 +151,6 @@ func (m *models) pointRunTime(cells []sizing.Value, line []float64, g *group) fl
 	return g.runTime(predicted)
 }
 
-// runTime returns the mean log run time of a group, shrunk towards a prediction, which has the weight of two rows.
 func (g *group) runTime(predicted float64) float64 {
 	if g.Seconds == 0 {
 		return predicted
@@ -204,7 +201,6 @@ func (m *models) predictStack(p *experts.Point, median float64, b *buffers) {
 	p.Level[experts.Stack] = max(low, min(high, lineTrees+m.Stack.Predict(b.signals[:])))
 }
 
-// plainLevel returns the log peak for a prediction of the ridge regression of the peak itself, but at least Low − ridgeSlack.
 func (m *models) plainLevel(predicted float64) float64 {
 	floor := math.Exp(m.Low-ridgeSlack) / m.Unit
 	return math.Log(max(floor, min(predicted, sizing.MaxBytes/m.Unit)) * m.Unit)
@@ -213,7 +209,6 @@ func (m *models) plainLevel(predicted float64) float64 {
 // bufferPool avoids allocations in concurrent predictions; see BenchmarkSize.
 var bufferPool = sync.Pool{New: func() any { return new(buffers) }}
 
-// predictQuestion fills p with the models' predictions for a question, and b.cells with its features.
 func (m *Model) predictQuestion(q *Question, p *experts.Point, b *buffers) {
 	b.cells = m.cells(q.Features, b.cells)
 	b.isLift = q.Above > 0

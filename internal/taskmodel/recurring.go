@@ -13,9 +13,8 @@ const (
 	minRecurringShare = 0.5 // smallest share of a recurring feature's newer values that are also among the older ones
 )
 
-// findRecurring reports for each column whether its values recur: at least half of the values in the newer half of the
-// rows are also in the older half. `rows` are oldest first. It returns nil if there are fewer than minRecurringRows, or if
-// all features recur, or none.
+// `rows` are oldest first. findRecurring returns nil if there are fewer than minRecurringRows, or if all features
+// recur, or none.
 func findRecurring(columns []column, rows []row) []bool {
 	if len(rows) < minRecurringRows {
 		return nil
@@ -87,8 +86,7 @@ func (m *models) fitRecurring(prev *models, rows []row) {
 	}
 }
 
-// groupsAlike reports whether two selections of columns give the same groups. The schema may have grown
-// between them.
+// The schema may have grown between the two selections.
 func groupsAlike(a, b []bool) bool {
 	for j := range max(len(a), len(b)) {
 		if (j < len(a) && a[j]) != (j < len(b) && b[j]) {
@@ -98,8 +96,6 @@ func groupsAlike(a, b []bool) bool {
 	return true
 }
 
-// addToRecurring adds a row to the group with the same values of the recurring features. `seen` is models.Clock at this
-// row.
 func (m *models) addToRecurring(r *row, seen int) {
 	if m.Recurring != nil {
 		m.Recurring.add(groupKey(m.Enc.Columns, r.Cells, m.RecurringColumns), r, seen)

@@ -65,7 +65,6 @@ func TestNewDecisiveFeatureIsSoonUsed(t *testing.T) {
 	}
 }
 
-// A new feature without influence on the peak replaces no model.
 func TestNewFeatureWithoutInfluenceKeepsTheModel(t *testing.T) {
 	for name, draw := range generators {
 		k, rng := newTask(t), newRand(310)

@@ -94,8 +94,6 @@ func (f *remoteForecast) least(risk float64) float64 {
 	return math.Exp(min(level, math.Log(float64(maxPossible))))
 }
 
-// raiseToRemote raises an answer to the least amount of the forecast from remote numbers. If there are many runs near the row,
-// the promise comes from their spread.
 func (m *Model) raiseToRemote(a *experts.Answer, p *experts.Point, q *Question, b *buffers) {
 	f := &b.extrapolation.remote
 	if least := f.least(q.RiskTarget); least > a.Amount {

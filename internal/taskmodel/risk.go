@@ -25,7 +25,6 @@ func (m *Model) riskAt(p *experts.Point, a experts.Answer, granted float64, b *b
 	return min(a.Promised, m.exceedanceProb(p, granted, b)+rest*ratio*ratio)
 }
 
-// requestRisk returns P(peak > q.Requested.Memory), computed in the same way as the promise for the grant d.
 func (m *Model) requestRisk(p *experts.Point, q Question, d *boundedGrant, a experts.Answer, b *buffers) float64 {
 	atRequest := *d
 	atRequest.limit = q.Requested.Memory
@@ -90,7 +89,6 @@ func RunScore(g sizing.Guard) float64 {
 	return g.Params[guardRunScore]
 }
 
-// recordedRunShift returns the log factor by which the run score of a recorded answer shifted the cold-start prediction.
 func recordedRunShift(g sizing.Guard) float64 {
 	if len(g.Params) <= guardRunShift {
 		return 0

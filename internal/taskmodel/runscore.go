@@ -59,7 +59,6 @@ func (m *Model) loading() float64 {
 	return max(0, min(maxLoading, (share.ScoreProducts+loadingRows*mean)/(share.ScoreSquares+loadingRows)))
 }
 
-// meanLoading returns the mean loading of the tasks whose shares are in a pool.
 func meanLoading(pool *Pool) float64 {
 	return (pool.ScoreProducts + loadingRows*priorLoading) / (pool.ScoreSquares + loadingRows)
 }
@@ -72,8 +71,6 @@ func (m *Model) runShift(score float64) float64 {
 	return m.loading() * score * m.Share.Deviation()
 }
 
-// shift adds a log factor to the cold-start prediction in p, and sets b.runShift to this factor. If p has no cold-start
-// prediction or is imputed, it adds nothing and sets b.runShift to 0.
 func (b *buffers) shift(p *experts.Point, log float64) {
 	b.runShift = 0
 	if !p.HasColdStart() || p.Imputed {
@@ -111,7 +108,6 @@ func (m *Model) learnRunScore(r *row, p *experts.Point, t *TrainingRow, b *buffe
 	m.Share.RecordScore(t.RunScore, deviate, e)
 }
 
-// describeRunScore describes the effect of the run score on an answer, for the reason; "" if it is below 1 %.
 func describeRunScore(shift float64) string {
 	if math.Abs(shift) < 0.01 {
 		return ""
@@ -123,7 +119,6 @@ func describeRunScore(shift float64) string {
 	return fmt.Sprintf("; %s by %.0f %% because earlier tasks of the run needed %s", change, 100*math.Abs(math.Expm1(shift)), describeRunShift(shift))
 }
 
-// describeRunShift says what the earlier tasks of the run needed.
 func describeRunShift(shift float64) string {
 	if shift < 0 {
 		return "less than predicted"

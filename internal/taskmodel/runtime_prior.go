@@ -139,7 +139,6 @@ func (m *Model) ratiosGiven(given *shape.Given) *ratioAnswer {
 	return a
 }
 
-// setPrior sets the prior to the mixture of the shapes, weighted by the probabilities in `member`.
 func (a *ratioAnswer) setPrior(s *shape.Set, member shape.Membership) {
 	if a.prior == nil {
 		a.prior = new([shape.Bins + 1]float64)
@@ -153,7 +152,6 @@ func (a *ratioAnswer) setPrior(s *shape.Set, member shape.Membership) {
 	a.weight, a.member = weight, s.Name(member.Best)
 }
 
-// setQuantiles computes the quantiles of a from its prior and the runs.
 func (m *Model) setQuantiles(a *ratioAnswer) {
 	d := m.ratioDistribution(a)
 	a.median = d.quantile(.5)
@@ -161,8 +159,7 @@ func (m *Model) setQuantiles(a *ratioAnswer) {
 	a.p99 = max(a.p95, d.quantile(1-d.tail[2]))
 }
 
-// bytes returns the memory that the cache refers to, without the shapes, which the tasks of a namespace
-// share.
+// The result excludes the shapes, which the tasks of a namespace share.
 func (c *ratioCache) bytes() int64 {
 	size := c.ratioAnswer.bytes() + int64(8*cap(c.own))
 	for i := range c.known {
@@ -173,7 +170,6 @@ func (c *ratioCache) bytes() int64 {
 	return size
 }
 
-// bytes returns the memory that a refers to.
 func (a *ratioAnswer) bytes() int64 {
 	if a.prior == nil {
 		return 0

@@ -28,8 +28,8 @@ func newCachedTask(id int64, key sizing.TaskKey, schema sizing.Schema) *cachedTa
 	return task
 }
 
-// encode encodes f by the task's schema. ok is false if the schema must be extended first. For nil
-// features the row is nil, which means unknown.
+// encode returns ok = false if the schema must be extended first. For nil features the row is nil, which means
+// unknown.
 func (task *cachedTask) encode(f sizing.Features) (row []float64, ok bool) {
 	if f == nil {
 		return nil, true
@@ -66,7 +66,6 @@ func (c *schemaCache) get(key sizing.TaskKey) *cachedTask {
 	return c.tasks[key]
 }
 
-// put stores `task` unless the cache has the same or a newer schema of the task.
 func (c *schemaCache) put(task *cachedTask) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -141,8 +140,7 @@ const createTaskSQL = `
 	counted AS (INSERT INTO tally (task) SELECT id FROM new)
 	INSERT INTO lease (task) SELECT id FROM new`
 
-// lockOrCreateTask locks the row of a task until the transaction ends. It creates the task if it is
-// unknown.
+// lockOrCreateTask locks the row of a task until the transaction ends.
 func lockOrCreateTask(ctx context.Context, tx pgx.Tx, key sizing.TaskKey) (id int64, schema sizing.Schema, err error) {
 	lock := func() error {
 		return tx.QueryRow(ctx, lockTaskSQL, key.Namespace, key.DAG, key.Task).Scan(&id, &schema)

@@ -15,8 +15,7 @@ func stripComments(sql string) string { return sqlComment.ReplaceAllString(sql, 
 // measuredColumns are the measured and the sampled peak of an observation in bytes. Each is 0 if unknown.
 const measuredColumns = `CASE WHEN sampled_only THEN 0 ELSE coalesce(memory_max, 0) END, coalesce(memory_sampled, 0)`
 
-// isReproduced selects the rows of reproduced runs (of a campaign) by the prefix of their run ids; see
-// sizing.IsReproduction. notReproduced continues a WHERE clause and omits these rows.
+// See sizing.IsReproduction. notReproduced continues a WHERE clause.
 const (
 	isReproduced  = `starts_with(run_id, '` + sizing.ReproductionPrefix + `')`
 	notReproduced = ` AND NOT ` + isReproduced
@@ -48,7 +47,6 @@ func flatten[R any](rows []*R, get func(*R) []float64) (flat []float64, after []
 	return flat, after, to
 }
 
-// pointers returns a pointer to every row.
 func pointers[R any](rows []R) []*R {
 	list := make([]*R, len(rows))
 	for i := range rows {
