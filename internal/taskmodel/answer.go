@@ -115,9 +115,9 @@ const (
 )
 
 // limitToRequest limits the answer for a task in its cold start to the largest of the static request, requestMargin
-// times the prediction, and the minimum for identical runs. The method changes nothing if the request is unknown, if a
-// peak exceeded the request, if a try was killed with the request or more, or if the DAG's tasks often exceed their
-// requests. Reason: the person who chose the request knows more about rare large peaks than a few residuals show.
+// times the prediction, and the minimum for identical runs. It does nothing if the request is unknown or does not
+// suffice, or if the DAG's tasks often exceed their requests. Reason: the person who chose the request knows more
+// about rare large peaks than a few residuals show.
 func (m *Model) limitToRequest(a *experts.Answer, p *experts.Point, q *Question, b *buffers) {
 	asPeak, risk := m.sufficientRequest(q), m.Experts.RequestRisk
 	if asPeak == 0 || risk > requestFailFactor*q.RiskTarget {

@@ -36,7 +36,6 @@ func (m *Model) Awaits(seq int64) bool {
 	return found
 }
 
-// findAwaited returns the index of the range that contains seq, or the index at which a range with seq belongs.
 func (m *Model) findAwaited(seq int64) (i int, found bool) {
 	return slices.BinarySearchFunc(m.Awaited, seq, func(r seqRange, seq int64) int {
 		switch {

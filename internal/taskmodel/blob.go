@@ -167,8 +167,6 @@ func (m *models) resume(line linear.State) error {
 	return err
 }
 
-// isValidOffset reports whether an offset and its regression, `above`, match: both are absent, or the offset is positive and at
-// most `largest`, and `above` has a coefficient for each column of the line.
 func (m *models) isValidOffset(offset float64, above *linear.Ridge, largest float64) bool {
 	if above == nil {
 		return offset == 0

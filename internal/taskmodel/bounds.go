@@ -73,11 +73,9 @@ type boundedGrant struct {
 	killEvidence
 }
 
-// bound applies the rules to the models' answer in this order: the guard's factor and the factor for peaks that are
-// measured too low (understatement), rounding to bins or MiB, the static request (if it suffices, or if an input is too
-// large to extrapolate), the smallest sufficient limit (if the peaks follow the limits), a streak of kills, the known kills,
-// the floor, the minimum grant, the cap. It calls onStep, which may be nil, after the rounding and after each rule that
-// changed the amount.
+// bound first applies the guard's factor and the factor for peaks that are measured too low (understatement), and
+// then the rules in the order of their constants. It calls onStep, which may be nil, after the rounding and after
+// each rule that changed the amount.
 func (m *Model) bound(p *experts.Point, q Question, a experts.Answer, b *buffers, onStep func(boundedGrant)) boundedGrant {
 	d := boundedGrant{killEvidence: m.evidence(b.cells)}
 	p.KilledRuns = m.repeatedKills(d.killEvidence, b.cells)
@@ -208,8 +206,7 @@ func (m *Model) hasSufficed(amount sizing.Bytes) bool {
 	return m.Experts.LearnedRows > 0 && !m.isTooLittle(amount)
 }
 
-// isTooLittle reports whether a run needed more than amount: the largest measured peak times m.Understatement.factor() is above
-// it, or a try was killed with amount or more.
+// isTooLittle reports whether a run needed more than amount.
 func (m *Model) isTooLittle(amount sizing.Bytes) bool {
 	return m.Largest.Times(m.Understatement.factor()) > amount || m.Bound >= amount
 }

@@ -241,7 +241,7 @@ func (c *column) date(v sizing.Value, line, tree []float64) ([]float64, []float6
 // monthsSince returns the number of months of equal length from 1970 to a date in days since 1970.
 func monthsSince(days float64) float64 { return math.Floor(math.Floor(days) / daysPerMonth) }
 
-// monthOfYear returns the month of a date in days since 1970, 0 … 11, of equal length.
+// monthOfYear returns 0 … 11; the months have equal lengths.
 func monthOfYear(days float64) float64 { return math.Mod(math.Mod(monthsSince(days), 12)+12, 12) }
 
 func monthDay(days float64) float64 {

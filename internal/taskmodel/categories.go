@@ -14,8 +14,6 @@ type categoryLevel struct {
 	OneHot int `cbor:"Hot"` // index of its column; −1: none
 }
 
-// readLevels sets the levels to the values of field j in `rows`. The maxOneHot most frequent ones get a column of their
-// own. If there are more levels, a level also needs minOneHotRows rows.
 func (c *column) readLevels(j int, rows [][]sizing.Value) {
 	c.Levels = map[string]*categoryLevel{}
 	for _, cells := range rows {
@@ -32,8 +30,8 @@ func (c *column) readLevels(j int, rows [][]sizing.Value) {
 	}
 }
 
-// level returns the level of a value. A new level is added to the column; if the column has MaxLevels levels already, the
-// new level is returned but not stored. A missing value has a level, too.
+// A missing value has a level, too. If the column has MaxLevels levels already, a new level is returned but not
+// stored.
 func (c *column) level(v sizing.Value) *categoryLevel {
 	l := c.find(v.Text)
 	if l == nil {
@@ -54,7 +52,6 @@ func keyOf(text string) string {
 	return string(key[:])
 }
 
-// hashKey returns the key of a long value: "hash " and its FNV-1a hash of 64 bits.
 func hashKey(text string) (key [21]byte) {
 	h := uint64(14695981039346656037)
 	for i := range len(text) {
@@ -111,8 +108,7 @@ func (e *encoder) limitOneHots() {
 	}
 }
 
-// boundLevels keeps only the most frequent levels of each category if all categories together have
-// more than maxCategoryLevels. The number of rows of each level must be set before.
+// boundLevels requires that the number of rows of each level is set.
 func (e *encoder) boundLevels() {
 	levels, categories := 0, 0
 	for j := range e.Columns {

@@ -78,8 +78,7 @@ func nameHash(name string) uint64 {
 	return h.Sum64()
 }
 
-// predictColdStart sets p.ColdStart to the averaged prediction for a row. p is the models' prediction
-// for the same row.
+// p is the models' prediction for the same row.
 func (m *Model) predictColdStart(cells []sizing.Value, p *experts.Point, b *buffers) {
 	if m.ColdStart.Rows == 0 {
 		return
@@ -131,8 +130,6 @@ func (m *Model) widenColdStart(p *experts.Point, b *buffers) {
 	}
 }
 
-// coldStartInputs appends the logarithms of the first coldStartNumbers numbers of a row to dst; NaN
-// for a missing number.
 func (m *Model) coldStartInputs(cells []sizing.Value, dst []float64) []float64 {
 	for j := range m.Schema.Fields {
 		if m.Schema.Fields[j].Kind != sizing.Number {
@@ -231,8 +228,7 @@ func (m *Model) learnColdStartKill(t *TrainingRow) {
 	}, &prior)
 }
 
-// coldStartLevels returns the predictions of the point models for a row; nil before the first fit.
-// ok is false if features are imputed.
+// coldStartLevels returns nil before the first fit, and ok = false if features are imputed.
 func (m *Model) coldStartLevels(cells []sizing.Value) (levels []float64, ok bool) {
 	if m.Models == nil {
 		return nil, true

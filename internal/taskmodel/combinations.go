@@ -100,8 +100,7 @@ type combinationSum struct {
 	errors, weight float64 // the errors are weighted
 }
 
-// selectAll selects the categories and bools, and returns their number. Texts that differ only in numbers, or that seldom recur,
-// form no combinations.
+// Texts that differ only in numbers, or that seldom recur, form no combinations.
 func (f *combinationFit) selectAll() (n int) {
 	f.selected = make([]bool, len(f.columns))
 	for j := range f.columns {

@@ -59,8 +59,8 @@ func hasCores(t *TrainingRow) bool {
 	return t.CPUMax > 0 && t.Outcome == sizing.Success && sizing.PlausibleCores(t.CPUMax, max(t.Allocated.CPU, t.Requested.CPU))
 }
 
-// learnCores learns the CPU measurement of t, and before it the quarantined measurements that t confirms. It returns
-// false if t has no CPU measurement that may be learned, or if the measurement is implausible and is now in quarantine.
+// learnCores first learns the quarantined measurements that t confirms. It returns false if t has no CPU
+// measurement that may be learned, or if the measurement is now in quarantine.
 func (m *Model) learnCores(t *TrainingRow) bool {
 	if !hasCores(t) {
 		return false
@@ -146,9 +146,7 @@ func (m *Model) quarantinedCoreSeqs() map[int64]bool {
 	return seqs
 }
 
-// boundByRequest limits a CPU answer to the static request or, if at least cpuRepeated of the stored measurements exceed the
-// request, to the larger of cpuCeilingFactor times the request and minCPUCeiling. A request of zero is unknown and sets no
-// limit.
+// A request of zero is unknown.
 func (c *CPUModel) boundByRequest(answer, requested sizing.Cores) sizing.Cores {
 	if requested == 0 || answer <= requested {
 		return answer

@@ -129,8 +129,7 @@ func (e *Evaluation) addCandidate(name string, rows []row, ladderFor func(*row) 
 	}
 }
 
-// bestConstant returns the constant allocation in bytes with the least waste. It considers only the peaks that at most about 2
-// · DefaultRiskTarget of the rows exceed.
+// bestConstant considers only the peaks that at most about 2 · DefaultRiskTarget of the rows exceed.
 func bestConstant(rows []row) float64 {
 	peaks := make([]float64, len(rows))
 	for i := range rows {

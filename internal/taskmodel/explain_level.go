@@ -237,8 +237,7 @@ func addColdStartWeights(p *experts.Point, weight float64, weights *[experts.Mod
 	}
 }
 
-// addFeatures appends the terms of the players, the largest first. atEdge is cells with each input outside its range
-// moved to the edge.
+// atEdge is cells with each input outside its range moved to the edge.
 func (m *Model) addFeatures(c *chain, a *attribution, cells, atEdge []sizing.Value) {
 	order := make([]int, len(a.phi))
 	for i := range order {

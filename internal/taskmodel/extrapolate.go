@@ -92,8 +92,7 @@ func (m *models) raiseAlongTrend(cells []sizing.Value, p, edge *experts.Point, m
 	raiseLevels(p, edge, raised, b.extrapolation.noRisk && (rise > 0 || m.hasAllSlopes(&b.extrapolation)))
 }
 
-// findOutside records in found the relevant inputs outside their range, and reports whether extrapolate must correct the
-// prediction for cells.
+// findOutside reports whether extrapolate must correct the prediction for cells.
 func (m *models) findOutside(cells []sizing.Value, found *extrapolation) (outside bool) {
 	t := &m.PeakTrend
 	for j := -len(t.Pairs); j < len(cells); j++ {

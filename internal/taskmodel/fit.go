@@ -162,8 +162,7 @@ func (m *Model) learnNewRows(h *sizing.History, isFitDue func() bool) (firstFit 
 	return firstFit, nil
 }
 
-// newRows returns the indexes of the rows of h that the model has not learned yet, and of those that it learned before their
-// peak was known.
+// newRows includes the rows that the model learned before their peak was known.
 func (m *Model) newRows(h *sizing.History) []int {
 	var rows []int
 	for i := range h.Rows {

@@ -34,7 +34,6 @@ type groups struct {
 // isSingle is the bit that marks an element of groups.at as an index in groups.singles.
 const isSingle = 1 << 31
 
-// singleRow is the compact form of a group of one row.
 type singleRow struct {
 	mean, seconds float64 // as in group
 	cores         float64 // log cores; NaN: no measurement

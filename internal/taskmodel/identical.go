@@ -100,8 +100,7 @@ func (g *group) explains(r *row) bool {
 	return g != nil && g.Rows >= newestPeaks && g.largestPeak() < r.Peak
 }
 
-// minAmount returns the smallest amount in bytes that a run with the group's features is granted: the largest peak in
-// Newest, increased by the share Headroom; zero for a nil group.
+// minAmount is in bytes; zero for a nil group.
 func (g *group) minAmount() float64 {
 	if g == nil {
 		return 0

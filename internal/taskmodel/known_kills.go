@@ -159,9 +159,8 @@ func (m *Model) RenameRun(from, to uint64) {
 	}
 }
 
-// rebuildKills replaces the known kills by those of a history. It processes the rows in the order of the history, so that a
-// peak that was reported late does not count as newer than a kill, and decodes their features with the schema of the whole
-// history.
+// rebuildKills processes the rows in the order of the history, so that a peak that was reported late does not count
+// as newer than a kill, and decodes their features with the schema of the whole history.
 func (m *Model) rebuildKills(h *sizing.History) {
 	quarantinedRows, previous := m.quarantinedSeqs(), h.Schema.PreviousSameName()
 	m.KnownKills = nil
@@ -212,7 +211,6 @@ type killEvidence struct {
 	needed sizing.Bytes // of the known kills with the same features that store a peak: the largest peak (knownKill.Peaks) times m.Understatement.factor(), and more than each of these kills
 }
 
-// tooLittle returns the largest amount that is known to be too small; zero if none is known.
 func (e killEvidence) tooLittle() sizing.Bytes { return max(e.killed, e.needed-1, 0) }
 
 func (m *Model) evidence(cells []sizing.Value) (e killEvidence) {

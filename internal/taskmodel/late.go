@@ -63,14 +63,12 @@ func oldestPeak(h *sizing.History) (oldest int64) {
 	return oldest
 }
 
-// precedesAll reports whether a try ended before all runs with a peak that the last training learned. It returns false for a
-// reproduced run and while Learn still refits the models.
+// precedesAll returns false for a reproduced run and while Learn still refits the models.
 func (m *Model) precedesAll(t *TrainingRow) bool {
 	return m.Oldest != 0 && t.At < m.Oldest && !t.Reproduced && !m.isEarly()
 }
 
-// learnPreceding learns a try for which precedesAll is true. Its peak changes only the range of the peaks; the next fit uses
-// the row, too.
+// The peak changes only the range of the peaks; the next fit uses the row, too.
 func (m *Model) learnPreceding(t *TrainingRow) {
 	m.countTry(t)
 	if t.Censoring == sizing.Exact && !m.quarantineOld(t) {

@@ -159,8 +159,8 @@ func (f *limitPairs) isFollowing() bool {
 	return f.Pairs >= minFollowed && f.AP >= minFollowSlope*f.AA && f.AP*f.AP >= minFollowShare*f.AA*f.PP
 }
 
-// sufficientFor returns the smallest limit that was enough, for runs with the features of key or, by the evidence of Rises, for
-// runs with any features. It returns nil if no evidence says that the peaks follow the limits.
+// The evidence of Rises is valid for runs with any features. sufficientFor returns nil if no evidence says that the
+// peaks follow the limits.
 func (f *limitFollower) sufficientFor(key uint64) *sufficientLimit {
 	switch {
 	case f.Features == key && f.limitPairs.isFollowing():

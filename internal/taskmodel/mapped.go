@@ -101,8 +101,7 @@ func (m *Model) addKilledStart(t *TrainingRow) {
 	m.KilledStarts = append(m.KilledStarts, killedStart{Run: t.Run, At: t.StartedAt})
 }
 
-// takeStart returns the start of the first killed try of the instance of a measured try or, if none was killed, the start of
-// the measured try. It removes the instance from m.KilledStarts.
+// takeStart returns the start of the first killed try of the instance or, if none was killed, the start of t.
 func (m *Model) takeStart(t *TrainingRow) int64 {
 	i := slices.IndexFunc(m.KilledStarts, func(k killedStart) bool { return k.Run == t.Run })
 	if i < 0 {

@@ -181,8 +181,8 @@ func (m *models) summariseSeconds(rows []row) {
 	}
 }
 
-// fitTrend fits PeakTrend and RunTimeTrend on the rows that had no isolated number: a number far above the others of its
-// feature although the peak is small, or far below the others although the peak is large (withoutIsolated).
+// An isolated number (withoutIsolated) is far above the others of its feature although the peak is small, or far
+// below them although the peak is large.
 func (m *models) fitTrend(rows []row, y []float64) {
 	if slices.ContainsFunc(rows, func(r row) bool { return r.Isolated }) {
 		whole, logs := make([]row, 0, len(rows)), make([]float64, 0, len(rows))
@@ -202,9 +202,8 @@ func (m *models) fitTrend(rows []row, y []float64) {
 	m.fitRunTime(rows)
 }
 
-// fitLine fits the ridge regressions and encodes the rows for the trees. It processes the rows in order, so
-// that the statistic of a category value contains only earlier rows. The ridge regressions learn the rows with an unknown run
-// time last, because the other rows predict these run times.
+// fitLine processes the rows in order, so that the statistic of a category value contains only earlier rows. The
+// ridge regressions learn the rows with an unknown run time last, because the other rows predict these run times.
 func (m *models) fitLine(rows []row, y []float64) (*table.Table, error) {
 	online, err := linear.NewOnline(m.Enc.LineWidth, targetCount, math.Inf(1), linear.Config{})
 	if err != nil {
@@ -252,8 +251,7 @@ func (m *models) fitLine(rows []row, y []float64) (*table.Table, error) {
 	return t, m.fitRunTimeOffset(&runTimes)
 }
 
-// targets returns the targets of the ridge regressions for a row with the encoded inputs x. It replaces an unknown run time
-// by the predicted one: the mean of the other rows would flatten the slopes.
+// targets replaces an unknown run time by the predicted one: the mean of the other rows would flatten the slopes.
 func (m *models) targets(r *row, x []float64) []float64 {
 	used := m.LogCores
 	if r.Cores > 0 {

@@ -17,8 +17,8 @@ const (
 	minGranted = 64 * sizing.MiB
 )
 
-// isKilledAtGrant reports whether t was OOM-killed at or below the amount that this service granted, or
-// at or below minGranted. Then the killed amount is plausible, even if it is far from all peaks.
+// A kill at or below the amount that this service granted, or at or below minGranted, is plausible, even if it is
+// far from all peaks.
 func isKilledAtGrant(t *TrainingRow) bool {
 	return t.Censoring == sizing.AtLeast && t.Peak <= max(t.Granted, minGranted)
 }

@@ -13,8 +13,7 @@ const (
 	minRecurringShare = 0.5 // smallest share of a recurring feature's newer values that are also among the older ones
 )
 
-// `rows` are oldest first. findRecurring returns nil if there are fewer than minRecurringRows, or if all features
-// recur, or none.
+// `rows` are oldest first. findRecurring returns nil if all features recur, or none.
 func findRecurring(columns []column, rows []row) []bool {
 	if len(rows) < minRecurringRows {
 		return nil
@@ -67,8 +66,7 @@ func distinct(v sizing.Value) sizing.Value {
 	return v
 }
 
-// fitRecurring finds the recurring features. It takes the groups from prev if these features are still the same, and
-// groups the measured rows otherwise.
+// fitRecurring keeps the groups of prev if the recurring features are still the same.
 func (m *models) fitRecurring(prev *models, rows []row) {
 	m.RecurringColumns = findRecurring(m.Enc.Columns, rows)
 	switch {
@@ -102,8 +100,8 @@ func (m *models) addToRecurring(r *row, seen int) {
 	}
 }
 
-// repeats summarises the earlier rows with the same features as a row. g is the group of the row; nil: none. If there are
-// fewer than enoughRepeats such rows, it summarises the rows with the same recurring features, if there are any.
+// g is the group of the row; nil: none. If fewer than enoughRepeats rows have the same features, repeats summarises
+// the rows with the same recurring features.
 func (m *models) repeats(cells []sizing.Value, g *group, b *buffers) (r experts.Repeats) {
 	if g != nil {
 		r = experts.Repeats{Peak: g.largestPeak(), Rows: g.Rows}

@@ -130,9 +130,9 @@ func (m *Model) relearn(h *sizing.History) (relearned bool, err error) {
 	return true, nil
 }
 
-// isWorseThan compares the grants that m and other would have made for the newer half of the rows of NewFeatures, each before
-// it learned the row. It reports whether the grants of other waste less, by evaluationTolerance, without more kills, and follow
-// the peaks more closely, by freshDeviation. `since` contains these rows.
+// For the newer half of the rows of NewFeatures, isWorseThan compares the grants that m and other made before they
+// learned each row. The grants of other must waste less, by evaluationTolerance, without more kills, and follow the
+// peaks more closely, by freshDeviation. `since` contains these rows.
 func (m *Model) isWorseThan(other *Model, since *sizing.History) bool {
 	granted := make(map[int64]float64, len(other.OutOfSample))
 	for _, e := range other.OutOfSample {

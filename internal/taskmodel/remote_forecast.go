@@ -47,8 +47,7 @@ func (m *models) forecastRemote(cells, nearest []sizing.Value) (largest remoteFo
 	return largest
 }
 
-// forecastFrom returns the forecast from the remote numbers of one input, of which number i is the nearest. It overwrites
-// nearest.
+// Number i is the nearest of the remote numbers. forecastFrom overwrites nearest.
 func (m *models) forecastFrom(i int, cells, nearest []sizing.Value) (f remoteForecast) {
 	t, runTime := &m.PeakTrend, m.runTimeTrend()
 	j := t.Remote[i].Input

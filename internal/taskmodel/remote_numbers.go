@@ -81,8 +81,7 @@ func (t *trend) separateRemote(rows []row) {
 	}
 }
 
-// countRemote returns the number of rows with a remote number. logs holds the logarithm of the input, and order the rows with
-// the input, the largest value first.
+// logs holds the logarithm of the input, and order the rows with the input, the largest value first.
 func countRemote(rows []row, logs []float64, order []int) int {
 	for k := mostRemote(len(order)); k > 0 && k+nextRows <= len(order); k-- {
 		if logs[order[k-1]]-logs[order[k]] > math.Log1p(implausibleFactor) && isLarger(medianPeak(rows, order[:k]), medianPeak(rows, order[k:k+nextRows])) {

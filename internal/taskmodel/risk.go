@@ -44,9 +44,8 @@ func (m *Model) requestSuffices(p *experts.Point, q Question, d *boundedGrant, a
 		m.requestRisk(p, q, d, a, b) <= q.RiskTarget
 }
 
-// openRisk returns P(peak > limit) while the guard raises amounts, else 0. Up to widened, the raised
-// amount, the risk is the kill rate of the open runs, because at present more runs are killed than the task's models promise. Above
-// this amount the risk decreases with the square of widened / limit.
+// Up to widened, the raised amount, the risk is the kill rate of the open runs, because at present more runs are
+// killed than the task's models promise. Above this amount the risk decreases with the square of widened / limit.
 func openRisk(q Question, limit, widened sizing.Bytes, promised float64) float64 {
 	if q.GuardFactor <= 1 {
 		return 0
@@ -96,8 +95,6 @@ func recordedRunShift(g sizing.Guard) float64 {
 	return g.Params[guardRunShift]
 }
 
-// killsFrom counts the known kills with the same features at a limit or above, except those after which
-// a peak was measured.
 func (m *Model) killsFrom(cells []sizing.Value, limit sizing.Bytes) (kills float64) {
 	key := featureKey(&m.Schema, cells)
 	for i := range m.KnownKills {

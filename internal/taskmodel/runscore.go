@@ -48,8 +48,7 @@ func (m *Model) RunError(run uint64) (RunError, bool) {
 	return m.runError.RunError, m.runError.isKnown && m.runError.run == run
 }
 
-// loading returns the loading of the task, shrunk to the mean loading of the DAG's pool. While no pool is in use, the task's own
-// share takes the place of the pool.
+// While no pool is in use, the task's own share takes the place of the pool.
 func (m *Model) loading() float64 {
 	share := &m.Share
 	mean := m.own.meanLoading
@@ -92,8 +91,7 @@ func (m *Model) answerShift(b *buffers) float64 {
 	return m.Experts.ColdStartShare * b.runShift
 }
 
-// learnRunScore learns how the error of a row follows its run score. p is the prediction for the row. The error of an imputed
-// prediction says nothing about the run.
+// The error of an imputed prediction says nothing about the run.
 func (m *Model) learnRunScore(r *row, p *experts.Point, t *TrainingRow, b *buffers) {
 	if p.Imputed {
 		return

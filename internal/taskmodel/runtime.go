@@ -87,8 +87,7 @@ func (m *Model) learnRunTime(seconds float64, at int64, p *experts.Point, b *buf
 	m.updateRunTimes()
 }
 
-// isAboveQuantiles reports whether a run time, as log1p of seconds, is above the corrected 95 % and 99 % quantiles of
-// the prediction p; b comes from this prediction.
+// log is log1p of the seconds of the run; p is its prediction, from which b comes.
 func (m *Model) isAboveQuantiles(log float64, p *experts.Point, b *buffers) (above95, above99 bool) {
 	if !p.Imputed {
 		residual := log - m.runTimeAt(p, b)
@@ -309,8 +308,7 @@ func secondsAt(log float64) float64 {
 	return min(math.Expm1(max(0, min(maxLogSeconds, log))), sizing.MaxDuration.Seconds())
 }
 
-// table returns n + 1 quantiles of the log ratio at equally spaced levels from 0 to 1, which are bounded by
-// 1 − maxQuantileLevel and maxQuantileLevel.
+// The levels are equally spaced from 0 to 1, but bounded by 1 − maxQuantileLevel and maxQuantileLevel.
 func (d *ratioDistribution) table(n int) []float64 {
 	table := make([]float64, n+1)
 	for i := range table {

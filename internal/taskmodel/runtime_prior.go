@@ -113,8 +113,7 @@ func (m *Model) updateRunTimes() {
 // later predictions. With 0.5 the tail of a few runs would be less well known.
 const countedShare = 0.75
 
-// countedRatios returns the log ratios that count, ascending, in the memory of dst. The shapes consider all ratios, because they
-// need as many as possible.
+// The shapes consider all ratios, because they need as many as possible. The result is in the memory of dst.
 func (m *Model) countedRatios(dst []float64) []float64 {
 	counted := m.Overrun.Newest(dst[:0], int(math.Ceil(countedShare*float64(len(m.Overrun.Ring)))))
 	slices.Sort(counted)

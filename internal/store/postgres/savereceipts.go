@@ -134,8 +134,6 @@ type compactRow struct {
 	content []byte
 }
 
-// compactAll encodes receipts into one buffer, in the order of their ids. It returns as `others` the receipts
-// that are older than `from` and those that the compact form cannot hold.
 func compactAll(receipts []sizing.Receipt, byTask map[sizing.TaskKey]*vocabulary, from time.Time, buffer *[]byte) (compact []compactRow, others []sizing.Receipt) {
 	w := compactWriter{b: (*buffer)[:0]}
 	var ends []int

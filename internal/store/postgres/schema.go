@@ -92,9 +92,7 @@ const lockTaskSQL = `
 const extendSchemaSQL = `
 	UPDATE task SET schema = $2 WHERE id = $1`
 
-// extendSchema creates the task if it is new, and extends its schema by the given features. Its
-// transaction locks only this task, so that concurrent calls neither deadlock nor assign a category
-// code twice.
+// The transaction locks only this task, so that concurrent calls neither deadlock nor assign a category code twice.
 func (s *Store) extendSchema(ctx context.Context, key sizing.TaskKey, features []sizing.Features) (*cachedTask, error) {
 	var extended *cachedTask
 	err := s.inTx(ctx, "extend a schema", readWrite, func(tx pgx.Tx) error {
@@ -117,10 +115,9 @@ func (s *Store) extendSchema(ctx context.Context, key sizing.TaskKey, features [
 	return extended, nil
 }
 
-// extendAll extends the schema by all features as far as the limits of fields and categories allow, and
-// reports whether it changed. It repeats the pass while the schema changes, because a later row may add
-// a field of another kind to a name, and a new category field then needs the values of earlier rows. The
-// loop ends, because a name has at most one field per kind.
+// extendAll repeats the pass while the schema changes, because a later row may add a field of another kind to a
+// name, and a new category field then needs the values of earlier rows. The loop ends, because a name has at most
+// one field per kind.
 func extendAll(schema *sizing.Schema, features []sizing.Features) (changed bool) {
 	for repeat := true; repeat; {
 		repeat = false

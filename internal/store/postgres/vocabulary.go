@@ -57,8 +57,7 @@ const vocabulariesSQL = `
 	FROM receipt_name
 	JOIN unnest($1::text[], $2::text[], $3::text[]) AS wanted (namespace, dag_id, task_id) USING (namespace, dag_id, task_id)`
 
-// loadVocabularies sets the values of byTask to the vocabularies of the tasks, and adds tasks that are missing in
-// receipt_name. The caller holds s.vocabularies.mu.
+// loadVocabularies also adds tasks that are missing in receipt_name. The caller holds s.vocabularies.mu.
 func (s *Store) loadVocabularies(ctx context.Context, byTask map[sizing.TaskKey]*vocabulary) error {
 	missing := s.vocabularies.get(byTask)
 	if len(missing) == 0 {

@@ -52,7 +52,6 @@ func (s *Store) write(ctx context.Context, reports []report) ([]sizing.RecordRes
 	return recorded, nil
 }
 
-// writeAny writes new and repeated reports in one transaction, with their series, plans and contexts.
 func (s *Store) writeAny(ctx context.Context, reports []report) ([]sizing.RecordResult, error) {
 	var recorded []sizing.RecordResult
 	err := s.inTx(ctx, "record observations", readWrite, func(tx pgx.Tx) error {
@@ -149,8 +148,7 @@ func (s *Store) insert(ctx context.Context, db querier, reports []report, first 
 	return known, err
 }
 
-// namesOf returns the ids and names of the reports' tasks. A task that was renamed in the meantime may appear with
-// both names.
+// A task that was renamed in the meantime may appear with both names.
 func namesOf(reports []report) []any {
 	type task struct {
 		id  int64
@@ -217,9 +215,7 @@ type tallyDelta struct {
 	urgent              bool // the task becomes due at once, because of an OOM kill
 }
 
-// countAmended makes the tasks of amended reports due, and corrects the counts if a report replaced a
-// provisional report or explained a failure as an OOM kill. As in insertSQL, kills of reproduced runs neither
-// count nor make their tasks due at once.
+// As in insertSQL, kills of reproduced runs neither count nor make their tasks due at once.
 func (s *Store) countAmended(ctx context.Context, tx pgx.Tx, reports []report, recorded []sizing.RecordResult, repeated []int) error {
 	deltas := map[int64]tallyDelta{}
 	for _, i := range repeated {

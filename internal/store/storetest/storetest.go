@@ -114,7 +114,7 @@ func runs(task sizing.TaskKey, n int) []sizing.Observation {
 	return obs
 }
 
-// record calls Record, which must return no error. The results of single observations may have errors.
+// The results of single observations may have errors.
 func record(t *testing.T, st store.Store, obs ...sizing.Observation) []sizing.RecordResult {
 	t.Helper()
 	recorded, err := st.Record(t.Context(), obs)
