@@ -17,8 +17,8 @@ import (
 	"github.com/loadaware/loadaware/migrations"
 )
 
-// The service trains a task only in a train step, so that the story controls the times of trainings. The background
-// loops of the service run only during restart.
+// The service trains a task only in a train step, so that the story controls the times of trainings. The background loops of
+// the service run only during restart.
 type env struct {
 	store       *postgres.Store
 	svc         *service.Service
@@ -44,8 +44,7 @@ func (e *env) start() {
 	e.svc = service.New(e.store, trainer.New(e.store, trainer.Config{OnlyRequested: true}, log), cfg, log)
 }
 
-// restart simulates a new process on the same database, which knows only what it reads from the database at its
-// start.
+// restart simulates a new process on the same database, which knows only what it reads from the database at its start.
 func (e *env) restart(ctx context.Context) error {
 	e.start()
 	ctx, cancel := context.WithTimeout(ctx, testwait.Limit)

@@ -15,7 +15,7 @@ type step struct {
 	verb   string
 	task   sizing.TaskKey
 	args   map[string]string
-	words  []string // the other words, such as the duration of wait
+	words  []string // words that are neither the task nor an argument nor xN, such as the duration of wait
 	times  int
 	expect []expectation
 }
@@ -69,8 +69,8 @@ func parseStep(line string) (step, error) {
 	return s, nil
 }
 
-// A stride that is coprime with the number of repetitions mixes the order of the values of a range, so that with
-// many repetitions the values hardly depend on time.
+// A stride that is coprime with the number of repetitions mixes the order of the values of a range, so that with many
+// repetitions the values hardly depend on time.
 func (s *step) arguments(i int) map[string]string {
 	args := make(map[string]string, len(s.args))
 	for key, value := range s.args {

@@ -67,8 +67,8 @@ func (m *Model) endAwait(seq int64) {
 	m.limitAwaited()
 }
 
-// Peaks that are added to rows of the removed, oldest ranges are used in fits only, unless there are many such
-// peaks; see lacksPeaks.
+// Peaks that are added to rows of the removed, oldest ranges are used in fits only, unless there are many such peaks; see
+// lacksPeaks.
 func (m *Model) limitAwaited() {
 	m.Awaited = slices.Delete(m.Awaited, 0, max(0, len(m.Awaited)-maxAwaited))
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// trained returns the model that an update of the stored champion publishes; nil if no peak is known yet. A nil
-// champion means that none is stored.
+// trained returns the model that an update of the stored champion publishes; nil if no peak is known yet. A nil champion
+// means that none is stored.
 func trained(t *testing.T, k *task, champion *taskmodel.Model) *taskmodel.Model {
 	t.Helper()
 	if champion != nil {

@@ -27,8 +27,7 @@ func (m *Model) bins(p *experts.Point, q Question, limit sizing.Bytes, b *buffer
 	return choice
 }
 
-// `edges` are the ascending upper edges in bytes. The last bin includes all larger peaks, so the probabilities sum
-// to 1.
+// `edges` are the ascending upper edges in bytes. The last bin includes all larger peaks, so the probabilities sum to 1.
 func (m *Model) binProbabilities(p *experts.Point, edges, probs []float64, b *buffers) {
 	m.mixtureExceedances(p, edges, probs, b)
 	probs[len(probs)-1] = 0
@@ -45,8 +44,8 @@ const (
 	binStep      = 1 << 20 // edges are multiples of a MiB
 )
 
-// searchBins finds, by exact search, the edges that waste the least memory over time if each run gets the upper
-// edge of its bin. `peaks` are in bytes, and `seconds` are the durations of the same runs.
+// searchBins finds, by exact search, the edges that waste the least memory over time if each run gets the upper edge of its
+// bin. `peaks` are in bytes, and `seconds` are the durations of the same runs.
 func searchBins(peaks, seconds []float64) (sizing.Bins, error) {
 	if len(peaks) == 0 {
 		return nil, nil

@@ -152,8 +152,8 @@ func Open(blob []byte) (*Model, error) {
 	return m, nil
 }
 
-// A blob may contain a solution that is older than the sums and that the model still used. resume then uses this
-// solution, because storing a model must not change its answers.
+// A blob may contain a solution that is older than the sums and that the model still used. resume then uses this solution,
+// because storing a model must not change its answers.
 func (m *models) resume(line linear.State) error {
 	var err error
 	if m.line, err = linear.RestoreOnline(line); err != nil {

@@ -73,9 +73,9 @@ type boundedGrant struct {
 	killEvidence
 }
 
-// bound first applies the guard's factor and the factor for peaks that are measured too low (understatement), and
-// then the rules in the order of their constants. It calls onStep, which may be nil, after the rounding and after
-// each rule that changed the amount.
+// bound first applies the guard's factor and the factor for peaks that are measured too low (understatement), and then the
+// rules in the order of their constants. It calls onStep, which may be nil, after the rounding and after each rule that
+// changed the amount.
 func (m *Model) bound(p *experts.Point, q Question, a experts.Answer, b *buffers, onStep func(boundedGrant)) boundedGrant {
 	d := boundedGrant{killEvidence: m.evidence(b.cells)}
 	p.KilledRuns = m.repeatedKills(d.killEvidence, b.cells)

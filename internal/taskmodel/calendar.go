@@ -47,9 +47,8 @@ var calendarCycles = [cycleCount]calendarCycle{
 	yearCycle:         {monthsSince, monthOfYear},
 }
 
-// chooseCycles decides for each date whether it gets columns for the day of the month and the hour, and whether its column
-// for the month has values. The column of the day has the position in the month on which the peaks depend more: the day
-// (bills of the 25th), or the aligned day (ends of months).
+// The column of the day has the position in the month on which the peaks depend more: the day (bills of the 25th), or the
+// aligned day (ends of months).
 func (e *encoder) chooseCycles(rows [][]sizing.Value, y []float64) {
 	for j := range e.Columns {
 		if c := &e.Columns[j]; c.Kind == sizing.Date {
@@ -63,9 +62,8 @@ func (e *encoder) chooseCycles(rows [][]sizing.Value, y []float64) {
 	}
 }
 
-// chooseClock decides whether the columns of date j follow its local time or UTC, and returns the rows in the order of this
-// clock. It chooses UTC only if the offsets vary and the peaks depend more on a cycle in UTC. Offsets vary if senders mix them;
-// reports stored by releases before LocalTime have no offset.
+// chooseClock chooses UTC only if the offsets vary and the peaks depend more on a cycle in UTC. Offsets vary if senders mix
+// them; reports stored by releases before LocalTime have no offset.
 func (c *column) chooseClock(j int, rows [][]sizing.Value, y []float64) datedRows {
 	local := newDatedRows(j, rows, true)
 	c.LocalTime = local.isLocal

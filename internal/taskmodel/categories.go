@@ -30,8 +30,7 @@ func (c *column) readLevels(j int, rows [][]sizing.Value) {
 	}
 }
 
-// A missing value has a level, too. If the column has MaxLevels levels already, a new level is returned but not
-// stored.
+// A missing value has a level, too. If the column has MaxLevels levels already, a new level is returned but not stored.
 func (c *column) level(v sizing.Value) *categoryLevel {
 	l := c.find(v.Text)
 	if l == nil {
@@ -84,9 +83,6 @@ func (c *column) byFrequency() []string {
 	return names
 }
 
-// limitOneHots limits the one-hot columns of each category to an equal share of maxOneHotColumns, but at least two. The
-// line (the ridge regression) then gets the level statistic (the smoothed mean log peak of each value) of each category
-// whose statistic the trees get.
 func (e *encoder) limitOneHots() {
 	categories := 0
 	for j := range e.Columns {

@@ -24,7 +24,7 @@ var coldStartPoints = [...]int{experts.Line, experts.Plain, experts.Same, expert
 const (
 	coldStartRows   = 4    // weight of the pool's standard deviation of the residuals, in rows
 	coldStartSlope  = 0.7  // slope of the log peak over the logarithm of an input; the mean slope of the DAG's other tasks is shrunk towards it
-	coldStartSpread = 0.25 // standard deviation of these slopes among tasks
+	coldStartSpread = 0.25 // standard deviation of the slopes among tasks
 )
 
 // The standard deviation and the slopes come from the pool.
@@ -33,8 +33,8 @@ func (m *Model) coldStartPrior() bayes.Prior {
 		NoFeatures: len(m.Schema.Fields) == 0}
 }
 
-// setPoolSlopes sets m.slopes to the mean slopes of the DAG's other tasks for inputs of the same name. These means are shrunk
-// towards the means of the namespace's other DAGs, which are shrunk towards coldStartSlope.
+// The mean slopes of the DAG's other tasks are shrunk towards the means of the namespace's other DAGs, which are shrunk
+// towards coldStartSlope.
 func (m *Model) setPoolSlopes(pool *Pool, others *Namespace) {
 	m.slopes = m.slopes[:0]
 	tasks := *pool

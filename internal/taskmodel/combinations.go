@@ -22,13 +22,13 @@ const (
 	maxCombined           = 12   // largest number of categories and bools; with more, the comparison of their subsets takes long
 	combinationClip       = 1.0  // largest error in log units; larger errors are clipped
 	combinationPenalty    = 2.0  // penalty of effects, in units of the logarithm of the number of rows
-	minEffectShare        = 1e-4 // smallest variance of the effects, as a share of that of the errors; a smaller one counts as 0
+	minEffectShare        = 1e-4 // smallest variance of the effects, as a share of the variance of the errors; a smaller one counts as 0
 	minPriorRows          = 0.01 // lower bound of combinationFit.prior
 )
 
-// fitCombinations estimates the effects of combinations from the errors of the line. y holds the log peaks of the rows and base
-// the predictions of the line. fitCombinations adds to each prediction the effect that follows from the other rows. If the
-// effect contained the row's own error, the trees would learn too little from this row.
+// y holds the log peaks of the rows and base the predictions of the line. fitCombinations adds to each prediction the effect
+// that follows from the other rows. If the effect contained the row's own error, the trees would learn too little from this
+// row.
 func (m *models) fitCombinations(rows []row, y, base []float64) {
 	if len(rows) < minCombinationRows {
 		return

@@ -20,7 +20,7 @@ const (
 const (
 	cpuQuantile     = 0.99  // the CPU request is this quantile of the predicted use
 	oneCoreAtMost   = 1.25  // largest number of cores that sampling may report for a single thread
-	cpuStep         = 0.25  // cores; predicted requests are rounded up to multiples of it
+	cpuStep         = 0.25  // cores; predicted requests are rounded up to multiples of cpuStep
 	minCPURows      = 5     // smallest number of tries with a CPU measurement for an answer
 	minCPULineRows  = 12    // lineCores and sameCores predict only if at least this number of fitted rows have a CPU measurement
 	minCPURuleRows  = 30    // smallest number of residuals of lineCores with which lineCores and sameCores may answer

@@ -59,8 +59,8 @@ func hasCores(t *TrainingRow) bool {
 	return t.CPUMax > 0 && t.Outcome == sizing.Success && sizing.PlausibleCores(t.CPUMax, max(t.Allocated.CPU, t.Requested.CPU))
 }
 
-// learnCores first learns the quarantined measurements that t confirms. It returns false if t has no CPU
-// measurement that may be learned, or if the measurement is now in quarantine.
+// learnCores first learns the quarantined measurements that t confirms. It returns false if t has no CPU measurement that may
+// be learned, or if the measurement is now in quarantine.
 func (m *Model) learnCores(t *TrainingRow) bool {
 	if !hasCores(t) {
 		return false

@@ -58,8 +58,8 @@ func (e *cycleErrors) add(cells []sizing.Value, err float64) {
 	e.rows, e.errors = append(e.rows, cells), append(e.errors, err)
 }
 
-// fit is a forward selection: each step chooses the cycle that makes the errors smallest, and subtracts its effects
-// from the errors.
+// fit is a forward selection: each step chooses the cycle that makes the errors smallest, and subtracts its effects from the
+// errors.
 func (e *cycleErrors) fit(columns []column) (chosen cycleEffects) {
 	for j := range columns {
 		if columns[j].Kind == sizing.Date {

@@ -78,8 +78,7 @@ type column struct {
 	Counts valueCounts `cbor:",omitzero"` // zero in models stored before this field existed
 }
 
-// newEncoder chooses the columns of an encoding from rows, whose cells are in the order of schema. y holds the log peaks of
-// the rows. Later rows do not change the columns.
+// The cells of rows are in the order of schema, and y holds the log peaks of the rows. Later rows do not change the columns.
 func newEncoder(schema *sizing.Schema, rows [][]sizing.Value, y []float64) *encoder {
 	e := &encoder{}
 	for _, v := range y {

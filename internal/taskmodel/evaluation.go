@@ -157,9 +157,8 @@ var families = []classify.LevelFamily{
 	classify.BinnedFamily{Family: classify.CART{}}, classify.BinnedFamily{Family: classify.Prior{}},
 }
 
-// evaluateFamilies fits the classifiers on the newest maxFamilyRows of the rows before the holdout, and adds their results. It
-// omits a classifier whose fit fails, such as CART if its library panics (cart.ErrLibrary), because the classifiers serve only
-// for comparison. failed describes the omitted classifiers.
+// evaluateFamilies omits a classifier whose fit fails, such as CART if its library panics (cart.ErrLibrary), because the
+// classifiers serve only for comparison. failed describes the omitted classifiers.
 func (m *Model) evaluateFamilies(e *Evaluation, h *sizing.History, before, newest []row) (failed []string, err error) {
 	before = before[max(0, len(before)-maxFamilyRows):]
 	t, encode := tableOf(&h.Schema, before)

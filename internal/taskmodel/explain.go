@@ -301,8 +301,8 @@ func (m *Model) explainLift(c *chain, p *experts.Point, q Question, b *buffers) 
 	return limit
 }
 
-// closeAt adds the last term, which leads to a recorded grant. The bounds at the time of the answer are not recorded, so
-// the term says only whether a bound raised, lowered or rounded the amount.
+// The bounds at the time of the answer are not recorded, so the last term says only whether a bound raised, lowered or
+// rounded the amount.
 func (c *chain) closeAt(granted sizing.Bytes) {
 	kind, name := TermFloor, "a lower bound at the time of the answer"
 	amount := math.Exp(c.logAmount)

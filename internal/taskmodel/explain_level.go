@@ -102,9 +102,8 @@ func (m *Model) explainLevel(cells []sizing.Value, edge *experts.Point, weights 
 	return a
 }
 
-// columnPlayers returns the player of each column that encode writes, for the line and for the trees. The player is −1,
-// which means unknown, for the columns of a rarely missing feature that the row lacks, because the models have not learned
-// the effect of its absence.
+// The player is −1, which means unknown, for the columns of a rarely missing feature that the row lacks, because the models
+// have not learned the effect of its absence.
 func (m *Model) columnPlayers(cells []sizing.Value) (line, tree []int) {
 	e := m.Models.Enc
 	known := func(j int) bool { return !e.lacksFeature(j, cells) }

@@ -28,7 +28,7 @@ type extrapolation struct {
 	capped        float64 // bound that limited the extrapolation, in bytes; 0: none
 	implausible   bool    // an input is so far outside that it counts as missing
 	isFar         bool    // a relevant number without a slope is above its range and its remote numbers by more than implausibleFactor, or above its only value by more than noRiskFactor
-	tooLarge      bool    // the known runs do not show the effect of such a large number, see above
+	tooLarge      bool    // the known runs do not show the effect of a large number; see the comment of extrapolation
 	isCorrected   bool    // extrapolate corrected the prediction
 	edgeAmount    float64 // answer at the edge of the range, in bytes; 0: unknown
 	isRaised      bool    // the answer is a minimum: edgeAmount, with a rising trend edgeAmount · riseFactor, or remoteForecast.least
@@ -153,9 +153,8 @@ type trendChange struct {
 	margin float64 // log margin per unit of total
 }
 
-// change returns the change of the trend from the row `from` to the row `cells`. `from` is `cells` with inputs moved into their
-// ranges or to remote numbers. The change is zero if no input of the trend was moved, or if a linear trend predicts a negative
-// peak.
+// `from` is `cells` with inputs moved into their ranges or to remote numbers. The change is zero if no input of the trend was
+// moved, or if a linear trend predicts a negative peak.
 func (t *trend) change(cells, from []sizing.Value) (c trendChange) {
 	uncertainty := 0.0
 	isMoved := false
@@ -210,8 +209,7 @@ func raiseLevels(p, edge *experts.Point, rise float64, exact bool) {
 	}
 }
 
-// clampToRange appends cells to dst, with the inputs outside their range moved to its edge. Ranges that cover fewer than
-// minRows rows do not count.
+// Ranges that cover fewer than minRows rows do not count.
 func (m *models) clampToRange(minRows int, cells, dst []sizing.Value) []sizing.Value {
 	for j, v := range cells {
 		if m.PeakTrend.distanceFrom(minRows, j, cells) != 0 {
@@ -304,8 +302,8 @@ func (m *Model) describeExtrapolation(text *strings.Builder, amount float64, b *
 	}
 }
 
-// If the input is a pair (the difference of two features) and all its differences are negative, describeInput
-// writes their magnitudes.
+// If the input is a pair (the difference of two features) and all its differences are negative, describeInput writes their
+// magnitudes.
 func (m *Model) describeInput(text *strings.Builder, j int, cells []sizing.Value) {
 	t := &m.Models.PeakTrend
 	x, _ := t.value(j, cells)

@@ -38,11 +38,10 @@ func (m *models) runTimeTrend() trend {
 	return t
 }
 
-// extrapolateRunTime sets p.Duration, the point prediction of the log run time, for a row outside the range: the forecast from
-// remote numbers or, without one, the prediction at the edge of the range plus the change of the run-time trend. Below the
-// largest remote numbers, the rise ends at noRiskFactor times the longest run time with such a number. `atEdge` is `cells` with
-// the inputs moved into their ranges, and `edge` is the prediction for this row. extrapolateRunTime records the rise and its
-// margin in b.extrapolation.
+// extrapolateRunTime sets p.Duration, the point prediction of the log run time, for a row outside the range: the forecast
+// from remote numbers or, without one, the prediction at the edge of the range plus the change of the run-time trend. Below
+// the largest remote numbers, the rise ends at noRiskFactor times the longest run time with such a number. `atEdge` is
+// `cells` with the inputs moved into their ranges, and `edge` is the prediction for this row.
 func (m *models) extrapolateRunTime(cells, atEdge []sizing.Value, p, edge *experts.Point, b *buffers) {
 	found := &b.extrapolation
 	if f := &found.remote; f.seconds > 0 {

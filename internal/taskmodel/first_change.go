@@ -29,8 +29,8 @@ func effectOf(n, squares, variance float64) distuv.StudentsT {
 	return distuv.StudentsT{Sigma: math.Sqrt((effectRows*variance + squares) / nu * (1 + 1/n)), Nu: nu}
 }
 
-// effectVariance returns the variance of the effects of a feature: that of the first changes of this feature in the
-// tasks of the DAG, shrunk to the prior.
+// effectVariance returns the variance of the effects of a feature: that of the first changes of this feature in the tasks of
+// the DAG, shrunk to the prior.
 func (m *Model) effectVariance(name string) float64 {
 	return m.effects.Variance(nameHash(name), effectSpread*effectSpread)
 }
@@ -97,8 +97,8 @@ func (c *column) isLost(v sizing.Value) bool {
 	return v.Kind == sizing.Missing && c.Kind == sizing.Missing && !c.MissingFlag && !c.RarelyPresent && !c.IsOtherKind && !c.Retired
 }
 
-// newFeaturesOf returns the names, ascending, of the features that no run had. It returns none if new features are frequent,
-// such as ids in names, because the residuals then include their effects.
+// newFeaturesOf returns none if new features are frequent, such as ids in names, because the residuals then include their
+// effects.
 func (m *Model) newFeaturesOf(f sizing.Features) (names []string) {
 	if m.Models == nil || len(m.Schema.Fields) == sizing.MaxFields {
 		return nil

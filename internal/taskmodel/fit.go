@@ -286,8 +286,7 @@ const (
 	neverThinned    = 4000 // number of newest rows that a thinned history contains for certain; must not exceed store.DefaultHistoryLimits.Recent
 )
 
-// learnRange learns an old row of a long history without a residual of the peak. It updates the range and the number of the
-// peaks, the quarantine, and the fields that countTry updates.
+// learnRange learns an old row of a long history without a residual of the peak.
 func (m *Model) learnRange(t *TrainingRow) {
 	m.countTry(t)
 	if t.Censoring == sizing.Exact {
@@ -379,9 +378,7 @@ func (m *Model) beforeChange(h *sizing.History) func(i int) bool {
 	return func(i int) bool { return i < changed }
 }
 
-// impute replaces a censored peak by the prediction of the current models, within the bound of the row: at least
-// killedPeakFactor times the allocation of a killed try, or at most the allocation of a success, whose weight is also
-// reduced (atMostWeight). Without models, a killed try gets killedPeakFactor times its allocation. impute returns false if
+// impute replaces a censored peak by the prediction of the current models, within the bound of the row. It returns false if
 // the row cannot be used: without models an upper bound says too little, and an upper bound far below the prediction is
 // probably in the wrong unit.
 func (m *Model) impute(r *row, censoring sizing.Censoring) bool {

@@ -18,8 +18,8 @@ import (
 // change the amount.
 const (
 	minMissingRows  = 8      // if at least this number of rows lack a feature, the models learn the effect of its absence
-	minMissingShare = 16     // with fewer such rows, the models learn this effect if at least one row in 16 lacks the feature
-	minNewRows      = 32     // replaces both limits if all rows without the feature are in the newer half of the history: few residuals are from such rows
+	minMissingShare = 16     // if fewer than minMissingRows rows lack the feature, the models learn the effect only if at least one row in 16 lacks it
+	minNewRows      = 32     // replaces minMissingRows and minMissingShare if all rows without the feature are in the newer half of the history: few residuals are from such rows
 	maxDonorRows    = 128    // largest number of stored donor rows; more of them make a model larger and its predictions slower
 	maxDonorCells   = 24_000 // largest number of values in the stored donor rows
 	maxNeighbours   = 32     // largest number of donor rows for a prediction
@@ -53,8 +53,7 @@ func (e *encoder) chooseDonorRows(rows [][]sizing.Value, y []float64) {
 	}
 }
 
-// donorOf omits the fields that were added to the schema after the fit, because the encoding has no column for
-// them.
+// donorOf omits the fields that were added to the schema after the fit, because the encoding has no column for them.
 func (e *encoder) donorOf(cells []sizing.Value) []sizing.Value {
 	donor := slices.Clone(cells[:len(e.Columns)])
 	for j, v := range donor {

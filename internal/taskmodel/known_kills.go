@@ -159,8 +159,8 @@ func (m *Model) RenameRun(from, to uint64) {
 	}
 }
 
-// rebuildKills processes the rows in the order of the history, so that a peak that was reported late does not count
-// as newer than a kill, and decodes their features with the schema of the whole history.
+// rebuildKills processes the rows in the order of the history, so that a peak that was reported late does not count as newer
+// than a kill, and decodes their features with the schema of the whole history.
 func (m *Model) rebuildKills(h *sizing.History) {
 	quarantinedRows, previous := m.quarantinedSeqs(), h.Schema.PreviousSameName()
 	m.KnownKills = nil
@@ -208,7 +208,7 @@ func (m *Model) rebuildKills(h *sizing.History) {
 // killEvidence holds the two bounds that the known kills give for a row. Zero means no evidence.
 type killEvidence struct {
 	killed sizing.Bytes // largest killed allocation of the known kills with the same features that store no peak
-	needed sizing.Bytes // of the known kills with the same features that store a peak: the largest peak (knownKill.Peaks) times m.Understatement.factor(), and more than each of these kills
+	needed sizing.Bytes // of the known kills with the same features that store a peak: the larger of the largest peak (knownKill.Peaks) times m.Understatement.factor(), and the largest killed allocation plus one byte
 }
 
 func (e killEvidence) tooLittle() sizing.Bytes { return max(e.killed, e.needed-1, 0) }

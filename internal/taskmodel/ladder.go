@@ -94,9 +94,8 @@ func roundToGrid(q Question, amount float64) sizing.Bytes {
 	return q.Edges.RoundUp(sizing.Bytes(max(1, min(amount, sizing.MaxBytes))).RoundUp(sizing.MiB))
 }
 
-// The ladder that sizeLift returns starts with the grant. It is empty if no lift is left, or if no amount above
-// q.Above is within the bounds of q. If a known kill or leastRetry raises the grant, the ladder contains at least
-// the grant.
+// The ladder that sizeLift returns starts with the grant. It is empty if no lift is left, or if no amount above q.Above is
+// within the bounds of q. If a known kill or leastRetry raises the grant, the ladder contains at least the grant.
 func (m *Model) sizeLift(p *experts.Point, q Question, b *buffers) (sizing.Bytes, []sizing.Bytes) {
 	known := m.evidence(b.cells)
 	p.KilledRuns = m.repeatedKills(known, b.cells)

@@ -18,8 +18,8 @@ const (
 	minLate   = 8
 )
 
-// latePeaks counts the late peaks in h that the model has not learned yet, and the peaks in h that it has learned.
-// The rows of h must be in the order of time.
+// latePeaks counts the late peaks in h that the model has not learned yet, and the peaks in h that it has learned. The rows
+// of h must be in the order of time.
 func (m *Model) latePeaks(h *sizing.History) (late, learned int) {
 	isNew := make(map[int]bool)
 	for _, i := range m.newRows(h) {

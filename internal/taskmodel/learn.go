@@ -83,8 +83,8 @@ func (m *Model) raiseBound(b sizing.Bytes) {
 	}
 }
 
-// countTry updates the parts of the model that tries of every outcome may change. It clears t.CPUMax if the CPU
-// measurement was not learned. It does not count a row again that only adds the peak of an earlier success.
+// countTry updates the parts of the model that tries of every outcome may change. It clears t.CPUMax if the CPU measurement
+// was not learned. It does not count a row again that only adds the peak of an earlier success.
 func (m *Model) countTry(t *TrainingRow) {
 	if t.Amends {
 		t.CPUMax = 0
@@ -118,8 +118,8 @@ func (m *Model) countTry(t *TrainingRow) {
 	m.comparePromise(t)
 }
 
-// learnRow learns a measured row; t is its try. The experts learn first, from the prediction that the models made
-// without knowing the row.
+// learnRow learns a measured row; t is its try. The experts learn first, from the prediction that the models made without
+// knowing the row.
 func (m *Model) learnRow(r *row, t *TrainingRow) {
 	m.widenRange(sizing.Bytes(r.Peak))
 	m.Share.RecordCost(r.Peak * r.Seconds)
@@ -246,8 +246,7 @@ func secondsOf(d time.Duration) float64 {
 	return d.Seconds()
 }
 
-// A kill with less than the request does not show whether the peak exceeds the request, so such a kill does not
-// count.
+// A kill with less than the request does not show whether the peak exceeds the request, so such a kill does not count.
 func (m *Model) compareRequest(t *TrainingRow) {
 	switch requested := t.Requested.Memory; {
 	case requested == 0:

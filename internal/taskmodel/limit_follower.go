@@ -43,8 +43,8 @@ type limitPairs struct {
 type limitRises struct {
 	sufficientLimit // of the successes since the last kill whose allocation or peak was at least Least; at least the static request
 
-	Pairs   int                             // number of compared runs; after such a kill, it starts at −minFollowed, and the sums exclude the runs until it is above zero
-	Changes float64                         // Σ c·c/2, where c is the change of log(peak/allocation) since the success before; the variance of this log is half that of its change
+	Pairs   int                             // number of compared runs; a kill at or above Least sets it to −minFollowed, and the sums exclude the runs until it is above zero
+	Changes float64                         // Σ c·c/2, where c is the change of log(peak/allocation) since the previous success; the variance of the logarithm is half that of its change
 	Errors  [experts.ModelCount + 2]float64 // sums of the squared errors of the log peak: of each model, of the cold-start rule, and of the peak before as prediction
 }
 
@@ -59,10 +59,10 @@ const (
 	minRises            = 2    // smallest number of runs for limitRises, whose evidence is stronger
 	minLimitRatio       = 1.2  // smallest ratio of two allocations that differ clearly
 	minFollowSlope      = 0.8  // smallest slope of the log peak over the log allocation
-	minFollowShare      = 0.95 // smallest squared correlation of these two logarithms
+	minFollowShare      = 0.95 // smallest squared correlation of the log peak and the log allocation
 	maxShareChange      = 0.1  // largest ratio of limitRises.Changes to the errors of the best model
-	maxFirstShareChange = 0.01 // largest such ratio with only minRises runs
-	minRiseError        = 1.05 // smallest typical error of the best model, as a factor; if peaks grow slowly and steadily, their shares are constant, too, but the models err less than this
+	maxFirstShareChange = 0.01 // maxShareChange with only minRises runs
+	minRiseError        = 1.05 // smallest typical error of the best model, as a factor; if peaks grow slowly and steadily, their shares are constant, too, but the models err less
 	provenTolerance     = 1.02 // an allocation and Least count as equal up to this ratio of the larger to the smaller
 	priorRuns           = 10.0 // weight, in runs, of the prior distribution of the risk of a sufficient limit
 )
@@ -159,8 +159,8 @@ func (f *limitPairs) isFollowing() bool {
 	return f.Pairs >= minFollowed && f.AP >= minFollowSlope*f.AA && f.AP*f.AP >= minFollowShare*f.AA*f.PP
 }
 
-// The evidence of Rises is valid for runs with any features. sufficientFor returns nil if no evidence says that the
-// peaks follow the limits.
+// The evidence of Rises is valid for runs with any features. sufficientFor returns nil if no evidence says that the peaks
+// follow the limits.
 func (f *limitFollower) sufficientFor(key uint64) *sufficientLimit {
 	switch {
 	case f.Features == key && f.limitPairs.isFollowing():

@@ -23,7 +23,7 @@ import (
 // launch.
 const (
 	maxDAGRuns  = 16 // largest number of stored dagRuns, the newest ones; a DAG run with few slots takes several
-	maxLaunches = 32 // largest number of stored launches of all these DAG runs together
+	maxLaunches = 32 // largest number of stored launches of all dagRuns together
 )
 
 // dagRun holds instances of a mapped task in one DAG run: those that started before the first of them was reported.
@@ -57,8 +57,8 @@ type instance struct {
 	isPredicted bool    // learnRow records the residual of its prediction (recordResidual), and models.learn learns this residual
 }
 
-// dagRunOf returns the dagRun to which a measured try belongs, or adds one; nil if its task is not mapped. An
-// unknown start (0) counts as before every report.
+// dagRunOf returns the dagRun to which a measured try belongs, or adds one; nil if its task is not mapped. An unknown start
+// (0) counts as before every report.
 func (m *Model) dagRunOf(t *TrainingRow) *dagRun {
 	if t.DAGRun == 0 || m.ablated.NoDAGRuns {
 		return nil

@@ -36,9 +36,9 @@ func (m *Model) setRepeated(rows []row, dagRuns []uint64) {
 	}
 }
 
-// shiftLevel moves the levels of the line, of the regression of the peak itself (experts.Plain) and of the trees,
-// after a fit on rows. The errors are those of LineTrees, clipped at maxClusterError. base holds the predictions of
-// the line, and trees(i) returns the prediction of Resid for row i.
+// shiftLevel moves the levels of the line, of the regression of the peak itself (experts.Plain) and of the trees, after a fit
+// on rows. The errors are those of LineTrees, clipped at maxClusterError. base holds the predictions of the line, and
+// trees(i) returns the prediction of Resid for row i.
 func (m *models) shiftLevel(rows []row, y, base []float64, trees func(i int) float64) error {
 	if len(rows) < minOffsetRows || !slices.ContainsFunc(rows, func(r row) bool { return r.Repeated > 0 }) {
 		return nil

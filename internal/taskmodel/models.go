@@ -181,8 +181,8 @@ func (m *models) summariseSeconds(rows []row) {
 	}
 }
 
-// An isolated number (withoutIsolated) is far above the others of its feature although the peak is small, or far
-// below them although the peak is large.
+// An isolated number (withoutIsolated) is far above the others of its feature although the peak is small, or far below them
+// although the peak is large.
 func (m *models) fitTrend(rows []row, y []float64) {
 	if slices.ContainsFunc(rows, func(r row) bool { return r.Isolated }) {
 		whole, logs := make([]row, 0, len(rows)), make([]float64, 0, len(rows))
@@ -202,8 +202,8 @@ func (m *models) fitTrend(rows []row, y []float64) {
 	m.fitRunTime(rows)
 }
 
-// fitLine processes the rows in order, so that the statistic of a category value contains only earlier rows. The
-// ridge regressions learn the rows with an unknown run time last, because the other rows predict these run times.
+// fitLine processes the rows in order, so that the statistic of a category value contains only earlier rows. The ridge
+// regressions learn the rows with an unknown run time last, because the other rows predict these run times.
 func (m *models) fitLine(rows []row, y []float64) (*table.Table, error) {
 	online, err := linear.NewOnline(m.Enc.LineWidth, targetCount, math.Inf(1), linear.Config{})
 	if err != nil {
@@ -299,9 +299,7 @@ func (m *models) fitTrees(t *table.Table, rows []row, config gbt.Config, fits *F
 	return m.shiftLevel(rows, t.Y, in.base, func(i int) float64 { return m.Resid.Predict(t.Row(i)) })
 }
 
-// spreadTargets returns the targets of the spread, which are the log magnitudes of the out-of-sample
-// residuals, and the indices of the rows that have one; no index if there are too few for a fit. It
-// sets m.Base.
+// spreadTargets sets m.Base. It returns no index if there are too few residuals for a fit.
 func (m *models) spreadTargets(rows []row) (y []float64, known []int) {
 	y = make([]float64, len(rows))
 	sum := 3 * math.Log(spreadPrior)

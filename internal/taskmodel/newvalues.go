@@ -32,8 +32,7 @@ func (v newValue) effect(deviation float64) float64 {
 	return mean * max(0, 1-deviation*deviation/(v.Rows*mean*mean))
 }
 
-// If the row has several new values, the one with the most rows counts. j is its column; −1: a combination, or no
-// new value.
+// If the row has several new values, the one with the most rows counts. j is its column; −1: a combination, or no new value.
 func (m *models) newEffect(cells []sizing.Value) (effect float64, j int) {
 	var known newValue
 	j = -1

@@ -122,8 +122,8 @@ func (r *offsetRows) criterion(ridge *linear.Ridge, offset float64) float64 {
 
 func clipError(err float64) float64 { return max(-offsetClip, min(offsetClip, err)) }
 
-// fitOffset gives the line an offset if that makes the errors of the line smaller than chance alone would. It tries
-// otherShares only if one of startShares makes the errors smaller, because the errors change slowly with the share.
+// fitOffset tries otherShares only if one of startShares makes the errors smaller, because the errors change slowly with the
+// share.
 func (m *models) fitOffset(rows *offsetRows) error {
 	if !m.Enc.hasQuantities() {
 		return nil

@@ -17,8 +17,8 @@ const (
 	minGranted = 64 * sizing.MiB
 )
 
-// A kill at or below the amount that this service granted, or at or below minGranted, is plausible, even if it is
-// far from all peaks.
+// A kill at or below the amount that this service granted, or at or below minGranted, is plausible, even if it is far from
+// all peaks.
 func isKilledAtGrant(t *TrainingRow) bool {
 	return t.Censoring == sizing.AtLeast && t.Peak <= max(t.Granted, minGranted)
 }
@@ -34,8 +34,7 @@ func (m *Model) isBetweenKillAndAllocation(t *TrainingRow) bool {
 	return killed < peak && peak < unitFactor*killed
 }
 
-// releaseGranted releases the quarantined kills at or below the grant of their receipt. The receipt may
-// have been stored after the kill was quarantined.
+// The receipt of a quarantined kill may have been stored after the kill was quarantined.
 func (m *Model) releaseGranted(h *sizing.History) {
 	for i := 0; i < len(m.Quarantine); {
 		t := &m.Quarantine[i].TrainingRow

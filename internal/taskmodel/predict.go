@@ -141,8 +141,7 @@ func (m *models) lineTrees(cells []sizing.Value, b *buffers) float64 {
 	return level
 }
 
-// pointRunTime returns the point prediction as log1p of seconds. `line` is the encoded row, and g is its group or
-// nil.
+// pointRunTime returns the point prediction as log1p of seconds. `line` is the encoded row, and g is its group or nil.
 func (m *models) pointRunTime(cells []sizing.Value, line []float64, g *group) float64 {
 	predicted := max(0, min(maxLogSeconds, m.lineRunTime(line)+m.RunTimeCycles.effect(cells)))
 	if g == nil {
@@ -161,8 +160,8 @@ func (g *group) runTime(predicted float64) float64 {
 // maxLogSeconds bounds the predicted run times, in log1p of the seconds.
 var maxLogSeconds = math.Log1p(sizing.MaxDuration.Seconds())
 
-// The predictions from earlier rows with identical features are shrunk towards LineTrees. predictGroup also sets
-// the fields of p and b that come from these rows.
+// The predictions from earlier rows with identical features are shrunk towards LineTrees. predictGroup also sets the fields
+// of p and b that come from these rows.
 func (m *models) predictGroup(cells []sizing.Value, p *experts.Point, b *buffers) {
 	level, spread := &p.Level, 1.5*p.Scale[experts.TreeScale] // the factor widens the margins for inputs that few rows have
 	lineTrees := level[experts.LineTrees]

@@ -100,8 +100,8 @@ func (m *models) addToRecurring(r *row, seen int) {
 	}
 }
 
-// g is the group of the row; nil: none. If fewer than enoughRepeats rows have the same features, repeats summarises
-// the rows with the same recurring features.
+// g is the group of the row; nil: none. If fewer than enoughRepeats rows have the same features, repeats summarises the rows
+// with the same recurring features.
 func (m *models) repeats(cells []sizing.Value, g *group, b *buffers) (r experts.Repeats) {
 	if g != nil {
 		r = experts.Repeats{Peak: g.largestPeak(), Rows: g.Rows}

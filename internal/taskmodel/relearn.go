@@ -36,9 +36,9 @@ const (
 // newFeatures records the newest rows, while they all have a feature that the models had not learned when the first of them
 // arrived.
 type newFeatures struct {
-	Names     []string     // features that all these rows have, ascending; empty: there are none, and no row is stored
+	Names     []string     // features that all Rows have, ascending; empty: no row is stored
 	Rows      []grantedRow // oldest first
-	DAGRuns   int          // number of DAG runs of these rows; each row of a task that is not mapped counts as one
+	DAGRuns   int          // number of DAG runs of Rows; each row of a task that is not mapped counts as one
 	DAGRun    uint64       // TrainingRow.DAGRun of the newest row
 	Instances int          // number of measured rows of the run DAGRun so far
 	Tried     int          // number of rows at the last comparison; 0: there was none
@@ -130,9 +130,9 @@ func (m *Model) relearn(h *sizing.History) (relearned bool, err error) {
 	return true, nil
 }
 
-// For the newer half of the rows of NewFeatures, isWorseThan compares the grants that m and other made before they
-// learned each row. The grants of other must waste less, by evaluationTolerance, without more kills, and follow the
-// peaks more closely, by freshDeviation. `since` contains these rows.
+// For the newer half of the rows of NewFeatures, isWorseThan compares the grants that m and other made before they learned
+// each row. The grants of other must waste less, by evaluationTolerance, without more kills, and follow the peaks more
+// closely, by freshDeviation. `since` contains these rows.
 func (m *Model) isWorseThan(other *Model, since *sizing.History) bool {
 	granted := make(map[int64]float64, len(other.OutOfSample))
 	for _, e := range other.OutOfSample {

@@ -93,9 +93,8 @@ func countRemote(rows []row, logs []float64, order []int) int {
 
 func mostRemote(n int) int { return 1 + n/remoteShare }
 
-// addRemote adds x, the value of input j in a row learned since the last fit, to the remote numbers, and reports whether it did.
-// The condition: x is far enough above the range, the range has no negative values and covers at least minIsolatedRows rows, and
-// fewer than mostRemote numbers of the input are stored. Only the next fit checks whether the peak of the row is clearly larger.
+// addRemote reports whether it added x, the value of input j in a row learned since the last fit. Only the next fit checks
+// whether the peak of the row is clearly larger.
 func (t *trend) addRemote(j int, x float64, r *row) bool {
 	s := t.rangeOf(j)
 	if s.Rows < minIsolatedRows || s.Low < 0 || s.distance(x, t.logOffsetOf(j)) <= math.Log1p(implausibleFactor) {

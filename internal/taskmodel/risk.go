@@ -31,10 +31,8 @@ func (m *Model) requestRisk(p *experts.Point, q Question, d *boundedGrant, a exp
 	return m.boundedRisk(p, q, &atRequest, a, b)
 }
 
-// requestSuffices reports whether the request is smaller than the grant d and its risk is still within the
-// target, so that a larger grant has no advantage. It returns false while the guard raises grants, if no risk can be
-// stated, if the promise of the experts is above the target, if the request is not one of the bins of the question (without
-// bins: not a whole number of MiB), or if known kills or peaks need more than the request.
+// requestSuffices reports whether the request is smaller than the grant d and its risk is still within the target, so that a
+// larger grant has no advantage.
 func (m *Model) requestSuffices(p *experts.Point, q Question, d *boundedGrant, a experts.Answer, b *buffers) bool {
 	request := q.Requested.Memory
 	if request == 0 || request >= d.limit || request <= d.killed || request < d.needed || float64(request) < p.MinAmount*m.Understatement.factor() {
@@ -44,8 +42,8 @@ func (m *Model) requestSuffices(p *experts.Point, q Question, d *boundedGrant, a
 		m.requestRisk(p, q, d, a, b) <= q.RiskTarget
 }
 
-// Up to widened, the raised amount, the risk is the kill rate of the open runs, because at present more runs are
-// killed than the task's models promise. Above this amount the risk decreases with the square of widened / limit.
+// Up to widened, the raised amount, the risk is the kill rate of the open runs, because at present more runs are killed than
+// the task's models promise. Above this amount the risk decreases with the square of widened / limit.
 func openRisk(q Question, limit, widened sizing.Bytes, promised float64) float64 {
 	if q.GuardFactor <= 1 {
 		return 0

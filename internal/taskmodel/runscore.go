@@ -23,9 +23,9 @@ import (
 
 const (
 	priorLoading = 0.4 // loading before any row
-	loadingRows  = 10  // weight of the mean loading of the DAG in the loading of a task, and of priorLoading in this mean; unit: sum of squared run scores
+	loadingRows  = 10  // weight of the mean loading of the DAG in the loading of a task, and of priorLoading in the mean loading; unit: sum of squared run scores
 	maxLoading   = 0.9 // so that a task has a remainder
-	maxError     = 1   // of a log peak; larger errors count as this one
+	maxError     = 1   // largest error of a log peak; larger errors are clipped
 	maxDeviate   = 3   // largest error in standard deviations
 )
 

@@ -27,7 +27,7 @@ type durationLevels struct {
 	Low, High float64            `cbor:",omitzero"` // range of log1p of the learned run times
 
 	Mixture meanMixture  `cbor:",omitzero"` // averages the point prediction and the mean of the runs
-	Drift   runTimeDrift `cbor:",omitzero"` // corrects this average by its recent errors
+	Drift   runTimeDrift `cbor:",omitzero"` // corrects the average of Mixture by its recent errors
 }
 
 // Steps of durationLevels. A run above a quantile raises the level of this quantile by about the step. With larger steps the

@@ -42,7 +42,7 @@ type ratioAnswer struct {
 	weight float64                  // weight of the prior, in runs
 	member string                   // name of the most probable shape; "" if there are no shapes, or if most probably the task has none of them
 
-	median, p95, p99 float64 // log ratios at these quantiles
+	median, p95, p99 float64 // quantiles of the log ratio
 }
 
 // The prior of a task without shapes: lognormal ratios.

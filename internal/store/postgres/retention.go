@@ -12,8 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// removeBatch bounds the rows of one transaction, because reports of the same task wait for its end, a few
-// milliseconds.
+// removeBatch bounds the rows of one transaction, because reports of the same task wait for the transaction. This number of
+// rows takes a few milliseconds.
 const removeBatch = 1000
 
 const oversizedSQL = `

@@ -28,8 +28,7 @@ func newCachedTask(id int64, key sizing.TaskKey, schema sizing.Schema) *cachedTa
 	return task
 }
 
-// encode returns ok = false if the schema must be extended first. For nil features the row is nil, which means
-// unknown.
+// encode returns ok = false if the schema must be extended first. For nil features the row is nil, which means unknown.
 func (task *cachedTask) encode(f sizing.Features) (row []float64, ok bool) {
 	if f == nil {
 		return nil, true
@@ -115,9 +114,8 @@ func (s *Store) extendSchema(ctx context.Context, key sizing.TaskKey, features [
 	return extended, nil
 }
 
-// extendAll repeats the pass while the schema changes, because a later row may add a field of another kind to a
-// name, and a new category field then needs the values of earlier rows. The loop ends, because a name has at most
-// one field per kind.
+// extendAll repeats the pass while the schema changes, because a later row may add a field of another kind to a name, and a
+// new category field then needs the values of earlier rows. The loop ends, because a name has at most one field per kind.
 func extendAll(schema *sizing.Schema, features []sizing.Features) (changed bool) {
 	for repeat := true; repeat; {
 		repeat = false

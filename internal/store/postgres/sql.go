@@ -8,7 +8,7 @@ import (
 
 var sqlComment = regexp.MustCompile(`(?m)--.*$`)
 
-// stripComments makes logs and traces show only the statement. The files have no "--" in literals.
+// Without comments, logs and traces show only the statement. The files have no "--" in literals.
 func stripComments(sql string) string { return sqlComment.ReplaceAllString(sql, "") }
 
 // measuredColumns are the measured and the sampled peak of an observation in bytes. Each is 0 if unknown.

@@ -27,8 +27,8 @@ func requireNoneDue(t *testing.T, st store.Store) {
 	require.Empty(t, c.Task)
 }
 
-// requireNoneDueWithin polls in the goroutine of the test: the last poll of require.Never may still run when
-// require.Never returns, and would claim the next task of the test.
+// requireNoneDueWithin polls in the goroutine of the test: the last poll of require.Never may still run when require.Never
+// returns, and would claim the next task of the test.
 func requireNoneDueWithin(t *testing.T, st store.Store, limit time.Duration) {
 	t.Helper()
 	for begun := time.Now(); time.Since(begun) < limit; time.Sleep(pollInterval) {
