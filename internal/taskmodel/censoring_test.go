@@ -16,7 +16,7 @@ func unmeasured(gibs float64) sizing.HistoryRow {
 	return r
 }
 
-// limit is in GiB.
+// The result is in GiB.
 func limit(k *task, f sizing.Features) float64 {
 	return float64(k.model.Size(question(f)).Limit) / float64(gib)
 }

@@ -13,7 +13,7 @@ const (
 	minRecurringShare = 0.5 // smallest share of a recurring feature's newer values that are also among the older ones
 )
 
-// `rows` are oldest first. findRecurring returns nil if all features recur, or none.
+// `rows` are oldest first. findRecurring returns nil if every feature recurs, and also if none does.
 func findRecurring(columns []column, rows []row) []bool {
 	if len(rows) < minRecurringRows {
 		return nil
