@@ -17,18 +17,15 @@ import (
 	"github.com/loadaware/loadaware/migrations"
 )
 
-// env is the environment of a story: a service, its database and a clock.
-//
-// The service trains a task only in a train step, so that the story controls the times of trainings. The background loops
-// of the service run only during restart.
+// The service trains a task only in a train step, so that the story controls the times of trainings. The background loops of
+// the service run only during restart.
 type env struct {
 	store       *postgres.Store
 	svc         *service.Service
 	clockOffset time.Duration // added to the system clock for the service; a wait step increases it
-	runs        int           // number of generated run ids
+	runs        int
 }
 
-// newEnv creates an environment with a new database.
 func newEnv(t *testing.T) *env {
 	dsn := pgtest.DSN(t)
 	require.NoError(t, migrations.Up(t.Context(), dsn))
@@ -40,7 +37,6 @@ func newEnv(t *testing.T) *env {
 	return e
 }
 
-// start creates a new service on the database.
 func (e *env) start() {
 	log := slog.New(slog.DiscardHandler)
 	// Long timeouts, so that a slow machine does not change the answers.
@@ -48,8 +44,7 @@ func (e *env) start() {
 	e.svc = service.New(e.store, trainer.New(e.store, trainer.Config{OnlyRequested: true}, log), cfg, log)
 }
 
-// restart simulates a new process on the same database, which knows only what it reads from the database at its start. It
-// returns an error if the service does not become ready within testwait.Limit or before ctx ends.
+// restart simulates a new process on the same database, which knows only what it reads from the database at its start.
 func (e *env) restart(ctx context.Context) error {
 	e.start()
 	ctx, cancel := context.WithTimeout(ctx, testwait.Limit)

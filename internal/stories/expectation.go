@@ -17,13 +17,11 @@ type answer struct {
 	reason  string // printed when an expectation fails
 }
 
-// errorWords are the words of the kinds of errors.
 var errorWords = [...]string{
 	sizing.Invalid: "invalid", sizing.NotFound: "not_found", sizing.Conflict: "conflict", sizing.Unavailable: "unavailable",
 	sizing.Refused: "refused", sizing.Exhausted: "exhausted", sizing.Internal: "internal",
 }
 
-// errorAnswer returns the kind of an error of the service as an answer.
 func errorAnswer(err error) answer {
 	return answer{words: []string{errorWords[sizing.KindOf(err)]}, reason: err.Error()}
 }
@@ -40,7 +38,6 @@ type expectation struct {
 // comparison matches the name of the compared number, the operator, and the bound or the range.
 var comparison = regexp.MustCompile(`^([a-z_0-9]*?)(<=|>=|<|>|=)?(-?[0-9][^<>=]*)$`)
 
-// parseExpectation parses one of the expectations after =>, which are separated by spaces.
 func parseExpectation(text string) (expectation, error) {
 	parts := comparison.FindStringSubmatch(text)
 	if parts == nil {

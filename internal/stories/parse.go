@@ -9,19 +9,17 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// step is one line of a story.
 type step struct {
 	line   int
 	text   string
 	verb   string
 	task   sizing.TaskKey
 	args   map[string]string
-	words  []string // the other words, such as the duration of wait
-	times  int      // number of repetitions
+	words  []string // words that are neither the task nor an argument nor xN, such as the duration of wait
+	times  int
 	expect []expectation
 }
 
-// parse parses a story. Its error names the line.
 func parse(text string) ([]step, error) {
 	var steps []step
 	for i, line := range strings.Split(text, "\n") {
@@ -39,7 +37,6 @@ func parse(text string) ([]step, error) {
 	return steps, nil
 }
 
-// parseStep parses a line without its comment.
 func parseStep(line string) (step, error) {
 	action, expected, _ := strings.Cut(line, "=>")
 	words := strings.Fields(action)
@@ -72,8 +69,7 @@ func parseStep(line string) (step, error) {
 	return s, nil
 }
 
-// arguments returns the arguments of repetition i, counted from 0. A range lo..hi becomes a value from lo to hi. A
-// stride that is coprime with the number of repetitions mixes the order of the values, so that with many
+// A stride that is coprime with the number of repetitions mixes the order of the values of a range, so that with many
 // repetitions the values hardly depend on time.
 func (s *step) arguments(i int) map[string]string {
 	args := make(map[string]string, len(s.args))
@@ -110,7 +106,6 @@ func stride(n int) int {
 	return candidate
 }
 
-// parseNumber parses a number or a memory quantity such as 2Gi.
 func parseNumber(text string) (float64, error) {
 	if v, err := strconv.ParseFloat(text, 64); err == nil {
 		return v, nil
@@ -119,7 +114,6 @@ func parseNumber(text string) (float64, error) {
 	return float64(b), err
 }
 
-// features returns the features of a step: its arguments that are not reserved.
 func features(args map[string]string) sizing.Features {
 	f := sizing.Features{}
 	for key, value := range args {

@@ -25,7 +25,6 @@ func Run(t *testing.T, pattern string) {
 	}
 }
 
-// runStory executes the steps of one story.
 func runStory(t *testing.T, file, text string) {
 	steps, err := parse(text)
 	require.NoError(t, err, file)
@@ -43,7 +42,6 @@ func runStory(t *testing.T, file, text string) {
 	}
 }
 
-// check returns all violations of a step's expectations, and an unexpected error.
 func (s *step) check(got answer) []string {
 	var violations []string
 	for _, e := range s.expect {

@@ -10,8 +10,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// do executes one repetition of a step. It returns an error if the story is invalid or if a restart
-// fails. Any other error of the service is an answer.
+// do returns an error if the story is invalid or if a restart fails. Any other error of the service is an answer.
 func (e *env) do(ctx context.Context, s *step, args map[string]string) (answer, error) {
 	switch s.verb {
 	case "observe":
@@ -40,7 +39,6 @@ func (e *env) do(ctx context.Context, s *step, args map[string]string) (answer, 
 	return answer{}, fmt.Errorf("unknown verb %q; see the package documentation", s.verb)
 }
 
-// observe reports one try. The argument `outcome` applies if the step has no outcome=.
 func (e *env) observe(ctx context.Context, s *step, args map[string]string, outcome string) (answer, error) {
 	r := argReader{args: args}
 	o := sizing.Observation{
@@ -73,7 +71,6 @@ func (e *env) observe(ctx context.Context, s *step, args map[string]string, outc
 	return answer{words: []string{word}}, nil
 }
 
-// ask returns the request of predict and lift.
 func (e *env) ask(s *step, r *argReader) sizing.Ask {
 	return sizing.Ask{
 		Try: r.try(s.task), Features: features(r.args),
@@ -129,8 +126,6 @@ func (e *env) lift(ctx context.Context, s *step, args map[string]string) (answer
 	return got, nil
 }
 
-// train trains the task now. Its answer is published if the training publishes a model, and unpublished if
-// it does not, for example because there is too little data.
 func (e *env) train(ctx context.Context, s *step) answer {
 	report, err := e.svc.Train(ctx, s.task)
 	if err != nil {
@@ -184,7 +179,6 @@ func (e *env) task(ctx context.Context, s *step) answer {
 	}}
 }
 
-// wait advances the clock of the service.
 func (e *env) wait(s *step) (answer, error) {
 	if len(s.words) != 1 {
 		return answer{}, fmt.Errorf("wait: needs exactly one duration without spaces and decimal points; write for example wait 1h30m")
@@ -200,14 +194,12 @@ type argReader struct {
 	err  error
 }
 
-// fail records the error of an argument, unless there is an earlier one.
 func (r *argReader) fail(key string, err error) {
 	if r.err == nil && err != nil {
 		r.err = fmt.Errorf("%s=%s: %w", key, r.args[key], err)
 	}
 }
 
-// number returns an argument as a number, or `def` if the argument is missing.
 func (r *argReader) number(key string, def float64) float64 {
 	if r.args[key] == "" {
 		return def
@@ -217,10 +209,8 @@ func (r *argReader) number(key string, def float64) float64 {
 	return v
 }
 
-// bytes returns an argument as an amount of memory, or 0 if the argument is missing.
 func (r *argReader) bytes(key string) sizing.Bytes { return sizing.Bytes(math.Ceil(r.number(key, 0))) }
 
-// outcome returns an argument as an outcome, or the outcome with the name `def` if the argument is missing.
 func (r *argReader) outcome(key, def string) sizing.Outcome {
 	name := r.args[key]
 	if name == "" {
@@ -233,7 +223,6 @@ func (r *argReader) outcome(key, def string) sizing.Outcome {
 	return o
 }
 
-// try returns the try that run=, map= and try= identify.
 func (r *argReader) try(task sizing.TaskKey) sizing.TryKey {
 	integer := func(key string, def int) int {
 		if r.args[key] == "" {

@@ -10,7 +10,6 @@ import (
 )
 
 func TestAblatedModelsLackTheirPart(t *testing.T) {
-	// sizeAfterKill returns the answer for the features of a killed run.
 	sizeAfterKill := func(a taskmodel.Ablation) taskmodel.Answer {
 		k := newTask(t)
 		k.model = taskmodel.NewAblated(a)

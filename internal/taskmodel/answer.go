@@ -6,8 +6,8 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/experts"
 )
 
-// answer returns the experts' answer, corrected by evidence that the residuals do not contain, such as a static request that no
-// run has exceeded. If an input is outside its range, raiseToRemote or raiseToEdge may raise the amount. answer sets b.usesRequest.
+// answer returns the experts' answer, corrected by evidence that the residuals do not contain, such as a static request that
+// no run has exceeded. It sets b.usesRequest.
 func (m *Model) answer(p *experts.Point, q *Question, b *buffers) experts.Answer {
 	a := m.answerAsPredicted(p, q, b)
 	if most := b.extrapolation.mostAmount; most > 0 && a.Amount > most {
@@ -77,7 +77,6 @@ func (m *Model) scaleEdge(a *experts.Answer, p *experts.Point, q *Question, at, 
 	a.Amount = scaled
 }
 
-// answerAsPredicted returns the result of answer without raiseToEdge and raiseForUnknownEffect.
 func (m *Model) answerAsPredicted(p *experts.Point, q *Question, b *buffers) experts.Answer {
 	a := m.Experts.Answer(p, q.RiskTarget, &b.scratch)
 	b.usesRequest = false
@@ -105,21 +104,20 @@ func (m *Model) answerAsPredicted(p *experts.Point, q *Question, b *buffers) exp
 	return a
 }
 
-// exceedanceProb returns P(peak > amount).
 func (m *Model) exceedanceProb(p *experts.Point, amount float64, b *buffers) float64 {
 	return experts.Probability(m.mixtureExceedance(p, amount, b))
 }
 
 // Weight of a static request as evidence during a cold start.
 const (
-	requestFailFactor = 2.0  // if the share of the DAG's runs above their requests exceeds this multiple of the risk target, a request is no evidence
+	requestFailFactor = 2.0  // a request is no evidence if the share of the DAG's runs above their requests exceeds this multiple of the risk target
 	requestMargin     = 1.25 // the grant may be up to this multiple of the predicted peak, even if that is above the request
 )
 
-// limitToRequest limits the answer for a task in its cold start to the largest of the static request, requestMargin
-// times the prediction, and the minimum for identical runs. The method changes nothing if the request is unknown, if a
-// peak exceeded the request, if a try was killed with the request or more, or if the DAG's tasks often exceed their
-// requests. Reason: the person who chose the request knows more about rare large peaks than a few residuals show.
+// limitToRequest limits the answer for a task in its cold start to the largest of the static request, requestMargin times the
+// prediction, and the minimum for identical runs. It does nothing if the request is unknown or does not suffice, or if the
+// DAG's tasks often exceed their requests. Reason: the person who chose the request knows more about rare large peaks than a
+// few residuals show.
 func (m *Model) limitToRequest(a *experts.Answer, p *experts.Point, q *Question, b *buffers) {
 	asPeak, risk := m.sufficientRequest(q), m.Experts.RequestRisk
 	if asPeak == 0 || risk > requestFailFactor*q.RiskTarget {

@@ -17,7 +17,6 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// update rewrites the reference files in testdata.
 var update = flag.Bool("update", false, "rewrite the reference files in testdata")
 
 // TestAnswersMatchTheReference compares 600 answers to seeded questions with the reference file, which
@@ -80,8 +79,7 @@ func TestAnswersMatchTheReference(t *testing.T) {
 	t.Logf("%d answers", len(got)-1)
 }
 
-// writeAnswer writes a line to out: the hashes of the answer to q, and `name`. It requires the same answer
-// from `memo`.
+// writeAnswer also requires the same answer from `memo`.
 func writeAnswer(t *testing.T, memo *taskmodel.Memo, out *strings.Builder, name string, m *taskmodel.Model, q taskmodel.Question) {
 	sized := m.Size(q)
 	for range 3 { // a Memo stores an answer when its question is repeated, so the third answer is the stored one
@@ -92,7 +90,6 @@ func writeAnswer(t *testing.T, memo *taskmodel.Memo, out *strings.Builder, name 
 	fmt.Fprintf(out, "%016x %08x %s\n", digest(&sized, risk), crc32.ChecksumIEEE([]byte(sized.Reason)), name)
 }
 
-// digest returns a hash of the numbers of an answer and of a risk, which may be nil.
 func digest(s *taskmodel.Answer, risk *float64) uint64 {
 	h := fnv.New64a()
 	bits := func(v *float64) string {

@@ -23,7 +23,7 @@ const (
 	lackingShare = 4
 )
 
-// seqRange is a range of rows. The successes in it had no peak when the model learned them.
+// seqRange is a range of rows whose successes had no peak when the model learned them.
 type seqRange struct {
 	_           struct{} `cbor:",toarray"`
 	First, Last int64
@@ -36,7 +36,6 @@ func (m *Model) Awaits(seq int64) bool {
 	return found
 }
 
-// findAwaited returns the index of the range that contains seq, or the index at which a range with seq belongs.
 func (m *Model) findAwaited(seq int64) (i int, found bool) {
 	return slices.BinarySearchFunc(m.Awaited, seq, func(r seqRange, seq int64) int {
 		switch {
@@ -49,7 +48,6 @@ func (m *Model) findAwaited(seq int64) (i int, found bool) {
 	})
 }
 
-// await records that a success was learned without a peak.
 func (m *Model) await(seq int64) {
 	if i, found := m.findAwaited(seq); !found {
 		m.Awaited = slices.Insert(m.Awaited, i, seqRange{First: seq, Last: seq})
@@ -57,7 +55,6 @@ func (m *Model) await(seq int64) {
 	}
 }
 
-// endAwait records that the peak of a row was learned.
 func (m *Model) endAwait(seq int64) {
 	i, found := m.findAwaited(seq)
 	if !found {
@@ -70,8 +67,8 @@ func (m *Model) endAwait(seq int64) {
 	m.limitAwaited()
 }
 
-// limitAwaited removes the oldest ranges if there are more than maxAwaited. Peaks that are added to rows of removed ranges are
-// used in fits only, unless there are many such peaks; see lacksPeaks.
+// Peaks that are added to rows of the removed, oldest ranges are used in fits only, unless there are many such peaks; see
+// lacksPeaks.
 func (m *Model) limitAwaited() {
 	m.Awaited = slices.Delete(m.Awaited, 0, max(0, len(m.Awaited)-maxAwaited))
 }
@@ -96,7 +93,7 @@ func (m *Model) unlearnedPeaks(h *sizing.History) int {
 	return max(0, peaks-m.Experts.LearnedRows)
 }
 
-// rebuildAwaited sets the awaited rows to the successes of h without a peak. The model has learned all rows of h.
+// rebuildAwaited requires that the model has learned all rows of h.
 func (m *Model) rebuildAwaited(h *sizing.History) {
 	type ended struct {
 		seq        int64

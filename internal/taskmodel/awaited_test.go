@@ -12,8 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// trained returns the model that an update of a stored champion publishes; nil if no peak is known yet. The champion is nil if
-// none is stored.
+// trained returns the model that an update of the stored champion publishes; nil if no peak is known yet. A nil champion
+// means that none is stored.
 func trained(t *testing.T, k *task, champion *taskmodel.Model) *taskmodel.Model {
 	t.Helper()
 	if champion != nil {
@@ -27,7 +27,6 @@ func trained(t *testing.T, k *task, champion *taskmodel.Model) *taskmodel.Model 
 	return m
 }
 
-// reopened returns the model decoded from its stored form.
 func reopened(t *testing.T, m *taskmodel.Model) *taskmodel.Model {
 	t.Helper()
 	blob, err := m.Blob()
@@ -43,7 +42,6 @@ func line(rng *rand.Rand, perUnit float64) (sizing.Features, float64) {
 	return sizing.Features{"rows": sizing.NumberValue(rows)}, (1 + rows*perUnit/float64(gib)) * noise(rng, 0.04)
 }
 
-// withoutPeak returns a success without measurements of memory and CPU.
 func withoutPeak() sizing.HistoryRow {
 	r := measuredRun(0)
 	r.MemoryMax, r.CPUMax = 0, 0

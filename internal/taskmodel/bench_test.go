@@ -38,7 +38,6 @@ func wideHistory(runs int) *task {
 	return k
 }
 
-// championBlob returns the blob of a champion that was trained on all but the newest 25 rows of k.
 func championBlob(b *testing.B, k *task) []byte {
 	older := k.history
 	older.Rows = older.Rows[:len(older.Rows)-25]

@@ -9,7 +9,6 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// reportRows reports a success with a number of rows, a peak of `gibs` GiB and an allocation of 16 GiB.
 func (k *task) reportRows(rows, gibs float64) {
 	k.report(withRows(rows), sizing.HistoryRow{
 		Outcome: sizing.Success, MemoryMax: bytes(gibs), Duration: 10 * time.Minute, Allocated: sizing.Resources{Memory: 16 * gib},

@@ -9,9 +9,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// bins returns the bins of the question (or of the task if the question has none), the probability that the peak is in
-// each bin, and the index of the bin that contains `limit`. The last bin also contains larger limits. The result is nil if
-// there are no bins.
+// The bins are those of the question or, if it has none, of the task. The last bin also contains larger limits.
 func (m *Model) bins(p *experts.Point, q Question, limit sizing.Bytes, b *buffers) *sizing.BinChoice {
 	bins := q.Edges
 	if len(bins) == 0 {
@@ -29,8 +27,7 @@ func (m *Model) bins(p *experts.Point, q Question, limit sizing.Bytes, b *buffer
 	return choice
 }
 
-// binProbabilities writes P(peak is in the bin) to probs, for each bin. `edges` are the ascending upper edges in bytes.
-// The last bin includes all larger peaks, too, so the probabilities sum to 1.
+// `edges` are the ascending upper edges in bytes. The last bin includes all larger peaks, so the probabilities sum to 1.
 func (m *Model) binProbabilities(p *experts.Point, edges, probs []float64, b *buffers) {
 	m.mixtureExceedances(p, edges, probs, b)
 	probs[len(probs)-1] = 0
@@ -48,7 +45,7 @@ const (
 )
 
 // searchBins finds, by exact search, the edges that waste the least memory over time if each run gets the upper edge of its
-// bin. `peaks` are in bytes, and `seconds` are the durations of the same runs. Without peaks searchBins returns nil.
+// bin. `peaks` are in bytes, and `seconds` are the durations of the same runs.
 func searchBins(peaks, seconds []float64) (sizing.Bins, error) {
 	if len(peaks) == 0 {
 		return nil, nil
@@ -67,7 +64,6 @@ func searchBins(peaks, seconds []float64) (sizing.Bins, error) {
 	return bins, nil
 }
 
-// binsOf returns the edges that searchBins finds for `rows`, as logarithms and as bytes.
 func binsOf(rows []row) (levels []float64, bins sizing.Bins, err error) {
 	var peaks, seconds []float64
 	for i := range rows {

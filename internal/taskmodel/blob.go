@@ -95,7 +95,6 @@ func (m *Model) Blob() ([]byte, error) {
 	return append(append(blob, sum[:]...), body...), nil
 }
 
-// bodyOf returns the encoded snapshot in a blob. If the blob is damaged or of an unknown version, the error wraps ErrFormat.
 func bodyOf(blob []byte) ([]byte, error) {
 	if len(blob) < headerSize || string(blob[:len(magic)]) != magic {
 		return nil, fmt.Errorf("%w: header missing", ErrFormat)
@@ -153,9 +152,8 @@ func Open(blob []byte) (*Model, error) {
 	return m, nil
 }
 
-// resume rebuilds the line (the ridge regression) from its stored sums. A blob may also contain a solution that is
-// older than the sums and that the model still used. Then resume uses this solution instead of a new one, because storing a
-// model must not change its answers.
+// A blob may contain a solution that is older than the sums and that the model still used. resume then uses this solution,
+// because storing a model must not change its answers.
 func (m *models) resume(line linear.State) error {
 	var err error
 	if m.line, err = linear.RestoreOnline(line); err != nil {
@@ -169,8 +167,6 @@ func (m *models) resume(line linear.State) error {
 	return err
 }
 
-// isValidOffset reports whether an offset and its regression, `above`, match: both are absent, or the offset is positive and at
-// most `largest`, and `above` has a coefficient for each column of the line.
 func (m *models) isValidOffset(offset float64, above *linear.Ridge, largest float64) bool {
 	if above == nil {
 		return offset == 0
@@ -178,7 +174,6 @@ func (m *models) isValidOffset(offset float64, above *linear.Ridge, largest floa
 	return offset > 0 && offset <= largest && above.Cols() == m.Enc.LineWidth
 }
 
-// isSolutionOf reports whether the stored solution has the dimensions of the line; false if no solution is stored.
 func (m *models) isSolutionOf(line linear.State) bool {
 	return len(m.Solved) == line.Targets && !slices.ContainsFunc(m.Solved, func(r *linear.Ridge) bool {
 		return r == nil || r.Cols() != len(line.Known)
@@ -194,7 +189,6 @@ func (m *Model) Family() string {
 	return "experts"
 }
 
-// maxVerifiedRows is the number of newest rows that VerifiedBlob predicts.
 const maxVerifiedRows = 3
 
 // VerifiedBlob encodes the model and decodes it again. Both models must give the same answers for the
@@ -224,8 +218,6 @@ func (m *Model) VerifiedBlob(h *sizing.History) ([]byte, error) {
 	return blob, nil
 }
 
-// compare returns an error if the answer is invalid, or if its promise, limit, source, CPU or ladder differs from
-// that of other.
 func (s *Answer) compare(other *Answer) error {
 	if s.Limit < 0 || s.Limit == 0 && s.Source != sizing.FromRequested || s.Limit > sizing.MaxBytes || s.Promised != nil && math.IsNaN(*s.Promised) {
 		return fmt.Errorf("the answer is invalid: %s", s.describe())
@@ -237,7 +229,6 @@ func (s *Answer) compare(other *Answer) error {
 	return nil
 }
 
-// describe formats the values that compare uses.
 func (s *Answer) describe() string {
 	promise := "none"
 	if s.Promised != nil {

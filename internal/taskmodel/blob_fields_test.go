@@ -97,7 +97,7 @@ func TestSnapshotHasEveryFieldOfTheModel(t *testing.T) {
 	}
 }
 
-// setNonZero sets v to a value that is not its zero value. It leaves a value of an unknown type unchanged.
+// setNonZero leaves a value of an unknown type unchanged.
 func setNonZero(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Struct:

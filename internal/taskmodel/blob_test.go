@@ -15,7 +15,6 @@ import (
 // unscreenedVersion is the version of the blob of a model that uses all columns.
 const unscreenedVersion = 3
 
-// blobOf encodes a model.
 func blobOf(t *testing.T, m *taskmodel.Model) []byte {
 	t.Helper()
 	b, err := m.Blob()
@@ -23,7 +22,6 @@ func blobOf(t *testing.T, m *taskmodel.Model) []byte {
 	return b
 }
 
-// reopen decodes the model of a blob.
 func reopen(t *testing.T, blob []byte) *taskmodel.Model {
 	t.Helper()
 	m, err := taskmodel.Open(blob)
@@ -31,7 +29,6 @@ func reopen(t *testing.T, blob []byte) *taskmodel.Model {
 	return m
 }
 
-// The decoded model answers and learns in the same way as the original.
 func TestBlobRoundTripIsExact(t *testing.T) {
 	for name, draw := range generators {
 		for _, n := range []int{0, 1, 4, 19, 40, 150} {
@@ -93,7 +90,6 @@ func TestOpenRejectsATruncatedBlob(t *testing.T) {
 	assert.ErrorIs(t, err, taskmodel.ErrFormat, "Open must reject one byte too many")
 }
 
-// withHeader prepends the magic, FormatVersion and a valid checksum to a body.
 func withHeader(body []byte) []byte {
 	sum := sha256.Sum256(body)
 	blob := binary.BigEndian.AppendUint16([]byte("lawm"), taskmodel.FormatVersion)

@@ -24,7 +24,6 @@ const (
 	CapExtrapolated                 // four times an extrapolated peak
 )
 
-// capRules describes the cap rules in reasons.
 var capRules = [...]string{
 	"four times the request or the largest peak", "set by the policy", "the caller's max_memory",
 	"the static request: the policy grants no more", "a larger allocation was unschedulable within the last hour",
@@ -63,7 +62,6 @@ const (
 	byCap                   // the cap
 )
 
-// boundedGrant is the amount of a first try and the rule that decided it.
 type boundedGrant struct {
 	limit  sizing.Bytes
 	model  sizing.Bytes // the models' answer times the factors of the guard and of understatement, before the other rules of Model.bound, rounded up to whole MiB
@@ -75,10 +73,8 @@ type boundedGrant struct {
 	killEvidence
 }
 
-// bound applies the rules to the models' answer in this order: the guard's factor and the factor for peaks that are
-// measured too low (understatement), rounding to bins or MiB, the static request (if it suffices, or if an input is too
-// large to extrapolate), the smallest sufficient limit (if the peaks follow the limits), a streak of kills, the known kills,
-// the floor, the minimum grant, the cap. It calls onStep, which may be nil, after the rounding and after each rule that
+// bound first applies the guard's factor and the factor for peaks that are measured too low (understatement), and then the
+// rules in the order of their constants. It calls onStep, which may be nil, after the rounding and after each rule that
 // changed the amount.
 func (m *Model) bound(p *experts.Point, q Question, a experts.Answer, b *buffers, onStep func(boundedGrant)) boundedGrant {
 	d := boundedGrant{killEvidence: m.evidence(b.cells)}
@@ -160,7 +156,7 @@ func (m *Model) boundedRisk(p *experts.Point, q Question, d *boundedGrant, a exp
 	return experts.Probability(max(risk, openRisk(q, d.limit, d.model, a.Promised)))
 }
 
-// describe describes d.rule, with "; " at the end; "" if no rule changed the models' amount.
+// describe returns "" if no rule changed the models' amount; otherwise its text ends with "; ".
 func (d *boundedGrant) describe(q Question) string {
 	text := ""
 	switch d.rule {
@@ -206,13 +202,11 @@ func (m *Model) minGrant(q Question) sizing.Bytes {
 	return q.MinGrant
 }
 
-// hasSufficed reports whether a peak was measured and amount has not been too little.
 func (m *Model) hasSufficed(amount sizing.Bytes) bool {
 	return m.Experts.LearnedRows > 0 && !m.isTooLittle(amount)
 }
 
-// isTooLittle reports whether a run needed more than amount: the largest measured peak times m.Understatement.factor() is above
-// it, or a try was killed with amount or more.
+// isTooLittle reports whether a run needed more than amount.
 func (m *Model) isTooLittle(amount sizing.Bytes) bool {
 	return m.Largest.Times(m.Understatement.factor()) > amount || m.Bound >= amount
 }

@@ -47,9 +47,8 @@ var calendarCycles = [cycleCount]calendarCycle{
 	yearCycle:         {monthsSince, monthOfYear},
 }
 
-// chooseCycles decides for each date whether it gets columns for the day of the month and the hour, and whether its column
-// for the month has values. The column of the day has the position in the month on which the peaks depend more: the day
-// (bills of the 25th), or the aligned day (ends of months).
+// The column of the day has the position in the month on which the peaks depend more: the day (bills of the 25th), or the
+// aligned day (ends of months).
 func (e *encoder) chooseCycles(rows [][]sizing.Value, y []float64) {
 	for j := range e.Columns {
 		if c := &e.Columns[j]; c.Kind == sizing.Date {
@@ -63,9 +62,8 @@ func (e *encoder) chooseCycles(rows [][]sizing.Value, y []float64) {
 	}
 }
 
-// chooseClock decides whether the columns of date j follow its local time or UTC, and returns the rows in the order of this
-// clock. It chooses UTC only if the offsets vary and the peaks depend more on a cycle in UTC. Offsets vary if senders mix them;
-// reports stored by releases before LocalTime have no offset.
+// chooseClock chooses UTC only if the offsets vary and the peaks depend more on a cycle in UTC. Offsets vary if senders mix
+// them; reports stored by releases before LocalTime have no offset.
 func (c *column) chooseClock(j int, rows [][]sizing.Value, y []float64) datedRows {
 	local := newDatedRows(j, rows, true)
 	c.LocalTime = local.isLocal
@@ -80,7 +78,7 @@ func (c *column) chooseClock(j int, rows [][]sizing.Value, y []float64) datedRow
 	return local
 }
 
-// strongestCycle returns the largest F of the cycles on which y depends; 0 if it depends on none. It does not test the year.
+// strongestCycle returns the largest F of the cycles on which y depends, or 0. It ignores the year.
 func (d *datedRows) strongestCycle(y []float64) (f float64) {
 	for _, cycle := range []int{weekCycle, monthCycle, alignedMonthCycle, dayCycle} {
 		if t := d.test(y, cycle); t.isSignificant() {
@@ -105,7 +103,6 @@ type cycleTest struct {
 // month of each year the largest one, and the prediction would fall at the start of the next year.
 func (t cycleTest) isSeason() bool { return t.d2 >= t.d1 && t.spread > 12*math.Abs(t.slope) }
 
-// isSignificant reports whether the p-value of the F-test is below cycleSignificance.
 func (t cycleTest) isSignificant() bool {
 	return math.IsInf(t.f, 1) || t.f > 0 && distuv.F{D1: t.d1, D2: t.d2}.Survival(t.f) < cycleSignificance
 }
@@ -116,10 +113,9 @@ type datedRows struct {
 	isLocal    bool // the dates are in local time; false: in UTC, or no date has an offset
 	hasOffsets bool // the offsets of the dates differ
 	dates      []float64
-	rows       []int // indexes
+	rows       []int
 }
 
-// newDatedRows returns the rows with a date of field j.
 func newDatedRows(j int, rows [][]sizing.Value, isLocal bool) datedRows {
 	d := datedRows{column: j}
 	for i, cells := range rows {
@@ -146,7 +142,6 @@ func clockDays(v sizing.Value, isLocal bool) float64 {
 	return v.Num
 }
 
-// periodMean is the mean of the rows of one period, such as a day, and its position in the cycle.
 type periodMean struct {
 	at       float64 // see calendarCycle
 	position int
@@ -169,12 +164,10 @@ func (d *datedRows) periodMeans(y []float64, origin float64, c *calendarCycle) [
 	return means
 }
 
-// test tests whether y depends on the position of the dates in a cycle.
 func (d *datedRows) test(y []float64, cycle int) cycleTest {
 	return testCycle(d.periodMeans(y, y[0], &calendarCycles[cycle])) // y[0] is subtracted, so that equal peaks give exact zeros
 }
 
-// testCycle compares the positions in a cycle by the means of the periods.
 func testCycle(means []periodMean) cycleTest {
 	var positions [maxPositions]meanOf
 	var all, times meanOf
@@ -209,7 +202,6 @@ func testCycle(means []periodMean) cycleTest {
 	return t
 }
 
-// meanOf accumulates the number, the sum and the sum of squares of some values.
 type meanOf struct{ n, sum, squares float64 }
 
 func (m *meanOf) add(v float64) { m.n, m.sum, m.squares = m.n+1, m.sum+v, m.squares+v*v }
@@ -247,10 +239,9 @@ func (c *column) date(v sizing.Value, line, tree []float64) ([]float64, []float6
 // monthsSince returns the number of months of equal length from 1970 to a date in days since 1970.
 func monthsSince(days float64) float64 { return math.Floor(math.Floor(days) / daysPerMonth) }
 
-// monthOfYear returns the month of a date in days since 1970, 0 … 11, of equal length.
+// monthOfYear returns 0 … 11; the months have equal lengths.
 func monthOfYear(days float64) float64 { return math.Mod(math.Mod(monthsSince(days), 12)+12, 12) }
 
-// monthDay returns the day of the month of a date in days since 1970; NaN if days is NaN.
 func monthDay(days float64) float64 {
 	if math.IsNaN(days) {
 		return days
@@ -272,7 +263,6 @@ func alignedMonthDay(days float64) float64 {
 	return float64(day)
 }
 
-// utcDay returns the start of the day of a date in days since 1970.
 func utcDay(days float64) time.Time {
 	return time.Unix(int64(math.Floor(days))*secondsPerDay, 0).UTC()
 }

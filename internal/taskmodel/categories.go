@@ -10,12 +10,10 @@ import (
 // categoryLevel is one value of a category, with statistics of its rows.
 type categoryLevel struct {
 	Sum    float64 // sum of the log peaks of its rows
-	Rows   float64 // number of its rows
-	OneHot int     `cbor:"Hot"` // index of its column; −1: none
+	Rows   float64
+	OneHot int `cbor:"Hot"` // index of its column; −1: none
 }
 
-// readLevels sets the levels to the values of field j in `rows`. The maxOneHot most frequent ones get a column of their
-// own. If there are more levels, a level also needs minOneHotRows rows.
 func (c *column) readLevels(j int, rows [][]sizing.Value) {
 	c.Levels = map[string]*categoryLevel{}
 	for _, cells := range rows {
@@ -32,8 +30,7 @@ func (c *column) readLevels(j int, rows [][]sizing.Value) {
 	}
 }
 
-// level returns the level of a value. A new level is added to the column; if the column has MaxLevels levels already, the
-// new level is returned but not stored. A missing value has a level, too.
+// A missing value has a level, too. If the column has MaxLevels levels already, a new level is returned but not stored.
 func (c *column) level(v sizing.Value) *categoryLevel {
 	l := c.find(v.Text)
 	if l == nil {
@@ -45,8 +42,7 @@ func (c *column) level(v sizing.Value) *categoryLevel {
 	return l
 }
 
-// keyOf returns the key of a category value in Levels: the value, or a hash of a long value, so that
-// long values do not make a model large.
+// keyOf hashes a long value, so that long values do not make a model large.
 func keyOf(text string) string {
 	if len(text) < minHashedBytes {
 		return text
@@ -55,7 +51,6 @@ func keyOf(text string) string {
 	return string(key[:])
 }
 
-// hashKey returns the key of a long value: "hash " and its FNV-1a hash of 64 bits.
 func hashKey(text string) (key [21]byte) {
 	h := uint64(14695981039346656037)
 	for i := range len(text) {
@@ -69,7 +64,6 @@ func hashKey(text string) (key [21]byte) {
 	return key
 }
 
-// find returns the level of a value; nil if the column stores none.
 func (c *column) find(text string) *categoryLevel {
 	if len(text) < minHashedBytes {
 		return c.Levels[text]
@@ -78,7 +72,6 @@ func (c *column) find(text string) *categoryLevel {
 	return c.Levels[string(key[:])] // does not allocate
 }
 
-// byFrequency returns the level names, the most frequent first.
 func (c *column) byFrequency() []string {
 	names := make([]string, 0, len(c.Levels))
 	for name := range c.Levels {
@@ -90,9 +83,6 @@ func (c *column) byFrequency() []string {
 	return names
 }
 
-// limitOneHots limits the one-hot columns of each category to an equal share of maxOneHotColumns, but at least two. The
-// line (the ridge regression) then gets the level statistic (the smoothed mean log peak of each value) of each category
-// whose statistic the trees get.
 func (e *encoder) limitOneHots() {
 	categories := 0
 	for j := range e.Columns {
@@ -114,8 +104,7 @@ func (e *encoder) limitOneHots() {
 	}
 }
 
-// boundLevels keeps only the most frequent levels of each category if all categories together have
-// more than maxCategoryLevels. The number of rows of each level must be set before.
+// boundLevels requires that the number of rows of each level is set.
 func (e *encoder) boundLevels() {
 	levels, categories := 0, 0
 	for j := range e.Columns {
@@ -139,7 +128,6 @@ func (e *encoder) boundLevels() {
 	}
 }
 
-// resetStatistics clears the level statistics and the value counts.
 func (e *encoder) resetStatistics() {
 	for j := range e.Columns {
 		c := &e.Columns[j]
@@ -151,7 +139,6 @@ func (e *encoder) resetStatistics() {
 	}
 }
 
-// resetLevels clears the statistics of the levels.
 func (c *column) resetLevels() {
 	for _, l := range c.Levels {
 		l.Sum, l.Rows = 0, 0

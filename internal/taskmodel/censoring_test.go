@@ -10,14 +10,13 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// unmeasured is a success at an allocation, without a measured peak.
 func unmeasured(gibs float64) sizing.HistoryRow {
 	r := measuredRun(0)
 	r.Allocated.Memory = bytes(gibs)
 	return r
 }
 
-// limit returns the grant for f in GiB.
+// The result is in GiB.
 func limit(k *task, f sizing.Features) float64 {
 	return float64(k.model.Size(question(f)).Limit) / float64(gib)
 }
@@ -95,7 +94,6 @@ func TestUnmeasuredSuccessesHardlyRaiseGrantsAfterAFit(t *testing.T) {
 	}
 }
 
-// If all runs are successes without a measured peak, the static request is granted.
 func TestOnlyUnmeasuredSuccessesKeepTheStaticRequest(t *testing.T) {
 	k := newTask(t)
 	for range 30 {

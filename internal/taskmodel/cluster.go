@@ -32,7 +32,6 @@ type intraClass struct {
 	Products, Squares float64  // sums of the two results of cluster.moments
 }
 
-// clusterKind holds the assumptions about a kind of clusters.
 type clusterKind struct {
 	prior     float64 // assumed correlation before any cluster is learned
 	tolerated float64 // correlation up to which all instances count as independent

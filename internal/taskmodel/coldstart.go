@@ -24,17 +24,17 @@ var coldStartPoints = [...]int{experts.Line, experts.Plain, experts.Same, expert
 const (
 	coldStartRows   = 4    // weight of the pool's standard deviation of the residuals, in rows
 	coldStartSlope  = 0.7  // slope of the log peak over the logarithm of an input; the mean slope of the DAG's other tasks is shrunk towards it
-	coldStartSpread = 0.25 // standard deviation of these slopes among tasks
+	coldStartSpread = 0.25 // standard deviation of the slopes among tasks
 )
 
-// coldStartPrior returns the prior of the cold-start rule. The standard deviation and the slopes come from the pool.
+// The standard deviation and the slopes come from the pool.
 func (m *Model) coldStartPrior() bayes.Prior {
 	return bayes.Prior{Deviation: m.Experts.PriorDeviation, Rows: coldStartRows, Slope: coldStartSlope, Spread: coldStartSpread, Slopes: m.slopes,
 		NoFeatures: len(m.Schema.Fields) == 0}
 }
 
-// setPoolSlopes sets m.slopes to the mean slopes of the DAG's other tasks for inputs of the same name. These means are shrunk
-// towards the means of the namespace's other DAGs, which are shrunk towards coldStartSlope.
+// The mean slopes of the DAG's other tasks are shrunk towards the means of the namespace's other DAGs, which are shrunk
+// towards coldStartSlope.
 func (m *Model) setPoolSlopes(pool *Pool, others *Namespace) {
 	m.slopes = m.slopes[:0]
 	tasks := *pool
@@ -44,7 +44,6 @@ func (m *Model) setPoolSlopes(pool *Pool, others *Namespace) {
 	}
 }
 
-// shareSlopes sets the slopes in the task's contribution to the pool.
 func (m *Model) shareSlopes() {
 	prior := m.coldStartPrior()
 	evidence := m.ColdStart.SlopeEvidence(&prior, nil)
@@ -73,15 +72,13 @@ func (m *Model) coldStartHashes(yield func(uint64) bool) {
 	}
 }
 
-// nameHash returns the FNV-1a hash of the name of an input (64 bit).
 func nameHash(name string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(name)) // a hash returns no error
 	return h.Sum64()
 }
 
-// predictColdStart sets p.ColdStart to the averaged prediction for a row. p is the models' prediction
-// for the same row.
+// p is the models' prediction for the same row.
 func (m *Model) predictColdStart(cells []sizing.Value, p *experts.Point, b *buffers) {
 	if m.ColdStart.Rows == 0 {
 		return
@@ -133,8 +130,6 @@ func (m *Model) widenColdStart(p *experts.Point, b *buffers) {
 	}
 }
 
-// coldStartInputs appends the logarithms of the first coldStartNumbers numbers of a row to dst; NaN
-// for a missing number.
 func (m *Model) coldStartInputs(cells []sizing.Value, dst []float64) []float64 {
 	for j := range m.Schema.Fields {
 		if m.Schema.Fields[j].Kind != sizing.Number {
@@ -233,8 +228,7 @@ func (m *Model) learnColdStartKill(t *TrainingRow) {
 	}, &prior)
 }
 
-// coldStartLevels returns the predictions of the point models for a row; nil before the first fit.
-// ok is false if features are imputed.
+// coldStartLevels returns nil before the first fit, and ok = false if features are imputed.
 func (m *Model) coldStartLevels(cells []sizing.Value) (levels []float64, ok bool) {
 	if m.Models == nil {
 		return nil, true

@@ -22,13 +22,13 @@ const (
 	maxCombined           = 12   // largest number of categories and bools; with more, the comparison of their subsets takes long
 	combinationClip       = 1.0  // largest error in log units; larger errors are clipped
 	combinationPenalty    = 2.0  // penalty of effects, in units of the logarithm of the number of rows
-	minEffectShare        = 1e-4 // smallest variance of the effects, as a share of that of the errors; a smaller one counts as 0
+	minEffectShare        = 1e-4 // smallest variance of the effects, as a share of the variance of the errors; a smaller one counts as 0
 	minPriorRows          = 0.01 // lower bound of combinationFit.prior
 )
 
-// fitCombinations estimates the effects of combinations from the errors of the line. y holds the log peaks of the rows and base
-// the predictions of the line. fitCombinations adds to each prediction the effect that follows from the other rows. If the
-// effect contained the row's own error, the trees would learn too little from this row.
+// y holds the log peaks of the rows and base the predictions of the line. fitCombinations adds to each prediction the effect
+// that follows from the other rows. If the effect contained the row's own error, the trees would learn too little from this
+// row.
 func (m *models) fitCombinations(rows []row, y, base []float64) {
 	if len(rows) < minCombinationRows {
 		return
@@ -51,7 +51,6 @@ func (m *models) fitCombinations(rows []row, y, base []float64) {
 	}
 }
 
-// effect returns the effect of a row's combination in log bytes; 0 if it is unknown.
 func (c *combinations) effect(columns []column, cells []sizing.Value) float64 {
 	if c.Columns == nil {
 		return 0
@@ -73,7 +72,6 @@ func (c *combinations) isNew(e *encoder, cells []sizing.Value) bool {
 	return !isKnown
 }
 
-// split divides an effect equally among the columns of the combination, and calls add for each of them.
 func (c *combinations) split(effect float64, add func(j int, share float64)) {
 	combined := 0
 	for _, is := range c.Columns {
@@ -102,8 +100,7 @@ type combinationSum struct {
 	errors, weight float64 // the errors are weighted
 }
 
-// selectAll selects the categories and bools, and returns their number. Texts that differ only in numbers, or that seldom recur,
-// form no combinations.
+// Texts that differ only in numbers, or that seldom recur, form no combinations.
 func (f *combinationFit) selectAll() (n int) {
 	f.selected = make([]bool, len(f.columns))
 	for j := range f.columns {
@@ -180,7 +177,6 @@ func (f *combinationFit) fit() float64 {
 	return remaining
 }
 
-// leftOut returns the effect of a row's combination that follows from the other rows.
 func (f *combinationFit) leftOut(i int) float64 {
 	sum := f.sums[f.keys[i]]
 	return (sum.errors - f.rows[i].Weight*f.errors[i]) / (sum.weight - f.rows[i].Weight + f.prior)
@@ -199,7 +195,6 @@ func (f *combinationFit) areNewRare() bool {
 	return once*minMissingShare < len(f.rows)
 }
 
-// describeCombination writes the columns of a new combination to a reason.
 func (m *Model) describeCombination(text *strings.Builder, cells []sizing.Value) {
 	if !m.Models.isNewCombination(cells) {
 		return

@@ -35,7 +35,6 @@ func combinationRows(seed uint64, n int, deviation float64) ([]sizing.Features, 
 	return features, levels
 }
 
-// fitOn returns m with models that are fitted on the runs.
 func fitOn(t *testing.T, m *Model, features []sizing.Features, levels []float64) *Model {
 	rows := make([]row, len(features))
 	for _, f := range features {
@@ -50,7 +49,6 @@ func fitOn(t *testing.T, m *Model, features []sizing.Features, levels []float64)
 	return m
 }
 
-// lineTreesError returns the root mean square error of LineTrees.
 func lineTreesError(m *Model, features []sizing.Features, levels []float64) float64 {
 	squares := 0.0
 	for i, f := range features {

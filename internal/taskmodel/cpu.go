@@ -20,7 +20,7 @@ const (
 const (
 	cpuQuantile     = 0.99  // the CPU request is this quantile of the predicted use
 	oneCoreAtMost   = 1.25  // largest number of cores that sampling may report for a single thread
-	cpuStep         = 0.25  // cores; predicted requests are rounded up to multiples of it
+	cpuStep         = 0.25  // cores; predicted requests are rounded up to multiples of cpuStep
 	minCPURows      = 5     // smallest number of tries with a CPU measurement for an answer
 	minCPULineRows  = 12    // lineCores and sameCores predict only if at least this number of fitted rows have a CPU measurement
 	minCPURuleRows  = 30    // smallest number of residuals of lineCores with which lineCores and sameCores may answer
@@ -95,8 +95,6 @@ func (c *CPUModel) mixtureRequest(rule int, levels [][coreRules]float64) float64
 	}))
 }
 
-// bestRule returns the rule that answers: the rule with the smallest loss, or anyCores if the other rules have too few
-// residuals or a loss that is not below cpuRuleGain times that of anyCores.
 func (c *CPUModel) bestRule(levels *[coreRules]float64) int {
 	rule := anyCores
 	if c.featureResiduals(levels) < minCPURuleRows {
@@ -155,7 +153,6 @@ func (m *models) groupOf(cells []sizing.Value, b *buffers) *group {
 	return m.Groups.find(groupKey(m.Enc.Columns, cells, nil), &b.groupValue)
 }
 
-// summariseCores records the range and the mean of the CPU use of the fitted rows.
 func (m *models) summariseCores(rows []row) {
 	m.CoreLow, m.CoreHigh = math.Inf(1), math.Inf(-1)
 	for i := range rows {
@@ -201,7 +198,6 @@ func (m *Model) cpuOfRow(q *Question, b *buffers) sizing.Cores {
 	return m.cpuRequest(q, b.coreLevels)
 }
 
-// cpuRequest returns the CPU request from the rules' predictions, limited by boundByRequest.
 func (m *Model) cpuRequest(q *Question, levels [][coreRules]float64) sizing.Cores {
 	return m.CPU.boundByRequest(m.CPU.answer(levels), cmp.Or(q.Requested.CPU, m.Requested.CPU))
 }

@@ -35,8 +35,7 @@ type quarantinedCores struct {
 	Levels [coreRules]float64 // predictions of the CPU rules (cpu.go) at the time of the report, in log cores
 }
 
-// coresExpectation is the expectation with which checkCores compares a CPU measurement. An implausible measurement
-// violates it.
+// coresExpectation is the expectation with which checkCores compares a CPU measurement.
 type coresExpectation struct {
 	expected  float64 // cores
 	reference string  // the source of the expectation
@@ -56,13 +55,12 @@ func (m *Model) QuarantineCoresReason(t TrainingRow) string {
 	return fmt.Sprintf("%v cores is %.0f times %s (%s)", float64(t.CPUMax), float64(t.CPUMax)/d.expected, d.reference, sizing.FormatFactor(d.expected))
 }
 
-// hasCores reports whether t has a CPU measurement that may be learned.
 func hasCores(t *TrainingRow) bool {
 	return t.CPUMax > 0 && t.Outcome == sizing.Success && sizing.PlausibleCores(t.CPUMax, max(t.Allocated.CPU, t.Requested.CPU))
 }
 
-// learnCores learns the CPU measurement of t, and before it the quarantined measurements that t confirms. It returns
-// false if t has no CPU measurement that may be learned, or if the measurement is implausible and is now in quarantine.
+// learnCores first learns the quarantined measurements that t confirms. It returns false if t has no CPU measurement that may
+// be learned, or if the measurement is now in quarantine.
 func (m *Model) learnCores(t *TrainingRow) bool {
 	if !hasCores(t) {
 		return false
@@ -116,23 +114,19 @@ func (m *Model) checkCores(t *TrainingRow, levels *[coreRules]float64) (coresExp
 	return own, used > rangeFactor*own.expected && used > given.expected
 }
 
-// findConfirmedCores returns the index of a quarantined measurement that a new measurement, in cores, confirms; −1 if there is
-// none.
 func (m *Model) findConfirmedCores(used float64) int {
 	return slices.IndexFunc(m.QuarantineCores, func(c quarantinedCores) bool {
 		return used*confirmNearerFactor >= c.Used && used <= confirmFartherFactor*c.Used
 	})
 }
 
-// releaseCores removes a measurement from quarantine and learns it.
 func (m *Model) releaseCores(i int) {
 	c := m.QuarantineCores[i]
 	m.QuarantineCores = slices.Delete(m.QuarantineCores, i, i+1)
 	m.CPU.learn(&c.Levels, c.Used)
 }
 
-// fittedCores returns the CPU measurement of a history row in cores; zero if there is none that the
-// models may learn. quarantinedRows holds the Seq of each row whose measurement is in quarantine.
+// fittedCores returns the CPU measurement of a history row in cores; zero if the models must not learn it.
 func fittedCores(r *sizing.HistoryRow, quarantinedRows map[int64]bool) float64 {
 	t := TrainingRow{CPUMax: r.CPUMax, Outcome: r.Outcome, Requested: r.Requested, Allocated: r.Allocated}
 	if quarantinedRows[r.Seq] || !hasCores(&t) {
@@ -141,7 +135,6 @@ func fittedCores(r *sizing.HistoryRow, quarantinedRows map[int64]bool) float64 {
 	return float64(r.CPUMax)
 }
 
-// quarantinedCoreSeqs returns the Seq of each row whose CPU measurement is in quarantine.
 func (m *Model) quarantinedCoreSeqs() map[int64]bool {
 	if len(m.QuarantineCores) == 0 {
 		return nil
@@ -153,9 +146,7 @@ func (m *Model) quarantinedCoreSeqs() map[int64]bool {
 	return seqs
 }
 
-// boundByRequest limits a CPU answer to the static request or, if at least cpuRepeated of the stored measurements exceed the
-// request, to the larger of cpuCeilingFactor times the request and minCPUCeiling. A request of zero is unknown and sets no
-// limit.
+// A request of zero is unknown.
 func (c *CPUModel) boundByRequest(answer, requested sizing.Cores) sizing.Cores {
 	if requested == 0 || answer <= requested {
 		return answer

@@ -12,14 +12,12 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// usedCores returns a success with a peak of 1 GiB, a CPU use and a CPU request.
 func usedCores(used, requested sizing.Cores) sizing.HistoryRow {
 	r := measuredRun(1)
 	r.CPUMax, r.Requested.CPU = used, requested
 	return r
 }
 
-// predictCores returns the CPU request for a run with input x.
 func predictCores(k *task, x float64, requested sizing.Cores) sizing.Cores {
 	q := question(sizing.Features{"x": sizing.NumberValue(x)})
 	q.Requested.CPU = requested
@@ -108,7 +106,7 @@ func TestOnlyImplausibleCPUUseIsQuarantined(t *testing.T) {
 func TestCPUAboveTheRequestNeedsRepeatedUse(t *testing.T) {
 	for _, c := range []struct {
 		above     int          // number of newest runs that use `used` cores; the others use at most 1.5
-		used      sizing.Cores // of these runs
+		used      sizing.Cores // cores that the newest runs use
 		requested sizing.Cores
 		want      sizing.Cores
 	}{{1, 3.4, 2, 2}, {2, 3.4, 2, 2}, {3, 3.4, 2, 3.5}, {20, 100, 2, 16}, {20, 2.9, 0.1, 3}, {20, 99.9, 0, 100}} {

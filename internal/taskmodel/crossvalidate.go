@@ -46,8 +46,6 @@ func (s *ServedModel) crossValidate() (*ServedModel, error) {
 	return result, nil
 }
 
-// predictFold fits models on the rows outside a fold, which has every crossValidationFolds-th row, and writes the
-// predictions and the log peaks of the rows in the fold.
 func (s *ServedModel) predictFold(rows []row, fold int, points []experts.Point, logs []float64) error {
 	var others []row
 	for i := range rows {

@@ -13,7 +13,6 @@ import (
 // predict later ones better with them. The peak needs none, because its trees know these positions.
 type cycleEffects []cycleEffect
 
-// cycleEffect holds the effects of the positions in one cycle.
 type cycleEffect struct {
 	Column    int       // of the date in the encoding
 	Cycle     int       // index in calendarCycles
@@ -29,7 +28,6 @@ const (
 	cycleMemory     = 8    // periods of a position after which the oldest lose weight in its effect; with fewer, effects follow changes sooner
 )
 
-// fitCycles estimates RunTimeCycles and CoreCycles from the errors of the fitted ridge regressions.
 func (m *models) fitCycles(rows []row) {
 	if !slices.ContainsFunc(m.Enc.Columns, func(c column) bool { return c.Kind == sizing.Date }) {
 		return
@@ -60,8 +58,8 @@ func (e *cycleErrors) add(cells []sizing.Value, err float64) {
 	e.rows, e.errors = append(e.rows, cells), append(e.errors, err)
 }
 
-// fit chooses at most maxCycles cycles of the dates among columns (forward selection). Each step chooses the cycle that makes
-// the errors smallest, and subtracts its effects from the errors.
+// fit is a forward selection: each step chooses the cycle that makes the errors smallest, and subtracts its effects from the
+// errors.
 func (e *cycleErrors) fit(columns []column) (chosen cycleEffects) {
 	for j := range columns {
 		if columns[j].Kind == sizing.Date {
@@ -84,7 +82,6 @@ func (e *cycleErrors) fit(columns []column) (chosen cycleEffects) {
 	return chosen
 }
 
-// best returns the effects of the cycle outside `chosen` that makes the errors smallest; found is false if no cycle has an effect.
 func (e *cycleErrors) best(chosen cycleEffects) (best cycleEffect, found bool) {
 	most := 0.0
 	for i := range e.dated {
@@ -123,7 +120,6 @@ func (e *cycleErrors) effectOf(d *datedRows, cycle int) (effect cycleEffect, gai
 	return effect, max(0, n*math.Log(plain/remaining)-cyclePenalty*math.Log(n))
 }
 
-// effect returns the effect of the date of a row; 0 if the row has no date.
 func (c *cycleEffect) effect(cells []sizing.Value) float64 {
 	v := cells[c.Column]
 	if v.Kind != sizing.Date {
@@ -135,7 +131,6 @@ func (c *cycleEffect) effect(cells []sizing.Value) float64 {
 	return 0
 }
 
-// effect returns the sum of the effects of a row.
 func (c cycleEffects) effect(cells []sizing.Value) (sum float64) {
 	for k := range c {
 		sum += c[k].effect(cells)
@@ -143,32 +138,27 @@ func (c cycleEffects) effect(cells []sizing.Value) (sum float64) {
 	return sum
 }
 
-// has reports whether a cycle of the dates of a column has effects.
 func (c cycleEffects) has(column, cycle int) bool {
 	return slices.ContainsFunc(c, func(e cycleEffect) bool { return e.Column == column && e.Cycle == cycle })
 }
 
-// isLike reports whether two effects are of the same cycles and clocks.
 func (c cycleEffects) isLike(other cycleEffects) bool {
 	return slices.EqualFunc(c, other, func(a, b cycleEffect) bool {
 		return a.Column == b.Column && a.Cycle == b.Cycle && a.LocalTime == b.LocalTime
 	})
 }
 
-// hasLocalTime reports whether columns or effects follow the local time of a date.
 func (m *models) hasLocalTime() bool {
 	return slices.ContainsFunc(m.Enc.Columns, func(c column) bool { return c.LocalTime }) ||
 		slices.ContainsFunc(slices.Concat(m.RunTimeCycles, m.CoreCycles), func(e cycleEffect) bool { return e.LocalTime })
 }
 
-// hasValidCycles reports whether the stored effects match the encoding.
 func (m *models) hasValidCycles() bool {
 	return !slices.ContainsFunc(slices.Concat(m.RunTimeCycles, m.CoreCycles), func(e cycleEffect) bool {
 		return min(e.Column, e.Cycle) < 0 || e.Column >= len(m.Enc.Columns) || e.Cycle >= cycleCount
 	})
 }
 
-// bytes returns the memory that the effects refer to.
 func (c cycleEffects) bytes() int64 {
 	size := sliceBytes(c)
 	for k := range c {

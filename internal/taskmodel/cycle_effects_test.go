@@ -12,7 +12,6 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// runAt returns the features of a run whose only feature is its date.
 func runAt(at time.Time) sizing.Features {
 	return sizing.Features{"execution_date": sizing.TextValue(at.Format(time.RFC3339))}
 }
@@ -39,7 +38,6 @@ func datedTask(t *testing.T, seed uint64, n int, step time.Duration, isHeavy fun
 	return k
 }
 
-// sizeAt sizes a run at a date, with a static request of eight cores and a timeout of an hour.
 func sizeAt(k *task, at time.Time) taskmodel.Answer {
 	q := question(runAt(at))
 	q.Requested.CPU, q.Timeout = 8, time.Hour
@@ -75,7 +73,7 @@ func TestRunTimeAndCPUFollowTheCyclesOfADate(t *testing.T) {
 	}
 }
 
-// checkUsage checks the run time and the cores that a task predicts at a date. `stored` is the decoded model of the task.
+// stored is the decoded model of the task.
 func checkUsage(k *task, stored *taskmodel.Model, at time.Time, isHeavy bool, name string) {
 	s := sizeAt(k, at)
 	require.NotNil(k.t, s.Duration, name)

@@ -25,7 +25,6 @@ func newDataset(t *testing.T, draw generator, n int) *taskmodel.Dataset {
 	return taskmodel.NewDataset(&k.history)
 }
 
-// numbered returns the row numbers from `first` to `end`−1.
 func numbered(first, end int) (rows []int) {
 	for i := first; i < end; i++ {
 		rows = append(rows, i)
@@ -43,7 +42,6 @@ func TestDatasetKeepsTheMeasuredRows(t *testing.T) {
 	assert.InDelta(t, 120, d.Seconds(7), 1e-9)
 }
 
-// A row of the holdout has as many columns as a training row.
 func TestHoldoutRowsHaveTheColumnsOfTheTrainingRows(t *testing.T) {
 	d := newDataset(t, kinds, 40)
 	e := d.Encode(numbered(0, 20))

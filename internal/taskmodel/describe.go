@@ -38,9 +38,8 @@ func (m *Model) describe(h *sizing.History) error {
 	return nil
 }
 
-// drivers returns the features with the largest contributions to the predictions for the newest rows, the largest first:
-// at most maxDrivers features, each with a share of at least minDriverShare. The predictions are those of the line (the
-// ridge regression), of the combinations of categories and of the trees on the remaining residuals.
+// The contributions are those of the line (the ridge regression), of the combinations of categories, and of the trees on the
+// remaining residuals.
 func (m *Model) drivers(h *sizing.History) []string {
 	if m.Models == nil || m.Models.ridges == nil {
 		return nil
@@ -98,7 +97,6 @@ func (m *Model) drivers(h *sizing.History) []string {
 	return names
 }
 
-// columnNames returns the feature names of the columns that encode writes, in its order.
 func (e *encoder) columnNames() (line, tree []string) {
 	for i := range e.Columns {
 		inLine, inTree := e.Columns[i].widths()
@@ -114,11 +112,9 @@ func (e *encoder) columnNames() (line, tree []string) {
 
 const (
 	minAmbiguousRows   = 20  // smallest number of rows, in groups of at least three runs with identical features, for a warning
-	minAmbiguousSpread = 0.7 // smallest standard deviation of the log peaks within these groups for a warning: a typical factor of two from their mean, as for equally many peaks of 1 and 4.1 GiB
+	minAmbiguousSpread = 0.7 // smallest standard deviation of the log peaks in such groups for a warning: a typical factor of two from the mean, as for equally many peaks of 1 and 4.1 GiB
 )
 
-// ambiguity returns a warning if there are at least minAmbiguousRows runs in groups with identical features, and the peaks
-// within these groups have at least the deviation minAmbiguousSpread; else "".
 func (m *Model) ambiguity() string {
 	rows, squares := 0.0, 0.0
 	var g group

@@ -21,13 +21,11 @@ type donorTable struct {
 	textBytes int64 // total length of the distinct texts
 }
 
-// hasText marks the kind of a cell that has a text.
 const hasText = 1 << 7
 
-// len returns the number of rows.
 func (d *donorTable) len() int { return len(d.rowEnds) }
 
-// add appends a copy of a row. `shared` holds the distinct texts of the table; add adds new ones.
+// shared holds the distinct texts of the table; add adds new ones to it.
 func (d *donorTable) add(cells []sizing.Value, shared map[string]string) {
 	d.firstTexts = append(d.firstTexts, int32(len(d.texts)))
 	for _, v := range cells {
@@ -47,7 +45,6 @@ func (d *donorTable) add(cells []sizing.Value, shared map[string]string) {
 	d.rowEnds = append(d.rowEnds, int32(len(d.kinds)))
 }
 
-// row appends the values of row i to dst.
 func (d *donorTable) row(i int, dst []sizing.Value) []sizing.Value {
 	first, text := int32(0), d.firstTexts[i]
 	if i > 0 {
@@ -64,7 +61,7 @@ func (d *donorTable) row(i int, dst []sizing.Value) []sizing.Value {
 	return dst
 }
 
-// donorTableOf returns a table of the given rows. Its slices have no unused capacity.
+// The slices of the table have no unused capacity.
 func donorTableOf(rows [][]sizing.Value) donorTable {
 	cells, texts := 0, 0
 	for _, row := range rows {
@@ -114,7 +111,6 @@ func (d *donorTable) UnmarshalCBOR(data []byte) error {
 	return nil
 }
 
-// bytes returns the size of the memory to which the fields refer.
 func (d *donorTable) bytes() int64 {
 	return sliceBytes(d.kinds) + sliceBytes(d.nums) + sliceBytes(d.rowEnds) + sliceBytes(d.texts) + sliceBytes(d.firstTexts) + d.textBytes
 }

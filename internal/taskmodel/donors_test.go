@@ -10,7 +10,6 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// The stored bytes of a donor table are those of the [][]sizing.Value from which it was made.
 func TestDonorTableIsStoredAsRowsOfValues(t *testing.T) {
 	mode, err := cbor.CoreDetEncOptions().EncMode()
 	require.NoError(t, err)

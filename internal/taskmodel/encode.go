@@ -8,7 +8,6 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Limits of the encoding.
 const (
 	maxOneHot     = 24  // largest number of levels of a category with a column of their own; only the level statistic distinguishes the others
 	minOneHotRows = 2   // smallest number of rows of a level with a column of its own, if there are more than maxOneHot levels
@@ -58,7 +57,7 @@ type column struct {
 	LineStatistic   bool        `cbor:"Wide"`           // the line gets the level statistic
 	MaxLevels       int         `cbor:"Most,omitempty"` // largest number of levels; 0: not limited
 	WithMonthDay    bool        `cbor:",omitempty"`     // the trees get the day of the month
-	AlignedMonthDay bool        `cbor:",omitempty"`     // this day is aligned to the end of the month; see alignedMonthDay
+	AlignedMonthDay bool        `cbor:",omitempty"`     // the day of the month is aligned to the end of the month; see alignedMonthDay
 	WithHour        bool        `cbor:",omitempty"`     // the trees get the hour
 	NoMonth         bool        `cbor:",omitempty"`     // the month counts as missing; see chooseCycles
 	LocalTime       bool        `cbor:",omitempty"`     // the columns of a date follow its local time, otherwise UTC; see chooseClock
@@ -79,8 +78,7 @@ type column struct {
 	Counts valueCounts `cbor:",omitzero"` // zero in models stored before this field existed
 }
 
-// newEncoder chooses the columns of an encoding from rows, whose cells are in the order of schema. y holds the log peaks of
-// the rows. Later rows do not change the columns.
+// The cells of rows are in the order of schema, and y holds the log peaks of the rows. Later rows do not change the columns.
 func newEncoder(schema *sizing.Schema, rows [][]sizing.Value, y []float64) *encoder {
 	e := &encoder{}
 	for _, v := range y {
@@ -112,7 +110,6 @@ func (e *encoder) countColumns() {
 	}
 }
 
-// datePairsOf returns all pairs of encoded dates.
 func (e *encoder) datePairsOf() (pairs [][2]int) {
 	for i := range e.Columns {
 		for j := i + 1; j < len(e.Columns); j++ {
@@ -215,7 +212,6 @@ func isRare(n int, rows [][]sizing.Value, has func([]sizing.Value) bool) bool {
 	return n == 0 || n < minMissingRows && n < len(rows)/minMissingShare || n < minNewRows && !slices.ContainsFunc(rows[:len(rows)/2], has)
 }
 
-// widths returns the number of columns that the feature has in the line and in the trees.
 func (c *column) widths() (line, tree int) {
 	switch c.Kind {
 	case sizing.Number, sizing.Bool:
@@ -229,7 +225,6 @@ func (c *column) widths() (line, tree int) {
 	return 0, 0
 }
 
-// learn updates the level statistics, the value counts and the constants with one row.
 func (e *encoder) learn(cells []sizing.Value, y float64) {
 	for j := range e.Columns {
 		c := &e.Columns[j]
@@ -247,8 +242,7 @@ func (e *encoder) learn(cells []sizing.Value, y float64) {
 	}
 }
 
-// encode appends the row's two vectors to line and tree. It does not allocate if the capacity of
-// both suffices.
+// encode does not allocate if the capacities of line and tree suffice.
 func (e *encoder) encode(cells []sizing.Value, line, tree []float64) ([]float64, []float64) {
 	lineFrom, treeFrom := len(line), len(tree)
 	for j := range e.Columns {
@@ -266,7 +260,6 @@ func (e *encoder) encode(cells []sizing.Value, line, tree []float64) ([]float64,
 	return gather(line, lineFrom, e.KeepLine), gather(tree, treeFrom, e.KeepTree)
 }
 
-// number appends the columns of a number or a bool.
 func (c *column) number(v sizing.Value, line, tree []float64) ([]float64, []float64) {
 	missing := v.Kind == sizing.Missing
 	x, logged := v.Num, 0.0
@@ -287,7 +280,7 @@ func (c *column) number(v sizing.Value, line, tree []float64) ([]float64, []floa
 	return line, tree
 }
 
-// category appends the columns of a category; mean is the task's mean log peak.
+// mean is the task's mean log peak.
 func (c *column) category(v sizing.Value, mean float64, line, tree []float64) ([]float64, []float64) {
 	l := c.find(v.Text)
 	for k := range c.OneHots {
@@ -308,8 +301,6 @@ func (c *column) category(v sizing.Value, mean float64, line, tree []float64) ([
 	return c.Numbers.encode(v, line, tree)
 }
 
-// differences appends the columns of every pair: the difference of two dates in days, such as the length of a sale, or of
-// two numbers, such as the rows between two offsets.
 func (e *encoder) differences(cells []sizing.Value, line, tree []float64) ([]float64, []float64) {
 	for _, pair := range e.Pairs {
 		from, to := &cells[pair[0]], &cells[pair[1]]
@@ -324,10 +315,8 @@ func (e *encoder) differences(cells []sizing.Value, line, tree []float64) ([]flo
 	return line, tree
 }
 
-// indicator returns 1 for true and 0 for false.
 func indicator(b bool) float64 { return float64(boolToInt(b)) }
 
-// boolToInt returns 1 for true and 0 for false.
 func boolToInt(b bool) int {
 	if b {
 		return 1

@@ -19,8 +19,7 @@ var (
 	nan     = math.NaN()
 )
 
-// encoded returns an encoder that is fitted to rows. The schema has one field for each cell of a row. Without y the log
-// peaks are zero.
+// Without y the log peaks are zero.
 func encoded(rows [][]sizing.Value, y ...float64) *encoder {
 	var schema sizing.Schema
 	for j := range rows[0] {
@@ -38,7 +37,7 @@ func encoded(rows [][]sizing.Value, y ...float64) *encoder {
 	return newEncoder(&schema, rows, y)
 }
 
-// requireSame compares vectors; NaN equals NaN.
+// requireSame treats NaN as equal to NaN.
 func requireSame(t *testing.T, want, got []float64, about string) {
 	t.Helper()
 	require.Len(t, got, len(want), about)
@@ -184,7 +183,6 @@ func TestEncodingDoesNotAllocate(t *testing.T) {
 	assert.Zero(t, testing.AllocsPerRun(20, func() { line, tree = e.encode(rows[0], line[:0], tree[:0]) }))
 }
 
-// Equal features give equal keys, even if the schema has grown or a feature has no column.
 func TestEqualFeaturesHaveEqualKeys(t *testing.T) {
 	columns := []column{{Name: "kind", Kind: sizing.Category}, {Name: "size", Kind: sizing.Number}}
 	key := func(kind, size sizing.Value) uint64 { return groupKey(columns, []sizing.Value{kind, size}, nil) }
@@ -200,7 +198,6 @@ func TestEqualFeaturesHaveEqualKeys(t *testing.T) {
 	assert.NotEqual(t, before, key(text("b"), number(1)), "the first other value of a constant must change the key")
 }
 
-// anyCells draws one cell for each element of `kinds`; some cells are missing or extreme.
 func anyCells(rng *rand.Rand, kinds []sizing.ValueKind) []sizing.Value {
 	var cells []sizing.Value
 	for _, kind := range kinds {

@@ -51,14 +51,12 @@ const (
 	maxFamilyRows       = 400  // newest rows on which a classifier is fitted: with 1,000 rows, golearn takes 0.8 s
 )
 
-// isEvaluationDue reports whether there are at least minEvaluationRows measured rows, and at least evaluationGrowth times
-// as many as at the last evaluation. More frequent evaluations gain little, and each of them fits every classifier in families.
+// More frequent evaluations gain little, and each of them fits every classifier in families.
 func (m *Model) isEvaluationDue(rows int) bool {
 	return rows >= minEvaluationRows && float64(rows) >= evaluationGrowth*float64(m.LastEvaluation.FittedOn+m.LastEvaluation.Rows)
 }
 
-// evaluate fits a challenger without the holdout, and compares it with the other candidates. `rows`
-// are at least minEvaluationRows measured rows, oldest first.
+// evaluate requires at least minEvaluationRows measured rows, oldest first.
 func (m *Model) evaluate(h *sizing.History, rows []row) (Evaluation, error) {
 	holdout := max(minHoldout, min(maxHoldout, int(holdoutShare*float64(len(rows)))))
 	before, newest := rows[:len(rows)-holdout], rows[len(rows)-holdout:]
@@ -80,11 +78,9 @@ func (m *Model) evaluate(h *sizing.History, rows []row) (Evaluation, error) {
 	return e, nil
 }
 
-// championName is the name of the champion among the candidates.
 const championName = "champion"
 
-// withoutImputed returns the rows with a measured peak. On a row with an imputed peak, the model that
-// imputed this peak would win.
+// On a row with an imputed peak, the model that imputed this peak would win.
 func withoutImputed(rows []row) []row {
 	return slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.Imputed })
 }
@@ -133,8 +129,7 @@ func (e *Evaluation) addCandidate(name string, rows []row, ladderFor func(*row) 
 	}
 }
 
-// bestConstant returns the constant allocation in bytes with the least waste. It considers only the peaks that at most about 2
-// · DefaultRiskTarget of the rows exceed.
+// bestConstant considers only the peaks that at most about 2 · DefaultRiskTarget of the rows exceed.
 func bestConstant(rows []row) float64 {
 	peaks := make([]float64, len(rows))
 	for i := range rows {
@@ -162,9 +157,8 @@ var families = []classify.LevelFamily{
 	classify.BinnedFamily{Family: classify.CART{}}, classify.BinnedFamily{Family: classify.Prior{}},
 }
 
-// evaluateFamilies fits the classifiers on the newest maxFamilyRows of the rows before the holdout, and adds their results. It
-// omits a classifier whose fit fails, such as CART if its library panics (cart.ErrLibrary), because the classifiers serve only
-// for comparison. failed describes the omitted classifiers.
+// evaluateFamilies omits a classifier whose fit fails, such as CART if its library panics (cart.ErrLibrary), because the
+// classifiers serve only for comparison. failed describes the omitted classifiers.
 func (m *Model) evaluateFamilies(e *Evaluation, h *sizing.History, before, newest []row) (failed []string, err error) {
 	before = before[max(0, len(before)-maxFamilyRows):]
 	t, encode := tableOf(&h.Schema, before)
@@ -196,7 +190,6 @@ func (m *Model) evaluateFamilies(e *Evaluation, h *sizing.History, before, newes
 	return failed, nil
 }
 
-// judge sets Passed and Reason.
 func (e *Evaluation) judge() {
 	challenger := e.Candidates[0]
 	e.Reason = fmt.Sprintf("on the newest %d runs it wastes %.2f times the used memory, %.1f %% killed", e.Rows, challenger.Waste, 100*challenger.Killed)
@@ -206,8 +199,7 @@ func (e *Evaluation) judge() {
 	}
 }
 
-// better returns the first other candidate against which the challenger loses; nil if there is none. The challenger loses if
-// challenger.Waste > evaluationTolerance · other.Waste and other.Killed ≤ challenger.Killed + sizing.DefaultRiskTarget.
+// better returns the first other candidate against which the challenger loses; nil if there is none.
 func (e *Evaluation) better() *Result {
 	challenger := e.Candidates[0]
 	for i := range e.Candidates[1:] {

@@ -108,7 +108,6 @@ func (m *Model) explain(q Question, recorded *RecordedAnswer) (e Explanation, ok
 	return c.finish(granted), true
 }
 
-// matchesGuard reports whether a prediction equals the prediction that a receipt recorded.
 func matchesGuard(p *experts.Point, g sizing.Guard) bool {
 	const n = guardRunScore
 	if len(g.Params) != n && len(g.Params) != guardRunShift+1 || g.Params[n-1] != p.Duration {
@@ -182,7 +181,6 @@ func (m *Model) explainPoint(cells []sizing.Value, p *experts.Point, target, amo
 	return c
 }
 
-// withoutShift returns the cold-start prediction in p without the shift by the run score; nil if p has no such prediction.
 func withoutShift(p *experts.Point, b *buffers) *bayes.Mixture {
 	if p.ColdStart == nil {
 		return nil
@@ -211,7 +209,7 @@ func (m *Model) medianPeak(p *experts.Point, amount float64, b *buffers) float64
 	return high
 }
 
-// describeIdentical describes the number of runs with the same features; a group counts at most groupMemory runs.
+// A group counts at most groupMemory runs.
 func (m *Model) describeIdentical(cells []sizing.Value) string {
 	var found group
 	if g := m.Models.Groups.find(groupKey(m.Models.Enc.Columns, cells, nil), &found); g != nil {
@@ -220,7 +218,6 @@ func (m *Model) describeIdentical(cells []sizing.Value) string {
 	return "none"
 }
 
-// countRuns returns a number of runs in words: "1 run", "2 runs".
 func countRuns(n int) string {
 	if n == 1 {
 		return "1 run"
@@ -228,7 +225,6 @@ func countRuns(n int) string {
 	return fmt.Sprintf("%d runs", n)
 }
 
-// describeOutside lists the inputs outside their range, with values and ranges.
 func (m *Model) describeOutside(cells []sizing.Value, b *buffers) string {
 	var text strings.Builder
 	for i, j := range b.extrapolation.outside {
@@ -240,8 +236,7 @@ func (m *Model) describeOutside(cells []sizing.Value, b *buffers) string {
 	return text.String()
 }
 
-// explainAmount adds the terms between the level and a.Amount, the experts' amount: the margin, the pool,
-// the headroom above identical runs, and a bound that Model.answer applies.
+// explainAmount adds the terms between the level and a.Amount, the experts' amount.
 func (m *Model) explainAmount(c *chain, p *experts.Point, q *Question, a experts.Answer, b *buffers) {
 	if p.Imputed && b.noFeatures {
 		c.moveTo(TermMargin, "no feature is known: sized by the peaks of all runs", a.Amount)
@@ -266,14 +261,12 @@ func (m *Model) explainAmount(c *chain, p *experts.Point, q *Question, a experts
 	}
 }
 
-// explainGuard adds the guard's factor, if it is above 1.
 func (c *chain) explainGuard(factor float64) {
 	if factor > 1 {
 		c.add(TermGuard, "more open tries were killed than promised", "", math.Log(factor))
 	}
 }
 
-// explainBounds adds a term for each step of Model.bound, and returns the limit that Model.bound returns.
 func (m *Model) explainBounds(c *chain, p *experts.Point, q Question, a experts.Answer, b *buffers) sizing.Bytes {
 	return m.bound(p, q, a, b, func(d boundedGrant) {
 		name := strings.TrimSuffix(d.describe(q), "; ")
@@ -287,13 +280,11 @@ func (m *Model) explainBounds(c *chain, p *experts.Point, q Question, a experts.
 	}).limit
 }
 
-// ruleTerms maps each rule to the kind of its term.
 var ruleTerms = map[rule]TermKind{
 	byModel: TermRounding, byBins: TermRounding, byRequest: TermCeiling, byUnknown: TermFloor, byFollowing: TermCeiling, byStreak: TermLift, byKill: TermLift, byPeak: TermLift,
 	byFloor: TermFloor, byMinGrant: TermFloor, byCap: TermCap,
 }
 
-// explainLift adds the term from the level to the grant of a killed run's retry, and returns this grant.
 func (m *Model) explainLift(c *chain, p *experts.Point, q Question, b *buffers) sizing.Bytes {
 	known := m.evidence(b.cells)
 	killed := q.Above
@@ -310,8 +301,8 @@ func (m *Model) explainLift(c *chain, p *experts.Point, q Question, b *buffers) 
 	return limit
 }
 
-// closeAt adds the last term, which leads to a recorded grant. The bounds at the time of the answer are not recorded, so
-// the term says only whether a bound raised, lowered or rounded the amount.
+// The bounds at the time of the answer are not recorded, so the last term says only whether a bound raised, lowered or
+// rounded the amount.
 func (c *chain) closeAt(granted sizing.Bytes) {
 	kind, name := TermFloor, "a lower bound at the time of the answer"
 	amount := math.Exp(c.logAmount)
@@ -324,8 +315,7 @@ func (c *chain) closeAt(granted sizing.Bytes) {
 	c.moveTo(kind, name, float64(granted))
 }
 
-// explainWithoutPeaks splits the answer of sizeWithoutPeaks. ok is false if a recorded answer is to be explained and the
-// model gives no amount.
+// explainWithoutPeaks returns ok = false if a recorded answer is to be explained and the model gives no amount.
 func (m *Model) explainWithoutPeaks(q Question, recorded *RecordedAnswer) (e Explanation, ok bool) {
 	s := m.sizeWithoutPeaks(q)
 	c := startChain("the static request", math.Log(float64(max(1, q.Requested.Memory))))

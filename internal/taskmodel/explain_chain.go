@@ -57,7 +57,7 @@ type chain struct {
 	terms []Term
 }
 
-// startChain returns a chain that starts at `base`, in log bytes; see maxLogAmount.
+// base is in log bytes.
 func startChain(name string, base float64) *chain {
 	base = max(-maxLogAmount, min(base, maxLogAmount))
 	return &chain{base: base, name: name, logAmount: base}
@@ -71,8 +71,6 @@ const maxLogAmount = 300
 // negligibleLog is the log factor below which a term is omitted: it changes a GiB by far less than a byte.
 const negligibleLog = 1e-12
 
-// add appends a term with a log factor, unless the factor is negligible or NaN. It limits the factor so that the amount after the
-// term is within maxLogAmount.
 func (c *chain) add(kind TermKind, name, value string, log float64) {
 	if math.Abs(log) < negligibleLog || math.IsNaN(log) {
 		return
@@ -85,7 +83,7 @@ func (c *chain) add(kind TermKind, name, value string, log float64) {
 	c.terms = append(c.terms, Term{Kind: kind, Name: name, Value: value})
 }
 
-// moveTo appends the term that takes the chain to an amount in bytes; none if the amount is not positive.
+// amount is in bytes.
 func (c *chain) moveTo(kind TermKind, name string, amount float64) {
 	if amount > 0 {
 		c.add(kind, name, "", math.Log(amount)-c.logAmount)

@@ -38,8 +38,7 @@ type attribution struct {
 	clipped   float64   // effect of the bound that keeps the stack near the known peaks
 }
 
-// explainLevel splits the level of a row. The inputs in `cells` must be within their ranges. `edge` holds the models'
-// predictions for these cells; `weights` are the weights of the models.
+// The inputs in `cells` must be within their ranges. `edge` holds the models' predictions for these cells.
 func (m *Model) explainLevel(cells []sizing.Value, edge *experts.Point, weights *[experts.ModelCount]float64, b *buffers) attribution {
 	a := attribution{}
 	o := m.Models
@@ -103,9 +102,8 @@ func (m *Model) explainLevel(cells []sizing.Value, edge *experts.Point, weights 
 	return a
 }
 
-// columnPlayers returns the player of each column that encode writes, for the line and for the trees. The player is −1,
-// which means unknown, for the columns of a rarely missing feature that the row lacks, because the models have not learned
-// the effect of its absence.
+// The player is −1, which means unknown, for the columns of a rarely missing feature that the row lacks, because the models
+// have not learned the effect of its absence.
 func (m *Model) columnPlayers(cells []sizing.Value) (line, tree []int) {
 	e := m.Models.Enc
 	known := func(j int) bool { return !e.lacksFeature(j, cells) }
@@ -238,8 +236,7 @@ func addColdStartWeights(p *experts.Point, weight float64, weights *[experts.Mod
 	}
 }
 
-// addFeatures appends the terms of the players, the largest first. atEdge is cells with each input outside its range
-// moved to the edge.
+// atEdge is cells with each input outside its range moved to the edge.
 func (m *Model) addFeatures(c *chain, a *attribution, cells, atEdge []sizing.Value) {
 	order := make([]int, len(a.phi))
 	for i := range order {
@@ -255,8 +252,6 @@ func (m *Model) addFeatures(c *chain, a *attribution, cells, atEdge []sizing.Val
 	}
 }
 
-// playerName returns a player's name and its value in a row. The value of a pair is the
-// difference.
 func (m *Model) playerName(i int, cells []sizing.Value) (name, value string) {
 	e := m.Models.Enc
 	first := max(len(m.Schema.Fields), len(e.Columns))
@@ -275,7 +270,6 @@ func (m *Model) playerName(i int, cells []sizing.Value) (name, value string) {
 	return name, "missing"
 }
 
-// formatValue formats a feature's value for people.
 func formatValue(v sizing.Value) string {
 	switch v.Kind {
 	case sizing.Number:
@@ -290,7 +284,6 @@ func formatValue(v sizing.Value) string {
 	return "missing"
 }
 
-// missingNames lists the rarely missing features that a row lacks: the first three, and the number of the others.
 func (m *Model) missingNames(cells []sizing.Value) string {
 	const maxNamed = 3
 	var names []string

@@ -15,8 +15,6 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// fittedModel learns n runs of a task with two numbers, a category, a bool and two dates. It returns the model and a
-// function that draws features.
 func fittedModel(t *testing.T, n int) (*Model, func() sizing.Features) {
 	rng := rand.New(rand.NewPCG(11, 1))
 	draw := func() sizing.Features {

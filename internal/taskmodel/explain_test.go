@@ -14,7 +14,6 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// requireExact requires that the product of the base and the factors is the granted amount.
 func requireExact(t *testing.T, e taskmodel.Explanation, granted sizing.Bytes, about any) {
 	t.Helper()
 	require.Equal(t, granted, e.Granted, about)

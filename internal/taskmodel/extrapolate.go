@@ -28,7 +28,7 @@ type extrapolation struct {
 	capped        float64 // bound that limited the extrapolation, in bytes; 0: none
 	implausible   bool    // an input is so far outside that it counts as missing
 	isFar         bool    // a relevant number without a slope is above its range and its remote numbers by more than implausibleFactor, or above its only value by more than noRiskFactor
-	tooLarge      bool    // the known runs do not show the effect of such a large number, see above
+	tooLarge      bool    // the known runs do not show the effect of a large number; see the comment of extrapolation
 	isCorrected   bool    // extrapolate corrected the prediction
 	edgeAmount    float64 // answer at the edge of the range, in bytes; 0: unknown
 	isRaised      bool    // the answer is a minimum: edgeAmount, with a rising trend edgeAmount · riseFactor, or remoteForecast.least
@@ -36,7 +36,7 @@ type extrapolation struct {
 	jointDistance float64 // sum of the distances of the relevant inputs above their range that have a slope or are farther above it than outsideFactor, except inputs with many remote numbers near the value (hasManyRemoteNear)
 	jointMargin   float64 // log margin for several inputs above their range at once
 	runTimeRise   float64 // by how much the trend raises the log run time above that at the edge of the range
-	runTimeMargin float64 // log margin of this rise
+	runTimeMargin float64 // log margin of runTimeRise
 	mostAmount    float64 // largest amount in bytes, if the inputs outside their ranges are below remote numbers; 0: not bounded
 
 	remote remoteForecast // if an input is nearer to a remote number than to its range
@@ -92,8 +92,7 @@ func (m *models) raiseAlongTrend(cells []sizing.Value, p, edge *experts.Point, m
 	raiseLevels(p, edge, raised, b.extrapolation.noRisk && (rise > 0 || m.hasAllSlopes(&b.extrapolation)))
 }
 
-// findOutside records in found the relevant inputs outside their range, and reports whether extrapolate must correct the
-// prediction for cells.
+// findOutside reports whether extrapolate must correct the prediction for cells.
 func (m *models) findOutside(cells []sizing.Value, found *extrapolation) (outside bool) {
 	t := &m.PeakTrend
 	for j := -len(t.Pairs); j < len(cells); j++ {
@@ -132,7 +131,6 @@ func (m *models) findOutside(cells []sizing.Value, found *extrapolation) (outsid
 	return outside
 }
 
-// isFarAbove reports whether an input is above its range and its remote numbers by more than implausibleFactor.
 func (t *trend) isFarAbove(j int, cells []sizing.Value) bool {
 	x, _ := t.value(j, cells)
 	s := t.rangeWithRemote(j)
@@ -152,12 +150,11 @@ func (t *trend) isUnboundedBelow(j int, cells []sizing.Value) bool {
 // trendChange is the change of the trend from one row to another, in log units without ConvexSlope.
 type trendChange struct {
 	total  float64
-	margin float64 // log margin per unit of this change
+	margin float64 // log margin per unit of total
 }
 
-// change returns the change of the trend from the row `from` to the row `cells`. `from` is `cells` with inputs moved into their
-// ranges or to remote numbers. The change is zero if no input of the trend was moved, or if a linear trend predicts a negative
-// peak.
+// `from` is `cells` with inputs moved into their ranges or to remote numbers. The change is zero if no input of the trend was
+// moved, or if a linear trend predicts a negative peak.
 func (t *trend) change(cells, from []sizing.Value) (c trendChange) {
 	uncertainty := 0.0
 	isMoved := false
@@ -181,12 +178,10 @@ func (t *trend) change(cells, from []sizing.Value) (c trendChange) {
 // than this factor above their range are implausible (maxImplausibleFactor), so only a steep trend reaches this limit.
 const maxExtrapolation = 1000
 
-// maxLogPeak returns the largest log peak of an extrapolation.
 func (m *models) maxLogPeak() float64 {
 	return min(m.High+math.Log(maxExtrapolation), math.Log(float64(maxPossible)))
 }
 
-// capLevels bounds the levels by a log peak, and reports whether a level was above it.
 func capLevels(p *experts.Point, limit float64) (bounded bool) {
 	for k := range p.Level {
 		bounded = bounded || p.Level[k] > limit
@@ -195,7 +190,6 @@ func capLevels(p *experts.Point, limit float64) (bounded bool) {
 	return bounded
 }
 
-// hasAllSlopes reports whether found.outside has inputs, and the trend has a reliable slope for each of them.
 func (m *models) hasAllSlopes(found *extrapolation) bool {
 	for _, j := range found.outside {
 		if m.PeakTrend.slopeOf(j) == nil {
@@ -205,8 +199,6 @@ func (m *models) hasAllSlopes(found *extrapolation) bool {
 	return len(found.outside) > 0
 }
 
-// raiseLevels sets each level of p to the level of `edge` plus `rise`, in log units. If exact is false, a level of p that is
-// higher stays unchanged.
 func raiseLevels(p, edge *experts.Point, rise float64, exact bool) {
 	for k := range p.Level {
 		level := edge.Level[k] + rise
@@ -217,8 +209,7 @@ func raiseLevels(p, edge *experts.Point, rise float64, exact bool) {
 	}
 }
 
-// clampToRange appends cells to dst, with the inputs outside their range moved to its edge. Ranges that cover fewer than
-// minRows rows do not count.
+// Ranges that cover fewer than minRows rows do not count.
 func (m *models) clampToRange(minRows int, cells, dst []sizing.Value) []sizing.Value {
 	for j, v := range cells {
 		if m.PeakTrend.distanceFrom(minRows, j, cells) != 0 {
@@ -274,8 +265,7 @@ func (m *Model) Extrapolated(f sizing.Features) sizing.Bytes {
 	return 0
 }
 
-// describeExtrapolation writes to a reason the inputs that are outside their range, and the
-// consequences. amount is the experts' amount, before the guard and the bounds.
+// amount is the experts' amount, before the guard and the bounds.
 func (m *Model) describeExtrapolation(text *strings.Builder, amount float64, b *buffers) {
 	if len(b.extrapolation.outside) == 0 {
 		return
@@ -312,8 +302,8 @@ func (m *Model) describeExtrapolation(text *strings.Builder, amount float64, b *
 	}
 }
 
-// describeInput writes the name, the value and the range of an input. If the input is a pair (the difference of two
-// features) and all its differences are negative, describeInput writes their magnitudes. Remote numbers are named apart.
+// If the input is a pair (the difference of two features) and all its differences are negative, describeInput writes their
+// magnitudes.
 func (m *Model) describeInput(text *strings.Builder, j int, cells []sizing.Value) {
 	t := &m.Models.PeakTrend
 	x, _ := t.value(j, cells)

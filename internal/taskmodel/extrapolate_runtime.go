@@ -17,7 +17,6 @@ type runTimeTrend struct {
 	ConvexSlope float64
 }
 
-// fitRunTime fits the trend of the run time on the rows with a known run time.
 func (m *models) fitRunTime(rows []row) {
 	timed := make([]row, 0, len(rows))
 	var y []float64
@@ -33,18 +32,16 @@ func (m *models) fitRunTime(rows []row) {
 	m.RunTimeTrend = runTimeTrend{t.Slopes, t.Base, t.Linear, t.ConvexSlope}
 }
 
-// runTimeTrend returns RunTimeTrend as a trend, with the ranges, the log offsets (Units) and the pairs of PeakTrend.
 func (m *models) runTimeTrend() trend {
 	t, f := m.PeakTrend, &m.RunTimeTrend
 	t.Slopes, t.Base, t.Linear = f.Slopes, f.Base, f.Linear
 	return t
 }
 
-// extrapolateRunTime sets p.Duration, the point prediction of the log run time, for a row outside the range: the forecast from
-// remote numbers or, without one, the prediction at the edge of the range plus the change of the run-time trend. Below the
-// largest remote numbers, the rise ends at noRiskFactor times the longest run time with such a number. `atEdge` is `cells` with
-// the inputs moved into their ranges, and `edge` is the prediction for this row. extrapolateRunTime records the rise and its
-// margin in b.extrapolation.
+// extrapolateRunTime sets p.Duration, the point prediction of the log run time, for a row outside the range: the forecast
+// from remote numbers or, without one, the prediction at the edge of the range plus the change of the run-time trend. Below
+// the largest remote numbers, the rise ends at noRiskFactor times the longest run time with such a number. `atEdge` is
+// `cells` with the inputs moved into their ranges, and `edge` is the prediction for this row.
 func (m *models) extrapolateRunTime(cells, atEdge []sizing.Value, p, edge *experts.Point, b *buffers) {
 	found := &b.extrapolation
 	if f := &found.remote; f.seconds > 0 {

@@ -144,7 +144,7 @@ func TestExtrapolatedRunsAreLearned(t *testing.T) {
 	assert.NotEmpty(t, blob)
 }
 
-// sizeUncapped returns the answer for f without a cap, and checks that Risk states the same risk for its limit.
+// sizeUncapped checks that Risk states the same risk for the limit of the answer.
 func sizeUncapped(k *task, f sizing.Features) taskmodel.Answer {
 	q := question(f)
 	q.Cap = 0

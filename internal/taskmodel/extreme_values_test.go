@@ -31,7 +31,6 @@ func extreme(rng *rand.Rand) (sizing.Features, float64) {
 	return sizing.Features{"a": value(), "b": value(), "c": sizing.NumberValue(rng.Float64())}, gibs
 }
 
-// A task with extreme reports can be trained, stored and opened, and its answers are valid amounts.
 func TestExtremeReportsKeepAnswersValid(t *testing.T) {
 	for seed := range uint64(40) {
 		k, rng := newTask(t), newRand(seed)

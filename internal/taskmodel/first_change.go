@@ -74,8 +74,7 @@ func (m *models) firstChange(j int, cells []sizing.Value) float64 {
 	return indicator(c.Counts.Rows >= minKnownRows && (c.isLost(cells[j]) || c.isUnlikeConstant(cells[j])))
 }
 
-// isConstant reports whether an input had one value so far. j is its index in the trend: that of a field or, if negative, of a
-// pair.
+// j is the index of a field or, if negative, of a pair.
 func (t *trend) isConstant(j int) bool {
 	if j >= len(t.Ranges) || t.rangeOf(j).Rows == 0 {
 		return false
@@ -84,7 +83,6 @@ func (t *trend) isConstant(j int) bool {
 	return s.Low == s.High
 }
 
-// hasNewNumber reports whether a row has another value of a number that had one value so far.
 func (t *trend) hasNewNumber(cells []sizing.Value) bool {
 	for j := range cells {
 		if t.isConstant(j) && t.distanceFrom(minKnownRows, j, cells) != 0 {
@@ -99,8 +97,8 @@ func (c *column) isLost(v sizing.Value) bool {
 	return v.Kind == sizing.Missing && c.Kind == sizing.Missing && !c.MissingFlag && !c.RarelyPresent && !c.IsOtherKind && !c.Retired
 }
 
-// newFeaturesOf returns the names, ascending, of the features that no run had. It returns none if new features are frequent,
-// such as ids in names, because the residuals then include their effects.
+// newFeaturesOf returns none if new features are frequent, such as ids in names, because the residuals then include their
+// effects.
 func (m *Model) newFeaturesOf(f sizing.Features) (names []string) {
 	if m.Models == nil || len(m.Schema.Fields) == sizing.MaxFields {
 		return nil
@@ -173,7 +171,6 @@ func (m *Model) widensForUnknownEffect(p *experts.Point, q *Question, b *buffers
 	return !b.isLift && !p.Imputed && !b.extrapolation.noRisk && !m.Models.PeakTrend.hasNewNumber(b.cells) && len(m.newFeaturesOf(q.Features)) == 0
 }
 
-// nameUnknownEffect names for a person what the widening of an answer is for.
 func (m *Model) nameUnknownEffect(q *Question, cells []sizing.Value) string {
 	name := "the new combination"
 	m.visitFirstChanges(q.Features, cells, func(string, float64) { name = "the first change of a feature" })
@@ -208,8 +205,6 @@ func (m *Model) exceedanceWith(t distuv.StudentsT, p *experts.Point, amount floa
 	return risk
 }
 
-// describePresence writes to a reason the features that are sent for the first time, and the constant features that every run
-// had and this run lacks.
 func (m *Model) describePresence(text *strings.Builder, f sizing.Features, cells []sizing.Value) {
 	names := m.newFeaturesOf(f)
 	if len(names) > 0 {

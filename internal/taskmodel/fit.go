@@ -90,7 +90,6 @@ func train(h *sizing.History, champion *Model, fitsAll bool) (*Model, Outcome, e
 	return m.evaluateAndFit(whole, champion != nil, firstFit)
 }
 
-// learnedFrom says how many runs the model has learned.
 func (m *Model) learnedFrom(h *sizing.History) string {
 	text := "learned from " + countRuns(h.Total)
 	if m.Relearned != 0 {
@@ -99,7 +98,7 @@ func (m *Model) learnedFrom(h *sizing.History) string {
 	return text
 }
 
-// finishUpdate completes an Update with the whole history. firstFit is the result of learnNewRows.
+// firstFit is the result of learnNewRows.
 func (m *Model) finishUpdate(whole *sizing.History, hasChampion bool, firstFit int) (*Model, Outcome, error) {
 	h := m.rowsInUse(whole)
 	out := Outcome{Trained: true, Reason: m.learnedFrom(h), Evaluation: m.LastEvaluation}
@@ -163,8 +162,7 @@ func (m *Model) learnNewRows(h *sizing.History, isFitDue func() bool) (firstFit 
 	return firstFit, nil
 }
 
-// newRows returns the indexes of the rows of h that the model has not learned yet, and of those that it learned before their
-// peak was known.
+// newRows includes the rows that the model learned before their peak was known.
 func (m *Model) newRows(h *sizing.History) []int {
 	var rows []int
 	for i := range h.Rows {
@@ -194,8 +192,6 @@ func learnedPart(h *sizing.History, unlearned []int, lastSeq int64) *sizing.Hist
 	return &learned
 }
 
-// evaluateAndFit runs the evaluation if it is due, and fits on the whole history unless the challenger loses or the last
-// fit was on the same rows.
 func (m *Model) evaluateAndFit(whole *sizing.History, hasChampion bool, firstFit int) (*Model, Outcome, error) {
 	h := m.rowsInUse(whole)
 	out := Outcome{Trained: true, Reason: m.learnedFrom(h), Evaluation: m.LastEvaluation}
@@ -290,8 +286,7 @@ const (
 	neverThinned    = 4000 // number of newest rows that a thinned history contains for certain; must not exceed store.DefaultHistoryLimits.Recent
 )
 
-// learnRange learns an old row of a long history without a residual of the peak. It updates the range and the number of the
-// peaks, the quarantine, and the fields that countTry updates.
+// learnRange learns an old row of a long history without a residual of the peak.
 func (m *Model) learnRange(t *TrainingRow) {
 	m.countTry(t)
 	if t.Censoring == sizing.Exact {
@@ -304,7 +299,6 @@ func (m *Model) learnRange(t *TrainingRow) {
 	}
 }
 
-// refit fits the models on rows of a history.
 func (m *Model) refit(h *sizing.History, rows []row) error {
 	if len(rows) == 0 {
 		return nil
@@ -327,7 +321,7 @@ func (m *Model) refit(h *sizing.History, rows []row) error {
 	return nil
 }
 
-// useModels replaces the models by fitted ones. `key` is the fitKey of the rows; 0: unknown.
+// `key` is the fitKey of the rows; 0: unknown.
 func (m *Model) useModels(fitted *models, key uint64) {
 	if m.Models != nil && !groupsAlike(m.Models.RecurringColumns, fitted.RecurringColumns) {
 		m.Experts.ForgetPartialRepeats()
@@ -384,9 +378,7 @@ func (m *Model) beforeChange(h *sizing.History) func(i int) bool {
 	return func(i int) bool { return i < changed }
 }
 
-// impute replaces a censored peak by the prediction of the current models, within the bound of the row: at least
-// killedPeakFactor times the allocation of a killed try, or at most the allocation of a success, whose weight is also
-// reduced (atMostWeight). Without models, a killed try gets killedPeakFactor times its allocation. impute returns false if
+// impute replaces a censored peak by the prediction of the current models, within the bound of the row. It returns false if
 // the row cannot be used: without models an upper bound says too little, and an upper bound far below the prediction is
 // probably in the wrong unit.
 func (m *Model) impute(r *row, censoring sizing.Censoring) bool {
@@ -403,7 +395,7 @@ func (m *Model) impute(r *row, censoring sizing.Censoring) bool {
 		r.Peak = max(r.Peak*killedPeakFactor, predicted)
 	} else {
 		if r.Peak*missFactor < predicted {
-			return false // an allocation so far below the prediction is probably in the wrong unit
+			return false
 		}
 		r.Peak = min(r.Peak, predicted)
 		r.Weight *= atMostWeight
@@ -423,10 +415,8 @@ type run struct {
 	mapIndex int
 }
 
-// runOf returns the run of a stored try.
 func runOf(r *sizing.HistoryRow) run { return run{r.RunID, r.MapIndex} }
 
-// successes returns the runs that ended with a measured peak that is not in quarantine.
 func successes(rows []sizing.HistoryRow, quarantinedRows map[int64]bool) map[run]bool {
 	ended := map[run]bool{}
 	for i := range rows {

@@ -72,7 +72,6 @@ func TestBulkResidualsAreOutOfSample(t *testing.T) {
 	assert.LessOrEqual(t, kills, 15, "at most 15 of 300 runs may be killed; with in-sample residuals, which are too small, about 30 would be")
 }
 
-// fittedRows returns the weight of the rows that the ridge regression was fitted on.
 func fittedRows(t *testing.T, k *task) float64 {
 	t.Helper()
 	return reopen(t, blobOf(t, k.model)).Models.Rows()

@@ -51,10 +51,9 @@ func NewFitCache(workers *semaphore.Weighted, capacity int) *FitCache {
 // SetFitCache makes the trainings of a model use a cache; nil means no cache.
 func (m *Model) SetFitCache(fits *FitCache) { m.fits = fits }
 
-// fitHash identifies the input of a fit by 128 bits.
 type fitHash [2]uint64
 
-// hash returns the hash of a fit's parameters, which must be comparable, and of its numbers.
+// parameters must be comparable.
 func (f *FitCache) hash(parameters any, numbers ...[]float64) (hash fitHash) {
 	for i, seed := range f.seeds {
 		var h maphash.Hash
@@ -83,8 +82,6 @@ type cachedFit struct {
 
 var errPanic = errors.New("the fit panicked; report this error")
 
-// fitOnce returns the cached result of a fit with the same hash, or else runs fit and caches its result.
-// If f is nil or without capacity, it only runs fit.
 func fitOnce[T any](f *FitCache, hash func() fitHash, fit func() (T, error)) (T, error) {
 	if f == nil || f.capacity == 0 {
 		return fit()
@@ -102,7 +99,7 @@ func fitOnce[T any](f *FitCache, hash func() fitHash, fit func() (T, error)) (T,
 	return result, err
 }
 
-// findOrAdd returns the fit of a hash. If isNew is true, the caller must run this fit and close its channel ended.
+// If isNew is true, the caller must run this fit and close its channel ended.
 func (f *FitCache) findOrAdd(hash fitHash) (cached *cachedFit, isNew bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -148,7 +145,6 @@ type ensembles struct {
 	trees, resid, spread *gbt.Regressor
 }
 
-// ensembleInput is the whole input of the trees of a fit.
 type ensembleInput struct {
 	table   *table.Table // with the log peaks and the weights
 	base    []float64    // predictions of the line, the ridge regression of the log peak
@@ -157,7 +153,6 @@ type ensembleInput struct {
 	config  gbt.Config
 }
 
-// hash returns the hash of the whole input.
 func (in *ensembleInput) hash(f *FitCache) fitHash {
 	rows := make([]float64, len(in.known))
 	for i, r := range in.known {
@@ -166,7 +161,6 @@ func (in *ensembleInput) hash(f *FitCache) fitHash {
 	return f.hash(in.config, in.table.X, in.table.Y, in.table.W, in.base, in.spreads, rows)
 }
 
-// fit fits the trees of the log peak, the trees of the line's residuals and, if in.known has rows, those of the spread.
 func (in *ensembleInput) fit(f *FitCache) (e ensembles, err error) {
 	binned, err := gbt.NewBinned(in.table, in.config.MaxBins)
 	if err != nil {
@@ -185,7 +179,6 @@ func (in *ensembleInput) fit(f *FitCache) (e ensembles, err error) {
 	return e, err
 }
 
-// spreadConfig returns the parameters of the trees that predict the spread.
 func spreadConfig(seed uint64) gbt.Config {
 	return gbt.Config{Rounds: 40, LearningRate: 0.1, MaxDepth: 3, MinLeafRows: 20, Lambda: 10, Subsample: 0.8, Seed: seed}
 }

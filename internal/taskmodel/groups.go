@@ -34,7 +34,6 @@ type groups struct {
 // isSingle is the bit that marks an element of groups.at as an index in groups.singles.
 const isSingle = 1 << 31
 
-// singleRow is the compact form of a group of one row.
 type singleRow struct {
 	mean, seconds float64 // as in group
 	cores         float64 // log cores; NaN: no measurement
@@ -42,7 +41,7 @@ type singleRow struct {
 	seen          uint32
 }
 
-// newSingleRow returns the compact form of a group. ok is false if this form cannot hold all values.
+// newSingleRow returns ok = false if the compact form cannot hold all values of g.
 func newSingleRow(g *group) (s singleRow, ok bool) {
 	s = singleRow{mean: g.Mean, seconds: g.Seconds, cores: g.Cores, peak: g.Newest[0], seen: uint32(g.Seen)}
 	if g.CoreRows == 0 {
@@ -51,7 +50,6 @@ func newSingleRow(g *group) (s singleRow, ok bool) {
 	return s, s.group() == *g
 }
 
-// group returns the group that s was compacted from.
 func (s *singleRow) group() group {
 	g := group{Mean: s.mean, Recent: s.mean, Rows: 1, Seconds: s.seconds, Seen: int(s.seen), Newest: [newestPeaks]float64{s.peak}}
 	if !math.IsNaN(s.cores) {
@@ -62,7 +60,6 @@ func (s *singleRow) group() group {
 
 func (gs *groups) len() int { return len(gs.keys) }
 
-// find copies the group of a key to dst and returns dst; nil if there is no such group.
 func (gs *groups) find(key uint64, dst *group) *group {
 	i, ok := slices.BinarySearch(gs.keys, key)
 	if !ok {
@@ -72,7 +69,6 @@ func (gs *groups) find(key uint64, dst *group) *group {
 	return dst
 }
 
-// read copies the group of keys[i] to dst.
 func (gs *groups) read(i int, dst *group) {
 	if at := gs.at[i]; at&isSingle != 0 {
 		*dst = gs.singles[at&^isSingle].group()
@@ -81,7 +77,6 @@ func (gs *groups) read(i int, dst *group) {
 	}
 }
 
-// set adds or replaces the group of a key.
 func (gs *groups) set(key uint64, g *group) {
 	i, ok := slices.BinarySearch(gs.keys, key)
 	if !ok {
@@ -108,8 +103,7 @@ func (gs *groups) insert(g *group) uint32 {
 	return uint32(len(gs.full) - 1)
 }
 
-// removeSingle removes the compact group to which at, an element of gs.at, refers. The last compact group takes its place
-// in gs.singles.
+// at is an element of gs.at. The last compact group takes the place of the removed one in gs.singles.
 func (gs *groups) removeSingle(at uint32) {
 	last := uint32(len(gs.singles) - 1)
 	if moved := slices.Index(gs.at, last|isSingle); moved >= 0 {
@@ -119,7 +113,7 @@ func (gs *groups) removeSingle(at uint32) {
 	gs.singles = gs.singles[:last]
 }
 
-// newGroups converts the form that a blob stores to groups. The slices of the result have no unused capacity.
+// newGroups converts the form that a blob stores. The slices of the result have no unused capacity.
 func newGroups(stored map[uint64]group) *groups {
 	gs := &groups{keys: make([]uint64, 0, len(stored)), at: make([]uint32, 0, len(stored))}
 	singles := 0
@@ -138,7 +132,6 @@ func newGroups(stored map[uint64]group) *groups {
 	return gs
 }
 
-// stored returns the form that a blob stores.
 func (gs *groups) stored() map[uint64]group {
 	stored := make(map[uint64]group, gs.len())
 	for i, key := range gs.keys {
@@ -168,7 +161,6 @@ func (gs *groups) UnmarshalCBOR(data []byte) error {
 	return nil
 }
 
-// bytes returns the size of the memory to which the fields refer.
 func (gs *groups) bytes() int64 {
 	return sliceBytes(gs.keys) + sliceBytes(gs.at) + sliceBytes(gs.full) + sliceBytes(gs.singles)
 }

@@ -18,13 +18,13 @@ import (
 // change the amount.
 const (
 	minMissingRows  = 8      // if at least this number of rows lack a feature, the models learn the effect of its absence
-	minMissingShare = 16     // with fewer such rows, the models learn this effect if at least one row in 16 lacks the feature
-	minNewRows      = 32     // replaces both limits if all rows without the feature are in the newer half of the history: few residuals are from such rows
+	minMissingShare = 16     // if fewer than minMissingRows rows lack the feature, the models learn the effect only if at least one row in 16 lacks it
+	minNewRows      = 32     // replaces minMissingRows and minMissingShare if all rows without the feature are in the newer half of the history: few residuals are from such rows
 	maxDonorRows    = 128    // largest number of stored donor rows; more of them make a model larger and its predictions slower
 	maxDonorCells   = 24_000 // largest number of values in the stored donor rows
 	maxNeighbours   = 32     // largest number of donor rows for a prediction
 	minNeighbours   = 8      // smallest number of donor rows for a prediction
-	neighbourPart   = 4      // between these bounds, a prediction uses a quarter of the stored donor rows
+	neighbourPart   = 4      // between minNeighbours and maxNeighbours, a prediction uses a quarter of the stored donor rows
 
 	// donorDeviations is the number of standard deviations above the mean that a normally distributed value exceeds with
 	// probability sizing.DefaultRiskTarget. It is needed because the largest prediction of a few donor rows underestimates
@@ -53,8 +53,7 @@ func (e *encoder) chooseDonorRows(rows [][]sizing.Value, y []float64) {
 	}
 }
 
-// donorOf returns the values of a row that the encoding uses. It omits the fields that were added to the schema after
-// the fit, because the encoding has no column for them.
+// donorOf omits the fields that were added to the schema after the fit, because the encoding has no column for them.
 func (e *encoder) donorOf(cells []sizing.Value) []sizing.Value {
 	donor := slices.Clone(cells[:len(e.Columns)])
 	for j, v := range donor {
@@ -105,13 +104,11 @@ func (c *column) measureRelevance(j int, rows [][]sizing.Value, y []float64) {
 			between += levels[name].Sum * levels[name].Sum / levels[name].Rows
 		}
 	}
-	if degrees := known - parameters - 1; degrees > 0 && total > 0 { // degrees of freedom
+	if degrees := known - parameters - 1; degrees > 0 && total > 0 {
 		c.ExplainedShare = max(0, 1-(1-min(1, between/total))*(known-1)/degrees)
 	}
 }
 
-// scaled returns the value that distance compares: the number or, if the encoding has a column for its logarithm, this
-// logarithm.
 func (c *column) scaled(v sizing.Value) float64 {
 	if c.WithLog {
 		return math.Log1p(max(0, v.Num))
@@ -129,7 +126,6 @@ func (e *encoder) isIncomplete(cells []sizing.Value) bool {
 	return false
 }
 
-// hasMissing reports whether a row lacks an encoded feature.
 func (e *encoder) hasMissing(cells []sizing.Value) bool {
 	for j := range e.Columns {
 		if e.Columns[j].Kind != sizing.Missing && cells[j].Kind == sizing.Missing {
@@ -139,7 +135,6 @@ func (e *encoder) hasMissing(cells []sizing.Value) bool {
 	return false
 }
 
-// lacksFeature reports whether the j-th feature is rarely missing and the row lacks it.
 func (e *encoder) lacksFeature(j int, cells []sizing.Value) bool {
 	c := &e.Columns[j]
 	return c.RarelyMissing && c.Kind != sizing.Missing && cells[j].Kind == sizing.Missing
@@ -172,7 +167,6 @@ func (e *encoder) fillFrom(cells, donor, dst []sizing.Value) []sizing.Value {
 	return dst
 }
 
-// neighbour is the index of a donor row and its distance from a row.
 type neighbour struct {
 	donor    int
 	distance float64
@@ -290,7 +284,6 @@ func (m *models) imputeFromDonorRows(cells []sizing.Value, p *experts.Point, b *
 	b.line, b.tree = m.Enc.encode(cells, b.line[:0], b.tree[:0])
 }
 
-// encodeDonorRow sets b.imputed to a row with the values of a donor row, and encodes it.
 func (m *models) encodeDonorRow(cells []sizing.Value, near neighbour, b *buffers) {
 	b.donor = m.Enc.DonorRows.row(near.donor, b.donor[:0])
 	b.imputed = m.Enc.fillFrom(cells, b.donor, b.imputed[:0])
@@ -298,8 +291,7 @@ func (m *models) encodeDonorRow(cells []sizing.Value, near neighbour, b *buffers
 	b.groupOf = nil
 }
 
-// describeMissing names the rarely missing features that a question lacks, and the bytes that their absence adds to `amount`;
-// "" if the question lacks none. If the question has no feature at all, the result says only this.
+// describeMissing returns "" if the question lacks no rarely missing feature.
 func (m *Model) describeMissing(amount float64, b *buffers) string {
 	e := m.Models.Enc
 	if b.noFeatures {

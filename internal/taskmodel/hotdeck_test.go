@@ -23,12 +23,10 @@ func sale(rng *rand.Rand) (sizing.Features, float64) {
 	}, gibs
 }
 
-// dayValue returns a date from the days since 1970.
 func dayValue(day int) sizing.Value {
 	return sizing.TextValue(time.Unix(int64(day)*86400, 0).UTC().Format(time.DateOnly))
 }
 
-// without returns a copy of f without some features.
 func without(f sizing.Features, names ...string) sizing.Features {
 	remaining := sizing.Features{}
 	for name, v := range f {

@@ -26,7 +26,6 @@ type valuesHash uint64
 
 const noValues valuesHash = 14695981039346656037
 
-// with returns the hash with one more value.
 func (h valuesHash) with(c *column, v sizing.Value) valuesHash {
 	h = h.withText(c.Name)
 	if v.Kind == sizing.Category {
@@ -48,7 +47,6 @@ func (h valuesHash) withText(s string) valuesHash {
 
 func (h valuesHash) withByte(b byte) valuesHash { return (h ^ valuesHash(b)) * 1099511628211 }
 
-// addToGroups adds a row to its groups.
 func (m *models) addToGroups(r *row) {
 	m.Clock++
 	m.Groups.add(groupKey(m.Enc.Columns, r.Cells, nil), r, m.Clock)
@@ -102,8 +100,7 @@ func (g *group) explains(r *row) bool {
 	return g != nil && g.Rows >= newestPeaks && g.largestPeak() < r.Peak
 }
 
-// minAmount returns the smallest amount in bytes that a run with the group's features is granted: the largest peak in
-// Newest, increased by the share Headroom; zero for a nil group.
+// minAmount is in bytes; zero for a nil group.
 func (g *group) minAmount() float64 {
 	if g == nil {
 		return 0
@@ -111,7 +108,6 @@ func (g *group) minAmount() float64 {
 	return slices.Max(g.Newest[:]) * (1 + Headroom)
 }
 
-// largestPeak returns the largest peak in Newest and Older, in bytes.
 func (g *group) largestPeak() float64 {
 	return max(slices.Max(g.Newest[:]), float64(slices.Max(g.Older[:])))
 }
@@ -125,7 +121,6 @@ const (
 	Headroom = 0.02
 )
 
-// forgetOldest drops all groups except the maxGroups groups with the newest rows.
 func (gs *groups) forgetOldest() {
 	if gs.len() <= maxGroups {
 		return

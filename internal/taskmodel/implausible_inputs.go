@@ -82,7 +82,6 @@ const (
 	smallPeak // below all known peaks
 )
 
-// classify classifies a measured peak in bytes.
 func (m *models) classify(peak float64) rowPeak {
 	switch y := math.Log(peak); {
 	case y > m.High:
@@ -134,7 +133,6 @@ func (t *trend) isLargeNumber(j int, cells []sizing.Value) bool {
 	return x > t.rangeOf(j).High && (j >= 0 || cells[t.Pairs[^j].To].Kind == sizing.Number)
 }
 
-// implausiblePairs counts the implausible pairs that contain a field of the schema.
 func (t *trend) implausiblePairs(field int, cells []sizing.Value, peak rowPeak) (n int) {
 	for k := range t.Pairs {
 		if pair := &t.Pairs[k]; (pair.From == field || pair.To == field) && t.isImplausible(^k, cells, peak) {

@@ -12,7 +12,6 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// with returns a copy of f with another value of a feature.
 func with(f sizing.Features, name string, v sizing.Value) sizing.Features {
 	f = without(f)
 	f[name] = v

@@ -12,7 +12,7 @@ const (
 	minIsolatedRows = 32  // smallest number of rows with a feature for which one of its numbers may be isolated
 	isolatedShare   = 64  // a feature has at most one isolated number, and one more for each 64 rows with the feature
 	maxIsolated     = 8   // largest number of isolated numbers of a feature in any case
-	nextRows        = 5   // number of rows with the numbers next to the isolated ones; their median peak is the comparison
+	nextRows        = 5   // number of rows with the next numbers, with whose median peak the peaks of isolated numbers are compared
 	smallerFactor   = 0.8 // a peak up to this share of the median peak of the next rows is clearly smaller
 )
 
@@ -59,7 +59,6 @@ func isolatedNumbers(rows []row, j int) []int {
 	return firstIsolated(rows, logs, order, isLarger)
 }
 
-// largestFirst returns the indices of the values that are not NaN, the largest value first.
 func largestFirst(values []float64) (order []int) {
 	for i, v := range values {
 		if !math.IsNaN(v) {
@@ -114,7 +113,6 @@ func firstIsolated(rows []row, logs []float64, order []int, unlike func(peak, me
 func isSmaller(peak, median float64) bool { return peak <= smallerFactor*median }
 func isLarger(peak, median float64) bool  { return peak*smallerFactor >= median }
 
-// medianPeak returns the median peak of the rows with the given indices.
 func medianPeak(rows []row, indices []int) float64 {
 	var peaks []float64
 	for _, i := range indices {

@@ -20,7 +20,6 @@ const (
 	streakReach  = 2   // largest raised amount as a multiple of the largest killed allocation
 )
 
-// extendStreak adds a kill to the streak. The run counts only if no known kill is of the same run or has the same features.
 func (m *Model) extendStreak(t *TrainingRow) {
 	key := featureKey(&m.Schema, m.cells(t.Features, nil))
 	known := func(k knownKill) bool { return k.Run == t.Run || k.Key == key }
@@ -39,7 +38,6 @@ func (u *unresolvedKills) excess(q Question) int {
 	return max(0, u.Streak-streakChance)
 }
 
-// raiseAmount returns an amount in bytes, raised by a streak of kills; 0 if excess is zero.
 func (u *unresolvedKills) raiseAmount(q Question, amount float64) float64 {
 	excess := u.excess(q)
 	if excess == 0 {
@@ -61,7 +59,6 @@ func (u *unresolvedKills) streakRisk(q Question, amount float64) float64 {
 	return (excess - 1) / (float64(u.Streak) + unresolvedPrior) * ratio * ratio
 }
 
-// describeStreak describes the streak for a reason.
 func (u *unresolvedKills) describeStreak() string {
 	return fmt.Sprintf("raised because %d runs with different features were OOM-killed, up to %s, and no run has succeeded since",
 		u.Streak, sizing.Bytes(u.StreakBound).Approx())

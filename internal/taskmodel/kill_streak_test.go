@@ -12,7 +12,6 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// withRows returns features with a number of rows.
 func withRows(rows float64) sizing.Features {
 	return sizing.Features{"rows": sizing.NumberValue(rows)}
 }

@@ -60,7 +60,7 @@ func (e *encoder) chooseKinds(schema *sizing.Schema, rows [][]sizing.Value) {
 // larger value, more texts among numbers count as missing.
 const rowsPerCode = 3
 
-// recurs reports whether the levels of a category recur. The number of rows of each level must be set before.
+// recurs requires that the number of rows of each level is set.
 func (c *column) recurs() bool {
 	rows, levels := 0.0, 0.0
 	for text, l := range c.Levels {
@@ -111,8 +111,6 @@ func hasBool(f sizing.Features) bool {
 	return false
 }
 
-// unusedFeatures lists the features of f that are not encoded because there are too many, or whose value is of another
-// kind.
 func (m *Model) unusedFeatures(f sizing.Features) (warnings []sizing.FieldError) {
 	if m.Models == nil {
 		return nil
@@ -198,7 +196,6 @@ func (m *Model) AskWarnings(f sizing.Features) []sizing.FieldError {
 // maxNamedMissing is the largest number of missing features that a warning names; a longer list is hard to read.
 const maxNamedMissing = 10
 
-// missingFeatures names the encoded features that f lacks, separated by commas.
 func (m *Model) missingFeatures(f sizing.Features) string {
 	var names []string
 	for j := range m.Models.Enc.Columns {
@@ -230,7 +227,6 @@ func (m *Model) UnreadableFeatures(f sizing.Features) string {
 	return text.String()
 }
 
-// describeValue formats a value for a warning: a text as its first 40 characters in quotes.
 func describeValue(v sizing.Value) string {
 	switch {
 	case v.Text != "" || v.Kind == sizing.Category:

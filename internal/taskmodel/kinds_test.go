@@ -79,7 +79,6 @@ func TestFeatureKindFollowsTheMajority(t *testing.T) {
 	}
 }
 
-// ten returns ten times the same value.
 func ten(v sizing.Value) (values []sizing.Value) {
 	for range 10 {
 		values = append(values, v)

@@ -28,7 +28,6 @@ type knownKill struct {
 	Peaks  [maxKnownPeaks]sizing.Bytes // newest measured peaks with the same features since the kill, newest first; zero: none
 }
 
-// measured returns the largest of Peaks; zero if there is none.
 func (k *knownKill) measured() sizing.Bytes { return slices.Max(k.Peaks[:]) }
 
 // featureKey returns a hash of the features in `cells` (FNV-1a, 64 bit). It includes the names of the
@@ -64,13 +63,10 @@ func featureKey(schema *sizing.Schema, cells []sizing.Value) uint64 {
 	return h
 }
 
-// learnKill adds a killed try to the known kills.
 func (m *Model) learnKill(t *TrainingRow) {
 	m.KnownKills = withKill(m.KnownKills, t, featureKey(&m.Schema, m.cells(t.Features, nil)))
 }
 
-// withKill returns `kills` plus the killed try t. It first removes an earlier kill of the same try and, if there are still
-// maxKnownKills kills, the oldest one.
 func withKill(kills []knownKill, t *TrainingRow, key uint64) []knownKill {
 	kills = withoutTry(kills, t.Run, t.Try)
 	if len(kills) >= maxKnownKills {
@@ -79,7 +75,6 @@ func withKill(kills []knownKill, t *TrainingRow, key uint64) []knownKill {
 	return append(kills, knownKill{Key: key, Run: t.Run, Try: t.Try, Seq: t.Seq, Killed: t.Peak})
 }
 
-// learnPeak compares a measured peak with the known kills.
 func (m *Model) learnPeak(t *TrainingRow) {
 	if len(m.KnownKills) > 0 {
 		m.KnownKills = withPeak(m.KnownKills, t, featureKey(&m.Schema, m.cells(t.Features, nil)))
@@ -114,13 +109,11 @@ func (k *knownKill) addMeasured(peak sizing.Bytes) {
 	k.addPeak(peak)
 }
 
-// addPeak adds a measured peak. If there are already maxKnownPeaks peaks, it drops the oldest.
 func (k *knownKill) addPeak(peak sizing.Bytes) {
 	copy(k.Peaks[1:], k.Peaks[:maxKnownPeaks-1])
 	k.Peaks[0] = peak
 }
 
-// withoutTry removes the kill of a try.
 func withoutTry(kills []knownKill, run uint64, try int) []knownKill {
 	return slices.DeleteFunc(kills, func(k knownKill) bool { return k.Run == run && k.Try == try })
 }
@@ -166,9 +159,8 @@ func (m *Model) RenameRun(from, to uint64) {
 	}
 }
 
-// rebuildKills replaces the known kills by those of a history. It processes the rows in the order of the history, so that a
-// peak that was reported late does not count as newer than a kill, and decodes their features with the schema of the whole
-// history.
+// rebuildKills processes the rows in the order of the history, so that a peak that was reported late does not count as newer
+// than a kill, and decodes their features with the schema of the whole history.
 func (m *Model) rebuildKills(h *sizing.History) {
 	quarantinedRows, previous := m.quarantinedSeqs(), h.Schema.PreviousSameName()
 	m.KnownKills = nil
@@ -216,13 +208,11 @@ func (m *Model) rebuildKills(h *sizing.History) {
 // killEvidence holds the two bounds that the known kills give for a row. Zero means no evidence.
 type killEvidence struct {
 	killed sizing.Bytes // largest killed allocation of the known kills with the same features that store no peak
-	needed sizing.Bytes // of the known kills with the same features that store a peak: the largest peak (knownKill.Peaks) times m.Understatement.factor(), and more than each of these kills
+	needed sizing.Bytes // of the known kills with the same features that store a peak: the larger of the largest peak (knownKill.Peaks) times m.Understatement.factor(), and the largest killed allocation plus one byte
 }
 
-// tooLittle returns the largest amount that is known to be too small; zero if none is known.
 func (e killEvidence) tooLittle() sizing.Bytes { return max(e.killed, e.needed-1, 0) }
 
-// evidence returns the evidence of the known kills about a row.
 func (m *Model) evidence(cells []sizing.Value) (e killEvidence) {
 	if len(m.KnownKills) == 0 || m.ablated.NoKnownKills {
 		return e

@@ -12,14 +12,12 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// killedRun returns the OOM kill of a run's first try with an allocation in GiB.
 func killedRun(run string, gibs float64) sizing.HistoryRow {
 	r := killed(gibs)
 	r.RunID = run
 	return r
 }
 
-// retried returns the success of a run's second try with a peak in GiB.
 func retried(run string, gibs float64) sizing.HistoryRow {
 	r := measuredRun(gibs)
 	r.RunID, r.Try = run, 2
@@ -48,7 +46,6 @@ func (k *task) variants() map[string]*taskmodel.Model {
 	return all
 }
 
-// requireForAll requires that the answers of all variants for f pass a check.
 func (k *task) requireForAll(f sizing.Features, about string, check func(s taskmodel.Answer) bool) {
 	k.t.Helper()
 	for name, m := range k.variants() {
@@ -256,7 +253,6 @@ func TestAnswersStayAboveKnownKills(t *testing.T) {
 	}
 }
 
-// The ladder over bins consists of the amounts that repeated lifts grant.
 func TestLadderOverBinsIsThatOfRepeatedLifts(t *testing.T) {
 	k, _ := trainedTask(t, growing, 3, 150)
 	q := question(sizing.Features{"rows": sizing.NumberValue(8_000)})

@@ -79,8 +79,7 @@ func geometricLadder(q Question, start, upperBound sizing.Bytes, ladder []sizing
 	return ladder
 }
 
-// clamp returns a limit within the bounds of q: at least the floor and the minimum grant, but at most the cap, even if the
-// cap is lower than these.
+// clamp applies the bounds of q. The cap limits even the floor and the minimum grant.
 func clamp(q Question, limit sizing.Bytes) sizing.Bytes {
 	limit = max(limit, q.Floor, q.MinGrant)
 	if q.Cap > 0 {
@@ -95,9 +94,8 @@ func roundToGrid(q Question, amount float64) sizing.Bytes {
 	return q.Edges.RoundUp(sizing.Bytes(max(1, min(amount, sizing.MaxBytes))).RoundUp(sizing.MiB))
 }
 
-// sizeLift returns the grant for the retry of a killed run, and the ladder that starts with this grant. The ladder is empty
-// if no lift is left, or if no amount above q.Above is within the bounds of q. If a known kill or leastRetry raises the
-// grant, the ladder is never empty: it contains the grant.
+// The ladder that sizeLift returns starts with the grant. It is empty if no lift is left, or if no amount above q.Above is
+// within the bounds of q. If a known kill or leastRetry raises the grant, the ladder contains at least the grant.
 func (m *Model) sizeLift(p *experts.Point, q Question, b *buffers) (sizing.Bytes, []sizing.Bytes) {
 	known := m.evidence(b.cells)
 	p.KilledRuns = m.repeatedKills(known, b.cells)

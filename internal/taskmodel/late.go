@@ -18,8 +18,8 @@ const (
 	minLate   = 8
 )
 
-// latePeaks returns the number of late peaks in h that the model has not learned yet, and the number of peaks in h that it has
-// learned. The rows of h are in the order of time.
+// latePeaks counts the late peaks in h that the model has not learned yet, and the peaks in h that it has learned. The rows
+// of h must be in the order of time.
 func (m *Model) latePeaks(h *sizing.History) (late, learned int) {
 	isNew := make(map[int]bool)
 	for _, i := range m.newRows(h) {
@@ -47,13 +47,12 @@ func (m *Model) latePeaks(h *sizing.History) (late, learned int) {
 	return late, learned
 }
 
-// isOutOfOrder reports whether the model would learn, or has learned, so many late peaks that it must be learned from scratch.
 func (m *Model) isOutOfOrder(h *sizing.History) bool {
 	late, learned := m.latePeaks(h)
 	return late > 0 && m.Late+late >= max(minLate, learned/lateShare)
 }
 
-// oldestPeak returns the end of the oldest row of h with a peak, in Unix seconds; 0 if there is none.
+// oldestPeak returns Unix seconds; 0 if no row has a peak.
 func oldestPeak(h *sizing.History) (oldest int64) {
 	for i := range h.Rows {
 		r := &h.Rows[i]
@@ -64,14 +63,12 @@ func oldestPeak(h *sizing.History) (oldest int64) {
 	return oldest
 }
 
-// precedesAll reports whether a try ended before all runs with a peak that the last training learned. It returns false for a
-// reproduced run and while Learn still refits the models.
+// precedesAll returns false for a reproduced run and while Learn still refits the models.
 func (m *Model) precedesAll(t *TrainingRow) bool {
 	return m.Oldest != 0 && t.At < m.Oldest && !t.Reproduced && !m.isEarly()
 }
 
-// learnPreceding learns a try for which precedesAll is true. Its peak changes only the range of the peaks; the next fit uses
-// the row, too.
+// The peak changes only the range of the peaks; the next fit uses the row, too.
 func (m *Model) learnPreceding(t *TrainingRow) {
 	m.countTry(t)
 	if t.Censoring == sizing.Exact && !m.quarantineOld(t) {

@@ -46,7 +46,6 @@ func (m *Model) Learn(t TrainingRow) {
 	}
 }
 
-// learnExact learns a measured peak.
 func (m *Model) learnExact(t *TrainingRow) {
 	if m.isEarly() {
 		m.extendSchema(t.Features)
@@ -63,7 +62,6 @@ func (m *Model) learnExact(t *TrainingRow) {
 	m.refitEarly(r)
 }
 
-// learnBound learns an OOM kill.
 func (m *Model) learnBound(t *TrainingRow) {
 	if m.isEarly() {
 		m.extendSchema(t.Features)
@@ -78,7 +76,6 @@ func (m *Model) learnBound(t *TrainingRow) {
 	m.learnColdStartKill(t)
 }
 
-// raiseBound records that a try was killed with an allocation of b.
 func (m *Model) raiseBound(b sizing.Bytes) {
 	m.Bound = max(m.Bound, b)
 	if m.Experts.LearnedRows > 0 {
@@ -86,10 +83,8 @@ func (m *Model) raiseBound(b sizing.Bytes) {
 	}
 }
 
-// countTry updates the parts of the model that tries of every outcome may change. It clears t.CPUMax if the CPU
-// measurement was not learned.
-//
-// A row that only adds the peak of an earlier success is not counted again.
+// countTry updates the parts of the model that tries of every outcome may change. It clears t.CPUMax if the CPU measurement
+// was not learned. It does not count a row again that only adds the peak of an earlier success.
 func (m *Model) countTry(t *TrainingRow) {
 	if t.Amends {
 		t.CPUMax = 0
@@ -123,8 +118,8 @@ func (m *Model) countTry(t *TrainingRow) {
 	m.comparePromise(t)
 }
 
-// learnRow learns a measured row; t is its try. First the experts learn, from the prediction that the models made
-// without knowing the row; then the models learn.
+// learnRow learns a measured row; t is its try. The experts learn first, from the prediction that the models made without
+// knowing the row.
 func (m *Model) learnRow(r *row, t *TrainingRow) {
 	m.widenRange(sizing.Bytes(r.Peak))
 	m.Share.RecordCost(r.Peak * r.Seconds)
@@ -173,7 +168,6 @@ func (m *Model) learnRow(r *row, t *TrainingRow) {
 	}
 }
 
-// widenRange widens the range of learned peaks.
 func (m *Model) widenRange(peak sizing.Bytes) {
 	m.Largest = max(m.Largest, peak)
 	if m.Smallest == 0 || peak < m.Smallest {
@@ -201,11 +195,8 @@ func (m *Model) recordResidual(r *row, p *experts.Point, b *buffers, seq int64) 
 // change a model the most, and fits on so few rows are cheap.
 var earlyFitRows = []int{1, 2, 3, 5, 8, 12, 18}
 
-// isEarly reports whether the task has so few measured rows that Learn still refits the models.
 func (m *Model) isEarly() bool { return m.Experts.LearnedRows < earlyFitRows[len(earlyFitRows)-1] }
 
-// refitEarly stores one of the first rows, and refits the models when a fit is due. At the first row after the last of
-// these fits, it deletes the stored rows.
 func (m *Model) refitEarly(r row) {
 	if m.Experts.LearnedRows > earlyFitRows[len(earlyFitRows)-1] {
 		m.EarlyRows = nil
@@ -225,7 +216,6 @@ func (m *Model) refitEarly(r row) {
 // have different seeds.
 func seedOf(rows int) uint64 { return uint64(rows) }
 
-// extendSchema adds the new features of a report to the schema. In the early rows their values are missing.
 func (m *Model) extendSchema(f sizing.Features) {
 	if m.Schema.Extend(f) {
 		m.Schema = m.Schema.Shape()
@@ -235,7 +225,6 @@ func (m *Model) extendSchema(f sizing.Features) {
 	}
 }
 
-// padCells appends missing values until there are n cells.
 func padCells(cells []sizing.Value, n int) []sizing.Value {
 	for len(cells) < n {
 		cells = append(cells, sizing.Value{})
@@ -243,7 +232,6 @@ func padCells(cells []sizing.Value, n int) []sizing.Value {
 	return cells
 }
 
-// rowOf converts a measured try to a row.
 func (m *Model) rowOf(t *TrainingRow) row {
 	return row{
 		Cells: m.cells(t.Features, nil), Peak: math.Max(1, float64(t.Peak)), Seconds: secondsOf(t.Duration),
@@ -251,7 +239,6 @@ func (m *Model) rowOf(t *TrainingRow) row {
 	}
 }
 
-// secondsOf returns a duration in seconds. An unknown duration counts as a minute.
 func secondsOf(d time.Duration) float64 {
 	if d <= 0 {
 		return 60
@@ -259,8 +246,7 @@ func secondsOf(d time.Duration) float64 {
 	return d.Seconds()
 }
 
-// compareRequest records, in the task's share of the pool, whether a try exceeded its static request. A kill with less than
-// the request does not show whether the peak exceeds the request, so such a kill does not count.
+// A kill with less than the request does not show whether the peak exceeds the request, so such a kill does not count.
 func (m *Model) compareRequest(t *TrainingRow) {
 	switch requested := t.Requested.Memory; {
 	case requested == 0:

@@ -30,7 +30,6 @@ type limitFollower struct {
 	Rises limitRises `cbor:",omitzero"` // with any features
 }
 
-// limitPairs compares the peaks and the allocations of pairs of successes.
 type limitPairs struct {
 	Pairs      int     // number of compared pairs
 	AA, AP, PP float64 // Σ a·a, Σ a·p and Σ p·p over the pairs, where a is the log ratio of the allocations and p that of the peaks
@@ -44,8 +43,8 @@ type limitPairs struct {
 type limitRises struct {
 	sufficientLimit // of the successes since the last kill whose allocation or peak was at least Least; at least the static request
 
-	Pairs   int                             // number of compared runs; after such a kill, it starts at −minFollowed, and the sums exclude the runs until it is above zero
-	Changes float64                         // Σ c·c/2, where c is the change of log(peak/allocation) since the success before; the variance of this log is half that of its change
+	Pairs   int                             // number of compared runs; a kill at or above Least sets it to −minFollowed, and the sums exclude the runs until it is above zero
+	Changes float64                         // Σ c·c/2, where c is the change of log(peak/allocation) since the previous success; the variance of the logarithm is half that of its change
 	Errors  [experts.ModelCount + 2]float64 // sums of the squared errors of the log peak: of each model, of the cold-start rule, and of the peak before as prediction
 }
 
@@ -57,18 +56,18 @@ type sufficientLimit struct {
 
 const (
 	minFollowed         = 3    // smallest number of pairs with the same features from which peaks can count as following the limits
-	minRises            = 2    // the same for limitRises, whose evidence is stronger
+	minRises            = 2    // smallest number of runs for limitRises, whose evidence is stronger
 	minLimitRatio       = 1.2  // smallest ratio of two allocations that differ clearly
 	minFollowSlope      = 0.8  // smallest slope of the log peak over the log allocation
-	minFollowShare      = 0.95 // smallest squared correlation of these two logarithms
+	minFollowShare      = 0.95 // smallest squared correlation of the log peak and the log allocation
 	maxShareChange      = 0.1  // largest ratio of limitRises.Changes to the errors of the best model
-	maxFirstShareChange = 0.01 // the same for only minRises runs
-	minRiseError        = 1.05 // smallest typical error of the best model, as a factor; if peaks grow slowly and steadily, their shares are constant, too, but the models err less than this
+	maxFirstShareChange = 0.01 // maxShareChange with only minRises runs
+	minRiseError        = 1.05 // smallest typical error of the best model, as a factor; if peaks grow slowly and steadily, their shares are constant, too, but the models err less
 	provenTolerance     = 1.02 // an allocation and Least count as equal up to this ratio of the larger to the smaller
 	priorRuns           = 10.0 // weight, in runs, of the prior distribution of the risk of a sufficient limit
 )
 
-// followLimit adds a try with the features in `cells` to m.Follower. It must run before the models learn the try.
+// followLimit must run before the models learn the try, whose features are in `cells`.
 func (m *Model) followLimit(t *TrainingRow, cells []sizing.Value) {
 	f := &m.Follower
 	if t.Outcome.OOM() { // the smallest limit so far may not be enough
@@ -101,7 +100,7 @@ func (m *Model) followLimit(t *TrainingRow, cells []sizing.Value) {
 	f.Features, f.Allocated, f.Peak = key, allocated, t.Peak
 }
 
-// learn adds a success. It ignores allocations below request as candidates for Least.
+// learn ignores allocations below request as candidates for Least.
 func (s *sufficientLimit) learn(allocated, peak, request sizing.Bytes) {
 	raised := provenTolerance * float64(allocated)
 	switch {
@@ -137,7 +136,6 @@ func (m *Model) addRise(t *TrainingRow, cells []sizing.Value, change float64) {
 	}
 }
 
-// isFollowing reports whether the peaks follow the limits.
 func (r *limitRises) isFollowing() bool {
 	least, smallest := slices.Min(r.Errors[:]), math.Log(minRiseError)
 	most := maxShareChange
@@ -147,7 +145,6 @@ func (r *limitRises) isFollowing() bool {
 	return r.Pairs >= minRises && least >= smallest*smallest*float64(r.Pairs) && r.Changes <= most*least
 }
 
-// add adds a pair with the log ratios a of the allocations and p of the peaks.
 func (f *limitPairs) add(a, p float64) {
 	if math.Abs(a) < math.Log(minLimitRatio) {
 		return
@@ -156,16 +153,14 @@ func (f *limitPairs) add(a, p float64) {
 	f.AA, f.AP, f.PP = f.AA+a*a, f.AP+a*p, f.PP+p*p
 }
 
-// logRatio returns log(a/b).
 func logRatio(a, b sizing.Bytes) float64 { return math.Log(float64(a) / float64(b)) }
 
-// isFollowing reports whether the peaks follow the limits.
 func (f *limitPairs) isFollowing() bool {
 	return f.Pairs >= minFollowed && f.AP >= minFollowSlope*f.AA && f.AP*f.AP >= minFollowShare*f.AA*f.PP
 }
 
-// sufficientFor returns the smallest limit that was enough, for runs with the features of key or, by the evidence of Rises, for
-// runs with any features. It returns nil if no evidence says that the peaks follow the limits.
+// The evidence of Rises is valid for runs with any features. sufficientFor returns nil if no evidence says that the peaks
+// follow the limits.
 func (f *limitFollower) sufficientFor(key uint64) *sufficientLimit {
 	switch {
 	case f.Features == key && f.limitPairs.isFollowing():

@@ -12,7 +12,6 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// runProgram grants and reports n runs of a program without features. See runWithFeatures.
 func (k *task) runProgram(n int, request float64, peak func(limit float64) float64) (grants []float64) {
 	return k.runWithFeatures(n, request, func() (sizing.Features, func(float64) float64) { return nil, peak })
 }

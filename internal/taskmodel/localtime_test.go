@@ -90,7 +90,6 @@ func TestEffectsOfADateFollowTheClockOnWhichTheErrorsDepend(t *testing.T) {
 	}
 }
 
-// The difference of two dates is the time between two instants, whatever their offsets.
 func TestDifferencesOfDatesIgnoreOffsets(t *testing.T) {
 	e := &encoder{Pairs: [][2]int{{0, 1}}}
 	cells := []sizing.Value{sizing.TextValue("2024-03-31T01:30:00+01:00"), sizing.TextValue("2024-03-31T03:30:00+02:00")}

@@ -23,7 +23,7 @@ import (
 // launch.
 const (
 	maxDAGRuns  = 16 // largest number of stored dagRuns, the newest ones; a DAG run with few slots takes several
-	maxLaunches = 32 // largest number of stored launches of all these DAG runs together
+	maxLaunches = 32 // largest number of stored launches of all dagRuns together
 )
 
 // dagRun holds instances of a mapped task in one DAG run: those that started before the first of them was reported.
@@ -57,8 +57,8 @@ type instance struct {
 	isPredicted bool    // learnRow records the residual of its prediction (recordResidual), and models.learn learns this residual
 }
 
-// dagRunOf returns the stored dagRun to which a measured try belongs; nil if its task is not mapped. If no stored dagRun fits,
-// dagRunOf adds one, and drops the oldest if there are maxDAGRuns. An unknown start (0) counts as before every report.
+// dagRunOf returns the dagRun to which a measured try belongs, or adds one; nil if its task is not mapped. An unknown start
+// (0) counts as before every report.
 func (m *Model) dagRunOf(t *TrainingRow) *dagRun {
 	if t.DAGRun == 0 || m.ablated.NoDAGRuns {
 		return nil
@@ -91,7 +91,6 @@ type killedStart struct {
 // maxKilledStarts is the largest number of stored starts. If a start was dropped, the start of the retry takes its place.
 const maxKilledStarts = 64
 
-// addKilledStart records the start of a killed mapped instance, unless an earlier try of it was killed.
 func (m *Model) addKilledStart(t *TrainingRow) {
 	if t.DAGRun == 0 || slices.ContainsFunc(m.KilledStarts, func(k killedStart) bool { return k.Run == t.Run }) {
 		return
@@ -102,8 +101,7 @@ func (m *Model) addKilledStart(t *TrainingRow) {
 	m.KilledStarts = append(m.KilledStarts, killedStart{Run: t.Run, At: t.StartedAt})
 }
 
-// takeStart returns the start of the first killed try of the instance of a measured try or, if none was killed, the start of
-// the measured try. It removes the instance from m.KilledStarts.
+// takeStart returns the start of the first killed try of the instance or, if none was killed, the start of t.
 func (m *Model) takeStart(t *TrainingRow) int64 {
 	i := slices.IndexFunc(m.KilledStarts, func(k killedStart) bool { return k.Run == t.Run })
 	if i < 0 {
@@ -114,7 +112,6 @@ func (m *Model) takeStart(t *TrainingRow) int64 {
 	return start
 }
 
-// launchOf returns the launch with a key; nil if there is none.
 func (d *dagRun) launchOf(key uint64) *launch {
 	for i := range d.Launches {
 		if d.Launches[i].Key == key {
@@ -124,7 +121,6 @@ func (d *dagRun) launchOf(key uint64) *launch {
 	return nil
 }
 
-// addLaunch adds a launch to a run. If there are too many launches, it drops the oldest launch of the oldest run.
 func (m *Model) addLaunch(run *dagRun, l launch) {
 	n := 0
 	for i := range m.DAGRuns {
@@ -137,7 +133,7 @@ func (m *Model) addLaunch(run *dagRun, l launch) {
 	run.Launches = append(run.Launches, l)
 }
 
-// startDAGRun records the first row of a task. No model exists before this row.
+// startDAGRun records the first row of a task, before which no model exists.
 func (m *Model) startDAGRun(r *row, t *TrainingRow) {
 	if run := m.dagRunOf(t); run != nil {
 		run.IsFirst = true
@@ -218,7 +214,6 @@ func (m *Model) predictBefore(run *dagRun, cells []sizing.Value, p *experts.Poin
 	m.Models.Drift, m.Models.Trend = drift, trend
 }
 
-// residualOf returns the log residual of experts.LineTrees.
 func residualOf(r *row, p *experts.Point) float64 {
 	return math.Log(r.Peak) - p.Level[experts.LineTrees]
 }

@@ -11,7 +11,7 @@ import (
 // moves the fitted models such that the mean of their errors is zero if the instances of a DAG run count as their effective
 // number.
 
-// setRepeated sets row.Repeated from the DAG runs of the rows; 0 stands for a row of a task that is not mapped.
+// A DAG run of 0 marks a row of a task that is not mapped.
 func (m *Model) setRepeated(rows []row, dagRuns []uint64) {
 	if m.ablated.NoDAGRuns || !slices.ContainsFunc(dagRuns, func(run uint64) bool { return run != 0 }) {
 		return
@@ -37,9 +37,8 @@ func (m *Model) setRepeated(rows []row, dagRuns []uint64) {
 }
 
 // shiftLevel moves the levels of the line, of the regression of the peak itself (experts.Plain) and of the trees, after a fit
-// on rows. The errors are those of LineTrees, clipped at maxClusterError. base holds the predictions of the line, and trees(i)
-// returns the prediction of Resid for row i. For fewer than minOffsetRows rows (in the cold start) and for a task that is not
-// mapped, shiftLevel does nothing.
+// on rows. The errors are those of LineTrees, clipped at maxClusterError. base holds the predictions of the line, and
+// trees(i) returns the prediction of Resid for row i.
 func (m *models) shiftLevel(rows []row, y, base []float64, trees func(i int) float64) error {
 	if len(rows) < minOffsetRows || !slices.ContainsFunc(rows, func(r row) bool { return r.Repeated > 0 }) {
 		return nil

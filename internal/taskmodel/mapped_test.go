@@ -23,7 +23,6 @@ type mappedTask struct {
 	deviation float64 // of the logarithm of the factor of the DAG run
 }
 
-// draw returns the features and the peaks in GiB of the instances of a DAG run.
 func (m *mappedTask) draw(rng *rand.Rand) (features []sizing.Features, gibs []float64) {
 	rows := 50 + 950*rng.Float64()
 	common := (0.3 + rows/128) * noise(rng, m.deviation)
@@ -37,7 +36,6 @@ func (m *mappedTask) draw(rng *rand.Rand) (features []sizing.Features, gibs []fl
 	return features, gibs
 }
 
-// reportMapped reports the instances of a DAG run, and trains if a training is due.
 func (k *task) reportMapped(run int, features []sizing.Features, gibs []float64) {
 	k.t.Helper()
 	for i := range features {

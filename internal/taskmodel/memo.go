@@ -21,7 +21,6 @@ type Memo struct {
 // memoSlots is the number of slots. Each question has two of them, by its hash.
 const memoSlots = 4096
 
-// cachedAnswer is one answer with everything that it depends on.
 type cachedAnswer struct {
 	state  uint64
 	q      Question // without features; cells holds them
@@ -78,15 +77,13 @@ func (c *Memo) store(added *cachedAnswer, first, second uint64) {
 	c.slots[first].Store(added)
 }
 
-// matches reports whether c is the answer to a question.
 func (c *cachedAnswer) matches(state uint64, q *Question, cells []sizing.Value) bool {
 	return c.state == state && c.q.Requested == q.Requested && c.q.Floor == q.Floor && c.q.Cap == q.Cap && c.q.MinGrant == q.MinGrant &&
 		c.q.RiskTarget == q.RiskTarget && c.q.Above == q.Above && c.q.Lifts == q.Lifts && c.q.GuardFactor == q.GuardFactor && c.q.CapBy == q.CapBy && c.q.Open == q.Open && c.q.Timeout == q.Timeout && c.q.RunScore == q.RunScore && c.q.Shape == q.Shape &&
 		slices.Equal(c.q.Edges, q.Edges) && slices.Equal(c.cells, cells)
 }
 
-// hashOf hashes a model state and a question with its cells. It may leave out fields of the question,
-// because matches compares all of them.
+// hashOf may leave out fields of the question, because matches compares all of them.
 func hashOf(state uint64, q *Question, cells []sizing.Value) uint64 {
 	h := state
 	mix := func(v uint64) { h = (h ^ v) * 0x9e3779b97f4a7c15; h ^= h >> 29 }

@@ -9,8 +9,6 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// A Memo returns neither the answer to another question nor the answer from before the model learned
-// a row.
 func TestMemoDistinguishesQuestions(t *testing.T) {
 	k, rng := trainedTask(t, growing, 3, 60)
 	var memo taskmodel.Memo

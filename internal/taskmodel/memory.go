@@ -40,7 +40,6 @@ func (m *Model) MemoryBytes() int64 {
 	return size
 }
 
-// averageBytes returns the memory that the fields of a cold-start average refer to.
 func averageBytes(a *bayes.Average) int64 {
 	size := sliceBytes(a.Lines) + sliceBytes(a.Ranges) + sliceBytes(a.Units) + sliceBytes(a.Kills) + sliceBytes(a.Modes.Modes)
 	for i := range a.Kills {
@@ -52,7 +51,6 @@ func averageBytes(a *bayes.Average) int64 {
 	return size
 }
 
-// bytes returns the memory of the point predictors.
 func (m *models) bytes() int64 {
 	size := int64(unsafe.Sizeof(*m)) + m.Recent.MemoryBytes() + sliceBytes(m.PeakTrend.Ranges) + sliceBytes(m.PeakTrend.Units) + sliceBytes(m.PeakTrend.Remote) + sliceBytes(m.PeakTrend.Slopes) + sliceBytes(m.RunTimeTrend.Slopes)
 	size += m.Groups.bytes() + sliceBytes(m.RecurringColumns)
@@ -85,7 +83,6 @@ func (m *models) bytes() int64 {
 	return size + m.Enc.bytes()
 }
 
-// bytes returns the memory of the encoder.
 func (e *encoder) bytes() int64 {
 	size := int64(unsafe.Sizeof(*e)) + sliceBytes(e.Columns) + e.DonorRows.bytes()
 	for i := range e.Columns {
@@ -94,7 +91,6 @@ func (e *encoder) bytes() int64 {
 	return size
 }
 
-// bytes returns the memory of the levels and the parts of a column.
 func (c *column) bytes() int64 {
 	size := sliceBytes(c.Parts.Columns)
 	for text, level := range c.Levels {
@@ -106,7 +102,6 @@ func (c *column) bytes() int64 {
 	return size
 }
 
-// sliceBytes returns the memory of a slice's elements, including its unused capacity.
 func sliceBytes[E any](s []E) int64 {
 	var e E
 	return int64(cap(s)) * int64(unsafe.Sizeof(e))

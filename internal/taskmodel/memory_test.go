@@ -24,7 +24,6 @@ func TestMemoryBytesMatchesTheHeap(t *testing.T) {
 	}
 }
 
-// trainedBlob returns the blob of a model that was trained on a number of runs.
 func trainedBlob(t *testing.T, runs int) []byte {
 	k, rng := newTask(t), newRand(51)
 	for range runs {
@@ -37,7 +36,6 @@ func trainedBlob(t *testing.T, runs int) []byte {
 	return blobOf(t, k.model)
 }
 
-// liveHeap returns the bytes of reachable heap objects.
 func liveHeap() int64 {
 	runtime.GC()
 	runtime.GC() // the values of a sync.Pool survive one collection

@@ -12,10 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// usage is the run time in seconds and the largest number of cores of one run.
 type usage struct{ seconds, cores float64 }
 
-// withUsage returns a fitted task of 150 runs of 1 GiB.
 func withUsage(t *testing.T, draw func(rng *rand.Rand) (sizing.Features, usage)) *task {
 	k, rng := newTask(t), newRand(31)
 	for range 150 {
@@ -29,7 +27,6 @@ func withUsage(t *testing.T, draw func(rng *rand.Rand) (sizing.Features, usage))
 	return k
 }
 
-// askUsage sizes a run with a static request of 8 cores and a timeout of 900 seconds.
 func askUsage(k *task, f sizing.Features) taskmodel.Answer {
 	q := question(f)
 	q.Requested.CPU, q.Timeout = 8, 900*time.Second

@@ -13,7 +13,6 @@ import (
 
 const maxMixtureDonorRows = 16 // largest number of donor rows in the mixture; the time of an answer grows with it
 
-// hasAnyFeature reports whether a row has any feature that is encoded.
 func (e *encoder) hasAnyFeature(cells []sizing.Value) bool {
 	for j := range e.Columns {
 		if e.Columns[j].Kind != sizing.Missing && cells[j].Kind != sizing.Missing {
@@ -33,9 +32,7 @@ func (b *buffers) shiftDonorRows(p *experts.Point) {
 	}
 }
 
-// mixtureExceedance returns P(peak > amount). For a row without imputed features, the probability comes from the experts. For a
-// row with imputed features, it comes from the newest peaks if no feature is known, and otherwise from the mixture over donor
-// rows.
+// mixtureExceedance returns P(peak > amount).
 func (m *Model) mixtureExceedance(p *experts.Point, amount float64, b *buffers) float64 {
 	switch {
 	case p.Imputed && b.noFeatures:

@@ -89,7 +89,7 @@ type Model struct {
 	NewFeatures     newFeatures         // the newest rows while they have a feature that the models have not learned (relearn.go)
 	ChangedRun      uint64              // TrainingRow.DAGRun of the newest try whose promise includes an unknown effect; see recordRaisedPromise
 	Tries           int                 // number of learned tries of any outcome
-	Kills           int                 // number of OOM kills among them
+	Kills           int                 // number of learned OOM kills
 	Fitted          int                 // number of learned measured rows at the last fit
 	Reproduced      int                 // measured rows of reproduced runs since the last fit
 	FitKey          uint64              // identifies the rows of the last fit; zero if Learn fitted
@@ -122,7 +122,7 @@ type Model struct {
 	DAGRuns        []dagRun      // newest DAG runs of a mapped task, oldest first
 	KilledStarts   []killedStart // killed mapped instances without a measured peak, oldest first
 	WithinRuns     intraClass    // correlation of the errors of instances of a DAG run
-	WithinFeatures intraClass    // the same, of instances with the same features
+	WithinFeatures intraClass    // correlation of the errors of instances with the same features
 
 	ColdStart bayes.Average // the cold-start rule; empty in models stored before this field existed
 
@@ -181,8 +181,7 @@ func (m *Model) AmbiguityWarning() string { return m.Ambiguity }
 // Pool returns the task's contribution to the pool of its DAG.
 func (m *Model) Pool() Pool { return m.Share }
 
-// cells appends the values of f to dst[:0] in the order of the schema. A value of another kind than its field
-// counts as missing.
+// cells counts a value of another kind than its field as missing.
 func (m *Model) cells(f sizing.Features, dst []sizing.Value) []sizing.Value {
 	dst = dst[:0]
 	for i := range m.Schema.Fields {

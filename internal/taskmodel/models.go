@@ -36,15 +36,15 @@ type models struct {
 	Stack    *linear.Corrector // corrects LineTrees by other models and the recent errors
 	Base     float64           // mean of log |out-of-sample residual|, shrunk to log spreadPrior; the spread if Spread is nil
 	Drift    float64           // error of LineTrees, smoothed exponentially at driftRate
-	Trend    float64           // the same error, smoothed at trendRate
+	Trend    float64           // error of LineTrees, smoothed at trendRate
 	Unit     float64           // mean peak of the fitted rows in bytes, times the factor of shiftLevel
 	Low      float64           // smallest log peak of the fitted rows and of those learned since
-	High     float64           // largest log peak of these rows
+	High     float64           // largest log peak of the same rows as Low
 	LogSec   float64           // mean log1p of the seconds of the fitted rows with a known run time; if there is none, log1p of a minute
 	LogCores float64           // mean log cores of the fitted rows with a measurement
-	CoreRows int               // number of these rows
-	CoreLow  float64           // their smallest log cores
-	CoreHigh float64           // their largest log cores
+	CoreRows int               // number of fitted rows with a measurement of CPU
+	CoreLow  float64           // smallest log cores of the fitted rows
+	CoreHigh float64           // largest log cores of the fitted rows
 	Clock    int               // number of learned rows
 
 	PeakTrend trend `cbor:"Beyond,omitzero"` // extrapolates outside the range of the inputs
@@ -163,7 +163,6 @@ func fitModels(schema *sizing.Schema, rows []row, prev *models, trees TreeParams
 	return m, nil
 }
 
-// summariseSeconds sets LogSec and IsUntimed.
 func (m *models) summariseSeconds(rows []row) {
 	timed := 0
 	for i := range rows {
@@ -182,8 +181,8 @@ func (m *models) summariseSeconds(rows []row) {
 	}
 }
 
-// fitTrend fits PeakTrend and RunTimeTrend on the rows that had no isolated number: a number far above the others of its
-// feature although the peak is small, or far below the others although the peak is large (withoutIsolated).
+// An isolated number (withoutIsolated) is far above the others of its feature although the peak is small, or far below them
+// although the peak is large.
 func (m *models) fitTrend(rows []row, y []float64) {
 	if slices.ContainsFunc(rows, func(r row) bool { return r.Isolated }) {
 		whole, logs := make([]row, 0, len(rows)), make([]float64, 0, len(rows))
@@ -203,9 +202,8 @@ func (m *models) fitTrend(rows []row, y []float64) {
 	m.fitRunTime(rows)
 }
 
-// fitLine fits the ridge regressions and encodes the rows for the trees. It processes the rows in order, so
-// that the statistic of a category value contains only earlier rows. The ridge regressions learn the rows with an unknown run
-// time last, because the other rows predict these run times.
+// fitLine processes the rows in order, so that the statistic of a category value contains only earlier rows. The ridge
+// regressions learn the rows with an unknown run time last, because the other rows predict these run times.
 func (m *models) fitLine(rows []row, y []float64) (*table.Table, error) {
 	online, err := linear.NewOnline(m.Enc.LineWidth, targetCount, math.Inf(1), linear.Config{})
 	if err != nil {
@@ -214,7 +212,7 @@ func (m *models) fitLine(rows []row, y []float64) (*table.Table, error) {
 	m.line = online
 	t := &table.Table{Names: make([]string, m.Enc.TreeWidth), Y: y, W: make([]float64, len(rows)), X: make([]float64, 0, len(rows)*m.Enc.TreeWidth)}
 	var x []float64
-	var untimed []int // indexes of the rows with an unknown run time
+	var untimed []int
 	var inputs [][]float64
 	newest := min(len(rows), maxOffsetRows)
 	peaks, runTimes := newOffsetRows(newest, m.Enc.LineWidth), newOffsetRows(newest, m.Enc.LineWidth)
@@ -253,8 +251,7 @@ func (m *models) fitLine(rows []row, y []float64) (*table.Table, error) {
 	return t, m.fitRunTimeOffset(&runTimes)
 }
 
-// targets returns the targets of the ridge regressions for a row with the encoded inputs x. It replaces an unknown run time
-// by the predicted one: the mean of the other rows would flatten the slopes.
+// targets replaces an unknown run time by the predicted one: the mean of the other rows would flatten the slopes.
 func (m *models) targets(r *row, x []float64) []float64 {
 	used := m.LogCores
 	if r.Cores > 0 {
@@ -280,7 +277,6 @@ func treeConfig(rows int, seed uint64) gbt.Config {
 	}
 }
 
-// fitTrees fits the trees on t, the encoded rows. With few rows or without columns for trees it fits none.
 func (m *models) fitTrees(t *table.Table, rows []row, config gbt.Config, fits *FitCache, ablated *Ablation) error {
 	if len(rows) < minTreeRows || m.Enc.TreeWidth == 0 {
 		return nil
@@ -303,9 +299,7 @@ func (m *models) fitTrees(t *table.Table, rows []row, config gbt.Config, fits *F
 	return m.shiftLevel(rows, t.Y, in.base, func(i int) float64 { return m.Resid.Predict(t.Row(i)) })
 }
 
-// spreadTargets returns the targets of the spread, which are the log magnitudes of the out-of-sample
-// residuals, and the indices of the rows that have one; no index if there are too few for a fit. It
-// sets m.Base.
+// spreadTargets sets m.Base. It returns no index if there are too few residuals for a fit.
 func (m *models) spreadTargets(rows []row) (y []float64, known []int) {
 	y = make([]float64, len(rows))
 	sum := 3 * math.Log(spreadPrior)

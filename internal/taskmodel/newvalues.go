@@ -32,8 +32,7 @@ func (v newValue) effect(deviation float64) float64 {
 	return mean * max(0, 1-deviation*deviation/(v.Rows*mean*mean))
 }
 
-// newEffect returns the effect of a new value of a row on the log peak. If the row has several new values, the one with the
-// most rows counts. j is the column of this value; −1: a combination, or no new value.
+// If the row has several new values, the one with the most rows counts. j is its column; −1: a combination, or no new value.
 func (m *models) newEffect(cells []sizing.Value) (effect float64, j int) {
 	var known newValue
 	j = -1
@@ -50,7 +49,7 @@ func (m *models) newEffect(cells []sizing.Value) (effect float64, j int) {
 	return known.effect(math.Exp(m.Base) / normalLogDeviation), j
 }
 
-// newKeys returns the keys of the new values of a row to learn. It must run before the encoding learns the row.
+// newKeys must run before the encoding learns the row.
 func (m *models) newKeys(cells []sizing.Value) (keys []uint64) {
 	m.visitNew(cells, func(_ int, key uint64, isFirst bool) {
 		if _, isKnown := m.NewValues[key]; isKnown || isFirst {

@@ -68,7 +68,6 @@ func TestTheSecondRunWithAFirstChangeFollowsTheFirst(t *testing.T) {
 	assert.LessOrEqual(t, killed, 2)
 }
 
-// The explanation attributes the effect to the feature with the new value.
 func TestExplanationNamesTheFeatureWithANewValue(t *testing.T) {
 	k, rng := trainedTask(t, tenants(8, 0.1, true, 5), 5, 150)
 	f := with(sizing.Features{"rows": sizing.NumberValue(3)}, "tenant", sizing.TextValue("new"))

@@ -11,7 +11,7 @@ import (
 
 const (
 	maxPairedNumbers   = 64   // largest number of features whose differences are considered; the time of a fit grows with its square
-	maxNumberPairs     = 8    // largest number of pairs; those whose difference has the smallest relative variance
+	maxNumberPairs     = 8    // largest number of pairs; the pairs with the smallest relative variance of the difference are taken
 	minPairRows        = 16   // smallest number of rows with both numbers
 	maxDifferenceShare = 0.25 // largest variance of a difference, relative to the smaller variance of the two numbers
 )

@@ -32,7 +32,6 @@ const (
 	maxLogAbove     = 100  // far above all logarithms of amounts; avoids infinite intermediate values
 )
 
-// lineRidge returns the ridge regression of the line.
 func (m *models) lineRidge() *linear.Ridge {
 	if m.Above != nil {
 		return m.Above
@@ -58,8 +57,7 @@ func withOffset(above, offset float64) float64 {
 	return math.Log(offset + math.Exp(min(above, maxLogAbove)))
 }
 
-// hasQuantities reports whether a number or a date is encoded. Without one there is no quantity with which an amount
-// could grow.
+// Without a number or a date there is no quantity with which an amount could grow.
 func (e *encoder) hasQuantities() bool {
 	return slices.ContainsFunc(e.Columns, func(c column) bool {
 		return c.Kind == sizing.Number || c.Kind == sizing.Date || c.Numbers.count() > 0
@@ -74,7 +72,6 @@ type offsetRows struct {
 	weights []float64
 }
 
-// newOffsetRows returns offsetRows without rows, with memory for n rows.
 func newOffsetRows(n, columns int) offsetRows {
 	return offsetRows{columns: columns, inputs: make([]float64, 0, n*columns), levels: make([]float64, 0, n), weights: make([]float64, 0, n)}
 }
@@ -83,16 +80,14 @@ func (r *offsetRows) add(x []float64, level, weight float64) {
 	r.inputs, r.levels, r.weights = append(r.inputs, x...), append(r.levels, level), append(r.weights, weight)
 }
 
-// newest returns the newest n rows.
 func (r *offsetRows) newest(n int) *offsetRows {
 	first := max(0, len(r.levels)-n)
 	return &offsetRows{columns: r.columns, inputs: r.inputs[first*r.columns:], levels: r.levels[first:], weights: r.weights[first:]}
 }
 
-// row returns the inputs of row i.
 func (r *offsetRows) row(i int) []float64 { return r.inputs[i*r.columns : (i+1)*r.columns] }
 
-// table returns a table of the inputs. The caller must fill in its targets and weights.
+// The caller must fill in the targets and the weights of the table.
 func (r *offsetRows) table() *table.Table {
 	return &table.Table{Names: make([]string, r.columns), X: r.inputs, Y: make([]float64, len(r.levels)), W: make([]float64, len(r.levels))}
 }
@@ -125,11 +120,10 @@ func (r *offsetRows) criterion(ridge *linear.Ridge, offset float64) float64 {
 	return c
 }
 
-// clipError returns an error of a level, clipped at offsetClip.
 func clipError(err float64) float64 { return max(-offsetClip, min(offsetClip, err)) }
 
-// fitOffset gives the line an offset if that makes the errors of the line smaller than chance alone would. It tries
-// otherShares only if one of startShares makes the errors smaller, because the errors change slowly with the share.
+// fitOffset tries otherShares only if one of startShares makes the errors smaller, because the errors change slowly with the
+// share.
 func (m *models) fitOffset(rows *offsetRows) error {
 	if !m.Enc.hasQuantities() {
 		return nil
@@ -151,11 +145,10 @@ type offsetChoice struct {
 	rows   *offsetRows
 	low    float64       // low quantile of the amounts, to which the shares refer
 	offset float64       // zero: no offset
-	above  *linear.Ridge // line with this offset; nil without one
+	above  *linear.Ridge // line with the offset; nil without an offset
 	least  float64       // criterion of the line with this offset
 }
 
-// best returns the choice between no offset and shares of a low quantile of the amounts.
 func (r *offsetRows) best(shares []float64) (offsetChoice, error) {
 	if len(r.levels) < minOffsetRows {
 		return offsetChoice{}, nil
@@ -170,7 +163,6 @@ func (r *offsetRows) best(shares []float64) (offsetChoice, error) {
 	return c, err
 }
 
-// try changes the choice if an offset at one of the shares has a lower criterion.
 func (c *offsetChoice) try(shares []float64) error {
 	for _, share := range shares {
 		offset := share * c.low

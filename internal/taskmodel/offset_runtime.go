@@ -9,7 +9,7 @@ import (
 // Run times vary more than peaks. So the start-up time may be longer than the shortest runs, and the logarithms of the parts
 // above it are too noisy for a precise line. Therefore Gauss–Newton steps refine the offset and the line of the run time.
 
-const offsetSteps = 4 // largest number of these steps; more change the errors little
+const offsetSteps = 4 // largest number of Gauss–Newton steps; more change the errors little
 
 // lineRunTime returns log1p of the run time in seconds that the line predicts for the encoded inputs x.
 func (m *models) lineRunTime(x []float64) float64 {
@@ -19,8 +19,6 @@ func (m *models) lineRunTime(x []float64) float64 {
 	return m.ridges[logSeconds].Predict(x)
 }
 
-// fitRunTimeOffset gives the line of the run time an offset if that makes the errors of the line smaller than chance alone
-// would.
 func (m *models) fitRunTimeOffset(rows *offsetRows) error {
 	if !m.Enc.hasQuantities() {
 		return nil

@@ -33,7 +33,6 @@ func startUpTask(t *testing.T, seconds func(rows float64) float64) *Model {
 	return m
 }
 
-// tenSecondsAndRows is a start-up time of ten seconds and a time that is proportional to the rows.
 func tenSecondsAndRows(rows float64) float64 { return 10 + .005*rows }
 
 func TestTheRunTimeHasAStartUpTime(t *testing.T) {

@@ -33,10 +33,8 @@ func offsetTask(t *testing.T, n int, gibs func(rows, stores float64) float64) *M
 	return fitted
 }
 
-// baseAndProduct returns a peak of 2 GiB plus an amount that is proportional to the product of both inputs.
 func baseAndProduct(rows, stores float64) float64 { return 2 + 1e-4*rows*stores }
 
-// lineError returns the root mean square error of the line's log peak.
 func lineError(m *Model, gibs func(rows, stores float64) float64) float64 {
 	rng, sum := rand.New(rand.NewPCG(8, 1)), 0.0
 	const n = 200

@@ -83,7 +83,6 @@ func (m *Model) sizeFromOutline(q Question) Answer {
 	return s
 }
 
-// outlinePeak returns the largest peak with a margin; zero if no peak is known.
 func (m *Model) outlinePeak() sizing.Bytes {
 	return sizing.Bytes(outlineMargin * float64(m.Largest)).RoundUp(sizing.MiB)
 }

@@ -22,8 +22,7 @@ type pendingRow struct {
 // feature a fit learns the effect of its absence.
 const maxPending = minNewRows
 
-// addPending stores a row that was predicted by imputation, and drops the oldest row if there are maxPending. `center` is
-// the prediction without the margin.
+// center is the prediction without the margin.
 func (m *Model) addPending(r *row, center *experts.Point, seq int64) {
 	if len(m.Pending) == maxPending {
 		m.Pending = slices.Delete(m.Pending, 0, 1)
@@ -31,7 +30,6 @@ func (m *Model) addPending(r *row, center *experts.Point, seq int64) {
 	m.Pending = append(m.Pending, pendingRow{Seq: seq, Cells: slices.Clone(r.Cells), Point: *center, Peak: r.Peak, Seconds: r.Seconds})
 }
 
-// learnPending makes the experts learn the pending rows that the refitted models no longer impute.
 func (m *Model) learnPending() {
 	b := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(b)

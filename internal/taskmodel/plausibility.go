@@ -17,8 +17,8 @@ const (
 	minGranted = 64 * sizing.MiB
 )
 
-// isKilledAtGrant reports whether t was OOM-killed at or below the amount that this service granted, or
-// at or below minGranted. Then the killed amount is plausible, even if it is far from all peaks.
+// A kill at or below the amount that this service granted, or at or below minGranted, is plausible, even if it is far from
+// all peaks.
 func isKilledAtGrant(t *TrainingRow) bool {
 	return t.Censoring == sizing.AtLeast && t.Peak <= max(t.Granted, minGranted)
 }
@@ -34,8 +34,7 @@ func (m *Model) isBetweenKillAndAllocation(t *TrainingRow) bool {
 	return killed < peak && peak < unitFactor*killed
 }
 
-// releaseGranted releases the quarantined kills at or below the grant of their receipt. The receipt may
-// have been stored after the kill was quarantined.
+// The receipt of a quarantined kill may have been stored after the kill was quarantined.
 func (m *Model) releaseGranted(h *sizing.History) {
 	for i := 0; i < len(m.Quarantine); {
 		t := &m.Quarantine[i].TrainingRow
@@ -82,7 +81,6 @@ func (m *Model) CanBeConfirmed(t *TrainingRow) bool {
 	return t.Confirmable() && !m.isBeyondAllocation(t)
 }
 
-// checkWithoutHistory returns the expectation that t violates, and whether t is implausible whatever the history is.
 func checkWithoutHistory(t *TrainingRow) (implausibility, bool) {
 	switch {
 	case t.Peak > maxPossible:
@@ -101,7 +99,6 @@ type implausibility struct {
 	reference string  // the source of the expectation
 }
 
-// describe compares a peak with the violated expectation, for a warning.
 func (d implausibility) describe(peak sizing.Bytes) string {
 	times := float64(peak) / d.expected
 	if times < 1 {
@@ -119,7 +116,6 @@ type forecast struct {
 	isNew     bool    // a category or a bool has a new value; see hasNewValue
 }
 
-// forecast predicts the peak of a report from its features; `known` is false if there are no models.
 func (m *Model) forecast(t *TrainingRow) (c forecast, known bool) {
 	if m.Models == nil {
 		return forecast{}, false
@@ -139,7 +135,6 @@ func (m *Model) forecast(t *TrainingRow) (c forecast, known bool) {
 	return c, true
 }
 
-// largestRise returns the largest ratio of a plausible input of a row to the upper edge of its range, at least 1.
 func (m *models) largestRise(cells []sizing.Value) float64 {
 	t, largest := &m.PeakTrend, 0.0
 	for j := -len(t.Pairs); j < len(t.Ranges) && m.ridges != nil; j++ {
@@ -150,7 +145,6 @@ func (m *models) largestRise(cells []sizing.Value) float64 {
 	return math.Exp(largest)
 }
 
-// checkPlausibility returns the expectation that t violates, and whether t is implausible.
 func (m *Model) checkPlausibility(t *TrainingRow) (implausibility, bool) {
 	if d, ok := checkWithoutHistory(t); ok {
 		return d, true
@@ -200,7 +194,6 @@ func (m *Model) missFactor(allocated float64) float64 {
 	return missFactor
 }
 
-// checkFirstReport is checkPlausibility before any peak of the task is known.
 func checkFirstReport(t *TrainingRow) (implausibility, bool) {
 	peak := float64(t.Peak)
 	allocated, requested := float64(t.Allocated.Memory), float64(t.Requested.Memory)

@@ -36,7 +36,6 @@ func (m *Model) SetPool(pool *Pool, others *Namespace) {
 	m.effects = pool.Effects
 }
 
-// leavePool restores the task's own margins.
 func (m *Model) leavePool() {
 	if !m.own.saved {
 		return
@@ -63,8 +62,8 @@ func (m *Model) EncodeShare() ([]byte, error) {
 	return share, nil
 }
 
-// ReadShare decodes share, the output of EncodeShare. If share is nil, ReadShare reads the contribution from the
-// model's blob. The error is ErrFormat if the input is damaged.
+// ReadShare decodes share, the output of EncodeShare. If share is nil, ReadShare reads the contribution from the model's
+// blob. The error wraps ErrFormat if the input is damaged.
 func ReadShare(share, blob []byte) (Pool, error) {
 	if share != nil {
 		var pool Pool

@@ -78,8 +78,7 @@ func (m *models) predict(cells []sizing.Value, p *experts.Point, b *buffers) {
 // a few low ones.
 const minLevelQuantile = 0.1
 
-// predictInRange predicts a row. Like predict, it imputes missing features; unlike predict, it drops no input and does not
-// extrapolate.
+// predictInRange imputes missing features. Unlike predict, it drops no input and does not extrapolate.
 func (m *models) predictInRange(cells []sizing.Value, p *experts.Point, b *buffers) {
 	if m.ridges != nil && m.Enc.isIncomplete(cells) {
 		m.imputeFromDonorRows(cells, p, b)
@@ -88,7 +87,6 @@ func (m *models) predictInRange(cells []sizing.Value, p *experts.Point, b *buffe
 	m.predictRow(cells, p, b)
 }
 
-// predictRow fills p with the models' predictions for a row without imputation.
 func (m *models) predictRow(cells []sizing.Value, p *experts.Point, b *buffers) {
 	median := m.Recent.Median()
 	*p = experts.Point{Duration: m.LogSec}
@@ -143,8 +141,7 @@ func (m *models) lineTrees(cells []sizing.Value, b *buffers) float64 {
 	return level
 }
 
-// pointRunTime returns the point prediction of the log run time for a row; `line` is the encoded row. g is the group of the row;
-// nil: none.
+// pointRunTime returns the point prediction as log1p of seconds. `line` is the encoded row, and g is its group or nil.
 func (m *models) pointRunTime(cells []sizing.Value, line []float64, g *group) float64 {
 	predicted := max(0, min(maxLogSeconds, m.lineRunTime(line)+m.RunTimeCycles.effect(cells)))
 	if g == nil {
@@ -153,7 +150,6 @@ func (m *models) pointRunTime(cells []sizing.Value, line []float64, g *group) fl
 	return g.runTime(predicted)
 }
 
-// runTime returns the mean log run time of a group, shrunk towards a prediction, which has the weight of two rows.
 func (g *group) runTime(predicted float64) float64 {
 	if g.Seconds == 0 {
 		return predicted
@@ -164,8 +160,8 @@ func (g *group) runTime(predicted float64) float64 {
 // maxLogSeconds bounds the predicted run times, in log1p of the seconds.
 var maxLogSeconds = math.Log1p(sizing.MaxDuration.Seconds())
 
-// predictGroup sets the predictions from earlier rows with identical features, shrunk towards LineTrees. It also sets the
-// fields of p and b that come from these rows.
+// The predictions from earlier rows with identical features are shrunk towards LineTrees. predictGroup also sets the fields
+// of p and b that come from these rows.
 func (m *models) predictGroup(cells []sizing.Value, p *experts.Point, b *buffers) {
 	level, spread := &p.Level, 1.5*p.Scale[experts.TreeScale] // the factor widens the margins for inputs that few rows have
 	lineTrees := level[experts.LineTrees]
@@ -204,7 +200,6 @@ func (m *models) predictStack(p *experts.Point, median float64, b *buffers) {
 	p.Level[experts.Stack] = max(low, min(high, lineTrees+m.Stack.Predict(b.signals[:])))
 }
 
-// plainLevel returns the log peak for a prediction of the ridge regression of the peak itself, but at least Low − ridgeSlack.
 func (m *models) plainLevel(predicted float64) float64 {
 	floor := math.Exp(m.Low-ridgeSlack) / m.Unit
 	return math.Log(max(floor, min(predicted, sizing.MaxBytes/m.Unit)) * m.Unit)
@@ -213,7 +208,6 @@ func (m *models) plainLevel(predicted float64) float64 {
 // bufferPool avoids allocations in concurrent predictions; see BenchmarkSize.
 var bufferPool = sync.Pool{New: func() any { return new(buffers) }}
 
-// predictQuestion fills p with the models' predictions for a question, and b.cells with its features.
 func (m *Model) predictQuestion(q *Question, p *experts.Point, b *buffers) {
 	b.cells = m.cells(q.Features, b.cells)
 	b.isLift = q.Above > 0

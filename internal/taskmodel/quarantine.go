@@ -47,7 +47,7 @@ const (
 	// missFactor: a prediction may be wrong by a factor of ten, so a peak in the wrong unit differs
 	// from the prediction by at least this factor.
 	missFactor          = 100
-	missFactorColdStart = 10 // the same, for fewer than minRangeRows rows and a known allocation, of which the peak must also be below 1/unitFactor
+	missFactorColdStart = 10 // missFactor with fewer than minRangeRows rows and a known allocation; the peak must also be below 1/unitFactor of the allocation
 	// missHighFactor is larger: if a large report is real growth, its quarantine causes a kill; if it
 	// is wrong, learning it only wastes memory.
 	missHighFactor = 300
@@ -61,20 +61,17 @@ const (
 	rangeFactor          = 4  // multiple of the largest peak so far; a smaller one would quarantine more correct reports
 	minRangeRows         = 8  // measured rows from which the largest peak is reliable
 	confirmNearerFactor  = 2  // largest factor by which a confirming report may be nearer to the expectation than the quarantined report
-	confirmFartherFactor = 10 // largest factor by which it may be farther; a report that is even farther is in another unit
+	confirmFartherFactor = 10 // largest factor by which a confirming report may be farther from the expectation; a report that is even farther is in another unit
 	maxQuarantined       = 64 // largest number of stored reports; with more, such peaks are normal for the task, so the model learns the oldest
 )
 
-// quarantinedReport is a report in quarantine.
 type quarantinedReport struct {
 	TrainingRow
 	Expected float64 `cbor:",omitzero"` // expected peak in bytes; zero in models of releases that quarantined only large peaks
 }
 
-// isLow reports whether the peak is below the expected peak.
 func (r *quarantinedReport) isLow() bool { return float64(r.Peak) < r.Expected }
 
-// reference names the source of the expectation.
 func (r *quarantinedReport) reference() string {
 	switch sizing.Bytes(r.Expected) {
 	case r.Allocated.Memory:
@@ -132,8 +129,7 @@ func (m *Model) SmallestConfirmed(smallest sizing.Bytes) sizing.Bytes {
 	return smallest
 }
 
-// quarantine releases the reports that t confirms. Then it adds t to the quarantine if t is
-// implausible, and reports whether it did.
+// quarantine first releases the reports that t confirms. It reports whether t is implausible and now in quarantine.
 func (m *Model) quarantine(t *TrainingRow) bool {
 	m.releaseConfirmed(t)
 	d, ok := m.checkPlausibility(t)
@@ -155,7 +151,6 @@ func (m *Model) quarantineOld(t *TrainingRow) bool {
 	return m.quarantine(t)
 }
 
-// addToQuarantine adds t to the quarantine. If the quarantine is full, it calls evictOldest before.
 func (m *Model) addToQuarantine(t *TrainingRow, d implausibility) {
 	if len(m.Quarantine) == maxQuarantined {
 		m.evictOldest()
@@ -174,14 +169,12 @@ func (m *Model) evictOldest() {
 	m.release(oldest)
 }
 
-// releaseConfirmed releases the reports that t confirms.
 func (m *Model) releaseConfirmed(t *TrainingRow) {
 	for i := m.findConfirmed(t); i >= 0; i = m.findConfirmed(t) {
 		m.release(i)
 	}
 }
 
-// findConfirmed returns the index of a quarantined report that t confirms; −1 if there is none.
 func (m *Model) findConfirmed(t *TrainingRow) int {
 	if len(m.Quarantine) == 0 || !m.CanBeConfirmed(t) {
 		return -1
@@ -210,7 +203,6 @@ func (m *Model) findConfirmed(t *TrainingRow) int {
 	})
 }
 
-// release removes a report from quarantine and learns it.
 func (m *Model) release(i int) {
 	t := m.Quarantine[i].TrainingRow
 	m.Quarantine = slices.Delete(m.Quarantine, i, i+1)
@@ -221,8 +213,7 @@ func (m *Model) release(i int) {
 	m.learnExact(&t)
 }
 
-// releasePlausible releases the reports that have become plausible. It checks only at every eighth
-// row, because a task changes slowly.
+// releasePlausible checks only at every eighth row, because a task changes slowly.
 func (m *Model) releasePlausible() {
 	if m.Experts.LearnedRows%minRangeRows != 0 {
 		return
@@ -236,7 +227,6 @@ func (m *Model) releasePlausible() {
 	}
 }
 
-// quarantinedSeqs returns the Seq of each row in quarantine.
 func (m *Model) quarantinedSeqs() map[int64]bool {
 	seqs := make(map[int64]bool, len(m.Quarantine))
 	for i := range m.Quarantine {

@@ -145,7 +145,6 @@ func TestFirstReportIsComparedWithItsAllocation(t *testing.T) {
 	}
 }
 
-// A quarantined success does not replace the kill of its run.
 func TestQuarantinedSuccessDoesNotReplaceTheKill(t *testing.T) {
 	k, rng := trainedTask(t, growing, 6, 60)
 	f, _ := growing(rng)

@@ -14,7 +14,6 @@ type valueCounts struct {
 	Bool [2]float64 `cbor:",omitzero"` // rows with false and with true
 }
 
-// count counts a value that a column has learned.
 func (c *column) count(v sizing.Value) {
 	if v.Kind == sizing.Missing {
 		return
@@ -59,7 +58,6 @@ func (c *column) isException(v sizing.Value) bool {
 	return 0 < rows && rows < min(exceptionRows, c.Counts.Top)
 }
 
-// hasException reports whether a row has an exceptional value.
 func (e *encoder) hasException(cells []sizing.Value) bool {
 	for j := range e.Columns {
 		if e.Columns[j].isException(cells[j]) {

@@ -13,9 +13,7 @@ const (
 	minRecurringShare = 0.5 // smallest share of a recurring feature's newer values that are also among the older ones
 )
 
-// findRecurring reports for each column whether its values recur: at least half of the values in the newer half of the
-// rows are also in the older half. `rows` are oldest first. It returns nil if there are fewer than minRecurringRows, or if
-// all features recur, or none.
+// `rows` are oldest first. findRecurring returns nil if every feature recurs, and also if none does.
 func findRecurring(columns []column, rows []row) []bool {
 	if len(rows) < minRecurringRows {
 		return nil
@@ -68,8 +66,7 @@ func distinct(v sizing.Value) sizing.Value {
 	return v
 }
 
-// fitRecurring finds the recurring features. It takes the groups from prev if these features are still the same, and
-// groups the measured rows otherwise.
+// fitRecurring keeps the groups of prev if the recurring features are still the same.
 func (m *models) fitRecurring(prev *models, rows []row) {
 	m.RecurringColumns = findRecurring(m.Enc.Columns, rows)
 	switch {
@@ -87,8 +84,7 @@ func (m *models) fitRecurring(prev *models, rows []row) {
 	}
 }
 
-// groupsAlike reports whether two selections of columns give the same groups. The schema may have grown
-// between them.
+// The schema may have grown between the two selections.
 func groupsAlike(a, b []bool) bool {
 	for j := range max(len(a), len(b)) {
 		if (j < len(a) && a[j]) != (j < len(b) && b[j]) {
@@ -98,16 +94,14 @@ func groupsAlike(a, b []bool) bool {
 	return true
 }
 
-// addToRecurring adds a row to the group with the same values of the recurring features. `seen` is models.Clock at this
-// row.
 func (m *models) addToRecurring(r *row, seen int) {
 	if m.Recurring != nil {
 		m.Recurring.add(groupKey(m.Enc.Columns, r.Cells, m.RecurringColumns), r, seen)
 	}
 }
 
-// repeats summarises the earlier rows with the same features as a row. g is the group of the row; nil: none. If there are
-// fewer than enoughRepeats such rows, it summarises the rows with the same recurring features, if there are any.
+// g is the group of the row; nil: none. If fewer than enoughRepeats rows have the same features, repeats summarises the rows
+// with the same recurring features.
 func (m *models) repeats(cells []sizing.Value, g *group, b *buffers) (r experts.Repeats) {
 	if g != nil {
 		r = experts.Repeats{Peak: g.largestPeak(), Rows: g.Rows}

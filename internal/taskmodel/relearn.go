@@ -20,7 +20,7 @@ import (
 
 const (
 	firstFreshRows    = 8    // rows with the new feature at the first comparison
-	freshGrowth       = 1.5  // factor of the number of these rows from one comparison to the next; bounds the number of comparisons
+	freshGrowth       = 1.5  // factor of the number of rows with the new feature from one comparison to the next; bounds the number of comparisons
 	maxFreshRows      = 100  // rows with which the comparisons end: the fits have learned the feature by then
 	minFreshDAGRuns   = 3    // smallest number of DAG runs with the feature: the peaks of the instances in a DAG run have common causes
 	maxFreshInstances = 8    // largest number of compared rows of one DAG run, so that the comparisons cover several DAG runs
@@ -36,11 +36,11 @@ const (
 // newFeatures records the newest rows, while they all have a feature that the models had not learned when the first of them
 // arrived.
 type newFeatures struct {
-	Names     []string     // features that all these rows have, ascending; empty: there are none, and no row is stored
+	Names     []string     // features that all Rows have, ascending; empty: no row is stored
 	Rows      []grantedRow // oldest first
-	DAGRuns   int          // number of DAG runs of these rows; each row of a task that is not mapped counts as one
+	DAGRuns   int          // number of DAG runs of Rows; each row of a task that is not mapped counts as one
 	DAGRun    uint64       // TrainingRow.DAGRun of the newest row
-	Instances int          // number of measured rows of this DAG run so far
+	Instances int          // number of measured rows of the run DAGRun so far
 	Tried     int          // number of rows at the last comparison; 0: there was none
 }
 
@@ -51,7 +51,7 @@ type grantedRow struct {
 	Granted float64
 }
 
-// followFeatures updates NewFeatures by a measured row with the prediction p, before the models learn the row.
+// followFeatures must run before the models learn the row. p is the prediction for this row.
 func (m *Model) followFeatures(t *TrainingRow, p *experts.Point, b *buffers) {
 	f := &m.NewFeatures
 	if m.isEarly() {
@@ -92,7 +92,6 @@ func (m *Model) unlearnedFeatures(f sizing.Features) (names []string) {
 	return names
 }
 
-// isRelearnDue reports whether to compare the model with a fresh one.
 func (m *Model) isRelearnDue() bool {
 	f := &m.NewFeatures
 	return f.DAGRuns >= minFreshDAGRuns && float64(len(f.Rows)) >= max(firstFreshRows, freshGrowth*float64(f.Tried))
@@ -131,9 +130,9 @@ func (m *Model) relearn(h *sizing.History) (relearned bool, err error) {
 	return true, nil
 }
 
-// isWorseThan compares the grants that m and other would have made for the newer half of the rows of NewFeatures, each before
-// it learned the row. It reports whether the grants of other waste less, by evaluationTolerance, without more kills, and follow
-// the peaks more closely, by freshDeviation. `since` contains these rows.
+// For the newer half of the rows of NewFeatures, isWorseThan compares the grants that m and other made before they learned
+// each row. The grants of other must waste less, by evaluationTolerance, without more kills, and follow the peaks more
+// closely, by freshDeviation. `since` contains these rows.
 func (m *Model) isWorseThan(other *Model, since *sizing.History) bool {
 	granted := make(map[int64]float64, len(other.OutOfSample))
 	for _, e := range other.OutOfSample {
@@ -155,13 +154,12 @@ func (m *Model) isWorseThan(other *Model, since *sizing.History) bool {
 		others.deviation()*freshDeviation < mine.deviation()
 }
 
-// grantErrors summarises the grants for some rows.
 type grantErrors struct {
 	rows, waste, kills float64
 	mean, squares      float64 // mean of log(grant / peak), and the sum of the squared deviations from it
 }
 
-// add adds a row. Its peak and grant are positive.
+// granted and peak must be positive.
 func (e *grantErrors) add(granted, peak, seconds float64) {
 	waste, kills := cost.LadderWastage(peak, 0, granted)
 	e.rows++
@@ -173,10 +171,8 @@ func (e *grantErrors) add(granted, peak, seconds float64) {
 	e.squares += before * (log - e.mean) // West 1979
 }
 
-// deviation returns the standard deviation of log(grant / peak).
 func (e *grantErrors) deviation() float64 { return math.Sqrt(e.squares / e.rows) }
 
-// rowsInUse returns the part of h that the models learn: all rows, or those since the row Relearned.
 func (m *Model) rowsInUse(h *sizing.History) *sizing.History {
 	if m.Relearned == 0 {
 		return h
@@ -184,8 +180,7 @@ func (m *Model) rowsInUse(h *sizing.History) *sizing.History {
 	return rowsSince(h, m.Relearned)
 }
 
-// rowsSince returns the part of h that begins with the row seq. Without this row, it begins with the first row that arrived
-// later.
+// If h lacks the row seq, the result begins with the first row that arrived later.
 func rowsSince(h *sizing.History, seq int64) *sizing.History {
 	first := slices.IndexFunc(h.Rows, func(r sizing.HistoryRow) bool { return r.Seq == seq })
 	if first < 0 {

@@ -26,8 +26,7 @@ func growingRenamed(rng *rand.Rand, run, from int, before, after string) (sizing
 	return sent, gibs
 }
 
-// runInOrder runs n runs, and trains the task whenever a fit is due. It returns the sums of the grants and of the peaks of the
-// last `counted` runs.
+// runInOrder returns the sums of the grants and of the peaks of the last `counted` runs, in GiB.
 func (k *task) runInOrder(n, counted int, draw func(run int) (sizing.Features, float64)) (granted, used float64) {
 	for run := range n {
 		f, gibs := draw(run)
@@ -65,7 +64,6 @@ func TestNewDecisiveFeatureIsSoonUsed(t *testing.T) {
 	}
 }
 
-// A new feature without influence on the peak replaces no model.
 func TestNewFeatureWithoutInfluenceKeepsTheModel(t *testing.T) {
 	for name, draw := range generators {
 		k, rng := newTask(t), newRand(310)

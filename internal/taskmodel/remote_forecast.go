@@ -47,8 +47,7 @@ func (m *models) forecastRemote(cells, nearest []sizing.Value) (largest remoteFo
 	return largest
 }
 
-// forecastFrom returns the forecast from the remote numbers of one input, of which number i is the nearest. It overwrites
-// nearest.
+// Number i is the nearest of the remote numbers. forecastFrom overwrites nearest.
 func (m *models) forecastFrom(i int, cells, nearest []sizing.Value) (f remoteForecast) {
 	t, runTime := &m.PeakTrend, m.runTimeTrend()
 	j := t.Remote[i].Input
@@ -94,8 +93,6 @@ func (f *remoteForecast) least(risk float64) float64 {
 	return math.Exp(min(level, math.Log(float64(maxPossible))))
 }
 
-// raiseToRemote raises an answer to the least amount of the forecast from remote numbers. If there are many runs near the row,
-// the promise comes from their spread.
 func (m *Model) raiseToRemote(a *experts.Answer, p *experts.Point, q *Question, b *buffers) {
 	f := &b.extrapolation.remote
 	if least := f.least(q.RiskTarget); least > a.Amount {

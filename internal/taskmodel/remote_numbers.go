@@ -28,7 +28,6 @@ type remoteNumber struct {
 	Seconds float64 // log1p of the seconds of its row; NaN: unknown
 }
 
-// remoteNumberOf returns the value x of input j in a row as a remote number.
 func remoteNumberOf(j int, x float64, r *row) remoteNumber {
 	found := remoteNumber{Input: j, Value: x, Peak: math.Log(r.Peak), Seconds: math.NaN()}
 	if !r.Untimed {
@@ -82,8 +81,7 @@ func (t *trend) separateRemote(rows []row) {
 	}
 }
 
-// countRemote returns the number of rows with a remote number. logs holds the logarithm of the input, and order the rows with
-// the input, the largest value first.
+// logs holds the logarithm of the input, and order the rows with the input, the largest value first.
 func countRemote(rows []row, logs []float64, order []int) int {
 	for k := mostRemote(len(order)); k > 0 && k+nextRows <= len(order); k-- {
 		if logs[order[k-1]]-logs[order[k]] > math.Log1p(implausibleFactor) && isLarger(medianPeak(rows, order[:k]), medianPeak(rows, order[k:k+nextRows])) {
@@ -93,12 +91,10 @@ func countRemote(rows []row, logs []float64, order []int) int {
 	return 0
 }
 
-// mostRemote returns the largest number of remote numbers of an input that n rows have.
 func mostRemote(n int) int { return 1 + n/remoteShare }
 
-// addRemote adds x, the value of input j in a row learned since the last fit, to the remote numbers, and reports whether it did.
-// The condition: x is far enough above the range, the range has no negative values and covers at least minIsolatedRows rows, and
-// fewer than mostRemote numbers of the input are stored. Only the next fit checks whether the peak of the row is clearly larger.
+// addRemote reports whether it added x, the value of input j in a row learned since the last fit. Only the next fit checks
+// whether the peak of the row is clearly larger.
 func (t *trend) addRemote(j int, x float64, r *row) bool {
 	s := t.rangeOf(j)
 	if s.Rows < minIsolatedRows || s.Low < 0 || s.distance(x, t.logOffsetOf(j)) <= math.Log1p(implausibleFactor) {
@@ -120,7 +116,6 @@ func (t *trend) addRemote(j int, x float64, r *row) bool {
 	return true
 }
 
-// rangeWithRemote returns the range of an input, widened by its remote numbers.
 func (t *trend) rangeWithRemote(j int) interval {
 	s := *t.rangeOf(j)
 	for _, r := range t.Remote {
@@ -131,7 +126,6 @@ func (t *trend) rangeWithRemote(j int) interval {
 	return s
 }
 
-// longestRemote returns the longest log run time of the rows with remote numbers; 0: none is known.
 func (t *trend) longestRemote() (longest float64) {
 	for _, r := range t.Remote {
 		if !math.IsNaN(r.Seconds) {
@@ -152,13 +146,11 @@ func (t *trend) hasManyRemoteNear(j int, cells []sizing.Value) bool {
 	return near >= minNearRemote
 }
 
-// logRatio returns the magnitude of the log ratio of x and remote number i.
 func (t *trend) logRatio(i int, x float64) float64 {
 	offset := t.logOffsetOf(t.Remote[i].Input)
 	return math.Abs(bayes.SignedLog(x, offset) - bayes.SignedLog(t.Remote[i].Value, offset))
 }
 
-// isNear reports whether x is within noRiskFactor of remote number i.
 func (t *trend) isNear(i int, x float64) bool { return t.logRatio(i, x) <= math.Log(noRiskFactor) }
 
 // isWithinRemote reports whether at least one relevant input of a row is above its range, none is above its range widened by its
@@ -194,7 +186,6 @@ func (t *trend) nearestRemote(cells, edge []sizing.Value) (nearest []sizing.Valu
 	return nearest
 }
 
-// setInput changes a row so that input j has the value x.
 func (t *trend) setInput(cells []sizing.Value, j int, x float64) {
 	if j >= 0 {
 		cells[j].Num = x

@@ -32,7 +32,6 @@ func (k *task) reportLoads(rng *rand.Rand, n, every int, features func(x float64
 	}
 }
 
-// withRowsAndMode returns the features of a load that also says whether it is full.
 func withRowsAndMode(x float64) sizing.Features {
 	f := withRows(x)
 	f["mode"] = sizing.TextValue("increment")
@@ -115,7 +114,6 @@ func TestManyFullLoadsHaveARisk(t *testing.T) {
 	assert.Nil(t, k.model.Size(question(withRows(1e6))).Promised, "no run had such a number")
 }
 
-// The stored model answers like the model in memory, also about remote numbers.
 func TestRemoteNumbersAreStored(t *testing.T) {
 	k, rng := newTask(t), newRand(940)
 	k.reportLoads(rng, 100, 100, withRows)

@@ -64,8 +64,7 @@ func settledBefore(h *sizing.History) time.Time {
 	return newest.Add(-longest)
 }
 
-// repeatedKills returns the number of killed runs with the features in `cells`, as evidence that these features determine the
-// peak; 0 if a run with these features has succeeded.
+// repeatedKills returns 0 if a run with these features has succeeded.
 func (m *Model) repeatedKills(e killEvidence, cells []sizing.Value) int {
 	if e.killed == 0 || e.needed > 0 || len(m.RepeatedKills) == 0 {
 		return 0

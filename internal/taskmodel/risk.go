@@ -25,17 +25,14 @@ func (m *Model) riskAt(p *experts.Point, a experts.Answer, granted float64, b *b
 	return min(a.Promised, m.exceedanceProb(p, granted, b)+rest*ratio*ratio)
 }
 
-// requestRisk returns P(peak > q.Requested.Memory), computed in the same way as the promise for the grant d.
 func (m *Model) requestRisk(p *experts.Point, q Question, d *boundedGrant, a experts.Answer, b *buffers) float64 {
 	atRequest := *d
 	atRequest.limit = q.Requested.Memory
 	return m.boundedRisk(p, q, &atRequest, a, b)
 }
 
-// requestSuffices reports whether the request is smaller than the grant d and its risk is still within the
-// target, so that a larger grant has no advantage. It returns false while the guard raises grants, if no risk can be
-// stated, if the promise of the experts is above the target, if the request is not one of the bins of the question (without
-// bins: not a whole number of MiB), or if known kills or peaks need more than the request.
+// requestSuffices reports whether the request is smaller than the grant d and its risk is still within the target, so that a
+// larger grant has no advantage.
 func (m *Model) requestSuffices(p *experts.Point, q Question, d *boundedGrant, a experts.Answer, b *buffers) bool {
 	request := q.Requested.Memory
 	if request == 0 || request >= d.limit || request <= d.killed || request < d.needed || float64(request) < p.MinAmount*m.Understatement.factor() {
@@ -45,9 +42,8 @@ func (m *Model) requestSuffices(p *experts.Point, q Question, d *boundedGrant, a
 		m.requestRisk(p, q, d, a, b) <= q.RiskTarget
 }
 
-// openRisk returns P(peak > limit) while the guard raises amounts, else 0. Up to widened, the raised
-// amount, the risk is the kill rate of the open runs, because at present more runs are killed than the task's models promise. Above
-// this amount the risk decreases with the square of widened / limit.
+// Up to widened, the raised amount, the risk is the kill rate of the open runs, because at present more runs are killed than
+// the task's models promise. Above this amount the risk decreases with the square of widened / limit.
 func openRisk(q Question, limit, widened sizing.Bytes, promised float64) float64 {
 	if q.GuardFactor <= 1 {
 		return 0
@@ -90,7 +86,6 @@ func RunScore(g sizing.Guard) float64 {
 	return g.Params[guardRunScore]
 }
 
-// recordedRunShift returns the log factor by which the run score of a recorded answer shifted the cold-start prediction.
 func recordedRunShift(g sizing.Guard) float64 {
 	if len(g.Params) <= guardRunShift {
 		return 0
@@ -98,8 +93,6 @@ func recordedRunShift(g sizing.Guard) float64 {
 	return g.Params[guardRunShift]
 }
 
-// killsFrom counts the known kills with the same features at a limit or above, except those after which
-// a peak was measured.
 func (m *Model) killsFrom(cells []sizing.Value, limit sizing.Bytes) (kills float64) {
 	key := featureKey(&m.Schema, cells)
 	for i := range m.KnownKills {

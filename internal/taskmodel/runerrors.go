@@ -20,13 +20,11 @@ const (
 	maxRunTasks = 64   // tasks of a run whose errors are stored, the newest ones
 )
 
-// runKey identifies a run of a DAG.
 type runKey struct {
 	namespace, dag string
 	run            uint64 // sizing.RunHash
 }
 
-// taskError is the error of one task in a run.
 type taskError struct {
 	task string
 	RunError
@@ -92,7 +90,7 @@ func (r *RunErrors) Score(task sizing.TaskKey, run uint64) float64 {
 	return weighted / (1 + information)
 }
 
-// of returns the errors of a run. The caller must not change them.
+// The caller must not change the result.
 func (r *RunErrors) of(key runKey) []taskError {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

@@ -23,9 +23,9 @@ import (
 
 const (
 	priorLoading = 0.4 // loading before any row
-	loadingRows  = 10  // weight of the mean loading of the DAG in the loading of a task, and of priorLoading in this mean; unit: sum of squared run scores
+	loadingRows  = 10  // weight of the mean loading of the DAG in the loading of a task, and of priorLoading in the mean loading; unit: sum of squared run scores
 	maxLoading   = 0.9 // so that a task has a remainder
-	maxError     = 1   // of a log peak; larger errors count as this one
+	maxError     = 1   // largest error of a log peak; larger errors are clipped
 	maxDeviate   = 3   // largest error in standard deviations
 )
 
@@ -48,8 +48,7 @@ func (m *Model) RunError(run uint64) (RunError, bool) {
 	return m.runError.RunError, m.runError.isKnown && m.runError.run == run
 }
 
-// loading returns the loading of the task, shrunk to the mean loading of the DAG's pool. While no pool is in use, the task's own
-// share takes the place of the pool.
+// While no pool is in use, the task's own share takes the place of the pool.
 func (m *Model) loading() float64 {
 	share := &m.Share
 	mean := m.own.meanLoading
@@ -59,7 +58,6 @@ func (m *Model) loading() float64 {
 	return max(0, min(maxLoading, (share.ScoreProducts+loadingRows*mean)/(share.ScoreSquares+loadingRows)))
 }
 
-// meanLoading returns the mean loading of the tasks whose shares are in a pool.
 func meanLoading(pool *Pool) float64 {
 	return (pool.ScoreProducts + loadingRows*priorLoading) / (pool.ScoreSquares + loadingRows)
 }
@@ -72,8 +70,6 @@ func (m *Model) runShift(score float64) float64 {
 	return m.loading() * score * m.Share.Deviation()
 }
 
-// shift adds a log factor to the cold-start prediction in p, and sets b.runShift to this factor. If p has no cold-start
-// prediction or is imputed, it adds nothing and sets b.runShift to 0.
 func (b *buffers) shift(p *experts.Point, log float64) {
 	b.runShift = 0
 	if !p.HasColdStart() || p.Imputed {
@@ -95,8 +91,7 @@ func (m *Model) answerShift(b *buffers) float64 {
 	return m.Experts.ColdStartShare * b.runShift
 }
 
-// learnRunScore learns how the error of a row follows its run score. p is the prediction for the row. The error of an imputed
-// prediction says nothing about the run.
+// The error of an imputed prediction says nothing about the run.
 func (m *Model) learnRunScore(r *row, p *experts.Point, t *TrainingRow, b *buffers) {
 	if p.Imputed {
 		return
@@ -111,7 +106,6 @@ func (m *Model) learnRunScore(r *row, p *experts.Point, t *TrainingRow, b *buffe
 	m.Share.RecordScore(t.RunScore, deviate, e)
 }
 
-// describeRunScore describes the effect of the run score on an answer, for the reason; "" if it is below 1 %.
 func describeRunScore(shift float64) string {
 	if math.Abs(shift) < 0.01 {
 		return ""
@@ -123,7 +117,6 @@ func describeRunScore(shift float64) string {
 	return fmt.Sprintf("; %s by %.0f %% because earlier tasks of the run needed %s", change, 100*math.Abs(math.Expm1(shift)), describeRunShift(shift))
 }
 
-// describeRunShift says what the earlier tasks of the run needed.
 func describeRunShift(shift float64) string {
 	if shift < 0 {
 		return "less than predicted"

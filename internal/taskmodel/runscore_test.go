@@ -20,7 +20,6 @@ type simulatedDAG struct {
 	shared    []float64 // share of the factor of the run in the deviation, by task: the loading
 }
 
-// newDAG returns a DAG of tasks with the given deviations and loadings, whose models lack the parts in `ablation`.
 func newDAG(t *testing.T, ablation taskmodel.Ablation, deviation, shared []float64) *simulatedDAG {
 	d := &simulatedDAG{deviation: deviation, shared: shared}
 	for range deviation {
@@ -35,7 +34,6 @@ func (d *simulatedDAG) key(i int) sizing.TaskKey {
 	return sizing.TaskKey{DAG: "d", Task: fmt.Sprint(i)}
 }
 
-// setPool gives a task the pool of the DAG.
 func (d *simulatedDAG) setPool(i int) {
 	var pool taskmodel.Pool
 	for _, k := range d.tasks {
@@ -45,7 +43,6 @@ func (d *simulatedDAG) setPool(i int) {
 	d.tasks[i].model.SetPool(&pool, nil)
 }
 
-// size sizes a task of a run, given the tasks of the run that were reported.
 func (d *simulatedDAG) size(i int, run string) (taskmodel.Answer, float64) {
 	d.setPool(i)
 	q := question(nil)
@@ -53,7 +50,6 @@ func (d *simulatedDAG) size(i int, run string) (taskmodel.Answer, float64) {
 	return d.tasks[i].model.Size(q), q.RunScore
 }
 
-// report reports the success of a task of a run.
 func (d *simulatedDAG) report(i int, run string, gibs, score float64) {
 	k, r := d.tasks[i], measuredRun(gibs)
 	r.RunID, r.RunScore = run, score
@@ -64,7 +60,6 @@ func (d *simulatedDAG) report(i int, run string, gibs, score float64) {
 	k.train()
 }
 
-// dagResult is the outcome of the runs of a simulatedDAG.
 type dagResult struct {
 	wasted, used float64 // in GiB
 	killed       int
@@ -158,7 +153,6 @@ func TestAConstantTaskInARunWithACommonFactor(t *testing.T) {
 	assert.Less(t, change, 0.025)
 }
 
-// meanChange returns the mean of |a/b − 1|.
 func meanChange(a, b []sizing.Bytes) (mean float64) {
 	for i := range a {
 		mean += math.Abs(float64(a[i])/float64(b[i])-1) / float64(len(a))

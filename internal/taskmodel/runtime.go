@@ -27,7 +27,7 @@ type durationLevels struct {
 	Low, High float64            `cbor:",omitzero"` // range of log1p of the learned run times
 
 	Mixture meanMixture  `cbor:",omitzero"` // averages the point prediction and the mean of the runs
-	Drift   runTimeDrift `cbor:",omitzero"` // corrects this average by its recent errors
+	Drift   runTimeDrift `cbor:",omitzero"` // corrects the average of Mixture by its recent errors
 }
 
 // Steps of durationLevels. A run above a quantile raises the level of this quantile by about the step. With larger steps the
@@ -38,7 +38,6 @@ const (
 	maxQuantileLevel = 0.9995 // largest level of a quantile
 )
 
-// start initialises the corrections unless they are initialised.
 func (c *durationLevels) start() {
 	if c.P95.Step == 0 {
 		c.P95, c.P99 = conformal.NewAdaptive(.05, step95), conformal.NewAdaptive(.01, step99)
@@ -88,8 +87,7 @@ func (m *Model) learnRunTime(seconds float64, at int64, p *experts.Point, b *buf
 	m.updateRunTimes()
 }
 
-// isAboveQuantiles reports whether a run time, as log1p of seconds, is above the corrected 95 % and 99 % quantiles of
-// the prediction p; b comes from this prediction.
+// log is log1p of the seconds of the run; p is its prediction, from which b comes.
 func (m *Model) isAboveQuantiles(log float64, p *experts.Point, b *buffers) (above95, above99 bool) {
 	if !p.Imputed {
 		residual := log - m.runTimeAt(p, b)
@@ -166,8 +164,7 @@ func (m *Model) runTimeAt(p *experts.Point, b *buffers) float64 {
 	return m.DurationLevels.Mixture.predict(m.boundedRunTime(p, b)-rise) + rise + m.DurationLevels.Drift.correction()
 }
 
-// boundedRunTime returns the point prediction as log1p of seconds. Without the rise of an extrapolation it is within
-// runTimeSlack of the learned range.
+// boundedRunTime returns the point prediction as log1p of seconds.
 func (m *Model) boundedRunTime(p *experts.Point, b *buffers) float64 {
 	// A model stored by an earlier release has no range. A forecast from remote numbers is not a prediction of the models.
 	if m.DurationLevels.High == 0 || b.extrapolation.remote.seconds > 0 {
@@ -185,7 +182,7 @@ type ratioDistribution struct {
 	tail   uncorrectedTail
 }
 
-// ratioDistribution returns the distribution with the prior of a. The distribution is valid until the model learns.
+// The result is valid until the model learns.
 func (m *Model) ratioDistribution(a *ratioAnswer) ratioDistribution {
 	return ratioDistribution{a.prior, a.weight, m.ratios.own, m.uncorrectedTail()}
 }
@@ -200,7 +197,6 @@ func (d ratioDistribution) copied() *ratioDistribution {
 	return &d
 }
 
-// priorBelow returns the prior P(log ratio ≤ x).
 func (d *ratioDistribution) priorBelow(x float64) float64 {
 	if d.prior == nil {
 		return .5 * math.Erfc(-x/(defaultSpread*math.Sqrt2))
@@ -220,7 +216,6 @@ func (d *ratioDistribution) below(x float64) float64 {
 	return (d.weight*d.priorBelow(x) + float64(own)) / (d.weight + float64(len(d.own)))
 }
 
-// above returns P(log ratio > x).
 func (d *ratioDistribution) above(x float64) float64 { return max(0, 1-d.below(x)) }
 
 // correctedAbove returns P(log ratio > x) after the correction of the levels.
@@ -231,7 +226,6 @@ const (
 	bisections  = 40 // steps of a bisection
 )
 
-// quantile returns the quantile of the log ratio at a level, by bisection.
 func (d *ratioDistribution) quantile(level float64) float64 {
 	return bisect(-maxLogRatio, maxLogRatio, func(x float64) bool { return d.below(x) >= level })
 }
@@ -260,7 +254,7 @@ func (m *Model) duration(p *experts.Point, q *Question, b *buffers) *sizing.Dura
 	return d
 }
 
-// toDuration converts seconds. The result is at least a millisecond, because zero means unknown.
+// toDuration returns at least a millisecond, because zero means unknown.
 func toDuration(seconds float64) time.Duration {
 	return max(time.Millisecond, time.Duration(seconds*float64(time.Second)).Round(time.Millisecond))
 }
@@ -310,13 +304,11 @@ func (m *Model) RunTimesGiven(given *shape.Given, tries []sizing.Features) RunTi
 	return all
 }
 
-// secondsAt converts log1p of seconds, within bounds.
 func secondsAt(log float64) float64 {
 	return min(math.Expm1(max(0, min(maxLogSeconds, log))), sizing.MaxDuration.Seconds())
 }
 
-// table returns n + 1 quantiles of the log ratio at equally spaced levels from 0 to 1, which are bounded by
-// 1 − maxQuantileLevel and maxQuantileLevel.
+// The levels are equally spaced from 0 to 1, but bounded by 1 − maxQuantileLevel and maxQuantileLevel.
 func (d *ratioDistribution) table(n int) []float64 {
 	table := make([]float64, n+1)
 	for i := range table {

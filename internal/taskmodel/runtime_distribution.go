@@ -23,8 +23,7 @@ const maxRunTimeLevels = 32
 // noDifference replaces buffers.donorSeconds for a row without imputation.
 var noDifference = []float64{0}
 
-// runTimeOf returns the distribution of the run time of the prediction p, in the memory of b, which comes from this
-// prediction.
+// The result is in the memory of b, which comes from the prediction p.
 func (m *Model) runTimeOf(ratios *ratioDistribution, p *experts.Point, b *buffers) RunTime {
 	differences := b.donorSeconds
 	if !p.Imputed {
@@ -100,7 +99,7 @@ func thin(values []float64, n int) []float64 {
 	return values[:n]
 }
 
-// bisect returns the smallest value between `low` and `high` for which isEnough is true, or `high` if there is none.
+// bisect returns `high` if isEnough is false for all values between `low` and `high`.
 func bisect(low, high float64, isEnough func(x float64) bool) float64 {
 	for range bisections {
 		if middle := (low + high) / 2; isEnough(middle) {

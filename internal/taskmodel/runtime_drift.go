@@ -14,7 +14,7 @@ type runTimeDrift struct {
 	Runs            float64 // number of learned batches, at most mixtureMemory
 	Error           float64 // mean errors of the batches, smoothed exponentially at driftRate
 	PlainSquare     float64 `cbor:"PlainError"`     // mean square of the mean errors of the batches
-	CorrectedSquare float64 `cbor:"CorrectedError"` // the same, of these errors minus Error from before the batch
+	CorrectedSquare float64 `cbor:"CorrectedError"` // mean square of the mean errors minus Error from before the batch
 	Batch           errorBatch
 }
 
@@ -28,8 +28,7 @@ type errorBatch struct {
 
 const plainLogOdds = 1.5 // prior log odds of the uncorrected prediction; positive, because most tasks do not drift
 
-// startBatch starts a new batch if a run started after the first run of the current batch had ended. start and end are the
-// times of the run in Unix seconds.
+// start and end are the times of the run in Unix seconds.
 func (d *runTimeDrift) startBatch(start, end float64) {
 	if start >= d.Batch.End {
 		*d = d.withBatch()
@@ -37,7 +36,6 @@ func (d *runTimeDrift) startBatch(start, end float64) {
 	}
 }
 
-// learn adds the error of a run to the batch.
 func (b *errorBatch) learn(err float64) {
 	b.Errors += err
 	b.Runs++

@@ -24,7 +24,6 @@ func (m *Model) uncorrectedTail() uncorrectedTail {
 	return uncorrectedTail{.5, 1 - p95, 1 - p99, 1 - maxQuantileLevel}
 }
 
-// correctedLevel returns the level of a quantile after the correction by a, within bounds.
 func correctedLevel(level float64, a *conformal.Adaptive) float64 {
 	if a.Step > 0 {
 		level = a.Level()
@@ -32,7 +31,6 @@ func correctedLevel(level float64, a *conformal.Adaptive) float64 {
 	return max(.5, min(maxQuantileLevel, level))
 }
 
-// correct returns the probability of a longer run after the correction.
 func (c *uncorrectedTail) correct(probability float64) float64 {
 	if probability >= c[0] || probability <= c[len(c)-1] {
 		return probability

@@ -27,7 +27,6 @@ func (m *meanMixture) learn(log, predicted float64) {
 	m.Mean += (log - m.Mean) / m.Runs
 }
 
-// predict returns the average of a point prediction and the mean.
 func (m *meanMixture) predict(predicted float64) float64 {
 	n := m.Runs - 1 // the first run has no mean before it
 	if n <= 0 {

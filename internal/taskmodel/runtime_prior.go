@@ -42,7 +42,7 @@ type ratioAnswer struct {
 	weight float64                  // weight of the prior, in runs
 	member string                   // name of the most probable shape; "" if there are no shapes, or if most probably the task has none of them
 
-	median, p95, p99 float64 // log ratios at these quantiles
+	median, p95, p99 float64 // quantiles of the log ratio
 }
 
 // The prior of a task without shapes: lognormal ratios.
@@ -113,8 +113,7 @@ func (m *Model) updateRunTimes() {
 // later predictions. With 0.5 the tail of a few runs would be less well known.
 const countedShare = 0.75
 
-// countedRatios returns the log ratios that count, ascending, in the memory of dst. The shapes consider all ratios, because they
-// need as many as possible.
+// The shapes consider all ratios, because they need as many as possible. The result is in the memory of dst.
 func (m *Model) countedRatios(dst []float64) []float64 {
 	counted := m.Overrun.Newest(dst[:0], int(math.Ceil(countedShare*float64(len(m.Overrun.Ring)))))
 	slices.Sort(counted)
@@ -139,7 +138,6 @@ func (m *Model) ratiosGiven(given *shape.Given) *ratioAnswer {
 	return a
 }
 
-// setPrior sets the prior to the mixture of the shapes, weighted by the probabilities in `member`.
 func (a *ratioAnswer) setPrior(s *shape.Set, member shape.Membership) {
 	if a.prior == nil {
 		a.prior = new([shape.Bins + 1]float64)
@@ -153,7 +151,6 @@ func (a *ratioAnswer) setPrior(s *shape.Set, member shape.Membership) {
 	a.weight, a.member = weight, s.Name(member.Best)
 }
 
-// setQuantiles computes the quantiles of a from its prior and the runs.
 func (m *Model) setQuantiles(a *ratioAnswer) {
 	d := m.ratioDistribution(a)
 	a.median = d.quantile(.5)
@@ -161,8 +158,7 @@ func (m *Model) setQuantiles(a *ratioAnswer) {
 	a.p99 = max(a.p95, d.quantile(1-d.tail[2]))
 }
 
-// bytes returns the memory that the cache refers to, without the shapes, which the tasks of a namespace
-// share.
+// The result excludes the shapes, which the tasks of a namespace share.
 func (c *ratioCache) bytes() int64 {
 	size := c.ratioAnswer.bytes() + int64(8*cap(c.own))
 	for i := range c.known {
@@ -173,7 +169,6 @@ func (c *ratioCache) bytes() int64 {
 	return size
 }
 
-// bytes returns the memory that a refers to.
 func (a *ratioAnswer) bytes() int64 {
 	if a.prior == nil {
 		return 0

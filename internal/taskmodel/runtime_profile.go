@@ -55,8 +55,7 @@ func (r RunTimes) LevelTable(n int, q float64) []float64 {
 	return r.tableOf(slices.Repeat([]float64{r[0].ratios.quantile(min(q, maxQuantileLevel))}, n+1))
 }
 
-// tableOf returns quantiles of the run time in seconds. `ratios` are equally probable log ratios of run time to prediction, and
-// there are as many quantiles as ratios.
+// `ratios` are equally probable log ratios of run time to prediction. There are as many quantiles as ratios.
 func (r RunTimes) tableOf(ratios []float64) []float64 {
 	all := make([]float64, 0, len(r)*len(ratios))
 	for i := range r {

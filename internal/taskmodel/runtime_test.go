@@ -14,7 +14,6 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// timed returns a successful run with n rows of input and a run time in seconds.
 func timed(seq int64, n, seconds float64) TrainingRow {
 	return TrainingRow{
 		Seq: seq, At: 100_000 * seq, Features: sizing.Features{"n": sizing.NumberValue(n)}, Outcome: sizing.Success, Censoring: sizing.Exact,
@@ -31,7 +30,6 @@ func learnRuns(m *Model, rng *rand.Rand, from, runs int, deviation, factor float
 	}
 }
 
-// durationOf predicts the run time with n rows of input.
 func durationOf(m *Model, n float64, timeout time.Duration) *sizing.Duration {
 	return m.Size(Question{Features: sizing.Features{"n": sizing.NumberValue(n)}, RiskTarget: sizing.DefaultRiskTarget, Timeout: timeout}).Duration
 }

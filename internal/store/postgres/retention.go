@@ -12,8 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// removeBatch bounds the rows of one transaction, because reports of the same task wait for the
-// transaction. A transaction with this number of rows takes a few milliseconds.
+// removeBatch bounds the rows of one transaction, because reports of the same task wait for the transaction. This number of
+// rows takes a few milliseconds.
 const removeBatch = 1000
 
 const oversizedSQL = `
@@ -40,7 +40,7 @@ func (s *Store) OversizedTasks(ctx context.Context, limits store.HistoryLimits, 
 // whose seq is `lowest` stays, because a profile reads it. Rows whose seq is above `learned` stay, because the active model
 // has not learned them.
 type surplus struct {
-	task          int64     // id
+	task          int64
 	newestAt      time.Time // the oldest of the newest rows, with newestSeq
 	newestSeq     int64
 	peak, peakSeq int64 // the lowest of the highest peaks in bytes, and the seq of its row
@@ -60,14 +60,14 @@ const sampleRankSQL = `
 	WHERE task = $1 AND (at, seq) < ($2, $3) AND (peak IS NULL OR (peak, seq) < ($4, $5))
 	ORDER BY lot OFFSET $6 - 1 LIMIT 1`
 
-// lowestSQL returns the seq of the lowest peak of a success (outcome 1), or 0.
+// Outcome 1 is a success.
 const lowestSQL = `
 	SELECT coalesce((
 		SELECT seq FROM observation
 		WHERE task = $1 AND peak IS NOT NULL AND outcome = 1
 		ORDER BY peak, seq LIMIT 1), 0)`
 
-// readSurplus reads the bounds of the surplus rows. ok is false if no row can be removed.
+// readSurplus returns ok = false if no row can be removed.
 func readSurplus(ctx context.Context, tx pgx.Tx, task sizing.TaskKey, limits store.HistoryLimits) (bounds surplus, ok bool, err error) {
 	var h sizing.History
 	if bounds.task, err = openHistory(ctx, tx, task, &h); err != nil || h.Total <= limits.Total {
@@ -143,8 +143,6 @@ func (s *Store) RemoveObservations(ctx context.Context, task sizing.TaskKey, lim
 	})
 }
 
-// inBatches calls `remove` until `remove` returns less than a full batch or an error. It calls `removed` after each batch
-// that is not empty. If `removed` returns an error, inBatches stops and returns this error.
 func inBatches(removed func(rows int) error, remove func() (rows int, err error)) error {
 	for {
 		rows, err := remove()
@@ -167,7 +165,6 @@ func (s *Store) RemoveExperiments(ctx context.Context, before time.Time, removed
 	return s.removeAll(ctx, "remove old experiments", removed, removeExperimentsSQL, before)
 }
 
-// removeAll runs a DELETE with the parameters `before` and removeBatch in batches.
 func (s *Store) removeAll(ctx context.Context, operation string, removed func(rows int) error, sql string, before any) error {
 	return inBatches(removed, func() (int, error) {
 		tag, err := s.pool.Exec(ctx, sql, before, removeBatch)

@@ -87,7 +87,6 @@ func (s *Store) RunInputs(ctx context.Context, try sizing.TryKey) (store.RunInpu
 	return inputs, wrapError("read the inputs of a run", err)
 }
 
-// decodeInputs sets the inputs of tries whose receipts are in receipt_compact, where they are encoded.
 func (s *Store) decodeInputs(ctx context.Context, tries []tryInputs) error {
 	names := distinctNames(tries, func(t *tryInputs) int32 { return t.name })
 	if len(names) == 0 {

@@ -57,7 +57,6 @@ func (s *Store) SaveRun(ctx context.Context, r store.Run, models []store.RunMode
 	return id, nil
 }
 
-// asExperimentID parses text as a decimal id.
 func asExperimentID(text string) (id int64, ok bool) {
 	id, err := strconv.ParseInt(text, 10, 64)
 	return id, err == nil

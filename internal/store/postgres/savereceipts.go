@@ -47,7 +47,6 @@ type receiptFormat struct {
 const compactFromSQL = `
 	SELECT compact_from FROM receipt_format`
 
-// compactStart returns the time from which receipts are stored in the compact form.
 func (s *Store) compactStart(ctx context.Context) (time.Time, error) {
 	s.format.mu.Lock()
 	defer s.format.mu.Unlock()
@@ -128,7 +127,6 @@ func (s *Store) saveReceipts(ctx context.Context, receipts []sizing.Receipt, fro
 	return nil
 }
 
-// compactRow is a receipt with its compact form.
 type compactRow struct {
 	*sizing.Receipt
 	id      uuid.UUID // the prediction id
@@ -136,8 +134,6 @@ type compactRow struct {
 	content []byte
 }
 
-// compactAll encodes receipts into one buffer, in the order of their ids. It returns as `others` the receipts
-// that are older than `from` and those that the compact form cannot hold.
 func compactAll(receipts []sizing.Receipt, byTask map[sizing.TaskKey]*vocabulary, from time.Time, buffer *[]byte) (compact []compactRow, others []sizing.Receipt) {
 	w := compactWriter{b: (*buffer)[:0]}
 	var ends []int
@@ -205,8 +201,7 @@ var compactColumns = []string{
 	"prediction_id", "at", "promised", "task_limit", "told", "name", "map_index", "model_version", "try_number", "run_id", "content",
 }
 
-// copyCompact writes compact receipts by COPY. It fails with a unique_violation if a receipt is
-// already stored.
+// copyCompact fails with a unique_violation if a receipt is already stored.
 func copyCompact(ctx context.Context, tx pgx.Tx, receipts []compactRow) error {
 	values := make([]any, len(compactColumns))
 	_, err := tx.CopyFrom(ctx, pgx.Identifier{"receipt_compact"}, compactColumns, pgx.CopyFromSlice(len(receipts), func(i int) ([]any, error) {
@@ -223,7 +218,6 @@ const insertCompactSQL = `
 	SELECT * FROM unnest($1::uuid[], $2::timestamptz[], $3::float8[], $4::bigint[], $5::bigint[], $6::int[], $7::int[], $8::int[], $9::smallint[], $10::text[], $11::bytea[])
 	ON CONFLICT (prediction_id) DO NOTHING`
 
-// insertCompact writes compact receipts by INSERT. It skips receipts that are already stored.
 func insertCompact(ctx context.Context, tx pgx.Tx, receipts []compactRow) error {
 	rows := pointers(receipts)
 	_, err := tx.Exec(ctx, insertCompactSQL,

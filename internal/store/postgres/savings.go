@@ -108,8 +108,7 @@ func orZero(v *float64) float64 {
 	return *v
 }
 
-// These statements store the sums per month. addMonthsSQL relies on the order of the columns in
-// savings_month.
+// addMonthsSQL relies on the order of the columns in savings_month.
 const (
 	lockUnsummedSQL = `
 	SELECT tally.task

@@ -28,8 +28,7 @@ func newCachedTask(id int64, key sizing.TaskKey, schema sizing.Schema) *cachedTa
 	return task
 }
 
-// encode encodes f by the task's schema. ok is false if the schema must be extended first. For nil
-// features the row is nil, which means unknown.
+// encode returns ok = false if the schema must be extended first. For nil features the row is nil, which means unknown.
 func (task *cachedTask) encode(f sizing.Features) (row []float64, ok bool) {
 	if f == nil {
 		return nil, true
@@ -66,7 +65,6 @@ func (c *schemaCache) get(key sizing.TaskKey) *cachedTask {
 	return c.tasks[key]
 }
 
-// put stores `task` unless the cache has the same or a newer schema of the task.
 func (c *schemaCache) put(task *cachedTask) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,9 +91,7 @@ const lockTaskSQL = `
 const extendSchemaSQL = `
 	UPDATE task SET schema = $2 WHERE id = $1`
 
-// extendSchema creates the task if it is new, and extends its schema by the given features. Its
-// transaction locks only this task, so that concurrent calls neither deadlock nor assign a category
-// code twice.
+// The transaction locks only this task, so that concurrent calls neither deadlock nor assign a category code twice.
 func (s *Store) extendSchema(ctx context.Context, key sizing.TaskKey, features []sizing.Features) (*cachedTask, error) {
 	var extended *cachedTask
 	err := s.inTx(ctx, "extend a schema", readWrite, func(tx pgx.Tx) error {
@@ -118,10 +114,8 @@ func (s *Store) extendSchema(ctx context.Context, key sizing.TaskKey, features [
 	return extended, nil
 }
 
-// extendAll extends the schema by all features as far as the limits of fields and categories allow, and
-// reports whether it changed. It repeats the pass while the schema changes, because a later row may add
-// a field of another kind to a name, and a new category field then needs the values of earlier rows. The
-// loop ends, because a name has at most one field per kind.
+// extendAll repeats the pass while the schema changes, because a later row may add a field of another kind to a name, and a
+// new category field then needs the values of earlier rows. The loop ends, because a name has at most one field per kind.
 func extendAll(schema *sizing.Schema, features []sizing.Features) (changed bool) {
 	for repeat := true; repeat; {
 		repeat = false
@@ -141,8 +135,7 @@ const createTaskSQL = `
 	counted AS (INSERT INTO tally (task) SELECT id FROM new)
 	INSERT INTO lease (task) SELECT id FROM new`
 
-// lockOrCreateTask locks the row of a task until the transaction ends. It creates the task if it is
-// unknown.
+// lockOrCreateTask locks the row of a task until the transaction ends.
 func lockOrCreateTask(ctx context.Context, tx pgx.Tx, key sizing.TaskKey) (id int64, schema sizing.Schema, err error) {
 	lock := func() error {
 		return tx.QueryRow(ctx, lockTaskSQL, key.Namespace, key.DAG, key.Task).Scan(&id, &schema)

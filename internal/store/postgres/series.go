@@ -15,8 +15,7 @@ const insertSeriesSQL = `
 	VALUES ($1, $2, $3, $4, $5)
 	ON CONFLICT DO NOTHING`
 
-// insertSeries stores the usage series of reports; a try keeps its first series. It does not make the tasks due for
-// training, because trainings of models read no series.
+// insertSeries keeps the first series of a try. It does not make the tasks due, because trainings of models read no series.
 func insertSeries(ctx context.Context, tx pgx.Tx, reports []report, recorded []sizing.RecordResult) error {
 	batch := &pgx.Batch{}
 	for i := range reports {

@@ -8,22 +8,19 @@ import (
 
 var sqlComment = regexp.MustCompile(`(?m)--.*$`)
 
-// stripComments removes the comments of an embedded .sql file, so that logs and traces show only
-// the statement. The files have no "--" in literals.
+// Without comments, logs and traces show only the statement. The files have no "--" in literals.
 func stripComments(sql string) string { return sqlComment.ReplaceAllString(sql, "") }
 
 // measuredColumns are the measured and the sampled peak of an observation in bytes. Each is 0 if unknown.
 const measuredColumns = `CASE WHEN sampled_only THEN 0 ELSE coalesce(memory_max, 0) END, coalesce(memory_sampled, 0)`
 
-// isReproduced selects the rows of reproduced runs (of a campaign) by the prefix of their run ids; see
-// sizing.IsReproduction. notReproduced continues a WHERE clause and omits these rows.
+// See sizing.IsReproduction. notReproduced continues a WHERE clause.
 const (
 	isReproduced  = `starts_with(run_id, '` + sizing.ReproductionPrefix + `')`
 	notReproduced = ` AND NOT ` + isReproduced
 )
 
-// column returns one value of every row. A statement gets many rows as one array per column, and
-// rebuilds the rows with unnest.
+// A statement gets many rows as one array per column, and rebuilds the rows with unnest.
 func column[R, T any](rows []*R, get func(*R) T) []T {
 	values := make([]T, len(rows))
 	for i, r := range rows {
@@ -48,7 +45,6 @@ func flatten[R any](rows []*R, get func(*R) []float64) (flat []float64, after []
 	return flat, after, to
 }
 
-// pointers returns a pointer to every row.
 func pointers[R any](rows []R) []*R {
 	list := make([]*R, len(rows))
 	for i := range rows {

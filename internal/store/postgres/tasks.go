@@ -137,7 +137,6 @@ const renameTaskSQL = `
 	UPDATE task SET namespace = $4, dag_id = $5, task_id = $6
 	WHERE namespace = $1 AND dag_id = $2 AND task_id = $3`
 
-// taskExists returns the error of a rename to the name of an existing task, which may be the task itself.
 func taskExists(name sizing.TaskKey) error {
 	return sizing.Errorf(sizing.Conflict, "rename a task: %s already exists; delete it first, or choose another name", name)
 }

@@ -82,7 +82,7 @@ func (s *Store) RecentTriesOf(ctx context.Context, namespace, dag string, tasks 
 	return all, err
 }
 
-// openHistories returns a history without rows for each known task by its id, and these ids.
+// openHistories returns histories without rows by the ids of the tasks. It omits unknown tasks.
 func openHistories(ctx context.Context, tx pgx.Tx, namespace, dag string, tasks []string) (histories map[int64]*sizing.History, ids []int64, err error) {
 	rows, err := tx.Query(ctx, tasksOfDAGSQL, namespace, dag, tasks)
 	if err != nil {
@@ -112,7 +112,6 @@ func (r withID) Scan(dest ...any) error {
 	return r.CollectableRow.Scan(append([]any{r.id}, dest...)...)
 }
 
-// sortTries sorts rows by time, oldest first.
 func sortTries(rows []sizing.HistoryRow) {
 	slices.SortFunc(rows, func(a, b sizing.HistoryRow) int {
 		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Seq, b.Seq))

@@ -20,8 +20,7 @@ type vocabularies struct {
 	byTask map[sizing.TaskKey]*vocabulary
 }
 
-// get sets the values of byTask to the cached vocabularies, and returns the tasks that are not
-// cached. The caller holds c.mu.
+// get sets the values of byTask and returns the keys that are not cached. The caller holds c.mu.
 func (c *vocabularies) get(byTask map[sizing.TaskKey]*vocabulary) (missing []*sizing.TaskKey) {
 	for key := range byTask {
 		if byTask[key] = c.byTask[key]; byTask[key] == nil {
@@ -31,7 +30,7 @@ func (c *vocabularies) get(byTask map[sizing.TaskKey]*vocabulary) (missing []*si
 	return missing
 }
 
-// put caches vocabularies. If the cache would become too large, it first drops all cached vocabularies. The caller holds c.mu.
+// put first drops all cached vocabularies if the cache would become too large. The caller holds c.mu.
 func (c *vocabularies) put(byTask map[sizing.TaskKey]*vocabulary) {
 	if c.byTask == nil || len(c.byTask)+len(byTask) > maxVocabularies {
 		c.byTask = make(map[sizing.TaskKey]*vocabulary, len(byTask))
@@ -58,8 +57,7 @@ const vocabulariesSQL = `
 	FROM receipt_name
 	JOIN unnest($1::text[], $2::text[], $3::text[]) AS wanted (namespace, dag_id, task_id) USING (namespace, dag_id, task_id)`
 
-// loadVocabularies sets the values of byTask to the vocabularies of the tasks, and adds tasks that are missing in
-// receipt_name. The caller holds s.vocabularies.mu.
+// loadVocabularies also adds tasks that are missing in receipt_name. The caller holds s.vocabularies.mu.
 func (s *Store) loadVocabularies(ctx context.Context, byTask map[sizing.TaskKey]*vocabulary) error {
 	missing := s.vocabularies.get(byTask)
 	if len(missing) == 0 {
@@ -134,7 +132,6 @@ const wordsSQL = `
 	SELECT name, array_agg(word ORDER BY position)
 	FROM receipt_word WHERE name = ANY ($1) GROUP BY name`
 
-// readWords returns the words of the vocabularies with these ids, by id and in the order of their positions.
 func readWords(ctx context.Context, q querier, ids []int32) (map[int32][]string, error) {
 	words := make(map[int32][]string, len(ids))
 	rows, err := q.Query(ctx, wordsSQL, ids)

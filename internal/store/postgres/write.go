@@ -52,7 +52,6 @@ func (s *Store) write(ctx context.Context, reports []report) ([]sizing.RecordRes
 	return recorded, nil
 }
 
-// writeAny writes new and repeated reports in one transaction, with their series, plans and contexts.
 func (s *Store) writeAny(ctx context.Context, reports []report) ([]sizing.RecordResult, error) {
 	var recorded []sizing.RecordResult
 	err := s.inTx(ctx, "record observations", readWrite, func(tx pgx.Tx) error {
@@ -87,7 +86,6 @@ func (r *report) hasMore() bool {
 	return r.Series != nil || r.Detailed != nil || r.Executed != nil || r.HasContext()
 }
 
-// splitByTry returns the indexes of the first report of each try, and of all other reports.
 func splitByTry(reports []report) (first, repeated []int) {
 	seen := make(map[sizing.TryKey]bool, len(reports))
 	for i := range reports {
@@ -109,10 +107,9 @@ const plausibleTime = `timestamptz '2000-01-01 00:00:00+00' AND now() + interval
 //go:embed insert_observations.sql
 var insertFile string
 
-// insertSQL inserts and counts observations in one statement.
 var insertSQL = stripComments(insertFile)
 
-// oomOutcomes are the outcomes that are OOM kills, which make a task due at once.
+// oomOutcomes are the OOM kills, which make a task due at once.
 var oomOutcomes = []int16{int16(sizing.OOMKilled), int16(sizing.AppOOM)}
 
 // querier is a transaction, or the pool, which runs each statement in its own transaction.
@@ -151,8 +148,7 @@ func (s *Store) insert(ctx context.Context, db querier, reports []report, first 
 	return known, err
 }
 
-// namesOf returns the ids of the reports' tasks and the names under which the reports were
-// prepared. A task that was renamed in the meantime may appear with both names.
+// A task that was renamed in the meantime may appear with both names.
 func namesOf(reports []report) []any {
 	type task struct {
 		id  int64
@@ -199,7 +195,6 @@ func columnsOf(reports []*report) []any {
 	}
 }
 
-// knownTime returns t, or nil if t is zero, which means unknown.
 func knownTime(t *time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -215,15 +210,12 @@ const updateTallySQL = `
 	FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::interval[]) AS delta (task, observations, kills, wait)
 	WHERE tally.task = delta.task`
 
-// tallyDelta is the change that a transaction makes to the tally of one task.
 type tallyDelta struct {
 	observations, kills int64
 	urgent              bool // the task becomes due at once, because of an OOM kill
 }
 
-// countAmended makes the tasks of amended reports due, and corrects the counts if a report replaced a
-// provisional report or explained a failure as an OOM kill. As in insertSQL, kills of reproduced runs neither
-// count nor make their tasks due at once.
+// As in insertSQL, kills of reproduced runs neither count nor make their tasks due at once.
 func (s *Store) countAmended(ctx context.Context, tx pgx.Tx, reports []report, recorded []sizing.RecordResult, repeated []int) error {
 	deltas := map[int64]tallyDelta{}
 	for _, i := range repeated {
@@ -246,7 +238,6 @@ func (s *Store) countAmended(ctx context.Context, tx pgx.Tx, reports []report, r
 	return s.updateTally(ctx, tx, deltas)
 }
 
-// updateTally adds the deltas, by task id, to the tallies, and makes each of the tasks due.
 func (s *Store) updateTally(ctx context.Context, tx pgx.Tx, deltas map[int64]tallyDelta) error {
 	if len(deltas) == 0 {
 		return nil
@@ -295,7 +286,7 @@ const lockTallySQL = `
 	WHERE task.namespace = $1 AND task.dag_id = $2 AND task.task_id = $3
 	FOR KEY SHARE OF task FOR NO KEY UPDATE OF tally`
 
-// lockTally locks the tally of a task until the transaction ends, and returns the task's id.
+// lockTally locks the tally of a task until the transaction ends.
 func lockTally(ctx context.Context, tx pgx.Tx, key sizing.TaskKey) (id int64, err error) {
 	err = tx.QueryRow(ctx, lockTallySQL, key.Namespace, key.DAG, key.Task).Scan(&id)
 	if errors.Is(err, pgx.ErrNoRows) {

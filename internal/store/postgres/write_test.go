@@ -17,9 +17,6 @@ import (
 	"github.com/loadaware/loadaware/internal/store/postgres"
 )
 
-// These tests cover failed and repeated reports, and tasks that are renamed or deleted at the same time.
-
-// reported returns the report of the first try of a run of a task.
 func reported(task, runID string) sizing.Observation {
 	o := run(1)
 	o.Try.Task, o.Try.RunID = task, runID
@@ -28,7 +25,6 @@ func reported(task, runID string) sizing.Observation {
 
 func taskNamed(name string) sizing.TaskKey { return reported(name, "").Try.TaskKey }
 
-// stored lists all stored reports as task/run.
 func stored(t *testing.T, dsn string) []string {
 	rows, err := connect(t, dsn).Query(t.Context(), `SELECT task_id || '/' || run_id FROM observation JOIN task ON id = task ORDER BY 1`)
 	require.NoError(t, err)
@@ -78,7 +74,6 @@ func TestReportsAreStoredDespiteARenameBetweenInsertAndCompare(t *testing.T) {
 	assert.Equal(t, []string{"t/old", "u/new", "u/old", "x/new"}, stored(t, dsn))
 }
 
-// A failed comparison does not fail the new reports of the same group commit.
 func TestFailedComparisonDoesNotFailNewReports(t *testing.T) {
 	dsn := pgtest.Migrated(t)
 	st := open(t, dsn)

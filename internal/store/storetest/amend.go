@@ -10,8 +10,7 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// fields lists fields of an observation that may be unknown. Each has a function that makes it unknown and
-// a function that changes it to a contradicting value.
+// fields lists fields of an observation that may be unknown.
 var fields = map[string]struct{ clear, contradict func(*sizing.Observation) }{
 	"memory_max_bytes": {
 		func(o *sizing.Observation) { o.MemoryMax = 0 }, func(o *sizing.Observation) { o.MemoryMax++ }},
@@ -41,14 +40,12 @@ var fields = map[string]struct{ clear, contradict func(*sizing.Observation) }{
 		func(o *sizing.Observation) { o.Features = without(o.Features, "sale_end") }, func(o *sizing.Observation) { o.Features = with(o.Features, "sale_end", sizing.TextValue("2020-02-06")) }},
 }
 
-// with returns a copy of f with another value of a feature.
 func with(f sizing.Features, name string, v sizing.Value) sizing.Features {
 	f = without(f, name)
 	f[name] = v
 	return f
 }
 
-// without returns a copy of f without a feature.
 func without(f sizing.Features, name string) sizing.Features {
 	rest := sizing.Features{}
 	for n, v := range f {
@@ -195,8 +192,6 @@ func testAmend(t *testing.T, open func(*testing.T) store.Store) {
 	testRepeatedInOneCall(t, st)
 }
 
-// testRepeatedInOneCall reports three tries twice in one call: the repeated reports are a duplicate, an amendment and
-// a contradiction.
 func testRepeatedInOneCall(t *testing.T, st store.Store) {
 	for name, n := range map[string]int{"few": 5, "many": 300} {
 		t.Run("tries are repeated among "+name+" reports", func(t *testing.T) {

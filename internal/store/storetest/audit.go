@@ -12,10 +12,9 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// asActor returns a context with an actor.
 func asActor(t *testing.T, name string) context.Context { return sizing.WithActor(t.Context(), name) }
 
-// trail returns the audit entries as text, newest first, without ids and times.
+// trail returns the audit entries as text, newest first.
 func trail(t *testing.T, st store.Store, f store.AuditFilter, limit int) (lines []string) {
 	t.Helper()
 	entries, err := st.Audit(t.Context(), f, limit)

@@ -21,7 +21,6 @@ func newCampaign(t *testing.T, st store.Store, name string, b campaign.Budget) c
 	return c
 }
 
-// archived returns n archived runs with different scenarios.
 func archived(n int) []campaign.ArchivedRun {
 	runs := make([]campaign.ArchivedRun, n)
 	for i := range runs {
@@ -44,7 +43,6 @@ func claimRuns(t *testing.T, st store.Store, id int64, branch campaign.Branch, l
 	return claimed.Runs
 }
 
-// advance claims a run of a branch and reports its move to another state.
 func advance(t *testing.T, st store.Store, id int64, branch campaign.Branch, to campaign.State) campaign.Run {
 	t.Helper()
 	runs := claimRuns(t, st, id, branch, 1)
@@ -146,7 +144,7 @@ func testCampaigns(t *testing.T, open func(*testing.T) store.Store) {
 		used := func() float64 {
 			status, err := st.CampaignStatus(t.Context(), c.ID, 0)
 			require.NoError(t, err)
-			found, err := st.Campaigns(t.Context(), allScopes, 0, 10) // after CampaignStatus, which computes the usage again; Campaigns may return a cached usage
+			found, err := st.Campaigns(t.Context(), allScopes, 0, 10) // after CampaignStatus, because Campaigns may return a cached usage
 			require.NoError(t, err)
 			require.Equal(t, found[0].Used, status.Used)
 			return found[0].Used.GBHours

@@ -11,7 +11,6 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// contextOf returns the tries of a namespace with their context (metadata, usage and placement), by task and run.
 func contextOf(t *testing.T, st store.Store, namespace string, perTask, limit int) map[string]sizing.ContextRow {
 	t.Helper()
 	rows, err := st.ContextRows(t.Context(), namespace, perTask, limit)
@@ -25,7 +24,6 @@ func contextOf(t *testing.T, st store.Store, namespace string, perTask, limit in
 	return byRun
 }
 
-// withContext returns o with metadata, mean usage and placement.
 func withContext(o sizing.Observation, owner string) sizing.Observation {
 	load := 0.25
 	o.Metadata = sizing.Metadata{"owner": {owner}, "tags": {"a", "b"}}

@@ -15,13 +15,11 @@ import (
 	"github.com/loadaware/loadaware/internal/testwait"
 )
 
-// waitTimeout bounds the waits for due tasks.
 const waitTimeout, pollInterval = testwait.Limit, 10 * time.Millisecond
 
 // debounce is the time from a report until its task is due, unless a configuration says otherwise.
 const debounce = 2 * time.Second
 
-// requireNoneDue checks that no task can be claimed.
 func requireNoneDue(t *testing.T, st store.Store) {
 	t.Helper()
 	c, err := st.Claim(t.Context(), "none", time.Hour)
@@ -29,8 +27,8 @@ func requireNoneDue(t *testing.T, st store.Store) {
 	require.Empty(t, c.Task)
 }
 
-// requireNoneDueWithin checks until the time limit that no task can be claimed. It polls in the goroutine of the test: the
-// last poll of require.Never may still run when require.Never returns, and would claim the next task of the test.
+// requireNoneDueWithin polls in the goroutine of the test: the last poll of require.Never may still run when require.Never
+// returns, and would claim the next task of the test.
 func requireNoneDueWithin(t *testing.T, st store.Store, limit time.Duration) {
 	t.Helper()
 	for begun := time.Now(); time.Since(begun) < limit; time.Sleep(pollInterval) {
@@ -50,7 +48,6 @@ func requireNoneDueFor(t *testing.T, st store.Store, begun time.Time, delay time
 	requireKind(t, sizing.NotFound, err)
 }
 
-// claim claims a task that is due now.
 func claim(t *testing.T, st store.Store, want sizing.TaskKey) store.Claim {
 	t.Helper()
 	c, err := st.Claim(t.Context(), "me", time.Hour)
@@ -60,7 +57,6 @@ func claim(t *testing.T, st store.Store, want sizing.TaskKey) store.Claim {
 	return c
 }
 
-// claimLater waits until a task is due and claims it.
 func claimLater(t *testing.T, st store.Store, want sizing.TaskKey) store.Claim {
 	t.Helper()
 	var c store.Claim
@@ -259,7 +255,6 @@ func testConcurrentClaims(t *testing.T, open func(*testing.T) store.Store) {
 			}
 			return true
 		}
-		// work does what a trainer does: it claims a task, reads its history and finishes the claim.
 		work := func(ctx context.Context, owner string) error {
 			c, err := st.Claim(ctx, owner, time.Hour)
 			if err != nil {
@@ -334,7 +329,6 @@ func testConcurrentClaims(t *testing.T, open func(*testing.T) store.Store) {
 	})
 }
 
-// except returns err, or nil if it has the given kind.
 func except(kind sizing.Kind, err error) error {
 	if sizing.KindOf(err) == kind {
 		return nil

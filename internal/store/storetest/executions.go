@@ -10,7 +10,6 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// execution returns the report of a success of ten minutes that ended `days` days after noon.
 func execution(try sizing.TryKey, days int, peak sizing.Bytes) sizing.Observation {
 	o := success(try, peak, 1)
 	o.EndedAt = noon.AddDate(0, 0, days)
@@ -18,7 +17,6 @@ func execution(try sizing.TryKey, days int, peak sizing.Bytes) sizing.Observatio
 	return o
 }
 
-// storedRuns returns the measured peak of each stored try by run id; -1 for a try without one.
 func storedRuns(t *testing.T, st store.Store, task sizing.TaskKey) map[string][]sizing.Bytes {
 	t.Helper()
 	runs := map[string][]sizing.Bytes{}

@@ -22,7 +22,7 @@ func testGrantedTries(t *testing.T, open func(*testing.T) store.Store) {
 		second.Number = 2
 		lift := receipt("3", second, 0.2, noon.Add(2*time.Second))
 		lift.Allocation.Source, lift.Allocation.Mode = sizing.FromLift, sizing.Enforce
-		lift.Allocation.Guard = sizing.Guard{Params: make([]float64, 18)} // see taskmodel
+		lift.Allocation.Guard = sizing.Guard{Params: make([]float64, 18)} // laid out as by Model.guardState of package taskmodel
 		copy(lift.Allocation.Guard.Params, []float64{1, 0.05, 1, 1.5})    // the guard's factor is 1.5; before the guard 0.05 was promised
 		lift.Allocation.Guard.Params[16] = -0.75                          // the run score
 		shadow := receipt("4", second, math.NaN(), noon.Add(3*time.Second))

@@ -35,7 +35,7 @@ func testHistory(t *testing.T, open func(*testing.T) store.Store) {
 		provisional.Provisional, provisional.RunScore = true, 0.7
 		recordNew(t, st, append(obs, provisional)...)
 		repeated := obs[1]
-		repeated.RunScore, repeated.CPUMax = 5, 2 // a repeated report may have another score, because the replica has forgotten the prediction; the first score stays
+		repeated.RunScore, repeated.CPUMax = 5, 2 // the first score stays: a replica that has forgotten the prediction may report another
 		record(t, st, repeated, kill(provisional.Try, 2*sizing.GiB))
 		recent, err := st.RecentTries(t.Context(), key, 10)
 		require.NoError(t, err)
@@ -105,7 +105,7 @@ func testLimitedHistory(t *testing.T, st store.Store) {
 	})
 
 	t.Run("weights sum to the number of all rows and preserve the mean", func(t *testing.T) {
-		var sum, sumOfN float64 // of the weights; of the weighted feature n
+		var sum, sumOfN float64
 		for _, row := range h.Rows {
 			require.GreaterOrEqual(t, row.Weight, 1.0)
 			sum += row.Weight

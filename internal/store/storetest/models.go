@@ -16,13 +16,11 @@ import (
 	"github.com/loadaware/loadaware/internal/testwait"
 )
 
-// model creates a task and returns a model of it that is not published.
 func model(t *testing.T, st store.Store, name string) store.Model {
 	t.Helper()
 	return modelOf(t, st, task(name))
 }
 
-// modelOf is model for a task of any DAG.
 func modelOf(t *testing.T, st store.Store, key sizing.TaskKey) store.Model {
 	t.Helper()
 	recordNew(t, st, runs(key, 1)...)

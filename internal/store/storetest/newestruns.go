@@ -24,7 +24,6 @@ func mappedRun(task sizing.TaskKey, run string, n int, at time.Time) []sizing.Ob
 	return obs
 }
 
-// byRunID returns the runs by their ids.
 func byRunID(runs []store.TaskRun) map[string]store.TaskRun {
 	all := map[string]store.TaskRun{}
 	for _, r := range runs {

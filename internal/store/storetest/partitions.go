@@ -17,10 +17,8 @@ const week = 7 * 24 * time.Hour
 // monday starts a week for which a new store has no partition.
 var monday = time.Date(2040, 1, 2, 0, 0, 0, 0, time.UTC)
 
-// idAt returns the nth prediction id of a time.
 func idAt(at time.Time, n int) string { return fmt.Sprintf("%s-7000-8000-%012x", store.FirstID(at), n) }
 
-// saveReceipts stores n receipts of one task, all with the same time.
 func saveReceipts(t *testing.T, st store.Store, key sizing.TaskKey, at time.Time, n int) {
 	t.Helper()
 	receipts := make([]sizing.Receipt, n)
@@ -30,7 +28,6 @@ func saveReceipts(t *testing.T, st store.Store, key sizing.TaskKey, at time.Time
 	require.NoError(t, st.SaveReceipts(t.Context(), receipts))
 }
 
-// removeReceipts removes the receipts from before a time and returns the number of rows of each batch.
 func removeReceipts(t *testing.T, st store.Store, before time.Time) (batches []int) {
 	t.Helper()
 	require.NoError(t, st.RemoveReceipts(t.Context(), store.FirstID(before), func(rows int) error {

@@ -195,8 +195,7 @@ func testPlanOutcomes(t *testing.T, st store.Store) {
 	require.Equal(t, []sizing.TaskKey{key}, tasks)
 }
 
-// testMeanLimits reports a try with an executed plan, whose limits the ledger counts over time. A limit counts from
-// the time at which the caller asked for it.
+// A limit counts from the time at which the caller asked for it.
 func testMeanLimits(t *testing.T, st store.Store) {
 	key, inForce := task("means"), 3000.0
 	o := runs(key, 1)[0]

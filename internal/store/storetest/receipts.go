@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// receipt returns the receipt of an answer of 2 GiB with a promised risk; NaN means no promise.
+// receipt makes no promise if promised is NaN.
 func receipt(id string, try sizing.TryKey, promised float64, at time.Time) sizing.Receipt {
 	r := sizing.Receipt{
 		Ask: sizing.Ask{Try: try, Features: sizing.Features{"n": sizing.NumberValue(1)}},
@@ -225,8 +225,7 @@ func testRealised(t *testing.T, open func(*testing.T) store.Store) {
 	}
 }
 
-// testPromisedAtLaunch tests which of several receipts of a try gives its promise. Some receipts have a time
-// before the end of the try, some after it, and some are named by the report.
+// testPromisedAtLaunch tests which of several receipts of a try gives its promise.
 func testPromisedAtLaunch(t *testing.T, open func(*testing.T) store.Store) {
 	minute := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Minute) }
 	type promise struct {

@@ -140,7 +140,6 @@ func testRetention(t *testing.T, open func(*testing.T) store.Store) {
 	})
 }
 
-// publishAll publishes a model trained on all observations.
 func publishAll(t *testing.T, st store.Store, key sizing.TaskKey) {
 	t.Helper()
 	h, err := st.History(t.Context(), key, smallLimits)

@@ -34,7 +34,6 @@ func testSavings(t *testing.T, open func(*testing.T) store.Store) {
 // recount holds every acknowledged report that is not voided.
 type recount map[sizing.TryKey]sizing.Observation
 
-// sum adds up the selected reports by the definition of the ledger.
 func (r recount) sum(request sizing.Bytes, isSelected func(*sizing.Observation) bool) (s store.SavingsSum) {
 	var hours, usedHours, requested, granted, used, killed, unused float64
 	for _, o := range r {
@@ -107,7 +106,6 @@ func requireSum(t *testing.T, want, got store.SavingsSum, message string) {
 	}
 }
 
-// savings returns the sums of all tasks.
 func savings(t *testing.T, st store.Store, by store.SavingsKey) []store.SavingsSum {
 	t.Helper()
 	sums, err := st.SavingsSums(t.Context(), store.SavingsFilter{Scopes: allScopes}, by)
@@ -115,7 +113,6 @@ func savings(t *testing.T, st store.Store, by store.SavingsKey) []store.SavingsS
 	return sums
 }
 
-// randomReport returns a report with random values.
 func randomReport(rng *rand.Rand, key sizing.TaskKey, run int) sizing.Observation {
 	o := sizing.Observation{
 		Try:       firstTry(key, fmt.Sprint("r", run)),
@@ -128,7 +125,6 @@ func randomReport(rng *rand.Rand, key sizing.TaskKey, run int) sizing.Observatio
 	return o
 }
 
-// withUnknownFields returns o without some of its fields.
 func withUnknownFields(rng *rand.Rand, o sizing.Observation) sizing.Observation {
 	for _, clearField := range []func(){
 		func() { o.MemoryMax = 0 }, func() { o.Duration = 0 }, func() { o.Allocated.CPU = 0 }, func() { o.Requested = sizing.Resources{} },
@@ -219,7 +215,6 @@ func testLedger(t *testing.T, st store.Store, rng *rand.Rand) {
 	require.Equal(t, keys[1], left[0].Task)
 }
 
-// rename renames a task in the store and in the maps of the test.
 func rename(t *testing.T, st store.Store, from sizing.TaskKey, maps ...map[sizing.TryKey]sizing.Observation) sizing.TaskKey {
 	to := from
 	to.Task += "x"
@@ -237,7 +232,6 @@ func rename(t *testing.T, st store.Store, from sizing.TaskKey, maps ...map[sizin
 	return to
 }
 
-// testUnknownAmounts reports a success with and a kill without a duration, and then the reverse.
 func testUnknownAmounts(t *testing.T, st store.Store) {
 	lasting := func(o sizing.Observation, duration time.Duration) sizing.Observation {
 		o.Allocated.Memory, o.Duration = 2*sizing.GiB, duration
@@ -258,7 +252,6 @@ func testUnknownAmounts(t *testing.T, st store.Store) {
 	require.Nil(t, sum.Hours)
 }
 
-// testSavedCPU reports a success and a kill without a CPU allocation, and then a success with one.
 func testSavedCPU(t *testing.T, st store.Store) {
 	lasting := func(o sizing.Observation, allocated sizing.Cores) sizing.Observation {
 		o.Allocated, o.Requested, o.Duration = sizing.Resources{Memory: 2 * sizing.GiB, CPU: allocated}, sizing.Resources{Memory: 2 * sizing.GiB, CPU: 2}, time.Hour
@@ -314,7 +307,6 @@ func testSavingsFilter(t *testing.T, st store.Store) {
 	require.Equal(t, [][2]string{{"etl_a", "emea"}}, [][2]string{{sums[0].Task.DAG, sums[0].Owner}})
 }
 
-// sumMonths stores the monthly sums of all days before a time, for all tasks.
 func sumMonths(t *testing.T, st store.Store, before time.Time) {
 	t.Helper()
 	for tasks := 1; tasks > 0; {
@@ -324,8 +316,6 @@ func sumMonths(t *testing.T, st store.Store, before time.Time) {
 	}
 }
 
-// testSumMonths compares sums that read stored months with sums of days, for several windows of days, and
-// after late reports.
 func testSumMonths(t *testing.T, st store.Store) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	keys := []sizing.TaskKey{task("a"), task("b"), {Namespace: "red", DAG: "d", Task: "c"}}

@@ -10,7 +10,6 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// series returns a series with the given number of points.
 func series(points int) *sizing.Series {
 	s := &sizing.Series{Step: 1500 * time.Microsecond}
 	for i := range points {

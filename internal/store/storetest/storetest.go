@@ -17,10 +17,8 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// test tests one part of the contract with the stores that open returns.
 type test = func(t *testing.T, open func(t *testing.T) store.Store)
 
-// receiptTests test what the store does with receipts.
 var receiptTests = map[string]test{
 	"Record":           testRecord,
 	"Receipts":         testReceipts,
@@ -93,18 +91,15 @@ func task(name string) sizing.TaskKey {
 	return sizing.TaskKey{Namespace: sizing.DefaultNamespace, DAG: "dag", Task: name}
 }
 
-// firstTry returns the first try of an unmapped run.
 func firstTry(task sizing.TaskKey, run string) sizing.TryKey {
 	return sizing.TryKey{TaskKey: task, RunID: run, MapIndex: sizing.NoMap, Number: 1}
 }
 
-// success returns a success that ended at noon, with a peak and one feature, `n`.
 func success(try sizing.TryKey, peak sizing.Bytes, n float64) sizing.Observation {
 	return sizing.Observation{Try: try, Outcome: sizing.Success, MemoryMax: peak, EndedAt: noon,
 		Features: sizing.Features{"n": sizing.NumberValue(n)}}
 }
 
-// kill returns an OOM kill that ended at noon, with an allocation.
 func kill(try sizing.TryKey, allocated sizing.Bytes) sizing.Observation {
 	return sizing.Observation{Try: try, Outcome: sizing.OOMKilled, EndedAt: noon, Allocated: sizing.Resources{Memory: allocated}}
 }
@@ -119,7 +114,7 @@ func runs(task sizing.TaskKey, n int) []sizing.Observation {
 	return obs
 }
 
-// record calls Record, which must return no error. The results of single observations may have errors.
+// The results of single observations may have errors.
 func record(t *testing.T, st store.Store, obs ...sizing.Observation) []sizing.RecordResult {
 	t.Helper()
 	recorded, err := st.Record(t.Context(), obs)
@@ -128,10 +123,8 @@ func record(t *testing.T, st store.Store, obs ...sizing.Observation) []sizing.Re
 	return recorded
 }
 
-// The statuses of a recorded observation, which statusOf returns.
 const created, duplicate, amended = "new", "duplicate", "amended"
 
-// statusOf returns the text of r.Err, or else one of the statuses.
 func statusOf(r sizing.RecordResult) string {
 	switch {
 	case r.Err != nil:
@@ -144,7 +137,6 @@ func statusOf(r sizing.RecordResult) string {
 	return created
 }
 
-// recordNew records observations and requires that all of them are new.
 func recordNew(t *testing.T, st store.Store, obs ...sizing.Observation) {
 	t.Helper()
 	for i, r := range record(t, st, obs...) {
@@ -159,7 +151,6 @@ func history(t *testing.T, st store.Store, task sizing.TaskKey) sizing.History {
 	return h
 }
 
-// features returns the stored features of the only try of a task.
 func features(t *testing.T, st store.Store, task sizing.TaskKey) sizing.Features {
 	t.Helper()
 	h := history(t, st, task)
@@ -173,7 +164,6 @@ func requireKind(t *testing.T, want sizing.Kind, err error) {
 	require.Equal(t, want, sizing.KindOf(err), "%v", err)
 }
 
-// requireConflict requires a conflict that names the field.
 func requireConflict(t *testing.T, field string, r sizing.RecordResult) {
 	t.Helper()
 	requireKind(t, sizing.Conflict, r.Err)
@@ -184,7 +174,6 @@ func requireConflict(t *testing.T, field string, r sizing.RecordResult) {
 	require.False(t, r.Duplicate || r.Amended)
 }
 
-// inParallel runs `do` in n goroutines, whose numbers are 0 to n - 1, and waits for them. All must succeed.
 func inParallel(t *testing.T, n int, do func(ctx context.Context, worker int) error) {
 	t.Helper()
 	var wg sync.WaitGroup

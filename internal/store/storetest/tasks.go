@@ -123,7 +123,6 @@ func testPages(t *testing.T, st store.Store) {
 	}
 }
 
-// createTaskData creates a task with a report, a model, a policy and a receipt.
 func createTaskData(t *testing.T, st store.Store, name string) sizing.TaskKey {
 	t.Helper()
 	m := model(t, st, name)
