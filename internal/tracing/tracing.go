@@ -67,7 +67,6 @@ func Start(ctx context.Context, cfg Config, log *slog.Logger) (trace.Tracer, fun
 	return provider.Tracer("github.com/loadaware/loadaware"), provider.Shutdown, nil
 }
 
-// host returns the name of this machine.
 func host() string {
 	name, err := os.Hostname()
 	if err != nil {
