@@ -49,13 +49,11 @@ const lockTimeout = time.Minute
 // A step that waits for a table lock blocks all later statements on the table, including reports. Therefore a step of Up
 // waits at most maxLockWait, unless it sets another limit. Then the step fails, and applySteps retries it after lockPause.
 // maxLockWait is longer than deadlock_timeout (1 s), after which PostgreSQL cancels a blocking autovacuum.
-// PostgreSQL cancels a blocking autovacuum.
 const (
 	maxLockWait = 1200 * time.Millisecond
 	lockPause   = time.Second
 )
 
-// lockKey is the advisory lock of Up.
 const lockKey = 0x6c6f6164_61776172 // "loadawar"
 
 // Up applies all missing steps. Its errors say what to do if the database does not answer, is locked for too long, is dirty,

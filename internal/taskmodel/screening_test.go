@@ -104,7 +104,6 @@ var wideHistories = []struct {
 	{"2,000 feature names", renamed(20), 100, taskmodel.ScreenedVersion},
 }
 
-// blobAtMost is in bytes.
 const blobAtMost = 5 << 20
 
 func TestStoredWideModelGivesTheSameAnswers(t *testing.T) {

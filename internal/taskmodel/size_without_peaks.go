@@ -9,11 +9,10 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// sizeWithoutPeaks answers for a task without a measured peak. A first try gets the request; if the request is zero or not
-// above all killed allocations, the largest allocation of a success; if this is not above them either, twice the largest
-// killed allocation; else the limit zero. A lift gets twice the largest amount that is known to be too little, or the
-// request if that is more. The floor and the cap of q apply to each amount, the minimum grant only to lifts and to twice the
-// largest killed allocation.
+// sizeWithoutPeaks answers for a task without a measured peak. A first try gets the first of these amounts that is known and
+// above all killed allocations: the request, the largest allocation of a success, twice the largest killed allocation; zero
+// without any. A lift gets twice the largest amount that is known to be too little, or the request if that is more. The
+// floor and the cap of q apply to each amount, the minimum grant only to lifts and to twice the largest killed allocation.
 func (m *Model) sizeWithoutPeaks(q Question) Answer {
 	if q.Above == 0 && m.Bound > 0 && m.Bound >= max(q.Requested.Memory, m.Unmeasured.Largest) {
 		return m.sizeAboveKills(q)
@@ -128,7 +127,7 @@ func raisePromise(promised *float64, limit, killed sizing.Bytes) *float64 {
 // unmeasuredSuccesses summarises successes without a measured peak. Their peaks are left-censored at the allocation.
 type unmeasuredSuccesses struct {
 	Runs    int
-	Largest sizing.Bytes // allocation
+	Largest sizing.Bytes // largest allocation of these runs
 }
 
 func (u *unmeasuredSuccesses) describe() string {

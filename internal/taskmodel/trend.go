@@ -215,7 +215,7 @@ func likelyShare(share float64, rows int) float64 {
 	return r * r
 }
 
-// sumOfSquares is about the mean.
+// sumOfSquares returns the sum of squares about the mean of y.
 func sumOfSquares(y []float64) float64 {
 	mean, squares := 0.0, 0.0
 	for i, v := range y {

@@ -139,7 +139,6 @@ func (s *interval) distance(x, offset float64) float64 {
 	return d
 }
 
-// edge returns the value in the range that is nearest to x.
 func (s *interval) edge(x float64) float64 { return max(s.Low, min(x, s.High)) }
 
 func (s *interval) magnitude() float64 { return max(math.Abs(s.Low), math.Abs(s.High)) }

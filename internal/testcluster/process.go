@@ -45,7 +45,7 @@ func (p *process) running() bool {
 	}
 }
 
-// end sends a signal and waits. After the timeout it kills the process and returns an error.
+// end returns an error if the process had to be killed after the timeout.
 func (p *process) end(signal syscall.Signal, timeout time.Duration) error {
 	if !p.running() {
 		return nil

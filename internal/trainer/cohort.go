@@ -86,9 +86,9 @@ func (t *Trainer) storedProfiles(ctx context.Context, namespace string) (*usagep
 	return t.decodeProfiles(ctx, &stored), nil
 }
 
-// isCohortDue requires that a training can use at least cohort.MinTasks reports, and that the stored cohort has another
-// format, or new usage profiles were found, or the number of usable reports or kills has grown by more than the share
-// cohort.RefitGrowth since the last training (few kills: by one).
+// isCohortDue returns false if a training can use fewer than cohort.MinTasks reports. Otherwise the cohort is due if it has
+// another format, if new usage profiles were found, or if the number of usable reports or of usable kills has grown by more
+// than the share cohort.RefitGrowth since the last training. If there are few kills, one more kill is enough.
 func isCohortDue(age *store.CohortAge) bool {
 	switch {
 	case age.UsedRuns < cohort.MinTasks:

@@ -35,7 +35,7 @@ func (s *Set) NeedsRefit(runs []Run) (reason string) {
 	return s.misfitOfNewTasks(unknown)
 }
 
-// newRuns returns the runs that are newer than the set by task: `known` for the tasks in the set, `unknown` for other tasks.
+// newRuns returns the runs that are newer than the set, grouped by task.
 func (s *Set) newRuns(runs []Run) (known, unknown [][]*Run) {
 	at := map[Task]int{} // index in `known` or `unknown`
 	for i := range runs {
@@ -119,7 +119,7 @@ func (s *Set) misfitOfNewTasks(newRuns [][]*Run) (reason string) {
 	return ""
 }
 
-// outlierTasks weighs each task by the share of outliers among its runs.
+// outlierTasks returns the sum over the tasks of the share of outliers among the runs of the task.
 func (s *Set) outlierTasks() float64 {
 	outliers, all := make([]float64, len(s.Tasks)), make([]float64, len(s.Tasks))
 	for i, task := range s.TaskOf {

@@ -181,7 +181,8 @@ func sample[T any](list []T, n int) []T {
 	return out
 }
 
-// single makes one profile of all runs whose core distance (to the neighbour of rank `neighbours`) is not far outside.
+// single makes one profile of all runs whose core distance (to the neighbour of rank `neighbours`) is not far outside the
+// usual range.
 func single(tree *density.Tree) candidate {
 	n := len(tree.Core)
 	c := &density.Clustering{Labels: make([]int, n), Outlier: make([]float64, n), Exit: tree.Core, MinBranchDistance: make([]float64, n)}

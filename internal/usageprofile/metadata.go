@@ -19,6 +19,7 @@ type Predictability struct {
 	Fields   []Field // the most useful first
 }
 
+// Field says what one field contributes.
 type Field struct {
 	Name    string  // such as metadata.owner, dag_id or requested.memory
 	Tasks   int     // number of tasks that have the field

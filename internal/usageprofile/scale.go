@@ -58,7 +58,7 @@ func newScaler(runs []Run) Scaler {
 	return s
 }
 
-// scaled returns 0, the median, for NaN.
+// scaled returns 0, the median, for an unknown (NaN) logarithm.
 func scaled(v, median, scale float64) float64 {
 	if math.IsNaN(v) {
 		return 0

@@ -59,7 +59,6 @@ func excluding(distribution string) taskmodel.Ablation {
 	return taskmodel.Ablation{Exclude: func(expert string) bool { return strings.HasSuffix(expert, ", by "+distribution) }}
 }
 
-// withoutTrees replaces the trees, the trees that correct the log-linear model, and the stack by the log-linear model.
 func withoutTrees(p *experts.Point) { replaceLineTrees(p, p.Level[experts.Line], experts.Trees) }
 
 // withoutLine replaces both linear models, the trees that correct the log-linear one, and the stack by the trees alone.

@@ -57,7 +57,6 @@ func (e *benchEnv) close() error {
 	return errors.Join(e.db.Stop(), pglocal.Remove(context.Background(), e.db.DataDir()), os.RemoveAll(e.dir))
 }
 
-// end ends a process with SIGTERM, and with SIGKILL after 20 s.
 func end(cmd *exec.Cmd) {
 	_ = cmd.Process.Signal(syscall.SIGTERM)
 	kill := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
@@ -148,7 +147,6 @@ func (e *benchEnv) call(ctx context.Context, url string, body, answer any) error
 	return e.post(ctx, url, text(body), answer)
 }
 
-// post decodes the answer if answer is not nil.
 func (e *benchEnv) post(ctx context.Context, url, body string, answer any) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
 	if err != nil {
@@ -190,7 +188,6 @@ func (e *benchEnv) addTask(ctx context.Context, s *server, seed uint64, task str
 	return e.call(ctx, s.url+"/tasks/"+dagID+"/"+task+"/train", object{}, nil)
 }
 
-// residentMemory is in bytes.
 func (s *server) residentMemory() (int64, error) {
 	status, err := os.ReadFile("/proc/" + strconv.Itoa(s.cmd.Process.Pid) + "/status")
 	if err != nil {

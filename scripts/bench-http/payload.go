@@ -51,7 +51,6 @@ func predictRequest(r *rand.Rand, task, run string) object {
 	}
 }
 
-// observeRequest reports a success.
 func observeRequest(r *rand.Rand, task, run string, ended time.Time) object {
 	f, peak, seconds := features(r)
 	return object{

@@ -114,7 +114,6 @@ func (l load) wrk(ctx context.Context, lua, bodies string, length time.Duration)
 	return s, nil
 }
 
-// luaTable encodes bodies as a Lua table of tables of parts.
 func luaTable(bodies []string) string {
 	var b strings.Builder
 	b.WriteString("return {\n")

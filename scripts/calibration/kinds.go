@@ -97,7 +97,6 @@ func modes(rng *rand.Rand, share, times float64) float64 {
 	return peak
 }
 
-// The peak of categories depends on one of n categories.
 func categories(n int) runFunc {
 	return func(rng *rand.Rand, _, _ int) (sizing.Features, float64) {
 		c := rng.IntN(n)

@@ -93,7 +93,7 @@ func TestTrialsFindInjectedFaults(t *testing.T) {
 	for name, c := range faultCases() {
 		front := httptest.NewServer(proxyWith(t, cluster, c.inject))
 		tr := &trialRun{seed: 1}
-		// The report log of a case does not contain the reports of other cases.
+		// The report log of a case does not contain the reports of the other cases.
 		view := *cluster
 		view.Reports = testcluster.NewReportLog()
 		load := tr.newTraffic(&view, tasks, "fault-"+name)
@@ -106,7 +106,7 @@ func TestTrialsFindInjectedFaults(t *testing.T) {
 		found := strings.Join(tr.failures[before:], "; ")
 		comparison, err := view.Reports.Check(ctx, cluster.Postgres.DSN())
 		require.NoError(t, err)
-		// The report log counts the reports of other cases as never sent, so the test looks only for the injected fault.
+		// Check counts the reports of the other cases as never sent, so the test looks only for the injected fault.
 		recorded := found + " " + comparison.String()
 		switch c.want {
 		case "":

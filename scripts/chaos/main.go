@@ -117,7 +117,6 @@ func (t *trial) execute(ctx context.Context, tr *trialRun) bool {
 	return true
 }
 
-// trialRun is one execution of a trial.
 type trialRun struct {
 	long     bool
 	seed     uint64
@@ -125,7 +124,6 @@ type trialRun struct {
 	failures []string // descriptions of the failed checks
 }
 
-// repetitions chooses by the form of this run.
 func (tr *trialRun) repetitions(short, long int) int {
 	if tr.long {
 		return long
@@ -135,7 +133,6 @@ func (tr *trialRun) repetitions(short, long int) int {
 
 func (tr *trialRun) printf(format string, args ...any) { fmt.Printf("  "+format+"\n", args...) }
 
-// check records a failure unless ok is true.
 func (tr *trialRun) check(ok bool, format string, args ...any) {
 	if !ok {
 		failure := fmt.Sprintf(format, args...)

@@ -73,7 +73,6 @@ type answer struct {
 	} `json:"model"`
 }
 
-// version returns 0 without a model.
 func (a *answer) version() int {
 	if a.Model == nil {
 		return 0

@@ -138,7 +138,6 @@ func (tr *trialRun) measurePropagation(ctx context.Context, p *promoter) error {
 	return nil
 }
 
-// minProbing is the minimum time for which runCut probes after the promotion.
 const minProbing = 500 * time.Millisecond
 
 // runCut waits for `delay`, promotes a version and probes the far replica until `length` has passed since its start, and at

@@ -76,7 +76,7 @@ type comparison struct {
 	atBest, aboveBest []*loadRun
 }
 
-// compare runs `rounds` rounds. Each run takes `seconds`. The run ids begin with `label`.
+// The run ids of compare begin with `label`.
 func (c *callers) compare(ctx context.Context, tr *trialRun, label string, best, above, rounds, seconds int) *comparison {
 	k, length := &comparison{}, time.Duration(seconds)*time.Second
 	k.atBest = append(k.atBest, c.run(ctx, label+"-first", best, length))

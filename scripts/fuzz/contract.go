@@ -17,7 +17,7 @@ import (
 	"github.com/loadaware/loadaware"
 )
 
-// An operation of openapi.yaml is a method on a path.
+// operation is a method on a path of openapi.yaml.
 type operation struct {
 	name   string // "POST /predict"
 	method string
@@ -109,8 +109,8 @@ func (op *operation) check(sent *request, got *answer) error {
 	return nil
 }
 
-// checkIllegal accepts an answer to an illegal request, such as one that is not valid HTTP or has too large a head, if the
-// server closes the connection, or if the HTTP library rejects the request in plain text before the service sees it.
+// checkIllegal checks the answer to an illegal request, such as one that is not valid HTTP or has too large a head. The
+// server may close the connection, or the HTTP library may reject the request in plain text before the service sees it.
 func checkIllegal(got *answer) error {
 	if got.noAnswer || got.status >= 400 && got.status < 500 || got.status == http.StatusNotImplemented || got.status == http.StatusHTTPVersionNotSupported {
 		return nil

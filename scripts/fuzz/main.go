@@ -53,7 +53,6 @@ type trial struct {
 
 var trials = []trial{{"requests", fuzzRequests}, {"slow", fuzzSlowBodies}, {"schema", fuzzSchema}, {"native", fuzzNative}}
 
-// modelTasks is the number of tasks that have a model.
 const modelTasks = 4
 
 // Only the server of this run accepts the admin token secret.
@@ -90,7 +89,7 @@ func main() {
 	}
 }
 
-// run reports whether it succeeds and no trial finds a fault.
+// run reports whether there was neither an error nor a fault.
 func run(ctx context.Context, p options, only string) bool {
 	dir, err := os.MkdirTemp("", "loadaware-fuzz-")
 	if err != nil {

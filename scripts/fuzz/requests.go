@@ -19,7 +19,7 @@ type request struct {
 	wire    []byte // all bytes of the request
 }
 
-// A seed and a number determine a request of the generator.
+// generator draws a request that depends only on the seed and the number of the request.
 type generator struct {
 	seed       uint64
 	token      string
@@ -115,7 +115,7 @@ func (h requestHead) encode(random *rand.Rand, r *request) []byte {
 // There are only four names, so that many requests are about the same tasks and runs.
 var names = []string{"fuzz_a", "fuzz_b", "fuzz c é", "fuzz%d"}
 
-// drawTask draws a task with a model with probability 1/3, otherwise names.
+// drawTask draws a task with a model with probability 1/3, otherwise one of names.
 func drawTask(random *rand.Rand) (dag, task string) {
 	if random.IntN(3) == 0 {
 		return "dag_000", fmt.Sprintf("task_%05d", random.IntN(modelTasks))
@@ -163,7 +163,7 @@ func pathValue(random *rand.Rand, name, dag, task string) string {
 	return ""
 }
 
-// query is sometimes an unknown parameter and, for GET /predict, has features.
+// query sometimes draws an unknown parameter and, for GET /predict, also features.
 func (m *generator) query(random *rand.Rand, op *operation, dag, task string) string {
 	values := url.Values{}
 	if op.spec.OperationID == "PredictByQuery" {
@@ -180,7 +180,6 @@ func (m *generator) query(random *rand.Rand, op *operation, dag, task string) st
 	return values.Encode()
 }
 
-// parameterText truncates to 4,000 bytes.
 func parameterText(v any) string {
 	var b bytes.Buffer
 	encode(&b, v)

@@ -10,7 +10,6 @@ import (
 	"time"
 )
 
-// The zero value of results is empty.
 type results struct {
 	mu             sync.Mutex
 	sent           int

@@ -89,7 +89,7 @@ func sendAll(ctx context.Context, m *generator, addr string, p options, t *resul
 	return errors.Join(errs...)
 }
 
-// peakMemory is that of the resident memory, if /proc reports it.
+// peakMemory returns the peak of the resident memory, if /proc reports it.
 func peakMemory(pid int) (bytes int64, known bool) {
 	file, err := os.Open(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

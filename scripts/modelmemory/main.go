@@ -221,7 +221,6 @@ func (m *measurement) count(source string, took time.Duration) error {
 	return nil
 }
 
-// printResult returns an error if a goal is missed.
 func (m *measurement) printResult() error {
 	if err := m.print("after the questions"); err != nil {
 		return err

@@ -43,7 +43,6 @@ func (m *measurement) soak(ctx context.Context) error {
 	return nil
 }
 
-// median returns 0 if there are no values.
 func median(values []float64) float64 {
 	if len(values) == 0 {
 		return 0

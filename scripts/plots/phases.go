@@ -10,7 +10,6 @@ import (
 // plannedRuns is the number of runs from which the plan of the shown run is learned.
 const plannedRuns = 15
 
-// The two tasks of phasesFigure are synthetic.
 func phasesFigure() figure {
 	return figure{plannedRun("walks", 4, "growth in jumps"), plannedRun("programs", 9, "load, compute, write")}
 }

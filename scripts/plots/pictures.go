@@ -140,7 +140,6 @@ func targetFigure(targets []targetResult) figure {
 	}
 }
 
-// policiesFigure has one dot per policy.
 func policiesFigure(results []backtest.Result) figure {
 	ours := series{colour: blue, style: dots}
 	others := series{colour: grey, style: dots}

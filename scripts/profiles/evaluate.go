@@ -10,7 +10,6 @@ import (
 // folds is the number of parts of a history in the cross-validation.
 const folds = 5
 
-// foldsOfRuns returns a random part for each run.
 func (h *history) foldsOfRuns(seed uint64) []int {
 	fold := make([]int, len(h.rows))
 	for at, i := range rand.New(rand.NewPCG(seed, 22)).Perm(len(fold)) {
@@ -145,7 +144,6 @@ func (p *predictor) nearest(f *cohort.Facts) int {
 	return label
 }
 
-// factSet uses the names, metadata and categorical features.
 func factSet(f *cohort.Facts) map[string]bool {
 	facts := map[string]bool{"dag " + f.Task.DAG: true, "task " + f.Task.Task: true}
 	for name, values := range f.Metadata {

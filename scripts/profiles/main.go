@@ -31,7 +31,6 @@ func main() {
 	}
 }
 
-// The table has two rows per history.
 func printTable(w io.Writer, paths []string, seed uint64) error {
 	fmt.Fprintln(w, "| history, runs, profiles | fifths of | right: most frequent profile % | right: profile of most similar task % | right: prediction % | right: prediction, without outliers % |")
 	fmt.Fprintln(w, "|---|---|---|---|---|---|")

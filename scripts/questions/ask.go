@@ -116,7 +116,6 @@ func (q *questions) requestOf(o *sizing.Observation) (map[string]any, error) {
 	return request, nil
 }
 
-// The policy is random or the default.
 func (q *questions) setPolicy(task sizing.TaskKey) error {
 	policy := map[string]any{}
 	if !q.oneIn(3) {

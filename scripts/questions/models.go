@@ -131,7 +131,6 @@ func (m *models) ask(reported int) error {
 	return nil
 }
 
-// questionOf randomly changes features and bounds.
 func (m *models) questionOf(o *sizing.Observation) taskmodel.Question {
 	q := m.q
 	question := taskmodel.Question{Requested: o.Requested, Features: sizing.Features{}, Lifts: 3}

@@ -30,7 +30,7 @@ var gauges = []gauge{
 	{"descriptors", "process_open_fds", "", 1, allowance{share: 0.10, minimum: callers}},
 }
 
-// series is of one replica.
+// A series belongs to one replica.
 type series struct {
 	admin   string // URL of the admin listener, which serves /metrics
 	seconds []float64

@@ -18,7 +18,7 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// The gauge of trendOf is sampled once per second for ten minutes.
+// The gauge is sampled once per second for ten minutes.
 func trendOf(value func(second float64) float64) Trend {
 	var seconds, values []float64
 	for i := range 600 {
@@ -65,7 +65,6 @@ func TestTrendOfALineHasItsSlope(t *testing.T) {
 	assert.Zero(t, fitTrend(nil, nil))
 }
 
-// trafficTo returns traffic to a fake server.
 func trafficTo(t *testing.T, metrics func(calls int64) string, answer http.HandlerFunc) *traffic {
 	var calls atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

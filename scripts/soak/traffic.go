@@ -101,7 +101,6 @@ func (t *traffic) call(ctx context.Context, path string, body any) (got answer) 
 	return got
 }
 
-// The zero value of callCounts is empty.
 type callCounts struct {
 	mu     sync.Mutex
 	calls  map[string]map[int]int // by path and status; 0 is no answer
@@ -129,7 +128,6 @@ func (t *callCounts) count(path string, status int, text []byte, err error) {
 	}
 }
 
-// answered counts answers of any status.
 func (t *callCounts) answered() (n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

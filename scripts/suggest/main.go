@@ -108,7 +108,6 @@ func heavyTasks(a *suggest.Archive, named string) []*heavyTask {
 
 const bins = 3
 
-// newHeavyTask prepares the rows for learning and divides the peaks into bins.
 func newHeavyTask(rows []sizing.Observation) *heavyTask {
 	h := &sizing.History{Task: rows[0].Try.TaskKey, Total: len(rows)}
 	peaks := make([]float64, len(rows))
@@ -140,7 +139,6 @@ func newHeavyTask(rows []sizing.Observation) *heavyTask {
 	return t
 }
 
-// figures are the results on the held-out rows.
 type figures struct {
 	u      float64 // u score
 	wasted float64 // GB·h per held-out row
@@ -161,7 +159,6 @@ func (s *totals) add(o *totals) {
 	s.random.add(o.random)
 }
 
-// print prints the mean figures and their ratios.
 func (s *totals) print(name string) {
 	for _, f := range []struct {
 		name                   string

@@ -25,7 +25,7 @@ type request struct {
 	Actor string // the caller, for the audit trail; "" for a caller without a token: the version then counts as published by the trainer
 }
 
-// Without an ID, a result is of any training or parameter search (trainer.SearchOnce).
+// result without an ID belongs to any training or parameter search (trainer.SearchOnce).
 type result struct {
 	ID     uint64 // of the request; 0: none
 	Report trainer.Report

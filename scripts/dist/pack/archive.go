@@ -94,7 +94,6 @@ func writeFile(w *tar.Writer, name, inside string, info fs.FileInfo, created tim
 	return err
 }
 
-// sums omits SHA256SUMS itself.
 func sums(out io.Writer, folder string) error {
 	return filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || entry.Name() == "SHA256SUMS" {

@@ -109,7 +109,6 @@ func moduleFolders(modules map[string]string) (map[string]string, error) {
 	}
 }
 
-// commandOutput trims white space.
 func commandOutput(name string, args ...string) (string, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Stderr = os.Stderr

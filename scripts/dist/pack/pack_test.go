@@ -83,7 +83,6 @@ func TestArchivesRejectLinks(t *testing.T) {
 	}
 }
 
-// The image is for two platforms.
 func buildImage(t *testing.T, program string) (layout, digest string) {
 	t.Helper()
 	t.Setenv("SOURCE_DATE_EPOCH", "1800000000")
