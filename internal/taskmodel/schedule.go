@@ -54,7 +54,7 @@ func (m *Model) isLongBacklog(unlearned int) bool {
 // IsFitDue reports whether enough rows were learned since the last fit, or whether a comparison with a fresh model is due
 // (relearn.go).
 func (m *Model) IsFitDue() bool {
-	if m.isEarly() { // Learn fits
+	if m.isEarly() { // then Learn fits
 		return false
 	}
 	return m.Experts.LearnedRows >= nextFit(m.Fitted) || m.Reproduced > 0 && m.Reproduced >= m.Fitted/reproducedShare || m.isRelearnDue()

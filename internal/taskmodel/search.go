@@ -16,7 +16,7 @@ import (
 type TreeParams struct {
 	Rounds       int // number of trees
 	LearningRate float64
-	MaxDepth     int     // of a tree
+	MaxDepth     int
 	Subsample    float64 // share of the rows drawn in every round
 	MinLeafRows  int     // smallest number of rows in a leaf
 }

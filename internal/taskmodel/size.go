@@ -24,9 +24,9 @@ type Question struct {
 	GuardFactor float64          // factor from the guard over open tries; a value below 1 has no effect
 	Open        OpenKills        // the open runs that led to GuardFactor
 	Edges       sizing.Bins      // bins to which amounts are rounded up; empty: whole MiB
-	CapBy       CapRule          // the rule that set Cap
-	Timeout     time.Duration    // execution timeout of the try; zero: none
-	Shape       shape.Given      // prior probabilities of the shapes of run times; zero: their shares among the tasks
+	CapBy       CapRule
+	Timeout     time.Duration // execution timeout of the try; zero: none
+	Shape       shape.Given   // prior probabilities of the shapes of run times; zero: their shares among the tasks
 }
 
 // Answer is the size of one try. If Source is sizing.FromRequested, Limit is the request within the bounds of the question,

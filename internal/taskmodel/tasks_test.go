@@ -131,7 +131,7 @@ type runResult struct {
 	granted  float64 // to the first try, in GiB
 	wasted   float64 // by all tries, in GiB
 	promised float64 // risk of the first try
-	killed   bool    // a try was killed
+	killed   bool
 }
 
 func (k *task) launch(run int, f sizing.Features) taskmodel.Answer {

@@ -29,7 +29,7 @@ import (
 // `make build` writes.
 type Config struct {
 	Binary   string   // path of the loadaware binary; if empty, bin/loadaware of the module, which Open builds when it is missing
-	Replicas int      // number of replicas; 1 if zero
+	Replicas int      // 1 if zero
 	Dir      string   // folder for data and logs, created if missing and kept; if empty, a temporary folder that Close removes
 	Database string   // DATABASE_URL of the replicas, for example of a proxy; the DSN of Postgres if empty
 	Args     []string // arguments of `serve`, for every replica

@@ -35,7 +35,7 @@ import (
 type Config struct {
 	Endpoint string // URL of the collector, such as http://collector:4318; no traces if empty
 	Headers  string // name=value pairs, percent-encoded, separated by commas; may contain a token
-	Version  string // version of this build
+	Version  string
 }
 
 // sendTimeout bounds one upload to the collector. If an upload takes longer, its spans are lost.

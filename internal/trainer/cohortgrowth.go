@@ -21,9 +21,9 @@ type cohortGrowth struct {
 
 // growth belongs to one namespace.
 type growth struct {
-	runs, kills       int       // numbers of reports, and of kills among them, since readAt
-	dueRuns, dueKills int       // values of `runs` and `kills` from which the cohort may be due
-	readAt            time.Time // when the CohortAge was read
+	runs, kills       int // numbers of reports, and of kills among them, since readAt
+	dueRuns, dueKills int // values of `runs` and `kills` from which the cohort may be due
+	readAt            time.Time
 }
 
 // cohortAgeTTL is the time for which a CohortAge is used after it was read. It is short because other

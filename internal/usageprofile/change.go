@@ -63,7 +63,7 @@ func (s *Set) newRuns(runs []Run) (known, unknown [][]*Run) {
 func (s *Set) changeOfTasks(newRuns [][]*Run) (reason string) {
 	expected, found := make([]float64, len(s.Profiles)+1), make([]float64, len(s.Profiles)+1)
 	variance := make([]float64, len(expected))
-	compared := 0.0 // number of runs
+	compared := 0.0 // in runs
 	for _, runs := range newRuns {
 		counts := s.countsOf(s.byTask[runs[0].Task])
 		total := 0

@@ -14,22 +14,22 @@ const (
 	MaxRuns     = 10_000 // largest number of runs that a fit reads
 	RunsPerTask = 50     // largest number of runs of a task; the caller of Fit must select the newest: a frequent task must not be a profile by itself
 	maxTasks    = 2000   // largest number of tasks; their names take at most 4 MB
-	maxProfiles = 64     // largest number of profiles
+	maxProfiles = 64
 )
 
 const (
-	neighbours      = 5     // rank of the neighbour whose distance measures density
-	resolution      = 0.05  // scaled distance below which runs count as equal
-	minCoverage     = 0.4   // smallest share of the runs with a profile; below it most runs would be outliers
-	minSilhouette   = 0.25  // smallest silhouette; below it there is no substantial structure (Kaufman & Rousseeuw 1990)
-	validitySample  = 1000  // largest number of points of a silhouette or a Hopkins statistic
-	hopkinsProbes   = 100   // number of probes of the Hopkins statistic
+	neighbours      = 5    // rank of the neighbour whose distance measures density
+	resolution      = 0.05 // scaled distance below which runs count as equal
+	minCoverage     = 0.4  // smallest share of the runs with a profile; below it most runs would be outliers
+	minSilhouette   = 0.25 // smallest silhouette; below it there is no substantial structure (Kaufman & Rousseeuw 1990)
+	validitySample  = 1000 // largest number of points of a silhouette or a Hopkins statistic
+	hopkinsProbes   = 100
 	seed            = 1     // of all random choices
 	smallestProfile = 10    // smallest number of runs of a cluster; the function trim may leave fewer
 	smallestShare   = 0.005 // share of the runs at which the search for the smallest size of a cluster starts
 	largestShare    = 0.25  // share of the runs at which this search ends
 	farOutside      = 3     // a distance is far outside if it is this number of interquartile ranges above the upper quartile (Tukey 1977)
-	outlierID       = 0     // id of the outlier group
+	outlierID       = 0
 )
 
 // Fit finds the profiles of `runs`, which are of one namespace, oldest first. Profiles take their ids from `previous`, the

@@ -13,7 +13,7 @@ import (
 // every task from the other tasks (leave one task out). No accuracy is below that of predicting the most frequent profile
 // for every task.
 type Predictability struct {
-	Tasks    int     // number of predicted tasks
+	Tasks    int
 	Majority float64 // share of the most frequent profile: the accuracy without any fact
 	Accuracy float64 // share of the tasks whose profile is predicted correctly from all fields
 	Fields   []Field // the most useful first

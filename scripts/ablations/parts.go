@@ -17,7 +17,7 @@ import (
 type part struct {
 	name       string
 	ablation   taskmodel.Ablation
-	noFeatures bool // also removes the features of the trace
+	noFeatures bool
 }
 
 // unbounded replaces infinity: a bound with this value has no effect, and as CostPreference it leaves all weight to the

@@ -120,8 +120,8 @@ func (t *trial) execute(ctx context.Context, tr *trialRun) bool {
 type trialRun struct {
 	long     bool
 	seed     uint64
-	binary   string   // path of the loadaware binary; bin/loadaware if empty
-	failures []string // descriptions of the failed checks
+	binary   string // path of the loadaware binary; bin/loadaware if empty
+	failures []string
 }
 
 func (tr *trialRun) repetitions(short, long int) int {

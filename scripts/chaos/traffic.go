@@ -49,7 +49,7 @@ type callCounts struct {
 	Late                int // calls that ended after the deadline; also counted by their result
 	Failed              int // any other status
 	PredictRejected     int // prediction requests among Rejected
-	Unacked             int // reports that were never acknowledged
+	Unacked             int
 	FirstFailure        string
 	predictTimes        []time.Duration
 	observeTimes        []time.Duration

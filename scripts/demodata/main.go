@@ -53,13 +53,13 @@ func write(w io.Writer, observations []sizing.Observation) error {
 // in seconds. Each z is drawn from the standard normal distribution.
 type stage struct {
 	task      string
-	requested sizing.Resources // static request
-	base      float64          // GB
-	slope     float64          // GB per product, for a sale of 30 days in a region of weight 1
-	stretch   float64          // exponent of the days of the sale
-	noise     float64          // standard deviation of the logarithm of the peak
-	cores     float64          // median of the largest CPU usage of a run
-	seconds   float64          // seconds per 1,000 products, for a sale of 30 days in a region of weight 1
+	requested sizing.Resources
+	base      float64 // GB
+	slope     float64 // GB per product, for a sale of 30 days in a region of weight 1
+	stretch   float64 // exponent of the days of the sale
+	noise     float64 // standard deviation of the logarithm of the peak
+	cores     float64 // median of the largest CPU usage of a run
+	seconds   float64 // seconds per 1,000 products, for a sale of 30 days in a region of weight 1
 }
 
 // pipeline has light, moderate and heavy stages. Two of them cause most of the waste.
@@ -77,7 +77,7 @@ type inputs struct {
 	weight             float64 // relative amount of data of the region
 	products, stores   int
 	executed           time.Time
-	saleStart, saleEnd time.Time // first and last day of the sale
+	saleStart, saleEnd time.Time
 }
 
 func history(seed uint64, runs int) []sizing.Observation {

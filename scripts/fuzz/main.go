@@ -34,7 +34,7 @@ import (
 type options struct {
 	seed        uint64
 	requests    int
-	first       uint64        // number of the first request
+	first       uint64
 	callers     int           // concurrent connections of the requests
 	neverEnding bool          // the trial slow also sends bodies that never end
 	examples    int           // requests of schemathesis per operation and phase of schemathesis

@@ -20,7 +20,7 @@ type chart struct {
 // axis reaches from the first tick to the last.
 type axis struct {
 	label string
-	log   bool // logarithmic scale
+	log   bool
 	ticks []float64
 }
 

@@ -19,7 +19,7 @@ type traffic struct {
 	replicas []*testcluster.Replica
 	tasks    []testcluster.Task
 	seed     uint64
-	callers  int     // number of concurrent callers
+	callers  int
 	rate     float64 // requests per second; if zero, each caller sends as soon as it has an answer
 
 	started time.Time
