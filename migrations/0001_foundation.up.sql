@@ -12,8 +12,8 @@ CREATE TABLE task (
     UNIQUE (namespace, dag_id, task_id)
 );
 
--- One row per task. Every writer of observations of the task locks this row first. Therefore seq is the order of
--- commit within a task, writers cannot deadlock, and the counters are exact.
+-- One row per task, which every writer of observations of the task locks first. Therefore seq is the order of commit within
+-- a task, writers cannot deadlock, and the counters are exact.
 CREATE TABLE tally (
     task         bigint PRIMARY KEY REFERENCES task ON DELETE CASCADE,
     observations bigint NOT NULL DEFAULT 0,
@@ -21,8 +21,8 @@ CREATE TABLE tally (
     due_at       timestamptz -- when the task is due for training; null if there is nothing new
 ) WITH (fillfactor = 50);    -- space for updates in place
 
--- One row per task: the lease of its training. A claim locks one row and skips rows that other claims lock. The table
--- is separate from tally, because writers of observations lock tally, and a claim must not skip the tasks that they write.
+-- The lease of the training of each task. A claim locks one row and skips locked rows. The table is separate from tally,
+-- because writers of observations lock tally, and a claim must not skip the tasks that they write.
 CREATE TABLE lease (
     task      bigint PRIMARY KEY REFERENCES task ON DELETE CASCADE,
     token     bigint NOT NULL DEFAULT 0, -- number of claims so far

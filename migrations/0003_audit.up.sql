@@ -1,5 +1,4 @@
--- The audit trail, pins of model versions, and the columns that the watchdog needs to compare promised risks
--- with outcomes.
+-- The audit trail, pins of model versions, and columns for the watchdog, which compares promised risks with outcomes.
 
 -- Rows refer to tasks by text, so that they survive a rename and a deletion.
 CREATE TABLE audit (

@@ -1,6 +1,5 @@
--- The usage of tries over time. It has its own table, so that the rows that training reads stay narrow.
--- The foreign key deletes a series with its report, even if an older version of the service deletes the
--- report.
+-- The usage of tries over time, in its own table, so that the rows that training reads stay narrow. The foreign key deletes
+-- a series with its report, even if an older version of the service deletes the report.
 
 CREATE TABLE usage_series (
     task    bigint NOT NULL,

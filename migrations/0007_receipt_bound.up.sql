@@ -1,7 +1,6 @@
--- The first of three steps that partition receipts by week. The partition key is the id, which starts
--- with the time. The existing table becomes the first partition, up to a Monday four to five weeks ahead,
--- or up to its largest id if that is later. This step checks the bound for new rows. The next step validates
--- it for existing rows.
+-- The first of three steps that partition receipts by week. The partition key is the id, which starts with the time. The
+-- existing table becomes the first partition, up to a Monday four to five weeks ahead, or up to its largest id if that is
+-- later. This step checks the bound for new rows, the next step for existing ones.
 DO $$
 DECLARE
     monday timestamp := date_trunc('week', now() AT TIME ZONE 'UTC') + interval '5 weeks';

@@ -1,4 +1,4 @@
--- Copies all receipts back to one table. The time is proportional to their number.
+-- The time is proportional to the number of receipts, which are all copied.
 LOCK TABLE receipt IN ACCESS EXCLUSIVE MODE;
 ALTER TABLE receipt RENAME TO receipt_parted;
 CREATE TABLE receipt (LIKE receipt_parted);

@@ -1,9 +1,8 @@
--- Metadata, mean usage and placement of a try. They have their own tables, so that the rows that a
--- training reads stay narrow. The foreign keys delete the rows with their report or task, even if an older
--- version of the service deletes the report or the task.
+-- Metadata, mean usage and placement of a try, in their own tables, so that the rows that a training reads stay narrow. The
+-- foreign keys delete the rows with their report or task, even if an older version of the service deletes it.
 
--- The different sets of metadata of a task. The service stores at most 64 sets per task, so that values
--- that differ in every run take bounded space.
+-- The different sets of metadata of a task. The service stores at most 64 sets per task, so that values that differ in every
+-- run take bounded space.
 CREATE TABLE metadata_set (
     task    bigint NOT NULL REFERENCES task ON DELETE CASCADE,
     id      smallint NOT NULL, -- 1, 2, …

@@ -1,9 +1,9 @@
--- Sums of the savings ledger per task and calendar month, so that a list of all tasks reads a dozen rows
--- of a task and not one for each day of a year. savings_day stays the only source.
+-- Sums of the savings ledger per task and calendar month, so that a list of all tasks reads a dozen rows of a task instead
+-- of one per day. savings_day stays the only source.
 --
 -- A background job adds up the days before savings_summed.until. A later change of one of these days sets
--- savings_summed.until to the start of its month in the same transaction. Readers add up the
--- months before savings_summed.until, and the days from it on. Therefore their sums always equal the sums of the days.
+-- savings_summed.until to the start of its month in the same transaction. Readers add up the months before
+-- savings_summed.until and the days from it on, so their sums always equal the sums of the days.
 
 CREATE TABLE savings_month (
     LIKE savings_day, -- day is the first of the month

@@ -1,6 +1,6 @@
 -- Makes the ledger count the allocation of each stored report instead of its mean limit, because the previous version of
--- loadaware subtracts the allocation of a report that is voided. The sums keep the mean limits of reports that retention
--- has removed.
+-- loadaware subtracts the allocation of a voided report. The sums keep the mean limits of reports that retention has
+-- removed.
 LOCK TABLE observation IN ACCESS EXCLUSIVE MODE;
 SET LOCAL statement_timeout = 0;
 ALTER TABLE observation DISABLE TRIGGER requests_update; -- no request changes

@@ -6,8 +6,7 @@
 LOCK TABLE task, observation IN SHARE ROW EXCLUSIVE MODE;
 SET LOCAL statement_timeout = 0;
 
--- Changes the function in place, so that this step does not depend on the step that defined the function
--- last.
+-- Changed in place, so that this step does not depend on the step that defined the function last.
 DO $do$
 DECLARE
     before  text := pg_get_functiondef('savings_change'::regproc);

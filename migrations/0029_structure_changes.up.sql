@@ -1,3 +1,3 @@
--- When the dependencies of a DAG last changed. Runs that started before this change had other dependencies, so a forecast is
--- not calibrated with them. Null: no change is known.
+-- When the dependencies of a DAG last changed; null: no change is known. Runs that started earlier had other dependencies,
+-- so a forecast is not calibrated with them.
 ALTER TABLE dag_structure ADD COLUMN changed_at timestamptz;

@@ -21,8 +21,7 @@ func (s *sessions) add(conn *pgx.Conn) {
 	s.conns = append(s.conns, conn)
 }
 
-// cancelAfter calls `do` and returns its error. When ctx ends, cancelAfter calls `stop`, and then cancels the statements of
-// the sessions repeatedly until `do` returns.
+// When ctx ends, cancelAfter calls `stop`, and then cancels the statements of the sessions repeatedly until `do` returns.
 func (s *sessions) cancelAfter(ctx context.Context, stop func(), do func() error) error {
 	ended := make(chan struct{})
 	var canceller sync.WaitGroup
@@ -40,8 +39,8 @@ func (s *sessions) cancelAfter(ctx context.Context, stop func(), do func() error
 	return err
 }
 
-// cancel requests cancellation repeatedly, with growing pauses, because a request that arrives
-// between two statements has no effect. It ignores errors, because the next request may succeed.
+// cancel repeats its requests, with growing pauses, because a request that arrives between two statements has no effect.
+// Therefore it also ignores errors.
 func (s *sessions) cancel(ended <-chan struct{}) {
 	for pause := 250 * time.Millisecond; ; pause *= 2 {
 		s.mu.Lock()

@@ -31,8 +31,7 @@ import (
 //go:embed *.sql
 var steps embed.FS
 
-// Fingerprint returns a hash of the content of all steps, comments included. Only tests use it, to find a
-// migrated template database.
+// Fingerprint returns a hash of the content of all steps, comments included. Tests find a migrated template database by it.
 func Fingerprint() string {
 	hash := sha256.New()
 	names, _ := steps.ReadDir(".") // an embed.FS returns no error
@@ -43,28 +42,24 @@ func Fingerprint() string {
 	return hex.EncodeToString(hash.Sum(nil)[:8])
 }
 
-// lockTimeout bounds the wait for the migration of another replica. It also bounds the wait for sessions that use
-// a table that a step changes. In Up it is the time in which applySteps retries; in Down and Status it is the longest
-// wait for one lock.
+// lockTimeout bounds the wait for the migration of another replica, and for sessions that use a table that a step changes.
+// In Up it is the time in which applySteps retries; in Down and Status it is the longest wait for one lock.
 const lockTimeout = time.Minute
 
-// A step that waits for a table lock blocks all later statements on the table, including reports.
-// Therefore a step of Up waits for a lock at most maxLockWait, unless the step sets another limit. After this time
-// the step fails, and applySteps retries it after lockPause. maxLockWait is longer than deadlock_timeout (1 s), after which
-// PostgreSQL cancels a blocking autovacuum.
+// A step that waits for a table lock blocks all later statements on the table, including reports. Therefore a step of Up
+// waits at most maxLockWait, unless it sets another limit. Then the step fails, and applySteps retries it after lockPause.
+// maxLockWait is longer than deadlock_timeout (1 s), after which PostgreSQL cancels a blocking autovacuum.
 const (
 	maxLockWait = 1200 * time.Millisecond
 	lockPause   = time.Second
 )
 
-// lockKey is the advisory lock of Up.
 const lockKey = 0x6c6f6164_61776172 // "loadawar"
 
-// Up applies all missing steps. Its errors say what to do if the database does not answer, is
-// locked for too long, is dirty, or rejects a step. If ctx ends, the current step is rolled back, and the error of Up wraps
-// that of ctx.
-// Up does not change a database that a newer version has migrated further. Because steps keep the tables
-// and columns that the previous version uses, replicas of both versions may run at the same time.
+// Up applies all missing steps. Its errors say what to do if the database does not answer, is locked for too long, is dirty,
+// or rejects a step. If ctx ends, the current step is rolled back, and the error wraps that of ctx.
+// Up does not change a database that a newer version has migrated further. Steps keep the tables and columns that the
+// previous version uses, so replicas of both versions may run at the same time.
 func Up(ctx context.Context, dsn string) error {
 	newest, err := newestStep()
 	if err != nil {
@@ -89,8 +84,8 @@ func Up(ctx context.Context, dsn string) error {
 	})
 }
 
-// acquireLock acquires the advisory lock of migrations. The session of the returned connection holds the lock until the function
-// run closes `db`: closing the connection only returns its session to the pool of db.
+// acquireLock acquires the advisory lock of migrations. The session of the connection holds the lock until the function run
+// closes `db`: closing the connection only returns its session to the pool of db.
 func acquireLock(ctx context.Context, db *sql.DB) (*sql.Conn, error) {
 	lock, err := db.Conn(ctx)
 	if err != nil {
@@ -154,18 +149,18 @@ func clearDirtyMark(m *migrate.Migrate, err error, versionAfterFailure func(vers
 	return m.Force(current)
 }
 
-// lockTimedOut reports whether a statement waited too long for a lock (SQLSTATE 55P03).
+// lockTimedOut detects SQLSTATE 55P03.
 func lockTimedOut(err error) bool { return strings.Contains(err.Error(), "lock timeout") }
 
-// wasRejected reports whether PostgreSQL answered a step with an error, and so rolled the step back. After a lost
-// connection or a FATAL error it is not known whether the step was committed.
+// wasRejected reports whether PostgreSQL answered a step with an error, and so rolled the step back. After a lost connection
+// or a FATAL error it is not known whether the step was committed.
 func wasRejected(err error) bool {
 	var step database.Error
 	var answer *pgconn.PgError
 	return errors.As(err, &step) && errors.As(step.OrigErr, &answer) && answer.SeverityUnlocalized == "ERROR"
 }
 
-// stepBefore returns the number of the step before the step `version`, or database.NilVersion if that is the first step.
+// stepBefore returns database.NilVersion before the first step.
 func stepBefore(version int) int {
 	last := database.NilVersion
 	for _, n := range stepNumbers() {
@@ -176,7 +171,7 @@ func stepBefore(version int) int {
 	return last
 }
 
-// stepAfter returns the number of the step after the step `version`, or `version` if that is the newest step.
+// stepAfter returns `version` if it is the newest step.
 func stepAfter(version int) int {
 	for _, n := range stepNumbers() {
 		if n > version {
@@ -186,7 +181,6 @@ func stepAfter(version int) int {
 	return version
 }
 
-// stepNumbers lists the numbers of the steps in ascending order.
 func stepNumbers() []int {
 	names, _ := fs.Glob(steps, "*.up.sql") // the pattern is valid; Glob sorts
 	list := make([]int, 0, len(names))
@@ -271,9 +265,9 @@ func Missing(current uint) (n int) {
 // Newest returns the number of the newest step of this program.
 func Newest() (uint, error) { return newestStep() }
 
-// run opens the database and calls `do`. A statement waits for a lock at most for the time `wait`, unless
-// `do` or a step sets another limit. The end of ctx cancels the current statement. versionAfterFailure
-// returns the version of the database after a step to the given version failed.
+// run opens the database and calls `do`. A statement waits for a lock at most for the time `wait`, unless `do` or a step
+// sets another limit. The end of ctx cancels the current statement. versionAfterFailure returns the version of the database
+// after a step to the given version failed.
 func run(ctx context.Context, dsn string, wait time.Duration, versionAfterFailure func(version int) int, do func(*migrate.Migrate, *sql.DB) error) error {
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
@@ -335,7 +329,7 @@ func advise(err error) error {
 }
 
 // repair says how to remove the dirty mark of the step `version`. Both this step and the revert of the next step set this
-// dirty mark, and a crash may happen before or after their commit. So a person must check which objects exist.
+// mark, and a crash may happen before or after their commit, so a person must check which objects exist.
 func repair(version int) string {
 	var checks strings.Builder
 	if next := stepAfter(version); next > version {
@@ -347,7 +341,7 @@ func repair(version int) string {
 	return checks.String() + "run " + rewind(version)
 }
 
-// rewind returns the statement that makes the step before the step `version` the current one, without a dirty mark.
+// rewind makes the step before `version` the current one, without a dirty mark.
 func rewind(version int) string {
 	if version <= 1 {
 		return "DELETE FROM schema_migrations"
@@ -355,7 +349,6 @@ func rewind(version int) string {
 	return fmt.Sprintf("UPDATE schema_migrations SET version = %d, dirty = false", stepBefore(version))
 }
 
-// newestStep returns the highest step number of the embedded files.
 func newestStep() (uint, error) {
 	names, err := fs.Glob(steps, "*.up.sql")
 	if err != nil || len(names) == 0 {

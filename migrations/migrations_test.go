@@ -100,7 +100,6 @@ func schemaOf(t *testing.T, dsn string) []string {
 	return found
 }
 
-// databaseBeforeNewestStep returns a database to which all steps but the newest were applied.
 func databaseBeforeNewestStep(t *testing.T) (dsn string) {
 	t.Helper()
 	dsn = pgtest.DSN(t)
@@ -163,7 +162,7 @@ func TestDirtyDatabaseIsNotChanged(t *testing.T) {
 }
 
 // The dirty mark of a revert has the number of the step before the reverted one; -1 if the first step is reverted. If a
-// crash prevents the revert, the advice in the error makes the step that was to be reverted the current one again.
+// crash prevents the revert, the advice in the error makes the reverted step the current one again.
 func TestAdviceAfterAnInterruptedRevert(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	require.NoError(t, migrations.Up(t.Context(), dsn))
@@ -194,8 +193,7 @@ func TestUpReportsConnectionProblems(t *testing.T) {
 	}
 }
 
-// A step that changes a table waits for readers of the table. Statements that arrive during this wait
-// must not wait for the readers, too.
+// A step that changes a table waits for readers of the table. Statements that arrive during this wait must not wait, too.
 func TestWaitingStepDoesNotBlockOtherStatements(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	require.NoError(t, migrations.Up(t.Context(), dsn))
@@ -220,8 +218,7 @@ func TestWaitingStepDoesNotBlockOtherStatements(t *testing.T) {
 	requireStatus(t, dsn, newest, false)
 }
 
-// When the context ends, a waiting step (up or down) is cancelled on the server. No dirty mark remains,
-// and the next attempt succeeds.
+// When the context ends, a waiting step (up or down) is cancelled on the server.
 func TestCancelledStepLeavesNoDirtyMark(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	require.NoError(t, migrations.Up(t.Context(), dsn))
@@ -262,7 +259,6 @@ func TestCancelledStepLeavesNoDirtyMark(t *testing.T) {
 	}
 }
 
-// When the context ends between two steps, the error names the step that the call has reached.
 func TestCallStoppedBetweenStepsReturnsTheErrorOfTheContext(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	require.NoError(t, migrations.Up(t.Context(), dsn))
@@ -320,7 +316,6 @@ const waitForCancellation = `CREATE FUNCTION wait_for_cancellation() RETURNS tri
 	BEGIN PERFORM pg_sleep(60); RETURN new; EXCEPTION WHEN query_canceled THEN RETURN new; END $$;
 	CREATE TRIGGER wait BEFORE INSERT ON schema_migrations FOR EACH ROW WHEN (NOT new.dirty) EXECUTE FUNCTION wait_for_cancellation()`
 
-// sleeps returns a function that reports whether a session of the database sleeps.
 func sleeps(t *testing.T, conn *pgx.Conn) func() bool {
 	return func() (found bool) {
 		require.NoError(t, conn.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep')").Scan(&found))
@@ -328,7 +323,7 @@ func sleeps(t *testing.T, conn *pgx.Conn) func() bool {
 	}
 }
 
-// waitsForLock returns a function that reports whether a statement waits for a lock; condition selects rows of pg_locks.
+// condition selects rows of pg_locks.
 func waitsForLock(t *testing.T, conn *pgx.Conn, condition string) func() bool {
 	return func() (waits bool) {
 		require.NoError(t, conn.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND "+condition+")").Scan(&waits))
@@ -336,7 +331,6 @@ func waitsForLock(t *testing.T, conn *pgx.Conn, condition string) func() bool {
 	}
 }
 
-// The cancelled revert of the first step leaves no dirty mark either.
 func TestCancelledRevertOfTheFirstStepLeavesNoDirtyMark(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	require.NoError(t, migrations.Up(t.Context(), dsn))
@@ -358,7 +352,6 @@ func TestCancelledRevertOfTheFirstStepLeavesNoDirtyMark(t *testing.T) {
 	requireStatus(t, dsn, 0, false)
 }
 
-// A call that ends before it gets the lock keeps the dirty mark of the replica that holds the lock.
 func TestUpWithoutTheLockKeepsTheDirtyMark(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	require.NoError(t, migrations.Up(t.Context(), dsn))
@@ -376,7 +369,7 @@ func TestUpWithoutTheLockKeepsTheDirtyMark(t *testing.T) {
 	requireStatus(t, dsn, latest(t), true)
 }
 
-// stepsAfter counts the steps with numbers above version; numbers may have gaps.
+// The numbers of steps have gaps.
 func stepsAfter(t testing.TB, version uint) (n int) {
 	t.Helper()
 	steps, err := filepath.Glob("*.up.sql")
@@ -392,7 +385,6 @@ func stepsAfter(t testing.TB, version uint) (n int) {
 	return n
 }
 
-// latest returns the number of the newest step.
 func latest(t *testing.T) uint {
 	n, err := migrations.Newest()
 	require.NoError(t, err)

@@ -10,14 +10,13 @@ import (
 	"github.com/loadaware/loadaware/migrations"
 )
 
-// beforeSavings is a step before step 12, the first that copies the privileges of the table task, and before step 13,
-// which adds the savings ledger.
+// beforeSavings is a step before those that first copy privileges of the table task (12) and that add the savings ledger
+// (13).
 const beforeSavings = 10
 
 // beforeMeans is the last step before step 25 (there are no steps 21 to 24), which adds the mean limits of tries with a plan.
 const beforeMeans = 20
 
-// history inserts two tasks: one with requests in its reports, one with requests in its receipts.
 const history = `
 	INSERT INTO task (namespace, dag_id, task_id) VALUES ('n', 'd', 'reported'), ('n', 'd', 'predicted');
 	INSERT INTO tally (task) SELECT id FROM task;
@@ -31,7 +30,6 @@ const history = `
 		CASE WHEN i % 2 = 0 THEN 0.5 END, CASE WHEN task_id = 'reported' THEN 1 END, i
 	FROM task, generate_series(0, 99) AS i ORDER BY task.id, i`
 
-// ledger lists the sums and the baselines by task.
 func ledger(t *testing.T, dsn string) []string {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), dsn)
@@ -63,8 +61,8 @@ func TestSavingsStartWithTheStoredReports(t *testing.T) {
 	require.Equal(t, ledger(t, withTriggers), got)
 }
 
-// When a report is voided, the version before step 25 subtracts the allocation from the ledger. Therefore the
-// revert of step 25 must count the allocation of each stored report in place of its mean limit.
+// When a report is voided, the version before step 25 subtracts the allocation from the ledger. So the revert of step 25
+// must count the allocation of each stored report in place of its mean limit.
 func TestRevertedMeansAreNotCounted(t *testing.T) {
 	dsn, before := pgtest.DSN(t), atStep(t, beforeMeans)
 	require.NoError(t, migrations.Up(t.Context(), dsn))

@@ -13,8 +13,8 @@ import (
 	"github.com/loadaware/loadaware/migrations"
 )
 
-// BenchmarkSavesDuringPartitioning measures how long four replicas of the last version without partitions
-// take to save a receipt while 10⁶ receipts are migrated. Run it with -benchtime 1x.
+// Four replicas of the last version without partitions save receipts while 10⁶ receipts are migrated. Run this with
+// -benchtime 1x.
 func BenchmarkSavesDuringPartitioning(b *testing.B) {
 	for range b.N {
 		b.StopTimer()
@@ -44,7 +44,6 @@ func BenchmarkSavesDuringPartitioning(b *testing.B) {
 	}
 }
 
-// savesWhile returns the sorted latencies of saves while `do` runs.
 func savesWhile(b *testing.B, dsn string, do func()) (durations []time.Duration) {
 	ctx, stop := context.WithCancel(b.Context())
 	var savers sync.WaitGroup

@@ -22,7 +22,6 @@ import (
 // beforeWeeks is the last step before those that partition receipts by week (7 to 9).
 const beforeWeeks = 6
 
-// atStep returns a database with the steps up to the given one.
 func atStep(t *testing.T, step uint) (dsn string) {
 	t.Helper()
 	dsn = pgtest.DSN(t)
@@ -40,8 +39,8 @@ func connect(t testing.TB, dsn string) *pgx.Conn {
 	return conn
 }
 
-// previousReplica simulates a replica of the last version without partitions: it sends the statements of that
-// version. Its connection and its prepared statements survive the migration.
+// previousReplica sends the statements of the last version without partitions. Its connection and its prepared statements
+// survive the migration.
 type previousReplica struct {
 	testing.TB
 	*pgx.Conn
@@ -75,7 +74,6 @@ func (p previousReplica) insertReceipts(ids ...string) int {
 		FROM unnest($1::text[]) AS new (prediction_id) ORDER BY prediction_id ON CONFLICT (prediction_id) DO NOTHING`, ids)
 }
 
-// stored lists the ids of the task's receipts in order.
 func (p previousReplica) stored() (ids []string) {
 	p.Helper()
 	rows, err := p.Query(p.Context(), "SELECT prediction_id FROM receipt WHERE namespace = $1 AND dag_id = 'd' AND task_id = 't' ORDER BY prediction_id", "n")
@@ -140,7 +138,7 @@ func TestReceiptsBecomeAPartitionWithoutCopy(t *testing.T) {
 	require.Len(t, p.stored(), 2)
 }
 
-// newRoles creates two roles, one for privileges and one to own tables. The end of the test removes both.
+// newRoles creates one role for privileges and one to own tables.
 func (p previousReplica) newRoles(dsn string) (role, owner string) {
 	role = "reader_" + strings.ToLower(fmt.Sprint(time.Now().UnixNano()))
 	owner = strings.Replace(role, "reader", "owner", 1)
@@ -156,7 +154,6 @@ func (p previousReplica) newRoles(dsn string) (role, owner string) {
 	return role, owner
 }
 
-// privileges lists the privileges on a table, and its owner.
 func (p previousReplica) privileges(table string) []string {
 	return p.texts(`SELECT privilege_type || ' ' || grantee::regrole FROM pg_class, aclexplode(relacl) WHERE oid = $1::text::regclass
 		UNION SELECT relowner::regrole::text FROM pg_class WHERE oid = $1::text::regclass ORDER BY 1`, table)
@@ -187,8 +184,8 @@ func TestOwnerAndPrivilegesStay(t *testing.T) {
 	require.Equal(t, before, p.privileges("receipt"))
 }
 
-// A service whose role does not own the tables needs access to the tables of later steps, too. Without
-// this access it could store no report, because triggers write into these tables.
+// A service whose role does not own the tables needs access to the tables of later steps, too: triggers of reports write
+// into them.
 func TestNewTablesHaveTheOwnerAndPrivilegesOfTask(t *testing.T) {
 	dsn := atStep(t, beforeSavings)
 	p := previousReplica{t, connect(t, dsn)}
@@ -210,7 +207,6 @@ func TestNewTablesHaveTheOwnerAndPrivilegesOfTask(t *testing.T) {
 	require.GreaterOrEqual(t, created, 11)
 }
 
-// Replicas of the previous version save receipts during the migration. No save may fail.
 func TestReceiptsAreSavedDuringTheMigration(t *testing.T) {
 	dsn := atStep(t, beforeWeeks)
 	ctx, stop := context.WithCancel(t.Context())

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Backs up a filled database, restores it beside the original, and compares the copy with the
-# original: rows and hashes of every table, and the answers of a server. Finally the script damages
-# the copy and checks that both comparisons find the damage. It uses a private PostgreSQL.
+# Backs up a filled database, restores it beside the original, and compares the copy with the original: rows and hashes of
+# every table, and the answers of a server. Finally it damages the copy and checks that both comparisons find the damage. It
+# uses a private PostgreSQL.
 #
 #   make backup-drill
 set -Euo pipefail

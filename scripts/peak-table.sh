@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Compares programs under the wrapper loadaware-peak with the same programs alone: exit codes and signals, known
-# peaks, and the overhead of the wrapper. By default the script uses less than 3 GB of memory. The rows of
-# known peaks need root, for control groups and mount namespaces.
+# Compares programs under the wrapper loadaware-peak with the same programs alone: exit codes and signals, known peaks, and
+# the overhead of the wrapper. By default it uses less than 3 GB of memory. The rows of known peaks need root, for control
+# groups and mount namespaces.
 #
 #   bash scripts/peak-table.sh [largest size of the rows "holds" and "spike", in MiB, default 2048] > table.md
 set -euo pipefail
@@ -15,8 +15,8 @@ go build -trimpath -ldflags '-s -w' -o "$peak" ./cmd/loadaware-peak
 go build -trimpath -o "$load" ./cmd/loadaware-peak/testdata/load
 renice -n 10 $$ >/dev/null
 
-# Each run that is measured with a control group gets a new group. The group has version 2 if the memory controller exists
-# there, otherwise version 1.
+# Each run that is measured with a control group gets a new group: of version 2 if the memory controller exists there,
+# otherwise of version 1.
 root=/sys/fs/cgroup controllers=(memory cpuacct) peak_file=memory.max_usage_in_bytes version=1
 if grep -qw memory $root/cgroup.subtree_control 2>/dev/null; then
 	controllers=(.) peak_file=memory.peak version=2

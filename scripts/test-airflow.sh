@@ -13,8 +13,8 @@
 set -Eeuo pipefail
 cd "$(dirname "$0")/.."
 
-# The tests start many Python processes. Without stored bytecode, each of them compiles all that it imports of
-# Airflow, which takes twice as long as the rest of its start. Some environments, such as containers, forbid bytecode files.
+# Many Python processes start. Without stored bytecode, each of them compiles all that it imports of Airflow, which takes
+# twice as long as the rest of its start. Some environments, such as containers, forbid bytecode files.
 unset PYTHONDONTWRITEBYTECODE
 
 UV=uv==0.13.9

@@ -9,11 +9,10 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// sampling estimates how much true peaks exceed sampled ones: Prometheus samples every 15 to 60 s
-// and may miss a shorter peak. The factors come from pairs, which are tries that were both measured and sampled.
-// Every sampled try draws one factor (imputation by a draw, Rubin 1987), which raises its peak. So raised
-// peaks vary like measured ones and lead to the same margins. A single factor would fit either the body
-// or the tail of the distribution.
+// sampling estimates how much true peaks exceed sampled ones: Prometheus samples every 15 to 60 s and may miss a shorter
+// peak. The factors come from pairs: tries that were both measured and sampled. Every sampled try draws one factor
+// (imputation by a draw, Rubin 1987), so raised peaks vary like measured ones and lead to the same margins. A single factor
+// would fit either the body or the tail of the distribution.
 type sampling struct {
 	Factors [durationClasses][drawCount]float64 // ascending quantiles by durationClass, because short tries have fewer samples; 0 counts as 1
 }
@@ -25,7 +24,7 @@ const (
 	otherTasksWeight = 10.0 // largest total weight of the pairs of other tasks, in pairs of the task itself
 )
 
-// durationClass returns the index of a duration in Factors; an unknown (zero) duration counts as short.
+// durationClass returns an index in Factors; an unknown (zero) duration counts as short.
 func durationClass(d time.Duration) int {
 	class := 0
 	for edge := time.Minute; class < durationClasses-1 && d >= edge; edge *= 4 {
@@ -34,13 +33,11 @@ func durationClass(d time.Duration) int {
 	return class
 }
 
-// logRise is log(measured peak / sampled peak) of one pair, at least 0, with the weight of the pair.
 type logRise struct{ log, weight float64 }
 
-// samplingOf estimates the factors of a task for each duration class. Each of the task's own pairs has weight 1 in every class.
-// Of the pairs of other tasks it uses those of the same duration class or, if there are none, all. The used pairs of other
-// tasks have weight 10 together, or weight 1 each if there are fewer than ten. So the first own pairs already have an
-// influence, and a hundred own pairs decide nearly alone.
+// samplingOf estimates the factors for each duration class. Each of the task's own pairs has weight 1 in every class. The
+// pairs of other tasks are those of the class or, if there are none, all; they have weight 10 together, or 1 each if there
+// are fewer than ten. So the first own pairs already count, and a hundred own pairs decide nearly alone.
 func samplingOf(task sizing.TaskKey, pairs []sizing.PeakPair) sampling {
 	var s sampling
 	var own, others []logRise
@@ -68,8 +65,7 @@ func samplingOf(task sizing.TaskKey, pairs []sizing.PeakPair) sampling {
 	return s
 }
 
-// factors returns the factors at the quantiles of the weighted pairs, smallest first; zeros if there are no
-// pairs.
+// factors returns the ascending quantiles of the weighted pairs; zeros if there are no pairs.
 func factors(own, others []logRise) (f [drawCount]float64) {
 	all := slices.Concat(own, others)
 	total := 0.0
@@ -91,8 +87,8 @@ func factors(own, others []logRise) (f [drawCount]float64) {
 	return f
 }
 
-// raisedPeak returns a draw of the true peak of a sampled try; `took` is the duration of the try. The same seq gives
-// the same draw. The peak is not raised above a known allocation, because a success used no more than that.
+// raisedPeak draws the true peak of a sampled try; the same seq gives the same draw. The peak is not raised above the
+// allocation, because a success used no more.
 func (s *sampling) raisedPeak(seq int64, sampled, allocated sizing.Bytes, took time.Duration) sizing.Bytes {
 	raised := sampled.Times(max(1, s.Factors[durationClass(took)][draw(seq)]))
 	if allocated > 0 {
@@ -101,8 +97,7 @@ func (s *sampling) raisedPeak(seq int64, sampled, allocated sizing.Bytes, took t
 	return max(sampled, raised)
 }
 
-// draw returns the index of the quantile for the row with number seq. It distributes consecutive rows
-// over all quantiles (splitmix64, Steele et al. 2014).
+// draw distributes consecutive rows over all quantiles (splitmix64, Steele et al. 2014).
 func draw(seq int64) int {
 	x := uint64(seq) * 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -110,8 +105,7 @@ func draw(seq int64) int {
 	return int((x ^ x>>31) % drawCount)
 }
 
-// raiseHistory returns h with every sampled peak raised, as if it had been measured. It does not
-// modify h.
+// raiseHistory returns h with every sampled peak raised, as if it had been measured. It does not modify h.
 func (s *sampling) raiseHistory(h *sizing.History) *sizing.History {
 	raised := *h
 	raised.Rows = nil
@@ -132,8 +126,8 @@ func (s *sampling) raiseHistory(h *sizing.History) *sizing.History {
 	return &raised
 }
 
-// invalidates compares s with `before`, the factors with which a model was learned. It reports whether h has sampled peaks and
-// the factors clearly differ. Then the model must be learned from scratch, because margins cannot be unlearned.
+// invalidates reports whether h has sampled peaks and the factors clearly differ from `before`, with which a model was
+// learned. Then the model must be learned from scratch, because margins cannot be unlearned.
 func (s *sampling) invalidates(before *sampling, h *sizing.History) bool {
 	if s.raiseHistory(h) == h {
 		return false // h has no sampled peak
@@ -155,7 +149,6 @@ func mean(factors [drawCount]float64) float64 {
 	return sum / drawCount
 }
 
-// raise is raiseHistory for one training row.
 func (s *sampling) raise(t *TrainingRow) {
 	if t.Censoring == sizing.Sampled {
 		t.Peak, t.Censoring = s.raisedPeak(t.Seq, t.Peak, t.Allocated.Memory, t.Duration), sizing.Exact

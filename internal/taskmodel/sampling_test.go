@@ -17,8 +17,7 @@ import (
 // scrapeEvery is the sampling interval of Prometheus.
 const scrapeEvery = 30 * time.Second
 
-// spiky draws one run as its memory in GiB, second by second. The memory grows to an amount that
-// depends on the rows. During one spike of 1 to 3 s it is 10 to 65 % higher.
+// spiky draws one run as its memory in GiB, second by second. During one spike of 1 to 3 s the memory is 10 to 65 % higher.
 func spiky(rng *rand.Rand) (f sizing.Features, series []float64) {
 	rows := 1 + 9*rng.Float64()
 	seconds := 120 + rng.IntN(900)
@@ -60,8 +59,8 @@ func sampledHistory(rng *rand.Rand, n, measuredEvery int) sizing.History {
 	return k.history
 }
 
-// evaluateGrants sizes new runs with a model fitted on h. The result `under` is the share of the runs that need more than their
-// grant, and `granted` is the ratio of the sum of the grants to the sum of the needed amounts.
+// evaluateGrants returns the share of new runs that need more than their grant, and the sum of the grants divided by the sum
+// of the needed amounts.
 func evaluateGrants(t *testing.T, h *sizing.History, seed uint64) (under, granted float64) {
 	t.Helper()
 	m, out, err := taskmodel.Fit(h, nil)
@@ -136,8 +135,7 @@ func TestSampledPeakIsRaisedWithinItsAllocation(t *testing.T) {
 	}
 }
 
-// Twenty pairs of the task outweigh a hundred pairs of other tasks. Without pairs of its own, the
-// task uses the pairs of other tasks. The test checks the median of many draws.
+// Twenty pairs of the task outweigh a hundred pairs of other tasks, which a task without own pairs uses.
 func TestFactorsPreferThePairsOfTheTask(t *testing.T) {
 	own, other := sizing.TaskKey{DAG: "a", Task: "b"}, sizing.TaskKey{DAG: "c", Task: "d"}
 	pairs := func(of sizing.TaskKey, n int, exact float64, took time.Duration) []sizing.PeakPair {
@@ -172,8 +170,7 @@ func TestFactorsPreferThePairsOfTheTask(t *testing.T) {
 	}
 }
 
-// The peaks of ten pairs exceed their samples by 1 to 10 %. Each of these factors is drawn for about
-// a hundred of a thousand runs.
+// Each of the ten factors is drawn for about a hundred of a thousand runs.
 func TestDrawsFollowTheDistributionOfPairs(t *testing.T) {
 	own := sizing.TaskKey{DAG: "a", Task: "b"}
 	h := sizing.History{Task: own}

@@ -9,8 +9,8 @@ import (
 )
 
 // The row counts at which a task is fitted depend only on its history, except after a long backlog of new rows or a manual
-// training, which fits even if no fit is due. A training that starts late fits at the counts that it missed, in order, so that
-// its model equals the model of a training on time. So residuals and margins do not depend on the load of the machine.
+// training. A training that starts late fits at the counts that it missed, in order, so that its model, and thus residuals
+// and margins, do not depend on the load of the machine.
 
 const (
 	// A model fitted on fewer than fineFitRows measured rows is fitted again when their number has grown by 1/fineFitGrowth,
@@ -47,21 +47,19 @@ func nextFit(n int) int {
 	return n + max(fitEvery, n/fitGrowth)
 }
 
-// isLongBacklog reports whether this number of unlearned rows is a long backlog.
 func (m *Model) isLongBacklog(unlearned int) bool {
 	return unlearned > max(minCatchUpRows, m.Experts.LearnedRows/catchUpShare)
 }
 
 // IsFitDue reports whether enough rows were learned since the last fit, or whether a comparison with a fresh model is due
-// (relearn.go). Update then fits the models, unless the comparison replaces them by those of the fresh model.
+// (relearn.go).
 func (m *Model) IsFitDue() bool {
-	if m.isEarly() { // Learn fits
+	if m.isEarly() { // then Learn fits
 		return false
 	}
 	return m.Experts.LearnedRows >= nextFit(m.Fitted) || m.Reproduced > 0 && m.Reproduced >= m.Fitted/reproducedShare || m.isRelearnDue()
 }
 
-// isBulkFitDue is IsFitDue within a long backlog.
 func (m *Model) isBulkFitDue() bool {
 	if m.Fitted < fineFitRows {
 		return m.IsFitDue()
@@ -69,13 +67,13 @@ func (m *Model) isBulkFitDue() bool {
 	return m.hasGrown()
 }
 
-// hasGrown reports whether the number of rows has grown by the factor bulkGrowth since the last fit. A last fit on fewer than
-// minBulkRows rows counts as one on minBulkRows.
+// hasGrown reports whether the number of rows has grown by the factor bulkGrowth since the last fit. A last fit on fewer
+// than minBulkRows rows counts as one on minBulkRows.
 func (m *Model) hasGrown() bool {
 	return !m.isEarly() && float64(m.Experts.LearnedRows) >= bulkGrowth*float64(max(m.Fitted, minBulkRows))
 }
 
-// fitKey returns a hash of the rows on which a model is fitted (FNV-1a, 64 bit), without their residuals.
+// fitKey hashes the rows on which a model is fitted (FNV-1a, 64 bit), without their residuals.
 func fitKey(rows []row) uint64 {
 	h := fnv.New64a()
 	var b []byte

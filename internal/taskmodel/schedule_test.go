@@ -12,15 +12,14 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// schedule trains a stored model after some rows of a history, in the same way as the trainer: with
-// Update in the background, and with Fit if a caller requests a training.
+// schedule trains a stored model like the trainer: with Update in the background, and with Fit if a caller requests a
+// training.
 type schedule struct {
 	t       *testing.T
 	history sizing.History
 	blob    []byte
 }
 
-// prefix returns a history of the first n rows.
 func (s *schedule) prefix(n int) *sizing.History {
 	h := s.history
 	h.Rows = h.Rows[:n]
@@ -28,8 +27,7 @@ func (s *schedule) prefix(n int) *sizing.History {
 	return &h
 }
 
-// train trains the stored model on the first n rows, and stores the new model if it did not lose its
-// evaluation.
+// train trains on the first n rows, and stores the new model unless it lost its evaluation.
 func (s *schedule) train(n int, fit func(*sizing.History, *taskmodel.Model) (*taskmodel.Model, taskmodel.Outcome, error)) {
 	var champion *taskmodel.Model
 	if s.blob != nil {
@@ -46,8 +44,7 @@ func (s *schedule) train(n int, fit func(*sizing.History, *taskmodel.Model) (*ta
 	s.blob = blobOf(s.t, m)
 }
 
-// A training that starts late gives the same model as a training on time, byte for byte, so that
-// answers do not depend on the load of the machine.
+// Answers must not depend on the load of the machine: a training that starts late gives the same model, byte for byte.
 func TestLateTrainingsGiveTheSameModel(t *testing.T) {
 	const rows = 230
 	every := func(n int) (after []int) {
@@ -76,7 +73,7 @@ func TestLateTrainingsGiveTheSameModel(t *testing.T) {
 			s := schedule{t: t, history: k.history}
 			for n := 1; n <= rows; n++ {
 				if n == 110 || n == 190 {
-					s.train(n, taskmodel.Fit) // a caller requests it
+					s.train(n, taskmodel.Fit)
 				}
 				if slices.Contains(background, n) {
 					s.train(n, taskmodel.Update)
@@ -91,7 +88,6 @@ func TestLateTrainingsGiveTheSameModel(t *testing.T) {
 	}
 }
 
-// retriedRun returns the run id of run i, whose first try is killed.
 func retriedRun(i int) string { return "killed-" + string(rune('a'+i/80)) }
 
 // A fit is due after an eighth more rows, and from 200 rows on after 25 more rows.

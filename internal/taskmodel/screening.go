@@ -22,8 +22,8 @@ const (
 	minHashedBytes    = 40     // length from which a category value is stored as its hash
 )
 
-// retireFeatures drops the least recently sent features if there are more than maxFeatures. Feature names
-// that contain ids are sent only once, so they do not displace the names that every run sends.
+// retireFeatures drops the least recently sent features beyond maxFeatures. Feature names that contain ids are sent only
+// once, so they do not displace the names that every run sends.
 func (e *encoder) retireFeatures(rows [][]sizing.Value) {
 	var live []int
 	for j := range e.Columns {
@@ -52,10 +52,8 @@ func (e *encoder) retireFeatures(rows [][]sizing.Value) {
 	}
 }
 
-// screenColumns reduces an encoding that exceeds maxColumns. It limits the one-hot columns and the
-// pairs, then keeps only the columns with the largest absolute correlation with the log peak
-// (sure independence screening, Fan & Lv 2008). Of columns with equal values, such as the
-// indicators of features that are missing together, it keeps one.
+// screenColumns reduces an encoding that exceeds maxColumns: it limits the one-hot columns and the pairs, then keeps only
+// the columns with the largest absolute correlation with the log peak (sure independence screening, Fan & Lv 2008).
 func (e *encoder) screenColumns(rows [][]sizing.Value, y []float64) {
 	from := max(0, len(rows)-maxScreenRows)
 	rows, y = rows[from:], y[from:]
@@ -74,7 +72,6 @@ func (e *encoder) screenColumns(rows [][]sizing.Value, y []float64) {
 	e.keepColumns(line.best(maxColumns), tree.best(maxColumns))
 }
 
-// screenPairs returns the pairs whose differences correlate most with the log peak, at most maxPairs.
 func (e *encoder) screenPairs(rows [][]sizing.Value, y []float64) [][2]int {
 	pairs := e.Pairs
 	if len(pairs) <= maxPairs {
@@ -98,9 +95,8 @@ func (e *encoder) screenPairs(rows [][]sizing.Value, y []float64) [][2]int {
 	return best
 }
 
-// keepColumns reduces the output of encode to the given columns of the line and of the trees, which are
-// ascending indices. It drops each pair that has none of these columns, and each feature that has none of them and is in no
-// pair. When it drops one, it shifts the indices of the later columns.
+// keepColumns reduces the output of encode to the columns with the given ascending indices. It drops each pair that has none
+// of these columns, and each feature that has none and is in no pair; then it shifts the indices of later columns.
 func (e *encoder) keepColumns(line, tree []int) {
 	overlaps := func(from, to int, of []int) bool {
 		i, _ := slices.BinarySearch(of, from)
@@ -146,7 +142,6 @@ type screen struct {
 	hash         []uint64  // hash of all values of a column, to find equal columns
 }
 
-// newScreen returns a screen for width columns; y holds the target of all rows.
 func newScreen(width int, y []float64) *screen {
 	s := &screen{hash: make([]uint64, width)}
 	for _, v := range [...]*[]float64{&s.first, &s.n, &s.x, &s.xx, &s.xy, &s.sumY} {
@@ -158,7 +153,6 @@ func newScreen(width int, y []float64) *screen {
 	return s
 }
 
-// add adds one row with its target y; NaN is a missing value.
 func (s *screen) add(values []float64, y float64) {
 	y -= s.mean
 	for k, v := range values {
@@ -179,8 +173,8 @@ func (s *screen) add(values []float64, y float64) {
 	}
 }
 
-// score returns the sum of squares of the target that column k explains, which is proportional to the
-// squared correlation of the two; a missing value counts as the mean of the column.
+// score returns the sum of squares of the target that column k explains, which is proportional to their squared correlation;
+// a missing value counts as the mean of the column.
 func (s *screen) score(k int) float64 {
 	if s.n[k] == 0 {
 		return 0
@@ -193,8 +187,8 @@ func (s *screen) score(k int) float64 {
 	return 0
 }
 
-// best returns the indices of the columns with the highest scores, at most n, in ascending order. It
-// omits a column that is equal to an earlier one.
+// best returns the ascending indices of the at most n columns with the highest scores. Of equal columns, such as the
+// indicators of features that are missing together, it uses only the first.
 func (s *screen) best(n int) []int {
 	scores := make([]float64, len(s.n))
 	order := make([]int, 0, len(s.n))
@@ -211,8 +205,8 @@ func (s *screen) best(n int) []int {
 	return order
 }
 
-// gather reduces the slice columns in place: of the columns from index start on, only those whose indices are in keep remain.
-// The indices in keep are relative to start. If keep is nil, all columns remain.
+// gather keeps, in place, of the columns from start on only those with the indices in keep, which are relative to start; nil
+// keeps all.
 func gather[T any](columns []T, start int, keep []int) []T {
 	if keep == nil {
 		return columns
@@ -223,9 +217,8 @@ func gather[T any](columns []T, start int, keep []int) []T {
 	return columns[:start+len(keep)]
 }
 
-// migrate completes an encoder that an earlier release stored. Such a release encoded all date pairs
-// without a list of them, and stored long category values without hashing. migrate returns an error if
-// the encoder is inconsistent.
+// migrate completes an encoder of an earlier release, which encoded all date pairs without a list of them, and did not hash
+// long category values. It returns an error if the encoder is inconsistent.
 func (e *encoder) migrate() error {
 	if e.Pairs == nil {
 		e.Pairs = e.datePairsOf()
@@ -242,7 +235,6 @@ func (e *encoder) migrate() error {
 	return e.check()
 }
 
-// check returns an error if the parts of a stored encoder are inconsistent.
 func (e *encoder) check() error {
 	line, tree, columns := e.LineWidth, e.TreeWidth, len(e.Columns)
 	if e.countColumns(); e.KeepLine != nil || e.KeepTree != nil {
@@ -275,7 +267,7 @@ func (e *encoder) check() error {
 	return nil
 }
 
-// describeRetired returns a warning with the number of features before retireFeatures dropped some; "" if it dropped none.
+// describeRetired returns a warning for the user; "" if no feature was retired.
 func (m *Model) describeRetired() string {
 	if m.Models == nil || m.Models.Enc.Retired == 0 {
 		return ""

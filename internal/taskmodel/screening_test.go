@@ -14,7 +14,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// categories draws `n` categorical features with a number of values each; the peak depends only on the first.
+// The peak of categories depends only on the first feature.
 func categories(n, values int) generator {
 	return func(rng *rand.Rand) (sizing.Features, float64) {
 		f, first := sizing.Features{}, 0
@@ -29,7 +29,7 @@ func categories(n, values int) generator {
 	}
 }
 
-// numbers draws `n` numeric features, each of them missing with the probability `missing`; the peak depends only on the first.
+// The peak of numbers depends only on the first feature. Each feature is missing with the probability `missing`.
 func numbers(n int, missing float64) generator {
 	return func(rng *rand.Rand) (sizing.Features, float64) {
 		f, first := sizing.Features{}, 0.0
@@ -46,7 +46,7 @@ func numbers(n int, missing float64) generator {
 	}
 }
 
-// dates draws `n` dates; the peak depends only on the days between the first two.
+// The peak of dates depends only on the days between the first two.
 func dates(n int) generator {
 	return func(rng *rand.Rand) (sizing.Features, float64) {
 		f, days := sizing.Features{}, [2]int{}
@@ -61,7 +61,6 @@ func dates(n int) generator {
 	}
 }
 
-// ids draws `n` long, unique identifiers, and a number that the peak is proportional to.
 func ids(n int) generator {
 	return func(rng *rand.Rand) (sizing.Features, float64) {
 		size := 1 + 9*rng.Float64()
@@ -73,7 +72,7 @@ func ids(n int) generator {
 	}
 }
 
-// renamed draws `n` features whose names change with every run, and a number that the peak is proportional to.
+// renamed draws features whose names change with every run, and a number that the peak is proportional to.
 func renamed(n int) generator {
 	run := 0
 	return func(rng *rand.Rand) (sizing.Features, float64) {
@@ -87,8 +86,7 @@ func renamed(n int) generator {
 	}
 }
 
-// wideHistories have many features or category values. Most need more columns than maxColumns, so that a fit keeps only some
-// of the columns (screening).
+// Most of wideHistories need more columns than maxColumns, so that a fit must screen them.
 var wideHistories = []struct {
 	name string
 	draw generator
@@ -106,10 +104,8 @@ var wideHistories = []struct {
 	{"2,000 feature names", renamed(20), 100, taskmodel.ScreenedVersion},
 }
 
-// blobAtMost is the largest size of a blob in bytes.
 const blobAtMost = 5 << 20
 
-// A stored model with many columns must decode, give the same answers and stay small.
 func TestStoredWideModelGivesTheSameAnswers(t *testing.T) {
 	for _, c := range wideHistories {
 		t.Run(c.name, func(t *testing.T) {

@@ -16,12 +16,12 @@ import (
 type TreeParams struct {
 	Rounds       int // number of trees
 	LearningRate float64
-	MaxDepth     int     // of a tree
+	MaxDepth     int
 	Subsample    float64 // share of the rows drawn in every round
 	MinLeafRows  int     // smallest number of rows in a leaf
 }
 
-// config returns treeConfig for a number of rows with the parameters t.
+// config replaces the parameters of treeConfig by those of t, unless t is zero.
 func (t TreeParams) config(rows int, seed uint64) gbt.Config {
 	c := treeConfig(rows, seed)
 	if t == (TreeParams{}) {
@@ -32,8 +32,7 @@ func (t TreeParams) config(rows int, seed uint64) gbt.Config {
 	return c
 }
 
-// treeSpace is the search space. The gain of more rounds or deeper trees would not justify slower
-// answers and larger models.
+// The gain of more rounds or deeper trees would not justify slower answers and larger models.
 var treeSpace = tune.Space{
 	{Name: "rounds", Low: 30, High: 240, Log: true, Integer: true},
 	{Name: "learning rate", Low: 0.02, High: 0.3, Log: true},
@@ -42,7 +41,6 @@ var treeSpace = tune.Space{
 	{Name: "rows of a leaf", Low: 1, High: 40, Log: true, Integer: true},
 }
 
-// treeParamsAt converts a point of treeSpace.
 func treeParamsAt(params []float64) TreeParams {
 	return TreeParams{
 		Rounds: int(params[0]), LearningRate: params[1], MaxDepth: int(params[2]), Subsample: params[3], MinLeafRows: int(params[4]),
@@ -71,14 +69,13 @@ type SearchResult struct {
 //	learned │ compared: least error of the trials │ confirmed: found versus in use
 //	oldest ─────────────────────────────── time ───────────────────────────────▶ newest
 //
-// It compares the trials by the root mean square of their out-of-sample log residuals, and not by the
-// waste of the grants, because this waste depends on single kills. On the heavy tasks of a retail trace
-// the error on the compared rows predicts the error and the waste on the newest rows better than the
-// waste on the compared rows does.
+// It compares the trials by the root mean square of their out-of-sample log residuals. The waste of the grants depends on
+// single kills: on the heavy tasks of a retail trace, the error on the compared rows predicts the error and the waste on the
+// newest rows better than the waste on the compared rows does.
 //
-// The grants confirm the best trial on the newest rows, which the trials do not use. The trial passes if its grants waste
-// less, by searchMargin, than the grants with the parameters in use and than the champion's own answers. Its share of
-// kills may exceed the share of kills of each of these two, or the default risk target if that is larger, only by chance.
+// The grants on the newest rows, which the trials do not use, confirm the best trial. It passes if its grants waste less, by
+// searchMargin, than those with the parameters in use and than the champion's own answers. Its share of kills may exceed
+// theirs, or the default risk target if that is larger, only by chance.
 //
 // Search does not modify `champion`. It checks ctx before each trial, and it is deterministic.
 func Search(ctx context.Context, h *sizing.History, champion *Model) (SearchResult, error) {
@@ -96,7 +93,6 @@ func Search(ctx context.Context, h *sizing.History, champion *Model) (SearchResu
 	return s.confirm(found, champion)
 }
 
-// search is a history split into three parts.
 type search struct {
 	h           *sizing.History
 	from, until int        // trials are compared on h.Rows[from:until]
@@ -105,7 +101,6 @@ type search struct {
 	inUse       TreeParams // parameters of the champion
 }
 
-// newSearch splits the newest maxSearchRows of a history.
 func newSearch(h *sizing.History, inUse TreeParams) *search {
 	part := *h
 	part.Rows = h.Rows[max(0, len(h.Rows)-maxSearchRows):]
@@ -120,7 +115,7 @@ func newSearch(h *sizing.History, inUse TreeParams) *search {
 	return s
 }
 
-// find returns the parameters with the least error among those in use, the default and the trials.
+// find tries the parameters in use, the default, and searchTrials others.
 func (s *search) find(ctx context.Context) (TreeParams, error) {
 	best, least := s.inUse, math.Inf(1)
 	try := func(t TreeParams) (float64, error) {
@@ -146,7 +141,7 @@ func (s *search) find(ctx context.Context) (TreeParams, error) {
 	return best, err
 }
 
-// residualRMS returns the root mean square of out-of-sample log residuals; +Inf if there is none.
+// residualRMS ignores NaN; it returns +Inf if there is no residual.
 func residualRMS(rows []row) float64 {
 	sum, n := 0.0, 0.0
 	for i := range rows {
@@ -160,9 +155,8 @@ func residualRMS(rows []row) float64 {
 	return math.Sqrt(sum / n)
 }
 
-// replay learns the rows s.h.Rows[:from] with the parameters t. Then it predicts and learns each row
-// of s.h.Rows[from:until], and fits at regular intervals on all rows so far. It returns the predicted
-// rows that have a measured peak.
+// replay learns s.h.Rows[:from] with the parameters t, then predicts and learns each row until `until`, with fits at regular
+// intervals. It returns the predicted rows that have a measured peak.
 func (s *search) replay(t TreeParams, from, until int) ([]row, error) {
 	m, before := New(), *s.h
 	m.Trees = t
@@ -181,16 +175,13 @@ func (s *search) replay(t TreeParams, from, until int) ([]row, error) {
 	return s.outOfSampleRows(m, from, until), nil
 }
 
-// outOfSampleRows returns the measured rows of s.h.Rows[from:until], with the residuals and
-// the grants that m recorded before it learned these rows.
+// outOfSampleRows returns the measured rows, with the residuals and the grants that m recorded before it learned them.
 func (s *search) outOfSampleRows(m *Model, from, until int) []row {
 	part := *s.h
 	part.Rows = s.h.Rows[from:until]
 	return withoutImputed(m.rowsOf(&part, len(part.Rows)))
 }
 
-// confirm compares the parameters found with those in use and with the champion, on the newest
-// rows.
 func (s *search) confirm(found TreeParams, champion *Model) (SearchResult, error) {
 	n := len(s.h.Rows)
 	newest := s.outOfSampleRows(champion, s.until, n)
@@ -210,7 +201,7 @@ func (s *search) confirm(found TreeParams, champion *Model) (SearchResult, error
 	return SearchResult{Trees: found, Evaluation: e}, nil
 }
 
-// judgeSearch sets Passed and Reason. The parameters found pass if they clearly beat every other candidate.
+// judgeSearch expects the parameters found to be the first candidate. They pass if they clearly beat every other one.
 func (e *Evaluation) judgeSearch(found TreeParams) {
 	if len(e.Candidates) < 2 {
 		e.Reason = "a search could not be confirmed: none of the newest runs has a measured peak"
@@ -230,7 +221,7 @@ func (e *Evaluation) judgeSearch(found TreeParams) {
 		found, e.Rows, challenger.Waste, e.Candidates[1].Waste)
 }
 
-// String describes the parameters: number and depth of the trees, learning rate, rows of each tree, smallest leaf.
+// String describes the parameters for people.
 func (t TreeParams) String() string {
 	if t == (TreeParams{}) {
 		return "the default"
@@ -238,8 +229,8 @@ func (t TreeParams) String() string {
 	return fmt.Sprintf("%d of depth %d, rate %.2g, %.0f %% of the rows each, at least %d in a leaf", t.Rounds, t.MaxDepth, t.LearningRate, 100*t.Subsample, t.MinLeafRows)
 }
 
-// Fit learns the whole history from scratch with the parameters found, so that the margins belong to the new trees. It ignores
-// its second parameter, the champion: it has the same parameters as the function Fit, in whose place it is called.
+// Fit learns the whole history from scratch with the parameters found, so that the margins belong to the new trees. It has
+// the signature of the function Fit, in whose place it is called, and ignores the champion.
 func (r SearchResult) Fit(h *sizing.History, _ *Model) (*Model, Outcome, error) {
 	m := New()
 	m.Trees, m.LastEvaluation = r.Trees, r.Evaluation

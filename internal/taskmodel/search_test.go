@@ -13,9 +13,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// interaction draws runs whose peak depends on the combination of six of twelve switches: each of the 64
-// combinations has its own level. Few runs have the same twelve values. The default trees, which use half of the
-// columns in each round, do not learn the levels from a few hundred rows.
+// The peak of interaction depends on the combination of six of twelve switches. Few runs have the same twelve values. The
+// default trees, which use half of the columns in each round, do not learn the 64 levels from a few hundred rows.
 func interaction(rng *rand.Rand) (sizing.Features, float64) {
 	f, setting := sizing.Features{}, uint64(0)
 	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"} {
@@ -29,7 +28,6 @@ func interaction(rng *rand.Rand) (sizing.Features, float64) {
 	return f, 4 * math.Exp(1.2*level) * noise(rng, 0.03)
 }
 
-// searchableTask returns a task that was fitted on n runs at once.
 func searchableTask(t *testing.T, draw generator, n int) *task {
 	k, rng := newTask(t), newRand(6)
 	for range n {
@@ -40,7 +38,6 @@ func searchableTask(t *testing.T, draw generator, n int) *task {
 	return k
 }
 
-// search runs Search for the task.
 func (k *task) search() taskmodel.SearchResult {
 	found, err := taskmodel.Search(k.t.Context(), &k.history, k.model)
 	require.NoError(k.t, err)
@@ -74,8 +71,7 @@ func TestSearchImprovesUnsuitableTrees(t *testing.T) {
 	assert.Equal(t, 599, m.Experts.LearnedRows)
 }
 
-// The peaks of the generator `growing` follow a line, and the peaks of `constant` depend on nothing, so other trees cannot be
-// better.
+// The peaks of `growing` follow a line, and those of `constant` depend on nothing, so other trees cannot be better.
 func TestSearchKeepsSuitableTrees(t *testing.T) {
 	for name, draw := range map[string]generator{"growing": growing, "constant": constant} {
 		found := searchableTask(t, draw, 300).search()
@@ -90,10 +86,10 @@ func TestSearchNeedsEnoughRuns(t *testing.T) {
 	assert.Contains(t, found.Evaluation.Reason, "there are 199")
 }
 
-// countedContext is a context that is cancelled after a number of calls of Err.
+// countedContext is cancelled after a number of calls of Err.
 type countedContext struct {
 	context.Context
-	checks int // remaining calls
+	checks int
 }
 
 func (c *countedContext) Err() error {

@@ -10,8 +10,7 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/shape"
 )
 
-// Shapes are the shapes of run times that the tasks of a namespace share. A shape is a distribution of
-// the ratio of run time to prediction.
+// Shapes are the distributions of the ratio of run time to prediction that the tasks of a namespace share.
 type Shapes = shape.Set
 
 // GivenShape holds prior probabilities of the shapes of one task; the zero value is none.
@@ -26,14 +25,13 @@ func LearnShapes(ratios [][]float64) (*Shapes, error) {
 	return shape.Learn(shape.Ratio, ratios, shapesSeed)
 }
 
-// storedShapes is the encoding of shapes.
 type storedShapes struct {
 	shape.Set
 	Classifier []byte `cbor:",omitempty"` // see EncodeShapes; earlier releases neither store nor read it
 }
 
-// EncodeShapes encodes shapes and their classifier for the store. The classifier predicts the shape of a
-// task with few runs; package cohort encodes it. It may be nil.
+// EncodeShapes encodes shapes for the store, with the classifier that predicts the shape of a task with few runs. Package
+// cohort encodes the classifier; nil: none.
 func EncodeShapes(s *Shapes, classifier []byte) ([]byte, error) {
 	mode, err := cbor.CoreDetEncOptions().EncMode()
 	if err != nil {
@@ -66,8 +64,8 @@ func ReadShapes(b []byte) (s *Shapes, classifier []byte, err error) {
 	return s, stored.Classifier, nil
 }
 
-// ShapeOf returns the index in s.Shapes of the most probable shape of a task with the given ratios. ok is false if
-// the task has too few runs for LearnShapes, or if most probably it has none of the shapes.
+// ShapeOf returns the index in s.Shapes of the most probable shape of a task with the given ratios. ok is false if the task
+// has fewer than shape.MinRuns runs, or if most probably it has none of the shapes.
 func ShapeOf(s *Shapes, ratios []float64) (index int, ok bool) {
 	if len(ratios) < shape.MinRuns {
 		return 0, false

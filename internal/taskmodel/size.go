@@ -24,15 +24,14 @@ type Question struct {
 	GuardFactor float64          // factor from the guard over open tries; a value below 1 has no effect
 	Open        OpenKills        // the open runs that led to GuardFactor
 	Edges       sizing.Bins      // bins to which amounts are rounded up; empty: whole MiB
-	CapBy       CapRule          // the rule that set Cap
-	Timeout     time.Duration    // execution timeout of the try; zero: none
-	Shape       shape.Given      // prior probabilities of the shapes of run times; zero: their shares among the tasks
+	CapBy       CapRule
+	Timeout     time.Duration // execution timeout of the try; zero: none
+	Shape       shape.Given   // prior probabilities of the shapes of run times; zero: their shares among the tasks
 }
 
-// Answer is the size of one try. If Source is sizing.FromRequested, Limit is the request within the bounds of the question, or
-// zero without a request. A model that cannot predict gives such an answer. There are two exceptions: lifts, and tasks whose
-// known peaks, killed allocations or succeeded allocations are a reason for another amount (see sizeWithoutPeaks and
-// sizeFromOutline).
+// Answer is the size of one try. If Source is sizing.FromRequested, Limit is the request within the bounds of the question,
+// or zero without a request; a model that cannot predict gives such an answer, except for lifts and for tasks whose kills or
+// successes call for another amount (see sizeWithoutPeaks and sizeFromOutline).
 type Answer struct {
 	Limit    sizing.Bytes
 	Ladder   []sizing.Bytes    // Limit and the amounts after further OOM kills, ascending; empty if Limit is zero, and for some lifts (see sizeLift)
@@ -56,7 +55,7 @@ func (m *Model) Size(q Question) Answer {
 	return m.size(q, b)
 }
 
-// size answers a question. b.cells holds its features in the order of the schema.
+// size expects in b.cells the features in the order of the schema.
 func (m *Model) size(q Question, b *buffers) Answer {
 	q.MinGrant = m.minGrant(q)
 	if m.outline != nil {
@@ -101,11 +100,10 @@ func (m *Model) size(q Question, b *buffers) Answer {
 	return s
 }
 
-// guardState returns, for the receipt of an answer, the state of the margins: the amount before
-// guard and bounds, the promise, the pool's factor, the guard's factor, the expert with the largest weight, then
-// the models' levels, scales and duration; and, if the question has a run score, this score and the log factor that it led to.
-// For a lift the experts give no answer, so the amount, the promise, the pool's factor
-// and the expert are zero. See guardAmount for the indices.
+// guardState returns the state behind an answer for the receipt: the amount before guard and bounds, the promise, the pool's
+// factor, the guard's factor, the expert with the largest weight, the models' levels, scales and duration; and, if the
+// question has a run score, this score and the log factor that it led to. For a lift, the amount, the promise, the pool's
+// factor and the expert are zero. See guardAmount for the indices.
 func (m *Model) guardState(p *experts.Point, q Question, a experts.Answer, b *buffers) sizing.Guard {
 	n := guardRunScore
 	if q.RunScore != 0 {
@@ -121,7 +119,6 @@ func (m *Model) guardState(p *experts.Point, q Question, a experts.Answer, b *bu
 	return sizing.Guard{Version: int64(m.Tries), Params: params}
 }
 
-// reason describes in one line the grant and the rules that led to it.
 func (m *Model) reason(p *experts.Point, q Question, s *Answer, a experts.Answer, d *boundedGrant, b *buffers) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s: %s", s.Limit.Approx(), d.describe(q))
@@ -183,13 +180,12 @@ func (m *Model) reason(p *experts.Point, q Question, s *Answer, a experts.Answer
 	return text.String()
 }
 
-// setByIdenticalRuns reports whether the minimum for identical runs (Point.MinAmount) set the amount of an answer: without this
-// minimum, the amount would be below it. The amount is a mean over the experts, and the minimum raises only the amounts of the
-// experts that are below it. So the amount may be larger than the minimum. If the amount is larger than the minimum by
-// more than Headroom, the minimum did not set the amount.
+// setByIdenticalRuns reports whether the minimum for identical runs (Point.MinAmount) set an amount: without this minimum,
+// the amount would be below it. The amount is a mean over experts, of which the minimum raises only some, so it may exceed
+// the minimum. If it does by more than Headroom, the minimum did not set it.
 func (m *Model) setByIdenticalRuns(p *experts.Point, target, amount float64, b *buffers) bool {
 	switch {
-	case p.MinAmount <= 0 || amount > (1+Headroom)*p.MinAmount: // true for most answers, which then need no further computation
+	case p.MinAmount <= 0 || amount > (1+Headroom)*p.MinAmount: // the cheap test, true for most answers
 		return false
 	case p.MinAmount >= amount:
 		return true

@@ -42,8 +42,7 @@ func TestTaskWithoutHistoryGetsItsRequest(t *testing.T) {
 	assert.InDelta(t, 0.9/8, *lifted.Promised, 1e-9, "without data, the promise of a lift must follow the power law")
 }
 
-// The runs need about 10 GiB and request 350 GiB. The grants must stay above 10 GiB, rise by at most a quarter of a GiB from one
-// run to the next, and be below 13 GiB after 31 runs.
+// The runs need about 10 GiB and request 350 GiB.
 func TestColdStartMarginsShrink(t *testing.T) {
 	k := newTask(t)
 	f := sizing.Features{"rows": sizing.NumberValue(5)}
@@ -65,7 +64,6 @@ func TestColdStartMarginsShrink(t *testing.T) {
 	assert.Equal(t, sizing.FromModel, k.model.Size(q).Source)
 }
 
-// sampleTasks returns tasks with 1 to 120 learned runs. Some tasks also have kills or implausible reports.
 func sampleTasks(t *testing.T) []*task {
 	t.Helper()
 	var tasks []*task
@@ -86,7 +84,6 @@ func sampleTasks(t *testing.T) []*task {
 	return append(tasks, odd)
 }
 
-// randomFeatures returns features whose values are valid, of the wrong kind or implausible.
 func randomFeatures(rng *rand.Rand) sizing.Features {
 	f := sizing.Features{}
 	for _, name := range []string{"rows", "kind", "new", "other"} {
@@ -108,7 +105,6 @@ func randomFeatures(rng *rand.Rand) sizing.Features {
 	return f
 }
 
-// randomQuestion draws a question about a first try or a lift.
 func randomQuestion(rng *rand.Rand) taskmodel.Question {
 	amount := func() sizing.Bytes {
 		if rng.IntN(3) == 0 {
@@ -135,7 +131,6 @@ func randomQuestion(rng *rand.Rand) taskmodel.Question {
 	return q
 }
 
-// requireValid checks the invariants of every answer.
 func requireValid(t *testing.T, m *taskmodel.Model, q taskmodel.Question) {
 	t.Helper()
 	s := m.Size(q)
@@ -252,7 +247,6 @@ func TestALargerLimitIsNeverRiskier(t *testing.T) {
 	}
 }
 
-// The promised risk belongs to the amount after a floor, a cap or a lift.
 func TestPromisedRiskBelongsToTheGrant(t *testing.T) {
 	k, _ := trainedTask(t, constant, 15, 100) // all peaks are within a few percent of 2 GiB
 	q := question(sizing.Features{"region": sizing.TextValue("emea")})
@@ -353,8 +347,7 @@ func TestCPUFollowsUse(t *testing.T) {
 	}
 }
 
-// The number of workers is a feature and varies from two to eight. A rule without features would grant eight cores to
-// every run.
+// A rule without features would grant eight cores to every run.
 func TestCPUFollowsTheFeatures(t *testing.T) {
 	for name, feature := range map[string]func(workers float64) sizing.Value{
 		"a number":   sizing.NumberValue,
@@ -368,7 +361,7 @@ func TestCPUFollowsTheFeatures(t *testing.T) {
 			workers := float64(2 + 2*rng.IntN(4))
 			r := measuredRun(1)
 			r.CPUMax = 0
-			if i%10 > 0 { // some tries have no measurement
+			if i%10 > 0 {
 				r.CPUMax = sizing.Cores(workers * (0.9 + 0.1*rng.Float64()))
 			}
 			k.report(sizing.Features{"workers": feature(workers)}, r)
@@ -427,7 +420,6 @@ func TestSizeIsSafeForConcurrentUse(t *testing.T) {
 	wait.Wait()
 }
 
-// A report without a run time says nothing about run times: it neither lowers nor widens the prediction.
 func TestReportsWithoutARunTimeDoNotChangeRunTimes(t *testing.T) {
 	for name, isUnknown := range map[string]func(i, n int) bool{
 		"the first":   func(i, _ int) bool { return i == 0 },

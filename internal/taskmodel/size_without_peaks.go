@@ -9,11 +9,10 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// sizeWithoutPeaks answers for a task without a measured peak. A first try gets the request. If the request is zero or
-// not above all killed allocations, the try gets the largest allocation of a success. If this allocation is not above them
-// either, the try gets twice the largest killed allocation. A lift gets twice the largest amount that is known to be too little, or
-// the request if that is more. The floor and the cap of q apply to each of these amounts, the minimum grant only to lifts and
-// to twice the largest killed allocation. A first try without any of these amounts gets the limit zero.
+// sizeWithoutPeaks answers for a task without a measured peak. A first try gets the first of these amounts that is known and
+// above all killed allocations: the request, the largest allocation of a success, twice the largest killed allocation; zero
+// without any. A lift gets twice the largest amount that is known to be too little, or the request if that is more. The
+// floor and the cap of q apply to each amount, the minimum grant only to lifts and to twice the largest killed allocation.
 func (m *Model) sizeWithoutPeaks(q Question) Answer {
 	if q.Above == 0 && m.Bound > 0 && m.Bound >= max(q.Requested.Memory, m.Unmeasured.Largest) {
 		return m.sizeAboveKills(q)
@@ -63,11 +62,10 @@ func (m *Model) sizeWithoutPeaks(q Question) Answer {
 	return s
 }
 
-// noRequest is the reason, or its end, of an answer with the limit zero.
 const noRequest = "no static request is known, so no amount is granted"
 
-// sizeAboveKills answers for a first try if neither the request nor the allocation of a success is above the largest
-// killed allocation. The grant is twice the killed allocation, within the bounds of q.
+// sizeAboveKills answers for a first try if neither the request nor the allocation of a success is above the largest killed
+// allocation.
 func (m *Model) sizeAboveKills(q Question) Answer {
 	twice := sizing.DefaultLift(m.Bound)
 	limit := clamp(q, twice)
@@ -85,8 +83,8 @@ func (m *Model) sizeAboveKills(q Question) Answer {
 	}
 }
 
-// describeBound describes the bound that changed amount to limit. `killed` is the largest killed allocation; the
-// description names it if the cap is not above it.
+// describeBound describes the bound that changed amount to limit. It names the largest killed allocation if the cap is not
+// above it.
 func describeBound(q Question, amount, limit, killed sizing.Bytes) string {
 	d := boundedGrant{limit: limit, model: amount, rule: byFloor, killEvidence: killEvidence{killed: killed}}
 	switch {
@@ -98,8 +96,8 @@ func describeBound(q Question, amount, limit, killed sizing.Bytes) string {
 	return limit.Approx() + ": " + d.describe(q)
 }
 
-// correctReason rewrites the reason of an amount for an answer in which a bound replaced this amount: "the static request,
-// unchanged" becomes "the static request is 4Gi".
+// correctReason rewrites the reason of an amount that a bound replaced: "the static request, unchanged" becomes "the static
+// request is 4Gi".
 func correctReason(reason string, amount sizing.Bytes) string {
 	reason = strings.Replace(reason, "the static request, unchanged", "the static request is "+amount.Approx(), 1)
 	reason = strings.Replace(reason, "twice the killed allocation", "twice the killed allocation is "+amount.Approx(), 1)
@@ -110,15 +108,14 @@ func correctReason(reason string, amount sizing.Bytes) string {
 // run may need less than the killed one.
 const killedRisk = 0.9
 
-// riskAboveKill returns P(peak > limit) after a kill, for a task without a measured peak: killedRisk, times the power law for a
-// limit above the killed allocation.
+// riskAboveKill returns P(peak > limit) after a kill, for a task without a measured peak. A limit above the killed
+// allocation lowers killedRisk by the power law.
 func riskAboveKill(limit, killed sizing.Bytes) *float64 {
 	risk := killedRisk * experts.PowerLaw(min(1, float64(killed)/float64(limit)))
 	return &risk
 }
 
-// raisePromise raises a promised risk to at least killedRisk if limit is not above the killed allocation.
-// A nil promise stays nil.
+// raisePromise raises a promise to at least killedRisk if limit is not above the killed allocation. A nil promise stays nil.
 func raisePromise(promised *float64, limit, killed sizing.Bytes) *float64 {
 	if promised == nil || limit > killed {
 		return promised
@@ -127,14 +124,12 @@ func raisePromise(promised *float64, limit, killed sizing.Bytes) *float64 {
 	return &risk
 }
 
-// unmeasuredSuccesses summarises successes without a measured peak. Their peaks are left-censored
-// at the allocation.
+// unmeasuredSuccesses summarises successes without a measured peak. Their peaks are left-censored at the allocation.
 type unmeasuredSuccesses struct {
 	Runs    int
 	Largest sizing.Bytes // largest allocation of these runs
 }
 
-// describe summarises the runs for a reason.
 func (u *unmeasuredSuccesses) describe() string {
 	runs := "runs"
 	if u.Runs == 1 {

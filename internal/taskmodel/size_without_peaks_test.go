@@ -8,8 +8,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// The first instance of a task is OOM-killed with the static request of 4 GiB, and no try has succeeded yet. The other
-// instances get 8 GiB: the power law of the peaks after a kill multiplies the risk by an eighth.
+// The first instance is OOM-killed with 4 GiB. The other instances get 8 GiB: the power law multiplies the risk by an
+// eighth.
 func TestPromiseAfterAKillWithoutASuccessFallsWithTheGrant(t *testing.T) {
 	k := newTask(t)
 	q := question(withRows(1000))

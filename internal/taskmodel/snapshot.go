@@ -6,9 +6,9 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// snapshot is the stored form of a Model, which a blob contains as CBOR. The names under which CBOR stores its fields are part
-// of the format. A field whose meaning changes needs a new FormatVersion; the zero value of a new
-// field must be valid for older blobs. Fields of Model can be renamed without a new FormatVersion.
+// snapshot is the stored form of a Model. The names under which CBOR stores its fields are part of the format. A field whose
+// meaning changes needs a new FormatVersion; the zero value of a new field must be valid for older blobs. Fields of Model
+// can be renamed without a new FormatVersion.
 type snapshot struct {
 	Schema          sizing.Schema
 	Models          *models
@@ -18,25 +18,25 @@ type snapshot struct {
 	Sampling        sampling            `cbor:",omitzero"`
 	EarlyRows       []row               `cbor:"Early"`
 	OutOfSample     []outOfSample       `cbor:"Honest"`
-	Unpredicted     []int64             `cbor:",omitempty"` // nil in models stored before this field existed
+	Unpredicted     []int64             `cbor:",omitempty"`
 	Pending         []pendingRow        `cbor:",omitempty"`
 	Quarantine      []quarantinedReport `cbor:"Held"`
 	LastSeq         int64
-	Awaited         []seqRange `cbor:",omitempty"` // nil in models stored before this field existed
+	Awaited         []seqRange `cbor:",omitempty"`
 	Unlearned       int        `cbor:",omitzero"`
-	Late            int        `cbor:"LatePeaks,omitzero"` // like Oldest: zero in models stored before this field existed
+	Late            int        `cbor:"LatePeaks,omitzero"`
 	Oldest          int64      `cbor:",omitzero"`
 	Changed         int64
-	Relearned       int64       `cbor:",omitzero"` // like NewFeatures: zero in models stored before this field existed
+	Relearned       int64       `cbor:",omitzero"`
 	NewFeatures     newFeatures `cbor:",omitzero"`
-	ChangedRun      uint64      `cbor:",omitzero"` // zero in models stored before this field existed
+	ChangedRun      uint64      `cbor:",omitzero"`
 	Tries           int
 	Kills           int
 	Fitted          int
 	Reproduced      int    `cbor:",omitzero"`
 	FitKey          uint64 `cbor:",omitzero"`
 	Largest         sizing.Bytes
-	Smallest        sizing.Bytes `cbor:",omitzero"` // zero in models stored before this field existed
+	Smallest        sizing.Bytes `cbor:",omitzero"`
 	Bound           sizing.Bytes
 	Started         sizing.Bytes
 	Requested       sizing.Resources
@@ -51,17 +51,17 @@ type snapshot struct {
 	KnownKills      []knownKill         `cbor:",omitempty"`
 	RepeatedKills   map[uint64]int      `cbor:",omitempty"`
 	Unmeasured      unmeasuredSuccesses `cbor:"Enough,omitzero"`
-	DurationLevels  durationLevels      `cbor:"Late,omitzero"` // zero in models stored before this field existed
+	DurationLevels  durationLevels      `cbor:"Late,omitzero"`
 	Follower        limitFollower       `cbor:",omitzero"`
-	DAGRuns         []dagRun            `cbor:"MappedRuns,omitempty"` // like the next three fields: empty in models stored before these fields existed. Earlier releases stored another format under the name DAGRuns
+	DAGRuns         []dagRun            `cbor:"MappedRuns,omitempty"` // earlier releases stored another format under the name DAGRuns
 	KilledStarts    []killedStart       `cbor:",omitempty"`
 	WithinRuns      intraClass          `cbor:",omitzero"`
 	WithinFeatures  intraClass          `cbor:",omitzero"`
-	Understatement  understatement      `cbor:",omitzero"`      // zero in models stored before this field existed
-	ColdStart       bayes.Average       `cbor:"First,omitzero"` // empty in models stored before this field existed
+	Understatement  understatement      `cbor:",omitzero"`
+	ColdStart       bayes.Average       `cbor:"First,omitzero"`
 }
 
-// snapshot returns the stored form of m. It shares the memory of m.
+// The snapshot shares the memory of m.
 func (m *Model) snapshot() *snapshot {
 	return &snapshot{
 		Schema: m.Schema, Models: m.Models, Experts: m.Experts, Share: m.Share, Trees: m.Trees, Sampling: m.Sampling,
@@ -76,7 +76,7 @@ func (m *Model) snapshot() *snapshot {
 	}
 }
 
-// model returns the Model that was stored. It shares the memory of s.
+// The Model shares the memory of s.
 func (s *snapshot) model() *Model {
 	return &Model{
 		Schema: s.Schema, Models: s.Models, Experts: s.Experts, Share: s.Share, Trees: s.Trees, Sampling: s.Sampling,

@@ -14,7 +14,6 @@ import (
 // largestPeakPolicy grants the largest peak so far, doubled after a kill.
 type largestPeakPolicy struct{ peak, wasted float64 }
 
-// run sizes a run, doubles its grant after each kill, and learns its peak.
 func (l *largestPeakPolicy) run(gibs float64) {
 	granted := l.peak
 	for ; granted < gibs; granted *= 2 {
@@ -24,15 +23,14 @@ func (l *largestPeakPolicy) run(gibs float64) {
 	l.peak = max(l.peak, gibs)
 }
 
-// requireCalibrated compares the promised with the observed number of kills; docs/learning.md
-// states the bound.
+// docs/learning.md states this bound.
 func requireCalibrated(t *testing.T, promised, killed float64) {
 	t.Helper()
 	assert.LessOrEqual(t, math.Abs(killed-promised), max(promised/2, 3*math.Sqrt(promised)), "promised %.1f kills, observed %v", promised, killed)
 }
 
-// The model learns all runs; the waste of the last 400 counts. Only for constant peaks may the model waste more than the
-// baseline, which grants the largest peak.
+// The waste of the last 400 runs counts. Only for constant peaks may the model waste more than the baseline, which grants
+// the largest peak.
 func TestWasteAgainstTheLargestPeakPolicy(t *testing.T) {
 	const training, evaluation = 50, 400
 	atMost := map[string]float64{ // largest waste, as a multiple of the baseline's
@@ -68,7 +66,6 @@ func TestWasteAgainstTheLargestPeakPolicy(t *testing.T) {
 	}
 }
 
-// From run 300 on, every peak is 1.8 times as large.
 func TestUpwardChangeIsLearned(t *testing.T) {
 	const before, after = 300, 300
 	k, rng := newTask(t), rand.New(rand.NewPCG(3, 77))
@@ -122,8 +119,8 @@ func TestDownwardChangeIsLearned(t *testing.T) {
 	assert.Less(t, last, 2.0)
 }
 
-// After a change, all 100 runs are predicted before the first of them succeeds. So the model learns kills, but no new
-// peak. The guard limits the kills, because kills are reported at once.
+// After a change, all 100 runs are predicted before the first of them succeeds: the model learns kills, but no new peak. The
+// guard limits the kills, because kills are reported at once.
 func TestGuardLimitsKillsBeforeTheFirstNewPeak(t *testing.T) {
 	k, rng := trainedTask(t, growing, 5, 200)
 	kills, widest := 0, 0.0

@@ -19,7 +19,7 @@ const (
 	target = sizing.DefaultRiskTarget
 )
 
-// generator draws one run of a task: its features and its peak in GiB.
+// A generator draws the features and the peak in GiB of one run.
 type generator func(rng *rand.Rand) (sizing.Features, float64)
 
 // noise draws a lognormal factor; deviation is the standard deviation of its logarithm.
@@ -42,7 +42,6 @@ func growing(rng *rand.Rand) (sizing.Features, float64) {
 	return sizing.Features{"rows": sizing.NumberValue(1000 * size)}, 0.2 * math.Pow(size, 0.8) * noise(rng, 0.15)
 }
 
-// kinds draws runs of two kinds: small runs need 1 GiB, large runs 8 GiB.
 func kinds(rng *rand.Rand) (sizing.Features, float64) {
 	if rng.IntN(2) == 0 {
 		return sizing.Features{"kind": sizing.TextValue("small")}, noise(rng, 0.1)
@@ -50,12 +49,10 @@ func kinds(rng *rand.Rand) (sizing.Features, float64) {
 	return sizing.Features{"kind": sizing.TextValue("large")}, 8 * noise(rng, 0.1)
 }
 
-// constant draws runs that need 2 GiB.
 func constant(rng *rand.Rand) (sizing.Features, float64) {
 	return sizing.Features{"region": sizing.TextValue("emea")}, 2 * noise(rng, 0.02)
 }
 
-// step draws runs that need 1 GiB, and 6 GiB above 50,000 rows.
 func step(rng *rand.Rand) (sizing.Features, float64) {
 	rows := 100_000 * rng.Float64()
 	peak := noise(rng, 0.05)
@@ -71,27 +68,23 @@ type task struct {
 	model   *taskmodel.Model
 	guard   taskmodel.Guard
 	history sizing.History
-	trained int           // number of rows at the last training
-	runs    int           // number of calls of the method run
+	trained int // number of rows at the last training
+	runs    int
 	between time.Duration // from the end of a try to the end of the next one
 }
 
-// newTask returns a task without history.
 func newTask(t *testing.T) *task {
 	return &task{t: t, model: taskmodel.New(), between: time.Hour}
 }
 
-// question returns a question with a static request of 32 GiB and a cap of 64 GiB.
 func question(f sizing.Features) taskmodel.Question {
 	return taskmodel.Question{
 		Features: f, Requested: sizing.Resources{Memory: 32 * gib}, Cap: 64 * gib, RiskTarget: target, Lifts: sizing.DefaultMaxLifts,
 	}
 }
 
-// bytes converts an amount in GiB.
 func bytes(gibs float64) sizing.Bytes { return sizing.Bytes(gibs * float64(gib)) }
 
-// row appends one ended try to the history.
 func (k *task) row(f sizing.Features, r sizing.HistoryRow) *sizing.HistoryRow {
 	k.history.LastSeq++
 	k.history.Total++
@@ -115,7 +108,6 @@ func (k *task) report(f sizing.Features, r sizing.HistoryRow) {
 	k.model.Learn(row)
 }
 
-// reportSuccess reports a measured run without a prediction.
 func (k *task) reportSuccess(f sizing.Features, gibs float64) {
 	k.report(f, measuredRun(gibs))
 }
@@ -128,7 +120,6 @@ func measuredRun(gibs float64) sizing.HistoryRow {
 	}
 }
 
-// killed is an OOM kill with an allocation in GiB.
 func killed(gibs float64) sizing.HistoryRow {
 	return sizing.HistoryRow{
 		Outcome: sizing.OOMKilled, Duration: time.Minute,
@@ -136,15 +127,13 @@ func killed(gibs float64) sizing.HistoryRow {
 	}
 }
 
-// runResult is the outcome of one run.
 type runResult struct {
 	granted  float64 // to the first try, in GiB
 	wasted   float64 // by all tries, in GiB
 	promised float64 // risk of the first try
-	killed   bool    // a try was killed
+	killed   bool
 }
 
-// launch sizes the first try of a run.
 func (k *task) launch(run int, f sizing.Features) taskmodel.Answer {
 	q := question(f)
 	q.GuardFactor = k.guard.Factor(launchTime)
@@ -155,10 +144,9 @@ func (k *task) launch(run int, f sizing.Features) taskmodel.Answer {
 	return sized
 }
 
-// launchTime is the time of every launch for the guard, which does not see the times of the history.
+// The guard does not see the times of the history, so every launch has the same time.
 var launchTime = time.Unix(0, 0)
 
-// run sizes and launches a run, lifts it after kills, and reports every try.
 func (k *task) run(f sizing.Features, gibs float64) (s runResult) {
 	k.t.Helper()
 	k.runs++
@@ -191,7 +179,6 @@ func (k *task) run(f sizing.Features, gibs float64) (s runResult) {
 	}
 }
 
-// train fits if at least 25 rows are new, and at least a tenth as many as there were at the last training.
 func (k *task) train() {
 	k.t.Helper()
 	added := len(k.history.Rows) - k.trained
@@ -201,7 +188,6 @@ func (k *task) train() {
 	k.fit()
 }
 
-// fit trains the model on the whole history.
 func (k *task) fit() taskmodel.Outcome {
 	k.t.Helper()
 	k.trained = len(k.history.Rows)
@@ -213,7 +199,7 @@ func (k *task) fit() taskmodel.Outcome {
 	return outcome
 }
 
-// trainedTask returns a task that has learned n runs of the generator `draw`, and the random number generator that drew them.
+// trainedTask returns a task that has learned n runs, and the random number generator that drew them.
 func trainedTask(t *testing.T, draw generator, seed uint64, n int) (*task, *rand.Rand) {
 	t.Helper()
 	k, rng := newTask(t), rand.New(rand.NewPCG(seed, 77))
@@ -228,7 +214,7 @@ func trainedTask(t *testing.T, draw generator, seed uint64, n int) (*task, *rand
 	return k, rng
 }
 
-// fork returns an independent copy of a task without its guard. To copy a task takes less time than to train it again.
+// fork copies a task without its guard. Copying takes less time than training again.
 func (k *task) fork() *task {
 	k.t.Helper()
 	f := &task{t: k.t, model: reopen(k.t, blobOf(k.t, k.model)), history: k.history, trained: k.trained, runs: k.runs, between: k.between}
@@ -240,5 +226,4 @@ func (k *task) fork() *task {
 	return f
 }
 
-// newRand returns a seeded random number generator.
 func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 77)) }

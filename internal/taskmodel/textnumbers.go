@@ -23,11 +23,11 @@ type textNumbers struct {
 	Means   []float64 // mean of each number and of its log1p, in turn; the line gets the means for a text of another form
 }
 
-// count returns how many numbers a text of this form has.
+// count is 0 for a category without such numbers.
 func (n *textNumbers) count() int { return max(0, len(n.Between)-1) }
 
-// readTextNumbers sets Numbers for field j if at least minTextNumberRows rows have a text, and all
-// texts have the same form and seldom recur.
+// readTextNumbers sets c.Numbers for field j if at least minTextNumberRows rows have a text, and all texts have the same
+// form and seldom recur.
 func (c *column) readTextNumbers(j int, rows [][]sizing.Value) {
 	var found textNumbers
 	var sums, numbers []float64
@@ -61,8 +61,8 @@ func (c *column) readTextNumbers(j int, rows [][]sizing.Value) {
 	c.Numbers = found
 }
 
-// splitNumbers returns the parts of a text before, between and after its numbers. It returns nil if there
-// are no numbers, too many or too long ones.
+// splitNumbers returns the parts of a text before, between and after its numbers; nil if there are no numbers, too many or
+// too long ones.
 func splitNumbers(text string) (between []string) {
 	for {
 		at := strings.IndexFunc(text, isDigit)
@@ -81,7 +81,7 @@ func splitNumbers(text string) (between []string) {
 	return append(between, text)
 }
 
-// endOfNumber returns the index after the decimal number that begins at the digit text[at].
+// endOfNumber expects a digit at text[at].
 func endOfNumber(text string, at int) int {
 	end := at + lengthOfDigits(text[at:])
 	if end < len(text) && text[end] == '.' {
@@ -92,13 +92,11 @@ func endOfNumber(text string, at int) int {
 	return end
 }
 
-// lengthOfDigits returns the number of digits at the start of text.
 func lengthOfDigits(text string) int { return len(text) - len(strings.TrimLeftFunc(text, isDigit)) }
 
-// isDigit reports whether r is an ASCII digit.
 func isDigit(r rune) bool { return r >= '0' && r <= '9' }
 
-// read appends the numbers of a text to dst. ok is false if the text has another form.
+// read appends the numbers of a text to dst; ok is false if the text has another form.
 func (n *textNumbers) read(text string, dst []float64) (numbers []float64, ok bool) {
 	for i, part := range n.Between {
 		if i == n.count() {
@@ -118,7 +116,6 @@ func (n *textNumbers) read(text string, dst []float64) (numbers []float64, ok bo
 	return dst, false
 }
 
-// encode appends the columns of the numbers of v to the rows for the line and for the trees.
 func (n *textNumbers) encode(v sizing.Value, line, tree []float64) ([]float64, []float64) {
 	var buffer [maxTextNumbers]float64
 	numbers, ok := n.read(v.Text, buffer[:0])

@@ -12,9 +12,8 @@ const (
 	maxPartLevels = 1000 // largest number of stored levels of a part; a part that reaches it may have more values, and gets no columns
 )
 
-// separators are the sets of characters at which texts are split. With the first set, a part is a word. With the second set, a
-// part is a folder name or the file name; this set is for paths whose names at the same position have different numbers of
-// words.
+// With the first set of separators, a part is a word; with the second, a folder or file name. The second set is for paths
+// whose names at the same position have different numbers of words.
 var separators = [...]string{"/\\=&?:;,| _-.", "/"}
 
 // textParts describes a category whose texts seldom recur and have the same number of parts, such as
@@ -27,8 +26,8 @@ type textParts struct {
 	Columns    []column // of these parts
 }
 
-// readTextParts sets Parts for field j if at least minTextNumberRows rows have a text, all texts have the same number of
-// parts and seldom recur, and a part varies and recurs. It sets none if the texts differ only in numbers (see Numbers).
+// readTextParts sets c.Parts for field j if at least minTextNumberRows rows have a text, all texts have the same number of
+// parts and seldom recur, and a part varies and recurs. It sets none if the texts differ only in numbers.
 func (c *column) readTextParts(j int, rows [][]sizing.Value) {
 	var texts []string
 	for _, cells := range rows {
@@ -50,7 +49,7 @@ func (c *column) readTextParts(j int, rows [][]sizing.Value) {
 
 // read sets the parts that vary and recur, and reports whether there are any.
 func (p *textParts) read(texts []string) bool {
-	split := make([][]sizing.Value, len(texts)) // the parts of each text
+	split := make([][]sizing.Value, len(texts))
 	for i, text := range texts {
 		p.each(text, func(_ int, part string) {
 			split[i] = append(split[i], sizing.Value{Kind: sizing.Category, Text: part})
@@ -70,7 +69,6 @@ func (p *textParts) read(texts []string) bool {
 	return len(p.At) > 0
 }
 
-// each calls visit with each part of a text and its index.
 func (p *textParts) each(text string, visit func(k int, part string)) {
 	for k := 0; ; k++ {
 		end := strings.IndexAny(text, separators[p.Separators])
@@ -83,8 +81,7 @@ func (p *textParts) each(text string, visit func(k int, part string)) {
 	}
 }
 
-// values writes the values of the parts with columns to dst, and returns them: missing values if the text has another
-// number of parts.
+// values fills dst with the parts that have columns; all are missing if the text has another number of parts.
 func (p *textParts) values(v sizing.Value, dst *[maxTextParts]sizing.Value) []sizing.Value {
 	n, count := 0, 0
 	p.each(v.Text, func(k int, part string) {
@@ -100,13 +97,12 @@ func (p *textParts) values(v sizing.Value, dst *[maxTextParts]sizing.Value) []si
 	return dst[:len(p.At)]
 }
 
-// isValid reports whether decoded parts are consistent.
 func (p *textParts) isValid() bool {
 	return p.Separators >= 0 && p.Separators < len(separators) && len(p.At) == len(p.Columns) && len(p.At) <= maxTextParts &&
 		!slices.ContainsFunc(p.Columns, func(c column) bool { return c.Kind != sizing.Category || len(c.Parts.At) > 0 || c.Numbers.count() > 0 })
 }
 
-// areKnown reports whether the texts have parts with columns, and each of these parts of text v was in a learned text, too.
+// areKnown reports whether there are parts with columns and each of them in v was in a learned text.
 func (p *textParts) areKnown(v sizing.Value) bool {
 	var buffer [maxTextParts]sizing.Value
 	for k, part := range p.values(v, &buffer) {
@@ -117,7 +113,6 @@ func (p *textParts) areKnown(v sizing.Value) bool {
 	return len(p.At) > 0
 }
 
-// widths returns the number of columns of the parts in the line and in the trees.
 func (p *textParts) widths() (line, tree int) {
 	for k := range p.Columns {
 		l, t := p.Columns[k].widths()
@@ -126,7 +121,6 @@ func (p *textParts) widths() (line, tree int) {
 	return line, tree
 }
 
-// learn updates the level statistics of the parts with one row.
 func (p *textParts) learn(v sizing.Value, y float64) {
 	if len(p.At) == 0 {
 		return
@@ -139,7 +133,7 @@ func (p *textParts) learn(v sizing.Value, y float64) {
 	}
 }
 
-// encode appends the columns of the parts; mean is the task's mean log peak.
+// mean is the task's mean log peak.
 func (p *textParts) encode(v sizing.Value, mean float64, line, tree []float64) ([]float64, []float64) {
 	if len(p.At) == 0 {
 		return line, tree

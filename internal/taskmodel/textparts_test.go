@@ -12,8 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// deliveries draws runs whose input is a path. `form` is the format of the path. The customer in the path, one of twelve,
-// determines the peak. The date and the hash in the path have no effect.
+// The peak of deliveries depends on the customer in the path. The date and the hash have no effect.
 func deliveries(form string) generator {
 	return func(rng *rand.Rand) (sizing.Features, float64) {
 		customer := rng.IntN(12)

@@ -71,8 +71,8 @@ const (
 	jointMarginRate   = 0.2  // further margin, as a share of the rise, for each input above its range except one
 )
 
-// observe widens the ranges by a row, except by remote numbers, which it adds to t.Remote. r is the row; nil: there are no remote
-// numbers yet, as during a fit, which finds them later.
+// observe widens the ranges by a row, except by remote numbers, which it adds to t.Remote. During a fit, which finds remote
+// numbers later, r is nil.
 func (t *trend) observe(cells []sizing.Value, r *row) {
 	for len(t.Ranges) < len(cells) {
 		t.Ranges = append(t.Ranges, interval{Low: math.Inf(1), High: math.Inf(-1)})
@@ -84,13 +84,12 @@ func (t *trend) observe(cells []sizing.Value, r *row) {
 	}
 }
 
-// distance returns the distance of an input from its range as a difference of logarithms: negative below the
-// range, zero within it. It is also zero if the input is missing or its range covers fewer than minTrendRows rows.
+// distance returns the distance of an input from its range as a difference of logarithms: negative below the range, zero
+// within it. It is also zero if the input is missing or its range covers fewer than minTrendRows rows.
 func (t *trend) distance(j int, cells []sizing.Value) float64 {
 	return t.distanceFrom(minTrendRows, j, cells)
 }
 
-// distanceFrom returns the distance, but zero if the range covers fewer than minRows rows.
 func (t *trend) distanceFrom(minRows, j int, cells []sizing.Value) float64 {
 	if j >= len(t.Ranges) {
 		return 0
@@ -103,20 +102,20 @@ func (t *trend) distanceFrom(minRows, j int, cells []sizing.Value) float64 {
 	return s.distance(x, t.logOffsetOf(j))
 }
 
-// isRelevant reports whether an input with a value at a distance from its range may influence the peak. Rows whose values
-// differ little do not show that an input has no influence far outside their range.
+// isRelevant reports whether an input at a distance from its range may influence the peak. Values that differ little do not
+// show that an input has no influence far outside their range.
 func (t *trend) isRelevant(j int, distance float64) bool {
 	return t.rangeOf(j).Share >= minRelevantShare || !t.isWide(j, distance)
 }
 
-// isWide reports whether the range of an input is wide enough to show the effect of the input at a distance from the range.
+// isWide reports whether the range is wide enough to show the effect of the input at a distance from the range.
 func (t *trend) isWide(j int, distance float64) bool {
 	s := t.rangeOf(j)
 	return s.Low < s.High && (s.Low < 0 || s.width(t.logOffsetOf(j)) >= minWidthShare*math.Abs(distance))
 }
 
-// predict returns the trend's log peak for a row; NaN if a linear trend predicts a peak below zero. A missing
-// input counts as the middle of its range.
+// predict returns the log peak; NaN if a linear trend predicts a peak below zero. A missing input counts as the middle of
+// its range.
 func (t *trend) predict(cells []sizing.Value) float64 {
 	sum := t.Base
 	for _, s := range t.Slopes {
@@ -133,7 +132,6 @@ func (t *trend) predict(cells []sizing.Value) float64 {
 	return sum
 }
 
-// transform returns x, a value of an input, or its logarithm, as the trend uses it.
 func (t *trend) transform(j int, x float64) float64 {
 	if t.Linear {
 		return x
@@ -141,7 +139,6 @@ func (t *trend) transform(j int, x float64) float64 {
 	return bayes.SignedLog(x, t.logOffsetOf(j))
 }
 
-// slopeOf returns the coefficient of an input; nil if the input has no reliable slope.
 func (t *trend) slopeOf(j int) *slope {
 	for i := range t.Slopes {
 		if t.Slopes[i].Field == j {
@@ -151,7 +148,6 @@ func (t *trend) slopeOf(j int) *slope {
 	return nil
 }
 
-// fit fits both functions on rows and chooses the better one; y are the log peaks of the rows.
 func (t *trend) fit(rows []row, y []float64) {
 	t.Slopes, t.Base, t.Linear, t.ConvexSlope = nil, 0, false, 0
 	fields := t.strongestInputs(rows, y)
@@ -172,14 +168,13 @@ func (t *trend) fit(rows []row, y []float64) {
 	t.ConvexSlope = t.convexSlope(rows, y)
 }
 
-// candidate is a possible input of the trend.
 type candidate struct {
 	input int
 	share float64 // share of the variance of y that it explains
 }
 
-// strongestInputs returns inputs that every row has and that vary, those whose logarithm correlates most with
-// y first: at most maxTrendInputs, at most one per four rows, and no duplicates. It updates the Share of each range.
+// strongestInputs returns inputs that every row has and that vary, those whose logarithm correlates most with y first: at
+// most maxTrendInputs, at most one per four rows, and no duplicates. It updates the Share of each range.
 func (t *trend) strongestInputs(rows []row, y []float64) []int {
 	var found []candidate
 	x := make([]float64, len(rows))
@@ -209,9 +204,9 @@ func (t *trend) strongestInputs(rows []row, y []float64) []int {
 	return fields
 }
 
-// likelyShare returns an upper bound of the share of the variance that an input explains; `share` is the share that it
-// explained in a number of rows. The bound is the square of the correlation one standard error above the estimated one, by
-// Fisher's z-transformation, because few rows do not show that an input has no influence.
+// likelyShare returns an upper bound of the share of the variance that an input explains, because few rows do not show that
+// an input has no influence: the square of the correlation one standard error above the estimated one, by Fisher's
+// z-transformation.
 func likelyShare(share float64, rows int) float64 {
 	if rows <= 3 {
 		return 1
@@ -231,7 +226,7 @@ func sumOfSquares(y []float64) float64 {
 	return squares
 }
 
-// determination returns the squared correlation of x and y; zero if one of them is constant, NaN if x contains NaN.
+// determination returns the squared correlation; zero if x or y is constant, NaN if x contains NaN.
 func determination(x, y []float64) float64 {
 	mx, my := 0.0, 0.0
 	for i := range x {

@@ -11,10 +11,9 @@ const (
 	maxConvexSlope = 2.0 // upper bound of the slope, because few rows may determine it
 )
 
-// convexSlope returns the slope of the log peak over the trend's prediction, by least squares on
-// the half of the rows with the largest predictions; zero if it is unreliable or negative. The trend fits
-// all rows. If the peak is convex in the inputs, the trend is too flat at the edge of the range, where an
-// extrapolation starts. Examples are a constant base plus a growing part, and a product of inputs.
+// convexSlope returns the slope of the log peak over the trend's prediction, by least squares on the half of the rows with
+// the largest predictions; zero if it is unreliable or negative. If the peak is convex in the inputs (a constant base plus a
+// growing part, or a product of inputs), the trend is too flat at the edge of the range, where an extrapolation starts.
 func (t *trend) convexSlope(rows []row, y []float64) float64 {
 	if len(t.Slopes) == 0 || len(rows) < 2*minConvexRows {
 		return 0

@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// trendRows are the rows of a history for least squares fits of the trend.
+// trendRows are the rows of a history in the form that least squares fits of the trend need.
 type trendRows struct {
 	fields []int      // inputs
 	scale  []float64  // by input: its transformed values in x are divided by this
@@ -19,7 +19,6 @@ type trendRows struct {
 	reduced *mat.Dense
 }
 
-// newTrendRows returns the rows for fits of the linear function of the inputs if t.Linear, else of the power function.
 func (t *trend) newTrendRows(fields []int, rows []row, y []float64) *trendRows {
 	p := len(fields) + 1
 	e := &trendRows{fields: fields, scale: make([]float64, len(fields)), x: mat.NewDense(len(rows), p+1, nil), y: y}
@@ -45,18 +44,18 @@ func (t *trend) newTrendRows(fields []int, rows []row, y []float64) *trendRows {
 	return e
 }
 
-// eliminate fits one function and, while a slope is unreliable, removes the input with the least reliable slope and fits the
-// others again (backward elimination). If several inputs measure the same size, each of their slopes is uncertain, but the
-// slope of the last remaining input is not. If no fit is possible, because the inputs are collinear or a linear function predicts
-// a negative peak, eliminate removes the weakest input; `fields` is sorted by strength. It returns the sum of the squared errors
-// of the log peak in the first possible fit, because elimination adds error: a function with more reliable slopes would keep more
-// inputs and win for that reason. ok is false if no fit is possible.
+// eliminate fits one function and, while a slope is unreliable, removes the input with the least reliable slope and fits
+// again (backward elimination): if several inputs measure the same size, each of their slopes is uncertain, but the slope of
+// the last remaining input is not. If no fit is possible, because the inputs are collinear or a linear function predicts a
+// negative peak, it removes the weakest input; `fields` is sorted by strength. It returns the sum of the squared errors of
+// the log peak in the first possible fit, because elimination adds error: a function with more reliable slopes would keep
+// more inputs and win for that reason. ok is false if no fit is possible.
 func (t *trend) eliminate(fields []int, rows []row, y []float64) (squares float64, ok bool) {
 	if len(fields) == 0 {
 		return 0, false
 	}
 	e := t.newTrendRows(fields, rows, y)
-	columns := make([]int, len(fields)) // of the remaining inputs in e.x
+	columns := make([]int, len(fields))
 	for c := range columns {
 		columns[c] = c + 1
 	}
@@ -81,8 +80,8 @@ func (t *trend) eliminate(fields []int, rows []row, y []float64) (squares float6
 	return squares, ok
 }
 
-// solve fits the function on the inputs in some columns of e.x. It returns the sum of the squared errors of the log peak. ok is
-// false if the fit is impossible or numerically unstable.
+// solve fits the function on some columns of e.x. It returns the sum of the squared errors of the log peak. ok is false if
+// the fit is impossible or numerically unstable.
 func (t *trend) solve(e *trendRows, columns []int) (squares float64, ok bool) {
 	n, width := e.x.Dims()
 	p, target := len(columns)+1, e.reduced.ColView(width-1)
@@ -119,8 +118,7 @@ func (t *trend) solve(e *trendRows, columns []int) (squares float64, ok bool) {
 	return squares, squares-squares == 0 // false for NaN and infinity
 }
 
-// standardErrors returns the standard errors of the coefficients of a least squares fit on x.
-// `variance` is the variance of the residuals.
+// standardErrors returns those of the coefficients of a least squares fit on x; `variance` is that of the residuals.
 func standardErrors(x *mat.Dense, variance float64) []float64 {
 	_, p := x.Dims()
 	var gram mat.SymDense

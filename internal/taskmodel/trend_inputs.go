@@ -21,14 +21,12 @@ const (
 	multipleShare  = 1 - 1e-6 // for two numbers, which are then multiples of each other, except for rounding
 )
 
-// addPairs adds encoder.Pairs as inputs.
 func (t *trend) addPairs(pairs [][2]int) {
 	for _, pair := range pairs {
 		t.Pairs = append(t.Pairs, inputPair{From: pair[0], To: pair[1], Range: interval{Low: math.Inf(1), High: math.Inf(-1)}})
 	}
 }
 
-// difference returns the difference of the two values; `known` is false if one is missing.
 func (p *inputPair) difference(cells []sizing.Value) (d float64, known bool) {
 	from, to := &cells[p.From], &cells[p.To]
 	if from.Kind != to.Kind || from.Kind != sizing.Date && from.Kind != sizing.Number {
@@ -67,7 +65,7 @@ func (p *inputPair) keepDifference(before, moved []sizing.Value) {
 	}
 }
 
-// rangeOf returns the range of an input: of the number with index j in the schema or, if j is negative, of pair ^j.
+// rangeOf returns the range of the number with index j in the schema or, if j is negative, of pair ^j.
 func (t *trend) rangeOf(j int) *interval {
 	if j < 0 {
 		return &t.Pairs[^j].Range
@@ -75,10 +73,9 @@ func (t *trend) rangeOf(j int) *interval {
 	return &t.Ranges[j]
 }
 
-// logOffsetOf returns the log offset of an input: the number that the logarithm adds to a value, so that the logarithm of 0
-// exists. For counts it is 1. If small magnitudes of the input are below 1, such as sizes in GB, the log offset is one of these
-// magnitudes, because an offset of 1 would hide the ratios of such values. Before the first fit, and in models of earlier
-// releases, the log offset is 1.
+// logOffsetOf returns the number that the logarithm of an input adds to a value, so that the logarithm of 0 exists: 1 for
+// counts. If small magnitudes of the input are below 1, such as sizes in GB, it is one of these magnitudes, because an
+// offset of 1 would hide the ratios of such values. Before the first fit, and in models of earlier releases, it is 1.
 func (t *trend) logOffsetOf(j int) float64 {
 	if i := j + len(t.Pairs); i < len(t.Units) {
 		return t.Units[i]
@@ -86,11 +83,10 @@ func (t *trend) logOffsetOf(j int) float64 {
 	return 1
 }
 
-// logOffsetQuantile is the quantile of the magnitudes above 0 that is the log offset of an input, if it is below 1. A few values
+// logOffsetQuantile is the quantile of the magnitudes above 0 that becomes the log offset, if it is below 1. A few values
 // that are almost 0, such as rounding errors, must not be the log offset.
 const logOffsetQuantile = 0.1
 
-// setLogOffsets sets the log offsets of the inputs from rows.
 func (t *trend) setLogOffsets(rows []row) {
 	t.Units = nil
 	var magnitudes []float64
@@ -116,7 +112,6 @@ func (t *trend) setLogOffsets(rows []row) {
 	}
 }
 
-// value returns an input of a row; `known` is false if the row lacks the input.
 func (t *trend) value(j int, cells []sizing.Value) (x float64, known bool) {
 	if j < 0 {
 		return t.Pairs[^j].difference(cells)
@@ -124,12 +119,11 @@ func (t *trend) value(j int, cells []sizing.Value) (x float64, known bool) {
 	return cells[j].Num, cells[j].Kind == sizing.Number
 }
 
-// include widens the range so that it contains x, and counts a row.
 func (s *interval) include(x float64) {
 	s.Low, s.High, s.Rows = min(s.Low, x), max(s.High, x), s.Rows+1
 }
 
-// distance returns the distance of x from the range; see trend.distance. offset is the log offset of the input.
+// distance is described at trend.distance; offset is the log offset of the input.
 func (s *interval) distance(x, offset float64) float64 {
 	edge := s.edge(x)
 	if x == edge {
@@ -145,19 +139,16 @@ func (s *interval) distance(x, offset float64) float64 {
 	return d
 }
 
-// edge returns the value in the range that is nearest to x.
 func (s *interval) edge(x float64) float64 { return max(s.Low, min(x, s.High)) }
 
-// magnitude returns the largest magnitude in the range.
 func (s *interval) magnitude() float64 { return max(math.Abs(s.Low), math.Abs(s.High)) }
 
-// width returns the width of a range without negative values, as a difference of logarithms. `offset` is the log offset of the
-// input.
+// width is a difference of logarithms. It requires a range without negative values.
 func (s *interval) width(offset float64) float64 {
 	return bayes.SignedLog(s.High, offset) - bayes.SignedLog(s.Low, offset)
 }
 
-// logInputs writes the logarithm of an input of each row to x; NaN if the row lacks the input.
+// logInputs writes NaN if a row lacks the input.
 func (t *trend) logInputs(j int, rows []row, x []float64) {
 	for i := range rows {
 		v, known := t.value(j, rows[i].Cells)
@@ -186,7 +177,7 @@ func (t *trend) signedDetermination(j int, rows []row, y, x []float64) float64 {
 }
 
 // dropDuplicates removes the numbers that are multiples of stronger ones, and the pairs that are collinear with one of the
-// strongest numbers or with stronger pairs. `found` is sorted by share, the largest first. dropDuplicates overwrites `found`.
+// strongest numbers or with stronger pairs. `found` is sorted by share, the largest first, and is overwritten.
 func (t *trend) dropDuplicates(found []candidate, rows []row) []candidate {
 	var numbers [][]float64
 	found = slices.DeleteFunc(found, func(c candidate) bool {
@@ -228,7 +219,6 @@ func (t *trend) dropDuplicates(found []candidate, rows []row) []candidate {
 	return distinct
 }
 
-// isDuplicate reports whether the squared correlation of x and one of the `others` is above `share`.
 func isDuplicate(x []float64, others [][]float64, share float64) bool {
 	for _, other := range others {
 		if determination(x, other) > share {

@@ -35,11 +35,10 @@ const (
 	understatementDrop = 0.995 // smallest ratio of the factor to the previous one: after a slow fall the first new contradictions raise the factor again
 )
 
-// factor returns the factor from peaks as measured to allocations, at least 1.
 func (u *understatement) factor() float64 { return max(1, u.Factor) }
 
-// learn records a success with a measured peak. killed is the largest allocation of its run that was killed before, and
-// allocated the allocation of the success; zero: none, or unknown. All are in bytes.
+// learn records a success with a measured peak. killed is the largest allocation of its run that was killed before (zero:
+// none), and allocated that of the success (zero: unknown). All are in bytes.
 func (u *understatement) learn(peak, killed, allocated float64) {
 	var r allocationRatio
 	if ratio := killed / max(1, peak); ratio > 1 && ratio <= maxUnderstatement {
@@ -88,8 +87,8 @@ func (u *understatement) proven() float64 {
 	return best
 }
 
-// risk returns P(killed) at the grant from the contradictions that the factor does not explain. It is the number of these
-// contradictions after the first one, divided by the sum of unresolvedPrior and the number of runs from the first one on.
+// risk returns P(killed) at the grant: the number of contradictions that the factor does not explain, except the first one,
+// divided by the number of runs from the first one on plus unresolvedPrior.
 func (u *understatement) risk() float64 {
 	unexplained, runs := 0, 0
 	for _, r := range u.Runs {
@@ -101,7 +100,7 @@ func (u *understatement) risk() float64 {
 	return float64(max(0, unexplained-1)) / (float64(runs) + unresolvedPrior)
 }
 
-// describe describes the factor for a reason or a warning; "" if it is 1.
+// describe returns a part of a reason or a warning; "" if the factor is 1.
 func (u *understatement) describe() string {
 	if u.Factor <= 1 {
 		return ""
@@ -109,7 +108,6 @@ func (u *understatement) describe() string {
 	return fmt.Sprintf("raised by %.0f %% because runs were OOM-killed with more than their measured peaks", 100*(u.Factor-1))
 }
 
-// warning returns a warning if the measured peaks are too low; else "".
 func (u *understatement) warning() string {
 	if u.Factor <= 1 {
 		return ""
@@ -122,8 +120,8 @@ func (u *understatement) warning() string {
 		contradictions, len(u.Runs), 100*(u.Factor-1))
 }
 
-// ContradictionReason describes that the peak of a success is below an allocation with which an earlier try of its run was
-// OOM-killed; "" if it is not.
+// ContradictionReason describes that an earlier try of the run was OOM-killed with more than the peak of its success; "" if
+// none was.
 func (m *Model) ContradictionReason(t TrainingRow) string {
 	m.Sampling.raise(&t)
 	killed := m.killedBefore(t.Run)
@@ -134,9 +132,9 @@ func (m *Model) ContradictionReason(t TrainingRow) string {
 		sizing.Bytes(killed).Approx(), t.Peak.Approx())
 }
 
-// killedBefore returns the largest killed allocation of a run without a measured peak so far, in bytes; zero if none is known.
-// It searches both lists of kills, because each of them may lack the kills of this run. A success without a peak removes them
-// from the unresolved kills, and a peak of another run may remove them from the known kills.
+// killedBefore returns the largest killed allocation of a run without a measured peak so far, in bytes; zero if none is
+// known. It searches both lists of kills: a success without a peak removes those of its run from the unresolved kills, and a
+// peak of another run may remove them from the known kills.
 func (m *Model) killedBefore(run uint64) float64 {
 	killed := m.Unresolved.bound(run)
 	for i := range m.KnownKills {

@@ -12,7 +12,6 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// attempt is one try of a simulated run.
 type attempt struct {
 	needed   float64 // in GiB
 	measured float64 // in GiB, reported if the try succeeds
@@ -20,10 +19,8 @@ type attempt struct {
 	evicted  bool    // the try is OOM-killed with every allocation
 }
 
-// attempts draws the features of a run and what its tries need.
 type attempts func() (f sizing.Features, next func(try int) attempt)
 
-// understated draws runs that report only a share of their peak.
 func understated(rng *rand.Rand, draw generator, share float64, sampled bool) attempts {
 	return func() (sizing.Features, func(int) attempt) {
 		f, gibs := draw(rng)
@@ -31,7 +28,7 @@ func understated(rng *rand.Rand, draw generator, share float64, sampled bool) at
 	}
 }
 
-// fromRows draws runs of about 3 GiB, which depend on a number of rows, with a noise of 3 %.
+// fromRows draws runs of about 3 GiB with a noise of 3 %.
 func fromRows(rng *rand.Rand) (sizing.Features, float64) {
 	rows := noise(rng, 0.4)
 	return sizing.Features{"rows": sizing.NumberValue(1e6 * rows)}, (1 + 2*rows) * noise(rng, 0.03)
@@ -92,8 +89,7 @@ func (k *task) batch(n int, limit sizing.Bytes, draw attempts) (kills int, grant
 	return kills, granted, promised
 }
 
-// runAll runs n runs one after another. It returns the number of killed first tries, their mean grant in GiB and the
-// sum of their promises.
+// runAll runs n runs one after another. Its results are those of batch, but the mean grant instead of the sum.
 func (k *task) runAll(n int, limit sizing.Bytes, draw attempts) (kills int, grant, promised float64) {
 	k.t.Helper()
 	for range n {
@@ -159,7 +155,7 @@ func TestLateTrainingFindsTheSameUnderstatement(t *testing.T) {
 	k.requireForAll(f, "all models", func(s taskmodel.Answer) bool { return s.Limit == live.Limit })
 }
 
-// evictions returns a function that draws constant runs, of which a share is killed at the first try for another cause.
+// evictions draws constant runs, of which a share is killed at the first try for another cause.
 func evictions(share float64) func(*rand.Rand) attempts {
 	return func(rng *rand.Rand) attempts {
 		return func() (sizing.Features, func(int) attempt) {

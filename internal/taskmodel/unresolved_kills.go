@@ -23,7 +23,6 @@ type unresolvedKills struct {
 	StreakBound float64 `cbor:",omitzero"` // largest killed allocation since the last success, in bytes
 }
 
-// censoredRun is a run that was killed and has not succeeded yet.
 type censoredRun struct {
 	_      struct{} `cbor:",toarray"`
 	Run    uint64   // sizing.RunHash
@@ -43,8 +42,7 @@ const (
 	minUnresolvedWeight = 0.01                                           // a run with a smaller weight is dropped
 )
 
-// learn records a try that ended: a kill adds its run or raises the bound of the run, and a success removes the run. A kill
-// that was expected adds no run.
+// learn records a try that ended. A kill that was expected adds no run.
 func (u *unresolvedKills) learn(t *TrainingRow, isExpected bool) {
 	killed := t.Outcome.OOM()
 	if !killed && t.Outcome != sizing.Success {
@@ -71,7 +69,7 @@ func (u *unresolvedKills) learn(t *TrainingRow, isExpected bool) {
 	}
 }
 
-// bound returns the largest killed allocation of a run that has not succeeded yet, in bytes; zero if it is not in the list.
+// bound returns the largest killed allocation of an unresolved run in bytes; zero if the run is not in the list.
 func (u *unresolvedKills) bound(run uint64) float64 {
 	for i := range u.Kills {
 		if u.Kills[i].Run == run {
@@ -81,7 +79,6 @@ func (u *unresolvedKills) bound(run uint64) float64 {
 	return 0
 }
 
-// fade discounts all kills by one first try.
 func (u *unresolvedKills) fade() {
 	u.Tries = u.Tries*unresolvedMemory + 1
 	for i := range u.Kills {
@@ -90,11 +87,10 @@ func (u *unresolvedKills) fade() {
 	u.Kills = slices.DeleteFunc(u.Kills, func(k censoredRun) bool { return k.Weight < minUnresolvedWeight })
 }
 
-// exceedanceProb returns the share of the tries whose run is unresolved and needs more than `amount`, which is
-// in bytes. A run counts fully for an amount up to its bound. For a larger amount it counts less, by the
-// square of bound / amount. The weights of settled runs are divided by the number of tries
-// without the newest ones, whose kills do not count yet. The weights of the other runs are divided by the number of all tries,
-// which gives less, because some of these runs will succeed.
+// exceedanceProb returns the share of the tries whose run is unresolved and needs more than `amount` bytes. For an amount
+// above its bound, a run counts less, by the square of bound / amount. The weights of settled runs are divided by the number
+// of tries without the newest ones, whose kills do not count yet. The weights of the other runs are divided by the number of
+// all tries, which gives less, because some of these runs will succeed.
 func (u *unresolvedKills) exceedanceProb(amount float64) float64 {
 	settled, others := 0.0, 0.0
 	for _, k := range u.Kills {
@@ -131,7 +127,6 @@ func (u *unresolvedKills) settle(h *sizing.History) {
 	}
 }
 
-// expectedKill reports whether the models expected a killed try to be killed (see isExpected).
 func (m *Model) expectedKill(t *TrainingRow) bool {
 	if m.Models == nil {
 		return false

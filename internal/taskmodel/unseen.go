@@ -17,8 +17,8 @@ import (
 // So an unseen value of such a category raises the promise; see raiseForUnseen. If the row has no other known feature, it is
 // sized like a row without features. For a feature that was constant so far, see first_change.go.
 
-// isUnseen reports whether field j of a row is a category value that no learned row had. It returns false if the
-// column has MaxLevels levels, because a learned value may then have no level, or if all recurring parts of the text are known.
+// isUnseen reports whether field j of a row is a category value that no learned row had. It returns false if the column has
+// MaxLevels levels, because a learned value may then have no level, or if all recurring parts of the text are known.
 func (e *encoder) isUnseen(j int, cells []sizing.Value) bool {
 	c, v := &e.Columns[j], &cells[j]
 	return c.Kind == sizing.Category && v.Kind == sizing.Category && (c.MaxLevels == 0 || len(c.Levels) < c.MaxLevels) && c.find(v.Text) == nil && !c.Parts.areKnown(*v)
@@ -40,8 +40,8 @@ func (c *column) isUnlikeConstant(v sizing.Value) bool {
 	return c.Constant.Kind != sizing.Missing && v.Kind == c.Constant.Kind && constantOf(v) != c.Constant
 }
 
-// isClosed reports whether the values of a category are a closed set, so that new values are rare. The
-// share of rows whose value occurs only once estimates the probability of a new value (Good 1953).
+// isClosed reports whether new values of a category are rare. The share of rows whose value occurs only once estimates the
+// probability of a new value (Good 1953).
 func (c *column) isClosed() bool {
 	if c.LineStatistic || !c.RarelyMissing { // a closed category has few values and is present in almost every row
 		return false
@@ -55,7 +55,6 @@ func (c *column) isClosed() bool {
 	return once*minMissingShare < rows
 }
 
-// hasUnseen reports whether a row has an unseen value of a closed category.
 func (e *encoder) hasUnseen(cells []sizing.Value) bool {
 	for j := range e.Columns {
 		if e.isUnseen(j, cells) && e.Columns[j].isClosed() {
@@ -65,8 +64,6 @@ func (e *encoder) hasUnseen(cells []sizing.Value) bool {
 	return false
 }
 
-// hasNewValue reports whether a row has an unseen value of a closed category, or another value of a category or a bool that was
-// constant so far.
 func (e *encoder) hasNewValue(cells []sizing.Value) bool {
 	for j := range e.Columns {
 		if e.Columns[j].isUnlikeConstant(cells[j]) || e.isUnseen(j, cells) && e.Columns[j].isClosed() {
@@ -76,8 +73,7 @@ func (e *encoder) hasNewValue(cells []sizing.Value) bool {
 	return false
 }
 
-// withoutUnseen returns `cells` without any feature if all features that they have are unseen values of
-// closed categories; otherwise it returns `cells`.
+// withoutUnseen returns no features if all that `cells` has are unseen values of closed categories; otherwise `cells`.
 func (m *models) withoutUnseen(cells []sizing.Value, b *buffers) []sizing.Value {
 	hasUnseen := false
 	for j := range m.Enc.Columns {
@@ -98,15 +94,14 @@ func (m *models) withoutUnseen(cells []sizing.Value, b *buffers) []sizing.Value 
 	return b.cleaned
 }
 
-// unseenQuantiles is the number of quantiles that represent the effect of an unseen value.
 const unseenQuantiles = 32
 
-// raiseForUnseen raises the promise for a row with unseen values of closed categories to P(peak > amount) for such values, but
-// not above one half. The effects of the known values are a sample from the distribution of all effects (a random-effects
-// model). So this risk depends on the number of known values, not on the number of rows: an unseen value has a larger effect
-// than all n known ones with probability 1/(n+1). While few values are known, the variance of the effects comes mostly from its
-// prior (see effectOf). raiseForUnseen changes nothing for a row with imputed missing features, unless the row has no known
-// feature at all (see withoutUnseen).
+// raiseForUnseen raises the promise for a row with unseen values of closed categories to P(peak > amount) for such values,
+// but not above one half. The effects of the known values are a sample from the distribution of all effects (a
+// random-effects model). So this risk depends on the number of known values, not on the number of rows: an unseen value has
+// a larger effect than all n known ones with probability 1/(n+1). While few values are known, the variance of the effects
+// comes mostly from its prior (see effectOf). A row with imputed features keeps its promise, unless it has no known feature
+// at all (see withoutUnseen).
 func (m *Model) raiseForUnseen(a *experts.Answer, p *experts.Point, b *buffers) {
 	if m.Models.ridges == nil || p.Imputed && !b.noFeatures {
 		return
@@ -159,7 +154,7 @@ func (m *Model) unseenExceedance(j int, amount float64, b *buffers) float64 {
 	return sum / unseenQuantiles
 }
 
-// knownValues returns the values of a category that have a one-hot column.
+// knownValues returns the values that have a one-hot column.
 func (c *column) knownValues() (values []sizing.Value) {
 	for _, name := range c.byFrequency() {
 		if name != "" && c.Levels[name].OneHot >= 0 {
@@ -169,8 +164,7 @@ func (c *column) knownValues() (values []sizing.Value) {
 	return values
 }
 
-// describeUnseen writes the first three unseen values of a row to a reason: of categories, and of bools that were constant so
-// far.
+// describeUnseen names at most three unseen values.
 func (m *Model) describeUnseen(text *strings.Builder, b *buffers) {
 	const maxNamed = 3
 	named := 0
@@ -191,7 +185,7 @@ func (m *Model) describeUnseen(text *strings.Builder, b *buffers) {
 	}
 }
 
-// quoted returns a value in quotes, shortened to maxRunes characters.
+// quoted shortens a value to maxRunes characters.
 func quoted(value string) string {
 	const maxRunes = 40
 	if runes := []rune(value); len(runes) > maxRunes {

@@ -11,9 +11,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// marketsAndDepartments draws runs of 6 markets and 5 departments. The log peak is the sum of an effect of the market, one of
-// the department, and one of the combination with the standard deviation `deviation`. The first market never has the first
-// department.
+// The log peak of marketsAndDepartments is the sum of an effect of the market, one of the department, and one of the
+// combination with the standard deviation `deviation`. The first market never has the first department.
 func marketsAndDepartments(deviation float64, seed uint64) generator {
 	rng := newRand(seed)
 	var effects [6][5]float64
@@ -31,7 +30,6 @@ func marketsAndDepartments(deviation float64, seed uint64) generator {
 	}
 }
 
-// combination returns the features of market i and department j.
 func combination(i, j int) sizing.Features {
 	return sizing.Features{"market": sizing.TextValue(fmt.Sprint("market-", i)), "department": sizing.TextValue(fmt.Sprint("department-", j))}
 }
@@ -61,7 +59,6 @@ func TestPromiseForANewCombinationIncludesTheDifferencesOfTheKnownCombinations(t
 	}
 }
 
-// The reason names the combination, and a second run of it has no risk of an unknown effect.
 func TestReasonNamesANewCombinationOnce(t *testing.T) {
 	k, _ := trainedTask(t, marketsAndDepartments(0.5, 3), 3, 300)
 	first := k.model.Size(question(combination(0, 0)))

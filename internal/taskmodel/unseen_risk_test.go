@@ -10,8 +10,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// tenants draws runs of n tenants whose peaks differ; `deviation` is the standard deviation of the logarithms of these peaks.
-// If isSized is true, the runs have a second feature, which has no effect.
+// tenants draws runs of n tenants; `deviation` is the standard deviation of the logarithms of their peaks. If isSized is
+// true, the runs have a second feature, which has no effect.
 func tenants(n int, deviation float64, isSized bool, seed uint64) generator {
 	levels, rng := make([]float64, n), newRand(seed)
 	for i := range levels {

@@ -12,7 +12,6 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// regions draws runs in four regions whose peaks differ by a factor of up to four.
 func regions(rng *rand.Rand) (sizing.Features, float64) {
 	at := rng.IntN(4)
 	f := sizing.Features{"region": sizing.TextValue([]string{"emea", "apac", "amer", "anz"}[at]), "rows": sizing.NumberValue(float64(1 + rng.IntN(100)))}
@@ -53,7 +52,6 @@ func TestFrequentUnseenValuesDoNotRaiseTheRisk(t *testing.T) {
 	assert.InDelta(t, *old.Promised, *unseen.Promised, 0.02)
 }
 
-// Nothing is known about a run whose only feature has an unseen value.
 func TestUnseenValueOfTheOnlyFeatureIsSizedLikeAMissingOne(t *testing.T) {
 	k, _ := trainedTask(t, func(rng *rand.Rand) (sizing.Features, float64) {
 		at := rng.IntN(3)

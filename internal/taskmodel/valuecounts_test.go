@@ -8,8 +8,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// A model of an earlier release has levels with rows, but no counts. Ordinary values must not
-// become exceptions (rare values of a feature that mostly has one other value) when the model learns.
+// A model of an earlier release has levels with rows, but no counts. Ordinary values must not become exceptions (rare values
+// of a feature that mostly has one other value) when the model learns.
 func TestNoExceptionsWithoutTheCountsOfEarlierRows(t *testing.T) {
 	common, usual, rare := sizing.TextValue("common"), sizing.TextValue("usual"), sizing.TextValue("rare")
 	c := column{Kind: sizing.Category, Levels: map[string]*categoryLevel{"common": {Rows: 100}, "usual": {Rows: 80}, "rare": {Rows: 20}}}

@@ -11,8 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// A report of 50 GiB is learned because a second one confirms it. After a person has voided (removed) both reports, the model
-// must be the same as without them.
+// A report of 50 GiB is learned because a second one confirms it. Then a person voids (removes) both.
 func TestModelIgnoresVoidedReports(t *testing.T) {
 	h := &sizing.History{}
 	report := func(peak sizing.Bytes) {
@@ -44,8 +43,7 @@ func TestModelIgnoresVoidedReports(t *testing.T) {
 	assert.Equal(t, want, got, "the model must equal a model without the voided reports")
 }
 
-// No model predicts the first run of a task, so this run has no residual. When its report is voided, the model must
-// still forget it.
+// No model predicts the first run of a task, so this run has no residual that marks it as learned.
 func TestModelForgetsTheFirstReportWhenItIsVoided(t *testing.T) {
 	for _, n := range []int{2, 5, 40} {
 		k := newTask(t)
@@ -62,7 +60,6 @@ func TestModelForgetsTheFirstReportWhenItIsVoided(t *testing.T) {
 	}
 }
 
-// If all reports that a model learned were voided, an empty model replaces it.
 func TestModelIsEmptyAfterAllReportsWereVoided(t *testing.T) {
 	k := newTask(t)
 	k.reportSuccess(nil, 50)
@@ -82,7 +79,6 @@ func TestModelIsEmptyAfterAllReportsWereVoided(t *testing.T) {
 	assert.Nil(t, again, "without reports there must be no new model")
 }
 
-// The model that remains after all peaks were voided forgets a kill that is voided later, too.
 func TestEmptyModelForgetsAVoidedKill(t *testing.T) {
 	k := newTask(t)
 	k.reportSuccess(nil, 50)

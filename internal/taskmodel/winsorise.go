@@ -15,7 +15,7 @@ import (
 // The groups of identical runs list the measured peaks, and use them in their means once enough runs agree (see groups.add).
 // Raised peaks in such a group would raise the next predictions for its runs, although all of them need little memory.
 
-// winsorise returns `rows` with the peaks of low outliers raised and their weights reduced. It does not modify `rows`.
+// winsorise does not modify `rows`.
 func (m *Model) winsorise(rows []row) []row {
 	lowest := m.Experts.LowOutlierBound()
 	if m.Models == nil || m.Models.ridges == nil || math.IsInf(lowest, -1) {
@@ -27,7 +27,7 @@ func (m *Model) winsorise(rows []row) []row {
 	copied := false
 	for i := range rows {
 		r := &rows[i]
-		if !(r.Residual < lowest) { // false for NaN: no prediction
+		if !(r.Residual < lowest) { // also false for NaN: no prediction
 			continue
 		}
 		m.Models.predict(padCells(r.Cells, len(m.Models.Enc.Columns)), &p, b)
@@ -41,14 +41,13 @@ func (m *Model) winsorise(rows []row) []row {
 	return rows
 }
 
-// winsorise raises the peak of a low outlier to the threshold, and reduces the weight. `lowest` is the (negative) residual at
-// the threshold.
+// winsorise expects in `lowest` the (negative) residual at the threshold.
 func (r *row) winsorise(threshold, lowest float64) {
 	r.Weight *= outlierWeight(r.Peak, threshold, lowest)
 	r.Measured, r.Peak = r.Peak, threshold
 }
 
-// measured returns the measured peak of a row, also of a low outlier.
+// measured returns the peak before winsorising.
 func (r *row) measured() float64 {
 	if r.Measured > 0 {
 		return r.Measured
@@ -56,16 +55,14 @@ func (r *row) measured() float64 {
 	return r.Peak
 }
 
-// outlierWeight returns a factor on the weight of a row whose peak was raised: the larger the difference,
-// the smaller the factor. `lowest` is the (negative) residual at the threshold of low outliers.
+// outlierWeight falls with the distance of the peak from the threshold; `lowest` is the (negative) residual there.
 func outlierWeight(peak, raised, lowest float64) float64 {
 	return lowest / (lowest - math.Log(raised/peak))
 }
 
-// reduceDrift reduces the smoothed errors Drift and Trend to the errors of the newly fitted models, so
-// that models.Stack, which corrects predictions by them, does not correct an error that the fit has already
-// corrected. It reduces only negative errors, which are from predictions that were too high. Positive errors
-// continue to raise grants for a while.
+// reduceDrift reduces the smoothed errors Drift and Trend to the errors of the newly fitted models, so that models.Stack
+// does not correct an error that the fit has already corrected. It reduces only negative errors (predictions that were too
+// high); positive errors continue to raise grants for a while.
 func (m *models) reduceDrift(rows []row) {
 	if m.ridges == nil || m.Drift >= 0 && m.Trend >= 0 {
 		return
@@ -88,7 +85,7 @@ func (m *models) reduceDrift(rows []row) {
 
 const maxDriftRows = 60 // newest rows that reduceDrift predicts; Trend averages over about twenty (1/trendRate)
 
-// nearerZero returns `old` if it is not negative. Otherwise it returns the larger of `old` and `newer`, but at most zero.
+// nearerZero changes only a negative `old`, and never to more than zero.
 func nearerZero(old, newer float64) float64 {
 	if old >= 0 {
 		return old
@@ -96,7 +93,7 @@ func nearerZero(old, newer float64) float64 {
 	return max(old, min(0, newer))
 }
 
-// moveResiduals replaces, after a recent fall of the peaks, the experts' residuals by the residuals of the fitted models, because
+// moveResiduals replaces, after a recent fall of the peaks, the experts' residuals by those of the fitted models, because
 // the fit has moved the models towards the new peaks.
 func (m *Model) moveResiduals(fitted *models, rows []row) {
 	if m.Models == nil || fitted.ridges == nil || !m.Experts.RecentlyFell() {

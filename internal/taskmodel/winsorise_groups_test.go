@@ -11,8 +11,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// exclusive draws runs with two booleans that need 6 GiB if exactly one of them is true, and 1 GiB otherwise. The features
-// determine the peak, but no sum of their effects does.
+// exclusive draws runs that need 6 GiB if exactly one of two booleans is true, and 1 GiB otherwise. No sum of the effects of
+// the features gives this peak.
 func exclusive(rng *rand.Rand) (sizing.Features, float64) {
 	compress, sorted := rng.IntN(2) == 0, rng.IntN(2) == 0
 	gibs := noise(rng, 0.04)
@@ -22,8 +22,8 @@ func exclusive(rng *rand.Rand) (sizing.Features, float64) {
 	return sizing.Features{"compress": sizing.BoolValue(compress), "sort": sizing.BoolValue(sorted)}, gibs
 }
 
-// The line predicts much more than runs with low peaks need, and the peaks are low outliers. The grants of these runs follow
-// the peaks of earlier identical runs, and do not rise with each of them.
+// The line predicts much more than runs with low peaks need, so that these peaks are low outliers. The grants of such runs
+// must follow the peaks of earlier identical runs, and not rise with each of them.
 func TestGrantsFollowTheLowPeaksOfIdenticalRuns(t *testing.T) {
 	for seed := range uint64(6) {
 		k, rng := newTask(t), newRand(seed)
@@ -42,9 +42,8 @@ func TestGrantsFollowTheLowPeaksOfIdenticalRuns(t *testing.T) {
 	}
 }
 
-// The runs of three customers need 2, 4 and 9 GiB, but sometimes the input is empty, which no feature shows. The number of
-// kills of the runs with input is not clearly above the promised number, although the low peaks are in the groups of identical
-// runs.
+// The runs of three customers need 2, 4 and 9 GiB, but sometimes the input is empty, which no feature shows. These low peaks
+// are in the groups of identical runs, but the kills of the runs with input must not be clearly more than promised.
 func TestEmptyRunsHardlyLowerTheGrantsOfIdenticalRuns(t *testing.T) {
 	for _, burst := range []int{1, 6} { // successive runs with empty input
 		killed, promised, granted, used := 0.0, 0.0, 0.0, 0.0

@@ -12,24 +12,20 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// sixtyPerDay is the time between two runs of a task with sixty runs a day.
 const sixtyPerDay = 24 * time.Minute
 
-// sized draws runs with a peak of 200 MiB plus 1 MiB per row, times factor.
+// sized draws runs that need 200 MiB plus 1 MiB per row, times factor.
 func sized(rng *rand.Rand, factor float64) (sizing.Features, float64) {
 	rows := 100 + 900*rng.Float64()
 	return sizing.Features{"rows": sizing.NumberValue(math.Round(rows))}, (200 + rows) / 1024 * factor * noise(rng, 0.05)
 }
 
-// featureless draws runs without features and with a peak of 1000 MiB times factor.
 func featureless(rng *rand.Rand, factor float64) (sizing.Features, float64) {
 	return nil, 1000.0 / 1024 * factor * noise(rng, 0.05)
 }
 
-// scaledGenerator draws one run: its features and its peak in GiB, multiplied by factor.
 type scaledGenerator func(rng *rand.Rand, factor float64) (sizing.Features, float64)
 
-// importRuns adds to the history n successes, whose peaks are multiplied by factor, and fits.
 func (k *task) importRuns(rng *rand.Rand, draw scaledGenerator, n int, factor float64) {
 	for range n {
 		f, gibs := draw(rng, factor)
@@ -38,8 +34,8 @@ func (k *task) importRuns(rng *rand.Rand, draw scaledGenerator, n int, factor fl
 	k.fit()
 }
 
-// predictAll predicts n runs before any of them ends. It returns the number of kills, the promised
-// number of kills, and the mean ratio of peak to grant.
+// predictAll predicts n runs before any of them ends. It returns the number of kills, the promised number, and the mean
+// ratio of peak to grant.
 func (k *task) predictAll(rng *rand.Rand, draw scaledGenerator, n int, factor float64) (killed, promised, used float64) {
 	for range n {
 		f, gibs := draw(rng, factor)
@@ -92,7 +88,6 @@ func TestFewLowOutliersHardlyChangeOtherGrants(t *testing.T) {
 	}
 }
 
-// After a permanent fall of the peaks, the number of kills is not clearly above the promised number.
 func TestDownwardChangeIsCalibrated(t *testing.T) {
 	for _, fall := range []float64{0.3, 0.5, 0.7} {
 		for _, n := range []int{60, 120, 240} {
@@ -110,8 +105,7 @@ func TestDownwardChangeIsCalibrated(t *testing.T) {
 	}
 }
 
-// A task whose peaks fall permanently to a quarter soon gets smaller grants. Its runs are four hours apart, so that the
-// low peaks last longer than a weekend.
+// The runs are four hours apart, so that the low peaks last longer than a weekend.
 func TestLastingFallIsLearned(t *testing.T) {
 	for name, draw := range map[string]scaledGenerator{"sized": sized, "featureless": featureless} {
 		k, rng := newTask(t), newRand(1)
@@ -125,8 +119,7 @@ func TestLastingFallIsLearned(t *testing.T) {
 	}
 }
 
-// There are sixty runs a day. At weekends their peaks are 0.4 times as large, and no feature shows
-// the weekday.
+// At weekends the peaks are 0.4 times as large, and no feature shows the weekday.
 func TestPeriodicLowRunsAreNoChangePoint(t *testing.T) {
 	for seed := range uint64(2) {
 		k, rng := newTask(t), newRand(seed)

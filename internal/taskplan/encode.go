@@ -12,8 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/plan"
 )
 
-// Format is the version of the encoding of a State and of a plan.Pool. A state or plan.Pool of another format
-// is learned again from the stored series.
+// Format is the version of the encoding of a State and of a plan.Pool. Those of another format are learned again from the
+// stored series.
 const Format = 4
 
 // MaxSize bounds an encoded state or pool, in compressed bytes.
@@ -30,11 +30,10 @@ var (
 // Encode encodes a state for the store. Equal states have equal bytes.
 func Encode(s *State) ([]byte, error) { return encode(s) }
 
-// EncodePool encodes the plan.Pool of a namespace: the outcomes of each rule of package plan, summed over all tasks of the
-// namespace, by classes of run time and of the number of runs of a task.
+// EncodePool encodes the plan.Pool of a namespace for the store.
 func EncodePool(p *plan.Pool) ([]byte, error) { return encode(p) }
 
-// encode writes CBOR and compresses it, because the learned curves are running maxima, which repeat their values.
+// The learned curves are running maxima, which repeat their values, so encode compresses them.
 func encode(v any) ([]byte, error) {
 	mode, err := cbor.CoreDetEncOptions().EncMode()
 	if err != nil {
@@ -90,7 +89,6 @@ func DecodePool(format int, b []byte) (*plan.Pool, error) {
 // maxDecoded bounds the bytes of a state or pool before compression, because damaged bytes may decompress to any size.
 const maxDecoded = 16 << 20
 
-// decode decodes the output of encode into v.
 func decode(format int, b []byte, v any) error {
 	if format != Format {
 		return fmt.Errorf("%w: it has the format %d, not %d", ErrFormat, format, Format)
@@ -105,7 +103,7 @@ func decode(format int, b []byte, v any) error {
 	return nil
 }
 
-// isUsable reports whether a decoded state has the parts, lengths and ranges that the methods rely on.
+// isUsable checks the parts, lengths and ranges that the methods rely on.
 func (s *State) isUsable() bool {
 	if !s.Learner.IsUsable() || !s.Cores.IsUsable() {
 		return false
@@ -118,7 +116,7 @@ func (s *State) isUsable() bool {
 	if n == 0 || p.Model == nil || p.Model.Clusters == nil || len(p.Model.Phases) != n || len(p.Next) != n || len(p.Dwell) != n || len(p.Visits) != n || !(p.Step > 0) {
 		return false
 	}
-	channels := 1 // memory
+	channels := 1
 	if p.HasCPU {
 		channels = 2
 	}

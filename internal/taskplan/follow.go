@@ -90,15 +90,14 @@ const (
 	safeShare = 0.7 // share of the limit
 )
 
-// isSafe reports whether safePoll applies to a try whose limit stays the same. largest is the largest memory so far.
 func isSafe(q *Progress, largest sizing.Bytes) bool {
 	return q.Limit >= q.Static && float64(largest) < safeShare*float64(q.Limit)
 }
 
-// leastCPU is the least change of a CPU request, in cores, for which Follow returns a new request.
+// leastCPU is in cores.
 const leastCPU = 0.001
 
-// cores returns the CPU request that a try should have, or zero if it should not change.
+// cores returns zero if the CPU request should not change.
 func (p *Planner) cores(q *Progress) sizing.Cores {
 	if q.CPU <= 0 || len(q.Samples) == 0 {
 		return 0
@@ -124,8 +123,7 @@ func (p *Planner) cores(q *Progress) sizing.Cores {
 	return sizing.Cores(next)
 }
 
-// remaining returns the remaining time of a run that has taken elapsed seconds so far, or nil if every earlier run was
-// shorter.
+// remaining returns nil if every earlier run was shorter.
 func (p *Planner) remaining(elapsed float64) *RemainingTime {
 	longer, _ := slices.BinarySearch(p.durations, elapsed)
 	rest := p.durations[longer:]
@@ -135,7 +133,7 @@ func (p *Planner) remaining(elapsed float64) *RemainingTime {
 	return &RemainingTime{Median: quantile(rest, .5) - elapsed, P95: quantile(rest, .95) - elapsed}
 }
 
-// place returns the phase of the newest sample, or nil if it is unknown.
+// place returns nil if the phase of the newest sample is unknown.
 func (p *Planner) place(samples []Sample) *Place {
 	phases := p.State.Phases
 	if phases == nil || len(samples) == 0 {

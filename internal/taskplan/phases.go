@@ -10,9 +10,9 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Phases are the phases of a task: parts of a run with one level of usage, found by package phase. Their
-// ids are 0, 1, … by ascending mean memory; phases without visits come last. A visit is an uninterrupted
-// time in a phase. The indices of Starts, Next, Dwell and Visits are ids.
+// Phases are the phases of a task: parts of a run with one level of usage (package phase). Their ids are 0, 1, … by
+// ascending mean memory; phases without visits come last. A visit is an uninterrupted time in a phase. The indices of
+// Starts, Next, Dwell and Visits are ids.
 type Phases struct {
 	Step       float64      // seconds of a step
 	Runs       int          // number of learned runs when the phases were found
@@ -38,8 +38,7 @@ const (
 	phaseGrowth   = 1.5  // factor by which the number of runs grows until phases are found again
 )
 
-// NeedsPhases reports whether the task gets plans and either its phases are missing, or the number of its
-// runs has grown by the factor phaseGrowth since they were found.
+// NeedsPhases reports whether a task with plans lacks phases, or has phaseGrowth times as many runs as when they were found.
 func (s *State) NeedsPhases() bool {
 	if !s.isPlannable() {
 		return false
@@ -47,8 +46,8 @@ func (s *State) NeedsPhases() bool {
 	return s.Phases == nil || float64(s.Learner.Runs) >= phaseGrowth*float64(s.Phases.Runs)
 }
 
-// FindPhases finds the phases in the last phaseRuns elements of `runs`, which are in order of time, oldest first. It changes
-// nothing if none of these runs has usage.
+// FindPhases finds the phases in the last phaseRuns elements of `runs`, which are oldest first. It changes nothing if none
+// of these runs has usage.
 func (s *State) FindPhases(runs []Run) error {
 	runs = runs[max(0, len(runs)-phaseRuns):]
 	p := &Phases{Step: max(phaseStep, s.Learner.Duration()/phaseSteps), Runs: s.Learner.Runs, HasCPU: true}
@@ -68,7 +67,7 @@ func (s *State) FindPhases(runs []Run) error {
 	if err != nil {
 		return fmt.Errorf("find phases: %w", err)
 	}
-	model.Clusters.Labels = nil // of the windows; not needed any more
+	model.Clusters.Labels = nil // of the windows, and unused from here on
 	p.Model = model
 	p.IDs = idsByMemory(model)
 	visits := make([][]phase.Visit, len(all))
@@ -80,8 +79,7 @@ func (s *State) FindPhases(runs []Run) error {
 	return nil
 }
 
-// idsByMemory numbers the labels of a model by their mean memory. Labels without steps, whose visits were
-// all shorter than the smallest dwell time, come last.
+// Labels without steps, whose visits were all shorter than the smallest dwell time, come last.
 func idsByMemory(model *phase.Model) []int {
 	labels := make([]int, len(model.Phases))
 	for i := range labels {
@@ -101,7 +99,6 @@ func idsByMemory(model *phase.Model) []int {
 	return ids
 }
 
-// count sets the transitions, the dwell times and the prototypes.
 func (p *Phases) count(g *phase.Graph) {
 	p.Starts, p.Next, p.Coverage = g.Starts, g.Next, g.Coverage(maxPrototypes)
 	for _, dwell := range g.Dwell {
@@ -127,7 +124,7 @@ func thin(list []int, n int) []int {
 
 const gibibyte = 1 << 30
 
-// resample converts a series to the steps and channels of the phases. If p.HasCPU is true, s must have CPU.
+// resample requires the CPU of s if p.HasCPU is true.
 func (p *Phases) resample(s *sizing.Series) phase.Series {
 	samples := make([]phase.Sample, len(s.Memory))
 	for i, m := range s.Memory {
@@ -140,7 +137,6 @@ func (p *Phases) resample(s *sizing.Series) phase.Series {
 	return phase.Resample(samples, p.Step)
 }
 
-// label returns the phase of each step.
 func (p *Phases) label(series phase.Series) []int {
 	labels := p.Model.Label(series)
 	for i, label := range labels {
@@ -184,14 +180,13 @@ func (p *Phases) Transitions(id int) (all []NextPhase) {
 	return all
 }
 
-// DwellQuantile returns the q quantile of the duration of the visits to a phase in seconds; 0 without
-// visits.
+// DwellQuantile returns the q quantile of the duration of the visits to a phase in seconds; 0 without visits.
 func (p *Phases) DwellQuantile(id int, q float64) float64 {
 	return quantile(p.Dwell[id], q) * p.Step
 }
 
-// remainingDwell returns the median remaining time in seconds of a visit that has lasted for a number of steps so far. It
-// is 0 if no known visit lasted longer.
+// remainingDwell returns the median remaining seconds of a visit that has lasted for `steps`; 0 if no known visit lasted
+// longer.
 func (p *Phases) remainingDwell(id, steps int) float64 {
 	longer, _ := slices.BinarySearch(p.Dwell[id], steps+1)
 	rest := p.Dwell[id][longer:]
@@ -201,7 +196,7 @@ func (p *Phases) remainingDwell(id, steps int) float64 {
 	return (quantile(rest, .5) - float64(steps)) * p.Step
 }
 
-// quantile returns the q quantile of an ascending list, one of its elements, or 0 if the list is empty.
+// quantile returns an element of an ascending list, or 0 if the list is empty.
 func quantile[T int | float64](list []T, q float64) float64 {
 	if len(list) == 0 {
 		return 0

@@ -8,16 +8,14 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Planner plans the runs of one task. It does not change, and is safe for concurrent use as long as the
-// state does not change.
+// Planner plans the runs of one task. It is safe for concurrent use as long as the state does not change.
 type Planner struct {
 	State     *State
 	planner   *plan.Planner
 	durations []float64 // of the learned runs in seconds, ascending
 }
 
-// NewPlanner returns the planner of a state. `pool` holds the outcomes of the rules of package plan on the runs of all tasks
-// of the namespace.
+// NewPlanner returns the planner of a state. `pool` holds the outcomes of plans in the namespace.
 func NewPlanner(s *State, pool *plan.Pool) *Planner {
 	p := &Planner{State: s, planner: plan.NewPlanner(&s.Learner, pool, Timing)}
 	for i := range s.Learner.Curves {
@@ -27,8 +25,7 @@ func NewPlanner(s *State, pool *plan.Pool) *Planner {
 	return p
 }
 
-// HasPlan reports whether the task has plans: at least MinRuns runs were learned, and their median duration is at least
-// MinSeconds.
+// HasPlan reports whether at least MinRuns runs were learned, and their median duration is at least MinSeconds.
 func (p *Planner) HasPlan() bool { return p != nil && p.State.isPlannable() }
 
 // maxSteps bounds the steps of a plan. No plan reaches it: the first limit is at least a fifth of the static grant, and

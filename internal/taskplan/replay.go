@@ -8,15 +8,15 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// timingOf returns the timing of a replay. A sample is the maximum of a step. Its amount may be reached at
-// the start of the step and is known at the end, so the reaction takes one step longer.
+// timingOf lengthens the reaction by one step, because a sample is the maximum of a step: its amount may be reached at the
+// start of the step and is known at the end.
 func timingOf(s *sizing.Series) plan.Timing {
 	t := Timing
 	t.Reaction += s.Step.Seconds()
 	return t
 }
 
-// samplesOf returns the memory of a series. A maximum counts from the start of its step on.
+// samplesOf dates the maximum of a step at the start of the step.
 func samplesOf(s *sizing.Series) []plan.Sample {
 	samples := make([]plan.Sample, len(s.Memory))
 	for i, m := range s.Memory {
@@ -25,16 +25,15 @@ func samplesOf(s *sizing.Series) []plan.Sample {
 	return samples
 }
 
-// curveOf returns the curve of a series, given the result of samplesOf. The last sample is at the start of the last step.
-// curveOf adds a sample at the end of this step, so that the curve covers the whole step.
+// curveOf adds a sample at the end of the last step to `samples`, which are at the starts of their steps.
 func curveOf(s *sizing.Series, samples []plan.Sample) plan.Curve {
 	last := samples[len(samples)-1]
 	end := plan.Sample{Seconds: math.Nextafter(float64(len(samples))*s.Step.Seconds(), 0), Memory: last.Memory}
 	return plan.NewCurve(append(samples[:len(samples):len(samples)], end))
 }
 
-// coresOf returns the CPU of a series, or nil if it is unknown. A sample is at the end of its step, because it has the use
-// since the previous sample.
+// coresOf returns nil if the CPU is unknown. A sample is at the end of its step, because it has the use since the previous
+// sample.
 func coresOf(s *sizing.Series) []plan.CoreSample {
 	if s.CPU == nil {
 		return nil
@@ -46,8 +45,8 @@ func coresOf(s *sizing.Series) []plan.CoreSample {
 	return samples
 }
 
-// replay adds the run to Replays. If there are earlier runs and a static grant, it plans the run and adds it to Savings. While
-// the task gets no plans, the planned limit is the static grant.
+// replay plans the run before it is learned, and adds it to Savings if there are earlier runs and a static grant. While the
+// task gets no plans, the planned limit is the static grant.
 func (s *State) replay(pool *plan.Pool, run *Run, samples []plan.Sample, timing plan.Timing) {
 	r := Replay{RunID: run.RunID, MapIndex: run.MapIndex, Try: run.Try, Static: run.Static.Memory}
 	if grant := float64(run.Static.Memory); grant > 0 && s.Learner.Runs > 0 {
@@ -66,13 +65,11 @@ func (s *State) replay(pool *plan.Pool, run *Run, samples []plan.Sample, timing 
 	}
 }
 
-// staticPlan returns a plan that keeps the static grant, as for a task without earlier runs.
 func staticPlan(grant float64, timing plan.Timing) *plan.Plan {
 	return new(plan.Learner).Plan(new(plan.Pool), grant, timing)
 }
 
-// add adds the costs and the kills of one run, with the plan p and with the static grant. `width` is the duration of a
-// sample in seconds.
+// add takes the duration of a sample, `width`, in seconds.
 func (s *Savings) add(samples []plan.Sample, width float64, p *plan.Plan, timing plan.Timing, static float64) {
 	s.Runs++
 	cost, kills := tries(samples, width, p, timing)
@@ -106,11 +103,11 @@ func tries(samples []plan.Sample, width float64, p *plan.Plan, timing plan.Timin
 	return cost, kills
 }
 
-// lift is the factor from the limit of a killed try to that of its retry, for tries without a plan. With a plan the factor
-// is at least as large (plan.Plan.Lift).
+// lift is the factor from the limit of a killed try to that of its retry, for tries without a plan. With a plan,
+// plan.Plan.Lift uses at least this factor.
 const lift = 1.5
 
-// staticTries returns the byte-seconds and the kills of a run whose limit is constant during each try.
+// staticTries is tries for limits that are constant during each try.
 func staticTries(samples []plan.Sample, width, limit float64) (cost float64, kills int) {
 	for range maxTries {
 		at := slices.IndexFunc(samples, func(m plan.Sample) bool { return m.Memory > limit })
@@ -124,7 +121,6 @@ func staticTries(samples []plan.Sample, width, limit float64) (cost float64, kil
 	return cost, kills
 }
 
-// exceeded returns the index of the first sample above its limit, or −1.
 func exceeded(samples []plan.Sample, limits []float64) int {
 	for i := range samples {
 		if samples[i].Memory > limits[i] {
@@ -134,8 +130,8 @@ func exceeded(samples []plan.Sample, limits []float64) int {
 	return -1
 }
 
-// changes returns the first limit of a try and each later limit that differs from the one before it. `end` is the index of
-// the last sample that counts; if it is negative, all samples count.
+// changes returns the first limit of a try and each later limit that differs from the one before it, up to the sample with
+// index `end`; if `end` is negative, to the last one.
 func changes(samples []plan.Sample, limits []float64, end int) (all []Limit) {
 	for i, limit := range limits {
 		if end >= 0 && i > end {
@@ -148,7 +144,6 @@ func changes(samples []plan.Sample, limits []float64, end int) (all []Limit) {
 	return all
 }
 
-// replayCores adds the CPU requests of one run to Savings.
 func (s *State) replayCores(cores []plan.CoreSample, run *Run, timing plan.Timing) {
 	if s.Learner.Runs < 2 {
 		return // this run is the first one; s.Learner has learned it already

@@ -98,7 +98,6 @@ func (s *State) Learn(pool *plan.Pool, run *Run) {
 	s.Static = run.Static
 }
 
-// isPlannable reports whether the next run gets a plan.
 func (s *State) isPlannable() bool {
 	return len(s.Learner.Curves) >= MinRuns && s.Learner.Duration() >= sizing.MinPlanned.Seconds()
 }

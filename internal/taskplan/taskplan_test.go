@@ -21,8 +21,8 @@ import (
 
 const static = 8 * sizing.GiB
 
-// ramp returns a run of about half an hour: half a GiB for two thirds of the time, then growth to 5 GiB. The argument `run`
-// varies the duration and the peak slightly.
+// ramp returns a run of about half an hour: half a GiB for two thirds of the time, then growth to 5 GiB. `run` varies the
+// duration and the peak slightly.
 func ramp(run int) taskplan.Run {
 	s := sizing.Series{Step: 15 * time.Second}
 	steps := 120 + run%5
@@ -34,7 +34,6 @@ func ramp(run int) taskplan.Run {
 	return taskplan.Run{RunID: fmt.Sprint(run), MapIndex: sizing.NoMap, Try: 1, Series: s, Static: sizing.Resources{Memory: static, CPU: 4}}
 }
 
-// learned returns the state of the task and the pool of its namespace after some runs.
 func learned(t *testing.T, runs int) (*taskplan.State, *plan.Pool) {
 	t.Helper()
 	s, pool, all := new(taskplan.State), new(plan.Pool), []taskplan.Run(nil)
@@ -83,7 +82,7 @@ func TestRunWithoutTheKnownChannelsHasNoPhases(t *testing.T) {
 	assert.Nil(t, s.Phases.Label(&sizing.Series{Step: series.Step}, 40))
 }
 
-// The state repeats one byte, so its compressed form is small. Encode must reject it if Decode could not read it.
+// The state repeats one byte, so its compressed form is small.
 func TestAStateTooLargeToDecodeIsNotEncoded(t *testing.T) {
 	for _, c := range []struct {
 		bytes int
@@ -101,7 +100,6 @@ func TestAStateTooLargeToDecodeIsNotEncoded(t *testing.T) {
 	}
 }
 
-// Decode of damaged bytes returns an error or a usable state, and never panics.
 func TestDamagedStatesAreRejectedOrUsable(t *testing.T) {
 	s, pool := learned(t, 6)
 	content, err := taskplan.Encode(s)
@@ -160,7 +158,6 @@ func deflate(t *testing.T, content []byte) []byte {
 	return b.Bytes()
 }
 
-// use calls the methods that answer requests for plans and for running tries.
 func use(s *taskplan.State, pool *plan.Pool) {
 	p := taskplan.NewPlanner(s, pool)
 	p.Plan(sizing.Resources{Memory: static, CPU: 4})

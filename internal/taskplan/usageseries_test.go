@@ -13,9 +13,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskplan"
 )
 
-// A usage series has at most sizing.MaxPoints wide steps. Plans that were learned from such series must cost little more
-// than plans that were learned from steps of plantest.Step seconds. The costs and kills of both kinds of plans are computed
-// from the short steps.
+// A usage series has at most sizing.MaxPoints wide steps. Plans learned from such series must cost little more than plans
+// learned from steps of plantest.Step seconds. Both costs are computed from the short steps.
 func TestUsageSeriesSufficeForPlans(t *testing.T) {
 	fixed, fine, coarse := 0.0, followed{}, followed{}
 	for seed, family := range plantest.Families() {
@@ -69,7 +68,6 @@ func (f *followed) add(s *taskplan.State, pool *plan.Pool, run *taskplan.Run) {
 	f.kills += killed
 }
 
-// widened merges pairs of steps until at most sizing.MaxPoints are left.
 func widened(s sizing.Series) sizing.Series {
 	for len(s.Memory) > sizing.MaxPoints {
 		var pairs []int64

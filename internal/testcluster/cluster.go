@@ -7,8 +7,8 @@
 //	cluster.Postgres.Kill(); cluster.Postgres.Start(ctx) // cluster.Replicas[i] has the same methods
 //	cluster.Reports.Check(ctx, cluster.Postgres.DSN())   // finds lost, duplicate, changed and unsent reports, and wrong counts
 //
-// The package uses only what an operator sees: a binary, its addresses, its tables. All servers
-// listen on loopback by default, and Close ends the replicas and PostgreSQL, but no standby. Only tests and scripts import it.
+// The package uses only what an operator sees: a binary, its addresses, its tables. All servers listen on loopback by
+// default. Close ends the replicas and PostgreSQL, but no standby. Only tests and scripts import it.
 package testcluster
 
 import (
@@ -29,7 +29,7 @@ import (
 // `make build` writes.
 type Config struct {
 	Binary   string   // path of the loadaware binary; if empty, bin/loadaware of the module, which Open builds when it is missing
-	Replicas int      // number of replicas; 1 if zero
+	Replicas int      // 1 if zero
 	Dir      string   // folder for data and logs, created if missing and kept; if empty, a temporary folder that Close removes
 	Database string   // DATABASE_URL of the replicas, for example of a proxy; the DSN of Postgres if empty
 	Args     []string // arguments of `serve`, for every replica
@@ -59,7 +59,6 @@ func Open(ctx context.Context, cfg Config) (*Cluster, error) {
 	return cluster, nil
 }
 
-// open creates the folder and starts PostgreSQL and the replicas.
 func (c *Cluster) open(ctx context.Context) (err error) {
 	if c.Dir == "" {
 		if c.Dir, err = os.MkdirTemp("", "loadaware-testcluster-"); err != nil {
@@ -133,8 +132,7 @@ func Root() (string, error) {
 	return filepath.Dir(mod), nil
 }
 
-// findBinary returns the absolute path of a binary. If `named` is empty, it returns the path of
-// bin/loadaware, and builds that when it is missing.
+// findBinary returns an absolute path: of `named` or, if that is empty, of bin/loadaware, which it builds when missing.
 func findBinary(ctx context.Context, named string) (string, error) {
 	root, err := Root()
 	if err != nil && named == "" {
@@ -150,12 +148,10 @@ func findBinary(ctx context.Context, named string) (string, error) {
 	return path, Build(ctx, root, path)
 }
 
-// portsTried counts the ports that FreePort has tried in this process.
 var portsTried atomic.Uint32
 
-// FreePort returns a port of loopback on which no process listens. The port is below the range from
-// which Linux and macOS take the local ports of outgoing connections, so that no connection can take
-// the port of a replica while the replica restarts.
+// FreePort returns a free port of loopback. The port is below the range from which Linux and macOS take the local ports of
+// outgoing connections, so that no connection can take the port of a replica while the replica restarts.
 func FreePort() (string, error) {
 	const first, count = 15_000, 16_000
 	var failure error

@@ -54,7 +54,6 @@ func DrawRun(random *rand.Rand, task Task, runID string) Observation {
 	}
 }
 
-// drawFeatures draws the 12 features of a run.
 func drawFeatures(random *rand.Rand) map[string]any {
 	f := map[string]any{
 		"rows": math.Round(math.Exp(random.Float64()*3) * 1e6), "columns": float64(5 + random.IntN(20)),
@@ -80,8 +79,7 @@ func PredictBody(random *rand.Rand, task Task, runID string) []byte {
 	return body
 }
 
-// Fill reports a history to the first replica, trains a model for each task unless h.Raw is set, and
-// returns the tasks. The log c.Reports records the reports.
+// Fill reports a history to the first replica, trains a model for each task unless h.Raw is set, and returns the tasks.
 func (c *Cluster) Fill(ctx context.Context, h History) ([]Task, error) {
 	replica := c.Replicas[0]
 	var tasks []Task
@@ -102,7 +100,6 @@ func (c *Cluster) Fill(ctx context.Context, h History) ([]Task, error) {
 	return tasks, nil
 }
 
-// report draws runs of a task and reports them in batches of at most 1,000.
 func (c *Cluster) report(ctx context.Context, replica *Replica, task Task, random *rand.Rand, runs int) error {
 	for reported := 0; reported < runs; {
 		batch := make([]Observation, min(1000, runs-reported))
@@ -120,7 +117,6 @@ func (c *Cluster) report(ctx context.Context, replica *Replica, task Task, rando
 	return nil
 }
 
-// callError returns the error of a call that a replica did not answer with 200.
 func callError(operation string, status int, answer []byte, err error) error {
 	if err != nil { // no answer
 		return fmt.Errorf("%s: %w", operation, err)

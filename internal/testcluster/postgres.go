@@ -27,8 +27,8 @@ type PostgresConfig struct {
 	Wrap     []string // prefix of the server's command, run as the current user, such as ip netns exec NAME; it must exec its arguments
 }
 
-// Postgres is a PostgreSQL server. After a crash, only the test starts it again. fsync is on. The server listens on TCP,
-// so that a test can put a proxy in front of it, and trusts every client in the networks of this machine.
+// Postgres is a PostgreSQL server with fsync. After a crash, only the test starts it again. It listens on TCP, so that a
+// test can put a proxy in front of it, and trusts every client in the networks of this machine.
 type Postgres struct {
 	cfg      PostgresConfig
 	dataDir  string // of pglocal, which contains the data of the server
@@ -70,7 +70,6 @@ func NewPostgres(ctx context.Context, dataDir string, cfg PostgresConfig) (*Post
 	return p, p.trust()
 }
 
-// trust configures the server to accept every client from the networks of this machine.
 func (p *Postgres) trust() error {
 	file, err := os.OpenFile(filepath.Join(p.serverDir(), "pg_hba.conf"), os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
@@ -102,8 +101,8 @@ func (p *Postgres) PID() int {
 	return p.proc.cmd.Process.Pid
 }
 
-// Start starts the server and returns when it accepts connections. It retries until ctx ends, because a start
-// fails while the backends of a killed server still use its shared memory. If it returns an error, the server does not run.
+// Start starts the server and returns when it accepts connections. It retries until ctx ends, because a start fails while
+// the backends of a killed server still use its shared memory. After an error, the server does not run.
 func (p *Postgres) Start(ctx context.Context) error {
 	if p.proc.running() {
 		return nil
@@ -124,7 +123,7 @@ func (p *Postgres) Start(ctx context.Context) error {
 	}
 }
 
-// NewStandby copies the running server to dataDir as a streaming standby. It does not start the standby.
+// NewStandby copies the running server to dataDir as a streaming standby, without starting it.
 func (p *Postgres) NewStandby(ctx context.Context, dataDir string, cfg PostgresConfig) (*Postgres, error) {
 	cfg.Listen = cmp.Or(cfg.Listen, p.cfg.Listen)
 	s := &Postgres{cfg: cfg, dataDir: dataDir, program: p.program, uid: p.uid, gid: p.gid}
@@ -150,8 +149,7 @@ func (p *Postgres) NewStandby(ctx context.Context, dataDir string, cfg PostgresC
 	return s, nil
 }
 
-// asOwner returns the prefix that makes a command run as the owner of the data; nil if this process need not
-// change its user.
+// asOwner returns the prefix that makes a command run as the owner of the data; nil if no other user is needed.
 func (p *Postgres) asOwner() []string {
 	if os.Geteuid() != 0 { // PostgreSQL refuses to run as root
 		return nil
@@ -159,9 +157,8 @@ func (p *Postgres) asOwner() []string {
 	return []string{"setpriv", "--reuid=" + strconv.Itoa(p.uid), "--regid=" + strconv.Itoa(p.gid), "--clear-groups"}
 }
 
-// startOnce starts the server once and waits until it accepts connections.
 func (p *Postgres) startOnce(ctx context.Context) (err error) {
-	command := append(append([]string(nil), p.cfg.Wrap...), p.asOwner()...) // the command in Wrap may need root
+	command := append(append([]string(nil), p.cfg.Wrap...), p.asOwner()...) // Wrap may need root, so it comes before asOwner
 	command = append(command, p.program, "-D", p.serverDir())
 	settings := append([]string{
 		"listen_addresses=" + p.cfg.Listen, "port=" + p.port, "unix_socket_directories=", "max_connections=200",

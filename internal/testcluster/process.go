@@ -8,15 +8,14 @@ import (
 	"time"
 )
 
-// process is one program that this package started.
 type process struct {
 	cmd        *exec.Cmd
 	terminated bool          // end was called while the process ran
 	ended      chan struct{} // closed when the process has been reaped
 }
 
-// launch starts a command and appends its output to a log file. A wrapper command must exec the
-// program, so that both have the same process id.
+// launch appends the output of a command to a log file. A wrapper command must exec the program, so that both have the same
+// process id.
 func launch(command, env []string, logFile string) (*process, error) {
 	log, err := os.OpenFile(logFile, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
@@ -34,7 +33,6 @@ func launch(command, env []string, logFile string) (*process, error) {
 	return p, nil
 }
 
-// running reports whether the process was started and has not ended.
 func (p *process) running() bool {
 	if p == nil {
 		return false
@@ -47,8 +45,7 @@ func (p *process) running() bool {
 	}
 }
 
-// end sends a signal and waits until the process has ended. After the timeout it kills the process
-// and returns an error. It does nothing if the process does not run.
+// end returns an error if the process had to be killed after the timeout.
 func (p *process) end(signal syscall.Signal, timeout time.Duration) error {
 	if !p.running() {
 		return nil

@@ -28,7 +28,6 @@ type Replica struct {
 	proc     *process
 }
 
-// newReplica returns a replica with free ports. It does not start the replica.
 func newReplica(cluster *Cluster, binary string) (*Replica, error) {
 	port, err := FreePort()
 	if err != nil {

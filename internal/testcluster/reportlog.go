@@ -8,8 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// ReportLog records the reports that were sent and those that were acknowledged. Check compares the
-// records with the rows in PostgreSQL. All methods are safe for concurrent use.
+// ReportLog records the sent and the acknowledged reports, for Check. All methods are safe for concurrent use.
 type ReportLog struct {
 	mu    sync.Mutex
 	tries map[TryKey]*entry
@@ -26,7 +25,6 @@ func (o Observation) Key() TryKey {
 	return TryKey{o.DAG, o.Task.Task, o.RunID, o.MapIndex, o.TryNumber}
 }
 
-// entry is the record of one try.
 type entry struct {
 	peaks map[int64]bool // in bytes, of all reports that were sent
 	acked bool
@@ -86,8 +84,7 @@ const storedSQL = `
 	SELECT dag_id, task_id, run_id, map_index, try_number, coalesce(memory_max, 0)
 	FROM observation JOIN task ON task.id = observation.task`
 
-// miscountedSQL counts the tasks whose stored counts differ from their rows. The outcomes 2
-// (oom_killed) and 3 (app_oom) are kills, except in the reproduced runs of a campaign.
+// miscountedSQL counts as kills the outcomes 2 (oom_killed) and 3 (app_oom), except in the reproduced runs of a campaign.
 const miscountedSQL = `
 	SELECT count(*) FROM tally
 	WHERE observations <> (SELECT count(*) FROM observation WHERE observation.task = tally.task)
@@ -95,8 +92,7 @@ const miscountedSQL = `
 			SELECT count(*) FROM observation
 			WHERE observation.task = tally.task AND outcome IN (2, 3) AND NOT starts_with(run_id, 'loadaware_campaign__'))`
 
-// Check compares the log with the rows in the database. No other client may have written to the
-// database.
+// Check compares the log with the rows in the database. No other client may have written to the database.
 func (l *ReportLog) Check(ctx context.Context, dsn string) (Comparison, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -3,6 +3,6 @@ package testwait
 
 import "time"
 
-// Limit is the longest wait of a test. It is far longer than any work takes, because a busy machine under
-// the race detector may take 40 times as long as an idle one. Only a test that hangs reaches Limit.
+// Limit is the longest wait of a test. Only a test that hangs reaches it: a busy machine under the race detector may take 40
+// times as long as an idle one.
 const Limit = 10 * time.Minute

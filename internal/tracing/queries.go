@@ -10,8 +10,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// QueryTracer creates spans for the SQL statements of traced requests. The statements of background work,
-// several per second, get no spans. A span has the text of the statement, but not its arguments.
+// QueryTracer creates spans for the SQL statements of traced requests, not for those of background work, which are several
+// per second. A span has the text of the statement, but not its arguments.
 type QueryTracer struct{ Tracer trace.Tracer }
 
 var _ pgx.QueryTracer = QueryTracer{}

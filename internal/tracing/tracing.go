@@ -35,7 +35,7 @@ import (
 type Config struct {
 	Endpoint string // URL of the collector, such as http://collector:4318; no traces if empty
 	Headers  string // name=value pairs, percent-encoded, separated by commas; may contain a token
-	Version  string // version of this build
+	Version  string
 }
 
 // sendTimeout bounds one upload to the collector. If an upload takes longer, its spans are lost.
@@ -67,7 +67,6 @@ func Start(ctx context.Context, cfg Config, log *slog.Logger) (trace.Tracer, fun
 	return provider.Tracer("github.com/loadaware/loadaware"), provider.Shutdown, nil
 }
 
-// host returns the name of this machine.
 func host() string {
 	name, err := os.Hostname()
 	if err != nil {

@@ -10,9 +10,8 @@ import (
 	"github.com/loadaware/loadaware/internal/usageprofile"
 )
 
-// updateCohort trains the cohort of a namespace, which is the model that sizes the tasks without history. It does nothing
-// if the cohort cannot be due, as far as this process knows. It only logs an error, because the models of the tasks do
-// not depend on the cohort.
+// updateCohort trains the cohort of a namespace, unless it cannot be due as far as this process knows. It only logs errors,
+// because the models of the tasks do not depend on the cohort.
 func (t *Trainer) updateCohort(ctx context.Context, namespace string) {
 	if t.cfg.NoCohorts || t.growth.isTooEarly(namespace, time.Now()) {
 		return
@@ -28,7 +27,6 @@ func (t *Trainer) updateCohort(ctx context.Context, namespace string) {
 	}
 }
 
-// trainCohort trains and publishes the cohort of a namespace if it is due.
 func (t *Trainer) trainCohort(ctx context.Context, namespace string) error {
 	start := time.Now() // usage profiles that are found later are not in this cohort
 	age, err := t.store.CohortAge(ctx, namespace, cohort.RowsPerTask)
@@ -76,7 +74,7 @@ func (t *Trainer) trainCohort(ctx context.Context, namespace string) error {
 	return err
 }
 
-// storedProfiles returns the usage profiles of a namespace; nil if there are none or they cannot be decoded.
+// storedProfiles returns nil if there are no usage profiles or they cannot be decoded.
 func (t *Trainer) storedProfiles(ctx context.Context, namespace string) (*usageprofile.Set, error) {
 	stored, err := t.store.UsageProfiles(ctx, namespace, 0)
 	if sizing.KindOf(err) == sizing.NotFound {
@@ -88,10 +86,9 @@ func (t *Trainer) storedProfiles(ctx context.Context, namespace string) (*usagep
 	return t.decodeProfiles(ctx, &stored), nil
 }
 
-// isCohortDue reports whether the cohort must be trained. A training must be able to use at least cohort.MinTasks reports, and
-// one of these conditions must hold: the stored cohort has another format; usage profiles were found since the last training;
-// the number of usable reports, or the number of usable kills, has grown by more than the share cohort.RefitGrowth since the
-// last training. If there are few kills, one more kill is enough.
+// isCohortDue returns false if a training can use fewer than cohort.MinTasks reports. Otherwise the cohort is due if it has
+// another format, if new usage profiles were found, or if the number of usable reports or of usable kills has grown by more
+// than the share cohort.RefitGrowth since the last training. If there are few kills, one more kill is enough.
 func isCohortDue(age *store.CohortAge) bool {
 	switch {
 	case age.UsedRuns < cohort.MinTasks:

@@ -10,28 +10,28 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// cohortGrowth decides when to read the store.CohortAge of a namespace again. The CohortAge has the numbers of reports and
-// kills now and at the last training of the cohort. A read sums the counters of all tasks of the namespace, so the trainer does not
-// read the CohortAge after every training of a task. Instead, cohortGrowth counts the new reports that this process has read
-// for trainings and that a cohort would use.
+// cohortGrowth decides when to read the store.CohortAge of a namespace again: its numbers of reports and kills, now and at
+// the last training of the cohort. A read sums the counters of all tasks of the namespace, so the trainer does not read
+// after every training of a task, but counts here the new reports that this process has read for trainings and that a cohort
+// would use.
 type cohortGrowth struct {
 	mu         sync.Mutex
 	namespaces map[string]*growth // without namespaces whose CohortAge was not read, or whose cohort was due at the last read
 }
 
-// growth counts the new reports of one namespace.
+// growth belongs to one namespace.
 type growth struct {
-	runs, kills       int       // numbers of reports, and of kills among them, since readAt
-	dueRuns, dueKills int       // values of `runs` and `kills` from which the cohort may be due
-	readAt            time.Time // when the CohortAge was read
+	runs, kills       int // numbers of reports, and of kills among them, since readAt
+	dueRuns, dueKills int // values of `runs` and `kills` from which the cohort may be due
+	readAt            time.Time
 }
 
 // cohortAgeTTL is the time for which a CohortAge is used after it was read. It is short because other
 // replicas train tasks, too, and this process does not count the reports that those replicas read.
 const cohortAgeTTL = time.Minute
 
-// add counts the reports and kills in `h`, the history that a training has read, without those that the active model had
-// learned. Of each task, at most cohort.RowsPerTask reports count.
+// add counts the reports and kills in `h` that the active model had not learned. Of each task, at most cohort.RowsPerTask
+// count.
 func (c *cohortGrowth) add(h *sizing.History, active *store.Model) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -53,7 +53,7 @@ func (c *cohortGrowth) add(h *sizing.History, active *store.Model) {
 	g.kills += used(kills) - used(learned)
 }
 
-// isTooEarly reports whether the cohort of a namespace cannot be due, as far as this process knows.
+// isTooEarly reports whether the cohort cannot be due, as far as this process knows.
 func (c *cohortGrowth) isTooEarly(namespace string, now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -61,15 +61,14 @@ func (c *cohortGrowth) isTooEarly(namespace string, now time.Time) bool {
 	return g != nil && g.runs < g.dueRuns && g.kills < g.dueKills && now.Sub(g.readAt) < cohortAgeTTL
 }
 
-// forget removes the counts of a namespace, so that its CohortAge is read again.
 func (c *cohortGrowth) forget(namespace string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.namespaces, namespace)
 }
 
-// set starts new counts from a CohortAge that was read at the time `now`. If the cohort is due, set removes the
-// counts instead, so that the CohortAge is read again after the next training.
+// set starts new counts from a CohortAge. If the cohort is due, it removes the counts instead, so that the CohortAge is read
+// again after the next training.
 func (c *cohortGrowth) set(namespace string, age *store.CohortAge, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

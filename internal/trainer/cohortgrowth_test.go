@@ -11,12 +11,10 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// The age of a cohort (store.CohortAge) holds the numbers of reports and kills at its training and now.
 func TestTheAgeOfACohortIsReadWhenTheCohortMayBeDue(t *testing.T) {
 	now := time.Unix(1000, 0)
 	var c cohortGrowth
 	learned := store.CohortAge{Version: 1, Format: cohort.Format, LearnedRuns: 100, LearnedKills: 20, Runs: 5000, Kills: 90, UsedRuns: 105, UsedKills: 20}
-	// trained counts a training that read the given numbers of new runs and new kills.
 	trained := func(runs, kills int) {
 		h := sizing.History{Task: sizing.TaskKey{Namespace: "emea"}, Total: 2 + runs, Rows: []sizing.HistoryRow{{Seq: 9, Outcome: sizing.OOMKilled}}}
 		for i := range kills {

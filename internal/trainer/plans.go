@@ -19,7 +19,6 @@ const (
 	plansLeaseFor = 5 * time.Minute
 )
 
-// runPlans learns plans every Config.PlansEvery until ctx ends.
 func (t *Trainer) runPlans(ctx context.Context) {
 	if t.cfg.PlansEvery <= 0 {
 		return
@@ -44,7 +43,7 @@ func (t *Trainer) LearnPlans(ctx context.Context, now time.Time) error {
 		return fmt.Errorf("list tasks to plan: %w", err)
 	}
 	var failed []error                                                          // an error of one task must not stop the others
-	defer func() { _, _ = t.store.AcquireLease(ctx, plansLease, t.owner, 0) }() // ends the lease; errors are ignored, because the lease also expires by itself
+	defer func() { _, _ = t.store.AcquireLease(ctx, plansLease, t.owner, 0) }() // ends the lease, which would also expire by itself
 	for _, task := range tasks {
 		acquired, err := t.store.AcquireLease(ctx, plansLease, t.owner, plansLeaseFor)
 		if err != nil || !acquired {
@@ -60,19 +59,18 @@ func (t *Trainer) LearnPlans(ctx context.Context, now time.Time) error {
 	return errors.Join(failed...)
 }
 
-// planInputs holds the stored state of the plans of a task, the stored plan.Pool of its namespace, and the outcomes and
-// runs to learn: those that are newer than the stored state, or all stored runs if the state cannot be decoded.
+// planInputs holds the stored plans of a task and of its namespace, and the outcomes and runs to learn: those that are newer
+// than the stored state, or all stored runs if the state cannot be decoded.
 type planInputs struct {
 	stored     store.TaskPlan
 	storedPool store.PlanPool
-	state      *taskplan.State // `stored`, decoded
-	pool       *plan.Pool      // `storedPool`, decoded
-	pooled     int64           // after a state that cannot be decoded: the largest ID of the runs that `pool` has counted already; 0: none
+	state      *taskplan.State
+	pool       *plan.Pool
+	pooled     int64 // after a state that cannot be decoded: the largest ID of the runs that `pool` has counted; 0: none
 	outcomes   []store.PlanOutcome
 	runs       []store.DetailedRun
 }
 
-// learnPlan learns the new runs and outcomes of one task.
 func (t *Trainer) learnPlan(ctx context.Context, task sizing.TaskKey, now time.Time) error {
 	p, err := t.readPlan(ctx, task)
 	if err != nil {
@@ -111,14 +109,13 @@ func (t *Trainer) learnPlan(ctx context.Context, task sizing.TaskKey, now time.T
 	return err
 }
 
-// learn learns the outcomes before the runs, because plan.Pool.Observe must use the duration of the task as it was
-// before these runs were learned.
+// learn learns the outcomes before the runs, because plan.Pool.Observe must use the duration of the task before these runs.
 func (p *planInputs) learn(runs []taskplan.Run) {
 	for _, o := range p.outcomes {
 		p.pool.Observe(&p.state.Learner, o.Killed)
 		p.stored.Plans = o.ID
 	}
-	counted := new(plan.Pool) // in place of p.pool for the runs that p.pool has counted already
+	counted := new(plan.Pool) // replaces p.pool for the runs that p.pool has counted
 	for i := range runs {
 		pool := p.pool
 		if p.runs[i].ID <= p.pooled {
@@ -132,8 +129,7 @@ func runOf(r *store.DetailedRun) taskplan.Run {
 	return taskplan.Run{RunID: r.RunID, MapIndex: r.MapIndex, Try: r.Try, Series: r.Series, Static: r.Static}
 }
 
-// readPlan reads the inputs of learnPlan. If the state of the task cannot be decoded, it is learned again from
-// the stored series.
+// readPlan returns an empty state, and all stored runs, if the state of the task cannot be decoded.
 func (t *Trainer) readPlan(ctx context.Context, task sizing.TaskKey) (*planInputs, error) {
 	p := &planInputs{state: new(taskplan.State), pool: new(plan.Pool)}
 	var err error
@@ -153,8 +149,8 @@ func (t *Trainer) readPlan(ctx context.Context, task sizing.TaskKey) (*planInput
 	if p.stored.Version > 0 {
 		if p.state, err = taskplan.Decode(p.stored.Format, p.stored.Content); err != nil {
 			t.log.WarnContext(ctx, "the stored plan of a task cannot be decoded; it is learned again from the stored series", "task", task.String(), "err", err)
-			// A new pool has counted no run of this state. Neither has a pool whose format is newer than that of the state: then
-			// the error is not ErrDamaged.
+			// A new pool has counted no run of this state. Neither has a pool whose format is newer than that of the state:
+			// then the error is not ErrDamaged.
 			if isNewPool || !errors.Is(err, taskplan.ErrDamaged) {
 				p.stored.Series, p.stored.Plans = 0, 0
 			}

@@ -14,7 +14,7 @@ import (
 	"github.com/loadaware/loadaware/internal/trainer"
 )
 
-// reportDetailed stores the runs with the numbers [`from`, `to`) and series of 20 minutes that grow to 4 GiB.
+// reportDetailed stores the runs [`from`, `to`) with series of 20 minutes that grow to 4 GiB.
 func (s *hookedStore) reportDetailed(t *testing.T, name string, from, to int) {
 	t.Helper()
 	var obs []sizing.Observation
@@ -35,7 +35,6 @@ func (s *hookedStore) reportDetailed(t *testing.T, name string, from, to int) {
 	}
 }
 
-// pooledRuns returns the number of runs in the plan.Pool of the namespace.
 func (s *hookedStore) pooledRuns(t *testing.T) (runs float64) {
 	t.Helper()
 	stored, err := s.PlanPool(t.Context(), sizing.DefaultNamespace, 0)
@@ -52,8 +51,8 @@ func (s *hookedStore) pooledRuns(t *testing.T) (runs float64) {
 	return runs
 }
 
-// The pool counts each run of a task except the first one, and counts a run once, even if the state of the task is learned
-// again. A new pool counts all runs but the first of the tasks whose states are learned again, and only the newer runs of other tasks.
+// The pool counts each run of a task except the first one, once, even if the state of the task is learned again. A new pool
+// counts all runs but the first of the tasks whose states are learned again, and only the newer runs of other tasks.
 func TestAPlanThatIsLearnedAgainCountsNoRunTwiceInThePool(t *testing.T) {
 	emptyCurve, err := taskplan.Encode(&taskplan.State{Learner: plan.Learner{Curves: make([]plan.Curve, 1)}})
 	require.NoError(t, err)

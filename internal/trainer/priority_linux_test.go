@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// nice returns the calling thread's nice value. The system call returns 20 minus this value.
+// The system call returns 20 minus the nice value.
 func nice(t *testing.T) int {
 	raw, err := syscall.Getpriority(syscall.PRIO_PROCESS, 0)
 	require.NoError(t, err)

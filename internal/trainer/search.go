@@ -14,15 +14,14 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// searches records the order of past searches, in memory only. So after a restart no task counts as searched, and each
-// replica searches independently. This is safe, because a new model replaces the active version by compare-and-swap.
+// searches is in memory only: after a restart no task counts as searched, and each replica searches independently. This is
+// safe, because a new model replaces the active version by compare-and-swap.
 type searches struct {
 	mu    sync.Mutex             // one search at a time
 	count int                    // number of searches so far
 	last  map[sizing.TaskKey]int // value of count after the task's last search; 0 if there was none
 }
 
-// runSearches searches every Config.SearchEvery until ctx ends.
 func (t *Trainer) runSearches(ctx context.Context) {
 	if t.cfg.SearchEvery <= 0 {
 		return
@@ -41,10 +40,9 @@ func (t *Trainer) runSearches(ctx context.Context) {
 	}
 }
 
-// SearchOnce searches for better tree parameters of the heavy task whose last search is the oldest. If the found parameters
-// beat the champion, it trains the task with them (see search). It returns false if no heavy task has a model. The search
-// runs at the lowest priority, concurrently with trainings; the training with the found parameters runs at the normal
-// priority.
+// SearchOnce searches for better tree parameters of the heavy task whose last search is the oldest. If the parameters found
+// beat the champion, it trains the task with them. It returns false if no heavy task has a model. The search runs at the
+// lowest priority, concurrently with trainings; the training runs at the normal priority.
 func (t *Trainer) SearchOnce(ctx context.Context) (bool, error) {
 	t.searches.mu.Lock()
 	defer t.searches.mu.Unlock()
@@ -67,8 +65,8 @@ func (t *Trainer) SearchOnce(ctx context.Context) (bool, error) {
 
 const searchPage = 500 // largest number of tasks per query
 
-// searchNext returns the heavy task with a champion whose last search is the oldest. Among equals
-// it returns the first one by name. It removes all tasks that are not heavy or have no champion from t.searches.
+// searchNext returns the heavy task with a champion whose last search is the oldest; among equals, the first by name. It
+// removes all other tasks from t.searches.
 func (t *Trainer) searchNext(ctx context.Context) (next sizing.TaskKey, ok bool, err error) {
 	usage, err := t.store.TaskUsage(ctx, "")
 	if err != nil {
@@ -100,8 +98,8 @@ func (t *Trainer) searchNext(ctx context.Context) (next sizing.TaskKey, ok bool,
 	}
 }
 
-// search searches parameters for one task. If the best parameters pass the evaluation, search trains the task with them
-// under the rules of `train`: the watchdog may roll back instead, and nothing is published if a person has pinned a version.
+// search trains one task with the best parameters, if they pass the evaluation, under the rules of `train`: the watchdog may
+// roll back instead, and nothing is published if a person has pinned a version.
 func (t *Trainer) search(ctx context.Context, task sizing.TaskKey) (Report, error) {
 	active, err := t.active(ctx, task)
 	if err != nil {
@@ -126,8 +124,8 @@ func (t *Trainer) search(ctx context.Context, task sizing.TaskKey) (Report, erro
 	return t.trainExclusively(ctx, task, found.Fit)
 }
 
-// runAtLowestPriority runs `f`, on Linux at the lowest priority, and waits for its end. The thread of `f` stays locked and ends
-// with f, because a thread cannot raise its priority again. A panic of `f` becomes an error, because a panic must not end
+// runAtLowestPriority runs `f` and waits for its end; only Linux lowers the priority. The thread of `f` stays locked and
+// ends with f, because a thread cannot raise its priority again. A panic of `f` becomes an error, because it must not end
 // the process that trains all tasks.
 func runAtLowestPriority(f func() error) error {
 	done := make(chan error)

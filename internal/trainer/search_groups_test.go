@@ -14,8 +14,7 @@ import (
 	"github.com/loadaware/loadaware/internal/trainer"
 )
 
-// By the fixed thresholds of sizing.GroupOf all tasks are heavy. By the clusters of their usage only the
-// two tasks that use most of the memory are heavy.
+// By the fixed thresholds of sizing.GroupOf all tasks are heavy; by the clusters of their usage only two.
 func TestSearchSelectsTheHeavyGroupByClusters(t *testing.T) {
 	st := newStore(t)
 	tr := newTrainer(st, trainer.Config{})

@@ -16,8 +16,8 @@ import (
 	"github.com/loadaware/loadaware/internal/trainer"
 )
 
-// reportHeavy stores n runs with peaks up to some dozens of GiB. Each of five features is low or high, and the combination
-// of the five determines the peak. The default trees need more rows to learn such an interaction.
+// reportHeavy stores n runs with peaks up to some dozens of GiB. The combination of five features, each low or high,
+// determines the peak. The default trees need more rows to learn such an interaction.
 func (s *hookedStore) reportHeavy(t *testing.T, name string, n int) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(4, 77))

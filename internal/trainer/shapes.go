@@ -17,12 +17,10 @@ import (
 // maxShapeTasks bounds the tasks of a namespace whose run times are read for its shapes.
 const maxShapeTasks = 2000
 
-// firstPassDelay is the time from the start of the trainer until it first learns shapes, usage profiles and plans. If the
-// interval of one of these jobs is shorter, the job starts after this interval. A longer delay would postpone the jobs after
-// each restart.
+// firstPassDelay is the time from the start of the trainer to the first pass of shapes, usage profiles and plans, if the
+// interval of the job is not shorter. A longer delay would postpone the jobs after each restart.
 const firstPassDelay = time.Minute
 
-// runShapes calls LearnShapes four times per Config.ShapesEvery until ctx ends.
 func (t *Trainer) runShapes(ctx context.Context) {
 	if t.cfg.ShapesEvery <= 0 {
 		return
@@ -39,9 +37,9 @@ func (t *Trainer) runShapes(ctx context.Context) {
 	}
 }
 
-// LearnShapes learns the shapes of every namespace that has none, or whose shapes are as old as Config.ShapesEvery or
-// older. It learns from the stored models of the tasks, at the lowest priority. A shape is a distribution of the ratio of
-// run time to prediction that several tasks share.
+// LearnShapes learns the shapes of every namespace that has none, or whose shapes are at least Config.ShapesEvery old, from
+// the stored models of the tasks, at the lowest priority. A shape is a distribution of the ratio of run time to prediction
+// that several tasks share.
 func (t *Trainer) LearnShapes(ctx context.Context, now time.Time) error {
 	versions, err := t.store.ActiveVersions(ctx)
 	if err != nil {
@@ -62,7 +60,6 @@ func (t *Trainer) LearnShapes(ctx context.Context, now time.Time) error {
 	return errors.Join(failed...)
 }
 
-// learnShapes is LearnShapes for one namespace.
 func (t *Trainer) learnShapes(ctx context.Context, namespace string, tasks []sizing.TaskKey, now time.Time) error {
 	stored, err := t.store.Shapes(ctx, namespace)
 	if err != nil && sizing.KindOf(err) != sizing.NotFound {
@@ -105,8 +102,8 @@ func (t *Trainer) learnShapes(ctx context.Context, namespace string, tasks []siz
 	return err
 }
 
-// classifyShapes learns how facts, node types and cluster loads predict the shape, from the newest runs of the tasks in `labels`,
-// which maps a task to its shape. It returns nil if they do not predict the shape, or if there are too few tasks or shapes.
+// classifyShapes learns how facts, node types and cluster loads predict the shape; `labels` maps a task to its shape. It
+// returns nil if they do not predict the shape, or if there are too few tasks or shapes.
 func (t *Trainer) classifyShapes(ctx context.Context, namespace string, labels map[sizing.TaskKey]int) (*cohort.Shapes, error) {
 	stored, err := t.store.ContextRows(ctx, namespace, cohort.RowsPerTask, cohort.MaxRows)
 	if err != nil {
@@ -127,7 +124,6 @@ func (t *Trainer) classifyShapes(ctx context.Context, namespace string, labels m
 	return classifier, err
 }
 
-// encodeShapes encodes shapes with their classifier, or without the classifier if both together are too large for the store.
 func (t *Trainer) encodeShapes(namespace string, shapes *taskmodel.Shapes, classifier *cohort.Shapes) ([]byte, error) {
 	encoded, err := classifier.MarshalBinary()
 	if err != nil {
@@ -141,9 +137,8 @@ func (t *Trainer) encodeShapes(namespace string, shapes *taskmodel.Shapes, class
 	return content, err
 }
 
-// ratios reads the ratios of run times to predictions from the stored models of tasks. It returns the
-// tasks with a readable model, and their ratios by the same index. Of more than maxShapeTasks tasks it
-// reads every n-th, at most maxShapeTasks in all.
+// ratios returns the tasks with a readable model, and by the same index their ratios of run time to prediction. Of more than
+// maxShapeTasks tasks it reads every n-th, at most maxShapeTasks in all.
 func (t *Trainer) ratios(ctx context.Context, tasks []sizing.TaskKey) (sampled []sizing.TaskKey, ratios [][]float64, err error) {
 	step := max(1, (len(tasks)+maxShapeTasks-1)/maxShapeTasks)
 	for i := 0; i < len(tasks); i += step {

@@ -1,6 +1,5 @@
-// Package trainer trains the tasks that are due and publishes their models: it stores each new model
-// as the active version of its task. Any replica leases a due task (SKIP LOCKED), updates its model,
-// and publishes it by compare-and-swap.
+// Package trainer trains the tasks that are due and publishes their models. Any replica leases a due task (SKIP LOCKED),
+// updates its model, and stores the new version as the active one by compare-and-swap.
 // An update fits at row counts that depend only on the history, so that a late training publishes the same model as an
 // early one. The exception is a long backlog of rows, for example after an import (taskmodel.Update).
 //
@@ -41,8 +40,8 @@ type Config struct {
 
 	SearchEvery   time.Duration // interval between parameter searches; no searches if zero
 	ShapesEvery   time.Duration // age from which on the shapes of run times are learned again; they are never learned if zero
-	OnlyRequested bool          // whether Run does nothing, so that only TrainNow trains
-	NoCohorts     bool          // whether no cohorts are trained
+	OnlyRequested bool          // Run does nothing, so that only TrainNow trains
+	NoCohorts     bool          // no cohorts are trained
 
 	ProfilesEvery time.Duration // age from which on usage profiles may be found again; they are never found if zero
 	PlansEvery    time.Duration // interval between passes that learn plans of growing limits; no passes if zero
@@ -59,16 +58,16 @@ func (c Config) withDefaults() Config {
 
 // Report is the result of a training or search.
 type Report struct {
-	Trained    bool   // whether a challenger was fitted, published or not
-	Published  bool   // whether the challenger was published; its version is Version
-	RolledBack bool   // whether the watchdog promoted an earlier version instead of a training
+	Trained    bool   // a challenger was fitted, published or not
+	Published  bool   // the challenger was published; its version is Version
+	RolledBack bool   // the watchdog promoted an earlier version instead of a training
 	Version    int    // active version afterwards; 0 if there is none
 	Reason     string // why the model was published or not
 }
 
 // JobEnd describes a training or search that ended, with or without an error.
 type JobEnd struct {
-	Search bool // whether it was a search
+	Search bool
 	Report Report
 	Err    error
 	Took   time.Duration
@@ -93,9 +92,8 @@ func New(st store.Store, cfg Config, log *slog.Logger) *Trainer {
 	return &Trainer{cfg: cfg.withDefaults(), store: st, owner: uuid.NewString(), log: log, cohorts: make(chan struct{}, 1)}
 }
 
-// Run trains due tasks until ctx ends. At the intervals and ages of Config it also searches for tree parameters, learns
-// shapes and plans, and finds usage profiles (see SearchOnce, LearnShapes, LearnPlans and FindProfiles). With
-// Config.OnlyRequested it only waits.
+// Run trains due tasks until ctx ends. At the intervals and ages of Config it also calls SearchOnce, LearnShapes, LearnPlans
+// and FindProfiles. With Config.OnlyRequested it only waits.
 func (t *Trainer) Run(ctx context.Context) {
 	if t.cfg.OnlyRequested {
 		<-ctx.Done()
@@ -146,8 +144,8 @@ func (t *Trainer) RunOnce(ctx context.Context) (bool, error) {
 	return true, errors.Join(trainErr, err)
 }
 
-// retryAt returns the time at which a failed training is due again: the current time if the shutdown of this process
-// interrupted the training. It returns the zero time if the training did not fail.
+// retryAt returns the time at which a failed training is due again: now if a shutdown interrupted the training. It returns
+// the zero time if the training did not fail.
 func (t *Trainer) retryAt(ctx context.Context, trainErr error) time.Time {
 	switch {
 	case trainErr == nil:
@@ -158,8 +156,7 @@ func (t *Trainer) retryAt(ctx context.Context, trainErr error) time.Time {
 	return time.Now().Add(t.cfg.Retry)
 }
 
-// trainUnderLease trains while a heartbeat renews the lease; a lost lease cancels the
-// training.
+// trainUnderLease trains while a heartbeat renews the lease; a lost lease cancels the training.
 func (t *Trainer) trainUnderLease(ctx context.Context, claim store.Claim) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -199,8 +196,7 @@ func (t *Trainer) TrainNow(ctx context.Context, task sizing.TaskKey) (Report, er
 	return report, err
 }
 
-// timed runs `do` and passes its result and duration to Config.Ended. It does not call Config.Ended if ctx has ended or the
-// task is unknown: these are neither successes nor failures.
+// timed does not call Config.Ended if ctx has ended or the task is unknown: these are neither successes nor failures.
 func (t *Trainer) timed(ctx context.Context, search bool, do func() (Report, error)) (Report, error) {
 	start := time.Now()
 	report, err := do()
@@ -210,12 +206,10 @@ func (t *Trainer) timed(ctx context.Context, search bool, do func() (Report, err
 	return report, err
 }
 
-// fit fits a challenger, the new model, to a history. Its second argument is the champion, the active
-// model; nil if there is none. The challenger is nil if there is too little data or if it lost its
-// evaluation against the champion.
+// fit fits a challenger. Its second argument is the champion; nil: none. The challenger is nil if there is too little data
+// or if it lost its evaluation against the champion.
 type fit func(*sizing.History, *taskmodel.Model) (*taskmodel.Model, taskmodel.Outcome, error)
 
-// trainExclusively trains a task. Only one goroutine at a time trains the same task.
 func (t *Trainer) trainExclusively(ctx context.Context, task sizing.TaskKey, fit fit) (Report, error) {
 	lock, _ := t.locks.LoadOrStore(task, &sync.Mutex{})
 	lock.(*sync.Mutex).Lock()
@@ -234,9 +228,9 @@ func (t *Trainer) trainExclusively(ctx context.Context, task sizing.TaskKey, fit
 	return Report{Trained: true, Version: active.Version, Reason: "other replicas kept publishing first"}, err
 }
 
-// train checks the promises of the active model. Without a rollback and without a pin by a person, it then fits a challenger. It
-// publishes the challenger, unless there is too little data or the challenger lost its evaluation. A version that the watchdog
-// promoted is replaced only if the challenger won an evaluation against it, or if this version cannot be decoded.
+// train first checks the promises of the active model. Without a rollback and without a pin by a person, it publishes a
+// challenger, unless there is too little data or the challenger lost its evaluation. A version that the watchdog promoted is
+// replaced only if the challenger won an evaluation against it, or if this version cannot be decoded.
 func (t *Trainer) train(ctx context.Context, task sizing.TaskKey, fit fit) (Report, error) {
 	// Read the champion first. It must not contain rows that the history lacks, because
 	// a replica that loads the challenger would learn them again.
@@ -303,7 +297,6 @@ func verifiedBlob(m *taskmodel.Model, h *sizing.History) (blob []byte, err error
 	return m.VerifiedBlob(h)
 }
 
-// remainingModel describes the model that remains active if a training publishes no model.
 func remainingModel(active *store.Model) string {
 	if active.Version == 0 {
 		return "the task stays without a model"
@@ -311,7 +304,6 @@ func remainingModel(active *store.Model) string {
 	return fmt.Sprintf("version %d stays active", active.Version)
 }
 
-// pinReason explains why a training does not replace a version that a person pinned.
 func (t *Trainer) pinReason(ctx context.Context, active *store.Model) string {
 	reason := fmt.Sprintf("version %d is pinned by %s: nothing is published until it is unpinned", active.Version, active.PinnedBy)
 	if t.open(ctx, active) == nil {
@@ -320,7 +312,6 @@ func (t *Trainer) pinReason(ctx context.Context, active *store.Model) string {
 	return reason
 }
 
-// withDefaultActor sets the actor of the audit trail if ctx has none.
 func withDefaultActor(ctx context.Context, name string) context.Context {
 	if sizing.Actor(ctx) != "" {
 		return ctx
@@ -328,7 +319,6 @@ func withDefaultActor(ctx context.Context, name string) context.Context {
 	return sizing.WithActor(ctx, name)
 }
 
-// active reads the active model, or returns a Model without a version if there is none.
 func (t *Trainer) active(ctx context.Context, task sizing.TaskKey) (store.Model, error) {
 	stored, err := t.store.ActiveModel(ctx, task)
 	if sizing.KindOf(err) == sizing.NotFound {
@@ -337,8 +327,7 @@ func (t *Trainer) active(ctx context.Context, task sizing.TaskKey) (store.Model,
 	return stored, err
 }
 
-// open decodes a stored model. It returns nil if `stored` has no version or cannot be decoded. Without a decoded champion
-// a challenger needs no evaluation.
+// open returns nil if `stored` has no version or cannot be decoded. Without a champion, a challenger needs no evaluation.
 func (t *Trainer) open(ctx context.Context, stored *store.Model) *taskmodel.Model {
 	if stored.Version == 0 {
 		return nil
@@ -351,8 +340,8 @@ func (t *Trainer) open(ctx context.Context, stored *store.Model) *taskmodel.Mode
 	return model
 }
 
-// fitRecovering turns a panic of a fit into an error, because the history of one task must
-// not end the process that trains all tasks.
+// fitRecovering turns a panic of a fit into an error, because the history of one task must not end the process that trains
+// all tasks.
 func fitRecovering(fit fit, h *sizing.History, champion *taskmodel.Model) (m *taskmodel.Model, out taskmodel.Outcome, err error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -23,8 +23,7 @@ import (
 	"github.com/loadaware/loadaware/internal/trainer"
 )
 
-// hookedStore is the real store with hooks that run before and after the history is read, and after the versions are
-// listed.
+// hookedStore is the real store with hooks.
 type hookedStore struct {
 	*postgres.Store
 	dsn    string
@@ -66,7 +65,6 @@ func newTrainer(st store.Store, cfg trainer.Config) *trainer.Trainer {
 	return trainer.New(st, cfg, slog.New(slog.DiscardHandler))
 }
 
-// sql runs a statement on the database of the store.
 func (s *hookedStore) sql(t *testing.T, statement string) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), s.dsn)
@@ -76,7 +74,6 @@ func (s *hookedStore) sql(t *testing.T, statement string) {
 	require.NoError(t, err)
 }
 
-// leasedUntil returns the end of the only lease.
 func (s *hookedStore) leasedUntil(t *testing.T) (until time.Time) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), s.dsn)
@@ -90,7 +87,7 @@ func task(name string) sizing.TaskKey {
 	return sizing.TaskKey{Namespace: sizing.DefaultNamespace, DAG: "etl", Task: name}
 }
 
-// report stores the runs with the numbers [`from`, `to`) and peaks of 1 GiB, which makes their task due.
+// report stores the runs [`from`, `to`) with peaks of 1 GiB, which makes their task due.
 func (s *hookedStore) report(t *testing.T, name string, from, to int) {
 	t.Helper()
 	var obs []sizing.Observation
@@ -107,7 +104,6 @@ func (s *hookedStore) report(t *testing.T, name string, from, to int) {
 	}
 }
 
-// active returns the active version, or 0 if there is none.
 func (s *hookedStore) active(t *testing.T, name string) int {
 	t.Helper()
 	versions, err := s.ActiveVersions(t.Context())
@@ -115,8 +111,8 @@ func (s *hookedStore) active(t *testing.T, name string) int {
 	return versions[task(name)]
 }
 
-// A row is learned once. If a training reads the row before the receipt of its try is stored, neither this training nor a
-// later one compares the promise of the try with the outcome.
+// A row is learned once: if a training reads it before the receipt of its try is stored, neither this training nor a later
+// one compares the promise of the try with the outcome.
 func TestAPromiseThatIsStoredAfterTheTrainingIsNotCompared(t *testing.T) {
 	killed := sizing.TryKey{TaskKey: task("t"), RunID: "killed", MapIndex: sizing.NoMap, Number: 1}
 	promised := 0.0135

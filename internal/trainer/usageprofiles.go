@@ -19,7 +19,6 @@ const (
 	profilesLeaseFor = 5 * time.Minute
 )
 
-// runProfiles calls FindProfiles four times per Config.ProfilesEvery until ctx ends.
 func (t *Trainer) runProfiles(ctx context.Context) {
 	if t.cfg.ProfilesEvery <= 0 {
 		return
@@ -36,10 +35,10 @@ func (t *Trainer) runProfiles(ctx context.Context) {
 	}
 }
 
-// FindProfiles finds usage profiles (groups of runs that use resources alike) for each namespace with enough new reports
-// (checkedReports.hasGrown), if the namespace has no profiles, or if its profiles are at least Config.ProfilesEvery old and
-// Set.NeedsRefit gives a reason to find them again. Profiles of this age that cannot be decoded are replaced even without new
-// reports. FindProfiles works at the lowest priority, and does nothing while another replica holds the lease.
+// FindProfiles finds usage profiles for each namespace with enough new reports (checkedReports.hasGrown) that has no
+// profiles, or whose profiles are at least Config.ProfilesEvery old and Set.NeedsRefit gives a reason. Profiles of this age
+// that cannot be decoded are replaced even without new reports. FindProfiles works at the lowest priority, and does nothing
+// while another replica holds the lease.
 func (t *Trainer) FindProfiles(ctx context.Context, now time.Time) error {
 	began := time.Now()
 	usage, err := t.store.TaskUsage(ctx, "")
@@ -52,7 +51,7 @@ func (t *Trainer) FindProfiles(ctx context.Context, now time.Time) error {
 	}
 	slices.Sort(namespaces)
 	var failed []error                                                             // an error in one namespace must not stop the others
-	defer func() { _, _ = t.store.AcquireLease(ctx, profilesLease, t.owner, 0) }() // ends the lease; errors are ignored, because the lease also expires by itself
+	defer func() { _, _ = t.store.AcquireLease(ctx, profilesLease, t.owner, 0) }() // ends the lease, which would also expire by itself
 	for _, namespace := range slices.Compact(namespaces) {
 		acquired, err := t.store.AcquireLease(ctx, profilesLease, t.owner, profilesLeaseFor)
 		if err != nil || !acquired {
@@ -66,7 +65,6 @@ func (t *Trainer) FindProfiles(ctx context.Context, now time.Time) error {
 	return errors.Join(failed...)
 }
 
-// findProfiles is FindProfiles for one namespace.
 func (t *Trainer) findProfiles(ctx context.Context, namespace string, now time.Time) error {
 	began := time.Now()
 	stored, err := t.store.UsageProfiles(ctx, namespace, 0)
@@ -133,7 +131,7 @@ func (t *Trainer) findProfiles(ctx context.Context, namespace string, now time.T
 	return err
 }
 
-// decodeProfiles returns the stored profiles; nil if there are none, or if they cannot be decoded.
+// decodeProfiles returns nil if there are no profiles or they cannot be decoded.
 func (t *Trainer) decodeProfiles(ctx context.Context, stored *store.UsageProfiles) *usageprofile.Set {
 	if stored.Version == 0 {
 		return nil
@@ -146,13 +144,12 @@ func (t *Trainer) decodeProfiles(ctx context.Context, stored *store.UsageProfile
 	return set
 }
 
-// checkedReports holds the number of recorded reports at the last check of each namespace. It avoids checks
-// without new reports, because a check reads the newest runs of all tasks. One goroutine uses it.
+// checkedReports holds the number of reports at the last check of each namespace. It avoids checks without new reports,
+// because a check reads the newest runs of all tasks. One goroutine uses it.
 type checkedReports map[string]int
 
-// hasGrown reports whether a check is worthwhile: `runs`, the number of recorded reports, is at least
-// usageprofile.MinRuns, and more than usageprofile.Growth times both the number at the last check of this process and
-// `fitted`, the number at the last fit.
+// hasGrown reports whether a check is worthwhile: `runs` is at least usageprofile.MinRuns, and more than usageprofile.Growth
+// times both the number at the last check of this process and `fitted`, the number at the last fit.
 func (p checkedReports) hasGrown(namespace string, runs, fitted int) bool {
 	return runs >= usageprofile.MinRuns && float64(runs) > usageprofile.Growth*float64(max(fitted, p[namespace]))
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/loadaware/loadaware/internal/usageprofile"
 )
 
-// reportUsage reports runs of six tasks of a namespace: three use little and three much.
+// Of the six tasks, three use little and three much.
 func reportUsage(t *testing.T, st store.Store, namespace, batch string, runs int) {
 	t.Helper()
 	var reports []sizing.Observation
@@ -104,8 +104,6 @@ func TestUsageProfilesAreFoundAfterEnoughNewReports(t *testing.T) {
 	}
 }
 
-// A running trainer finds profiles at intervals, finds them again after the sample has doubled, and ends with its
-// context. A trainer without ProfilesEvery finds none.
 func TestARunningTrainerFindsUsageProfiles(t *testing.T) {
 	st := newStore(t)
 	reportUsage(t, st, "a", "first", 120)
@@ -133,7 +131,7 @@ func TestARunningTrainerFindsUsageProfiles(t *testing.T) {
 	assert.Equal(t, 2, version())
 }
 
-// savingStore counts the attempts to store a set, and calls a function before the first of them.
+// savingStore counts the attempts to store a set, and calls `before` at the first of them.
 type savingStore struct {
 	*hookedStore
 	mu     sync.Mutex
@@ -153,7 +151,6 @@ func (s *savingStore) SaveUsageProfiles(ctx context.Context, p store.UsageProfil
 	return s.hookedStore.SaveUsageProfiles(ctx, p)
 }
 
-// If two replicas search for profiles at the same time, the profiles of each namespace are found once.
 func TestTwoReplicasFindUsageProfilesOnce(t *testing.T) {
 	st := &savingStore{hookedStore: newStore(t)}
 	namespaces := []string{"a", "b", "c"}
@@ -174,7 +171,6 @@ func TestTwoReplicasFindUsageProfilesOnce(t *testing.T) {
 	}
 }
 
-// A replica that lost its lease during a fit does not replace the profiles that another replica has stored meanwhile.
 func TestALateReplicaDoesNotReplaceUsageProfiles(t *testing.T) {
 	st := &savingStore{hookedStore: newStore(t)}
 	reportUsage(t, st, "a", "first", 120)

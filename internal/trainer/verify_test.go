@@ -16,7 +16,6 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// newTrainerWithTask returns a trainer and a task with 20 runs.
 func newTrainerWithTask(t *testing.T) (*Trainer, *postgres.Store, sizing.TaskKey) {
 	t.Helper()
 	dsn := pgtest.Migrated(t)
@@ -74,8 +73,7 @@ func TestUnusableModelIsNotPublished(t *testing.T) {
 	assert.Equal(t, 1, active.Version)
 }
 
-// A stored model may be unreadable, for example because an earlier release published it without verification. A training
-// replaces such a model.
+// An earlier release may have published an unreadable model without verification.
 func TestTaskWithUnreadableModelIsTrainedFromScratch(t *testing.T) {
 	tr, st, task := newTrainerWithTask(t)
 	h, err := st.History(t.Context(), task, tr.cfg.Keep)

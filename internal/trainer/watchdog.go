@@ -48,8 +48,7 @@ var (
 	betterFrom = math.Log(50)
 )
 
-// checkPromises compares the promises of the active version and of earlier versions with the outcomes. It
-// returns the version to which it rolled back, or 0 if it did not roll back.
+// checkPromises returns the version to which it rolled back, or 0 if it did not roll back.
 func (t *Trainer) checkPromises(ctx context.Context, active *store.Model) (target int, reason string, err error) {
 	promises, err := t.store.Promises(ctx, active.Task, watchedReceipts)
 	if err != nil {
@@ -77,7 +76,7 @@ func (t *Trainer) checkPromises(ctx context.Context, active *store.Model) (targe
 	return c.decide(ctx)
 }
 
-// comparison compares the suspect versions with earlier versions (the second question).
+// comparison compares the suspects with earlier versions (the second question).
 type comparison struct {
 	trainer      *Trainer
 	active       *store.Model
@@ -87,9 +86,9 @@ type comparison struct {
 	alternatives []int            // earlier versions, latest first
 }
 
-// readVersions separates suspects from alternatives. Each version from the earliest suspect to the active one is a
-// suspect, because it was trained from its predecessor. Versions that are withdrawn or newer than the active one are
-// neither: the watchdog or a person has returned from them to an older version.
+// readVersions separates suspects from alternatives. Each version from the earliest suspect to the active one is a suspect,
+// because it was trained from its predecessor. Versions that are withdrawn or newer than the active one are neither: the
+// watchdog or a person has returned from them to an older version.
 func (c *comparison) readVersions(ctx context.Context) error {
 	stored, err := c.trainer.store.ModelVersions(ctx, c.active.Task)
 	if err != nil {
@@ -123,7 +122,6 @@ func (c *comparison) decide(ctx context.Context) (target int, reason string, err
 	return 0, "", nil
 }
 
-// rollBack promotes an earlier version and withdraws the suspects.
 func (c *comparison) rollBack(ctx context.Context, version int) (target int, reason string, err error) {
 	killed, promised := 0, 0.0
 	for _, p := range c.promises {
@@ -145,8 +143,8 @@ func (c *comparison) rollBack(ctx context.Context, version int) (target int, rea
 	return version, reason, nil
 }
 
-// isOutperformedBy reports whether clearly fewer tries of the suspects would have been killed
-// with the grants of a stored version.
+// isOutperformedBy reports whether clearly fewer tries of the suspects would have been killed with the grants of a stored
+// version.
 func (c *comparison) isOutperformedBy(ctx context.Context, version int) (bool, error) {
 	stored, err := c.trainer.store.Model(ctx, c.active.Task, version)
 	if sizing.KindOf(err) == sizing.NotFound {
@@ -180,7 +178,6 @@ func (c *comparison) isOutperformedBy(ctx context.Context, version int) (bool, e
 	return pairs.LogStake > betterFrom, nil
 }
 
-// mappedRun identifies one map index of a run; the index of an unmapped task is sizing.NoMap.
 type mappedRun struct {
 	run      string
 	mapIndex int
@@ -193,14 +190,13 @@ type endedTry struct {
 	peak      sizing.Bytes // zero if unknown
 }
 
-// question returns the request for a prediction of the try under a policy.
 func (e *endedTry) question(policy sizing.Policy) taskmodel.Question {
 	return taskmodel.Question{
 		Features: e.features, Requested: e.requested, RiskTarget: policy.RiskTarget, Floor: policy.Floor, Cap: policy.Cap,
 	}
 }
 
-// firstTries returns the first try of each run and map index in a history, with the peak of the run's success.
+// firstTries also sets the peak of the run's success.
 func firstTries(rows *sizing.History) map[mappedRun]*endedTry {
 	tries := map[mappedRun]*endedTry{}
 	for i := range rows.Rows {
@@ -219,8 +215,8 @@ func firstTries(rows *sizing.History) map[mappedRun]*endedTry {
 	return tries
 }
 
-// replay lets a model learn the rows in order, and calls `answer` for each promise. It does so when the model has learned as
-// many rows as the model that made the promise had learned, or, if there are fewer rows, when it has learned all rows.
+// replay lets a model learn the rows in order. It calls `answer` for each promise when the model has learned as many rows as
+// the model that made the promise had learned, or, if there are fewer rows, all of them.
 func replay(model *taskmodel.Model, rows *sizing.History, promises []sizing.Promise, answer func(*sizing.Promise)) {
 	promises = slices.Clone(promises)
 	slices.SortStableFunc(promises, func(a, b sizing.Promise) int { return cmp.Compare(a.GuardVersion, b.GuardVersion) })

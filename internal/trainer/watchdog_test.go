@@ -18,8 +18,7 @@ import (
 	"github.com/loadaware/loadaware/internal/trainer"
 )
 
-// pipeline simulates a task whose runs need about 1 GiB for each of 1 to 8 inputs. Like the
-// service, it predicts with the active model and reports to the store.
+// pipeline simulates a task whose runs need about 1 GiB for each of 1 to 8 inputs.
 type pipeline struct {
 	t      *testing.T
 	st     *hookedStore
@@ -34,7 +33,6 @@ func newPipeline(t *testing.T, st *hookedStore, name string) *pipeline {
 	return &pipeline{t: t, st: st, rng: rand.New(rand.NewPCG(20261121, 14)), name: name, factor: 1}
 }
 
-// upcomingRun is a run that has not started.
 type upcomingRun struct {
 	try      sizing.TryKey
 	features sizing.Features
@@ -61,7 +59,6 @@ func (p *pipeline) record(obs ...sizing.Observation) {
 	}
 }
 
-// end reports the outcome of a run: a success, or a kill and then a success.
 func (p *pipeline) end(r upcomingRun) {
 	p.t.Helper()
 	first := sizing.Observation{Try: r.try, Outcome: sizing.Success, MemoryMax: r.peak, Duration: time.Minute, Features: r.features}
@@ -75,8 +72,7 @@ func (p *pipeline) end(r upcomingRun) {
 	p.record(killed, second)
 }
 
-// predict sets the grants of runs with the active model, after it has learned all stored rows,
-// and saves the receipts.
+// predict uses the active model after it has learned all stored rows, as the service does.
 func (p *pipeline) predict(runs []upcomingRun) {
 	p.t.Helper()
 	stored, err := p.st.ActiveModel(p.t.Context(), task(p.name))
@@ -104,7 +100,6 @@ func (p *pipeline) predict(runs []upcomingRun) {
 	require.NoError(p.t, p.st.SaveReceipts(p.t.Context(), receipts))
 }
 
-// trained ends n runs and publishes a first model.
 func (p *pipeline) trained(tr *trainer.Trainer, n int) *pipeline {
 	p.t.Helper()
 	for range n {
@@ -145,15 +140,13 @@ func (p *pipeline) promoteBad() int {
 	return version
 }
 
-// run executes n runs, rounded up to whole groups of parallel runs, or fewer if there is a rollback. It returns the
-// numbers of ended runs and of killed first tries.
 func (p *pipeline) run(tr *trainer.Trainer, n, parallel int) (ended, killed int, rolledBack bool) {
 	p.t.Helper()
 	return p.runUntil(tr, n, parallel, 1)
 }
 
-// runUnwatched executes n runs without trainings, and thus without the watchdog. It returns the
-// number of killed first tries.
+// runUnwatched executes n runs without trainings, and thus without the watchdog. It returns the number of killed first
+// tries.
 func (p *pipeline) runUnwatched(n, parallel int) (killed int) {
 	p.t.Helper()
 	for ended := 0; ended < n; ended += parallel {
@@ -172,7 +165,6 @@ func (p *pipeline) runUnwatched(n, parallel int) (killed int) {
 	return killed
 }
 
-// runUntil works like the method run, but stops at the given number of rollbacks.
 func (p *pipeline) runUntil(tr *trainer.Trainer, n, parallel, rollBacks int) (ended, killed int, rolledBack bool) {
 	p.t.Helper()
 	for ended < n && !rolledBack {
@@ -258,8 +250,8 @@ func TestBadModelIsRolledBack(t *testing.T) {
 	}
 }
 
-// The stored active version remains bad even if the model in memory has recovered before the watchdog runs. This matters,
-// because the next replica loads the bad version.
+// The stored active version remains bad even if the model in memory has recovered before the watchdog runs, and the next
+// replica would load it.
 func TestRecoveredBadModelIsRolledBack(t *testing.T) {
 	st := newStore(t)
 	tr := newTrainer(st, trainer.Config{})
@@ -299,7 +291,6 @@ func TestTrainingContinuesIfAComparedVersionIsDeleted(t *testing.T) {
 	assert.Empty(t, p.rollBacks())
 }
 
-// If a task changes between two trainings, no earlier version would have been better, so none is activated.
 func TestTaskChangeBetweenTrainingsCausesNoRollback(t *testing.T) {
 	st := newStore(t)
 	tr := newTrainer(st, trainer.Config{})
@@ -319,7 +310,6 @@ func TestTaskChangeBetweenTrainingsCausesNoRollback(t *testing.T) {
 	assert.Empty(t, p.rollBacks())
 }
 
-// withdrawn returns the withdrawn versions.
 func (p *pipeline) withdrawn() (versions []int) {
 	p.t.Helper()
 	stored, err := p.st.ModelVersions(p.t.Context(), task(p.name))
@@ -332,7 +322,6 @@ func (p *pipeline) withdrawn() (versions []int) {
 	return versions
 }
 
-// A model that learns from its kills at once needs no rollback.
 func TestQuicklyRecoveringModelIsNotRolledBack(t *testing.T) {
 	st := newStore(t)
 	tr := newTrainer(st, trainer.Config{})

@@ -35,8 +35,7 @@ func (s *Set) NeedsRefit(runs []Run) (reason string) {
 	return s.misfitOfNewTasks(unknown)
 }
 
-// newRuns returns the runs that are newer than the set, grouped by task: `known` has those of the tasks in the set,
-// and `unknown` those of other tasks.
+// newRuns returns the runs that are newer than the set, grouped by task.
 func (s *Set) newRuns(runs []Run) (known, unknown [][]*Run) {
 	at := map[Task]int{} // index in `known` or `unknown`
 	for i := range runs {
@@ -58,13 +57,13 @@ func (s *Set) newRuns(runs []Run) (known, unknown [][]*Run) {
 	return known, unknown
 }
 
-// changeOfTasks compares the number of new runs in each profile with the number that is expected from the
-// earlier runs of the same tasks, so that a task which only runs more often changes nothing. `reason` is empty if
-// too few runs are new, or if too few of them changed their profile.
+// changeOfTasks compares the number of new runs in each profile with the number expected from the earlier runs of the same
+// tasks, so that a task which only runs more often changes nothing. `reason` is empty if too few runs are new or changed
+// their profile.
 func (s *Set) changeOfTasks(newRuns [][]*Run) (reason string) {
 	expected, found := make([]float64, len(s.Profiles)+1), make([]float64, len(s.Profiles)+1)
 	variance := make([]float64, len(expected))
-	compared := 0.0 // number of runs
+	compared := 0.0 // in runs
 	for _, runs := range newRuns {
 		counts := s.countsOf(s.byTask[runs[0].Task])
 		total := 0
@@ -98,9 +97,9 @@ func (s *Set) changeOfTasks(newRuns [][]*Run) (reason string) {
 	return ""
 }
 
-// misfitOfNewTasks compares the share of new tasks that fit no profile with the share of the tasks of the
-// set that fit none. This detects changes of a namespace whose tasks never recur. Each task has the same weight,
-// whatever its number of runs, because its runs are alike.
+// misfitOfNewTasks compares the share of new tasks that fit no profile with that of the tasks of the set. This detects
+// changes of a namespace whose tasks never recur. Each task has the same weight, whatever its number of runs, because its
+// runs are alike.
 func (s *Set) misfitOfNewTasks(newRuns [][]*Run) (reason string) {
 	n := float64(len(newRuns))
 	if n < minNewTasks {
@@ -135,9 +134,8 @@ func (s *Set) outlierTasks() float64 {
 	return sum
 }
 
-// assignIDs gives the ids of the previous profiles to the profiles, each id only once. Pairs of a profile and a previous
-// profile get a common id in descending order of the Jaccard index of their runs. A profile gets a new id if no previous
-// profile with an index of at least matchedOverlap is left.
+// assignIDs gives the ids of previous profiles to the profiles, in descending order of the Jaccard index of their runs. A
+// profile gets a new id if no previous profile with an index of at least matchedOverlap is left.
 func (s *Set) assignIDs(runs []Run, previous *Set) {
 	for i := range s.Profiles {
 		s.Profiles[i].PreviousShare = -1
@@ -156,8 +154,8 @@ func (s *Set) assignIDs(runs []Run, previous *Set) {
 	}
 }
 
-// SkipIDs raises the ids of a set above those of the earlier versions, which could not be decoded when the set was
-// found. `versions` is the number of the earlier versions. A version has at most maxProfiles new ids.
+// SkipIDs raises the ids of a set above those of the `versions` earlier versions, which could not be decoded. A version has
+// at most maxProfiles new ids.
 func (s *Set) SkipIDs(versions int) {
 	for i := range s.Profiles {
 		s.Profiles[i].ID += versions * maxProfiles
@@ -165,7 +163,6 @@ func (s *Set) SkipIDs(versions int) {
 	s.NextID += versions * maxProfiles
 }
 
-// inherit gives the ids of previous profiles to the profiles that overlap with them most.
 func (s *Set) inherit(runs []Run, previous *Set) {
 	both := make([][]int, len(s.Profiles))
 	for i := range both {

@@ -10,8 +10,7 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/density"
 )
 
-// Format is the version of the encoding. A stored set of another format is not decoded, and the next search for
-// profiles replaces it.
+// Format is the version of the encoding. The next search for profiles replaces a stored set of another format.
 const Format = 1
 
 // MaxSize bounds an encoded set, in bytes.
@@ -36,8 +35,7 @@ func Encode(s *Set) ([]byte, error) {
 	return b, nil
 }
 
-// Decode decodes a set that Encode of this or another release has encoded. It returns ErrFormat if format is not Format, or if
-// b is damaged.
+// Decode decodes the output of Encode. It returns ErrFormat if format is not Format, or if b is damaged.
 func Decode(format int, b []byte) (*Set, error) {
 	if format != Format {
 		return nil, fmt.Errorf("%w: they have the format %d, not %d", ErrFormat, format, Format)
@@ -56,7 +54,7 @@ func Decode(format int, b []byte) (*Set, error) {
 	return s, nil
 }
 
-// problem returns what makes a decoded set unusable; empty if nothing does.
+// problem returns an empty text if a decoded set is usable.
 func (s *Set) problem() string {
 	n, columns := len(s.Labels), len(s.Quantities)
 	if n == 0 || columns == 0 || columns > clustered {

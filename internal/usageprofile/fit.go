@@ -9,33 +9,32 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/density"
 )
 
-// The bounds of a fit.
 const (
 	MinRuns     = 100    // smallest number of runs with a peak
 	MaxRuns     = 10_000 // largest number of runs that a fit reads
 	RunsPerTask = 50     // largest number of runs of a task; the caller of Fit must select the newest: a frequent task must not be a profile by itself
 	maxTasks    = 2000   // largest number of tasks; their names take at most 4 MB
-	maxProfiles = 64     // largest number of profiles
+	maxProfiles = 64
 )
 
 const (
-	neighbours      = 5     // rank of the neighbour whose distance measures density
-	resolution      = 0.05  // scaled distance below which runs count as equal
-	minCoverage     = 0.4   // smallest share of the runs with a profile; below it most runs would be outliers
-	minSilhouette   = 0.25  // smallest silhouette; below it there is no substantial structure (Kaufman & Rousseeuw 1990)
-	validitySample  = 1000  // largest number of points of a silhouette or a Hopkins statistic
-	hopkinsProbes   = 100   // number of probes of the Hopkins statistic
+	neighbours      = 5    // rank of the neighbour whose distance measures density
+	resolution      = 0.05 // scaled distance below which runs count as equal
+	minCoverage     = 0.4  // smallest share of the runs with a profile; below it most runs would be outliers
+	minSilhouette   = 0.25 // smallest silhouette; below it there is no substantial structure (Kaufman & Rousseeuw 1990)
+	validitySample  = 1000 // largest number of points of a silhouette or a Hopkins statistic
+	hopkinsProbes   = 100
 	seed            = 1     // of all random choices
 	smallestProfile = 10    // smallest number of runs of a cluster; the function trim may leave fewer
 	smallestShare   = 0.005 // share of the runs at which the search for the smallest size of a cluster starts
 	largestShare    = 0.25  // share of the runs at which this search ends
 	farOutside      = 3     // a distance is far outside if it is this number of interquartile ranges above the upper quartile (Tukey 1977)
-	outlierID       = 0     // id of the outlier group
+	outlierID       = 0
 )
 
-// Fit finds the profiles of `runs`, which are of one namespace, oldest first. `previous` is the set of the previous fit, from which
-// profiles take their ids, or nil if there is none. Fit returns nil if there are fewer than MinRuns runs, or if they are
-// equal in every quantity that at least half of them report.
+// Fit finds the profiles of `runs`, which are of one namespace, oldest first. Profiles take their ids from `previous`, the
+// set of the previous fit; nil: none. Fit returns nil if there are fewer than MinRuns runs, or if they are equal in every
+// quantity that at least half of them report.
 func Fit(runs []Run, previous *Set) (*Set, error) {
 	runs = limitRuns(runs)
 	if len(runs) < MinRuns {
@@ -89,7 +88,6 @@ type Quality struct {
 	Hopkins       float64 // Hopkins statistic, 0.5: no structure, 1: clusters; it decides nothing
 }
 
-// candidate is one clustering of the runs.
 type candidate struct {
 	Quality
 	clustering *density.Clustering
@@ -100,11 +98,10 @@ func (q *Quality) score() float64 {
 	return q.Coverage * (q.Silhouette + 1/(1+q.DaviesBouldin)) / 2
 }
 
-// choose compares clusterings by HDBSCAN with different smallest sizes of a cluster: from a two-hundredth
-// of the runs, but at least smallestProfile, up to a quarter of the runs. The smallest size doubles from
-// one clustering to the next. choose returns the clustering with the best score among those with two to
-// maxProfiles clusters, at least minCoverage and at least minSilhouette. If there is none, all runs except those far
-// outside are one profile.
+// choose compares clusterings by HDBSCAN whose smallest size of a cluster doubles from a two-hundredth of the runs, but at
+// least smallestProfile, up to a quarter. It returns the one with the best score among those with two to maxProfiles
+// clusters, at least minCoverage and at least minSilhouette. If there is none, all runs except those far outside are one
+// profile.
 func choose(tree *density.Tree, points [][]float64) (best candidate, err error) {
 	n := float64(len(points))
 	best = single(tree)
@@ -126,8 +123,8 @@ func choose(tree *density.Tree, points [][]float64) (best candidate, err error) 
 	return best, nil
 }
 
-// trim makes outliers of the runs that leave their cluster at a far larger distance than most runs of the
-// cluster. Without trim, the clusters of HDBSCAN (excess of mass) include their sparse surroundings.
+// trim makes outliers of the runs that leave their cluster at a far larger distance than most. Without trim, the clusters of
+// HDBSCAN (excess of mass) include their sparse surroundings.
 func trim(c *density.Clustering) {
 	for label := range c.Clusters {
 		var exits []float64
@@ -147,14 +144,13 @@ func trim(c *density.Clustering) {
 	}
 }
 
-// fence returns the bound above which a value is far outside the others (Tukey's outer fence). It sorts the slice.
+// fence is Tukey's outer fence. It sorts the slice.
 func fence(values []float64) float64 {
 	slices.Sort(values)
 	low, high := quantile(values, .25), quantile(values, .75)
 	return high + farOutside*max(high-low, resolution)
 }
 
-// rate computes the quality of the clustering, except for Hopkins.
 func (c *candidate) rate(points [][]float64) {
 	covered := 0
 	var rated [][]float64
@@ -170,8 +166,8 @@ func (c *candidate) rate(points [][]float64) {
 	c.Silhouette = density.Silhouette(sample(rated, validitySample), sample(labels, validitySample))
 }
 
-// sample returns at most n elements: a random one of each block of consecutive elements. Evenly spaced elements
-// would miss profiles if tasks run in a cycle.
+// sample returns a random element of each block of consecutive elements, at most n. Evenly spaced elements would miss
+// profiles if tasks run in a cycle.
 func sample[T any](list []T, n int) []T {
 	block := (len(list) + n - 1) / n
 	if block <= 1 {
@@ -185,8 +181,8 @@ func sample[T any](list []T, n int) []T {
 	return out
 }
 
-// single makes one profile of all runs whose core distance (the distance to the neighbour whose rank is the constant
-// `neighbours`) is not far outside the usual range.
+// single makes one profile of all runs whose core distance (to the neighbour of rank `neighbours`) is not far outside the
+// usual range.
 func single(tree *density.Tree) candidate {
 	n := len(tree.Core)
 	c := &density.Clustering{Labels: make([]int, n), Outlier: make([]float64, n), Exit: tree.Core, MinBranchDistance: make([]float64, n)}
@@ -202,7 +198,6 @@ func single(tree *density.Tree) candidate {
 	return candidate{Quality{Coverage: float64(covered) / float64(n)}, c}
 }
 
-// distance returns the Euclidean distance of a point to a stored point of a Set.
 func distance(p []float64, stored []float32) float64 {
 	sum := 0.0
 	for i, v := range p {

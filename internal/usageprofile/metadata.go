@@ -10,10 +10,10 @@ import (
 )
 
 // Predictability says how well facts that are known before the first run of a task predict its profile. Naive Bayes predicts
-// every task from the other tasks (leave one task out). If its predictions from some fields are correct less often than
-// the most frequent profile for every task would be, the share of this profile counts as their accuracy.
+// every task from the other tasks (leave one task out). No accuracy is below that of predicting the most frequent profile
+// for every task.
 type Predictability struct {
-	Tasks    int     // number of predicted tasks
+	Tasks    int
 	Majority float64 // share of the most frequent profile: the accuracy without any fact
 	Accuracy float64 // share of the tasks whose profile is predicted correctly from all fields
 	Fields   []Field // the most useful first
@@ -36,10 +36,9 @@ const (
 	metadataField = "metadata."
 )
 
-// facts are the fields of one task, by name.
 type facts map[string][]string
 
-// factsOf returns the facts of a stored try. The requested memory counts as the nearest power of two.
+// factsOf uses the power of two nearest to the requested memory.
 func factsOf(r *sizing.ContextRow) facts {
 	f := facts{"dag_id": {r.Task.DAG}, "task_id": {r.Task.Task}}
 	if r.Requested.Memory > 0 {
@@ -53,8 +52,7 @@ func factsOf(r *sizing.ContextRow) facts {
 	return f
 }
 
-// predict sets Predictability from the facts of the newest run of each task. The outlier group counts as a
-// profile.
+// predict uses the facts of the newest run of each task. The outlier group counts as a profile.
 func (s *Set) predict(runs []Run) {
 	tasks := make([]facts, len(s.Tasks))
 	for i := range runs {
@@ -84,7 +82,6 @@ type bayes struct {
 	matches map[match]float64     // number of tasks with a value
 }
 
-// match is a value of a field in a class.
 type match struct {
 	field, class int
 	value        string
@@ -110,7 +107,6 @@ func newBayes(tasks []facts, classes []int, classCount int) *bayes {
 	return b
 }
 
-// frequentFields returns the maxFields most frequent names by number of tasks, in descending order.
 func frequentFields(tasks []facts) []string {
 	counts := map[string]int{}
 	for _, f := range tasks {
@@ -126,8 +122,7 @@ func frequentFields(tasks []facts) []string {
 	return names[:min(len(names), maxFields)]
 }
 
-// logPrior returns the log probability of a class, up to a constant, for a task whose class is `own`. The
-// task itself does not count.
+// logPrior returns a log probability up to a constant, without counting the task itself, whose class is `own`.
 func (b *bayes) logPrior(class, own int) float64 {
 	n := b.tasks[class]
 	if class == own {
@@ -136,8 +131,8 @@ func (b *bayes) logPrior(class, own int) float64 {
 	return math.Log(n + pseudoCount)
 }
 
-// logLikelihood returns the mean log probability of the values of a field in a class, for a task
-// whose class is `own`. The task itself does not count.
+// logLikelihood returns the mean log probability of the values of a field in a class, without counting the task itself,
+// whose class is `own`.
 func (b *bayes) logLikelihood(field, class, own int, values []string) float64 {
 	self := 0.0
 	if class == own {
@@ -151,9 +146,8 @@ func (b *bayes) logLikelihood(field, class, own int, values []string) float64 {
 	return sum / float64(max(1, len(values)))
 }
 
-// evaluate predicts every task from the others: with all fields, with each field alone, and without each field. It raises
-// each accuracy to at least the share of the most frequent profile. Otherwise fields that say nothing would have an accuracy
-// of 0 if the profiles have equally many tasks: without the task itself, its own profile is the rarest.
+// evaluate raises each accuracy to at least the share of the most frequent profile. Otherwise fields that say nothing would
+// have an accuracy of 0 if the profiles have equally many tasks: without the task itself, its own profile is the rarest.
 func (b *bayes) evaluate(tasks []facts, classes []int) *Predictability {
 	p := &Predictability{Tasks: len(tasks), Majority: slices.Max(b.tasks) / float64(len(tasks)), Fields: make([]Field, len(b.fields))}
 	share := 1 / float64(len(tasks))
@@ -207,7 +201,7 @@ func (b *bayes) evaluate(tasks []facts, classes []int) *Predictability {
 	return p
 }
 
-// indexOfLargest returns the index of the largest element, the first among equals.
+// indexOfLargest returns the first among equals.
 func indexOfLargest(list []float64) int {
 	most := 0
 	for i, v := range list {

@@ -17,9 +17,9 @@ type Place struct {
 // IsOutlier reports whether the run has no profile.
 func (p *Place) IsOutlier() bool { return p.label == density.Noise }
 
-// Place returns the profile and the outlier score of a run. It does not change the set. The run gets
-// the profile of the run of the set with the smallest mutual reachability distance. If that run has none, or if
-// the distance exceeds Profile.MaxReachability, the placed run is an outlier.
+// Place returns the profile and the outlier score of a run without changing the set. The run gets the profile of the run of
+// the set with the smallest mutual reachability distance. If that run has none, or if the distance exceeds
+// Profile.MaxReachability, the placed run is an outlier.
 func (s *Set) Place(v *Vector) Place {
 	nearest, distance := s.nearest(v)
 	place := Place{label: int(s.Labels[nearest])}
@@ -38,8 +38,8 @@ func (s *Set) Place(v *Vector) Place {
 	return place
 }
 
-// nearest returns the run of the set with the smallest mutual reachability distance to v, and this
-// distance: the largest of the distance of the two runs, their core distances and the constant `resolution`.
+// nearest returns the run of the set with the smallest mutual reachability distance to v: the largest of the distance of the
+// two runs, their core distances and the constant `resolution`.
 func (s *Set) nearest(v *Vector) (index int, reachability float64) {
 	p, columns := s.point(v), len(s.Quantities)
 	var closest [neighbours]float64 // the smallest distances, ascending

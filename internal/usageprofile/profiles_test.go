@@ -17,11 +17,10 @@ import (
 	"github.com/loadaware/loadaware/internal/usageprofile"
 )
 
-// kind is a way to use resources: the memory peak in bytes, the run time, the CPU peak, and the memory peak as a
-// share of the request.
+// kind is a way to use resources: the memory peak in bytes, the run time in seconds, the CPU peak, and the peak as a share
+// of the memory request.
 type kind struct{ memory, seconds, cores, ofRequest float64 }
 
-// stream makes runs with ascending sequence numbers.
 type stream struct {
 	r   *rand.Rand
 	seq int64
@@ -29,7 +28,7 @@ type stream struct {
 
 func newStream(seed uint64) *stream { return &stream{r: rand.New(rand.NewPCG(seed, 22))} }
 
-// run returns a run of a task. Its amounts deviate from the kind by about 10 %.
+// The amounts of run deviate from the kind by about 10 %.
 func (s *stream) run(task string, k kind) usageprofile.Run {
 	s.seq++
 	around := func(v float64) float64 { return v * math.Exp(0.1*s.r.NormFloat64()) }
@@ -46,14 +45,12 @@ func (s *stream) run(task string, k kind) usageprofile.Run {
 	return run
 }
 
-// anything returns a random kind.
 func (s *stream) anything() kind {
 	within := func(low, high float64) float64 { return low * math.Pow(high/low, s.r.Float64()) }
 	return kind{within(1e7, 1e12), within(1, 1e5), within(0.05, 64), within(0.01, 1)}
 }
 
-// runs returns the runs of tasks that take turns. Each kind has tasksOfKind tasks, and each task has perTask runs.
-// labels holds the index of the kind of each run.
+// runs returns runs of tasks that take turns, and the index of the kind of each run.
 func (s *stream) runs(kinds []kind, tasksOfKind, perTask int) (runs []usageprofile.Run, labels []int) {
 	for range perTask {
 		for label, k := range kinds {
@@ -118,7 +115,6 @@ func TestProfilesAreFoundAmongOutliers(t *testing.T) {
 	assert.Nil(t, p)
 }
 
-// labelsOf returns the label of each run of the set.
 func labelsOf(set *usageprofile.Set) []int {
 	out := make([]int, len(set.Labels))
 	for i, label := range set.Labels {
@@ -151,7 +147,7 @@ func adjustedRand(a, b []int) float64 {
 	return (sum - expected) / ((rowSum+columnSum)/2 - expected)
 }
 
-// Two tasks alternate, in more runs than the sample from which the silhouette is estimated.
+// There are more runs than in the sample from which the silhouette is estimated.
 func TestProfilesAreFoundWhereTasksRunInACycle(t *testing.T) {
 	s := newStream(11)
 	runs, labels := s.runs(kinds[:2], 1, 1000)
@@ -234,8 +230,7 @@ func TestARefitIsNeededAfterAShiftOrGrowth(t *testing.T) {
 	assert.Contains(t, set.NeedsRefit(append(runs, more...)), "the sample grew from 400 to 640 runs")
 }
 
-// A task with few runs causes no refit, because its profile cannot show a change. Many new tasks that fit no profile
-// cause one.
+// A task with few runs cannot show a change of its profile, so it must not cause a refit.
 func TestProfilesAreFoundAgainWhenNewTasksFitNone(t *testing.T) {
 	s := newStream(9)
 	next := 0
@@ -437,8 +432,7 @@ func TestAFieldThatSaysNothingIsNotWorseThanNone(t *testing.T) {
 	}
 }
 
-// BenchmarkMemory reports the memory of a decoded set of the largest sample: 10,000 runs of 2,000 tasks,
-// with names of a usual length and with the longest names.
+// The largest sample has 10,000 runs of 2,000 tasks.
 func BenchmarkMemory(b *testing.B) {
 	for name, length := range map[string]int{"usual names": 40, "longest names": 1000} {
 		b.Run(name, func(b *testing.B) {
@@ -468,7 +462,6 @@ func BenchmarkMemory(b *testing.B) {
 	}
 }
 
-// liveHeap returns the memory that is in use after a garbage collection.
 func liveHeap() int64 {
 	runtime.GC()
 	var stats runtime.MemStats

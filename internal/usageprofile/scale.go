@@ -14,16 +14,14 @@ type Scaler struct {
 	Scale      []float64 // by which the distance to the median is divided
 }
 
-// The rules by which a quantity becomes a column.
 const (
 	minKnown       = 0.5    // smallest share of the runs that report the quantity
 	maxCorrelation = 0.9999 // largest absolute correlation with an earlier column: a copy adds no information
 	minScale       = 0.1    // smallest scale of the logarithms: smaller differences are noise
 )
 
-// newScaler chooses the columns for some runs and scales them robustly, so that outliers do not
-// compress the other runs: by the interquartile range, or by the standard deviation if half of the
-// runs are almost equal.
+// newScaler divides by the interquartile range, so that outliers do not compress the other runs, or by the standard
+// deviation if half of the runs are almost equal.
 func newScaler(runs []Run) Scaler {
 	var s Scaler
 	var columns [][]float64
@@ -60,7 +58,7 @@ func newScaler(runs []Run) Scaler {
 	return s
 }
 
-// scaled returns a scaled logarithm; 0, the median, for NaN.
+// scaled returns 0, the median, for an unknown (NaN) logarithm.
 func scaled(v, median, scale float64) float64 {
 	if math.IsNaN(v) {
 		return 0
@@ -68,7 +66,6 @@ func scaled(v, median, scale float64) float64 {
 	return (v - median) / scale
 }
 
-// point returns the position of a run.
 func (s *Scaler) point(v *Vector) []float64 {
 	p := make([]float64, len(s.Quantities))
 	for c, q := range s.Quantities {
@@ -77,7 +74,7 @@ func (s *Scaler) point(v *Vector) []float64 {
 	return p
 }
 
-// quantile returns a quantile of an ascending list, linear between its elements.
+// quantile interpolates an ascending list linearly.
 func quantile(ascending []float64, q float64) float64 {
 	at := q * float64(len(ascending)-1)
 	low := int(at)

@@ -53,7 +53,7 @@ type Spread struct {
 // Runs returns the number of runs that the set was found in.
 func (s *Set) Runs() int { return len(s.Labels) }
 
-// keep stores the runs and their clusters in s. The largest cluster becomes the first profile.
+// keep makes the largest cluster the first profile.
 func (s *Set) keep(runs []Run, points [][]float64, tree *density.Tree, c *density.Clustering) {
 	order := make([]int, len(c.Clusters))
 	for i := range order {
@@ -86,7 +86,6 @@ func (s *Set) keep(runs []Run, points [][]float64, tree *density.Tree, c *densit
 	}
 }
 
-// describe fills the profiles and the outlier group.
 func (s *Set) describe(runs []Run) {
 	for label := density.Noise; label < len(s.Profiles); label++ {
 		p := s.profile(label)
@@ -117,7 +116,6 @@ func (s *Set) describe(runs []Run) {
 	}
 }
 
-// profile returns the profile of a label, or the outlier group.
 func (s *Set) profile(label int) *Profile {
 	if label == density.Noise {
 		return &s.Outliers
@@ -166,8 +164,8 @@ func (s *Set) Members(id int) []Member {
 	return members
 }
 
-// OfTask returns the profile or the outlier group that has the largest number of the task's runs, the share of the
-// task's runs in it, and the number of the task's runs in the set. The profile is nil if the set has no run of the task.
+// OfTask returns the profile or the outlier group that has most of the task's runs, the share of the task's runs in it, and
+// the number of the task's runs in the set. The profile is nil if the set has no run of the task.
 func (s *Set) OfTask(task Task) (p *Profile, share float64, runs int) {
 	index, known := s.byTask[task]
 	if !known {
@@ -183,7 +181,7 @@ func (s *Set) OfTask(task Task) (p *Profile, share float64, runs int) {
 	return s.profile(most - 1), float64(counts[most]) / float64(runs), runs
 }
 
-// countsOf counts the runs of a task, by label + 1: the outlier group is first.
+// countsOf counts the runs of a task by label + 1: the outlier group is first.
 func (s *Set) countsOf(task int32) []int {
 	counts := make([]int, len(s.Profiles)+1)
 	for i, of := range s.TaskOf {

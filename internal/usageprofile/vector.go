@@ -19,7 +19,6 @@ import (
 // Quantity is what a usage vector measures.
 type Quantity uint8
 
-// The quantities.
 const (
 	MemoryPeak      Quantity = iota // bytes; a lower bound for a kill and for a success with only a sampled peak
 	Duration                        // seconds
@@ -33,7 +32,7 @@ const (
 	quantities = iota
 )
 
-// quantityNames are the names of the quantities in the API.
+// quantityNames are used in the API.
 var quantityNames = [quantities]string{
 	"memory_peak_bytes", "duration_seconds", "cpu_peak_cores", "cpu_mean_cores", "peak_over_request", "mean_over_peak", "io_bytes", "memory_gbh",
 }
@@ -41,8 +40,7 @@ var quantityNames = [quantities]string{
 // String returns the name of the quantity.
 func (q Quantity) String() string { return quantityNames[q] }
 
-// floors are the smallest amounts; smaller ones count as these, because the logarithms of tiny amounts
-// would dominate the distances.
+// Amounts below floors count as floors, because the logarithms of tiny amounts would dominate the distances.
 var floors = [quantities]float64{1 << 20, 0.1, 0.01, 0.01, 0.001, 0.001, 1 << 20, 1e-6}
 
 // clustered is the number of quantities by which profiles are found: all before GBHours. The logarithm of
@@ -55,7 +53,7 @@ type Vector [quantities]float64
 // Amount returns a quantity in its unit; NaN if it is unknown.
 func (v *Vector) Amount(q Quantity) float64 { return math.Exp(v[q]) }
 
-// set sets a quantity, unless the amount is NaN, negative or infinite.
+// set ignores an amount that is NaN, negative or infinite.
 func (v *Vector) set(q Quantity, amount float64) {
 	if amount >= 0 && !math.IsInf(amount, 1) {
 		v[q] = math.Log(max(amount, floors[q]))

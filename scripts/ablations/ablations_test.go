@@ -14,7 +14,6 @@ import (
 	"github.com/loadaware/loadaware/testdata/demo"
 )
 
-// The removal of each chosen part alone changes the result for the first 400 rows of the demo.
 func TestRemovedPartsChangeTheReplay(t *testing.T) {
 	trace := filepath.Join(t.TempDir(), "demo.csv.gz")
 	require.NoError(t, os.WriteFile(trace, demo.CSV, 0o600))

@@ -40,7 +40,6 @@ func main() {
 	}
 }
 
-// options contains the flags and arguments.
 type options struct {
 	rows    int
 	delayed bool
@@ -48,7 +47,6 @@ type options struct {
 	files   []string
 }
 
-// choose returns the parts with the given names, which are separated by commas; all parts if `names` is empty.
 func choose(names string) ([]part, error) {
 	if names == "" {
 		return parts, nil
@@ -64,7 +62,6 @@ func choose(names string) ([]part, error) {
 	return chosen, nil
 }
 
-// partNames returns the names of all parts.
 func partNames() []string {
 	var names []string
 	for _, p := range parts {
@@ -73,7 +70,7 @@ func partNames() []string {
 	return names
 }
 
-// run replays every trace with the complete learner and without each part, and writes the table.
+// run writes the table of all traces and parts.
 func run(ctx context.Context, w io.Writer, o options) error {
 	if len(o.files) == 0 {
 		return fmt.Errorf("no trace given; name the files to replay")
@@ -107,13 +104,12 @@ func run(ctx context.Context, w io.Writer, o options) error {
 	return nil
 }
 
-// traceName returns the name of a file without its folder and its extensions.
 func traceName(file string) string {
 	name, _, _ := strings.Cut(filepath.Base(file), ".")
 	return name
 }
 
-// replay replays a trace without the part and returns the cell of the table: utilisation % / killed %.
+// replay returns a cell of the table: utilisation % / killed %.
 func (p part) replay(ctx context.Context, file string, o options) (string, error) {
 	trace, err := p.read(file, o.rows)
 	if err != nil {

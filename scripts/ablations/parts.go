@@ -14,18 +14,17 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// part is a part of the learner that a replay can omit.
 type part struct {
 	name       string
 	ablation   taskmodel.Ablation
-	noFeatures bool // also remove the features of the trace
+	noFeatures bool
 }
 
 // unbounded replaces infinity: a bound with this value has no effect, and as CostPreference it leaves all weight to the
 // cheapest expert. It is finite, because the learner may multiply it by zero.
 const unbounded = 1e9
 
-// parts lists the parts of the learner in the order of the table.
+// The order of parts is that of the table.
 var parts = []part{
 	{name: "features", noFeatures: true},
 	{name: "cold-start average", ablation: taskmodel.Ablation{NoColdStart: true}},
@@ -51,17 +50,15 @@ var parts = []part{
 	{name: "detection of changes", ablation: taskmodel.Ablation{NoShifts: true}},
 }
 
-// config returns an ablation that changes the configuration of the experts.
 func config(change func(*experts.Config)) taskmodel.Ablation {
 	return taskmodel.Ablation{Config: change}
 }
 
-// excluding returns an ablation without the experts that use one residual distribution.
+// excluding omits the experts that use one residual distribution.
 func excluding(distribution string) taskmodel.Ablation {
 	return taskmodel.Ablation{Exclude: func(expert string) bool { return strings.HasSuffix(expert, ", by "+distribution) }}
 }
 
-// withoutTrees replaces the trees, the trees that correct the log-linear model, and the stack by the log-linear model.
 func withoutTrees(p *experts.Point) { replaceLineTrees(p, p.Level[experts.Line], experts.Trees) }
 
 // withoutLine replaces both linear models, the trees that correct the log-linear one, and the stack by the trees alone.
@@ -69,12 +66,12 @@ func withoutLine(p *experts.Point) {
 	replaceLineTrees(p, p.Level[experts.Trees], experts.Line, experts.Plain)
 }
 
-// replaceLineTrees sets the predictions of LineTrees, Stack and the models `further` to `level`, a logarithm of
-// the peak. It does the same for Same and Fresh if no run had the same inputs.
+// replaceLineTrees sets the predictions of LineTrees, Stack and the models `further` to `level`, a logarithm of the peak;
+// and those of Same and Fresh if no run had the same inputs.
 func replaceLineTrees(p *experts.Point, level float64, further ...int) {
 	lineTrees := p.Level[experts.LineTrees]
 	for _, k := range []int{experts.Same, experts.Fresh} {
-		if math.Abs(p.Level[k]-lineTrees) < 1e-12 { // without a run with the same inputs, model k predicts what LineTrees predicts
+		if math.Abs(p.Level[k]-lineTrees) < 1e-12 { // without such a run, model k predicts what LineTrees predicts
 			p.Level[k] = level
 		}
 	}
@@ -89,7 +86,7 @@ func withoutSameInputs(p *experts.Point) {
 	p.Scale[experts.SameScale], p.MinAmount, p.Repeats = p.Scale[experts.TreeScale], 0, experts.Repeats{}
 }
 
-// read reads the first rows of a trace, or all rows if rows is zero.
+// Zero rows means all rows.
 func (p part) read(name string, rows int) (*backtest.Trace, error) {
 	history, err := os.ReadFile(name)
 	if err != nil {
@@ -103,7 +100,6 @@ func (p part) read(name string, rows int) (*backtest.Trace, error) {
 	return backtest.Read(traceName(name), bytes.NewReader(history), backtest.Selection{Limit: rows})
 }
 
-// stripFeatures returns a history without its features.
 func stripFeatures(history []byte) ([]byte, error) {
 	in, err := file.Open(bytes.NewReader(history))
 	if err != nil {

@@ -5,8 +5,7 @@ import (
 	"net/http"
 )
 
-// echo returns the handler of the minimal server with which bench-http compares the service. It
-// uses net/http and encoding/json, decodes a body and writes it back.
+// echo returns the handler of the minimal server with which bench-http compares the service.
 func echo() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /", func(w http.ResponseWriter, r *http.Request) {

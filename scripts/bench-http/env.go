@@ -23,8 +23,7 @@ import (
 	"github.com/loadaware/loadaware/internal/pglocal"
 )
 
-// benchEnv is the environment of a benchmark: a private PostgreSQL with fsync, servers of the built
-// binary with authentication, and echo servers.
+// benchEnv has a private PostgreSQL with fsync, servers of the built binary with authentication, and echo servers.
 type benchEnv struct {
 	dir       string
 	bin       string
@@ -35,7 +34,6 @@ type benchEnv struct {
 	client    http.Client
 }
 
-// newBenchEnv creates the folder and starts PostgreSQL.
 func newBenchEnv(ctx context.Context, bin, loadCPU string) (*benchEnv, error) {
 	dir, err := os.MkdirTemp("", "bench-http-env-")
 	if err != nil {
@@ -52,7 +50,6 @@ func newBenchEnv(ctx context.Context, bin, loadCPU string) (*benchEnv, error) {
 	return &benchEnv{dir: dir, bin: bin, db: db, loadCPU: loadCPU, token: rand.Text(), client: http.Client{Timeout: 15 * time.Minute}}, nil
 }
 
-// close ends the started processes in reverse order and removes the data.
 func (e *benchEnv) close() error {
 	for i := len(e.processes) - 1; i >= 0; i-- {
 		end(e.processes[i])
@@ -60,7 +57,6 @@ func (e *benchEnv) close() error {
 	return errors.Join(e.db.Stop(), pglocal.Remove(context.Background(), e.db.DataDir()), os.RemoveAll(e.dir))
 }
 
-// end ends a process with SIGTERM, and with SIGKILL after 20 s.
 func end(cmd *exec.Cmd) {
 	_ = cmd.Process.Signal(syscall.SIGTERM)
 	kill := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
@@ -68,8 +64,7 @@ func end(cmd *exec.Cmd) {
 	_ = cmd.Wait() // the exit code does not matter
 }
 
-// pinDatabase pins PostgreSQL to cores, such as "0-1". New backends inherit the cores from the
-// postmaster.
+// pinDatabase pins PostgreSQL to cores, such as "0-1". New backends inherit the cores from the postmaster.
 func (e *benchEnv) pinDatabase(ctx context.Context, cpu string) error {
 	text, err := os.ReadFile(filepath.Join(e.db.DataDir(), "postgres", "postmaster.pid"))
 	if err != nil {
@@ -89,7 +84,6 @@ func (e *benchEnv) pinDatabase(ctx context.Context, cpu string) error {
 	return nil
 }
 
-// server is a running server process.
 type server struct {
 	cmd   *exec.Cmd
 	url   string
@@ -97,7 +91,7 @@ type server struct {
 	ready time.Duration // from the start to the readiness
 }
 
-// serve starts the built binary with a database, on the core `cpu`; on any core if `cpu` is empty.
+// serve uses the core `cpu`; any core if `cpu` is empty.
 func (e *benchEnv) serve(ctx context.Context, cpu string, dsn string) (*server, error) {
 	addr, admin, err := freeAddresses()
 	if err != nil {
@@ -108,7 +102,6 @@ func (e *benchEnv) serve(ctx context.Context, cpu string, dsn string) (*server, 
 	return e.launch(ctx, cmd, addr, admin, "/readyz")
 }
 
-// serveEcho starts this program as the echo server.
 func (e *benchEnv) serveEcho(ctx context.Context, cpu string) (*server, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -121,7 +114,7 @@ func (e *benchEnv) serveEcho(ctx context.Context, cpu string) (*server, error) {
 	return e.launch(ctx, pinned(ctx, cpu, self, "-echo", addr), addr, "", "/")
 }
 
-// launch starts cmd and waits until the path readyPath answers with a status below 500.
+// launch waits until readyPath answers with a status below 500.
 func (e *benchEnv) launch(ctx context.Context, cmd *exec.Cmd, addr, admin, readyPath string) (*server, error) {
 	log, err := os.OpenFile(filepath.Join(e.dir, "server.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -150,12 +143,10 @@ func (e *benchEnv) launch(ctx context.Context, cmd *exec.Cmd, addr, admin, ready
 	return nil, fmt.Errorf("start %s: not ready: %s", cmd.Path, text)
 }
 
-// call posts a body as JSON. It decodes the answer if answer is not nil.
 func (e *benchEnv) call(ctx context.Context, url string, body, answer any) error {
 	return e.post(ctx, url, text(body), answer)
 }
 
-// post posts an encoded body. It decodes the answer if answer is not nil.
 func (e *benchEnv) post(ctx context.Context, url, body string, answer any) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
 	if err != nil {
@@ -181,7 +172,7 @@ func (e *benchEnv) post(ctx context.Context, url, body string, answer any) error
 	return json.NewDecoder(bytes.NewReader(answerText)).Decode(answer)
 }
 
-// addTask reports the given number of runs of a task in batches, oldest first, and trains a model.
+// addTask reports runs in batches, oldest first, and trains a model.
 func (e *benchEnv) addTask(ctx context.Context, s *server, seed uint64, task string, runs int) error {
 	r := newRandom(seed)
 	firstEnd := time.Now().Add(-time.Duration(runs+10) * time.Minute).UTC()
@@ -197,7 +188,6 @@ func (e *benchEnv) addTask(ctx context.Context, s *server, seed uint64, task str
 	return e.call(ctx, s.url+"/tasks/"+dagID+"/"+task+"/train", object{}, nil)
 }
 
-// residentMemory returns the resident memory of a server in bytes.
 func (s *server) residentMemory() (int64, error) {
 	status, err := os.ReadFile("/proc/" + strconv.Itoa(s.cmd.Process.Pid) + "/status")
 	if err != nil {
@@ -212,7 +202,7 @@ func (s *server) residentMemory() (int64, error) {
 	return 0, errors.New("read resident memory: no VmRSS in /proc/PID/status")
 }
 
-// cpuTime returns the user and system CPU time of a server since its start.
+// cpuTime includes user and system time since the start.
 func (s *server) cpuTime() (time.Duration, error) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(s.cmd.Process.Pid) + "/stat")
 	if err != nil {
@@ -229,7 +219,6 @@ func (s *server) cpuTime() (time.Duration, error) {
 	return time.Duration(user+system) * tick, errors.Join(errUser, errSystem)
 }
 
-// freeAddresses returns two loopback addresses on which no process listens.
 func freeAddresses() (first, second string, err error) {
 	a, errA := net.Listen("tcp", "127.0.0.1:0")
 	b, errB := net.Listen("tcp", "127.0.0.1:0")

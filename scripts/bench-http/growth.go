@@ -11,7 +11,6 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// size is an amount of data and a number of replicas.
 type size struct {
 	tasks, observations, replicas int
 	predictedTasks                int // number of tasks for which predictions are requested, in turn
@@ -20,7 +19,6 @@ type size struct {
 // receipts returns the number of receipts: one per ten observations.
 func (s size) receipts() int { return s.observations / 10 }
 
-// sizeResult is the cost of serving a size.
 type sizeResult struct {
 	size
 	ready, p50, p99 time.Duration // time from start to readiness; latencies of predictions; each the maximum over the replicas
@@ -29,7 +27,6 @@ type sizeResult struct {
 	perModel        float64       // (resident − resident memory of bench.server) per task, in bytes; 0 if some tasks are not predicted
 }
 
-// perModelText formats perModel in MB; empty if perModel is 0.
 func (g sizeResult) perModelText() string {
 	if g.perModel == 0 {
 		return ""
@@ -37,8 +34,7 @@ func (g sizeResult) perModelText() string {
 	return fmt.Sprintf("%.2f MB", g.perModel/1e6)
 }
 
-// sizes returns the sizes to measure, which depend on the flag -form. The amount of data never decreases, because
-// addData can only add data.
+// sizes depends on the flag -form. The amount of data never decreases, because addData can only add data.
 func (b *bench) sizes() []size {
 	switch b.form {
 	case "short": // only with -rows 4: a smoke test
@@ -49,9 +45,8 @@ func (b *bench) sizes() []size {
 	return []size{{10, 1_000, 1, 10}, {100, 1_000, 1, 100}, {1_000, 1_000, 1, 1_000}, {1_000, 10_000, 1, 200}, {1_000, 100_000, 1, 200}, {1_000, 1_000_000, 1, 200}, {1_000, 1_000_000, 2, 200}, {1_000, 1_000_000, 3, 200}}
 }
 
-// benchGrowth measures row 4 of the method bench.table: the cost of a prediction, a model and a start as the numbers of
-// tasks, observations and replicas grow. The tasks are copies of predictedTask under other names. It also draws
-// docs/growth.svg.
+// benchGrowth measures row 4 of bench.table: the cost of a prediction, a model and a start as the numbers of tasks,
+// observations and replicas grow. The tasks are copies of predictedTask under other names. It also draws docs/growth.svg.
 func (b *bench) benchGrowth(ctx context.Context) error {
 	conn, err := pgx.Connect(ctx, b.env.db.DSN())
 	if err != nil {
@@ -92,8 +87,7 @@ func (b *bench) benchGrowth(ctx context.Context) error {
 	return os.WriteFile("docs/growth.svg", []byte(plot(all)), 0o644) //nolint:gosec // the picture is public
 }
 
-// addData adds tasks, observations and receipts with SQL until the data has the given size. Every statement
-// uses $1, because pgx rejects an unused argument.
+// addData adds data with SQL up to the given size. Every statement uses $1, because pgx rejects an unused argument.
 func addData(ctx context.Context, conn *pgx.Conn, s size) error {
 	for _, sql := range []string{
 		`INSERT INTO task (namespace, dag_id, task_id, schema, active_version)
@@ -134,7 +128,7 @@ func addData(ctx context.Context, conn *pgx.Conn, s size) error {
 	return err
 }
 
-// storeReceipt requests a prediction and waits until a receipt is stored. addData copies a receipt.
+// storeReceipt waits until a receipt is stored, which addData copies.
 func (b *bench) storeReceipt(ctx context.Context, conn *pgx.Conn) error {
 	if err := b.env.call(ctx, b.server.url+"/predict", predictRequest(newRandom(b.seed), predictedTask, "receipt-to-copy"), nil); err != nil {
 		return err
@@ -149,8 +143,7 @@ func (b *bench) storeReceipt(ctx context.Context, conn *pgx.Conn) error {
 	return errors.New("wait for the receipt of a prediction: not stored within 10 s")
 }
 
-// measureSize starts replicas, requests predictions for the tasks in turn, and ends the replicas.
-// serverResident is the resident memory of b.server in bytes.
+// measureSize requests predictions for the tasks in turn. serverResident is the resident memory of b.server in bytes.
 func (b *bench) measureSize(ctx context.Context, s size, serverResident int64) (result sizeResult, err error) {
 	result.size = s
 	var replicas []*server
@@ -188,8 +181,7 @@ func (b *bench) measureSize(ctx context.Context, s size, serverResident int64) (
 	return result, err
 }
 
-// timedPredictions is the number of predictions per replica from which p50 and p99 are computed. Six of 600
-// latencies are at or above the p99.
+// timedPredictions is the number of predictions per replica for p50 and p99. Six of 600 latencies are at or above the p99.
 const timedPredictions = 600
 
 // measureFirstPredictions requests one prediction per task and returns the median latency.
@@ -197,7 +189,6 @@ func (b *bench) measureFirstPredictions(ctx context.Context, r *server, bodies [
 	return openLoop{url: r.url + "/predict", token: b.env.token, bodies: bodies, rate: 20, length: time.Duration(len(bodies)) * time.Second / 20}.run(ctx).quantile(0.5)
 }
 
-// plot returns an SVG bar chart of the median latency of each size.
 func plot(all []sizeResult) string {
 	const width, left, line = 790, 400, 26 // width of the picture, start of the bars and height of a row, in px
 	longest := time.Millisecond

@@ -17,9 +17,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// prepareIngestSQL creates a sequence of run ids, and a table with the columns and indexes of observation, without
-// its foreign key. The table has no triggers: the triggers of observation also sum savings, and concurrent INSERTs
-// of one task would wait for the same sums.
+// prepareIngestSQL copies the columns and indexes of observation, without its foreign key and triggers. The triggers also
+// sum savings, and concurrent INSERTs of one task would wait for the same sums.
 const prepareIngestSQL = `
 CREATE SEQUENCE IF NOT EXISTS bench_run;
 CREATE TABLE IF NOT EXISTS bench_observation (LIKE observation INCLUDING ALL)`
@@ -35,8 +34,8 @@ VALUES (%d, 'pgbench-' || nextval('bench_run'), -1, 1, 1, false, now(), now() - 
 // copyRows is the number of rows of one batch and of one file for COPY.
 const copyRows = 500
 
-// benchIngest measures row 3 of the method bench.table: reports acknowledged after commit against INSERT of similar rows by
-// pgbench with as many connections, and batches of reports against COPY from files on the server.
+// benchIngest measures row 3 of bench.table: reports acknowledged after commit against INSERT of similar rows by pgbench
+// with as many connections, and batches of reports against COPY from files on the server.
 func (b *bench) benchIngest(ctx context.Context) error {
 	if err := b.env.pinDatabase(ctx, "0-1"); err != nil { // PostgreSQL gets both cores in all measurements of row 3
 		return err
@@ -78,8 +77,7 @@ func (b *bench) benchIngest(ctx context.Context) error {
 	return nil
 }
 
-// appendTo returns a function that appends a measured figure to the list and returns the error of
-// the measurement.
+// appendTo returns a function that appends a figure to the list and passes on the error of its measurement.
 func appendTo(to *[]float64) func(float64, error) error {
 	return func(v float64, err error) error {
 		*to = append(*to, v)
@@ -87,7 +85,7 @@ func appendTo(to *[]float64) func(float64, error) error {
 	}
 }
 
-// observeBodies returns n bodies of /observe, each for a different try.
+// Each of the bodies is for a different try.
 func observeBodies(seed uint64, n int) []string {
 	r := newRandom(seed)
 	all := make([]string, n)
@@ -97,8 +95,7 @@ func observeBodies(seed uint64, n int) []string {
 	return all
 }
 
-// prepareIngest creates the table and the sequence of the run ids, and returns the id of the task
-// "ingest".
+// prepareIngest returns the id of the task "ingest".
 func (b *bench) prepareIngest(ctx context.Context) (task int64, err error) {
 	conn, err := pgx.Connect(ctx, b.env.db.DSN())
 	if err != nil {
@@ -112,10 +109,9 @@ func (b *bench) prepareIngest(ctx context.Context) (task int64, err error) {
 	return task, err
 }
 
-// tps matches the rate in the output of pgbench.
 var tps = regexp.MustCompile(`tps = ([0-9.]+)`)
 
-// runPgbench inserts rows from 64 connections and returns the rows per second.
+// runPgbench returns the rows per second of inserts from 64 connections.
 func (b *bench) runPgbench(ctx context.Context, task int64, length time.Duration) (float64, error) {
 	script := filepath.Join(b.env.dir, "insert.sql")
 	if err := os.WriteFile(script, fmt.Appendf(nil, insertSQL, task), 0o600); err != nil {
@@ -132,8 +128,8 @@ func (b *bench) runPgbench(ctx context.Context, task int64, length time.Duration
 	return strconv.ParseFloat(string(found[1]), 64)
 }
 
-// postBatches posts batches of copyRows reports from two callers and returns the rows per second.
-// It encodes the batch before it starts the clock, just as copyRowsIn first writes its files.
+// postBatches returns the rows per second of batches from two callers. It encodes the batch before it starts the clock, just
+// as copyRowsIn first writes its files.
 func (b *bench) postBatches(ctx context.Context, round int) (float64, error) {
 	var rows atomic.Int64
 	var failure error
@@ -162,8 +158,7 @@ func (b *bench) postBatches(ctx context.Context, round int) (float64, error) {
 	return float64(rows.Load()) / time.Since(start).Seconds(), failure
 }
 
-// copyRowsIn loads files of copyRows rows with COPY, one transaction each, and returns the rows per
-// second.
+// copyRowsIn returns the rows per second of COPY of files of copyRows rows, one transaction each.
 func (b *bench) copyRowsIn(ctx context.Context, task int64, round int) (float64, error) {
 	conn, err := pgx.Connect(ctx, b.env.db.DSN())
 	if err != nil {

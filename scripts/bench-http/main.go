@@ -25,10 +25,8 @@ import (
 	"time"
 )
 
-// raw is encoded JSON.
 type raw = json.RawMessage
 
-// bench contains the parameters and the servers of one run.
 type bench struct {
 	seed         uint64
 	form         string // short, full or long
@@ -72,7 +70,7 @@ func main() {
 
 func (b *bench) printf(format string, args ...any) { fmt.Printf(format+"\n", args...) }
 
-// run measures the selected rows, or writes profiles if b.profile is set.
+// run writes profiles instead if b.profile is set.
 func (b *bench) run(ctx context.Context, bin, rows string) (err error) {
 	serverCPU, loadCPU := cores()
 	uptime, _ := exec.CommandContext(ctx, "uptime").Output() // for the header of the output only
@@ -107,14 +105,13 @@ func (b *bench) run(ctx context.Context, bin, rows string) (err error) {
 	return nil
 }
 
-// row is one measurement; measure prints its figures.
 type row struct {
 	number, title string
 	short         bool // also measured in the short form
 	measure       func(context.Context) error
 }
 
-// table returns the rows; row 16 only if the URL of another model server is given. No row has a number from 5 to 15.
+// table has row 16 only if the URL of another model server is given. No row has a number from 5 to 15.
 func (b *bench) table() []row {
 	rows := []row{
 		{"1", "single predictions against an echo server", true, b.benchSingle},
@@ -128,8 +125,7 @@ func (b *bench) table() []row {
 	return rows
 }
 
-// isSelected reports whether to measure the row with the given number. A list `rows` that is
-// not empty decides; otherwise byForm does.
+// isSelected applies byForm if `rows` is empty.
 func isSelected(rows, number string, byForm bool) bool {
 	if rows == "" {
 		return byForm
@@ -142,8 +138,7 @@ func isSelected(rows, number string, byForm bool) bool {
 	return false
 }
 
-// cores returns the CPU core of the server and that of the load generators wrk and pgbench. Both are empty on a
-// machine with a single core.
+// cores returns the CPU core of the server and that of wrk and pgbench; empty on a machine with a single core.
 func cores() (serverCPU, loadCPU string) {
 	if runtime.NumCPU() < 2 {
 		return "", ""

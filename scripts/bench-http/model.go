@@ -8,7 +8,6 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// printModel prints the size of the active model of predictedTask.
 func (b *bench) printModel(ctx context.Context) error {
 	conn, err := pgx.Connect(ctx, b.env.db.DSN())
 	if err != nil {

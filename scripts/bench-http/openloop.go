@@ -13,9 +13,8 @@ import (
 	"time"
 )
 
-// openLoop sends requests at a fixed rate while fewer than openLoopWorkers requests wait for an answer. It
-// measures the latency from the scheduled time of a request, so that a stall of the server counts
-// for all requests that the stall delays.
+// openLoop sends requests at a fixed rate while fewer than openLoopWorkers requests wait for an answer. It measures the
+// latency from the scheduled time of a request, so that a stall of the server counts for all requests that it delays.
 type openLoop struct {
 	url, token string
 	bodies     []string // sent in turn; a unique text replaces counterPlaceholder
@@ -23,14 +22,14 @@ type openLoop struct {
 	length     time.Duration
 }
 
-// openLoopResult is the result of openLoop.run. The latencies are sorted. They include failed requests, and a zero
-// for each request that was not sent because the context ended.
+// openLoopResult has sorted latencies. They include failed requests, and a zero for each request that was not sent because
+// the context ended.
 type openLoopResult struct {
 	latencies []time.Duration
 	errors    int
 }
 
-// quantile returns the q-quantile of the latencies; 0 if there are none.
+// quantile returns 0 if there are no latencies.
 func (p openLoopResult) quantile(q float64) time.Duration {
 	if len(p.latencies) == 0 {
 		return 0
@@ -38,26 +37,24 @@ func (p openLoopResult) quantile(q float64) time.Duration {
 	return p.latencies[min(len(p.latencies)-1, int(q*float64(len(p.latencies))))]
 }
 
-// openLoopWorkers is the maximum number of requests that wait for an answer.
 const openLoopWorkers = 128
 
-// measureMaximum returns the answered requests per second if each worker sends its next request as
-// soon as it has an answer. This is the maximum of the load generator and the server together,
-// because they share the machine.
+// measureMaximum returns the answered requests per second if each worker sends its next request as soon as it has an answer.
+// This is the maximum of the load generator and the server together, because they share the machine.
 func (p openLoop) measureMaximum(ctx context.Context) float64 {
 	p.rate = 1e6 // requests are due faster than any server answers
 	ctx, cancel := context.WithTimeout(ctx, p.length)
 	defer cancel()
 	start := time.Now()
 	got := p.run(ctx)
-	unsent, _ := slices.BinarySearch(got.latencies, 1) // a request that was not sent has the latency 0
+	unsent, _ := slices.BinarySearch(got.latencies, 1) // a request with the latency 0 was not sent
 	return float64(len(got.latencies)-unsent-got.errors) / time.Since(start).Seconds()
 }
 
 // openLoopRuns counts the calls of openLoop.run, so that no two calls send the same try.
 var openLoopRuns atomic.Int64
 
-// run sends the requests and waits for all answers. If ctx ends, the remaining requests are not sent.
+// run waits for all answers. If ctx ends, the remaining requests are not sent.
 func (p openLoop) run(ctx context.Context) openLoopResult {
 	transport := &http.Transport{MaxIdleConnsPerHost: openLoopWorkers}
 	defer transport.CloseIdleConnections()
@@ -88,7 +85,7 @@ func (p openLoop) run(ctx context.Context) openLoopResult {
 	return openLoopResult{latencies: latencies, errors: int(failed.Load())}
 }
 
-// post sends one request and reports whether a complete answer with the status 200 came back.
+// post reports whether a complete answer with the status 200 came back.
 func (p openLoop) post(ctx context.Context, client *http.Client, body string) bool {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url, bytes.NewBufferString(body))
 	if err != nil {

@@ -5,12 +5,11 @@ import (
 	"os"
 )
 
-// otherServer is another model server, which already runs. bodyFile is the path of a file with the body of a
-// request to that server.
+// otherServer is another model server, which already runs. bodyFile is the path of a file with a request body.
 type otherServer struct{ url, bodyFile string }
 
-// benchOtherServer measures row 16: single predictions by the other server and by the service in
-// turn, with 16 connections. compare.sh pins the other server to the core of the service.
+// benchOtherServer measures row 16: single predictions by the other server and by the service in turn, with 16 connections.
+// compare.sh pins the other server to the core of the service.
 func (b *bench) benchOtherServer(ctx context.Context) error {
 	body, err := os.ReadFile(b.other.bodyFile)
 	if err != nil {

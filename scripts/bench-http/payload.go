@@ -8,21 +8,19 @@ import (
 	"time"
 )
 
-// predictedTask is a task of the DAG dagID. Rows 1, 2 and 16 of the method bench.table request predictions for this task, and row
-// 4 for copies of it. It has twelve features: eight numbers, two categories, a bool and a date. Four of them determine
-// the peak.
+// predictedTask is a task of the DAG dagID. Rows 1, 2 and 16 of bench.table request predictions for this task, and row 4 for
+// copies of it. It has twelve features: eight numbers, two categories, a bool and a date. Four of them determine the peak.
 const (
 	dagID         = "pricing"
 	predictedTask = "predict_demand"
 )
 
-// newRandom returns a random number generator. Its seed determines the history and the requests.
+// The seed of newRandom determines the history and the requests.
 func newRandom(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 12)) }
 
-// object is a JSON object.
 type object = map[string]any
 
-// features draws the features of one run, with the peak in bytes and the duration in seconds.
+// features draws one run; the peak is in bytes.
 func features(r *rand.Rand) (f object, peak, seconds float64) {
 	products, days := math.Round(100+4900*r.Float64()), 1+r.IntN(60)
 	region := []string{"emea", "apac", "amer"}[r.IntN(3)]
@@ -45,7 +43,6 @@ func features(r *rand.Rand) (f object, peak, seconds float64) {
 	return f, peak, 60 + peak/2e7
 }
 
-// predictRequest returns the body of a POST /predict for one try.
 func predictRequest(r *rand.Rand, task, run string) object {
 	f, _, _ := features(r)
 	return object{
@@ -54,7 +51,6 @@ func predictRequest(r *rand.Rand, task, run string) object {
 	}
 }
 
-// observeRequest returns the body of a POST /observe for one success.
 func observeRequest(r *rand.Rand, task, run string, ended time.Time) object {
 	f, peak, seconds := features(r)
 	return object{
@@ -65,7 +61,6 @@ func observeRequest(r *rand.Rand, task, run string, ended time.Time) object {
 	}
 }
 
-// text encodes a value as JSON.
 func text(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {

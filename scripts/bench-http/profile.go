@@ -48,7 +48,6 @@ func (b *bench) runProfile(ctx context.Context) error {
 	return errors.Join(cpu, b.fetch(ctx, "allocs", b.profile+".allocs"), <-ended)
 }
 
-// fetch writes a pprof profile of the server to a file.
 func (b *bench) fetch(ctx context.Context, profile, file string) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, b.server.admin+"/debug/pprof/"+profile, nil)
 	if err != nil {

@@ -5,14 +5,12 @@ import (
 	"slices"
 )
 
-// ratio compares two alternating loads. In each round, the figure of one load is divided by the
-// figure of the other. A ratio contains the median and the range of these quotients.
+// ratio compares two alternating loads by the quotients of their figures in each round.
 type ratio struct {
 	median, low, high float64
 	rounds            int
 }
 
-// ratioOf returns the ratio of the figures of two loads, one figure per round.
 func ratioOf(one, other []float64) ratio {
 	quotients := make([]float64, len(one))
 	for i := range one {
@@ -25,7 +23,7 @@ func ratioOf(one, other []float64) ratio {
 
 func (r ratio) String() string { return fmt.Sprintf("%.2f [%.2f .. %.2f]", r.median, r.low, r.high) }
 
-// median returns the median of a non-empty slice.
+// median requires a non-empty slice.
 func median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)

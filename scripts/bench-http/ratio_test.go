@@ -21,7 +21,6 @@ func TestRatioComparesFiguresOfTheSameRound(t *testing.T) {
 	assert.InDelta(t, 2.5, median([]float64{4, 1, 3, 2}), 1e-12)
 }
 
-// serveInProcess serves a handler from this process.
 func serveInProcess(t *testing.T, handler http.Handler) (string, *server) {
 	t.Helper()
 	s := httptest.NewServer(handler)
@@ -31,7 +30,6 @@ func serveInProcess(t *testing.T, handler http.Handler) (string, *server) {
 	return s.URL, &server{cmd: &exec.Cmd{Process: process}, url: s.URL}
 }
 
-// withDelay returns a handler that waits before it calls next.
 func withDelay(next http.Handler, by time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		time.Sleep(by)
@@ -39,7 +37,6 @@ func withDelay(next http.Handler, by time.Duration) http.Handler {
 	})
 }
 
-// requireProgram skips the test if a program is not installed.
 func requireProgram(t *testing.T, program string) {
 	t.Helper()
 	if _, err := exec.LookPath(program); err != nil {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Checks that the load generator wrk is installed, and installs its package if it is missing.
+# Installs the package of the load generator wrk if it is missing.
 set -eu
 command -v wrk >/dev/null && exit 0
 if command -v apt-get >/dev/null; then

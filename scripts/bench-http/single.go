@@ -6,8 +6,7 @@ import (
 	"regexp"
 )
 
-// predictBodies returns bodies of prediction requests. If `batch` is 1, they are bodies of /predict, otherwise of
-// /predict/batch with `batch` tasks each.
+// predictBodies returns bodies of /predict if `batch` is 1, otherwise of /predict/batch with `batch` tasks each.
 func predictBodies(seed uint64, task string, bodies, batch int) []string {
 	r := newRandom(seed)
 	all := make([]string, bodies)
@@ -25,11 +24,9 @@ func predictBodies(seed uint64, task string, bodies, batch int) []string {
 	return all
 }
 
-// oneFeature matches the feature that withUnseenFeature replaces.
 var oneFeature = regexp.MustCompile(`"elasticity":[-+.eE0-9]+`)
 
-// withUnseenFeature returns the same bodies, but each request has a feature value that no other request has, so that
-// no answer can come from a cache.
+// withUnseenFeature gives each request a feature value that no other request has, so that no answer can come from a cache.
 func withUnseenFeature(bodies []string) []string {
 	all := make([]string, len(bodies))
 	for i, body := range bodies {
@@ -38,19 +35,17 @@ func withUnseenFeature(bodies []string) []string {
 	return all
 }
 
-// turn is a load and the server that receives it.
 type turn struct {
 	load
 	server *server
 }
 
-// turnResult contains the figures of a turn, one per round.
 type turnResult struct {
 	rates []float64 // requests per second
 	cost  []float64 // microseconds of the server's CPU time per request
 }
 
-// runTurns runs all loads one after the other in each round; every second round has the reverse order.
+// runTurns runs all loads in turn; every second round has the reverse order.
 func runTurns(ctx context.Context, rounds int, all ...turn) ([]turnResult, error) {
 	results := make([]turnResult, len(all))
 	for round := range rounds {
@@ -78,8 +73,7 @@ func runTurns(ctx context.Context, rounds int, all ...turn) ([]turnResult, error
 	return results, nil
 }
 
-// benchSingle measures row 1 of the method bench.table: single predictions against the echo server, and batches of 100
-// predictions.
+// benchSingle measures row 1 of bench.table: single predictions against the echo server, and batches of 100 predictions.
 func (b *bench) benchSingle(ctx context.Context) error {
 	const batch = 100
 	bodies := predictBodies(b.seed+1, predictedTask, 256, 1)
@@ -112,7 +106,6 @@ func (b *bench) benchSingle(ctx context.Context) error {
 	return nil
 }
 
-// checkModelAnswers returns an error unless a model answers the request.
 func (b *bench) checkModelAnswers(ctx context.Context, body string) error {
 	var answer struct{ Source, Reason string }
 	if err := b.env.call(ctx, b.server.url+"/predict", raw(body), &answer); err != nil {

@@ -14,7 +14,6 @@ import (
 	"github.com/loadaware/loadaware/internal/store/postgres"
 )
 
-// statement is an operation of the service's store whose cost may grow with the data.
 type statement struct {
 	name string
 	run  func(context.Context, *postgres.Store) error
@@ -23,7 +22,7 @@ type statement struct {
 // grownTask is the first of the ten tasks among which addData divides the observations.
 var grownTask = sizing.TaskKey{Namespace: sizing.DefaultNamespace, DAG: "grown", Task: "task-1"}
 
-// statements lists the measured operations. No task is due for training, so Claim changes nothing.
+// No task is due for training, so Claim changes nothing.
 var statements = []statement{
 	{"claim a due task", func(ctx context.Context, st *postgres.Store) error {
 		_, err := st.Claim(ctx, "bench", time.Minute)
@@ -65,8 +64,7 @@ var statements = []statement{
 	}},
 }
 
-// timeStatements runs each statement five times and returns a table row with the median times in
-// milliseconds and the stored bytes per row.
+// timeStatements returns a table row with the median times of five runs in milliseconds, and the stored bytes per row.
 func (b *bench) timeStatements(ctx context.Context, conn *pgx.Conn, s size) (string, error) {
 	st, err := postgres.Open(ctx, b.env.db.DSN(), postgres.Config{})
 	if err != nil {
@@ -104,7 +102,6 @@ func (b *bench) timeStatements(ctx context.Context, conn *pgx.Conn, s size) (str
 	return line.String(), nil
 }
 
-// statementsHeader returns the header of the table of timeStatements.
 func statementsHeader() string {
 	var head, rule strings.Builder
 	for _, one := range statements {

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// benchSteady measures row 2 of the method bench.table: the latency at half of the maximum rate while the service also
-// receives reports and trains. The echo server is measured during the same background work. Both servers may
-// use all cores and share them with the load generator.
+// benchSteady measures row 2 of bench.table: the latency at half of the maximum rate while the service also receives reports
+// and trains. The echo server is measured during the same background work. Both servers may use all cores and share them
+// with the load generator.
 func (b *bench) benchSteady(ctx context.Context) error {
 	server, err := b.env.serve(ctx, "", b.env.db.DSN())
 	if err != nil {
@@ -72,17 +72,15 @@ func (p openLoop) runPair(ctx context.Context, echo *server, echoFirst bool) (ou
 	return ours, to.run(ctx)
 }
 
-// millis returns a duration in milliseconds.
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// background gives the server other work: reports and trainings of a second task.
 type background struct {
 	*bench
 	server             *server
 	reports, trainings int
 }
 
-// observe reports 50 runs of the second task twice per second, until ctx is done.
+// observe reports 50 runs of a second task twice per second.
 func (g *background) observe(ctx context.Context) {
 	r := newRandom(g.seed + 4)
 	for tick := time.NewTicker(500 * time.Millisecond); ctx.Err() == nil; <-tick.C {
@@ -96,7 +94,6 @@ func (g *background) observe(ctx context.Context) {
 	}
 }
 
-// train trains the second task again and again, until ctx is done.
 func (g *background) train(ctx context.Context) {
 	for ctx.Err() == nil {
 		if g.env.call(ctx, g.server.url+"/tasks/"+dagID+"/background/train", object{}, nil) == nil {

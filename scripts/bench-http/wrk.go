@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// load is a closed loop of wrk: each connection sends its next request when it has the answer to
-// the previous one.
+// load is a closed loop of wrk: each connection sends its next request when it has the answer to the previous one.
 type load struct {
 	url, token  string
 	bodies      []string // sent in turn; a unique number replaces counterPlaceholder
@@ -26,18 +25,16 @@ type load struct {
 // counterPlaceholder is replaced in bodies by a unique text, so that each request is about a new try.
 const counterPlaceholder = "#########"
 
-// loadResult is the result of a load. Latencies are in milliseconds.
+// Latencies of loadResult are in milliseconds.
 type loadResult struct {
 	Requests, Errors, Timeouts float64
 	Seconds                    float64
 	P50, P99, P999, Max        float64
 }
 
-// rate returns the requests per second.
 func (s loadResult) rate() float64 { return s.Requests / s.Seconds }
 
-// script is the Lua script of wrk. luaTable has split the bodies at the placeholders, so that the script builds a
-// request with one concatenation.
+// luaTable has split the bodies at the placeholders, so that script builds a request with one concatenation.
 const script = `
 local bodies = dofile(os.getenv("BENCH_BODIES"))
 local start, count, at = tonumber(os.getenv("BENCH_START")), 0, 0
@@ -81,7 +78,7 @@ end
 // loadCount numbers the loads of a run, so that no two of 90 successive loads send the same try.
 var loadCount int
 
-// run generates the load. It returns an error if wrk counts a broken connection, a timeout or a status from 400 on.
+// run returns an error if wrk counts a broken connection, a timeout or a status from 400 on.
 func (l load) run(ctx context.Context) (loadResult, error) {
 	dir, err := os.MkdirTemp("", "bench-http-")
 	if err != nil {
@@ -99,7 +96,7 @@ func (l load) run(ctx context.Context) (loadResult, error) {
 	return s, err
 }
 
-// wrk runs wrk with the script and decodes the figures that the script prints.
+// wrk decodes the figures that the script prints.
 func (l load) wrk(ctx context.Context, lua, bodies string, length time.Duration) (loadResult, error) {
 	var s loadResult
 	loadCount++
@@ -117,7 +114,6 @@ func (l load) wrk(ctx context.Context, lua, bodies string, length time.Duration)
 	return s, nil
 }
 
-// luaTable encodes bodies as a Lua table of tables of parts.
 func luaTable(bodies []string) string {
 	var b strings.Builder
 	b.WriteString("return {\n")
@@ -132,7 +128,7 @@ func luaTable(bodies []string) string {
 	return b.String()
 }
 
-// pinned returns a command that runs only on the core `cpu`, or on any core if `cpu` is empty or taskset is missing.
+// pinned uses any core if `cpu` is empty or taskset is missing.
 func pinned(ctx context.Context, cpu string, args ...string) *exec.Cmd {
 	if taskset, err := exec.LookPath("taskset"); cpu != "" && err == nil {
 		args = append([]string{taskset, "-c", cpu}, args...)

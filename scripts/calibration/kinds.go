@@ -9,7 +9,6 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// kind is a kind of synthetic task.
 type kind struct {
 	name string
 	run  runFunc
@@ -29,17 +28,14 @@ func noise(rng *rand.Rand, deviation float64) float64 { return math.Exp(deviatio
 // size draws an input size: log-normal with the median 1,000, mostly between 50 and 20,000.
 func size(rng *rand.Rand) float64 { return math.Round(1000 * noise(rng, 1)) }
 
-// number returns features with one number.
 func number(name string, x float64) sizing.Features {
 	return sizing.Features{name: sizing.NumberValue(x)}
 }
 
-// withoutFeatures returns a function that draws runs without features.
 func withoutFeatures(peak func(rng *rand.Rand) float64) runFunc {
 	return func(rng *rand.Rand, _, _ int) (sizing.Features, float64) { return nil, peak(rng) }
 }
 
-// withSize returns a function that draws runs with an input size x.
 func withSize(peak func(rng *rand.Rand, x float64) float64) runFunc {
 	return func(rng *rand.Rand, _, _ int) (sizing.Features, float64) {
 		x := size(rng)
@@ -47,7 +43,6 @@ func withSize(peak func(rng *rand.Rand, x float64) float64) runFunc {
 	}
 }
 
-// kinds lists the kinds of synthetic tasks in the order of the table.
 var kinds = []kind{
 	{"constant", withoutFeatures(func(*rand.Rand) float64 { return 512 * mib })},
 	{"constant, features of no influence", withSize(func(*rand.Rand, float64) float64 { return 512e6 })},
@@ -93,7 +88,7 @@ var kinds = []kind{
 	}},
 }
 
-// modes draws a peak of about 1 GB with the probability `share`, and otherwise a peak that is larger by the factor `times`.
+// modes draws a peak of about 1 GB with the probability `share`, and otherwise one that is larger by the factor `times`.
 func modes(rng *rand.Rand, share, times float64) float64 {
 	peak := gb * noise(rng, 0.05)
 	if rng.Float64() >= share {
@@ -102,7 +97,6 @@ func modes(rng *rand.Rand, share, times float64) float64 {
 	return peak
 }
 
-// categories returns a function that draws runs whose peak depends on one of n categories.
 func categories(n int) runFunc {
 	return func(rng *rand.Rand, _, _ int) (sizing.Features, float64) {
 		c := rng.IntN(n)
@@ -111,11 +105,9 @@ func categories(n int) runFunc {
 	}
 }
 
-// start is the start of the first run.
 var start = time.Date(2020, 1, 3, 0, 0, 0, 0, time.UTC)
 
-// history generates the runs of task n of a kind: one run per day, which takes an hour, with a request of 100 GB
-// and a peak of at most 95 GB.
+// history generates one run per day, which takes an hour, with a request of 100 GB and a peak of at most 95 GB.
 func (k kind) history(seed uint64, n, runs int) []sizing.Observation {
 	rng := rand.New(rand.NewPCG(seed, uint64(n)))
 	task := sizing.TaskKey{Namespace: sizing.DefaultNamespace, DAG: "synthetic", Task: fmt.Sprintf("task-%02d", n)}

@@ -29,7 +29,6 @@ func main() {
 	}
 }
 
-// table prints a Markdown table with one row per kind.
 func table(w io.Writer, kinds []kind, seed uint64, tasks, runs int) error {
 	fmt.Fprintln(w, "| kind of task | rows | util % | promised % | killed % | calibrated |")
 	fmt.Fprintln(w, "|---|---|---|---|---|---|")
@@ -44,15 +43,15 @@ func table(w io.Writer, kinds []kind, seed uint64, tasks, runs int) error {
 	return nil
 }
 
-// sums contains the totals over tasks.
+// sums are totals over tasks.
 type sums struct {
 	rows, killed int     // first tries with a promised risk; those of them that were killed
 	promised     float64 // sum of the promised risks
 	used, wasted float64 // GB·h of all runs
 }
 
-// verdict compares the number of killed first tries with the sum P of the promised risks. The two may
-// differ by half of P or by three standard deviations of a Poisson count, whichever is larger.
+// verdict compares the number of killed first tries with the sum P of the promised risks. The two may differ by half of P or
+// by three standard deviations of a Poisson count, whichever is larger.
 func (s sums) verdict() string {
 	if math.Abs(float64(s.killed)-s.promised) <= max(s.promised/2, 3*math.Sqrt(s.promised)) {
 		return "yes"
@@ -60,7 +59,7 @@ func (s sums) verdict() string {
 	return "no"
 }
 
-// replay replays tasks of a kind, each alone, and returns the sums over them.
+// Each task is replayed alone.
 func replay(k kind, seed uint64, tasks, runs int) (s sums, err error) {
 	for n := range tasks {
 		var history bytes.Buffer

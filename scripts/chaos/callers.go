@@ -15,9 +15,9 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// callers generates closed-loop load, one connection per caller. A caller pauses only after a failure
-// and after a rejection (status 429 or 503). Every fourth call of a caller is a report, and the others request
-// predictions. The mix therefore does not depend on the number of callers.
+// callers generates closed-loop load, one connection per caller. A caller pauses only after a failure and after a rejection
+// (status 429 or 503). Every fourth call of a caller is a report, the others request predictions, so the mix does not depend
+// on the number of callers.
 type callers struct {
 	addr     string
 	tasks    []testcluster.Task
@@ -27,7 +27,7 @@ type callers struct {
 	server   *testcluster.Replica // at addr
 }
 
-// newCallers returns callers of the first replica. The seed determines the requests.
+// The seed determines the requests.
 func newCallers(cluster *testcluster.Cluster, tasks []testcluster.Task, seed uint64) *callers {
 	server := cluster.Replicas[0]
 	c := &callers{addr: strings.TrimPrefix(server.URL, "http://"), tasks: tasks, seed: seed, reports: cluster.Reports, server: server}
@@ -38,7 +38,6 @@ func newCallers(cluster *testcluster.Cluster, tasks []testcluster.Task, seed uin
 	return c
 }
 
-// loadRun contains the results of all callers of one run.
 type loadRun struct {
 	connections       int
 	length            time.Duration
@@ -50,13 +49,12 @@ type loadRun struct {
 	buckets           []int // answers with 200 in each bucketLength of the run
 }
 
-// callStats counts either the prediction requests or the reports by result.
+// callStats counts either the prediction requests or the reports.
 type callStats struct {
 	good, rejected           int
 	goodTimes, rejectedTimes []time.Duration
 }
 
-// add adds the counts and latencies of o.
 func (s *callStats) add(o *callStats) {
 	s.good += o.good
 	s.rejected += o.rejected
@@ -64,26 +62,24 @@ func (s *callStats) add(o *callStats) {
 	s.rejectedTimes = append(s.rejectedTimes, o.rejectedTimes...)
 }
 
-// rejectedRatio returns rejected / (rejected + good). Failed calls do not count.
+// rejectedRatio does not count failed calls.
 func (s *callStats) rejectedRatio() float64 {
 	return float64(s.rejected) / float64(max(1, s.rejected+s.good))
 }
 
-// goodput returns the answers with 200 per second.
+// goodput counts answers with 200 per second.
 func (l *loadRun) goodput() float64 {
 	return float64(l.predicts.good+l.reports.good) / l.length.Seconds()
 }
 
-// predictGoodput returns the predictions answered with 200 per second.
 func (l *loadRun) predictGoodput() float64 { return float64(l.predicts.good) / l.length.Seconds() }
 
-// perCPU returns the answers with 200 per second of the server's CPU time. This figure hardly depends on other
-// load on the machine.
+// perCPU returns the answers with 200 per second of the server's CPU time, a figure that hardly depends on other load on the
+// machine.
 func (l *loadRun) perCPU() float64 {
 	return float64(l.predicts.good+l.reports.good) / max(0.01, l.cpu.Seconds())
 }
 
-// rejectionTimes returns the latencies of all rejections.
 func (l *loadRun) rejectionTimes() []time.Duration {
 	return append(append([]time.Duration(nil), l.predicts.rejectedTimes...), l.reports.rejectedTimes...)
 }
@@ -95,7 +91,7 @@ func (l *loadRun) String() string {
 		100*l.predicts.rejectedRatio(), 100*l.reports.rejectedRatio(), quantile(l.rejectionTimes(), 0.5), quantile(l.rejectionTimes(), 0.99), l.failed, l.noRetryAfter)
 }
 
-// cpuTime returns the user and system CPU time of a process; 0 if it is unknown. The kernel counts in 1/100 s.
+// cpuTime includes user and system time; 0 if unknown. The kernel counts in 1/100 s.
 func cpuTime(pid int) time.Duration {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -114,8 +110,8 @@ func cpuTime(pid int) time.Duration {
 // bucketLength is the length of the intervals of loadRun.buckets.
 const bucketLength = 100 * time.Millisecond
 
-// run connects n callers and then runs them for the time `length`. The run ids of the reports begin with `label`,
-// which must differ between the calls of `run` for one cluster.
+// run connects n callers and then runs them for the time `length`. The run ids of the reports begin with `label`, which must
+// differ between the calls of `run` for one cluster.
 func (c *callers) run(ctx context.Context, label string, n int, length time.Duration) *loadRun {
 	l := &loadRun{connections: n, length: length, buckets: make([]int, length/bucketLength+1)}
 	var mu sync.Mutex
@@ -149,7 +145,6 @@ func (c *callers) run(ctx context.Context, label string, n int, length time.Dura
 	return l
 }
 
-// add adds the results of one caller.
 func (l *loadRun) add(one *loadRun) {
 	l.predicts.add(&one.predicts)
 	l.reports.add(&one.reports)
@@ -163,7 +158,6 @@ func (l *loadRun) add(one *loadRun) {
 	}
 }
 
-// runCaller runs one caller and adds the results to l. Every fourth call is a report.
 func (c *callers) runCaller(ctx context.Context, conn *wireConn, l *loadRun, label string, number int, start time.Time, length time.Duration) {
 	random := rand.New(rand.NewPCG(c.seed, uint64(number)))
 	for n := 0; time.Since(start) < length && ctx.Err() == nil; n++ {
@@ -209,7 +203,7 @@ func (c *callers) runCaller(ctx context.Context, conn *wireConn, l *loadRun, lab
 	}
 }
 
-// fail counts a failed call and pauses, so that failures do not become a busy loop.
+// fail also pauses, so that failures do not become a busy loop.
 func (l *loadRun) fail(format string, args ...any) {
 	l.failed++
 	if l.firstFailure == "" {
@@ -218,9 +212,8 @@ func (l *loadRun) fail(format string, args ...any) {
 	time.Sleep(10 * time.Millisecond)
 }
 
-// recoveryTime returns the time from the start of the run to the end of the first half second whose goodput
-// reached `rate`, in answers per second. It returns more than the length of the run if there was no such half
-// second.
+// recoveryTime returns the time from the start of the run to the end of the first half second whose goodput reached `rate`,
+// in answers per second; more than the length of the run if there was none.
 func (l *loadRun) recoveryTime(rate float64) time.Duration {
 	const halfSecond = 5 // buckets
 	for i := 0; i+halfSecond <= len(l.buckets); i++ {

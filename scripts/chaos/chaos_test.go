@@ -19,17 +19,16 @@ import (
 	"github.com/loadaware/loadaware/internal/testwait"
 )
 
-// fault is a handler between the callers and a real replica. It makes errors, which the checks of a trial must find.
-// Each fault of faultCases makes at most one error.
+// fault is a handler between the callers and a real replica. It makes an error, which the checks of a trial must find. Each
+// fault of faultCases makes at most one error.
 type fault func(w http.ResponseWriter, r *http.Request, body string, replica http.Handler)
 
-// faultCase is a fault and the failure that the trial must record because of it.
 type faultCase struct {
 	inject fault
 	want   string // part of the recorded text; for "never sent 1" the test counts stored reports instead; empty if the trial must find no fault
 }
 
-// faultCases returns the faults by name. The trial must find no fault in the case "none".
+// In the case "none", the trial must find no fault.
 func faultCases() map[string]faultCase {
 	forward := func(w http.ResponseWriter, r *http.Request, body string, replica http.Handler) {
 		r.Body, r.ContentLength = io.NopCloser(strings.NewReader(body)), int64(len(body))
@@ -94,7 +93,7 @@ func TestTrialsFindInjectedFaults(t *testing.T) {
 	for name, c := range faultCases() {
 		front := httptest.NewServer(proxyWith(t, cluster, c.inject))
 		tr := &trialRun{seed: 1}
-		// Each case has its own report log, which does not contain the reports of the other cases.
+		// The report log of a case does not contain the reports of the other cases.
 		view := *cluster
 		view.Reports = testcluster.NewReportLog()
 		load := tr.newTraffic(&view, tasks, "fault-"+name)
@@ -107,8 +106,7 @@ func TestTrialsFindInjectedFaults(t *testing.T) {
 		found := strings.Join(tr.failures[before:], "; ")
 		comparison, err := view.Reports.Check(ctx, cluster.Postgres.DSN())
 		require.NoError(t, err)
-		// The report log counts the reports of the other cases as never sent, so the test looks only for
-		// the injected fault.
+		// Check counts the reports of the other cases as never sent, so the test looks only for the injected fault.
 		recorded := found + " " + comparison.String()
 		switch c.want {
 		case "":
@@ -147,7 +145,6 @@ func TestTrialsFindInjectedFaults(t *testing.T) {
 	})
 }
 
-// proxyWith returns a proxy to the cluster's first replica that injects a fault.
 func proxyWith(t *testing.T, cluster *testcluster.Cluster, inject fault) http.Handler {
 	to, err := url.Parse(cluster.Replicas[0].URL)
 	require.NoError(t, err)
@@ -163,7 +160,7 @@ func proxyWith(t *testing.T, cluster *testcluster.Cluster, inject fault) http.Ha
 	})
 }
 
-// countStored returns the number of stored reports whose run id matches an SQL pattern.
+// `like` is an SQL pattern of run ids.
 func countStored(ctx context.Context, t *testing.T, cluster *testcluster.Cluster, like string) (n int) {
 	conn, err := connect(ctx, cluster)
 	require.NoError(t, err)
@@ -172,7 +169,7 @@ func countStored(ctx context.Context, t *testing.T, cluster *testcluster.Cluster
 	return n
 }
 
-// loadRunAt returns a load run with the given goodput for 5 s.
+// loadRunAt lasts 5 s.
 func loadRunAt(perSecond int) *loadRun {
 	l := &loadRun{connections: 8, length: 5 * time.Second, buckets: make([]int, 51)}
 	l.predicts.good = 5 * perSecond
@@ -208,7 +205,6 @@ func TestComparisonFindsViolatedBounds(t *testing.T) {
 	}
 }
 
-// failedRun returns a load run with two failed calls.
 func failedRun() *loadRun {
 	l := loadRunAt(1000)
 	l.failed = 2

@@ -13,8 +13,8 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// effects counts the answers to operations. An operation sends the same report 1 to 8 times. Its effects are
-// the answers that the report was new; there must be exactly one.
+// effects counts the answers to operations. An operation sends the same report 1 to 8 times. Its effects are the answers
+// that the report was new; there must be exactly one.
 type effects struct {
 	operations, calls   int
 	recorded, duplicate int // answers that the report was new, and that it was a duplicate
@@ -25,8 +25,8 @@ type effects struct {
 	firstFailure        string
 }
 
-// trialIdempotency sends each report 1 to 8 times concurrently to 3 replicas. For some tries it
-// then sends a report with another body.
+// trialIdempotency sends each report 1 to 8 times concurrently to 3 replicas, and for some tries then a report with another
+// body.
 func trialIdempotency(ctx context.Context, tr *trialRun) error {
 	cluster, tasks, err := tr.openCluster(ctx, testcluster.Config{Replicas: 3})
 	if err != nil {
@@ -42,15 +42,13 @@ func trialIdempotency(ctx context.Context, tr *trialRun) error {
 	return nil
 }
 
-// check records a failure for failed calls, for operations without exactly one effect (see `wrong`), and for other
-// bodies that did not get a 409. It also records a failure if no other body was sent.
+// check also records a failure if no other body was sent.
 func (e *effects) check(tr *trialRun) {
 	tr.check(e.failed == 0, "%d calls failed: %s", e.failed, e.firstFailure)
 	tr.check(e.wrong == 0, "%d operations had no effect or several: %s", e.wrong, e.firstFailure)
 	tr.check(e.altered > 0 && e.conflicts == e.altered, "%d of %d other bodies were not answered with 409: %s", e.altered-e.conflicts, e.altered, e.firstFailure)
 }
 
-// sendDuplicates runs n operations, eight at a time.
 func sendDuplicates(ctx context.Context, reports *testcluster.ReportLog, urls []string, tasks []testcluster.Task, seed uint64, n int) *effects {
 	var (
 		e       effects
@@ -75,7 +73,6 @@ func sendDuplicates(ctx context.Context, reports *testcluster.ReportLog, urls []
 	return &e
 }
 
-// add adds the counts of one operation.
 func (e *effects) add(one effects) {
 	e.operations++
 	e.calls += one.calls
@@ -107,8 +104,7 @@ func (t *traffic) postUntilAnswered(ctx context.Context, url string, body []byte
 	}
 }
 
-// sendCopies sends one report several times concurrently, each copy to the next address. If
-// `alter` is true, sendCopies then sends another body for the same try.
+// sendCopies sends each copy to the next address. If `alter` is true, it then sends another body for the same try.
 func (t *traffic) sendCopies(ctx context.Context, reports *testcluster.ReportLog, urls []string, o testcluster.Observation, copies int, alter bool) effects {
 	e := effects{calls: copies}
 	body, err := json.Marshal(o)

@@ -12,8 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// trialKillReplica kills two replicas in turn at random times and starts each again. The callers
-// continue with the other replica.
+// trialKillReplica kills two replicas in turn at random times and starts each again. The callers continue with the other
+// replica.
 func trialKillReplica(ctx context.Context, tr *trialRun) error {
 	cluster, tasks, err := tr.openCluster(ctx, testcluster.Config{Replicas: 2})
 	if err != nil {
@@ -42,8 +42,7 @@ func trialKillReplica(ctx context.Context, tr *trialRun) error {
 	return nil
 }
 
-// trialKillPostgres kills the postmaster under load, waits for a moment, and starts it again.
-// Predictions must continue meanwhile.
+// trialKillPostgres kills the postmaster under load and starts it again after a moment. Predictions must continue meanwhile.
 func trialKillPostgres(ctx context.Context, tr *trialRun) error {
 	cluster, tasks, err := tr.openCluster(ctx, testcluster.Config{Replicas: 2})
 	if err != nil {
@@ -98,8 +97,8 @@ func (tr *trialRun) openCluster(ctx context.Context, cfg testcluster.Config) (*t
 	return cluster, tasks, nil
 }
 
-// waitForModels waits until every replica answers from a model of each task. A replica may know
-// a version before it has loaded the model.
+// waitForModels waits until every replica answers from a model of each task. A replica may know a version before it has
+// loaded the model.
 func waitForModels(ctx context.Context, cluster *testcluster.Cluster, tasks []testcluster.Task) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -116,7 +115,6 @@ func waitForModels(ctx context.Context, cluster *testcluster.Cluster, tasks []te
 	return nil
 }
 
-// newTraffic returns traffic to all replicas. Its callers pause for 5 ms between their calls.
 func (tr *trialRun) newTraffic(cluster *testcluster.Cluster, tasks []testcluster.Task, label string) *traffic {
 	return &traffic{
 		urls: addresses(cluster.Replicas), reports: cluster.Reports, tasks: tasks, seed: tr.seed, label: label,
@@ -124,14 +122,13 @@ func (tr *trialRun) newTraffic(cluster *testcluster.Cluster, tasks []testcluster
 	}
 }
 
-// readyAnswer is an answer of /readyz.
 type readyAnswer struct {
 	code    int    // HTTP status
 	Status  string `json:"status"`
 	Observe string `json:"observe"` // whether reports can be stored: "ok" or "unavailable"
 }
 
-// readiness returns the answer of /readyz, or the zero value if there is none or if it is not JSON.
+// readiness returns the zero value if there is no answer or it is not JSON.
 func readiness(ctx context.Context, r *testcluster.Replica) (a readyAnswer) {
 	code, answer, err := r.Call(ctx, http.MethodGet, "/readyz", nil)
 	if err != nil || json.Unmarshal(answer, &a) != nil {
@@ -152,12 +149,10 @@ type prober struct {
 	times        []time.Duration
 }
 
-// newProber returns a prober of all replicas.
 func (tr *trialRun) newProber(cluster *testcluster.Cluster, tasks []testcluster.Task) *prober {
 	return &prober{cluster: cluster, tasks: tasks, random: rand.New(rand.NewPCG(tr.seed, 8))}
 }
 
-// probe sends one request to every replica.
 func (p *prober) probe(ctx context.Context) {
 	for _, r := range p.cluster.Replicas {
 		var answer struct {
@@ -177,15 +172,14 @@ func (p *prober) probe(ctx context.Context) {
 	}
 }
 
-// check records a failure unless a model answered every request. The parameter `when`
-// describes the time of the requests.
+// `when` describes the time of the requests for the failure text.
 func (p *prober) check(tr *trialRun, when string) {
 	tr.printf("predictions %s: %d, not from a model: %d, p99 %v, max %v", when, p.sent, p.failed, quantile(p.times, 0.99), quantile(p.times, 1))
 	tr.check(p.sent > 0 && p.failed == 0, "%d of %d predictions %s were not from a model: %s", p.failed, p.sent, when, p.firstFailure)
 }
 
-// waitRecovered waits until every replica accepts a report and its /readyz says so. It returns
-// the time that this took. While reports are not accepted, it sends prediction requests.
+// waitRecovered returns the time until every replica accepts a report and its /readyz says so. Meanwhile it sends prediction
+// requests.
 func waitRecovered(ctx context.Context, cluster *testcluster.Cluster, p *prober) (time.Duration, error) {
 	start := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)

@@ -23,7 +23,6 @@ import (
 	"time"
 )
 
-// trial injects faults, or sends duplicates or too many calls, and checks that the service reaches a goal.
 type trial struct {
 	name string
 	goal string
@@ -61,7 +60,7 @@ func main() {
 	}
 }
 
-// run runs the selected trials and reports whether it ran all of them and none failed.
+// run reports whether all selected trials ran and none failed.
 func run(ctx context.Context, base trialRun, form, only string) (passed bool) {
 	if form != "short" && form != "long" {
 		fmt.Fprintf(os.Stderr, "chaos: -form %q: must be short or long\n", form)
@@ -95,7 +94,7 @@ func run(ctx context.Context, base trialRun, form, only string) (passed bool) {
 	return failed == 0
 }
 
-// execute runs one trial, prints the verdict and reports whether the trial passed or was skipped.
+// execute reports whether the trial passed or was skipped.
 func (t *trial) execute(ctx context.Context, tr *trialRun) bool {
 	fmt.Printf("=== %s: %s\n", t.name, t.goal)
 	start := time.Now()
@@ -118,15 +117,13 @@ func (t *trial) execute(ctx context.Context, tr *trialRun) bool {
 	return true
 }
 
-// trialRun contains the parameters of one execution of a trial and the failed checks.
 type trialRun struct {
 	long     bool
 	seed     uint64
-	binary   string   // path of the loadaware binary; bin/loadaware if empty
-	failures []string // descriptions of the failed checks
+	binary   string // path of the loadaware binary; bin/loadaware if empty
+	failures []string
 }
 
-// repetitions returns `short` or `long`, depending on the form of this run.
 func (tr *trialRun) repetitions(short, long int) int {
 	if tr.long {
 		return long
@@ -134,10 +131,8 @@ func (tr *trialRun) repetitions(short, long int) int {
 	return short
 }
 
-// printf prints a line of figures.
 func (tr *trialRun) printf(format string, args ...any) { fmt.Printf("  "+format+"\n", args...) }
 
-// check prints and records a failure unless ok is true.
 func (tr *trialRun) check(ok bool, format string, args ...any) {
 	if !ok {
 		failure := fmt.Sprintf(format, args...)
@@ -146,7 +141,7 @@ func (tr *trialRun) check(ok bool, format string, args ...any) {
 	}
 }
 
-// loadAverage returns the load average of the machine in the last minute, on which absolute figures depend.
+// loadAverage is that of the last minute, on which absolute figures depend.
 func loadAverage() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

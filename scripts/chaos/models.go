@@ -12,15 +12,13 @@ import (
 )
 
 // The trials with bad models (valid, but with far too small grants) and with damaged models (blobs with changed or missing
-// bytes) add and change models with SQL, because the API of loadaware does not allow such changes.
+// bytes) change models with SQL, because the API does not allow such changes.
 
-// blobSQL selects the active version of a task and its blob.
 const blobSQL = `
 	SELECT model.version, model.blob
 	FROM task JOIN model ON model.task = task.id AND model.version = task.active_version
 	WHERE task.dag_id = $1 AND task.task_id = $2`
 
-// readActiveBlob reads the active model of a task.
 func readActiveBlob(ctx context.Context, conn *pgx.Conn, task testcluster.Task) (version int, blob []byte, err error) {
 	err = conn.QueryRow(ctx, blobSQL, task.DAG, task.Task).Scan(&version, &blob)
 	return version, blob, err
@@ -35,26 +33,23 @@ const insertModelSQL = `
 	WHERE task.dag_id = $1 AND task.task_id = $2
 	RETURNING version`
 
-// insertModel stores blob as the next version of a task's model and does not activate it.
+// insertModel does not activate the version.
 func insertModel(ctx context.Context, conn *pgx.Conn, task testcluster.Task, blob []byte) (version int, err error) {
 	err = conn.QueryRow(ctx, insertModelSQL, task.DAG, task.Task, blob).Scan(&version)
 	return version, err
 }
 
-// activate requests the activation of a version and returns the HTTP status.
 func activate(ctx context.Context, r *testcluster.Replica, task testcluster.Task, version int) (int, error) {
 	code, _, err := r.Call(ctx, http.MethodPost, fmt.Sprintf("/tasks/%s/%s/models/%d/activate", task.DAG, task.Task, version), nil)
 	return code, err
 }
 
-// train requests the training of a task.
 func train(ctx context.Context, r *testcluster.Replica, task testcluster.Task) error {
 	code, text, err := r.Call(ctx, http.MethodPost, "/tasks/"+task.DAG+"/"+task.Task+"/train", nil)
 	return callError("train "+task.Task, code, text, err)
 }
 
-// callError returns an error for a call without an answer (err) or with another status than 200; otherwise nil. The
-// text is the body of the answer.
+// callError returns nil for the status 200. `text` is the body of the answer.
 func callError(call string, status int, text []byte, err error) error {
 	switch {
 	case err != nil:
@@ -65,7 +60,7 @@ func callError(call string, status int, text []byte, err error) error {
 	return nil
 }
 
-// answer contains the fields of a prediction or a lift that the trials of models use.
+// answer has the fields of a prediction or a lift that the trials use.
 type answer struct {
 	PredictionID string `json:"prediction_id"`
 	Source       string `json:"source"`
@@ -78,7 +73,6 @@ type answer struct {
 	} `json:"model"`
 }
 
-// version returns the version of the model that answered; 0 without a model.
 func (a *answer) version() int {
 	if a.Model == nil {
 		return 0
@@ -86,7 +80,7 @@ func (a *answer) version() int {
 	return a.Model.Version
 }
 
-// post sends body as JSON and decodes the answer. Any status but 200 is an error.
+// Any status but 200 is an error.
 func post(ctx context.Context, r *testcluster.Replica, path string, body any) (a answer, err error) {
 	code, text, err := r.Call(ctx, http.MethodPost, path, body)
 	if err := callError(path, code, text, err); err != nil {
@@ -96,7 +90,7 @@ func post(ctx context.Context, r *testcluster.Replica, path string, body any) (a
 	return a, err
 }
 
-// answeringVersion returns the model version from which a replica answers; 0 without a model.
+// answeringVersion returns 0 without a model.
 func answeringVersion(ctx context.Context, r *testcluster.Replica, task testcluster.Task) (int, error) {
 	a, err := post(ctx, r, "/predict", map[string]any{"dag_id": task.DAG, "task_id": task.Task, "requested": map[string]any{"memory": "64Gi"}})
 	return a.version(), err

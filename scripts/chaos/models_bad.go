@@ -15,9 +15,8 @@ import (
 // shrinkFactor is the fraction of the right allocation that a bad model allocates.
 const shrinkFactor = 0.3
 
-// trialBadModel promotes models with valid checksums that allocate 30 % of the right amount, one task after the other.
-// The controls are unchanged tasks and tasks that suddenly need three times as much memory: the watchdog must not roll
-// back their models.
+// trialBadModel promotes models with valid checksums that allocate 30 % of the right amount, one task after the other. The
+// controls are unchanged tasks and tasks that suddenly need three times as much memory, whose models must stay.
 func trialBadModel(ctx context.Context, tr *trialRun) error {
 	cluster, err := testcluster.Open(ctx, testcluster.Config{Binary: tr.binary})
 	if err != nil {
@@ -42,8 +41,8 @@ func trialBadModel(ctx context.Context, tr *trialRun) error {
 		if err := w.simulate(ctx, 32); err != nil {
 			return err
 		}
-		// This training includes the newest runs, so that a replica does not have to learn them when
-		// it loads the model. The training also leaves an earlier version for a rollback.
+		// This training includes the newest runs, so that a replica does not have to learn them when it loads the model. It
+		// also leaves an earlier version for a rollback.
 		if err := train(ctx, cluster.Replicas[0], task); err != nil {
 			return err
 		}
@@ -73,7 +72,6 @@ func trialBadModel(ctx context.Context, tr *trialRun) error {
 // maxOutcomes is the number of ended runs within which the watchdog must roll back a bad model.
 const maxOutcomes = 200
 
-// promoteBadModel activates a bad copy of the task's model and checks that it is rolled back.
 func (tr *trialRun) promoteBadModel(ctx context.Context, conn *pgx.Conn, w *workload) error {
 	good, blob, err := readActiveBlob(ctx, conn, w.task)
 	if err != nil {
@@ -93,9 +91,9 @@ func (tr *trialRun) promoteBadModel(ctx context.Context, conn *pgx.Conn, w *work
 	return tr.checkRollback(ctx, w, bad, good)
 }
 
-// checkRollback checks that the watchdog rolls back a bad version within maxOutcomes, that this version then
-// no longer answers, and that at most 12 of the next 64 runs are killed. With a larger bound, the check could accept a
-// rollback to another bad version.
+// checkRollback checks that the watchdog rolls back a bad version within maxOutcomes, that this version then no longer
+// answers, and that at most 12 of the next 64 runs are killed. With a larger bound, the check could accept a rollback to
+// another bad version.
 func (tr *trialRun) checkRollback(ctx context.Context, w *workload, bad, good int) error {
 	w.ended, w.killed = 0, 0
 	rolledBack := false
@@ -127,7 +125,7 @@ func (tr *trialRun) checkRollback(ctx context.Context, w *workload, bad, good in
 	return nil
 }
 
-// checkNoRollback is the control: it records a failure if the watchdog rolls back a model.
+// checkNoRollback is the control.
 func (tr *trialRun) checkNoRollback(ctx context.Context, w *workload, description string) error {
 	w.ended, w.killed = 0, 0
 	if err := w.simulate(ctx, maxOutcomes); err != nil {
@@ -145,8 +143,8 @@ func (tr *trialRun) checkNoRollback(ctx context.Context, w *workload, descriptio
 	return nil
 }
 
-// shrinkModel changes the residual store of a model as if every run had needed 30 % of its memory, and removes the
-// cold-start rule, which would answer well.
+// shrinkModel changes the residual store as if every run had needed 30 % of its memory, and removes the cold-start rule,
+// which would answer well.
 func shrinkModel(blob []byte) ([]byte, error) {
 	model, err := taskmodel.Open(blob)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// trialDamagedModel flips single bytes of a small and of a large blob, and truncates the blobs: with `-form long` at
-// every offset of the small blob, otherwise at random offsets. The service must reject the activation of such a
-// version and answer from the last good one.
+// trialDamagedModel flips single bytes of a small and of a large blob, and truncates the blobs: in the long form at every
+// offset of the small blob, otherwise at random offsets. The service must reject the activation of such a version and answer
+// from the last good one.
 func trialDamagedModel(ctx context.Context, tr *trialRun) error {
 	cluster, err := testcluster.Open(ctx, testcluster.Config{Binary: tr.binary, Postgres: testcluster.PostgresConfig{Settings: []string{"fsync=off"}}}) // this trial is not about durability
 	if err != nil {
@@ -45,8 +45,7 @@ type damagedVersion struct {
 	blob      []byte // of the good version
 }
 
-// damageModel flips single bytes of the task's model and truncates it, at `sample` random offsets
-// or, if `sample` is 0, at every offset.
+// damageModel damages the task's model at `sample` random offsets; at every offset if `sample` is 0.
 func (tr *trialRun) damageModel(ctx context.Context, cluster *testcluster.Cluster, task testcluster.Task, random *rand.Rand, sample int) error {
 	conn, err := connect(ctx, cluster)
 	if err != nil {
@@ -103,19 +102,17 @@ func (tr *trialRun) damageModel(ctx context.Context, cluster *testcluster.Cluste
 	return err
 }
 
-// damageSQL replaces the blob of a version.
 const damageSQL = `
 	UPDATE model SET blob = $4
 	FROM task WHERE task.id = model.task AND task.dag_id = $1 AND task.task_id = $2 AND version = $3`
 
-// store stores `blob` as the version `bad`.
 func (v *damagedVersion) store(ctx context.Context, blob []byte) error {
 	_, err := v.conn.Exec(ctx, damageSQL, v.task.DAG, v.task.Task, v.bad, blob)
 	return err
 }
 
-// rejects stores `blob` as the version `bad`, requests its activation, and reports whether the service rejected it and
-// still answers from the good version.
+// rejects stores `blob` as the version `bad`, and reports whether the service rejects its activation and still answers from
+// the good version.
 func (v *damagedVersion) rejects(ctx context.Context, blob []byte) (bool, error) {
 	if err := v.store(ctx, blob); err != nil {
 		return false, err
@@ -128,7 +125,7 @@ func (v *damagedVersion) rejects(ctx context.Context, blob []byte) (bool, error)
 	return code == http.StatusConflict && answering == v.good, err
 }
 
-// announcements is the number of damaged blobs that announceDamaged stores and announces.
+// announcements is the number of damaged blobs in announceDamaged.
 const announcements = 20
 
 // promoteSQL makes a version active without the checks of the service.
@@ -139,8 +136,8 @@ const promoteSQL = `
 const announceSQL = `
 	SELECT pg_notify('loadaware_changes', json_build_object('Namespace', 'default', 'DAG', $1::text, 'Task', $2::text)::text)`
 
-// announceDamaged makes damaged versions active with SQL and announces them. The restore of a damaged backup
-// could have the same effect. announceDamaged returns the number of answers that were not from the good version.
+// announceDamaged makes damaged versions active with SQL and announces them, as after the restore of a damaged backup. It
+// returns the number of answers that were not from the good version.
 func (v *damagedVersion) announceDamaged(ctx context.Context, random *rand.Rand) (notGood int, err error) {
 	promote := func(version int) error {
 		if _, err := v.conn.Exec(ctx, promoteSQL, v.task.DAG, v.task.Task, version); err != nil {

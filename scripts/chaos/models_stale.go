@@ -11,15 +11,13 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// The bounds that this trial checks.
 const (
 	maxStalenessError = 5 * time.Second // between the staleness that /readyz reports and the real one
 	maxRecovery       = 5 * time.Second // until a promoted version answers, from the promotion or from the end of a cut
 )
 
-// trialStaleModel promotes versions at one replica while the network between the other replica
-// and PostgreSQL is intact, and while it is cut. A cut drops the data on all connections, and
-// no connection gets an error.
+// trialStaleModel promotes versions at one replica while the network between the other replica and PostgreSQL is intact, and
+// while it is cut. A cut drops the data on all connections, and no connection gets an error.
 func trialStaleModel(ctx context.Context, tr *trialRun) error {
 	cluster, tasks, err := tr.openCluster(ctx, testcluster.Config{Replicas: 2})
 	if err != nil {
@@ -97,8 +95,7 @@ func (p *promoter) promote(ctx context.Context) error {
 	return callError("promote a version", code, nil, err)
 }
 
-// waitPropagated waits until the far replica answers from the active version, but at most for `timeout`.
-// It returns the time that this took.
+// waitPropagated returns the time until the far replica answers from the active version; it gives up after `timeout`.
 func (p *promoter) waitPropagated(ctx context.Context, timeout time.Duration) (time.Duration, error) {
 	start := time.Now()
 	for {
@@ -110,9 +107,8 @@ func (p *promoter) waitPropagated(ctx context.Context, timeout time.Duration) (t
 	}
 }
 
-// waitFresh waits until the far replica reports a staleness below 2 s, but at most for `timeout`. It
-// returns the time that this took. The replica may load a promoted version before it knows that
-// it missed no other change.
+// waitFresh returns the time until the far replica reports a staleness below 2 s; it gives up after `timeout`. The replica
+// may load a promoted version before it knows that it missed no other change.
 func (p *promoter) waitFresh(ctx context.Context, timeout time.Duration) time.Duration {
 	start := time.Now()
 	for {
@@ -124,7 +120,7 @@ func (p *promoter) waitFresh(ctx context.Context, timeout time.Duration) time.Du
 	}
 }
 
-// measurePropagation measures how soon the far replica answers from a promoted version without a fault.
+// measurePropagation measures promotions without a fault.
 func (tr *trialRun) measurePropagation(ctx context.Context, p *promoter) error {
 	var lags []time.Duration
 	for range tr.repetitions(30, 300) {
@@ -142,12 +138,11 @@ func (tr *trialRun) measurePropagation(ctx context.Context, p *promoter) error {
 	return nil
 }
 
-// minProbing is the minimum time for which runCut probes after the promotion.
 const minProbing = 500 * time.Millisecond
 
-// runCut waits for `delay`, promotes a version and probes the far replica until `length` has passed since the start of
-// runCut, and at least for minProbing. The reported staleness must be at least the real one minus maxStalenessError,
-// and at most the length of the cut plus maxStalenessError.
+// runCut waits for `delay`, promotes a version and probes the far replica until `length` has passed since its start, and at
+// least for minProbing. The reported staleness must be at least the real one minus maxStalenessError, and at most the length
+// of the cut plus maxStalenessError.
 func (tr *trialRun) runCut(ctx context.Context, p *promoter, length, delay time.Duration, stream string) error {
 	start := time.Now()
 	time.Sleep(delay)
@@ -182,8 +177,7 @@ func (tr *trialRun) runCut(ctx context.Context, p *promoter, length, delay time.
 	return nil
 }
 
-// staleness returns the staleness that /readyz reports. isKnown is false without an answer, or if the
-// answer contains no staleness.
+// isKnown is false without an answer, or if the answer contains no staleness.
 func staleness(ctx context.Context, r *testcluster.Replica) (stale time.Duration, isKnown bool) {
 	var a struct {
 		Stale *float64 `json:"stale_seconds"`

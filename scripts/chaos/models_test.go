@@ -18,7 +18,7 @@ import (
 
 // These tests run the checks of the model trials against fake replicas, whose answers are fixed.
 
-// fakeReplica returns a replica with fixed answers by path; other paths get 409.
+// Paths without an answer get 409.
 func fakeReplica(t *testing.T, answers map[string]string) *testcluster.Replica {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -34,7 +34,7 @@ func fakeReplica(t *testing.T, answers map[string]string) *testcluster.Replica {
 	return &testcluster.Replica{URL: server.URL}
 }
 
-// fromVersion1 is a prediction by model version 1, large enough for every run.
+// fromVersion1 is large enough for every run.
 const fromVersion1 = `{"source": "model", "memory": {"limit_bytes": 99000000000000}, "model": {"version": 1}}`
 
 func TestTrialFailsOnUnreportedStaleness(t *testing.T) {
@@ -84,8 +84,7 @@ func TestTrialFailsIfTheCutHasNoEffect(t *testing.T) {
 	assert.Contains(t, tr.failures[0], "the network was not cut")
 }
 
-// workloadWith returns a workload whose watchdog left an action in the audit log, and whose
-// replica answers from version 1.
+// The replica of workloadWith answers from version 1; `action` is what the watchdog left in the audit log.
 func workloadWith(t *testing.T, action string) *workload {
 	t.Helper()
 	r := fakeReplica(t, map[string]string{

@@ -14,13 +14,12 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// stormConnections is the number of connections of a storm, a load far above the number of calls
-// that the service admits at the same time.
+// stormConnections is far above the number of calls that the service admits at the same time.
 const stormConnections = 600
 
-// trialOverload first finds the best number of connections, which has the highest goodput. It compares runs at this
-// number with runs at three times as many connections, and then with runs at stormConnections. The compared runs
-// alternate, so that other load on the machine affects both alike.
+// trialOverload first finds the number of connections with the highest goodput (the best number). It compares runs at this
+// number with runs at three times as many connections, and then at stormConnections. The compared runs alternate, so that
+// other load on the machine affects both alike.
 func trialOverload(ctx context.Context, tr *trialRun) error {
 	if _, err := exec.LookPath("taskset"); err != nil || runtime.NumCPU() < 2 {
 		return fmt.Errorf("%w: the load generator and the server need taskset and one core each", errSkip)
@@ -48,8 +47,8 @@ func trialOverload(ctx context.Context, tr *trialRun) error {
 	return nil
 }
 
-// ramp measures the goodput with 4 to 128 connections and returns the best number. A larger number is better only if
-// its goodput is more than 3 % higher. With a smaller threshold, noise would more often select a larger number.
+// ramp returns the best of 4 to 128 connections. A larger number is better only if its goodput is more than 3 % higher: with
+// a smaller threshold, noise would more often select a larger number.
 func (c *callers) ramp(ctx context.Context, tr *trialRun) (best int) {
 	c.run(ctx, "warm-up", 8, time.Second)
 	sizes := []int{4, 8, 16, 32, 64, 128}
@@ -71,14 +70,13 @@ func (c *callers) ramp(ctx context.Context, tr *trialRun) (best int) {
 	return best
 }
 
-// comparison contains load runs that alternate between the best number of connections and a larger number. The
-// run aboveBest[i] took place between atBest[i] and atBest[i+1].
+// comparison alternates between the best number of connections and a larger one. The run aboveBest[i] took place between
+// atBest[i] and atBest[i+1].
 type comparison struct {
 	atBest, aboveBest []*loadRun
 }
 
-// compare runs the given number of rounds with `best` and with `above` connections. Each run takes the given number
-// of seconds. The run ids begin with `label`.
+// The run ids of compare begin with `label`.
 func (c *callers) compare(ctx context.Context, tr *trialRun, label string, best, above, rounds, seconds int) *comparison {
 	k, length := &comparison{}, time.Duration(seconds)*time.Second
 	k.atBest = append(k.atBest, c.run(ctx, label+"-first", best, length))
@@ -89,8 +87,8 @@ func (c *callers) compare(ctx context.Context, tr *trialRun, label string, best,
 	return k
 }
 
-// ratio divides a figure of each run in aboveBest by the mean of this figure over the runs in atBest before and
-// after it. It returns the median, minimum and maximum of these ratios.
+// ratio divides a figure of each run in aboveBest by the mean of this figure over the runs in atBest before and after it. It
+// returns the median, minimum and maximum of these quotients.
 func (k *comparison) ratio(figure func(*loadRun) float64) (middle, low, high float64) {
 	var ratios []float64
 	for i, above := range k.aboveBest {
@@ -99,7 +97,6 @@ func (k *comparison) ratio(figure func(*loadRun) float64) (middle, low, high flo
 	return median(ratios), slices.Min(ratios), slices.Max(ratios)
 }
 
-// bestGoodput returns the median goodput of the runs in atBest.
 func (k *comparison) bestGoodput() float64 {
 	var goodput []float64
 	for _, l := range k.atBest {
@@ -108,7 +105,7 @@ func (k *comparison) bestGoodput() float64 {
 	return median(goodput)
 }
 
-// total returns the sum of the runs in aboveBest, which have the same length. It omits the CPU time.
+// total sums the runs in aboveBest, which have the same length. It omits the CPU time.
 func (k *comparison) total() *loadRun {
 	first := k.aboveBest[0]
 	total := &loadRun{connections: first.connections, buckets: make([]int, len(first.buckets))}
@@ -122,9 +119,8 @@ func (k *comparison) total() *loadRun {
 // minGoodput is the fraction of the highest goodput that must remain under overload.
 const minGoodput = 0.8
 
-// check records a failure for each violated bound. Only the long form bounds the goodput and the
-// time of a rejection: in a few short rounds, other load on the machine and the load generator
-// affect these figures as much as the service does.
+// check bounds the goodput and the time of a rejection only in the long form: in a few short rounds, other load on the
+// machine and the load generator affect these figures as much as the service does.
 func (k *comparison) check(tr *trialRun, name string) {
 	bestGoodput, total := k.bestGoodput(), k.total()
 	tr.printf("%s: compared with %.0f/s at the best number of connections (%d): %v", name, bestGoodput, k.atBest[0].connections, total)
@@ -157,10 +153,8 @@ func median(v []float64) float64 {
 	return v[len(v)/2]
 }
 
-// pinned returns the prefix of a command that runs only on the given cores.
 func pinned(cores string) []string { return []string{"taskset", "-c", cores} }
 
-// pinSelf pins every thread of this process to the given cores.
 func pinSelf(ctx context.Context, cores string) error {
 	return runCommand(ctx, "taskset", "-acp", cores, strconv.Itoa(os.Getpid()))
 }

@@ -7,8 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// loadOf returns a run of one second with 100 answers in each bucket. If `failure` is not empty, one call failed
-// with this text.
+// loadOf has 100 answers in each bucket. If `failure` is not empty, it is the text of the first failure.
 func loadOf(failure string) *loadRun {
 	l := &loadRun{connections: 8, length: time.Second, buckets: make([]int, 11), firstFailure: failure}
 	l.predicts.good = 1000

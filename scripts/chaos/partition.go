@@ -21,8 +21,7 @@ const (
 	farAddr  = "198.18.77.2"
 )
 
-// trialPartition takes the link between a replica and PostgreSQL down at the far end: packets are
-// lost, and no connection is reset.
+// trialPartition takes the link to PostgreSQL down at the far end: packets are lost, and no connection is reset.
 func trialPartition(ctx context.Context, tr *trialRun) error {
 	if os.Geteuid() != 0 {
 		return fmt.Errorf("%w: network namespaces need root", errSkip)
@@ -72,8 +71,7 @@ func trialPartition(ctx context.Context, tr *trialRun) error {
 	return nil
 }
 
-// createLink creates the namespace and the veth pair into it. It first removes what an
-// interrupted run has left.
+// createLink first removes what an interrupted run has left.
 func createLink() (remove func(), err error) {
 	remove = func() {
 		_ = ip("link", "del", nearEnd) // fails if it does not exist
@@ -97,7 +95,6 @@ func createLink() (remove func(), err error) {
 	return remove, nil
 }
 
-// ip runs the command ip, which changes interfaces and network namespaces.
 func ip(args ...string) error {
 	output, err := exec.Command("ip", args...).CombinedOutput()
 	if err != nil {

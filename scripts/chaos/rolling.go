@@ -14,9 +14,9 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// trialRolling upgrades all replicas to a newer version under load, one by one, and downgrades them again. The newer
-// version has one migration more, which its first replica applies to the tables in use. The long form uses three newer
-// versions, each with one migration more than the one before.
+// trialRolling upgrades all replicas to a newer version under load, one by one, and downgrades them again. The newer version
+// has one migration more, which its first replica applies to the tables in use. The long form uses three newer versions,
+// each with one migration more than the one before.
 func trialRolling(ctx context.Context, tr *trialRun) error {
 	dir, err := os.MkdirTemp("", "loadaware-next-")
 	if err != nil {
@@ -61,7 +61,6 @@ func trialRolling(ctx context.Context, tr *trialRun) error {
 	return nil
 }
 
-// replace stops a replica with SIGTERM and starts another binary in its place.
 func replace(ctx context.Context, r *testcluster.Replica, binary string) error {
 	if err := r.Terminate(); err != nil {
 		return err
@@ -74,14 +73,12 @@ func replace(ctx context.Context, r *testcluster.Replica, binary string) error {
 	return nil
 }
 
-// balancer is a load balancer: it polls /readyz of each replica every 100 ms and prefers ready
-// replicas.
+// balancer polls /readyz of each replica every 100 ms and prefers ready replicas.
 type balancer struct {
 	replicas []*testcluster.Replica
 	ready    []atomic.Bool
 }
 
-// newBalancer returns a balancer that polls the replicas until ctx is done.
 func newBalancer(ctx context.Context, replicas []*testcluster.Replica) *balancer {
 	b := &balancer{replicas: replicas, ready: make([]atomic.Bool, len(replicas))}
 	for i, r := range replicas {
@@ -97,8 +94,7 @@ func newBalancer(ctx context.Context, replicas []*testcluster.Replica) *balancer
 	return b
 }
 
-// pick returns the address of the nth replica if it is ready, or of the next one that is. If none is ready, it
-// returns the address of the nth replica.
+// pick returns the address of the nth replica if it is ready or none is; otherwise that of the next ready one.
 func (b *balancer) pick(n int) string {
 	for i := range b.replicas {
 		if at := (n + i) % len(b.replicas); b.ready[at].Load() {
@@ -108,16 +104,15 @@ func (b *balancer) pick(n int) string {
 	return b.replicas[n%len(b.replicas)].URL
 }
 
-// nextBinary returns the path of the nth newer version.
 func nextBinary(dir string, n int) string { return filepath.Join(dir, fmt.Sprintf("loadaware-%d", n)) }
 
-// buildNext builds the nth newer version from a copy of the sources and n additional migrations.
+// The nth newer version has n additional migrations.
 func buildNext(ctx context.Context, dir string, n int) error {
 	root, err := testcluster.Root()
 	if err != nil {
 		return err
 	}
-	tree := filepath.Join(dir, "tree") // the copy of the sources, which all newer versions share
+	tree := filepath.Join(dir, "tree") // shared by all newer versions
 	if n == 1 {
 		if err := copySources(root, tree); err != nil {
 			return err
@@ -136,8 +131,7 @@ CREATE TABLE chaos_%[1]d (task bigint REFERENCES task ON DELETE CASCADE);
 	return testcluster.Build(ctx, tree, nextBinary(dir, n))
 }
 
-// copySources copies all regular files except hidden files and the files in hidden folders and in the folders bin, data
-// and api/python.
+// copySources omits hidden files and folders, and the folders bin, data and api/python.
 func copySources(from, to string) error {
 	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -168,7 +162,6 @@ func copySources(from, to string) error {
 	})
 }
 
-// countAppliedMigrations counts the tables that the migrations of the newer versions have created.
 func countAppliedMigrations(ctx context.Context, cluster *testcluster.Cluster) (n int, err error) {
 	conn, err := connect(ctx, cluster)
 	if err != nil {

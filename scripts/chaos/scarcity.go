@@ -16,7 +16,7 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// shortage is one resource that a trial withholds from the running PostgreSQL.
+// shortage is a resource that a trial withholds from the running PostgreSQL.
 type shortage struct {
 	name  string
 	begin func(context.Context, *testcluster.Cluster) error
@@ -30,8 +30,7 @@ var shortages = []shortage{
 	{"no memory", limitSessionMemory, unlimitSessionMemory},
 }
 
-// trialScarcity withholds the permission to write, disk space, write access to the data folder, and memory from
-// PostgreSQL, one after the other. The data is on a small tmpfs.
+// trialScarcity withholds one resource after the other. The data is on a small tmpfs.
 func trialScarcity(ctx context.Context, tr *trialRun) error {
 	if os.Geteuid() != 0 {
 		return fmt.Errorf("%w: mounting a small disk needs root", errSkip)
@@ -63,8 +62,7 @@ func trialScarcity(ctx context.Context, tr *trialRun) error {
 	return nil
 }
 
-// runShortage withholds one resource under load, checks the answers and /readyz, and restores the
-// resource.
+// runShortage checks the answers and /readyz during a shortage and after it.
 func (tr *trialRun) runShortage(ctx context.Context, cluster *testcluster.Cluster, tasks []testcluster.Task, sh *shortage) error {
 	load, prober := tr.newTraffic(cluster, tasks, sh.name), tr.newProber(cluster, tasks)
 	load.start(ctx, 6)
@@ -106,20 +104,17 @@ func (tr *trialRun) runShortage(ctx context.Context, cluster *testcluster.Cluste
 	return nil
 }
 
-// setReadOnlyTransactions returns a function that makes every transaction read-only, as on a standby ("on"), or
-// writable again ("off").
+// setReadOnlyTransactions makes every transaction read-only, as on a standby ("on"), or writable again ("off").
 func setReadOnlyTransactions(readOnly string) func(context.Context, *testcluster.Cluster) error {
 	return func(ctx context.Context, cluster *testcluster.Cluster) error {
 		return execute(ctx, cluster, "ALTER SYSTEM SET default_transaction_read_only = "+readOnly, "SELECT pg_reload_conf()")
 	}
 }
 
-// connect opens a connection to the cluster's PostgreSQL.
 func connect(ctx context.Context, cluster *testcluster.Cluster) (*pgx.Conn, error) {
 	return pgx.Connect(ctx, cluster.Postgres.DSN())
 }
 
-// execute executes statements on a new connection.
 func execute(ctx context.Context, cluster *testcluster.Cluster, statements ...string) error {
 	conn, err := connect(ctx, cluster)
 	if err != nil {
@@ -135,8 +130,8 @@ func execute(ctx context.Context, cluster *testcluster.Cluster, statements ...st
 }
 
 // withNewSessions calls `change` and then ends the other client sessions, because a session keeps its open files and limits.
-// Its own session also runs endSessionsSQL before `change`, because after `change` PostgreSQL may be unable to load the
-// code and the catalog rows for this statement.
+// Its own session also runs endSessionsSQL before `change`, because after `change` PostgreSQL may be unable to load the code
+// and the catalog rows for this statement.
 func withNewSessions(ctx context.Context, cluster *testcluster.Cluster, change func() error) error {
 	conn, err := connect(ctx, cluster)
 	if err != nil {
@@ -163,12 +158,10 @@ const endSessionsSQL = `
 	SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 	WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`
 
-// filler returns the path of the file that fills the disk.
 func filler(cluster *testcluster.Cluster) string {
 	return filepath.Join(cluster.Postgres.DataDir(), "filler")
 }
 
-// fillDisk writes a file until the disk is full.
 func fillDisk(ctx context.Context, cluster *testcluster.Cluster) error {
 	file, err := os.Create(filler(cluster))
 	if err != nil {
@@ -187,7 +180,7 @@ func freeDisk(_ context.Context, cluster *testcluster.Cluster) error {
 	return os.Remove(filler(cluster))
 }
 
-// makeReadOnly removes the write permission from all data files and ends the client sessions.
+// makeReadOnly removes the write permission from all data files.
 func makeReadOnly(ctx context.Context, cluster *testcluster.Cluster) error {
 	return withNewSessions(ctx, cluster, func() error { return runCommand(ctx, "chmod", "-R", "a-w", databaseDir(cluster)) })
 }
@@ -196,12 +189,11 @@ func makeWritable(ctx context.Context, cluster *testcluster.Cluster) error {
 	return runCommand(ctx, "chmod", "-R", "u+w", databaseDir(cluster))
 }
 
-// databaseDir returns the folder of the PostgreSQL cluster.
+// databaseDir is the folder of the PostgreSQL cluster.
 func databaseDir(cluster *testcluster.Cluster) string {
 	return filepath.Join(cluster.Postgres.DataDir(), "postgres")
 }
 
-// limitSessionMemory limits the address space of every new session.
 func limitSessionMemory(ctx context.Context, cluster *testcluster.Cluster) error {
 	return withNewSessions(ctx, cluster, func() error { return limitMemory(ctx, cluster, "1") })
 }
@@ -213,8 +205,8 @@ func unlimitSessionMemory(ctx context.Context, cluster *testcluster.Cluster) err
 	return limitMemory(ctx, cluster, "unlimited")
 }
 
-// limitMemory sets the soft limit of the postmaster's address space, which new sessions inherit and which the
-// user of PostgreSQL may raise again.
+// limitMemory sets the soft limit of the postmaster's address space, which new sessions inherit and which the user of
+// PostgreSQL may raise again.
 func limitMemory(ctx context.Context, cluster *testcluster.Cluster, limit string) error {
 	info, err := os.Stat(databaseDir(cluster))
 	if err != nil {
@@ -228,7 +220,7 @@ func limitMemory(ctx context.Context, cluster *testcluster.Cluster, limit string
 		"prlimit", "--pid", strconv.Itoa(cluster.Postgres.PID()), "--as="+limit+":")
 }
 
-// runCommand runs a command. The error contains the output of the command.
+// The error of runCommand contains the output.
 func runCommand(ctx context.Context, name string, args ...string) error {
 	if output, err := exec.CommandContext(ctx, name, args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %s: %w", name, output, err)

@@ -15,8 +15,8 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// toxicCase is one toxic, a network fault that toxiproxy injects, with three sets of attributes, from weak to strong.
-// The units are those of toxiproxy: milliseconds (microseconds for the delay of the slicer), KB/s and bytes.
+// toxicCase is a network fault of toxiproxy with three sets of attributes, from weak to strong. The units are those of
+// toxiproxy: milliseconds (microseconds for the delay of the slicer), KB/s and bytes.
 type toxicCase struct {
 	kind      string
 	strengths [3]map[string]int
@@ -32,7 +32,7 @@ var toxicCases = []toxicCase{
 	{"limit_data", [3]map[string]int{{"bytes": 100_000}, {"bytes": 5_000}, {"bytes": 50}}},
 }
 
-// isSilence reports whether no data passes until the toxic is removed (the strongest timeout).
+// isSilence reports whether no data passes until the toxic is removed.
 func (p *toxicCase) isSilence(strength int) bool { return p.kind == "timeout" && strength == 2 }
 
 // trialToxics puts each toxic between one replica and PostgreSQL, in each direction.
@@ -72,8 +72,8 @@ func trialToxics(ctx context.Context, tr *trialRun) error {
 	return nil
 }
 
-// runToxic applies one toxic for a while under load, removes it, and returns the time until
-// every replica accepts reports again and its /readyz says so.
+// runToxic applies one toxic under load, and returns the time from its removal until every replica accepts reports again and
+// its /readyz says so.
 func (tr *trialRun) runToxic(ctx context.Context, cluster *testcluster.Cluster, tasks []testcluster.Task, proxy *toxiproxy.Proxy, toxic *toxicCase, strength int, stream string) (time.Duration, error) {
 	name := fmt.Sprintf("%s %v %s", toxic.kind, toxic.strengths[strength], stream)
 	encoded, err := json.Marshal(map[string]any{"name": "fault", "type": toxic.kind, "stream": stream, "attributes": toxic.strengths[strength]})
@@ -109,7 +109,7 @@ func (tr *trialRun) runToxic(ctx context.Context, cluster *testcluster.Cluster, 
 	return recovered, nil
 }
 
-// newProxy starts a TCP proxy to upstream on a free port of loopback.
+// newProxy listens on a free port of loopback.
 func newProxy(upstream string) (*toxiproxy.Proxy, error) {
 	zerolog.SetGlobalLevel(zerolog.Disabled) // the toxics write to the global logger
 	log := zerolog.Nop()

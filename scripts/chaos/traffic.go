@@ -22,9 +22,8 @@ const (
 	observeDeadline = 10*time.Second + time.Second
 )
 
-// traffic runs callers in a closed loop. Each caller sends a prediction request, then a report,
-// which it repeats until the report is acknowledged or the caller gives up. Without an answer the
-// caller continues with the next replica.
+// traffic runs callers in a closed loop. Each caller sends a prediction request, then a report, which it repeats until the
+// report is acknowledged or the caller gives up. Without an answer it continues with the next replica.
 type traffic struct {
 	urls            []string
 	reports         *testcluster.ReportLog
@@ -42,7 +41,6 @@ type traffic struct {
 	running sync.WaitGroup
 }
 
-// callCounts counts the results of the calls.
 type callCounts struct {
 	Predicted, Observed int // answered with 200
 	Rejected            int // 429 or 503 with Retry-After
@@ -51,7 +49,7 @@ type callCounts struct {
 	Late                int // calls that ended after the deadline; also counted by their result
 	Failed              int // any other status
 	PredictRejected     int // prediction requests among Rejected
-	Unacked             int // reports that were never acknowledged
+	Unacked             int
 	FirstFailure        string
 	predictTimes        []time.Duration
 	observeTimes        []time.Duration
@@ -68,7 +66,7 @@ func (t *callCounts) String() string {
 	return text
 }
 
-// quantile returns the q-quantile of the durations, rounded to 0.1 ms.
+// quantile rounds to 0.1 ms.
 func quantile(times []time.Duration, q float64) time.Duration {
 	if len(times) == 0 {
 		return 0
@@ -77,7 +75,6 @@ func quantile(times []time.Duration, q float64) time.Duration {
 	return times[min(len(times)-1, int(q*float64(len(times))))].Round(100 * time.Microsecond)
 }
 
-// addresses returns the URLs of the replicas.
 func addresses(replicas []*testcluster.Replica) (urls []string) {
 	for _, r := range replicas {
 		urls = append(urls, r.URL)
@@ -85,7 +82,6 @@ func addresses(replicas []*testcluster.Replica) (urls []string) {
 	return urls
 }
 
-// start starts n callers, which run until stop.
 func (t *traffic) start(ctx context.Context, n int) {
 	t.client = &http.Client{
 		Timeout:   30 * time.Second, // far above the deadlines, so that late answers are counted
@@ -97,8 +93,7 @@ func (t *traffic) start(ctx context.Context, n int) {
 	}
 }
 
-// stop waits until the last report of each caller is acknowledged or the caller has given up, and returns
-// the counts.
+// stop waits until the last report of each caller is acknowledged or given up.
 func (t *traffic) stop() callCounts {
 	close(t.ending)
 	t.running.Wait()
@@ -106,14 +101,12 @@ func (t *traffic) stop() callCounts {
 	return t.counts()
 }
 
-// counts returns the counts so far.
 func (t *traffic) counts() callCounts {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.counted
 }
 
-// ended reports whether stop was called.
 func (t *traffic) ended() bool {
 	select {
 	case <-t.ending:
@@ -123,7 +116,7 @@ func (t *traffic) ended() bool {
 	}
 }
 
-// runCaller calls until stop or the end of ctx. The seed and the number of the caller determine its requests.
+// The seed and the number of the caller determine its requests.
 func (t *traffic) runCaller(ctx context.Context, number int) {
 	random := rand.New(rand.NewPCG(t.seed, uint64(number)))
 	replica := number
@@ -139,8 +132,8 @@ func (t *traffic) runCaller(ctx context.Context, number int) {
 	}
 }
 
-// report repeats one report until it is acknowledged, but at most until ctx ends or 30 s after stop. After a
-// missing answer it continues with the next replica.
+// report repeats one report until it is acknowledged, but at most until ctx ends or 30 s after stop. After a missing answer
+// it continues with the next replica.
 func (t *traffic) report(ctx context.Context, replica *int, o testcluster.Observation) {
 	body, err := json.Marshal(o)
 	if err != nil {
@@ -169,7 +162,7 @@ func (t *traffic) report(ctx context.Context, replica *int, o testcluster.Observ
 	t.mu.Unlock()
 }
 
-// call sends one request, counts the result, and returns the status; 0 without an answer.
+// call returns the status; 0 without an answer.
 func (t *traffic) call(ctx context.Context, replica int, path string, body []byte) int {
 	url := t.address(replica) + path
 	start := time.Now()
@@ -217,7 +210,7 @@ func (t *traffic) call(ctx context.Context, replica int, path string, body []byt
 	return status
 }
 
-// address returns the address for a replica number.
+// n may exceed the number of replicas.
 func (t *traffic) address(n int) string {
 	if t.pick != nil {
 		return t.pick(n)
@@ -225,14 +218,13 @@ func (t *traffic) address(n int) string {
 	return t.urls[n%len(t.urls)]
 }
 
-// noteFailure stores the description if it is the first failure.
 func (t *callCounts) noteFailure(format string, args ...any) {
 	if t.FirstFailure == "" {
 		t.FirstFailure = fmt.Sprintf(format, args...)
 	}
 }
 
-// send posts body. Without an answer it returns the status 0 and the error as the answer.
+// Without an answer, send returns the status 0 and the error as the answer.
 func (t *traffic) send(ctx context.Context, url string, body []byte) (status int, retryAfter, answer string) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
@@ -251,8 +243,7 @@ func (t *traffic) send(ctx context.Context, url string, body []byte) (status int
 	return response.StatusCode, response.Header.Get("Retry-After"), string(text)
 }
 
-// checkTraffic checks what most trials with traffic must show: answered calls, deadlines met, a Retry-After in each
-// rejection, no failed call, no report without acknowledgement, and a report log that equals the stored reports.
+// checkTraffic checks what most trials with traffic must show.
 func (tr *trialRun) checkTraffic(ctx context.Context, name string, counts callCounts, cluster *testcluster.Cluster) {
 	tr.printf("%s: %v", name, &counts)
 	tr.check(counts.Predicted > 0 && counts.Observed > 0, "%s: no call was answered", name)
@@ -263,7 +254,6 @@ func (tr *trialRun) checkTraffic(ctx context.Context, name string, counts callCo
 	tr.checkReports(ctx, name, cluster)
 }
 
-// checkReports compares the reports that were sent and acknowledged with the stored ones.
 func (tr *trialRun) checkReports(ctx context.Context, name string, cluster *testcluster.Cluster) {
 	b, err := cluster.Reports.Check(ctx, cluster.Postgres.DSN())
 	tr.printf("%s: reports: %v", name, b)

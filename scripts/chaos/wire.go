@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// wireConn is a minimal HTTP/1.1 client on one keep-alive connection. The client of net/http
-// would use most of the CPU core of the load generator.
+// wireConn is a minimal HTTP/1.1 client on one keep-alive connection. The client of net/http would use most of the CPU core
+// of the load generator.
 type wireConn struct {
 	addr string
 	conn net.Conn // nil if not connected
@@ -18,14 +18,12 @@ type wireConn struct {
 	out  []byte // buffer of a request
 }
 
-// wireAnswer contains the parts of an answer that the load generator uses.
 type wireAnswer struct {
 	status        int
 	retryAfter    time.Duration
 	hasRetryAfter bool
 }
 
-// dial connects if there is no connection.
 func (c *wireConn) dial(deadline time.Duration) (err error) {
 	if c.conn != nil {
 		return nil
@@ -38,7 +36,7 @@ func (c *wireConn) dial(deadline time.Duration) (err error) {
 	return nil
 }
 
-// post sends `body` and reads the answer. After an error it closes the connection.
+// After an error, post closes the connection.
 func (c *wireConn) post(path string, body []byte, deadline time.Duration) (a wireAnswer, err error) {
 	if err := c.dial(deadline); err != nil {
 		return a, err
@@ -59,7 +57,7 @@ func (c *wireConn) post(path string, body []byte, deadline time.Duration) (a wir
 	return c.read()
 }
 
-// read reads one answer. It needs a Content-Length, which the answers to /predict and /observe have.
+// read needs a Content-Length, which the answers to /predict and /observe have.
 func (c *wireConn) read() (a wireAnswer, err error) {
 	line, err := c.in.ReadSlice('\n')
 	if err != nil {

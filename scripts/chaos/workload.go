@@ -13,8 +13,8 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// workload simulates the runs of one task in Airflow: a prediction before each run, OOM kills of
-// tries with less memory than the peak, lifts, and a report at the end.
+// workload simulates the runs of one task in Airflow: a prediction before each run, OOM kills of tries with less memory than
+// the peak, lifts, and a report at the end.
 type workload struct {
 	cluster       *testcluster.Cluster
 	task          testcluster.Task
@@ -26,7 +26,7 @@ type workload struct {
 	ended, killed int                                       // runs, and those whose first try was killed, since the last reset by a check
 }
 
-// watchdogNote returns a remark for the output if the watchdog ran only at the end.
+// watchdogNote is empty unless the lease was taken.
 func (w *workload) watchdogNote() string {
 	if w.releaseLease == nil {
 		return ""
@@ -37,7 +37,6 @@ func (w *workload) watchdogNote() string {
 // batchSize is the number of runs that start before the first of them ends.
 const batchSize = 16
 
-// simulate simulates n runs in batches.
 func (w *workload) simulate(ctx context.Context, n int) error {
 	for ; n > 0; n -= batchSize {
 		if err := w.simulateBatch(ctx, min(n, batchSize)); err != nil {
@@ -50,7 +49,6 @@ func (w *workload) simulate(ctx context.Context, n int) error {
 	return nil
 }
 
-// simulateBatch starts n runs and then ends them one after the other.
 func (w *workload) simulateBatch(ctx context.Context, n int) error {
 	runs, granted := make([]testcluster.Observation, n), make([]int64, n)
 	for i := range runs {
@@ -73,7 +71,6 @@ func (w *workload) simulateBatch(ctx context.Context, n int) error {
 	return nil
 }
 
-// end simulates the end of one run: its kills, its lifts, and its success.
 func (w *workload) end(ctx context.Context, o testcluster.Observation, granted int64) error {
 	to := w.cluster.Replicas[0]
 	w.ended++
@@ -98,7 +95,6 @@ func (w *workload) end(ctx context.Context, o testcluster.Observation, granted i
 	return err
 }
 
-// isRolledBack reports whether the audit log contains a rollback by the watchdog.
 func (w *workload) isRolledBack(ctx context.Context) (bool, error) {
 	code, text, err := w.cluster.Replicas[0].Call(ctx, http.MethodGet, "/audit?limit=1000&dag_id="+w.task.DAG+"&task_id="+w.task.Task, nil)
 	if err := callError("audit", code, text, err); err != nil {
@@ -118,8 +114,8 @@ func (w *workload) isRolledBack(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// waitPropagated waits for at most about one second until the version `bad` no longer answers. It returns
-// the version that answers. A replica learns of a rollback a moment after the commit.
+// waitPropagated waits at most about one second until the version `bad` no longer answers, because a replica learns of a
+// rollback a moment after the commit. It returns the version that answers.
 func (w *workload) waitPropagated(ctx context.Context, bad int) (answering int, err error) {
 	for range 100 {
 		if answering, err = answeringVersion(ctx, w.cluster.Replicas[0], w.task); answering != bad || err != nil {
@@ -130,9 +126,8 @@ func (w *workload) waitPropagated(ctx context.Context, bad int) (answering int, 
 	return answering, nil
 }
 
-// waitForWatchdog waits until the watchdog has checked the kills, which trigger it at once. If
-// `last` is true, it waits until the watchdog has checked all runs. If takeLease was called, it waits
-// only if `last` is true, and releases the lease before.
+// waitForWatchdog waits until the watchdog has checked the kills, which trigger it at once; if `last` is true, all runs.
+// After takeLease, it waits only if `last` is true, and releases the lease before.
 func (w *workload) waitForWatchdog(ctx context.Context, last bool) error {
 	if w.releaseLease != nil {
 		if !last {
@@ -153,8 +148,8 @@ const releaseLeaseSQL = `
 	UPDATE lease SET owner = NULL, until = NULL
 	FROM task WHERE lease.task = task.id AND dag_id = $1 AND task_id = $2`
 
-// takeLease takes the lease of the task, as a busy replica would. Until releaseLease no replica
-// trains the task and the watchdog does not check it.
+// takeLease takes the lease of the task, as a busy replica would. Until releaseLease no replica trains the task and the
+// watchdog does not check it.
 func (w *workload) takeLease(ctx context.Context, conn *pgx.Conn) error {
 	w.releaseLease = func(ctx context.Context) error {
 		_, err := conn.Exec(ctx, releaseLeaseSQL, w.task.DAG, w.task.Task)
@@ -167,18 +162,17 @@ func (w *workload) takeLease(ctx context.Context, conn *pgx.Conn) error {
 	return err
 }
 
-// trainingPendingSQL selects whether a training of the task runs or is due. If $3 is true, a
-// training that is scheduled for later counts as well.
+// trainingPendingSQL selects whether a training of the task runs or is due; if $3 is true, also one that is scheduled for
+// later.
 const trainingPendingSQL = `
 	SELECT lease.until IS NOT NULL OR (tally.due_at IS NOT NULL AND (tally.due_at <= now() OR $3))
 	FROM task JOIN tally ON tally.task = task.id LEFT JOIN lease ON lease.task = task.id
 	WHERE dag_id = $1 AND task_id = $2`
 
-// watchdogTimeout bounds the wait for the watchdog.
 const watchdogTimeout = 30 * time.Second
 
-// awaitWatchdog waits until no training of the task is pending. The watchdog runs before every
-// training, even if a pin then prevents the training.
+// awaitWatchdog waits until no training of the task is pending. The watchdog runs before every training, even if a pin then
+// prevents the training.
 func awaitWatchdog(ctx context.Context, conn *pgx.Conn, task testcluster.Task, all bool) error {
 	for start := time.Now(); time.Since(start) < watchdogTimeout; time.Sleep(20 * time.Millisecond) {
 		var pending bool

@@ -1,7 +1,6 @@
-// Command dagdata writes runs of synthetic workflows with known dependencies as CSV, for `loadaware
-// import`. The column upstream contains the upstream tasks, separated by semicolons. With --rate the command writes
-// no runs. It forecasts the newest 30 % of the runs, each from the runs before it, and prints the errors of the
-// forecasts. The same flags give the same output.
+// Command dagdata writes runs of synthetic workflows with known dependencies as CSV, for `loadaware import`. The column
+// upstream contains the upstream tasks, separated by semicolons. With --rate it writes no runs, but forecasts the newest 30
+// % of them, each from the runs before it, and prints the errors of the forecasts. The same flags give the same output.
 //
 //	go run ./scripts/dagdata --seed 1 > runs.csv
 //	go run ./scripts/dagdata --rate --workflows 40
@@ -35,7 +34,6 @@ func main() {
 	}
 }
 
-// generate writes the runs of the workflows or, if `rate` is true, the errors of their forecasts.
 func generate(out *bufio.Writer, seed, workflows uint64, runs int, rate bool) error {
 	var outcomes []forecasttest.Outcome
 	if !rate {
@@ -63,7 +61,7 @@ func generate(out *bufio.Writer, seed, workflows uint64, runs int, rate bool) er
 	return nil
 }
 
-// write writes the runs of one workflow, one run per hour.
+// write writes one run of the workflow per hour.
 func write(out *bufio.Writer, seed uint64, w *forecasttest.Workflow, runs []forecasttest.Run) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for i := range runs {

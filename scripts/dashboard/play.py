@@ -1,11 +1,11 @@
 """Use the dashboard like a person with a browser: sign in, sort, filter, look at a killed try, change a policy.
 
-The script also reads pages without JavaScript, on narrow and wide screens, by keyboard, and checks them with axe-core.
+The script also reads pages without JavaScript, on narrow and wide screens and by keyboard, and checks them with axe-core.
 
 python play.py URL TOKEN CHROMIUM AXE [short | FOLDER]
 
-With `short`, the script checks the contrast of the dark colours on one page only, and skips the wide screen and the learned phases. With a
-folder, it only writes the pictures of docs/dashboard.md into that folder.
+With `short`, the script checks the dark colours on one page only, and skips the wide screen and the learned phases.
+With a folder, it only writes the pictures of docs/dashboard.md into that folder.
 """
 
 import pathlib

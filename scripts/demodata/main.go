@@ -1,6 +1,6 @@
-// Command demodata generates the demo history: 150 runs of a synthetic pricing pipeline of six tasks.
-// The runs differ in region, numbers of products and stores, and sale period. A seed determines the rows. The command
-// writes a gzip-compressed CSV to standard output:
+// Command demodata generates the demo history: 150 runs of a synthetic pricing pipeline of six tasks, which differ in
+// region, numbers of products and stores, and sale period. A seed determines the rows. The command writes a gzip-compressed
+// CSV to standard output:
 //
 //	go run ./scripts/demodata > testdata/demo/pricing.csv.gz
 package main
@@ -29,8 +29,7 @@ func main() {
 	}
 }
 
-// write writes the rows as compressed CSV. The gzip header has no time, so that equal rows give equal
-// bytes.
+// The gzip header has no time, so that equal rows give equal bytes.
 func write(w io.Writer, observations []sizing.Observation) error {
 	zip, err := gzip.NewWriterLevel(w, gzip.BestCompression)
 	if err != nil {
@@ -54,13 +53,13 @@ func write(w io.Writer, observations []sizing.Observation) error {
 // in seconds. Each z is drawn from the standard normal distribution.
 type stage struct {
 	task      string
-	requested sizing.Resources // static request
-	base      float64          // GB
-	slope     float64          // GB per product, for a sale of 30 days in a region of weight 1
-	stretch   float64          // exponent of the days of the sale
-	noise     float64          // standard deviation of the logarithm of the peak
-	cores     float64          // median of the largest CPU usage of a run
-	seconds   float64          // seconds per 1,000 products, for a sale of 30 days in a region of weight 1
+	requested sizing.Resources
+	base      float64 // GB
+	slope     float64 // GB per product, for a sale of 30 days in a region of weight 1
+	stretch   float64 // exponent of the days of the sale
+	noise     float64 // standard deviation of the logarithm of the peak
+	cores     float64 // median of the largest CPU usage of a run
+	seconds   float64 // seconds per 1,000 products, for a sale of 30 days in a region of weight 1
 }
 
 // pipeline has light, moderate and heavy stages. Two of them cause most of the waste.
@@ -73,16 +72,14 @@ var pipeline = []stage{
 	{"publish_prices", sizing.Resources{Memory: 20e9, CPU: 4}, 0.18, 0, 0, 0.04, 0.2, 30},
 }
 
-// inputs are the inputs of one run, known before launch.
 type inputs struct {
 	region             string
 	weight             float64 // relative amount of data of the region
 	products, stores   int
 	executed           time.Time
-	saleStart, saleEnd time.Time // first and last day of the sale
+	saleStart, saleEnd time.Time
 }
 
-// history generates the observations of all stages in each run.
 func history(seed uint64, runs int) []sizing.Observation {
 	random := rand.New(rand.NewPCG(seed, 0))
 	var all []sizing.Observation
@@ -98,7 +95,7 @@ func history(seed uint64, runs int) []sizing.Observation {
 	return all
 }
 
-// draw draws the inputs of one run. Three runs are executed every two days.
+// Three runs are executed every two days.
 func draw(random *rand.Rand, run int) inputs {
 	regions := []struct {
 		name   string
@@ -115,7 +112,6 @@ func draw(random *rand.Rand, run int) inputs {
 	}
 }
 
-// run generates the observation of the stage in a run.
 func (g stage) run(random *rand.Rand, s inputs, run int, start time.Time) sizing.Observation {
 	days := s.saleEnd.Sub(s.saleStart).Hours() / 24
 	volume := float64(s.products) * math.Pow(days/30, g.stretch) * s.weight
@@ -132,7 +128,7 @@ func (g stage) run(random *rand.Rand, s inputs, run int, start time.Time) sizing
 		StartedAt: start,
 		Duration:  time.Duration(math.Round(seconds*10)) * 100 * time.Millisecond,
 		Requested: g.requested,
-		// The peak is rounded to 100 kB, so that floating-point differences between machines do not change it.
+		// Rounded to 100 kB, so that floating-point differences between machines do not change the peak.
 		MemoryMax: sizing.Bytes(math.Round(math.Min(peak, 0.98*float64(g.requested.Memory)/1e9)*1e4)) * 1e5,
 		CPUMax:    sizing.Cores(math.Round(g.cores*jitter(0.08)*1000) / 1000),
 		Features: sizing.Features{

@@ -50,7 +50,6 @@ func TestPeaksOfHeavyAndLightTasks(t *testing.T) {
 	assert.Less(t, largest["publish_prices"], sizing.Bytes(1e9))
 }
 
-// unpacked returns the content of a gzip file.
 func unpacked(t *testing.T, zipped []byte) []byte {
 	zip, err := gzip.NewReader(bytes.NewReader(zipped))
 	require.NoError(t, err)

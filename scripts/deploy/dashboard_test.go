@@ -29,7 +29,6 @@ import (
 	"github.com/loadaware/loadaware/internal/testwait"
 )
 
-// read returns the text of a file.
 func read(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -37,10 +36,8 @@ func read(t *testing.T, file string) string {
 	return string(text)
 }
 
-// query is a PromQL expression in a panel of the dashboard, and the title of the panel.
 type query struct{ panel, expr string }
 
-// queries returns all queries of the dashboard.
 func queries(t *testing.T) []query {
 	t.Helper()
 	var dashboard struct {
@@ -68,7 +65,7 @@ var (
 	heading      = regexp.MustCompile(`(?m)^#+ (.+)$`)
 )
 
-// exportedNames returns the names of the series that a server can export.
+// exportedNames lists the series that a server can export.
 func exportedNames(t *testing.T) map[string]bool {
 	t.Helper()
 	m := httpapi.NewMetrics()
@@ -128,8 +125,7 @@ func TestEveryAlertHasARunbookAndATest(t *testing.T) {
 	assert.False(t, anchors["loadawaresomethingelse"])
 }
 
-// TestEveryPanelShowsDataFromARunningServer starts two replicas and a real Prometheus (the program in
-// $PROMETHEUS) on loopback, and runs the queries of the dashboard.
+// TestEveryPanelShowsDataFromARunningServer uses a real Prometheus, the program in $PROMETHEUS.
 func TestEveryPanelShowsDataFromARunningServer(t *testing.T) {
 	program := os.Getenv("PROMETHEUS")
 	if program == "" {
@@ -173,8 +169,8 @@ func TestEveryPanelShowsDataFromARunningServer(t *testing.T) {
 	t.Logf("%d of %d queries of the dashboard returned data, seed %d", withData, len(all), seed)
 }
 
-// startPrometheus starts a Prometheus that scrapes the replicas and evaluates the alert rules. It
-// returns a function that counts the series of an expression.
+// startPrometheus starts a Prometheus that scrapes the replicas and evaluates the alert rules. It returns a function that
+// counts the series of an expression.
 func startPrometheus(ctx context.Context, t *testing.T, program string, cluster *testcluster.Cluster) func(expr string) (int, error) {
 	t.Helper()
 	rules, err := filepath.Abs("chart/files/alerts.yaml")
@@ -220,7 +216,6 @@ func startPrometheus(ctx context.Context, t *testing.T, program string, cluster 
 	return countSeries
 }
 
-// seed determines the generated traffic.
 const seed = 1
 
 // generateTraffic trains two tasks and then, until ctx ends, sends predictions, reports, OOM kills, lifts and invalid

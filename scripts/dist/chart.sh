@@ -1,6 +1,6 @@
 #!/bin/sh
-# Copies the Helm chart and writes the version of a release and the digest of its image into the copy. The tests of
-# the chart (make deploy-test) lint and render such a copy; make dist-play lints and renders the released chart.
+# Copies the Helm chart and writes the version of a release and the digest of its image into the copy. The tests of the
+# chart (make deploy-test) lint and render such a copy; make dist-play does so with the released chart.
 #
 #   sh scripts/dist/chart.sh VERSION DIGEST FOLDER      FOLDER must not exist
 set -eu

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Fails if openapi.yaml breaks callers of the last release. The file api/released/openapi.yaml is a copy of the contract
-# of that release, because a clone may have no tags. In a clone with tags, this copy must equal openapi.yaml of the
-# newest version tag before or at the current commit.
+# Fails if openapi.yaml breaks callers of the last release. api/released/openapi.yaml is a copy of the contract of that
+# release, because a clone may have no tags. In a clone with tags, this copy must equal openapi.yaml of the newest version
+# tag before or at the current commit.
 #
 #   sh scripts/dist/compatible.sh
 set -eu
@@ -22,7 +22,7 @@ oasdiff "$released" openapi.yaml || {
 	echo 'compare contracts: openapi.yaml breaks callers of the last release; docs/upgrade.md says what must stay' >&2
 	exit 1
 }
-# Check that the comparison finds a field that was removed from an answer.
+# The comparison must find a field that was removed from an answer.
 sed '/^        models: {type: integer, minimum: 0/d; s/required: \[status, observe, models\]/required: [status, observe]/' "$released" >"$work/broken.yaml"
 if cmp -s "$released" "$work/broken.yaml" || oasdiff "$released" "$work/broken.yaml" >/dev/null 2>&1; then
 	echo 'compare contracts: sed removed no field, or oasdiff did not find the removed one; adapt scripts/dist/compatible.sh' >&2

@@ -12,7 +12,8 @@ import uuid
 from pathlib import Path
 
 NAMESPACE = uuid.UUID("6ba7b811-9dad-11d1-80b4-00c04fd430c8")  # the namespace of URLs in RFC 9562
-PATHS = ("syft:location:", "syft:metadata:")  # main removes the properties with these prefixes, which may contain paths of this machine, except the architecture
+# The prefixes of properties that may contain paths of this machine, except the architecture.
+PATHS = ("syft:location:", "syft:metadata:")
 
 
 def main() -> None:

@@ -9,9 +9,9 @@
 #   *.cdx.json                              lists of components (CycloneDX); not in the short form
 #   SHA256SUMS
 #
-# The same commit, Go version and lock files give the same bytes: every timestamp is the time of the commit.
-# This script publishes nothing. It does not lint the chart; make dist-play does.
-# The short form builds only for Linux on this machine's architecture, and lists no components.
+# The same commit, Go version and lock files give the same bytes: every timestamp is the time of the commit. This script
+# publishes nothing. It does not lint the chart; make dist-play does. The short form builds only for Linux on this machine's
+# architecture, and lists no components.
 #
 #   bash scripts/dist/dist.sh [short] [folder to write; default dist]
 #   bash scripts/dist/dist.sh licences [folder to read]     writes docs/licences.md from the lists of components
@@ -43,8 +43,8 @@ fi
 rm -rf "$out"
 mkdir -p "$out"
 
-# environment NAME installs the packages of api/python/requirements/NAME.txt into .cache/NAME and prints the folder of
-# their programs.
+# environment NAME installs the packages of api/python/requirements/NAME.txt into .cache/NAME and prints the folder of their
+# programs.
 environment() {
 	local lock=api/python/requirements/$1.txt venv=$PWD/.cache/$1
 	if ! cmp -s "$lock" "$venv/installed.txt"; then
@@ -56,7 +56,7 @@ environment() {
 	echo "$venv/bin"
 }
 
-# finish PID FUNCTION waits for a function that runs in the background, and then prints the output of the function.
+# finish PID FUNCTION waits for a function in the background, and then prints its output.
 finish() {
 	local code=0
 	wait "$1" || code=$?
@@ -89,8 +89,8 @@ check_versions() {
 		{ echo "check versions: the programs are not version $version of $revision: $("$folder/loadaware" version), $("$folder/loadaware-peak" --version)" >&2; return 1; }
 }
 
-# check_licences fails if docs/licences.md lacks a module or package, or lists an incompatible licence for it. In the
-# long form list_components also compares the page with the licences found.
+# check_licences fails if docs/licences.md lacks a module or package, or lists an incompatible licence for it. In the long
+# form list_components also compares the page with the licences found.
 check_licences() {
 	local names
 	names=$("$work/pack" modules "$work"/loadaware-"$version"-*/loadaware* && sed 's/==.*//' api/python/requirements/client.txt)

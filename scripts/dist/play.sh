@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs and uses what is in dist/ as users do, in a fresh folder. The checks, lock files and helm come from the repository.
+# Installs and uses what is in dist/ as users do, in a fresh folder. The checks, lock files and helm come from the
+# repository.
 #
 #   programs   the archive of this machine serves the demo and gives the answers of the README
 #   package    the wheel is installed beside Airflow 2.11 and 3, and the ProvidersManager of each lists it; a real Airflow runs a DAG

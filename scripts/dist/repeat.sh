@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds a release from two fresh clones of the current commit, with different folders, time zones, locales and umasks,
-# and compares all bytes. The script leaves one of the releases in dist/, for make dist-play.
+# Builds a release from two fresh clones of the current commit, with different folders, time zones, locales and umasks, and
+# compares all bytes. It leaves one of the releases in dist/, for make dist-play.
 #
 #   bash scripts/dist/repeat.sh
 set -Eeuo pipefail

@@ -1,6 +1,6 @@
 """Run the example of the README against a server that was started with --demo on an empty store.
 
-The script runs the commands of the README and compares the answers with every field that the README shows, except those of VARYING.
+The answers must have every field that the README shows, except those of VARYING.
 
 python scripts/dist/story.py README.md http://127.0.0.1:8080
 """

@@ -44,12 +44,10 @@ FILES = {"p/links.py": "class Link: pass", "p/hooks.py": "class Hook: pass"}
 
 
 def component(name: str, *found: dict[str, object]) -> dict[str, object]:
-    """Return a component of a CycloneDX document with these licences."""
     return {"name": name, "type": "library", "licenses": list(found)}
 
 
 def problems(*components: dict[str, object]) -> list[str]:
-    """Return the problems that licences.py finds in these components."""
     with tempfile.TemporaryDirectory() as folder, redirect_stdout(StringIO()):
         file = Path(folder) / "loadaware.cdx.json"
         file.write_text(json.dumps({"components": components}))
@@ -89,7 +87,6 @@ class Metadata(unittest.TestCase):
     """metadata.py finds each missing part of the package's metadata."""
 
     def problems(self, text: str) -> list[str]:
-        """Return the problems with the metadata of a distribution."""
         found: Message = Parser().parsestr(text)
         return list(metadata.check_distribution(found, "1.0.0"))
 

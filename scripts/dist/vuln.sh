@@ -1,7 +1,6 @@
 #!/bin/sh
-# Searches the code that the programs call for known vulnerabilities with govulncheck. First the script shows that
-# govulncheck finds a vulnerability: it checks a module that calls an old golang.org/x/text, with the small database
-# of govulncheck's own tests.
+# Searches the code that the programs call for known vulnerabilities with govulncheck. First it shows that govulncheck finds
+# one: in a module that calls an old golang.org/x/text, with the small database of govulncheck's own tests.
 #
 #   sh scripts/dist/vuln.sh [address of the database; default https://vuln.go.dev]
 #   sh scripts/dist/vuln.sh probe            only shows that govulncheck finds a vulnerability

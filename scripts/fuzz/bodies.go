@@ -14,8 +14,8 @@ import (
 // raw is JSON text that encode writes unchanged, valid or not.
 type raw string
 
-// encode writes a tree of maps, lists, scalars and raw as JSON. It sorts the members of a map, so
-// that equal trees have equal bytes.
+// encode writes a tree of maps, lists, scalars and raw as JSON. It sorts the members of a map, so that equal trees have
+// equal bytes.
 func encode(b *bytes.Buffer, tree any) {
 	switch v := tree.(type) {
 	case raw:
@@ -49,7 +49,6 @@ func encode(b *bytes.Buffer, tree any) {
 	}
 }
 
-// quote encodes a string as JSON.
 func quote(s string) string {
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -58,7 +57,7 @@ func quote(s string) string {
 	return string(text)
 }
 
-// clone returns a deep copy of a tree. It copies maps and lists; other values are immutable.
+// clone copies maps and lists; other values are immutable.
 func clone(tree any) any {
 	switch v := tree.(type) {
 	case map[string]any:
@@ -84,7 +83,6 @@ type position struct {
 	at  int    // index of the element, in a list
 }
 
-// set replaces the value at the position.
 func (p position) set(v any) {
 	switch in := p.in.(type) {
 	case map[string]any:
@@ -94,7 +92,6 @@ func (p position) set(v any) {
 	}
 }
 
-// get returns the value at the position.
 func (p position) get() any {
 	if in, ok := p.in.(map[string]any); ok {
 		return in[p.key]
@@ -117,7 +114,6 @@ func positions(tree any) (all []position) {
 	return all
 }
 
-// unexpectedValue draws a value that may be invalid for a field.
 func unexpectedValue(random *rand.Rand) any {
 	values := []func() any{
 		func() any { return nil },
@@ -155,12 +151,11 @@ var (
 	}
 )
 
-// nested returns the JSON text of a value that is about n levels deep.
+// nested returns a value that is about n levels deep.
 func nested(n int) string {
 	return strings.Repeat(`[{"a":`, n/2) + "1" + strings.Repeat("}]", n/2)
 }
 
-// objectWith returns an object with n members.
 func objectWith(n int) any {
 	members := make(map[string]any, n)
 	for i := range n {
@@ -169,8 +164,7 @@ func objectWith(n int) any {
 	return members
 }
 
-// mutateTree changes one value of a tree, or adds or removes a member, and returns the tree. It may change the tree
-// in place.
+// mutateTree changes one value, or adds or removes a member. It may change the tree in place.
 func mutateTree(random *rand.Rand, tree any) any {
 	all := positions(tree)
 	if len(all) == 0 {
@@ -198,7 +192,7 @@ func mutateTree(random *rand.Rand, tree any) any {
 	return tree
 }
 
-// mutateBytes returns a text with at most one random change, such as a truncation, a flipped bit or an inserted piece.
+// mutateBytes makes at most one random change, such as a truncation, a flipped bit or an inserted piece.
 func mutateBytes(random *rand.Rand, text []byte) []byte {
 	if len(text) == 0 {
 		return []byte(invalidJSON[random.IntN(len(invalidJSON))])

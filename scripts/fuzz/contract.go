@@ -17,7 +17,7 @@ import (
 	"github.com/loadaware/loadaware"
 )
 
-// operation is one operation of openapi.yaml: a method on a path.
+// operation is a method on a path of openapi.yaml.
 type operation struct {
 	name   string // "POST /predict"
 	method string
@@ -28,7 +28,6 @@ type operation struct {
 	weight int              // relative frequency of the operation among the requests
 }
 
-// pathParameters returns the names of the parameters in the path.
 func (op *operation) pathParameters() []string {
 	var found []string
 	for _, match := range pathParameter.FindAllStringSubmatch(op.path, -1) {
@@ -39,13 +38,13 @@ func (op *operation) pathParameters() []string {
 
 var pathParameter = regexp.MustCompile(`\{(\w+)\}`)
 
-// weights lists the operations that are drawn less often than the others, which have the weight 8. They are operations
-// that change a whole task, and the documents and probes of the server.
+// weights lists the operations that are drawn less often than the others, which have the weight 8: those that change a whole
+// task, and the documents and probes of the server.
 var weights = map[string]int{
 	"TrainTask": 1, "DeleteTask": 1, "RenameTask": 2, "Spec": 1, "Docs": 1, "Health": 1, "Ready": 1,
 }
 
-// operations returns the operations of openapi.yaml, sorted by path and method.
+// operations are sorted by path and method.
 func operations() ([]operation, error) {
 	spec, err := openapi3.NewLoader().LoadFromData(loadaware.OpenAPI)
 	if err != nil {
@@ -82,7 +81,7 @@ func operations() ([]operation, error) {
 	return all, nil
 }
 
-// check checks an answer against the contract and returns the fault, if any.
+// check returns the fault of an answer; nil if it conforms to the contract.
 func (op *operation) check(sent *request, got *answer) error {
 	switch {
 	case sent.illegal && (got.noAnswer || got.header.Get("X-Request-Id") == ""):
@@ -119,7 +118,7 @@ func checkIllegal(got *answer) error {
 	return fmt.Errorf("a request that is not valid HTTP, or whose head is too large, got %d: %.300s", got.status, got.body)
 }
 
-// checkProblem checks the media type of an error answer, the members of its problem (RFC 9457), and its headers.
+// checkProblem checks the media type, the members of the problem (RFC 9457), and the headers of an error answer.
 func checkProblem(sent *request, got *answer) error {
 	if sent.method == http.MethodHead {
 		return nil // HEAD has no body
@@ -156,7 +155,6 @@ func checkProblem(sent *request, got *answer) error {
 	return nil
 }
 
-// checkResponse checks an answer against the responses of the operation in the contract.
 func (op *operation) checkResponse(got *answer) error {
 	response := op.spec.Responses.Status(got.status)
 	if response == nil {

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// unusualMethods lists methods, most of which the service does not support.
+// The service does not support most of unusualMethods.
 var unusualMethods = []string{
 	"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "get", "BREW", "PROPFIND", "M-SEARCH", strings.Repeat("X", 300),
 }
 
-// mutateTarget changes a request target in a way that the HTTP library accepts.
+// mutateTarget gives targets that the HTTP library accepts.
 func mutateTarget(random *rand.Rand, target string) string {
 	path, query, _ := strings.Cut(target, "?")
 	switch random.IntN(12) {
@@ -43,7 +43,7 @@ func mutateTarget(random *rand.Rand, target string) string {
 	}
 }
 
-// mutateHeaders changes the headers in a way that the HTTP library accepts.
+// mutateHeaders gives headers that the HTTP library accepts.
 func mutateHeaders(random *rand.Rand, headers []string) []string {
 	long := strings.Repeat("v", 1<<random.IntN(15))
 	more := []string{
@@ -72,7 +72,7 @@ func mutateHeaders(random *rand.Rand, headers []string) []string {
 	}
 }
 
-// breakHead changes the head of a request so that the HTTP library may reject it.
+// breakHead gives heads that the HTTP library may reject.
 func breakHead(random *rand.Rand, h requestHead) requestHead {
 	switch random.IntN(11) {
 	case 10:

@@ -31,24 +31,21 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// options contains the flags and the parameters of a form.
 type options struct {
 	seed        uint64
 	requests    int
-	first       uint64        // number of the first request
+	first       uint64
 	callers     int           // concurrent connections of the requests
 	neverEnding bool          // the trial slow also sends bodies that never end
 	examples    int           // requests of schemathesis per operation and phase of schemathesis
 	fuzzTime    time.Duration // of each Fuzz function
 }
 
-// forms lists the parameters of each form.
 var forms = map[string]options{
 	"short": {requests: 40_000, examples: 8, fuzzTime: 2 * time.Second},
 	"long":  {requests: 1_100_000, examples: 1300, fuzzTime: 30 * time.Second, neverEnding: true},
 }
 
-// trial is one method of searching for faults.
 type trial struct {
 	name string
 	run  func(context.Context, *testcluster.Cluster, options) error
@@ -56,10 +53,9 @@ type trial struct {
 
 var trials = []trial{{"requests", fuzzRequests}, {"slow", fuzzSlowBodies}, {"schema", fuzzSchema}, {"native", fuzzNative}}
 
-// modelTasks is the number of tasks that have a model.
 const modelTasks = 4
 
-// secret is the admin token. Only the server of this run accepts it.
+// Only the server of this run accepts the admin token secret.
 const secret = "fuzz"
 
 func main() {
@@ -93,7 +89,7 @@ func main() {
 	}
 }
 
-// run starts a server, runs the selected trials, and reports whether this succeeds and no trial finds a fault.
+// run reports whether there was neither an error nor a fault.
 func run(ctx context.Context, p options, only string) bool {
 	dir, err := os.MkdirTemp("", "loadaware-fuzz-")
 	if err != nil {
@@ -133,8 +129,8 @@ func run(ctx context.Context, p options, only string) bool {
 // serverFault matches the log lines of a request that failed or of a server that crashed.
 var serverFault = regexp.MustCompile(`request failed|panic|fatal error`)
 
-// printFaults prints the first 20 error lines of the server's log and then the faults. The faults come
-// last, because CI systems often show only the end of the output.
+// printFaults prints the first 20 error lines of the server's log and then the faults, because CI systems often show only
+// the end of the output.
 func printFaults(faults []string, log string) {
 	text, err := os.ReadFile(log)
 	if err != nil {
@@ -153,8 +149,8 @@ func printFaults(faults []string, log string) {
 	}
 }
 
-// open starts a server with authentication and a few tasks that have models. PostgreSQL does
-// not sync to disk, because the data is temporary.
+// open starts a server with authentication and a few tasks that have models. PostgreSQL does not sync to disk, because the
+// data is temporary.
 func open(ctx context.Context, seed uint64, dir string) (*testcluster.Cluster, error) {
 	cfg := testcluster.Config{
 		Dir: dir, Env: []string{"LOADAWARE_LOG_LEVEL=error"},

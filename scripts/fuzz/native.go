@@ -17,14 +17,13 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// fuzzPackage is one package of the module with its Fuzz functions.
 type fuzzPackage struct {
 	folder    string // relative to the root of the module, with "./" in front
 	functions []string
 }
 
-// fuzzNative runs every Fuzz function of the module for a bounded time. The Go toolchain draws the
-// inputs and accepts no seed. It stores a failing input in testdata/fuzz.
+// fuzzNative runs every Fuzz function for a bounded time. The Go toolchain draws the inputs and accepts no seed. It stores a
+// failing input in testdata/fuzz.
 func fuzzNative(ctx context.Context, _ *testcluster.Cluster, p options) error {
 	root, err := testcluster.Root()
 	if err != nil {
@@ -99,9 +98,8 @@ func fuzzPackages(root string) (packages []fuzzPackage, err error) {
 	return packages, err
 }
 
-// buildFuzzBinary builds the instrumented test binary of a package once for all its Fuzz
-// functions, because `go test -fuzz` would link it again for each function. It returns the folder
-// in which the toolchain caches the inputs of this package.
+// buildFuzzBinary builds the instrumented test binary of a package once for all its Fuzz functions, because `go test -fuzz`
+// would link it again for each function. It returns the folder in which the toolchain caches the inputs of this package.
 func buildFuzzBinary(ctx context.Context, root string, pkg fuzzPackage, binary string) (cacheDir string, err error) {
 	run := func(args ...string) (string, error) {
 		cmd := exec.CommandContext(ctx, "go", args...)
@@ -125,7 +123,7 @@ func buildFuzzBinary(ctx context.Context, root string, pkg fuzzPackage, binary s
 	return filepath.Join(cache, "fuzz", importPath), err
 }
 
-// runFuzzFunction runs one Fuzz function and returns the number of inputs that it tried.
+// runFuzzFunction returns the number of inputs that it tried.
 func runFuzzFunction(ctx context.Context, folder, binary, cacheDir, function string, length time.Duration) (runs string, err error) {
 	cmd := exec.CommandContext(ctx, binary, "-test.run=^$", "-test.fuzz=^"+function+"$", "-test.fuzztime="+length.String(),
 		"-test.fuzzcachedir="+cacheDir, "-test.timeout=10m", fmt.Sprintf("-test.parallel=%d", runtime.NumCPU()))
@@ -140,8 +138,8 @@ func runFuzzFunction(ctx context.Context, folder, binary, cacheDir, function str
 	return runs, nil
 }
 
-// stoppedAtDeadline reports whether the toolchain reached its deadline in the middle of an input
-// and found no failing input. The toolchain calls that a failure (golang.org/issue/48591).
+// stoppedAtDeadline reports whether the toolchain reached its deadline in the middle of an input and found no failing input.
+// The toolchain calls that a failure (golang.org/issue/48591).
 func stoppedAtDeadline(output []byte) bool {
 	return bytes.Contains(output, []byte("    context deadline exceeded\n")) &&
 		!bytes.Contains(output, []byte("Failing input written to")) && !bytes.Contains(output, []byte("panic:"))

@@ -9,7 +9,6 @@ import (
 	"time"
 )
 
-// answer is the result of one request.
 type answer struct {
 	status   int
 	header   http.Header
@@ -19,18 +18,17 @@ type answer struct {
 	err      error         // why there is no answer
 }
 
-// rawConn is one connection. It writes requests as bytes, because a client library would reject
-// some of them. After the connection has ended, send opens a new one.
+// rawConn writes requests as bytes, because a client library would reject some of them. After the connection has ended, send
+// opens a new one.
 type rawConn struct {
 	addr string
 	conn net.Conn // nil if not connected
 	in   *bufio.Reader
 }
 
-// requestTimeout limits one request.
 const requestTimeout = 90 * time.Second
 
-// send sends a request and reads the answer. It returns an error only if it cannot connect.
+// send returns an error only if it cannot connect.
 func (w *rawConn) send(r *request) (*answer, error) {
 	if w.conn == nil {
 		conn, err := net.DialTimeout("tcp", w.addr, 10*time.Second)
@@ -62,7 +60,7 @@ func (w *rawConn) send(r *request) (*answer, error) {
 	return got, nil
 }
 
-// read reads one answer and reports whether the connection is reusable.
+// read reports whether the connection is reusable.
 func (w *rawConn) read(r *request) (got *answer, reusable bool) {
 	for {
 		response, err := http.ReadResponse(w.in, &http.Request{Method: r.method})

@@ -10,7 +10,6 @@ import (
 	"strings"
 )
 
-// request is one generated request.
 type request struct {
 	op      *operation
 	method  string
@@ -20,7 +19,7 @@ type request struct {
 	wire    []byte // all bytes of the request
 }
 
-// generator generates the requests of a run. A seed and a number determine a request.
+// generator draws a request that depends only on the seed and the number of the request.
 type generator struct {
 	seed       uint64
 	token      string
@@ -29,8 +28,7 @@ type generator struct {
 	oversized  bool  // generate only huge bodies
 }
 
-// newGenerator returns a generator for the operations whose path has the suffix, or for all
-// operations if the suffix is empty.
+// newGenerator uses the operations whose path has the suffix; all if the suffix is empty.
 func newGenerator(seed uint64, token, suffix string) (*generator, error) {
 	all, err := operations()
 	if err != nil {
@@ -50,7 +48,6 @@ func newGenerator(seed uint64, token, suffix string) (*generator, error) {
 	return m, nil
 }
 
-// requestHead is the request line and the headers, before they are encoded.
 type requestHead struct {
 	method, target, version string
 	headers                 []string // "Name: value"
@@ -84,13 +81,13 @@ func (m *generator) request(n uint64) *request {
 	}
 	r.method = h.method
 	r.wire = h.encode(random, r)
-	// The HTTP library also rejects a head above the server's limit (MaxHeaderBytes, 64 KiB). From 60 KiB on, both
-	// answers are right.
+	// The HTTP library also rejects a head above the server's limit (MaxHeaderBytes, 64 KiB). From 60 KiB on, both answers
+	// are right.
 	r.illegal = r.illegal || bytes.Index(r.wire, []byte("\r\n\r\n")) > 60<<10
 	return r
 }
 
-// encode returns the bytes of the head and the body of r. One in ten bodies is chunked.
+// One in ten bodies is chunked.
 func (h requestHead) encode(random *rand.Rand, r *request) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s %s %s\r\n", h.method, h.target, h.version)
@@ -115,11 +112,10 @@ func (h requestHead) encode(random *rand.Rand, r *request) []byte {
 	return b.Bytes()
 }
 
-// names contains the names of DAGs and tasks. There are only four, so that many requests are about the same tasks and
-// runs.
+// There are only four names, so that many requests are about the same tasks and runs.
 var names = []string{"fuzz_a", "fuzz_b", "fuzz c é", "fuzz%d"}
 
-// drawTask draws a task with a model with probability 1/3, otherwise a DAG and a task from names.
+// drawTask draws a task with a model with probability 1/3, otherwise one of names.
 func drawTask(random *rand.Rand) (dag, task string) {
 	if random.IntN(3) == 0 {
 		return "dag_000", fmt.Sprintf("task_%05d", random.IntN(modelTasks))
@@ -127,8 +123,7 @@ func drawTask(random *rand.Rand) (dag, task string) {
 	return names[random.IntN(len(names))], names[random.IntN(len(names))]
 }
 
-// target returns the path of an operation with drawn parameters and a drawn query. One in five paths with parameters
-// has an unusual text as one of the parameters.
+// target draws parameters and a query. One in five paths with parameters has an unusual text as one of the parameters.
 func (m *generator) target(random *rand.Rand, op *operation) string {
 	dag, task := drawTask(random)
 	if op.method == "DELETE" || strings.HasSuffix(op.path, "/rename") {
@@ -149,7 +144,7 @@ func (m *generator) target(random *rand.Rand, op *operation) string {
 	return path
 }
 
-// pathValue draws the value of a path parameter. It returns an empty text for an unknown parameter.
+// pathValue returns an empty text for an unknown parameter.
 func pathValue(random *rand.Rand, name, dag, task string) string {
 	switch name {
 	case "dag_id":
@@ -168,7 +163,7 @@ func pathValue(random *rand.Rand, name, dag, task string) string {
 	return ""
 }
 
-// query draws query parameters of the operation, sometimes an unknown one and, for GET /predict, features.
+// query sometimes draws an unknown parameter and, for GET /predict, also features.
 func (m *generator) query(random *rand.Rand, op *operation, dag, task string) string {
 	values := url.Values{}
 	if op.spec.OperationID == "PredictByQuery" {
@@ -185,15 +180,14 @@ func (m *generator) query(random *rand.Rand, op *operation, dag, task string) st
 	return values.Encode()
 }
 
-// parameterText encodes a value as JSON and truncates it to 4,000 bytes.
 func parameterText(v any) string {
 	var b bytes.Buffer
 	encode(&b, v)
 	return string(b.Bytes()[:min(b.Len(), 4000)])
 }
 
-// body draws a body of an operation, starting from a valid one. One in 3,000 bodies is huge. Of six other bodies, one stays
-// valid, one gets changed bytes, and four get one to three changes of the decoded JSON.
+// body starts from a valid body. One in 3,000 bodies is huge. Of six other bodies, one stays valid, one gets changed bytes,
+// and four get one to three changes of the decoded JSON.
 func (m *generator) body(random *rand.Rand, op *operation) []byte {
 	tree := clone(op.valid[random.IntN(len(op.valid))])
 	assignTasks(random, tree)
@@ -212,7 +206,6 @@ func (m *generator) body(random *rand.Rand, op *operation) []byte {
 	return b.Bytes()
 }
 
-// assignTasks draws the task and the run id of every item of a body.
 func assignTasks(random *rand.Rand, tree any) {
 	switch v := tree.(type) {
 	case []any:
@@ -236,8 +229,8 @@ func assignTasks(random *rand.Rand, tree any) {
 	}
 }
 
-// hugeBody returns a body of half to one and a half times the size limit of most operations, which is 32 MiB for a path
-// that ends with /batch, otherwise 1 MiB.
+// hugeBody has half to one and a half times the size limit of most operations, which is 32 MiB for a path that ends with
+// /batch, otherwise 1 MiB.
 func hugeBody(random *rand.Rand, op *operation, tree any) []byte {
 	size := 1 << 20
 	if strings.HasSuffix(op.path, "/batch") {

@@ -10,7 +10,6 @@ import (
 	"time"
 )
 
-// results collects the results of the requests. The zero value is empty.
 type results struct {
 	mu             sync.Mutex
 	sent           int
@@ -21,7 +20,7 @@ type results struct {
 	examples       []string       // the first fault of each of the first 20 kinds, with its request
 }
 
-// add records one answer and its fault, which may be nil.
+// `fault` may be nil.
 func (t *results) add(n uint64, r *request, got *answer, fault error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -45,7 +44,7 @@ func (t *results) add(n uint64, r *request, got *answer, fault error) {
 	}
 }
 
-// fault returns an error with up to five faults of different kinds, or nil if there is no fault.
+// fault returns an error with up to five faults of different kinds; nil if there is none.
 func (t *results) fault() error {
 	if t.faults == 0 {
 		return nil
@@ -53,7 +52,6 @@ func (t *results) fault() error {
 	return fmt.Errorf("%d faults; the first of each kind, for up to five kinds:\n  %s", t.faults, strings.Join(t.examples[:min(5, len(t.examples))], "\n  "))
 }
 
-// print prints a table of the answers per operation, the rejection times and the faults.
 func (t *results) print(w io.Writer, took time.Duration) {
 	fmt.Fprintf(w, "%d requests in %.0f s (%.0f/s)\n%-52s %8s %8s %8s %8s %8s\n", t.sent, took.Seconds(), float64(t.sent)/took.Seconds(),
 		"operation", "2xx", "3xx", "4xx", "5xx", "none")

@@ -18,9 +18,8 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// fuzzSchema runs schemathesis against the server. First it checks that schemathesis reports a proxy
-// that answers every tenth request with 500. The server itself is tested without a proxy, because an
-// httputil.ReverseProxy can truncate a correct answer (golang/go#40747).
+// fuzzSchema runs schemathesis against the server without a proxy, because an httputil.ReverseProxy can truncate a correct
+// answer (golang/go#40747).
 func fuzzSchema(ctx context.Context, cluster *testcluster.Cluster, p options) error {
 	root, err := testcluster.Root()
 	if err != nil {
@@ -65,7 +64,6 @@ func reportsFailures(ctx context.Context, root, target string, seed uint64) erro
 	return nil
 }
 
-// install installs schemathesis in the virtual environment of this command.
 func install(ctx context.Context, root string) error {
 	if _, err := os.Stat(environment(root)); err != nil {
 		if err := runQuietly(exec.CommandContext(ctx, "python3", "-m", "venv", environment(root))); err != nil {
@@ -76,10 +74,9 @@ func install(ctx context.Context, root string) error {
 		"-r", filepath.Join(root, "scripts", "fuzz", "requirements.txt")))
 }
 
-// environment returns the folder of the virtual environment.
 func environment(root string) string { return filepath.Join(root, ".cache", "fuzz") }
 
-// runQuietly runs a command. The error contains the output of the command.
+// The error of runQuietly contains the output of the command.
 func runQuietly(cmd *exec.Cmd) error {
 	if output, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%v: %w: %s", cmd.Args, err, output)
@@ -87,8 +84,7 @@ func runQuietly(cmd *exec.Cmd) error {
 	return nil
 }
 
-// runSchemathesis runs schemathesis against a server and returns its report. The error is an
-// exec.ExitError if schemathesis found faults.
+// runSchemathesis returns the report of schemathesis. The error is an exec.ExitError if schemathesis found faults.
 func runSchemathesis(ctx context.Context, root, target string, seed uint64, args ...string) (string, error) {
 	dir, err := os.MkdirTemp("", "loadaware-schema-") // schemathesis writes files into its working directory
 	if err != nil {
@@ -120,7 +116,7 @@ func findings(report string) string {
 	return strings.Join(lines, "\n")
 }
 
-// failingProxy forwards requests and counts them. Every tenth answer is a 500.
+// Every tenth answer of failingProxy is a 500.
 type failingProxy struct {
 	forward  *httputil.ReverseProxy
 	requests atomic.Int64

@@ -13,16 +13,14 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// slowConnections is the number of connections that send a body slowly, and the number of those that never
-// complete their body.
+// slowConnections is the number of connections that send a body slowly, and of those that never complete their body.
 const slowConnections = 16
 
-// slowBody is a valid body of /predict.
 const slowBody = `{"dag_id": "dag_000", "task_id": "task_00000", "requested": {"memory": "1Gi"}}`
 
 // fuzzSlowBodies sends bodies byte by byte. Sending takes 1.6 s, and the server reads a body for up to 5 s, so it must
-// answer them with 200. With p.neverEnding the function also sends bodies that never end, which the server must answer
-// with 408 within two minutes. The server must answer other callers meanwhile.
+// answer them with 200. With p.neverEnding, it also sends bodies that never end, which the server must answer with 408
+// within two minutes. The server must answer other callers meanwhile.
 func fuzzSlowBodies(ctx context.Context, cluster *testcluster.Cluster, p options) error {
 	server := cluster.Replicas[0]
 	addr := strings.TrimPrefix(server.URL, "http://")
@@ -64,8 +62,8 @@ func fuzzSlowBodies(ctx context.Context, cluster *testcluster.Cluster, p options
 	return nil
 }
 
-// sendSlowly sends the first bytes of slowBody, one at a time with a pause before each, and returns
-// the status of the answer or the text of the error.
+// sendSlowly sends the first bytes of slowBody, one at a time with a pause before each. It returns the status of the answer
+// or the text of the error.
 func sendSlowly(addr string, bytes int, pause time.Duration) string {
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {

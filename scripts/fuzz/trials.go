@@ -15,11 +15,11 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// maxMemory is the limit of the server's resident memory for any input.
+// maxMemory limits the server's resident memory for any input.
 const maxMemory = 256 << 20
 
-// fuzzRequests sends mutated requests over several connections. Then it sends concurrent bodies of
-// tens of MiB to the batch operations.
+// fuzzRequests sends mutated requests over several connections, then concurrent bodies of tens of MiB to the batch
+// operations.
 func fuzzRequests(ctx context.Context, cluster *testcluster.Cluster, p options) error {
 	server := cluster.Replicas[0]
 	mutated, err := newGenerator(p.seed, secret, "")
@@ -52,8 +52,8 @@ func fuzzRequests(ctx context.Context, cluster *testcluster.Cluster, p options) 
 	return errors.Join(err, small.fault(), large.fault())
 }
 
-// sendAll sends p.requests requests, from number p.first on, and adds the results to `t`. It stops
-// after a request that gets no answer within requestTimeout. If a caller cannot connect, only this caller stops.
+// sendAll sends p.requests requests, from number p.first on. It stops after a request that gets no answer within
+// requestTimeout. If a caller cannot connect, only this caller stops.
 func sendAll(ctx context.Context, m *generator, addr string, p options, t *results) error {
 	var next atomic.Uint64
 	next.Store(p.first)
@@ -89,7 +89,7 @@ func sendAll(ctx context.Context, m *generator, addr string, p options, t *resul
 	return errors.Join(errs...)
 }
 
-// peakMemory returns the peak of a process's resident memory, if /proc reports it.
+// peakMemory returns the peak of the resident memory, if /proc reports it.
 func peakMemory(pid int) (bytes int64, known bool) {
 	file, err := os.Open(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

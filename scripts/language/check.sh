@@ -1,6 +1,6 @@
 #!/bin/sh
-# Searches hand-written text for the words of terms.txt, which the glossary replaces. allowed.txt
-# lists the lines that may contain such a word, for example in names of columns and API fields.
+# Searches hand-written text for the words of terms.txt, which the glossary replaces. allowed.txt lists the lines that may
+# contain such a word, for example in names of columns and API fields.
 #
 #   sh scripts/language/check.sh CODESPELL          CODESPELL is the path of the program; prints each hit
 #   sh scripts/language/check.sh CODESPELL count    prints the number of hits in each folder

@@ -10,11 +10,10 @@ import (
 	"time"
 )
 
-// metricsClient requests no compression, because the compression of /metrics takes more time than an answer of the
-// service.
+// Compressing /metrics would take more time than an answer of the service.
 var metricsClient = http.Client{Transport: &http.Transport{DisableCompression: true}}
 
-// scrape reads the metrics that have no labels from /metrics.
+// scrape reads only metrics without labels.
 func scrape(admin string) (map[string]float64, error) {
 	response, err := metricsClient.Get(admin + "/metrics") //nolint:noctx // the address is local
 	if err != nil {
@@ -35,7 +34,7 @@ func scrape(admin string) (map[string]float64, error) {
 	return values, lines.Err()
 }
 
-// print prints the memory of each replica and of its models. Each line begins with `when`, such as "after the questions".
+// Each line begins with `when`, such as "after the questions".
 func (m *measurement) print(when string) error {
 	const mib = 1 << 20
 	for i, replica := range m.replicas {
@@ -50,7 +49,6 @@ func (m *measurement) print(when string) error {
 	return nil
 }
 
-// quantiles formats the number and the quantiles of durations.
 func quantiles(d []time.Duration) string {
 	if len(d) == 0 {
 		return "no questions"

@@ -23,8 +23,7 @@ const (
 	activeTasks = 200 // number of tasks that get the m.questions predictions of measureGrowth
 )
 
-// copyTasks adds the tasks with the numbers m.tasks to m.copies-1. Task i gets the active model of the task with the
-// number i modulo m.tasks.
+// copyTasks adds the tasks with the numbers m.tasks to m.copies-1. Task i gets the active model of task i modulo m.tasks.
 func (m *measurement) copyTasks(ctx context.Context, conn *pgx.Conn) error {
 	return execAll(ctx, conn, []string{
 		`CREATE TEMP TABLE grown AS SELECT i, source.id AS source, 'dag_' || i / 10 AS dag_id, 'task_' || i AS task_id
@@ -39,8 +38,7 @@ func (m *measurement) copyTasks(ctx context.Context, conn *pgx.Conn) error {
 	}, m.tasks, m.copies)
 }
 
-// registerTasks adds tasks until there are m.registered. Their models are never decoded, so the blobs are
-// empty.
+// registerTasks adds tasks until there are m.registered. Their models are never decoded, so the blobs are empty.
 func (m *measurement) registerTasks(ctx context.Context, conn *pgx.Conn) error {
 	return execAll(ctx, conn, []string{
 		`INSERT INTO task (namespace, dag_id, task_id, active_version)
@@ -53,8 +51,8 @@ func (m *measurement) registerTasks(ctx context.Context, conn *pgx.Conn) error {
 	}, m.copies, m.registered)
 }
 
-// execAll executes statements with the same arguments, and then ANALYZE. Every statement uses every argument,
-// because pgx rejects an unused one.
+// execAll executes statements with the same arguments, and then ANALYZE. Every statement uses every argument, because pgx
+// rejects an unused one.
 func execAll(ctx context.Context, conn *pgx.Conn, statements []string, args ...any) error {
 	for _, sql := range statements {
 		if _, err := conn.Exec(ctx, sql, args...); err != nil {
@@ -136,7 +134,7 @@ func (m *measurement) measureGrowth(ctx context.Context, cluster *testcluster.Cl
 	return nil
 }
 
-// restart ends the replica, starts it again, and returns the time from the start until it is ready.
+// restart returns the time from the start until the replica is ready.
 func (m *measurement) restart(ctx context.Context) (time.Duration, error) {
 	if err := m.replicas[0].Terminate(); err != nil {
 		return 0, err
@@ -147,7 +145,6 @@ func (m *measurement) restart(ctx context.Context) (time.Duration, error) {
 	return time.Since(start), err
 }
 
-// p99 returns the 0.99-quantile of durations.
 func p99(d []time.Duration) time.Duration {
 	if len(d) == 0 {
 		return 0

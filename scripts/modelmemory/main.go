@@ -1,6 +1,5 @@
-// Command modelmemory measures the service while its models need more memory than LOADAWARE_MODEL_MEMORY
-// allows. The command reports runs of many tasks, trains each task, and asks questions, which are requests for
-// predictions, about tasks that it draws at random:
+// Command modelmemory measures the service while its models need more memory than LOADAWARE_MODEL_MEMORY allows. It reports
+// runs of many tasks, trains each task, and asks questions (requests for predictions) about tasks that it draws at random:
 //
 //	go run ./scripts/modelmemory                      # 500 tasks of 200 runs with 15 features, 64MiB
 //	go run ./scripts/modelmemory -tasks 50 -memory 8MiB
@@ -32,7 +31,6 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// options contains the flags.
 type options struct {
 	tasks        int
 	runs         int // per task
@@ -116,7 +114,6 @@ func run(ctx context.Context, o options) (err error) {
 	return m.printResult()
 }
 
-// measurement is the state of a run.
 type measurement struct {
 	options
 	replicas []*testcluster.Replica // the first receives the reports
@@ -130,12 +127,12 @@ type measurement struct {
 	peak         float64         // largest resident memory of a replica seen, in MiB
 }
 
-// taskOf returns task number i. Ten tasks share a DAG.
+// Ten tasks share a DAG.
 func taskOf(i int) testcluster.Task {
 	return testcluster.Task{DAG: fmt.Sprintf("dag_%d", i/10), Task: fmt.Sprintf("task_%d", i)}
 }
 
-// drawRun draws a run and adds features without influence on the peak.
+// drawRun adds features without influence on the peak.
 func (m *measurement) drawRun(task int, runID string) testcluster.Observation {
 	o := testcluster.DrawRun(m.random, taskOf(task), runID)
 	for i := len(o.Features); i < m.features; i++ {
@@ -144,7 +141,6 @@ func (m *measurement) drawRun(task int, runID string) testcluster.Observation {
 	return o
 }
 
-// fill reports the runs of a task and trains it.
 func (m *measurement) fill(ctx context.Context, task int) error {
 	batch := make([]testcluster.Observation, m.runs)
 	for i := range batch {
@@ -168,7 +164,7 @@ func (m *measurement) fill(ctx context.Context, task int) error {
 	return nil
 }
 
-// ask requests a prediction for a task, and records the latency and whether the model was in memory.
+// ask records the latency of a prediction, and whether the model was in memory.
 func (m *measurement) ask(ctx context.Context, task int) error {
 	o := m.drawRun(task, "")
 	body, err := json.Marshal(map[string]any{"dag_id": o.DAG, "task_id": o.Task.Task, "features": o.Features, "requested": o.Requested})
@@ -225,7 +221,6 @@ func (m *measurement) count(source string, took time.Duration) error {
 	return nil
 }
 
-// printResult prints the result and returns an error if a goal is missed.
 func (m *measurement) printResult() error {
 	if err := m.print("after the questions"); err != nil {
 		return err

@@ -28,7 +28,6 @@ var nginxConf string
 
 var nginxTemplate = template.Must(template.New("nginx.conf").Parse(nginxConf))
 
-// proxy is a running nginx in front of the replicas.
 type proxy struct {
 	url    string
 	dir    string
@@ -68,7 +67,6 @@ func startProxy(ctx context.Context, replicas []*testcluster.Replica, route stri
 	return p, nil
 }
 
-// configure writes the configuration into the proxy's folder.
 func (p *proxy) configure(listen string, replicas []*testcluster.Replica, route string) error {
 	addresses := make([]string, len(replicas))
 	for i, replica := range replicas {
@@ -82,7 +80,6 @@ func (p *proxy) configure(listen string, replicas []*testcluster.Replica, route 
 	return errors.Join(err, file.Close())
 }
 
-// await waits until the proxy accepts connections or its process ends.
 func (p *proxy) await(ctx context.Context, address string) error {
 	for {
 		if conn, err := net.Dial("tcp", address); err == nil {
@@ -98,7 +95,6 @@ func (p *proxy) await(ctx context.Context, address string) error {
 	}
 }
 
-// close ends the proxy and removes its files.
 func (p *proxy) close() error {
 	_ = p.cmd.Process.Signal(syscall.SIGTERM) // an error means that nginx has ended
 	<-p.ended

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// maxSoakGrowth is the largest allowed ratio of the resident memory in the last third of a soak to that in the
-// second third. Both are medians of samples. A larger value would hide slow leaks.
+// maxSoakGrowth is the largest allowed ratio of the resident memory in the last third of a soak to that in the second third,
+// both medians of samples. A larger value would hide slow leaks.
 const maxSoakGrowth = 1.02
 
-// soak requests predictions for m.length. It draws their tasks at random. The first third of the time is warm-up. soak
-// returns an error if a prediction fails or if the resident memory grows by more than maxSoakGrowth allows.
+// soak requests predictions for random tasks during m.length. The first third of the time is warm-up. It returns an error if
+// a prediction fails or if the resident memory grows by more than maxSoakGrowth allows.
 func (m *measurement) soak(ctx context.Context) error {
 	var resident [3][]float64 // MiB
 	m.hits, m.misses, m.sources = nil, nil, nil
@@ -43,7 +43,6 @@ func (m *measurement) soak(ctx context.Context) error {
 	return nil
 }
 
-// median returns the median of values; 0 if there are none.
 func median(values []float64) float64 {
 	if len(values) == 0 {
 		return 0

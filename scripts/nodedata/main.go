@@ -1,6 +1,6 @@
-// Command nodedata writes runs of synthetic workflows on several machine types as CSV, for `loadaware
-// import`. With --rate the command writes no runs. It prints the errors of the run times that package placement expects
-// on machine types on which a task has never run. The same flags give the same output.
+// Command nodedata writes runs of synthetic workflows on several machine types as CSV, for `loadaware import`. With --rate
+// it writes no runs, but prints the errors of the run times that package placement expects on machine types on which a task
+// has never run. The same flags give the same output.
 //
 //	go run ./scripts/nodedata --seed 1 > runs.csv
 //	go run ./scripts/nodedata --rate --seeds 10
@@ -35,7 +35,7 @@ func main() {
 	}
 }
 
-// write writes the runs as a history. Every run has a peak of 1 GB.
+// Every run has a peak of 1 GB.
 func write(out *bufio.Writer, d *placementtest.Dataset) {
 	fmt.Fprintln(out, "dag_id,task_id,run_id,started_at,duration_s,memory_max_bytes,node_type,feature.input_bytes")
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -46,8 +46,8 @@ func write(out *bufio.Writer, d *placementtest.Dataset) {
 	}
 }
 
-// rateSeeds prints how often package placement predicts correctly whether a task runs faster or slower on another
-// machine type, and the error of the factor by which placement expects the run time to change.
+// rateSeeds prints how often package placement predicts correctly whether a task runs faster or slower on another machine
+// type, and the error of the factor by which it expects the run time to change.
 func rateSeeds(from, count uint64, workflows int) {
 	var errors []float64
 	directed, right, near := 0, 0, 0

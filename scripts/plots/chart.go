@@ -8,25 +8,23 @@ import (
 	"strconv"
 )
 
-// figure is a row of charts.
 type figure []chart
 
-// chart is a pair of axes with series. This command uses no plotting library, because the pictures are simple and a
-// library would add seven modules.
+// chart uses no plotting library, because the pictures are simple and a library would add seven modules.
 type chart struct {
 	title  string
 	x, y   axis
 	series []series
 }
 
-// axis is an axis that reaches from the first tick to the last.
+// axis reaches from the first tick to the last.
 type axis struct {
 	label string
-	log   bool // logarithmic scale
+	log   bool
 	ticks []float64
 }
 
-// series is a series of points in one style. The legend omits a series without a name.
+// The legend omits a series without a name.
 type series struct {
 	name, colour string
 	style        style
@@ -35,7 +33,6 @@ type series struct {
 	text         []string  // label of each dot
 }
 
-// style determines how the points of a series are drawn.
 type style int
 
 const (
@@ -51,13 +48,12 @@ const (
 	blue, orange, green, red, grey = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#888888"
 )
 
-// Sizes in pixels. The margins left, right, top and bottom contain labels.
+// In pixels. The margins left, right, top and bottom contain labels.
 const (
 	height, left, right, top, bottom = 340, 60, 20, 44, 48
 	totalWidth                       = 760
 )
 
-// svg returns the figure as SVG.
 func (f figure) svg() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12" fill="#222">`+"\n", totalWidth, height)
@@ -77,15 +73,14 @@ func (f figure) svg() []byte {
 	return b.Bytes()
 }
 
-// painter draws one chart. width and height are the size of the plot area inside the margins, in pixels.
+// The width and height of painter are those of the plot area inside the margins, in pixels.
 type painter struct {
 	b             *bytes.Buffer
 	chart         chart
 	width, height float64
 }
 
-// position returns the position of a value on the axis: 0 at the first tick, 1 at the last. Values
-// outside have the position of the nearer end.
+// position is 0 at the first tick, 1 at the last, and for values outside that of the nearer end.
 func (a axis) position(v float64) float64 {
 	from, to := a.ticks[0], a.ticks[len(a.ticks)-1]
 	if a.log {
@@ -94,18 +89,15 @@ func (a axis) position(v float64) float64 {
 	return max(0, min(1, (v-from)/(to-from)))
 }
 
-// px returns the horizontal position of a value in pixels.
 func (p *painter) px(v float64) float64 { return left + p.width*p.chart.x.position(v) }
 
-// py returns the vertical position of a value in pixels.
 func (p *painter) py(v float64) float64 { return top + p.height*(1-p.chart.y.position(v)) }
 
-// text draws a text. attributes is empty, or SVG attributes with a leading space.
+// attributes is empty, or SVG attributes with a leading space.
 func (p *painter) text(x, y float64, anchor, attributes, text string) {
 	fmt.Fprintf(p.b, `<text x="%.1f" y="%.1f" text-anchor="%s"%s>%s</text>`+"\n", x, y, anchor, attributes, html.EscapeString(text))
 }
 
-// stroke draws a straight line.
 func (p *painter) stroke(x1, y1, x2, y2 float64, colour string) {
 	fmt.Fprintf(p.b, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="%s"/>`+"\n", x1, y1, x2, y2, colour)
 }
@@ -127,10 +119,8 @@ func (p *painter) frame() {
 	p.text(0, 0, "middle", fmt.Sprintf(` transform="translate(16 %.1f) rotate(-90)"`, top+p.height/2), p.chart.y.label)
 }
 
-// number formats the value of a tick.
 func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// draw draws a series.
 func (p *painter) draw(s series) {
 	switch s.style {
 	case line:
@@ -153,7 +143,7 @@ func (p *painter) draw(s series) {
 	}
 }
 
-// points returns the points in the format of the attribute points of SVG.
+// points has the format of the attribute points of SVG.
 func (p *painter) points(x, y []float64) string {
 	var b bytes.Buffer
 	for i := range x {
@@ -162,8 +152,7 @@ func (p *painter) points(x, y []float64) string {
 	return b.String()
 }
 
-// label draws the text of dot i on the right of the dot, or on the left if the text would cover another
-// dot of the series.
+// label draws the text of dot i on the right of the dot, or on the left if the text would cover another dot of the series.
 func (p *painter) label(s series, i int) {
 	x, y := p.px(s.x[i]), p.py(s.y[i])
 	for j := range s.x {
@@ -179,7 +168,6 @@ func (p *painter) label(s series, i int) {
 // letterWidth is the approximate width of a letter in pixels.
 const letterWidth = 6.6
 
-// mark draws a dot or a cross.
 func (p *painter) mark(s series, x, y float64) {
 	if s.style == crosses {
 		fmt.Fprintf(p.b, `<path d="M%.1f %.1fl8 8m0 -8l-8 8" stroke="%s" stroke-width="2"/>`+"\n", x-4, y-4, s.colour)
@@ -188,7 +176,7 @@ func (p *painter) mark(s series, x, y float64) {
 	fmt.Fprintf(p.b, `<circle cx="%.1f" cy="%.1f" r="2.6" fill="%s"/>`+"\n", x, y, s.colour)
 }
 
-// legend draws the legend in one line below the title.
+// legend is one line below the title.
 func (p *painter) legend() {
 	x := float64(left)
 	for _, s := range p.chart.series {

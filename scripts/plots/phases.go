@@ -7,17 +7,16 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/plan/plantest"
 )
 
-// plannedRuns is the number of runs from which a plan is learned before the run that the picture shows.
+// plannedRuns is the number of runs from which the plan of the shown run is learned.
 const plannedRuns = 15
 
-// phasesFigure shows the memory and the limit of one run for each of two synthetic tasks.
 func phasesFigure() figure {
 	return figure{plannedRun("walks", 4, "growth in jumps"), plannedRun("programs", 9, "load, compute, write")}
 }
 
-// plannedRun learns plannedRuns runs of a synthetic task and shows the plan for the next run. The static grant is 1.2
-// times the largest usage of all these runs. A limit takes effect 10 seconds after the read of the usage from which the
-// plan computed it.
+// plannedRun learns plannedRuns runs of a synthetic task and shows the plan for the next run. The static grant is 1.2 times
+// the largest usage of all these runs. A limit takes effect 10 seconds after the read of the usage from which the plan
+// computed it.
 func plannedRun(family string, seed uint64, title string) chart {
 	var learner plan.Learner
 	var pool plan.Pool
@@ -54,7 +53,6 @@ func plannedRun(family string, seed uint64, title string) chart {
 	}
 }
 
-// samplesOf returns the memory of a run as samples.
 func samplesOf(r plantest.Run) []plan.Sample {
 	samples := make([]plan.Sample, len(r.Memory))
 	for i, m := range r.Memory {

@@ -8,10 +8,8 @@ import (
 
 const gb = 1e9
 
-// add appends a point.
 func (s *series) add(x, y float64) { s.x, s.y = append(s.x, x), append(s.y, y) }
 
-// stepsOf returns the steps of one task.
 func stepsOf(steps []backtest.Step, task string) []backtest.Step {
 	var selected []backtest.Step
 	for _, s := range steps {
@@ -22,7 +20,6 @@ func stepsOf(steps []backtest.Step, task string) []backtest.Step {
 	return selected
 }
 
-// allocationFigure shows the allocations and the peaks of one task.
 func allocationFigure(steps []backtest.Step, task string) figure {
 	requested := series{name: "static request", colour: grey, style: dashed}
 	granted := series{name: "granted", colour: blue}
@@ -61,7 +58,6 @@ func runAxis(n int) axis {
 	return a
 }
 
-// riskFigure shows the cumulative promised and real kills of all tasks.
 func riskFigure(steps []backtest.Step) figure {
 	promised := series{name: "promised", colour: blue}
 	killed := series{name: "killed", colour: red}
@@ -103,8 +99,7 @@ func ticksUpTo(v float64) []float64 {
 	return ticks
 }
 
-// driftFigure shows the ratio of allocation to peak of one task in the history that the function drift returns: the
-// peaks of the second half are multiplied by driftFactor.
+// driftFigure expects a history from drift: from the middle on, the peaks are multiplied by driftFactor.
 func driftFigure(steps []backtest.Step, task string) figure {
 	ratio := series{name: "granted / used", colour: blue, style: dots}
 	killed := series{name: "killed", colour: red, style: crosses}
@@ -126,7 +121,6 @@ func driftFigure(steps []backtest.Step, task string) figure {
 	return figure{{title: task + ": a sudden change and the recovery", x: runAxis(len(steps)), y: y, series: []series{needed, jump, ratio, killed}}}
 }
 
-// targetFigure shows the waste and the real kills by risk target.
 func targetFigure(targets []targetResult) figure {
 	x := axis{label: "risk target, %", log: true, ticks: []float64{0.2, 0.5, 1, 2, 5, 10, 20}}
 	waste := series{name: "wasted / used", colour: blue}
@@ -146,7 +140,6 @@ func targetFigure(targets []targetResult) figure {
 	}
 }
 
-// policiesFigure shows utilisation against kills, one dot per policy.
 func policiesFigure(results []backtest.Result) figure {
 	ours := series{colour: blue, style: dots}
 	others := series{colour: grey, style: dots}

@@ -35,7 +35,6 @@ func TestPicturesAreDeterministic(t *testing.T) {
 	}
 }
 
-// firstLines returns the first n lines of the demo history.
 func firstLines(t *testing.T, n int) []byte {
 	decompressed, err := gzip.NewReader(bytes.NewReader(demo.CSV))
 	require.NoError(t, err)
@@ -44,7 +43,6 @@ func firstLines(t *testing.T, n int) []byte {
 	return bytes.Join(bytes.SplitAfterN(text, []byte("\n"), n+1)[:n], nil)
 }
 
-// assertXML checks that a text is well-formed XML.
 func assertXML(t *testing.T, text []byte) {
 	d := xml.NewDecoder(strings.NewReader(string(text)))
 	for {

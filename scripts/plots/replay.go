@@ -11,8 +11,8 @@ import (
 	"github.com/loadaware/loadaware/internal/source/file"
 )
 
-// replay replays a history with loadaware's own policy and a risk target, and returns a step per replayed row. In this
-// command, as in package backtest, a policy is a rule that sizes tries, not the settings of a task.
+// replay returns a step per row that loadaware's own policy replays. In this command, as in package backtest, a policy is a
+// rule that sizes tries, not the settings of a task.
 func replay(history []byte, target float64) ([]backtest.Step, error) {
 	t, err := backtest.Read("history", bytes.NewReader(history), backtest.Selection{})
 	if err != nil {
@@ -27,7 +27,6 @@ func replay(history []byte, target float64) ([]backtest.Step, error) {
 	return steps, err
 }
 
-// backtestPolicies replays a history with the default policies of the backtest.
 func backtestPolicies(history []byte) ([]backtest.Result, error) {
 	t, err := backtest.Read("history", bytes.NewReader(history), backtest.Selection{})
 	if err != nil {
@@ -40,11 +39,10 @@ func backtestPolicies(history []byte) ([]backtest.Result, error) {
 	return report.Results, nil
 }
 
-// driftFactor is the factor by which drift increases peaks.
 const driftFactor = 1.8
 
-// drift returns the measured runs of a history in the order of their start, with the peaks of
-// the second half multiplied by driftFactor.
+// drift returns the measured runs of a history in the order of their start, with the peaks of the second half multiplied by
+// driftFactor.
 func drift(history []byte) ([]byte, error) {
 	in, err := file.Open(bytes.NewReader(history))
 	if err != nil {
@@ -78,7 +76,6 @@ type targetResult struct {
 	killedByModel float64 // the same ratio for the first tries after the cold start
 }
 
-// replayTargets replays the history at risk targets from low to high.
 func replayTargets(history []byte) ([]targetResult, error) {
 	var all []targetResult
 	for _, target := range []float64{0.002, 0.005, 0.01, sizing.DefaultRiskTarget, 0.03, 0.05, 0.1, 0.2} {
@@ -91,7 +88,6 @@ func replayTargets(history []byte) ([]targetResult, error) {
 	return all, nil
 }
 
-// sum returns the figures of the steps of a replay.
 func sum(steps []backtest.Step, target float64) targetResult {
 	t, used, predicted := targetResult{target: target}, 0.0, 0.0
 	for _, s := range steps {
@@ -108,7 +104,6 @@ func sum(steps []backtest.Step, target float64) targetResult {
 	return t
 }
 
-// indicator returns 1 for true and 0 for false.
 func indicator(yes bool) float64 {
 	if yes {
 		return 1

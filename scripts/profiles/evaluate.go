@@ -7,10 +7,9 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// folds is the number of parts of a history in the cross-validation. Each part is predicted from the others.
+// folds is the number of parts of a history in the cross-validation.
 const folds = 5
 
-// foldsOfRuns returns a random part for each run.
 func (h *history) foldsOfRuns(seed uint64) []int {
 	fold := make([]int, len(h.rows))
 	for at, i := range rand.New(rand.NewPCG(seed, 22)).Perm(len(fold)) {
@@ -19,7 +18,7 @@ func (h *history) foldsOfRuns(seed uint64) []int {
 	return fold
 }
 
-// foldsOfTasks returns a random part for each run, the same for all runs of a task.
+// foldsOfTasks gives all runs of a task the same random part.
 func (h *history) foldsOfTasks(seed uint64) []int {
 	r, of, fold := rand.New(rand.NewPCG(seed, 23)), map[sizing.TaskKey]int{}, make([]int, len(h.rows))
 	for i := range h.rows {
@@ -72,13 +71,12 @@ func (h *history) evaluate(fold []int) accuracy {
 	return accuracy{right.majority / n, right.nearest / n, right.predicted / n, right.inProfiles / max(1, inProfiles)}
 }
 
-// predictor predicts profiles from the runs of some parts.
 type predictor struct {
 	tasks      map[sizing.TaskKey]int // index of a task in facts and labels
 	facts      []map[string]bool      // of the newest run of each task
 	labels     []int                  // profile of the newest run of each task
-	majority   int                    // most frequent profile of all learned runs
-	byTask     map[sizing.TaskKey]int // most frequent profile of each task
+	majority   int                    // of all learned runs
+	byTask     map[sizing.TaskKey]int // most frequent profile
 	classifier *cohort.Profiles       // nil without one
 }
 
@@ -116,8 +114,8 @@ func (h *history) learn(fold []int, part int) *predictor {
 	return p
 }
 
-// predict returns the most frequent profile of the task of a run. For a task without learned runs it returns the
-// profile that the classifier gives or, if it gives none, the most frequent profile of all learned runs.
+// predict returns the most frequent profile of the task of a run. For a task without learned runs, it returns the profile
+// that the classifier gives or, if it gives none, the most frequent profile of all learned runs.
 func (p *predictor) predict(f *cohort.Facts) int {
 	if label, known := p.byTask[f.Task]; known {
 		return label
@@ -128,8 +126,8 @@ func (p *predictor) predict(f *cohort.Facts) int {
 	return p.majority
 }
 
-// nearest returns the profile of the newest run of the most similar task, which has the largest Jaccard index of the
-// facts. Among equally similar tasks it is the one whose first run is newest.
+// nearest returns the profile of the newest run of the most similar task, which has the largest Jaccard index of the facts.
+// Among equally similar tasks it is the one whose first run is newest.
 func (p *predictor) nearest(f *cohort.Facts) int {
 	facts, best, label := factSet(f), -1.0, p.majority
 	for i, other := range p.facts {
@@ -146,7 +144,6 @@ func (p *predictor) nearest(f *cohort.Facts) int {
 	return label
 }
 
-// factSet returns the facts of a run as a set of texts: its names, metadata and categorical features.
 func factSet(f *cohort.Facts) map[string]bool {
 	facts := map[string]bool{"dag " + f.Task.DAG: true, "task " + f.Task.Task: true}
 	for name, values := range f.Metadata {

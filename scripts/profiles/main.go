@@ -31,7 +31,6 @@ func main() {
 	}
 }
 
-// printTable prints a Markdown table with two rows per history.
 func printTable(w io.Writer, paths []string, seed uint64) error {
 	fmt.Fprintln(w, "| history, runs, profiles | fifths of | right: most frequent profile % | right: profile of most similar task % | right: prediction % | right: prediction, without outliers % |")
 	fmt.Fprintln(w, "|---|---|---|---|---|---|")
@@ -52,14 +51,12 @@ func printTable(w io.Writer, paths []string, seed uint64) error {
 	return nil
 }
 
-// history is the runs of a file, and their profiles.
 type history struct {
 	rows   []cohort.Row
 	set    *usageprofile.Set
 	labels []int // id of the profile of each run, 0 for an outlier
 }
 
-// read reads the runs of a file and finds their profiles.
 func read(path string) (*history, error) {
 	in, err := os.Open(path) //nolint:gosec // the user names the file
 	if err != nil {
@@ -80,7 +77,6 @@ func read(path string) (*history, error) {
 	return newHistory(stored)
 }
 
-// contextRow converts a report to a stored try with its features, metadata and usage.
 func contextRow(o *sizing.Observation, seq int64) sizing.ContextRow {
 	return sizing.ContextRow{
 		Task: o.Try.TaskKey, Features: o.Features, Metadata: o.Metadata, Usage: o.Usage,
@@ -90,8 +86,7 @@ func contextRow(o *sizing.Observation, seq int64) sizing.ContextRow {
 	}
 }
 
-// newHistory finds the profiles of stored tries. It omits tries for which neither the peak nor a lower bound of the peak
-// is known.
+// newHistory omits tries for which neither the peak nor a lower bound of the peak is known.
 func newHistory(stored []sizing.ContextRow) (*history, error) {
 	h := &history{}
 	var runs []usageprofile.Run

@@ -16,9 +16,8 @@ import (
 // teams contains the typical memory and run time of the tasks of each team.
 var teams = []struct{ memory, seconds float64 }{{1e9, 60}, {20e9, 600}, {2e8, 5}, {60e9, 7200}, {5e9, 3000}}
 
-// storedTries returns six runs of each of 300 tasks. The usage of a task depends on its team. The metadata of one task
-// in ten name a random team. The other metadata are random, so that the most similar task often belongs to another
-// team.
+// storedTries returns six runs of each of 300 tasks. The usage of a task depends on its team. The metadata of one task in
+// ten name a random team. The other metadata are random, so that the most similar task often belongs to another team.
 func storedTries() []sizing.ContextRow {
 	r := rand.New(rand.NewPCG(1, 22))
 	metadata, teamOf := make([]sizing.Metadata, 300), make([]int, 300)

@@ -15,8 +15,8 @@ import (
 	"github.com/loadaware/loadaware/internal/source/file"
 )
 
-// questions draws questions (requests for predictions) and counts the results. It implements the interface target: it
-// sends the questions to a server.
+// questions draws questions (requests for predictions), sends them to a server, and counts the results. It implements the
+// interface target.
 type questions struct {
 	ctx    context.Context
 	server *client.Client
@@ -35,19 +35,18 @@ type questions struct {
 	took      map[string][]time.Duration // by call
 }
 
-// maxAttempts is the maximum number of times to ask a question while trainings change the answer.
+// maxAttempts bounds how often a question is asked while trainings change the answer.
 const maxAttempts = 5
 
 // oneIn returns true with the probability 1/n.
 func (q *questions) oneIn(n int) bool { return q.random.IntN(n) == 0 }
 
-// amount draws a number of bytes from 64 MiB to 256 GiB.
+// amount is from 64 MiB to 256 GiB.
 func (q *questions) amount() int64 {
 	return int64(float64(64*sizing.MiB) * math.Exp2(12*q.random.Float64()))
 }
 
-// ask asks one question. The question is about one of the next 50 runs after the first `reported` runs, which have been
-// reported, or about the last run at the end of the trace.
+// ask asks about one of the next 50 runs after the first `reported` runs, or about the last run at the end of the trace.
 func (q *questions) ask(reported int) error {
 	q.total++
 	later := min(len(q.trace)-1, reported+q.random.IntN(50))
@@ -71,7 +70,7 @@ func (q *questions) ask(reported int) error {
 	return q.kill(request, answer)
 }
 
-// requestOf returns a body of /predict for a run, with random changes.
+// requestOf makes random changes.
 func (q *questions) requestOf(o *sizing.Observation) (map[string]any, error) {
 	text, err := file.JSON(o)
 	if err != nil {
@@ -117,7 +116,6 @@ func (q *questions) requestOf(o *sizing.Observation) (map[string]any, error) {
 	return request, nil
 }
 
-// setPolicy sets a random policy, or the default policy, for a task.
 func (q *questions) setPolicy(task sizing.TaskKey) error {
 	policy := map[string]any{}
 	if !q.oneIn(3) {
@@ -149,9 +147,8 @@ func (q *questions) setPolicy(task sizing.TaskKey) error {
 	return nil
 }
 
-// explainAnswer requests a prediction and checks two explanations: the one of POST /explain and the one
-// of the stored receipt. It returns nil if the service has no answer, because the task is unknown and
-// the request has no static amount.
+// explainAnswer requests a prediction and checks the explanations of POST /explain and of the stored receipt. It returns nil
+// if the service has no answer, because the task is unknown and the request has no static amount.
 func (q *questions) explainAnswer(request map[string]any) (*api.Prediction, error) {
 	for attempt := 1; ; attempt++ {
 		var before, after api.Prediction
@@ -179,7 +176,7 @@ func (q *questions) explainAnswer(request map[string]any) (*api.Prediction, erro
 	}
 }
 
-// explainReceipt checks the explanation of a stored receipt. If the explanation is wrong, the request is printed, too.
+// If the explanation is wrong, the request is printed, too.
 func (q *questions) explainReceipt(id string, request any, limit int64, shadow *api.Memory) error {
 	var e api.Explanation
 	if err := q.call("GET …/explanation", http.MethodGet, "/predictions/"+id+"/explanation", nil, &e); err != nil {
@@ -192,8 +189,8 @@ func (q *questions) explainReceipt(id string, request any, limit int64, shadow *
 	return nil
 }
 
-// kill reports an OOM kill at the granted amount and requests a lift. It checks the explanations of the lift, of the
-// receipt of the killed try, and of the prediction for the second try.
+// kill reports an OOM kill at the granted amount and requests a lift. It checks the explanations of the lift, of the receipt
+// of the killed try, and of the prediction for the second try.
 func (q *questions) kill(request map[string]any, answer *api.Prediction) error {
 	granted := answer.Memory.LimitBytes
 	try := map[string]any{
@@ -230,7 +227,7 @@ func (q *questions) kill(request map[string]any, answer *api.Prediction) error {
 	return err
 }
 
-// check counts an explanation, and prints it if its factors do not lead to the limit of the answer.
+// check prints an explanation if its factors do not lead to the limit of the answer.
 func (q *questions) check(call string, request any, limit int64, e *api.Explanation, shadow *api.Memory) {
 	q.explained++
 	chains := []api.ExplanationChain{{Base: e.Base, BaseBytes: e.BaseBytes, GrantedBytes: e.GrantedBytes, Terms: e.Terms}}
@@ -258,7 +255,6 @@ func (q *questions) check(call string, request any, limit int64, e *api.Explanat
 	fmt.Printf("%s: limits %v, explained as %s\n  question: %s\n", call, limits, answered, body)
 }
 
-// call sends a request and records the time until the answer.
 func (q *questions) call(name, method, path string, body, answer any) error {
 	start := time.Now()
 	if err := q.server.Call(q.ctx, method, path, body, answer); err != nil {
@@ -268,7 +264,6 @@ func (q *questions) call(name, method, path string, body, answer any) error {
 	return nil
 }
 
-// record records the duration of a call.
 func (q *questions) record(name string, took time.Duration) {
 	q.took[name] = append(q.took[name], took)
 }

@@ -48,7 +48,6 @@ func main() {
 	}
 }
 
-// run asks the questions about all traces and prints the result.
 func run(ctx context.Context, traces []string, n, rows int, seed uint64, http bool) (err error) {
 	if len(traces) == 0 {
 		return errors.New("no trace given; name at least one file")
@@ -75,15 +74,14 @@ func run(ctx context.Context, traces []string, n, rows int, seed uint64, http bo
 	return q.printResult()
 }
 
-// target receives the reports and answers the questions: a server, or models in this process.
+// A target is a server, or models in this process.
 type target interface {
 	report(rows []sizing.Observation) error
-	// ask asks about one of the next runs after the first rows, whose number is reported; at the end of the trace, about the
-	// last run.
+	// ask asks about one of the next runs after the first `reported` rows; at the end of the trace, about the last run.
 	ask(reported int) error
 }
 
-// readTrace returns the runs of a trace, ordered by start.
+// readTrace orders by start.
 func readTrace(name string) ([]sizing.Observation, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -143,7 +141,6 @@ func (q *questions) askAbout(to target, name string, n, rows int) error {
 	return nil
 }
 
-// report reports rows to the server.
 func (q *questions) report(rows []sizing.Observation) error {
 	results, err := q.server.Record(q.ctx, rows)
 	if err != nil {
@@ -157,8 +154,7 @@ func (q *questions) report(rows []sizing.Observation) error {
 	return nil
 }
 
-// printResult prints the counts and times. It returns an error if an explanation was wrong or nothing was
-// explained.
+// printResult returns an error if an explanation was wrong or nothing was explained.
 func (q *questions) printResult() error {
 	if q.explained == 0 {
 		return errors.New("ask questions: nothing was explained; use a trace with measured runs or requests")
@@ -178,7 +174,6 @@ func (q *questions) printResult() error {
 	return nil
 }
 
-// counts formats counts by name.
 func counts(byName map[string]int) string {
 	var s []string
 	for _, name := range slices.Sorted(maps.Keys(byName)) {

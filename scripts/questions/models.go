@@ -10,26 +10,24 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// learner contains the model and the history of a task.
 type learner struct {
 	model   *taskmodel.Model
 	history sizing.History
 	lostAt  int // number of tries when a training last returned no model
 }
 
-// triesAfterLoss is the smallest number of tries before the first training of a task, and between a training that
-// returned no model and the next training. Package backtest uses the same number; a smaller one costs more trainings.
+// triesAfterLoss is the smallest number of tries before the first training of a task, and between a training that returned
+// no model and the next training. Package backtest uses the same number; a smaller one costs more trainings.
 const triesAfterLoss = 25
 
-// models answers the questions with models in this process instead of a server. The explanations contain the
-// factors that a model adds, but not those that a server adds, such as that of similar tasks.
+// models answers the questions with models in this process. The explanations contain the factors that a model adds, but not
+// those that a server adds, such as that of similar tasks.
 type models struct {
 	q     *questions
 	tasks map[sizing.TaskKey]*learner
 	pools map[string]*taskmodel.Pool // by DAG
 }
 
-// learnerOf returns the learner of a task, a new one if there is none.
 func (m *models) learnerOf(task sizing.TaskKey) *learner {
 	l := m.tasks[task]
 	if l == nil {
@@ -43,8 +41,8 @@ func (m *models) learnerOf(task sizing.TaskKey) *learner {
 	return l
 }
 
-// report learns the rows with a measured peak and fits a model when its fit is due. Before one in twelve of these
-// rows it learns an OOM kill of the same run at half of the peak.
+// report learns the rows with a measured peak. Before one in twelve of these rows it learns an OOM kill of the same run at
+// half of the peak.
 func (m *models) report(rows []sizing.Observation) error {
 	for i := range rows {
 		o := &rows[i]
@@ -65,7 +63,7 @@ func (m *models) report(rows []sizing.Observation) error {
 	return nil
 }
 
-// learn adds a row to the history, the model and the pool, and fits the model if a fit is due.
+// learn fits the model if a fit is due.
 func (m *models) learn(o *sizing.Observation) error {
 	l, pool := m.learnerOf(o.Try.TaskKey), m.pools[o.Try.DAG]
 	h := &l.history
@@ -98,8 +96,7 @@ func (m *models) learn(o *sizing.Observation) error {
 	return nil
 }
 
-// ask draws one of the next 50 runs after the first `reported` runs, or the last run at the end of the trace. It asks
-// the model of the task of this run and checks the explanation.
+// ask asks about one of the next 50 runs after the first `reported` runs, or about the last run at the end of the trace.
 func (m *models) ask(reported int) error {
 	q := m.q
 	q.total++
@@ -134,7 +131,6 @@ func (m *models) ask(reported int) error {
 	return nil
 }
 
-// questionOf returns a question about a run, with randomly changed features and random bounds.
 func (m *models) questionOf(o *sizing.Observation) taskmodel.Question {
 	q := m.q
 	question := taskmodel.Question{Requested: o.Requested, Features: sizing.Features{}, Lifts: 3}

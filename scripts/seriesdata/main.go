@@ -53,7 +53,7 @@ func main() {
 	}
 }
 
-// writeIrregular writes the runs of a family with uneven samples. Unknown CPU is an empty cell.
+// writeIrregular writes uneven samples. Unknown CPU is an empty cell.
 func writeIrregular(out io.Writer, family string, tasks int, seed uint64) {
 	for _, r := range plantest.GenerateIrregular(family, tasks, seed) {
 		for i, m := range r.Memory {

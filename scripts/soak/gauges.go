@@ -18,20 +18,19 @@ type gauge struct {
 	allowed            allowance
 }
 
-// callers is the number of concurrent callers. Each caller has at most one connection to a replica,
-// and a connection costs the replica one descriptor and two goroutines.
+// Each of the concurrent callers has at most one connection to a replica, which costs the replica one descriptor and two
+// goroutines.
 const callers = 16
 
-// gauges lists the gauges, each with its allowed growth over the whole time after the warm-up. Resident memory varies
-// by about a tenth with the garbage collector and the current training. The other gauges vary with the number of open
-// connections.
+// gauges allow a growth over the whole time after the warm-up. Resident memory varies by about a tenth with the garbage
+// collector and the current training. The other gauges vary with the number of open connections.
 var gauges = []gauge{
 	{"memory", "process_resident_memory_bytes", "MiB", 1 << 20, allowance{share: 0.10, minimum: 8 << 20}},
 	{"goroutines", "go_goroutines", "", 1, allowance{share: 0.10, minimum: 2 * callers}},
 	{"descriptors", "process_open_fds", "", 1, allowance{share: 0.10, minimum: callers}},
 }
 
-// series contains the values of one replica's gauges over time.
+// A series belongs to one replica.
 type series struct {
 	admin   string // URL of the admin listener, which serves /metrics
 	seconds []float64
@@ -40,8 +39,7 @@ type series struct {
 
 func newSeries(admin string) *series { return &series{admin: admin, values: map[string][]float64{}} }
 
-// sample scrapes the gauges at an interval until ctx ends. It returns an error if the replica
-// does not answer.
+// sample scrapes the gauges until ctx ends. It returns an error if the replica does not answer.
 func (s *series) sample(ctx context.Context, interval time.Duration) error {
 	started := time.Now()
 	for tick := time.NewTicker(interval); ; {
@@ -62,7 +60,7 @@ func (s *series) sample(ctx context.Context, interval time.Duration) error {
 	}
 }
 
-// trend returns the trend of a gauge after the warm-up.
+// trend omits the warm-up.
 func (s *series) trend(metric string, warmUp time.Duration) Trend {
 	from := 0
 	for from < len(s.seconds) && s.seconds[from] < warmUp.Seconds() {
@@ -83,7 +81,6 @@ func (s *series) tenths(g gauge) []float64 {
 	return tenths
 }
 
-// scrape reads the metrics that have no labels from /metrics.
 func scrape(admin string) (map[string]float64, error) {
 	response, err := http.Get(admin + "/metrics")
 	if err != nil {
@@ -93,7 +90,7 @@ func scrape(admin string) (map[string]float64, error) {
 	return parseMetrics(response.Body)
 }
 
-// parseMetrics reads the metrics that have no labels from the text format of Prometheus.
+// parseMetrics reads only metrics without labels.
 func parseMetrics(page io.Reader) (map[string]float64, error) {
 	metrics := map[string]float64{}
 	lines := bufio.NewScanner(page)

@@ -28,7 +28,6 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// options contains the parameters of a soak test.
 type options struct {
 	length   time.Duration
 	rate     float64 // requests per second; 60 % of the measured throughput if zero
@@ -86,10 +85,9 @@ func measureThroughput(ctx context.Context, cluster *testcluster.Cluster, tasks 
 	return rate
 }
 
-// errNotFlat means that a soak test failed. soak has printed the reasons.
+// soak has printed the reasons of errNotFlat.
 var errNotFlat = errors.New("a gauge grew or a call failed; see the lines above")
 
-// errInterrupted means that a soak test was shorter than its length.
 var errInterrupted = errors.New("interrupted before the end of the test")
 
 // soak runs the traffic for the time `length`, samples the gauges meanwhile, and checks calls and gauges.

@@ -18,7 +18,7 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// trendOf returns the trend of a gauge that is sampled once per second for ten minutes.
+// The gauge is sampled once per second for ten minutes.
 func trendOf(value func(second float64) float64) Trend {
 	var seconds, values []float64
 	for i := range 600 {
@@ -51,7 +51,6 @@ func TestTrendSeparatesLeaksFromVariation(t *testing.T) {
 	assert.False(t, flat, "six more goroutines per minute must not count as flat")
 }
 
-// step returns 1 for true and 0 for false.
 func step(up bool) float64 {
 	if up {
 		return 1
@@ -66,7 +65,6 @@ func TestTrendOfALineHasItsSlope(t *testing.T) {
 	assert.Zero(t, fitTrend(nil, nil))
 }
 
-// trafficTo returns traffic to a fake server with the given metrics and answers.
 func trafficTo(t *testing.T, metrics func(calls int64) string, answer http.HandlerFunc) *traffic {
 	var calls atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -82,12 +80,11 @@ func trafficTo(t *testing.T, metrics func(calls int64) string, answer http.Handl
 	return &traffic{replicas: []*testcluster.Replica{replica}, tasks: []testcluster.Task{{DAG: "d", Task: "t"}}, seed: 1, callers: 4, rate: 200}
 }
 
-// metricsPage returns the text of /metrics with a number of goroutines.
 func metricsPage(goroutines int64) string {
 	return fmt.Sprintf("# HELP x\ngo_goroutines %d\nprocess_open_fds 20\nprocess_resident_memory_bytes 1.5e+08\nother{a=\"b\"} 1\n", goroutines)
 }
 
-// answerOK answers every request with a limit below every peak.
+// The limit of answerOK is below every peak.
 func answerOK(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprint(w, `{"memory": {"limit_bytes": 1}}`)
 }

@@ -13,13 +13,13 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// traffic simulates runs and sends their requests to the replicas in turn. If rate is above zero, each request waits
-// for its scheduled time.
+// traffic simulates runs and sends their requests to the replicas in turn. If rate is above zero, each request waits for its
+// scheduled time.
 type traffic struct {
 	replicas []*testcluster.Replica
 	tasks    []testcluster.Task
 	seed     uint64
-	callers  int     // number of concurrent callers
+	callers  int
 	rate     float64 // requests per second; if zero, each caller sends as soon as it has an answer
 
 	started time.Time
@@ -27,8 +27,8 @@ type traffic struct {
 	counts  callCounts
 }
 
-// run simulates runs until ctx ends and returns the answered requests per second. It completes
-// the calls in flight, because a call that the caller aborts shows nothing about the server.
+// run returns the answered requests per second until ctx ends. It completes the calls in flight, because a call that the
+// caller aborts shows nothing about the server.
 func (t *traffic) run(ctx context.Context) float64 {
 	t.started = time.Now()
 	var all sync.WaitGroup
@@ -44,8 +44,8 @@ func (t *traffic) run(ctx context.Context) float64 {
 	return float64(t.counts.answered()) / time.Since(t.started).Seconds()
 }
 
-// simulateRun simulates one run: two predictions without a run id, one for the run, and a report.
-// If the limit is below the peak, it adds an OOM kill and a lift, and the report is that of a second try.
+// simulateRun requests two predictions without a run id and one for the run, and reports the run. If the limit is below the
+// peak, it adds an OOM kill and a lift, and the report is that of a second try.
 func (t *traffic) simulateRun(ctx context.Context, random *rand.Rand, id string) {
 	task := t.tasks[random.IntN(len(t.tasks))]
 	for range 2 {
@@ -62,7 +62,7 @@ func (t *traffic) simulateRun(ctx context.Context, random *rand.Rand, id string)
 	t.call(ctx, "/observe", run)
 }
 
-// requestBody returns the fields of a run that are known before its end, together with more fields.
+// requestBody has the fields of a run that are known before its end, and more fields.
 func requestBody(run testcluster.Observation, more map[string]any) map[string]any {
 	body := map[string]any{"dag_id": run.DAG, "task_id": run.Task.Task, "run_id": run.RunID, "features": run.Features, "requested": run.Requested}
 	for name, value := range more {
@@ -71,15 +71,13 @@ func requestBody(run testcluster.Observation, more map[string]any) map[string]an
 	return body
 }
 
-// answer contains the fields of an answer that simulateRun uses.
 type answer struct {
 	Memory struct {
 		LimitBytes int64 `json:"limit_bytes"`
 	}
 }
 
-// call waits for the scheduled time of the request if rate is above zero, posts the body, and counts the result. It does
-// not post after the end of ctx.
+// call waits for the scheduled time if rate is above zero. It does not post after the end of ctx.
 func (t *traffic) call(ctx context.Context, path string, body any) (got answer) {
 	n := t.sent.Add(1)
 	if t.rate > 0 {
@@ -103,7 +101,6 @@ func (t *traffic) call(ctx context.Context, path string, body any) (got answer) 
 	return got
 }
 
-// callCounts counts the results of the calls. The zero value is empty.
 type callCounts struct {
 	mu     sync.Mutex
 	calls  map[string]map[int]int // by path and status; 0 is no answer
@@ -111,8 +108,7 @@ type callCounts struct {
 	faults []string               // descriptions of the first ten faulty calls
 }
 
-// count counts one call, and stores the description if it is one of the first ten faulty calls. A 4xx is a
-// fault, too, because every body is valid.
+// A 4xx is a fault, too, because every body is valid.
 func (t *callCounts) count(path string, status int, text []byte, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -132,7 +128,6 @@ func (t *callCounts) count(path string, status int, text []byte, err error) {
 	}
 }
 
-// answered returns the number of calls with an answer of any status.
 func (t *callCounts) answered() (n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

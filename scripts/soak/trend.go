@@ -29,7 +29,7 @@ func fitTrend(seconds, values []float64) Trend {
 	return Trend{Slope: median(slopes), Median: median(values), Over: seconds[len(seconds)-1] - seconds[0]}
 }
 
-// median returns the median of a non-empty slice.
+// median requires a non-empty slice.
 func median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	middle := len(sorted) / 2
@@ -42,17 +42,14 @@ func median(values []float64) float64 {
 // Growth returns the growth of the line over the whole time.
 func (t Trend) Growth() float64 { return t.Slope * t.Over }
 
-// allowance is the largest growth with which a gauge counts as flat: a share of the median, but at
-// least a minimum.
+// allowance is the largest growth with which a gauge counts as flat: a share of the median, but at least a minimum.
 type allowance struct {
 	share   float64 // of the median
 	minimum float64
 }
 
-// limit returns the largest growth of a gauge with this trend that counts as flat.
 func (a allowance) limit(t Trend) float64 { return math.Max(a.share*t.Median, a.minimum) }
 
-// flat reports whether a gauge grew by at most its allowance, and describes the trend.
 func (a allowance) flat(name, unit string, scale float64, t Trend) (bool, string) {
 	ok := t.Growth() <= a.limit(t)
 	verdict := "flat"

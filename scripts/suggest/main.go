@@ -1,10 +1,8 @@
-// Command suggest measures how well `loadaware campaign suggest` chooses rows. It measures heavy tasks, which use at
-// least 1 % of the memory time and have at least 500 rows. It holds out a quarter of the rows of each heavy task. It
-// learns the task three times: from all other rows, from a share of these rows that `suggest` chooses (at most 2,000
-// rows), and from the same number of random rows. It compares the three models on the held-out rows by the wasted memory
-// time and the u score:
-// over-estimates plus ten times the under-estimates, per 100 rows. To choose rows, `suggest` gets only their features,
-// not their peaks.
+// Command suggest measures how well `loadaware campaign suggest` chooses rows. It holds out a quarter of the rows of each
+// heavy task, which uses at least 1 % of the memory time and has at least 500 rows. It learns the task three times: from all
+// other rows, from a share of these rows that `suggest` chooses (at most 2,000 rows), and from the same number of random
+// rows. It compares the three models on the held-out rows by the wasted memory time and the u score: over-estimates plus ten
+// times the under-estimates, per 100 rows. `suggest` gets only the features of the rows, not their peaks.
 //
 //	go run ./scripts/suggest [-share 0.25] [-seeds 5] HISTORY.csv.gz
 package main
@@ -26,10 +24,9 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// minRows is the minimum number of rows of a heavy task. The tasks that the flag -tasks names may have fewer.
+// The tasks that the flag -tasks names may have fewer rows.
 const minRows = 500
 
-// fail prints err and ends the command.
 func fail(err error) {
 	fmt.Fprintln(os.Stderr, "suggest:", err)
 	os.Exit(1)
@@ -48,7 +45,6 @@ func main() {
 	}
 }
 
-// run measures each heavy task and prints the figures.
 func run(name string, share float64, seeds uint64, only string) error {
 	f, err := os.Open(name)
 	if err != nil {
@@ -74,7 +70,7 @@ func run(name string, share float64, seeds uint64, only string) error {
 	return nil
 }
 
-// heavyTask is a task with its rows. The peaks are divided into bins.
+// The peaks of a heavyTask are divided into bins.
 type heavyTask struct {
 	dataset *taskmodel.Dataset
 	rows    []sizing.Observation
@@ -82,8 +78,8 @@ type heavyTask struct {
 	bin     []int     // index of each row's bin
 }
 
-// heavyTasks returns the tasks that use at least 1 % of the memory time and have at least minRows rows with a peak.
-// If `named` contains task ids, it returns the tasks with these ids that have a row with a peak.
+// heavyTasks returns the tasks that use at least 1 % of the memory time and have at least minRows rows with a peak. If
+// `named` contains task ids, it returns the tasks with these ids that have a row with a peak.
 func heavyTasks(a *suggest.Archive, named string) []*heavyTask {
 	byTask := map[string][]sizing.Observation{}
 	use, total := map[string]float64{}, 0.0
@@ -110,10 +106,8 @@ func heavyTasks(a *suggest.Archive, named string) []*heavyTask {
 	return tasks
 }
 
-// bins is the number of bins into which the peaks of a task are divided.
 const bins = 3
 
-// newHeavyTask prepares the rows of a task for learning and divides the peaks into bins.
 func newHeavyTask(rows []sizing.Observation) *heavyTask {
 	h := &sizing.History{Task: rows[0].Try.TaskKey, Total: len(rows)}
 	peaks := make([]float64, len(rows))
@@ -145,13 +139,12 @@ func newHeavyTask(rows []sizing.Observation) *heavyTask {
 	return t
 }
 
-// figures are the results on the held-out rows.
 type figures struct {
 	u      float64 // u score
 	wasted float64 // GB·h per held-out row
 }
 
-// totals contains sums of figures over splits, one sum for each choice of training rows.
+// totals are sums of figures over splits, one sum for each choice of training rows.
 type totals struct {
 	splits                 int
 	all, suggested, random figures
@@ -166,7 +159,6 @@ func (s *totals) add(o *totals) {
 	s.random.add(o.random)
 }
 
-// print prints the mean figures and their ratios.
 func (s *totals) print(name string) {
 	for _, f := range []struct {
 		name                   string
@@ -178,8 +170,8 @@ func (s *totals) print(name string) {
 	}
 }
 
-// measure splits the rows at random, learns the task from each of the three choices of training rows, and adds the
-// figures to sums.
+// measure splits the rows at random, learns the task from each of the three choices of training rows, and adds the figures
+// to sums.
 func (t *heavyTask) measure(seed uint64, share float64, sums *totals) error {
 	rng := rand.New(rand.NewPCG(seed, 24))
 	order := rng.Perm(len(t.rows))
@@ -229,7 +221,7 @@ func (t *heavyTask) evaluate(train, test []int) (f figures, err error) {
 	return f, err
 }
 
-// waste returns the GB·h that the tries of a row waste, as in a backtest.
+// waste returns GB·h, as in a backtest.
 func (t *heavyTask) waste(served *taskmodel.ServedModel, row int) float64 {
 	o := &t.rows[row]
 	policy := sizing.Policy{}.WithDefaults()

@@ -50,14 +50,13 @@ func main() {
 	}
 }
 
-// setting is a change of the policies for a replay.
 type setting struct {
 	name   string
 	policy sizing.Policy
 }
 
-// settings lists the settings besides the current ones. The current ones are the defaults, because the new server stores
-// no policy. A backtest without a setting uses the same defaults.
+// settings are those besides the current ones. The current ones are the defaults, because the new server stores no policy. A
+// backtest without a setting uses the same defaults.
 var settings = []setting{
 	{"risk 0.001", sizing.Policy{RiskTarget: 0.001}},
 	{"risk 0.05", sizing.Policy{RiskTarget: 0.05}},
@@ -69,7 +68,7 @@ var settings = []setting{
 	{"risk 0.005, floor 2Gi, cap 64Gi", sizing.Policy{RiskTarget: 0.005, Floor: 2 * sizing.GiB, Cap: 64 * sizing.GiB}},
 }
 
-// request returns the setting in the format of the body of POST /whatif.
+// request has the format of the body of POST /whatif.
 func (s *setting) request() *api.WhatIfSettings {
 	p, r := &s.policy, &api.WhatIfSettings{MaxLifts: s.policy.MaxLifts}
 	if p.RiskTarget > 0 {
@@ -87,7 +86,6 @@ func (s *setting) request() *api.WhatIfSettings {
 	return r
 }
 
-// run reports the trace to a new server and compares a what-if with the backtest.
 func run(ctx context.Context, name, binary string, settings []setting, limit int, within float64) (err error) {
 	rows, err := readTrace(name, limit)
 	if err != nil {
@@ -117,7 +115,7 @@ func run(ctx context.Context, name, binary string, settings []setting, limit int
 	return compare(ctx, name, answer, settings, limit, within)
 }
 
-// readTrace returns the first observations of a file in order of start: at most `limit`, or all if `limit` is 0.
+// readTrace returns the first `limit` observations of a file in order of start; all if `limit` is 0.
 func readTrace(name string, limit int) ([]sizing.Observation, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -145,7 +143,6 @@ func readTrace(name string, limit int) ([]sizing.Observation, error) {
 	return rows, nil
 }
 
-// report reports the rows in batches.
 func report(ctx context.Context, server *client.Client, rows []sizing.Observation) error {
 	const batch = 2000
 	for len(rows) > 0 {
@@ -164,7 +161,6 @@ func report(ctx context.Context, server *client.Client, rows []sizing.Observatio
 	return nil
 }
 
-// runWhatIf requests a what-if and waits for the result.
 func runWhatIf(ctx context.Context, server *client.Client, request *api.WhatIfRequest) (answer api.WhatIf, err error) {
 	err = server.Call(ctx, http.MethodPost, "/whatif", request, &answer)
 	for err == nil && answer.State == api.WhatIfStateRunning {
@@ -183,9 +179,7 @@ func runWhatIf(ctx context.Context, server *client.Client, request *api.WhatIfRe
 	return answer, err
 }
 
-// compare replays the trace with each of the settings and prints the results of the what-if and of the
-// replay. It returns an error if a utilisation or a share of killed runs differs by more than `within` percentage
-// points.
+// compare returns an error if a utilisation or a share of killed runs differs by more than `within` percentage points.
 func compare(ctx context.Context, name string, answer api.WhatIf, settings []setting, limit int, within float64) error {
 	f, err := os.Open(name)
 	if err != nil {

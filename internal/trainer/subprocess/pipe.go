@@ -28,8 +28,8 @@ func (p *Pipe) Ended(e trainer.JobEnd) {
 	p.send(result{Report: e.Report, Failed: failureOf(e.Err), Search: e.Search, Took: e.Took})
 }
 
-// Serve runs `tr` and executes requests until the input ends. Then it cancels trainings in progress
-// and waits for them, so that their leases are released.
+// Serve runs `tr` and executes requests until the input ends. Then it cancels trainings in progress and waits for them, so
+// that their leases are released.
 func (p *Pipe) Serve(ctx context.Context, tr *trainer.Trainer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup
@@ -50,7 +50,7 @@ func (p *Pipe) Serve(ctx context.Context, tr *trainer.Trainer) error {
 	}
 }
 
-// send writes one result. It ignores a write error: after the end of the parent the input ends too, and then Serve returns.
+// send ignores a write error: after the end of the parent the input ends too, and then Serve returns.
 func (p *Pipe) send(r result) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -63,7 +63,6 @@ func (s *Supervisor) Run(ctx context.Context) {
 	}
 }
 
-// runChild runs one child to its end.
 func (s *Supervisor) runChild(ctx context.Context) error {
 	cmd := s.command(ctx)
 	in, err := cmd.StdinPipe()
@@ -99,8 +98,8 @@ func (s *Supervisor) setPID(pid int) {
 	s.pid = pid
 }
 
-// send writes requests until `ended` is closed, which happens when receive returns. It holds no lock while it writes, because a write waits as
-// long as the child does not read.
+// send writes requests until `ended` is closed. It holds no lock while it writes, because a write waits as long as the child
+// does not read.
 func (s *Supervisor) send(in io.Writer, ended <-chan struct{}) {
 	for requests := json.NewEncoder(in); ; {
 		select {
@@ -115,7 +114,6 @@ func (s *Supervisor) send(in io.Writer, ended <-chan struct{}) {
 	}
 }
 
-// addCall registers a caller and returns the id of its request.
 func (s *Supervisor) addCall(caller chan<- result) uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,7 +122,6 @@ func (s *Supervisor) addCall(caller chan<- result) uint64 {
 	return s.lastID
 }
 
-// answer passes a result to its caller.
 func (s *Supervisor) answer(r result) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,8 +19,7 @@ import (
 	"github.com/loadaware/loadaware/internal/trainer/subprocess"
 )
 
-// asChild is the environment variable that makes this test binary a child that ignores the end of its input. Its value says
-// how the child behaves (TestMain).
+// asChild is an environment variable that makes this test binary a child. Its value says how the child behaves (TestMain).
 const asChild = "LOADAWARE_TEST_AS_CHILD"
 
 func TestMain(m *testing.M) {
@@ -35,7 +34,6 @@ func TestMain(m *testing.M) {
 	time.Sleep(testwait.Limit)
 }
 
-// supervise runs a command as the child until the test ends.
 func supervise(t *testing.T, name string, args ...string) *subprocess.Supervisor {
 	t.Helper()
 	return superviseCommand(t, func(ctx context.Context) *exec.Cmd { return exec.CommandContext(ctx, name, args...) })

@@ -19,14 +19,13 @@ import (
 	"github.com/loadaware/loadaware/internal/trainer"
 )
 
-// request requests one training.
 type request struct {
 	ID    uint64
 	Task  sizing.TaskKey
 	Actor string // the caller, for the audit trail; "" for a caller without a token: the version then counts as published by the trainer
 }
 
-// result is the outcome of a request or, without an ID, of any training or parameter search (trainer.SearchOnce).
+// result without an ID belongs to any training or parameter search (trainer.SearchOnce).
 type result struct {
 	ID     uint64 // of the request; 0: none
 	Report trainer.Report
@@ -42,7 +41,6 @@ type failure struct {
 	Text   string // for the log
 }
 
-// failureOf converts an error, or nil.
 func failureOf(err error) *failure {
 	if err == nil {
 		return nil
@@ -54,7 +52,6 @@ func failureOf(err error) *failure {
 	return f
 }
 
-// err converts a failure, or nil, to an error.
 func (f *failure) err() error {
 	switch {
 	case f == nil:

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures row 16 of bench-http (bench.table in main.go lists the measurements as numbered rows): wrk sends requests to the scoring server of MLflow and to
+# Measures row 16 of bench-http (bench.table in main.go): wrk sends requests to the scoring server of MLflow and to
 # loadaware in turn. serve.py describes the model. The Python packages go into a separate venv.
 #
 #   bash scripts/bench-http/mlflow/compare.sh [folder for the venv]

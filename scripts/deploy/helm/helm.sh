@@ -1,7 +1,7 @@
 #!/bin/sh
-# Prints the paths of helm 3 and helm 4, one on each line. Both programs come from npm packages, which package-lock.json
-# pins, because compiling one of them from its sources takes minutes. On systems other than Linux on x86-64, the
-# script prints only the path of the helm in PATH.
+# Prints the paths of helm 3 and helm 4, one on each line. Both come from npm packages, which package-lock.json pins,
+# because compiling one of them from its sources takes minutes. On systems other than Linux on x86-64, the script prints
+# only the path of the helm in PATH.
 set -eu
 cd "$(dirname "$0")/../../.."
 pins=scripts/deploy/helm cache=$PWD/.cache/helm

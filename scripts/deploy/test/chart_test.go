@@ -26,7 +26,7 @@ import (
 	strict "sigs.k8s.io/yaml"
 )
 
-// manifests contains the rendered manifests by kind. The chart has at most one manifest of each kind.
+// The chart has at most one manifest of each kind.
 type manifests struct {
 	Deployment              *apps.Deployment
 	Service                 *core.Service
@@ -44,7 +44,6 @@ type manifests struct {
 // required lists the values without which the chart does not render.
 var required = []string{"image.repository=registry.example/loadaware", "image.tag=v1", "secret.name=loadaware"}
 
-// allFeatures enables the features that are off by default.
 var allFeatures = []string{
 	"secret.replicaKey=REPLICA", "tls.secretName=tls", "tracing.endpoint=http://collector:4318", "tracing.headersKey=HEADERS",
 	"monitoring.serviceMonitor=true", "monitoring.rules=true", "monitoring.dashboard=true", "monitoring.labels.release=prometheus",
@@ -53,12 +52,12 @@ var allFeatures = []string{
 	"env[0].name=LOADAWARE_UI_KEY", "env[0].valueFrom.secretKeyRef.name=loadaware", "env[0].valueFrom.secretKeyRef.key=LOADAWARE_UI_KEY",
 }
 
-// helm runs the helm whose path is in the environment variable HELM, or else the one in PATH, and returns the output.
+// helm runs the program in the environment variable HELM, or else the helm in PATH.
 func helm(args ...string) (string, error) {
 	return run(cmp.Or(os.Getenv("HELM"), "helm"), args...)
 }
 
-// run returns the standard output of a command. The error contains the standard output and the standard error.
+// run returns the standard output; the error contains both outputs.
 func run(name string, args ...string) (string, error) {
 	var out, stderr bytes.Buffer
 	cmd := exec.Command(name, args...)
@@ -69,7 +68,7 @@ func run(name string, args ...string) (string, error) {
 	return out.String(), nil
 }
 
-// template renders the chart with the required values and some others, such as "replicas=2".
+// template renders the chart with the required values and others, such as "replicas=2".
 func template(values ...string) (string, error) {
 	args := []string{"template", "prod", "../chart", "--namespace", "loadaware", "--kube-version", "1.34.0"}
 	for _, v := range append(required[:len(required):len(required)], values...) {
@@ -78,8 +77,7 @@ func template(values ...string) (string, error) {
 	return helm(args...)
 }
 
-// render renders the chart and decodes every manifest. An unknown field or an unexpected kind fails
-// the test.
+// render fails the test on an unknown field or an unexpected kind.
 func render(t *testing.T, values ...string) *manifests {
 	t.Helper()
 	text, err := template(values...)
@@ -89,7 +87,6 @@ func render(t *testing.T, values ...string) *manifests {
 	return m
 }
 
-// decode decodes manifests strictly.
 func decode(text string) (*manifests, error) {
 	m := &manifests{text: text}
 	for docs := yaml.NewDocumentDecoder(io.NopCloser(bytes.NewBufferString(text))); ; {
@@ -118,7 +115,7 @@ func decode(text string) (*manifests, error) {
 	}
 }
 
-// allocate allocates and returns the manifest of a kind; nil if the chart must not contain that kind.
+// allocate returns nil if the chart must not contain that kind.
 func (m *manifests) allocate(kind string) any {
 	switch kind {
 	case "Deployment":
@@ -171,7 +168,8 @@ func TestHelmLintPasses(t *testing.T) {
 	assert.NoError(t, err)
 }
 
-// make dist writes the version and the digest into a copy of the chart. It does not run helm, so this test checks such a copy.
+// make dist writes the version and the digest into a copy of the chart without running helm, so this test checks such a
+// copy.
 func TestReleasedChartRunsTheDigest(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "loadaware")
 	digest := "sha256:" + strings.Repeat("0123456789abcdef", 4)

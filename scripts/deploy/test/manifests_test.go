@@ -15,7 +15,6 @@ import (
 	strict "sigs.k8s.io/yaml"
 )
 
-// container returns the container of the server.
 func (m *manifests) container() *core.Container {
 	return &m.Deployment.Spec.Template.Spec.Containers[0]
 }
@@ -121,7 +120,7 @@ func TestSecretsAreOnlyReferenced(t *testing.T) {
 	assert.NotContains(t, m.text, "postgres://")
 }
 
-// TestServerReadsEveryVariable finds the names of the variables in the source of the server.
+// The source of the server contains the names of the variables.
 func TestServerReadsEveryVariable(t *testing.T) {
 	tags := func(file string) (names []string) {
 		source, err := os.ReadFile("../../../internal/config/" + file)
@@ -237,8 +236,7 @@ func TestImageTagMayBeADigest(t *testing.T) {
 	assert.Equal(t, "registry.example/loadaware@"+digest, render(t, "image.tag="+digest).container().Image)
 }
 
-// TestDashboardHasTheFieldsForGrafana checks the fields that Grafana needs for an import. It does not
-// run Grafana.
+// The test does not run Grafana; it checks the fields that an import needs.
 func TestDashboardHasTheFieldsForGrafana(t *testing.T) {
 	text, err := os.ReadFile("../chart/files/dashboard.json")
 	require.NoError(t, err)

@@ -12,19 +12,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// kubernetes is the release whose schemas the test uses. The sources of Kubernetes contain the
-// schemas, and the Go module proxy serves the sources.
+// kubernetes is a release whose sources contain the schemas. The Go module proxy serves them.
 const kubernetes = "k8s.io/kubernetes@v1.34.1"
 
-// kubeconformPath builds the kubeconform of go.mod once and returns the path of the program.
+// kubeconformPath builds the kubeconform of go.mod once.
 var kubeconformPath = sync.OnceValues(func() (string, error) {
 	path, err := run("go", "tool", "-n", "kubeconform")
 	return strings.TrimSpace(path), err
 })
 
-// schemas writes one schema file per version of a kind, with the name that kubeconform expects, and returns the
-// folder. All these files refer to one file of definitions. Types that belong to several versions, such as
-// DeleteOptions, get no file.
+// schemas returns a folder with one schema file per version of a kind, with the name that kubeconform expects. All these
+// files refer to one file of definitions. Types that belong to several versions, such as DeleteOptions, get no file.
 func schemas(t *testing.T) string {
 	t.Helper()
 	output, err := run("go", "mod", "download", "-json", kubernetes)

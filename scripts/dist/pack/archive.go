@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// archive writes a folder into a new archive. A compressed archive contains the folder itself; a .tar
-// contains only what is in the folder, as tools expect for an image layout.
+// archive writes a folder into a new archive. A compressed archive contains the folder itself; a .tar contains only what is
+// in the folder, as tools expect for an image layout.
 func archive(out, folder string, created time.Time) error {
 	file, err := os.Create(out)
 	if err != nil {
@@ -41,8 +41,7 @@ func archive(out, folder string, created time.Time) error {
 	return file.Close()
 }
 
-// writeTar writes the files and folders below a folder in the order of their names. Owner, time and modes do not
-// depend on the machine. The names in the archive begin with `prefix`.
+// writeTar sorts by name. Owner, time and modes do not depend on the machine. The names in the archive begin with `prefix`.
 func writeTar(to io.Writer, folder, prefix string, created time.Time) error {
 	w := tar.NewWriter(to)
 	err := filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
@@ -75,8 +74,8 @@ func writeTar(to io.Writer, folder, prefix string, created time.Time) error {
 	return w.Close()
 }
 
-// writeFile adds a file to the archive. `name` is the path of the file on disk, and `inside` its path in the archive. The
-// mode in the archive is 0755 for an executable file, otherwise 0644.
+// writeFile expects the path of the file on disk in `name`, and its path in the archive in `inside`. The mode in the archive
+// is 0755 for an executable file, otherwise 0644.
 func writeFile(w *tar.Writer, name, inside string, info fs.FileInfo, created time.Time) error {
 	mode := int64(0o644)
 	if info.Mode()&0o111 != 0 {
@@ -95,7 +94,6 @@ func writeFile(w *tar.Writer, name, inside string, info fs.FileInfo, created tim
 	return err
 }
 
-// sums prints the checksums of all files below a folder, except SHA256SUMS itself.
 func sums(out io.Writer, folder string) error {
 	return filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || entry.Name() == "SHA256SUMS" {

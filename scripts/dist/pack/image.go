@@ -21,26 +21,25 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// user is the numeric user of the process in the image, as in the Dockerfile. Kubernetes does not
-// resolve user names, so it could not check that a named user is not root.
+// user is numeric, as in the Dockerfile: Kubernetes does not resolve user names, so it could not check that a named user is
+// not root.
 const user = 65532
 
-// The names of annotations that the OCI image specification defines. All but ref.name are also labels in the
-// configuration of an image.
+// These annotations are defined by the OCI image specification. All but ref.name are also labels in the configuration of an
+// image.
 const (
 	labelPrefix  = "org.opencontainers.image."
 	versionLabel = labelPrefix + "version"
 	refName      = labelPrefix + "ref.name"
 )
 
-// options are the flags of pack image.
 type options struct {
 	title, description, version, revision, source string
 	service                                       bool   // add certificates, the address, the data folder and the command serve
 	documents                                     string // folder of the licences
 }
 
-// imageCommand runs pack image: it writes an image layout and prints the digest of the index of the images.
+// imageCommand writes an image layout and prints the digest of the index of the images.
 func imageCommand(args []string, out io.Writer) error {
 	var o options
 	flags := flag.NewFlagSet("image", flag.ContinueOnError)
@@ -68,7 +67,6 @@ func imageCommand(args []string, out io.Writer) error {
 	return writeLayout(flags.Arg(0), index, o.version, created, out)
 }
 
-// buildIndex returns an index with the image of each platform.
 func buildIndex(o *options, programs []string, created time.Time) (v1.ImageIndex, error) {
 	base, err := o.baseLayer(created)
 	if err != nil {
@@ -91,8 +89,7 @@ func buildIndex(o *options, programs []string, created time.Time) (v1.ImageIndex
 	return mutate.Annotations(index, o.labels(created)).(v1.ImageIndex), nil
 }
 
-// image returns the image of one platform. It consists of the layer `base`, which all platforms share, and a layer with
-// the program.
+// image consists of the layer `base`, which all platforms share, and a layer with the program.
 func (o *options) image(platform v1.Platform, program string, base v1.Layer, created time.Time) (v1.Image, error) {
 	binary, err := os.ReadFile(program)
 	if err != nil {
@@ -131,12 +128,11 @@ func (o *options) image(platform v1.Platform, program string, base v1.Layer, cre
 	return mutate.Annotations(image, o.labels(created)).(v1.Image), nil
 }
 
-// history returns the history entry of one layer.
 func (o *options) history(created time.Time, content string) v1.History {
 	return v1.History{Created: v1.Time{Time: created}, CreatedBy: "make dist: " + content}
 }
 
-// labels returns the annotations of an image and of its index, which are also the labels of the image.
+// labels are the annotations of an image and of its index, and the labels of the image.
 func (o *options) labels(created time.Time) map[string]string {
 	labels := map[string]string{versionLabel: o.version, labelPrefix + "created": created.Format(time.RFC3339)}
 	for name, value := range map[string]string{
@@ -149,7 +145,7 @@ func (o *options) labels(created time.Time) map[string]string {
 	return labels
 }
 
-// baseLayer returns the layer of the files that do not depend on the platform.
+// baseLayer has the files that do not depend on the platform.
 func (o *options) baseLayer(created time.Time) (v1.Layer, error) {
 	var entries []entry
 	if o.service {
@@ -175,8 +171,8 @@ func (o *options) baseLayer(created time.Time) (v1.Layer, error) {
 	return layer(created, entries...)
 }
 
-// rootCertificates returns the root certificates of Mozilla as PEM. It omits the certificates that Mozilla
-// distrusts from a date on, because PEM cannot express that date.
+// rootCertificates returns the root certificates of Mozilla as PEM, except those that Mozilla distrusts from a date on,
+// which PEM cannot express.
 func rootCertificates() []byte {
 	var all bytes.Buffer
 	for root := range bundle.Roots() {
@@ -195,7 +191,6 @@ type entry struct {
 	owner int
 }
 
-// layer returns a layer with these entries.
 func layer(created time.Time, entries ...entry) (v1.Layer, error) {
 	var packed bytes.Buffer
 	w := tar.NewWriter(&packed)

@@ -55,8 +55,7 @@ func run(args []string) error {
 	return fmt.Errorf("unknown command %q; use archive, image, unpack, modules, notices or sums", command)
 }
 
-// sourceDate returns the time that every file gets, from SOURCE_DATE_EPOCH
-// (https://reproducible-builds.org/specs/source-date-epoch).
+// sourceDate returns the time that every file gets (https://reproducible-builds.org/specs/source-date-epoch).
 func sourceDate() (time.Time, error) {
 	seconds, err := strconv.ParseInt(os.Getenv("SOURCE_DATE_EPOCH"), 10, 64)
 	if err != nil {

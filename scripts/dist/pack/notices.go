@@ -18,8 +18,8 @@ import (
 // documentName matches the files whose text a distribution must contain.
 var documentName = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)([.-].*)?$`)
 
-// linkedModules returns the version of every dependency of the programs by module path, without the modules
-// that folders of this repository replace.
+// linkedModules returns the versions of all dependencies by module path, without the modules that folders of this repository
+// replace.
 func linkedModules(programs []string) (map[string]string, error) {
 	modules := map[string]string{}
 	for _, program := range programs {
@@ -38,7 +38,6 @@ func linkedModules(programs []string) (map[string]string, error) {
 	return modules, nil
 }
 
-// listModules prints the paths of the modules in the programs.
 func listModules(out io.Writer, programs []string) error {
 	modules, err := linkedModules(programs)
 	if err != nil {
@@ -77,7 +76,6 @@ func notices(out io.Writer, programs []string) error {
 	return nil
 }
 
-// sortedPaths returns the paths of the modules in order.
 func sortedPaths(modules map[string]string) []string {
 	paths := make([]string, 0, len(modules))
 	for path := range modules {
@@ -87,8 +85,7 @@ func sortedPaths(modules map[string]string) []string {
 	return paths
 }
 
-// moduleFolders returns the folder into which Go has unpacked each module, by path. It downloads missing
-// modules.
+// moduleFolders returns the folder into which Go has unpacked each module. It downloads missing modules.
 func moduleFolders(modules map[string]string) (map[string]string, error) {
 	args := []string{"mod", "download", "-json"}
 	for _, path := range sortedPaths(modules) {
@@ -112,7 +109,6 @@ func moduleFolders(modules map[string]string) (map[string]string, error) {
 	}
 }
 
-// commandOutput runs a command and returns its standard output without surrounding white space.
 func commandOutput(name string, args ...string) (string, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Stderr = os.Stderr
@@ -123,8 +119,7 @@ func commandOutput(name string, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// printNotices prints the licences and notices in a folder, without subfolders. It returns an error if
-// there are none.
+// printNotices does not search subfolders. It returns an error if it finds nothing.
 func printNotices(out io.Writer, title, folder string) error {
 	files, err := os.ReadDir(folder)
 	if err != nil {

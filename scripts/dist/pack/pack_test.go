@@ -13,10 +13,8 @@ import (
 	"time"
 )
 
-// created is the time of the files in the tested archives.
 var created = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 
-// write creates a file with the given mode and modification time.
 func write(t *testing.T, name, text string, mode os.FileMode, modified time.Time) {
 	t.Helper()
 	noError(t, os.MkdirAll(filepath.Dir(name), 0o700))
@@ -25,7 +23,6 @@ func write(t *testing.T, name, text string, mode os.FileMode, modified time.Time
 	noError(t, os.Chtimes(name, modified, modified))
 }
 
-// noError fails the test on an error.
 func noError(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
@@ -33,7 +30,6 @@ func noError(t *testing.T, err error) {
 	}
 }
 
-// read returns the text of a file.
 func read(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(name)
@@ -87,7 +83,6 @@ func TestArchivesRejectLinks(t *testing.T) {
 	}
 }
 
-// buildImage writes an image for two platforms and returns its path and its digest.
 func buildImage(t *testing.T, program string) (layout, digest string) {
 	t.Helper()
 	t.Setenv("SOURCE_DATE_EPOCH", "1800000000")

@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
 
-// unpack checks every digest of a layout, extracts the image of one platform into a folder, and prints
-// how a container engine would run it, and its version.
+// unpack checks every digest of a layout, extracts the image of one platform, and prints how a container engine would run
+// it, and its version.
 func unpack(name, platform, folder string, out io.Writer) error {
 	temporary, err := os.MkdirTemp("", "loadaware-layout-")
 	if err != nil {
@@ -50,7 +50,7 @@ func unpack(name, platform, folder string, out io.Writer) error {
 	return err
 }
 
-// findImage checks the whole layout and returns the image of one platform.
+// findImage checks the whole layout.
 func findImage(folder, platform string) (v1.Image, error) {
 	if err := checkBlobs(filepath.Join(folder, "blobs", "sha256")); err != nil {
 		return nil, err
@@ -84,8 +84,7 @@ func findImage(folder, platform string) (v1.Image, error) {
 	return nil, fmt.Errorf("no image for %s", platform)
 }
 
-// checkBlobs checks that the name of each blob is its SHA-256. validate.Index does not check the names of
-// manifests.
+// checkBlobs checks that the name of each blob is its SHA-256: validate.Index does not check the names of manifests.
 func checkBlobs(folder string) error {
 	blobs, err := os.ReadDir(folder)
 	if err != nil {
@@ -108,7 +107,7 @@ func checkBlobs(folder string) error {
 	return nil
 }
 
-// extract writes the files and folders of a tar below a folder. os.Root rejects names outside that folder.
+// extract rejects names outside the folder by os.Root.
 func extract(from io.Reader, folder string) error {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
@@ -129,7 +128,7 @@ func extract(from io.Reader, folder string) error {
 	}
 }
 
-// extractEntry writes one file or folder, and sets the owner if this process runs as root.
+// extractEntry sets the owner if this process runs as root.
 func extractEntry(root *os.Root, header *tar.Header, data io.Reader) error {
 	name := filepath.Clean(filepath.FromSlash(header.Name))
 	switch header.Typeflag {
@@ -156,7 +155,7 @@ func extractEntry(root *os.Root, header *tar.Header, data io.Reader) error {
 		return fmt.Errorf("%s has type %q; only files and folders are expected", header.Name, header.Typeflag)
 	}
 	if os.Geteuid() != 0 {
-		return nil // only root may change the owner of a file
+		return nil
 	}
 	return root.Lchown(name, header.Uid, header.Gid)
 }

@@ -31,7 +31,7 @@ var (
 	}
 )
 
-// bearer implements the security source of ogen: it returns the token for each call.
+// bearer implements the security source of ogen.
 type bearer struct{}
 
 func (bearer) Bearer(context.Context, oas.OperationName) (oas.Bearer, error) {
@@ -219,7 +219,7 @@ func receiptOf(id oas.PredictionID) *oas.Receipt {
 	return nil
 }
 
-// expect returns the answer as a T. It ends the program if the call failed or the type differs.
+// expect ends the program if the call failed or the answer is no T.
 func expect[T any](answer any, err error) T {
 	typed, ok := answer.(T)
 	if err != nil || !ok {
@@ -235,7 +235,7 @@ func sameJSON(a, b jx.Raw) bool {
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && x == y
 }
 
-// check does nothing if ok is true. Otherwise it prints the caller's line and the message, and ends the program.
+// check prints the caller's line and the message, and ends the program, unless ok is true.
 func check(ok bool, format string, args ...any) {
 	if !ok {
 		_ = log.Output(2, fmt.Sprintf(format, args...))

@@ -222,7 +222,7 @@ func receiptOf(predictionID string) *openapi.Receipt {
 	return nil
 }
 
-// problemOf returns the problem in the answer to a call that must fail.
+// problemOf requires the error of a call that the service rejected.
 func problemOf(err error) openapi.Problem {
 	var rejection *openapi.GenericOpenAPIError
 	check(errors.As(err, &rejection), "not rejected: %v", err)
@@ -231,7 +231,6 @@ func problemOf(err error) openapi.Problem {
 	return problem
 }
 
-// must ends the program if err is not nil.
 func must(err error) {
 	if err != nil {
 		_ = log.Output(2, err.Error())
@@ -239,7 +238,7 @@ func must(err error) {
 	}
 }
 
-// check does nothing if ok is true. Otherwise it prints the caller's line and the message, and ends the program.
+// check prints the caller's line and the message, and ends the program, unless ok is true.
 func check(ok bool, format string, args ...any) {
 	if !ok {
 		_ = log.Output(2, fmt.Sprintf(format, args...))
