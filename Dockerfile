@@ -1,12 +1,13 @@
-# The image of the service: one static program without a shell, root or PostgreSQL. The
-# service needs DATABASE_URL, and LOADAWARE_TOKENS because it listens on all addresses. It
-# runs with a read-only root and writes at most one file, whose path is LOADAWARE_TOKENS_FILE.
+# The image of the service: one static program without a shell and without PostgreSQL, which does not
+# run as root. The service needs DATABASE_URL and, because it listens on all addresses, LOADAWARE_TOKENS
+# or LOADAWARE_TOKENS_FILE. Its root file system can be read-only: it writes at most the file of tokens.
 # The stage peak is the image of loadaware-peak (docs/peak.md). These commands build both images:
 #
 #   docker build -t loadaware --build-arg VERSION="$(sh scripts/dist/version.sh)" --build-arg REVISION="$(git rev-parse HEAD)" .
 #   docker build -t loadaware-peak --target peak .
 #
-# `make dist` builds the same images without a container engine, with scripts/dist/pack.
+# `make dist` builds the released images without a container engine, with scripts/dist/pack. They have the
+# same programs, and also licences and labels.
 FROM golang:1.26 AS build
 WORKDIR /src
 COPY go.mod go.sum ./

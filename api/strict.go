@@ -31,7 +31,7 @@ func readInt64(dec *jsontext.Decoder, v *int64) error {
 	case 'n':
 		return errors.New("must be an integer") // the library would read null as 0
 	default:
-		return errors.ErrUnsupported // the library then reports the wrong type
+		return errors.ErrUnsupported // the library then reports that the type is wrong
 	}
 	token, err := dec.ReadToken()
 	if err != nil {
@@ -156,4 +156,4 @@ const maxFieldName = 120 // characters
 
 // freeObjects are the fields whose value is an object with names that the client chooses. A number after such a field
 // in a JSON pointer is therefore a name, and not the index of an array.
-var freeObjects = []string{"features", "metadata", "set", "conf", "parameters"}
+var freeObjects = []string{"features", "metadata", "set", "conf", "parameters", "report"}

@@ -85,8 +85,8 @@ LANGUAGE sql IMMUTABLE AS $$
     FROM (VALUES (outcome = 1, outcome IN (2, 3))) AS kind (ok, oom)
 $$;
 
--- Adds inserted rows to the sums of their days, and subtracts deleted rows. A subtraction only updates
--- rows, because a deleted task has no rows in savings_day.
+-- Adds inserted rows to the sums of their days, and subtracts deleted rows. A subtraction never
+-- inserts a row into savings_day: if the day has no row, the task and its sums were deleted.
 CREATE FUNCTION savings_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP <> 'INSERT' THEN

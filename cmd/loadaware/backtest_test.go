@@ -49,7 +49,7 @@ func TestBacktestRefusesPeaksInAnotherUnit(t *testing.T) {
 	code, out, stderr := invoke(t, inMB, "backtest", "-", "--policies", "max")
 	assert.Equal(t, 1, code)
 	assert.Empty(t, out)
-	assert.Contains(t, stderr, "standard input: every peak is below 1 MiB, so the amounts are probably not in bytes; name the unit, such as --unit MiB")
+	assert.Contains(t, stderr, "standard input: every peak read is below 1 MiB, so the amounts are probably not in bytes; name the unit, such as --unit MiB")
 	for _, unit := range []string{"MB", "B"} {
 		code, _, stderr = invoke(t, inMB, "backtest", "-", "--policies", "max", "--unit", unit)
 		assert.Zero(t, code, stderr)

@@ -51,7 +51,7 @@ func TestExperimentRefusesPeaksInAnotherUnit(t *testing.T) {
 	code, out, stderr := invoke(t, inAnotherUnit, "experiment", "run", "--trace", "-", "--families", "prior")
 	assert.Equal(t, 1, code)
 	assert.Empty(t, out)
-	assert.Contains(t, stderr, "standard input: every peak is below 1 MiB, so the amounts are probably not in bytes")
+	assert.Contains(t, stderr, "standard input: every peak read is below 1 MiB, so the amounts are probably not in bytes")
 }
 
 func TestPeaksAboveTheLastEdgeAreUnderEstimates(t *testing.T) {

@@ -34,7 +34,7 @@ func TestNothingOfFileInAnotherUnitIsStored(t *testing.T) {
 		code, out, stderr := invoke(t, c.text, append([]string{"import", "--url", server.url, "-"}, c.args...)...)
 		assert.Equal(t, 1, code, name)
 		assert.Regexp(t, fmt.Sprintf("^%d rows? read: 0 .*, %d rejected", c.rows, c.rows), out, name)
-		assert.Regexp(t, "loadaware: (-: )?([0-9]+ (row is|rows are) probably in another unit: every peak is below 1 MiB, .*--unit MiB|.*--strict)", stderr, name)
+		assert.Regexp(t, "loadaware: (-: )?([0-9]+ (row is|rows are) probably in another unit: every peak read is below 1 MiB, .*--unit MiB|.*--strict)", stderr, name)
 	}
 	assert.Equal(t, 0, server.observations("unit", "t"))
 	code, out, stderr := invoke(t, historyInMiB(40), "import", "--url", server.url, "--unit", "MiB", "-")

@@ -84,7 +84,7 @@ func (t *Trace) read(r io.Reader, only Selection) (features []string, err error)
 		}
 	}
 	if units.SmallPeaks() > 0 {
-		return nil, sizing.Errorf(sizing.Invalid, "every peak is below 1 MiB, so the amounts are probably not in bytes; name the unit, such as --unit MiB, or --unit B if they are in bytes")
+		return nil, sizing.Errorf(sizing.Invalid, "every peak read is below 1 MiB, so the amounts are probably not in bytes; name the unit, such as --unit MiB, or --unit B if they are in bytes")
 	}
 	t.Repeated, t.Contradicted = all.repeated, all.contradicted
 	for _, o := range all.rows {

@@ -34,7 +34,7 @@ type Data struct {
 }
 
 // Read reads a history in any format of package source/file. An unreadable row is an error of kind sizing.Invalid that names
-// the line. Peaks that are probably in another unit than bytes are such an error, too; see file.UnitCheck.
+// the line. Peaks that are probably not in bytes are also an error of this kind; see file.UnitCheck.
 func Read(name string, r io.Reader) (*Data, error) {
 	reader, err := file.Open(r)
 	if err != nil {
@@ -51,7 +51,7 @@ func Read(name string, r io.Reader) (*Data, error) {
 		byTask[task] = append(byTask[task], line.Observation)
 	}
 	if units.SmallPeaks() > 0 {
-		return nil, sizing.Errorf(sizing.Invalid, "%s: every peak is below 1 MiB, so the amounts are probably not in bytes; convert them to bytes", name)
+		return nil, sizing.Errorf(sizing.Invalid, "%s: every peak read is below 1 MiB, so the amounts are probably not in bytes; convert them to bytes", name)
 	}
 	histories := make([]*sizing.History, 0, len(byTask))
 	for task, observations := range byTask {

@@ -14,7 +14,7 @@ func unitError(units *file.UnitCheck) error {
 	if rows == 0 {
 		return nil
 	}
-	return sizing.Errorf(sizing.Invalid, "%s: every peak is below 1 MiB, so nothing of the file was imported; "+
+	return sizing.Errorf(sizing.Invalid, "%s: every peak read is below 1 MiB, so nothing of the file was imported; "+
 		"name the unit, such as --unit MiB, or --unit B if the peaks are in bytes", inAnotherUnit(rows))
 }
 

@@ -106,7 +106,7 @@ func TestReasonNamesTheKill(t *testing.T) {
 }
 
 // A kill far below the prediction, as with a small request, is no evidence against the margins: the retry gets at
-// least the amount of a first try, also where no risk can be stated.
+// least the amount of a first try, also for inputs that are so far outside the known range that a first try has no promised risk (500,000 rows).
 func TestRetryAfterAnExpectedKillGetsTheAmountOfAFirstTry(t *testing.T) {
 	k, _ := trainedTask(t, growing, 3, 150)
 	for _, rows := range []float64{20_000, 500_000} {
@@ -306,7 +306,8 @@ func TestAnOlderPeakReportedLaterDoesNotRefuteAKill(t *testing.T) {
 	assert.Empty(t, trained(t, k, m).KnownKills, "a later peak refutes it")
 }
 
-// The DAG run of a killed run is deleted and created again. The new run succeeds with less memory.
+// If a DAG run is deleted and created again, RenameRun changes the hash of its earlier runs. The kill of a renamed run still
+// counts. The implausible report belongs to another run and keeps its hash until that run is renamed.
 func TestAKillDoesNotBelongToTheRunThatWasCreatedAgain(t *testing.T) {
 	k, rng := newTask(t), rand.New(rand.NewPCG(11, 12))
 	f := sizing.Features{"customer": sizing.TextValue("a")}

@@ -7,7 +7,8 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/experts"
 )
 
-// RunTime is the predicted distribution of one run time. It stays the same when the model learns. If features are
+// RunTime is the predicted distribution of one run time. A RunTime that Model.RunTime or Model.RunTimes returns stays the same
+// when the model learns; one of runTimeOf does not. If features are
 // imputed, it is the mixture of the distributions with the values of each donor row: a run takes as long as the runs
 // with the values of one donor row, not as long as their mean. The slope of an extrapolation is uncertain, so an extrapolated
 // prediction gives three levels: the prediction, and the prediction plus and minus the margin of the extrapolation.
@@ -23,7 +24,8 @@ const maxRunTimeLevels = 32
 // noDifference replaces buffers.donorSeconds for a row without imputation.
 var noDifference = []float64{0}
 
-// The result is in the memory of b, which comes from the prediction p.
+// runTimeOf returns the distribution for the prediction p. b has the buffers that this prediction filled. The result uses memory
+// of b, so it is valid until b is used again.
 func (m *Model) runTimeOf(ratios *ratioDistribution, p *experts.Point, b *buffers) RunTime {
 	differences := b.donorSeconds
 	if !p.Imputed {
@@ -59,11 +61,11 @@ func (r RunTime) mean(log float64, probability func(x float64) float64) float64 
 // correctedAbove returns P(log1p of the seconds > log) after the correction of the levels of the quantiles.
 func (r RunTime) correctedAbove(log float64) float64 { return r.mean(log, r.ratios.correctedAbove) }
 
-// Above returns P(run time > seconds), without the corrections of durationLevels.
+// Above returns P(run time > seconds), without the corrections of the quantile levels (durationLevels.P95 and P99).
 func (r RunTime) Above(seconds float64) float64 { return r.mean(math.Log1p(seconds), r.ratios.above) }
 
 // Quantile returns the seconds that a run does not exceed with probability q. A q above maxQuantileLevel counts as
-// maxQuantileLevel. Unlike RunTimes.Quantile, it does not contain the corrections of durationLevels.
+// maxQuantileLevel. Unlike RunTimes.Quantile, it does not correct the quantile levels (durationLevels.P95 and P99).
 func (r RunTime) Quantile(q float64) float64 {
 	q = min(q, maxQuantileLevel)
 	if len(r.levels) == 1 {

@@ -73,7 +73,7 @@ func (m *Model) hasGrown() bool {
 	return !m.isEarly() && float64(m.Experts.LearnedRows) >= bulkGrowth*float64(max(m.Fitted, minBulkRows))
 }
 
-// fitKey hashes the rows on which a model is fitted (FNV-1a, 64 bit), without their residuals.
+// fitKey hashes the features, peaks, run times, cores and weights of the rows on which a model is fitted (FNV-1a, 64 bit).
 func fitKey(rows []row) uint64 {
 	h := fnv.New64a()
 	var b []byte

@@ -32,7 +32,7 @@ const (
 	maxRatios          = 200   // number of runs that count; with the default risk target, about minContradictions of these are killed
 	minContradictions  = 3     // smallest number of contradictions, less twice the successes with smaller ratios, that give a factor
 	similarRatio       = 1.1   // a contradiction supports ratios up to this multiple of its own
-	understatementDrop = 0.995 // smallest ratio of the factor to the previous one: after a slow fall the first new contradictions raise the factor again
+	understatementDrop = 0.995 // smallest ratio of the factor to the previous one; with a slow fall, few runs are killed before new contradictions raise the factor again
 )
 
 func (u *understatement) factor() float64 { return max(1, u.Factor) }

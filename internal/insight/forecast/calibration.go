@@ -9,7 +9,7 @@ import (
 // simulation assumes that tasks are independent, but a larger input slows all tasks of a run, and tasks
 // wait for slots. The correction is split conformal prediction on the ratio of the actual end to the expected
 // end (Lei et al. 2018). The expected end is the end if every task takes its median run time (Task.Median). If the ratios grow,
-// fall or jump, the correction uses the ratios at their present level (AtPresentLevel). Ratios grow for example with growing
+// fall or jump, the correction first moves all ratios to their present level (AtPresentLevel). Ratios grow for example with growing
 // run times, because the current models compute the expected ends of all past runs. The zero Calibration has no past runs.
 type Calibration struct {
 	ratios    []float64 // actual end divided by the expected end, in order of time
