@@ -103,7 +103,7 @@ func amount(v any) string {
 	if text == "-0.00" { // a negative amount that rounds to zero is shown without a sign
 		text = "0.00"
 	}
-	return grouped(text)
+	return groupThousands(text)
 }
 
 func number(v any) string {
@@ -111,11 +111,11 @@ func number(v any) string {
 	if !isKnown {
 		return unknown
 	}
-	return grouped(strconv.FormatFloat(f, 'f', -1, 64))
+	return groupThousands(strconv.FormatFloat(f, 'f', -1, 64))
 }
 
-// grouped separates thousands with narrow no-break spaces, and replaces a hyphen by a minus sign.
-func grouped(digits string) string {
+// groupThousands separates thousands with narrow no-break spaces, and replaces a hyphen by a minus sign.
+func groupThousands(digits string) string {
 	whole, fraction, _ := strings.Cut(digits, ".")
 	whole, negative := strings.CutPrefix(whole, "-")
 	var b strings.Builder
@@ -150,13 +150,13 @@ func percent(v any) string {
 	case !isKnown:
 		return unknown
 	case math.Abs(f) >= 99.95 || f == 0:
-		return grouped(strconv.FormatFloat(f, 'f', 0, 64)) + percentSign
+		return groupThousands(strconv.FormatFloat(f, 'f', 0, 64)) + percentSign
 	case math.Abs(f) >= 10:
-		return grouped(strconv.FormatFloat(f, 'f', 1, 64)) + percentSign
+		return groupThousands(strconv.FormatFloat(f, 'f', 1, 64)) + percentSign
 	case math.Abs(f) < 0.0001:
 		return "<0.0001" + percentSign // the format g would print an exponent
 	}
-	return grouped(strconv.FormatFloat(f, 'g', 2, 64)) + percentSign
+	return groupThousands(strconv.FormatFloat(f, 'g', 2, 64)) + percentSign
 }
 
 func timeOf(v any) time.Time {
