@@ -29,7 +29,7 @@ type vocabulary struct {
 // Bounds of a vocabulary. Lengths are in bytes.
 const (
 	maxWords        = 256 // of one task
-	maxLiteralTexts = 512 // largest size of vocabulary.seen
+	maxLiteralTexts = 512 // largest size of vocabulary.literalTexts
 	minWordLen      = 3   // a shorter text takes hardly more bytes than its position
 	maxWordLen      = 2000
 )
