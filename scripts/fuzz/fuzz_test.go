@@ -100,9 +100,9 @@ func TestSeedDeterminesRequests(t *testing.T) {
 	drawn := map[string]bool{}
 	for n := range uint64(5000) {
 		r := m.request(n)
-		require.Equal(t, string(r.wire), string(again.request(n).wire))
+		require.Equal(t, string(r.encoded), string(again.request(n).encoded))
 		drawn[r.op.name] = true
-		target, _, _ := strings.Cut(string(r.wire), "\r\n")
+		target, _, _ := strings.Cut(string(r.encoded), "\r\n")
 		for _, name := range r.op.pathParameters() {
 			require.NotContains(t, target, "{"+name+"}", "every path parameter must have a value")
 		}

@@ -31,7 +31,7 @@ func (t *results) add(n uint64, r *request, got *answer, fault error) {
 	c := t.classes[r.op.name]
 	c[got.status/100]++
 	t.classes[r.op.name] = c
-	if got.status/100 == 4 && r.body != nil && len(r.wire) < 64<<10 {
+	if got.status/100 == 4 && r.body != nil && len(r.encoded) < 64<<10 {
 		t.rejectionTimes = append(t.rejectionTimes, got.took)
 	}
 	if fault != nil {
@@ -39,7 +39,7 @@ func (t *results) add(n uint64, r *request, got *answer, fault error) {
 		kind, _, _ := strings.Cut(fault.Error(), ":")
 		kind = r.op.name + " " + kind
 		if t.kinds[kind]++; t.kinds[kind] == 1 && len(t.examples) < 20 {
-			t.examples = append(t.examples, fmt.Sprintf("request %d, %s: %v\n    request %.600q", n, r.op.name, fault, r.wire))
+			t.examples = append(t.examples, fmt.Sprintf("request %d, %s: %v\n    request %.600q", n, r.op.name, fault, r.encoded))
 		}
 	}
 }
