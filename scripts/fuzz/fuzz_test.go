@@ -49,6 +49,7 @@ func TestFaultsOfTheServerAreFound(t *testing.T) {
 	}
 	for name, fault := range map[string]func(http.ResponseWriter, *http.Request){
 		"a server error":                  func(w http.ResponseWriter, _ *http.Request) { reject(w, http.StatusInternalServerError, "") },
+		"an undefined status":             func(w http.ResponseWriter, _ *http.Request) { reject(w, 999, "") },
 		"a rejection without a field":     invalid(""),
 		"a rejection with an empty field": invalid(`, "errors": [{"field": "", "detail": "is bad"}]`),
 		"an unknown member":               invalid(`, "errors": [{"field": "f", "detail": "is bad"}], "stack": "main.go:1"`),
