@@ -190,15 +190,16 @@ func clock(v any) string {
 }
 
 func duration(v time.Duration) string {
+	rounded := v.Round(time.Second / 10) // 59.96 s are 1 min
 	switch {
 	case v <= 0:
 		return unknown
-	case v < time.Minute:
+	case rounded < time.Minute:
 		return strconv.FormatFloat(v.Seconds(), 'f', 1, 64) + " s"
-	case v < time.Hour:
-		return fmt.Sprintf("%d min %d s", int(v.Minutes()), int(v.Seconds())%60)
+	case rounded < time.Hour:
+		return fmt.Sprintf("%d min %d s", int(rounded.Minutes()), int(rounded.Seconds())%60)
 	}
-	return fmt.Sprintf("%d h %d min", int(v.Hours()), int(v.Minutes())%60)
+	return fmt.Sprintf("%d h %d min", int(rounded.Hours()), int(rounded.Minutes())%60)
 }
 
 // seconds formats a number of seconds as a duration; unknown if it is nil, negative or above maxTimeout.
