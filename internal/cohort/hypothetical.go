@@ -8,8 +8,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// hypotheticalAnswer is what a model that has not learned a task answers for the task's first success, at the default risk target.
-// Such answers show what two models would have cost. The errors alone do not show it, because a model of few
+// hypotheticalAnswer is what a model that has not learned a task answers for the task's first success, at the default risk
+// target. Such answers show what two models would have cost. The errors alone do not show it, because a model of few
 // tasks needs a wide margin.
 type hypotheticalAnswer struct {
 	limit float64 // in bytes; 0: no answer
@@ -31,8 +31,8 @@ func (m *Model) sizeFirst(first *Row) hypotheticalAnswer {
 	return hypotheticalAnswer{}
 }
 
-// evaluateTrees replaces the answers by those of a cross-validation. The margin for the tasks of a fold comes from the errors on
-// the other folds.
+// evaluateTrees replaces the answers by those of a cross-validation. The margin for the tasks of a fold comes from the errors
+// on the other folds.
 func (l *Learner) evaluateTrees(unseen []unseenTask) {
 	for from, to := 0, 0; from < len(unseen); from = to {
 		for to < len(unseen) && unseen[to].model == unseen[from].model {

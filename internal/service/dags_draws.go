@@ -92,8 +92,8 @@ func (p *pastOfDAG) setDraws(tasks []forecast.Task, runs []*pastRun) {
 	}
 }
 
-// similarRuns returns the runs that are like the simulated run (forecast.Alike). `facts` holds, for each fact that may depend on the
-// inputs, for which of the runs it is true.
+// similarRuns returns the runs that are like the simulated run (forecast.Alike). `facts` holds, for each fact that may depend
+// on the inputs, for which of the runs it is true.
 func (p *pastOfDAG) similarRuns(runs []*pastRun, facts [][]bool) (similar []*pastRun) {
 	for k, isAlike := range forecast.Alike(facts, inputsOf(runs), p.inputs) {
 		if isAlike {

@@ -55,8 +55,8 @@ func (r *pastRun) task(i int) *pastTask {
 	return &r.tasks[i]
 }
 
-// addRuns adds the past runs of the task with index i, a task with a known run time. It returns the median number of instances of
-// the runs that were read fully and have instances. Without such a run, it returns the largest number of instances that were
+// addRuns adds the past runs of the task with index i, a task with a known run time. It returns the median number of instances
+// of the runs that were read fully and have instances. Without such a run, it returns the largest number of instances that were
 // read of a run, or 1.
 func (p *pastOfDAG) addRuns(i int, recent *recentRuns, f *taskForecast) (instances int) {
 	p.known[i], p.isTruncated[i] = true, !recent.since.IsZero()

@@ -214,8 +214,8 @@ func nearestTo(task *modelcache.Task, f sizing.Features, recent *sizing.History)
 	return task.Model().Nearest(f, recent, nearestRuns)
 }
 
-// newestTryPerOtherRun returns one try of each run in `rows`, except the run of `try`: the newest success with a measured peak or
-// OOM kill of the run. A success has the peak of the run, and a later kill has a higher bound of the peak than an earlier
+// newestTryPerOtherRun returns one try of each run in `rows`, except the run of `try`: the newest success with a measured peak
+// or OOM kill of the run. A success has the peak of the run, and a later kill has a higher bound of the peak than an earlier
 // one. newestTryPerOtherRun omits runs without such a try. The rows are in order of time.
 func newestTryPerOtherRun(rows []sizing.HistoryRow, try *sizing.TryKey) (others []sizing.HistoryRow) {
 	seen := map[uint64]bool{try.Run(): true}

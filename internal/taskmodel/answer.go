@@ -55,8 +55,8 @@ func (m *Model) raiseToEdge(a *experts.Answer, p *experts.Point, q *Question, b 
 	b.usesRequest = at.usesRequest
 }
 
-// hasTooFewRowsToExtrapolate reports whether a relevant input is so far outside its range that the answer states no risk, and the
-// models were fitted on too few rows to have a trend.
+// hasTooFewRowsToExtrapolate reports whether a relevant input is so far outside its range that the answer states no risk, and
+// the models were fitted on too few rows to have a trend.
 func (m *Model) hasTooFewRowsToExtrapolate(b *buffers) bool {
 	return m.Fitted < minTrendRows && b.extrapolation.noRisk && b.extrapolation.unknownRise > 0
 }

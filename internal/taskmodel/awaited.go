@@ -73,9 +73,9 @@ func (m *Model) limitAwaited() {
 	m.Awaited = slices.Delete(m.Awaited, 0, max(0, len(m.Awaited)-maxAwaited))
 }
 
-// hasManyUnlearnedPeaks reports whether h has many peaks that the model neither learned nor awaits. They were added to rows of ranges that
-// limitAwaited removed, or to rows that an earlier release learned, whose models have no ranges. Peaks that the last training
-// left out as well, such as those that the quarantine discarded, do not count.
+// hasManyUnlearnedPeaks reports whether h has many peaks that the model neither learned nor awaits. They were added to rows of
+// ranges that limitAwaited removed, or to rows that an earlier release learned, whose models have no ranges. Peaks that the
+// last training left out as well, such as those that the quarantine discarded, do not count.
 func (m *Model) hasManyUnlearnedPeaks(h *sizing.History) bool {
 	return m.unlearnedPeaks(h)-m.Unlearned >= max(minLacking, m.Experts.LearnedRows/lackingShare)
 }

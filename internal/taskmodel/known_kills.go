@@ -118,9 +118,9 @@ func withoutTry(kills []knownKill, run uint64, try int) []knownKill {
 	return slices.DeleteFunc(kills, func(k knownKill) bool { return k.Run == run && k.Try == try })
 }
 
-// hasSmallerKnownKill reports whether a run, which was killed with the given allocation, has a known kill with a smaller one. Then even
-// a very large allocation is probably not in the wrong unit, and the kill counts for runs with the same features even while
-// its report is in quarantine.
+// hasSmallerKnownKill reports whether a run, which was killed with the given allocation, has a known kill with a smaller one.
+// Then even a very large allocation is probably not in the wrong unit, and the kill counts for runs with the same features even
+// while its report is in quarantine.
 func hasSmallerKnownKill(kills []knownKill, run uint64, allocation sizing.Bytes) bool {
 	return slices.ContainsFunc(kills, func(k knownKill) bool { return k.Run == run && k.Killed < allocation })
 }

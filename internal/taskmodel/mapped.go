@@ -80,8 +80,8 @@ func (m *Model) dagRunOf(t *TrainingRow) *dagRun {
 	return &m.DAGRuns[len(m.DAGRuns)-1]
 }
 
-// firstKilledStart is the start of the first killed try of a mapped instance that has no measured peak yet. The retry starts later,
-// but gets a lift and no new prediction, so its peak shows the error of the prediction for the killed try.
+// firstKilledStart is the start of the first killed try of a mapped instance that has no measured peak yet. The retry starts
+// later, but gets a lift and no new prediction, so its peak shows the error of the prediction for the killed try.
 type firstKilledStart struct {
 	_   struct{} `cbor:",toarray"`
 	Run uint64   // TrainingRow.Run

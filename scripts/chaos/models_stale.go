@@ -107,8 +107,8 @@ func (p *promoter) waitPropagated(ctx context.Context, timeout time.Duration) (t
 	}
 }
 
-// waitFresh returns the time until the replica `viaProxy` reports a staleness below 2 s; it gives up after `timeout`. The replica
-// may load a promoted version before it knows that it missed no other change.
+// waitFresh returns the time until the replica `viaProxy` reports a staleness below 2 s; it gives up after `timeout`. The
+// replica may load a promoted version before it knows that it missed no other change.
 func (p *promoter) waitFresh(ctx context.Context, timeout time.Duration) time.Duration {
 	start := time.Now()
 	for {
@@ -140,8 +140,8 @@ func (tr *trialRun) measurePropagation(ctx context.Context, p *promoter) error {
 
 const minProbing = 500 * time.Millisecond
 
-// runCut waits for `delay`, promotes a version and probes the replica `viaProxy` until `length` has passed since its start, and at
-// least for minProbing. The reported staleness must be at least the real one minus maxStalenessError, and at most the length
+// runCut waits for `delay`, promotes a version and probes the replica `viaProxy` until `length` has passed since its start, and
+// at least for minProbing. The reported staleness must be at least the real one minus maxStalenessError, and at most the length
 // of the cut plus maxStalenessError.
 func (tr *trialRun) runCut(ctx context.Context, p *promoter, length, delay time.Duration, stream string) error {
 	start := time.Now()

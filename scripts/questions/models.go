@@ -16,8 +16,8 @@ type learner struct {
 	lastRejectedAt int // number of tries when a training last returned no model
 }
 
-// minTriesAfterRejection is the smallest number of tries before the first training of a task, and between a training that returned
-// no model and the next training. Package backtest uses the same number; a smaller one costs more trainings.
+// minTriesAfterRejection is the smallest number of tries before the first training of a task, and between a training that
+// returned no model and the next training. Package backtest uses the same number; a smaller one costs more trainings.
 const minTriesAfterRejection = 25
 
 // models answers the questions with models in this process. The explanations contain the factors that a model adds, but not

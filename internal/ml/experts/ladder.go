@@ -13,8 +13,8 @@ import "math"
 //	V(l lifts, f) = min over a > f of  a + P(peak > a | peak > f) · V(l−1, a)
 //
 // A lift that is not the last one goes at most to knownPeakMargin · the largest known peak or killed allocation or, if that is
-// more, to maxStep · the killed amount. Residuals are relative to the prediction: those of small runs may imply that the peak of a
-// larger run is far above all known peaks, but such peaks are rare.
+// more, to maxStep · the killed amount. Residuals are relative to the prediction: those of small runs may imply that the peak
+// of a larger run is far above all known peaks, but such peaks are rare.
 const (
 	gridSteps       = 24  // number of amounts of a grid
 	priorLawWeight  = 0.3 // weight of the power law P(peak > a | peak > f) = (f / a)³ without evidence; see PowerLaw and lawWeight
@@ -65,7 +65,8 @@ func (x *Experts) Ladder(p *Point, from, ceiling float64, lifts int, s *Scratch,
 }
 
 // weighLaw fills g.lawWeight; see the function lawWeight. `prior` is the weight of the power law without known peaks above
-// the amounts. weighLaw rounds the double of an amount up to an amount of the grid, and uses the ceiling if the double is above it.
+// the amounts. weighLaw rounds the double of an amount up to an amount of the grid, and uses the ceiling if the double is above
+// it.
 func (g *grid) weighLaw(prior, known float64) {
 	const top = gridSteps - 1
 	double := 0

@@ -93,9 +93,9 @@ func ageClass(runs int) int {
 
 // Learn adds an ended run. If there are earlier runs and `grant` is positive, it first replays every rule with the curves
 // of the earlier runs. Then it adds the curve of the run. `grant` is the static grant in bytes that the run had, or would
-// have had without a plan. The replay uses at most maxReplayGrant times the peak of the run, because the next static grant may be
-// much tighter than the allocation of an earlier run. A larger grant never lowers the limit of a rule, so a run that survives
-// the replay also survives with every larger grant. Learn ignores an empty curve.
+// have had without a plan. The replay uses at most maxReplayGrant times the peak of the run, because the next static grant may
+// be much tighter than the allocation of an earlier run. A larger grant never lowers the limit of a rule, so a run that
+// survives the replay also survives with every larger grant. Learn ignores an empty curve.
 func (l *Learner) Learn(pool *Pool, c Curve, grant float64, t Timing) {
 	if len(c.Peak) == 0 {
 		return

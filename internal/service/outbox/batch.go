@@ -50,8 +50,8 @@ func (b *batch) clear() {
 	b.receipts, b.features, b.chunk, b.isReduced = b.receipts[:0], b.features[:0], b.chunk[:0], false
 }
 
-// withoutUnneeded returns a copy of the batch without the receipts that no report will need: it omits earlier answers to a try with
-// a newer answer in the batch, and answers without a run id, to which no report belongs.
+// withoutUnneeded returns a copy of the batch without the receipts that no report will need: it omits earlier answers to a try
+// with a newer answer in the batch, and answers without a run id, to which no report belongs.
 func (b *batch) withoutUnneeded() *batch {
 	newest := make(map[sizing.TryKey]int, len(b.receipts))
 	for i := range b.receipts {
