@@ -155,12 +155,12 @@ func phasedRunsTable(runs []PhasedRun) (header []string, table [][]string) {
 }
 
 func sequence(phases []int) string {
-	const most = 20
-	names := make([]string, 0, most+1)
-	for _, p := range phases[:min(len(phases), most)] {
+	const maxShown = 20
+	names := make([]string, 0, maxShown+1)
+	for _, p := range phases[:min(len(phases), maxShown)] {
 		names = append(names, strconv.Itoa(p))
 	}
-	if len(phases) > most {
+	if len(phases) > maxShown {
 		names = append(names, fmt.Sprintf("… (%d in all)", len(phases)))
 	}
 	return strings.Join(names, " → ")

@@ -135,8 +135,8 @@ func (s *Service) prepareTask(ctx context.Context, recent *recentRuns, f sizing.
 		return
 	}
 	t.Quantile, t.Memory = forecast.Interpolate(r.times.Table(tablePoints)), r.memory
-	t.Instances = past.add(i, recent, &r)
-	past.usual[i] = r.times[0]
+	t.Instances = past.addRuns(i, recent, &r)
+	past.instanceRunTime[i] = r.times[0]
 	medians := r.times.LevelTable(tablePoints, medianOfLongest(t.Instances))
 	optimism := recent.optimism(&r)
 	for k := range medians {

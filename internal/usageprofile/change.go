@@ -144,7 +144,7 @@ func (s *Set) assignIDs(runs []Run, previous *Set) {
 	if previous != nil {
 		s.NextID = previous.NextID
 		s.Outliers.PreviousShare = previous.Outliers.Share
-		s.inherit(runs, previous)
+		s.inheritIDs(runs, previous)
 	}
 	for i := range s.Profiles {
 		if s.Profiles[i].ID == 0 {
@@ -163,7 +163,7 @@ func (s *Set) SkipIDs(versions int) {
 	s.NextID += versions * maxProfiles
 }
 
-func (s *Set) inherit(runs []Run, previous *Set) {
+func (s *Set) inheritIDs(runs []Run, previous *Set) {
 	both := make([][]int, len(s.Profiles))
 	for i := range both {
 		both[i] = make([]int, len(previous.Profiles))
