@@ -77,8 +77,8 @@ func (c *binner) top() float64 {
 	return binning.Top(c.runs.Peaks, topMargin, 1e6)
 }
 
-// compare searches binnings with the given number of bins and the last edge `top` by three methods. The result of the
-// exact search comes first.
+// compare searches binnings with the given number of bins and the last edge `top` by three methods. The binning
+// with the highest Optimal (foundExact) comes first.
 func (c *binner) compare(bins int, top float64) ([]Binning, error) {
 	exact, err := c.runs.Search(bins, top, 0)
 	if err != nil {
