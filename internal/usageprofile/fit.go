@@ -10,10 +10,12 @@ import (
 )
 
 const (
-	MinRuns     = 100    // smallest number of runs with a peak
-	MaxRuns     = 10_000 // largest number of runs that a fit reads
-	RunsPerTask = 50     // largest number of runs of a task; the caller of Fit must select the newest: a frequent task must not be a profile by itself
-	maxTasks    = 2000   // largest number of tasks; their names take at most 4 MB
+	MinRuns = 100    // smallest number of runs with a peak
+	MaxRuns = 10_000 // largest number of runs that a fit reads
+	// RunsPerTask is the largest number of runs of a task. The caller of Fit must select the newest. Without this limit, a
+	// frequent task could be a profile by itself.
+	RunsPerTask = 50
+	maxTasks    = 2000 // largest number of tasks; their names take at most 4 MB
 	maxProfiles = 64
 )
 

@@ -34,7 +34,7 @@ func fakeReplica(t *testing.T, answers map[string]string) *testcluster.Replica {
 	return &testcluster.Replica{URL: server.URL}
 }
 
-// fromVersion1 is large enough for every run.
+// fromVersion1 is an answer of version 1 that grants more memory than any run needs.
 const fromVersion1 = `{"source": "model", "memory": {"limit_bytes": 99000000000000}, "model": {"version": 1}}`
 
 func TestTrialFailsOnUnreportedStaleness(t *testing.T) {

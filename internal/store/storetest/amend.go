@@ -115,7 +115,7 @@ func testAmend(t *testing.T, open func(*testing.T) store.Store) {
 		require.ErrorContains(t, r.Err, "was reported as true before, now as false")
 	})
 
-	// Releases that did not keep offsets stored the instant only.
+	// Releases that did not keep UTC offsets stored only the instant.
 	t.Run("a time in another offset is the same time", func(t *testing.T) {
 		for _, texts := range [][2]string{
 			{"2024-03-31T22:15:00Z", "2024-04-01T00:15:00+02:00"}, {"2024-04-01T00:15:00+02:00", "2024-03-31T22:15:00Z"},
