@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// In the DAG of a habitual run, requests are set out of habit: they do not depend on the peaks.
+// The request is set out of habit: it does not depend on the peak.
 func habitRequestRow(i int, r *rand.Rand) Row {
 	row := task(i, r)
 	row.Requested.Memory = sizing.Bytes(1e9 * (1 + 15*r.Float64()))
