@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The log-normal peaks of the tasks of a DAG grow with the root of the rows.
+// The log-normal peaks of the tasks of a DAG grow with the square root of the feature rows.
 type dagKind struct {
 	name      string
 	deviation float64 // of the log peak, without the effect of the rows

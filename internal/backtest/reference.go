@@ -11,7 +11,7 @@ import (
 // before it learned the peak.
 
 const (
-	referenceCold   = 8   // with fewer rows, the allocation is the largest peak times reference.cold
+	referenceCold   = 8   // with fewer rows, the allocation is the largest peak times reference.coldFactor
 	referenceWindow = 300 // number of newest rows that a choice replays
 	referencePeriod = 20  // number of rows between two choices
 )

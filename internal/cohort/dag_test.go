@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// In the DAG of a habitual run, requests are set out of habit: they do not depend on the peaks.
+// The request is set out of habit: it does not depend on the peak.
 func habitRequestRow(i int, r *rand.Rand) Row {
 	row := task(i, r)
 	row.Requested.Memory = sizing.Bytes(1e9 * (1 + 15*r.Float64()))
@@ -79,7 +79,7 @@ func similarTaskRows(n int, r *rand.Rand) []Row {
 }
 
 // The model of a DAG of a few tasks predicts them well, but its margin is wide because it knows few tasks. If the DAG is
-// like the others, a new task gets as little memory as a task of an unknown DAG.
+// like the others, a new task gets about as little memory as a task of an unknown DAG.
 func TestADAGLikeTheOthersIsSizedByTheNamespace(t *testing.T) {
 	for seed := range uint64(2) {
 		rows := similarTaskRows(64, rand.New(rand.NewPCG(seed, 5)))

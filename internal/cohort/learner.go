@@ -57,7 +57,7 @@ type Learner struct {
 	widening       widening                              // factors on the errors of the current model for tasks with a new DAG or name
 	tested         widening                              // the factors that follow from the last cross-validation
 	answers        map[sizing.TaskKey]hypotheticalAnswer // what the model would have answered for the first success of each known task
-	dags           map[string]*dagState                  // nil: no DAG has a model of its own
+	dags           map[string]*dagState                  // nil: Add fits no models of DAGs
 }
 
 // unseenError is the error, log(peak) − level, of the predicted log peak (level) of the first run of a
@@ -74,7 +74,7 @@ func NewLearner() *Learner {
 	return l
 }
 
-// In newLearner no DAG has a model of its own.
+// newLearner returns a Learner whose method Add fits no models of DAGs.
 func newLearner() *Learner {
 	return &Learner{tasks: map[sizing.TaskKey]*taskRows{}, pending: map[sizing.TaskKey]int{}, answers: map[sizing.TaskKey]hypotheticalAnswer{}}
 }

@@ -32,7 +32,7 @@ type Model struct {
 	Runs           int          // number of learned runs
 	ratios         ratios       // of the peaks to the requests
 	RunTimes       *RunTimes    // nil while there are too few tasks with a run time; only Fit creates it
-	recent         *recentTasks // nil: Model.Learn changes nothing. It is nil in the models of Learner.Model
+	recent         *recentTasks // nil: learnRun changes nothing. It is nil in the model that Learner.Model returns, but not in its models of DAGs
 	profiles       *Profiles    // nil if the namespace has too few tasks with a usage profile
 
 	dags         map[uint64]*Model // models of single DAGs, by hashOfDAG; nil in the model of a DAG
