@@ -81,7 +81,7 @@ const (
 )
 
 // Forecast simulates a run of a DAG with the features `f`. A task whose past runs have none of these features is simulated
-// with the features of its newest runs. The forecast is the same for the same seed, models and past runs.
+// with the features of its newest runs. With the same seed the forecast changes only if models, policies or runs change.
 func (s *Service) Forecast(ctx context.Context, namespace, dag string, f sizing.Features, seed uint64) (*DAGForecast, error) {
 	structure, err := s.store.Structure(ctx, namespace, dag)
 	if err != nil {

@@ -13,7 +13,7 @@ type pastEnd struct{ expected, actual float64 }
 // calibrate compares the ends of the newest complete runs since the last change of the structure with their expected
 // ends. If some inputs clearly separate the runs with a high ratio of the two ends from the other runs, and at least
 // forecast.MinCalibration runs are like the simulated run in these inputs (similarRuns), calibrate uses only these runs. It
-// also sets Ran, Counts and Memories of the tasks (setDraws).
+// also sets Ran, Counts, MedianScale and Memories of the tasks (setDraws).
 func (p *pastOfDAG) calibrate(tasks []forecast.Task) (c forecast.Calibration, err error) {
 	p.setFirst()
 	runs, err := p.complete(tasks)
@@ -69,11 +69,11 @@ func compareEnds(tasks []forecast.Task, runs []*pastRun) (ends map[*pastRun]past
 // newest returns the last pastRuns of `runs`, which are in order of time.
 func newest(runs []*pastRun) []*pastRun { return runs[max(0, len(runs)-pastRuns):] }
 
-// setDraws selects the past runs from which draws come, and sets Ran, Counts and Memories of the tasks. `runs` are
-// complete runs in order of time. If there are at least forecast.MinCalibration of them, draws come from the newest
-// of those whose inputs lead to the same branches as in the simulated run (similarRuns), and setDraws sets Ran of the tasks
-// that some of these runs skipped. If there are fewer, draws come from the newest runs of the DAG, complete or not,
-// and all tasks run in all draws.
+// setDraws selects the past runs from which draws come, and sets Ran, Counts, MedianScale and Memories of the
+// tasks. `runs` are complete runs in order of time. If there are at least forecast.MinCalibration of them, draws come from the
+// newest of those whose inputs lead to the same branches as in the simulated run (similarRuns), and setDraws sets Ran of the
+// tasks that some of these runs skipped. If there are fewer, draws come from the newest runs of the DAG, complete or not, and
+// all tasks run in all draws.
 func (p *pastOfDAG) setDraws(tasks []forecast.Task, runs []*pastRun) {
 	isEnough := len(runs) >= forecast.MinCalibration
 	if isEnough {
@@ -92,8 +92,8 @@ func (p *pastOfDAG) setDraws(tasks []forecast.Task, runs []*pastRun) {
 	}
 }
 
-// similarRuns returns the runs that are like the simulated run (forecast.Alike). `facts` holds, for each fact that may depend
-// on the inputs, for which of the runs it is true.
+// similarRuns returns the runs that are like the simulated run (forecast.Alike). Each element of `facts` says for which of the
+// runs a statement is true that may depend on the inputs, such as that a task ran.
 func (p *pastOfDAG) similarRuns(runs []*pastRun, facts [][]bool) (similar []*pastRun) {
 	for k, isAlike := range forecast.Alike(facts, inputsOf(runs), p.inputs) {
 		if isAlike {

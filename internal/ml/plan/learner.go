@@ -11,10 +11,11 @@ type Learner struct {
 	Runs   int     // number of learned runs
 	Rules  []tally // by index in the list `rules`; empty before the first replay
 	Total  float64 // byte-seconds of the grants with which the runs in Rules were replayed
-	Near   float64 // sum of partialKill, with the weights of Rules, over the replayed runs that the static grant did not kill
+	Near   float64 // what near kills (partialKill) add to Rules[0].Kills
 }
 
-// tally sums the out-of-sample outcomes of a rule: Learn replays a run before it adds the curve of the run.
+// tally sums the out-of-sample outcomes of a rule: Learn replays a run before it adds the curve of the run. In the tallies of a
+// task, the kills of its first runs count less (fewRuns).
 type tally struct {
 	Runs, Kills float64 // number of runs, and of kills; a run that came near its limit adds a part of a kill, see partialKill
 	Cost        float64 // of a task: in byte-seconds; in a Pool: in costs of the run with the static grant

@@ -262,8 +262,8 @@ const releaseRunsSQL = `
 	UPDATE campaign_run SET leased_until = NULL WHERE campaign = $1 AND leased_until < now()`
 
 // stuckRunsSQL selects the active runs whose state has not changed for the time $2. A run is active from its claim by a
-// trigger until a check reports the result of the step, or the trigger reports that it could not start the step. The list
-// contains the states of active runs (campaign.State).
+// trigger until a check reports the result of the step, or the trigger reports that it could not start the step. The numbers
+// are the states of active runs (campaign.State).
 const stuckRunsSQL = `
 	SELECT ` + runColumns + `
 	FROM campaign_run

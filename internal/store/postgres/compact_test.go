@@ -107,7 +107,7 @@ func TestARepeatedTextBecomesAWordOnlyOnce(t *testing.T) {
 	for round := range 2 {
 		write("repeated")
 		write("repeated")
-		for i := range maxLiteralTexts { // fills seen
+		for i := range maxLiteralTexts { // fills literalTexts
 			write(fmt.Sprintf("once %d %d", round, i))
 		}
 	}
