@@ -16,8 +16,8 @@ import (
 	"github.com/loadaware/loadaware/internal/trainer/subprocess"
 )
 
-// trainConns bounds the connections to PostgreSQL of the five background loops (trainings, parameter searches, shapes, usage
-// profiles, plans), the renewals of leases, and requested trainings. Each of them holds a connection only during a query or
+// trainConns bounds the connections to PostgreSQL of the six background loops (trainings, cohorts, parameter searches, shapes,
+// usage profiles, plans), the renewals of leases, and requested trainings. Each of them holds a connection only during a query or
 // a transaction. With fewer connections they would wait for each other more often.
 const trainConns = 6
 

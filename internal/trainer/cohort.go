@@ -2,6 +2,9 @@ package trainer
 
 import (
 	"context"
+	"maps"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/loadaware/loadaware/internal/cohort"
@@ -10,21 +13,67 @@ import (
 	"github.com/loadaware/loadaware/internal/usageprofile"
 )
 
-// updateCohort trains the cohort of a namespace, unless it cannot be due as far as this process knows. It only logs errors,
-// because the models of the tasks do not depend on the cohort.
-func (t *Trainer) updateCohort(ctx context.Context, namespace string) {
+// runCohorts trains the cohorts of the namespaces in t.dueCohorts. It has its own loop, because the fit of a large namespace may
+// take a minute, and the trainings of tasks must not wait for it.
+func (t *Trainer) runCohorts(ctx context.Context) {
+	for {
+		select {
+		case <-t.dueCohorts.added:
+		case <-ctx.Done():
+			return
+		}
+		for _, namespace := range t.dueCohorts.takeAll() {
+			t.updateCohort(ctx, namespace, &t.backgroundCohort)
+		}
+	}
+}
+
+// updateCohort trains the cohort of a namespace, unless it cannot be due as far as this process knows. It waits for another
+// training of the same cohort. It only logs errors, because the models of the tasks do not depend on the cohort. The mutex
+// `oneAtATime` bounds the memory of several trainings.
+func (t *Trainer) updateCohort(ctx context.Context, namespace string, oneAtATime *sync.Mutex) {
 	if t.cfg.NoCohorts || t.growth.isTooEarly(namespace, time.Now()) {
 		return
 	}
-	select {
-	case t.cohorts <- struct{}{}:
-		defer func() { <-t.cohorts }()
-	case <-ctx.Done():
+	oneAtATime.Lock()
+	defer oneAtATime.Unlock()
+	lock, _ := t.cohortLocks.LoadOrStore(namespace, &sync.Mutex{})
+	lock.(*sync.Mutex).Lock()
+	defer lock.(*sync.Mutex).Unlock()
+	if ctx.Err() != nil {
 		return
 	}
 	if err := t.trainCohort(ctx, namespace); err != nil && ctx.Err() == nil && sizing.KindOf(err) != sizing.Conflict {
 		t.log.WarnContext(ctx, "failed to train a cohort", "namespace", namespace, "err", err)
 	}
+}
+
+type namespaceSet struct {
+	mu         sync.Mutex
+	namespaces map[string]struct{}
+	added      chan struct{} // receives after an addition; capacity 1
+}
+
+func newNamespaceSet() *namespaceSet {
+	return &namespaceSet{namespaces: map[string]struct{}{}, added: make(chan struct{}, 1)}
+}
+
+func (s *namespaceSet) add(namespace string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.namespaces[namespace] = struct{}{}
+	select {
+	case s.added <- struct{}{}:
+	default:
+	}
+}
+
+func (s *namespaceSet) takeAll() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := slices.Sorted(maps.Keys(s.namespaces))
+	clear(s.namespaces)
+	return all
 }
 
 func (t *Trainer) trainCohort(ctx context.Context, namespace string) error {

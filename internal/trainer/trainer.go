@@ -3,9 +3,9 @@
 // An update fits at row counts that depend only on the history, so that a late training publishes the same model as an
 // early one. The exception is a long backlog of rows, for example after an import (taskmodel.Update).
 //
-// After trainings it also trains the cohort of the namespace. At longer intervals, and at the lowest priority, it
-// searches for better parameters of a heavy task, and learns the shapes of run times, the usage profiles and the plans
-// of growing limits.
+// After trainings it also trains the cohort of the namespace, at the lowest priority; no training of a task of another
+// namespace waits for it. At longer intervals, also at the lowest priority, it searches for better parameters of a heavy task,
+// and learns the shapes of run times, the usage profiles and the plans of growing limits.
 //
 // Other packages decide when a task is trained: the store makes it due after a report
 // (Debounce in package postgres), and package taskmodel says after how many rows a replica
@@ -80,19 +80,23 @@ type Trainer struct {
 	store    store.Store
 	owner    string
 	log      *slog.Logger
-	locks    sync.Map      // sizing.TaskKey → *sync.Mutex, held during a training
-	cohorts  chan struct{} // holds a token while a cohort is trained
-	growth   cohortGrowth  // decides when the CohortAge of a namespace is read
+	locks    sync.Map     // sizing.TaskKey → *sync.Mutex, held during a training
+	growth   cohortGrowth // decides when the CohortAge of a namespace is read
 	searches searches
 	profiles checkedReports // for FindProfiles
+
+	dueCohorts       *namespaceSet // whose cohorts may be due; for runCohorts
+	cohortLocks      sync.Map      // namespace → *sync.Mutex, held during a training of its cohort
+	backgroundCohort sync.Mutex    // held while a loop of Run trains a cohort
+	requestedCohort  sync.Mutex    // held while TrainNow trains a cohort, so that it does not wait for the loops
 }
 
 // New returns a Trainer.
 func New(st store.Store, cfg Config, log *slog.Logger) *Trainer {
-	return &Trainer{cfg: cfg.withDefaults(), store: st, owner: uuid.NewString(), log: log, cohorts: make(chan struct{}, 1)}
+	return &Trainer{cfg: cfg.withDefaults(), store: st, owner: uuid.NewString(), log: log, dueCohorts: newNamespaceSet()}
 }
 
-// Run trains due tasks until ctx ends. At the intervals and ages of Config it also calls SearchOnce, LearnShapes, LearnPlans
+// Run trains due tasks, and the cohorts of their namespaces, until ctx ends. At the intervals and ages of Config it also calls SearchOnce, LearnShapes, LearnPlans
 // and FindProfiles. With Config.OnlyRequested it only waits.
 func (t *Trainer) Run(ctx context.Context) {
 	if t.cfg.OnlyRequested {
@@ -104,6 +108,7 @@ func (t *Trainer) Run(ctx context.Context) {
 	loops.Go(func() { t.runShapes(ctx) })
 	loops.Go(func() { t.runProfiles(ctx) })
 	loops.Go(func() { t.runPlans(ctx) })
+	loops.Go(func() { t.runCohorts(ctx) })
 	defer loops.Wait()
 	tick := time.NewTicker(t.cfg.Every)
 	defer tick.Stop()
@@ -122,7 +127,8 @@ func (t *Trainer) Run(ctx context.Context) {
 	}
 }
 
-// RunOnce trains the task that has been due longest. It returns false if no task is due.
+// RunOnce trains the task that has been due longest. It returns false if no task is due. Only Run trains the cohort of the
+// task's namespace.
 func (t *Trainer) RunOnce(ctx context.Context) (bool, error) {
 	claim, err := t.store.Claim(ctx, t.owner, t.cfg.Lease)
 	if sizing.KindOf(err) == sizing.NotFound {
@@ -136,7 +142,7 @@ func (t *Trainer) RunOnce(ctx context.Context) (bool, error) {
 	finishCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	err = t.store.Finish(finishCtx, claim, t.retryAt(ctx, trainErr))
-	t.updateCohort(ctx, claim.Task.Namespace)
+	t.dueCohorts.add(claim.Task.Namespace)
 	if sizing.KindOf(err) == sizing.Conflict {
 		t.log.Info("training abandoned: another replica claimed the task, or the task was deleted", "task", claim.Task.String())
 		return true, nil
@@ -191,7 +197,7 @@ func (t *Trainer) trainUnderLease(ctx context.Context, claim store.Claim) error 
 func (t *Trainer) TrainNow(ctx context.Context, task sizing.TaskKey) (Report, error) {
 	report, err := t.runJob(ctx, false, func() (Report, error) { return t.trainExclusively(ctx, task, taskmodel.Fit) })
 	if err == nil {
-		t.updateCohort(ctx, task.Namespace)
+		t.updateCohort(ctx, task.Namespace, &t.requestedCohort)
 	}
 	return report, err
 }

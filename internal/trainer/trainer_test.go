@@ -30,6 +30,14 @@ type hookedStore struct {
 	after  func(context.Context) error // called once after the history is read; may be nil
 	before func(sizing.TaskKey)        // called before each read; may be nil
 	listed func()                      // called after versions are listed; may be nil
+	cohort func(namespace string)      // called before the rows of a cohort are read; may be nil
+}
+
+func (s *hookedStore) ContextRows(ctx context.Context, namespace string, perTask, limit int) ([]sizing.ContextRow, error) {
+	if s.cohort != nil {
+		s.cohort(namespace)
+	}
+	return s.Store.ContextRows(ctx, namespace, perTask, limit)
 }
 
 func (s *hookedStore) ModelVersions(ctx context.Context, task sizing.TaskKey) ([]store.Model, error) {
@@ -356,6 +364,56 @@ func TestRunTrainsUntilContextEnds(t *testing.T) {
 	for i := range 3 {
 		require.Eventually(t, func() bool { return st.active(t, fmt.Sprint(i)) == 1 }, testwait.Limit, 5*time.Millisecond)
 	}
+	stop()
+	<-ended
+}
+
+func TestTrainingsDoNotWaitForTheCohortOfAnotherNamespace(t *testing.T) {
+	st := newStore(t)
+	fitting, release := make(chan struct{}, 1), make(chan struct{})
+	st.cohort = func(namespace string) {
+		if namespace == sizing.DefaultNamespace {
+			select {
+			case fitting <- struct{}{}:
+			default:
+			}
+			<-release
+		}
+	}
+	st.report(t, "large", 0, 20)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	tr := newTrainer(st, trainer.Config{Every: time.Millisecond})
+	go func() {
+		tr.Run(ctx)
+		close(ended)
+	}()
+	<-fitting
+	reports := func(namespace string) (task sizing.TaskKey) {
+		for i := range 20 { // four runs of five tasks are enough for a cohort
+			task = sizing.TaskKey{Namespace: namespace, DAG: "etl", Task: fmt.Sprint(i % 5)}
+			_, err := st.Record(t.Context(), []sizing.Observation{{
+				Try: sizing.TryKey{TaskKey: task, RunID: fmt.Sprint(i), MapIndex: sizing.NoMap, Number: 1}, Outcome: sizing.Success, MemoryMax: sizing.GiB,
+				Requested: sizing.Resources{Memory: 4 * sizing.GiB},
+			}})
+			require.NoError(t, err)
+		}
+		return task
+	}
+	background := reports("background")
+	require.Eventually(t, func() bool {
+		versions, err := st.ActiveVersions(t.Context())
+		return err == nil && versions[background] > 0
+	}, testwait.Limit, 5*time.Millisecond)
+	_, err := tr.TrainNow(t.Context(), reports("requested"))
+	require.NoError(t, err)
+	_, err = st.Cohort(t.Context(), "requested")
+	require.NoError(t, err, "TrainNow trains the cohort of its own namespace before it returns")
+	close(release)
+	require.Eventually(t, func() bool {
+		_, err := st.Cohort(t.Context(), "background")
+		return err == nil
+	}, testwait.Limit, 5*time.Millisecond)
 	stop()
 	<-ended
 }

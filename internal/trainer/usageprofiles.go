@@ -126,7 +126,7 @@ func (t *Trainer) findProfiles(ctx context.Context, namespace string, now time.T
 		t.log.InfoContext(ctx, "found usage profiles", "namespace", namespace, "version", version, "reason", reason,
 			"profiles", len(set.Profiles), "runs", set.Runs(), "coverage", set.Coverage, "took", time.Since(began))
 		t.growth.forget(namespace)
-		t.updateCohort(ctx, namespace)
+		t.updateCohort(ctx, namespace, &t.backgroundCohort)
 	}
 	return err
 }
