@@ -1953,7 +1953,7 @@ type RunTime struct {
 	// Example: predict_demand
 	DagID ID `json:"dag_id"`
 
-	// Drift Median ratio of run time to prediction of the newest 20 runs, divided by the median ratio of the earlier runs; 1 with fewer than 40 runs.
+	// Drift Median ratio of run time to the prediction of the present model, of the newest 20 successes, divided by the median ratio of the earlier ones among the newest 200 tries; 1 with fewer than 40 successes.
 	Drift            float64          `json:"drift"`
 	ExecutionTimeout SuggestedTimeout `json:"execution_timeout"`
 

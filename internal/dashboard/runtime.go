@@ -188,7 +188,7 @@ const maxTimeout = 365 * 24 * time.Hour
 func (r *RunTime) fill(ask *service.RunTimeAsk, a *service.RunTimeAnswer) {
 	p := &a.Profile
 	r.Runs, r.Median, r.P95, r.P99, r.Longest, r.Risk, r.Suggested = p.Runs, a.Median, a.P95, a.P99, a.LongestSeen, ask.Risk, a.SuggestedTimeout
-	r.Drift, r.NewestRatio, r.IsOutlier, r.Probability = p.Drift, p.NewestRatio, p.IsOutlier, a.TimeoutProbability
+	r.Drift, r.NewestRatio, r.IsOutlier, r.Probability = a.Drift, p.NewestRatio, p.IsOutlier, a.TimeoutProbability
 	if a.Timeout > 0 {
 		seconds := a.Timeout.Seconds()
 		r.Timeout = &seconds

@@ -42,7 +42,7 @@ func runTimeAnswer(ask *service.RunTimeAsk, a *service.RunTimeAnswer) api.RunTim
 		MedianSeconds: a.Median, P95Seconds: a.P95, P99Seconds: a.P99, LongestSeconds: a.LongestSeen,
 		ExecutionTimeout:   api.SuggestedTimeout{Seconds: a.SuggestedTimeout, Risk: ask.Risk, CurrentSeconds: secondsOrNil(a.Timeout)},
 		TimeoutProbability: a.TimeoutProbability,
-		Newest:             api.NewestRun{Ratio: p.NewestRatio, IsOutlier: p.IsOutlier}, Drift: p.Drift,
+		Newest:             api.NewestRun{Ratio: p.NewestRatio, IsOutlier: p.IsOutlier}, Drift: a.Drift,
 		Histogram: api.RunTimeHistogram{Width: p.BinWidth(), Counts: make([]int, len(p.Histogram)), Predicted: p.Predicted[:]},
 		Shapes:    []api.ShapeMembership{}, NoShapeProbability: p.None,
 	}

@@ -31,6 +31,7 @@ const (
 // RunTimeAnswer describes the run times of a task. The quantiles, SuggestedTimeout and LongestSeen are seconds.
 type RunTimeAnswer struct {
 	Profile            taskmodel.RunTimeProfile // of the learned runs
+	Drift              float64                  // of the newest runs; see taskmodel.Model.RunTimeDrift
 	Median, P95, P99   float64                  // quantiles of the predicted run time
 	SuggestedTimeout   float64                  // exceeded with the probability RunTimeAsk.Risk
 	LongestSeen        float64                  // the longest of the newest successes
@@ -61,7 +62,8 @@ func (s *Service) RunTime(ctx context.Context, ask *RunTimeAsk) (*RunTimeAnswer,
 	if err != nil {
 		return nil, err
 	}
-	profile, times, isDecoded := readRunTimes(task, ask.Features, &recent, facts)
+	a := &RunTimeAnswer{}
+	times, isDecoded := a.read(task, ask.Features, &recent, facts)
 	switch {
 	case len(times) > 0:
 	case !isDecoded:
@@ -69,7 +71,7 @@ func (s *Service) RunTime(ctx context.Context, ask *RunTimeAsk) (*RunTimeAnswer,
 	default:
 		return nil, sizing.Errorf(sizing.NotFound, "run times of %s: the model has too few runs with a duration and a known memory peak; report duration_seconds and memory_max_bytes or memory_sampled_bytes for at least two successes", ask.Task)
 	}
-	a := &RunTimeAnswer{Profile: profile, Timeout: cmp.Or(ask.Timeout, task.Timeout())}
+	a.Timeout = cmp.Or(ask.Timeout, task.Timeout())
 	a.describe(ask, times)
 	for i := range recent.Rows {
 		if r := &recent.Rows[i]; r.Outcome == sizing.Success {
@@ -79,10 +81,11 @@ func (s *Service) RunTime(ctx context.Context, ask *RunTimeAsk) (*RunTimeAnswer,
 	return a, nil
 }
 
-// readRunTimes predicts the run time of a try with the features `f` or, without features, of tries like the newest successes.
-// It holds the lock of the task only for the predictions, because learning waits for the lock, and later predictions wait
-// for learning. The classifier predicts the shape of the run time from `facts`; if `facts` is nil, no shape is predicted.
-func readRunTimes(task *modelcache.Task, f sizing.Features, recent *sizing.History, facts *cohort.Facts) (p taskmodel.RunTimeProfile, times taskmodel.RunTimes, isDecoded bool) {
+// read sets Profile and Drift, and predicts the run time of a try with the features `f` or, without features, of tries like the
+// newest successes. It holds the lock of the task only for the predictions, because learning waits for the lock, and later
+// predictions wait for learning. The classifier predicts the shape of the run time from `facts`; if `facts` is nil, no shape is
+// predicted.
+func (a *RunTimeAnswer) read(task *modelcache.Task, f sizing.Features, recent *sizing.History, facts *cohort.Facts) (times taskmodel.RunTimes, isDecoded bool) {
 	tries := likeTries(f, recent)
 	task.RLockUpdated()
 	defer task.RUnlock()
@@ -90,8 +93,9 @@ func readRunTimes(task *modelcache.Task, f sizing.Features, recent *sizing.Histo
 	if _, classifier := task.Shapes(); facts != nil {
 		given = classifier.Probabilities(facts)
 	}
-	p, _ = task.Model().RunTimeProfile(&given)
-	return p, task.Model().RunTimesGiven(&given, tries), task.IsDecoded()
+	a.Profile, _ = task.Model().RunTimeProfile(&given)
+	a.Drift = task.Model().RunTimeDrift(recent)
+	return task.Model().RunTimesGiven(&given, tries), task.IsDecoded()
 }
 
 // newestFacts returns the features of the ask, or without them those of the newest run, with the metadata, the request and the

@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/loadaware/loadaware/internal/ml/shape"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
@@ -76,7 +75,7 @@ func TestTheOrderOfTheReportsDoesNotCorrectRunTimes(t *testing.T) {
 		"two DAG runs": func(batch, k int) uint64 { return uint64(2*batch + k%2 + 1) },
 		"no DAG run":   func(int, int) uint64 { return 0 },
 	} {
-		m, rng := New(), rand.New(rand.NewPCG(18, 0))
+		m, rng, h := New(), rand.New(rand.NewPCG(18, 0)), &sizing.History{}
 		for batch := range 40 {
 			seconds := make([]float64, 20)
 			for k := range seconds {
@@ -87,10 +86,10 @@ func TestTheOrderOfTheReportsDoesNotCorrectRunTimes(t *testing.T) {
 				row := timed(int64(20*batch+k+1), 100, s)
 				row.DAGRun, row.At = dagRun(batch, k), int64(3600*batch)+int64(s)
 				m.Learn(row)
+				addSuccess(h, &row)
 			}
 			assert.InDelta(t, 0, m.DurationLevels.Drift.correction(), .05, "%s, batch %d", name, batch)
 		}
-		p, _ := m.RunTimeProfile(&shape.Given{})
-		assert.InDelta(t, 1, p.Drift, .3, name)
+		assert.InDelta(t, 1, m.RunTimeDrift(h), .3, name)
 	}
 }

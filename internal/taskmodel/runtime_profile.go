@@ -5,7 +5,9 @@ import (
 	"math"
 	"slices"
 
+	"github.com/loadaware/loadaware/internal/ml/experts"
 	"github.com/loadaware/loadaware/internal/ml/shape"
+	"github.com/loadaware/loadaware/internal/sizing"
 )
 
 // RunTimes holds the predicted run times of several tries. Its methods treat them as the mixture of their distributions
@@ -89,7 +91,6 @@ type RunTimeProfile struct {
 	None        float64       // probability that the task has none of the shapes; 1 if there are no shapes
 	NewestRatio float64       // ratio of the newest run
 	IsOutlier   bool          // NewestRatio is more than OutlierRatio times the median ratio
-	Drift       float64       // median of the newest driftRuns ratios, divided by the median of the earlier ratios, as if no drift were corrected; 1: too few runs
 }
 
 // BinWidth returns the width of the bins of Histogram. The first bin starts at 0, and the last bin
@@ -103,7 +104,7 @@ type ShapeMember struct {
 	Density     *shape.Density // density of the ratio of run time to prediction
 }
 
-// driftRuns is the number of newest runs that RunTimeProfile compares with the earlier ones.
+// driftRuns is the number of newest runs that RunTimeDrift compares with the earlier ones.
 const driftRuns = 20
 
 // RunTimeProfile returns the profile of the run times, given prior probabilities of the shapes of the
@@ -113,7 +114,7 @@ func (m *Model) RunTimeProfile(given *shape.Given) (p RunTimeProfile, ok bool) {
 	if len(ratios) == 0 {
 		return p, false
 	}
-	p = RunTimeProfile{Runs: len(ratios), Histogram: *shape.Count(shape.Ratio, ratios), None: 1, Drift: 1}
+	p = RunTimeProfile{Runs: len(ratios), Histogram: *shape.Count(shape.Ratio, ratios), None: 1}
 	if set := m.ratios.shapes; set != nil {
 		e := set.Evidence(&p.Histogram)
 		member := m.posterior(set, given, &e)
@@ -128,12 +129,38 @@ func (m *Model) RunTimeProfile(given *shape.Given) (p RunTimeProfile, ok bool) {
 	}
 	p.NewestRatio = ratios[len(ratios)-1]
 	p.IsOutlier = p.NewestRatio > OutlierRatio*math.Exp(m.ratiosGiven(given).median)
-	if len(ratios) >= 2*driftRuns {
-		before, newest := slices.Clone(ratios[:len(ratios)-driftRuns]), slices.Clone(ratios[len(ratios)-driftRuns:])
-		slices.Sort(before)
-		slices.Sort(newest)
-		// The newest predictions contain the correction of the drift, so their ratios alone would hide it.
-		p.Drift = newest[len(newest)/2] / before[len(before)/2] * math.Exp(m.DurationLevels.Drift.correction())
-	}
 	return p, true
+}
+
+// RunTimeDrift returns by which factor the run times of the newest driftRuns successes in `h` differ from those of the earlier ones
+// with the same features: the ratio of the medians of run time to prediction. The present model predicts all runs, because a model
+// from before a run follows a change within a few runs, which hides it. RunTimeDrift returns 1 with fewer than 2·driftRuns
+// successes.
+func (m *Model) RunTimeDrift(h *sizing.History) float64 {
+	if m.Models == nil || len(m.Overrun.Ring) == 0 {
+		return 1
+	}
+	b := bufferPool.Get().(*buffers)
+	defer bufferPool.Put(b)
+	var ratios []float64 // as logarithms
+	for i := range h.Rows {
+		r := &h.Rows[i]
+		if r.Outcome != sizing.Success || r.Duration <= 0 {
+			continue
+		}
+		var p experts.Point
+		b.cells = m.cells(h.Schema.Features(r.Features), b.cells)
+		m.Models.predict(b.cells, &p, b)
+		if b.group != nil && m.Models.ridges != nil { // the mean of the runs with identical features contains this run, too
+			p.Duration += m.Models.pointRunTime(b.cells, b.line, nil) - m.Models.pointRunTime(b.cells, b.line, b.group)
+		}
+		ratios = append(ratios, math.Log1p(r.Duration.Seconds())-m.runTimeAt(&p, b))
+	}
+	if len(ratios) < 2*driftRuns {
+		return 1
+	}
+	before, newest := ratios[:len(ratios)-driftRuns], ratios[len(ratios)-driftRuns:]
+	slices.Sort(before)
+	slices.Sort(newest)
+	return math.Exp(newest[len(newest)/2] - before[len(before)/2])
 }

@@ -268,14 +268,37 @@ func TestRunTimesAgreeWithTheCorrectedQuantiles(t *testing.T) {
 	}
 }
 
+// The model has followed the change after 20 runs, also by fits.
 func TestDriftOfRunTimes(t *testing.T) {
-	m, rng := New(), rand.New(rand.NewPCG(7, 0))
-	learnRuns(m, rng, 0, 100, .1, 1)
-	p, _ := m.RunTimeProfile(&GivenShape{})
-	assert.InDelta(t, 1, p.Drift, .1)
-	learnRuns(m, rng, 100, driftRuns, .1, 2)
-	p, _ = m.RunTimeProfile(&GivenShape{})
-	assert.Greater(t, p.Drift, 1.2)
+	for _, hasFeature := range []bool{false, true} {
+		for _, factor := range []float64{1, .6, 2} {
+			rng, h := rand.New(rand.NewPCG(7, 0)), &sizing.History{}
+			for i := range 60 + driftRuns {
+				row := timed(int64(i+1), 50+100*rng.Float64(), 600*math.Exp(.1*rng.NormFloat64()))
+				if n := row.Features["n"].Num; hasFeature {
+					row.Duration = time.Duration(float64(row.Duration) * n / 100)
+				} else {
+					row.Features = nil
+				}
+				if i >= 60 {
+					row.Duration = time.Duration(factor * float64(row.Duration))
+				}
+				addSuccess(h, &row)
+			}
+			m, _, err := Fit(h, nil)
+			require.NoError(t, err)
+			assert.InEpsilon(t, factor, m.RunTimeDrift(h), .15, "has feature: %t", hasFeature)
+		}
+	}
+}
+
+func addSuccess(h *sizing.History, r *TrainingRow) {
+	h.Schema.Extend(r.Features)
+	h.Total++
+	h.LastSeq++
+	h.Rows = append(h.Rows, sizing.HistoryRow{
+		Seq: h.LastSeq, Outcome: sizing.Success, MemoryMax: r.Peak, Duration: r.Duration, Features: h.Schema.Row(r.Features, nil),
+	})
 }
 
 // A model of an earlier release has no range of run times. The run time of the next run alone must not become the range.

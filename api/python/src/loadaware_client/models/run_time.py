@@ -34,8 +34,8 @@ class RunTime:
         remaining (None | RemainingTimeType0): Remaining time of a try that has run for `elapsed_seconds`. It is null if
             `elapsed_seconds` is missing or 0; in `POST /phase`, if there is no plan or no learned run took as long.
         newest (NewestRun):
-        drift (float): Median ratio of run time to prediction of the newest 20 runs, divided by the median ratio of the
-            earlier runs; 1 with fewer than 40 runs.
+        drift (float): Median ratio of run time to the prediction of the present model, of the newest 20 successes,
+            divided by the median ratio of the earlier ones among the newest 200 tries; 1 with fewer than 40 successes.
         histogram (RunTimeHistogram): Histogram of the ratios of run times to the predictions of the models. The first
             bin starts at 0; the last one has no upper end.
         shapes (list[ShapeMembership]): Shapes of the namespace, the most probable one first; empty before shapes are

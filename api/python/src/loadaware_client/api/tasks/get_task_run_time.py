@@ -88,8 +88,8 @@ def sync_detailed(
 
      Every query parameter that is not listed below is a feature of one try, as in `GET /predict`.
     Without features the
-    answer is about tries like the task's newest runs. `newest`, `drift`, `histogram` and `shapes` are
-    about ratios: each run time
+    answer is about tries like the task's newest runs. `newest`, `histogram` and `shapes` are about
+    ratios: each run time
     divided by the prediction that the model made before it learned the run, after one second is added
     to both. A try that was stopped after
     one to three times the predicted median counts as a longer run. All other runs are successes.
@@ -143,8 +143,8 @@ def sync(
 
      Every query parameter that is not listed below is a feature of one try, as in `GET /predict`.
     Without features the
-    answer is about tries like the task's newest runs. `newest`, `drift`, `histogram` and `shapes` are
-    about ratios: each run time
+    answer is about tries like the task's newest runs. `newest`, `histogram` and `shapes` are about
+    ratios: each run time
     divided by the prediction that the model made before it learned the run, after one second is added
     to both. A try that was stopped after
     one to three times the predicted median counts as a longer run. All other runs are successes.
@@ -193,8 +193,8 @@ async def asyncio_detailed(
 
      Every query parameter that is not listed below is a feature of one try, as in `GET /predict`.
     Without features the
-    answer is about tries like the task's newest runs. `newest`, `drift`, `histogram` and `shapes` are
-    about ratios: each run time
+    answer is about tries like the task's newest runs. `newest`, `histogram` and `shapes` are about
+    ratios: each run time
     divided by the prediction that the model made before it learned the run, after one second is added
     to both. A try that was stopped after
     one to three times the predicted median counts as a longer run. All other runs are successes.
@@ -246,8 +246,8 @@ async def asyncio(
 
      Every query parameter that is not listed below is a feature of one try, as in `GET /predict`.
     Without features the
-    answer is about tries like the task's newest runs. `newest`, `drift`, `histogram` and `shapes` are
-    about ratios: each run time
+    answer is about tries like the task's newest runs. `newest`, `histogram` and `shapes` are about
+    ratios: each run time
     divided by the prediction that the model made before it learned the run, after one second is added
     to both. A try that was stopped after
     one to three times the predicted median counts as a longer run. All other runs are successes.
