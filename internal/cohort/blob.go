@@ -28,9 +28,11 @@ type blob struct {
 	Highest    sizing.Bytes // Model.LargestRequest
 	Tasks      int
 	Runs       int
-	Ratios     ratios   `cbor:",omitzero"`
-	Widening   widening `cbor:",omitzero"`
-	RatioTrees []byte   `cbor:",omitempty"` // the trees, if they predict the log ratio of peak to request; Trees is then empty, so that earlier releases do not open the model
+	Ratios     ratios        `cbor:",omitzero"`
+	Widening   widening      `cbor:",omitzero"`
+	Known      []int         `cbor:",omitempty"`
+	FirstRuns  firstRunKills `cbor:",omitzero"`
+	RatioTrees []byte        `cbor:",omitempty"` // the trees, if they predict the log ratio of peak to request; Trees is then empty, so that earlier releases do not open the model
 
 	Learned []uint64             `cbor:",omitempty"` // recentTasks.learned, ascending
 	Killed  map[uint64]killedRun `cbor:",omitempty"` // recentTasks.killed
@@ -107,7 +109,7 @@ func (m *Model) encoded() (blob, error) {
 	b := blob{
 		Numbers: m.Numbers, Categories: m.Categories, Mean: m.Mean, Values: m.Values, Trees: trees, Errors: m.errors,
 		Largest: m.LargestPeak, Exceeded: m.Exceeded, Highest: m.LargestRequest, Tasks: m.Tasks, Runs: m.Runs, Ratios: m.ratios, RatioTrees: ratioTrees,
-		AnswersFirst: m.answersFirst, Widening: m.widening,
+		AnswersFirst: m.answersFirst, Widening: m.widening, Known: m.Known, FirstRuns: m.firstRuns,
 	}
 	b.setRecent(m.recent)
 	return b, nil
@@ -153,7 +155,10 @@ func (b *blob) open() (*Model, error) {
 	}
 	m := &Model{
 		LargestPeak: b.Largest, Exceeded: b.Exceeded, LargestRequest: b.Highest, Tasks: b.Tasks, Runs: b.Runs,
-		ratios: b.Ratios, recent: b.recent(),
+		ratios: b.Ratios, recent: b.recent(), firstRuns: b.FirstRuns,
+	}
+	if !m.firstRuns.isValid() {
+		return nil, fmt.Errorf("decode a cohort: the kills and promises of first runs %+v are not valid", b.FirstRuns)
 	}
 	if len(b.Trees)+len(b.RatioTrees)+len(b.Errors) == 0 && b.Tasks > 0 {
 		return m, nil // a model without trees
@@ -161,7 +166,10 @@ func (b *blob) open() (*Model, error) {
 	if len(b.Numbers) > maxNumbers || len(b.Categories) > maxCategories || len(b.Errors) == 0 {
 		return nil, fmt.Errorf("decode a cohort: %d numbers, %d categories and %d errors are out of range", len(b.Numbers), len(b.Categories), len(b.Errors))
 	}
-	m.encoder, m.trees = encoder{b.Numbers, b.Categories, b.Mean, b.Values, len(b.RatioTrees) > 0}, new(gbt.Regressor)
+	if len(b.Known) > len(b.Categories) {
+		return nil, fmt.Errorf("decode a cohort: %d numbers of known values for %d categories", len(b.Known), len(b.Categories))
+	}
+	m.encoder, m.trees = encoder{b.Numbers, b.Categories, b.Mean, b.Values, b.Known, len(b.RatioTrees) > 0}, new(gbt.Regressor)
 	for i, e := range b.Errors {
 		if math.IsNaN(e.Error) || math.IsInf(e.Error, 0) || i > 0 && e.Error < b.Errors[i-1].Error {
 			return nil, fmt.Errorf("decode a cohort: the errors of the trees must be finite and ascending: error %d is %v", i, e.Error)

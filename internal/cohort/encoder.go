@@ -26,6 +26,7 @@ type encoder struct {
 	Categories []string             // names, in alphabetical order
 	Mean       float64              // mean target of the tasks
 	Values     map[uint64]statistic // target statistics of the categories, by hash of name and value
+	Known      []int                // by category: number of known values; nil in a model of an earlier release
 	byRequest  bool                 // the target is the log ratio of peak to request, not the log peak
 }
 
@@ -67,7 +68,9 @@ func newEncoder(tasks []*taskRows, byRequest bool) *encoder {
 	}
 	maps.DeleteFunc(numbers, func(name string, n int) bool { return n == len(tasks) && !varies[name] })
 	maps.DeleteFunc(categories, func(name string, _ int) bool { return !varies[name] || !recurs[name] })
-	return &encoder{Numbers: mostFrequent(numbers, maxNumbers), Categories: mostFrequent(categories, maxCategories), Values: map[uint64]statistic{}, byRequest: byRequest}
+	e := &encoder{Numbers: mostFrequent(numbers, maxNumbers), Categories: mostFrequent(categories, maxCategories), Values: map[uint64]statistic{}, byRequest: byRequest}
+	e.Known = make([]int, len(e.Categories))
+	return e
 }
 
 // The result is in alphabetical order.
@@ -124,13 +127,17 @@ func (e *encoder) learn(t *taskRows) {
 		r := &t.rows[i]
 		y := e.target(r)
 		r.eachCategory(func(name, value string) {
-			if _, ok := slices.BinarySearch(e.Categories, name); !ok {
+			i, ok := slices.BinarySearch(e.Categories, name)
+			if !ok {
 				return
 			}
 			key := hashOf(name, value)
 			s, seen := e.Values[key]
 			if !seen && len(e.Values) == maxValues {
 				return
+			}
+			if !seen {
+				e.Known[i]++
 			}
 			e.Values[key] = statistic{s.Sum + weight*y, s.Tasks + weight}
 		})

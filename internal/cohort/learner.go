@@ -50,7 +50,10 @@ type Learner struct {
 	requests       int                                   // number of tasks whose first success has a request
 	exceeded       int                                   // number of these tasks whose first peak exceeded the request
 	runs           int                                   // number of successes
+	kills          int                                   // number of kills
 	fittedAt       int                                   // value of runs at the last fit
+	fittedKills    int                                   // value of kills at the last fit
+	firstRuns      firstRunKills                         // kills and promises of the newest first runs
 	current        *Model                                // nil while too few tasks or runs are known
 	errors         []unseenError                         // errors on unseen tasks, oldest first
 	pending        map[sizing.TaskKey]int                // by task whose first runs were all killed: the index of its error in errors
@@ -129,11 +132,17 @@ func (l *Learner) Add(r Row) {
 	isNew := task == nil
 	if isNew {
 		if !r.Killed {
-			l.answers[r.Task] = l.current.sizeFirst(&r)
+			answer := l.current.sizeFirst(&r)
+			l.answers[r.Task] = answer
+			l.firstRuns.add(&answer, r.Peak)
 		}
 		l.recordError(&r)
 	}
 	if r.Killed {
+		l.kills++
+		if l.dags != nil && l.isFitDue() {
+			l.fit()
+		}
 		return
 	}
 	l.largestPeak = max(l.largestPeak, r.Peak)
@@ -160,7 +169,7 @@ func (l *Learner) Add(r Row) {
 	task.runs++
 	l.runs++
 	switch {
-	case len(l.order) >= MinTasks && float64(l.runs) >= float64(l.fittedAt)*(1+RefitGrowth):
+	case l.isFitDue():
 		l.fit()
 	case !l.hasTrees() && len(l.order) >= minRatioTasks && l.runs >= MinTasks:
 		l.current = (&Model{}).withErrors(nil, l)
@@ -168,6 +177,13 @@ func (l *Learner) Add(r Row) {
 	if l.dags != nil {
 		l.learnDAG(r.Task.DAG, isNew)
 	}
+}
+
+// isFitDue returns true if the number of successes or, in a learner with models of DAGs, of kills has grown by the share
+// RefitGrowth.
+func (l *Learner) isFitDue() bool {
+	grown := float64(l.runs) >= float64(l.fittedAt)*(1+RefitGrowth) || l.dags != nil && float64(l.kills) > float64(l.fittedKills)*(1+RefitGrowth)
+	return len(l.order) >= MinTasks && grown
 }
 
 func (l *Learner) hasTrees() bool { return l.current != nil && l.current.trees != nil }
@@ -231,7 +247,7 @@ func (l *Learner) useStream() []weightedError {
 // fit fits the trees on all tasks. While few errors on unseen tasks are recorded, it uses the errors
 // of a cross-validation over whole tasks, which also decides whether the trees predict the peak or its ratio to the request.
 func (l *Learner) fit() {
-	l.fittedAt = l.runs
+	l.fittedAt, l.fittedKills = l.runs, l.kills
 	var errors []weightedError
 	byRequest := l.hasTrees() && l.current.byRequest && l.allRequest()
 	if l.usesUnseenErrors() {

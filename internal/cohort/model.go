@@ -27,13 +27,14 @@ type Model struct {
 	// Exceeded is the share of the tasks with a request whose first success exceeded the request; 1: no
 	// task has a request.
 	Exceeded       float64
-	LargestRequest sizing.Bytes // largest request of a first success
-	Tasks          int          // number of learned tasks
-	Runs           int          // number of learned runs
-	ratios         ratios       // of the peaks to the requests
-	RunTimes       *RunTimes    // nil while there are too few tasks with a run time; only Fit creates it
-	recent         *recentTasks // nil: learnRun changes nothing. It is nil in the model that Learner.Model returns, but not in its models of DAGs
-	profiles       *Profiles    // nil if the namespace has too few tasks with a usage profile
+	LargestRequest sizing.Bytes  // largest request of a first success
+	Tasks          int           // number of learned tasks
+	Runs           int           // number of learned runs
+	ratios         ratios        // of the peaks to the requests
+	firstRuns      firstRunKills // kills and promises of the newest first runs
+	RunTimes       *RunTimes     // nil while there are too few tasks with a run time; only Fit creates it
+	recent         *recentTasks  // nil: learnRun changes nothing. It is nil in the model that Learner.Model returns, but not in its models of DAGs
+	profiles       *Profiles     // nil if the namespace has too few tasks with a usage profile
 
 	dags         map[uint64]*Model // models of single DAGs, by hashOfDAG; nil in the model of a DAG
 	ofDAG        bool              // the model knows the tasks of one DAG only
@@ -47,7 +48,7 @@ func (m *Model) withErrors(errors []weightedError, l *Learner) *Model {
 	updated.widening = l.widening
 	updated.setErrors(errors)
 	updated.LargestPeak, updated.Runs, updated.Tasks = l.largestPeak, l.runs, len(l.order)
-	updated.LargestRequest, updated.ratios = l.largestRequest, l.ratios()
+	updated.LargestRequest, updated.ratios, updated.firstRuns = l.largestRequest, l.ratios(), l.firstRuns
 	updated.Exceeded = 1 // unknown
 	if l.requests > 0 {
 		updated.Exceeded = float64(l.exceeded) / float64(l.requests)
@@ -76,7 +77,7 @@ type Answer struct {
 	Limit    sizing.Bytes
 	Level    sizing.Bytes // predicted peak without a margin
 	Reason   string
-	Promised float64 // P(peak > Limit)
+	Promised float64 // P(peak > Limit), with the factor killRatio
 	Tasks    int     // number of learned tasks from which the answer comes
 	Runs     int     // number of learned runs of the model that answered
 
@@ -140,7 +141,7 @@ func (m *Model) sizeByTrees(q *Question) (a Answer, ok bool) {
 	if math.IsNaN(level) || math.IsInf(level, 0) {
 		return Answer{}, false
 	}
-	m = m.forTask(&q.Task)
+	m = m.forTask(&q.Facts)
 	if q.Killed > 0 {
 		if m = m.exceeding(math.Log(float64(q.Killed)) - level); m.weight() < minErrors {
 			return Answer{}, false
@@ -157,7 +158,7 @@ func (m *Model) sizeByTrees(q *Question) (a Answer, ok bool) {
 	}
 	a.ofDAG, a.amount, a.unbounded, a.Tasks, a.Runs = m.ofDAG, amount, limit, m.Tasks, m.Runs
 	a.Limit, a.Level = q.bound(limit), sizing.Bytes(math.Exp(level))
-	a.Promised = m.riskOf(level, a.Limit)
+	a.Promised = m.promise(m.riskOf(level, a.Limit))
 	a.Reason = fmt.Sprintf("%s: %s: the typical peak is %s; %s; from %d tasks, %d runs",
 		a.Limit.Approx(), m.describeTasks(), a.Level.Approx(), a.describeLimit(q), a.Tasks, a.Runs)
 	return a, true

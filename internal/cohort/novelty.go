@@ -3,6 +3,7 @@ package cohort
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/loadaware/loadaware/internal/sizing"
 )
@@ -93,10 +94,63 @@ func (w *widening) lists(errors errorList) (lists [novelties]errorList) {
 	return lists
 }
 
-func (m *Model) forTask(task *sizing.TaskKey) *Model {
+func (m *Model) forTask(f *Facts) *Model {
 	updated := *m
-	updated.errorList = m.widenedErrors[m.novelty(task)]
+	updated.errorList = m.widenedErrors[m.novelty(&f.Task)].withUnknownGroup(m.unknownGroup(f))
 	return &updated
+}
+
+// unknownGroup returns the probability that the task belongs to a group, such as a DAG or the tasks of an owner, of a kind that
+// the known groups do not show: 1/(n+1) for n known groups, as for tasks in ratios.next. A group is new if none of the task's
+// values of the category is known. Of several new groups, that of the category with the fewest known groups counts. The result
+// is 0 without a new group.
+func (e *encoder) unknownGroup(f *Facts) (probability float64) {
+	var present, known [maxCategories]bool
+	f.eachCategory(func(name, value string) {
+		if i, ok := slices.BinarySearch(e.Categories, name); ok && groupsTasks(name) {
+			present[i] = true
+			known[i] = known[i] || e.Values[hashOf(name, value)].Tasks > 0
+		}
+	})
+	for i, n := range e.Known {
+		if present[i] && !known[i] {
+			probability = max(probability, 1/float64(n+1))
+		}
+	}
+	return probability
+}
+
+func groupsTasks(category string) bool {
+	return category == dagID || strings.HasPrefix(category, metadataPrefix)
+}
+
+// unknownErrors is the number of errors with equal weights that stand for the errors of an unknown group.
+const unknownErrors = 64
+
+// withUnknownGroup adds, with the given probability, the errors of a task of an unknown group. They are normally distributed around
+// the mean of the known errors, with a standard deviation of ratioSpread. If that of the known errors is not smaller, they cover an unknown group, too.
+func (l errorList) withUnknownGroup(probability float64) errorList {
+	if probability == 0 || len(l.errors) == 0 {
+		return l
+	}
+	mean, weight := 0.0, l.weight()
+	for _, e := range l.errors {
+		mean += e.Weight / weight * e.Error
+	}
+	if squares(l.errors)/weight-mean*mean >= ratioSpread*ratioSpread {
+		return l
+	}
+	errors := make([]weightedError, 0, len(l.errors)+unknownErrors)
+	known := l.errors
+	for i := range unknownErrors {
+		level := (float64(i) + .5) / unknownErrors
+		e := mean + ratioSpread*math.Sqrt2*math.Erfinv(2*level-1)
+		for len(known) > 0 && known[0].Error <= e {
+			errors, known = append(errors, known[0]), known[1:]
+		}
+		errors = append(errors, weightedError{e, weight * probability / (1 - probability) / unknownErrors})
+	}
+	return newErrorList(append(errors, known...))
 }
 
 // The errors are those of the models that have not learned the tasks.

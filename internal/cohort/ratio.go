@@ -118,7 +118,7 @@ func (m *Model) sizeByRequest(q *Question) (a Answer, ok bool) {
 	}
 	a.ofDAG, a.Tasks, a.Runs = m.ofDAG, m.ratios.Tasks, m.Runs
 	a.Level = sizing.Bytes(typical * float64(requested))
-	a.Promised = experts.Probability(next.exceeds(float64(a.Limit)/float64(requested)) / known)
+	a.Promised = m.promise(experts.Probability(next.exceeds(float64(a.Limit)/float64(requested)) / known))
 	a.Reason = fmt.Sprintf("%s: %s: the largest peak of a task is typically %.2g of its request; a share of %.2g covers all but %.2g %% of such tasks%s; from %d tasks, %d runs",
 		a.Limit.Approx(), m.describeTasks(), typical, float64(a.Limit)/float64(requested), 100*a.Promised, q.describeKilled(), a.Tasks, a.Runs)
 	return a, true

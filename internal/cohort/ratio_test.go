@@ -193,11 +193,11 @@ func TestAKillRaisesAShareOfTheRequest(t *testing.T) {
 	after, ok := m.Size(q)
 	require.True(t, ok)
 	assert.Greater(t, after.Limit, before.Limit)
-	assert.LessOrEqual(t, after.Promised, maxRisk*q.RiskTarget)
+	assert.LessOrEqual(t, after.Promised, m.promise(maxRisk*q.RiskTarget))
 	assert.Contains(t, after.Reason, "with a peak above the killed 2")
 	next := m.ratios.next()
 	exceeds := func(b sizing.Bytes) float64 { return next.exceeds(float64(b) / 400e9) }
-	assert.InEpsilon(t, exceeds(after.Limit)/exceeds(q.Killed), after.Promised, 1e-6)
+	assert.InEpsilon(t, m.promise(exceeds(after.Limit)/exceeds(q.Killed)), after.Promised, 1e-6)
 	q.Killed = 390e9
 	_, ok = m.Size(q)
 	assert.False(t, ok, "the model must not answer, because only the whole request is likely to be enough")

@@ -35,7 +35,7 @@ func (b *runTimesBlob) open() (*RunTimes, error) {
 		return nil, nil
 	}
 	m := &RunTimes{
-		encoder: encoder{b.Numbers, b.Categories, b.Mean, b.Values, false}, trees: new(gbt.Regressor),
+		encoder: encoder{b.Numbers, b.Categories, b.Mean, b.Values, nil, false}, trees: new(gbt.Regressor),
 		unseen: newErrors(b.Unseen), own: newErrors(b.Own), between: b.Between, within: b.Within,
 	}
 	if err := m.trees.UnmarshalBinary(b.Trees); err != nil {
