@@ -244,7 +244,7 @@ func (m *Model) complete(whole *sizing.History, out Outcome) (*Model, Outcome, e
 		return nil, Outcome{}, err
 	}
 	m.rebuildKills(whole) // also kills before the row Relearned say what a run with the same features needs
-	for _, warning := range []string{m.describeRetired(), m.Understatement.warning()} {
+	for _, warning := range []string{m.describeRetired(), m.Understatement.warning(), m.Resumed.warning()} {
 		if warning != "" {
 			out.Warnings = append(out.Warnings, warning)
 			out.Reason += "; " + warning
@@ -335,6 +335,7 @@ func (m *Model) useModels(fitted *models, key uint64) {
 // same run has a measured peak. A success without a measured peak is left-censored. Rows in quarantine and
 // peaks that are too large or too small to be real are left out, too.
 func (m *Model) rowsOf(h *sizing.History, n int) []row {
+	h = m.Resumed.raiseHistory(h)
 	known := make(map[int64]outOfSample, len(m.OutOfSample))
 	for _, e := range m.OutOfSample {
 		known[e.Seq] = e

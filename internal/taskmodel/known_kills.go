@@ -162,6 +162,7 @@ func (m *Model) RenameRun(from, to uint64) {
 // rebuildKills processes the rows in the order of the history, so that a peak that was reported late does not count as newer
 // than a kill, and decodes their features with the schema of the whole history.
 func (m *Model) rebuildKills(h *sizing.History) {
+	h = m.Resumed.raiseHistory(h)
 	quarantinedRows, previous := m.quarantinedSeqs(), h.Schema.PreviousSameName()
 	m.KnownKills = nil
 	type success struct {

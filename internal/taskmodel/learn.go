@@ -51,6 +51,7 @@ func (m *Model) learnExact(t *TrainingRow) {
 		m.extendSchema(t.Features)
 	}
 	m.compareRequest(t)
+	m.raiseResumed(t)
 	m.Understatement.learn(float64(t.Peak), m.killedBefore(t.Run), float64(t.Allocated.Memory))
 	m.Unresolved.learn(t, false)
 	m.resolveColdStartKill(t.Run)
@@ -156,6 +157,7 @@ func (m *Model) learnRow(r *row, t *TrainingRow) {
 	if in.isCharged {
 		if changed := m.Experts.Learn(&p, r.Peak, r.Seconds, t.At, &m.Share, &b.scratch); changed > 0 {
 			m.Changed = m.OutOfSample[max(0, len(m.OutOfSample)-changed)].Seq
+			m.Understatement.forgetBefore(changed)
 		}
 	} else {
 		m.Experts.LearnDependent(r.Peak, &m.Share)

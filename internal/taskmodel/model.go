@@ -114,6 +114,7 @@ type Model struct {
 	Unmeasured    unmeasuredSuccesses
 
 	Understatement understatement // zero in models stored before this field existed
+	Resumed        resumedRetries // zero in models stored before this field existed
 
 	Follower limitFollower // detects peaks that follow their limit
 
