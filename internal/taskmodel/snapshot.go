@@ -54,7 +54,7 @@ type snapshot struct {
 	DurationLevels  durationLevels      `cbor:"Late,omitzero"`
 	Follower        limitFollower       `cbor:",omitzero"`
 	DAGRuns         []dagRun            `cbor:"MappedRuns,omitempty"` // earlier releases stored another format under the name DAGRuns
-	KilledStarts    []killedStart       `cbor:",omitempty"`
+	KilledStarts    []firstKilledStart  `cbor:",omitempty"`
 	WithinRuns      intraClass          `cbor:",omitzero"`
 	WithinFeatures  intraClass          `cbor:",omitzero"`
 	Understatement  understatement      `cbor:",omitzero"`

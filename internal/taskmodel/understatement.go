@@ -34,8 +34,8 @@ const (
 	maxRatios          = 200   // number of runs that count; with the default risk target, about minContradictions of these are killed
 	minContradictions  = 3     // smallest number of contradictions, less twice the successes with smaller ratios, that give a factor
 	similarRatio       = 1.1   // a contradiction supports ratios up to this multiple of its own
-	understatementDrop = 0.995 // largest ratio of the factor to the previous one while it exceeds the proven one; with a slow fall, few runs are killed before new contradictions raise the factor again
-	excessRuns         = 32.0  // number of runs in which the logarithm of the ratio of the factor to the proven one falls to 1/e
+	understatementDrop = 0.995 // largest ratio of the factor to the previous one while it exceeds the best ratio; with a slow fall, few runs are killed before new contradictions raise the factor again
+	excessRuns         = 32.0  // number of runs in which the logarithm of the ratio of the factor to the best ratio falls to 1/e
 )
 
 func (u *understatement) factor() float64 { return max(1, u.Factor) }
@@ -54,14 +54,14 @@ func (u *understatement) learn(peak, killed, allocated float64) {
 		oldest++
 	}
 	u.Runs = slices.Delete(u.Runs, 0, oldest)
-	proven, factor := u.proven(), u.factor()
-	if !u.isConfirmed(proven) && !r.contradicts() {
-		proven = 1
+	best, factor := u.bestRatio(), u.factor()
+	if !u.isConfirmed(best) && !r.contradicts() {
+		best = 1
 	}
-	if proven > factor {
-		u.Factor = u.enough(proven)
+	if best > factor {
+		u.Factor = u.enough(best)
 	} else {
-		u.Factor = max(proven, understatementDrop*factor*math.Pow(proven/factor, 1/excessRuns))
+		u.Factor = max(best, understatementDrop*factor*math.Pow(best/factor, 1/excessRuns))
 	}
 	if u.Factor <= 1 {
 		u.Factor = 0
@@ -76,15 +76,15 @@ func (u *understatement) forgetBefore(newest int) {
 		return
 	}
 	u.Runs = slices.Clone(since)
-	if u.Factor = u.proven(); u.Factor == 1 {
+	if u.Factor = u.bestRatio(); u.Factor == 1 {
 		u.Factor, u.Runs = 0, nil
 	}
 }
 
-// proven returns the ratio of a contradiction that best separates kills from successes: it maximises the number of
+// bestRatio returns the ratio of a contradiction that best separates kills from successes: it maximises the number of
 // contradictions up to the ratio, less twice the successes with a smaller ratio. Ratios without minContradictions similar or
 // larger ones do not count. Without enough contradictions it returns 1.
-func (u *understatement) proven() float64 {
+func (u *understatement) bestRatio() float64 {
 	var killed, succeeded []float64
 	for i := range u.Runs {
 		r := &u.Runs[i]
@@ -110,15 +110,15 @@ func (u *understatement) proven() float64 {
 	return best
 }
 
-// isConfirmed reports whether a run without a kill lies between those that support the proven ratio. Successive runs may all be
+// isConfirmed reports whether a run without a kill lies between those that support the ratio. Successive runs may all be
 // killed by the same other cause, such as a node without memory.
-func (u *understatement) isConfirmed(proven float64) bool {
+func (u *understatement) isConfirmed(ratio float64) bool {
 	supported, interrupted := false, false
 	for i := range u.Runs {
 		switch r := &u.Runs[i]; {
-		case similarRatio*r.Killed >= proven && interrupted:
+		case similarRatio*r.Killed >= ratio && interrupted:
 			return true
-		case similarRatio*r.Killed >= proven:
+		case similarRatio*r.Killed >= ratio:
 			supported = true
 		case supported && r.Killed == 0:
 			interrupted = true
@@ -127,16 +127,16 @@ func (u *understatement) isConfirmed(proven float64) bool {
 	return false
 }
 
-// enough returns the smallest ratio of a success that is at least the proven one; the proven one if there is none.
-func (u *understatement) enough(proven float64) float64 {
+// enough returns the smallest ratio of a success that is at least the given one; the given one if there is none.
+func (u *understatement) enough(ratio float64) float64 {
 	least := math.Inf(1)
 	for i := range u.Runs {
-		if succeeded := u.Runs[i].Succeeded; succeeded >= proven {
+		if succeeded := u.Runs[i].Succeeded; succeeded >= ratio {
 			least = min(least, succeeded)
 		}
 	}
 	if math.IsInf(least, 1) {
-		return proven
+		return ratio
 	}
 	return least
 }
