@@ -12,8 +12,8 @@ import (
 
 // cheapestLadder returns the least expected cost of all ladders over the amounts above
 // amount i, given that the peak is above amount i. Each rung costs its whole amount. A ladder has at
-// most `lifts` rungs, and the last rung is the ceiling. A rung before the last possible one is at most aboveKnownPeaks
-// or twice the amount before, except if it is the next amount of the grid.
+// most `lifts` rungs, and the last rung is the ceiling. A rung before the last possible one is at most the larger of
+// aboveKnownPeaks and twice the amount before, except if it is the next amount of the grid.
 func cheapestLadder(g *grid, i, lifts int, aboveKnownPeaks float64) float64 {
 	top := len(g.amount) - 1
 	if lifts == 1 {
