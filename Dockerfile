@@ -1,5 +1,5 @@
-# The image of the service: one static program without a shell and without PostgreSQL, which does not
-# run as root. The service needs DATABASE_URL and, because it listens on all addresses, LOADAWARE_TOKENS
+# The image of the service: one static program, which does not run as root. The image has no shell
+# and no PostgreSQL. The service needs DATABASE_URL and, because it listens on all addresses, LOADAWARE_TOKENS
 # or LOADAWARE_TOKENS_FILE. Its root file system can be read-only: it writes at most the file of tokens.
 # The stage peak is the image of loadaware-peak (docs/peak.md). These commands build both images:
 #

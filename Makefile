@@ -128,7 +128,7 @@ peak: ## build bin/loadaware-peak, which measures the peak memory of a program i
 peak-table: ## measure the overhead and the accuracy of loadaware-peak
 	bash scripts/peak-table.sh
 
-check-image: setup ## run the service as its container image does: read-only root, unprivileged user, no capability (Linux, as root)
+check-image: setup ## run the service as its container image does: read-only file system, unprivileged user, no capability (Linux; make must run as root)
 	$(WITHPG) bash scripts/check-image.sh
 
 dist: ## build into dist/ what users install: programs, package, chart, images, lists of components, checksums (DIST=short: only Linux on this architecture, no lists)
@@ -138,7 +138,7 @@ dist: ## build into dist/ what users install: programs, package, chart, images, 
 dist-repeat: ## build dist/ from two fresh clones and compare the bytes; 10 minutes
 	bash scripts/dist/repeat.sh
 
-dist-play: setup ## install and use what is in dist/ in a fresh folder, with Airflow 2.11 and 3 (Linux; the image needs root)
+dist-play: setup ## install and use what is in dist/ in a fresh folder, with Airflow 2.11 and 3 (Linux; the check of the image must run as root)
 	$(WITHPG) bash scripts/dist/play.sh
 
 licences: ## write docs/licences.md from the components in dist/ (after make dist)

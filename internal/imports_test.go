@@ -24,6 +24,7 @@ var mayImport = map[string][]string{
 	"internal/sizing":     {},
 	"internal/jsonwriter": {},
 	"internal/csvtext":    {},
+	"internal/textfile":   {},
 
 	"internal/ml/table":      {},
 	"internal/ml/binning":    {"internal/ml/table"},
@@ -55,7 +56,7 @@ var mayImport = map[string][]string{
 	"internal/taskplan":     {"internal/sizing", "internal/ml/phase", "internal/ml/plan"},
 
 	"internal/campaign":         {"internal/sizing"},
-	"internal/campaign/suggest": {"internal/sizing", "internal/campaign", "internal/source/file"},
+	"internal/campaign/suggest": {"internal/sizing", "internal/campaign", "internal/source/file", "internal/textfile"},
 
 	"internal/store":          {"internal/sizing", "internal/campaign"},
 	"internal/store/postgres": {"internal/sizing", "internal/campaign", "internal/store", "internal/jsonwriter"},
@@ -96,10 +97,10 @@ var mayImport = map[string][]string{
 	"internal/reconcile": {"internal/sizing", "internal/store"},
 	"internal/retention": {"internal/sizing", "internal/store"},
 
-	"internal/source/file":       {"api", "internal/sizing"}, // JSON lines are bodies of POST /observe
+	"internal/source/file":       {"api", "internal/sizing", "internal/textfile"}, // JSON lines are bodies of POST /observe
 	"internal/source/airflow":    {"internal/sizing"},
 	"internal/source/prometheus": {"internal/sizing"},
-	"internal/source/usagelog":   {"internal/sizing"},
+	"internal/source/usagelog":   {"internal/sizing", "internal/textfile"},
 	"internal/client":            {"api", "internal/sizing", "internal/source/file"},
 	"internal/importer":          {"internal/sizing", "internal/client", "internal/insight/forecast", "internal/render", "internal/source/…"},
 	"internal/doctor":            {"migrations", "internal/taskmodel", "internal/cohort", "internal/render", "internal/store", "internal/source/airflow", "internal/source/prometheus"},
@@ -116,7 +117,7 @@ var mayImport = map[string][]string{
 	"cmd/loadaware":       {"api", "migrations", "internal/…"},
 
 	"internal/cli":             {"internal/client", "internal/config", "internal/httpserver", "internal/importer", "internal/render", "internal/sizing", "internal/source/file"},
-	"internal/cli/campaigns":   {"api", "internal/campaign", "internal/campaign/suggest", "internal/cli", "internal/client", "internal/render", "internal/sizing", "internal/source/airflow", "internal/source/file"},
+	"internal/cli/campaigns":   {"api", "internal/campaign", "internal/campaign/suggest", "internal/cli", "internal/client", "internal/render", "internal/sizing", "internal/source/airflow", "internal/source/file", "internal/textfile"},
 	"internal/cli/experiments": {"internal/app", "internal/cli", "internal/client", "internal/experiment", "internal/experiment/tracking", "internal/ml/score", "internal/pglocal", "internal/store", "internal/store/postgres"},
 
 	"internal/config":              {"internal/cgroup", "internal/sizing", "internal/httpapi/auth", "internal/source/airflow", "internal/source/prometheus"},
@@ -129,10 +130,10 @@ var mayImport = map[string][]string{
 		"internal/source/file", "internal/source/prometheus", "internal/dashboard", "internal/httpapi", "internal/httpapi/auth", "internal/httpserver", "internal/insight/savings", "internal/insight/whatif",
 	},
 
-	"internal/backtest/growth": {"internal/sizing", "internal/backtest", "internal/ml/phase", "internal/ml/plan"},
+	"internal/backtest/growth": {"internal/sizing", "internal/textfile", "internal/backtest", "internal/ml/phase", "internal/ml/plan"},
 
 	"internal/httpapi/admission": {},
-	"internal/httpapi/auth":      {"internal/sizing", "internal/store"},
+	"internal/httpapi/auth":      {"internal/sizing", "internal/store", "internal/textfile"},
 	"internal/httpapi/codec":     {"api", "internal/jsonwriter", "internal/sizing"},
 
 	"internal/dataframe":               {},

@@ -1,4 +1,4 @@
--- The cohort of each namespace: the model that sizes its tasks without history. Every training replaces it.
+-- The cohort of each namespace: the model that sizes its tasks without history. Every training of the cohort replaces it.
 
 CREATE TABLE cohort (
     namespace  text COLLATE "C" PRIMARY KEY,

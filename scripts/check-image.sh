@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs the service as its container image does, without a container engine: with a read-only root, as the
-# user 65532 without capabilities. The service uses a private PostgreSQL on a socket. The script prints the size,
-# every failed check, then "N passed, N failed". It needs Linux, and root for the mounts.
+# Runs the service as its container image does, without a container engine: with a read-only root file
+# system, as the user 65532 without capabilities. The service uses a private PostgreSQL on a socket. The script prints
+# the size, every failed check, then "N passed, N failed". It needs Linux, and the user root for the mounts.
 #
 #   make check-image
 #
@@ -70,7 +70,7 @@ fi
 check "the image has the public root certificates" test "$(grep -c 'BEGIN CERTIFICATE' "$root/etc/ssl/certs/ca-certificates.crt")" -gt 80
 check "the binary is static" not grep -q "ld-linux" "$root/usr/local/bin/loadaware"
 
-# Mount the root read-only except for /dev and /proc, as in a container, and for the socket of PostgreSQL.
+# Mount the root folder read-only except for /dev and /proc, as in a container, and for the socket of PostgreSQL.
 sockets=$(printf %s "$LOADAWARE_TEST_DSN" | sed -n 's/.*[?& ]host=\([^& ]*\).*/\1/p' | sed 's/%2F/\//g')
 mount --bind "$root" "$root"
 mount --bind "$sockets" "$root/pg"

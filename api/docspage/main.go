@@ -98,7 +98,7 @@ func groupByTag(spec *openapi3.T) []tagGroup {
 	return out
 }
 
-// methodOrder returns a sort key that puts POST first, because it is the usual method of a path.
+// methodOrder returns a sort key that puts POST before the other methods of a path.
 func methodOrder(method string) string {
 	if method == http.MethodPost {
 		return " 0"

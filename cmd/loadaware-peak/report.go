@@ -60,7 +60,7 @@ func (s *series) json() string {
 	return string(append(text, `]}`...))
 }
 
-// The text has no braces.
+// members returns the members of a JSON object without the braces around them.
 func members(fields []field) []byte {
 	var text []byte
 	for i, f := range fields {

@@ -44,7 +44,7 @@ func TestBacktestReadsOtherColumnsAndUnits(t *testing.T) {
 	assert.Contains(t, stderr, `--map or --unit: "gigs" is not a unit of memory`)
 }
 
-func TestBacktestRefusesPeaksInAnotherUnit(t *testing.T) {
+func TestBacktestRejectsPeaksInAnotherUnit(t *testing.T) {
 	inMB := strings.NewReplacer("2e9", "2000", "3e9", "3000").Replace(twoTasks)
 	code, out, stderr := invoke(t, inMB, "backtest", "-", "--policies", "max")
 	assert.Equal(t, 1, code)

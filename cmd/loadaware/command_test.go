@@ -86,7 +86,8 @@ func TestHelpListsOnlyVariablesThatTheCommandReads(t *testing.T) {
 	}
 }
 
-// The help texts of all commands together must have the flag and the environment variable of each option.
+// The help texts of the commands that `loadaware --help` lists and of the commands below import must together have the flag
+// and the environment variable of each option.
 func TestEveryOptionBelongsToACommand(t *testing.T) {
 	helpTexts := ""
 	help := func(v cli.Subcommand, source ...string) {

@@ -19,8 +19,8 @@ Checks a deployment, and prints each problem with advice. Run it with the settin
 serve: it checks the settings, the database, the certificate, and Prometheus and Airflow
 if they are configured. It also checks a server: the one at --url; else the one that uses
 the data folder; else, without a database, the one at --addr. It changes no setting and no
-stored row, and creates no database. If the private database is not running, it starts
-it, and stops it after the checks.
+stored row, and creates no database. If the private database is not running, doctor
+starts it, and stops it after the checks.
 Exit code 1 if there is an error; warnings leave it at 0.`
 
 func checkDeployment(ctx context.Context, con cli.Console, args []string) error {

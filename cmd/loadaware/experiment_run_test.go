@@ -46,7 +46,7 @@ func TestExperimentOnStandardInput(t *testing.T) {
 	assert.Equal(t, out, again, "the same flags give the same output")
 }
 
-func TestExperimentRefusesPeaksInAnotherUnit(t *testing.T) {
+func TestExperimentRejectsPeaksInAnotherUnit(t *testing.T) {
 	inAnotherUnit := strings.ReplaceAll(fortyRuns(), "00000001,", ",") // in units of 100 MB
 	code, out, stderr := invoke(t, inAnotherUnit, "experiment", "run", "--trace", "-", "--families", "prior")
 	assert.Equal(t, 1, code)

@@ -21,8 +21,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// fakeAirflow answers like Airflow 3 with runs of the DAG etl: one task launches a pod and
-// one does not. Every tenth run has two tries. The peak of run n is (100 + n) · 2 MiB. The
+// fakeAirflow answers like Airflow 3 with runs of the DAG etl: the task load launches a pod, and the
+// task begin does not. In every tenth run, load has two tries. The peak of run n is (100 + n) · 2 MiB. The
 // tests of internal/source/airflow check the responses of real versions.
 type fakeAirflow struct {
 	url         string

@@ -154,7 +154,7 @@ func (f *policyFlags) change(ctx context.Context, server *client.Client, path st
 	return f.nameFlags(server.Call(ctx, http.MethodPut, path, request, p), &before)
 }
 
-// flagOfField maps fields of a policy to the flags that set them. Errors name a field without a flag by its own name.
+// flagOfField maps fields of a policy to the flags that set them. Errors name a field that is not in the map by its own name.
 var flagOfField = map[string]string{
 	"mode": "mode", "floor_bytes": "floor", "cap_bytes": "cap", "risk_target": "risk-target", "max_lifts": "max-lifts",
 	"limit_ratio": "limit-ratio", "grid": "grid", "bin_edges_bytes": "bin-edges", "phases": "phases",

@@ -22,9 +22,9 @@ Describes the run times of a task of a running server: quantiles, the shape that
 other tasks, and the execution timeout that a healthy run exceeds with the given risk. With
 features it describes one try, and with --elapsed its remaining time.
 
-Without a task it lists the tasks of the namespace, worst first: timeouts that are too tight or
-too loose, and tasks whose run times drift. A timeout is known if predictions send
-execution_timeout_seconds.
+Without a task it lists the tasks of the namespace, the task with the worst problem first: a
+timeout that is too tight or too loose, or run times that drift. A timeout is known if
+predictions send execution_timeout_seconds.
 
 With --what-if the features replace those of the task's newest runs, and the answer compares the
 run times before and after. --node-type and --load replace the node type and the load of the

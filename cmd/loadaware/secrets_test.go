@@ -101,8 +101,8 @@ func TestTokenErrorOmitsToken(t *testing.T) {
 	}
 }
 
-// The server gets many kinds of errors. No secret may be in its log, responses, metrics, pprof profiles, help, command
-// line or stack traces.
+// The requests cause many kinds of errors. No secret may be in the server's log, responses, metrics, pprof profiles, help,
+// command line or stack traces.
 func TestSecretsAreNeverPrinted(t *testing.T) {
 	token, granted := newToken(t, "--role", "admin", "--name", "ops")
 	predictToken, predictGrant := newToken(t, "--role", "predict")

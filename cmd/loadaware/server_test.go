@@ -124,7 +124,7 @@ func post(ctx context.Context, url string, body any) (status int, answer []byte,
 type transcript struct {
 	mu   sync.Mutex
 	text strings.Builder
-	next int // offset of the first line that await has not read
+	next int // index in text of the first line that await has not read
 }
 
 func (tr *transcript) Write(p []byte) (int, error) {

@@ -81,8 +81,8 @@ func (f *settingsFlags) policy() (sizing.Policy, error) {
 	return p, nil
 }
 
-// flagTexts returns the flag of each field of a policy, such as "--floor 2Gi", or "--floor" if the command line does not
-// set it. `flags` maps the fields to the names of their flags.
+// flagTexts returns the flag of each field in `flags`, such as "--floor 2Gi", or "--floor" if the command line does not
+// set it. `flags` maps fields of a policy to the names of their flags.
 func flagTexts(cmd *cli.Command, flags map[string]string) map[string]string {
 	texts := map[string]string{}
 	for field, name := range flags {

@@ -30,7 +30,7 @@ func hasEnded(pid int) func() bool {
 	return func() bool { return syscall.Kill(pid, 0) != nil }
 }
 
-// startTrained trains a task and returns the process id of the trainer.
+// startTrained starts a server, trains a task and returns the server and the process id of its trainer.
 func startTrained(t *testing.T, args ...string) (*process, int) {
 	server := startServer(t, append(database(t), onlyRequested), args...)
 	for n := range 30 {

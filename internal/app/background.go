@@ -59,7 +59,8 @@ func sourceOf(client *prometheus.Client) reconcile.Source {
 	}
 }
 
-// runAll ends the workers with the context of the returned function, and returns the error of `main`.
+// runAll returns a function that runs `main` and the workers with its context, waits for all of them, and returns the error
+// of `main`.
 func runAll(main func(context.Context) error, workers ...func(context.Context)) func(context.Context) error {
 	return func(ctx context.Context) error {
 		var running sync.WaitGroup

@@ -12,7 +12,7 @@ import (
 )
 
 // As in the service, the cohort does not size a run after another run of the task was killed at the cohort's amount, or
-// just below this amount, because too few errors of the cohort's predictions would give a peak above the killed amount.
+// just below this amount, because too few tasks of the cohort needed that much more than predicted.
 func TestTheCohortDoesNotRepeatAKill(t *testing.T) {
 	p := newLoadawarePolicy(Config{}.withDefaults())
 	question := func(task, run string) Question {

@@ -8,7 +8,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Of 25 tries, the promises are i %, and those from 20 % on were killed.
+// The promises of the 25 tries are 0 to 24 %, and the tries with 20 % or more were killed.
 func TestDecilesCompareAscendingPromises(t *testing.T) {
 	var promises []promise
 	for i := 24; i >= 0; i-- {

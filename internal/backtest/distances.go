@@ -69,7 +69,7 @@ func (c *checkpoints) add(m *taskmodel.Model, shapes *shape.Set, task sizing.Tas
 	return nil
 }
 
-// distances returns one row for each of checkRuns with a task.
+// distances returns one row for each number in checkRuns after which at least one task is compared.
 func (c *checkpoints) distances() ([]DistanceRow, error) {
 	var tasks []sizing.TaskKey
 	for task := range c.tasks {

@@ -39,9 +39,10 @@ var independent = map[string]map[string]figure{
 // baselines only.
 var independentDelayed = map[string]figure{"vpa": {37.6, 7.6}, "ponder": {35.8, .5}, "cost-aware": {44.8, 10.4}}
 
-// tolerance returns the allowed difference from the independent figure. The rules from the literature agree nearly; both
-// sides are rounded. The figures of the reference policies cost-aware and cap-2pct depend on the rows at which they choose
-// a model and its margin. Those of cost-aware also depend on a list of quantiles that is known only approximately.
+// tolerance returns the allowed difference from the independent figure. The figures of the rules from the literature agree
+// except for the rounding on both sides. Those of the reference policies cost-aware and cap-2pct depend on the rows at which
+// they choose a model and its margin. Those of cost-aware also depend on a list of quantiles that is known only
+// approximately.
 func tolerance(policy string) figure {
 	switch policy {
 	case "cost-aware":

@@ -6,23 +6,23 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// triesAfterLoss is the smallest number of tries before the first training of a task, and between a training that
+// minTriesAfterRejection is the smallest number of tries before the first training of a task, and between a training that
 // returned no model (its model lost the evaluation, or there was nothing to fit) and the next training.
-const triesAfterLoss = 25
+const minTriesAfterRejection = 25
 
 // loadawarePolicy is loadaware's own policy. It calls the models of taskmodel in the same order as the service, and fits
-// at the same numbers of rows, unless triesAfterLoss delays a fit. While a training of a task runs, the next prediction
+// at the same numbers of rows, unless minTriesAfterRejection delays a fit. While a training of a task runs, the next prediction
 // or outcome of this task waits.
 type loadawarePolicy struct {
-	newModel func() *taskmodel.Model
-	settings func(sizing.TaskKey) sizing.Policy // with defaults
-	tasks    map[sizing.TaskKey]*learner
-	pools    map[sizing.TaskKey]*taskmodel.Pool // by DAG: the Task of the key is empty
-	spaces   map[string]*namespace              // by namespace
-	cohorts  map[string]*cohort.Learner         // by namespace
-	workers  *workers                           // see Config.workers
-	fits     *taskmodel.FitCache                // see Config.fits
-	err      error                              // error of the first training that failed
+	newModel   func() *taskmodel.Model
+	settings   func(sizing.TaskKey) sizing.Policy // with defaults
+	tasks      map[sizing.TaskKey]*learner
+	pools      map[sizing.TaskKey]*taskmodel.Pool // by DAG: the Task of the key is empty
+	namespaces map[string]*namespace              // by namespace
+	cohorts    map[string]*cohort.Learner         // by namespace
+	workers    *workers                           // see Config.workers
+	fits       *taskmodel.FitCache                // see Config.fits
+	err        error                              // error of the first training that failed
 
 	runs taskmodel.RunErrors
 
@@ -38,20 +38,20 @@ type namespace struct {
 func newLoadawarePolicy(cfg Config) *loadawarePolicy {
 	return &loadawarePolicy{
 		newModel: cfg.NewModel, settings: func(sizing.TaskKey) sizing.Policy { return cfg.Settings },
-		tasks: map[sizing.TaskKey]*learner{}, pools: map[sizing.TaskKey]*taskmodel.Pool{}, spaces: map[string]*namespace{}, cohorts: map[string]*cohort.Learner{},
+		tasks: map[sizing.TaskKey]*learner{}, pools: map[sizing.TaskKey]*taskmodel.Pool{}, namespaces: map[string]*namespace{}, cohorts: map[string]*cohort.Learner{},
 		workers: cfg.workers, fits: cfg.fits,
 	}
 }
 
 type learner struct {
-	model    *taskmodel.Model
-	poolSeen int // namespace.version when the model last received the pools; 0: never
-	history  sizing.History
-	scores   map[sizing.TryKey]float64  // run scores of the tries that have not ended; without those that are 0
-	promised map[sizing.TryKey]*float64 // promised risks of the first tries that have not ended
-	guard    taskmodel.Guard            // raises grants while clearly more of the runs with an open try were killed than promised
-	lostAt   int                        // number of tries when a training last returned no model
-	training *training                  // nil: no training is running, and the model may be used
+	model          *taskmodel.Model
+	poolSeen       int // namespace.version when the model last received the pools; 0: never
+	history        sizing.History
+	scores         map[sizing.TryKey]float64  // run scores of the tries that have not ended; without those that are 0
+	promised       map[sizing.TryKey]*float64 // promised risks of the first tries that have not ended
+	guard          taskmodel.Guard            // raises grants while clearly more of the runs with an open try were killed than promised
+	lastRejectedAt int                        // number of tries when a training last returned no model
+	training       *training                  // nil: no training is running, and the model may be used
 }
 
 // learnerOf waits until no training of the task runs.
@@ -128,7 +128,7 @@ func (p *loadawarePolicy) Learn(o Outcome) error {
 		p.runs.Add(o.Try.TaskKey, trainingRow.Run, e)
 	}
 	p.updatePool(l, before)
-	if !o.Killed && l.model.IsFitDue() && l.history.Total >= l.lostAt+triesAfterLoss {
+	if !o.Killed && l.model.IsFitDue() && l.history.Total >= l.lastRejectedAt+minTriesAfterRejection {
 		p.train(l)
 	}
 	return p.err
@@ -182,8 +182,8 @@ func (p *loadawarePolicy) poolOf(task sizing.TaskKey) *taskmodel.Pool {
 }
 
 func (p *loadawarePolicy) namespaceOf(task sizing.TaskKey) *namespace {
-	if p.spaces[task.Namespace] == nil {
-		p.spaces[task.Namespace] = &namespace{version: 1}
+	if p.namespaces[task.Namespace] == nil {
+		p.namespaces[task.Namespace] = &namespace{version: 1}
 	}
-	return p.spaces[task.Namespace]
+	return p.namespaces[task.Namespace]
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The log-normal peaks of the tasks of a DAG grow with the root of the rows.
+// The log-normal peaks of the tasks of a DAG grow with the square root of the feature rows.
 type dagKind struct {
 	name      string
 	deviation float64 // of the log peak, without the effect of the rows
@@ -23,7 +23,7 @@ type dagKind struct {
 var steady, noisy = dagKind{"steady", 0.1}, dagKind{"noisy", 0.8}
 
 // A DAG has three tasks, and the kinds take turns by DAG. The tasks start at intervals of two days and run daily.
-func crowdedNamespace(tasks, runs int, rng *rand.Rand, kinds ...dagKind) string {
+func namespaceTrace(tasks, runs int, rng *rand.Rand, kinds ...dagKind) string {
 	lines := make([]string, 0, tasks*runs)
 	first := time.Date(2025, 1, 6, 2, 0, 0, 0, time.UTC)
 	for j := range tasks {
@@ -70,15 +70,15 @@ func sizeNamespace(t *testing.T, csv string) map[string]*outcomes {
 
 // The few runs of three new tasks say little about the noise of their DAG, but the other DAGs of the namespace have
 // hundreds of such runs.
-func TestPromisesOfYoungTasksUseTheOtherDAGs(t *testing.T) {
+func TestPromisesOfColdStartTasksUseTheOtherDAGs(t *testing.T) {
 	for _, kind := range []dagKind{steady, noisy} {
-		o := sizeNamespace(t, crowdedNamespace(81, 8, rand.New(rand.NewPCG(1, 1)), kind))[kind.name]
+		o := sizeNamespace(t, namespaceTrace(81, 8, rand.New(rand.NewPCG(1, 1)), kind))[kind.name]
 		assert.True(t, o.isCalibrated(), kind.name)
 	}
 }
 
 // The steady DAGs of a namespace do not make the promises of its noisy DAGs too small.
 func TestSteadyDAGsDoNotLowerThePromisesOfNoisyDAGs(t *testing.T) {
-	o := sizeNamespace(t, crowdedNamespace(60, 12, rand.New(rand.NewPCG(2, 1)), steady, noisy))["noisy"]
+	o := sizeNamespace(t, namespaceTrace(60, 12, rand.New(rand.NewPCG(2, 1)), steady, noisy))["noisy"]
 	assert.True(t, o.isCalibrated())
 }

@@ -11,7 +11,7 @@ import (
 // before it learned the peak.
 
 const (
-	referenceCold   = 8   // with fewer rows, the allocation is the largest peak times reference.cold
+	referenceCold   = 8   // with fewer rows, the allocation is the largest peak times reference.coldFactor
 	referenceWindow = 300 // number of newest rows that a choice replays
 	referencePeriod = 20  // number of rows between two choices
 )
@@ -20,16 +20,16 @@ const (
 // 29,191 rows (hst), choices up to 19 rows later changed the utilisation by up to 2 percentage points and the share of
 // killed rows by up to 0.4.
 type reference struct {
-	margins func(*window) []float64 // candidates for the margin, a factor on the prediction
-	cold    float64                 // factor on the largest peak, for the allocations before referenceCold rows
-	eager   int                     // number of first rows after each of which the rule chooses; later it chooses every referencePeriod rows
-	largest float64
-	rows    int
-	models  [3]model
-	replays [3]window // by model
-	best    int       // index of the chosen model
-	margin  float64
-	chosen  int // number of rows at the last choice
+	margins      func(*window) []float64 // candidates for the margin, a factor on the prediction
+	coldFactor   float64                 // factor on the largest peak, for the allocations before referenceCold rows
+	denseChoices int                     // number of first rows after each of which the rule chooses; later it chooses every referencePeriod rows
+	largest      float64
+	rows         int
+	models       [3]model
+	replays      [3]window // by model
+	best         int       // index of the chosen model
+	margin       float64
+	chosen       int // number of rows at the last choice
 }
 
 // costAware returns a rule that chooses the margin with the least cost. It does not limit the risk. The
@@ -57,8 +57,8 @@ func capped() *reference {
 	})
 }
 
-func newReference(cold float64, eager int, margins func(*window) []float64) *reference {
-	return &reference{cold: cold, eager: eager, margins: margins, models: [3]model{
+func newReference(coldFactor float64, denseChoices int, margins func(*window) []float64) *reference {
+	return &reference{coldFactor: coldFactor, denseChoices: denseChoices, margins: margins, models: [3]model{
 		{transform: func(float64) float64 { return 0 }},                       // a constant
 		{transform: func(x float64) float64 { return x }},                     // growth by a factor
 		{transform: func(x float64) float64 { return math.Log1p(max(x, 0)) }}, // a power law
@@ -75,14 +75,14 @@ func (r *reference) learn(o *Outcome) {
 	}
 	r.largest = max(r.largest, peak)
 	r.rows++
-	if r.rows <= r.eager || r.rows-r.chosen >= referencePeriod {
+	if r.rows <= r.denseChoices || r.rows-r.chosen >= referencePeriod {
 		r.choose()
 	}
 }
 
 func (r *reference) allocate(q *Question) float64 {
 	if r.rows < referenceCold {
-		return r.largest * r.cold
+		return r.largest * r.coldFactor
 	}
 	return r.margin * r.models[r.best].predict(q.X)
 }

@@ -24,8 +24,8 @@ type Layout struct {
 }
 
 // Write writes reports. The format json contains every figure, and csv the columns of csvHeader for each policy
-// and each of its tasks. The formats table and markdown contain the totals, the shares of wastage and the deciles of the
-// promises per trace, then utilisation and kills per task if a trace has several tasks.
+// and each of its tasks. The formats table and markdown contain the totals, the shares of wastage and the deciles by
+// promise and by limit per trace, then utilisation and the share of killed rows per task if a trace has several tasks.
 func Write(w io.Writer, layout Layout, reports []*Report) error {
 	switch layout.Format {
 	case "json":

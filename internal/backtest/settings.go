@@ -84,7 +84,7 @@ func RunSettings(ctx context.Context, t *Trace, cfg Config, settings ...func(siz
 }
 
 const (
-	lockstepReplays = 4   // number of replays in lockstep; more share more fits, but each replay has the history and the models of all tasks in memory
+	lockstepReplays = 4   // number of replays in lockstep; more replays share more fits, but each has the history and the models of all tasks in memory
 	cachedFits      = 128 // enough for the fits of progressEvery rows, the largest lead of one replay over another
 )
 

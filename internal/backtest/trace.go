@@ -43,7 +43,8 @@ type Selection struct {
 }
 
 // Read reads a history in any format of package source/file. An unreadable row is an error of kind sizing.Invalid that names
-// the line. Peaks that are probably in another unit than bytes are such an error, too; see file.UnitCheck.
+// the line. Peaks that are probably in another unit than bytes are an error of the same kind that names no line; see
+// file.UnitCheck.
 func Read(name string, r io.Reader, only Selection) (*Trace, error) {
 	t := &Trace{Name: name}
 	order, err := t.read(r, only)

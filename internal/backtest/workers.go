@@ -42,21 +42,21 @@ func (w *workers) Stop() {
 func (w *workers) yieldWorkers(ctx context.Context, isBusy func() bool) {
 	poll := time.NewTicker(yieldInterval)
 	defer poll.Stop()
-	for held := 0; ; {
+	for occupied := 0; ; {
 		select {
 		case <-poll.C:
 		case <-ctx.Done():
 			return
 		}
 		switch busy := isBusy(); {
-		case busy && held < w.n/2:
+		case busy && occupied < w.n/2:
 			if !w.Start() {
 				return
 			}
-			held++
-		case !busy && held > 0:
+			occupied++
+		case !busy && occupied > 0:
 			w.Stop()
-			held--
+			occupied--
 		}
 	}
 }
@@ -113,7 +113,7 @@ func (p *loadawarePolicy) join(l *learner) {
 	case t.err != nil && p.err == nil:
 		p.err = fmt.Errorf("train %s on %d rows: %w", l.history.Task, len(l.history.Rows), t.err)
 	case t.challenger == nil:
-		l.lostAt = l.history.Total
+		l.lastRejectedAt = l.history.Total
 	default:
 		l.model = t.challenger
 	}

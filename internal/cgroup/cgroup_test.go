@@ -181,3 +181,15 @@ func TestMemoryLimitOfBothVersions(t *testing.T) {
 	}
 	assert.Zero(t, MemoryLimit(t.TempDir()), "no cgroup")
 }
+
+func TestMemoryLimitPrefersVersion2(t *testing.T) {
+	files := version1Container()
+	files["proc/self/cgroup"] += "0::/\n"
+	files["proc/self/mountinfo"] += "38 31 0:34 / /sys/fs/cgroup/unified ro - cgroup2 cgroup rw\n"
+	files["sys/fs/cgroup/memory/memory.limit_in_bytes"] = "1073741824\n"
+	files["sys/fs/cgroup/unified/memory.max"] = "536870912\n"
+	root := system(t, files)
+	for range 20 {
+		require.EqualValues(t, 512<<20, MemoryLimit(root))
+	}
+}

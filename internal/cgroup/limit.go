@@ -12,17 +12,21 @@ import (
 const unlimited = 1 << 60
 
 // MemoryLimit returns the memory limit of the group of this process in bytes; 0 if there is none, or
-// if it cannot be read. It reads the file system below root ("/" except in tests).
+// if it cannot be read. It prefers the limit of version 2 to that of version 1. It reads the file system below root ("/" except
+// in tests).
 func MemoryLimit(root string) int64 {
 	mounts, err := readMounts(root)
 	if err != nil {
 		return 0
 	}
-	for dir, name := range map[string]string{mounts.version2Dir(): "memory.max", mounts.version1Dir("memory"): "memory.limit_in_bytes"} {
-		if dir == "" {
+	for _, file := range []struct{ dir, name string }{
+		{mounts.version2Dir(), "memory.max"},
+		{mounts.version1Dir("memory"), "memory.limit_in_bytes"},
+	} {
+		if file.dir == "" {
 			continue
 		}
-		text, err := os.ReadFile(filepath.Join(dir, name))
+		text, err := os.ReadFile(filepath.Join(file.dir, file.name))
 		if err != nil {
 			continue
 		}

@@ -10,7 +10,7 @@ import (
 // requests, in another a request says nothing. So each DAG with enough tasks also gets a model of its
 // tasks alone. The model of a DAG answers first if its answers for these tasks would have cost less and been
 // closer than those of the model of the namespace (see isBetter), or if the trees of the namespace cannot answer. Both
-// answers come from models that have not learned the task; see trial.
+// answers come from models that have not learned the task; see hypotheticalAnswer.
 
 const (
 	maxDAGs        = 64 // Fit fits models of at most this many single DAGs: those with the most tasks
@@ -92,7 +92,7 @@ func (l *Learner) fitDAG(dag string) *Model {
 		own.fit()
 	}
 	if !own.hasTrees() {
-		own.tryRatios()
+		own.evaluateRatios()
 	}
 	answersFirst := isBetter(own, l)
 	if !own.hasTrees() || !answersFirst {
@@ -110,9 +110,9 @@ func (m *Model) canAnswer() bool { return m.trees != nil || m.ratios.Tasks >= mi
 // alone is too optimistic: in the cross-validation, the trees that answer for an older task have learned newer tasks.
 // isBetter is false if fewer than minComparisons tasks of the newer half have both answers.
 func isBetter(own, namespace *Learner) bool {
-	var ofOwn, ofNamespace, newerOfOwn, newerOfNamespace trials
+	var ofOwn, ofNamespace, newerOfOwn, newerOfNamespace answerTotals
 	for i, t := range own.order {
-		a, b := own.trials[t.key], namespace.trials[t.key]
+		a, b := own.answers[t.key], namespace.answers[t.key]
 		if a.limit == 0 || b.limit == 0 {
 			continue
 		}

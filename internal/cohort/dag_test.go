@@ -12,8 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// In the DAG of a habitual run, requests are set out of habit: they do not depend on the peaks.
-func habitual(i int, r *rand.Rand) Row {
+// The request is set out of habit: it does not depend on the peak.
+func habitRequestRow(i int, r *rand.Rand) Row {
 	row := task(i, r)
 	row.Requested.Memory = sizing.Bytes(1e9 * (1 + 15*r.Float64()))
 	return row
@@ -36,7 +36,7 @@ func twoDAGs(n int) []Row {
 	r := rand.New(rand.NewPCG(7, 3))
 	var rows []Row
 	for i := range 300 {
-		rows = append(rows, habitual(i, r))
+		rows = append(rows, habitRequestRow(i, r))
 	}
 	for i := range n {
 		rows = append(rows, measured(i, sizing.Bytes(1e9*(1+15*r.Float64())), r))
@@ -65,12 +65,12 @@ func TestATaskIsComparedWithTheTasksOfItsDAGFirst(t *testing.T) {
 }
 
 // Each of n tasks, in DAGs of eight tasks, has six runs. Every task uses about a tenth of its request, whatever its DAG.
-func alike(n int, r *rand.Rand) []Row {
+func similarTaskRows(n int, r *rand.Rand) []Row {
 	var rows []Row
 	for i := range n {
 		requested := sizing.Bytes(10e9 * math.Exp(3*r.Float64()-1))
 		for range 6 {
-			row := used(i, requested, 0.1*math.Exp(0.2*r.NormFloat64()))
+			row := rowWithRatio(i, requested, 0.1*math.Exp(0.2*r.NormFloat64()))
 			row.Task.DAG = fmt.Sprint("dag", i%(n/8))
 			rows = append(rows, row)
 		}
@@ -79,12 +79,12 @@ func alike(n int, r *rand.Rand) []Row {
 }
 
 // The model of a DAG of a few tasks predicts them well, but its margin is wide because it knows few tasks. If the DAG is
-// like the others, a new task gets as little memory as a task of an unknown DAG.
+// like the others, a new task gets about as little memory as a task of an unknown DAG.
 func TestADAGLikeTheOthersIsSizedByTheNamespace(t *testing.T) {
 	for seed := range uint64(2) {
-		rows := alike(64, rand.New(rand.NewPCG(seed, 5)))
+		rows := similarTaskRows(64, rand.New(rand.NewPCG(seed, 5)))
 		for name, m := range map[string]*Model{"stream": learned(rows...).Model(), "training": Fit(rows)} {
-			elsewhere := used(1000, 20e9, 0.1)
+			elsewhere := rowWithRatio(1000, 20e9, 0.1)
 			want, ok := m.Size(question(&elsewhere))
 			require.True(t, ok)
 			wide := 0
@@ -102,12 +102,12 @@ func TestADAGLikeTheOthersIsSizedByTheNamespace(t *testing.T) {
 	}
 }
 
-// A kill costs more than the memory that the killed grant wastes, but a single kill among few trials does not decide.
+// A kill costs more than the memory that the killed grant wastes, but a single kill among few answers does not decide.
 func TestTheCostOfTrials(t *testing.T) {
 	of := func(limit, risk float64, peaks ...float64) float64 {
-		var s trials
+		var s answerTotals
 		for _, p := range peaks {
-			s.add(trial{limit: limit, level: 1, risk: risk}, p)
+			s.add(hypotheticalAnswer{limit: limit, level: 1, risk: risk}, p)
 		}
 		return s.cost()
 	}
@@ -130,9 +130,9 @@ func TestRequestAboveThoseOfTheNamespaceIsComparedWithItsDAG(t *testing.T) {
 
 // The namespace answers first for a DAG that is like the others. A request above all others leaves the answer to the DAG.
 func TestAnswerNamesTheTasksOfTheModelThatAnswered(t *testing.T) {
-	m := Fit(alike(64, rand.New(rand.NewPCG(0, 5))))
+	m := Fit(similarTaskRows(64, rand.New(rand.NewPCG(0, 5))))
 	for dag := range 8 {
-		unseen := used(1000, 900e9, 0.1)
+		unseen := rowWithRatio(1000, 900e9, 0.1)
 		unseen.Task.DAG = fmt.Sprint("dag", dag)
 		a, ok := m.Size(question(&unseen))
 		require.True(t, ok)
@@ -165,7 +165,7 @@ func TestKillsRaiseTheNextGrantOfTheirDAG(t *testing.T) {
 	after, ok := m.Size(question(&unseen))
 	require.True(t, ok)
 	assert.Greater(t, after.Limit, before.Limit)
-	other := habitual(1000, rand.New(rand.NewPCG(9, 3)))
+	other := habitRequestRow(1000, rand.New(rand.NewPCG(9, 3)))
 	_, ok = m.Size(question(&other))
 	assert.True(t, ok)
 }
@@ -217,7 +217,7 @@ func TestModelsOfTasksWithoutRequestsAreStored(t *testing.T) {
 		require.NoError(t, err, name)
 		opened, err := Open(data)
 		require.NoError(t, err, name)
-		unseen := habitual(1000, rand.New(rand.NewPCG(9, 3)))
+		unseen := habitRequestRow(1000, rand.New(rand.NewPCG(9, 3)))
 		before, ok := m.Size(question(&unseen))
 		after, okAfter := opened.Size(question(&unseen))
 		require.Equal(t, ok, okAfter, name)

@@ -140,7 +140,7 @@ func (p *Place) class() int {
 	return best
 }
 
-// mixture is the distribution of one quantity over all profiles.
+// mixture is the distribution of one quantity over several profiles.
 type mixture struct {
 	parts   [maxClasses]distribution
 	weights [maxClasses]float64 // their sum is 1

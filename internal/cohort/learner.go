@@ -33,31 +33,31 @@ type taskRows struct {
 	rows []Row
 	runs int // number of successes, including those that rows no longer contains
 
-	largest   float64      // largest peak of a success, in bytes
-	requested sizing.Bytes // of the first success
-	exceeded  bool         // the first success exceeded its request; true without a request
-	first     Row          // first success
+	largestPeak float64      // largest peak of a success, in bytes
+	requested   sizing.Bytes // of the first success
+	exceeded    bool         // the first success exceeded its request; true without a request
+	first       Row          // first success
 
 	ratio float64 // log of the largest share of its request that a run used; -Inf: unknown
 }
 
 // Learner learns from the rows of a namespace in order of time. It is not safe for concurrent use.
 type Learner struct {
-	tasks    map[sizing.TaskKey]*taskRows
-	order    []*taskRows              // by first success
-	largest  float64                  // largest peak of a success, in bytes
-	highest  sizing.Bytes             // largest request of a first success
-	requests int                      // number of tasks whose first success has a request
-	exceeded int                      // number of these tasks whose first peak exceeded the request
-	runs     int                      // number of successes
-	fittedAt int                      // value of runs at the last fit
-	current  *Model                   // nil while too few tasks or runs are known
-	errors   []unseenError            // errors on unseen tasks, oldest first
-	pending  map[sizing.TaskKey]int   // by task whose first runs were all killed: the index of its error in errors
-	widening widening                 // factors on the errors of the current model for tasks with a new DAG or name
-	tested   widening                 // the factors that follow from the last cross-validation
-	trials   map[sizing.TaskKey]trial // what the model would have answered for the first success of each known task
-	dags     map[string]*dagState     // nil: no DAG has a model of its own
+	tasks          map[sizing.TaskKey]*taskRows
+	order          []*taskRows                           // by first success
+	largestPeak    float64                               // largest peak of a success, in bytes
+	largestRequest sizing.Bytes                          // largest request of a first success
+	requests       int                                   // number of tasks whose first success has a request
+	exceeded       int                                   // number of these tasks whose first peak exceeded the request
+	runs           int                                   // number of successes
+	fittedAt       int                                   // value of runs at the last fit
+	current        *Model                                // nil while too few tasks or runs are known
+	errors         []unseenError                         // errors on unseen tasks, oldest first
+	pending        map[sizing.TaskKey]int                // by task whose first runs were all killed: the index of its error in errors
+	widening       widening                              // factors on the errors of the current model for tasks with a new DAG or name
+	tested         widening                              // the factors that follow from the last cross-validation
+	answers        map[sizing.TaskKey]hypotheticalAnswer // what the model would have answered for the first success of each known task
+	dags           map[string]*dagState                  // nil: Add fits no models of DAGs
 }
 
 // unseenError is the error, log(peak) − level, of the predicted log peak (level) of the first run of a
@@ -74,9 +74,9 @@ func NewLearner() *Learner {
 	return l
 }
 
-// In newLearner no DAG has a model of its own.
+// newLearner returns a Learner whose method Add fits no models of DAGs.
 func newLearner() *Learner {
-	return &Learner{tasks: map[sizing.TaskKey]*taskRows{}, pending: map[sizing.TaskKey]int{}, trials: map[sizing.TaskKey]trial{}}
+	return &Learner{tasks: map[sizing.TaskKey]*taskRows{}, pending: map[sizing.TaskKey]int{}, answers: map[sizing.TaskKey]hypotheticalAnswer{}}
 }
 
 // Model returns the current model; nil while too few tasks or runs are known. The model is immutable.
@@ -129,14 +129,14 @@ func (l *Learner) Add(r Row) {
 	isNew := task == nil
 	if isNew {
 		if !r.Killed {
-			l.trials[r.Task] = l.current.trial(&r)
+			l.answers[r.Task] = l.current.sizeFirst(&r)
 		}
 		l.recordError(&r)
 	}
 	if r.Killed {
 		return
 	}
-	l.largest = max(l.largest, r.Peak)
+	l.largestPeak = max(l.largestPeak, r.Peak)
 	if isNew {
 		task = &taskRows{key: r.Task, first: r, ratio: math.Inf(-1), requested: r.Requested.Memory}
 		task.exceeded = r.Peak > float64(task.requested)
@@ -145,7 +145,7 @@ func (l *Learner) Add(r Row) {
 		l.order = append(l.order, task)
 		if len(l.order) > maxTasks {
 			delete(l.tasks, l.order[0].key)
-			delete(l.trials, l.order[0].key)
+			delete(l.answers, l.order[0].key)
 			l.order = slices.Delete(l.order, 0, 1)
 		}
 	}
@@ -156,7 +156,7 @@ func (l *Learner) Add(r Row) {
 	if r.Requested.Memory > 0 {
 		task.ratio = max(task.ratio, math.Log(r.Peak/float64(r.Requested.Memory)))
 	}
-	task.largest = max(task.largest, r.Peak)
+	task.largestPeak = max(task.largestPeak, r.Peak)
 	task.runs++
 	l.runs++
 	switch {
@@ -174,7 +174,7 @@ func (l *Learner) hasTrees() bool { return l.current != nil && l.current.trees !
 
 func (l *Learner) compareRequest(t *taskRows) {
 	if t.requested > 0 {
-		l.highest = max(l.highest, t.requested)
+		l.largestRequest = max(l.largestRequest, t.requested)
 		l.requests++
 		if t.exceeded {
 			l.exceeded++
@@ -243,7 +243,7 @@ func (l *Learner) fit() {
 		novel := byNovelty(slices.Concat(unseen, crossValidateNew(l.order, byRequest)))
 		l.tested = wideningOf(errors, &novel, widening{})
 		l.widening = l.tested
-		l.tryTrees(unseen)
+		l.evaluateTrees(unseen)
 	}
 	m, err := fitTrees(l.order, byRequest)
 	if err != nil {

@@ -19,11 +19,11 @@ const (
 // Model sizes the tasks of one namespace that it has not learned. It is immutable and safe for concurrent use.
 type Model struct {
 	encoder
-	trees       *gbt.Regressor       // nil: the model sizes only by the ratios of peaks to requests; see ratio.go
-	errorList                        // the errors on unseen tasks
-	widening    widening             // factors on the errors for a task of a new DAG or with a new name, by novelty
-	wider       [novelties]errorList // the errors multiplied by these factors
-	LargestPeak float64              // in bytes
+	trees         *gbt.Regressor       // nil: the model sizes only by the ratios of peaks to requests; see ratio.go
+	errorList                          // the errors on unseen tasks
+	widening      widening             // factors on the errors for a task of a new DAG or with a new name, by novelty
+	widenedErrors [novelties]errorList // the errors multiplied by these factors
+	LargestPeak   float64              // in bytes
 	// Exceeded is the share of the tasks with a request whose first success exceeded the request; 1: no
 	// task has a request.
 	Exceeded       float64
@@ -32,7 +32,7 @@ type Model struct {
 	Runs           int          // number of learned runs
 	ratios         ratios       // of the peaks to the requests
 	RunTimes       *RunTimes    // nil while there are too few tasks with a run time; only Fit creates it
-	recent         *recentTasks // nil: Model.Learn changes nothing. It is nil in the models of Learner.Model
+	recent         *recentTasks // nil: learnRun changes nothing. It is nil in the model that Learner.Model returns, but not in its models of DAGs
 	profiles       *Profiles    // nil if the namespace has too few tasks with a usage profile
 
 	dags         map[uint64]*Model // models of single DAGs, by hashOfDAG; nil in the model of a DAG
@@ -46,8 +46,8 @@ func (m *Model) withErrors(errors []weightedError, l *Learner) *Model {
 	updated := *m
 	updated.widening = l.widening
 	updated.setErrors(errors)
-	updated.LargestPeak, updated.Runs, updated.Tasks = l.largest, l.runs, len(l.order)
-	updated.LargestRequest, updated.ratios = l.highest, l.ratios()
+	updated.LargestPeak, updated.Runs, updated.Tasks = l.largestPeak, l.runs, len(l.order)
+	updated.LargestRequest, updated.ratios = l.largestRequest, l.ratios()
 	updated.Exceeded = 1 // unknown
 	if l.requests > 0 {
 		updated.Exceeded = float64(l.exceeded) / float64(l.requests)
@@ -58,7 +58,7 @@ func (m *Model) withErrors(errors []weightedError, l *Learner) *Model {
 // setErrors needs errors in ascending order.
 func (m *Model) setErrors(errors []weightedError) {
 	m.errorList = newErrorList(errors)
-	m.wider = m.widening.lists(m.errorList)
+	m.widenedErrors = m.widening.lists(m.errorList)
 }
 
 // level predicts the log peak. It is −∞ if the trees predict a ratio and the request is unknown.

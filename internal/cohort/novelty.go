@@ -95,7 +95,7 @@ func (w *widening) lists(errors errorList) (lists [novelties]errorList) {
 
 func (m *Model) forTask(task *sizing.TaskKey) *Model {
 	updated := *m
-	updated.errorList = m.wider[m.novelty(task)]
+	updated.errorList = m.widenedErrors[m.novelty(task)]
 	return &updated
 }
 

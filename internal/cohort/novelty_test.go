@@ -53,8 +53,8 @@ func newSteps(r *rand.Rand) (rows []Row) {
 
 func TestFewTasksOfNewDAGsOrWithNewNamesAreKilled(t *testing.T) {
 	for name, c := range map[string]struct {
-		known func(r *rand.Rand) []Row
-		asked func(r *rand.Rand) []Row
+		known  func(r *rand.Rand) []Row
+		unseen func(r *rand.Rand) []Row
 	}{
 		"new DAGs of other scales":                  {func(r *rand.Rand) []Row { return teamDAGs(6, "team", r) }, func(r *rand.Rand) []Row { return firstRuns(teamDAGs(8, "other", r)) }},
 		"new names, errors of a cross-validation":   {func(*rand.Rand) []Row { return salesDAGs(12, salesSteps) }, newSteps},
@@ -70,7 +70,7 @@ func TestFewTasksOfNewDAGsOrWithNewNamesAreKilled(t *testing.T) {
 				require.NoError(t, err)
 				stored, err := Open(blob)
 				require.NoError(t, err)
-				for _, row := range c.asked(r) {
+				for _, row := range c.unseen(r) {
 					a, ok := m.Size(question(&row))
 					require.True(t, ok)
 					kills += indicator(row.Peak > float64(a.Limit))

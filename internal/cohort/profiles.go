@@ -58,7 +58,7 @@ type labelledTask struct {
 // two classes (profiles, or the outlier group), or if no fit is possible. It completes the metadata of `rows` in place.
 func FitProfiles(rows []Row, set *usageprofile.Set) *Profiles {
 	completeMetadata(rows)
-	tasks, ids := label(rows, set)
+	tasks, ids := labelRows(rows, set)
 	if len(ids) < 2 || len(tasks) < minProfileTasks {
 		return nil
 	}
@@ -70,9 +70,9 @@ func FitProfiles(rows []Row, set *usageprofile.Set) *Profiles {
 	return &Profiles{*c, describe(tasks, ids)}
 }
 
-// label groups the newest rows by task and returns the ids of the profiles with the most tasks; the index in ids is the
+// labelRows groups the newest rows by task and returns the ids of the profiles with the most tasks; the index in ids is the
 // class. It drops rows of other profiles.
-func label(rows []Row, set *usageprofile.Set) (tasks []*labelledTask, ids []int) {
+func labelRows(rows []Row, set *usageprofile.Set) (tasks []*labelledTask, ids []int) {
 	byTask := map[sizing.TaskKey]int{}
 	var newest []*Row
 	for i := len(rows) - 1; i >= 0 && len(newest) < maxProfileRows; i-- {
@@ -118,14 +118,14 @@ const orders = profileRuns
 // kind began. In a single random order, only the last tasks are encoded with as many rows in the statistics as a new task
 // will be, so these few tasks would decide for all new tasks.
 func fitClassifier(tasks []*labelledTask, classes int, trees gbt.Config) (*classifier, error) {
-	plain := make([]*taskRows, len(tasks))
+	unlabelled := make([]*taskRows, len(tasks))
 	for i, t := range tasks {
-		plain[i] = &t.taskRows
+		unlabelled[i] = &t.taskRows
 	}
-	p := &classifier{facts: *newEncoder(plain, false), temperature: 1}
-	for _, t := range plain {
+	p := &classifier{facts: *newEncoder(unlabelled, false), temperature: 1}
+	for _, t := range unlabelled {
 		for i := range t.rows {
-			p.facts.Mean += p.facts.target(&t.rows[i]) / float64(len(t.rows)) / float64(len(plain))
+			p.facts.Mean += p.facts.target(&t.rows[i]) / float64(len(t.rows)) / float64(len(unlabelled))
 		}
 	}
 	data := &table.Table{Names: make([]string, p.facts.columns()+classes)}

@@ -13,7 +13,7 @@ import (
 )
 
 // `share` is the ratio of peak to request.
-func used(i int, requested sizing.Bytes, share float64) Row {
+func rowWithRatio(i int, requested sizing.Bytes, share float64) Row {
 	return Row{
 		Facts: Facts{Task: sizing.TaskKey{Namespace: "n", DAG: "d", Task: fmt.Sprint("task", i)}, Requested: sizing.Resources{Memory: requested}},
 		Peak:  share * float64(requested),
@@ -32,9 +32,9 @@ func TestARequestAboveAllOthersIsSizedByItsRatio(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	l := NewLearner()
 	for i := range 40 {
-		l.Add(used(i, 6e9, 0.05*math.Exp(0.5*r.NormFloat64())))
+		l.Add(rowWithRatio(i, 6e9, 0.05*math.Exp(0.5*r.NormFloat64())))
 	}
-	row := used(100, 400e9, 0.05)
+	row := rowWithRatio(100, 400e9, 0.05)
 	require.False(t, l.Model().CanSize(row.Facts), "the trees must not size a request far above all known ones")
 	a, ok := l.Model().Size(question(&row))
 	require.True(t, ok)
@@ -63,9 +63,9 @@ func TestRatiosThatDisagreeKeepTheRequest(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	l := NewLearner()
 	for i := range 40 {
-		l.Add(used(i, 6e9, 0.5*math.Exp(r.NormFloat64())))
+		l.Add(rowWithRatio(i, 6e9, 0.5*math.Exp(r.NormFloat64())))
 	}
-	row := used(100, 400e9, 0.3)
+	row := rowWithRatio(100, 400e9, 0.3)
 	_, ok := l.Model().Size(question(&row))
 	assert.False(t, ok)
 }
@@ -73,7 +73,7 @@ func TestRatiosThatDisagreeKeepTheRequest(t *testing.T) {
 func TestTheLargestRatioOfATaskCounts(t *testing.T) {
 	var rows []Row
 	for i := range 40 {
-		rows = append(rows, used(i, 6e9, 0.04), used(i, 6e9, 0.08), used(i, 6e9, 0.02))
+		rows = append(rows, rowWithRatio(i, 6e9, 0.04), rowWithRatio(i, 6e9, 0.08), rowWithRatio(i, 6e9, 0.02))
 	}
 	ratios := learned(rows...).ratios()
 	assert.Equal(t, 40, ratios.Tasks)
@@ -91,14 +91,14 @@ func TestAnswersByRatiosAreNotKilledMoreOftenThanPromised(t *testing.T) {
 		n := minRatioTasks + r.IntN(30)
 		for i := range n {
 			for range 3 { // enough runs for a model
-				l.Add(used(i, 6e9, 0.05*math.Exp(spread*r.NormFloat64())))
+				l.Add(rowWithRatio(i, 6e9, 0.05*math.Exp(spread*r.NormFloat64())))
 			}
 		}
 		share := 0.0
 		for range 3 {
 			share = max(share, 0.05*math.Exp(spread*r.NormFloat64()))
 		}
-		row := used(1000, 400e9, share)
+		row := rowWithRatio(1000, 400e9, share)
 		if a, ok := l.Model().Size(question(&row)); ok {
 			sized++
 			promised += a.Promised
@@ -120,10 +120,10 @@ func TestFewTasksThatAgreeGiveASmallShareOfTheRequest(t *testing.T) {
 		l := NewLearner()
 		for i := range c.tasks {
 			for range 3 { // the ratios go from 0.7 to 1.4 of the typical one
-				l.Add(used(i, 64e9, c.typical*math.Exp2(float64(2*i+1)/float64(c.tasks)/2-0.5)))
+				l.Add(rowWithRatio(i, 64e9, c.typical*math.Exp2(float64(2*i+1)/float64(c.tasks)/2-0.5)))
 			}
 		}
-		row := used(100, 64e9, c.typical)
+		row := rowWithRatio(100, 64e9, c.typical)
 		a, ok := l.Model().Size(question(&row))
 		require.True(t, ok, "%+v", c)
 		assert.Less(t, float64(a.Limit), c.share*64e9, "%+v", c)
@@ -145,12 +145,12 @@ func TestAnswersByRatiosAllowForTasksOfAnotherKind(t *testing.T) {
 	for range 1500 {
 		l := NewLearner()
 		for i := range minRatioTasks + r.IntN(MinTasks-minRatioTasks) {
-			row := used(i, 64e9, share())
+			row := rowWithRatio(i, 64e9, share())
 			for range 3 {
 				l.Add(row)
 			}
 		}
-		row := used(1000, 64e9, share())
+		row := rowWithRatio(1000, 64e9, share())
 		if a, ok := l.Model().Size(question(&row)); ok {
 			sized++
 			promised += a.Promised
@@ -166,9 +166,9 @@ func TestAnswerByRatiosAtALargeRiskTarget(t *testing.T) {
 	for _, target := range []float64{0.25, 0.5} {
 		var rows []Row
 		for i := range 6 {
-			rows = append(rows, used(i, 64e9, 0.07), used(i, 64e9, 0.07), used(i, 64e9, 0.07))
+			rows = append(rows, rowWithRatio(i, 64e9, 0.07), rowWithRatio(i, 64e9, 0.07), rowWithRatio(i, 64e9, 0.07))
 		}
-		row := used(100, 64e9, 0.07)
+		row := rowWithRatio(100, 64e9, 0.07)
 		q := question(&row)
 		q.RiskTarget = target
 		a, ok := learned(rows...).Model().Size(q)
@@ -183,9 +183,9 @@ func TestAKillRaisesAShareOfTheRequest(t *testing.T) {
 	r := rand.New(rand.NewPCG(12, 2))
 	l := NewLearner()
 	for i := range 40 {
-		l.Add(used(i, 6e9, 0.05*math.Exp(0.5*r.NormFloat64())))
+		l.Add(rowWithRatio(i, 6e9, 0.05*math.Exp(0.5*r.NormFloat64())))
 	}
-	m, row := l.Model(), used(100, 400e9, 0.05)
+	m, row := l.Model(), rowWithRatio(100, 400e9, 0.05)
 	q := question(&row)
 	before, ok := m.Size(q)
 	require.True(t, ok)
@@ -211,10 +211,10 @@ func TestAnswersByRatiosAfterAKillKeepTheirPromise(t *testing.T) {
 		l, spread := NewLearner(), 0.2+r.Float64()
 		for i := range minRatioTasks + r.IntN(MinTasks-minRatioTasks) {
 			for range 3 {
-				l.Add(used(i, 6e9, 0.05*math.Exp(spread*r.NormFloat64())))
+				l.Add(rowWithRatio(i, 6e9, 0.05*math.Exp(spread*r.NormFloat64())))
 			}
 		}
-		row := used(1000, 400e9, 0.05)
+		row := rowWithRatio(1000, 400e9, 0.05)
 		q := question(&row)
 		before, ok := l.Model().Size(q)
 		if q.Killed = before.Limit * 8 / 10; !ok {
@@ -245,10 +245,10 @@ func TestFewTasksAreSizedByTheirRatios(t *testing.T) {
 	var rows []Row
 	for i := range minRatioTasks {
 		for range 3 {
-			rows = append(rows, used(i, 64e9, 0.01))
+			rows = append(rows, rowWithRatio(i, 64e9, 0.01))
 		}
 	}
-	row := used(100, 64e9, 0.01)
+	row := rowWithRatio(100, 64e9, 0.01)
 	for n, m := range map[string]*Model{"stream": learned(rows...).Model(), "history": Fit(rows)} {
 		require.NotNil(t, m, n)
 		require.False(t, m.CanSize(row.Facts), n)
@@ -275,7 +275,7 @@ func TestFewTasksAreSizedByTheirRatios(t *testing.T) {
 
 // The requests of the n tasks were chosen for them: each fourth request is large, the others are small, and all tasks use
 // similar shares of their requests. Each task has three runs.
-func chosen(n int, r *rand.Rand) []Row {
+func sizedRequestRows(n int, r *rand.Rand) []Row {
 	var rows []Row
 	for i := range n {
 		requested := sizing.Bytes(6e9)
@@ -284,17 +284,17 @@ func chosen(n int, r *rand.Rand) []Row {
 		}
 		share := 0.1 * math.Exp(0.4*r.NormFloat64())
 		for range 3 {
-			rows = append(rows, used(i, requested, share*math.Exp(0.1*r.NormFloat64())))
+			rows = append(rows, rowWithRatio(i, requested, share*math.Exp(0.1*r.NormFloat64())))
 		}
 	}
 	return rows
 }
 
 func TestTreesPredictTheRatioWhereRequestsAreChosen(t *testing.T) {
-	rows := chosen(30, rand.New(rand.NewPCG(4, 2)))
+	rows := sizedRequestRows(30, rand.New(rand.NewPCG(4, 2)))
 	m := Fit(rows)
 	require.True(t, m.byRequest)
-	row := used(100, 100e9, 0.1)
+	row := rowWithRatio(100, 100e9, 0.1)
 	a, ok := m.Size(question(&row))
 	require.True(t, ok)
 	assert.Greater(t, a.Limit, sizing.Bytes(8e9))
@@ -321,17 +321,17 @@ func TestTreesPredictThePeakWhereRequestsDoNotFollowIt(t *testing.T) {
 		rows = append(rows, row)
 	}
 	assert.False(t, Fit(rows).byRequest)
-	rows = append(chosen(30, r), used(100, 0, 0))
+	rows = append(sizedRequestRows(30, r), rowWithRatio(100, 0, 0))
 	rows[len(rows)-1].Peak = 1e9
 	assert.False(t, Fit(rows).byRequest, "the trees must predict the peak if one task has no request")
 }
 
 // If the trees predict the ratio, no error is recorded for the first run of a task without a request.
 func TestFirstRunsWithoutARequestAddNoErrorOfTheRatio(t *testing.T) {
-	l := learned(chosen(80, rand.New(rand.NewPCG(6, 2)))...)
+	l := learned(sizedRequestRows(80, rand.New(rand.NewPCG(6, 2)))...)
 	require.True(t, l.Model().byRequest)
 	before := len(l.errors)
-	row := used(100, 0, 0)
+	row := rowWithRatio(100, 0, 0)
 	row.Peak, row.Killed = 1e9, true
 	l.Add(row)
 	row.Killed = false

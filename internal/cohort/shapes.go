@@ -145,24 +145,24 @@ func newestRuns(tasks []*labelledTask, n int) []*labelledTask {
 // classes have no errors, and WithShape uses those of all tasks.
 func (s *Shapes) setErrors(tasks []*labelledTask) {
 	s.unseen, s.own = make([]errorDistribution, len(s.shapes)), make([]errorDistribution, len(s.shapes))
-	plain, class := make([]*taskRows, len(tasks)), map[*taskRows]int{}
+	unlabelled, class := make([]*taskRows, len(tasks)), map[*taskRows]int{}
 	for i, t := range tasks {
-		plain[i] = withoutPlacement(&t.taskRows)
-		class[plain[i]] = t.classes[0]
+		unlabelled[i] = withoutPlacement(&t.taskRows)
+		class[unlabelled[i]] = t.classes[0]
 	}
 	errors := map[*taskRows][]weightedError{}
 	var all []weightedError
-	for _, u := range crossValidate(plain, false) {
+	for _, u := range crossValidate(unlabelled, false) {
 		errors[u.taskRows], all = u.errors, append(all, u.errors...)
 	}
 	if len(all) == 0 {
 		return
 	}
 	unseen := newErrors(all)
-	_, within := ownErrors(plain)
+	_, within := ownErrors(unlabelled)
 	between := betweenTasks(&unseen, within)
 	byClass := make([][2][]weightedError, len(s.shapes))
-	for _, t := range plain {
+	for _, t := range unlabelled {
 		c := &byClass[class[t]]
 		c[0], c[1] = append(c[0], errors[t]...), append(c[1], shrunkErrors(t, errors[t], between, within)...)
 	}

@@ -111,8 +111,8 @@ func (e *env) page(target string) string {
 
 var key = sizing.TaskKey{Namespace: sizing.DefaultNamespace, DAG: "etl", Task: "load"}
 
-// observe reports runs of a task that requests 8 GiB. Each run succeeds with 4 GiB; every 20th run is
-// first OOM-killed with 2 GiB.
+// observe reports runs of a task that requests 8 GiB. Each run succeeds with an allocation of 4 GiB; every
+// 20th run is first OOM-killed with an allocation of 2 GiB.
 func (e *env) observe(task sizing.TaskKey, runs int, features func(run int) sizing.Features) {
 	e.t.Helper()
 	start := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)

@@ -103,7 +103,7 @@ func amount(v any) string {
 	if text == "-0.00" { // a negative amount that rounds to zero is shown without a sign
 		text = "0.00"
 	}
-	return grouped(text)
+	return groupThousands(text)
 }
 
 func number(v any) string {
@@ -111,11 +111,11 @@ func number(v any) string {
 	if !isKnown {
 		return unknown
 	}
-	return grouped(strconv.FormatFloat(f, 'f', -1, 64))
+	return groupThousands(strconv.FormatFloat(f, 'f', -1, 64))
 }
 
-// grouped separates thousands with narrow no-break spaces, and replaces a hyphen by a minus sign.
-func grouped(digits string) string {
+// groupThousands separates thousands with narrow no-break spaces, and replaces a hyphen by a minus sign.
+func groupThousands(digits string) string {
 	whole, fraction, _ := strings.Cut(digits, ".")
 	whole, negative := strings.CutPrefix(whole, "-")
 	var b strings.Builder
@@ -150,13 +150,13 @@ func percent(v any) string {
 	case !isKnown:
 		return unknown
 	case math.Abs(f) >= 99.95 || f == 0:
-		return grouped(strconv.FormatFloat(f, 'f', 0, 64)) + percentSign
+		return groupThousands(strconv.FormatFloat(f, 'f', 0, 64)) + percentSign
 	case math.Abs(f) >= 10:
-		return grouped(strconv.FormatFloat(f, 'f', 1, 64)) + percentSign
+		return groupThousands(strconv.FormatFloat(f, 'f', 1, 64)) + percentSign
 	case math.Abs(f) < 0.0001:
 		return "<0.0001" + percentSign // the format g would print an exponent
 	}
-	return grouped(strconv.FormatFloat(f, 'g', 2, 64)) + percentSign
+	return groupThousands(strconv.FormatFloat(f, 'g', 2, 64)) + percentSign
 }
 
 func timeOf(v any) time.Time {
@@ -190,15 +190,16 @@ func clock(v any) string {
 }
 
 func duration(v time.Duration) string {
+	rounded := v.Round(time.Second / 10) // 59.96 s are 1 min
 	switch {
 	case v <= 0:
 		return unknown
-	case v < time.Minute:
+	case rounded < time.Minute:
 		return strconv.FormatFloat(v.Seconds(), 'f', 1, 64) + " s"
-	case v < time.Hour:
-		return fmt.Sprintf("%d min %d s", int(v.Minutes()), int(v.Seconds())%60)
+	case rounded < time.Hour:
+		return fmt.Sprintf("%d min %d s", int(rounded.Minutes()), int(rounded.Seconds())%60)
 	}
-	return fmt.Sprintf("%d h %d min", int(v.Hours()), int(v.Minutes())%60)
+	return fmt.Sprintf("%d h %d min", int(rounded.Hours()), int(rounded.Minutes())%60)
 }
 
 // seconds formats a number of seconds as a duration; unknown if it is nil, negative or above maxTimeout.

@@ -31,7 +31,7 @@ var assetFiles embed.FS
 
 type page func(*pageRequest) (*view, error)
 
-// view is the content of a page: one struct, printed by a template, as JSON or as CSV.
+// view is the content of a page, which is written as HTML by a template, as JSON or as CSV.
 type view struct {
 	Title    string
 	Nav      string // the entry of the navigation that is highlighted

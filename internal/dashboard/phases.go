@@ -13,8 +13,8 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// PhasedTasks is the page that lists the tasks of a namespace with at least one run whose usage series was learned.
-// The phases of a task are found only once it has a plan.
+// PhasedTasks is the page that lists those tasks of a namespace of which the usage series of at least one run was
+// learned. The phases of a task are found only once it has a plan.
 type PhasedTasks struct {
 	Namespace  string      `json:"namespace"`
 	Namespaces []string    `json:"-"` // to choose from
@@ -155,12 +155,12 @@ func phasedRunsTable(runs []PhasedRun) (header []string, table [][]string) {
 }
 
 func sequence(phases []int) string {
-	const most = 20
-	names := make([]string, 0, most+1)
-	for _, p := range phases[:min(len(phases), most)] {
+	const maxShown = 20
+	names := make([]string, 0, maxShown+1)
+	for _, p := range phases[:min(len(phases), maxShown)] {
 		names = append(names, strconv.Itoa(p))
 	}
-	if len(phases) > most {
+	if len(phases) > maxShown {
 		names = append(names, fmt.Sprintf("… (%d in all)", len(phases)))
 	}
 	return strings.Join(names, " → ")

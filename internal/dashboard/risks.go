@@ -33,7 +33,7 @@ func newRiskCache() *riskCache { return &riskCache{tasks: map[sizing.TaskKey]cac
 const maxRisks = 200
 
 // read reads the risks of at most `limit` tasks whose risk is unknown or not valid: first those that are unknown, then those
-// that were read first.
+// whose last read is the oldest.
 func (c *riskCache) read(ctx context.Context, source report.Source, profiles []sizing.Profile, limit int) error {
 	due := c.due(profiles)
 	for _, p := range due[:min(limit, len(due))] {

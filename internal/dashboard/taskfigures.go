@@ -208,7 +208,7 @@ type drivers struct {
 const (
 	explainedTries = 40 // largest number of recent tries whose grants are explained
 	shownDrivers   = 8  // largest number of drivers on the page
-	shownDependent = 2  // largest number of drivers with a chart
+	chartedDrivers = 2  // largest number of drivers with a chart
 )
 
 // newDrivers averages the absolute Shapley values of features (Lundberg et al. 2020).
@@ -246,7 +246,7 @@ func newDrivers(tries []service.TryFactors) *drivers {
 		if strongest := math.Log(d.list[0].Factor); strongest > 0 {
 			driver.Bar = 100 * math.Log(driver.Factor) / strongest
 		}
-		if v := byName[driver.Name]; i < shownDependent && len(v.factor) > 1 {
+		if v := byName[driver.Name]; i < chartedDrivers && len(v.factor) > 1 {
 			d.figures = append(d.figures, dependenceFigure(driver.Name, v.value, v.factor))
 		}
 	}

@@ -163,8 +163,8 @@ func planSavings(s *taskplan.Savings) PlanSavings {
 		r.Saved = &saved
 	}
 	if s.CPUTotals > 0 {
-		short := s.ShortCPU / s.CPUTotals
-		r.Short = &short
+		shortShare := s.ShortCPU / s.CPUTotals
+		r.Short = &shortShare
 	}
 	return r
 }

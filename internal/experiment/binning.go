@@ -12,10 +12,10 @@ import (
 
 // The origins of the edges of a binning (Binning.Found).
 const (
-	given        = "given"            // the user gave the edges
-	searched     = "searched"         // exact search for the highest Binning.Optimal
-	searchedTime = "searched by time" // exact search for the highest Binning.TimeOptimal
-	strided      = "stride search"    // exhaustive search over the multiples of a stride
+	foundGiven     = "given"            // the user gave the edges
+	foundExact     = "searched"         // exact search for the highest Binning.Optimal
+	foundExactTime = "searched by time" // exact search for the highest Binning.TimeOptimal
+	foundStride    = "stride search"    // exhaustive search over the multiples of a stride
 )
 
 const (
@@ -37,10 +37,10 @@ type Binning struct {
 }
 
 type binner struct {
-	dataset *taskmodel.Dataset
-	name    string          // name of the task in the report
-	runs    binning.History // peaks with a weight of 1
-	timed   binning.History // peaks weighted by durations
+	dataset            *taskmodel.Dataset
+	name               string          // name of the task in the report
+	runs               binning.History // peaks with a weight of 1
+	weightedByDuration binning.History // peaks weighted by durations
 }
 
 func newBinner(dataset *taskmodel.Dataset, name string) *binner {
@@ -57,7 +57,7 @@ func (c *binner) binningOf(found string, edges []float64) Binning {
 	top := edges[len(edges)-1]
 	b := Binning{
 		Task: c.name, Found: found, BinsGB: make([]float64, len(edges)), edges: edges,
-		Optimal: c.runs.Improvement(edges, top), TimeOptimal: c.timed.Improvement(edges, top),
+		Optimal: c.runs.Improvement(edges, top), TimeOptimal: c.weightedByDuration.Improvement(edges, top),
 	}
 	for i, edge := range edges {
 		b.BinsGB[i] = edge / 1e9
@@ -77,14 +77,14 @@ func (c *binner) top() float64 {
 	return binning.Top(c.runs.Peaks, topMargin, 1e6)
 }
 
-// compare searches binnings with the given number of bins and the last edge `top` by three methods. The result of the
-// exact search comes first.
+// compare searches binnings with the given number of bins and the last edge `top` by three methods. The binning
+// with the highest Optimal (foundExact) comes first.
 func (c *binner) compare(bins int, top float64) ([]Binning, error) {
 	exact, err := c.runs.Search(bins, top, 0)
 	if err != nil {
 		return nil, err
 	}
-	timed, err := c.timed.Search(bins, top, 0)
+	byTime, err := c.weightedByDuration.Search(bins, top, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func (c *binner) compare(bins int, top float64) ([]Binning, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []Binning{c.binningOf(searched, exact), c.binningOf(searchedTime, timed), c.binningOf(strided, byStride)}, nil
+	return []Binning{c.binningOf(foundExact, exact), c.binningOf(foundExactTime, byTime), c.binningOf(foundStride, byStride)}, nil
 }
 
 // stride returns the step of the stride search: 10 GB, or a twentieth of the top if that is less.
@@ -169,7 +169,7 @@ func (c *binner) withEdges(givenGB [][]float64) (tasks []*binnedTask, table []Bi
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", c.name, err)
 		}
-		b := c.binningOf(given, edges)
+		b := c.binningOf(foundGiven, edges)
 		tasks, table = append(tasks, c.binned(b)), append(append(table, b), found...)
 	}
 	return tasks, table, nil

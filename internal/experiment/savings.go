@@ -92,19 +92,19 @@ func newSavings(amounts, all *sums) Savings {
 	const gb, gbHour = 1e9, 1e9 * 3600
 	return Savings{
 		RequestedGB: amounts[requestedBytes] / gb, GrantedGB: amounts[grantedBytes] / gb,
-		SavedGB:      saved(amounts[requestedBytes], amounts[grantedBytes]),
+		SavedGB:      savedShare(amounts[requestedBytes], amounts[grantedBytes]),
 		RequestedGBh: amounts[requestedUse] / gbHour, GrantedGBh: amounts[grantedUse] / gbHour, UsedGBh: amounts[peakUse] / gbHour,
-		SavedGBh:       saved(amounts[requestedUse], amounts[grantedUse]),
+		SavedGBh:       savedShare(amounts[requestedUse], amounts[grantedUse]),
 		Killed:         all[kills] / all[rowCount],
 		RequestedCores: amounts[requestedCores], GrantedCores: amounts[grantedCores],
-		SavedCores:   saved(amounts[requestedCores], amounts[grantedCores]),
+		SavedCores:   savedShare(amounts[requestedCores], amounts[grantedCores]),
 		AboveRequest: all[aboveRequest] / max(1, all[measuredCPU]), AboveGrant: all[aboveGrant] / max(1, all[measuredCPU]),
 		AboveGrantThread: all[aboveGrantThread] / max(1, all[measuredCPU]),
 	}
 }
 
-// saved returns the share of the amount `before` that the amount `after` saves; 0 if `before` is unknown (zero).
-func saved(before, after float64) float64 {
+// savedShare returns the share of the amount `before` that the amount `after` saves; 0 if `before` is unknown (zero).
+func savedShare(before, after float64) float64 {
 	if before == 0 {
 		return 0
 	}
@@ -272,7 +272,7 @@ func sumRun(tasks []*savedTask, seeds int) RunSavings {
 	r.Savings = newSavings(&run, &all)
 	shares := make([]float64, seeds)
 	for seed := range shares {
-		shares[seed] = saved(bySeed[seed][requestedBytes], bySeed[seed][grantedBytes])
+		shares[seed] = savedShare(bySeed[seed][requestedBytes], bySeed[seed][grantedBytes])
 	}
 	r.SavedGBSeeds = seedRange(shares)
 	return r

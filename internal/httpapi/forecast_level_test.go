@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// The run times of two consecutive tasks change. In each case another input explains the change: none; "rows", which
-// the forecast does not know; or "ds", whose months explain the growth of past runs, but not that of the next run.
+// The run times of two consecutive tasks change. The input that explains the change depends on the case: none; "rows",
+// which the forecast does not know; or "ds", whose months explain the growth of past runs, but not that of the next run.
 func TestForecastHasThePresentLevelOfTheRunTimes(t *testing.T) {
 	const runs = 60
 	grows := func(i int) float64 { return math.Exp(.02 * float64(i)) }

@@ -95,8 +95,9 @@ func TestForecastCountsAllInstances(t *testing.T) {
 	assert.Equal(t, 300, e.forecastKnown().Tasks[1].Instances, "the newest 120 runs skipped the task")
 }
 
-// A forecast reads the newest 200 tries of a task one by one. The task "load" has two instances per run, so its tries in the
-// oldest 50 runs are not read, and these runs did not skip the task. Of the newest 100 runs, 30 are complete.
+// A forecast reads only the newest 200 tries of a task if they belong to at least 100 runs. The task "load" has two instances
+// per run, so its tries in the oldest 50 runs are not read, and these runs did not skip the task. Of the newest 100 runs, 30
+// are complete.
 func TestForecastDoesNotTakeUnreadTriesForSkippedOnes(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	var items []string

@@ -87,8 +87,8 @@ func TestAmbiguousFramingClosesTheConnection(t *testing.T) {
 	assert.True(t, closed, "the admin port must close the connection, too")
 }
 
-// Most clients send the whole body before they read the answer. They report a broken connection if the server closes it
-// before.
+// Most clients send the whole body before they read the answer. If the server closes the connection while they
+// send, they report a broken connection instead of the answer.
 func TestAClientThatSendsATooLargeBodyGetsTheAnswer(t *testing.T) {
 	api := httptest.NewServer(newTestEnv(t, noAuth).handler)
 	defer api.Close()

@@ -54,9 +54,9 @@ func (e *testEnv) reportDetailed(first, last int) {
 	}
 }
 
-// play runs a try second by second and resizes it as POST /phase says. It returns the byte-seconds of
+// simulateTry runs a try second by second and resizes it as POST /phase says. It returns the byte-seconds of
 // its limits, and whether it was killed.
-func (e *testEnv) play(run int, plan *api.Plan) (cost float64, killed bool) {
+func (e *testEnv) simulateTry(run int, plan *api.Plan) (cost float64, killed bool) {
 	e.t.Helper()
 	limit, requested := plan.Start.MemoryBytes, plan.Start.MemoryBytes // the limit in force, and the newest requested limit
 	var pending []api.PlannedLimit                                     // requested limits that are not in force yet
@@ -120,7 +120,7 @@ func TestPlannedRunsCostLess(t *testing.T) {
 			last = step.MemoryBytes
 		}
 		assert.LessOrEqual(t, last, on.Plan.StaticBytes)
-		cost, killed := e.play(run, on.Plan)
+		cost, killed := e.simulateTry(run, on.Plan)
 		fixed := float64(on.Plan.StaticBytes) * float64(seconds(run))
 		if killed {
 			kills, cost = kills+1, cost+fixed

@@ -155,9 +155,9 @@ func (s *server) admit(next http.Handler) http.Handler {
 const maxDiscarded = 16 << 20
 
 // discardTooLarge reads a body that declares more bytes than the route accepts, because most clients read the answer only
-// after they have sent the body, and net/http would close the connection before. discardTooLarge reads no body that is
-// larger by more than maxDiscarded, and no body of a client that waits for the status 100 (Continue). The read deadline
-// bounds the time.
+// after they have sent the body, and net/http would close the connection while they still send. discardTooLarge reads no
+// body that is larger by more than maxDiscarded, and no body of a client that waits for the status 100 (Continue). The read
+// deadline bounds the time.
 func (rule *route) discardTooLarge(r *http.Request) {
 	excess := r.ContentLength - rule.maxBody
 	if rule.maxBody > 0 && excess > 0 && excess <= maxDiscarded && r.Header.Get("Expect") == "" {

@@ -59,14 +59,14 @@ func newDesc(name, help string, labels ...string) *prometheus.Desc {
 }
 
 func (g *gauges) counter(name, help string, read func(*scrape) float64) {
-	g.values = append(g.values, stateValue{newDesc(name, help), prometheus.CounterValue, known(read)})
+	g.values = append(g.values, stateValue{newDesc(name, help), prometheus.CounterValue, alwaysKnown(read)})
 }
 
 func (g *gauges) gauge(name, help string, read func(*scrape) (float64, bool)) {
 	g.values = append(g.values, stateValue{newDesc(name, help), prometheus.GaugeValue, read})
 }
 
-func known(read func(*scrape) float64) func(*scrape) (float64, bool) {
+func alwaysKnown(read func(*scrape) float64) func(*scrape) (float64, bool) {
 	return func(state *scrape) (float64, bool) { return read(state), true }
 }
 
@@ -91,11 +91,11 @@ func (g *gauges) addMemory() {
 }
 
 func (g *gauges) addLearning() {
-	g.gauge("models", "Tasks with a stored model.", known(func(state *scrape) float64 { return float64(state.Counts.Models) }))
+	g.gauge("models", "Tasks with a stored model.", alwaysKnown(func(state *scrape) float64 { return float64(state.Counts.Models) }))
 	g.gauge("oldest_model_trained_timestamp_seconds", "Training time of the oldest model in memory.", func(state *scrape) (float64, bool) { return unixSeconds(state.OldestModel) })
 	g.gauge("newest_model_trained_timestamp_seconds", "Training time of the newest model in memory.", func(state *scrape) (float64, bool) { return unixSeconds(state.NewestModel) })
-	g.gauge("model_memory_bytes", "Memory of the models that are decoded, estimated from their parts.", known(func(state *scrape) float64 { return float64(state.ModelMemory.Bytes) }))
-	g.gauge("model_memory_limit_bytes", "Bound on model_memory_bytes; 0 means none.", known(func(state *scrape) float64 { return float64(state.ModelMemory.Limit) }))
+	g.gauge("model_memory_bytes", "Memory of the models that are decoded, estimated from their parts.", alwaysKnown(func(state *scrape) float64 { return float64(state.ModelMemory.Bytes) }))
+	g.gauge("model_memory_limit_bytes", "Bound on model_memory_bytes; 0 means none.", alwaysKnown(func(state *scrape) float64 { return float64(state.ModelMemory.Limit) }))
 	g.counter("model_hits_total", "Requests for the model of a task that found it in memory.", func(state *scrape) float64 { return float64(state.ModelMemory.Hits) })
 	g.counter("model_misses_total", "Requests for the model of a task that did not find it in memory.", func(state *scrape) float64 { return float64(state.ModelMemory.Misses) })
 	g.counter("model_evictions_total", "Models removed from memory because of its bound.", func(state *scrape) float64 { return float64(state.ModelMemory.Evictions) })
@@ -114,13 +114,13 @@ func (g *gauges) addLearning() {
 }
 
 func (g *gauges) addHealth() {
-	g.gauge("ready", "1 while the server answers predictions.", known(func(state *scrape) float64 { return boolValue(state.Ready) }))
-	g.gauge("database_up", "1 while the database answers.", known(func(state *scrape) float64 { return boolValue(state.StoreOK) }))
-	g.gauge("stale_seconds", "Time for which this replica may have missed changes of stored models and policies.", known(func(state *scrape) float64 { return state.Stale.Seconds() }))
-	g.gauge("receipts_queued", "Receipts in the outbox that are not stored yet.", known(func(state *scrape) float64 { return float64(state.Queued) }))
+	g.gauge("ready", "1 while the server answers predictions.", alwaysKnown(func(state *scrape) float64 { return boolValue(state.Ready) }))
+	g.gauge("database_up", "1 while the database answers.", alwaysKnown(func(state *scrape) float64 { return boolValue(state.StoreOK) }))
+	g.gauge("stale_seconds", "Time for which this replica may have missed changes of stored models and policies.", alwaysKnown(func(state *scrape) float64 { return state.Stale.Seconds() }))
+	g.gauge("receipts_queued", "Receipts in the outbox that are not stored yet.", alwaysKnown(func(state *scrape) float64 { return float64(state.Queued) }))
 	g.counter("receipts_dropped_total", "Receipts dropped because the outbox was full.", func(state *scrape) float64 { return float64(state.Dropped) })
 	g.counter("receipts_thinned_total", "Receipts that no report needs (of requests without a run or repeated requests), not stored because the outbox was full.", func(state *scrape) float64 { return float64(state.Thinned) })
-	g.gauge("http_admitted_ratio", "Ratio of the requests of normal priority that load shedding admits during an overload of the CPUs; the ratio of low-priority requests is lower. After the overload all requests are admitted, and each of them raises the ratio, up to 1.", known(func(state *scrape) float64 { return state.admitRatio }))
+	g.gauge("http_admitted_ratio", "Ratio of the requests of normal priority that load shedding admits during an overload of the CPUs; the ratio of low-priority requests is lower. After the overload all requests are admitted, and each of them raises the ratio, up to 1.", alwaysKnown(func(state *scrape) float64 { return state.admitRatio }))
 }
 
 func boolValue(b bool) float64 {

@@ -64,8 +64,8 @@ func (s *Service) CampaignRunTasks(ctx context.Context, id int64, number int) ([
 	return s.store.CampaignRunTasks(ctx, id, number)
 }
 
-// ClaimRuns leases runs to a branch of the scheduler. The returned conf of each run is its archived conf, in which
-// values of the campaign's conf replace those with the same names.
+// ClaimRuns leases runs to a branch of the scheduler. The returned conf of each run has the entries of its
+// archived conf and of the campaign's conf; for a name in both, it has the campaign's value.
 func (s *Service) ClaimRuns(ctx context.Context, id int64, branch campaign.Branch, limit int, lease time.Duration) (store.ClaimedRuns, error) {
 	claimed, err := s.store.ClaimRuns(ctx, id, branch, limit, lease)
 	if err != nil {

@@ -86,7 +86,7 @@ func TestEachReportOfConcurrentCallersIsLearnedOnce(t *testing.T) {
 func TestARowOfALoadedModelIsNotLearnedAgain(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("load", 30)
-	r.store.afterRecord.once(func() {
+	r.store.afterRecord.setNext(func() {
 		_, err := r.Train(t.Context(), task("load"))
 		assert.NoError(t, err)
 	})
@@ -100,7 +100,7 @@ func TestARowOfALoadedModelIsNotLearnedAgain(t *testing.T) {
 func TestARowThatArrivesDuringALoadIsNotLost(t *testing.T) {
 	r := newReplica(t)
 	r.trainTask("load", 30)
-	r.store.afterSince.once(func() { r.report(success("load", 30, 30)) })
+	r.store.afterSince.setNext(func() { r.report(success("load", 30, 30)) })
 	_, err := r.Train(t.Context(), task("load"))
 	require.NoError(t, err)
 	assert.Equal(t, 2, r.modelVersion("load"))
@@ -120,12 +120,12 @@ func TestARowThatArrivesDuringALoadKeepsItsPromise(t *testing.T) {
 			r.predict(a)
 			r.report(succeeded(a, gib))
 		}
-		r.store.beforeNewestSince.once(func() {
+		r.store.beforeNewestSince.setNext(func() {
 			if !isAfterFlush {
 				tryOnce()
 				return
 			}
-			r.store.beforeNewestSince.once(tryOnce)
+			r.store.beforeNewestSince.setNext(tryOnce)
 		})
 		_, err := r.Train(t.Context(), task("load"))
 		require.NoError(t, err)
@@ -147,7 +147,7 @@ func TestAListingKeepsAModelThatIsStoredMeanwhile(t *testing.T) {
 			r.start()
 		}
 		listed := make(chan struct{})
-		r.store.afterListing.once(func() {
+		r.store.afterListing.setNext(func() {
 			r.trainTask("load", 10)
 			time.Sleep(100 * time.Millisecond) // the notification has been handled and cannot correct the listing
 			close(listed)
@@ -165,7 +165,7 @@ func TestRunWaitsForItsLoops(t *testing.T) {
 	r := joinReplica(t, newReplica(t).dsn, service.Config{PollInterval: time.Millisecond}).start()
 	listing := make(chan struct{})
 	var isListing atomic.Bool
-	r.store.afterListing.once(func() {
+	r.store.afterListing.setNext(func() {
 		isListing.Store(true)
 		close(listing)
 		time.Sleep(50 * time.Millisecond)

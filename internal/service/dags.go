@@ -81,7 +81,7 @@ const (
 )
 
 // Forecast simulates a run of a DAG with the features `f`. A task whose past runs have none of these features is simulated
-// with the features of its newest runs. The forecast is the same for the same seed, models and past runs.
+// with the features of its newest runs. With the same seed the forecast changes only if models, policies or runs change.
 func (s *Service) Forecast(ctx context.Context, namespace, dag string, f sizing.Features, seed uint64) (*DAGForecast, error) {
 	structure, err := s.store.Structure(ctx, namespace, dag)
 	if err != nil {
@@ -135,8 +135,8 @@ func (s *Service) prepareTask(ctx context.Context, recent *recentRuns, f sizing.
 		return
 	}
 	t.Quantile, t.Memory = forecast.Interpolate(r.times.Table(tablePoints)), r.memory
-	t.Instances = past.add(i, recent, &r)
-	past.usual[i] = r.times[0]
+	t.Instances = past.addRuns(i, recent, &r)
+	past.instanceRunTime[i] = r.times[0]
 	medians := r.times.LevelTable(tablePoints, medianOfLongest(t.Instances))
 	optimism := recent.optimism(&r)
 	for k := range medians {

@@ -12,8 +12,8 @@ type pastEnd struct{ expected, actual float64 }
 
 // calibrate compares the ends of the newest complete runs since the last change of the structure with their expected
 // ends. If some inputs clearly separate the runs with a high ratio of the two ends from the other runs, and at least
-// forecast.MinCalibration runs are like the simulated run in these inputs (alike), calibrate uses only these runs. It
-// also sets Ran, Counts and Memories of the tasks (setDraws).
+// forecast.MinCalibration runs are like the simulated run in these inputs (similarRuns), calibrate uses only these runs. It
+// also sets Ran, Counts, MedianScale and Memories of the tasks (setDraws).
 func (p *pastOfDAG) calibrate(tasks []forecast.Task) (c forecast.Calibration, err error) {
 	p.setFirst()
 	runs, err := p.complete(tasks)
@@ -25,11 +25,11 @@ func (p *pastOfDAG) calibrate(tasks []forecast.Task) (c forecast.Calibration, er
 	if err != nil {
 		return c, err
 	}
-	alike := p.alike(unchanged, [][]bool{isLong})
-	if len(alike) < forecast.MinCalibration {
-		alike = unchanged
+	similar := p.similarRuns(unchanged, [][]bool{isLong})
+	if len(similar) < forecast.MinCalibration {
+		similar = unchanged
 	}
-	for _, run := range newest(alike) {
+	for _, run := range newest(similar) {
 		c.Add(ends[run].expected, ends[run].actual, run.instances())
 	}
 	if c.IsEnough() {
@@ -69,15 +69,15 @@ func compareEnds(tasks []forecast.Task, runs []*pastRun) (ends map[*pastRun]past
 // newest returns the last pastRuns of `runs`, which are in order of time.
 func newest(runs []*pastRun) []*pastRun { return runs[max(0, len(runs)-pastRuns):] }
 
-// setDraws selects the past runs from which draws come, and sets Ran, Counts and Memories of the tasks. `runs` are
-// complete runs in order of time. If there are at least forecast.MinCalibration of them, draws come from the newest
-// of those whose inputs lead to the same branches as in the simulated run (alike), and setDraws sets Ran of the tasks
-// that some of these runs skipped. If there are fewer, draws come from the newest runs of the DAG, complete or not,
-// and all tasks run in all draws.
+// setDraws selects the past runs from which draws come, and sets Ran, Counts, MedianScale and Memories of the
+// tasks. `runs` are complete runs in order of time. If there are at least forecast.MinCalibration of them, draws come from the
+// newest of those whose inputs lead to the same branches as in the simulated run (similarRuns), and setDraws sets Ran of the
+// tasks that some of these runs skipped. If there are fewer, draws come from the newest runs of the DAG, complete or not, and
+// all tasks run in all draws.
 func (p *pastOfDAG) setDraws(tasks []forecast.Task, runs []*pastRun) {
 	isEnough := len(runs) >= forecast.MinCalibration
 	if isEnough {
-		runs = newest(p.alike(runs, p.branches(tasks, runs)))
+		runs = newest(p.similarRuns(runs, p.branches(tasks, runs)))
 	} else {
 		runs = p.newestFirst()
 		slices.Reverse(runs)
@@ -92,15 +92,15 @@ func (p *pastOfDAG) setDraws(tasks []forecast.Task, runs []*pastRun) {
 	}
 }
 
-// alike returns the runs that are like the simulated run (forecast.Alike). `facts` holds, for each fact that may depend on the
-// inputs, for which of the runs it is true.
-func (p *pastOfDAG) alike(runs []*pastRun, facts [][]bool) (alike []*pastRun) {
+// similarRuns returns the runs that are like the simulated run (forecast.Alike). Each element of `facts` says for which of the
+// runs a statement is true that may depend on the inputs, such as that a task ran.
+func (p *pastOfDAG) similarRuns(runs []*pastRun, facts [][]bool) (similar []*pastRun) {
 	for k, isAlike := range forecast.Alike(facts, inputsOf(runs), p.inputs) {
 		if isAlike {
-			alike = append(alike, runs[k])
+			similar = append(similar, runs[k])
 		}
 	}
-	return alike
+	return similar
 }
 
 // branches returns, for each task that some of the runs skipped and others did not, in which of the runs it ran.

@@ -94,7 +94,7 @@ func (p *pastOfDAG) setCounts(tasks []forecast.Task, runs []*pastRun) {
 		t := &tasks[i]
 		if p.known[i] && slices.ContainsFunc(counts, func(n int) bool { return n > 0 && n != t.Instances }) {
 			t.Counts = withMedian(forecast.ScaleInstances(counts, inputs, p.inputs))
-			t.MedianScale = medianScales(p.usual[i], t.Counts, t.Instances)
+			t.MedianScale = medianScales(p.instanceRunTime[i], t.Counts, t.Instances)
 		}
 	}
 }

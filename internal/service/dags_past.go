@@ -13,12 +13,12 @@ import (
 )
 
 type pastOfDAG struct {
-	runs    map[string]*pastRun // by run id
-	known   []bool              // by task: whether its run time is known
-	usual   []taskmodel.RunTime // by task: the run time of one instance of the simulated run, if it is known
-	since   time.Time           // the latest recentRuns.since of the tasks; some tries of a run that started earlier may be unread
-	changed time.Time           // when the structure of the DAG last changed; zero if no change is known
-	first   []time.Time         // by task: the start of the first run with a counted try of the task; zero if it is unknown (setFirst)
+	runs            map[string]*pastRun // by run id
+	known           []bool              // by task: whether its run time is known
+	instanceRunTime []taskmodel.RunTime // by task: the run time of one instance of the simulated run, if it is known
+	since           time.Time           // the latest recentRuns.since of the tasks; some tries of a run that started earlier may be unread
+	changed         time.Time           // when the structure of the DAG last changed; zero if no change is known
+	first           []time.Time         // by task: the start of the first run with a counted try of the task; zero if it is unknown (setFirst)
 
 	isTruncated []bool // by task: whether older tries were not read
 
@@ -55,10 +55,10 @@ func (r *pastRun) task(i int) *pastTask {
 	return &r.tasks[i]
 }
 
-// add adds the past runs of the task with index i, a task with a known run time. It returns the median number of instances of
-// the runs that were read fully and have instances. Without such a run, it returns the largest number of instances that were
+// addRuns adds the past runs of the task with index i, a task with a known run time. It returns the median number of instances
+// of the runs that were read fully and have instances. Without such a run, it returns the largest number of instances that were
 // read of a run, or 1.
-func (p *pastOfDAG) add(i int, recent *recentRuns, f *taskForecast) (instances int) {
+func (p *pastOfDAG) addRuns(i int, recent *recentRuns, f *taskForecast) (instances int) {
 	p.known[i], p.isTruncated[i] = true, !recent.since.IsZero()
 	if recent.since.After(p.since) {
 		p.since = recent.since
@@ -158,17 +158,17 @@ func (p *pastOfDAG) complete(tasks []forecast.Task) ([]*pastRun, error) {
 	for i := range tasks {
 		index[tasks[i].ID] = i
 	}
-	hasEnded := make([]bool, len(tasks)) // whether a task downstream succeeded
+	hasSuccessDownstream := make([]bool, len(tasks)) // whether a task downstream succeeded
 	isComplete := func(run *pastRun) bool {
-		clear(hasEnded)
+		clear(hasSuccessDownstream)
 		for _, i := range slices.Backward(order) {
 			t := run.task(i)
-			isSkipped := !t.failed && hasEnded[i] && run.start.After(p.since) || p.isAbsent(run, i)
+			isSkipped := !t.failed && hasSuccessDownstream[i] && run.start.After(p.since) || p.isAbsent(run, i)
 			if p.known[i] && !t.succeeded && !isSkipped {
 				return false
 			}
 			for _, id := range tasks[i].Upstream {
-				hasEnded[index[id]] = hasEnded[index[id]] || hasEnded[i] || t.succeeded
+				hasSuccessDownstream[index[id]] = hasSuccessDownstream[index[id]] || hasSuccessDownstream[i] || t.succeeded
 			}
 		}
 		return true

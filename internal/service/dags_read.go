@@ -46,7 +46,7 @@ type pastReader struct {
 // tries.
 func (s *Service) prepareTasks(ctx context.Context, namespace, dag string, f sizing.Features, tasks []forecast.Task) (*pastOfDAG, error) {
 	r := &pastReader{s, namespace, dag, f, tasks, pastOfDAG{
-		runs: map[string]*pastRun{}, known: make([]bool, len(tasks)), isTruncated: make([]bool, len(tasks)), usual: make([]taskmodel.RunTime, len(tasks)), inputs: f,
+		runs: map[string]*pastRun{}, known: make([]bool, len(tasks)), isTruncated: make([]bool, len(tasks)), instanceRunTime: make([]taskmodel.RunTime, len(tasks)), inputs: f,
 	}}
 	for i := range tasks {
 		tasks[i].Quantile, tasks[i].Median = fixed(0), fixed(0)
@@ -69,16 +69,16 @@ func (s *Service) prepareTasks(ctx context.Context, namespace, dag string, f siz
 			}
 		}
 	}
-	untried, err := r.prepareMapped(ctx, mapped, r.past.startOfNewest(enoughRuns))
+	withoutTries, err := r.prepareMapped(ctx, mapped, r.past.startOfNewest(enoughRuns))
 	if err == nil {
-		_, err = r.prepareMapped(ctx, untried, time.Time{})
+		_, err = r.prepareMapped(ctx, withoutTries, time.Time{})
 	}
 	return &r.past, err
 }
 
 // prepareMapped prepares the tasks with the indices `mapped` by their tries since a time. It returns the indices of the
 // tasks without such tries.
-func (r *pastReader) prepareMapped(ctx context.Context, mapped []int, since time.Time) (untried []int, err error) {
+func (r *pastReader) prepareMapped(ctx context.Context, mapped []int, since time.Time) (withoutTries []int, err error) {
 	limits := store.RunLimits{Since: since, Tries: max(forecastRows, min(mappedTries, allMappedTries/max(1, len(mapped)))), Runs: forecastRows, Sample: forecastRows}
 	for part := range slices.Chunk(mapped, tasksPerRead) {
 		recent, err := r.store.NewestRuns(ctx, r.namespace, r.dag, r.ids(part), limits)
@@ -89,11 +89,11 @@ func (r *pastReader) prepareMapped(ctx context.Context, mapped []int, since time
 			if of := recent[r.tasks[i].ID]; len(of.Runs) > 0 {
 				r.prepareTask(ctx, runsOfSummary(of), r.features, &r.tasks[i], i, &r.past)
 			} else {
-				untried = append(untried, i)
+				withoutTries = append(withoutTries, i)
 			}
 		}
 	}
-	return untried, nil
+	return withoutTries, nil
 }
 
 func (r *pastReader) ids(indices []int) []string {

@@ -51,7 +51,7 @@ func TestRunsThatAreCreatedAgainAreLearned(t *testing.T) {
 	assert.Len(t, r.history("load").Rows, 2*n+kills)
 }
 
-// The lift after a kill is the first report of the new execution.
+// The request for a lift after a kill is the first report of the run that was created again.
 func TestALiftOfARunThatWasCreatedAgainIsAnswered(t *testing.T) {
 	r := newReplica(t).start()
 	here, elsewhere := steadyAsk("here"), steadyAsk("elsewhere")
@@ -75,7 +75,7 @@ func TestALiftOfARunThatWasCreatedAgainIsAnswered(t *testing.T) {
 	}, runs)
 }
 
-// While a new execution runs, a late report of the earlier one must not end the new one in memory.
+// After a DAG run was deleted and created again, a late report of the deleted run must not end the new run in memory.
 func TestALateReportOfAnEarlierExecutionDoesNotEndTheNewOne(t *testing.T) {
 	r := newReplica(t)
 	a := steadyAsk("again")

@@ -200,7 +200,7 @@ func (s *Service) addRuns(ctx context.Context, e *ExplainedAnswer, task *modelca
 	if err != nil {
 		return err
 	}
-	recent.Rows = othersOnce(recent.Rows, try)
+	recent.Rows = newestTryPerOtherRun(recent.Rows, try)
 	e.Nearest = nearestTo(task, e.Ask.Features, &recent)
 	if try.RunID == "" {
 		return nil
@@ -215,10 +215,10 @@ func nearestTo(task *modelcache.Task, f sizing.Features, recent *sizing.History)
 	return task.Model().Nearest(f, recent, nearestRuns)
 }
 
-// othersOnce returns one try of each run in `rows`, except the run of `try`: the newest success with a measured peak or
-// OOM kill of the run. A success has the peak of the run, and a later kill has a higher bound of the peak than an earlier
-// one. othersOnce omits runs without such a try. The rows are in order of time.
-func othersOnce(rows []sizing.HistoryRow, try *sizing.TryKey) (others []sizing.HistoryRow) {
+// newestTryPerOtherRun returns one try of each run in `rows`, except the run of `try`: the newest success with a measured peak
+// or OOM kill of the run. A success has the peak of the run, and a later kill has a higher bound of the peak than an earlier
+// one. newestTryPerOtherRun omits runs without such a try. The rows are in order of time.
+func newestTryPerOtherRun(rows []sizing.HistoryRow, try *sizing.TryKey) (others []sizing.HistoryRow) {
 	seen := map[uint64]bool{try.Run(): true}
 	for _, r := range slices.Backward(rows) {
 		_, censoring := r.Peak()

@@ -20,19 +20,19 @@ type taskGroups struct {
 }
 
 func (s *Service) groups(ctx context.Context) groups.Groups {
-	s.grouped.mu.Lock()
-	defer s.grouped.mu.Unlock()
+	s.taskGroups.mu.Lock()
+	defer s.taskGroups.mu.Unlock()
 	now := s.cfg.Now()
-	if now.Before(s.grouped.expires) {
-		return s.grouped.groups
+	if now.Before(s.taskGroups.expires) {
+		return s.taskGroups.groups
 	}
 	usage, err := s.store.TaskUsage(ctx, "")
 	if err != nil {
 		s.log.WarnContext(ctx, "failed to group tasks by usage; the previous groups stay in use", "err", err)
-		return s.grouped.groups
+		return s.taskGroups.groups
 	}
-	s.grouped.groups, s.grouped.expires = groups.Cluster(usage), now.Add(groupsTTL)
-	return s.grouped.groups
+	s.taskGroups.groups, s.taskGroups.expires = groups.Cluster(usage), now.Add(groupsTTL)
+	return s.taskGroups.groups
 }
 
 // SavingsSums adds up the savings ledger over the tasks and days of a filter, one sum per value of the key `by`. It first stores

@@ -138,7 +138,7 @@ func TestNoModelAnswersBeforeTheOpenTriesAreRead(t *testing.T) {
 
 	restarted := joinReplica(t, r.dsn, service.Config{DecodeWait: time.Millisecond})
 	reading, resume := make(chan struct{}), make(chan struct{})
-	restarted.store.beforeGrantedTries.once(func() { close(reading); <-resume })
+	restarted.store.beforeGrantedTries.setNext(func() { close(reading); <-resume })
 	restarted.start()
 	<-reading // the replica preloads the task
 	early := restarted.predict(steadyAsk(""))

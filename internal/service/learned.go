@@ -32,7 +32,8 @@ const (
 	maxLearnedRuns  = 50
 )
 
-// CampaignLearned returns a LearnedTask for each task of a campaign's DAG whose active model can be decoded.
+// CampaignLearned looks at the first maxLearnedTasks tasks of a campaign's DAG. It returns a LearnedTask for each of them
+// whose active model can be decoded.
 func (s *Service) CampaignLearned(ctx context.Context, id int64) ([]LearnedTask, error) {
 	c, err := s.store.Campaign(ctx, id)
 	if err != nil {

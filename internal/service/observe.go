@@ -129,7 +129,7 @@ func (s *Service) changedFeatures(o *sizing.Observation) (warnings []sizing.Fiel
 func (s *Service) applyReport(ctx context.Context, o *sizing.Observation, r *sizing.RecordResult, now time.Time) (*modelcache.Task, *taskmodel.TrainingRow) {
 	task := s.models.GetOrCreate(o.Try.TaskKey)
 	if r.Late {
-		return task, nil // the next training learns the report; the state in memory is that of a later execution
+		return task, nil // the next training learns the report; the state in memory is that of a later run with the same run id
 	}
 	if replaced := r.Replaced; replaced != nil && r.Explained {
 		kill := *o

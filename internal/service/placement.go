@@ -58,7 +58,7 @@ func (s *Service) RunTimeWhatIf(ctx context.Context, task sizing.TaskKey, change
 		return nil, err
 	}
 	cached := s.models.Get(ctx, task)
-	expected, ok, isDecoded := readExpectation(cached, effects, placedRunsOf(rows), change)
+	expected, ok, isDecoded := readExpectation(cached, effects, runsWithPlacement(rows), change)
 	switch {
 	case ok:
 		if err := s.CheckFeatureNames(ctx, task, "features.", change.Set); err != nil {
@@ -152,7 +152,7 @@ func (s *Service) fitEffects(ctx context.Context, namespace string) (*placement.
 	if err != nil {
 		return nil, err
 	}
-	effects := placement.Fit(placedRunsOf(rows))
+	effects := placement.Fit(runsWithPlacement(rows))
 	s.placements.set(namespace, fittedEffects{effects, now})
 	return effects, nil
 }
@@ -175,7 +175,7 @@ func (p *placements) set(namespace string, effects fittedEffects) {
 	p.byNamespace[namespace] = effects
 }
 
-func placedRunsOf(rows []sizing.ContextRow) []placement.Run {
+func runsWithPlacement(rows []sizing.ContextRow) []placement.Run {
 	var runs []placement.Run
 	for i := range rows {
 		if r := &rows[i]; r.Outcome == sizing.Success && r.Duration > 0 {

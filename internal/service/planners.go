@@ -23,8 +23,8 @@ const maxPlanners = 256
 const plannerRetry = 2 * time.Second
 
 type planners struct {
-	mu   sync.Mutex
-	used []*plannerEntry // the least recently used first
+	mu           sync.Mutex
+	recentlyUsed []*plannerEntry // the least recently used first
 }
 
 // plannerEntry is the planner of one task, or the fact that there is none.
@@ -41,20 +41,20 @@ func (p *planners) find(task sizing.TaskKey, now time.Time, maxAge time.Duration
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var entry *plannerEntry
-	for i, e := range p.used {
+	for i, e := range p.recentlyUsed {
 		if e.task == task {
 			entry = e
-			copy(p.used[i:], p.used[i+1:])
-			p.used[len(p.used)-1] = e
+			copy(p.recentlyUsed[i:], p.recentlyUsed[i+1:])
+			p.recentlyUsed[len(p.recentlyUsed)-1] = e
 			break
 		}
 	}
 	if entry == nil {
 		entry = &plannerEntry{task: task}
-		if len(p.used) >= maxPlanners {
-			p.used = append(p.used[:0], p.used[1:]...)
+		if len(p.recentlyUsed) >= maxPlanners {
+			p.recentlyUsed = append(p.recentlyUsed[:0], p.recentlyUsed[1:]...)
 		}
-		p.used = append(p.used, entry)
+		p.recentlyUsed = append(p.recentlyUsed, entry)
 	}
 	if !entry.isRefreshing && now.Sub(entry.checkedAt) >= maxAge {
 		entry.isRefreshing, mustRefresh = true, true
@@ -65,7 +65,7 @@ func (p *planners) find(task sizing.TaskKey, now time.Time, maxAge time.Duration
 func (p *planners) update(next plannerEntry) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, e := range p.used {
+	for _, e := range p.recentlyUsed {
 		if e.task == next.task {
 			*e = next
 			e.isRefreshing = false

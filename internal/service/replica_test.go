@@ -34,7 +34,7 @@ type hookedStore struct {
 // hook holds a function. The next call of hook.fire runs the function and removes it.
 type hook struct{ do atomic.Pointer[func()] }
 
-func (h *hook) once(do func()) { h.do.Store(&do) }
+func (h *hook) setNext(do func()) { h.do.Store(&do) }
 
 func (h *hook) fire() {
 	if do := h.do.Swap(nil); do != nil {

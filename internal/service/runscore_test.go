@@ -51,7 +51,7 @@ func TestEarlierTasksOfARunChangeTheGrants(t *testing.T) {
 	r.trainBoth()
 	next := ask("load", "next")
 	before := r.predict(next)
-	r.report(succeeded(ask("extract", "next"), 5*gib)) // usual are 2 GiB
+	r.report(succeeded(ask("extract", "next"), 5*gib)) // 2 GiB are usual
 	after := r.predict(next)
 	assert.Greater(t, after.Memory.Limit, before.Memory.Limit+before.Memory.Limit/10, after.Reason)
 	assert.Contains(t, after.Reason, "because earlier tasks of the run needed more than predicted")

@@ -62,19 +62,19 @@ type Trainer interface {
 
 // Service implements the use cases. It is safe for concurrent use.
 type Service struct {
-	cfg       Config
-	store     store.Store
-	trainer   Trainer
-	log       *slog.Logger
-	models    *modelcache.Cache
-	memo      taskmodel.Memo
-	tries     inflight.Tries
-	runs      taskmodel.RunErrors
-	outbox    *outbox.Outbox
-	rejection rejection
-	counts    counts
-	grouped   taskGroups
-	cohorts   cohorts
+	cfg        Config
+	store      store.Store
+	trainer    Trainer
+	log        *slog.Logger
+	models     *modelcache.Cache
+	memo       taskmodel.Memo
+	tries      inflight.Tries
+	runs       taskmodel.RunErrors
+	outbox     *outbox.Outbox
+	rejection  rejection
+	counts     counts
+	taskGroups taskGroups
+	cohorts    cohorts
 
 	predictions atomic.Uint64 // see Predictions
 	profileSets profileSets

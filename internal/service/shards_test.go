@@ -25,7 +25,7 @@ import (
 )
 
 // manyTasks lists the statements that read rows of many tasks, by a part of their text. None of them runs for a
-// prediction by a decoded model, a lift or a report.
+// prediction by a decoded model, for a lift or for a report.
 var manyTasks = map[string]string{
 	"SELECT lease.task, lease.until IS NOT NULL":      "finds a due task by an index; every database server can have trainers of its own",
 	"SELECT count(*), coalesce(now() - min(due_at)":   "counts the due tasks by an index, for a metric",

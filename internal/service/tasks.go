@@ -70,7 +70,7 @@ func (s *Service) Task(ctx context.Context, task sizing.TaskKey) (sizing.Profile
 
 // completeProfile sets the group, and the fields that come from the model in memory. If the largest or the smallest peak is
 // in quarantine, it limits the largest peak and the quantiles of the peaks to the range of the learned peaks. The group of a
-// clustered task includes quarantined peaks.
+// clustered task does not depend on this limit: it was computed from all peaks.
 func (s *Service) completeProfile(p *sizing.Profile, grouped groups.Groups) {
 	if task := s.models.Find(p.Task); task != nil {
 		task.RLock()

@@ -85,8 +85,8 @@ type TaskUsage struct {
 	Newest  []usageprofile.Place  // profile and outlier score of each of the task's newest runs with a peak, oldest first
 }
 
-// placedRuns is the largest number of newest runs whose profiles TaskUsage finds.
-const placedRuns = 10
+// maxPlacedRuns is the largest number of newest runs whose profiles TaskUsage finds.
+const maxPlacedRuns = 10
 
 // TaskUsage finds the profiles of the newest runs of a task; NotFound if its namespace has no usage profiles.
 func (s *Service) TaskUsage(ctx context.Context, task sizing.TaskKey) (*TaskUsage, error) {
@@ -94,7 +94,7 @@ func (s *Service) TaskUsage(ctx context.Context, task sizing.TaskKey) (*TaskUsag
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.store.RecentContext(ctx, task, placedRuns)
+	rows, err := s.store.RecentContext(ctx, task, maxPlacedRuns)
 	if err != nil {
 		return nil, err
 	}

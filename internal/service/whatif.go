@@ -129,7 +129,7 @@ func (s *Service) CheckFeatureNames(ctx context.Context, key sizing.TaskKey, pre
 	return &sizing.Error{Kind: sizing.Invalid, Detail: bad[0].Field + " " + bad[0].Detail, Fields: bad}
 }
 
-// GrantsWith returns the grants that the newest runs of a task would get now: `before` with their own features, and
+// GrantsWith returns the grants that the newest tries of a task would get now: `before` with their own features, and
 // `after` with the features of `set` in place of their own features of the same names.
 func (s *Service) GrantsWith(ctx context.Context, key sizing.TaskKey, set sizing.Features) (before, after []sizing.Bytes, err error) {
 	recent, err := s.store.RecentTries(ctx, key, comparedTries)

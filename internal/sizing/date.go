@@ -42,17 +42,17 @@ type dateReader struct {
 func (d *dateReader) date() (year, month, day int, isCompact bool) {
 	if len(d.rest) > 2 && d.rest[2] == '.' {
 		day = d.number(2)
-		d.one(".")
+		d.accept(".")
 		month = d.number(2)
-		d.failed = d.failed || d.one(".") == ""
+		d.failed = d.failed || d.accept(".") == ""
 		year = d.number(4)
 		d.failed = d.failed || year < 1970 || year > 2099
 		return year, month, day, false
 	}
 	year = d.number(4)
-	separator := d.one("-/")
+	separator := d.accept("-/")
 	month = d.number(2)
-	d.failed = d.failed || separator != d.one(separator)
+	d.failed = d.failed || separator != d.accept(separator)
 	day = d.number(2)
 	isCompact = separator == ""
 	d.failed = d.failed || isCompact && (year < 1970 || year > 2099)
@@ -62,20 +62,20 @@ func (d *dateReader) date() (year, month, day int, isCompact bool) {
 // time reads a time of day and its offset from UTC. An hour without minutes must follow a T, and so must a time after a
 // compact date.
 func (d *dateReader) time(isCompact bool) (clock, offset time.Duration) {
-	separator := d.one("Tt ")
+	separator := d.accept("Tt ")
 	if len(d.rest) > 1 && d.rest[1] == ':' { // 2:15
 		clock = time.Duration(d.number(1)) * time.Hour
 	} else {
-		clock = time.Duration(d.below(24)) * time.Hour
+		clock = time.Duration(d.twoDigitsBelow(24)) * time.Hour
 	}
 	hasMinute, hasSecond := false, false
-	if colon := d.one(":"); colon != "" || d.hasDigit() {
+	if colon := d.accept(":"); colon != "" || d.hasDigit() {
 		hasMinute = true
-		clock += time.Duration(d.below(60)) * time.Minute
-		if second := d.one(":"); second != "" || colon == "" && d.hasDigit() {
+		clock += time.Duration(d.twoDigitsBelow(60)) * time.Minute
+		if second := d.accept(":"); second != "" || colon == "" && d.hasDigit() {
 			hasSecond = true
-			clock += time.Duration(d.below(60)) * time.Second
-			if d.one(".,") != "" {
+			clock += time.Duration(d.twoDigitsBelow(60)) * time.Second
+			if d.accept(".,") != "" {
 				clock += d.fraction()
 			}
 		}
@@ -87,18 +87,18 @@ func (d *dateReader) time(isCompact bool) (clock, offset time.Duration) {
 // zone reads the offset from UTC and ignores the name of the zone. In a query string, a + that is not escaped is a blank. So
 // digits after a blank are an offset if the time has seconds; otherwise they may be the end of a range.
 func (d *dateReader) zone(hasSecond bool) (offset time.Duration) {
-	hasBlank := d.one(" ") != ""
-	if sign := d.one("+-"); sign != "" || hasBlank && hasSecond && d.hasDigit() {
-		offset = time.Duration(d.below(24)) * time.Hour
-		if d.one(":") != "" || d.hasDigit() {
-			offset += time.Duration(d.below(60)) * time.Minute
+	hasBlank := d.accept(" ") != ""
+	if sign := d.accept("+-"); sign != "" || hasBlank && hasSecond && d.hasDigit() {
+		offset = time.Duration(d.twoDigitsBelow(24)) * time.Hour
+		if d.accept(":") != "" || d.hasDigit() {
+			offset += time.Duration(d.twoDigitsBelow(60)) * time.Minute
 		}
 		if sign == "-" {
 			offset = -offset
 		}
-		hasBlank = d.one(" ") != ""
+		hasBlank = d.accept(" ") != ""
 	} else if !hasBlank {
-		d.one("Zz")
+		d.accept("Zz")
 	}
 	name, isName := d.rest, hasBlank
 	if strings.HasPrefix(name, "[") && strings.HasSuffix(name, "]") && !hasBlank {
@@ -131,7 +131,7 @@ func (d *dateReader) number(n int) (v int) {
 	return v
 }
 
-func (d *dateReader) below(limit int) int {
+func (d *dateReader) twoDigitsBelow(limit int) int {
 	v := d.number(2)
 	d.failed = d.failed || v >= limit
 	return v
@@ -148,8 +148,8 @@ func (d *dateReader) fraction() (v time.Duration) {
 
 func (d *dateReader) hasDigit() bool { return d.rest != "" && d.rest[0] >= '0' && d.rest[0] <= '9' }
 
-// one reads one of the characters in `set`, or nothing.
-func (d *dateReader) one(set string) (c string) {
+// accept reads one of the characters in `set`, or nothing.
+func (d *dateReader) accept(set string) (c string) {
 	if d.rest == "" || !strings.Contains(set, d.rest[:1]) {
 		return ""
 	}

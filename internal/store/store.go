@@ -79,9 +79,9 @@ type Observations interface {
 	// History reads the training rows of a task: all rows if the task has at most limits.Total. Of a
 	// longer history it reads the newest limits.Recent rows, the rows with the limits.High highest
 	// peaks (OOM kills included), and a fixed sample of the other rows, weighted so that the weights of all rows
-	// sum to the full count. If a row's peak is only sampled, Pairs holds the newest sizing.MaxPairs successes of the namespace
-	// with both a measured and a sampled peak. Promised comes from the receipt that the report names,
-	// or else from the newest receipt of the try before its end, or else from its oldest receipt
+	// sum to the full count. If the peak of any row is only sampled, Pairs holds the newest sizing.MaxPairs
+	// successes of the namespace with both a measured and a sampled peak. Promised comes from the receipt that the
+	// report names, or else from the newest receipt of the try before its end, or else from its oldest receipt
 	// in the 24 hours after its end. A try that was killed below the static grant of its plan has no promise.
 	// A reproduced run has the time of the archived run and no promise. History returns NotFound if the
 	// task is unknown.
@@ -258,8 +258,8 @@ type Receipts interface {
 	// Promises lists the promised risks of first tries that succeeded or were OOM-killed, in the
 	// order in which the outcomes were reported. They are the evidence for or against the active
 	// model. It reads the newest receipts of first tries, at most `limit` of them, and omits withdrawn versions,
-	// receipts from before the last manual activation or RollBack, reproduced runs, and kills below the
-	// static grant of a plan.
+	// receipts from before the last manual activation or the last RollBack, whichever is later, reproduced runs, and kills
+	// below the static grant of a plan.
 	Promises(ctx context.Context, task sizing.TaskKey, limit int) ([]sizing.Promise, error)
 	// GrantedTries lists the newest answers to tries of a task since a time, oldest first,
 	// at most `limit`. It omits predictions without a run id, which are no tries, and reproduced runs.

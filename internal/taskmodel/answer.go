@@ -16,7 +16,7 @@ func (m *Model) answer(p *experts.Point, q *Question, b *buffers) experts.Answer
 	switch {
 	case b.extrapolation.remote.isKnown():
 		m.raiseToRemote(&a, p, q, b)
-	case b.extrapolation.isCorrected || b.extrapolation.tooLarge || m.isTooYoungToExtrapolate(b):
+	case b.extrapolation.isCorrected || b.extrapolation.tooLarge || m.hasTooFewRowsToExtrapolate(b):
 		m.raiseToEdge(&a, p, q, b)
 	}
 	m.raiseForUnknownEffect(&a, p, q, b)
@@ -37,7 +37,7 @@ func (m *Model) raiseToEdge(a *experts.Answer, p *experts.Point, q *Question, b 
 	at.shift(&edge, b.runShift)
 	least := m.answerAsPredicted(&edge, q, at)
 	b.extrapolation.edgeAmount = least.Amount
-	if m.isTooYoungToExtrapolate(b) {
+	if m.hasTooFewRowsToExtrapolate(b) {
 		m.scaleEdge(&least, &edge, q, at, b)
 	} else {
 		most := float64(maxPossible)
@@ -55,9 +55,9 @@ func (m *Model) raiseToEdge(a *experts.Answer, p *experts.Point, q *Question, b 
 	b.usesRequest = at.usesRequest
 }
 
-// isTooYoungToExtrapolate reports whether a relevant input is so far outside its range that the answer states no risk, and the
-// models were fitted on too few rows to have a trend.
-func (m *Model) isTooYoungToExtrapolate(b *buffers) bool {
+// hasTooFewRowsToExtrapolate reports whether a relevant input is so far outside its range that the answer states no risk, and
+// the models were fitted on too few rows to have a trend.
+func (m *Model) hasTooFewRowsToExtrapolate(b *buffers) bool {
 	return m.Fitted < minTrendRows && b.extrapolation.noRisk && b.extrapolation.unknownRise > 0
 }
 

@@ -48,14 +48,14 @@ func (m *Model) findAwaited(seq int64) (i int, found bool) {
 	})
 }
 
-func (m *Model) await(seq int64) {
+func (m *Model) addAwaited(seq int64) {
 	if i, found := m.findAwaited(seq); !found {
 		m.Awaited = slices.Insert(m.Awaited, i, seqRange{First: seq, Last: seq})
 		m.limitAwaited()
 	}
 }
 
-func (m *Model) endAwait(seq int64) {
+func (m *Model) removeAwaited(seq int64) {
 	i, found := m.findAwaited(seq)
 	if !found {
 		return
@@ -68,15 +68,15 @@ func (m *Model) endAwait(seq int64) {
 }
 
 // Peaks that are added to rows of the removed, oldest ranges are used in fits only, unless there are many such peaks; see
-// lacksPeaks.
+// hasManyUnlearnedPeaks.
 func (m *Model) limitAwaited() {
 	m.Awaited = slices.Delete(m.Awaited, 0, max(0, len(m.Awaited)-maxAwaited))
 }
 
-// lacksPeaks reports whether h has many peaks that the model neither learned nor awaits. They were added to rows of ranges that
-// limitAwaited removed, or to rows that an earlier release learned, whose models have no ranges. Peaks that the last training
-// left out as well, such as those that the quarantine discarded, do not count.
-func (m *Model) lacksPeaks(h *sizing.History) bool {
+// hasManyUnlearnedPeaks reports whether h has many peaks that the model neither learned nor awaits. They were added to rows of
+// ranges that limitAwaited removed, or to rows that an earlier release learned, whose models have no ranges. Peaks that the
+// last training left out as well, such as those that the quarantine discarded, do not count.
+func (m *Model) hasManyUnlearnedPeaks(h *sizing.History) bool {
 	return m.unlearnedPeaks(h)-m.Unlearned >= max(minLacking, m.Experts.LearnedRows/lackingShare)
 }
 

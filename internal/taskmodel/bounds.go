@@ -136,7 +136,7 @@ func (m *Model) bound(p *experts.Point, q Question, a experts.Answer, b *buffers
 
 // killWeight is the weight, after a kill, of the hypothesis that the features determine the peak.
 // Under this hypothesis the peak is above the killed amount; otherwise the kill says nothing about
-// the next run. experts.powerLawBelief, which the ladder uses for the same purpose, is also 0.3. With 0.5, a replay
+// the next run. experts.priorLawWeight, which the ladder uses for the same purpose, is also 0.3. With 0.5, a replay
 // of the trace mgnify with delayed feedback promised 4.3 % kills and had 2.6 %.
 const killWeight = 0.3
 

@@ -55,12 +55,12 @@ func train(h *sizing.History, champion *Model, fitsAll bool) (*Model, Outcome, e
 		changesStarved = !slices.Equal(starved.Rows, m.Starvation.Rows)
 		h = starved.withoutStarved(h)
 	}
-	forgets := false // the champion is not valid, see Fit
+	discardsChampion := false // the champion is not valid, see Fit
 	switch {
 	case m == nil:
 		m = New()
-	case changesStarved, m.learnedVoided(h), m.Experts.LearnedRows > 0 && learnedSampling.invalidates(&m.Sampling, h), m.lacksPeaks(m.rowsInUse(h)), m.isOutOfOrder(m.rowsInUse(h)):
-		forgets = true
+	case changesStarved, m.learnedVoided(h), m.Experts.LearnedRows > 0 && learnedSampling.invalidates(&m.Sampling, h), m.hasManyUnlearnedPeaks(m.rowsInUse(h)), m.isOutOfOrder(m.rowsInUse(h)):
+		discardsChampion = true
 		m = New()
 		m.Trees, m.fits = champion.Trees, champion.fits
 		// The margins that were learned from a voided report, or with outdated factors from sampled to true peaks
@@ -84,7 +84,7 @@ func train(h *sizing.History, champion *Model, fitsAll bool) (*Model, Outcome, e
 	h = m.rowsInUse(whole)
 	m.releaseGranted(h)
 	if m.Experts.LearnedRows == 0 {
-		if forgets { // an empty model replaces the champion, whose answers would always depend on the voided reports or outdated factors
+		if discardsChampion { // an empty model replaces the champion, whose answers would always depend on the voided reports or outdated factors
 			m.rebuildKills(whole)
 			return m, Outcome{Trained: true, Reason: "no run with a measured peak is left"}, nil
 		}
@@ -114,7 +114,7 @@ func (m *Model) finishUpdate(whole *sizing.History, hasChampion bool, firstFit i
 			return nil, out, err
 		}
 	}
-	return m.complete(whole, out)
+	return m.finishModel(whole, out)
 }
 
 // learnNewRows learns, in order, the rows that newRows returns, and refits the models on the learned rows when isFitDue
@@ -211,7 +211,7 @@ func (m *Model) evaluateAndFit(whole *sizing.History, hasChampion bool, firstFit
 			return nil, Outcome{}, err
 		}
 	}
-	return m.complete(whole, out)
+	return m.finishModel(whole, out)
 }
 
 // evaluateIfDue runs the evaluation on rows if it is due, and adds the result to out. firstFit is the result of
@@ -244,8 +244,8 @@ func (m *Model) evaluateIfDue(h *sizing.History, rows []row, hasChampion bool, f
 	return false, false, nil
 }
 
-// complete computes the parts of the model that depend on the whole history, and the warnings.
-func (m *Model) complete(whole *sizing.History, out Outcome) (*Model, Outcome, error) {
+// finishModel computes the parts of the model that depend on the whole history, and the warnings.
+func (m *Model) finishModel(whole *sizing.History, out Outcome) (*Model, Outcome, error) {
 	if err := m.describe(m.rowsInUse(whole)); err != nil {
 		return nil, Outcome{}, err
 	}

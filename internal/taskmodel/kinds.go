@@ -49,7 +49,7 @@ func (e *encoder) chooseKinds(schema *sizing.Schema, rows [][]sizing.Value) {
 	for j, at := range first {
 		c := &e.Columns[j]
 		kind := e.Columns[chosen[at]].Kind
-		staysCategory := c.Kind == sizing.Category && (kind == sizing.Number || kind == sizing.Bool) && c.recurs()
+		staysCategory := c.Kind == sizing.Category && (kind == sizing.Number || kind == sizing.Bool) && c.hasRecurringLevels()
 		if chosen[at] != j && !staysCategory {
 			e.Columns[j] = column{Name: c.Name, IsOtherKind: true}
 		}
@@ -60,8 +60,8 @@ func (e *encoder) chooseKinds(schema *sizing.Schema, rows [][]sizing.Value) {
 // larger value, more texts among numbers count as missing.
 const rowsPerCode = 3
 
-// recurs requires that the number of rows of each level is set.
-func (c *column) recurs() bool {
+// hasRecurringLevels requires that the number of rows of each level is set.
+func (c *column) hasRecurringLevels() bool {
 	rows, levels := 0.0, 0.0
 	for text, l := range c.Levels {
 		if text != "" {

@@ -118,10 +118,10 @@ func withoutTry(kills []knownKill, run uint64, try int) []knownKill {
 	return slices.DeleteFunc(kills, func(k knownKill) bool { return k.Run == run && k.Try == try })
 }
 
-// escalates reports whether a run, which was killed with the given allocation, has a known kill with a smaller one. Then even
-// a very large allocation is probably not in the wrong unit, and the kill counts for runs with the same features even while
-// its report is in quarantine.
-func escalates(kills []knownKill, run uint64, allocation sizing.Bytes) bool {
+// hasSmallerKnownKill reports whether a run, which was killed with the given allocation, has a known kill with a smaller one.
+// Then even a very large allocation is probably not in the wrong unit, and the kill counts for runs with the same features even
+// while its report is in quarantine.
+func hasSmallerKnownKill(kills []knownKill, run uint64, allocation sizing.Bytes) bool {
 	return slices.ContainsFunc(kills, func(k knownKill) bool { return k.Run == run && k.Killed < allocation })
 }
 
@@ -179,7 +179,7 @@ func (m *Model) rebuildKills(h *sizing.History) {
 			continue
 		}
 		run := sizing.RunHash(r.RunID, r.MapIndex)
-		if quarantinedRows[r.Seq] && (measured || !escalates(m.KnownKills, run, peak)) {
+		if quarantinedRows[r.Seq] && (measured || !hasSmallerKnownKill(m.KnownKills, run, peak)) {
 			continue
 		}
 		t := TrainingRow{Seq: int64(i), Run: run, Try: r.Try, Peak: peak} // withPeak compares the positions in the history

@@ -32,9 +32,9 @@ func (m *Model) Learn(t TrainingRow) {
 		m.releasePlausible()
 	case sizing.AtLeast:
 		m.learnCensored(&t)
-		escalated := escalates(m.KnownKills, t.Run, t.Peak)
+		isFurtherKill := hasSmallerKnownKill(m.KnownKills, t.Run, t.Peak)
 		if m.quarantine(&t) {
-			if escalated { // a further kill of the run counts as a known kill even in quarantine
+			if isFurtherKill { // a further kill of the run counts as a known kill even in quarantine
 				m.learnKill(&t)
 			}
 			return
@@ -91,11 +91,11 @@ func (m *Model) raiseBound(b sizing.Bytes) {
 func (m *Model) countTry(t *TrainingRow) {
 	if t.Amends {
 		t.CPUMax = 0
-		m.endAwait(t.Seq)
+		m.removeAwaited(t.Seq)
 		return
 	}
 	if t.Outcome == sizing.Success && !t.Censoring.HasPeak() {
-		m.await(t.Seq)
+		m.addAwaited(t.Seq)
 	}
 	m.Tries++
 	m.LastSeq = max(m.LastSeq, t.Seq)
@@ -154,7 +154,7 @@ func (m *Model) learnRow(r *row, t *TrainingRow) {
 	if !r.Untimed && !m.Models.IsUntimed {
 		m.learnRunTime(r.Seconds, t.At, &p, b)
 	}
-	m.followFeatures(t, &p, b)
+	m.recordNewFeatures(t, &p, b)
 	lowest := m.Experts.LowOutlierBound()
 	if in.isCharged {
 		if changed := m.Experts.Learn(&p, r.Peak, r.Seconds, t.At, &m.Share, &b.scratch); changed > 0 {

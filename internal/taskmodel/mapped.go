@@ -63,7 +63,7 @@ func (m *Model) dagRunOf(t *TrainingRow) *dagRun {
 	if t.DAGRun == 0 || m.ablated.NoDAGRuns {
 		return nil
 	}
-	started := m.takeStart(t)
+	started := m.takeFirstStart(t)
 	for i := range m.DAGRuns {
 		if d := &m.DAGRuns[i]; d.ID == t.DAGRun && started < d.Reported {
 			return d
@@ -80,9 +80,9 @@ func (m *Model) dagRunOf(t *TrainingRow) *dagRun {
 	return &m.DAGRuns[len(m.DAGRuns)-1]
 }
 
-// killedStart is the start of the first killed try of a mapped instance that has no measured peak yet. The retry starts later,
-// but gets a lift and no new prediction, so its peak shows the error of the prediction for the killed try.
-type killedStart struct {
+// firstKilledStart is the start of the first killed try of a mapped instance that has no measured peak yet. The retry starts
+// later, but gets a lift and no new prediction, so its peak shows the error of the prediction for the killed try.
+type firstKilledStart struct {
 	_   struct{} `cbor:",toarray"`
 	Run uint64   // TrainingRow.Run
 	At  int64    // TrainingRow.StartedAt
@@ -92,18 +92,18 @@ type killedStart struct {
 const maxKilledStarts = 64
 
 func (m *Model) addKilledStart(t *TrainingRow) {
-	if t.DAGRun == 0 || slices.ContainsFunc(m.KilledStarts, func(k killedStart) bool { return k.Run == t.Run }) {
+	if t.DAGRun == 0 || slices.ContainsFunc(m.KilledStarts, func(k firstKilledStart) bool { return k.Run == t.Run }) {
 		return
 	}
 	if len(m.KilledStarts) == maxKilledStarts {
 		m.KilledStarts = slices.Delete(m.KilledStarts, 0, 1)
 	}
-	m.KilledStarts = append(m.KilledStarts, killedStart{Run: t.Run, At: t.StartedAt})
+	m.KilledStarts = append(m.KilledStarts, firstKilledStart{Run: t.Run, At: t.StartedAt})
 }
 
-// takeStart returns the start of the first killed try of the instance or, if none was killed, the start of t.
-func (m *Model) takeStart(t *TrainingRow) int64 {
-	i := slices.IndexFunc(m.KilledStarts, func(k killedStart) bool { return k.Run == t.Run })
+// takeFirstStart returns the start of the first killed try of the instance or, if none was killed, the start of t.
+func (m *Model) takeFirstStart(t *TrainingRow) int64 {
+	i := slices.IndexFunc(m.KilledStarts, func(k firstKilledStart) bool { return k.Run == t.Run })
 	if i < 0 {
 		return t.StartedAt
 	}

@@ -81,7 +81,7 @@ type Model struct {
 	Quarantine      []quarantinedReport // implausible reports that no other report has confirmed yet, oldest first
 	LastSeq         int64               // Seq of the newest learned row
 	Awaited         []seqRange          // rows that were learned without their peak, oldest first
-	Unlearned       int                 // number of peaks that the last training left out; see lacksPeaks
+	Unlearned       int                 // number of peaks that the last training left out; see hasManyUnlearnedPeaks
 	Late            int                 // number of late peaks that the model has learned; see late.go
 	Oldest          int64               // end of the oldest run with a peak at the last training, in Unix seconds; 0: unknown
 	Changed         int64               // Seq of the first row after the last change point of the task; 0: none was found
@@ -123,10 +123,10 @@ type Model struct {
 
 	DurationLevels durationLevels // zero in models stored before this field existed
 
-	DAGRuns        []dagRun      // newest DAG runs of a mapped task, oldest first
-	KilledStarts   []killedStart // killed mapped instances without a measured peak, oldest first
-	WithinRuns     intraClass    // correlation of the errors of instances of a DAG run
-	WithinFeatures intraClass    // correlation of the errors of instances with the same features
+	DAGRuns        []dagRun           // newest DAG runs of a mapped task, oldest first
+	KilledStarts   []firstKilledStart // killed mapped instances without a measured peak, oldest first
+	WithinRuns     intraClass         // correlation of the errors of instances of a DAG run
+	WithinFeatures intraClass         // correlation of the errors of instances with the same features
 
 	ColdStart bayes.Average // the cold-start rule; empty in models stored before this field existed
 

@@ -62,11 +62,11 @@ func (t *TrainingRow) Confirmable() bool {
 	return t.Peak <= maxPossible && !isTooSmall(t.Peak, t.Censoring, t.Allocated.Memory, t.Requested.Memory)
 }
 
-// isBeyondAllocation reports whether the peak of a success is more than requestedFactor times its allocation (or its request,
+// isFarAboveAllocation reports whether the peak of a success is more than requestedFactor times its allocation (or its request,
 // if the allocation is unknown), although all peaks and killed allocations so far are at most allocatedFactor times this
 // amount. It returns false while fewer than minRangeRows measured rows are learned. No run uses so much more than its pod was
 // given: the source of the peak has changed its unit, and a second such report repeats the mistake.
-func (m *Model) isBeyondAllocation(t *TrainingRow) bool {
+func (m *Model) isFarAboveAllocation(t *TrainingRow) bool {
 	given := float64(t.Allocated.Memory)
 	if given == 0 {
 		given = float64(t.Requested.Memory)
@@ -78,7 +78,7 @@ func (m *Model) isBeyondAllocation(t *TrainingRow) bool {
 // CanBeConfirmed reports whether a similar report can confirm t if t is quarantined. Unlike Confirmable, it also compares t
 // with the learned peaks.
 func (m *Model) CanBeConfirmed(t *TrainingRow) bool {
-	return t.Confirmable() && !m.isBeyondAllocation(t)
+	return t.Confirmable() && !m.isFarAboveAllocation(t)
 }
 
 func checkWithoutHistory(t *TrainingRow) (implausibility, bool) {

@@ -9,8 +9,8 @@ import (
 // A report waits in quarantine if it is far above or far below everything that is known about the
 // task: most such reports are in the wrong unit or from the wrong container. A quarantined report
 // changes no predicted peak. Its outcome, request, allocation and CPU count like those of any try (see countTry). Its
-// peak changes a grant only if the report is a further kill of a run; see escalates. A second similar report confirms the first,
-// so real growth, or a rare kind of runs, is learned one report later.
+// peak changes a grant only if the report is a further kill of a run; see hasSmallerKnownKill. A second similar report confirms
+// the first, so real growth, or a rare kind of runs, is learned one report later.
 //
 //	rows   quarantined if above                         quarantined if below
 //	0      8 × allocated (measured peaks only), or      1/900 of allocated, or of requested if the
@@ -195,7 +195,7 @@ func (m *Model) findConfirmed(t *TrainingRow) int {
 	return slices.IndexFunc(m.Quarantine, func(r quarantinedReport) bool {
 		waiting := float64(r.Peak)
 		switch {
-		case !r.Confirmable() || t.Censoring == sizing.Exact && m.isBeyondAllocation(&r.TrainingRow):
+		case !r.Confirmable() || t.Censoring == sizing.Exact && m.isFarAboveAllocation(&r.TrainingRow):
 			return false
 		case r.isLow():
 			return t.Censoring == sizing.Exact && peak <= confirmNearerFactor*waiting && peak*confirmFartherFactor >= waiting && addsEvidence(true)

@@ -51,8 +51,8 @@ type grantedRow struct {
 	Granted float64
 }
 
-// followFeatures must run before the models learn the row. p is the prediction for this row.
-func (m *Model) followFeatures(t *TrainingRow, p *experts.Point, b *buffers) {
+// recordNewFeatures must run before the models learn the row. p is the prediction for this row.
+func (m *Model) recordNewFeatures(t *TrainingRow, p *experts.Point, b *buffers) {
 	f := &m.NewFeatures
 	if m.isEarly() {
 		*f = newFeatures{}

@@ -90,15 +90,15 @@ func factors(own, others []logRise) (f [drawCount]float64) {
 // raisedPeak draws the true peak of a sampled try; the same seq gives the same draw. The peak is not raised above the
 // allocation, because a success used no more.
 func (s *sampling) raisedPeak(seq int64, sampled, allocated sizing.Bytes, took time.Duration) sizing.Bytes {
-	raised := sampled.Times(max(1, s.Factors[durationClass(took)][draw(seq)]))
+	raised := sampled.Times(max(1, s.Factors[durationClass(took)][quantileIndex(seq)]))
 	if allocated > 0 {
 		raised = min(raised, allocated)
 	}
 	return max(sampled, raised)
 }
 
-// draw distributes consecutive rows over all quantiles (splitmix64, Steele et al. 2014).
-func draw(seq int64) int {
+// quantileIndex distributes consecutive rows over all quantiles (splitmix64, Steele et al. 2014).
+func quantileIndex(seq int64) int {
 	x := uint64(seq) * 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb

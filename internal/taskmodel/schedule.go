@@ -13,13 +13,13 @@ import (
 // and margins, do not depend on the load of the machine.
 
 const (
-	// A model fitted on fewer than fineFitRows measured rows is fitted again when their number has grown by 1/fineFitGrowth,
-	// and by at least minFineFitRows rows.
-	fineFitRows    = 200
-	fineFitGrowth  = 8
-	minFineFitRows = 2
+	// A model fitted on fewer than frequentFitRows measured rows is fitted again when their number has grown by 1/frequentFitGrowth,
+	// and by at least minFrequentFitRows rows.
+	frequentFitRows    = 200
+	frequentFitGrowth  = 8
+	minFrequentFitRows = 2
 
-	// A model fitted on at least fineFitRows rows is fitted again when their number has grown by 1/fitGrowth, and by at least
+	// A model fitted on at least frequentFitRows rows is fitted again when their number has grown by 1/fitGrowth, and by at least
 	// fitEvery rows.
 	fitEvery  = 25
 	fitGrowth = 50
@@ -33,7 +33,7 @@ const (
 	minCatchUpRows = 100
 	catchUpShare   = 25
 
-	// With a longer backlog, such as an import, a model fitted on at least fineFitRows rows is fitted again when their number
+	// With a longer backlog, such as an import, a model fitted on at least frequentFitRows rows is fitted again when their number
 	// has grown by the factor bulkGrowth, and at the end if a fit is then due by the rules above (IsFitDue).
 	bulkGrowth  = 1.35
 	minBulkRows = 20 // see hasGrown
@@ -41,8 +41,8 @@ const (
 
 // nextFit returns the number of measured rows at which a model fitted on n rows is fitted again.
 func nextFit(n int) int {
-	if n < fineFitRows {
-		return n + max(minFineFitRows, n/fineFitGrowth)
+	if n < frequentFitRows {
+		return n + max(minFrequentFitRows, n/frequentFitGrowth)
 	}
 	return n + max(fitEvery, n/fitGrowth)
 }
@@ -61,7 +61,7 @@ func (m *Model) IsFitDue() bool {
 }
 
 func (m *Model) isBulkFitDue() bool {
-	if m.Fitted < fineFitRows {
+	if m.Fitted < frequentFitRows {
 		return m.IsFitDue()
 	}
 	return m.hasGrown()

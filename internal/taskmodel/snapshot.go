@@ -56,7 +56,7 @@ type snapshot struct {
 	AppOOMs         appOOMs             `cbor:",omitzero"`
 	Starvation      starvation          `cbor:",omitzero"`
 	DAGRuns         []dagRun            `cbor:"MappedRuns,omitempty"` // earlier releases stored another format under the name DAGRuns
-	KilledStarts    []killedStart       `cbor:",omitempty"`
+	KilledStarts    []firstKilledStart  `cbor:",omitempty"`
 	WithinRuns      intraClass          `cbor:",omitzero"`
 	WithinFeatures  intraClass          `cbor:",omitzero"`
 	Understatement  understatement      `cbor:",omitzero"`

@@ -54,15 +54,15 @@ func (u *understatement) learn(peak, killed, allocated float64) {
 		oldest++
 	}
 	u.Runs = slices.Delete(u.Runs, 0, oldest)
-	if u.Factor = max(u.proven(), u.factor()*understatementDrop); u.Factor <= 1 {
+	if u.Factor = max(u.bestRatio(), u.factor()*understatementDrop); u.Factor <= 1 {
 		u.Factor = 0
 	}
 }
 
-// proven returns the ratio of a contradiction that best separates kills from successes: it maximises the number of
+// bestRatio returns the ratio of a contradiction that best separates kills from successes: it maximises the number of
 // contradictions up to the ratio, less twice the successes with a smaller ratio. Ratios without minContradictions similar or
 // larger ones do not count. Without enough contradictions it returns 1.
-func (u *understatement) proven() float64 {
+func (u *understatement) bestRatio() float64 {
 	var killed, succeeded []float64
 	for _, r := range u.Runs {
 		if r.Killed > 0 {

@@ -49,7 +49,7 @@ func (u *unresolvedKills) learn(t *TrainingRow, isExpected bool) {
 		return
 	}
 	if t.FirstTry {
-		u.fade()
+		u.discount()
 	}
 	if !killed {
 		u.Streak, u.StreakBound = 0, 0
@@ -79,7 +79,7 @@ func (u *unresolvedKills) bound(run uint64) float64 {
 	return 0
 }
 
-func (u *unresolvedKills) fade() {
+func (u *unresolvedKills) discount() {
 	u.Tries = u.Tries*unresolvedMemory + 1
 	for i := range u.Kills {
 		u.Kills[i].Weight *= unresolvedMemory

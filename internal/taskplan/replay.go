@@ -103,9 +103,9 @@ func tries(samples []plan.Sample, width float64, p *plan.Plan, timing plan.Timin
 	return cost, kills
 }
 
-// lift is the factor from the limit of a killed try to that of its retry, for tries without a plan. With a plan,
+// liftFactor is the factor from the limit of a killed try to that of its retry, for tries without a plan. With a plan,
 // plan.Plan.Lift uses at least this factor.
-const lift = 1.5
+const liftFactor = 1.5
 
 // staticTries is tries for limits that are constant during each try.
 func staticTries(samples []plan.Sample, width, limit float64) (cost float64, kills int) {
@@ -116,7 +116,7 @@ func staticTries(samples []plan.Sample, width, limit float64) (cost float64, kil
 		}
 		kills++
 		cost += limit * width * float64(at+1)
-		limit *= lift
+		limit *= liftFactor
 	}
 	return cost, kills
 }

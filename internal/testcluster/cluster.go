@@ -45,8 +45,8 @@ type Cluster struct {
 	Replicas []*Replica
 	Reports  *ReportLog
 
-	cfg  Config
-	temp bool // Close removes Dir
+	cfg            Config
+	isTemporaryDir bool // Close removes Dir
 }
 
 // Open starts a PostgreSQL and the replicas, and returns when all of them are ready. If Open fails, it
@@ -64,7 +64,7 @@ func (c *Cluster) open(ctx context.Context) (err error) {
 		if c.Dir, err = os.MkdirTemp("", "loadaware-testcluster-"); err != nil {
 			return err
 		}
-		c.temp = true
+		c.isTemporaryDir = true
 	}
 	// If this process is root, PostgreSQL runs as another user, who must be able to enter the folder.
 	if err := errors.Join(os.MkdirAll(c.Dir, 0o755), os.Chmod(c.Dir, 0o755)); err != nil {
@@ -106,7 +106,7 @@ func (c *Cluster) Close() error {
 	if c.Postgres != nil {
 		errs = append(errs, c.Postgres.Stop())
 	}
-	if c.temp {
+	if c.isTemporaryDir {
 		errs = append(errs, os.RemoveAll(c.Dir))
 	}
 	return errors.Join(errs...)

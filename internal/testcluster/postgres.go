@@ -31,7 +31,7 @@ type PostgresConfig struct {
 // test can put a proxy in front of it, and trusts every client in the networks of this machine.
 type Postgres struct {
 	cfg      PostgresConfig
-	dataDir  string // of pglocal, which contains the data of the server
+	dataDir  string // folder of pglocal; its subfolder postgres contains the data of the server
 	program  string // path of postgres
 	uid, gid int    // owner of the data
 	port     string

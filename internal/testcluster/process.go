@@ -14,8 +14,8 @@ type process struct {
 	ended      chan struct{} // closed when the process has been reaped
 }
 
-// launch appends the output of a command to a log file. A wrapper command must exec the program, so that both have the same
-// process id.
+// launch starts a command and appends its output to a log file. A wrapper command must exec the program, so that both have
+// the same process id.
 func launch(command, env []string, logFile string) (*process, error) {
 	log, err := os.OpenFile(logFile, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {

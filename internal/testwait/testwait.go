@@ -3,6 +3,6 @@ package testwait
 
 import "time"
 
-// Limit is the longest wait of a test. Only a test that hangs reaches it: a busy machine under the race detector may take 40
-// times as long as an idle one.
+// Limit is the longest wait of a test. It is long enough that only a test that hangs reaches it, because a busy machine under
+// the race detector may take 40 times as long as an idle one.
 const Limit = 10 * time.Minute

@@ -62,13 +62,13 @@ func (t *Trainer) LearnPlans(ctx context.Context, now time.Time) error {
 // planInputs holds the stored plans of a task and of its namespace, and the outcomes and runs to learn: those that are newer
 // than the stored state, or all stored runs if the state cannot be decoded.
 type planInputs struct {
-	stored     store.TaskPlan
-	storedPool store.PlanPool
-	state      *taskplan.State
-	pool       *plan.Pool
-	pooled     int64 // after a state that cannot be decoded: the largest ID of the runs that `pool` has counted; 0: none
-	outcomes   []store.PlanOutcome
-	runs       []store.DetailedRun
+	stored       store.TaskPlan
+	storedPool   store.PlanPool
+	state        *taskplan.State
+	pool         *plan.Pool
+	lastPooledID int64 // after a state that cannot be decoded: the largest ID of the runs that `pool` has counted; 0: none
+	outcomes     []store.PlanOutcome
+	runs         []store.DetailedRun
 }
 
 func (t *Trainer) learnPlan(ctx context.Context, task sizing.TaskKey, now time.Time) error {
@@ -118,7 +118,7 @@ func (p *planInputs) learn(runs []taskplan.Run) {
 	counted := new(plan.Pool) // replaces p.pool for the runs that p.pool has counted
 	for i := range runs {
 		pool := p.pool
-		if p.runs[i].ID <= p.pooled {
+		if p.runs[i].ID <= p.lastPooledID {
 			pool = counted
 		}
 		p.state.Learn(pool, &runs[i])
@@ -154,7 +154,7 @@ func (t *Trainer) readPlan(ctx context.Context, task sizing.TaskKey) (*planInput
 			if isNewPool || !errors.Is(err, taskplan.ErrDamaged) {
 				p.stored.Series, p.stored.Plans = 0, 0
 			}
-			p.state, p.pooled, p.stored.Series = new(taskplan.State), p.stored.Series, 0
+			p.state, p.lastPooledID, p.stored.Series = new(taskplan.State), p.stored.Series, 0
 		}
 	}
 	if p.outcomes, err = t.store.PlanOutcomes(ctx, task, p.stored.Plans); err != nil {

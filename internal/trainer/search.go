@@ -52,7 +52,7 @@ func (t *Trainer) SearchOnce(ctx context.Context) (bool, error) {
 	}
 	t.searches.count++
 	t.searches.last[task] = t.searches.count // also after a failure, so that other tasks get their turn
-	report, err := t.timed(ctx, true, func() (Report, error) { return t.search(ctx, task) })
+	report, err := t.runJob(ctx, true, func() (Report, error) { return t.search(ctx, task) })
 	if sizing.KindOf(err) == sizing.NotFound {
 		return true, nil // the task was deleted in the meantime
 	}

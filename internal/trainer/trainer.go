@@ -175,7 +175,7 @@ func (t *Trainer) trainUnderLease(ctx context.Context, claim store.Claim) error 
 			}
 		}
 	}()
-	report, err := t.timed(ctx, false, func() (Report, error) { return t.trainExclusively(ctx, claim.Task, taskmodel.Update) })
+	report, err := t.runJob(ctx, false, func() (Report, error) { return t.trainExclusively(ctx, claim.Task, taskmodel.Update) })
 	if sizing.KindOf(err) == sizing.NotFound {
 		return nil // the task was deleted in the meantime
 	}
@@ -189,15 +189,15 @@ func (t *Trainer) trainUnderLease(ctx context.Context, claim store.Claim) error 
 // error if it publishes no model: there is too little data, the challenger lost its evaluation, a version is pinned, the
 // watchdog rolled back, or other replicas published first. It returns NotFound if the task is unknown.
 func (t *Trainer) TrainNow(ctx context.Context, task sizing.TaskKey) (Report, error) {
-	report, err := t.timed(ctx, false, func() (Report, error) { return t.trainExclusively(ctx, task, taskmodel.Fit) })
+	report, err := t.runJob(ctx, false, func() (Report, error) { return t.trainExclusively(ctx, task, taskmodel.Fit) })
 	if err == nil {
 		t.updateCohort(ctx, task.Namespace)
 	}
 	return report, err
 }
 
-// timed does not call Config.Ended if ctx has ended or the task is unknown: these are neither successes nor failures.
-func (t *Trainer) timed(ctx context.Context, search bool, do func() (Report, error)) (Report, error) {
+// runJob does not call Config.Ended if ctx has ended or the task is unknown: these are neither successes nor failures.
+func (t *Trainer) runJob(ctx context.Context, search bool, do func() (Report, error)) (Report, error) {
 	start := time.Now()
 	report, err := do()
 	if t.cfg.Ended != nil && ctx.Err() == nil && sizing.KindOf(err) != sizing.NotFound {

@@ -144,7 +144,7 @@ func (s *Set) assignIDs(runs []Run, previous *Set) {
 	if previous != nil {
 		s.NextID = previous.NextID
 		s.Outliers.PreviousShare = previous.Outliers.Share
-		s.inherit(runs, previous)
+		s.inheritIDs(runs, previous)
 	}
 	for i := range s.Profiles {
 		if s.Profiles[i].ID == 0 {
@@ -154,8 +154,8 @@ func (s *Set) assignIDs(runs []Run, previous *Set) {
 	}
 }
 
-// SkipIDs raises the ids of a set above those of the `versions` earlier versions, which could not be decoded. A version has
-// at most maxProfiles new ids.
+// SkipIDs raises the ids of a set above those of all earlier versions, whose number is `versions`. It is for a set whose
+// previous version cannot be decoded, so that its NextID is unknown. A version has at most maxProfiles new ids.
 func (s *Set) SkipIDs(versions int) {
 	for i := range s.Profiles {
 		s.Profiles[i].ID += versions * maxProfiles
@@ -163,7 +163,7 @@ func (s *Set) SkipIDs(versions int) {
 	s.NextID += versions * maxProfiles
 }
 
-func (s *Set) inherit(runs []Run, previous *Set) {
+func (s *Set) inheritIDs(runs []Run, previous *Set) {
 	both := make([][]int, len(s.Profiles))
 	for i := range both {
 		both[i] = make([]int, len(previous.Profiles))

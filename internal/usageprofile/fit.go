@@ -10,10 +10,12 @@ import (
 )
 
 const (
-	MinRuns     = 100    // smallest number of runs with a peak
-	MaxRuns     = 10_000 // largest number of runs that a fit reads
-	RunsPerTask = 50     // largest number of runs of a task; the caller of Fit must select the newest: a frequent task must not be a profile by itself
-	maxTasks    = 2000   // largest number of tasks; their names take at most 4 MB
+	MinRuns = 100    // smallest number of runs with a peak
+	MaxRuns = 10_000 // largest number of runs that a fit reads
+	// RunsPerTask is the largest number of runs of a task. The caller of Fit must select the newest. Without this limit, a
+	// frequent task could be a profile by itself.
+	RunsPerTask = 50
+	maxTasks    = 2000 // largest number of tasks; their names take at most 4 MB
 	maxProfiles = 64
 )
 
@@ -58,7 +60,7 @@ func Fit(runs []Run, previous *Set) (*Set, error) {
 	}
 	s.Quality = best.Quality
 	s.Hopkins = density.Hopkins(sample(points, validitySample), hopkinsProbes, seed)
-	s.keep(runs, points, tree, best.clustering)
+	s.setClusters(runs, points, tree, best.clustering)
 	s.describe(runs)
 	s.assignIDs(runs, previous)
 	s.predict(runs)
@@ -104,7 +106,7 @@ func (q *Quality) score() float64 {
 // profile.
 func choose(tree *density.Tree, points [][]float64) (best candidate, err error) {
 	n := float64(len(points))
-	best = single(tree)
+	best = oneProfile(tree)
 	for size := max(smallestProfile, int(smallestShare*n)); float64(size) <= largestShare*n; size *= 2 {
 		c, err := tree.Cluster(density.Config{MinSize: size})
 		if err != nil {
@@ -181,9 +183,9 @@ func sample[T any](list []T, n int) []T {
 	return out
 }
 
-// single makes one profile of all runs whose core distance (to the neighbour of rank `neighbours`) is not far outside the
+// oneProfile makes one profile of all runs whose core distance (to the neighbour of rank `neighbours`) is not far outside the
 // usual range.
-func single(tree *density.Tree) candidate {
+func oneProfile(tree *density.Tree) candidate {
 	n := len(tree.Core)
 	c := &density.Clustering{Labels: make([]int, n), Outlier: make([]float64, n), Exit: tree.Core, MinBranchDistance: make([]float64, n)}
 	reach, densest, covered := fence(slices.Clone(tree.Core)), slices.Min(tree.Core), 0

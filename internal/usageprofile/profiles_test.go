@@ -230,7 +230,8 @@ func TestARefitIsNeededAfterAShiftOrGrowth(t *testing.T) {
 	assert.Contains(t, set.NeedsRefit(append(runs, more...)), "the sample grew from 400 to 640 runs")
 }
 
-// A task with few runs cannot show a change of its profile, so it must not cause a refit.
+// Each task has at most three runs, too few to show a change of its profile. Such tasks must cause a refit only if many of
+// them fit no profile.
 func TestProfilesAreFoundAgainWhenNewTasksFitNone(t *testing.T) {
 	s := newStream(9)
 	next := 0

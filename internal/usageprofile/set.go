@@ -53,8 +53,8 @@ type Spread struct {
 // Runs returns the number of runs that the set was found in.
 func (s *Set) Runs() int { return len(s.Labels) }
 
-// keep makes the largest cluster the first profile.
-func (s *Set) keep(runs []Run, points [][]float64, tree *density.Tree, c *density.Clustering) {
+// setClusters makes the largest cluster the first profile.
+func (s *Set) setClusters(runs []Run, points [][]float64, tree *density.Tree, c *density.Clustering) {
 	order := make([]int, len(c.Clusters))
 	for i := range order {
 		order[i] = i

@@ -78,17 +78,17 @@ func (b *bench) benchSingle(ctx context.Context) error {
 	const batch = 100
 	bodies := predictBodies(b.seed+1, predictedTask, 256, 1)
 	predict := turn{load{url: b.server.url + "/predict", token: b.env.token, bodies: bodies, connections: 16, cpu: b.env.loadCPU, length: b.length}, b.server}
-	echoed, many, unseen := predict, predict, predict
+	echoed, batches, unseen := predict, predict, predict
 	unseen.bodies = withUnseenFeature(bodies)
 	echoed.url, echoed.server = b.echo.url+"/", b.echo
-	many.url, many.bodies, many.connections = b.server.url+"/predict/batch", predictBodies(b.seed+2, predictedTask, 8, batch), 4
+	batches.url, batches.bodies, batches.connections = b.server.url+"/predict/batch", predictBodies(b.seed+2, predictedTask, 8, batch), 4
 	if err := b.checkModelAnswers(ctx, bodies[0]); err != nil {
 		return err
 	}
-	if _, err := runTurns(ctx, 1, predict, echoed, many, unseen); err != nil { // warm-up
+	if _, err := runTurns(ctx, 1, predict, echoed, batches, unseen); err != nil { // warm-up
 		return err
 	}
-	all, err := runTurns(ctx, b.rounds, predict, echoed, many, unseen)
+	all, err := runTurns(ctx, b.rounds, predict, echoed, batches, unseen)
 	if err != nil {
 		return err
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// effects counts the answers to operations. An operation sends the same report 1 to 8 times. Its effects are the answers
-// that the report was new; there must be exactly one.
-type effects struct {
+// operationCounts counts the answers to operations. An operation sends the same report 1 to 8 times. Its effects are the
+// answers that the report was new; there must be exactly one.
+type operationCounts struct {
 	operations, calls   int
 	recorded, duplicate int // answers that the report was new, and that it was a duplicate
 	wrong               int // operations whose number of effects is not one, except those with mayHideRecorded
@@ -43,15 +43,15 @@ func trialIdempotency(ctx context.Context, tr *trialRun) error {
 }
 
 // check also records a failure if no other body was sent.
-func (e *effects) check(tr *trialRun) {
+func (e *operationCounts) check(tr *trialRun) {
 	tr.check(e.failed == 0, "%d calls failed: %s", e.failed, e.firstFailure)
 	tr.check(e.wrong == 0, "%d operations had no effect or several: %s", e.wrong, e.firstFailure)
 	tr.check(e.altered > 0 && e.conflicts == e.altered, "%d of %d other bodies were not answered with 409: %s", e.altered-e.conflicts, e.altered, e.firstFailure)
 }
 
-func sendDuplicates(ctx context.Context, reports *testcluster.ReportLog, urls []string, tasks []testcluster.Task, seed uint64, n int) *effects {
+func sendDuplicates(ctx context.Context, reports *testcluster.ReportLog, urls []string, tasks []testcluster.Task, seed uint64, n int) *operationCounts {
 	var (
-		e       effects
+		e       operationCounts
 		mu      sync.Mutex
 		workers sync.WaitGroup
 		t       = &traffic{client: &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 128}}}
@@ -73,7 +73,7 @@ func sendDuplicates(ctx context.Context, reports *testcluster.ReportLog, urls []
 	return &e
 }
 
-func (e *effects) add(one effects) {
+func (e *operationCounts) add(one operationCounts) {
 	e.operations++
 	e.calls += one.calls
 	e.recorded += one.recorded
@@ -91,7 +91,7 @@ func (e *effects) add(one effects) {
 }
 
 // mayHideRecorded reports whether no caller got the answer "recorded", and a 503 may have replaced it.
-func (e *effects) mayHideRecorded() bool { return e.recorded == 0 && e.retried > 0 }
+func (e *operationCounts) mayHideRecorded() bool { return e.recorded == 0 && e.retried > 0 }
 
 // postUntilAnswered repeats a call while the answer is 503, at most 30 times.
 func (t *traffic) postUntilAnswered(ctx context.Context, url string, body []byte) (status, retries int, answer string) {
@@ -105,8 +105,8 @@ func (t *traffic) postUntilAnswered(ctx context.Context, url string, body []byte
 }
 
 // sendCopies sends each copy to the next address. If `alter` is true, it then sends another body for the same try.
-func (t *traffic) sendCopies(ctx context.Context, reports *testcluster.ReportLog, urls []string, o testcluster.Observation, copies int, alter bool) effects {
-	e := effects{calls: copies}
+func (t *traffic) sendCopies(ctx context.Context, reports *testcluster.ReportLog, urls []string, o testcluster.Observation, copies int, alter bool) operationCounts {
+	e := operationCounts{calls: copies}
 	body, err := json.Marshal(o)
 	if err != nil {
 		panic(err) // cannot happen: JSON can represent all values of the report

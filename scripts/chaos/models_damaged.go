@@ -13,8 +13,8 @@ import (
 )
 
 // trialDamagedModel flips single bytes of a small and of a large blob, and truncates the blobs: in the long form at every
-// offset of the small blob, otherwise at random offsets. The service must reject the activation of such a version and answer
-// from the last good one.
+// byte of the small blob, otherwise at random bytes. The service must reject the activation of such a version and answer from
+// the last good one.
 func trialDamagedModel(ctx context.Context, tr *trialRun) error {
 	cluster, err := testcluster.Open(ctx, testcluster.Config{Binary: tr.binary, Postgres: testcluster.PostgresConfig{Settings: []string{"fsync=off"}}}) // this trial is not about durability
 	if err != nil {
@@ -45,7 +45,7 @@ type damagedVersion struct {
 	blob      []byte // of the good version
 }
 
-// damageModel damages the task's model at `sample` random offsets; at every offset if `sample` is 0.
+// damageModel damages the task's model at `sample` random bytes; at every byte if `sample` is 0.
 func (tr *trialRun) damageModel(ctx context.Context, cluster *testcluster.Cluster, task testcluster.Task, random *rand.Rand, sample int) error {
 	conn, err := connect(ctx, cluster)
 	if err != nil {

@@ -29,20 +29,20 @@ func trialStaleModel(ctx context.Context, tr *trialRun) error {
 		return err
 	}
 	defer proxy.Stop()
-	near, far := cluster.Replicas[0], cluster.Replicas[1]
-	far.Kill()
-	far.Database = testcluster.DSN(proxy.Listen)
-	if err := far.Start(ctx); err != nil {
+	direct, viaProxy := cluster.Replicas[0], cluster.Replicas[1]
+	viaProxy.Kill()
+	viaProxy.Database = testcluster.DSN(proxy.Listen)
+	if err := viaProxy.Start(ctx); err != nil {
 		return err
 	}
 	if err := waitForModels(ctx, cluster, tasks); err != nil {
 		return err
 	}
 	task := tasks[0]
-	if err := train(ctx, near, task); err != nil { // adds a second version
+	if err := train(ctx, direct, task); err != nil { // adds a second version
 		return err
 	}
-	p := &promoter{near: near, far: far, task: task, version: 2}
+	p := &promoter{direct: direct, viaProxy: viaProxy, task: task, version: 2}
 	if err := tr.measurePropagation(ctx, p); err != nil {
 		return err
 	}
@@ -80,26 +80,26 @@ func trialStaleModel(ctx context.Context, tr *trialRun) error {
 	return nil
 }
 
-// promoter alternately activates versions 1 and 2 at the near replica.
+// promoter alternately activates versions 1 and 2 at the replica `direct`.
 type promoter struct {
-	near    *testcluster.Replica // connected to PostgreSQL directly
-	far     *testcluster.Replica // connected to PostgreSQL through the proxy that the trial cuts
-	task    testcluster.Task
-	version int // active
+	direct   *testcluster.Replica // connected to PostgreSQL directly
+	viaProxy *testcluster.Replica // connected to PostgreSQL through the proxy that the trial cuts
+	task     testcluster.Task
+	version  int // active
 }
 
 // promote activates the other version.
 func (p *promoter) promote(ctx context.Context) error {
 	p.version = 3 - p.version
-	code, err := activate(ctx, p.near, p.task, p.version)
+	code, err := activate(ctx, p.direct, p.task, p.version)
 	return callError("promote a version", code, nil, err)
 }
 
-// waitPropagated returns the time until the far replica answers from the active version; it gives up after `timeout`.
+// waitPropagated returns the time until the replica `viaProxy` answers from the active version; it gives up after `timeout`.
 func (p *promoter) waitPropagated(ctx context.Context, timeout time.Duration) (time.Duration, error) {
 	start := time.Now()
 	for {
-		answering, err := answeringVersion(ctx, p.far, p.task)
+		answering, err := answeringVersion(ctx, p.viaProxy, p.task)
 		if took := time.Since(start); err != nil || answering == p.version || took > timeout {
 			return took, err
 		}
@@ -107,12 +107,12 @@ func (p *promoter) waitPropagated(ctx context.Context, timeout time.Duration) (t
 	}
 }
 
-// waitFresh returns the time until the far replica reports a staleness below 2 s; it gives up after `timeout`. The replica
-// may load a promoted version before it knows that it missed no other change.
+// waitFresh returns the time until the replica `viaProxy` reports a staleness below 2 s; it gives up after `timeout`. The
+// replica may load a promoted version before it knows that it missed no other change.
 func (p *promoter) waitFresh(ctx context.Context, timeout time.Duration) time.Duration {
 	start := time.Now()
 	for {
-		stale, isKnown := staleness(ctx, p.far)
+		stale, isKnown := staleness(ctx, p.viaProxy)
 		if took := time.Since(start); isKnown && stale < 2*time.Second || took > timeout {
 			return took
 		}
@@ -140,8 +140,8 @@ func (tr *trialRun) measurePropagation(ctx context.Context, p *promoter) error {
 
 const minProbing = 500 * time.Millisecond
 
-// runCut waits for `delay`, promotes a version and probes the far replica until `length` has passed since its start, and at
-// least for minProbing. The reported staleness must be at least the real one minus maxStalenessError, and at most the length
+// runCut waits for `delay`, promotes a version and probes the replica `viaProxy` until `length` has passed since its start, and
+// at least for minProbing. The reported staleness must be at least the real one minus maxStalenessError, and at most the length
 // of the cut plus maxStalenessError.
 func (tr *trialRun) runCut(ctx context.Context, p *promoter, length, delay time.Duration, stream string) error {
 	start := time.Now()
@@ -156,12 +156,12 @@ func (tr *trialRun) runCut(ctx context.Context, p *promoter, length, delay time.
 	for ; sent == 0 || time.Since(start) < duration; time.Sleep(20 * time.Millisecond) {
 		sent++
 		real := time.Since(promoted)
-		answering, err := answeringVersion(ctx, p.far, p.task)
+		answering, err := answeringVersion(ctx, p.viaProxy, p.task)
 		if err != nil || answering == 0 {
 			failed++
 			continue
 		}
-		reported, _ = staleness(ctx, p.far) // 0 if the replica reports none, as if its models were fresh
+		reported, _ = staleness(ctx, p.viaProxy) // 0 if the replica reports none, as if its models were fresh
 		if answering != p.version {
 			old++
 			worst = max(worst, real-reported)

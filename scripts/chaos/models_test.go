@@ -34,7 +34,7 @@ func fakeReplica(t *testing.T, answers map[string]string) *testcluster.Replica {
 	return &testcluster.Replica{URL: server.URL}
 }
 
-// fromVersion1 is large enough for every run.
+// fromVersion1 is an answer of version 1 that grants more memory than any run needs.
 const fromVersion1 = `{"source": "model", "memory": {"limit_bytes": 99000000000000}, "model": {"version": 1}}`
 
 func TestTrialFailsOnUnreportedStaleness(t *testing.T) {
@@ -49,7 +49,7 @@ func TestTrialFailsOnUnreportedStaleness(t *testing.T) {
 			t.Parallel()
 			near, far := fakeReplica(t, map[string]string{"/activate": `{}`}), fakeReplica(t, map[string]string{"/predict": fromVersion1, "/readyz": c.readyz})
 			var tr trialRun
-			require.NoError(t, tr.runCut(t.Context(), &promoter{near: near, far: far, version: 1}, maxStalenessError+3*time.Second, 0, "both"))
+			require.NoError(t, tr.runCut(t.Context(), &promoter{direct: near, viaProxy: far, version: 1}, maxStalenessError+3*time.Second, 0, "both"))
 			assert.Len(t, tr.failures, c.failures)
 		})
 	}
@@ -66,7 +66,7 @@ func TestOnlyAReportedStalenessBelowTwoSecondsIsFresh(t *testing.T) {
 		"2.5 s":                       {map[string]string{"/readyz": `{"stale_seconds": 2.5}`}, false},
 		"0.4 s":                       {map[string]string{"/readyz": `{"stale_seconds": 0.4}`}, true},
 	} {
-		p := &promoter{far: fakeReplica(t, c.answers)}
+		p := &promoter{viaProxy: fakeReplica(t, c.answers)}
 		if took := p.waitFresh(t.Context(), timeout); c.isFresh {
 			assert.Less(t, took, timeout, name)
 		} else {
@@ -79,7 +79,7 @@ func TestTrialFailsIfTheCutHasNoEffect(t *testing.T) {
 	fromVersion2 := strings.Replace(fromVersion1, `"version": 1`, `"version": 2`, 1)
 	both := fakeReplica(t, map[string]string{"/activate": `{}`, "/predict": fromVersion2, "/readyz": `{"stale_seconds": 0}`})
 	var tr trialRun
-	require.NoError(t, tr.runCut(t.Context(), &promoter{near: both, far: both, version: 1}, 100*time.Millisecond, 0, "none"))
+	require.NoError(t, tr.runCut(t.Context(), &promoter{direct: both, viaProxy: both, version: 1}, 100*time.Millisecond, 0, "none"))
 	require.Len(t, tr.failures, 1)
 	assert.Contains(t, tr.failures[0], "the network was not cut")
 }

@@ -1,6 +1,6 @@
 // Command dagdata writes runs of synthetic workflows with known dependencies as CSV, for `loadaware import`. The column
-// upstream contains the upstream tasks, separated by semicolons. With --rate it writes no runs, but forecasts the newest 30
-// % of them, each from the runs before it, and prints the errors of the forecasts. The same flags give the same output.
+// upstream contains the upstream tasks, separated by semicolons. With --rate it writes no runs, but forecasts the newest
+// 30 % of them, each from the runs before it, and prints the errors of the forecasts. The same flags give the same output.
 //
 //	go run ./scripts/dagdata --seed 1 > runs.csv
 //	go run ./scripts/dagdata --rate --workflows 40

@@ -12,7 +12,7 @@ import uuid
 from pathlib import Path
 
 NAMESPACE = uuid.UUID("6ba7b811-9dad-11d1-80b4-00c04fd430c8")  # the namespace of URLs in RFC 9562
-# The prefixes of properties that may contain paths of this machine, except the architecture.
+# Properties with these prefixes may contain paths of this machine. main removes them, except those of the architecture.
 PATHS = ("syft:location:", "syft:metadata:")
 
 

@@ -49,6 +49,7 @@ func TestFaultsOfTheServerAreFound(t *testing.T) {
 	}
 	for name, fault := range map[string]func(http.ResponseWriter, *http.Request){
 		"a server error":                  func(w http.ResponseWriter, _ *http.Request) { reject(w, http.StatusInternalServerError, "") },
+		"an undefined status":             func(w http.ResponseWriter, _ *http.Request) { reject(w, 999, "") },
 		"a rejection without a field":     invalid(""),
 		"a rejection with an empty field": invalid(`, "errors": [{"field": "", "detail": "is bad"}]`),
 		"an unknown member":               invalid(`, "errors": [{"field": "f", "detail": "is bad"}], "stack": "main.go:1"`),
@@ -100,9 +101,9 @@ func TestSeedDeterminesRequests(t *testing.T) {
 	drawn := map[string]bool{}
 	for n := range uint64(5000) {
 		r := m.request(n)
-		require.Equal(t, string(r.wire), string(again.request(n).wire))
+		require.Equal(t, string(r.encoded), string(again.request(n).encoded))
 		drawn[r.op.name] = true
-		target, _, _ := strings.Cut(string(r.wire), "\r\n")
+		target, _, _ := strings.Cut(string(r.encoded), "\r\n")
 		for _, name := range r.op.pathParameters() {
 			require.NotContains(t, target, "{"+name+"}", "every path parameter must have a value")
 		}

@@ -40,12 +40,12 @@ func (w *rawConn) send(r *request) (*answer, error) {
 	started := time.Now()
 	_ = w.conn.SetDeadline(started.Add(requestTimeout)) // fails only on a closed connection; then Write fails, too
 	written := make(chan error, 1)
-	if len(r.wire) < 64<<10 {
-		_, err := w.conn.Write(r.wire)
+	if len(r.encoded) < 64<<10 {
+		_, err := w.conn.Write(r.encoded)
 		written <- err
 	} else { // the server may reject the request before it has read the whole body
 		go func() {
-			_, err := w.conn.Write(r.wire)
+			_, err := w.conn.Write(r.encoded)
 			written <- err
 		}()
 	}

@@ -16,7 +16,7 @@ type request struct {
 	routed  bool   // path and method lead to the operation
 	illegal bool   // the HTTP library may answer instead of the service, usually because the request is not valid HTTP
 	body    []byte // before chunking; nil without a body
-	wire    []byte // all bytes of the request
+	encoded []byte // all bytes of the request
 }
 
 // generator draws a request that depends only on the seed and the number of the request.
@@ -80,10 +80,10 @@ func (m *generator) request(n uint64) *request {
 		r.body = []byte(`{"a": 1}`)
 	}
 	r.method = h.method
-	r.wire = h.encode(random, r)
+	r.encoded = h.encode(random, r)
 	// The HTTP library also rejects a head above the server's limit (MaxHeaderBytes, 64 KiB). From 60 KiB on, both answers
 	// are right.
-	r.illegal = r.illegal || bytes.Index(r.wire, []byte("\r\n\r\n")) > 60<<10
+	r.illegal = r.illegal || bytes.Index(r.encoded, []byte("\r\n\r\n")) > 60<<10
 	return r
 }
 

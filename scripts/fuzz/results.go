@@ -13,8 +13,8 @@ import (
 type results struct {
 	mu             sync.Mutex
 	sent           int
-	classes        map[string][6]int // answers per operation, by the first digit of the status; 0 means no answer
-	rejectionTimes []time.Duration   // latencies of 4xx answers to requests that have a body and less than 64 KiB in all
+	classes        map[string][10]int // answers per operation, by the first digit of the status; 0 means no answer
+	rejectionTimes []time.Duration    // latencies of 4xx answers to requests that have a body and less than 64 KiB in all
 	faults         int
 	kinds          map[string]int // faults by operation and first words of the description
 	examples       []string       // the first fault of each of the first 20 kinds, with its request
@@ -25,13 +25,13 @@ func (t *results) add(n uint64, r *request, got *answer, fault error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.classes == nil {
-		t.classes, t.kinds = map[string][6]int{}, map[string]int{}
+		t.classes, t.kinds = map[string][10]int{}, map[string]int{}
 	}
 	t.sent++
 	c := t.classes[r.op.name]
 	c[got.status/100]++
 	t.classes[r.op.name] = c
-	if got.status/100 == 4 && r.body != nil && len(r.wire) < 64<<10 {
+	if got.status/100 == 4 && r.body != nil && len(r.encoded) < 64<<10 {
 		t.rejectionTimes = append(t.rejectionTimes, got.took)
 	}
 	if fault != nil {
@@ -39,7 +39,7 @@ func (t *results) add(n uint64, r *request, got *answer, fault error) {
 		kind, _, _ := strings.Cut(fault.Error(), ":")
 		kind = r.op.name + " " + kind
 		if t.kinds[kind]++; t.kinds[kind] == 1 && len(t.examples) < 20 {
-			t.examples = append(t.examples, fmt.Sprintf("request %d, %s: %v\n    request %.600q", n, r.op.name, fault, r.wire))
+			t.examples = append(t.examples, fmt.Sprintf("request %d, %s: %v\n    request %.600q", n, r.op.name, fault, r.encoded))
 		}
 	}
 }

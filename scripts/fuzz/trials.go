@@ -78,7 +78,7 @@ func sendAll(ctx context.Context, m *generator, addr string, p options, t *resul
 				}
 				t.add(n, r, got, r.op.check(r, got))
 				if got.noAnswer && got.took >= requestTimeout { // each further request could take as long
-					errs[c] = fmt.Errorf("request %d, %s: no answer within %s; a handler is blocked: %.600q", n, r.op.name, requestTimeout, r.wire)
+					errs[c] = fmt.Errorf("request %d, %s: no answer within %s; a handler is blocked: %.600q", n, r.op.name, requestTimeout, r.encoded)
 					stop()
 					return
 				}

@@ -80,7 +80,7 @@ type painter struct {
 	width, height float64
 }
 
-// position is 0 at the first tick, 1 at the last, and for values outside that of the nearer end.
+// position is 0 at the first tick and 1 at the last. A value outside of the ticks gets the position of the nearer end.
 func (a axis) position(v float64) float64 {
 	from, to := a.ticks[0], a.ticks[len(a.ticks)-1]
 	if a.log {

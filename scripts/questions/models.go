@@ -11,14 +11,14 @@ import (
 )
 
 type learner struct {
-	model   *taskmodel.Model
-	history sizing.History
-	lostAt  int // number of tries when a training last returned no model
+	model          *taskmodel.Model
+	history        sizing.History
+	lastRejectedAt int // number of tries when a training last returned no model
 }
 
-// triesAfterLoss is the smallest number of tries before the first training of a task, and between a training that returned
-// no model and the next training. Package backtest uses the same number; a smaller one costs more trainings.
-const triesAfterLoss = 25
+// minTriesAfterRejection is the smallest number of tries before the first training of a task, and between a training that
+// returned no model and the next training. Package backtest uses the same number; a smaller one costs more trainings.
+const minTriesAfterRejection = 25
 
 // models answers the questions with models in this process. The explanations contain the factors that a model adds, but not
 // those that a server adds, such as that of similar tasks.
@@ -79,13 +79,13 @@ func (m *models) learn(o *sizing.Observation) error {
 	row.Features = o.Features
 	before := l.model.Pool()
 	l.model.Learn(row)
-	if o.Outcome == sizing.Success && l.model.IsFitDue() && h.Total >= l.lostAt+triesAfterLoss {
+	if o.Outcome == sizing.Success && l.model.IsFitDue() && h.Total >= l.lastRejectedAt+minTriesAfterRejection {
 		challenger, _, err := taskmodel.Update(h, l.model)
 		switch {
 		case err != nil:
 			return fmt.Errorf("train %v: %w", h.Task, err)
 		case challenger == nil:
-			l.lostAt = h.Total
+			l.lastRejectedAt = h.Total
 		default:
 			l.model = challenger
 		}

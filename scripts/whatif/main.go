@@ -5,8 +5,8 @@
 //
 // It starts a server with an empty store and without trainings, reports the trace, and requests one
 // what-if with all settings. Then it replays the trace in this process with each of the settings and delayed feedback. It
-// prints the results of the what-if and of the replay, and the duration of the what-if. The exit code is 1 after an error, or if a utilisation
-// or a share of killed runs differs by more than -within percentage points. The trace must have one DAG.
+// prints the results of the what-if and of the replay, and the duration of the what-if. The exit code is 1 after an error,
+// or if a utilisation or a share of killed runs differs by more than -within percentage points. The trace must have one DAG.
 package main
 
 import (

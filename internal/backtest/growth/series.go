@@ -1,8 +1,6 @@
 package growth
 
 import (
-	"bufio"
-	"compress/gzip"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -13,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/textfile"
 )
 
 // Columns lists the columns of a file of series. They may have any order. cpu_cores may be empty or
@@ -53,7 +52,7 @@ func (r *Run) peak() float64 { return slices.Max(r.Memory) }
 // Read reads a CSV file of series, plain or gzip. The runs are in the order of their
 // first rows. An unreadable row is an error of kind sizing.Invalid that names the line.
 func Read(name string, from io.Reader) ([]*Run, error) {
-	plain, err := decompress(from)
+	plain, err := textfile.Open(from, 1<<16)
 	if err != nil {
 		return nil, sizing.Errorf(sizing.Invalid, "%s: %v", name, err)
 	}
@@ -87,18 +86,10 @@ func Read(name string, from io.Reader) ([]*Run, error) {
 	return s.runs, nil
 }
 
-func decompress(from io.Reader) (io.Reader, error) {
-	buffered := bufio.NewReaderSize(from, 1<<16)
-	if magic, _ := buffered.Peek(2); len(magic) == 2 && magic[0] == 0x1f && magic[1] == 0x8b {
-		return gzip.NewReader(buffered)
-	}
-	return buffered, nil
-}
-
 func columnsOf(header []string) ([]int, error) {
 	at := make([]int, len(Columns))
 	for i, name := range Columns {
-		at[i] = slices.IndexFunc(header, func(h string) bool { return strings.TrimSpace(strings.TrimPrefix(h, "\ufeff")) == name })
+		at[i] = slices.IndexFunc(header, func(h string) bool { return strings.TrimSpace(h) == name })
 		if at[i] < 0 && i < len(required) {
 			return nil, fmt.Errorf("column %s is missing; the header needs %s", name, strings.Join(required, ", "))
 		}

@@ -22,6 +22,12 @@ func TestReadMergesSamplesOfOneTime(t *testing.T) {
 	assert.InDelta(t, 4, runs[0].duration(), 1e-9)
 }
 
+func TestReadIgnoresAByteOrderMark(t *testing.T) {
+	runs, err := Read("x", strings.NewReader("\ufeff\"dag_id\",task_id,run_id,seconds,memory_bytes\nd,t,a,0,5\n"))
+	require.NoError(t, err)
+	assert.Len(t, runs, 1)
+}
+
 func TestReadSaysWhatIsInvalid(t *testing.T) {
 	const header = "dag_id,task_id,run_id,seconds,memory_bytes,cpu_cores\n"
 	for text, want := range map[string]string{

@@ -17,12 +17,12 @@ type grant struct {
 type staticGrants struct {
 	policy    backtest.Policy
 	request   sizing.Bytes           // static request of every run
-	most      sizing.Bytes           // upper bound of the grants
+	maxGrant  sizing.Bytes           // upper bound of the grants
 	endedRuns map[sizing.TaskKey]int // number of ended runs
 	clock     time.Time              // start of the next run; the series have no dates, so each run starts when the previous one ends
 }
 
-// minNode is the least value of staticGrants.most in bytes: the memory of a common node.
+// minNode is the least value of staticGrants.maxGrant in bytes: the memory of a common node.
 const minNode = 128e9
 
 // The upper bound of the grants is 1.0001 times the largest peak of `runs`, and at least minNode.
@@ -31,9 +31,9 @@ func newStaticGrants(runs []*Run, request sizing.Bytes) (*staticGrants, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &staticGrants{policy: policy, request: request, most: minNode, endedRuns: map[sizing.TaskKey]int{}, clock: time.Unix(0, 0).UTC()}
+	g := &staticGrants{policy: policy, request: request, maxGrant: minNode, endedRuns: map[sizing.TaskKey]int{}, clock: time.Unix(0, 0).UTC()}
 	for _, r := range runs {
-		g.most = max(g.most, sizing.Bytes(r.peak()*1.0001))
+		g.maxGrant = max(g.maxGrant, sizing.Bytes(r.peak()*1.0001))
 	}
 	return g, nil
 }
@@ -48,7 +48,7 @@ type session struct {
 func (g *staticGrants) open(r *Run) *session {
 	return &session{g, backtest.Question{
 		Try:       sizing.TryKey{TaskKey: r.Task, RunID: r.ID, MapIndex: sizing.NoMap, Number: 1},
-		StartedAt: g.clock, Static: g.request, Cap: g.most,
+		StartedAt: g.clock, Static: g.request, Cap: g.maxGrant,
 	}, r}
 }
 
@@ -73,7 +73,7 @@ func (s *session) afterKill(limit float64, seconds float64) (float64, error) {
 	s.question.Above, s.question.Try.Number = sizing.Bytes(limit), s.question.Try.Number+1
 	answer := s.policy.Predict(s.question)
 	if float64(answer.Limit) <= limit {
-		return min(2*limit, float64(s.most)), nil // the policy gave up: the replay assumes that a person doubles the limit
+		return min(2*limit, float64(s.maxGrant)), nil // the policy gave up: the replay assumes that a person doubles the limit
 	}
 	return float64(answer.Limit), nil
 }

@@ -2,7 +2,6 @@
 package suggest
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -16,6 +15,7 @@ import (
 	"github.com/loadaware/loadaware/internal/campaign"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/source/file"
+	"github.com/loadaware/loadaware/internal/textfile"
 )
 
 // Archive contains the archived runs of one or more DAGs.
@@ -39,7 +39,10 @@ func Read(r io.Reader) (*Archive, error) { return ReadAs(r, file.Layout{}) }
 
 // ReadAs is like Read, for a CSV whose columns have the names and units of `layout`.
 func ReadAs(r io.Reader, layout file.Layout) (*Archive, error) {
-	in := bufio.NewReaderSize(r, detectionBytes)
+	in, err := textfile.Open(r, detectionBytes)
+	if err != nil {
+		return nil, sizing.Errorf(sizing.Invalid, "%w", err)
+	}
 	if start, _ := in.Peek(detectionBytes); isRunList(start) {
 		return readRuns(in)
 	}

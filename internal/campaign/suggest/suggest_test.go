@@ -172,6 +172,7 @@ func TestReadDetectsAListOfRuns(t *testing.T) {
 		rows int // 0 for a list of runs
 	}{
 		"a long conf before the scenario":       {long, 0},
+		"a byte order mark":                     {"\ufeff" + long, 0},
 		"a cell of a CSV that is \"scenario\"":  {"dag_id,task_id,run_id,started_at,memory_max_bytes,feature.kind\npricing,load,r1,2020-01-03T02:00:00Z,100,\"scenario\"\n", 1},
 		"a feature of JSON lines, \"scenario\"": {`{"dag_id": "pricing", "task_id": "load", "run_id": "r1", "outcome": "success", "started_at": "2020-01-03T02:00:00Z", "memory_max_bytes": 100, "features": {"scenario": "s"}}`, 1},
 	} {

@@ -87,7 +87,8 @@ func (f *campaignFlags) send(ctx context.Context, con cli.Console, server *clien
 }
 
 // suggest chooses runs of an archive and prints them. With a campaign, it does not choose runs that are already
-// registered with the campaign, treats the usage of those runs as known, and registers the chosen runs.
+// registered with the campaign, treats the usage of those runs as known, and registers the chosen runs instead of
+// printing them.
 func (f *campaignFlags) suggest(ctx context.Context, con cli.Console, args []string) error {
 	archive, err := f.archive(ctx, con, args)
 	if err != nil {

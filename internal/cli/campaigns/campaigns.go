@@ -15,6 +15,7 @@ import (
 	"github.com/loadaware/loadaware/internal/cli"
 	"github.com/loadaware/loadaware/internal/render"
 	"github.com/loadaware/loadaware/internal/source/file"
+	"github.com/loadaware/loadaware/internal/textfile"
 )
 
 const campaignUsage = `create NAME --dag DAG --conf JSON [flags]
@@ -136,7 +137,7 @@ func confFlag(value string) (json.RawMessage, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read --conf: %w", err)
 		}
-		value = string(text)
+		value = textfile.TrimMark(text)
 	}
 	if value == "" {
 		return nil, nil

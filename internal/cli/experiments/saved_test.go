@@ -31,14 +31,14 @@ func runCommand(t *testing.T, command func(context.Context, cli.Console, []strin
 	return outText.String(), errText.String(), err
 }
 
-// The notes are what tracking.Save prints to the standard error.
+// save returns what tracking.Save prints to the standard error.
 func save(t *testing.T, dsn, name, fingerprint string, models []store.RunModel, rows ...experiment.Row) string {
 	t.Helper()
 	report := &experiment.Report{Trace: "retail.csv", Fingerprint: fingerprint, Rows: rows}
 	return saveReport(t, name, report, models, "--database", dsn)
 }
 
-// The flags name the place. The notes are what tracking.Save prints to the standard error.
+// The flags name the place. saveReport returns what tracking.Save prints to the standard error.
 func saveReport(t *testing.T, name string, report *experiment.Report, models []store.RunModel, flags ...string) string {
 	t.Helper()
 	cmd := cli.New("experiment run", "", "database", "data")

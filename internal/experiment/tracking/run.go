@@ -82,8 +82,8 @@ func (r *Run) Title() string {
 	return title + ", saved " + r.CreatedAt.Format(time.RFC3339)
 }
 
-// listed is an experiment in the JSON of a list, with the fields of GET /experiments.
-type listed struct {
+// listEntry is an experiment in the JSON of a list, with the fields of GET /experiments.
+type listEntry struct {
 	*Run
 	Tasks    []string `json:"tasks"`
 	Families []string `json:"families"`
@@ -93,9 +93,9 @@ type listed struct {
 // WriteList writes experiments in one of render.Formats.
 func WriteList(w io.Writer, format string, runs []*Run) error {
 	if format == "json" {
-		list := make([]listed, len(runs))
+		list := make([]listEntry, len(runs))
 		for i, r := range runs {
-			list[i] = listed{Run: r, Tasks: append([]string{}, r.tasks...), Families: append([]string{}, r.families...), Rows: r.rowCount}
+			list[i] = listEntry{Run: r, Tasks: append([]string{}, r.tasks...), Families: append([]string{}, r.families...), Rows: r.rowCount}
 		}
 		return render.JSON(w, map[string]any{"experiments": list})
 	}

@@ -128,8 +128,8 @@ func (bb BodyBuffers) readChunked(ctx context.Context, r *http.Request) (*Buffer
 	return longer, longer.read(r, body, small.size+1, large.size+1)
 }
 
-// read fills b from offset `n` until the body ends or offset `end` is reached, and makes the
-// content of b the body of r.
+// read fills b from byte `n` on, until the body ends or b has `end` bytes, and makes the content of b
+// the body of r.
 func (b *Buffer) read(r *http.Request, from io.Reader, n, end int64) (err error) {
 	for n < end && err == nil {
 		var count int

@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/loadaware/loadaware/internal/textfile"
 )
 
 // NewSecret returns a random bearer token and its SHA-256 in hexadecimal, which a grant contains.
@@ -62,7 +64,7 @@ func LoadTokens(list, file string) (tokens []Token, first *FirstToken, err error
 	if err != nil {
 		return nil, nil, fmt.Errorf("read --tokens-file: %w", err)
 	}
-	tokens, err = ParseTokens(strings.ReplaceAll(string(text), "\n", ","), file)
+	tokens, err = ParseTokens(strings.ReplaceAll(textfile.TrimMark(text), "\n", ","), file)
 	if err == nil && len(tokens) == 0 {
 		err = fmt.Errorf("--tokens-file %s contains no token; run `loadaware token` and put the text after \"granted:\" into this file, or remove the file", file)
 	}

@@ -95,15 +95,15 @@ func (c *Change) magnitude() float64 { return math.Abs(math.Log(c.Factor())) }
 // largest |U| and n the number of values.
 func split(values []float64) (at int, p float64) {
 	ranks, n := ranksOf(values), float64(len(values))
-	sum, most := 0.0, 0.0
+	sum, largest := 0.0, 0.0
 	for i := range len(values) - minPart {
 		sum += ranks[i]
 		// U = 2·Σ ranks − t·(n+1), where t is the number of values before the split.
-		if u := math.Abs(2*sum - float64(i+1)*(n+1)); i+1 >= minPart && u > most {
-			at, most = i+1, u
+		if u := math.Abs(2*sum - float64(i+1)*(n+1)); i+1 >= minPart && u > largest {
+			at, largest = i+1, u
 		}
 	}
-	return at, min(1, 2*math.Exp(-6*most*most/(n*n*n+n*n)))
+	return at, min(1, 2*math.Exp(-6*largest*largest/(n*n*n+n*n)))
 }
 
 // ranksOf returns the ranks of the values, starting at 1. Equal values get their mean rank.

@@ -15,9 +15,9 @@ const conditionSignificance = .01
 
 // condition is a property of a run: the value of a bool or a category, the weekday or the hour of a date.
 type condition struct {
-	holds    []float64 // for each past run 1 if it has the property, 0 if not, NaN if that is unknown
-	holdsNew float64   // the same number for the new run
-	p        float64   // the smallest p-value of the dependence of a fact on the property
+	hasProperty    []float64 // for each past run 1 if it has the property, 0 if not, NaN if that is unknown
+	newHasProperty float64   // the same number for the new run
+	p              float64   // the smallest p-value of the dependence of a fact on the property
 }
 
 // Alike returns which past runs are like a new run. `inputs` has the inputs of the new run, and `past` those of the
@@ -33,8 +33,8 @@ func Alike(facts [][]bool, past []sizing.Features, inputs sizing.Features) []boo
 	alike := slices.Repeat([]bool{true}, len(past))
 	for i := range all {
 		all[i].p = 1
-		for _, of := range facts {
-			all[i].p = min(all[i].p, fisherTest(all[i].holds, of))
+		for _, fact := range facts {
+			all[i].p = min(all[i].p, fisherTest(all[i].hasProperty, fact))
 		}
 	}
 	slices.SortStableFunc(all, func(a, b condition) int { return cmp.Compare(a.p, b.p) })
@@ -43,8 +43,8 @@ func Alike(facts [][]bool, past []sizing.Features, inputs sizing.Features) []boo
 			break
 		}
 		both := slices.Clone(alike)
-		for k, holds := range c.holds {
-			both[k] = both[k] && holds == c.holdsNew
+		for k, hasProperty := range c.hasProperty {
+			both[k] = both[k] && hasProperty == c.newHasProperty
 		}
 		if slices.Contains(both, true) {
 			alike = both
@@ -59,18 +59,18 @@ func conditionsOf(past []sizing.Features, name string, v sizing.Value) (all []co
 	for _, property := range propertiesOf(v.Kind) {
 		var known []any
 		for _, f := range past {
-			if of := f[name]; of.Kind == v.Kind && !slices.Contains(known, property(of)) {
-				known = append(known, property(of))
+			if input := f[name]; input.Kind == v.Kind && !slices.Contains(known, property(input)) {
+				known = append(known, property(input))
 			}
 		}
 		for _, value := range known {
-			c, shared := condition{holds: make([]float64, len(past))}, 0
+			c, shared := condition{hasProperty: make([]float64, len(past))}, 0
 			for k, f := range past {
-				switch of := f[name]; {
-				case of.Kind != v.Kind:
-					c.holds[k] = math.NaN()
-				case property(of) == value:
-					c.holds[k] = 1
+				switch input := f[name]; {
+				case input.Kind != v.Kind:
+					c.hasProperty[k] = math.NaN()
+				case property(input) == value:
+					c.hasProperty[k] = 1
 					shared++
 				}
 			}
@@ -78,7 +78,7 @@ func conditionsOf(past []sizing.Features, name string, v sizing.Value) (all []co
 				continue
 			}
 			if property(v) == value {
-				c.holdsNew = 1
+				c.newHasProperty = 1
 			}
 			all = append(all, c)
 		}
@@ -98,10 +98,10 @@ func propertiesOf(kind sizing.ValueKind) []func(v sizing.Value) any {
 	return nil
 }
 
-// fisherTest returns the two-sided p-value of Fisher's exact test of the dependence of `fact` on `holds`.
-func fisherTest(holds []float64, fact []bool) float64 {
-	var table [2][2]int // by holds and fact
-	for k, h := range holds {
+// fisherTest returns the two-sided p-value of Fisher's exact test of the dependence of `fact` on `hasProperty`.
+func fisherTest(hasProperty []float64, fact []bool) float64 {
+	var table [2][2]int // by property and fact
+	for k, h := range hasProperty {
 		switch {
 		case math.IsNaN(h):
 		case fact[k]:

@@ -27,8 +27,8 @@ const (
 func ScaleInstances(counts []int, past []sizing.Features, inputs sizing.Features) []int {
 	clearest, factors := 0.0, slices.Repeat([]float64{1}, len(counts))
 	for _, name := range inputs.Names() {
-		if of, t := inputFactors(counts, past, inputs, name); t > clearest {
-			clearest, factors = t, of
+		if scales, t := inputFactors(counts, past, inputs, name); t > clearest {
+			clearest, factors = t, scales
 		}
 	}
 	numbers := make([]float64, len(counts))
@@ -76,11 +76,11 @@ func regressor(past []sizing.Features, name string, v sizing.Value) (x []float64
 	x = make([]float64, len(past))
 	isNumber := v.Kind == sizing.Number && v.Num > 0 && slices.ContainsFunc(past, func(f sizing.Features) bool { return f[name].Kind == sizing.Number })
 	for k, f := range past {
-		switch of := f[name]; {
-		case isNumber && of.Kind == sizing.Number && of.Num > 0:
-			x[k] = math.Log(of.Num)
-		case !isNumber && (of.Kind == sizing.Category && v.Text != "" || of.Kind == sizing.Bool && v.Kind == sizing.Bool):
-			if of.Text == v.Text && of.Kind == sizing.Category || of.Kind == sizing.Bool && of.Num == v.Num {
+		switch value := f[name]; {
+		case isNumber && value.Kind == sizing.Number && value.Num > 0:
+			x[k] = math.Log(value.Num)
+		case !isNumber && (value.Kind == sizing.Category && v.Text != "" || value.Kind == sizing.Bool && v.Kind == sizing.Bool):
+			if value.Text == v.Text && value.Kind == sizing.Category || value.Kind == sizing.Bool && value.Num == v.Num {
 				x[k] = 1
 			}
 		default:

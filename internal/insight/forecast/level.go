@@ -51,13 +51,13 @@ func fitLevel(values []float64) (level float64, errors []float64) {
 	n := float64(len(values))
 	least := fixed * math.Exp(-levelEvidence/n)
 	for _, rate := range smoothingRates {
-		last, of := smooth(values, rate)
+		last, residuals := smooth(values, rate)
 		sum := 0.0
-		for _, err := range of {
+		for _, err := range residuals {
 			sum += math.Abs(err)
 		}
 		if sum < least {
-			least, level, errors = sum, last, of
+			least, level, errors = sum, last, residuals
 		}
 	}
 	return level, errors

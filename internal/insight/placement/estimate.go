@@ -19,7 +19,7 @@ const (
 )
 
 // variances holds the variances of the sensitivities around 1 and of the own deviations around 0.
-type variances struct{ sensitivity, own float64 }
+type variances struct{ sensitivity, ownDeviation float64 }
 
 func (e *Effects) estimate(tasks []*taskEffect) {
 	v := variances{.1, .01} // initial values
@@ -47,7 +47,7 @@ func (t *taskEffect) effect(e *Effects, node int) float64 {
 	if node < 0 {
 		return 0
 	}
-	return t.sensitivity*e.typical[node] + t.own[node]
+	return t.sensitivity*e.typical[node] + t.ownDeviation[node]
 }
 
 // fitInputs fits the slopes of the inputs and of the load, and the level. It then sets the residual variance and the
@@ -136,7 +136,7 @@ func (t *taskEffect) fitEffects(e *Effects, v variances) {
 		if c.weight == 0 {
 			continue
 		}
-		w := 1 / (t.variance/c.weight + v.own)
+		w := 1 / (t.variance/c.weight + v.ownDeviation)
 		y, x := c.sum/c.weight, e.typical[n]
 		a[0][0], a[0][1], a[1][1] = a[0][0]+w, a[0][1]+w*x, a[1][1]+w*x*x
 		b[0], b[1] = b[0]+w*y, b[1]+w*x*y
@@ -146,10 +146,10 @@ func (t *taskEffect) fitEffects(e *Effects, v variances) {
 	t.level += solution[0]
 	t.sensitivity = solution[1]
 	for n, c := range cells {
-		t.own[n] = 0
+		t.ownDeviation[n] = 0
 		if c.weight > 0 {
 			y := c.sum/c.weight - solution[0] - t.sensitivity*e.typical[n]
-			t.own[n] = y * v.own / (v.own + t.variance/c.weight)
+			t.ownDeviation[n] = y * v.ownDeviation / (v.ownDeviation + t.variance/c.weight)
 		}
 	}
 }
@@ -163,7 +163,7 @@ func (e *Effects) fitTypical(tasks []*taskEffect, v variances) {
 	for _, t := range tasks {
 		for n, c := range t.cells(len(e.nodes)) {
 			if c.weight > 0 {
-				w := 1 / (t.variance/c.weight + v.own)
+				w := 1 / (t.variance/c.weight + v.ownDeviation)
 				sum[n] += w * t.sensitivity * c.sum / c.weight
 				weight[n] += w * t.sensitivity * t.sensitivity
 			}
@@ -211,15 +211,15 @@ func (e *Effects) fitLoad(tasks []*taskEffect) {
 func estimateVariances(tasks []*taskEffect, e *Effects, v variances) variances {
 	const prior = 4.0
 	sensitivitySum, tasksSeen := prior*v.sensitivity, prior
-	ownSum, cellsSeen := prior*v.own, prior
+	ownSum, cellsSeen := prior*v.ownDeviation, prior
 	for _, t := range tasks {
 		cells := t.cells(len(e.nodes))
 		seen, precision, uncertainty := 0, 0.0, 0.0
 		for n, c := range cells {
 			if c.weight > 0 {
 				seen++
-				precision += e.typical[n] * e.typical[n] / (t.variance/c.weight + v.own)
-				uncertainty += v.own * (t.variance / c.weight) / (v.own + t.variance/c.weight)
+				precision += e.typical[n] * e.typical[n] / (t.variance/c.weight + v.ownDeviation)
+				uncertainty += v.ownDeviation * (t.variance / c.weight) / (v.ownDeviation + t.variance/c.weight)
 			}
 		}
 		if seen < 3 { // the level and the sensitivity fit two node types exactly
@@ -229,7 +229,7 @@ func estimateVariances(tasks []*taskEffect, e *Effects, v variances) variances {
 		sensitivitySum, tasksSeen = sensitivitySum+d*d+1/(precision+1/v.sensitivity), tasksSeen+1
 		for n, c := range cells {
 			if c.weight > 0 {
-				ownSum += t.own[n] * t.own[n]
+				ownSum += t.ownDeviation[n] * t.ownDeviation[n]
 			}
 		}
 		ownSum, cellsSeen = ownSum+uncertainty, cellsSeen+float64(seen-2)

@@ -63,7 +63,7 @@ func (e *Effects) Expect(m *taskmodel.Model, runs []Run, c *Change) (x Expectati
 		if c.To.ClusterLoad != nil {
 			at.ClusterLoad = c.To.ClusterLoad
 		}
-		features[n+i], factors[n+i] = replaced(runs[i].Features, c.Set), math.Exp(e.Effect(task, at)-mean)
+		features[n+i], factors[n+i] = withReplaced(runs[i].Features, c.Set), math.Exp(e.Effect(task, at)-mean)
 	}
 	times := m.RunTimes(features)
 	if times == nil {
@@ -80,7 +80,7 @@ func (e *Effects) Expect(m *taskmodel.Model, runs []Run, c *Change) (x Expectati
 	return x, true
 }
 
-func replaced(f, set sizing.Features) sizing.Features {
+func withReplaced(f, set sizing.Features) sizing.Features {
 	if len(set) == 0 {
 		return f
 	}

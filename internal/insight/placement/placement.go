@@ -44,16 +44,16 @@ type Effects struct {
 
 // taskEffect holds the estimates for one task. All effects are in log units.
 type taskEffect struct {
-	rows        []row
-	names       []string  // names of the inputs, which are signedLogs of numeric features
-	offset      []float64 // mean of each input
-	scale       []float64 // standard deviation of each input
-	slopes      []float64 // of the scaled inputs
-	load        float64   // slope of the load
-	level       float64   // log seconds
-	sensitivity float64   // factor on the effects of the node types on a typical task
-	own         []float64 // deviation by node type
-	variance    float64   // of the residuals
+	rows         []row
+	names        []string  // names of the inputs, which are signedLogs of numeric features
+	offset       []float64 // mean of each input
+	scale        []float64 // standard deviation of each input
+	slopes       []float64 // of the scaled inputs
+	load         float64   // slope of the load
+	level        float64   // log seconds
+	sensitivity  float64   // factor on the effects of the node types on a typical task
+	ownDeviation []float64 // deviation by node type
+	variance     float64   // of the residuals
 }
 
 type row struct {
@@ -117,7 +117,7 @@ func frequentNodes(runs []Run) []string {
 }
 
 func newTaskEffect(runs []*Run, nodes []string, meanLoad float64) *taskEffect {
-	t := &taskEffect{sensitivity: 1, own: make([]float64, len(nodes)), variance: priorVariance}
+	t := &taskEffect{sensitivity: 1, ownDeviation: make([]float64, len(nodes)), variance: priorVariance}
 	t.chooseInputs(runs)
 	t.slopes = make([]float64, len(t.names))
 	for _, r := range runs {
@@ -190,11 +190,11 @@ func (e *Effects) HasLoad() bool { return e.hasLoad }
 func (e *Effects) Effect(task sizing.TaskKey, p sizing.Placement) float64 {
 	t := e.tasks[task]
 	if t == nil {
-		t = &taskEffect{sensitivity: 1, load: e.slope, own: make([]float64, len(e.nodes))}
+		t = &taskEffect{sensitivity: 1, load: e.slope, ownDeviation: make([]float64, len(e.nodes))}
 	}
 	sum := 0.0
 	if i, known := slices.BinarySearch(e.nodes, p.NodeType); known {
-		sum += t.sensitivity*e.typical[i] + t.own[i]
+		sum += t.sensitivity*e.typical[i] + t.ownDeviation[i]
 	}
 	if p.ClusterLoad != nil {
 		sum += t.load * *p.ClusterLoad

@@ -28,7 +28,7 @@ type StaticGroup struct {
 	Group               string   `json:"group"`
 	Tasks               int      `json:"tasks"`         // number of tasks with a suggested request
 	TasksWithoutRequest int      `json:"without"`       // number of tasks without a suggested request
-	RequestBytes        *int64   `json:"request_bytes"` // largest suggested request of these tasks; nil without such a task
+	RequestBytes        *int64   `json:"request_bytes"` // largest suggested request of the tasks of the group; nil if none has one
 	Request             *string  `json:"request"`       // RequestBytes as a quantity
 	Risk                *float64 `json:"risk"`          // largest of the tasks' risks with this request
 	SavesGBH            *float64 `json:"saves_gbh"`     // sum of the tasks' savings with this request; nil if one is unknown
@@ -38,7 +38,7 @@ type StaticGroup struct {
 // risk, rounded up to whole MiB. If n runs and the next run are exchangeable, the next run exceeds the
 // k-th smallest peak with a probability of at most (n+1−k)/(n+1) (Vovk et al. 2005). The peak of a run
 // that was killed and never succeeded is unknown, so NewStatic takes it as larger than all others. If the k-th
-// smallest peak is one of these, there is no request. NewStatic sorts sample by peak.
+// smallest peak is one of these, there is no request. NewStatic may reorder sample.
 func NewStatic(sample []store.PeakRow, t *Task) *Static {
 	n := len(sample)
 	s := &Static{Runs: n, RunsNeeded: int(math.Ceil(1/t.RiskTarget-1e-9)) - 1}

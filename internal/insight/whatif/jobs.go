@@ -150,14 +150,14 @@ func (s *Jobs) replay(ctx context.Context, j *Job, q *Question) (report *Report,
 	case s.slot <- struct{}{}:
 		defer func() { <-s.slot }()
 	case <-ctx.Done():
-		return nil, stopped(ctx)
+		return nil, earlyEndError(ctx)
 	}
 	ctx, cancel := context.WithTimeout(ctx, maxTime) // the wait for the slot does not count
 	defer cancel()
 	j.advance(0) // cancels the job if it was abandoned while it waited
 	report, err = run(ctx, s.svc, q, j.advance)
 	if err != nil && ctx.Err() != nil {
-		err = stopped(ctx)
+		err = earlyEndError(ctx)
 	}
 	return report, err
 }
@@ -175,7 +175,7 @@ func (j *Job) advance(share float64) {
 	}
 }
 
-func stopped(ctx context.Context) error {
+func earlyEndError(ctx context.Context) error {
 	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		return sizing.Errorf(sizing.Exhausted, "what if: the replay took more than %s; name one task, or fewer settings", maxTime)
 	}

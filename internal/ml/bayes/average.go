@@ -43,7 +43,7 @@ const (
 	exactShare = 0.05 // of the narrow constant
 	modesShare = 0.1  // of the modes together; 0 if Predict leaves them out
 
-	exactness = 0.05 // prior deviation of the narrow constant, relative to Prior.Deviation
+	narrowDeviationRatio = 0.05 // prior deviation of the narrow constant, relative to Prior.Deviation
 )
 
 // Average holds the sufficient statistics of one task. The zero value is ready to use.
@@ -126,7 +126,7 @@ func (a *Average) Predict(inputs, levels []float64, scale float64, prior *Prior,
 		constant -= lineShare
 	}
 	a.constant(prior.Deviation, prior.Rows, mix, math.Log(constant)+a.Constant)
-	a.constant(prior.Deviation*exactness, prior.Rows, mix, math.Log(exactShare)+a.Exact)
+	a.constant(prior.Deviation*narrowDeviationRatio, prior.Rows, mix, math.Log(exactShare)+a.Exact)
 	for i := range lines {
 		weight := math.Log(lineShare / float64(lines))
 		if !a.hasLine(i, inputs[i]) {
@@ -165,7 +165,7 @@ func (a *Average) Predict(inputs, levels []float64, scale float64, prior *Prior,
 		a.predictScaled(levels[models-1], scale, prior, mix, modelWeight)
 	}
 	mix.normalise()
-	a.keepUnvaried(inputs, lines, prior, mix)
+	a.raiseUnvariedLines(inputs, lines, prior, mix)
 }
 
 // A line of at least lineRangeRows rows neither predicts from nor learns an input whose absolute value is too far above the

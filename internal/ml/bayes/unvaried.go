@@ -2,11 +2,11 @@ package bayes
 
 import "math"
 
-// keepUnvaried raises the weight of a line to its prior probability if the input of the line had the same value in all rows
-// and is larger now. The rows say nothing about such a line, even if the other structures predicted the rows well. The level
-// of the line becomes the mean level of the other components plus the prior slope times the growth of the input. Only growth
-// up to minLineReach counts.
-func (a *Average) keepUnvaried(inputs []float64, lines int, prior *Prior, mix *Mixture) {
+// raiseUnvariedLines raises the weight of a line to its prior probability if the input of the line had the same value in all
+// rows and is larger now. The rows say nothing about such a line, even if the other structures predicted the rows well. The
+// level of the line becomes the mean level of the other components plus the prior slope times the growth of the input. Only
+// growth up to minLineReach counts.
+func (a *Average) raiseUnvariedLines(inputs []float64, lines int, prior *Prior, mix *Mixture) {
 	share := lineShare / float64(lines)
 	for i := range lines {
 		k := constants + i

@@ -72,12 +72,12 @@ func (x *Experts) coldStartExceedance(p *Point, amounts, risk []float64) {
 // treeModels lists the models, all with trees, that CalibratedExceedance averages.
 var treeModels = [...]int{Trees, LineTrees, Stack}
 
-// pooled lists the residual distributions that CalibratedExceedance averages.
-var pooled = [...]int{allRows, nearestRows, treeScaled}
+// averagedDistributions lists the residual distributions that CalibratedExceedance averages.
+var averagedDistributions = [...]int{allRows, nearestRows, treeScaled}
 
 // CalibratedExceedance writes P(peak > amounts[i]) to risk[i]. It averages treeModels, with weights inversely proportional to
-// their summed squared errors (Bates and Granger 1969). For each model it averages the distributions in pooled, with equal
-// weights (a linear opinion pool, Stone 1961); after WithResiduals it uses shrunkExceedance instead.
+// their summed squared errors (Bates and Granger 1969). For each model it averages averagedDistributions, with equal weights
+// (a linear opinion pool, Stone 1961); after WithResiduals it uses shrunkExceedance instead.
 // Unlike ExceedanceProbs it is calibrated in the middle of the distribution: the experts of ExceedanceProbs are selected for the
 // cost of high quantiles and are overconfident in the middle. During the cold start, both give the same probabilities.
 func (x *Experts) CalibratedExceedance(p *Point, amounts, risk []float64, s *Scratch) {
@@ -102,8 +102,8 @@ func (x *Experts) CalibratedExceedance(p *Point, amounts, risk []float64, s *Scr
 			x.shrunkExceedance(p, model, weights[m]/total, logs, risk, s)
 			continue
 		}
-		weight := weights[m] / total / float64(len(pooled))
-		for _, dist := range pooled {
+		weight := weights[m] / total / float64(len(averagedDistributions))
+		for _, dist := range averagedDistributions {
 			t, scale := x.distribution(p, model, dist, s)
 			sorted := x.residuals(model, dist, s)
 			for i, log := range logs {
@@ -122,7 +122,7 @@ const globalRows = 200
 // the spread that the trees predict (normalised conformal prediction, Papadopoulos et al. 2002). The rows nearest in level
 // correct this spread; their distribution is shrunk to that of all rows, as in the posterior mean of a Dirichlet process
 // (Ferguson 1973). shrunkExceedance is only for random holdouts: on the trace hst with the newest rows held out, the mean of
-// the distributions in pooled is far better.
+// the distributions in averagedDistributions is far better.
 func (x *Experts) shrunkExceedance(p *Point, model int, weight float64, logs, risk []float64, s *Scratch) {
 	t, scale := x.distribution(p, model, treeScaled, s)
 	all, near := x.residuals(model, treeScaled, s), x.nearScaled(p, model, s)

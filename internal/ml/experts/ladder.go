@@ -12,22 +12,22 @@ import "math"
 //	V(1 lift,  f) = ceiling
 //	V(l lifts, f) = min over a > f of  a + P(peak > a | peak > f) · V(l−1, a)
 //
-// A lift that is not the last one goes at most to usualMargin · the largest known peak or killed allocation or, if that is more,
-// to maxStep · the killed amount. Residuals are relative to the prediction: those of small runs may imply that the peak of a
-// larger run is far above all known peaks, but such peaks are rare.
+// A lift that is not the last one goes at most to knownPeakMargin · the largest known peak or killed allocation or, if that is
+// more, to maxStep · the killed amount. Residuals are relative to the prediction: those of small runs may imply that the peak
+// of a larger run is far above all known peaks, but such peaks are rare.
 const (
-	gridSteps      = 24  // number of amounts of a grid
-	powerLawBelief = 0.3 // weight of the power law P(peak > a | peak > f) = (f / a)³ without evidence; see PowerLaw and lawWeight
-	maxLifts       = 4   // largest number of rungs; more rungs do not reduce the cost noticeably
-	usualMargin    = 1.3 // with a larger one, lifts waste more; with a smaller one, a peak slightly above the known ones is killed again
-	maxStep        = 2.0
+	gridSteps       = 24  // number of amounts of a grid
+	priorLawWeight  = 0.3 // weight of the power law P(peak > a | peak > f) = (f / a)³ without evidence; see PowerLaw and lawWeight
+	maxLifts        = 4   // largest number of rungs; more rungs do not reduce the cost noticeably
+	knownPeakMargin = 1.3 // with a larger one, lifts waste more; with a smaller one, a peak slightly above the known ones is killed again
+	maxStep         = 2.0
 )
 
 // grid holds the amounts from the killed one to the ceiling. The logs of the amounts, except the killed one,
 // are equidistant. The first index of the fields `cost` and `next` is the number of lifts that are left.
 type grid struct {
 	amount, risk [gridSteps]float64               // amounts, and P(amount < peak ≤ ceiling)
-	belief       [gridSteps]float64               // weight of the power law after a kill at an amount
+	lawWeight    [gridSteps]float64               // weight of the power law after a kill at an amount
 	cost         [maxLifts + 1][gridSteps]float64 // least expected cost after a kill at an amount
 	next         [maxLifts + 1][gridSteps]uint8   // index of the best next amount after a kill at an amount
 }
@@ -46,13 +46,13 @@ func (x *Experts) Ladder(p *Point, from, ceiling float64, lifts int, s *Scratch,
 		g.amount[i] = least * math.Pow(ceiling/least, float64(i-1)/float64(gridSteps-2))
 	}
 	x.ExceedanceProbs(p, g.amount[:], g.risk[:], s)
-	beyond := g.risk[gridSteps-1]
+	aboveCeiling := g.risk[gridSteps-1]
 	for i := range g.risk {
-		g.risk[i] = max(0, g.risk[i]-beyond)
+		g.risk[i] = max(0, g.risk[i]-aboveCeiling)
 	}
-	g.weighLaw(AfterKills(powerLawBelief, p.KilledRuns), x.knownRows())
+	g.weighLaw(AfterKills(priorLawWeight, p.KilledRuns), x.knownRows())
 	lifts = min(lifts, maxLifts)
-	g.solve(lifts, usualMargin*x.MaxPeak)
+	g.solve(lifts, knownPeakMargin*x.MaxPeak)
 	at := 0
 	for l := lifts; l > 1 && at < gridSteps-1; l-- {
 		at = int(g.next[l][at])
@@ -64,23 +64,24 @@ func (x *Experts) Ladder(p *Point, from, ceiling float64, lifts int, s *Scratch,
 	return rungs
 }
 
-// weighLaw fills g.belief; see lawWeight. `prior` is the weight of the power law without known peaks above the amounts. weighLaw
-// rounds the double of an amount up to an amount of the grid, and uses the ceiling if the double is above it.
+// weighLaw fills g.lawWeight; see the function lawWeight. `prior` is the weight of the power law without known peaks above
+// the amounts. weighLaw rounds the double of an amount up to an amount of the grid, and uses the ceiling if the double is above
+// it.
 func (g *grid) weighLaw(prior, known float64) {
 	const top = gridSteps - 1
 	double := 0
-	for i := range g.belief {
+	for i := range g.lawWeight {
 		for double < top && g.amount[double] < 2*g.amount[i] {
 			double++
 		}
-		g.belief[i] = lawWeight(prior, known, g.risk[i], g.risk[double], g.amount[i]/g.amount[double])
+		g.lawWeight[i] = lawWeight(prior, known, g.risk[i], g.risk[double], g.amount[i]/g.amount[double])
 	}
 }
 
 // solve fills g.cost and g.next for a ladder that starts at the first amount and has the given number of
-// lifts. The other amounts are reached by a lift, so one lift fewer is left there. `usual` is
+// lifts. The other amounts are reached by a lift, so one lift fewer is left there. `aboveKnownPeaks` is
 // slightly above all known peaks and killed allocations.
-func (g *grid) solve(lifts int, usual float64) {
+func (g *grid) solve(lifts int, aboveKnownPeaks float64) {
 	const top = gridSteps - 1
 	for i := range top {
 		g.cost[1][i] = g.amount[top]
@@ -93,7 +94,7 @@ func (g *grid) solve(lifts int, usual float64) {
 		if i == 0 {
 			left = lifts
 		}
-		g.solveAmount(i, left, max(usual, maxStep*g.amount[i]))
+		g.solveAmount(i, left, max(aboveKnownPeaks, maxStep*g.amount[i]))
 	}
 }
 
@@ -126,18 +127,18 @@ func (g *grid) solveAmount(i, left int, bound float64) {
 }
 
 func (g *grid) exceedAfterKill(i, j int) float64 {
-	return conditionalExceedance(g.risk[i], g.risk[j], g.amount[i]/g.amount[j], g.belief[i])
+	return conditionalExceedance(g.risk[i], g.risk[j], g.amount[i]/g.amount[j], g.lawWeight[i])
 }
 
 // conditionalExceedance returns the probability that a peak above the lower of two amounts is also above the higher
 // one. `from` and `to` are the exceedance probabilities of the lower and of the higher amount by the margins, `ratio` is the
-// lower amount divided by the higher one, and `belief` is the weight of the power law.
-func conditionalExceedance(from, to, ratio, belief float64) float64 {
+// lower amount divided by the higher one, and `weight` is the weight of the power law.
+func conditionalExceedance(from, to, ratio, weight float64) float64 {
 	model := 1.0
 	if from > 0 {
 		model = min(1, to/from)
 	}
-	return (1-belief)*model + belief*PowerLaw(ratio)
+	return (1-weight)*model + weight*PowerLaw(ratio)
 }
 
 // lawWeight returns the weight of the power law after a kill, by Bayes' theorem. `prior` is the weight without known peaks above
@@ -178,7 +179,7 @@ func (x *Experts) knownRows() float64 { return float64(min(len(x.Rows), x.config
 
 // PowerLaw returns P(peak > amount) after a kill at `ratio` · amount; it does not use the margins. Above
 // the killed amount, peaks of killed runs follow a Pareto distribution with an exponent
-// of about 3.6 (maximum likelihood over 587 kills on eight traces; 1.2 to 6.7 by trace). The rule uses
+// of about 3.6 (maximum likelihood over 587 kills on eight traces; 1.2 to 6.7 by trace). PowerLaw uses
 // an exponent of 3.
 func PowerLaw(ratio float64) float64 { return ratio * ratio * ratio }
 
@@ -190,6 +191,6 @@ func (x *Experts) ConditionalExceedance(p *Point, from, to float64, s *Scratch) 
 		return 1
 	}
 	before := x.ExceedanceProb(p, from, s)
-	belief := lawWeight(AfterKills(powerLawBelief, p.KilledRuns), x.knownRows(), before, x.ExceedanceProb(p, 2*from, s), 0.5)
-	return conditionalExceedance(before, x.ExceedanceProb(p, to, s), from/to, belief*(1-before))
+	weight := lawWeight(AfterKills(priorLawWeight, p.KilledRuns), x.knownRows(), before, x.ExceedanceProb(p, 2*from, s), 0.5)
+	return conditionalExceedance(before, x.ExceedanceProb(p, to, s), from/to, weight*(1-before))
 }

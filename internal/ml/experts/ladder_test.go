@@ -12,36 +12,36 @@ import (
 
 // cheapestLadder returns the least expected cost of all ladders over the amounts above
 // amount i, given that the peak is above amount i. Each rung costs its whole amount. A ladder has at
-// most `lifts` rungs, and the last rung is the ceiling. A rung before the last possible one is at most usual or twice the
-// amount before, except if it is the next amount of the grid.
-func cheapestLadder(g *grid, i, lifts int, usual float64) float64 {
+// most `lifts` rungs, and the last rung is the ceiling. Each rung except rung number `lifts` is at most the larger of
+// aboveKnownPeaks and twice the amount before, or it is the next amount of the grid.
+func cheapestLadder(g *grid, i, lifts int, aboveKnownPeaks float64) float64 {
 	top := len(g.amount) - 1
 	if lifts == 1 {
 		return g.amount[top] // the ceiling as the only rung
 	}
 	best := math.Inf(1)
 	for j := i + 1; j <= top; j++ {
-		if j > i+1 && g.amount[j] > max(usual, 2*g.amount[i]) {
+		if j > i+1 && g.amount[j] > max(aboveKnownPeaks, 2*g.amount[i]) {
 			break
 		}
 		cost := g.amount[j]
 		if j < top {
-			cost += exceedance(g, i, j) * cheapestLadder(g, j, lifts-1, usual)
+			cost += exceedance(g, i, j) * cheapestLadder(g, j, lifts-1, aboveKnownPeaks)
 		}
 		best = min(best, cost)
 	}
 	return best
 }
 
-// exceedance returns P(peak > amount j | peak > amount i): the weighted mean for the residuals and for a power law with
-// exponent three.
+// exceedance returns P(peak > amount j | peak > amount i): the weighted mean of this probability by the residuals and by a
+// power law with exponent three.
 func exceedance(g *grid, i, j int) float64 {
 	ratio := g.amount[i] / g.amount[j]
 	law := ratio * ratio * ratio
 	if g.risk[i] == 0 {
-		return 1 - g.belief[i] + g.belief[i]*law
+		return 1 - g.lawWeight[i] + g.lawWeight[i]*law
 	}
-	return (1-g.belief[i])*min(1, g.risk[j]/g.risk[i]) + g.belief[i]*law
+	return (1-g.lawWeight[i])*min(1, g.risk[j]/g.risk[i]) + g.lawWeight[i]*law
 }
 
 // costOf returns the expected cost of the rungs of a ladder after a kill, for peaks up to the last rung, which is the
@@ -49,16 +49,16 @@ func exceedance(g *grid, i, j int) float64 {
 // grid holds the weights of the power law.
 func costOf(x *Experts, p *Point, from float64, rungs []float64, s *Scratch) float64 {
 	cost, reached, at := 0.0, 1.0, from
-	beyond := x.ExceedanceProb(p, rungs[len(rungs)-1], s)
+	aboveCeiling := x.ExceedanceProb(p, rungs[len(rungs)-1], s)
 	for _, rung := range rungs {
 		cost += reached * rung
-		before, after := max(0, x.ExceedanceProb(p, at, s)-beyond), max(0, x.ExceedanceProb(p, rung, s)-beyond)
+		before, after := max(0, x.ExceedanceProb(p, at, s)-aboveCeiling), max(0, x.ExceedanceProb(p, rung, s)-aboveCeiling)
 		model := 1.0
 		if before > 0 {
 			model = min(1, after/before)
 		}
-		belief, ratio := s.grid.belief[slices.Index(s.grid.amount[:], at)], at/rung
-		reached *= (1-belief)*model + belief*ratio*ratio*ratio
+		weight, ratio := s.grid.lawWeight[slices.Index(s.grid.amount[:], at)], at/rung
+		reached *= (1-weight)*model + weight*ratio*ratio*ratio
 		at = rung
 	}
 	return cost
@@ -83,11 +83,11 @@ func TestTheLadderIsTheCheapestOne(t *testing.T) {
 // Of ten known peaks above the killed amount, some are above the double of it; the power law expects an eighth of them.
 func TestKnownPeaksChangeTheWeightOfThePowerLaw(t *testing.T) {
 	for share, weight := range map[float64]float64{0: 0.3, 0.125: 0.3, 0.2: 0.2553, 0.5: 0.0068, 1: 4e-10} {
-		assert.InEpsilon(t, weight, lawWeight(powerLawBelief, 100, 0.1, 0.1*share, 0.5), 0.01, "share above the double: %v", share)
+		assert.InEpsilon(t, weight, lawWeight(priorLawWeight, 100, 0.1, 0.1*share, 0.5), 0.01, "share above the double: %v", share)
 	}
-	assert.InEpsilon(t, 0.3*0.125/(0.3*0.125+0.7), lawWeight(powerLawBelief, 1, 1, 1, 0.5), 1e-12, "one peak, with likelihoods of an eighth and one")
-	assert.Equal(t, powerLawBelief, lawWeight(powerLawBelief, 0, 0.1, 0.1, 0.5), "without known peaks, the weight must be the prior one")
-	assert.Equal(t, powerLawBelief, lawWeight(powerLawBelief, 100, 0, 0, 0.5), "without known peaks above the killed amount, the weight must be the prior one")
+	assert.InEpsilon(t, 0.3*0.125/(0.3*0.125+0.7), lawWeight(priorLawWeight, 1, 1, 1, 0.5), 1e-12, "one peak, with likelihoods of an eighth and one")
+	assert.Equal(t, priorLawWeight, lawWeight(priorLawWeight, 0, 0.1, 0.1, 0.5), "without known peaks, the weight must be the prior one")
+	assert.Equal(t, priorLawWeight, lawWeight(priorLawWeight, 100, 0, 0, 0.5), "without known peaks above the killed amount, the weight must be the prior one")
 }
 
 func TestMoreLiftsNeverCostMore(t *testing.T) {

@@ -35,9 +35,9 @@ func (a *ascending) residual(at uint16) float64 {
 }
 
 // residualWindow holds the sorted residuals of the newest rows for one pair (a model and one of its residual
-// distributions). For log residuals it holds positions in the residual store, which need a quarter of the
-// memory: a subtraction and, in a scaled distribution, a division give the residual. It holds residuals in bytes as
-// values, because each of them is a difference of exponentials.
+// distributions). For log residuals it holds positions in the residual store, which need a quarter of the memory of the
+// values; a subtraction and, in a scaled distribution, a division give the value. It holds residuals in bytes as
+// values, because each of them is a difference of exponentials, which takes longer to compute.
 type residualWindow struct {
 	values []float64
 	rows   []uint16
@@ -67,7 +67,7 @@ func (x *Experts) insert(pair int, at uint16) {
 		w.values = slices.Insert(w.values, i, v)
 		return
 	}
-	i, _ := x.search(pair, at)
+	i := x.search(pair, at)
 	w.rows = slices.Insert(w.rows, i, at)
 }
 
@@ -79,7 +79,7 @@ func (x *Experts) remove(pair int, at uint16) {
 		w.values = slices.Delete(w.values, i, i+1)
 		return
 	}
-	i, _ := x.search(pair, at)
+	i := x.search(pair, at)
 	for w.rows[i] != at { // equal residuals are in any order
 		i++
 	}
@@ -87,13 +87,14 @@ func (x *Experts) remove(pair int, at uint16) {
 }
 
 // search returns the index, in the window of a pair, of the first residual that is not lower than that of the row at
-// the position `at`. `found` says whether the two residuals are equal.
-func (x *Experts) search(pair int, at uint16) (i int, found bool) {
+// the position `at`.
+func (x *Experts) search(pair int, at uint16) int {
 	sorted := x.sorted(pair)
 	residual := sorted.residual(at)
-	return slices.BinarySearchFunc(sorted.rows, residual, func(row uint16, residual float64) int {
+	i, _ := slices.BinarySearchFunc(sorted.rows, residual, func(row uint16, residual float64) int {
 		return cmp.Compare(sorted.residual(row), residual)
 	})
+	return i
 }
 
 func (x *Experts) rebuildWindows(n int) {

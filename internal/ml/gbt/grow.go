@@ -182,8 +182,8 @@ func (g *grower) partition(rows []int32, s split) (left, right []int32) {
 	moved, n := slices.Grow(g.moved[:0], len(rows))[:len(rows)], 0
 	for i, r := range rows {
 		rows[n], moved[i-n] = r, r
-		beyond := width - 1 - int32(col.codes[r]-first) // negative on the left
-		n += int(uint32(beyond) >> 31)
+		fromRightEdge := width - 1 - int32(col.codes[r]-first) // negative on the left
+		n += int(uint32(fromRightEdge) >> 31)
 	}
 	copy(rows[n:], moved)
 	g.moved = moved

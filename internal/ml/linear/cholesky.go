@@ -12,7 +12,7 @@ func newSymmetric(n int) blas64.Symmetric {
 
 // solveDefinite replaces b by the solution x of a·x = b, and the upper triangle of a by its Cholesky factor. If a is not
 // positive definite, it returns false and leaves b unchanged. Unlike mat.Cholesky, it does not estimate the condition
-// number of a: that takes as long as the solution of a small system, and is not needed, because the penalty bounds the error.
+// number of a: for a small system the estimate takes as long as the solution, and the penalty bounds the error anyway.
 func solveDefinite(a blas64.Symmetric, b blas64.General) bool {
 	factor, ok := lapack64.Potrf(a)
 	if ok {

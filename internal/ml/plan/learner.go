@@ -11,12 +11,13 @@ type Learner struct {
 	Runs   int     // number of learned runs
 	Rules  []tally // by index in the list `rules`; empty before the first replay
 	Total  float64 // byte-seconds of the grants with which the runs in Rules were replayed
-	Near   float64 // sum of nearKill, with the weights of Rules, over the replayed runs that the static grant did not kill
+	Near   float64 // what near kills (partialKill) add to Rules[0].Kills
 }
 
-// tally sums the out-of-sample outcomes of a rule: Learn replays a run before it adds the curve of the run.
+// tally sums the out-of-sample outcomes of a rule: Learn replays a run before it adds the curve of the run. In the tallies of a
+// task, the kills of its first runs count less (fewRuns).
 type tally struct {
-	Runs, Kills float64 // number of runs, and of kills; a run that came near its limit adds a part of a kill, see nearKill
+	Runs, Kills float64 // number of runs, and of kills; a run that came near its limit adds a part of a kill, see partialKill
 	Cost        float64 // of a task: in byte-seconds; in a Pool: in costs of the run with the static grant
 }
 
@@ -55,11 +56,11 @@ func (p *Pool) caution(l *Learner) float64 {
 }
 
 const (
-	maxCurves  = 32   // number of curves to keep: the newest
-	nearWeight = 0.3  // a run whose usage exactly reached its limit counts as this part of a kill
-	nearScale  = 0.02 // slack, in log units, at which this part is divided by e
-	leastGrant = 1.1  // largest grant of a replay, in peaks of the run: no more than a tight static grant
-	fewRuns    = 2    // number of earlier runs at which a kill counts half for its task, because few runs show only a part of the possible growth
+	maxCurves      = 32   // number of curves to keep: the newest
+	nearWeight     = 0.3  // a run whose usage exactly reached its limit counts as this part of a kill
+	nearScale      = 0.02 // slack, in log units, at which this part is divided by e
+	maxReplayGrant = 1.1  // largest grant of a replay, in peaks of the run: no more than a tight static grant
+	fewRuns        = 2    // number of earlier runs at which a kill counts half for its task, because few runs show only a part of the possible growth
 )
 
 const (
@@ -93,16 +94,16 @@ func ageClass(runs int) int {
 
 // Learn adds an ended run. If there are earlier runs and `grant` is positive, it first replays every rule with the curves
 // of the earlier runs. Then it adds the curve of the run. `grant` is the static grant in bytes that the run had, or would
-// have had without a plan. The replay uses at most leastGrant times the peak of the run, because the next static grant may be
-// much tighter than the allocation of an earlier run. A larger grant never lowers the limit of a rule, so a run that survives
-// the replay also survives with every larger grant. Learn ignores an empty curve.
+// have had without a plan. The replay uses at most maxReplayGrant times the peak of the run, because the next static grant may
+// be much tighter than the allocation of an earlier run. A larger grant never lowers the limit of a rule, so a run that
+// survives the replay also survives with every larger grant. Learn ignores an empty curve.
 func (l *Learner) Learn(pool *Pool, c Curve, grant float64, t Timing) {
 	if len(c.Peak) == 0 {
 		return
 	}
 	t = t.withDefaults()
 	if len(l.Curves) > 0 && grant > 0 {
-		l.replayRules(pool, &c, min(grant, leastGrant*c.Max()), t)
+		l.replayRules(pool, &c, min(grant, maxReplayGrant*c.Max()), t)
 	}
 	l.Runs++
 	l.Curves = append(l.Curves, c)
@@ -127,7 +128,7 @@ func (l *Learner) replayRules(pool *Pool, c *Curve, grant float64, t Timing) {
 	l.Total += fixed
 	for i := range rules {
 		o := rules[i].replay(c, grant, forecasts, t)
-		kills := nearKill(o)
+		kills := partialKill(o)
 		l.Rules[i].add(kills*weight, o.cost)
 		if i == 0 && !o.killed {
 			l.Near += kills * weight
@@ -142,9 +143,9 @@ func (t *tally) add(kills, cost float64) {
 	t.Cost += cost
 }
 
-// nearKill returns 1 for a kill, and a part of 1 for a run that came near its limit. Thus a rule
+// partialKill returns 1 for a kill, and a part of 1 for a run that came near its limit. Thus a rule
 // that narrowly avoided a kill does not look as safe as a rule that never came near one.
-func nearKill(o outcome) float64 {
+func partialKill(o outcome) float64 {
 	if o.killed {
 		return 1
 	}

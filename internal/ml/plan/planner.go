@@ -42,10 +42,10 @@ func newPlanner(l *Learner, pool *Pool, t Timing) *Planner {
 	return p
 }
 
-// isAsSafeAsStatic reports whether the kills and near kills (nearKill) of rule i in the replays are together at most the near
-// kills of the static grant. It is false before pooledRuns replays. Equal runs get a static grant just above their peak, so
-// their usage comes near the limit of every rule, and the kill rate would exclude every rule. l.Near has no real kills of the
-// static grant, so these cannot justify kills of the rule.
+// isAsSafeAsStatic reports whether the kills and near kills (partialKill) of rule i in the replays are together at most the
+// near kills of the static grant. It is false before pooledRuns replays. Equal runs get a static grant just above their peak,
+// so their usage comes near the limit of every rule, and without this check no rule would have an accepted kill rate. l.Near
+// has no real kills of the static grant, so these cannot justify kills of the rule.
 func (l *Learner) isAsSafeAsStatic(i int) bool {
 	return len(l.Rules) > 0 && l.Rules[i].Runs >= pooledRuns && l.Rules[i].Kills <= l.Near
 }

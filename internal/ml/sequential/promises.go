@@ -60,7 +60,7 @@ func violationOf(bet float64, tries []Try, level float64) (from, to int) {
 	for i := len(tries) - 1; i >= 0; i-- {
 		if !(log > 0) {
 			// The tries after i add no gain, so the stake that starts with try i is largest right after try i. A violation that
-			// was found before is the newest one.
+			// later tries have shown is the newest one.
 			if from >= 0 {
 				break
 			}

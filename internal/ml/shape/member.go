@@ -120,7 +120,7 @@ func (m Membership) mixture(s *Set) *Density {
 const maxPriorRuns = 30
 
 // Prior returns the prior density of the runs of a group with the membership m: the mixture of the
-// shapes. It also returns the weight of the prior, in runs (pseudo-counts).
+// shapes and the pooled density. It also returns the weight of the prior, in runs (pseudo-counts).
 func (s *Set) Prior(m Membership) (*Density, float64) {
 	return m.mixture(s), s.weight(&m)
 }
@@ -139,7 +139,7 @@ func (s *Set) Name(shape int) string {
 }
 
 // Predictive returns the density of the next run of a group with the runs c and the membership m: the
-// posterior mean of the density of the group. For a group without runs it is the mixture of the shapes.
+// posterior mean of the density of the group. For a group without runs it is the density of Prior.
 // With many runs it approaches the histogram of the group.
 func (s *Set) Predictive(c *Counts, m Membership) *Density {
 	prior, weight := s.Prior(m)

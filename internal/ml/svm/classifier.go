@@ -13,14 +13,14 @@ type Classifier struct {
 // m·(m−1)/2 pairs have the order (0,1), (0,2), (1,2), (0,3) … A support vector has one
 // coefficient for each pair that contains its class.
 type model struct {
-	scale      scale
-	bins       int
-	gamma      float64
-	shared     float64    // the part of the probability that is divided equally among all bins
-	classes    []member   // ascending by bin
-	boundaries []boundary // by pair
-	vectors    points     // support vectors, class by class
-	beta       []float64  // coefficients: for each support vector one per pair that contains its class
+	scale        scale
+	bins         int
+	gamma        float64
+	uniformShare float64    // the part of the probability that is divided equally among all bins
+	classes      []member   // ascending by bin
+	boundaries   []boundary // by pair
+	vectors      points     // support vectors, class by class
+	beta         []float64  // coefficients: for each support vector one per pair that contains its class
 }
 
 // member is a class: its bin and its number of support vectors.
@@ -110,10 +110,10 @@ func (c *Classifier) Probabilities(x, p []float64) {
 	}
 	couple(s.pairwise, s.p)
 	for bin := range p {
-		p[bin] = c.shared / float64(c.bins)
+		p[bin] = c.uniformShare / float64(c.bins)
 	}
 	for i, m := range c.classes {
-		p[m.bin] += (1 - c.shared) * s.p[i]
+		p[m.bin] += (1 - c.uniformShare) * s.p[i]
 	}
 }
 

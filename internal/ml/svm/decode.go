@@ -46,9 +46,9 @@ func verify(data []byte) (body []byte, err error) {
 func decode(body []byte) (*model, error) {
 	r := reader{rest: body[8:], valid: body[6] == 0 && body[7] == 0}
 	columns, bins, used, classes, vectors := r.uint32(), r.uint32(), r.uint32(), r.uint32(), r.uint32()
-	m := &model{gamma: r.float(), shared: r.float(), bins: bins, scale: scale{cols: columns}}
+	m := &model{gamma: r.float(), uniformShare: r.float(), bins: bins, scale: scale{cols: columns}}
 	r.require(bins >= 1 && bins <= maxBins && classes >= 1 && classes <= bins)
-	r.require(m.gamma > 0 && m.shared > 0 && m.shared <= 1)
+	r.require(m.gamma > 0 && m.uniformShare > 0 && m.uniformShare <= 1)
 	r.columns(&m.scale, used)
 	r.classes(m, classes, vectors)
 	r.boundaries(m, classes)

@@ -12,7 +12,7 @@ const FormatVersion = 1
 // This is the layout of a stored classifier, little endian:
 //
 //	"svmf", version u16, 0 u16, columns u32, bins u32, used u32, classes u32, vectors u32
-//	γ f64, shared f64 (the part of the probability that is divided equally among all bins)
+//	γ f64, uniformShare f64 (the part of the probability that is divided equally among all bins)
 //	by used column: number u32, mean f64, deviation f64
 //	by class:       bin u32, vectors u32
 //	by pair:        bias f64, slope f64, level f64
@@ -38,7 +38,7 @@ func (c *Classifier) MarshalBinary() ([]byte, error) {
 	for _, n := range []int{m.scale.cols, m.bins, len(m.scale.used), len(m.classes), len(m.vectors.squares)} {
 		out = binary.LittleEndian.AppendUint32(out, uint32(n))
 	}
-	out = appendFloats(out, m.gamma, m.shared)
+	out = appendFloats(out, m.gamma, m.uniformShare)
 	for u, column := range m.scale.used {
 		out = binary.LittleEndian.AppendUint32(out, column)
 		out = appendFloats(out, m.scale.mean[u], m.scale.deviation[u])

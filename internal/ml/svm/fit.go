@@ -33,7 +33,7 @@ func Fit(t *table.Table, bins int, cfg Config, seed uint64) (*Classifier, error)
 	if !finite(total) {
 		return nil, fmt.Errorf("%w: the weights add up to %v; scale them down", ErrTarget, total)
 	}
-	m := &model{scale: newScale(t, total), bins: bins, shared: 1 / (total + 1)}
+	m := &model{scale: newScale(t, total), bins: bins, uniformShare: 1 / (total + 1)}
 	cfg = cfg.withDefaults(len(m.scale.used))
 	m.gamma = cfg.Gamma
 	classes := classesOf(t, bins, m.scale, seed)

@@ -14,8 +14,9 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// maxKilledRuns bounds the killed runs in memory. A run stays until a success or a later execution of the run is reported,
-// its kills are voided, or its task is deleted. The kills of an evicted run are read from the store, and no prediction fails.
+// maxKilledRuns bounds the killed runs in memory. A run stays until its success is reported, a report shows that its DAG run
+// was created again, its kills are voided, or its task is deleted. The kills of an evicted run are read from the store, and no
+// prediction fails.
 const maxKilledRuns = 100_000
 
 // Answer is the allocation of a try that has not been reported yet.

@@ -19,7 +19,8 @@ const (
 	// training learns the others. More rows would not help the margins: a residual store also has at most 2,000 rows.
 	maxTail = 2_000
 	// retrainAfter is the delay of the training of a task whose active model cannot be decoded. With a longer delay the
-	// last intact model, or the static request, answers for longer; with a shorter one a useless training repeats sooner.
+	// last intact model, or the static request, answers for longer. With a shorter one, trainings repeat sooner if their
+	// models cannot be decoded either.
 	retrainAfter = time.Minute
 )
 

@@ -8,10 +8,10 @@ import (
 // batch holds up to BatchSize receipts. It stores their features in packed form. As maps, the
 // features would be most of the memory that the garbage collector has to scan.
 type batch struct {
-	receipts []sizing.Receipt // without their features
-	features []packed.Reader  // parallel to receipts
-	chunk    []byte           // holds the newest features
-	isThin   bool             // whether thinned returned the batch
+	receipts  []sizing.Receipt // without their features
+	features  []packed.Reader  // parallel to receipts
+	chunk     []byte           // holds the newest features
+	isReduced bool             // whether withoutUnneeded returned the batch
 }
 
 const chunkBytes = 64 << 10 // a full chunk is replaced and not extended, because a copy would block all predictions
@@ -47,24 +47,24 @@ func (b *batch) all() []sizing.Receipt {
 func (b *batch) clear() {
 	clear(b.receipts)
 	clear(b.features)
-	b.receipts, b.features, b.chunk, b.isThin = b.receipts[:0], b.features[:0], b.chunk[:0], false
+	b.receipts, b.features, b.chunk, b.isReduced = b.receipts[:0], b.features[:0], b.chunk[:0], false
 }
 
-// thinned returns a copy of the batch without the receipts that no report will need: it omits earlier answers to a try with
-// a newer answer in the batch, and answers without a run id, to which no report belongs.
-func (b *batch) thinned() *batch {
+// withoutUnneeded returns a copy of the batch without the receipts that no report will need: it omits earlier answers to a try
+// with a newer answer in the batch, and answers without a run id, to which no report belongs.
+func (b *batch) withoutUnneeded() *batch {
 	newest := make(map[sizing.TryKey]int, len(b.receipts))
 	for i := range b.receipts {
 		if try := &b.receipts[i].Ask.Try; try.RunID != "" {
 			newest[*try] = i
 		}
 	}
-	thin := newBatch()
-	thin.isThin = true
+	reduced := newBatch()
+	reduced.isReduced = true
 	for i := range b.receipts {
 		if last, hasTry := newest[b.receipts[i].Ask.Try]; hasTry && last == i {
-			thin.add(b.receipts[i], b.features[i])
+			reduced.add(b.receipts[i], b.features[i])
 		}
 	}
-	return thin
+	return reduced
 }

@@ -46,7 +46,7 @@ type Outbox struct {
 	isWriting bool          // whether batches[0] is being stored; then it must not change
 	queued    int           // receipts in batches
 	dropped   int           // receipts dropped since the start
-	thinned   int           // receipts left out since the start, because no report will need them
+	unneeded  int           // receipts left out since the start, because no report will need them
 	isFailing bool          // whether the last write failed
 	written   chan struct{} // closed by the end of the next write; nil if no caller waits
 	free      sync.Pool     // empty *batch
@@ -69,7 +69,7 @@ func (o *Outbox) Add(r sizing.Receipt) {
 		o.dropUnneeded()
 	}
 	last := len(o.batches) - 1
-	if last < 0 || o.batches[last].isThin || len(o.batches[last].receipts) == BatchSize || last == 0 && o.isWriting {
+	if last < 0 || o.batches[last].isReduced || len(o.batches[last].receipts) == BatchSize || last == 0 && o.isWriting {
 		o.batches = append(o.batches, o.emptyBatch())
 		last++
 	}
@@ -94,14 +94,14 @@ func (o *Outbox) dropUnneeded() {
 	}
 	for i := oldest; i < len(o.batches); i++ {
 		b := o.batches[i]
-		if b.isThin {
+		if b.isReduced {
 			continue
 		}
-		thin := b.thinned()
-		n := len(b.receipts) - len(thin.receipts)
-		o.batches[i] = thin
+		reduced := b.withoutUnneeded()
+		n := len(b.receipts) - len(reduced.receipts)
+		o.batches[i] = reduced
 		o.queued -= n
-		o.thinned += n
+		o.unneeded += n
 		if n > 0 {
 			return
 		}
@@ -161,11 +161,11 @@ func (o *Outbox) Find(predictionID string) (sizing.Receipt, bool) {
 }
 
 // Stats counts the queued receipts, and since the start the dropped receipts and the receipts
-// that were left out because no report will need them (thinned).
-func (o *Outbox) Stats() (queued, dropped, thinned int) {
+// that were left out because no report will need them (unneeded).
+func (o *Outbox) Stats() (queued, dropped, unneeded int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.queued, o.dropped, o.thinned
+	return o.queued, o.dropped, o.unneeded
 }
 
 // Run writes queued receipts until ctx ends, then drains the queue.
@@ -208,8 +208,8 @@ func (o *Outbox) Flush(ctx context.Context) bool {
 			continue
 		}
 		if ctx.Err() == nil { // at the end of the service, Run writes the batch once more
-			queued, dropped, thinned := o.Stats()
-			o.log.Warn("receipts wait for the database", "queued", queued, "dropped", dropped, "thinned", thinned, "err", err)
+			queued, dropped, unneeded := o.Stats()
+			o.log.Warn("receipts wait for the database", "queued", queued, "dropped", dropped, "thinned", unneeded, "err", err)
 		}
 		return false
 	}

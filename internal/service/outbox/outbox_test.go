@@ -103,9 +103,9 @@ func TestAFullOutboxKeepsTheReceiptsThatReportsNeed(t *testing.T) {
 				o.startWrite()
 			}
 		}
-		queued, dropped, thinned := o.Stats()
+		queued, dropped, unneeded := o.Stats()
 		assert.Zero(t, dropped)
-		assert.Equal(t, total, queued+thinned)
+		assert.Equal(t, total, queued+unneeded)
 		assert.LessOrEqual(t, queued, maxQueued+1)
 		found := 0
 		for _, b := range o.batches {

@@ -23,7 +23,7 @@ type exchange struct {
 	Method string         `json:"method"`
 	Path   string         `json:"path"`
 	Body   map[string]any `json:"body"`
-	As     string         `json:"as"` // "" if the request had credentials, otherwise the marker that replayServer also gives to requests without credentials
+	As     string         `json:"as"` // the value of the variable `as` in replayServer; empty if the request had credentials
 	Status int            `json:"status"`
 	Answer json.RawMessage
 }

@@ -3,6 +3,7 @@ package airflow_test
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -67,6 +68,33 @@ func TestSecretsFollowTheSameTableAsTheProvider(t *testing.T) {
 	check(names.Never, false, false)
 	check(names.Numbers, false, true)
 	check(names.Always, true, true)
+}
+
+// A test of the provider, test_rendered_texts_follow_the_same_table_as_the_importer, reads the same table. The provider sends
+// the value of a template; conf has the text from which the template made it.
+func TestRenderedTextsFollowTheSameTableAsTheProvider(t *testing.T) {
+	table, err := os.ReadFile("testdata/rendered.json")
+	require.NoError(t, err)
+	var cases []struct {
+		Text string
+		Sent json.RawMessage
+	}
+	require.NoError(t, json.Unmarshal(table, &cases))
+	for _, c := range cases {
+		conf := map[string]any{"text": c.Text, "sent": json.Number(c.Sent)}
+		if c.Sent[0] == '"' {
+			var text string
+			require.NoError(t, json.Unmarshal(c.Sent, &text))
+			conf["sent"] = text
+		}
+		read := airflow.Features(conf, nil, nil)
+		text, sent := read["text"], read["sent"]
+		assert.Equal(t, text.Kind, sent.Kind, c.Text)
+		assert.InDelta(t, text.Num, sent.Num, 1e-12*math.Abs(sent.Num), c.Text)
+		if sent.Kind == sizing.Category {
+			assert.Equal(t, text.Text, sent.Text)
+		}
+	}
 }
 
 // The provider sends the same hundred features; see its test test_the_first_hundred_names_of_params_and_conf_are_sent.

@@ -177,13 +177,13 @@ func (c *csvReader) observation(number int, cells []string) (Row, error) {
 	if c.hasFeatures {
 		o.Features = sizing.Features{}
 	}
-	bad, zoneless := &RowError{Line: number}, ""
+	bad, columnWithoutZone := &RowError{Line: number}, ""
 	for i, cell := range cells {
 		if strings.TrimSpace(cell) == "" {
 			continue
 		}
 		if name := c.header[i].name; (name == "started_at" || name == "ended_at") && !zonedTime.MatchString(cell) {
-			zoneless = name
+			columnWithoutZone = name
 		}
 		if err := c.header[i].set(&o, cell); err != nil {
 			bad.Fields = append(bad.Fields, sizing.FieldError{Field: c.header[i].name, Detail: err.Error()})
@@ -197,7 +197,7 @@ func (c *csvReader) observation(number int, cells []string) (Row, error) {
 	if len(bad.Fields) > 0 {
 		return Row{}, bad
 	}
-	row := Row{Line: number, Observation: o, Zoneless: zoneless}
+	row := Row{Line: number, Observation: o, Zoneless: columnWithoutZone}
 	if c.upstream >= 0 {
 		row.Upstream, _ = parseUpstream(cells[c.upstream]) // its setter has returned the error
 	}

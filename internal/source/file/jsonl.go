@@ -45,7 +45,7 @@ func (j *jsonReader) parse(text string) (sizing.Observation, []sizing.FieldError
 	if err := json.Unmarshal([]byte(text), &body, j.strict); err != nil {
 		return sizing.Observation{}, []sizing.FieldError{jsonFieldError(err)}
 	}
-	return (&translation{body: &body}).observation()
+	return (&observationDecoder{body: &body}).observation()
 }
 
 func jsonFieldError(err error) sizing.FieldError {
@@ -65,16 +65,16 @@ func jsonFieldError(err error) sizing.FieldError {
 	return sizing.FieldError{Detail: "is not JSON: " + strings.TrimPrefix(err.Error(), "jsontext: ")}
 }
 
-type translation struct {
+type observationDecoder struct {
 	body *api.Observation
 	bad  []sizing.FieldError
 }
 
-func (t *translation) add(field, format string, args ...any) {
+func (t *observationDecoder) add(field, format string, args ...any) {
 	t.bad = append(t.bad, sizing.FieldError{Field: field, Detail: fmt.Sprintf(format, args...)})
 }
 
-func (t *translation) observation() (sizing.Observation, []sizing.FieldError) {
+func (t *observationDecoder) observation() (sizing.Observation, []sizing.FieldError) {
 	b, o := t.body, blankObservation()
 	o.Try.Namespace = *cmp.Or(b.Namespace, &o.Try.Namespace)
 	o.Try.DAG, o.Try.Task, o.Try.RunID = b.DagID, b.TaskID, b.RunID
@@ -133,7 +133,7 @@ func executedPlan(b *api.ExecutedPlan) *sizing.ExecutedPlan {
 
 // memory converts the number in the field <field>_bytes, or else the quantity in the field itself. If both are
 // given, they must be equal.
-func (t *translation) memory(field string, bytes *int64, quantity *string) (b sizing.Bytes) {
+func (t *observationDecoder) memory(field string, bytes *int64, quantity *string) (b sizing.Bytes) {
 	if bytes != nil {
 		if b = sizing.Bytes(*bytes); b < 1 || b > sizing.MaxBytes {
 			t.add(field+"_bytes", "%d must be 1 byte to 8Pi; leave it out where it is not known", *bytes)
@@ -154,7 +154,7 @@ func (t *translation) memory(field string, bytes *int64, quantity *string) (b si
 
 // cpu converts the number in the field <field>_cores, or else the quantity in the field itself. If both are
 // given, they must differ by less than a millicore.
-func (t *translation) cpu(field string, cores *float64, quantity *string) (c sizing.Cores) {
+func (t *observationDecoder) cpu(field string, cores *float64, quantity *string) (c sizing.Cores) {
 	if cores != nil {
 		if c = sizing.Cores(*cores); c < 0 || c > sizing.MaxCores {
 			t.add(field+"_cores", "%g must be 0 to %.0f cores", *cores, float64(sizing.MaxCores))
@@ -173,7 +173,7 @@ func (t *translation) cpu(field string, cores *float64, quantity *string) (c siz
 	return q
 }
 
-func (t *translation) resources(field string, r *api.Resources) sizing.Resources {
+func (t *observationDecoder) resources(field string, r *api.Resources) sizing.Resources {
 	if r == nil {
 		return sizing.Resources{}
 	}
@@ -183,7 +183,7 @@ func (t *translation) resources(field string, r *api.Resources) sizing.Resources
 	}
 }
 
-func (t *translation) seconds(field string, s *float64) time.Duration {
+func (t *observationDecoder) seconds(field string, s *float64) time.Duration {
 	if s == nil {
 		return 0
 	}
@@ -194,7 +194,7 @@ func (t *translation) seconds(field string, s *float64) time.Duration {
 	return sizing.DurationOf(*s)
 }
 
-func (t *translation) time(field string, at *time.Time) time.Time {
+func (t *observationDecoder) time(field string, at *time.Time) time.Time {
 	if at == nil {
 		return time.Time{}
 	}
@@ -204,7 +204,7 @@ func (t *translation) time(field string, at *time.Time) time.Time {
 	return *at
 }
 
-func (t *translation) features(raw api.Features) sizing.Features {
+func (t *observationDecoder) features(raw api.Features) sizing.Features {
 	value := jsontext.Value(raw)
 	if len(value) == 0 || value.Kind() == 'n' {
 		return nil

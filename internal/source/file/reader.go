@@ -11,8 +11,6 @@
 package file
 
 import (
-	"bufio"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -20,6 +18,7 @@ import (
 	"strings"
 
 	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/textfile"
 )
 
 // Row is one observation with the number of its first line, counted from 1.
@@ -64,6 +63,8 @@ type rowReader interface {
 	read() (Row, error)
 }
 
+const bufferSize = 4096
+
 // Open detects gzip and the format from the first bytes of r, and reads the header of a
 // CSV. An empty stream, and an unknown, a duplicate or a missing required column, are errors of
 // kind sizing.Invalid.
@@ -71,14 +72,11 @@ func Open(r io.Reader) (*Reader, error) { return OpenAs(r, Layout{}) }
 
 // OpenAs is like Open, for a CSV whose columns have the names and units of `layout`.
 func OpenAs(r io.Reader, layout Layout) (*Reader, error) {
-	plain, err := gunzip(bufio.NewReader(r))
+	text, err := textfile.Open(r, bufferSize)
 	if err != nil {
-		return nil, err
+		return nil, sizing.Errorf(sizing.Invalid, "%w", err)
 	}
-	if bom, _ := plain.Peek(3); string(bom) == "\ufeff" {
-		_, _ = plain.Discard(len(bom)) // cannot fail: the bytes are in the buffer
-	}
-	in := &lines{in: plain}
+	in := &lines{in: text}
 	first, err := in.nextNonBlank()
 	if errors.Is(err, io.EOF) {
 		return nil, sizing.Errorf(sizing.Invalid, "the file is empty; it needs a CSV header or JSON lines")
@@ -117,18 +115,6 @@ func (r *Reader) Features() (names []string) {
 		}
 	}
 	return names
-}
-
-// gunzip decompresses r if it begins with the magic bytes of gzip (RFC 1952).
-func gunzip(r *bufio.Reader) (*bufio.Reader, error) {
-	if magic, _ := r.Peek(2); string(magic) != "\x1f\x8b" {
-		return r, nil
-	}
-	zip, err := gzip.NewReader(r)
-	if err != nil {
-		return nil, sizing.Errorf(sizing.Invalid, "decompress gzip: %w", err)
-	}
-	return bufio.NewReader(zip), nil
 }
 
 // Read returns the next row, and io.EOF after the last. Reading can continue after a

@@ -83,6 +83,8 @@ func TestReaderAcceptsAllFormats(t *testing.T) {
 		"numbers formatted as floats":       strings.NewReplacer(",7340032000,", ",7.340032e9,", ",4,,", ",4.0,,").Replace(twoRows),
 		"JSON lines":                        "\n" + asJSON.String(),
 		"JSON lines in gzip":                gzipped(t, "\n"+asJSON.String()),
+		"JSON lines, a byte order mark":     "\ufeff\n" + asJSON.String(),
+		"gzip with a byte order mark":       gzipped(t, "\ufeff"+twoRows),
 	} {
 		t.Run(name, func(t *testing.T) {
 			rows, messages := readAll(t, strings.NewReader(text))

@@ -24,7 +24,7 @@ func SafeLabel(id string) string {
 	if safe == id && len(safe) <= maxLabel {
 		return safe
 	}
-	sum := md5.Sum([]byte(id)) //nolint:gosec // as above
+	sum := md5.Sum([]byte(id)) //nolint:gosec // must equal Airflow's label
 	hash := hex.EncodeToString(sum[:])[:hashDigits]
 	return safe[:min(len(safe), maxLabel-hashDigits-1)] + "-" + hash
 }

@@ -74,9 +74,9 @@ func (u *Usage) add(s *model.SampleStream) {
 	case oomEvents:
 		u.OOMEvents = max(u.OOMEvents, int(highest))
 	case requested:
-		raiseTo(&u.Requested, s, highest)
+		setMax(&u.Requested, s, highest)
 	case limited:
-		raiseTo(&u.Limit, s, highest)
+		setMax(&u.Limit, s, highest)
 	case restarts:
 		u.Restarts = max(u.Restarts, int(highest))
 	case reasonNow, reasonBefore, podReason, podPhase:
@@ -116,7 +116,7 @@ func (u *Usage) finish(pod Pod) {
 	}
 }
 
-func raiseTo(r *sizing.Resources, s *model.SampleStream, amount float64) {
+func setMax(r *sizing.Resources, s *model.SampleStream, amount float64) {
 	switch label(s, "resource") {
 	case "memory":
 		r.Memory = max(r.Memory, toBytes(amount))

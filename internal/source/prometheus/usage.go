@@ -17,7 +17,8 @@ const (
 	MaxUsage = "container_memory_max_usage_bytes"
 )
 
-// Usage is the usage of one pod, as far as it was scraped. Zero fields are unknown.
+// Usage is the usage of one pod, as far as it was scraped. Zero fields are unknown; OOMEvents and
+// Restarts are also 0 if there were none.
 type Usage struct {
 	Found     bool   // at least one sample belongs to this pod
 	Missing   string // why the peak is unknown; empty if it is known

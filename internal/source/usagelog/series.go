@@ -48,7 +48,7 @@ func (d *downsampler) add(at time.Time, sample slot) {
 	for d.last() < n {
 		d.slots = append(d.slots, slot{})
 	}
-	d.slots[n-d.first].raise(sample)
+	d.slots[n-d.first].mergeMax(sample)
 }
 
 func (d *downsampler) last() int { return d.first + len(d.slots) - 1 }
@@ -61,12 +61,12 @@ func (d *downsampler) number(at time.Time) int {
 func (d *downsampler) mergePairs() {
 	merged := make([]slot, d.last()>>1-d.first>>1+1, sizing.MaxPoints)
 	for i, s := range d.slots {
-		merged[(d.first+i)>>1-d.first>>1].raise(s)
+		merged[(d.first+i)>>1-d.first>>1].mergeMax(s)
 	}
 	d.slots, d.first, d.step = merged, d.first>>1, 2*d.step
 }
 
-func (s *slot) raise(by slot) {
+func (s *slot) mergeMax(by slot) {
 	s.memory, s.cpu, s.hasCPU = max(s.memory, by.memory), max(s.cpu, by.cpu), s.hasCPU || by.hasCPU
 }
 
@@ -90,7 +90,7 @@ func (d *downsampler) series() *sizing.Series {
 		}
 		s.Memory = append(s.Memory, int64(math.Ceil(now.memory)))
 		s.CPU = append(s.CPU, math.Round(now.cpu*1000)/1000)
-		peak.raise(now)
+		peak.mergeMax(now)
 		previous = now
 	}
 	if peak.memory == 0 {

@@ -17,8 +17,6 @@
 package usagelog
 
 import (
-	"bufio"
-	"compress/gzip"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -33,6 +31,7 @@ import (
 	"time"
 
 	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/textfile"
 )
 
 // ErrInvalidFile means that a file is not a valid usage log.
@@ -56,13 +55,9 @@ const maxComment = 64 << 10
 // Read reads the usage log r, whose path may name the try. For invalid content its error wraps
 // ErrInvalidFile.
 func Read(r io.Reader, path string) (Log, error) {
-	in := bufio.NewReaderSize(r, maxComment)
-	if magic, _ := in.Peek(2); string(magic) == "\x1f\x8b" {
-		plain, err := gzip.NewReader(in)
-		if err != nil {
-			return Log{}, fmt.Errorf("%w: %w", ErrInvalidFile, err)
-		}
-		in = bufio.NewReaderSize(plain, maxComment)
+	in, err := textfile.Open(r, maxComment)
+	if err != nil {
+		return Log{}, fmt.Errorf("%w: %w", ErrInvalidFile, err)
 	}
 	log, err := readHeader(in, path)
 	if err != nil {
@@ -150,7 +145,7 @@ func parseAmount(column, cell string, limit float64) (float64, error) {
 	}
 	v, err := strconv.ParseFloat(cell, 64)
 	if err != nil || !(v >= 0 && v <= limit) {
-		return 0, fmt.Errorf("%s: %.40q is not a number from 0 to %s", column, cell, sizing.FormatNumber(limit))
+		return 0, fmt.Errorf("%s: %.40q is not a number from 0 to %s; leave the cell empty if the value was not measured", column, cell, sizing.FormatNumber(limit))
 	}
 	return v, nil
 }

@@ -70,6 +70,17 @@ func TestReadAcceptsGzip(t *testing.T) {
 	assert.ErrorIs(t, err, usagelog.ErrInvalidFile, "a truncated file must be invalid")
 }
 
+func TestReadIgnoresAByteOrderMark(t *testing.T) {
+	plain, err := usagelog.Read(strings.NewReader(good), "")
+	require.NoError(t, err)
+	log, err := usagelog.Read(strings.NewReader("\ufeff"+good), "")
+	require.NoError(t, err)
+	assert.Equal(t, plain, log)
+	_, samples, _ := strings.Cut(good, "try_number=2, sampler=of ours\n")
+	_, err = usagelog.Read(strings.NewReader("\ufeff"+samples), "dag_id=pricing/run_id=r/task_id=load/attempt=1.csv")
+	assert.NoError(t, err, "a file whose path names the try begins with its header")
+}
+
 func TestCommentsTakePrecedenceOverPath(t *testing.T) {
 	const samples = "timestamp,memory_bytes\n1740819660,100\n1740819665.5,200\n"
 	path := "/logs/dag_id=pricing/run_id=r=1/task_id=load/map_index=0/attempt=3.csv.gz"
@@ -108,6 +119,7 @@ func TestReadRejectsInvalidLogs(t *testing.T) {
 		"no number":                  {head + "timestamp,memory_bytes\n1,1\n2,much\n", `line 3 after the comments: memory_bytes: "much" is not a number`},
 		"negative memory":            {head + "timestamp,memory_bytes\n1,-1\n", "memory_bytes"},
 		"NaN":                        {head + "timestamp,memory_bytes\n1,NaN\n", "memory_bytes"},
+		"NaN as cores":               {head + "timestamp,memory_bytes,cpu_cores\n1,1,nan\n", `cpu_cores: "nan" is not a number from 0 to 1048576; leave the cell empty if the value was not measured`},
 		"too many cores":             {head + "timestamp,memory_bytes,cpu_cores\n1,1,1e9\n", "cpu_cores"},
 		"a short row":                {head + "timestamp,memory_bytes\n1\n", "wrong number of fields"},
 		"an unknown outcome":         {head + "# outcome=fine\ntimestamp,memory_bytes\n1,1\n", "outcome=fine: must be one of"},

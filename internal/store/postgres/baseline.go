@@ -47,10 +47,10 @@ func (c *requestCache) add(task sizing.TaskKey, request sizing.Resources, now ti
 const noteRequestsSQL = `
 	SELECT note_requests($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::bigint[], $6::float8[])`
 
-// noteRequests stores the static requests of new receipts: the first request of a task as its baseline, and later
+// storeRequests stores the static requests of new receipts: the first request of a task as its baseline, and later
 // requests as changes. It ignores predictions without a run id: they are no tries, and any caller may make them with any
 // request. It also ignores reproduced runs. It returns the receipts whose requests it stored.
-func (s *Store) noteRequests(ctx context.Context, tx pgx.Tx, receipts []sizing.Receipt) (noted []*sizing.Receipt, err error) {
+func (s *Store) storeRequests(ctx context.Context, tx pgx.Tx, receipts []sizing.Receipt) (stored []*sizing.Receipt, err error) {
 	now := time.Now()
 	seen := map[sizing.TaskKey]sizing.Resources{}
 	var previous *sizing.Ask // many successive receipts have the same task and request
@@ -68,23 +68,23 @@ func (s *Store) noteRequests(ctx context.Context, tx pgx.Tx, receipts []sizing.R
 			continue
 		}
 		seen[task] = request
-		noted = append(noted, r)
+		stored = append(stored, r)
 	}
-	if len(noted) == 0 {
+	if len(stored) == 0 {
 		return nil, nil
 	}
 	_, err = tx.Exec(ctx, noteRequestsSQL,
-		column(noted, func(r *sizing.Receipt) string { return r.Ask.Try.Namespace }),
-		column(noted, func(r *sizing.Receipt) string { return r.Ask.Try.DAG }),
-		column(noted, func(r *sizing.Receipt) string { return r.Ask.Try.Task }),
-		column(noted, func(r *sizing.Receipt) time.Time { return r.At }),
-		column(noted, func(r *sizing.Receipt) *sizing.Bytes { return knownAmount(&r.Ask.Requested.Memory) }),
-		column(noted, func(r *sizing.Receipt) *sizing.Cores { return knownAmount(&r.Ask.Requested.CPU) }))
-	return noted, err
+		column(stored, func(r *sizing.Receipt) string { return r.Ask.Try.Namespace }),
+		column(stored, func(r *sizing.Receipt) string { return r.Ask.Try.DAG }),
+		column(stored, func(r *sizing.Receipt) string { return r.Ask.Try.Task }),
+		column(stored, func(r *sizing.Receipt) time.Time { return r.At }),
+		column(stored, func(r *sizing.Receipt) *sizing.Bytes { return knownAmount(&r.Ask.Requested.Memory) }),
+		column(stored, func(r *sizing.Receipt) *sizing.Cores { return knownAmount(&r.Ask.Requested.CPU) }))
+	return stored, err
 }
 
-func (s *Store) rememberRequests(noted []*sizing.Receipt) {
-	for _, r := range noted {
+func (s *Store) rememberRequests(stored []*sizing.Receipt) {
+	for _, r := range stored {
 		s.requests.add(r.Ask.Try.TaskKey, r.Ask.Requested, time.Now())
 	}
 }

@@ -138,7 +138,7 @@ func (s *Store) ClaimRuns(ctx context.Context, id int64, branch campaign.Branch,
 		if err != nil {
 			return err
 		}
-		newRuns, repeats := -1, true // any number
+		newRuns, mayClaimGivenBack := -1, true // any number
 		switch {
 		case rule.IsTrigger() && c.Paused:
 			// With newRuns = 0 the query would still claim runs with an expired lease, and the trigger would start those
@@ -146,12 +146,12 @@ func (s *Store) ClaimRuns(ctx context.Context, id int64, branch campaign.Branch,
 			claimed.Campaign = c
 			return nil
 		case rule.IsTrigger():
-			if newRuns, repeats, err = startableRuns(ctx, tx, &c, &rule); err != nil {
+			if newRuns, mayClaimGivenBack, err = startableRuns(ctx, tx, &c, &rule); err != nil {
 				return err
 			}
 		}
 		claimed.Campaign = c
-		rows, err := tx.Query(ctx, claimRunsSQL, id, int16(rule.From), int16(rule.Claimed), int16(rule.Started), limit, newRuns, lease, rule.From == campaign.Deployed, repeats)
+		rows, err := tx.Query(ctx, claimRunsSQL, id, int16(rule.From), int16(rule.Claimed), int16(rule.Started), limit, newRuns, lease, rule.From == campaign.Deployed, mayClaimGivenBack)
 		if err != nil {
 			return err
 		}
@@ -162,10 +162,10 @@ func (s *Store) ClaimRuns(ctx context.Context, id int64, branch campaign.Branch,
 }
 
 // startableRuns returns how many new runs in state rule.From a trigger may claim (newRuns; -1: any number), and whether it may
-// claim runs that were given back (repeats). The budget already counts the attempts of runs that were given back, so its bound
-// on runs does not stop them, but its other bounds do. Neither result limits runs with an expired lease, which are in a later
-// state. If the budget limits the trigger and is used up, startableRuns stops the campaign.
-func startableRuns(ctx context.Context, tx pgx.Tx, c *campaign.Campaign, rule *campaign.Rule) (newRuns int, repeats bool, err error) {
+// claim runs that were given back (mayClaimGivenBack). The budget already counts the attempts of runs that were given back, so
+// its bound on runs does not stop them, but its other bounds do. Neither result limits runs with an expired lease, which are in
+// a later state. If the budget limits the trigger and is used up, startableRuns stops the campaign.
+func startableRuns(ctx context.Context, tx pgx.Tx, c *campaign.Campaign, rule *campaign.Rule) (newRuns int, mayClaimGivenBack bool, err error) {
 	if !rule.Spends() || c.Stopped == "" && c.Budget == (campaign.Budget{}) {
 		return -1, true, nil
 	}
@@ -175,15 +175,15 @@ func startableRuns(ctx context.Context, tx pgx.Tx, c *campaign.Campaign, rule *c
 	}
 	others := c.Budget
 	others.Runs = 0
-	repeats = others.Exhausted(used, time.Now()) == ""
+	mayClaimGivenBack = others.Exhausted(used, time.Now()) == ""
 	if c.Stopped != "" {
-		return 0, repeats, nil
+		return 0, mayClaimGivenBack, nil
 	}
 	if c.Stopped = c.Budget.Exhausted(used, time.Now()); c.Stopped != "" {
 		if _, err := tx.Exec(ctx, `UPDATE campaign SET stopped = $2 WHERE id = $1`, c.ID, c.Stopped); err != nil {
 			return 0, false, err
 		}
-		return 0, repeats, auditCampaign(ctx, tx, c, store.CampaignStopped, nil, store.CampaignAudit{Campaign: c.ID, Name: c.Name}, c.Stopped)
+		return 0, mayClaimGivenBack, auditCampaign(ctx, tx, c, store.CampaignStopped, nil, store.CampaignAudit{Campaign: c.ID, Name: c.Name}, c.Stopped)
 	}
 	if c.Budget.Runs == 0 {
 		return -1, true, nil
@@ -262,8 +262,8 @@ const releaseRunsSQL = `
 	UPDATE campaign_run SET leased_until = NULL WHERE campaign = $1 AND leased_until < now()`
 
 // stuckRunsSQL selects the active runs whose state has not changed for the time $2. A run is active from its claim by a
-// trigger until a check reports the result of the step, or the trigger reports that it could not start the step. The list
-// contains the states of active runs (campaign.State).
+// trigger until a check reports the result of the step, or the trigger reports that it could not start the step. The numbers
+// are the states of active runs (campaign.State).
 const stuckRunsSQL = `
 	SELECT ` + runColumns + `
 	FROM campaign_run

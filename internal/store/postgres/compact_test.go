@@ -88,8 +88,8 @@ func TestTypicalReceiptsAreReadBackBitForBit(t *testing.T) {
 		w.b = w.b[:0]
 		require.True(t, w.encode(&receipt))
 		requireReadBack(t, &w, &receipt)
-		w.words.add(w.words.wanted)
-		w.words.wanted = nil
+		w.words.add(w.words.pendingWords)
+		w.words.pendingWords = nil
 		if last = len(w.b); i == 0 {
 			first = last
 		}
@@ -107,11 +107,11 @@ func TestARepeatedTextBecomesAWordOnlyOnce(t *testing.T) {
 	for round := range 2 {
 		write("repeated")
 		write("repeated")
-		for i := range maxSeen { // fills seen
+		for i := range maxLiteralTexts { // fills literalTexts
 			write(fmt.Sprintf("once %d %d", round, i))
 		}
 	}
-	assert.Equal(t, []string{"repeated"}, v.wanted)
+	assert.Equal(t, []string{"repeated"}, v.pendingWords)
 }
 
 func TestRandomReceiptsAreReadBackOrRejected(t *testing.T) {
@@ -273,8 +273,8 @@ func BenchmarkCompact(b *testing.B) {
 	w := compactWriter{words: newVocabulary(1, nil)}
 	for range 3 {
 		w.encode(&receipt)
-		w.words.add(w.words.wanted)
-		w.words.wanted = nil
+		w.words.add(w.words.pendingWords)
+		w.words.pendingWords = nil
 	}
 	b.ReportAllocs()
 	for b.Loop() {

@@ -19,23 +19,23 @@ const ownWords = 32
 // vocabulary holds the words of one task: the texts that its receipts repeat, to which the compact form refers by
 // position. Only the holder of vocabularies.mu uses it.
 type vocabulary struct {
-	id        int32           // of the task in receipt_name
-	words     []string        // by position - ownWords
-	positions map[string]int  // of words
-	seen      map[string]bool // storable texts that were written literally; the value says whether twice. A full map forgets those written once
-	wanted    []string        // texts that were written literally twice, to be stored as words
+	id           int32           // of the task in receipt_name
+	words        []string        // by position - ownWords
+	positions    map[string]int  // of words
+	literalTexts map[string]bool // storable texts that were written literally; the value says whether twice. A full map forgets those written once
+	pendingWords []string        // texts that were written literally twice, to be stored as words
 }
 
 // Bounds of a vocabulary. Lengths are in bytes.
 const (
-	maxWords   = 256 // of one task
-	maxSeen    = 512 // largest size of vocabulary.seen
-	minWordLen = 3   // a shorter text takes hardly more bytes than its position
-	maxWordLen = 2000
+	maxWords        = 256 // of one task
+	maxLiteralTexts = 512 // largest size of vocabulary.literalTexts
+	minWordLen      = 3   // a shorter text takes hardly more bytes than its position
+	maxWordLen      = 2000
 )
 
 func newVocabulary(id int32, words []string) *vocabulary {
-	v := &vocabulary{id: id, positions: make(map[string]int, len(words)), seen: map[string]bool{}}
+	v := &vocabulary{id: id, positions: make(map[string]int, len(words)), literalTexts: map[string]bool{}}
 	v.add(words)
 	return v
 }
@@ -49,7 +49,7 @@ func (v *vocabulary) add(words []string) {
 }
 
 // position returns the position of a text that is a word. It remembers a text that is not a word but can become one.
-// If such a text is written a second time, it becomes wanted.
+// If such a text is written a second time, it becomes pending.
 func (v *vocabulary) position(s string) (int, bool) {
 	if i := slices.Index(commonWords, s); i >= 0 {
 		return i, true
@@ -58,18 +58,18 @@ func (v *vocabulary) position(s string) (int, bool) {
 		return i, true
 	}
 	isStorable := len(s) >= minWordLen && len(s) <= maxWordLen && utf8.ValidString(s) && !strings.Contains(s, "\x00")
-	if !isStorable || len(v.words)+len(v.wanted) >= maxWords {
+	if !isStorable || len(v.words)+len(v.pendingWords) >= maxWords {
 		return 0, false
 	}
-	switch again, known := v.seen[s]; {
+	switch again, known := v.literalTexts[s]; {
 	case !known:
-		if len(v.seen) >= maxSeen {
-			maps.DeleteFunc(v.seen, func(_ string, again bool) bool { return !again }) // texts that were written twice stay, so that they do not become wanted again
+		if len(v.literalTexts) >= maxLiteralTexts {
+			maps.DeleteFunc(v.literalTexts, func(_ string, again bool) bool { return !again }) // texts that were written twice stay, so that they do not become pending again
 		}
-		v.seen[s] = false
+		v.literalTexts[s] = false
 	case !again:
-		v.seen[s] = true
-		v.wanted = append(v.wanted, s)
+		v.literalTexts[s] = true
+		v.pendingWords = append(v.pendingWords, s)
 	}
 	return 0, false
 }

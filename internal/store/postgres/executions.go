@@ -83,8 +83,8 @@ func (old *storedReport) compareTimes(r *report, now time.Time) int {
 	return sameExecution
 }
 
-// overlaps reports whether the known times of the stored report and of r are those of one execution.
-func (old *storedReport) overlaps(r *report, now time.Time) bool {
+// isSameExecution reports whether the known times of the stored report and of r are those of one execution.
+func (old *storedReport) isSameExecution(r *report, now time.Time) bool {
 	areKnown := !old.StartedAt.IsZero() && !r.StartedAt.IsZero()
 	return areKnown && (old.StartedAt.Equal(r.StartedAt) || old.compareTimes(r, now) == sameExecution)
 }
@@ -149,7 +149,7 @@ func (s *Store) recordExecution(ctx context.Context, tx pgx.Tx, old *storedRepor
 	n := 1
 	for _, e := range earlier {
 		n = max(n, executionNumber(e.Try.RunID, r.Try.RunID)+1)
-		if e.Try.Number == r.Try.Number && e.overlaps(r, now) {
+		if e.Try.Number == r.Try.Number && e.isSameExecution(r, now) {
 			recorded[i] = e.amend(r)
 			recorded[i].Late = true
 			batch := &pgx.Batch{}

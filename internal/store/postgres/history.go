@@ -271,7 +271,8 @@ func (s *Store) Since(ctx context.Context, task sizing.TaskKey, seq int64, limit
 	return s.since(ctx, task, seq, math.MaxInt64, sinceSQL, limit)
 }
 
-// NewestSince reads the newest rows that arrived after row `seq` and not after row `last`, in order of arrival.
+// NewestSince reads the newest of the rows that arrived after row `seq` but not after row `last`, in order of arrival, without
+// reproduced runs.
 func (s *Store) NewestSince(ctx context.Context, task sizing.TaskKey, seq, last int64, limit int) (sizing.History, error) {
 	h, err := s.since(ctx, task, seq, last, newestSinceSQL, limit)
 	slices.Reverse(h.Rows)

@@ -171,8 +171,8 @@ const sharesSQL = `
 	JOIN model ON model.task = task.id AND model.version = task.active_version
 	WHERE task.namespace = $1 AND task.dag_id = $2`
 
-// Shares reads the shares of a DAG's active models. A model without a stored share has its blob instead. Blobs are large, so
-// Shares passes the models to each one by one.
+// Shares reads the shares of a DAG's active models. A model without a stored share has its blob instead. Because blobs
+// are large, Shares reads one model at a time and passes it to the function `each`.
 func (s *Store) Shares(ctx context.Context, task sizing.TaskKey, each func(store.Model) error) error {
 	rows, err := s.pool.Query(ctx, sharesSQL, task.Namespace, task.DAG)
 	if err != nil {

@@ -55,8 +55,8 @@ const sampledSuccessesSQL = `
 		WHERE outcome = 1
 		ORDER BY lot LIMIT $4) AS sampled`
 
-// NewestRuns summarises the newest runs of several tasks of a DAG. The database reads at most limits.Tries tries per task,
-// and returns at most limits.Runs + limits.Sample rows per task.
+// NewestRuns summarises the newest runs of several tasks of a DAG. It considers only the newest limits.Tries tries of each
+// task, and reads at most limits.Runs + limits.Sample rows per task.
 func (s *Store) NewestRuns(ctx context.Context, namespace, dag string, tasks []string, limits store.RunLimits) (map[string]store.TaskRuns, error) {
 	var all map[string]store.TaskRuns
 	err := s.inTx(ctx, "read the newest runs of a DAG", snapshot, func(tx pgx.Tx) error {
@@ -111,8 +111,8 @@ func readTries(ctx context.Context, tx pgx.Tx, histories map[int64]*sizing.Histo
 	return rows.Err()
 }
 
-// readTaskRuns returns runs by the id of the task. Since is zero unless limits.Runs or limits.Tries omitted runs; see
-// store.TaskRuns.
+// readTaskRuns returns runs by the id of the task. Since is zero unless limits.Runs or limits.Tries may have omitted
+// runs; see store.TaskRuns.
 func readTaskRuns(ctx context.Context, tx pgx.Tx, limits store.RunLimits, args ...any) (map[int64]store.TaskRuns, error) {
 	rows, err := tx.Query(ctx, newestRunsSQL, args...)
 	if err != nil {
@@ -132,7 +132,7 @@ func readTaskRuns(ctx context.Context, tx pgx.Tx, limits store.RunLimits, args .
 		tries[id] += n
 	}
 	for id, of := range all {
-		if len(of.Runs) >= limits.Runs || tries[id] >= limits.Tries { // the tries that were not read ended before all of these runs
+		if len(of.Runs) >= limits.Runs || tries[id] >= limits.Tries { // omitted runs ended before all of these
 			all[id] = store.TaskRuns{Runs: of.Runs, Since: oldest[id]}
 		}
 	}

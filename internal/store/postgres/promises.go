@@ -80,8 +80,8 @@ func (s *Store) CountUnreported(ctx context.Context, before string, limit int) (
 
 // promisesSQL returns the successful (outcome 1) and the OOM-killed (2, 3) first tries that have a promise, a
 // limit and a model version that is not withdrawn, except kills below the static grant of a memory plan (see
-// isCompared). It reads the receipts since a person last activated a version, or since
-// the last rollback (watched_from).
+// isCompared). It reads the receipts since watched_from: the last time at which a person activated a
+// version or a version was rolled back.
 const promisesSQL = `
 	WITH watched AS (
 		SELECT id, coalesce(watched_from, '-infinity') AS since, coalesce(withdrawn, '{}') AS withdrawn

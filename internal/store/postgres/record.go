@@ -126,7 +126,7 @@ func (s *Store) prepare(ctx context.Context, obs []sizing.Observation, picked []
 	reports := make([]report, len(picked))
 	for j, i := range picked {
 		reports[j].Observation = inMicroseconds(obs[i])
-		reports[j].provisional = reports[j].Provisional && !reports[j].hasMore()
+		reports[j].provisional = reports[j].Provisional && !reports[j].hasOtherParts()
 	}
 	if err := s.addReceiptFeatures(ctx, reports); err != nil {
 		return nil, err

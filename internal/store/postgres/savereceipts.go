@@ -91,7 +91,7 @@ func (s *Store) saveReceipts(ctx context.Context, receipts []sizing.Receipt, fro
 	if err != nil {
 		return err
 	}
-	var noted []*sizing.Receipt
+	var stored []*sizing.Receipt
 	write := func(copyCompact func(context.Context, pgx.Tx, []compactRow) error, copyJSON func(context.Context, pgx.Tx, []sizing.Receipt, [][]byte) error) error {
 		return s.inTx(ctx, "save receipts", readWrite, func(tx pgx.Tx) error {
 			if len(compact) > 0 {
@@ -108,7 +108,7 @@ func (s *Store) saveReceipts(ctx context.Context, receipts []sizing.Receipt, fro
 				}
 			}
 			var err error
-			noted, err = s.noteRequests(ctx, tx, receipts)
+			stored, err = s.storeRequests(ctx, tx, receipts)
 			return err
 		})
 	}
@@ -120,7 +120,7 @@ func (s *Store) saveReceipts(ctx context.Context, receipts []sizing.Receipt, fro
 	if err != nil {
 		return err
 	}
-	s.rememberRequests(noted)
+	s.rememberRequests(stored)
 	if err := s.addWords(ctx, byTask); err != nil {
 		s.cfg.Log.WarnContext(ctx, "failed to store new words of receipts; receipts take more space until a later write stores them", "err", err)
 	}

@@ -106,11 +106,11 @@ const addWordsSQL = `
 // from the cache. The caller holds s.vocabularies.mu.
 func (s *Store) addWords(ctx context.Context, byTask map[sizing.TaskKey]*vocabulary) error {
 	for key, v := range byTask {
-		if len(v.wanted) == 0 {
+		if len(v.pendingWords) == 0 {
 			continue
 		}
-		wanted := v.wanted
-		v.wanted = nil
+		wanted := v.pendingWords
+		v.pendingWords = nil
 		ids, positions := make([]int32, len(wanted)), make([]int16, len(wanted))
 		for i := range wanted {
 			ids[i], positions[i] = v.id, int16(len(v.words)+i)

@@ -24,8 +24,8 @@ import (
 // another error it is unknown whether the reports are stored, because the connection may have broken during the commit.
 func (s *Store) write(ctx context.Context, reports []report) ([]sizing.RecordResult, error) {
 	first, repeated := splitByTry(reports)
-	if len(repeated) > 0 || slices.ContainsFunc(reports, func(r report) bool { return r.hasMore() }) {
-		return s.writeAny(ctx, reports)
+	if len(repeated) > 0 || slices.ContainsFunc(reports, func(r report) bool { return r.hasOtherParts() }) {
+		return s.writeInTx(ctx, reports)
 	}
 	recorded := make([]sizing.RecordResult, len(reports))
 	var known []int
@@ -43,7 +43,7 @@ func (s *Store) write(ctx context.Context, reports []report) ([]sizing.RecordRes
 	for i, n := range known {
 		rest[i] = reports[n]
 	}
-	compared, err := s.writeAny(ctx, rest)
+	compared, err := s.writeInTx(ctx, rest)
 	for i, n := range known {
 		if recorded[n] = (sizing.RecordResult{Err: err}); err == nil {
 			recorded[n] = compared[i]
@@ -52,7 +52,7 @@ func (s *Store) write(ctx context.Context, reports []report) ([]sizing.RecordRes
 	return recorded, nil
 }
 
-func (s *Store) writeAny(ctx context.Context, reports []report) ([]sizing.RecordResult, error) {
+func (s *Store) writeInTx(ctx context.Context, reports []report) ([]sizing.RecordResult, error) {
 	var recorded []sizing.RecordResult
 	err := s.inTx(ctx, "record observations", readWrite, func(tx pgx.Tx) error {
 		recorded = make([]sizing.RecordResult, len(reports))
@@ -81,8 +81,8 @@ func (s *Store) writeAny(ctx context.Context, reports []report) ([]sizing.Record
 	return recorded, err
 }
 
-// hasMore reports whether the report has a part outside the table observation.
-func (r *report) hasMore() bool {
+// hasOtherParts reports whether the report has a part outside the table observation.
+func (r *report) hasOtherParts() bool {
 	return r.Series != nil || r.Detailed != nil || r.Executed != nil || r.HasContext()
 }
 

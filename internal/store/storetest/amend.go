@@ -60,7 +60,7 @@ func testAmend(t *testing.T, open func(*testing.T) store.Store) {
 	st := open(t)
 
 	t.Run("an equal report is a duplicate without effect", func(t *testing.T) {
-		o := complete(task("same"))
+		o := completeKill(task("same"))
 		recordNew(t, st, o)
 		before := history(t, st, o.Try.TaskKey)
 		require.Equal(t, duplicate, statusOf(record(t, st, o)[0]))
@@ -72,7 +72,7 @@ func testAmend(t *testing.T, open func(*testing.T) store.Store) {
 
 	for name, field := range fields {
 		t.Run("unknown "+name+" is filled", func(t *testing.T) {
-			known := complete(task("fill " + name))
+			known := completeKill(task("fill " + name))
 			partial := known
 			field.clear(&partial)
 			recordNew(t, st, partial)
@@ -81,7 +81,7 @@ func testAmend(t *testing.T, open func(*testing.T) store.Store) {
 			require.Equal(t, duplicate, statusOf(record(t, st, partial)[0]), "omitted fields must contradict nothing")
 		})
 		t.Run("known "+name+" cannot be contradicted", func(t *testing.T) {
-			o := complete(task("contradict " + name))
+			o := completeKill(task("contradict " + name))
 			recordNew(t, st, o)
 			before := history(t, st, o.Try.TaskKey).Rows
 			contradicting := o
@@ -93,7 +93,7 @@ func testAmend(t *testing.T, open func(*testing.T) store.Store) {
 	}
 
 	t.Run("a result has the seq of the stored row, or 0 if no row is stored", func(t *testing.T) {
-		o := complete(task("place"))
+		o := completeKill(task("place"))
 		first := record(t, st, o, success(firstTry(o.Try.TaskKey, "next"), sizing.GiB, 1))
 		seq := history(t, st, o.Try.TaskKey).Rows[0].Seq
 		require.Equal(t, seq, first[0].Seq)
@@ -115,7 +115,7 @@ func testAmend(t *testing.T, open func(*testing.T) store.Store) {
 		require.ErrorContains(t, r.Err, "was reported as true before, now as false")
 	})
 
-	// Releases that did not keep offsets stored the instant only.
+	// Releases that did not keep UTC offsets stored only the instant.
 	t.Run("a time in another offset is the same time", func(t *testing.T) {
 		for _, texts := range [][2]string{
 			{"2024-03-31T22:15:00Z", "2024-04-01T00:15:00+02:00"}, {"2024-04-01T00:15:00+02:00", "2024-03-31T22:15:00Z"},
@@ -135,7 +135,7 @@ func testAmend(t *testing.T, open func(*testing.T) store.Store) {
 	})
 
 	t.Run("another prediction id changes nothing and is no contradiction", func(t *testing.T) {
-		o := complete(task("other id"))
+		o := completeKill(task("other id"))
 		partial := o
 		partial.MemoryMax = 0
 		recordNew(t, st, partial)
@@ -145,7 +145,7 @@ func testAmend(t *testing.T, open func(*testing.T) store.Store) {
 		require.Equal(t, []sizing.FieldError{{Field: "prediction_id", Detail: `is ignored: an earlier report of the try named "p-1"`}}, r.Warnings)
 		require.Equal(t, o.MemoryMax, history(t, st, o.Try.TaskKey).Rows[0].MemoryMax)
 		require.Equal(t, duplicate, statusOf(record(t, st, o)[0]))
-		unnamed := complete(task("no id"))
+		unnamed := completeKill(task("no id"))
 		unnamed.PredictionID = ""
 		recordNew(t, st, unnamed)
 		unnamed.PredictionID = "p-1"
@@ -153,7 +153,7 @@ func testAmend(t *testing.T, open func(*testing.T) store.Store) {
 	})
 
 	t.Run("a contradiction fills no other field", func(t *testing.T) {
-		o := complete(task("half"))
+		o := completeKill(task("half"))
 		partial := o
 		partial.MemoryMax = 0
 		recordNew(t, st, partial)
@@ -178,7 +178,7 @@ func testAmend(t *testing.T, open func(*testing.T) store.Store) {
 	})
 
 	t.Run("an end that is reported later changes the time of the row", func(t *testing.T) {
-		o := complete(task("ends"))
+		o := completeKill(task("ends"))
 		running := o
 		running.EndedAt = time.Time{}
 		recordNew(t, st, running)

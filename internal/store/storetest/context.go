@@ -73,7 +73,7 @@ func testContext(t *testing.T, open func(*testing.T) store.Store) {
 
 	t.Run("the first context stays, and a second contradicts nothing", func(t *testing.T) {
 		st := open(t)
-		noContext := complete(task("stays"))
+		noContext := completeKill(task("stays"))
 		recordNew(t, st, noContext)
 		require.Equal(t, amended, statusOf(record(t, st, withContext(noContext, "emea"))[0]), "the context must amend the try, which had none")
 		require.Equal(t, duplicate, statusOf(record(t, st, withContext(noContext, "apac"))[0]))
@@ -131,7 +131,7 @@ func testContext(t *testing.T, open func(*testing.T) store.Store) {
 				assert.Equal(t, obs[i].Metadata, row.Metadata)
 			}
 		}
-		again := withContext(complete(task("taken over")), "owner 10") // a stored set
+		again := withContext(completeKill(task("taken over")), "owner 10") // a stored set
 		result := record(t, st, again)[0]
 		require.NoError(t, result.Err)
 		assert.Empty(t, result.Warnings)

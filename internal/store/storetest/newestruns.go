@@ -11,8 +11,8 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// mappedRun returns the successes of n instances in one run. They end a second apart from the time `at` on; instance i takes
-// i + 1 minutes and has the feature n = i.
+// mappedRun returns the successes of n instances in one run. They end a second apart, the first at the time `at`.
+// Instance i takes i + 1 minutes and has the feature n = i.
 func mappedRun(task sizing.TaskKey, run string, n int, at time.Time) []sizing.Observation {
 	obs := make([]sizing.Observation, n)
 	for i := range obs {

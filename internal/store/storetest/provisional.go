@@ -103,7 +103,7 @@ func testProvisional(t *testing.T, st store.Store) {
 		o := provisional("provisional")
 		recordNew(t, st, o)
 		require.Equal(t, duplicate, statusOf(record(t, st, o)[0]), "a repeated lift request must be a duplicate")
-		reported := complete(o.Try.TaskKey)
+		reported := completeKill(o.Try.TaskKey)
 		reported.Try, reported.Allocated.Memory = o.Try, o.Allocated.Memory
 		require.Equal(t, amended, statusOf(record(t, st, reported)[0]))
 		require.Equal(t, duplicate, statusOf(record(t, st, reported)[0]))
@@ -171,7 +171,7 @@ func testProvisional(t *testing.T, st store.Store) {
 	t.Run("a lift request does not change the stored report of a try that did not succeed", func(t *testing.T) {
 		for _, outcome := range []sizing.Outcome{sizing.OOMKilled, sizing.AppOOM, sizing.Failed, sizing.Killed, sizing.Evicted} {
 			for _, isKnown := range []bool{true, false} {
-				o := complete(task(fmt.Sprint("asked after ", outcome, isKnown)))
+				o := completeKill(task(fmt.Sprint("asked after ", outcome, isKnown)))
 				o.Outcome = outcome
 				if !isKnown {
 					o = sizing.Observation{Try: o.Try, Outcome: outcome, EndedAt: o.EndedAt}

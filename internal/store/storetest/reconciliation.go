@@ -27,7 +27,7 @@ func testReconciliation(t *testing.T, open func(*testing.T) store.Store) {
 	})
 
 	t.Run("a try is listed until it has a sampled peak or is not to be looked up again", func(t *testing.T) {
-		sampled, later, settled := complete(task("sampled")), complete(task("later")), complete(task("settled"))
+		sampled, later, settled := completeKill(task("sampled")), completeKill(task("later")), completeKill(task("settled"))
 		later.MemorySampled, settled.MemorySampled = 0, 0
 		sampled.EndedAt, later.EndedAt, settled.EndedAt = noon, noon, noon.Add(time.Minute)
 		recordNew(t, st, sampled, later, settled)
@@ -52,7 +52,7 @@ func testReconciliation(t *testing.T, open func(*testing.T) store.Store) {
 	})
 
 	t.Run("a receipt is listed until its try is reported", func(t *testing.T) {
-		first, retried := complete(task("unreported")), complete(task("unreported")).Try
+		first, retried := completeKill(task("unreported")), completeKill(task("unreported")).Try
 		newReceipt := func(id string, try sizing.TryKey, at time.Time) sizing.Receipt {
 			return sizing.Receipt{At: at, Ask: sizing.Ask{Try: try}, Allocation: sizing.Allocation{PredictionID: id, Task: try.TaskKey}}
 		}
@@ -81,7 +81,7 @@ func testReconciliation(t *testing.T, open func(*testing.T) store.Store) {
 	})
 
 	t.Run("a rename moves lookups, and a deletion removes them", func(t *testing.T) {
-		o, to := complete(task("looked up")), task("looked up and renamed")
+		o, to := completeKill(task("looked up")), task("looked up and renamed")
 		o.MemorySampled, o.EndedAt = 0, noon
 		recordNew(t, st, o)
 		unsampled := func() (names []string) {

@@ -12,8 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// complete returns an OOM kill in which each field that a repeated report can fill (see fields) is known.
-func complete(task sizing.TaskKey) sizing.Observation {
+// completeKill returns an OOM kill in which each field that a repeated report can fill (see fields) is known.
+func completeKill(task sizing.TaskKey) sizing.Observation {
 	return sizing.Observation{
 		Try:       sizing.TryKey{TaskKey: task, RunID: "scheduled__2024-05-01T12:00:00+00:00", MapIndex: 4, Number: 2},
 		Outcome:   sizing.OOMKilled,
@@ -34,7 +34,7 @@ func testRecord(t *testing.T, open func(*testing.T) store.Store) {
 	st := open(t)
 
 	t.Run("all fields are read back", func(t *testing.T) {
-		o := complete(task("complete"))
+		o := completeKill(task("complete"))
 		recordNew(t, st, o)
 		h := history(t, st, o.Try.TaskKey)
 		require.Equal(t, o.Try.TaskKey, h.Task)

@@ -50,7 +50,7 @@ func testSeries(t *testing.T, open func(*testing.T) store.Store) {
 	})
 
 	t.Run("the first series stays, and a second one contradicts nothing", func(t *testing.T) {
-		noSeries := complete(task("first"))
+		noSeries := completeKill(task("first"))
 		o, other := noSeries, noSeries
 		o.Series, other.Series = series(3), series(4)
 		recordNew(t, st, noSeries)
@@ -62,7 +62,7 @@ func testSeries(t *testing.T, open func(*testing.T) store.Store) {
 	})
 
 	t.Run("a contradicting report stores no series", func(t *testing.T) {
-		o := complete(task("contradicting"))
+		o := completeKill(task("contradicting"))
 		recordNew(t, st, o)
 		o.CPUMax, o.Series = 3, series(3)
 		requireConflict(t, "cpu_max_cores", record(t, st, o)[0])
@@ -70,7 +70,7 @@ func testSeries(t *testing.T, open func(*testing.T) store.Store) {
 	})
 
 	t.Run("in one call the first series stays, too", func(t *testing.T) {
-		noSeries := complete(task("together"))
+		noSeries := completeKill(task("together"))
 		o, other := noSeries, noSeries
 		o.Series, other.Series = series(3), series(4)
 		r := record(t, st, noSeries, o, other)

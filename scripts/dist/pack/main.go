@@ -3,7 +3,7 @@
 //
 //	pack archive OUT FOLDER                 writes a folder (.tar.gz, .tgz) or only its contents (.tar)
 //	pack image FLAGS OUT PLATFORM=PROGRAM…  writes an OCI image layout with one image per platform; prints the digest
-//	pack unpack LAYOUT.tar PLATFORM FOLDER  checks a layout, writes the root of one image, prints its configuration
+//	pack unpack LAYOUT.tar PLATFORM FOLDER  checks a layout, writes the files of one image, prints its configuration
 //	pack modules PROGRAM…                   prints the names of the modules in Go programs
 //	pack notices PROGRAM…                   prints the licences of Go and of these modules
 //	pack sums FOLDER                        prints the SHA-256 of each file in the format of sha256sum

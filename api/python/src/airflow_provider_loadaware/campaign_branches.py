@@ -35,7 +35,7 @@ POOL = "loadaware_pool"  # the key of the conf that names the pool of the campai
 SUCCESS, FAILED = "success", "failed"
 MAX_ERRORS = 10  # errors in a row that fail a run; a larger number would show a lasting problem later
 # The state in which the next pass repeats a step that raised. The other steps only call functions of the user.
-_AGAIN = {"check_deploy": 11, "trigger_run": 17, "check_run": 31, "check_profile": 51}
+_REPEAT_STATE = {"check_deploy": 11, "trigger_run": 17, "check_run": 31, "check_profile": 51}
 _ERROR = re.compile(r"error (\d+) of \d+: ")
 
 
@@ -251,10 +251,10 @@ class Campaigns:
 
 def _after_error(branch: str, run: Reproduction, error: Exception, failed_state: int) -> tuple[int, str]:
     what = f"{type(error).__name__}: {error}"
-    if branch not in _AGAIN or isinstance(error, NotDeployedError):
+    if branch not in _REPEAT_STATE or isinstance(error, NotDeployedError):
         return failed_state, what
     count = run.errors + 1
-    return _AGAIN[branch] if count < MAX_ERRORS else failed_state, f"error {count} of {MAX_ERRORS}: {what}"
+    return _REPEAT_STATE[branch] if count < MAX_ERRORS else failed_state, f"error {count} of {MAX_ERRORS}: {what}"
 
 
 def _names(tasks: set[tuple[str, int]]) -> str:

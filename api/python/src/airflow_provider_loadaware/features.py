@@ -35,7 +35,10 @@ _SECRET_NUMBER = re.compile(
 )
 _UNSENDABLE = re.compile("[\0\ud800-\udfff]")
 _CONTROL = re.compile("[\0-\x1f\x7f\ud800-\udfff]")  # the server accepts none of these in a name
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+# Rendered texts that are sent as numbers. Others, such as 0042, an integer of more than 15 digits or the hash 7e12, may
+# be ids. They stay texts, as in the importer. Python writes each exponent with its sign.
+_INTEGER = re.compile(r"-?(?:0|[1-9]\d{0,14})", re.ASCII)
+_FLOAT = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d*(?:[eE][+-]?\d+)?|[eE][+-]\d+)", re.ASCII)
 
 
 def of_context(
@@ -70,16 +73,15 @@ def of_source(
 ) -> dict[str, Scalar]:
     """Return the features that a DAG author sets: a mapping, a callable of the context, or a mapping as text.
 
-    Jinja renders to text. The value of a name in `jinja_names` was a template and becomes a number if it parses as one;
-    a literal "17" is sent as text. Raises TypeError for anything but a mapping, and ValueError or SyntaxError for
-    text that cannot be parsed.
+    Jinja renders to text. The value of a name in `jinja_names` was a template; see _rendered. A literal "17" is sent as
+    text. Raises TypeError for anything but a mapping, and ValueError or SyntaxError for text that cannot be parsed.
     """
     value: Any = source(context) if callable(source) else source
     if isinstance(value, str):
         value = _mapping(value)
     if not isinstance(value, Mapping):
         raise TypeError(f"features: {type(value).__name__} is not a mapping; pass a dict, a callable or text")
-    return within_limits({k: _number(v) if k in jinja_names else v for k, v in value.items()}, omitted)
+    return within_limits({k: _rendered(v) if k in jinja_names else v for k, v in value.items()}, omitted)
 
 
 def jinja_names(source: Source) -> frozenset[str]:
@@ -143,10 +145,10 @@ def _scalar(value: Any) -> Scalar | None:
     if value is None or isinstance(value, bool):
         return value
     kind = getattr(getattr(value, "dtype", None), "kind", None)  # of NumPy: "M" for a time, "m" for a time span
-    if kind == "M":
-        value = str(value)
-    elif isinstance(value, (datetime, date)):
-        value = value.isoformat()
+    if kind == "M" or isinstance(value, (datetime, date)):
+        value = str(value) if kind == "M" else value.isoformat()
+        if value == "NaT":  # the missing time of NumPy and pandas
+            raise OmittedError("not a time")
     if isinstance(value, str):
         # Longer text is dropped, not truncated: a truncated value would be another category.
         if len(value) > MAX_TEXT:
@@ -178,9 +180,14 @@ def _mapping(text: str) -> Any:
         return ast.literal_eval(text)
 
 
-def _number(value: Any) -> Any:
-    """An integer keeps all digits: it may be a date (20250401) or an id."""
+def _rendered(value: Any) -> Any:
+    """Return a rendered text as a number if it has the form of one, as None if it is "None", and otherwise unchanged.
+
+    An integer keeps all digits, because it may be a date (20250401).
+    """
     text = value.strip() if isinstance(value, str) else ""
-    if len(text) > MAX_TEXT or not _NUMBER.fullmatch(text):
-        return value
-    return int(text) if text.lstrip("+-").isdecimal() else float(text)
+    if text == "None":
+        return None
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    return float(text) if _FLOAT.fullmatch(text) else value

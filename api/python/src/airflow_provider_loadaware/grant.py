@@ -177,9 +177,9 @@ class LiftAnswer:
         return cls(amount, f"next try gets {display_bytes(amount)}")
 
 
-def without_cpu(given: Grant) -> Grant:
+def without_cpu(granted: Grant) -> Grant:
     """Return the same grant without a CPU request."""
-    return replace(given, cpu_request=None)
+    return replace(granted, cpu_request=None)
 
 
 def _bytes(memory: Any, name: str) -> int:

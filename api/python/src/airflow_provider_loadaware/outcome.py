@@ -76,11 +76,22 @@ _SIGKILL, _SIGTERM = 137, 143  # 128 + signal number
 _AT_LIMIT = 0.95  # share of the limit: a sampler sees slightly less than the peak
 
 _OUT_OF_MEMORY = re.compile(
-    r"\bMemoryError\b|\bstd::bad_alloc\b|\bOutOfMemory(?:Error|Exception)\b|heap out of memory"
-    r"|\bCannot allocate memory\b|runtime: out of memory|cannot allocate vector of size"
+    # also _ArrayMemoryError (NumPy), ArrowMemoryError and OutOfMemoryError (JVM)
+    r"MemoryError\b|\bOutOfMemoryException\b|\bstd::bad_alloc\b|heap out of memory|runtime: out of memory"
+    r"|\b[Cc]annot allocate (?:memory|vector of size)\b"
+    r"|\bUnable to allocate .+ for an array\b"  # NumPy, if only the message is logged
+    r"|\bDefaultCPUAllocator: (?:can't allocate|not enough) memory\b"  # PyTorch
+    r"|\bOOM when allocating tensor\b"  # TensorFlow
+    r"|\bOut of Memory Error:"  # DuckDB
+    r"|\bmemory allocation of \d+ bytes failed"  # Rust
+    r"|\bmemory exhausted \(limit reached"  # R
 )
-# Errors of GPU memory also contain OutOfMemoryError; more host memory does not help.
-_GPU = re.compile(r"\bCUDA\b|torch\.cuda|\bHIP out of memory|\bGPU\b")
+# Lines that also match _OUT_OF_MEMORY, although more host memory does not help: the memory of a GPU is full, or a limit
+# of the JVM on threads, classes or the size of an array is reached.
+_OTHER_LIMIT = re.compile(
+    r"\b(?i:CUDA|GPU)\b|\bHIP out of memory|\btorch\.OutOfMemoryError"
+    r"|\bnative thread\b|\bMetaspace\b|\bCompressed class space\b|\bRequested array size exceeds VM limit\b"
+)
 
 
 def base_end(pod: Any, base: str) -> BaseEnd:
@@ -98,8 +109,11 @@ def is_scheduled(pod: Any) -> bool:
 
 
 def reports_out_of_memory(log_tail: str) -> bool:
-    """Return whether a log line reports that the program ran out of host memory."""
-    return any(_OUT_OF_MEMORY.search(line) and not _GPU.search(line) for line in log_tail.splitlines())
+    """Return whether a log line reports that the program ran out of host memory.
+
+    Any line counts, also one about an error that the program handled: other errors often follow one that it did not.
+    """
+    return any(_OUT_OF_MEMORY.search(line) and not _OTHER_LIMIT.search(line) for line in log_tail.splitlines())
 
 
 def classify(

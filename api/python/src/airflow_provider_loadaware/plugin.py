@@ -63,12 +63,12 @@ class LazyViews:
     """
 
     def __init__(self) -> None:
-        self._made: list[dict[str, Any]] | None = None
+        self._views: list[dict[str, Any]] | None = None
 
     def __get__(self, instance: object, owner: type | None = None) -> list[dict[str, Any]]:
         """Return the views. Once computed, the list stays the same object, because Airflow removes views from it."""
-        if self._made is not None:
-            return self._made
+        if self._views is not None:
+            return self._views
         ui_url, namespace = settings.get("ui_url"), settings.get("namespace")
         if ui_url and not namespace:
             try:
@@ -76,8 +76,8 @@ class LazyViews:
             except Exception as error:  # noqa: BLE001 - an error here would hide the views of all plugins
                 log.info("loadaware: no connection for the views (%s: %s)", type(error).__name__, error)
                 return views(ui_url, "default")  # not kept: the connection may be readable later
-        self._made = views(ui_url, namespace)
-        return self._made
+        self._views = views(ui_url, namespace)
+        return self._views
 
 
 def _namespace_of_connection() -> str:

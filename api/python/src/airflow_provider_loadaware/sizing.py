@@ -131,48 +131,48 @@ class Sizing:
     def launch(self, request: Any, base: str, kill: Kill | None = None) -> Launch:
         """Size a pod before its creation. `kill` is an OOM kill of this run, if the caller knows one."""
         container = pod.base_container(request, base)
-        done = Launch(pod.Snapshot.of(request, base), pod.static_of(container))
+        launch = Launch(pod.Snapshot.of(request, base), pod.static_of(container))
         with fail_open(self.log, "sizing"):
             try:
                 if not settings.is_disabled():
-                    self._size(request, base, done, kill)
+                    self._size(request, base, launch, kill)
             except Exception:
-                done.before.restore()
+                launch.before.restore()
                 raise
             finally:
                 # The program may rely on the environment variables with the memory limit, also with a static request.
-                if not done.granted:
-                    pod.set_memory_env(container, done.static.enforced)
-        return done
+                if not launch.granted:
+                    pod.set_memory_env(container, launch.static.enforced)
+        return launch
 
-    def _size(self, request: Any, base: str, done: Launch, kill: Kill | None) -> None:
+    def _size(self, request: Any, base: str, launch: Launch, kill: Kill | None) -> None:
         bounds = self.bounds
-        answer, problem = self._predict(done.static, bounds, request, base)
+        answer, problem = self._predict(launch.static, bounds, request, base)
         if kill is None:
             with contextlib.suppress(Exception):
                 kill = Kills(settings.state_folder()).find(self.try_key(), self.context)
-        given: Grant | None = None
+        granted: Grant | None = None
         if answer is not None:
             try:
-                given = grant.from_prediction(answer, bounds, kill, done.static)
+                granted = grant.from_prediction(answer, bounds, kill, launch.static)
             except grant.InvalidAnswerError as error:
                 answer, problem = None, f"invalid answer: {error}"
         if answer is None and kill is not None:
-            given = grant.after_kill(kill, bounds, done.static)
+            granted = grant.after_kill(kill, bounds, launch.static)
         if answer is not None:
-            done.prediction_id = answer.prediction_id
+            launch.prediction_id = answer.prediction_id
             with contextlib.suppress(Exception):
-                done.receipt_url = self.hook.receipt_url(answer.prediction_id)
-        if given is not None:
+                launch.receipt_url = self.hook.receipt_url(answer.prediction_id)
+        if granted is not None:
             if not self.options.size_cpu:
-                given = grant.without_cpu(given)
-            pod.apply(request, base, given, done.static)
-            done.granted = True
+                granted = grant.without_cpu(granted)
+            pod.apply(request, base, granted, launch.static)
+            launch.granted = True
             if answer is not None and kill is None:  # after a kill, a try has its whole grant from the start
-                done.plan = self._plan(answer, given, done.static, bounds)
+                launch.plan = self._plan(answer, granted, launch.static, bounds)
         else:
-            pod.annotate(request, done.static, done.prediction_id)
-        self._log_launch(done, answer, given, problem)
+            pod.annotate(request, launch.static, launch.prediction_id)
+        self._log_launch(launch, answer, granted, problem)
         if answer is not None:
             with fail_open(self.log, "reading the run time"):
                 self._log_run_time(answer)
@@ -196,9 +196,9 @@ class Sizing:
         except Exception as error:  # noqa: BLE001 - the task runs despite any error
             return None, f"{type(error).__name__}: {error}"
 
-    def _plan(self, answer: Prediction, given: Grant, static: Static, bounds: Bounds) -> Plan | None:
+    def _plan(self, answer: Prediction, granted: Grant, static: Static, bounds: Bounds) -> Plan | None:
         try:
-            return Plan.of_prediction(answer, given, static, bounds.maximum)
+            return Plan.of_prediction(answer, granted, static, bounds.maximum)
         except InvalidPlanError as error:
             self.log.warning("loadaware: plan: invalid (%s); keeping the static grant", error)
             return None
@@ -237,19 +237,21 @@ class Sizing:
             self.log.warning("loadaware: reading the metadata failed (%s); continuing without it", error)
             return {}
 
-    def _log_launch(self, done: Launch, answer: Prediction | None, given: Grant | None, problem: str | None) -> None:
-        enforced = done.static.enforced
+    def _log_launch(
+        self, launch: Launch, answer: Prediction | None, granted: Grant | None, problem: str | None
+    ) -> None:
+        enforced = launch.static.enforced
         static = f"the static request of {display_bytes(enforced)}" if enforced else "no static request"
-        if answer is None and given is None:
+        if answer is None and granted is None:
             self.log.warning("loadaware: no prediction (%s); continuing with %s", problem, static)
-        elif given is None and answer is not None:
+        elif granted is None and answer is not None:
             self.log.info("loadaware: continuing with %s: %s", static, answer.reason)
-        elif given is not None:
+        elif granted is not None:
             write = self.log.info if answer is not None else self.log.warning
-            granted = display_bytes(given.memory_limit)
-            why = given.reason.removeprefix(f"{granted}: ") + (f" ({problem})" if answer is None else "")
-            receipt = f" [{done.receipt_url}]" if done.receipt_url else ""
-            write("loadaware: %s → granted %s: %s%s", static, granted, why, receipt)
+            amount = display_bytes(granted.memory_limit)
+            why = granted.reason.removeprefix(f"{amount}: ") + (f" ({problem})" if answer is None else "")
+            receipt = f" [{launch.receipt_url}]" if launch.receipt_url else ""
+            write("loadaware: %s → granted %s: %s%s", static, amount, why, receipt)
 
     # ---- run time ----
 
@@ -326,7 +328,9 @@ class Sizing:
     def _report(self, key: Try, end: report.End) -> Kill | None:
         measured = peak.Peak()
         with fail_open(self.log, "reading the peak"):
-            measured = end.measure(self.options.peak_source, self.context)
+            measured = end.measure(
+                self.options.peak_source, self.context, lambda problem: self.log.warning("loadaware: %s", problem)
+            )
         outcome = end.outcome(measured)
         body = {**key.body(), **end.body(outcome, measured), **self._metadata(end.pod or end.last, end.base)}
         if "prediction_id" not in body:

@@ -46,7 +46,9 @@ class Kills:
             return None
         store = context.get("task_state_store")
         values = (self._store.get(current.run_key), store.get(STATE_KEY) if store is not None else None)
-        earlier = (kill for kill in map(_kill, values) if kill is not None and kill.try_number < current.try_number)
+        earlier = (
+            kill for kill in map(_parse_kill, values) if kill is not None and kill.try_number < current.try_number
+        )
         return max(earlier, key=lambda kill: kill.try_number, default=None)
 
     def mark_reported(self, killed: Try) -> None:
@@ -97,7 +99,7 @@ class Spool:
             self._kills.mark_reported(Try.of_body(report))
 
 
-def _kill(value: Any) -> Kill | None:
+def _parse_kill(value: Any) -> Kill | None:
     if not isinstance(value, Mapping):
         return None
     names = ("at_bytes", "try_number", "next_bytes", "static_bytes")

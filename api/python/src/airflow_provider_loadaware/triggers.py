@@ -71,12 +71,12 @@ class ResizingPodTrigger(KubernetesPodTrigger):
             if not waiting.done() and execution.static_grant_error is None:
                 await waiting
             if waiting.done():
-                yield _with(await waiting, execution)
+                yield _add_execution(await waiting, execution)
                 return
             await _cancel(waiting)
             self._fired_event = True  # otherwise Airflow's trigger, which yielded no event itself, deletes the pod
             event = {"status": NEEDS_WORKER, "name": self.pod_name, "namespace": self.pod_namespace}
-            yield _with(TriggerEvent({**event, "message": execution.static_grant_error}), execution)
+            yield _add_execution(TriggerEvent({**event, "message": execution.static_grant_error}), execution)
         finally:
             resizing.cancel()
             waiting.cancel()
@@ -139,6 +139,6 @@ async def _cancel(task: asyncio.Future[Any]) -> None:
         await asyncio.wait({task}, timeout=1)
 
 
-def _with(event: TriggerEvent | None, execution: Execution) -> TriggerEvent:
+def _add_execution(event: TriggerEvent | None, execution: Execution) -> TriggerEvent:
     assert event is not None, "KubernetesPodTrigger ended without an event"
     return TriggerEvent({**event.payload, EXECUTION: execution.to_dict()})

@@ -71,7 +71,7 @@ class ScriptedServer:
         self.url = f"http://127.0.0.1:{self.port}"
         threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True).start()
 
-    def of(self, path: str) -> list[Any]:
+    def bodies_of(self, path: str) -> list[Any]:
         """Return the bodies of the requests to a path."""
         return [body for requested, body in self.requests if requested == path]
 

@@ -90,7 +90,7 @@ def test_predictions_and_reports_have_the_same_metadata(server: ScriptedServer) 
     given = task_context(task=operator)
     pod = operator.build_pod_request_obj(given)
     finish(operator, kubernetes, end(pod, 0, "Completed", phase="Succeeded"), given)
-    (request,), (reported,) = server.of("/predict"), server.of("/observe")
+    (request,), (reported,) = server.bodies_of("/predict"), server.bodies_of("/observe")
     assert request["metadata"] == reported["metadata"]
     assert request["metadata"]["operator"] == "KubernetesPodOperator"
     assert request["metadata"]["owner"] == "pricing"
@@ -122,5 +122,5 @@ def test_unreadable_metadata_does_not_prevent_a_launch(
     monkeypatch.setattr(metadata, "of_try", lambda *_: 1 / 0)
     operator, _ = make()
     assert memory(operator.build_pod_request_obj(task_context())) == "10Gi"
-    assert "metadata" not in server.of("/predict")[0]
+    assert "metadata" not in server.bodies_of("/predict")[0]
     assert any("reading the metadata failed" in line for line in log_lines())

@@ -27,7 +27,7 @@ def test_callbacks_size_and_report_a_plain_operator(server: ScriptedServer) -> N
     assert memory(pod) == "8Gi"
     kubernetes.pod = end(pod, 0, "Completed", phase="Succeeded")
     SIZING.on_pod_completion(pod=pod, **arguments)
-    assert [o["outcome"] for o in server.of("/observe")] == ["success"]
+    assert [o["outcome"] for o in server.bodies_of("/observe")] == ["success"]
 
 
 def test_subclasses_have_the_fields_and_links_of_the_mixin_and_the_operator(server: ScriptedServer) -> None:

@@ -34,7 +34,7 @@ def test_a_success_is_reported_with_the_actual_allocation(server: ScriptedServer
     measured = f'{{"memory_max_bytes": 5368709120, "cpu_max_cores": 0.7, "series": {series}}}'
     end(pod, 0, "Completed", measured, "Succeeded")
     finish(operator, kubernetes, pod, task_context())
-    (sent,) = server.of("/observe")
+    (sent,) = server.bodies_of("/observe")
     assert sent["outcome"] == "success"
     assert sent["allocated"] == {"memory_bytes": 7 * GIB, "cpu_cores": 1.0}
     assert sent["requested"] == {"memory_bytes": 8 * GIB, "cpu_cores": 2.0}
@@ -42,6 +42,18 @@ def test_a_success_is_reported_with_the_actual_allocation(server: ScriptedServer
     assert sent["usage_series"] == {"step_seconds": 0.8, "memory_bytes": [GIB, 5 * GIB], "cpu_cores": [0.5, 0.7]}
     assert sent["prediction_id"] == "p-1" and "features" not in sent
     assert operator.container_resources.limits["memory"] == "7Gi"
+
+
+def test_a_peak_that_cannot_be_read_is_logged(server: ScriptedServer, log_lines: LogLines) -> None:
+    server.answers["/predict"] = (200, prediction(10 * GIB))
+    server.answers["/observe"] = (200, RECORDED)
+    operator, kubernetes = make(peak_source=lambda pod, context: "7GB")
+    pod = operator.build_pod_request_obj(task_context())
+    finish(operator, kubernetes, end(pod, 0, "Completed", phase="Succeeded"), task_context())
+    (line, *_) = log_lines()[1:]
+    assert line.startswith("peak of the memory: '7GB' is not a quantity")
+    (sent,) = server.bodies_of("/observe")
+    assert "memory_max_bytes" not in sent
 
 
 def test_a_kill_and_its_lift_are_one_log_line(server: ScriptedServer, log_lines: LogLines) -> None:
@@ -53,7 +65,7 @@ def test_a_kill_and_its_lift_are_one_log_line(server: ScriptedServer, log_lines:
     finish(operator, kubernetes, end(pod, 137, "OOMKilled"), task_context())
     (line,) = log_lines()[1:]
     assert line.startswith("OOMKilled at 10Gi (peak ≥ 10Gi); next try gets 60Gi")
-    (request,) = server.of("/retry-lift")
+    (request,) = server.bodies_of("/retry-lift")
     assert request["failed"] == {"memory_bytes": 10 * GIB}
     assert (request["reason"], request["max_memory_bytes"]) == ("oom_killed", 100 * GIB)
 
@@ -113,7 +125,7 @@ def test_a_program_that_ran_out_of_memory_is_lifted(server: ScriptedServer, log_
     kubernetes.log = "Traceback\nMemoryError: Unable to allocate 3.1 GiB"
     pod = operator.build_pod_request_obj(task_context())
     finish(operator, kubernetes, end(pod, 1, "Error"), task_context())
-    assert [o["outcome"] for o in server.of("/observe")] == ["app_oom"]
+    assert [o["outcome"] for o in server.bodies_of("/observe")] == ["app_oom"]
     assert any("the program ran out of memory at 10Gi" in line and "next try gets 60Gi" in line for line in log_lines())
 
 
@@ -146,7 +158,7 @@ def test_other_ends_are_not_lifted(server: ScriptedServer, code: int, reason: st
     pod.status.reason = pod_reason
     finish(operator, kubernetes, pod, task_context())
     server.answers["/predict"] = (503, {})
-    assert server.of("/retry-lift") == []
+    assert server.bodies_of("/retry-lift") == []
     again, _ = make()
     assert memory(again.build_pod_request_obj(task_context(try_number=2))) == "8Gi"
 
@@ -157,7 +169,7 @@ def test_a_failed_report_is_sent_once_later(server: ScriptedServer) -> None:
     operator, kubernetes = make()
     pod = operator.build_pod_request_obj(task_context())
     finish(operator, kubernetes, end(pod, 137, "OOMKilled"), task_context())
-    assert len(server.of("/observe")) == 1
+    assert len(server.bodies_of("/observe")) == 1
 
     server.answers["/observe"] = (200, RECORDED)
     server.answers["/observe/batch"] = lambda body: (200, {"results": [RECORDED for _ in body["observations"]]})
@@ -165,10 +177,10 @@ def test_a_failed_report_is_sent_once_later(server: ScriptedServer) -> None:
     server.requests.clear()
     pod = again.build_pod_request_obj(task_context(try_number=2))
     assert [path for path, _ in server.requests] == ["/observe/batch", "/predict"], "the report was not sent first"
-    (pending,) = server.of("/observe/batch")[0]["observations"]
+    (pending,) = server.bodies_of("/observe/batch")[0]["observations"]
     assert (pending["try_number"], pending["outcome"]) == (1, "oom_killed")
     finish(again, kubernetes, end(pod, 0, "Completed", phase="Succeeded"), task_context(try_number=2))
-    assert len(server.of("/observe/batch")) == 1
+    assert len(server.bodies_of("/observe/batch")) == 1
 
 
 def test_tries_after_unreported_kills_never_get_a_killed_amount_again(server: ScriptedServer) -> None:
@@ -182,7 +194,7 @@ def test_tries_after_unreported_kills_never_get_a_killed_amount_again(server: Sc
         granted.append(memory(pod))
         finish(operator, kubernetes, end(pod, 137, "OOMKilled"), task_context(try_number=number))
     assert granted == ["10Gi", "20Gi", "40Gi", "80Gi", "160Gi", "320Gi"]
-    assert len(server.of("/observe")) < 6, "the circuit breaker did not open"
+    assert len(server.bodies_of("/observe")) < 6, "the circuit breaker did not open"
 
 
 def test_after_the_delivery_of_a_report_the_lift_of_the_server_applies(server: ScriptedServer) -> None:
@@ -221,7 +233,7 @@ def test_a_rejected_report_is_not_stored(server: ScriptedServer) -> None:
     finish(operator, kubernetes, end(pod, 0, "Completed", phase="Succeeded"), task_context())
     server.requests.clear()
     make()[0].build_pod_request_obj(task_context(try_number=2))
-    assert server.of("/observe/batch") == []
+    assert server.bodies_of("/observe/batch") == []
 
 
 @pytest.mark.parametrize(
@@ -249,7 +261,7 @@ def test_an_invalid_pending_report_does_not_block_the_others(
     pend("b", {})
     server.answers["/observe/batch"] = lambda body: (200, {"results": [RECORDED for _ in body["observations"]]})
     send_pending(LoadawareHook().get_conn(), spool, Deadline())
-    assert [[o["task_id"] for o in batch["observations"]] for batch in server.of("/observe/batch")] == [["b"]]
+    assert [[o["task_id"] for o in batch["observations"]] for batch in server.bodies_of("/observe/batch")] == [["b"]]
     assert spool.pending(10) == {}
     (line,) = [r.getMessage() for r in caplog.records if r.name.endswith(".resend")]
     assert invalid in line and "task_id 'a'" in line and reason in line
@@ -329,7 +341,7 @@ def test_a_launch_timeout_is_unschedulable_only_without_a_node(
             raise PodLaunchTimeoutException("took too long")
         finally:
             operator.cleanup(pod, pod)
-    assert [o["outcome"] for o in server.of("/observe")] == [outcome]
+    assert [o["outcome"] for o in server.bodies_of("/observe")] == [outcome]
 
 
 def test_a_deferred_pod_that_is_gone_is_reported_as_evicted(server: ScriptedServer) -> None:
@@ -343,7 +355,7 @@ def test_a_deferred_pod_that_is_gone_is_reported_as_evicted(server: ScriptedServ
     event = {"status": "failed", "name": "n", "namespace": "ns", "message": "?"}
     with pytest.raises(Exception, match=r"not found|NoneType|404"):
         operator.trigger_reentry(task_context(), event)
-    assert [o["outcome"] for o in server.of("/observe")] == ["evicted"]
+    assert [o["outcome"] for o in server.bodies_of("/observe")] == ["evicted"]
     assert kubernetes.created == []
 
 
@@ -356,7 +368,7 @@ def test_a_deleted_pod_is_reported_with_its_last_allocation(server: ScriptedServ
     kubernetes.pod = None
     with pytest.raises(Exception, match=r"returned a failure|404"):
         operator.cleanup(pod, pod)
-    (sent,) = server.of("/observe")
+    (sent,) = server.bodies_of("/observe")
     assert (sent["outcome"], sent["allocated"]["memory_bytes"]) == ("evicted", 10 * GIB)
     assert sent["prediction_id"] == "p-1"
 
@@ -368,7 +380,7 @@ def test_a_pod_that_was_deleted_before_airflow_read_it_is_reported_as_evicted(se
     operator.pod = operator.build_pod_request_obj(task_context())
     kubernetes.pod = None
     operator.cleanup(operator.pod, None)
-    (sent,) = server.of("/observe")
+    (sent,) = server.bodies_of("/observe")
     assert (sent["outcome"], sent["allocated"]["memory_bytes"]) == ("evicted", 10 * GIB)
 
 
@@ -377,7 +389,7 @@ def test_a_try_without_a_pod_is_reported_as_failed(server: ScriptedServer) -> No
     operator, kubernetes = make()
     kubernetes.pod = None
     operator.cleanup(operator.build_pod_request_obj(task_context()), None)
-    assert [o["outcome"] for o in server.of("/observe")] == ["failed"]
+    assert [o["outcome"] for o in server.bodies_of("/observe")] == ["failed"]
 
 
 @pytest.mark.parametrize(
@@ -388,7 +400,7 @@ def test_callbacks_report_a_task_without_a_pod(server: ScriptedServer, error: An
     context = task_context(exception=error)
     (callbacks.on_retry if error else callbacks.on_success)(context)
     # The server rejects an OOM without an allocation or a peak.
-    assert [o["outcome"] for o in server.of("/observe")] == [outcome]
+    assert [o["outcome"] for o in server.bodies_of("/observe")] == [outcome]
 
 
 @pytest.mark.parametrize(
@@ -400,7 +412,7 @@ def test_callbacks_do_not_guess_the_outcome_of_an_unknown_pod(
     server.answers["/observe"] = (200, RECORDED)
     operator, _ = make(KubernetesPodOperator)
     callbacks.on_retry(task_context(task=operator, exception=type(error, (Exception,), {})("?")))
-    assert [o["outcome"] for o in server.of("/observe")] == outcomes
+    assert [o["outcome"] for o in server.bodies_of("/observe")] == outcomes
 
 
 def test_the_xcom_sidecar_does_not_change(server: ScriptedServer) -> None:
@@ -417,7 +429,7 @@ def test_the_xcom_sidecar_does_not_change(server: ScriptedServer) -> None:
     kubernetes.pod = end(pod, 0, "Completed", phase="Running")
     with contextlib.suppress(Exception):  # the result differs between provider versions
         operator.cleanup(pod, pod)
-    assert [o["outcome"] for o in server.of("/observe")] == ["success"]
+    assert [o["outcome"] for o in server.bodies_of("/observe")] == ["success"]
 
 
 def test_operator_and_callback_send_one_report(server: ScriptedServer) -> None:
@@ -427,4 +439,4 @@ def test_operator_and_callback_send_one_report(server: ScriptedServer) -> None:
     pod = end(operator.build_pod_request_obj(task_context()), 0, "Completed", phase="Succeeded")
     finish(operator, kubernetes, pod, task_context())
     SIZING.on_pod_completion(pod=pod, operator=operator, context=task_context())
-    assert len(server.of("/observe")) == 1
+    assert len(server.bodies_of("/observe")) == 1

@@ -25,7 +25,7 @@ def test_a_pod_is_sized_and_the_grant_is_shown(server: ScriptedServer, log_lines
     pod = operator.build_pod_request_obj(context)
     assert memory(pod) == "10Gi"
     assert pods.base_container(pod, "base").resources.requests["cpu"] == "1500m"
-    assert server.of("/predict") == [
+    assert server.bodies_of("/predict") == [
         {
             "namespace": "default",
             "dag_id": "pricing",
@@ -91,7 +91,7 @@ def test_shadow_changes_nothing_and_is_reported(server: ScriptedServer) -> None:
     pod = operator.build_pod_request_obj(task_context())
     assert memory(pod) == "8Gi"
     finish(operator, kubernetes, end(pod, 0, "Completed", phase="Succeeded"), task_context())
-    assert server.of("/observe")[0]["prediction_id"] == "p-1"
+    assert server.bodies_of("/observe")[0]["prediction_id"] == "p-1"
 
 
 def test_an_internal_error_changes_nothing(server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,7 +114,7 @@ def test_a_callable_receives_only_the_context(server: ScriptedServer) -> None:
     # Airflow would call a callable in a template field, with other arguments.
     assert not [name for name in operator.template_fields if callable(getattr(operator, name))]
     operator.build_pod_request_obj(task_context())
-    assert server.of("/predict")[0]["features"] == {"run": "run-1"}
+    assert server.bodies_of("/predict")[0]["features"] == {"run": "run-1"}
 
 
 def test_the_log_names_the_features_that_are_not_sent_once(server: ScriptedServer, log_lines: LogLines) -> None:
@@ -122,7 +122,7 @@ def test_the_log_names_the_features_that_are_not_sent_once(server: ScriptedServe
     given = {"rows": Decimal("7"), "token_count": 9, "api_token": "x", "items": [1]}
     operator, kubernetes = make(features=lambda _: given)
     pod = operator.build_pod_request_obj(task_context())
-    assert server.of("/predict")[0]["features"] == {"rows": 7, "token_count": 9}
+    assert server.bodies_of("/predict")[0]["features"] == {"rows": 7, "token_count": 9}
     finish(operator, kubernetes, end(pod, 0, "Completed", phase="Succeeded"), task_context())
     (line,) = [line for line in log_lines() if "not sent" in line]
     assert line.startswith(
@@ -142,7 +142,7 @@ def test_failing_features_are_omitted(server: ScriptedServer) -> None:
     server.answers["/predict"] = (200, prediction(10 * GIB))
     operator, _ = make(features=lambda context: 1 / 0)
     assert memory(operator.build_pod_request_obj(task_context())) == "10Gi"
-    assert server.of("/predict")[0]["features"] is None
+    assert server.bodies_of("/predict")[0]["features"] is None
 
 
 @pytest.mark.parametrize("status", [403, 422])
@@ -268,7 +268,7 @@ def test_feature_keys_may_be_a_list_of_globs_a_single_glob_or_none(
     context = task_context(dag_run=SimpleNamespace(conf={"size_a": 1, "other": 2}))
     operator.pre_execute(context)
     operator.build_pod_request_obj(context)
-    assert server.of("/predict")[0].get("features") == (sent or None)
+    assert server.bodies_of("/predict")[0].get("features") == (sent or None)
 
 
 def test_without_a_suggestion_the_timeout_of_the_dag_stays(server: ScriptedServer, log_lines: LogLines) -> None:
@@ -285,7 +285,7 @@ def test_the_timeout_is_sent_and_its_effect_is_logged(server: ScriptedServer, lo
     server.answers["/predict"] = (200, prediction(10 * GIB, duration=duration))
     operator, _ = make(features={"n": 7}, execution_timeout=timedelta(minutes=1))
     operator.build_pod_request_obj(task_context(task=operator))
-    assert server.of("/predict")[0]["execution_timeout_seconds"] == 60
+    assert server.bodies_of("/predict")[0]["execution_timeout_seconds"] == 60
     assert log_lines()[1].startswith(
         "median run time 0:01:00, 99 % below 0:02:00; execution_timeout 0:01:00 stops 20 % of healthy runs"
     )

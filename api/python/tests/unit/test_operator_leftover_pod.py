@@ -47,7 +47,7 @@ def test_an_unreported_kill_is_reported_and_lifted_before_its_pod_is_deleted(
     context = task_context(now)
     assert memory(create(operator, context)) == "19Gi"
     assert kubernetes.leftovers == []
-    (report_body,) = server.of("/observe")
+    (report_body,) = server.bodies_of("/observe")
     assert (report_body["try_number"], report_body["outcome"]) == (launched_by, "oom_killed")
     assert report_body["allocated"]["memory_bytes"] == 10 * GIB
     (created,) = kubernetes.created
@@ -67,7 +67,7 @@ def test_the_end_of_the_new_pod_is_reported_too(server: ScriptedServer, kind: An
     assert memory(pod) == "20Gi", "twice the killed allocation must be granted, because no amount was announced"
     kubernetes.pod = end(pod, 0, "Completed", phase="Succeeded")
     SIZING.on_pod_completion(pod=pod, operator=operator, context=task_context())
-    assert [o["outcome"] for o in server.of("/observe")] == ["oom_killed", "success"]
+    assert [o["outcome"] for o in server.bodies_of("/observe")] == ["oom_killed", "success"]
 
 
 @IF_ENDED_PODS_ARE_DELETED
@@ -78,7 +78,7 @@ def test_another_unreported_end_is_reported_and_lifts_nothing(server: ScriptedSe
     operator, kubernetes = make()
     leave_ended_pod(kubernetes, task_context(), *how)
     assert memory(create(operator, task_context(2))) == "10Gi"
-    assert [(o["try_number"], o["outcome"]) for o in server.of("/observe")] == [
+    assert [(o["try_number"], o["outcome"]) for o in server.bodies_of("/observe")] == [
         (1, "success" if how[0] == 0 else "failed")
     ]
 
@@ -92,7 +92,7 @@ def test_a_kept_pod_is_reported_once(server: ScriptedServer) -> None:
     pod = create(operator, task_context(2))
     assert kubernetes.created == [], "Airflow must adopt a kept pod"
     finish(operator, kubernetes, pod, task_context(2))
-    assert [o["try_number"] for o in server.of("/observe")] == [1]
+    assert [o["try_number"] for o in server.bodies_of("/observe")] == [1]
 
 
 @IF_ENDED_PODS_ARE_DELETED

@@ -200,10 +200,10 @@ def test_a_synchronous_task_resizes_its_pod_and_reports_it(fake: Fake, planned: 
     assert limits(fake.pod) == (START, GROWN)
     with contextlib.suppress(Exception):  # the result differs between provider versions
         operator.cleanup(operator.pod, operator.pod)
-    (report,) = planned.of("/observe")
+    (report,) = planned.bodies_of("/observe")
     assert report["executed_plan"]["followed"] is True
     assert report["allocated"]["memory_bytes"] == GROWN
-    assert planned.of("/phase")[0]["run_id"] == context["run_id"]
+    assert planned.bodies_of("/phase")[0]["run_id"] == context["run_id"]
 
 
 def test_a_synchronous_task_keeps_its_static_limit(fake: Fake, planned: ScriptedServer) -> None:
@@ -216,7 +216,7 @@ def test_a_synchronous_task_keeps_its_static_limit(fake: Fake, planned: Scripted
     assert limits(fake.pod) == (STATIC, STATIC)
     with contextlib.suppress(Exception):
         operator.cleanup(operator.pod, operator.pod)
-    (report,) = planned.of("/observe")
+    (report,) = planned.bodies_of("/observe")
     assert report["executed_plan"]["followed"] is False
     assert report["executed_plan"]["start_bytes"] == report["allocated"]["memory_bytes"] == STATIC
 
@@ -360,7 +360,7 @@ def test_an_unknown_execution_is_reported_as_not_followed(fake: Fake, planned: S
     fake.wait()
     with contextlib.suppress(Exception):
         operator.cleanup(operator.pod, operator.pod)
-    (report,) = planned.of("/observe")
+    (report,) = planned.bodies_of("/observe")
     assert report["executed_plan"]["followed"] is False
 
 
@@ -377,6 +377,6 @@ def test_a_kill_is_reported_with_the_limit_in_force(fake: Fake, planned: Scripte
     with contextlib.suppress(Exception):
         operator._try_context = context
         operator.cleanup(operator.pod, operator.pod)
-    (report,) = planned.of("/observe")
+    (report,) = planned.bodies_of("/observe")
     assert report["outcome"] == "oom_killed"
     assert report["allocated"]["memory_bytes"] == START

@@ -64,7 +64,7 @@ def test_a_structure_is_sent_when_it_changes(server: ScriptedServer, tmp_path: P
     assert structure.send_changed(service, "default", first, tmp_path)
     assert not structure.send_changed(service, "default", first, tmp_path)
     assert structure.send_changed(service, "default", second, tmp_path)
-    assert server.of(path)[1] == {
+    assert server.bodies_of(path)[1] == {
         "tasks": [
             {"task_id": "a", "upstream": []},
             {"task_id": "b", "upstream": ["a"]},
@@ -92,7 +92,7 @@ def test_a_forecast_is_stored(server: ScriptedServer) -> None:
     server.answers["/dags/sales/forecast?namespace=default"] = (200, {"p95_seconds": 5400})
     for _ in range(3):
         assert run_times.deadline_interval("sales", default) == timedelta(minutes=90)
-    assert len(server.of("/dags/sales/forecast?namespace=default")) == 1
+    assert len(server.bodies_of("/dags/sales/forecast?namespace=default")) == 1
 
 
 def test_a_forecast_is_of_the_namespace_of_the_connection(

@@ -218,7 +218,7 @@ def test_services_share_circuit_breakers_in_a_folder_and_observe_has_its_own(
             Service(server.url, state=tmp_path).observe(OBSERVE, Deadline())
     with pytest.raises(NotAnsweredError, match="pause"):
         Service(server.url, state=tmp_path).observe(OBSERVE, Deadline())
-    assert len(server.of("/observe")) == 3
+    assert len(server.bodies_of("/observe")) == 3
     Service(server.url, state=tmp_path).predict(PREDICT, Deadline())
 
 

@@ -8,32 +8,32 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// trial is what a model that has not learned a task answers for the task's first success, at the default risk target.
-// Trials show what the answers of two models would have cost. The errors alone do not show it, because a model of few
+// hypotheticalAnswer is what a model that has not learned a task answers for the task's first success, at the default risk
+// target. Such answers show what two models would have cost. The errors alone do not show it, because a model of few
 // tasks needs a wide margin.
-type trial struct {
+type hypotheticalAnswer struct {
 	limit float64 // in bytes; 0: no answer
 	level float64 // predicted peak, in bytes
 	risk  float64 // promised risk of the answer
 }
 
-// trial sizes the first success of a task. Unlike size, it needs no minimum number of errors or tasks, because a model of a
+// sizeFirst sizes the first success of a task. Unlike size, it needs no minimum number of errors or tasks, because a model of a
 // cross-validation knows fewer tasks than the model of all tasks, whose cost it estimates. m may be nil.
-func (m *Model) trial(first *Row) trial {
+func (m *Model) sizeFirst(first *Row) hypotheticalAnswer {
 	q := Question{Facts: first.Facts, RiskTarget: sizing.DefaultRiskTarget}
 	size := m.sizeByRequest
 	if m != nil && len(m.errors) > 0 && !m.isOutside(&q.Facts) {
 		size = m.sizeByTrees
 	}
 	if a, ok := size(&q); ok {
-		return trial{float64(a.Limit), max(1, float64(a.Level)), a.Promised}
+		return hypotheticalAnswer{float64(a.Limit), max(1, float64(a.Level)), a.Promised}
 	}
-	return trial{}
+	return hypotheticalAnswer{}
 }
 
-// tryTrees replaces the trials by those of a cross-validation. The margin for the tasks of a fold comes from the errors on
-// the other folds.
-func (l *Learner) tryTrees(unseen []unseenTask) {
+// evaluateTrees replaces the answers by those of a cross-validation. The margin for the tasks of a fold comes from the errors
+// on the other folds.
+func (l *Learner) evaluateTrees(unseen []unseenTask) {
 	for from, to := 0, 0; from < len(unseen); from = to {
 		for to < len(unseen) && unseen[to].model == unseen[from].model {
 			to++
@@ -42,16 +42,16 @@ func (l *Learner) tryTrees(unseen []unseenTask) {
 		others.widening = l.widening
 		m := unseen[from].model.withErrors(slices.Concat(errorsOf(unseen[:from]), errorsOf(unseen[to:])), others)
 		for i := from; i < to; i++ {
-			l.trials[unseen[i].key] = m.trial(&unseen[i].first)
+			l.answers[unseen[i].key] = m.sizeFirst(&unseen[i].first)
 		}
 	}
 }
 
-// tryRatios replaces the trials by those of models without trees that have not learned the task.
-func (l *Learner) tryRatios() {
+// evaluateRatios replaces the answers by those of models without trees that have not learned the task.
+func (l *Learner) evaluateRatios() {
 	for _, t := range l.order {
 		others := l.subset(func(other *taskRows) bool { return other != t })
-		l.trials[t.key] = (&Model{}).withErrors(nil, others).trial(&t.first)
+		l.answers[t.key] = (&Model{}).withErrors(nil, others).sizeFirst(&t.first)
 	}
 }
 
@@ -65,17 +65,17 @@ func (l *Learner) subset(keep func(*taskRows) bool) *Learner {
 		some.tasks[t.key] = t
 		some.order = append(some.order, t)
 		some.runs += t.runs
-		some.largest = max(some.largest, t.largest)
+		some.largestPeak = max(some.largestPeak, t.largestPeak)
 		some.compareRequest(t)
 	}
 	return some
 }
 
-// promisedTasks is the weight, in trials, of the mean promised risk when `cost` averages it with the kills of the trials,
-// because a few trials alone say little about a risk of a few percent.
+// promisedTasks is the weight, in answers, of the mean promised risk when `cost` averages it with the kills of the answers,
+// because a few answers alone say little about a risk of a few percent.
 const promisedTasks = MinTasks
 
-type trials struct {
+type answerTotals struct {
 	tasks    float64
 	squares  float64 // sum of the squared errors
 	waste    float64 // sum, in bytes
@@ -85,7 +85,7 @@ type trials struct {
 }
 
 // peak is the peak of the first success of the task.
-func (s *trials) add(t trial, peak float64) {
+func (s *answerTotals) add(t hypotheticalAnswer, peak float64) {
 	waste, kills := cost.LadderWastage(peak, 0, t.limit)
 	s.tasks++
 	s.waste += waste
@@ -97,7 +97,7 @@ func (s *trials) add(t trial, peak float64) {
 }
 
 // cost is in units of the mean peak. A kill has the same price as in errorList.margin.
-func (s *trials) cost() float64 {
+func (s *answerTotals) cost() float64 {
 	risk := (s.kills + promisedTasks*s.promised/s.tasks) / (s.tasks + promisedTasks)
 	return s.waste/s.peaks + risk/(expectedRisk*sizing.DefaultRiskTarget)
 }
