@@ -116,6 +116,10 @@ type Model struct {
 	Understatement understatement // zero in models stored before this field existed
 	Resumed        resumedRetries // zero in models stored before this field existed
 
+	Starvation starvation // zero in models stored before this field existed
+
+	AppOOMs appOOMs // zero in models stored before this field existed
+
 	Follower limitFollower // detects peaks that follow their limit
 
 	DurationLevels durationLevels // zero in models stored before this field existed

@@ -197,7 +197,7 @@ func (m *Model) ContradictionReason(t TrainingRow) string {
 // known. It searches both lists of kills: a success without a peak removes those of its run from the unresolved kills, and a
 // peak of another run may remove them from the known kills.
 func (m *Model) killedBefore(run uint64) float64 {
-	killed := m.Unresolved.bound(run)
+	killed := max(m.Unresolved.bound(run), float64(m.AppOOMs.allocation(run)))
 	for i := range m.KnownKills {
 		if k := &m.KnownKills[i]; k.Run == run {
 			killed = max(killed, float64(k.Killed))

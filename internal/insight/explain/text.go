@@ -162,7 +162,7 @@ func (e *Explanation) killedOf(tries []sizing.HistoryRow) *KilledTry {
 	for i := range tries {
 		if row := &tries[i]; row.Try == e.Try.Number && row.Outcome.OOM() {
 			at, _ := row.Peak()
-			k = &KilledTry{At: at}
+			k = &KilledTry{At: max(at, row.Allocated.Memory)}
 		}
 	}
 	if k == nil {
