@@ -109,6 +109,21 @@ func TestRunTimeDistinguishesStarvedRuns(t *testing.T) {
 	}
 }
 
+// Less memory makes the peaks smaller, but each by less than a starved run has.
+func TestSlightlySmallerPeaksStarveNoRun(t *testing.T) {
+	k, rng := newTask(t), newRand(5)
+	for i := range 40 {
+		limit, peak, seconds := 8.0, 5.6, 300.0
+		if i%2 == 1 {
+			limit, peak, seconds = 6, 5.2, 360
+		}
+		row := measuredRun(peak * noise(rng, 0.002))
+		row.Allocated.Memory, row.Requested.Memory, row.Duration = bytes(limit), 8*gib, time.Duration(seconds*float64(time.Second))
+		k.report(nil, row)
+	}
+	assert.NotContains(t, strings.Join(k.fit().Warnings, " "), "spills to disk")
+}
+
 // A new version of the program needs half of the memory and is slower. The first grants for it seem to starve it, until runs with
 // more memory are as slow.
 func TestSlowerVersionThatNeedsLessIsGrantedLess(t *testing.T) {
