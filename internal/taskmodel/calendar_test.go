@@ -154,8 +154,8 @@ func TestAMonthThatOnlyShowsATrendCountsAsMissing(t *testing.T) {
 	}
 }
 
-// The runs of one hour count as one value, because they resemble one another. So many runs in a few days do not show a daily
-// cycle.
+// The peaks only grow with time. The runs of one hour count as one value, because they resemble one another, so many runs do
+// not make this growth a daily cycle.
 func TestAnHourNeedsSeveralDays(t *testing.T) {
 	for _, runs := range []int{92, 300, 2000} {
 		rows, y := datesFrom(runs, 15*time.Minute, func(at time.Time) float64 { return float64(at.Unix()) / 1e5 })
