@@ -121,7 +121,7 @@ func TestDateWithCyclesIsEncodedAsDayOfTheMonthAndHour(t *testing.T) {
 	require.NotPanics(t, func() { c.date(sizing.Value{Kind: sizing.Date, Num: math.MaxFloat64}, nil, nil) })
 }
 
-// In the first year, the month is the time since the start, and later a trend makes the last month of each year the
+// In the first year, the month shows only the time since the start. Later, a trend makes the last month of each year the
 // largest one.
 func TestAMonthThatOnlyShowsATrendCountsAsMissing(t *testing.T) {
 	const day = 24 * time.Hour
