@@ -19,7 +19,8 @@ import (
 //	       both 8 × allocated and 4 × largest,
 //	       or 300 × prediction*
 //	8-     4 × rise × largest**, or                     1/100 of the prediction and 1/900 of allocated*
-//	       300 × prediction*
+//	       both 8 × allocated and 4 × largest,
+//	       or 300 × prediction*
 //	any    64Ti (cannot be confirmed)                   1 MiB and 1/900 of allocated or requested (cannot be confirmed)
 //
 // largest is the largest of the measured peaks, the killed allocations and the prediction. rise is the largest ratio of a
@@ -85,6 +86,7 @@ func (r *quarantinedReport) reference() string {
 // QuarantineReason explains why Learn would quarantine t; "" if Learn would not, or if t confirms another report.
 func (m *Model) QuarantineReason(t TrainingRow) string {
 	m.Sampling.raise(&t)
+	t.Peak, t.Censoring = m.boundAppOOM(t.Outcome, t.Peak, t.Censoring, t.Allocated.Memory)
 	if t.Censoring != sizing.Exact && t.Censoring != sizing.AtLeast || t.Confirmable() && m.findConfirmed(&t) >= 0 {
 		return ""
 	}
