@@ -58,6 +58,7 @@ type snapshot struct {
 	WithinRuns      intraClass          `cbor:",omitzero"`
 	WithinFeatures  intraClass          `cbor:",omitzero"`
 	Understatement  understatement      `cbor:",omitzero"`
+	Levels          levels              `cbor:",omitzero"`
 	ColdStart       bayes.Average       `cbor:"First,omitzero"`
 }
 
@@ -72,7 +73,7 @@ func (m *Model) snapshot() *snapshot {
 		Bins: m.Bins, Drivers: m.Drivers, Ambiguity: m.Ambiguity, LastEvaluation: m.LastEvaluation,
 		KnownKills: m.KnownKills, RepeatedKills: m.RepeatedKills, Unmeasured: m.Unmeasured, ColdStart: m.ColdStart, DurationLevels: m.DurationLevels, Follower: m.Follower,
 		DAGRuns: m.DAGRuns, KilledStarts: m.KilledStarts, WithinRuns: m.WithinRuns, WithinFeatures: m.WithinFeatures,
-		Understatement: m.Understatement,
+		Understatement: m.Understatement, Levels: m.Levels,
 	}
 }
 
@@ -87,7 +88,7 @@ func (s *snapshot) model() *Model {
 		Bins: s.Bins, Drivers: s.Drivers, Ambiguity: s.Ambiguity, LastEvaluation: s.LastEvaluation,
 		KnownKills: s.KnownKills, RepeatedKills: s.RepeatedKills, Unmeasured: s.Unmeasured, ColdStart: s.ColdStart, DurationLevels: s.DurationLevels, Follower: s.Follower,
 		DAGRuns: s.DAGRuns, KilledStarts: s.KilledStarts, WithinRuns: s.WithinRuns, WithinFeatures: s.WithinFeatures,
-		Understatement: s.Understatement,
-		state:          states.Add(1),
+		Understatement: s.Understatement, Levels: s.Levels,
+		state: states.Add(1),
 	}
 }
