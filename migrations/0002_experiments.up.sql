@@ -15,7 +15,7 @@ CREATE TABLE experiment_model (
     experiment bigint NOT NULL REFERENCES experiment ON DELETE CASCADE,
     position   integer NOT NULL, -- 1, 2, …: the order of the models of a run
     task       text COLLATE "C" NOT NULL,
-    family     text COLLATE "C" NOT NULL, -- kind of the model, such as svm
+    family     text COLLATE "C" NOT NULL, -- serving, or the family, oversampling and bins of a classifier, such as 'svm none {20;200}'
     checksum   bytea NOT NULL,   -- SHA-256 of blob
     blob       bytea NOT NULL,
     PRIMARY KEY (experiment, position)

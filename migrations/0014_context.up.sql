@@ -1,4 +1,4 @@
--- Metadata, mean usage and placement of a try, in their own tables, so that the rows that a training reads stay narrow. The
+-- Metadata, usage and placement of a try, in their own tables, so that the rows that a training reads stay narrow. The
 -- foreign keys delete the rows with their report or task, even if an older version of the service deletes it.
 
 -- The different sets of metadata of a task. The service stores at most 64 sets per task, so that values that differ in every
@@ -15,7 +15,7 @@ CREATE TABLE metadata_set (
 CREATE TABLE observation_context (
     task                 bigint NOT NULL,
     seq                  bigint NOT NULL,
-    metadata             smallint, -- id of a set in metadata_set; null if unknown
+    metadata             smallint, -- id of a set in metadata_set, which may have been deleted since; null if unknown
     memory_mean_bytes    float8,
     cpu_mean_cores       float8,
     read_bytes           float8,

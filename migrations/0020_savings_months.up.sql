@@ -1,5 +1,5 @@
--- Sums of the savings ledger per task and calendar month, so that a list of all tasks reads a dozen rows of a task instead
--- of one per day. savings_day stays the only source.
+-- Sums of the savings ledger per task and calendar month, so that a list of all tasks reads one row per month of a task
+-- instead of one per day. savings_day stays the only source.
 --
 -- A background job adds up the days before savings_summed.until. A later change of one of these days sets
 -- savings_summed.until to the start of its month in the same transaction. Readers add up the months before

@@ -10,8 +10,8 @@ import (
 	"github.com/loadaware/loadaware/migrations"
 )
 
-// beforeSavings is a step before those that first copy privileges of the table task (12) and that add the savings ledger
-// (13).
+// beforeSavings is a step before step 12, the first one that copies the privileges of the table task, and step 13, which
+// adds the savings ledger.
 const beforeSavings = 10
 
 // beforeMeans is the last step before step 25 (there are no steps 21 to 24), which adds the mean limits of tries with a plan.

@@ -46,7 +46,7 @@ func (s *startup) run(ctx context.Context) {
 
 // exampleRequests is formatted with the URL of the server and the path of its pages.
 const exampleRequests = `
-Open %[1]s%[2]s in a browser: what was saved, and why a run got its amount.
+Open %[1]s%[2]s in a browser: how much memory was saved, and why a run got its amount.
 
 Try:
   curl '%[1]s/predict?dag_id=pricing&task_id=predict_demand&product_count=1253&store_count=12&region=emea&execution_date=2020-02-01&sale_start=2020-02-05&sale_end=2020-03-15&memory=350Gi'
@@ -55,8 +55,8 @@ Try:
   curl %[1]s/tasks/pricing/predict_demand
 `
 
-// importDemo does nothing if the store has a task. One transaction stores all rows of the demo, so there is never a part
-// of them.
+// importDemo does nothing if the store has a task. One transaction stores all rows of the demo, so the
+// store never has only some of them.
 func (s *startup) importDemo(ctx context.Context) error {
 	existing, err := s.store.Tasks(ctx, "", sizing.TaskKey{}, 1)
 	if err != nil || len(existing) > 0 {

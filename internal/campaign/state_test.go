@@ -58,7 +58,7 @@ func TestOnlyInactiveRunsAreResetToTheSameOrAnEarlierState(t *testing.T) {
 	}
 }
 
-func TestCampaignWithoutSandboxIsRejected(t *testing.T) {
+func TestCampaignNeedsASandboxConfOrAPool(t *testing.T) {
 	for conf, want := range map[string]bool{"": false, "{}": false, `{"out": "x"}`: true} {
 		c := campaign.Campaign{Name: "c", Namespace: "default", DAG: "d", Conf: json.RawMessage(conf)}
 		assert.Equal(t, want, len(c.Validate()) == 0, conf)

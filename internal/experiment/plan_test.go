@@ -86,7 +86,7 @@ func TestTrainedFamiliesBeatThePrior(t *testing.T) {
 	for _, family := range []string{"svm", "softmax-trees", "regression", "regression+softmax-trees", "final", "serving"} {
 		assert.Less(t, score[family], 0.7*score["prior"], family)
 	}
-	assert.Less(t, score["final"], score["softmax-trees"], "final must be better than softmax-trees, because bins lose information that levels have")
+	assert.Less(t, score["final"], score["softmax-trees"], "final must be better than softmax-trees, because bins lose information that log peaks have")
 }
 
 func TestFinalIgnoresOversampling(t *testing.T) {
@@ -130,7 +130,7 @@ func TestBinsAreSearchedUpToTheRequest(t *testing.T) {
 	r := run(t, history(150), experiment.Config{Families: []string{"prior"}, Seeds: 1})
 	optimal := map[string][]float64{}
 	for _, b := range r.Binnings {
-		assert.Equal(t, "score", b.Task, "only score is a large task")
+		assert.Equal(t, "score", b.Task, "only score has a tenth of the memory time and 100 rows")
 		assert.Equal(t, 200.0, b.BinsGB[len(b.BinsGB)-1])
 		optimal[b.Found] = append(optimal[b.Found], b.Optimal)
 	}
@@ -164,7 +164,7 @@ func TestTheRetailTraceGivesThePublishedImprovements(t *testing.T) {
 	p, err := experiment.New(d, experiment.Config{Families: []string{"prior"}, Seeds: 1, BinsGB: map[string][][]float64{
 		"predict_demand": {{30, 350}, {10, 60, 350}, {10, 20, 60, 350}}, "simulate_discounts": {{40, 200}, {20, 70, 200}, {10, 30, 70, 200}},
 	}})
-	require.NoError(t, err, "both tasks are large")
+	require.NoError(t, err, "bins of the two large tasks must be accepted")
 	r, err := p.Run(t.Context(), nil)
 	require.NoError(t, err)
 	require.Len(t, r.Rows, 6)

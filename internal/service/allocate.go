@@ -118,7 +118,7 @@ func (c *allocator) question(ask *sizing.Ask, above sizing.Bytes) taskmodel.Ques
 	case c.policy.Cap > 0:
 		q.CapBy = taskmodel.CapPolicy
 	default:
-		q.Cap, q.CapBy = c.derivedCap(&q)
+		q.Cap, q.CapBy = c.derivedCap(&q, ask.Try.Run())
 	}
 	if c.policy.NeverAbove && above == 0 && ask.Requested.Memory > 0 {
 		lowerCap(&q, ask.Requested.Memory, taskmodel.CapRequest)
@@ -134,9 +134,10 @@ func (c *allocator) question(ask *sizing.Ask, above sizing.Bytes) taskmodel.Ques
 
 // derivedCap returns the cap if neither the policy nor the caller sets one: four times the largest of the request, the
 // largest peak, the floor, the minimum grant and the extrapolated peak. Kills raise it to four times the largest killed
-// allocation, but at most fourfold, because the cause may be a leak. Without a known request and peak it is four times the
+// allocation, but at most fourfold, because the cause may be a leak, and not at all if more memory has failed to help another
+// run (Model.HasFailedWith). Without a known request and peak it is four times the
 // largest of the killed allocations, the minimum grant and the floor.
-func (c *allocator) derivedCap(q *taskmodel.Question) (sizing.Bytes, taskmodel.CapRule) {
+func (c *allocator) derivedCap(q *taskmodel.Question, run uint64) (sizing.Bytes, taskmodel.CapRule) {
 	killed := max(c.model.LargestKilled(), q.Above)
 	if q.Cap == 0 {
 		return max(killed, q.MinGrant, q.Floor).Times(4), taskmodel.CapOnlyKills
@@ -150,7 +151,9 @@ func (c *allocator) derivedCap(q *taskmodel.Question) (sizing.Bytes, taskmodel.C
 	raise(q.MinGrant.Times(4), taskmodel.CapMinGrant)
 	raise(c.model.Extrapolated(q.Features).Times(4), taskmodel.CapExtrapolated)
 	raise(q.Floor.Times(4), taskmodel.CapFloor)
-	raise(min(killed.Times(4), limit.Times(4)), taskmodel.CapKill)
+	if !c.model.HasFailedWith(run, limit) {
+		raise(min(killed.Times(4), limit.Times(4)), taskmodel.CapKill)
+	}
 	return limit, by
 }
 

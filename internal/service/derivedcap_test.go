@@ -20,7 +20,7 @@ func TestTheLargestAmountDeterminesTheRuleOfADerivedCap(t *testing.T) {
 		{3, 4, 5, 2, taskmodel.CapFloor},
 		{3, 2, 4, 5, taskmodel.CapKill},
 	} {
-		limit, rule := c.derivedCap(&taskmodel.Question{Cap: 4 * example.known, MinGrant: example.minGrant, Floor: example.floor, Above: example.killed})
+		limit, rule := c.derivedCap(&taskmodel.Question{Cap: 4 * example.known, MinGrant: example.minGrant, Floor: example.floor, Above: example.killed}, 0)
 		assert.Equal(t, sizing.Bytes(20), limit, "%v", example)
 		assert.Equal(t, example.rule, rule, "%v", example)
 	}

@@ -127,7 +127,8 @@ func explainCurrent(task *modelcache.Task, version int, q taskmodel.Question, re
 func (s *Service) questionOf(ctx context.Context, task *modelcache.Task, r *sizing.Receipt) taskmodel.Question {
 	run := inflight.Run{Killed: map[int]sizing.Bytes{}}
 	if r.Allocation.Source == sizing.FromLift {
-		for number, killed := range s.readKills(ctx, &r.Ask.Try).Killed {
+		known, _ := s.readKills(ctx, &r.Ask.Try)
+		for number, killed := range known.Killed {
 			if number < r.Ask.Try.Number {
 				run.Killed[number] = killed
 			}

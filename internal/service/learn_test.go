@@ -70,7 +70,7 @@ func TestAnOlderHistoryImportedLaterDoesNotCountAsNew(t *testing.T) {
 
 	report(-400, 0, 2*gib)
 	r.waitFor(func() bool { return r.learnedRows("load") == 460 }, "the imported runs must be learned")
-	assert.Equal(t, before.Memory, r.predict(next).Memory, "the learned runs ended later than the imported ones")
+	assert.Equal(t, before.Memory, r.predict(next).Memory, "the imported runs ended before those that were learned first")
 
 	trained, err := r.Train(t.Context(), task("load"))
 	require.NoError(t, err)

@@ -174,7 +174,8 @@ func (s *Service) applyReport(ctx context.Context, o *sizing.Observation, r *siz
 		task.Open.AddUnschedulable(o.Allocated.Memory, o.At(now))
 	}
 	s.counts.add(o, &answer, r.Replaced)
-	if isBelowStatic {
+	_, censoring := o.Peak()
+	if isBelowStatic || censoring == sizing.OwnLimit { // such a kill is no reason to widen the grants of other runs
 		task.Open.EndPlanned(&o.Try)
 	} else {
 		task.Open.End(&o.Try, o.Outcome)

@@ -110,7 +110,7 @@ func (s *Service) priorKills(ctx context.Context, ask *sizing.Ask) inflight.Run 
 		return s.tries.KilledRun(&ask.Try)
 	}
 	maxMemory := ask.MaxMemory // the cap of an earlier call does not bind this one
-	run := s.readKills(ctx, &ask.Try)
+	run, _ := s.readKills(ctx, &ask.Try)
 	run.Request.FillIn(ask)
 	if len(run.Killed) > 0 {
 		run.Static = max(run.Static, s.fillFromStore(ctx, ask).Static)
@@ -120,18 +120,18 @@ func (s *Service) priorKills(ctx context.Context, ask *sizing.Ask) inflight.Run 
 }
 
 // readKills omits the stored kills if the read fails or exceeds Config.ReadTimeout.
-func (s *Service) readKills(ctx context.Context, try *sizing.TryKey) inflight.Run {
+func (s *Service) readKills(ctx context.Context, try *sizing.TryKey) (inflight.Run, []store.Kill) {
 	run := s.tries.Run(try)
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.ReadTimeout)
 	defer cancel()
 	kills, err := s.store.Kills(ctx, try.TaskKey, try.RunID, try.MapIndex)
 	if err != nil {
-		return run
+		return run, nil
 	}
 	for _, k := range kills {
 		run.Killed[k.Try] = max(run.Killed[k.Try], k.Allocated)
 	}
-	return run
+	return run, kills
 }
 
 // fillFromStore sets the fields that an ask after a kill omits. It ignores a read that fails or exceeds Config.ReadTimeout.

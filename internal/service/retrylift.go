@@ -41,7 +41,7 @@ func (s *Service) Lift(ctx context.Context, ask *sizing.LiftAsk) (sizing.Lift, e
 			return sizing.Lift{}, err
 		}
 	}
-	run := s.readKills(ctx, &ask.Try)
+	run, kills := s.readKills(ctx, &ask.Try)
 	run.Static = max(run.Static, inputs.Static)
 	task := s.models.Get(ctx, ask.Try.TaskKey)
 
@@ -50,6 +50,7 @@ func (s *Service) Lift(ctx context.Context, ask *sizing.LiftAsk) (sizing.Lift, e
 		Failed: q.Above, Ceiling: q.Cap, CeilingBy: q.CapBy.Remedy(), Kills: len(run.Killed), MaxLifts: *alloc.policy.MaxLifts, Ladder: sized.Ladder,
 		Least: sizing.LeastLift(q.Above, run.Static),
 	}
+	state.Peak, state.OwnLimit = ownLimit(kills, ask.Try.Number)
 	if state.IsAtCeiling() && ask.Reason.OOM() {
 		state.KillsAtCap = s.killsAtCap(ctx, ask.Try.TaskKey, state.LeastAtCeiling())
 	}
@@ -74,6 +75,27 @@ func (s *Service) Lift(ctx context.Context, ask *sizing.LiftAsk) (sizing.Lift, e
 		task.Open.AddRetry(&next)
 	}
 	return lift, nil
+}
+
+const (
+	minUselessLift = 1.1 // smallest growth, as a factor, of an allocation that shows whether more memory helps
+	samePeak       = 1.1 // largest ratio of the peaks of two tries that ended at the same limit of the program
+)
+
+// ownLimit returns the measured peak of the given try of a run, and LiftState.OwnLimit; each is zero if it is unknown.
+func ownLimit(kills []store.Kill, try int) (peak, limit sizing.Bytes) {
+	at := slices.IndexFunc(kills, func(k store.Kill) bool { return k.Try == try && k.Outcome == sizing.AppOOM && k.Peak > 0 })
+	if at < 0 {
+		return 0, 0
+	}
+	failed := &kills[at]
+	for _, k := range kills {
+		if k.Try < try && k.Outcome == sizing.AppOOM && k.Peak > 0 && k.Allocated > 0 &&
+			float64(failed.Allocated) >= minUselessLift*float64(k.Allocated) && float64(failed.Peak) <= samePeak*float64(k.Peak) {
+			return failed.Peak, failed.Peak
+		}
+	}
+	return failed.Peak, 0
 }
 
 func (s *Service) sizeLift(task *modelcache.Task, ask *sizing.LiftAsk, run *inflight.Run, now time.Time) (alloc allocator, q taskmodel.Question, sized taskmodel.Answer, request sizing.Resources) {

@@ -63,7 +63,11 @@ type LiftState struct {
 	// not count if its run got a larger allocation later. Decide uses it only if IsAtCeiling.
 	KillsAtCap int
 	Ladder     []Bytes // ascending amounts (rungs) for the next lifts, given that the peak is above Failed; may be empty
-	Least      Bytes   // the smallest amount of the next lift, unless the ceiling is lower; zero: no such minimum
+	Peak       Bytes   // measured at the failed try; zero: unknown
+	// OwnLimit is the measured peak with which the program ran out of memory again, although the failed try had more memory than
+	// an earlier try with about the same peak; zero: this is not known.
+	OwnLimit Bytes
+	Least    Bytes // the smallest amount of the next lift, unless the ceiling is lower; zero: no such minimum
 }
 
 // Decide returns the next rung after a kill, or the verdict against a further lift. With Failed
@@ -76,6 +80,10 @@ func (s LiftState) Decide(reason Outcome) Lift {
 	case !reason.OOM():
 		lift.Verdict = VerdictNotMemory
 		lift.Reason = fmt.Sprintf("%s is not a lack of memory: more would not help", reason)
+	case s.OwnLimit > 0:
+		lift.Verdict = VerdictNotMemory
+		lift.Reason = fmt.Sprintf("the program ran out of memory at a peak of %s again, although it had %s: it has a limit of its own, such as -Xmx or ulimit, and more memory would not help",
+			s.OwnLimit.Approx(), s.Failed.Approx())
 	case s.IsAtCeiling() && s.KillsAtCap >= LeakKills:
 		lift.Verdict = VerdictLeakSuspected
 		lift.Reason = fmt.Sprintf("killed %d times in a row at the cap: look for a leak; %s", s.KillsAtCap, s.describeCap())
@@ -90,6 +98,10 @@ func (s LiftState) Decide(reason Outcome) Lift {
 		next := s.nextRung(left)
 		lift.Memory = Grant{Request: next, Limit: next}
 		lift.Reason = fmt.Sprintf("OOM at %s, so the peak is above it; lifted to %s", s.Failed.Approx(), next.Approx())
+		if reason == AppOOM && s.Peak > 0 && float64(s.Peak) < ownLimitShare*float64(s.Failed) {
+			lift.Reason = fmt.Sprintf("the program ran out of memory at a peak of %s, below the %s allocated; lifted to %s, in case its limit follows the allocation",
+				s.Peak.Approx(), s.Failed.Approx(), next.Approx())
+		}
 	}
 	return lift
 }

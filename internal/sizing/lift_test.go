@@ -34,6 +34,7 @@ func TestLiftStateDecide(t *testing.T) {
 		"no lift after the last lift of the policy":              {with(func(s *sizing.LiftState) { s.Kills = 4 }), sizing.OOMKilled, sizing.VerdictExhausted, 0, 0},
 		"no lift at the cap":                                     {with(func(s *sizing.LiftState) { s.Failed = 16 * gib }), sizing.OOMKilled, sizing.VerdictAtCap, 0, 2},
 		"repeated kills at the cap suggest a leak":               {with(func(s *sizing.LiftState) { s.Failed = 16 * gib; s.KillsAtCap = 3 }), sizing.OOMKilled, sizing.VerdictLeakSuspected, 0, 2},
+		"no lift if the program has a limit of its own":          {with(func(s *sizing.LiftState) { s.OwnLimit = gib }), sizing.AppOOM, sizing.VerdictNotMemory, 0, 2},
 		"an eviction is not a lack of memory":                    {base, sizing.Evicted, sizing.VerdictNotMemory, 0, 2},
 		"a success is not a lack of memory":                      {base, sizing.Success, sizing.VerdictNotMemory, 0, 2},
 		"an eviction before any kill uses up no lift":            {with(func(s *sizing.LiftState) { s.Kills = 0 }), sizing.Evicted, sizing.VerdictNotMemory, 0, 3},

@@ -53,8 +53,11 @@ type Resources struct {
 //
 //	success    MemoryMax is the peak; if it is unknown, MemorySampled is at most the peak;
 //	           if both are unknown, Allocated.Memory is at least the peak (left-censored)
-//	OOM kill   the peak is at least the largest of MemoryMax, MemorySampled and Allocated.Memory
+//	OOMKilled  the peak is at least the largest of MemoryMax, MemorySampled and Allocated.Memory
 //	           (right-censored)
+//	AppOOM     the peak is at least MemoryMax or MemorySampled or, if both are unknown, Allocated.Memory
+//	           (right-censored); if the measured peak is clearly below Allocated.Memory, the program may
+//	           have a limit of its own, and more memory may not help
 type Observation struct {
 	Try       TryKey
 	Outcome   Outcome
@@ -171,11 +174,12 @@ type Censoring uint8
 
 // The kinds of censoring.
 const (
-	NoPeak  Censoring = iota // no information
-	Exact                    // measured
-	AtLeast                  // right-censored by an OOM
-	AtMost                   // left-censored: a success without a measured peak
-	Sampled                  // the largest sample of a success; the true peak may be higher
+	NoPeak   Censoring = iota // no information
+	Exact                     // measured
+	AtLeast                   // right-censored by an OOM
+	AtMost                    // left-censored: a success without a measured peak
+	Sampled                   // the largest sample of a success; the true peak may be higher
+	OwnLimit                  // the measured peak of a program that ran out of memory clearly below its allocation
 )
 
 // HasPeak reports whether the amount is the measured or sampled peak of a success.
@@ -184,6 +188,11 @@ func (c Censoring) HasPeak() bool { return c == Exact || c == Sampled }
 // Peak returns the observed peak memory and how it is censored.
 func (o *Observation) Peak() (Bytes, Censoring) {
 	switch {
+	case o.Outcome == AppOOM && o.measured() > 0:
+		if o.isBelowAllocation() {
+			return o.measured(), OwnLimit
+		}
+		return o.measured(), AtLeast
 	case o.Outcome.OOM():
 		return max(o.MemoryMax, o.MemorySampled, o.Allocated.Memory), AtLeast
 	case o.Outcome == Success && o.MemoryMax > 0:
@@ -195,6 +204,17 @@ func (o *Observation) Peak() (Bytes, Censoring) {
 	}
 	// A try that failed for other reasons may have stopped before its peak.
 	return 0, NoPeak
+}
+
+func (o *Observation) measured() Bytes { return max(o.MemoryMax, o.MemorySampled) }
+
+// ownLimitShare is the largest share of its allocation that a program uses when it runs out of memory at a limit of its own,
+// such as the -Xmx of a JVM, and not because of the allocation. Limits that follow the allocation, such as MaxRAMPercentage,
+// leave a part of it unused, too; the peaks of other tries distinguish them (package taskmodel, LiftState.OwnLimit).
+const ownLimitShare = 0.9
+
+func (o *Observation) isBelowAllocation() bool {
+	return float64(o.measured()) < ownLimitShare*float64(o.Allocated.Memory)
 }
 
 // RecordResult is the result of storing one observation.

@@ -13,11 +13,11 @@ const ReproductionPrefix = "loadaware_campaign__"
 const ReproductionDate = "20060102T150405"
 
 // IsReproduction reports whether a run reproduces an archived one. Reproduced runs train models,
-// but count in no statistic, such as that of kills or savings.
+// but do not count in the statistics of kills, promised risks and savings.
 func IsReproduction(runID string) bool { return strings.HasPrefix(runID, ReproductionPrefix) }
 
 // ReproducedAt returns the execution date of the archived run that a run reproduces. ok is false
-// if the run reproduces none.
+// if the run reproduces none, or if its run id has no valid date.
 //
 //	loadaware_campaign__7__20200103T000000__a1b2c3d4e5f6__1
 //	                    │  execution date   │             attempt

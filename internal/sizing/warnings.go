@@ -84,6 +84,9 @@ func (o *Observation) unlikelyPeak(peak Bytes) string {
 	case o.Outcome == OOMKilled && peak == o.MemoryMax && float64(peak) < minPeakAtOOM*float64(o.Allocated.Memory):
 		return fmt.Sprintf("%d bytes is %.2g of the %s allocated, and a container that is killed at its limit used all of it: "+
 			"was another process, or the whole node, out of memory? The allocation counts as too little", peak, float64(peak)/float64(o.Allocated.Memory), o.Allocated.Memory.Approx())
+	case o.Outcome == AppOOM && peak == o.measured() && o.isBelowAllocation():
+		return fmt.Sprintf("%d bytes is %.2g of the %s allocated: does the program have a limit of its own, such as -Xmx or ulimit? "+
+			"The allocation does not count as too little unless a try with more memory uses more", peak, float64(peak)/float64(o.Allocated.Memory), o.Allocated.Memory.Approx())
 	case peak > LargestServer:
 		return fmt.Sprintf("%d bytes is more than the largest server has (32Ti): check the unit", peak)
 	case o.Allocated.Memory > 0 && times > overAllocation:

@@ -19,7 +19,7 @@ type Run struct {
 
 // RunModel is a model that an experiment fitted.
 type RunModel struct {
-	Task, Family string // the name of the task as text; the family of the model
+	Task, Family string // the name of the task as text; serving, or the family, oversampling and bins of a classifier
 	Blob         []byte // not empty
 }
 

@@ -8,8 +8,8 @@ import (
 )
 
 // Savings reads the savings ledger: sums per task and UTC day over all recorded reports,
-// except those of reproduced runs. A sum still includes observations that retention has removed.
-// Deleting a task deletes its sums.
+// except voided ones and those of reproduced runs. A sum still includes observations that retention has
+// removed. Deleting a task deletes its sums.
 type Savings interface {
 	// SavingsSums adds up the ledger over the tasks and days of a filter. It returns one sum per
 	// value of the key, ordered by that value.
@@ -24,8 +24,9 @@ type Savings interface {
 	// TaskUsage summarises the usage of every task of a namespace ("" for all) over all days, in the
 	// order of Tasks. It omits tasks without a success with a measured or sampled peak.
 	TaskUsage(ctx context.Context, namespace string) ([]sizing.Usage, error)
-	// PeakSample returns the runs whose last try is in a fixed uniform sample of at most `limit` tries of the task, without
-	// those whose peak is unknown. It returns NotFound if the task is unknown.
+	// PeakSample selects the runs whose last try is in a fixed uniform sample of at most `limit` tries of the task. Of these
+	// it returns those with a success of known peak, and those that were OOM-killed and never succeeded. It returns
+	// NotFound if the task is unknown.
 	PeakSample(ctx context.Context, task sizing.TaskKey, limit int) ([]PeakRow, error)
 }
 

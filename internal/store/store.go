@@ -168,6 +168,8 @@ const MaxTriesOfRun = 50
 type Kill struct {
 	Try       int          // number of the try, from 1
 	Allocated sizing.Bytes // the peak if the allocation is unknown; 0 if both are unknown
+	Outcome   sizing.Outcome
+	Peak      sizing.Bytes // the larger of the measured and the sampled peak; 0 if both are unknown
 	At        time.Time    // the end of the try; see sizing.HistoryRow
 }
 

@@ -25,9 +25,9 @@ const (
 	unscreenedVersion = 3 // the models use all columns of the encoding, and none of the columns that version 5 added
 	screenedVersion   = 4 // the models use only some columns; see encoder.screenColumns
 	offsetFreeVersion = 5 // the encoding may also have columns for the day of the month, the hour and the numbers in texts, but none for words in texts (textParts); no offset, see models.Offset
-	offsetVersion     = 6 // the encoding has no aligned day of the month; see alignedMonthDay
-	alignedVersion    = 7 // no effects of combinations, see combinations
-	utcVersion        = 8 // columns and effects of dates follow UTC; see hasLocalTime
+	offsetVersion     = 6 // may also have an offset and columns for words in texts, but no aligned day of the month, see alignedMonthDay
+	alignedVersion    = 7 // may also have an aligned day of the month, but no effects of combinations, see combinations
+	utcVersion        = 8 // may also have effects of combinations, but columns and effects of dates follow UTC, see hasLocalTime
 )
 
 // ErrFormat reports a blob that is damaged or of an unknown version. The task must be trained again; until then a

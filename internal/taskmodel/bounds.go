@@ -49,17 +49,18 @@ func (r CapRule) Remedy() string {
 type rule uint8
 
 const (
-	byModel     rule = iota // no rule after the models and the guard
-	byBins                  // the task's bins
-	byRequest               // the static request
-	byUnknown               // the static request, because an input is too large to extrapolate
-	byFollowing             // the smallest limit that was enough so far, because the peaks follow the limits; see limitFollower
-	byStreak                // a streak of kills
-	byKill                  // a known kill with the same features
-	byPeak                  // a peak with the same features, measured after a kill
-	byFloor                 // the policy's floor
-	byMinGrant              // the minimum grant
-	byCap                   // the cap
+	byModel      rule = iota // no rule after the models and the guard
+	byBins                   // the task's bins
+	byRequest                // the static request
+	byUnknown                // the static request, because an input is too large to extrapolate
+	byStarvation             // the limit with which a run is not slowed down; see starvation
+	byFollowing              // the smallest limit that was enough so far, because the peaks follow the limits; see limitFollower
+	byStreak                 // a streak of kills
+	byKill                   // a known kill with the same features
+	byPeak                   // a peak with the same features, measured after a kill
+	byFloor                  // the policy's floor
+	byMinGrant               // the minimum grant
+	byCap                    // the cap
 )
 
 type boundedGrant struct {
@@ -67,6 +68,8 @@ type boundedGrant struct {
 	model  sizing.Bytes // the models' answer times the factors of the guard and of understatement, before the other rules of Model.bound, rounded up to whole MiB
 	rule   rule
 	streak string // describes the streak of kills; set if the streak raised the limit
+
+	starvation string // describes the starvation; set if it raised the limit
 
 	followed   sizing.Bytes // smallest limit that was enough, if the peaks follow the limits; see limitFollower
 	followRisk float64      // P(killed) with the limit followed
@@ -98,7 +101,11 @@ func (m *Model) bound(p *experts.Point, q Question, a experts.Answer, b *buffers
 	if request := roundToGrid(q, float64(q.Requested.Memory)); b.extrapolation.tooLarge && d.limit < request {
 		step(request, byUnknown)
 	}
-	if s := m.Follower.sufficientFor(featureKey(&m.Schema, b.cells)); s != nil {
+	if raised := roundToGrid(q, m.Starvation.raiseAmount(widened, q, m)); m.Starvation.isKnown() && raised > d.limit {
+		d.starvation = m.Starvation.describe()
+		step(raised, byStarvation)
+	}
+	if s := m.Follower.sufficientFor(featureKey(&m.Schema, b.cells)); s != nil && !m.Starvation.isKnown() {
 		d.followed, d.followRisk = s.Least, s.risk(q.RiskTarget)
 		if least := roundToGrid(q, float64(s.Least)); d.limit > least {
 			step(least, byFollowing)
@@ -170,6 +177,8 @@ func (d *boundedGrant) describe(q Question) string {
 		text = "the static request, which is within the risk target"
 	case byUnknown:
 		text = "raised to the static request, because an input is too large to extrapolate"
+	case byStarvation:
+		text = d.starvation
 	case byFollowing:
 		text = "the smallest limit that has been enough so far, because the peaks follow the limits"
 	case byKill:

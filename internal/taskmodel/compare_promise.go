@@ -31,7 +31,7 @@ func (m *Model) meanPromise(t *TrainingRow) *float64 {
 func (m *Model) comparePromise(t *TrainingRow) {
 	killed := t.Outcome.OOM()
 	if t.FirstTry && t.Promised != nil && m.Experts.LearnedRows > 0 && (killed || t.Outcome == sizing.Success) {
-		promised := max(0, *t.Promised-m.Understatement.risk())
+		promised := max(0, *t.Promised-m.Understatement.risk(m.Resumed.From))
 		if m.recordRaisedPromise(t) {
 			promised = min(promised, sizing.DefaultRiskTarget)
 		}

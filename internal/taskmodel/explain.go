@@ -287,7 +287,7 @@ func (m *Model) explainBounds(c *chain, p *experts.Point, q Question, a experts.
 }
 
 var ruleTerms = map[rule]TermKind{
-	byModel: TermRounding, byBins: TermRounding, byRequest: TermCeiling, byUnknown: TermFloor, byFollowing: TermCeiling, byStreak: TermLift, byKill: TermLift, byPeak: TermLift,
+	byModel: TermRounding, byBins: TermRounding, byRequest: TermCeiling, byUnknown: TermFloor, byStarvation: TermFloor, byFollowing: TermCeiling, byStreak: TermLift, byKill: TermLift, byPeak: TermLift,
 	byFloor: TermFloor, byMinGrant: TermFloor, byCap: TermCap,
 }
 

@@ -47,23 +47,29 @@ func Update(h *sizing.History, champion *Model) (*Model, Outcome, error) {
 func train(h *sizing.History, champion *Model, fitsAll bool) (*Model, Outcome, error) {
 	m := champion
 	learnedSampling := samplingOf(h.Task, h.Pairs)
+	var starved starvation
+	changesStarved := false
 	if m != nil {
 		m.leavePool()
+		starved = m.findStarvation(h, &learnedSampling)
+		changesStarved = !slices.Equal(starved.Rows, m.Starvation.Rows)
+		h = starved.withoutStarved(h)
 	}
 	discardsChampion := false // the champion is not valid, see Fit
 	switch {
 	case m == nil:
 		m = New()
-	case m.learnedVoided(h), m.Experts.LearnedRows > 0 && learnedSampling.invalidates(&m.Sampling, h), m.hasManyUnlearnedPeaks(m.rowsInUse(h)), m.isOutOfOrder(m.rowsInUse(h)):
+	case changesStarved, m.learnedVoided(h), m.Experts.LearnedRows > 0 && learnedSampling.invalidates(&m.Sampling, h), m.hasManyUnlearnedPeaks(m.rowsInUse(h)), m.isOutOfOrder(m.rowsInUse(h)):
 		discardsChampion = true
 		m = New()
 		m.Trees, m.fits = champion.Trees, champion.fits
 		// The margins that were learned from a voided report, or with outdated factors from sampled to true peaks
 		// (sampling.go), cannot be unlearned. Margins that lack many peaks (awaited.go), or that were learned from the newest
-		// runs first (late.go), may be far too narrow or too wide.
+		// runs first (late.go), may be far too narrow or too wide. The peaks of starved runs (starvation.go) cannot be unlearned
+		// either.
 		champion = nil
 	}
-	m.Sampling = learnedSampling
+	m.Sampling, m.Starvation = learnedSampling, starved
 	whole := m.Sampling.raiseHistory(h)
 	firstFit, err := m.learnNewRows(m.rowsInUse(whole), nil)
 	if err != nil {
@@ -244,7 +250,7 @@ func (m *Model) finishModel(whole *sizing.History, out Outcome) (*Model, Outcome
 		return nil, Outcome{}, err
 	}
 	m.rebuildKills(whole) // also kills before the row Relearned say what a run with the same features needs
-	for _, warning := range []string{m.describeRetired(), m.Understatement.warning()} {
+	for _, warning := range []string{m.describeRetired(), m.Understatement.warning(), m.Resumed.warning(), m.Starvation.warning()} {
 		if warning != "" {
 			out.Warnings = append(out.Warnings, warning)
 			out.Reason += "; " + warning
@@ -341,6 +347,7 @@ func (m *Model) useModels(fitted *models, key uint64) {
 // same run has a measured peak. A success without a measured peak is left-censored. Rows in quarantine and
 // peaks that are too large or too small to be real are left out, too.
 func (m *Model) rowsOf(h *sizing.History, n int) []row {
+	h = m.Resumed.raiseHistory(h)
 	known := make(map[int64]outOfSample, len(m.OutOfSample))
 	for _, e := range m.OutOfSample {
 		known[e.Seq] = e
@@ -351,8 +358,8 @@ func (m *Model) rowsOf(h *sizing.History, n int) []row {
 	rows, dagRuns := make([]row, 0, n), make([]uint64, 0, n)
 	for i := range h.Rows[:n] {
 		r := &h.Rows[i]
-		bytes, censoring := r.Peak()
-		if censoring == sizing.NoPeak || bytes > maxPossible || quarantinedRows[r.Seq] || isTooSmall(bytes, censoring, r.Allocated.Memory, r.Requested.Memory) || censoring == sizing.AtLeast && explained[runOf(r)] {
+		bytes, censoring := m.peakOf(r)
+		if censoring == sizing.NoPeak || censoring == sizing.OwnLimit || bytes > maxPossible || quarantinedRows[r.Seq] || isTooSmall(bytes, censoring, r.Allocated.Memory, r.Requested.Memory) || censoring == sizing.AtLeast && explained[runOf(r)] {
 			continue
 		}
 		next := row{

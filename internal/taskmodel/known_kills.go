@@ -130,6 +130,7 @@ func hasSmallerKnownKill(kills []knownKill, run uint64, allocation sizing.Bytes)
 func (m *Model) Void(run uint64, try int) {
 	m.state = states.Add(1)
 	m.KnownKills = withoutTry(m.KnownKills, run, try)
+	m.AppOOMs.remove(run)
 	m.resolveColdStartKill(run)
 }
 
@@ -151,6 +152,7 @@ func (m *Model) RenameRun(from, to uint64) {
 	for i := range m.ColdStart.Kills {
 		rename(&m.ColdStart.Kills[i].Run)
 	}
+	m.AppOOMs.rename(rename)
 	for i := range m.KilledStarts {
 		rename(&m.KilledStarts[i].Run)
 	}
@@ -162,6 +164,7 @@ func (m *Model) RenameRun(from, to uint64) {
 // rebuildKills processes the rows in the order of the history, so that a peak that was reported late does not count as newer
 // than a kill, and decodes their features with the schema of the whole history.
 func (m *Model) rebuildKills(h *sizing.History) {
+	h = m.Resumed.raiseHistory(h)
 	quarantinedRows, previous := m.quarantinedSeqs(), h.Schema.PreviousSameName()
 	m.KnownKills = nil
 	type success struct {
@@ -171,7 +174,7 @@ func (m *Model) rebuildKills(h *sizing.History) {
 	successes := map[uint64]success{} // the newest measured try so far, by run
 	for i := range h.Rows {
 		r := &h.Rows[i]
-		peak, censoring := r.Peak()
+		peak, censoring := m.peakOf(r)
 		measured := censoring == sizing.Exact
 		if !measured && censoring != sizing.AtLeast {
 			continue

@@ -152,8 +152,8 @@ func TestAGapFilledLaterIsLearnedInTheOrderOfTime(t *testing.T) {
 	assert.Greater(t, m.Size(question(nil)).Limit, bytes(8))
 }
 
-// A history of more than 20,000 runs is read without most of its older runs. If the older runs arrived last, the older runs
-// that are not read do not count as deleted.
+// A history of more than 20,000 runs is read without most of its older runs. The runs that are not read do not
+// count as deleted, even if they arrived last.
 func TestOlderRunsThatAreNotReadAreNotVoided(t *testing.T) {
 	k, rng := newTask(t), rand.New(rand.NewPCG(13, 14))
 	for range 4000 {
@@ -165,7 +165,7 @@ func TestOlderRunsThatAreNotReadAreNotVoided(t *testing.T) {
 	k.history.Rows = slices.Delete(k.history.Rows, 5, 35)
 	assert.Equal(t, 40, trained(t, k, m).Experts.LearnedRows, "not learned from scratch")
 	k.history.Total = len(k.history.Rows)
-	assert.Equal(t, 10, trained(t, k, m).Experts.LearnedRows, "deleted")
+	assert.Equal(t, 10, trained(t, k, m).Experts.LearnedRows, "the history is complete, so the missing runs were deleted")
 }
 
 // Single late reports, and reports in a slightly different order, cause no training from scratch.

@@ -17,6 +17,7 @@ func (m *Model) Learn(t TrainingRow) {
 	m.leavePool()
 	m.runError.isKnown = false
 	m.Sampling.raise(&t)
+	m.noteAppOOM(&t)
 	if m.precedesAll(&t) {
 		m.learnPreceding(&t)
 		return
@@ -41,7 +42,8 @@ func (m *Model) Learn(t TrainingRow) {
 		m.learnBound(&t)
 	case sizing.AtMost:
 		m.Unresolved.learn(&t, false)
-	case sizing.NoPeak:
+		m.AppOOMs.resolve(&t)
+	case sizing.NoPeak, sizing.OwnLimit:
 		m.learnCensored(&t)
 	}
 }
@@ -51,8 +53,10 @@ func (m *Model) learnExact(t *TrainingRow) {
 		m.extendSchema(t.Features)
 	}
 	m.compareRequest(t)
+	m.raiseResumed(t)
 	m.Understatement.learn(float64(t.Peak), m.killedBefore(t.Run), float64(t.Allocated.Memory))
 	m.Unresolved.learn(t, false)
+	m.AppOOMs.resolve(t)
 	m.resolveColdStartKill(t.Run)
 	r := m.rowOf(t)
 	m.followLimit(t, r.Cells)
@@ -164,6 +168,7 @@ func (m *Model) learnPredicted(r *row, t *TrainingRow, p *experts.Point, in inst
 	if in.isCharged {
 		if changed := m.Experts.Learn(p, r.Peak, r.Seconds, t.At, &m.Share, &b.scratch); changed > 0 {
 			m.Changed = m.OutOfSample[max(0, len(m.OutOfSample)-changed)].Seq
+			m.Understatement.forgetBefore(changed)
 		}
 	} else {
 		m.Experts.LearnDependent(r.Peak, &m.Share)

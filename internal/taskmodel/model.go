@@ -114,6 +114,11 @@ type Model struct {
 	Unmeasured    unmeasuredSuccesses
 
 	Understatement understatement // zero in models stored before this field existed
+	Resumed        resumedRetries // zero in models stored before this field existed
+
+	Starvation starvation // zero in models stored before this field existed
+
+	AppOOMs appOOMs // zero in models stored before this field existed
 
 	Follower limitFollower // detects peaks that follow their limit
 

@@ -85,6 +85,7 @@ func (r *quarantinedReport) reference() string {
 // QuarantineReason explains why Learn would quarantine t; "" if Learn would not, or if t confirms another report.
 func (m *Model) QuarantineReason(t TrainingRow) string {
 	m.Sampling.raise(&t)
+	t.Peak, t.Censoring = m.boundAppOOM(t.Outcome, t.Peak, t.Censoring, t.Allocated.Memory)
 	if t.Censoring != sizing.Exact && t.Censoring != sizing.AtLeast || t.Confirmable() && m.findConfirmed(&t) >= 0 {
 		return ""
 	}

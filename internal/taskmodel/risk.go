@@ -148,7 +148,7 @@ func (m *Model) risk(p *experts.Point, q Question, limit sizing.Bytes, answer ex
 		return experts.Probability(m.Experts.ConditionalExceedance(p, float64(q.Above)/factor, float64(limit)/factor, &b.scratch))
 	}
 	risk := m.riskAt(p, answer, float64(limit)/factor, b)
-	if contradicted := m.Understatement.risk(); contradicted > 0 {
+	if contradicted := m.Understatement.risk(m.Resumed.From); contradicted > 0 {
 		ratio := min(1, answer.Amount*factor/float64(limit))
 		risk += contradicted * ratio * ratio
 	}

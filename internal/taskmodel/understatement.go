@@ -2,6 +2,7 @@ package taskmodel
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/loadaware/loadaware/internal/sizing"
@@ -23,16 +24,18 @@ type understatement struct {
 // allocationRatio holds, for a run with a measured peak, the ratios of its allocations to this peak.
 type allocationRatio struct {
 	_         struct{} `cbor:",toarray"`
-	Killed    float64  // largest allocation of a killed try; zero if it is below the peak, or so high that it has another cause
+	Killed    float64  // largest allocation of a killed try; zero: none was killed
 	Succeeded float64  // allocation of the success; zero: unknown
 }
 
+func (r *allocationRatio) contradicts() bool { return r.Killed > 1 }
+
 const (
-	maxUnderstatement  = 2.0   // a killed allocation above this multiple of the peak has another cause
 	maxRatios          = 200   // number of runs that count; with the default risk target, about minContradictions of these are killed
 	minContradictions  = 3     // smallest number of contradictions, less twice the successes with smaller ratios, that give a factor
 	similarRatio       = 1.1   // a contradiction supports ratios up to this multiple of its own
-	understatementDrop = 0.995 // smallest ratio of the factor to the previous one; with a slow fall, few runs are killed before new contradictions raise the factor again
+	understatementDrop = 0.995 // largest ratio of the factor to the previous one while it exceeds the best ratio; with a slow fall, few runs are killed before new contradictions raise the factor again
+	excessRuns         = 32.0  // number of runs in which the logarithm of the ratio of the factor to the best ratio falls to 1/e
 )
 
 func (u *understatement) factor() float64 { return max(1, u.Factor) }
@@ -40,22 +43,41 @@ func (u *understatement) factor() float64 { return max(1, u.Factor) }
 // learn records a success with a measured peak. killed is the largest allocation of its run that was killed before (zero:
 // none), and allocated that of the success (zero: unknown). All are in bytes.
 func (u *understatement) learn(peak, killed, allocated float64) {
-	var r allocationRatio
-	if ratio := killed / max(1, peak); ratio > 1 && ratio <= maxUnderstatement {
-		r.Killed = ratio
-	}
-	if r.Killed == 0 && len(u.Runs) == 0 && u.Factor == 0 {
+	peak = max(1, peak)
+	r := allocationRatio{Killed: killed / peak, Succeeded: allocated / peak}
+	if !r.contradicts() && len(u.Runs) == 0 && u.Factor == 0 {
 		return
 	}
-	r.Succeeded = allocated / max(1, peak)
 	u.Runs = append(u.Runs, r)
 	oldest := max(0, len(u.Runs)-maxRatios)
-	for oldest < len(u.Runs) && u.Runs[oldest].Killed == 0 {
+	for oldest < len(u.Runs) && !u.Runs[oldest].contradicts() {
 		oldest++
 	}
 	u.Runs = slices.Delete(u.Runs, 0, oldest)
-	if u.Factor = max(u.bestRatio(), u.factor()*understatementDrop); u.Factor <= 1 {
+	best, factor := u.bestRatio(), u.factor()
+	if !u.isConfirmed(best) && !r.contradicts() {
+		best = 1
+	}
+	if best > factor {
+		u.Factor = u.enough(best)
+	} else {
+		u.Factor = max(best, understatementDrop*factor*math.Pow(best/factor, 1/excessRuns))
+	}
+	if u.Factor <= 1 {
 		u.Factor = 0
+	}
+}
+
+// forgetBefore forgets the runs before the newest ones, in which the peaks have changed, if a success among the newest ones
+// refutes the factor. Then the measurement was probably mended: the measured peaks rose, but the allocations were enough.
+func (u *understatement) forgetBefore(newest int) {
+	since := u.Runs[max(0, len(u.Runs)-newest):]
+	if !slices.ContainsFunc(since, func(r allocationRatio) bool { return r.Succeeded > 0 && similarRatio*r.Succeeded < u.factor() }) {
+		return
+	}
+	u.Runs = slices.Clone(since)
+	if u.Factor = u.bestRatio(); u.Factor == 1 {
+		u.Factor, u.Runs = 0, nil
 	}
 }
 
@@ -64,8 +86,9 @@ func (u *understatement) learn(peak, killed, allocated float64) {
 // larger ones do not count. Without enough contradictions it returns 1.
 func (u *understatement) bestRatio() float64 {
 	var killed, succeeded []float64
-	for _, r := range u.Runs {
-		if r.Killed > 0 {
+	for i := range u.Runs {
+		r := &u.Runs[i]
+		if r.contradicts() {
 			killed = append(killed, r.Killed)
 		}
 		if r.Succeeded > 0 {
@@ -87,17 +110,55 @@ func (u *understatement) bestRatio() float64 {
 	return best
 }
 
-// risk returns P(killed) at the grant: the number of contradictions that the factor does not explain, except the first one,
-// divided by the number of runs from the first one on plus unresolvedPrior.
-func (u *understatement) risk() float64 {
-	unexplained, runs := 0, 0
-	for _, r := range u.Runs {
-		if r.Killed > u.factor() {
-			unexplained++
+// isConfirmed reports whether a run without a kill lies between those that support the ratio. Successive runs may all be
+// killed by the same other cause, such as a node without memory.
+func (u *understatement) isConfirmed(ratio float64) bool {
+	supported, interrupted := false, false
+	for i := range u.Runs {
+		switch r := &u.Runs[i]; {
+		case similarRatio*r.Killed >= ratio && interrupted:
+			return true
+		case similarRatio*r.Killed >= ratio:
+			supported = true
+		case supported && r.Killed == 0:
+			interrupted = true
 		}
-		runs += boolToInt(unexplained > 0)
 	}
-	return float64(max(0, unexplained-1)) / (float64(runs) + unresolvedPrior)
+	return false
+}
+
+// enough returns the smallest ratio of a success that is at least the given one; the given one if there is none.
+func (u *understatement) enough(ratio float64) float64 {
+	least := math.Inf(1)
+	for i := range u.Runs {
+		if succeeded := u.Runs[i].Succeeded; succeeded >= ratio {
+			least = min(least, succeeded)
+		}
+	}
+	if math.IsInf(least, 1) {
+		return ratio
+	}
+	return least
+}
+
+// risk returns P(killed) at the grant: the number of contradictions that neither the factor nor resumed retries explain, except
+// the first one, divided by the number of runs after the first one plus unresolvedPrior. Both numbers are discounted with every
+// run. resumedFrom is resumedRetries.From.
+func (u *understatement) risk(resumedFrom float64) float64 {
+	killed, runs, isFirst := 0.0, 0.0, true
+	for i := range u.Runs {
+		r := &u.Runs[i]
+		isUnexplained := r.Killed > u.factor() && (resumedFrom == 0 || r.Killed < resumedFrom)
+		if isFirst {
+			isFirst = !isUnexplained
+			continue
+		}
+		killed, runs = killed*unresolvedMemory, runs*unresolvedMemory+1
+		if isUnexplained {
+			killed++
+		}
+	}
+	return killed / (runs + unresolvedPrior)
 }
 
 // describe returns a part of a reason or a warning; "" if the factor is 1.
@@ -114,7 +175,7 @@ func (u *understatement) warning() string {
 	}
 	contradictions := 0
 	for _, r := range u.Runs {
-		contradictions += boolToInt(r.Killed > 0)
+		contradictions += boolToInt(r.contradicts())
 	}
 	return fmt.Sprintf("%d of the newest %d runs were OOM-killed with more than their measured peaks, so the measurement is probably too low: grants are raised by %.0f %%",
 		contradictions, len(u.Runs), 100*(u.Factor-1))
@@ -136,7 +197,7 @@ func (m *Model) ContradictionReason(t TrainingRow) string {
 // known. It searches both lists of kills: a success without a peak removes those of its run from the unresolved kills, and a
 // peak of another run may remove them from the known kills.
 func (m *Model) killedBefore(run uint64) float64 {
-	killed := m.Unresolved.bound(run)
+	killed := max(m.Unresolved.bound(run), float64(m.AppOOMs.allocation(run)))
 	for i := range m.KnownKills {
 		if k := &m.KnownKills[i]; k.Run == run {
 			killed = max(killed, float64(k.Killed))

@@ -15,6 +15,7 @@ import (
 type attempt struct {
 	needed   float64 // in GiB
 	measured float64 // in GiB, reported if the try succeeds
+	share    float64 // if above zero, the try reports this share of its allocation, but at most measured
 	sampled  bool    // the peak is reported as a sampled one
 	evicted  bool    // the try is OOM-killed with every allocation
 }
@@ -66,7 +67,10 @@ func (k *task) batch(n int, limit sizing.Bytes, draw attempts) (kills int, grant
 				end.Promised = l.sized.Promised
 			}
 			if !a.evicted && bytes(a.needed) <= l.sized.Limit {
-				if end.MemoryMax = bytes(a.measured); a.sampled {
+				if end.MemoryMax = bytes(a.measured); a.share > 0 {
+					end.MemoryMax = min(end.MemoryMax, l.sized.Limit.Times(a.share))
+				}
+				if a.sampled {
 					end.MemoryMax, end.MemorySampled = 0, end.MemoryMax
 				}
 				k.report(l.q.Features, end)
@@ -128,6 +132,51 @@ func TestKillsThatContradictThePeaksRaiseGrants(t *testing.T) {
 			assert.Contains(t, k.fit().Reason, "so the measurement is probably too low: grants are raised by")
 		})
 	}
+}
+
+func TestLargeUnderstatementsRaiseGrants(t *testing.T) {
+	for _, factor := range []float64{2.5, 4, 10} {
+		for name, draw := range map[string]generator{"constant": constant, "from rows": fromRows} {
+			t.Run(fmt.Sprintf("%s, a peak of 1/%g", name, factor), func(t *testing.T) {
+				t.Parallel()
+				k, rng := newTask(t), newRand(12)
+				early, _, _ := k.runAll(30, 64*gib, understated(rng, draw, 1/factor, false))
+				needed := 0.0
+				late, grant, promised := k.runAll(100, 64*gib, func() (sizing.Features, func(int) attempt) {
+					f, gibs := draw(rng)
+					needed += gibs / 100
+					return f, func(int) attempt { return attempt{needed: gibs, measured: gibs / factor} }
+				})
+				assert.LessOrEqual(t, early, 10, "kills of the first runs")
+				assert.InDelta(t, promised, late, 4, "kills of later runs")
+				assert.LessOrEqual(t, grant, 1.4*needed)
+			})
+		}
+	}
+}
+
+// A JVM uses a quarter of any limit for its heap, and runs out of memory if it needs a larger one.
+func TestHeapsOfAShareOfTheLimitGetEnough(t *testing.T) {
+	k, rng := newTask(t), newRand(13)
+	draw := func() (sizing.Features, func(int) attempt) {
+		f, live := fromRows(rng)
+		return f, func(int) attempt { return attempt{needed: 4 * live, measured: 2.5 * live, share: 0.25} }
+	}
+	early, _, _ := k.runAll(50, 64*gib, draw)
+	late, grant, promised := k.runAll(100, 64*gib, draw)
+	assert.LessOrEqual(t, early, 15)
+	assert.InDelta(t, promised, late, 6)
+	assert.LessOrEqual(t, grant, 30.0, "GiB; about 13 are needed")
+}
+
+func TestSuccessiveKillsWithAnotherCauseRaiseGrantsForSomeTime(t *testing.T) {
+	k, rng := newTask(t), newRand(14)
+	k.runAll(3, 64*gib, evictions(0)(rng))
+	k.runAll(4, 64*gib, evictions(1)(rng))
+	k.runAll(80, 64*gib, evictions(0)(rng))
+	kills, grant, _ := k.runAll(50, 64*gib, evictions(0)(rng))
+	assert.LessOrEqual(t, kills, 2)
+	assert.LessOrEqual(t, grant, 2.4, "GiB")
 }
 
 func TestUnderstatedPeaksOfRunsAtTheSameTime(t *testing.T) {
@@ -240,6 +289,20 @@ func TestGrantsFallWhenTheMeasurementIsMended(t *testing.T) {
 	kills, grant, _ := k.runAll(100, 64*gib, mended)
 	assert.LessOrEqual(t, kills, 3)
 	assert.LessOrEqual(t, grant, 2.25, "GiB")
+}
+
+func TestLargeFactorIsForgottenWhenTheMeasurementIsMended(t *testing.T) {
+	for _, factor := range []float64{1.8, 4} {
+		k, rng := newTask(t), newRand(8)
+		k.runAll(80, 64*gib, understated(rng, constant, 1/factor, false))
+		mended := understated(rng, constant, 1, false)
+		k.runAll(30, 64*gib, mended)
+		f, _ := constant(rng)
+		assert.NotContains(t, k.model.Size(question(f)).Reason, "more than their measured peaks", "factor %g", factor)
+		kills, grant, _ := k.runAll(50, 64*gib, mended)
+		assert.LessOrEqual(t, kills, 3)
+		assert.LessOrEqual(t, grant, 2.8, "GiB")
+	}
 }
 
 func TestPeaksThatAreReportedLaterContradictKills(t *testing.T) {

@@ -97,7 +97,7 @@ func TestUsageProfilesAreFoundAfterEnoughNewReports(t *testing.T) {
 	require.NoError(t, err)
 	find(6 * time.Hour)
 	version, found := usageProfiles(t, st, "b")
-	assert.Equal(t, 4, version, "damaged profiles are found again")
+	assert.Equal(t, 4, version, "new profiles must replace damaged ones")
 	for i := range found.Profiles {
 		assert.GreaterOrEqual(t, found.Profiles[i].ID, again.NextID, "the ids of the damaged set are not used again")
 		assert.Less(t, found.Profiles[i].ID, found.NextID)

@@ -173,7 +173,7 @@ func (c *comparison) isOutperformedBy(ctx context.Context, version int) (bool, e
 			return // the peak of the run is unknown
 		}
 		granted := model.Size(try.question(policy.WithDefaults())).Limit
-		pairs.Record(p.Granted < try.peak, granted < try.peak)
+		pairs.Record(p.Granted < try.needed(), granted < try.needed())
 	})
 	return pairs.LogStake > betterFrom, nil
 }
@@ -183,11 +183,23 @@ type mappedRun struct {
 	mapIndex int
 }
 
-// endedTry is a first try with the peak of its run.
+// endedTry is a first try with what is known about the memory that it needed.
 type endedTry struct {
 	features  sizing.Features
 	requested sizing.Resources
-	peak      sizing.Bytes // zero if unknown
+	peak      sizing.Bytes // of the success; zero if unknown
+	killed    sizing.Bytes // largest killed allocation; zero: no try was killed
+}
+
+// killedPeakFactor is the smallest assumed ratio of the peak of a killed try to its allocation, if the success of its run has a
+// smaller peak. So a grant that is hardly larger than the killed one does not count as enough.
+const killedPeakFactor = 1.2
+
+func (e *endedTry) needed() sizing.Bytes {
+	if e.killed >= e.peak {
+		return e.killed.Times(killedPeakFactor)
+	}
+	return e.peak
 }
 
 func (e *endedTry) question(policy sizing.Policy) taskmodel.Question {
@@ -196,7 +208,7 @@ func (e *endedTry) question(policy sizing.Policy) taskmodel.Question {
 	}
 }
 
-// firstTries also sets the peak of the run's success.
+// firstTries also sets the peak of the run's success, and its kills.
 func firstTries(rows *sizing.History) map[mappedRun]*endedTry {
 	tries := map[mappedRun]*endedTry{}
 	for i := range rows.Rows {
@@ -208,8 +220,11 @@ func firstTries(rows *sizing.History) map[mappedRun]*endedTry {
 		if r.Try == 1 {
 			tries[key].features, tries[key].requested = rows.Schema.Features(r.Features), r.Requested
 		}
-		if peak, censoring := r.Peak(); censoring == sizing.Exact || censoring == sizing.Sampled {
+		switch peak, censoring := r.Peak(); censoring {
+		case sizing.Exact, sizing.Sampled:
 			tries[key].peak = peak
+		case sizing.AtLeast:
+			tries[key].killed = max(tries[key].killed, peak)
 		}
 	}
 	return tries

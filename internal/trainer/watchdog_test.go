@@ -26,6 +26,7 @@ type pipeline struct {
 	name   string
 	runs   int
 	factor float64 // multiplies every peak
+	resume bool    // whether retries need less than killed tries
 	bad    int     // from this version on, grants are multiplied by badFactor; 0: no version
 }
 
@@ -68,7 +69,9 @@ func (p *pipeline) end(r upcomingRun) {
 	}
 	killed, second := first, first
 	killed.Outcome, killed.MemoryMax, killed.Allocated = sizing.OOMKilled, 0, sizing.Resources{Memory: r.granted}
-	second.Try.Number = 2
+	if second.Try.Number = 2; p.resume {
+		second.MemoryMax = r.granted / 2
+	}
 	p.record(killed, second)
 }
 
@@ -248,6 +251,19 @@ func TestBadModelIsRolledBack(t *testing.T) {
 			assert.Greater(t, st.active(t, "load"), bad, "a newer version must win an evaluation")
 		})
 	}
+}
+
+func TestBadModelIsRolledBackIfRetriesResume(t *testing.T) {
+	st := newStore(t)
+	tr := newTrainer(st, trainer.Config{})
+	p := newPipeline(t, st, "load").trained(tr, 120)
+	bad := p.promoteBad()
+	p.resume = true
+	require.Greater(t, p.runUnwatched(16, 16), 10)
+	for runOnce(t, tr) {
+	}
+	require.Len(t, p.rollBacks(), 1)
+	assert.Contains(t, p.withdrawn(), bad)
 }
 
 // The stored active version remains bad even if the model in memory has recovered before the watchdog runs, and the next

@@ -154,8 +154,8 @@ func (s *Set) assignIDs(runs []Run, previous *Set) {
 	}
 }
 
-// SkipIDs raises the ids of a set above those of the `versions` earlier versions, which could not be decoded. A version has
-// at most maxProfiles new ids.
+// SkipIDs raises the ids of a set above those of all earlier versions, whose number is `versions`. It is for a set whose
+// previous version cannot be decoded, so that its NextID is unknown. A version has at most maxProfiles new ids.
 func (s *Set) SkipIDs(versions int) {
 	for i := range s.Profiles {
 		s.Profiles[i].ID += versions * maxProfiles

@@ -5,13 +5,14 @@
 // There are four trials:
 //
 //	requests   sends mutations of valid requests of every operation, as bytes over several connections
-//	slow       sends bodies that arrive byte by byte, or never end
+//	slow       sends bodies that arrive byte by byte and, with -form long, bodies that never end
 //	schema     runs schemathesis, which draws requests and sequences of requests from openapi.yaml
 //	native     runs every Fuzz function of the module, each for a bounded time
 //
 // The server is the built binary with authentication and a private PostgreSQL
 // (internal/testcluster). The exit code is 1 after a fault or another error, and 2 if a flag is wrong. To repeat
-// request N of a seed alone, run the trial requests with the flags -n 1 -first N.
+// request N of a seed alone, use -only requests -seed SEED -n 1 -first N. The bodies of tens of MiB, which follow the other
+// requests, have numbers of their own and cannot be repeated alone.
 package main
 
 import (
@@ -62,7 +63,7 @@ func main() {
 	form := flag.String("form", "short", "short: about five minutes; long: 1.1 million requests and longer trials")
 	seed := flag.Uint64("seed", 1, "seed of the random numbers; the trials slow and native ignore it")
 	only := flag.String("only", "", "names of the trials, separated by commas; all if empty")
-	n := flag.Int("n", 0, "number of requests; if 0, the number of the form")
+	n := flag.Int("n", 0, "number of requests; if 0, the number that -form sets")
 	first := flag.Uint64("first", 0, "number of the first request")
 	callers := flag.Int("callers", 8, "concurrent connections")
 	flag.Parse()

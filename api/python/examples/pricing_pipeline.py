@@ -3,7 +3,7 @@
     list_partitions ──▶ predict_demand[0…n] ──▶ optimise_prices
 
 `predict_demand` requests 350Gi, because its largest partition once used that much; most use 10Gi. Its `features` are
-known before the launch: the numbers of products and stores, which predict the difference, and the region.
+known before the launch: the region, and the numbers of products and stores, on which the memory depends most.
 """
 
 from __future__ import annotations

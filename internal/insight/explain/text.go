@@ -15,12 +15,12 @@ const maxNamedFeatures = 3
 func (e *Explanation) text() string {
 	var s []string
 	addf := func(format string, args ...any) { s = append(s, fmt.Sprintf(format, args...)) }
-	chain, isGranted := &e.Chain, "is granted"
+	chain, verb := &e.Chain, "is granted"
 	if e.Shadow != nil {
 		addf("Shadow mode: the answer is the static request of %s.", chain.Granted.Approx())
-		chain, isGranted = e.Shadow, "would be granted in enforce mode"
+		chain, verb = e.Shadow, "would be granted in enforce mode"
 	}
-	s = append(s, chain.text(isGranted)...)
+	s = append(s, chain.text(verb)...)
 	if p := e.Risk.Promised; p != nil {
 		addf("The run needs more than that with a probability of %s %% (the target is %s %%).", percent(*p), percent(e.Risk.Target))
 	}
@@ -50,14 +50,14 @@ func (e *Explanation) text() string {
 	return strings.Join(s, " ")
 }
 
-// isGranted is the predicate of the first sentence.
-func (c *Chain) text(isGranted string) (s []string) {
+// verb is the verb of the first sentence, such as "is granted".
+func (c *Chain) text(verb string) (s []string) {
 	addf := func(format string, args ...any) { s = append(s, fmt.Sprintf(format, args...)) }
 	if len(c.Terms) == 0 {
-		addf("%s %s: %s.", c.Granted.Approx(), isGranted, c.BaseName)
+		addf("%s %s: %s.", c.Granted.Approx(), verb, c.BaseName)
 		return s
 	}
-	addf("%s %s. The calculation starts from an amount of %s, %s.", c.Granted.Approx(), isGranted, c.Base.Approx(), c.BaseName)
+	addf("%s %s. The calculation starts from an amount of %s, %s.", c.Granted.Approx(), verb, c.Base.Approx(), c.BaseName)
 	var features []string
 	others := 1.0
 	hasFeatures := false
@@ -162,7 +162,7 @@ func (e *Explanation) killedOf(tries []sizing.HistoryRow) *KilledTry {
 	for i := range tries {
 		if row := &tries[i]; row.Try == e.Try.Number && row.Outcome.OOM() {
 			at, _ := row.Peak()
-			k = &KilledTry{At: at}
+			k = &KilledTry{At: max(at, row.Allocated.Memory)}
 		}
 	}
 	if k == nil {

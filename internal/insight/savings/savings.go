@@ -2,8 +2,8 @@
 // command line and the dashboard: the memory that tries requested, were granted, used and lost to kills,
 // and the savings.
 //
-// It takes all sums from the store and computes only prices, so that the API, the command line and the
-// dashboard show the same numbers. A nil number is unknown.
+// It takes all sums from the store and computes only the saved money, so that the API, the command line and
+// the dashboard show the same numbers. A nil number is unknown.
 package savings
 
 import (

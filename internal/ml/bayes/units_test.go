@@ -18,10 +18,10 @@ func TestFirstNumberOtherThanZeroSetsTheUnit(t *testing.T) {
 	assert.True(t, a.SetUnit(2, 1e-300))
 	assert.Equal(t, math.Log1p(math.MaxFloat64), a.Log(2, 1e300))
 	assert.False(t, a.SetUnit(0, 300))
-	assert.Equal(t, math.Log1p(5), a.Log(0, 5), "the unit of counts is 1")
+	assert.Equal(t, math.Log1p(5), a.Log(0, 5), "the unit is at most 1")
 }
 
-func TestLineLearnedWithoutAUnitKeepsIt(t *testing.T) {
+func TestUnitIsOneIfALineWasLearnedWithoutOne(t *testing.T) {
 	a := Average{Lines: []Line{{Rows: 3, X: math.Log1p(.5), XX: .1}}}
 	assert.False(t, a.SetUnit(0, .5))
 	assert.Equal(t, math.Log1p(.5), a.Log(0, .5))

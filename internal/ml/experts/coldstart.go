@@ -39,7 +39,7 @@ func (p *Point) coldStartLevel() float64 {
 }
 
 // coldStartAmount returns the allocation by the cold-start rule, and its promise before the correction by the pool.
-// Without p.ColdStart and p.Cold it uses a quantile of studentT, up to maxAmount.
+// Without p.ColdStart and p.Cold it uses a quantile of studentT: at most maxAmount, but at least p.MinAmount.
 func (x *Experts) coldStartAmount(p *Point, target float64) (amount, promised float64) {
 	if p.ColdStart != nil {
 		return x.mixtureAmount(p, target)

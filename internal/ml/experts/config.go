@@ -13,7 +13,7 @@
 //	Picks: the experts whose kill rate is within the allowed rate (see selectExperts),
 //	       weighted by how close their cost is to the lowest cost
 //
-// The rule assumes no distribution: experts are compared by their out-of-sample cost.
+// The selection of experts assumes no distribution of the errors, because experts are compared by their out-of-sample cost.
 //
 // The package does not read the clock, does no I/O and uses no randomness. A row is one measured
 // run of a task. The cost of a row is its peak multiplied by its duration in seconds.

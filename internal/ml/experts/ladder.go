@@ -179,7 +179,7 @@ func (x *Experts) knownRows() float64 { return float64(min(len(x.Rows), x.config
 
 // PowerLaw returns P(peak > amount) after a kill at `ratio` · amount; it does not use the margins. Above
 // the killed amount, peaks of killed runs follow a Pareto distribution with an exponent
-// of about 3.6 (maximum likelihood over 587 kills on eight traces; 1.2 to 6.7 by trace). The rule uses
+// of about 3.6 (maximum likelihood over 587 kills on eight traces; 1.2 to 6.7 by trace). PowerLaw uses
 // an exponent of 3.
 func PowerLaw(ratio float64) float64 { return ratio * ratio * ratio }
 

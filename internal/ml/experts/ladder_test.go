@@ -12,8 +12,8 @@ import (
 
 // cheapestLadder returns the least expected cost of all ladders over the amounts above
 // amount i, given that the peak is above amount i. Each rung costs its whole amount. A ladder has at
-// most `lifts` rungs, and the last rung is the ceiling. A rung before the last possible one is at most aboveKnownPeaks
-// or twice the amount before, except if it is the next amount of the grid.
+// most `lifts` rungs, and the last rung is the ceiling. Each rung except rung number `lifts` is at most the larger of
+// aboveKnownPeaks and twice the amount before, or it is the next amount of the grid.
 func cheapestLadder(g *grid, i, lifts int, aboveKnownPeaks float64) float64 {
 	top := len(g.amount) - 1
 	if lifts == 1 {
@@ -33,8 +33,8 @@ func cheapestLadder(g *grid, i, lifts int, aboveKnownPeaks float64) float64 {
 	return best
 }
 
-// exceedance returns P(peak > amount j | peak > amount i): the weighted mean for the residuals and for a power law with
-// exponent three.
+// exceedance returns P(peak > amount j | peak > amount i): the weighted mean of this probability by the residuals and by a
+// power law with exponent three.
 func exceedance(g *grid, i, j int) float64 {
 	ratio := g.amount[i] / g.amount[j]
 	law := ratio * ratio * ratio

@@ -35,9 +35,9 @@ func (a *ascending) residual(at uint16) float64 {
 }
 
 // residualWindow holds the sorted residuals of the newest rows for one pair (a model and one of its residual
-// distributions). For log residuals it holds positions in the residual store, which need a quarter of the
-// memory: a subtraction and, in a scaled distribution, a division give the residual. It holds residuals in bytes as
-// values, because each of them is a difference of exponentials.
+// distributions). For log residuals it holds positions in the residual store, which need a quarter of the memory of the
+// values; a subtraction and, in a scaled distribution, a division give the value. It holds residuals in bytes as
+// values, because each of them is a difference of exponentials, which takes longer to compute.
 type residualWindow struct {
 	values []float64
 	rows   []uint16

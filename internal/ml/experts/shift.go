@@ -6,11 +6,11 @@ import (
 )
 
 // Shift detects a change of the task in out-of-sample residuals with a two-sided CUSUM
-// (Page 1954). Each of its two sums adds the amounts by which standardised residuals exceed an allowance, and
-// never falls below zero. If a sum passes a bound, the task changed when that sum was last zero.
+// (Page 1954). Its sum Up adds each standardised residual less an allowance, its sum Down each negated one less the
+// allowance, and neither falls below zero. If a sum passes a bound, the task changed when that sum was last zero.
 // A downward change, called a fall, must also last (see patience).
 type Shift struct {
-	Up, Down         float64 // sums of positive and of negative residuals beyond the allowance
+	Up, Down         float64 // in standard deviations
 	UpRows, DownRows int     // number of rows since Up was last zero, and since Down was last zero
 
 	Fell          bool  `cbor:",omitzero"`      // the last change was downward, and the task has not returned to the level before this change
@@ -36,7 +36,7 @@ const (
 	// numbers of rows and seconds by four; see Experts.patience.
 	patienceShare = 2                // a downward change must last for more than 1/patienceShare of the independent rows (see independentRows)
 	maxPatience   = 128              // largest number of rows that patienceShare can require
-	lastingShare  = 4                // a downward change of minLasting seconds must last for more than 1/lastingShare of the independent rows
+	lastingShare  = 4                // a downward change of at least minLasting seconds must last for more than 1/lastingShare of the independent rows
 	maxLasting    = 32               // largest number of rows that lastingShare can require
 	minLasting    = 4 * 24 * 60 * 60 // seconds: four days, longer than a weekend
 )

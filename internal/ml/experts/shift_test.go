@@ -81,7 +81,7 @@ func TestNoiseAndSingleOutliersAreNotAShift(t *testing.T) {
 	}
 }
 
-// simulate answers and learns rows whose predictions are correct except for noise and an offset of the log peak.
+// simulate answers and learns rows whose log peaks are the predicted ones plus `offset` and noise.
 func simulate(x *Experts, rng *rand.Rand, rows int, offset float64) (changes, killed int, used, granted float64) {
 	var s Scratch
 	var pool Pool

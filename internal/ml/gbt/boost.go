@@ -159,8 +159,8 @@ func (h *holdout) advance(f *forest, first int) {
 
 // draw samples a share of the items without replacement, at least one (selection sampling, Knuth
 // vol. 2, §3.4.2). It returns the sample and the other items, both in the order of the items. A share of 1 uses no random
-// numbers and returns items itself. Otherwise the results reuse the memory of sample and rest. The loop does
-// not branch on whether an item is drawn: it writes every item to both results and advances only one counter.
+// numbers and returns items itself. Otherwise the results reuse the memory of sample and rest. The loop
+// writes every item to both results and advances only one counter, so that the compiled code has no branch.
 func draw[T any](rng *rand.PCG, items []T, share float64, sample, rest []T) (drawn, left []T) {
 	if share >= 1 {
 		return items, nil

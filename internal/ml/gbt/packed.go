@@ -137,7 +137,7 @@ func (p *packedForest) encode(x []float64, c *codes) {
 			c[2*i], c[2*i+1] = 0, missingCode
 			continue
 		}
-		low, n := 0, len(own) // the first low cuts are below v, and the code is at most low + n
+		low, n := 0, len(own) // the first `low` cuts are below v, and the code is at most low + n
 		for n > 0 {
 			half := (n + 1) / 2
 			if own[low+half-1] < v {

@@ -13,7 +13,7 @@ import (
 
 // killsSQL reads the OOM kills (outcomes 2 and 3) of a run and map index.
 const killsSQL = `
-	SELECT try_number, coalesce(allocated_memory, memory_max, 0), at
+	SELECT try_number, coalesce(allocated_memory, memory_max, 0), outcome, coalesce(greatest(memory_max, memory_sampled), 0), at
 	FROM observation
 	JOIN task ON task.id = observation.task
 	WHERE task.namespace = $1 AND task.dag_id = $2 AND task.task_id = $3
@@ -27,7 +27,7 @@ func (s *Store) Kills(ctx context.Context, task sizing.TaskKey, runID string, ma
 		return nil, wrapError("list kills", err)
 	}
 	kills, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (k store.Kill, err error) {
-		err = row.Scan(&k.Try, &k.Allocated, &k.At)
+		err = row.Scan(&k.Try, &k.Allocated, &k.Outcome, &k.Peak, &k.At)
 		k.At = k.At.UTC()
 		return k, err
 	})

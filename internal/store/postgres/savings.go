@@ -204,7 +204,7 @@ const peakSampleSQL = `
 
 const taskIDSQL = `SELECT id FROM task WHERE namespace = $1 AND dag_id = $2 AND task_id = $3`
 
-// PeakSample returns the peaks of the runs in a uniform sample of at most limit tries.
+// PeakSample returns runs whose last try is in a uniform sample of at most limit tries; see store.Savings.
 func (s *Store) PeakSample(ctx context.Context, task sizing.TaskKey, limit int) ([]store.PeakRow, error) {
 	var id int64
 	if err := s.pool.QueryRow(ctx, taskIDSQL, task.Namespace, task.DAG, task.Task).Scan(&id); err != nil {

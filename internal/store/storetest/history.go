@@ -249,8 +249,10 @@ func testKills(t *testing.T, open func(*testing.T) store.Store) {
 		o.EndedAt = noon.Add(time.Duration(minutes) * time.Minute)
 		return o
 	}
+	ownLimit := kill(mapped(0, 2), 4*sizing.GiB)
+	ownLimit.Outcome, ownLimit.MemoryMax, ownLimit.MemorySampled = sizing.AppOOM, 2*sizing.GiB, 3*sizing.GiB
 	recordNew(t, st,
-		after(kill(mapped(0, 2), 4*sizing.GiB), 2),
+		after(ownLimit, 2),
 		after(kill(mapped(0, 1), 2*sizing.GiB), 1),
 		after(kill(mapped(1, 1), 8*sizing.GiB), 3),
 		after(success(mapped(0, 3), sizing.GiB, 1), 4))
@@ -259,8 +261,8 @@ func testKills(t *testing.T, open func(*testing.T) store.Store) {
 		kills, err := st.Kills(t.Context(), key, "r", 0)
 		require.NoError(t, err)
 		require.Equal(t, []store.Kill{
-			{Try: 1, Allocated: 2 * sizing.GiB, At: noon.Add(time.Minute)},
-			{Try: 2, Allocated: 4 * sizing.GiB, At: noon.Add(2 * time.Minute)},
+			{Try: 1, Allocated: 2 * sizing.GiB, Outcome: sizing.OOMKilled, At: noon.Add(time.Minute)},
+			{Try: 2, Allocated: 4 * sizing.GiB, Outcome: sizing.AppOOM, Peak: 3 * sizing.GiB, At: noon.Add(2 * time.Minute)},
 		}, kills)
 	})
 

@@ -103,6 +103,7 @@ func testReceipts(t *testing.T, open func(*testing.T) store.Store) {
 		requireReceipt("n0") // the report names this receipt
 		o.PredictionID = "n3"
 		record(t, st, o)
+		requireReceipt("n0") // n3 is the receipt of another try
 
 		try = firstTry(task("newest"), "imported")
 		save(t, receipt("n4", try, 0.1, noon.Add(25*time.Hour)))
@@ -248,7 +249,7 @@ func testPromisedAtLaunch(t *testing.T, open func(*testing.T) store.Store) {
 		"a launch without a promise has none":                         {[]promise{{1, noPromise}, {20, 0.5}}, 10, 0, noPromise},
 		"a named receipt without a promise has none":                  {[]promise{{1, noPromise}, {5, 0.5}}, 10, 1, noPromise},
 		"a slow clock of the reporter hides no promise":               {[]promise{{11, 0.25}, {20, 0.5}}, 10, 0, 0.25},
-		"without an end the arrival counts":                           {[]promise{{1, 0.25}, {5, 0.5}}, 0, 0, 0.5},
+		"without an end, the time of the report counts instead":       {[]promise{{1, 0.25}, {5, 0.5}}, 0, 0, 0.5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			st := open(t)

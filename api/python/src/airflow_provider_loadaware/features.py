@@ -145,10 +145,10 @@ def _scalar(value: Any) -> Scalar | None:
     if value is None or isinstance(value, bool):
         return value
     kind = getattr(getattr(value, "dtype", None), "kind", None)  # of NumPy: "M" for a time, "m" for a time span
-    if kind == "M":
-        value = str(value)
-    elif isinstance(value, (datetime, date)):
-        value = value.isoformat()
+    if kind == "M" or isinstance(value, (datetime, date)):
+        value = str(value) if kind == "M" else value.isoformat()
+        if value == "NaT":  # the missing time of NumPy and pandas
+            raise OmittedError("not a time")
     if isinstance(value, str):
         # Longer text is dropped, not truncated: a truncated value would be another category.
         if len(value) > MAX_TEXT:

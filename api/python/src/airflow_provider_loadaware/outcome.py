@@ -79,6 +79,10 @@ _OUT_OF_MEMORY = re.compile(
     # also _ArrayMemoryError (NumPy), ArrowMemoryError and OutOfMemoryError (JVM)
     r"MemoryError\b|\bOutOfMemoryException\b|\bstd::bad_alloc\b|heap out of memory|runtime: out of memory"
     r"|\b[Cc]annot allocate (?:memory|vector of size)\b"
+    r"|\bUnable to allocate .+ for an array\b"  # NumPy, if only the message is logged
+    r"|\bDefaultCPUAllocator: (?:can't allocate|not enough) memory\b"  # PyTorch
+    r"|\bOOM when allocating tensor\b"  # TensorFlow
+    r"|\bOut of Memory Error:"  # DuckDB
     r"|\bmemory allocation of \d+ bytes failed"  # Rust
     r"|\bmemory exhausted \(limit reached"  # R
 )
@@ -105,7 +109,10 @@ def is_scheduled(pod: Any) -> bool:
 
 
 def reports_out_of_memory(log_tail: str) -> bool:
-    """Return whether a log line reports that the program ran out of host memory."""
+    """Return whether a log line reports that the program ran out of host memory.
+
+    Any line counts, also one about an error that the program handled: other errors often follow one that it did not.
+    """
     return any(_OUT_OF_MEMORY.search(line) and not _OTHER_LIMIT.search(line) for line in log_tail.splitlines())
 
 

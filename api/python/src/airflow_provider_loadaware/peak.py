@@ -8,6 +8,8 @@ None or "termination-message" .. the base container's termination message, as JS
 a callable of (pod, context) ... returns bytes, a quantity such as "7Gi", a mapping with these keys,
                                  or None
 "none" ......................... no measurement: the report has no peak
+
+Bytes and cores are numbers, also of NumPy, or quantities such as "7Gi" and "500m".
 """
 
 from __future__ import annotations
@@ -15,12 +17,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from airflow_provider_loadaware.grant import MAX_BYTES, MAX_CORES
-from airflow_provider_loadaware.quantity import parse_bytes
+from airflow_provider_loadaware.quantity import parse_bytes, parse_cores
 
 PeakSource: TypeAlias = Callable[[Any, Any], Any] | Literal["termination-message", "none"] | None
+
+_Amount = TypeVar("_Amount", int, float)
 
 _MAX_POINTS, _MIN_STEP, _MAX_STEP = 120, 0.001, 315_360_000  # limits of the server; steps in seconds
 
@@ -34,16 +38,19 @@ class Peak:
     series: dict[str, Any] | None = None
 
 
-def measure(source: PeakSource, pod: Any, message: str | None, context: Any) -> Peak:
-    """Return the peak of a try. Exceptions of a callable propagate; invalid values count as not measured."""
+def measure(source: PeakSource, pod: Any, message: str | None, context: Any, warn: Callable[[str], None]) -> Peak:
+    """Return the peak of a try. Exceptions of a callable propagate.
+
+    Invalid values count as not measured. `warn` is called for each invalid amount of memory or CPU.
+    """
     if source == "none":
         return Peak()
     if callable(source):
-        return _peak(source(pod, context))
+        return _peak(source(pod, context), warn)
     text = (message or "").strip()
     whole, last = _json(text), _json(text.rpartition("\n")[2])
     # A bare number is a peak only if it is the whole message; as a last line it may be anything.
-    return _peak(last if whole is None and isinstance(last, Mapping) else whole)
+    return _peak(last if whole is None and isinstance(last, Mapping) else whole, warn)
 
 
 def _json(text: str) -> Any:
@@ -53,11 +60,28 @@ def _json(text: str) -> Any:
         return None
 
 
-def _peak(value: Any) -> Peak:
-    if not isinstance(value, Mapping):
-        return Peak(memory_bytes=_memory(value))
-    memory = value.get("memory_max_bytes", value.get("memory_max"))
-    return Peak(_memory(memory), _cores(value.get("cpu_max_cores")), _series(value.get("series")))
+def _peak(value: Any, warn: Callable[[str], None]) -> Peak:
+    fields = value if isinstance(value, Mapping) else {"memory_max_bytes": value}
+    memory = _amount("memory", parse_bytes, fields.get("memory_max_bytes", fields.get("memory_max")), MAX_BYTES, warn)
+    cores = _amount("CPU", parse_cores, fields.get("cpu_max_cores"), MAX_CORES, warn)
+    return Peak(memory, cores, _series(fields.get("series")))
+
+
+def _amount(
+    resource: str, parse: Callable[[Any], _Amount], value: Any, maximum: float, warn: Callable[[str], None]
+) -> _Amount | None:
+    """Return a measured amount, or None if it is missing, zero or invalid."""
+    if value is None:
+        return None
+    try:
+        amount = parse(value)
+    except ValueError as error:
+        warn(f"peak of the {resource}: {error}; it counts as not measured")
+        return None
+    if amount > maximum:
+        warn(f"peak of the {resource}: {amount} is above the maximum of {maximum}; it counts as not measured")
+        return None
+    return amount or None
 
 
 def _series(value: Any) -> dict[str, Any] | None:
@@ -82,15 +106,3 @@ def _series(value: Any) -> dict[str, Any] | None:
 
 def _is_in_range(value: Any, maximum: float, minimum: float = 0) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and minimum <= value <= maximum
-
-
-def _memory(value: Any) -> int | None:
-    try:
-        count = parse_bytes(value)
-    except ValueError:
-        return None
-    return count if 0 < count <= MAX_BYTES else None
-
-
-def _cores(value: Any) -> float | None:
-    return float(value) if _is_in_range(value, MAX_CORES) else None

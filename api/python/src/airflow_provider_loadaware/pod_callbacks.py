@@ -36,7 +36,7 @@ class SizingCallback(KubernetesPodOperatorCallback):
 
     @staticmethod
     def on_operator_resuming(*, pod: Any, operator: Any, context: Any, **kwargs: Any) -> None:
-        """Report the end of a deferred pod, for which cncf-kubernetes before 10.12 does not call on_pod_completion."""
+        """Report the end of a deferred try: before 10.12, cncf-kubernetes does not call on_pod_completion for it."""
         with fail_open(operator.log, "reporting"):
             if base_end(pod, operator.base_container_name).exit_code is not None:
                 SizingCallback.on_pod_completion(pod=pod, operator=operator, context=context)

@@ -88,7 +88,7 @@ def _matches(name: str, globs: Iterable[str]) -> bool:
 
 
 def _class_names(task: Any) -> set[str]:
-    """Names avoid importing Kubernetes for DAGs without pods."""
+    """Return names, so that a comparison imports no operator (and Kubernetes with it) for a DAG without pods."""
     kind = getattr(task, "operator_class", None) or type(task)
     return {c.__name__ for c in getattr(kind, "__mro__", ())}
 

@@ -5,7 +5,9 @@ Source: https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/q
 
 from __future__ import annotations
 
+import numbers
 import re
+import reprlib
 from decimal import ROUND_CEILING, Decimal
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
@@ -23,11 +25,11 @@ _QUANTITY = re.compile(r"(\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})(?:[eE]([+-]?\d{1,2
 
 
 def _parse(quantity: object) -> Decimal:
-    if isinstance(quantity, bool) or not isinstance(quantity, (str, int, float, Decimal)):
-        raise ValueError(f"{quantity!r} is not a quantity; write a number and a unit, such as 350Gi")
-    match = _QUANTITY.fullmatch(str(quantity).strip())
+    # numbers.Real includes the numbers of NumPy.
+    readable = isinstance(quantity, (str, numbers.Real, Decimal)) and not isinstance(quantity, bool)
+    match = _QUANTITY.fullmatch(str(quantity).strip()) if readable else None
     if match is None:
-        raise ValueError(f"{quantity!r} is not a quantity; write a number and a unit, such as 350Gi")
+        raise ValueError(f"{reprlib.repr(quantity)} is not a quantity; write a number and a unit, such as 350Gi")
     number, exponent, unit = match.groups()
     return Decimal(number) * (Decimal(10) ** int(exponent) if exponent else _SCALE[unit or ""])
 

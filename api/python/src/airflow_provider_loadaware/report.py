@@ -65,9 +65,12 @@ class End:
         """The memory limit of the static grant in bytes; None without a plan."""
         return self._plan.static_bytes if self._plan else None
 
-    def measure(self, source: peak.PeakSource, context: Any) -> peak.Peak:
-        """Return the measured peak. Exceptions of the DAG author's callable propagate."""
-        return peak.measure(source, self.pod, self._end.message, context) if self.pod else peak.Peak()
+    def measure(self, source: peak.PeakSource, context: Any, warn: Callable[[str], None]) -> peak.Peak:
+        """Return the measured peak. Exceptions of the DAG author's callable propagate.
+
+        `warn` is called for each amount that cannot be read.
+        """
+        return peak.measure(source, self.pod, self._end.message, context, warn) if self.pod else peak.Peak()
 
     def outcome(self, measured: peak.Peak) -> Outcome:
         """Return the outcome. An OOM without a known allocation or peak becomes `killed` or `failed`."""

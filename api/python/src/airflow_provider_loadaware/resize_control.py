@@ -37,7 +37,7 @@ MAX_SAMPLES = 1000  # in a call of /phase
 # Seconds without a new sample before the fallback; a plan with long poll_seconds or reaction_seconds allows more.
 # metrics-server takes up to a minute for the first sample.
 MAX_SAMPLE_DELAY = 60.0
-READ_FAILURES = 3  # consecutive failed reads of the pod before the fallback; during more, the usage may reach the limit
+READ_FAILURES = 3  # consecutive failed reads of the pod; with more, the usage may reach the limit before the fallback
 
 _GONE = 404
 # Share of the limit in force. If the peak reaches it, a limit that is not in force yet comes too late.
@@ -69,7 +69,7 @@ class Controller:
         self._peak_at_call = 0  # the peak at the last call of /phase
         self._called_at = -1.0  # elapsed seconds of that call
         self._ask_at = 0.0  # elapsed seconds at which the next call is due
-        self._observed = 0  # largest memory limit in bytes that a plan in the mode observe would have set
+        self._observed = 0  # if the plan does not act: largest memory limit in bytes that /phase has answered
         self._usage_at: float | None = None  # elapsed seconds of the newest sample or, without one, of the first read
         self._deadline: float | None = None  # elapsed seconds by which the wanted resources should be in force
         self._cpu_frozen = False  # a CPU request was refused or pending; the plan no longer changes the CPU request

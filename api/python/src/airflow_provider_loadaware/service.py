@@ -239,7 +239,7 @@ def _add_task_header(request: httpx.Request) -> None:
         body = json.loads(request.content)
         request.headers[TASK_HEADER] = f"{quote(body['dag_id'], safe='')}/{quote(body['task_id'], safe='')}"
     except (ValueError, KeyError, TypeError):
-        return  # the body names no single task, or there is none
+        return  # there is no body, or it does not name exactly one task
 
 
 def _raise_for_status(response: httpx.Response) -> None:

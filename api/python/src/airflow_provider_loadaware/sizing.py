@@ -328,7 +328,9 @@ class Sizing:
     def _report(self, key: Try, end: report.End) -> Kill | None:
         measured = peak.Peak()
         with fail_open(self.log, "reading the peak"):
-            measured = end.measure(self.options.peak_source, self.context)
+            measured = end.measure(
+                self.options.peak_source, self.context, lambda problem: self.log.warning("loadaware: %s", problem)
+            )
         outcome = end.outcome(measured)
         body = {**key.body(), **end.body(outcome, measured), **self._metadata(end.pod or end.last, end.base)}
         if "prediction_id" not in body:

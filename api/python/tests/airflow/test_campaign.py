@@ -18,7 +18,7 @@ ARCHIVED = [
     {
         "scenario": f"archived__{n}",
         "execution_date": f"2024-02-0{n + 1}T00:00:00Z",
-        # The first run needs more than the static request, so that its tries are killed and lifted.
+        # The first run needs more than the static request, so that its first try is killed and later tries get more.
         "conf": {"rows": 100 + n, "need": (1500 if n == 0 else 300) * MIB, "fails": "failed" if n == 1 else ""},
     }
     for n in range(RUNS)

@@ -83,7 +83,7 @@ def end(pod: Any, exit_code: int, reason: str, message: str | None = None, phase
 
 
 def finish(operator: Any, kubernetes: Kubernetes, pod: Any, context: Any) -> None:
-    """Airflow fails a try whose pod failed, whatever the provider does."""
+    """End a try as Airflow does: its `cleanup` raises if the pod failed, whatever the provider does."""
     kubernetes.pod = pod
     failed = pod.status.phase != "Succeeded"
     with pytest.raises(Exception, match="returned a failure") if failed else contextlib.nullcontext():

@@ -150,7 +150,8 @@ def test_scalars_of_numpy_are_sent() -> None:
     assert features.within_limits({"at": numpy.datetime64("2025-04-01T00:00:00", "ns")}) == {
         "at": "2025-04-01T00:00:00.000000000"
     }
-    assert features.within_limits({"array": numpy.arange(3), "span": numpy.timedelta64(3, "ns")}) == {}
+    unsent = {"nat": numpy.datetime64("NaT"), "array": numpy.arange(3), "span": numpy.timedelta64(3, "ns")}
+    assert features.within_limits(unsent) == {}
 
 
 def test_the_reasons_of_omitted_features_are_noted() -> None:
@@ -162,6 +163,7 @@ def test_the_reasons_of_omitted_features_are_noted() -> None:
         "list": [1],
         "long": "x" * 501,
         "nan": Decimal("NaN"),
+        "nat": Scalar("NaT", "M"),
         "signaling": Decimal("sNaN"),
         "huge": 10**400,
         "large": Decimal("1e999999"),
@@ -176,6 +178,7 @@ def test_the_reasons_of_omitted_features_are_noted() -> None:
         "list": "a value of type list; only numbers, texts, bools and dates are sent",
         "long": "longer than 500 characters",
         "nan": finite,
+        "nat": "not a time",
         "signaling": "its value raises ValueError",
         "huge": finite,
         "large": finite,

@@ -44,6 +44,18 @@ def test_a_success_is_reported_with_the_actual_allocation(server: ScriptedServer
     assert operator.container_resources.limits["memory"] == "7Gi"
 
 
+def test_a_peak_that_cannot_be_read_is_logged(server: ScriptedServer, log_lines: LogLines) -> None:
+    server.answers["/predict"] = (200, prediction(10 * GIB))
+    server.answers["/observe"] = (200, RECORDED)
+    operator, kubernetes = make(peak_source=lambda pod, context: "7GB")
+    pod = operator.build_pod_request_obj(task_context())
+    finish(operator, kubernetes, end(pod, 0, "Completed", phase="Succeeded"), task_context())
+    (line, *_) = log_lines()[1:]
+    assert line.startswith("peak of the memory: '7GB' is not a quantity")
+    (sent,) = server.bodies_of("/observe")
+    assert "memory_max_bytes" not in sent
+
+
 def test_a_kill_and_its_lift_are_one_log_line(server: ScriptedServer, log_lines: LogLines) -> None:
     server.answers["/predict"] = (200, prediction(10 * GIB))
     server.answers["/observe"] = (200, RECORDED)

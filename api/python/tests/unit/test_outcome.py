@@ -126,6 +126,11 @@ def test_only_oom_outcomes_lack_memory() -> None:
     "line",
     [
         "numpy._core._exceptions._ArrayMemoryError: Unable to allocate 7.45 GiB for an array with shape (1000000000,)",
+        "ERROR - step 3: Unable to allocate 7.45 GiB for an array with shape (1000000000,) and data type float64",
+        "RuntimeError: [enforce fail at alloc_cpu.cpp:75] err == 0. DefaultCPUAllocator: can't allocate memory",
+        "RuntimeError: DefaultCPUAllocator: not enough memory: you tried to allocate 5077901088 bytes.",
+        "ResourceExhaustedError: OOM when allocating tensor with shape[9] on /device:CPU:0 by allocator cpu",
+        "Out of Memory Error: failed to allocate data of size 128.0 MiB (2.8 GiB/2.9 GiB used)",
         "pyarrow.lib.ArrowMemoryError: malloc of size 8589934592 failed",
         "duckdb.OutOfMemoryException: Out of Memory Error: could not allocate block",
         "java.lang.OutOfMemoryError: Java heap space",
@@ -145,6 +150,8 @@ def test_the_errors_of_host_memory_are_recognised(line: str) -> None:
     [
         "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB",
         "torch.OutOfMemoryError: Tried to allocate 2.00 GiB.",
+        "ResourceExhaustedError: OOM when allocating tensor with shape[9] on /device:GPU:0 by allocator GPU_0_bfc",
+        "psycopg2.errors.OutOfMemory: out of memory",
         "cupy.cuda.memory.OutOfMemoryError: Out of memory allocating 8,000 bytes",
         "java.lang.OutOfMemoryError: unable to create native thread: possibly out of memory or process/resource limits",
         "java.lang.OutOfMemoryError: Metaspace",
@@ -155,6 +162,10 @@ def test_the_errors_of_host_memory_are_recognised(line: str) -> None:
 )
 def test_errors_that_more_host_memory_does_not_prevent_are_no_oom(line: str) -> None:
     assert not reports_out_of_memory(line)
+
+
+def test_a_handled_error_counts_too() -> None:
+    assert reports_out_of_memory("caught MemoryError, retrying with smaller batch\nValueError: bad column")
 
 
 def test_a_gpu_log_line_does_not_hide_a_host_oom() -> None:

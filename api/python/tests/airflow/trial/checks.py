@@ -95,7 +95,7 @@ def check_parallelism(airflow: Airflow, settings: Settings) -> dict[int, int]:
 def check_variables(airflow: Airflow, settings: Settings, most: dict[int, int]) -> int:
     """Check that a raised parallelism was used, and that no interval of SLOW ticks had more than one pass.
 
-    A tick is the schedule of the scheduler DAG. Returns the number of passes in these intervals.
+    A tick is the time between two scheduled runs of the scheduler DAG. Returns the number of passes in these intervals.
     """
     assert max(most.values()) > settings.changes[RUNS][0].value, f"no raised parallelism was used: {most}"
     slow = settings.tick * SLOW

@@ -1,0 +1,218 @@
+package taskmodel
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// starvation describes a program that uses at most a share of its memory limit. If it needs more, it is not killed: it spills
+// to disk and gets slower (DuckDB, Spark, Dask). Then a smaller limit leads to a smaller peak, and without starvation to a
+// smaller next grant, and so on. In contrast to limitFollower, such a run is slower than a run with more memory.
+//
+// The evidence is a comparison of runs with similar inputs but clearly different limits: with the smaller limit, the peak is
+// smaller, too, and the run time longer (matching, Rubin 1973). The grants then rise, and if the peaks and the run times of the
+// next runs do not change, the comparison with these runs refutes the evidence.
+type starvation struct {
+	Share float64 `cbor:",omitzero"`  // median of peak/allocation of starved runs; 0: no starvation is known
+	Rows  []int64 `cbor:",omitempty"` // Seq of the starved runs, ascending; their peaks are not learned
+}
+
+const (
+	starvationWindow = 300  // number of newest runs that are compared
+	minStarvedRows   = 16   // smallest number of runs to compare
+	maxStarved       = 4000 // length of starvation.Rows
+	minStarvedPairs  = 5    // smallest number of runs with small limits, and of different runs with larger limits
+	minStarvedDrop   = 1.05 // smallest mean ratio of the larger peak to the other
+	minSlowdown      = 1.03 // smallest mean ratio of the run times
+	starvedDrop      = 1.1  // smallest such ratio of the peaks of a starved run; some of the compared runs are not starved
+	starvedDeviation = 4.0  // smallest ratio of the mean log ratio to its standard error
+	starvedFill      = 0.9  // smallest ratio of peak/allocation of a starved run to its upper quantile
+	fillQuantile     = 0.9
+	maxInputGap      = 0.2 // largest difference of the predictions, log peak plus log run time, for runs with similar inputs
+)
+
+func (s *starvation) isKnown() bool { return s.Share > 0 }
+
+// comparedRun is a success of a first try. All amounts are logarithms.
+type comparedRun struct {
+	seq                  int64
+	allocated, peak      float64
+	seconds              float64
+	likePeak, likeLength float64 // predicted log peak and log run time
+}
+
+func (r *comparedRun) fill() float64 { return r.peak - r.allocated }
+
+// starvedPair compares a run with a run with similar inputs and a larger limit.
+type starvedPair struct {
+	run, larger    *comparedRun
+	drop, slowdown float64 // log ratios of the peaks and of the run times, less their predicted ratios
+}
+
+// findStarvation compares the runs of h. It returns m.Starvation if the comparison is not conclusive. s raises the sampled peaks.
+func (m *Model) findStarvation(h *sizing.History, s *sampling) starvation {
+	known := m.Starvation
+	if m.Models == nil || m.Experts.LearnedRows < minStarvedRows {
+		return known
+	}
+	pairs := starvedPairs(m.comparedRuns(s.raiseHistory(h)))
+	larger := map[*comparedRun]bool{}
+	var drops, slowdowns, fills []float64
+	for i := range pairs {
+		larger[pairs[i].larger] = true
+		drops, slowdowns = append(drops, pairs[i].drop), append(slowdowns, pairs[i].slowdown)
+	}
+	n := min(len(pairs), len(larger))
+	switch {
+	case n < minStarvedPairs:
+		return known
+	case !exceeds(drops, minStarvedDrop, n) || !exceeds(slowdowns, minSlowdown, n):
+		if meanLog(drops) < math.Log(minStarvedDrop)/2 || meanLog(slowdowns) < math.Log(minSlowdown)/2 {
+			return starvation{} // refuted
+		}
+		return known
+	}
+	found := known
+	found.Rows = slices.Clone(known.Rows)
+	for i := range pairs {
+		if pairs[i].drop < math.Log(starvedDrop) {
+			continue
+		}
+		fills = append(fills, pairs[i].run.fill())
+		if at, isListed := slices.BinarySearch(found.Rows, pairs[i].run.seq); !isListed {
+			found.Rows = slices.Insert(found.Rows, at, pairs[i].run.seq)
+		}
+	}
+	if known.isKnown() && len(found.Rows) < len(known.Rows)+minStarvedPairs {
+		return known
+	}
+	found.Rows = found.Rows[max(0, len(found.Rows)-maxStarved):]
+	slices.Sort(fills)
+	found.Share = min(1, math.Exp(fills[len(fills)/2]))
+	return found
+}
+
+// exceeds reports whether the mean is at least log(least), and exceeds zero beyond noise. n is the number of independent values.
+func exceeds(logs []float64, least float64, n int) bool {
+	average, squares := meanLog(logs), 0.0
+	for _, v := range logs {
+		squares += (v - average) * (v - average)
+	}
+	deviation := math.Sqrt(squares / float64(len(logs)-1))
+	return average >= math.Log(least) && average >= starvedDeviation*deviation/math.Sqrt(float64(n))
+}
+
+func (m *Model) comparedRuns(h *sizing.History) []comparedRun {
+	var runs []comparedRun
+	b := bufferPool.Get().(*buffers)
+	defer bufferPool.Put(b)
+	quarantined, previous := m.quarantinedSeqs(), h.Schema.PreviousSameName()
+	for i := len(h.Rows) - 1; i >= 0 && len(runs) < starvationWindow; i-- {
+		r := &h.Rows[i]
+		peak, censoring := r.Peak()
+		if censoring != sizing.Exact || r.Try != 1 || r.Duration <= 0 || r.Allocated.Memory <= 0 || quarantined[r.Seq] || sizing.IsReproduction(r.RunID) {
+			continue
+		}
+		next := comparedRun{
+			seq: r.Seq, allocated: math.Log(float64(r.Allocated.Memory)), peak: math.Log(float64(peak)), seconds: math.Log(r.Duration.Seconds()),
+		}
+		if m.Models.ridges != nil { // the lines alone are fast enough for each training
+			b.line, b.tree = m.Models.Enc.encode(padCells(cellsOf(&h.Schema, previous, r.Features), len(m.Models.Enc.Columns)), b.line[:0], b.tree[:0])
+			next.likePeak, next.likeLength = m.Models.levelOf(m.Models.lineRidge().Predict(b.line)), m.Models.lineRunTime(b.line)
+		}
+		runs = append(runs, next)
+	}
+	return runs
+}
+
+// starvedPairs compares each run that uses most of its limit with the run with similar inputs and a clearly larger limit whose
+// inputs and position are nearest.
+func starvedPairs(runs []comparedRun) []starvedPair {
+	if len(runs) < minStarvedRows {
+		return nil
+	}
+	fills := make([]float64, len(runs))
+	for i := range runs {
+		fills[i] = runs[i].fill()
+	}
+	slices.Sort(fills)
+	least := fills[int(fillQuantile*float64(len(fills)-1))] + math.Log(starvedFill)
+	var pairs []starvedPair
+	for i := range runs {
+		r := &runs[i]
+		if r.fill() < least {
+			continue
+		}
+		var nearest *comparedRun
+		shortest := math.Inf(1)
+		for j := range runs {
+			other := &runs[j]
+			if other.allocated-r.allocated < math.Log(minLimitRatio) {
+				continue
+			}
+			gap := math.Abs(other.likePeak-r.likePeak) + math.Abs(other.likeLength-r.likeLength)
+			if distance := gap + maxInputGap*math.Abs(float64(i-j))/starvationWindow; gap <= maxInputGap && distance < shortest {
+				nearest, shortest = other, distance
+			}
+		}
+		if nearest != nil {
+			pairs = append(pairs, starvedPair{
+				run: r, larger: nearest,
+				drop:     nearest.peak - r.peak - (nearest.likePeak - r.likePeak),
+				slowdown: r.seconds - nearest.seconds - (r.likeLength - nearest.likeLength),
+			})
+		}
+	}
+	return pairs
+}
+
+// withoutStarved returns h with the starved runs as failed tries, whose peaks and run times are not learned. It does not modify h.
+func (s *starvation) withoutStarved(h *sizing.History) *sizing.History {
+	if len(s.Rows) == 0 {
+		return h
+	}
+	changed := *h
+	changed.Rows = slices.Clone(h.Rows)
+	for i := range changed.Rows {
+		if _, found := slices.BinarySearch(s.Rows, changed.Rows[i].Seq); found {
+			changed.Rows[i].Outcome = sizing.Failed
+		}
+	}
+	return &changed
+}
+
+// raiseAmount returns the limit with which a run that needs `amount` bytes is not starved. Above the amount, it is at most the
+// static request or, if this is unknown, the largest allocation so far.
+func (s *starvation) raiseAmount(amount float64, q Question, m *Model) float64 {
+	if !s.isKnown() {
+		return 0
+	}
+	enough := q.Requested.Memory
+	if enough == 0 {
+		enough = max(m.Requested.Memory, m.Started)
+	}
+	return min(amount/s.Share, max(amount, float64(enough)))
+}
+
+func (s *starvation) describe() string {
+	return fmt.Sprintf("raised because runs with smaller limits were slower: they use at most %.0f %% of any limit", 100*s.Share)
+}
+
+func (s *starvation) warning() string {
+	if !s.isKnown() {
+		return ""
+	}
+	return fmt.Sprintf("%d runs with small limits were slower than runs with larger limits, and used %.0f %% of their limits, so the program probably spills to disk: "+
+		"grants are raised, the peaks of these runs are not learned, and their savings are too high", len(s.Rows), 100*s.Share)
+}
+
+func meanLog(logs []float64) float64 {
+	sum := 0.0
+	for _, v := range logs {
+		sum += v
+	}
+	return sum / float64(len(logs))
+}
