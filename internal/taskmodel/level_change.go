@@ -19,7 +19,8 @@ import (
 // experts.Shift.
 //
 // The share of outliers that were new levels comes from the task itself. If it is small, the models learn outliers at once.
-// Mapped instances are not considered, because the instances of a DAG run have common causes.
+// Mapped instances are not considered, because the instances of a DAG run have common causes. Neither are reproduced runs,
+// whose inputs are unusual.
 
 const (
 	maxLevelChanges = 8    // largest number of stored changes, the newest ones
@@ -70,7 +71,7 @@ type levelCandidate struct {
 // prediction for the row; it changes if holdsBack learns the row before.
 func (m *Model) holdsBack(r *row, t *TrainingRow, p *experts.Point, b *buffers) bool {
 	l := &m.Levels
-	if t.DAGRun != 0 || p.Imputed || m.Experts.LearnedRows <= earlyFitRows[len(earlyFitRows)-1] || m.ablated.NoLevels {
+	if t.DAGRun != 0 || t.Reproduced || p.Imputed || m.Experts.LearnedRows <= earlyFitRows[len(earlyFitRows)-1] || m.ablated.NoLevels {
 		return false
 	}
 	l.Lasting, l.Isolated = l.Lasting*levelDecay, l.Isolated*levelDecay
@@ -82,7 +83,7 @@ func (m *Model) holdsBack(r *row, t *TrainingRow, p *experts.Point, b *buffers) 
 		residual, deviation, isJump = m.Experts.Jump(p, math.Log(r.Peak))
 	}
 	size := l.returnTo(residual, deviation)
-	if isJump && !p.IsException && l.changeShare() >= minChangeShare {
+	if isJump && l.changeShare() >= minChangeShare && !m.mayExplainJump(t, r.Cells, p, b) {
 		size = residual
 	}
 	if size != 0 {
@@ -120,6 +121,11 @@ func (m *Model) decideCandidate(r *row, t *TrainingRow, residual, deviation floa
 	m.learnCandidate(c)
 	m.predictAgain(r, t, p, b)
 	return isConfirmed
+}
+
+// mayExplainJump reports whether a row has inputs whose effect the models do not know well: the jump may be their effect.
+func (m *Model) mayExplainJump(t *TrainingRow, cells []sizing.Value, p *experts.Point, b *buffers) bool {
+	return p.IsException || len(b.extrapolation.outside) > 0 || m.hasUnknownEffect(t, cells)
 }
 
 func (m *Model) predictAgain(r *row, t *TrainingRow, p *experts.Point, b *buffers) {
@@ -188,6 +194,7 @@ func (m *Model) acceptLevel(c *levelCandidate, residual float64) {
 	}
 	l.Changes = append(l.Changes, levelChange{Seq: c.Row.Seq, Log: log, Rows: 2})
 	m.shiftLearned(log)
+	m.Understatement.forgetBefore(2) // the measurement may have been mended
 }
 
 func (m *Model) learnCandidate(c *levelCandidate) {
