@@ -134,9 +134,9 @@ func (c *allocator) question(ask *sizing.Ask, above sizing.Bytes) taskmodel.Ques
 
 // derivedCap returns the cap if neither the policy nor the caller sets one: four times the largest of the request, the
 // largest peak, the floor, the minimum grant and the extrapolated peak. Kills raise it to four times the largest killed
-// allocation, but at most fourfold, because the cause may be a leak, and not at all if more memory has failed to help another
-// run (Model.HasFailedWith). Without a known request and peak it is four times the
-// largest of the killed allocations, the minimum grant and the floor.
+// allocation, but at most fourfold, because the cause may be a leak. They do not raise it if this run and another one ended with
+// AppOOM, the other one even with the cap (Model.HasFailedWith). Without a known request and peak it is four times the largest of
+// the killed allocations, the minimum grant and the floor.
 func (c *allocator) derivedCap(q *taskmodel.Question, run uint64) (sizing.Bytes, taskmodel.CapRule) {
 	killed := max(c.model.LargestKilled(), q.Above)
 	if q.Cap == 0 {

@@ -175,7 +175,7 @@ func (s *Service) applyReport(ctx context.Context, o *sizing.Observation, r *siz
 	}
 	s.counts.add(o, &answer, r.Replaced)
 	_, censoring := o.Peak()
-	if isBelowStatic || censoring == sizing.OwnLimit { // such a kill is no reason to widen the grants of other runs
+	if isBelowStatic || censoring == sizing.OwnLimit { // neither is a reason to widen the grants of other runs
 		task.Open.EndPlanned(&o.Try)
 	} else {
 		task.Open.End(&o.Try, o.Outcome)

@@ -18,8 +18,8 @@ import (
 // reportTimeout bounds the time that a lift waits until its kill is stored.
 const reportTimeout = 2 * time.Second
 
-// Lift returns the next allocation after a failed try, or a verdict that says why there is none. If the reason
-// is an OOM kill, the ask is also a provisional report of this kill. Lift works while the database is down.
+// Lift returns the next allocation after a failed try, or a verdict that says why there is none. If the reason is
+// OOMKilled or AppOOM, the ask is also a provisional report of this outcome. Lift works while the database is down.
 func (s *Service) Lift(ctx context.Context, ask *sizing.LiftAsk) (sizing.Lift, error) {
 	if bad := ask.Validate(); len(bad) > 0 {
 		return sizing.Lift{}, invalid(bad)
@@ -82,7 +82,8 @@ const (
 	samePeak       = 1.1 // largest ratio of the peaks of two tries that ended at the same limit of the program
 )
 
-// ownLimit returns the measured peak of the given try of a run, and LiftState.OwnLimit; each is zero if it is unknown.
+// ownLimit returns LiftState.Peak and LiftState.OwnLimit for a try of a run. Both are zero unless the try ended with AppOOM and has a
+// measured peak.
 func ownLimit(kills []store.Kill, try int) (peak, limit sizing.Bytes) {
 	at := slices.IndexFunc(kills, func(k store.Kill) bool { return k.Try == try && k.Outcome == sizing.AppOOM && k.Peak > 0 })
 	if at < 0 {

@@ -10,7 +10,7 @@ const (
 	VerdictLift          Verdict = "lift"               // a larger allocation is granted
 	VerdictAtCap         Verdict = "at_cap"             // the killed allocation is at or above the cap, or less than 1 % below it
 	VerdictExhausted     Verdict = "attempts_exhausted" // the policy allows no further lift
-	VerdictNotMemory     Verdict = "not_memory"         // the outcome is not a lack of memory
+	VerdictNotMemory     Verdict = "not_memory"         // the outcome is not a lack of memory, or the program has a limit of its own (LiftState.OwnLimit)
 	VerdictLeakSuspected Verdict = "leak_suspected"     // repeated kills at the cap suggest a leak
 )
 
@@ -65,7 +65,7 @@ type LiftState struct {
 	Ladder     []Bytes // ascending amounts (rungs) for the next lifts, given that the peak is above Failed; may be empty
 	Peak       Bytes   // measured at the failed try; zero: unknown
 	// OwnLimit is the measured peak with which the program ran out of memory again, although the failed try had more memory than
-	// an earlier try with about the same peak; zero: this is not known.
+	// an earlier try with about the same peak or a higher one; zero: this is not known.
 	OwnLimit Bytes
 	Least    Bytes // the smallest amount of the next lift, unless the ceiling is lower; zero: no such minimum
 }

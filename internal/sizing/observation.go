@@ -9,7 +9,7 @@ import (
 // Outcome is the way in which a try ended. It is stored as a number, so new outcomes are appended.
 type Outcome uint8
 
-// The outcomes. Only OOMKilled and AppOOM prove a lack of memory.
+// The outcomes. Only OOMKilled and AppOOM report a lack of memory.
 const (
 	UnknownOutcome Outcome = iota
 	Success
@@ -39,7 +39,7 @@ func ParseOutcome(s string) (o Outcome, ok bool) {
 // MayBeOOM reports whether o is a failure that can turn out to be an OOM kill, because its reporter may not know the cause.
 func (o Outcome) MayBeOOM() bool { return o == Failed || o == Killed }
 
-// OOM reports whether o proves that the allocation was too small.
+// OOM reports whether the try ran out of memory. After AppOOM, the cause may be a limit of the program, not the allocation.
 func (o Outcome) OOM() bool { return o == OOMKilled || o == AppOOM }
 
 // Resources holds an amount of memory and CPU. Zero fields are unknown.
@@ -55,7 +55,7 @@ type Resources struct {
 //	           if both are unknown, Allocated.Memory is at least the peak (left-censored)
 //	OOMKilled  the peak is at least the largest of MemoryMax, MemorySampled and Allocated.Memory
 //	           (right-censored)
-//	AppOOM     the peak is at least MemoryMax or MemorySampled or, if both are unknown, Allocated.Memory
+//	AppOOM     the peak is at least the larger of MemoryMax and MemorySampled or, if both are unknown, Allocated.Memory
 //	           (right-censored); if the measured peak is clearly below Allocated.Memory, the program may
 //	           have a limit of its own, and more memory may not help
 type Observation struct {
@@ -208,8 +208,8 @@ func (o *Observation) Peak() (Bytes, Censoring) {
 
 func (o *Observation) measured() Bytes { return max(o.MemoryMax, o.MemorySampled) }
 
-// ownLimitShare is the largest share of its allocation that a program uses when it runs out of memory at a limit of its own,
-// such as the -Xmx of a JVM, and not because of the allocation. Limits that follow the allocation, such as MaxRAMPercentage,
+// ownLimitShare is the share of its allocation below which a program that runs out of memory may have reached a limit of its
+// own, such as the -Xmx of a JVM. Limits that follow the allocation, such as MaxRAMPercentage,
 // leave a part of it unused, too; the peaks of other tries distinguish them (package taskmodel, LiftState.OwnLimit).
 const ownLimitShare = 0.9
 

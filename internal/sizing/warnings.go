@@ -19,7 +19,7 @@ const (
 	normalCores     = 32.0     // largest normal ratio of used to allocated or requested cores; above it the unit is probably wrong
 	smallNodeCores  = 8.0      // cores of a small node; normalCores applies only to a use above this
 	minPeakAtOOM    = 0.5      // smallest normal peak / allocation of a container that is killed at its limit
-	coresFactor     = 250.0    // largest such ratio at which the use is learned: a pod with a small request may use the idle cores of a large node
+	coresFactor     = 250.0    // largest ratio of used to allocated or requested cores at which the use is learned: a pod with a small request may use the idle cores of a large node
 	maxClockSkew    = 6 * time.Hour
 	durationShare   = 0.01                // tolerated relative difference between a duration and the time from start to end
 	durationFloor   = 2 * time.Second     // tolerated absolute difference

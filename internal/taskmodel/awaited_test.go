@@ -121,7 +121,7 @@ func TestAmendedSampledPeaksShowAChangedSlope(t *testing.T) {
 	assert.LessOrEqual(t, killed, 1, "of the last 7 first tries")
 }
 
-// An import adds many older and newer successes without peaks to a task with a model; a later import adds their peaks.
+// An import adds 200 successes without peaks, all newer or all older than the learned runs; later imports add their peaks.
 func TestPeaksOfAnEarlierImportAreLearned(t *testing.T) {
 	for name, older := range map[string]int{"newer runs": 0, "older runs": 200} {
 		t.Run(name, func(t *testing.T) {

@@ -121,7 +121,7 @@ func TestDateWithCyclesIsEncodedAsDayOfTheMonthAndHour(t *testing.T) {
 	require.NotPanics(t, func() { c.date(sizing.Value{Kind: sizing.Date, Num: math.MaxFloat64}, nil, nil) })
 }
 
-// In the first year, the month is the time since the start, and later a trend makes the last month of each year the
+// In the first year, the month shows only the time since the start. Later, a trend makes the last month of each year the
 // largest one.
 func TestAMonthThatOnlyShowsATrendCountsAsMissing(t *testing.T) {
 	const day = 24 * time.Hour
@@ -154,8 +154,8 @@ func TestAMonthThatOnlyShowsATrendCountsAsMissing(t *testing.T) {
 	}
 }
 
-// The runs of one hour count as one value, because they resemble one another. So many runs in a few days do not show a daily
-// cycle.
+// The peaks only grow with time. The runs of one hour count as one value, because they resemble one another, so many runs do
+// not make this growth a daily cycle.
 func TestAnHourNeedsSeveralDays(t *testing.T) {
 	for _, runs := range []int{92, 300, 2000} {
 		rows, y := datesFrom(runs, 15*time.Minute, func(at time.Time) float64 { return float64(at.Unix()) / 1e5 })

@@ -23,7 +23,7 @@ var coldStartPoints = [...]int{experts.Line, experts.Plain, experts.Same, expert
 // a power of the input, rarely faster than linearly.
 const (
 	coldStartRows   = 4    // weight of the pool's standard deviation of the residuals, in rows
-	coldStartSlope  = 0.7  // slope of the log peak over the logarithm of an input; the mean slope of the DAG's other tasks is shrunk towards it
+	coldStartSlope  = 0.7  // slope of the log peak over the logarithm of an input; see setPoolSlopes
 	coldStartSpread = 0.25 // standard deviation of the slopes among tasks
 )
 

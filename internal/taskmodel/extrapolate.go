@@ -11,7 +11,7 @@ import (
 )
 
 // extrapolation describes the inputs of one row that are outside their range. The range of an input is that of its values
-// in learned rows. The distances are those of trend.distance, in log units.
+// in learned rows, without remote numbers. The distances are those of trend.distanceFrom, in log units.
 //
 // tooLarge is true in three cases:
 //
@@ -24,14 +24,14 @@ type extrapolation struct {
 	noRisk        bool    // an input is, or several inputs together are, so far outside that no probability is stated
 	unknownRise   float64 // rise of the log peak in proportion to the relevant input that is farthest outside its range, with a margin; 0: none
 	trendRises    bool    // the trend predicts a higher peak than at the edge of the range
-	riseFactor    float64 // ratio of the predicted peak to that at the edge of the range, as computed by scaleEdge or from the trend without ConvexSlope; 0: no rise
+	riseFactor    float64 // rise above the edge of the range, as a factor: of the amount (scaleEdge), or of the peak that the trend predicts without ConvexSlope; 0: no rise
 	capped        float64 // bound that limited the extrapolation, in bytes; 0: none
 	implausible   bool    // an input is so far outside that it counts as missing
 	isFar         bool    // a relevant number without a slope is above its range and its remote numbers by more than implausibleFactor, or above its only value by more than noRiskFactor
 	tooLarge      bool    // the known runs do not show the effect of a large number; see the comment of extrapolation
 	isCorrected   bool    // extrapolate corrected the prediction
 	edgeAmount    float64 // answer at the edge of the range, in bytes; 0: unknown
-	isRaised      bool    // the answer is a minimum: edgeAmount, with a rising trend edgeAmount · riseFactor, or remoteForecast.least
+	isRaised      bool    // the amount was raised to a minimum; see raiseToEdge and raiseToRemote
 	aboveRange    int     // number of relevant inputs above their range that have a slope
 	jointDistance float64 // sum of the distances of the relevant inputs above their range that have a slope or are farther above it than outsideFactor, except inputs with many remote numbers near the value (hasManyRemoteNear)
 	jointMargin   float64 // log margin for several inputs above their range at once

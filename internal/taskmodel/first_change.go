@@ -11,9 +11,9 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// A first change is the first other value of a feature that had one value in all runs so far: another category or bool, a
-// feature that is sent for the first time, a feature that is no longer sent, and another number. No run shows its effect on the
-// log peak, so only a prior says how large it may be. The effects of the values of a feature are normal with an unknown
+// A first change is the first other value of a feature that had one value in all runs so far: another category, bool
+// or number, or the absence of the feature. The first value of a new feature is a first change, too. No run shows its effect on
+// the log peak, so only a prior says how large it may be. The effects of the values of a feature are normal with an unknown
 // variance, whose prior is a scaled inverse chi-squared distribution with effectRows degrees of freedom and scale
 // effectSpread² (Gelman et al., Bayesian Data Analysis, 2013, section 2.6). So the effect of a new value relative to the known
 // one follows Student's t-distribution.

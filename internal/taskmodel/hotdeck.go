@@ -142,8 +142,8 @@ func (e *encoder) lacksFeature(j int, cells []sizing.Value) bool {
 
 // fillFrom appends a row's values to dst, with the donor row's values for the rarely missing features that the row lacks.
 // It takes the first date that both rows have and shifts each imputed date by the difference of the rows in this date, in days
-// and in UTC offset, so that the differences between dates do not mix two runs. It drops a rarely present feature that the donor row lacks, because no
-// model has learned the feature together with the donor row's values.
+// and in UTC offset, so that the differences between dates do not mix two runs. It drops a rarely present feature that the
+// donor row lacks, because no model has learned the feature together with the donor row's values.
 func (e *encoder) fillFrom(cells, donor, dst []sizing.Value) []sizing.Value {
 	days, offset := 0.0, int8(0)
 	for j := range e.Columns {

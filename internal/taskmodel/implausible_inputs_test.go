@@ -18,8 +18,8 @@ func with(f sizing.Features, name string, v sizing.Value) sizing.Features {
 	return f
 }
 
-// A value far outside the range gives the same grant as a missing value. A number far above the range may be right. Its grant is
-// therefore at least the static request and, except for a few percent, the grant near the edge of the range.
+// A value far outside the range gives the same grant as a missing value. Only a number far above the range may get more, because
+// it may be right: at least the static request and, except for a few percent, the grant near the edge of the range.
 func TestImplausibleInputCountsAsMissing(t *testing.T) {
 	for _, runs := range []int{60, 150} {
 		k, rng := trainedTask(t, salesForecast, 400, runs)

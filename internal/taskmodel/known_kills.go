@@ -125,8 +125,9 @@ func hasSmallerKnownKill(kills []knownKill, run uint64, allocation sizing.Bytes)
 	return slices.ContainsFunc(kills, func(k knownKill) bool { return k.Run == run && k.Killed < allocation })
 }
 
-// Void removes the known kill of a try, and the kill of its run from the cold-start rule, after the report of the try was
-// voided (deleted). `run` is the sizing.RunHash of the try's run. The next training removes the other effects of the report.
+// Void removes the known kill of a try after the report of the try was voided (deleted). It also removes the kill of the try's run
+// from the cold-start rule, and the run from m.AppOOMs. `run` is the sizing.RunHash of this run. The next training removes the other
+// effects of the report.
 func (m *Model) Void(run uint64, try int) {
 	m.state = states.Add(1)
 	m.KnownKills = withoutTry(m.KnownKills, run, try)
@@ -134,8 +135,8 @@ func (m *Model) Void(run uint64, try int) {
 	m.resolveColdStartKill(run)
 }
 
-// RenameRun changes the sizing.RunHash of the kills and the quarantined reports of a run whose DAG run was deleted and created
-// again. So the tries of the new run are not related to these kills.
+// RenameRun changes the sizing.RunHash of the kills, the errors (AppOOMs) and the quarantined reports of a run whose DAG run was
+// deleted and created again. So the tries of the new run are not related to them.
 func (m *Model) RenameRun(from, to uint64) {
 	m.state = states.Add(1)
 	rename := func(run *uint64) {

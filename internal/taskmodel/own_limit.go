@@ -6,11 +6,11 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// appOOMs holds what tries that ran out of memory by their own account (sizing.AppOOM) say about the peaks. Unlike a kill by the
-// kernel, such an error need not be a lack of allocated memory: the program may have a limit of its own, such as the -Xmx of a
-// JVM. A limit may also follow the allocation, such as the MaxRAMPercentage of a JVM, and then more memory helps.
+// appOOMs holds what the errors of programs that ran out of memory and exited (sizing.AppOOM) show about the peaks. Unlike a kill
+// by the kernel, such an error does not prove that the allocation was too little: the program may have a limit of its own, such as
+// the -Xmx of a JVM. If its limit follows the allocation, such as the MaxRAMPercentage of a JVM, more memory helps.
 type appOOMs struct {
-	Runs   []appOOMRun  `cbor:",omitempty"` // the newest runs without a success, oldest first
+	Runs   []appOOMRun  `cbor:",omitempty"` // the newest runs with such an error and no success, oldest first
 	Helped sizing.Bytes `cbor:",omitzero"`  // largest allocation of a success whose run had such an error with less
 }
 
@@ -22,10 +22,11 @@ type appOOMRun struct {
 
 const (
 	maxAppOOMRuns = 64  // largest number of stored runs
-	samePeak      = 1.1 // largest ratio of two peaks that may have the same limit
+	samePeak      = 1.1 // largest ratio of two peaks at the same limit of a program
 )
 
-// noteAppOOM adds t, if it is such an error, and replaces its peak by what the error proves.
+// noteAppOOM ignores other outcomes than sizing.AppOOM. Otherwise it stores the run of t, and replaces the peak of t by what the
+// error proves.
 func (m *Model) noteAppOOM(t *TrainingRow) {
 	if t.Outcome != sizing.AppOOM {
 		return
@@ -34,12 +35,12 @@ func (m *Model) noteAppOOM(t *TrainingRow) {
 	t.Peak, t.Censoring = m.boundAppOOM(t.Outcome, t.Peak, t.Censoring, t.Allocated.Memory)
 }
 
-// boundAppOOM returns the peak of a try and its censoring; of an sizing.AppOOM, as far as the error proves them.
+// boundAppOOM returns the given peak and censoring of a try or, after sizing.AppOOM, only what the error proves.
 //
-// A peak clearly below the allocation proves nothing, unless a success had a clearly larger peak: then the program has no fixed
-// limit at the peak of the error, and the allocation was too little. Nor does an error prove that a run needs more than every
-// amount that has been enough so far: the request, the largest peak, and the allocations that helped after such an error. So
-// errors that no memory prevents do not raise grants without bound.
+// A measured peak clearly below the allocation (sizing.OwnLimit) proves nothing, unless a success had a clearly larger peak: then
+// the program has no fixed limit at the peak of the error, and the allocation was too little. An allocation that was too little
+// counts only up to the largest of the request, the largest peak and the allocations that helped after such an error. So errors
+// that occur with any amount of memory do not raise grants without bound.
 func (m *Model) boundAppOOM(outcome sizing.Outcome, peak sizing.Bytes, censoring sizing.Censoring, allocated sizing.Bytes) (sizing.Bytes, sizing.Censoring) {
 	if outcome != sizing.AppOOM {
 		return peak, censoring
@@ -57,7 +58,7 @@ func (m *Model) boundAppOOM(outcome sizing.Outcome, peak sizing.Bytes, censoring
 	return peak, censoring
 }
 
-// peakOf is HistoryRow.Peak, with what the model knows of errors of the program.
+// peakOf returns HistoryRow.Peak, changed by boundAppOOM.
 func (m *Model) peakOf(r *sizing.HistoryRow) (sizing.Bytes, sizing.Censoring) {
 	peak, censoring := r.Peak()
 	return m.boundAppOOM(r.Outcome, peak, censoring, r.Allocated.Memory)
@@ -74,7 +75,7 @@ func (a *appOOMs) add(run uint64, allocated sizing.Bytes) {
 	a.Runs = append(a.Runs, appOOMRun{Run: run, Allocated: allocated})
 }
 
-// resolve removes the run of a success.
+// resolve removes the run of a success. If the success had a larger allocation than the run's errors, more memory helped.
 func (a *appOOMs) resolve(t *TrainingRow) {
 	if failed := a.allocation(t.Run); failed > 0 && t.Allocated.Memory > failed {
 		a.Helped = max(a.Helped, t.Allocated.Memory)
@@ -90,7 +91,7 @@ func (a *appOOMs) find(run uint64) int {
 	return slices.IndexFunc(a.Runs, func(r appOOMRun) bool { return r.Run == run })
 }
 
-// allocation returns the largest allocation with which a run without a success had such an error; zero if none is known.
+// allocation returns the largest allocation with which a run ended with sizing.AppOOM; zero if a.Runs does not contain the run.
 func (a *appOOMs) allocation(run uint64) sizing.Bytes {
 	if i := a.find(run); i >= 0 {
 		return a.Runs[i].Allocated
@@ -98,8 +99,8 @@ func (a *appOOMs) allocation(run uint64) sizing.Bytes {
 	return 0
 }
 
-// HasFailedWith reports whether the run ended with sizing.AppOOM, and another run did so even with `limit`, without a success so
-// far.
+// HasFailedWith reports whether the run ended with sizing.AppOOM, and another run did so with at least `limit`. Runs that have
+// succeeded since do not count.
 func (m *Model) HasFailedWith(run uint64, limit sizing.Bytes) bool {
 	return m.AppOOMs.find(run) >= 0 &&
 		slices.ContainsFunc(m.AppOOMs.Runs, func(r appOOMRun) bool { return r.Run != run && r.Allocated >= limit })

@@ -69,7 +69,7 @@ func TestErrorsOfAHeapThatFollowsTheLimitRaiseGrants(t *testing.T) {
 	}
 }
 
-// No success is known, and no memory helps. The next grants must not grow with each failed run.
+// No run has succeeded, and no amount of memory helps. The next grants must not grow with each failed run.
 func TestErrorsWithoutASuccessDoNotRaiseGrantsWithoutBound(t *testing.T) {
 	k, rng := newTask(t), newRand(1)
 	grants, _, failed := k.heapRuns(rng, 20, false, func(float64) float64 { return 0 })

@@ -19,7 +19,8 @@ import (
 //	       both 8 × allocated and 4 × largest,
 //	       or 300 × prediction*
 //	8-     4 × rise × largest**, or                     1/100 of the prediction and 1/900 of allocated*
-//	       300 × prediction*
+//	       both 8 × allocated and 4 × largest,
+//	       or 300 × prediction*
 //	any    64Ti (cannot be confirmed)                   1 MiB and 1/900 of allocated or requested (cannot be confirmed)
 //
 // largest is the largest of the measured peaks, the killed allocations and the prediction. rise is the largest ratio of a

@@ -79,7 +79,7 @@ func TestNewFeatureWithoutInfluenceKeepsTheModel(t *testing.T) {
 	}
 }
 
-// A kill before the row Relearned still raises grants for runs with the same features.
+// A kill before the first relearned row (Model.Relearned) still raises the grants of runs with the same features.
 func TestKnownKillsStayAfterRelearning(t *testing.T) {
 	k, rng := newTask(t), newRand(315)
 	old := sizing.Features{"env": sizing.TextValue("prod"), "rows": sizing.NumberValue(4000)}

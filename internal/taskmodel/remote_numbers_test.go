@@ -102,7 +102,7 @@ func TestOneFullLoadOfARangeOfDatesIsRemembered(t *testing.T) {
 	}
 }
 
-// From eight full loads on, the residuals contain the errors of their predictions, and the answer states a risk.
+// Ten full loads are known, which is more than minNearRemote. So the answer for another full load states a risk.
 func TestManyFullLoadsHaveARisk(t *testing.T) {
 	k, rng := newTask(t), newRand(930)
 	k.reportLoads(rng, 480, 50, withRows)

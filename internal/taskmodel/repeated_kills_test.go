@@ -11,7 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// Of 200 runs, those with the feature `full` were killed at 4 GiB and never succeeded, and the others needed 2 GiB.
+// Of 200 runs, those whose feature `full` is true were killed at 4 GiB and never succeeded, and the others needed 2 GiB.
 func TestRepeatedKillsOfAFeatureRaiseItsGrantAndPromise(t *testing.T) {
 	k, rng := newTask(t), rand.New(rand.NewPCG(21, 4))
 	full := sizing.Features{"full": sizing.BoolValue(true)}

@@ -9,14 +9,14 @@ import (
 )
 
 // resumedRetries detects tasks whose retries need less than the killed tries, for example because a retry resumes from a
-// checkpoint. Then the peak of the retry says nothing about a first try, but the kill proves what a first try needs.
+// checkpoint. Then the peak of the retry says nothing about a first try, but a first try needs more than the killed allocation.
 //
 // The evidence is the ratio of the first allocation of a run to its measured peak. If retries need less, the ratios of the
 // killed first tries are larger than those of the successful ones. Kills with another cause, such as an OOM of the node, have
 // the same ratios as successes. If the peaks are too low by a factor (see understatement), the killed tries have the smaller
 // ratios.
 type resumedRetries struct {
-	Runs []firstTry `cbor:",omitempty"` // newest runs, oldest first, from the oldest contradiction on
+	Runs []firstTry `cbor:",omitempty"` // newest runs, oldest first, from the oldest killed first try on
 	From float64    `cbor:",omitzero"`  // smallest ratio of a killed first try whose retry needed less; 0: no retry needs less
 }
 
@@ -48,9 +48,9 @@ func (r *resumedRetries) learn(peak, killed, allocated float64) {
 }
 
 // smallest returns the ratio of a killed first try that best separates the killed tries above it from the successful ones: it
-// maximises the number of killed tries from the ratio on, less twice the successful ones. This number must be at least
-// minContradictions, and less than the number of successful tries below the ratio: before the first successes, the peaks may as
-// well be too low. Otherwise, smallest returns 0.
+// maximises the number of killed tries from the ratio on, less twice the successful ones from it on. This difference must be at
+// least minContradictions. Also, fewer tries from the ratio on must be killed than are successful below it: without enough
+// successes below it, the peaks may as well be too low. If there is no such ratio, smallest returns 0.
 func (r *resumedRetries) smallest() float64 {
 	var killed, succeeded []float64
 	for _, t := range r.Runs {
@@ -72,8 +72,8 @@ func (r *resumedRetries) smallest() float64 {
 	return smallest
 }
 
-// needed returns the peak of a first try with the features of a run: for the peak of a retry that needed less, the assumed
-// peak of the killed try; otherwise the peak.
+// needed returns the peak that a first try of a run would have: the assumed peak of its killed try (killedPeakFactor) if the retry
+// needed less; otherwise `peak`, the measured peak of the run. `killed` is the smallest killed allocation of the run; zero: none.
 func (r *resumedRetries) needed(peak, killed sizing.Bytes) sizing.Bytes {
 	if r.From > 0 && float64(killed) >= r.From*float64(peak) {
 		return killed.Times(killedPeakFactor)
@@ -92,7 +92,7 @@ func (r *resumedRetries) warning() string {
 	return fmt.Sprintf("the retries of %d runs needed less memory than their OOM-killed tries: grants follow the kills", resumed)
 }
 
-// raiseResumed records a success with a measured peak, and replaces this peak by the peak of a first try.
+// raiseResumed records a success with a measured peak, and replaces this peak by resumedRetries.needed.
 func (m *Model) raiseResumed(t *TrainingRow) {
 	killed, allocated := m.firstKilled(t), t.Allocated.Memory
 	if !t.FirstTry {

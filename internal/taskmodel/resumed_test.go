@@ -13,7 +13,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// resuming draws runs of 7 GiB with a noise of 30 %. A retry has a tenth of the work left.
+// resuming draws runs of 7 GiB with a noise of 30 %. A retry needs only 1.6 GiB, because it resumes the work of the first try.
 func resuming(rng *rand.Rand) attempts {
 	return func() (sizing.Features, func(int) attempt) {
 		return nil, func(try int) attempt {

@@ -44,7 +44,7 @@ func EncodeShapes(s *Shapes, classifier []byte) ([]byte, error) {
 	return b, nil
 }
 
-// ReadShapes decodes the output of EncodeShapes. The error is ErrFormat if b is damaged.
+// ReadShapes decodes the output of EncodeShapes. The error wraps ErrFormat if b is damaged.
 func ReadShapes(b []byte) (s *Shapes, classifier []byte, err error) {
 	var stored storedShapes
 	if err := decoding.Unmarshal(b, &stored); err != nil {

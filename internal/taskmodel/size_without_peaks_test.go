@@ -8,8 +8,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// The first instance is OOM-killed with 4 GiB. The other instances get 8 GiB: the power law multiplies the risk by an
-// eighth.
+// The first run is OOM-killed with 4 GiB. The next runs get 8 GiB, and the power law divides their risk by eight.
 func TestPromiseAfterAKillWithoutASuccessFallsWithTheGrant(t *testing.T) {
 	k := newTask(t)
 	q := question(withRows(1000))

@@ -9,15 +9,16 @@ import (
 )
 
 // starvation describes a program that uses at most a share of its memory limit. If it needs more, it is not killed: it spills
-// to disk and gets slower (DuckDB, Spark, Dask). Then a smaller limit leads to a smaller peak, and without starvation to a
-// smaller next grant, and so on. In contrast to limitFollower, such a run is slower than a run with more memory.
+// to disk and gets slower (DuckDB, Spark, Dask). Such a run is starved. A smaller limit leads to a smaller peak; if the models
+// learned this peak, the next grant would be smaller, too, and so on. In contrast, the programs that limitFollower detects are not
+// slower with less memory.
 //
 // The evidence is a comparison of runs with similar inputs but clearly different limits: with the smaller limit, the peak is
 // smaller, too, and the run time longer (matching, Rubin 1973). The grants then rise, and if the peaks and the run times of the
 // next runs do not change, the comparison with these runs refutes the evidence.
 type starvation struct {
 	Share float64 `cbor:",omitzero"`  // median of peak/allocation of starved runs; 0: no starvation is known
-	Rows  []int64 `cbor:",omitempty"` // Seq of the starved runs, ascending; their peaks are not learned
+	Rows  []int64 `cbor:",omitempty"` // Seq of the starved runs, ascending; see withoutStarved
 }
 
 const (
@@ -25,18 +26,18 @@ const (
 	minStarvedRows   = 16   // smallest number of runs to compare
 	maxStarved       = 4000 // length of starvation.Rows
 	minStarvedPairs  = 5    // smallest number of runs with small limits, and of different runs with larger limits
-	minStarvedDrop   = 1.05 // smallest mean ratio of the larger peak to the other
-	minSlowdown      = 1.03 // smallest mean ratio of the run times
-	starvedDrop      = 1.1  // smallest such ratio of the peaks of a starved run; some of the compared runs are not starved
-	starvedDeviation = 4.0  // smallest ratio of the mean log ratio to its standard error
-	starvedFill      = 0.9  // smallest ratio of peak/allocation of a starved run to its upper quantile
+	minStarvedDrop   = 1.05 // smallest mean ratio of the peak with the larger limit to the peak with the smaller one; see starvedPair
+	minSlowdown      = 1.03 // smallest mean ratio of the run time with the smaller limit to that with the larger one
+	starvedDrop      = 1.1  // smallest such ratio for a single pair, whose run then counts as starved; some of the compared runs are not starved
+	starvedDeviation = 4.0  // smallest mean of the log ratios of the pairs, in standard errors of this mean
+	starvedFill      = 0.9  // smallest peak/allocation of a starved run, divided by the fillQuantile of peak/allocation over all compared runs
 	fillQuantile     = 0.9
-	maxInputGap      = 0.2 // largest difference of the predictions, log peak plus log run time, for runs with similar inputs
+	maxInputGap      = 0.2 // largest sum of the differences of the predicted log peaks and log run times of two runs with similar inputs
 )
 
 func (s *starvation) isKnown() bool { return s.Share > 0 }
 
-// comparedRun is a success of a first try. All amounts are logarithms.
+// comparedRun is a measured success of a first try. All its fields except seq are logarithms.
 type comparedRun struct {
 	seq                  int64
 	allocated, peak      float64
@@ -46,10 +47,10 @@ type comparedRun struct {
 
 func (r *comparedRun) fill() float64 { return r.peak - r.allocated }
 
-// starvedPair compares a run with a run with similar inputs and a larger limit.
+// starvedPair compares `run` with a run that has similar inputs and a larger limit.
 type starvedPair struct {
 	run, larger    *comparedRun
-	drop, slowdown float64 // log ratios of the peaks and of the run times, less their predicted ratios
+	drop, slowdown float64 // log ratios of the peaks and of the run times, minus the predicted log ratios
 }
 
 // findStarvation compares the runs of h. It returns m.Starvation if the comparison is not conclusive. s raises the sampled peaks.
@@ -86,7 +87,7 @@ func (m *Model) findStarvation(h *sizing.History, s *sampling) starvation {
 			found.Rows = slices.Insert(found.Rows, at, pairs[i].run.seq)
 		}
 	}
-	if known.isKnown() && len(found.Rows) < len(known.Rows)+minStarvedPairs {
+	if len(fills) == 0 || known.isKnown() && len(found.Rows) < len(known.Rows)+minStarvedPairs {
 		return known
 	}
 	found.Rows = found.Rows[max(0, len(found.Rows)-maxStarved):]
@@ -95,7 +96,8 @@ func (m *Model) findStarvation(h *sizing.History, s *sampling) starvation {
 	return found
 }
 
-// exceeds reports whether the mean is at least log(least), and exceeds zero beyond noise. n is the number of independent values.
+// exceeds reports whether the mean is at least log(least), and at least starvedDeviation standard errors above zero. n is the
+// number of independent values.
 func exceeds(logs []float64, least float64, n int) bool {
 	average, squares := meanLog(logs), 0.0
 	for _, v := range logs {
@@ -128,8 +130,8 @@ func (m *Model) comparedRuns(h *sizing.History) []comparedRun {
 	return runs
 }
 
-// starvedPairs compares each run that uses most of its limit with the run with similar inputs and a clearly larger limit whose
-// inputs and position are nearest.
+// starvedPairs compares each run that uses a large share of its limit (see starvedFill) with another run: of those with similar
+// inputs and a clearly larger limit, the one whose inputs and position are nearest.
 func starvedPairs(runs []comparedRun) []starvedPair {
 	if len(runs) < minStarvedRows {
 		return nil
@@ -169,7 +171,8 @@ func starvedPairs(runs []comparedRun) []starvedPair {
 	return pairs
 }
 
-// withoutStarved returns h with the starved runs as failed tries, whose peaks and run times are not learned. It does not modify h.
+// withoutStarved returns h with the starved runs as failed tries. So their peaks are not learned, and their durations count only
+// as lower bounds of run times (learnCensored). It does not modify h.
 func (s *starvation) withoutStarved(h *sizing.History) *sizing.History {
 	if len(s.Rows) == 0 {
 		return h
@@ -184,8 +187,9 @@ func (s *starvation) withoutStarved(h *sizing.History) *sizing.History {
 	return &changed
 }
 
-// raiseAmount returns the limit with which a run that needs `amount` bytes is not starved. Above the amount, it is at most the
-// static request or, if this is unknown, the largest allocation so far.
+// raiseAmount returns the limit with which a run that needs `amount` bytes is not starved, but at most the larger of the amount
+// and the static request. If q has no request, the larger of the last reported request and the largest allocation replaces it.
+// Without known starvation it returns 0.
 func (s *starvation) raiseAmount(amount float64, q Question, m *Model) float64 {
 	if !s.isKnown() {
 		return 0

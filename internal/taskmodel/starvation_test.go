@@ -53,7 +53,7 @@ func meanOf[T float64 | time.Duration](values []T) T {
 	return sum / T(len(values))
 }
 
-// starvationTasks draw runs that need memory by their features, or not.
+// starvationTasks draw runs whose features determine the needed memory or, for "constant", runs without features.
 var starvationTasks = map[string]func(rng *rand.Rand) (f sizing.Features, needed float64){
 	"constant": func(rng *rand.Rand) (sizing.Features, float64) { return nil, 5 * noise(rng, 0.05) },
 	"rows": func(rng *rand.Rand) (sizing.Features, float64) {
@@ -89,7 +89,8 @@ func TestSpillingProgramIsNotStarved(t *testing.T) {
 	}
 }
 
-// The run times do not depend on the memory, so a program that uses a share of any limit is not starved. Nor is an ordinary one.
+// The run times do not depend on the limit. So a program that uses at most a share of any limit is not starved, nor is one without
+// such a share (share 100).
 func TestRunTimeDistinguishesStarvedRuns(t *testing.T) {
 	for name, draw := range starvationTasks {
 		for _, share := range []float64{0.8, 100} {
@@ -106,6 +107,21 @@ func TestRunTimeDistinguishesStarvedRuns(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Less memory makes the peaks smaller, but each by less than a starved run has.
+func TestSlightlySmallerPeaksStarveNoRun(t *testing.T) {
+	k, rng := newTask(t), newRand(5)
+	for i := range 40 {
+		limit, peak, seconds := 8.0, 5.6, 300.0
+		if i%2 == 1 {
+			limit, peak, seconds = 6, 5.2, 360
+		}
+		row := measuredRun(peak * noise(rng, 0.002))
+		row.Allocated.Memory, row.Requested.Memory, row.Duration = bytes(limit), 8*gib, time.Duration(seconds*float64(time.Second))
+		k.report(nil, row)
+	}
+	assert.NotContains(t, strings.Join(k.fit().Warnings, " "), "spills to disk")
 }
 
 // A new version of the program needs half of the memory and is slower. The first grants for it seem to starve it, until runs with

@@ -68,8 +68,8 @@ func (u *understatement) learn(peak, killed, allocated float64) {
 	}
 }
 
-// forgetBefore forgets the runs before the newest ones, in which the peaks have changed, if a success among the newest ones
-// refutes the factor. Then the measurement was probably mended: the measured peaks rose, but the allocations were enough.
+// forgetBefore is called when the peaks have changed, and `newest` runs are from after the change. If a success among these runs
+// refutes the factor, it forgets all earlier runs: the measurement was probably corrected, so the measured peaks rose without kills.
 func (u *understatement) forgetBefore(newest int) {
 	since := u.Runs[max(0, len(u.Runs)-newest):]
 	if !slices.ContainsFunc(since, func(r allocationRatio) bool { return r.Succeeded > 0 && similarRatio*r.Succeeded < u.factor() }) {
@@ -182,7 +182,7 @@ func (u *understatement) warning() string {
 }
 
 // ContradictionReason describes that an earlier try of the run was OOM-killed with more than the peak of its success; "" if
-// none was.
+// none was, or if the peak was not measured.
 func (m *Model) ContradictionReason(t TrainingRow) string {
 	m.Sampling.raise(&t)
 	killed := m.killedBefore(t.Run)
@@ -194,8 +194,9 @@ func (m *Model) ContradictionReason(t TrainingRow) string {
 }
 
 // killedBefore returns the largest killed allocation of a run without a measured peak so far, in bytes; zero if none is
-// known. It searches both lists of kills: a success without a peak removes those of its run from the unresolved kills, and a
-// peak of another run may remove them from the known kills.
+// known. It also counts allocations with which the run ended with sizing.AppOOM. It searches the known kills as well as the
+// unresolved ones: a success without a peak removes the kills of its run from the unresolved kills, and a peak of another run may
+// remove them from the known kills.
 func (m *Model) killedBefore(run uint64) float64 {
 	killed := max(m.Unresolved.bound(run), float64(m.AppOOMs.allocation(run)))
 	for i := range m.KnownKills {
