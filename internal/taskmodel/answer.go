@@ -20,6 +20,7 @@ func (m *Model) answer(p *experts.Point, q *Question, b *buffers) experts.Answer
 		m.raiseToEdge(&a, p, q, b)
 	}
 	m.raiseForUnknownEffect(&a, p, q, b)
+	a.Promised = max(a.Promised, min(0.5, m.Levels.unraisedRisk()))
 	return a
 }
 
@@ -34,6 +35,7 @@ func (m *Model) raiseToEdge(a *experts.Answer, p *experts.Point, q *Question, b 
 	at.isLift, at.cells = b.isLift, m.Models.nearestKnown(b, at.cells[:0])
 	var edge experts.Point
 	m.predict(at.cells, q.RiskTarget, &edge, at)
+	m.raiseToCandidate(&edge, at)
 	at.shift(&edge, b.runShift)
 	least := m.answerAsPredicted(&edge, q, at)
 	b.extrapolation.edgeAmount = least.Amount

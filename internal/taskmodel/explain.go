@@ -165,7 +165,13 @@ func (m *Model) explainPoint(cells []sizing.Value, p *experts.Point, target, amo
 	if edge.Imputed {
 		c.add(TermFeature, "missing features", m.missingNames(atEdge)+": imputed from similar runs", levelOf(&edge)-c.logAmount)
 	}
-	c.add(TermFeature, "outside the known range", m.describeOutside(cells, b), levelOf(&before)-levelOf(&edge))
+	unshifted, sum := before, 0.0
+	for k, weight := range weights {
+		unshifted.Level[k] -= b.levelShift + b.levelRaise
+		sum += weight
+	}
+	c.add(TermFeature, "outside the known range", m.describeOutside(cells, b), levelOf(&unshifted)-levelOf(&edge))
+	c.add(TermFeature, "a new level of the peaks", "", sum*b.levelShift+b.levelRaise)
 	c.add(TermFeature, "the peaks of earlier tasks of the run", describeRunShift(b.runShift), blend.ColdStart*b.runShift)
 	if amount < math.Exp(c.logAmount) {
 		c.moveTo(TermFeature, "the level of the newest peaks", m.medianPeak(p, amount, b))
@@ -186,7 +192,7 @@ func withoutShift(p *experts.Point, b *buffers) *bayes.Mixture {
 		return nil
 	}
 	mix := *p.ColdStart
-	mix.Shift(-b.runShift)
+	mix.Shift(-b.runShift - b.levelRaise)
 	return &mix
 }
 

@@ -228,11 +228,15 @@ func (m *Model) recordRaisedPromise(t *TrainingRow) bool {
 	if m.Models == nil {
 		return false
 	}
-	q := Question{Features: t.Features}
-	cells := m.cells(t.Features, nil)
-	if m.unknownEffect(&q, cells).Sigma > 0 || m.Models.ridges != nil && m.Models.Enc.hasUnseen(cells) {
+	if m.hasUnknownEffect(t, m.cells(t.Features, nil)) {
 		m.ChangedRun = t.DAGRun
 		return true
 	}
 	return t.DAGRun != 0 && t.DAGRun == m.ChangedRun
+}
+
+// hasUnknownEffect requires that the task has models.
+func (m *Model) hasUnknownEffect(t *TrainingRow, cells []sizing.Value) bool {
+	q := Question{Features: t.Features}
+	return m.unknownEffect(&q, cells).Sigma > 0 || m.Models.ridges != nil && m.Models.Enc.hasUnseen(cells)
 }

@@ -282,6 +282,7 @@ func (m *Model) learnedVoided(h *sizing.History) bool {
 	return slices.ContainsFunc(m.OutOfSample, func(e outOfSample) bool { return isVoided(e.Seq) }) ||
 		slices.ContainsFunc(m.Unpredicted, isVoided) ||
 		slices.ContainsFunc(m.Pending, func(p pendingRow) bool { return isVoided(p.Seq) }) ||
+		m.Levels.Candidate != nil && isVoided(m.Levels.Candidate.Row.Seq) ||
 		slices.ContainsFunc(m.Quarantine, func(r quarantinedReport) bool { return isVoided(r.Seq) }) ||
 		slices.ContainsFunc(m.QuarantineCores, func(c quarantinedCores) bool { return isVoided(c.Seq) }) ||
 		slices.ContainsFunc(m.KnownKills, func(k knownKill) bool { return isVoided(k.Seq) })
@@ -311,7 +312,11 @@ func (m *Model) refit(h *sizing.History, rows []row) error {
 	}
 	// withoutIsolated must come first: it finds numbers whose runs have a small peak, and winsorise raises small peaks.
 	fit := m.winsorise(withoutIsolated(rows))
-	fitted, err := fitModels(&h.Schema, fit, m.Models, m.Trees, seedOf(m.Experts.LearnedRows), m.fits, &m.ablated)
+	previous := m.Models
+	if previous != nil && m.Levels.movesWithFit() {
+		previous = previous.withoutRows()
+	}
+	fitted, err := fitModels(&h.Schema, fit, previous, m.Trees, seedOf(m.Experts.LearnedRows), m.fits, &m.ablated)
 	if err != nil {
 		return fmt.Errorf("fit %d rows: %w", len(rows), err)
 	}
@@ -333,6 +338,7 @@ func (m *Model) useModels(fitted *models, key uint64) {
 		m.Experts.ForgetPartialRepeats()
 	}
 	m.Models, m.Fitted, m.Reproduced, m.FitKey = fitted, m.Experts.LearnedRows, 0, key
+	m.Levels.settle()
 	m.learnPending()
 }
 
@@ -348,7 +354,7 @@ func (m *Model) rowsOf(h *sizing.History, n int) []row {
 	}
 	quarantinedRows, previous, quarantinedCPU := m.quarantinedSeqs(), h.Schema.PreviousSameName(), m.quarantinedCoreSeqs()
 	explained := successes(h.Rows[:n], quarantinedRows)
-	isStale := m.beforeChange(h)
+	isStale, factor := m.beforeChange(h), m.alignment(h)
 	rows, dagRuns := make([]row, 0, n), make([]uint64, 0, n)
 	for i := range h.Rows[:n] {
 		r := &h.Rows[i]
@@ -357,14 +363,14 @@ func (m *Model) rowsOf(h *sizing.History, n int) []row {
 			continue
 		}
 		next := row{
-			Cells: cellsOf(&h.Schema, previous, r.Features), Peak: math.Max(1, float64(bytes)),
+			Cells: cellsOf(&h.Schema, previous, r.Features), Peak: math.Max(1, float64(bytes)*factor(i)),
 			Seconds: secondsOf(r.Duration), Untimed: r.Duration <= 0, Cores: fittedCores(r, quarantinedCPU), Weight: max(r.Weight, 1), Residual: math.NaN(),
 		}
 		if isStale(i) {
 			next.Weight *= staleWeight
 		}
 		if before, ok := known[r.Seq]; ok {
-			next.Residual, next.Granted = before.Residual, before.Granted
+			next.Residual, next.Granted = before.Residual, before.Granted*factor(i)
 		}
 		if next.Imputed = censoring != sizing.Exact; next.Imputed && !m.impute(&next, censoring) {
 			continue

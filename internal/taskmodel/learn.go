@@ -142,32 +142,40 @@ func (m *Model) learnRow(r *row, t *TrainingRow) {
 	defer func() { b.peak = unknownPeak }()
 	in := m.predictAtLaunch(r, t, &p, b)
 	b.shift(&p, m.runShift(t.RunScore))
-	m.learnRunScore(r, &p, t, b)
-	m.recordFirstChange(t, r.Cells, math.Log(r.Peak)-m.Experts.ColdStartLevel(&p))
+	if m.holdsBack(r, t, &p, b) {
+		return
+	}
+	m.learnPredicted(r, t, &p, in, b)
+}
+
+// p and b come from the prediction of the row.
+func (m *Model) learnPredicted(r *row, t *TrainingRow, p *experts.Point, in instance, b *buffers) {
+	m.learnRunScore(r, p, t, b)
+	m.recordFirstChange(t, r.Cells, math.Log(r.Peak)-m.Experts.ColdStartLevel(p))
 	switch {
 	case p.Imputed: // the error of an imputed prediction says nothing about the errors of other predictions
 		m.addPending(r, &b.donorMean, t.Seq)
 	case in.isPredicted:
-		m.recordResidual(r, &p, b, t.Seq)
+		m.recordResidual(r, p, b, t.Seq)
 	default:
 		m.Unpredicted = append(m.Unpredicted, t.Seq)
 	}
 	if !r.Untimed && !m.Models.IsUntimed {
-		m.learnRunTime(r.Seconds, t.At, &p, b)
+		m.learnRunTime(r.Seconds, t.At, p, b)
 	}
-	m.recordNewFeatures(t, &p, b)
+	m.recordNewFeatures(t, p, b)
 	lowest := m.Experts.LowOutlierBound()
 	if in.isCharged {
-		if changed := m.Experts.Learn(&p, r.Peak, r.Seconds, t.At, &m.Share, &b.scratch); changed > 0 {
+		if changed := m.Experts.Learn(p, r.Peak, r.Seconds, t.At, &m.Share, &b.scratch); changed > 0 {
 			m.Changed = m.OutOfSample[max(0, len(m.OutOfSample)-changed)].Seq
 			m.Understatement.forgetBefore(changed)
 		}
 	} else {
 		m.Experts.LearnDependent(r.Peak, &m.Share)
 	}
-	m.learnColdStart(r, &p, in.weight, b)
+	m.learnColdStart(r, p, in.weight, b)
 	if in.isPredicted {
-		m.Models.learn(r, &p, lowest, in.weight, b)
+		m.learnModels(r, p, lowest, in.weight, b)
 	} else {
 		m.Models.observe(r, b)
 	}

@@ -122,6 +122,8 @@ type Model struct {
 
 	Follower limitFollower // detects peaks that follow their limit
 
+	Levels levels // changes of the level of the peaks
+
 	DurationLevels durationLevels // zero in models stored before this field existed
 
 	DAGRuns        []dagRun           // newest DAG runs of a mapped task, oldest first

@@ -135,8 +135,10 @@ func fitModels(schema *sizing.Schema, rows []row, prev *models, trees TreeParams
 	m.Enc = newEncoder(schema, cells, y)
 	m.fitTrend(rows, y)
 	if prev != nil {
-		m.Groups, m.Stack, m.Recent = prev.Groups, prev.Stack, prev.Recent
-		m.Base, m.Drift, m.Trend, m.Clock = prev.Base, prev.Drift, prev.Trend, prev.Clock
+		m.Stack, m.Base, m.Drift, m.Trend = prev.Stack, prev.Base, prev.Drift, prev.Trend
+	}
+	if prev != nil && prev.Groups != nil {
+		m.Groups, m.Recent, m.Clock = prev.Groups, prev.Recent, prev.Clock
 		m.Groups.forgetOldest()
 	} else {
 		for i := range rows {
@@ -161,6 +163,13 @@ func fitModels(schema *sizing.Schema, rows []row, prev *models, trees TreeParams
 	}
 	m.PeakTrend.separateRemote(rows)
 	return m, nil
+}
+
+// withoutRows returns a copy from which a fit takes only what does not depend on the level of the peaks.
+func (m *models) withoutRows() *models {
+	c := *m
+	c.Groups, c.Recurring, c.RecurringColumns = nil, nil, nil
+	return &c
 }
 
 func (m *models) summariseSeconds(rows []row) {

@@ -51,6 +51,8 @@ type buffers struct {
 	coreLevels      [][coreRules]float64        // predictions of each rule for CPU (see coreRules): for the row itself, or for each donor row
 	noFeatures      bool                        // the row has no encoded feature
 	runShift        float64                     // by which the run score shifted the cold-start prediction, as a log factor
+	levelShift      float64                     // by which an accepted change shifted the predictions of the models, as a log factor; see levels
+	levelRaise      float64                     // by which a levelCandidate raised all predictions, as a log factor
 	unwidenedAmount float64                     // the answer without donorMargin; 0 for a complete row
 }
 
@@ -212,6 +214,7 @@ func (m *Model) predictQuestion(q *Question, p *experts.Point, b *buffers) {
 	b.cells = m.cells(q.Features, b.cells)
 	b.isLift = q.Above > 0
 	m.predict(b.cells, q.RiskTarget, p, b)
+	m.raiseToCandidate(p, b)
 	b.shift(p, m.runShift(q.RunScore))
 }
 
@@ -221,6 +224,7 @@ func (m *Model) predictQuestion(q *Question, p *experts.Point, b *buffers) {
 func (m *Model) predict(cells []sizing.Value, target float64, p *experts.Point, b *buffers) {
 	b.runShift = 0
 	m.Models.predict(cells, p, b)
+	m.shiftToLevel(p, b)
 	if m.ablated.Adjust != nil {
 		m.ablated.Adjust(p)
 	}

@@ -57,14 +57,14 @@ func (m *Model) IsFitDue() bool {
 	if m.isEarly() { // then Learn fits
 		return false
 	}
-	return m.Experts.LearnedRows >= nextFit(m.Fitted) || m.Reproduced > 0 && m.Reproduced >= m.Fitted/reproducedShare || m.isRelearnDue()
+	return m.Levels.Unfitted != 0 || m.Experts.LearnedRows >= nextFit(m.Fitted) || m.Reproduced > 0 && m.Reproduced >= m.Fitted/reproducedShare || m.isRelearnDue()
 }
 
 func (m *Model) isBulkFitDue() bool {
 	if m.Fitted < frequentFitRows {
 		return m.IsFitDue()
 	}
-	return m.hasGrown()
+	return m.Levels.Unfitted != 0 || m.hasGrown()
 }
 
 // hasGrown reports whether the number of rows has grown by the factor bulkGrowth since the last fit. A last fit on fewer

@@ -67,6 +67,7 @@ func (m *Model) size(q Question, b *buffers) Answer {
 	var p experts.Point
 	b.isLift = q.Above > 0
 	m.predict(b.cells, q.RiskTarget, &p, b)
+	m.raiseToCandidate(&p, b)
 	b.shift(&p, m.runShift(q.RunScore))
 
 	var s Answer
@@ -154,6 +155,7 @@ func (m *Model) reason(p *experts.Point, q Question, s *Answer, a experts.Answer
 		fmt.Fprintf(&text, "; run time extrapolated to %s times that at the edge of the known range", sizing.FormatFactor(math.Exp(rise)))
 	}
 	text.WriteString(describeRunScore(m.answerShift(b)))
+	text.WriteString(b.describeLevel())
 	text.WriteString("; " + countRuns(m.Experts.LearnedRows))
 	if q.GuardFactor > 1 && !b.isLift { // the factor applies to first tries only
 		fmt.Fprintf(&text, "; widened by %.0f %% because more open tries were killed than promised", 100*(q.GuardFactor-1))

@@ -1,0 +1,70 @@
+package experts
+
+import "math"
+
+const (
+	minJumpResiduals = 8    // least number of stored residuals
+	jumpRatio        = 1.5  // smallest ratio of a jump to the largest earlier residual
+	jumpDeviations   = 4    // smallest jump in standard deviations
+	minJump          = 0.2  // smallest jump, in log units
+	minJumpDeviation = 0.02 // least standard deviation, in log units
+)
+
+// Jump returns the residual of a row, relative to the model with the smallest errors, and the standard deviation of the stored
+// residuals of this model. isJump reports that the residual is far above all of these, both in log units and divided by
+// TreeScale. With fewer than minJumpResiduals residuals, the deviation is 0.
+func (x *Experts) Jump(p *Point, log float64) (residual, deviation float64, isJump bool) {
+	model := x.bestModel()
+	residual = log - p.Level[model]
+	sorted, scaled := x.sorted(model*distributionCount+allRows), x.sorted(model*distributionCount+treeScaled)
+	if sorted.len() < minJumpResiduals {
+		return residual, 0, false
+	}
+	deviation = spreadOf(&sorted)
+	isJump = residual > max(minJump, jumpBound(&sorted, deviation)) && residual/p.Scale[TreeScale] > jumpBound(&scaled, spreadOf(&scaled))
+	return residual, deviation, isJump
+}
+
+func spreadOf(sorted *ascending) float64 {
+	n := sorted.len()
+	return max(minJumpDeviation, interquartileDeviation(sorted.at(n/4), sorted.at(n*3/4)))
+}
+
+func jumpBound(sorted *ascending, deviation float64) float64 {
+	return max(jumpDeviations*deviation, jumpRatio*sorted.at(sorted.len()-1))
+}
+
+// ShiftLevel adds a number to the log peaks and the predictions of all learned rows, after the task has reached a new level. The
+// log residuals do not change.
+func (x *Experts) ShiftLevel(log float64) {
+	factor := math.Exp(log)
+	for _, rows := range [...][]Entry{x.Rows, x.LowOutliers} {
+		for i := range rows {
+			rows[i].Log += log
+			for k := range rows[i].Point.Level {
+				rows[i].Point.Level[k] += log
+			}
+		}
+	}
+	x.MaxPeak *= factor
+	x.UsageSum *= factor
+	for e := range x.Cost {
+		x.Cost[e] *= factor
+	}
+	for i := range x.Repeats {
+		for k := range x.Repeats[i].Cost {
+			x.Repeats[i].Cost[k] *= factor
+		}
+	}
+	x.Rebuild(x.config)
+}
+
+// ShiftLevel does not change ColdStart and Cold.
+func (p *Point) ShiftLevel(log float64) {
+	for k := range p.Level {
+		p.Level[k] += log
+	}
+	factor := math.Exp(log)
+	p.MinAmount *= factor
+	p.Repeats.Peak *= factor
+}
