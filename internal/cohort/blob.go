@@ -167,7 +167,7 @@ func (b *blob) open() (*Model, error) {
 		return nil, fmt.Errorf("decode a cohort: %d numbers, %d categories and %d errors are out of range", len(b.Numbers), len(b.Categories), len(b.Errors))
 	}
 	if len(b.Known) > len(b.Categories) {
-		return nil, fmt.Errorf("decode a cohort: %d numbers of known values for %d categories", len(b.Known), len(b.Categories))
+		return nil, fmt.Errorf("decode a cohort: %d counts of known values for %d categories", len(b.Known), len(b.Categories))
 	}
 	m.encoder, m.trees = encoder{b.Numbers, b.Categories, b.Mean, b.Values, b.Known, len(b.RatioTrees) > 0}, new(gbt.Regressor)
 	for i, e := range b.Errors {

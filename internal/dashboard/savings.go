@@ -138,7 +138,7 @@ func dayParam(q url.Values, name string) (time.Time, error) {
 	return day, nil
 }
 
-// fillMonths reads the sums of each month with a try, the newest first. For HTML it reads only as many of the newest
+// fillMonths reads the total of all months, and the sums of the newest maxMonths months with a try, the newest first. For HTML it reads only as many of the newest
 // months as fill the table, because the months of all tasks are thousands of rows.
 func (d *Dashboard) fillMonths(ctx context.Context, page *Savings, f store.SavingsFilter, isHTML bool) error {
 	page.Months = []MonthRow{}

@@ -14,8 +14,8 @@ type Savings interface {
 	// SavingsSums adds up the ledger over the tasks and days of a filter. It returns one sum per
 	// value of the key, ordered by that value.
 	SavingsSums(ctx context.Context, f SavingsFilter, by SavingsKey) ([]SavingsSum, error)
-	// SumMonths adds up the days before a UTC day per calendar month, for at most `limit` tasks whose
-	// stored months do not reach this day, and returns the number of these tasks. It skips tasks that a report is
+	// SumMonths stores, per task and calendar month, the sums of the days before the UTC day `before`. It does this for at most
+	// `limit` tasks whose stored sums end before that day, and returns the number of these tasks. It skips tasks that a report is
 	// changing now. It makes SavingsSums and TaskUsage faster and does not change what they return.
 	SumMonths(ctx context.Context, before time.Time, limit int) (tasks int, err error)
 	// Baselines lists the static requests of the tasks of a filter in the order of Tasks. It

@@ -14,7 +14,7 @@ import (
 // slower with less memory.
 //
 // The evidence is a comparison of runs with similar inputs but clearly different limits: with the smaller limit, the peak is
-// smaller, too, and the run time longer (matching, Rubin 1973). The grants then rise, and if the peaks and the run times of the
+// smaller, too, and the run time longer (matching, Rubin 1973). The grants then rise, and if the peaks or the run times of the
 // next runs do not change, the comparison with these runs refutes the evidence.
 type starvation struct {
 	Share float64 `cbor:",omitzero"`  // median of peak/allocation of starved runs; 0: no starvation is known

@@ -19,10 +19,10 @@ import (
 //	promises ──▶ more kills than promised? ──no──▶ train
 //	                     │ yes
 //	                     ▼
-//	     would an earlier version have held? ──no──▶ train: the task has changed
+//	     fewer kills with an earlier version? ──no──▶ train: the task has changed
 //	                     │ yes
 //	                     ▼
-//	     roll back to it and withdraw the versions that broke their promises
+//	     roll back to it and withdraw the versions after it
 //
 // The promise of an answer is the probability of a kill with the granted limit, as the receipt states it.
 // The first question asks whether there was a series of too many kills (a violation) anywhere among the newest receipts:
@@ -191,8 +191,8 @@ type endedTry struct {
 	killed    sizing.Bytes // largest killed allocation; zero: no try was killed
 }
 
-// killedPeakFactor is the smallest assumed ratio of the peak of a killed try to its allocation, if the success of its run has a
-// smaller peak. So a grant that is hardly larger than the killed one does not count as enough.
+// killedPeakFactor is the assumed ratio of the peak of a killed try to its allocation, if the later success of the run has a
+// peak of at most this allocation. So a grant that is hardly larger than the killed one does not count as enough.
 const killedPeakFactor = 1.2
 
 func (e *endedTry) needed() sizing.Bytes {
@@ -208,7 +208,7 @@ func (e *endedTry) question(policy sizing.Policy) taskmodel.Question {
 	}
 }
 
-// firstTries also sets the peak of the run's success, and its kills.
+// firstTries returns the first try of each run, with the peak of the run's success and its largest killed allocation.
 func firstTries(rows *sizing.History) map[mappedRun]*endedTry {
 	tries := map[mappedRun]*endedTry{}
 	for i := range rows.Rows {

@@ -37,7 +37,7 @@ func (g sizeResult) perModelText() string {
 // sizes depends on the flag -form. The amount of data never decreases, because addData can only add data.
 func (b *bench) sizes() []size {
 	switch b.form {
-	case "short": // only with -rows 4: a smoke test
+	case "short": // a smoke test, which measures row 4 only if -rows selects it
 		return []size{{10, 1_000, 1, 10}, {100, 1_000, 1, 100}, {1_000, 1_000, 1, 1_000}, {2_000, 1_000, 1, 200}, {2_000, 100_000, 1, 200}}
 	case "long":
 		return []size{{100, 1_000, 1, 100}, {1_000, 1_000, 1, 200}, {1_000, 1_000_000, 1, 200}, {10_000, 10_000_000, 1, 200}, {10_000, 10_000_000, 2, 200}, {10_000, 10_000_000, 3, 200}, {10_000, 10_000_000, 1, 2_000}}

@@ -139,7 +139,7 @@ func (a *Archive) OfDAG(dag string) (*Archive, error) {
 
 func (a *Archive) filter(keep func(run int) bool) *Archive {
 	part := &Archive{}
-	position := make([]int, len(a.Runs)) // of each run of a: its index in part.Runs; −1 if it is left out
+	position := make([]int, len(a.Runs)) // by index in a.Runs: the index of the run in part.Runs; −1 if the run is left out
 	for i := range a.Runs {
 		position[i] = -1
 		if keep(i) {

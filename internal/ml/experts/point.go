@@ -17,7 +17,7 @@ const (
 	ModelCount
 )
 
-// ModelNames holds the names of the models for reasons and reports.
+// ModelNames holds the names of the models for reasons and explanations.
 var ModelNames = [ModelCount]string{
 	"median", "log-linear", "boosted trees", "log-linear + boosted trees", "same inputs", "linear", "last same inputs", "stack",
 }

@@ -25,8 +25,8 @@ var ErrRows = errors.New("resample: rows cannot be resampled")
 // Balanced returns weights that give every non-empty class the same total weight and leave the
 // sum of all weights unchanged. If the table has no weights, each row of a class with n_c rows
 // gets n / (k·n_c), where n is the number of rows and k the number of non-empty classes. The mean weight is then 1.
-// This is the prior correction by weighting of King & Zeng (2001), "Logistic Regression in
-// Rare Events Data", with equal classes as the population.
+// These are the weights of the weighting method of King & Zeng (2001), "Logistic Regression in
+// Rare Events Data", for a population in which all classes are equally frequent.
 //
 // The targets are classes 0 … bins−1. Balanced returns ErrRows for other targets, and
 // table.ErrShape for an invalid table.
