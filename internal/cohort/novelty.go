@@ -113,7 +113,7 @@ func (e *encoder) unknownGroup(f *Facts) (probability float64) {
 		}
 	})
 	for i, n := range e.Known {
-		if present[i] && !known[i] {
+		if present[i] && !known[i] && n > 0 {
 			probability = max(probability, 1/float64(n+1))
 		}
 	}

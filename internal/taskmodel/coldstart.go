@@ -237,6 +237,7 @@ func (m *Model) coldStartLevels(cells []sizing.Value) (levels []float64, ok bool
 	defer bufferPool.Put(b)
 	var p experts.Point
 	m.Models.predict(cells, &p, b)
+	p.ShiftLevel(m.Levels.Unfitted)
 	for _, k := range coldStartPoints {
 		levels = append(levels, p.Level[k])
 	}

@@ -359,7 +359,7 @@ func (m *Model) rowsOf(h *sizing.History, n int) []row {
 	for i := range h.Rows[:n] {
 		r := &h.Rows[i]
 		bytes, censoring := m.peakOf(r)
-		if censoring == sizing.NoPeak || censoring == sizing.OwnLimit || bytes > maxPossible || quarantinedRows[r.Seq] || isTooSmall(bytes, censoring, r.Allocated.Memory, r.Requested.Memory) || censoring == sizing.AtLeast && explained[runOf(r)] {
+		if m.Levels.holds(r.Seq) || censoring == sizing.NoPeak || censoring == sizing.OwnLimit || bytes > maxPossible || quarantinedRows[r.Seq] || isTooSmall(bytes, censoring, r.Allocated.Memory, r.Requested.Memory) || censoring == sizing.AtLeast && explained[runOf(r)] {
 			continue
 		}
 		next := row{
@@ -403,6 +403,7 @@ func (m *Model) impute(r *row, censoring sizing.Censoring) bool {
 	defer bufferPool.Put(b)
 	var p experts.Point
 	m.Models.predict(padCells(r.Cells, len(m.Models.Enc.Columns)), &p, b)
+	p.ShiftLevel(m.Levels.Unfitted)
 	predicted := math.Exp(p.Level[experts.LineTrees])
 	if censoring == sizing.AtLeast {
 		r.Peak = max(r.Peak*killedPeakFactor, predicted)

@@ -169,6 +169,7 @@ func (m *Model) learnPredicted(r *row, t *TrainingRow, p *experts.Point, in inst
 		if changed := m.Experts.Learn(p, r.Peak, r.Seconds, t.At, &m.Share, &b.scratch); changed > 0 {
 			m.Changed = m.OutOfSample[max(0, len(m.OutOfSample)-changed)].Seq
 			m.Understatement.forgetBefore(changed)
+			m.Levels.forgetBefore(m.Changed)
 		}
 	} else {
 		m.Experts.LearnDependent(r.Peak, &m.Share)

@@ -45,6 +45,7 @@ type levels struct {
 	Unfitted  float64         `cbor:",omitzero"`  // accepted change, as a log factor, that the models have not learned yet
 	Lasting   float64         `cbor:",omitzero"`  // number of upward candidates that were accepted
 	Isolated  float64         `cbor:",omitzero"`  // number of upward candidates that were isolated outliers
+	Newest    int64           `cbor:",omitzero"`  // TrainingRow.At of the newest row; earlier ones, such as late peaks, say nothing about the present level
 }
 
 type levelChange struct {
@@ -71,7 +72,14 @@ type levelCandidate struct {
 // prediction for the row; it changes if holdsBack learns the row before.
 func (m *Model) holdsBack(r *row, t *TrainingRow, p *experts.Point, b *buffers) bool {
 	l := &m.Levels
-	if t.DAGRun != 0 || t.Reproduced || p.Imputed || m.Experts.LearnedRows <= earlyFitRows[len(earlyFitRows)-1] || m.ablated.NoLevels {
+	if t.At < l.Newest || m.Experts.LearnedRows <= earlyFitRows[len(earlyFitRows)-1] || m.ablated.NoLevels {
+		return false
+	}
+	l.Newest = t.At
+	if t.DAGRun != 0 || t.Reproduced || p.Imputed {
+		if m.learnUndecided() {
+			m.predictAgain(r, t, p, b)
+		}
 		return false
 	}
 	l.Lasting, l.Isolated = l.Lasting*levelDecay, l.Isolated*levelDecay
@@ -90,7 +98,7 @@ func (m *Model) holdsBack(r *row, t *TrainingRow, p *experts.Point, b *buffers) 
 		l.Candidate = &levelCandidate{Row: *t, Log: size, Deviation: deviation, IsLearned: size > 0 && !l.isRaiseCheaper(size)}
 		return !l.Candidate.IsLearned
 	}
-	if l.addRow(residual, deviation) {
+	if isLow := math.Log(r.Peak)-p.Level[experts.LineTrees] < m.Experts.LowOutlierBound(); !isLow && l.addRow(residual, deviation) {
 		m.revokeLevel()
 		m.predictAgain(r, t, p, b)
 	}
@@ -115,8 +123,8 @@ func (m *Model) decideCandidate(r *row, t *TrainingRow, residual, deviation floa
 	}
 	if isConfirmed {
 		m.acceptLevel(c, residual)
-	} else {
-		l.addRow(c.Log, deviation)
+	} else if l.addRow(c.Log, deviation) {
+		m.revokeLevel()
 	}
 	m.learnCandidate(c)
 	m.predictAgain(r, t, p, b)
@@ -161,8 +169,8 @@ func (l *levels) addRow(residual, deviation float64) (isContradicted bool) {
 			c.Excess += residual
 		} else {
 			c.Misfits++
+			isContradicted = c.Log > 0 && c.Misfits >= maxMisfits
 		}
-		isContradicted = c.Log > 0 && c.Misfits >= maxMisfits
 	}
 	c.Rows = min(c.Rows+1, maxReturnRows)
 	return isContradicted
@@ -190,11 +198,34 @@ func (m *Model) acceptLevel(c *levelCandidate, residual float64) {
 		log = (log + residual) / 2
 	}
 	if len(l.Changes) == maxLevelChanges {
+		l.Changes[1].Log += l.Changes[0].log() // for the rows before both
 		l.Changes = slices.Delete(l.Changes, 0, 1)
 	}
 	l.Changes = append(l.Changes, levelChange{Seq: c.Row.Seq, Log: log, Rows: 2})
 	m.shiftLearned(log)
 	m.Understatement.forgetBefore(2) // the measurement may have been mended
+}
+
+// learnUndecided learns the row of the candidate as an isolated outlier, because the newest row cannot decide.
+func (m *Model) learnUndecided() (isLearned bool) {
+	c := m.Levels.Candidate
+	m.Levels.Candidate = nil
+	if c == nil || c.IsLearned {
+		return false
+	}
+	m.learnCandidate(c)
+	return true
+}
+
+// holds reports whether a row is the candidate, which the models have not learned.
+func (l *levels) holds(seq int64) bool {
+	return l.Candidate != nil && !l.Candidate.IsLearned && l.Candidate.Row.Seq == seq
+}
+
+// forgetBefore forgets the changes up to a change that experts.Shift has found: the earlier rows then have a small weight, and
+// their level relative to the newest one is not known.
+func (l *levels) forgetBefore(seq int64) {
+	l.Changes = slices.DeleteFunc(l.Changes, func(c levelChange) bool { return c.Seq <= seq })
 }
 
 func (m *Model) learnCandidate(c *levelCandidate) {
@@ -292,17 +323,14 @@ func (m *Model) alignment(h *sizing.History) func(i int) float64 {
 	if len(changes) == 0 {
 		return func(int) float64 { return 1 }
 	}
-	first := make([]int, len(changes)) // by change: index of the first row at the new level
+	first := make([]int, len(changes)) // by change: index of the first row at the new level; −1: h lacks this row
 	for k := range changes {
 		first[k] = slices.IndexFunc(h.Rows, func(r sizing.HistoryRow) bool { return r.Seq == changes[k].Seq })
-		if first[k] < 0 {
-			first[k] = max(0, slices.IndexFunc(h.Rows, func(r sizing.HistoryRow) bool { return r.Seq > changes[k].Seq }))
-		}
 	}
 	return func(i int) float64 {
 		log := 0.0
 		for k := range changes {
-			if i < first[k] {
+			if i < first[k] || first[k] < 0 && h.Rows[i].Seq < changes[k].Seq {
 				log += changes[k].log()
 			}
 		}

@@ -116,3 +116,37 @@ func TestFrequentOutliersAreNoNewLevels(t *testing.T) {
 	require.Empty(t, k.model.Levels.Changes)
 	assert.Zero(t, raised)
 }
+
+// featuresAndPeak draws a run at a level.
+func (k levelTask) featuresAndPeak(level float64) (sizing.Features, float64) {
+	rows := 1e5 * math.Exp(.5*k.rng.NormFloat64())
+	return sizing.Features{"rows": sizing.NumberValue(math.Round(rows))}, level * rows / 1e5 * noise(k.rng, .05)
+}
+
+// After a release, one of six runs has an empty input. Such runs do not contradict the new level.
+func TestLowOutliersDoNotContradictANewLevel(t *testing.T) {
+	for seed := range uint64(4) {
+		k := newLevelTask(t, 1700+seed, 80)
+		for i := range 24 {
+			if i%6 == 5 {
+				k.runAt(3. / 40)
+			} else {
+				k.runAt(3)
+			}
+		}
+		require.Len(t, k.model.Levels.Changes, 1, "seed %d", seed)
+	}
+}
+
+// The newest run before the task becomes mapped needs far more. No mapped instance decides whether this is a new level.
+func TestAMappedTaskLearnsAnUndecidedRun(t *testing.T) {
+	k := newLevelTask(t, 1800, 60)
+	k.runAt(3)
+	require.NotNil(t, k.model.Levels.Candidate)
+	learned := k.model.Experts.LearnedRows
+	f, gibs := k.featuresAndPeak(1)
+	k.reportInstance(1, 0, f, gibs)
+	k.train()
+	assert.Nil(t, k.model.Levels.Candidate)
+	assert.Equal(t, learned+2, k.model.Experts.LearnedRows)
+}

@@ -158,13 +158,14 @@ func (m *Model) checkPlausibility(t *TrainingRow) (implausibility, bool) {
 	}
 	peak := float64(t.Peak)
 	c, known := m.forecast(t)
+	most := max(m.Experts.MaxPeak, float64(m.Largest)) // a return to an earlier level lowers MaxPeak
 	if !known {
-		c = forecast{low: 0, high: m.Experts.MaxPeak, center: m.Experts.MaxPeak, rise: 1}
+		c = forecast{low: 0, high: most, center: most, rise: 1}
 	}
 	largest := implausibility{c.high, "the prediction from its features"}
-	if m.Experts.MaxPeak > c.high {
-		largest = implausibility{m.Experts.MaxPeak, "the largest peak so far"}
-		if m.Experts.MaxPeak > float64(m.Largest) { // see raiseBound
+	if most > c.high {
+		largest = implausibility{most, "the largest peak so far"}
+		if most > float64(m.Largest) && most <= float64(m.Bound) { // see raiseBound
 			largest.reference = "the largest killed allocation so far"
 		}
 	}

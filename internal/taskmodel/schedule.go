@@ -64,7 +64,7 @@ func (m *Model) isBulkFitDue() bool {
 	if m.Fitted < frequentFitRows {
 		return m.IsFitDue()
 	}
-	return m.Levels.Unfitted != 0 || m.hasGrown()
+	return m.hasGrown()
 }
 
 // hasGrown reports whether the number of rows has grown by the factor bulkGrowth since the last fit. A last fit on fewer

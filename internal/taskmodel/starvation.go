@@ -87,7 +87,7 @@ func (m *Model) findStarvation(h *sizing.History, s *sampling) starvation {
 			found.Rows = slices.Insert(found.Rows, at, pairs[i].run.seq)
 		}
 	}
-	if len(fills) == 0 || known.isKnown() && len(found.Rows) < len(known.Rows)+minStarvedPairs {
+	if len(fills) == 0 || known.isKnown() && len(found.Rows) < len(known.Rows)+max(minStarvedPairs, len(known.Rows)/4) {
 		return known
 	}
 	found.Rows = found.Rows[max(0, len(found.Rows)-maxStarved):]
