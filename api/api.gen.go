@@ -958,7 +958,7 @@ type ItemError struct {
 
 // KilledTry Why the try was OOM-killed, and which amount would have held.
 type KilledTry struct {
-	// KilledBytes The allocation that was too small.
+	// KilledBytes The allocation of the killed try, or its highest measured usage if that is more.
 	KilledBytes int64 `json:"killed_bytes"`
 
 	// NeededBytes The largest measured peak of the later tries of the run; null if none is above `killed_bytes`.
@@ -1186,7 +1186,7 @@ type Observation struct {
 	// newest 64 of a task; it rounds memory up to 64 KiB and CPU to a millicore.
 	DetailedSeries *DetailedSeries `json:"detailed_series,omitempty"`
 
-	// DurationSeconds Duration of the try. If omitted, it is the time from `started_at` to `ended_at`. 0 is a duration below the resolution of a clock: it counts as this time, or as half a second if this time is unknown or 0.
+	// DurationSeconds Duration of the try. If omitted, it is the time from `started_at` to `ended_at`. 0 is a duration below the resolution of a clock: the time from `started_at` to `ended_at` counts instead, or half a second if that is unknown or 0.
 	DurationSeconds *float64 `json:"duration_seconds,omitempty"`
 
 	// EndedAt In the years 1970 to 2199 in UTC, not before `started_at`.
@@ -1248,8 +1248,8 @@ type Observation struct {
 	PredictionID *string `json:"prediction_id,omitempty"`
 
 	// Provisional The report does not come from the executor of the try, but for example from a monitoring system. A later report without
-	// this field replaces it where they differ. A provisional report replaces no values, but a provisional `oom_killed`
-	// explains an earlier or later `failed` or `killed`. A provisional report with a series, a plan, metadata, usage or
+	// this field replaces it where they differ. A provisional report replaces no values, with one exception: after a
+	// provisional `oom_killed` with `started_at` or `ended_at`, the outcome of an earlier or later `failed` or `killed` of the try is `oom_killed`. A provisional report with a series, a plan, metadata, usage or
 	// placement is stored as a final one. `loadaware import prometheus` sends this field.
 	Provisional *bool `json:"provisional,omitempty"`
 
@@ -1506,7 +1506,7 @@ type PlanSavings struct {
 	// PlanKilled Runs that exceeded their planned limit.
 	PlanKilled int `json:"plan_killed"`
 
-	// Runs Number of replayed runs: all learned runs except the first.
+	// Runs Number of replayed runs: all learned runs except the first, and except those before a static grant was known.
 	Runs int `json:"runs"`
 
 	// ShareOfStatic `plan_gbh` divided by `static_gbh`; null without runs.
@@ -2009,7 +2009,7 @@ type RunTimeHistogram struct {
 type RunTimeQuantiles struct {
 	MedianSeconds float64 `json:"median_seconds"`
 
-	// OutlierShare Expected share of runs above three times their median before the change.
+	// OutlierShare Expected share of runs that take more than three times the median that was predicted for them before the change.
 	OutlierShare float64 `json:"outlier_share"`
 	P25Seconds   float64 `json:"p25_seconds"`
 	P75Seconds   float64 `json:"p75_seconds"`
@@ -2157,12 +2157,12 @@ type ShapeMembership struct {
 
 // SimilarRun defines model for SimilarRun.
 type SimilarRun struct {
-	// Distance 0 for identical inputs. The weight of a feature is the share of the variance of the peak that it explains.
+	// Distance 0 for identical inputs, before the first fit, and if no feature explains the peaks. The weight of a feature is the share of the variance of the peak that it explains.
 	Distance float64   `json:"distance"`
 	EndedAt  time.Time `json:"ended_at"`
 	MapIndex int       `json:"map_index"`
 
-	// MemoryMaxBytes The peak; of an OOM kill the allocation that was too small.
+	// MemoryMaxBytes The peak; of an OOM kill a lower bound of the peak.
 	MemoryMaxBytes int64 `json:"memory_max_bytes"`
 
 	// Outcome `oom_killed`: the kernel killed the try at its memory limit. `app_oom`: the program reported that it ran out of memory.
@@ -2394,7 +2394,7 @@ type TaskProfile struct {
 	// Policy The settings of a task in force, including defaults. The schema PolicyRequest describes them.
 	Policy Policy `json:"policy"`
 
-	// Profile The usage profile of most runs of the task; absent before the namespace has profiles.
+	// Profile The most frequent usage profile among the runs of the task; absent before the namespace has profiles.
 	Profile *TaskUsageProfile `json:"profile,omitempty"`
 
 	// Quarantined Reports that change no predicted peak unless another report confirms them; absent if there are none.
@@ -2523,7 +2523,7 @@ type TaskSummary struct {
 	TaskID ID `json:"task_id"`
 }
 
-// TaskUsageProfile The usage profile of most runs of the task; absent before the namespace has profiles.
+// TaskUsageProfile The most frequent usage profile among the runs of the task; absent before the namespace has profiles.
 type TaskUsageProfile struct {
 	// ID Id for `GET /profiles/{profile_id}`; 0 is the outlier group.
 	ID int `json:"id"`
@@ -2624,7 +2624,7 @@ type UsageAnomaly struct {
 
 // UsageProfile defines model for UsageProfile.
 type UsageProfile struct {
-	// ID Stays the same in later versions as long as the profile holds mostly the same runs; 0 is the outlier group.
+	// ID Stays the same in later versions as long as at least a quarter of the runs of both versions are in both; 0 is the outlier group.
 	ID int `json:"id"`
 
 	// Killed OOM-killed runs.
@@ -3053,7 +3053,7 @@ type GetSavingsParams struct {
 	// To The UTC day after the last one: a date; or a time, whose day is included unless it is midnight.
 	To *string `form:"to,omitempty" json:"to,omitempty"`
 
-	// By Key of the rows. The owner of a task is the `owner` of its newest metadata; null for tasks without an owner.
+	// By Key of the rows. The owner of a task is the `owner` of its newest metadata; the row of tasks without an owner has no `owner`.
 	By *GetSavingsParamsBy `form:"by,omitempty" json:"by,omitempty"`
 
 	// Namespace Only this namespace; all if omitted.

@@ -17,7 +17,7 @@ const (
 	minBackoff  = 100 * time.Millisecond // before the first restart
 	maxBackoff  = 10 * time.Second       // the backoff doubles up to this
 	stableAfter = time.Minute            // a server that ran longer resets the backoff
-	startTries  = 4                      // attempts after which Start fails; backends of a killed server may outlive the first ones
+	startTries  = 4                      // attempts after which Start fails; more than one, because backends of a killed server may still run during the first attempts
 )
 
 // supervise runs the server until Stop and restarts it whenever it dies. It gives up if the server was not ready

@@ -27,8 +27,8 @@ import (
 // plausible input to the upper edge of its range, at least 1. If 4 × rise is above the factor 100 or 300 of another limit, it
 // replaces this factor. Only a measured peak can be too small.
 //
-// From 8 rows on, a quarantined measured peak above 100 × allocated (or requested, if the allocation is unknown) cannot
-// be confirmed if all earlier peaks and killed allocations are at most 8 × this amount.
+// From 8 rows on, only an OOM kill can confirm a quarantined measured peak above 100 × allocated (or requested, if the
+// allocation is unknown) if all earlier peaks and killed allocations are at most 8 × this amount.
 //
 // * Only if no earlier residual is similar and no feature is imputed. If the allocation is unknown, 1/100
 // of the prediction alone decides.

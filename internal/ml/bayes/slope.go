@@ -5,7 +5,7 @@ import "math"
 // SlopeEvidence is the evidence of one task about the slope of similar tasks in one input.
 type SlopeEvidence struct {
 	Tasks float64 // weight of Slope, in tasks: from 0 (unknown) to 1 (known without error)
-	Slope float64 // change of the log peak per unit of the input
+	Slope float64 // change of the log peak per unit of the logarithm of the input (see Average.Log)
 }
 
 // Bounds of an estimated slope: a peak that grows faster than the square of an input, or falls
@@ -16,8 +16,8 @@ const (
 )
 
 // SlopeEvidence appends the evidence of every line to dst. The weight of a least-squares slope
-// is the posterior probability of its line times the precision of the slope. This probability compares only the
-// lines, the constant and the narrow constant, and ignores the modes and the point models. The precision treats the
+// is the posterior probability of its line times the reliability of the slope. This probability compares only the
+// lines, the constant and the narrow constant, and ignores the modes and the point models. The reliability treats the
 // slope as a random effect with the standard deviation Prior.Spread.
 func (a *Average) SlopeEvidence(prior *Prior, dst []SlopeEvidence) []SlopeEvidence {
 	if len(a.Lines) == 0 {
@@ -45,10 +45,10 @@ func (a *Average) SlopeEvidence(prior *Prior, dst []SlopeEvidence) []SlopeEviden
 	return dst
 }
 
-// estimate returns the least-squares slope, within minSlope and maxSlope, and its precision relative to
-// that of a slope without error, from 0 to 1. Both are 0 if the line has fewer than three rows or its
+// estimate returns the least-squares slope, within minSlope and maxSlope, and its reliability from 0 to 1: the share of the
+// variance Prior.Spread² in the sum of this variance and the squared standard error of the slope. Both are 0 if the line has fewer than three rows or its
 // input hardly varies.
-func (l *Line) estimate(prior *Prior) (slope, precision float64) {
+func (l *Line) estimate(prior *Prior) (slope, reliability float64) {
 	const minSquares = 1e-9 // squared deviations of an almost constant input
 	if l.Rows < 3 || !(l.XX >= minSquares) {
 		return 0, 0

@@ -110,7 +110,7 @@ func (x *Experts) Answer(p *Point, target float64, s *Scratch) Answer {
 	a := Answer{Amount: c.amount, Factor: x.Factor, Expert: c.expert}
 	a.mean = x.promise(p, c.killRate*x.Factor)
 	a.Promised, a.row = a.mean, a.mean
-	if !p.Imputed { // the level of an imputed row says little about its class
+	if !p.Imputed { // the level of an imputed row is uncertain, so its level class does not correct the promise
 		a.row = x.promise(p, c.rowRisk*x.Factor*x.levelFactor(p))
 	}
 	return a

@@ -31,7 +31,8 @@ func TestAnExceptionIsLearnedWithTheAmountsOfItsAnswer(t *testing.T) {
 	assert.Equal(t, usual, own)
 }
 
-// The selection and the promise use the same kill rates, so no expert is selected whose promise is above the allowed rate.
+// The selection and the promise use the same kill rates, so no selected expert has a promise above
+// the allowed rate or, if that is larger, KillRateSlack times the lowest kill rate.
 func TestThePromiseOfSelectedExpertsIsWithinTheAllowedRate(t *testing.T) {
 	for seed := range uint64(8) {
 		x, s, _ := trained(Default(target), seed, 100, normal(0.2))

@@ -65,9 +65,10 @@ func (o *OpenTries) End(try *sizing.TryKey, outcome sizing.Outcome) {
 	o.end(try.Run(), try.Number, outcome)
 }
 
-// EndPlanned records that a try was OOM-killed below the static grant of its plan, or ran out of memory at a limit of its own. It
-// uses the outcome sizing.Killed (a signal of unknown cause), which the guard does not count as an OOM kill: the guard compares
-// OOM kills with the promises of static grants.
+// EndPlanned records that a try was OOM-killed below the static grant of its plan, or that its program reached a limit of its
+// own, such as -Xmx (sizing.OwnLimit). It uses the outcome sizing.Killed (a signal of unknown cause), which the guard does not
+// count as an OOM kill: the guard compares OOM kills with the promises of static grants. Restore does not know limits of
+// programs, and counts such tries as OOM kills.
 func (o *OpenTries) EndPlanned(try *sizing.TryKey) {
 	o.End(try, sizing.Killed)
 }

@@ -64,7 +64,8 @@ func (c *Cache) endTries(t *Task, key sizing.TaskKey, rows []sizing.HistoryRow, 
 		}
 		try := sizing.TryKey{TaskKey: key, RunID: r.RunID, MapIndex: r.MapIndex, Number: r.Try}
 		answer, wasInFlight := c.tries.End(&try)
-		if r.Outcome.OOM() && sizing.IsBelowStatic(r.Allocated.Memory, answer.Static) {
+		_, censoring := r.Peak()
+		if r.Outcome.OOM() && sizing.IsBelowStatic(r.Allocated.Memory, answer.Static) || censoring == sizing.OwnLimit {
 			t.Open.EndPlanned(&try)
 		} else {
 			t.Open.End(&try, r.Outcome)

@@ -13,7 +13,7 @@ class KilledTryType0:
     """Why the try was OOM-killed, and which amount would have held.
 
     Attributes:
-        killed_bytes (int): The allocation that was too small.
+        killed_bytes (int): The allocation of the killed try, or its highest measured usage if that is more.
         needed_bytes (int | None): The largest measured peak of the later tries of the run; null if none is above
             `killed_bytes`.
         would_hold_bytes (int | None): `needed_bytes` in whole MiB; null if unknown.

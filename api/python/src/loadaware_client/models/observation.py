@@ -47,8 +47,8 @@ class Observation:
             corrected upwards by such a factor.
         cpu_max_cores (float | None | Unset): The measured peak of the CPU usage.
         duration_seconds (float | None | Unset): Duration of the try. If omitted, it is the time from `started_at` to
-            `ended_at`. 0 is a duration below the resolution of a clock: it counts as this time, or as half a second if this
-            time is unknown or 0.
+            `ended_at`. 0 is a duration below the resolution of a clock: the time from `started_at` to `ended_at` counts
+            instead, or half a second if that is unknown or 0.
         started_at (datetime.datetime | None | Unset): In the years 1970 to 2199 in UTC.
         ended_at (datetime.datetime | None | Unset): In the years 1970 to 2199 in UTC, not before `started_at`.
         allocated (None | ResourcesType0 | Unset): Memory and CPU, each as a number or as a quantity. Example:
@@ -76,10 +76,9 @@ class Observation:
             prediction before the end of the try counts.
         provisional (bool | None | Unset): The report does not come from the executor of the try, but for example from a
             monitoring system. A later report without
-            this field replaces it where they differ. A provisional report replaces no values, but a provisional
-            `oom_killed`
-            explains an earlier or later `failed` or `killed`. A provisional report with a series, a plan, metadata, usage
-            or
+            this field replaces it where they differ. A provisional report replaces no values, with one exception: after a
+            provisional `oom_killed` with `started_at` or `ended_at`, the outcome of an earlier or later `failed` or
+            `killed` of the try is `oom_killed`. A provisional report with a series, a plan, metadata, usage or
             placement is stored as a final one. `loadaware import prometheus` sends this field.
         usage_series (None | Unset | UsageSeriesType0): The usage of a try over time, in equal steps from its start: the
             first step covers 0 to `step_seconds`. The server

@@ -16,7 +16,8 @@ T = TypeVar("T", bound="PlanSavings")
 class PlanSavings:
     """
     Attributes:
-        runs (int): Number of replayed runs: all learned runs except the first.
+        runs (int): Number of replayed runs: all learned runs except the first, and except those before a static grant
+            was known.
         static_gbh (float): Memory limits of the static grants, in GB (1e9 bytes) times hours, including repeated tries.
         plan_gbh (float): Memory limits of the plans.
         share_of_static (float | None): `plan_gbh` divided by `static_gbh`; null without runs.

@@ -16,7 +16,8 @@ class RunTimeQuantiles:
         median_seconds (float):
         p75_seconds (float):
         p95_seconds (float):
-        outlier_share (float): Expected share of runs above three times their median before the change.
+        outlier_share (float): Expected share of runs that take more than three times the median that was predicted for
+            them before the change.
     """
 
     p25_seconds: float

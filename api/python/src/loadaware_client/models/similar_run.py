@@ -25,9 +25,9 @@ class SimilarRun:
             `failed`: an error unrelated to memory. `killed`: a signal of unknown cause. `evicted`: the node evicted the
             pod.
             `unschedulable`: no node can run the allocation. Only `oom_killed` and `app_oom` show a lack of memory.
-        memory_max_bytes (int): The peak; of an OOM kill the allocation that was too small.
-        distance (float): 0 for identical inputs. The weight of a feature is the share of the variance of the peak that
-            it explains.
+        memory_max_bytes (int): The peak; of an OOM kill a lower bound of the peak.
+        distance (float): 0 for identical inputs, before the first fit, and if no feature explains the peaks. The weight
+            of a feature is the share of the variance of the peak that it explains.
     """
 
     run_id: str

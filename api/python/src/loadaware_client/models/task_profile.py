@@ -55,8 +55,8 @@ class TaskProfile:
         bins_bytes (list[int] | None): Optimised upper edges of the bins of the task; null before the first training.
         quarantined (list[Quarantined] | Unset): Reports that change no predicted peak unless another report confirms
             them; absent if there are none.
-        profile (TaskUsageProfile | Unset): The usage profile of most runs of the task; absent before the namespace has
-            profiles.
+        profile (TaskUsageProfile | Unset): The most frequent usage profile among the runs of the task; absent before
+            the namespace has profiles.
         anomaly (UsageAnomaly | Unset): How unusual the newest runs of the task are, compared with the runs of the
             namespace; absent before the namespace has profiles.
     """

@@ -10,7 +10,7 @@ T = TypeVar("T", bound="TaskUsageProfile")
 
 @_attrs_define
 class TaskUsageProfile:
-    """The usage profile of most runs of the task; absent before the namespace has profiles.
+    """The most frequent usage profile among the runs of the task; absent before the namespace has profiles.
 
     Attributes:
         id (int): Id for `GET /profiles/{profile_id}`; 0 is the outlier group.

@@ -16,8 +16,8 @@ T = TypeVar("T", bound="UsageProfile")
 class UsageProfile:
     """
     Attributes:
-        id (int): Stays the same in later versions as long as the profile holds mostly the same runs; 0 is the outlier
-            group.
+        id (int): Stays the same in later versions as long as at least a quarter of the runs of both versions are in
+            both; 0 is the outlier group.
         runs (int):
         tasks (int): Tasks with a run in the profile.
         killed (int): OOM-killed runs.

@@ -72,9 +72,9 @@ def sync_detailed(
     of the task is not in
     memory, as after a server start, it waits at most half a second for the model. If the policy of the
     task sets `phases`, it
-    may wait at most 50 ms for the stored plan. A repeated request for the same try gets the
-    same answer as long as the model and its margins are unchanged. A request without `run_id` is an ad-
-    hoc look-up and
+    may wait at most 50 ms for the stored plan. A repeated request for the same try gets a
+    new `prediction_id`, and the same amounts as long as the model, its margins and the policy are
+    unchanged. A request without `run_id` is an ad-hoc look-up and
     not a try.
 
     Args:
@@ -110,9 +110,9 @@ def sync(
     of the task is not in
     memory, as after a server start, it waits at most half a second for the model. If the policy of the
     task sets `phases`, it
-    may wait at most 50 ms for the stored plan. A repeated request for the same try gets the
-    same answer as long as the model and its margins are unchanged. A request without `run_id` is an ad-
-    hoc look-up and
+    may wait at most 50 ms for the stored plan. A repeated request for the same try gets a
+    new `prediction_id`, and the same amounts as long as the model, its margins and the policy are
+    unchanged. A request without `run_id` is an ad-hoc look-up and
     not a try.
 
     Args:
@@ -143,9 +143,9 @@ async def asyncio_detailed(
     of the task is not in
     memory, as after a server start, it waits at most half a second for the model. If the policy of the
     task sets `phases`, it
-    may wait at most 50 ms for the stored plan. A repeated request for the same try gets the
-    same answer as long as the model and its margins are unchanged. A request without `run_id` is an ad-
-    hoc look-up and
+    may wait at most 50 ms for the stored plan. A repeated request for the same try gets a
+    new `prediction_id`, and the same amounts as long as the model, its margins and the policy are
+    unchanged. A request without `run_id` is an ad-hoc look-up and
     not a try.
 
     Args:
@@ -179,9 +179,9 @@ async def asyncio(
     of the task is not in
     memory, as after a server start, it waits at most half a second for the model. If the policy of the
     task sets `phases`, it
-    may wait at most 50 ms for the stored plan. A repeated request for the same try gets the
-    same answer as long as the model and its margins are unchanged. A request without `run_id` is an ad-
-    hoc look-up and
+    may wait at most 50 ms for the stored plan. A repeated request for the same try gets a
+    new `prediction_id`, and the same amounts as long as the model, its margins and the policy are
+    unchanged. A request without `run_id` is an ad-hoc look-up and
     not a try.
 
     Args:

@@ -86,8 +86,8 @@ def sync_detailed(
 ) -> Response[Problem | Savings]:
     """Get the savings from the ledger of all reports
 
-     Adds up memory over time in GB·h (GB = 1e9 bytes) and CPU in core hours, from stored reports only.
-    The answer includes
+     Adds up memory over time in GB·h (GB = 1e9 bytes) and CPU in core hours, from the ledger of the
+    reports. The answer includes
     every acknowledged report, even if retention has removed it since, except those of reproduced runs;
     without `from` and `to` it covers all history.
 
@@ -156,8 +156,8 @@ def sync(
 ) -> Problem | Savings | None:
     """Get the savings from the ledger of all reports
 
-     Adds up memory over time in GB·h (GB = 1e9 bytes) and CPU in core hours, from stored reports only.
-    The answer includes
+     Adds up memory over time in GB·h (GB = 1e9 bytes) and CPU in core hours, from the ledger of the
+    reports. The answer includes
     every acknowledged report, even if retention has removed it since, except those of reproduced runs;
     without `from` and `to` it covers all history.
 
@@ -221,8 +221,8 @@ async def asyncio_detailed(
 ) -> Response[Problem | Savings]:
     """Get the savings from the ledger of all reports
 
-     Adds up memory over time in GB·h (GB = 1e9 bytes) and CPU in core hours, from stored reports only.
-    The answer includes
+     Adds up memory over time in GB·h (GB = 1e9 bytes) and CPU in core hours, from the ledger of the
+    reports. The answer includes
     every acknowledged report, even if retention has removed it since, except those of reproduced runs;
     without `from` and `to` it covers all history.
 
@@ -289,8 +289,8 @@ async def asyncio(
 ) -> Problem | Savings | None:
     """Get the savings from the ledger of all reports
 
-     Adds up memory over time in GB·h (GB = 1e9 bytes) and CPU in core hours, from stored reports only.
-    The answer includes
+     Adds up memory over time in GB·h (GB = 1e9 bytes) and CPU in core hours, from the ledger of the
+    reports. The answer includes
     every acknowledged report, even if retention has removed it since, except those of reproduced runs;
     without `from` and `to` it covers all history.
 

@@ -77,8 +77,8 @@ def sync_detailed(
 ) -> Response[Problem | UsageProfileDetail]:
     """Describe a usage profile and list its tasks
 
-     A profile keeps its id in later versions as long as it holds mostly the same runs. Id 0 is the
-    outlier group. The members are the tasks in the scope of the token.
+     A profile keeps its id in later versions as long as at least a quarter of the runs of both versions
+    are in both. Id 0 is the outlier group. The members are the tasks in the scope of the token.
 
     Args:
         profile_id (int):
@@ -116,8 +116,8 @@ def sync(
 ) -> Problem | UsageProfileDetail | None:
     """Describe a usage profile and list its tasks
 
-     A profile keeps its id in later versions as long as it holds mostly the same runs. Id 0 is the
-    outlier group. The members are the tasks in the scope of the token.
+     A profile keeps its id in later versions as long as at least a quarter of the runs of both versions
+    are in both. Id 0 is the outlier group. The members are the tasks in the scope of the token.
 
     Args:
         profile_id (int):
@@ -150,8 +150,8 @@ async def asyncio_detailed(
 ) -> Response[Problem | UsageProfileDetail]:
     """Describe a usage profile and list its tasks
 
-     A profile keeps its id in later versions as long as it holds mostly the same runs. Id 0 is the
-    outlier group. The members are the tasks in the scope of the token.
+     A profile keeps its id in later versions as long as at least a quarter of the runs of both versions
+    are in both. Id 0 is the outlier group. The members are the tasks in the scope of the token.
 
     Args:
         profile_id (int):
@@ -187,8 +187,8 @@ async def asyncio(
 ) -> Problem | UsageProfileDetail | None:
     """Describe a usage profile and list its tasks
 
-     A profile keeps its id in later versions as long as it holds mostly the same runs. Id 0 is the
-    outlier group. The members are the tasks in the scope of the token.
+     A profile keeps its id in later versions as long as at least a quarter of the runs of both versions
+    are in both. Id 0 is the outlier group. The members are the tasks in the scope of the token.
 
     Args:
         profile_id (int):

@@ -70,8 +70,9 @@ def sync_detailed(
 
      A usage profile is a group of runs, of any task of the namespace, that use resources alike. Profiles
     are found within an
-    hour after 100 runs with a known peak or an OOM kill were reported, and again when they no longer
-    fit the runs. Profile 0 is the outlier group: runs that are like
+    hour after there are 100 runs with a known peak or an OOM kill (at most the newest 50 of each task
+    count), and again when they no longer fit the runs. Profile 0 is the outlier group: runs that are
+    like
     no others.
 
     Args:
@@ -106,8 +107,9 @@ def sync(
 
      A usage profile is a group of runs, of any task of the namespace, that use resources alike. Profiles
     are found within an
-    hour after 100 runs with a known peak or an OOM kill were reported, and again when they no longer
-    fit the runs. Profile 0 is the outlier group: runs that are like
+    hour after there are 100 runs with a known peak or an OOM kill (at most the newest 50 of each task
+    count), and again when they no longer fit the runs. Profile 0 is the outlier group: runs that are
+    like
     no others.
 
     Args:
@@ -137,8 +139,9 @@ async def asyncio_detailed(
 
      A usage profile is a group of runs, of any task of the namespace, that use resources alike. Profiles
     are found within an
-    hour after 100 runs with a known peak or an OOM kill were reported, and again when they no longer
-    fit the runs. Profile 0 is the outlier group: runs that are like
+    hour after there are 100 runs with a known peak or an OOM kill (at most the newest 50 of each task
+    count), and again when they no longer fit the runs. Profile 0 is the outlier group: runs that are
+    like
     no others.
 
     Args:
@@ -171,8 +174,9 @@ async def asyncio(
 
      A usage profile is a group of runs, of any task of the namespace, that use resources alike. Profiles
     are found within an
-    hour after 100 runs with a known peak or an OOM kill were reported, and again when they no longer
-    fit the runs. Profile 0 is the outlier group: runs that are like
+    hour after there are 100 runs with a known peak or an OOM kill (at most the newest 50 of each task
+    count), and again when they no longer fit the runs. Profile 0 is the outlier group: runs that are
+    like
     no others.
 
     Args:

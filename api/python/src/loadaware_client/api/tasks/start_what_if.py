@@ -73,8 +73,8 @@ def sync_detailed(
 
      Replays the stored history of a task or a DAG: predicts each run before learning it, once with the
     current policies and
-    once with each of `settings`. A peak is learned when its run has ended, but a kill already at its
-    launch: if many runs
+    once with each of `settings`. A peak is learned when its run has ended, but a kill already when the
+    killed try is launched: if many runs
     start together, the results have fewer kills than the server would have had. The answer waits up to
     two seconds. A longer replay continues in the background: poll its
     `Location`; a replay that no caller polls for two minutes is cancelled. A replay uses at most 200
@@ -118,8 +118,8 @@ def sync(
 
      Replays the stored history of a task or a DAG: predicts each run before learning it, once with the
     current policies and
-    once with each of `settings`. A peak is learned when its run has ended, but a kill already at its
-    launch: if many runs
+    once with each of `settings`. A peak is learned when its run has ended, but a kill already when the
+    killed try is launched: if many runs
     start together, the results have fewer kills than the server would have had. The answer waits up to
     two seconds. A longer replay continues in the background: poll its
     `Location`; a replay that no caller polls for two minutes is cancelled. A replay uses at most 200
@@ -158,8 +158,8 @@ async def asyncio_detailed(
 
      Replays the stored history of a task or a DAG: predicts each run before learning it, once with the
     current policies and
-    once with each of `settings`. A peak is learned when its run has ended, but a kill already at its
-    launch: if many runs
+    once with each of `settings`. A peak is learned when its run has ended, but a kill already when the
+    killed try is launched: if many runs
     start together, the results have fewer kills than the server would have had. The answer waits up to
     two seconds. A longer replay continues in the background: poll its
     `Location`; a replay that no caller polls for two minutes is cancelled. A replay uses at most 200
@@ -201,8 +201,8 @@ async def asyncio(
 
      Replays the stored history of a task or a DAG: predicts each run before learning it, once with the
     current policies and
-    once with each of `settings`. A peak is learned when its run has ended, but a kill already at its
-    launch: if many runs
+    once with each of `settings`. A peak is learned when its run has ended, but a kill already when the
+    killed try is launched: if many runs
     start together, the results have fewer kills than the server would have had. The answer waits up to
     two seconds. A longer replay continues in the background: poll its
     `Location`; a replay that no caller polls for two minutes is cancelled. A replay uses at most 200

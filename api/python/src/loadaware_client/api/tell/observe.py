@@ -70,8 +70,8 @@ def sync_detailed(
     `duplicate` without a
     second effect. A later report may add fields that were unknown (`amended`). The server rejects a
     report that contradicts
-    an earlier one with 409, with one exception: it replaces a provisional report, such as a kill that
-    is known only from
+    an earlier one with 409, with two exceptions: a provisional `oom_killed` explains a failure (see
+    `provisional`), and it replaces a provisional report, such as a kill that is known only from
     `POST /retry-lift` (`amended`).
     Another `prediction_id` is no contradiction: the try keeps the first one, and the answer contains a
     warning.
@@ -94,8 +94,8 @@ def sync_detailed(
     in a report: the models would learn from exact values and predict from estimates, and kills would
     exceed the promised risk. A try keeps its first `usage_series`, `detailed_series` and
     `executed_plan`:
-    a later report may add those that are missing (`amended`). The server ignores another value of a
-    stored field, except
+    a later report may add those that are missing (`amended`). The server ignores another value of such
+    a field if it is stored already, except
     that a `detailed_series` with shorter steps replaces the stored one.
 
     The server also stores a report with implausible values; the answer then contains warnings. A peak
@@ -135,8 +135,8 @@ def sync(
     `duplicate` without a
     second effect. A later report may add fields that were unknown (`amended`). The server rejects a
     report that contradicts
-    an earlier one with 409, with one exception: it replaces a provisional report, such as a kill that
-    is known only from
+    an earlier one with 409, with two exceptions: a provisional `oom_killed` explains a failure (see
+    `provisional`), and it replaces a provisional report, such as a kill that is known only from
     `POST /retry-lift` (`amended`).
     Another `prediction_id` is no contradiction: the try keeps the first one, and the answer contains a
     warning.
@@ -159,8 +159,8 @@ def sync(
     in a report: the models would learn from exact values and predict from estimates, and kills would
     exceed the promised risk. A try keeps its first `usage_series`, `detailed_series` and
     `executed_plan`:
-    a later report may add those that are missing (`amended`). The server ignores another value of a
-    stored field, except
+    a later report may add those that are missing (`amended`). The server ignores another value of such
+    a field if it is stored already, except
     that a `detailed_series` with shorter steps replaces the stored one.
 
     The server also stores a report with implausible values; the answer then contains warnings. A peak
@@ -195,8 +195,8 @@ async def asyncio_detailed(
     `duplicate` without a
     second effect. A later report may add fields that were unknown (`amended`). The server rejects a
     report that contradicts
-    an earlier one with 409, with one exception: it replaces a provisional report, such as a kill that
-    is known only from
+    an earlier one with 409, with two exceptions: a provisional `oom_killed` explains a failure (see
+    `provisional`), and it replaces a provisional report, such as a kill that is known only from
     `POST /retry-lift` (`amended`).
     Another `prediction_id` is no contradiction: the try keeps the first one, and the answer contains a
     warning.
@@ -219,8 +219,8 @@ async def asyncio_detailed(
     in a report: the models would learn from exact values and predict from estimates, and kills would
     exceed the promised risk. A try keeps its first `usage_series`, `detailed_series` and
     `executed_plan`:
-    a later report may add those that are missing (`amended`). The server ignores another value of a
-    stored field, except
+    a later report may add those that are missing (`amended`). The server ignores another value of such
+    a field if it is stored already, except
     that a `detailed_series` with shorter steps replaces the stored one.
 
     The server also stores a report with implausible values; the answer then contains warnings. A peak
@@ -258,8 +258,8 @@ async def asyncio(
     `duplicate` without a
     second effect. A later report may add fields that were unknown (`amended`). The server rejects a
     report that contradicts
-    an earlier one with 409, with one exception: it replaces a provisional report, such as a kill that
-    is known only from
+    an earlier one with 409, with two exceptions: a provisional `oom_killed` explains a failure (see
+    `provisional`), and it replaces a provisional report, such as a kill that is known only from
     `POST /retry-lift` (`amended`).
     Another `prediction_id` is no contradiction: the try keeps the first one, and the answer contains a
     warning.
@@ -282,8 +282,8 @@ async def asyncio(
     in a report: the models would learn from exact values and predict from estimates, and kills would
     exceed the promised risk. A try keeps its first `usage_series`, `detailed_series` and
     `executed_plan`:
-    a later report may add those that are missing (`amended`). The server ignores another value of a
-    stored field, except
+    a later report may add those that are missing (`amended`). The server ignores another value of such
+    a field if it is stored already, except
     that a `detailed_series` with shorter steps replaces the stored one.
 
     The server also stores a report with implausible values; the answer then contains warnings. A peak
