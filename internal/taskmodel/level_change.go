@@ -217,6 +217,12 @@ func (m *Model) learnUndecided() (isLearned bool) {
 	return true
 }
 
+// knownRuns returns the number of runs on which an answer is based: the learned ones and the candidate.
+func (m *Model) knownRuns() int {
+	c := m.Levels.Candidate
+	return m.Experts.LearnedRows + boolToInt(c != nil && !c.IsLearned)
+}
+
 // holds reports whether a row is the candidate, which the models have not learned.
 func (l *levels) holds(seq int64) bool {
 	return l.Candidate != nil && !l.Candidate.IsLearned && l.Candidate.Row.Seq == seq

@@ -22,7 +22,7 @@ type Outline struct {
 // Outline returns the outline of m. The outline does not refer to m.
 func (m *Model) Outline() *Outline {
 	o := &Outline{
-		runs: m.Experts.LearnedRows, largest: m.Largest, smallest: m.Smallest, largestKilled: m.Bound, largestStarted: m.Started,
+		runs: m.knownRuns(), largest: m.Largest, smallest: m.Smallest, largestKilled: m.Bound, largestStarted: m.Started,
 		requested: m.Requested, bins: slices.Clone(m.Bins), ambiguity: m.Ambiguity, quarantine: slices.Clone(m.Quarantine),
 	}
 	for i := range o.quarantine {

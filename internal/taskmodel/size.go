@@ -156,7 +156,7 @@ func (m *Model) reason(p *experts.Point, q Question, s *Answer, a experts.Answer
 	}
 	text.WriteString(describeRunScore(m.answerShift(b)))
 	text.WriteString(b.describeLevel())
-	text.WriteString("; " + countRuns(m.Experts.LearnedRows))
+	text.WriteString("; " + countRuns(m.knownRuns()))
 	if q.GuardFactor > 1 && !b.isLift { // the factor applies to first tries only
 		fmt.Fprintf(&text, "; widened by %.0f %% because more open tries were killed than promised", 100*(q.GuardFactor-1))
 	}
