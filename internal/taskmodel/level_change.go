@@ -20,7 +20,7 @@ import (
 //
 // The share of outliers that were new levels comes from the task itself. If it is small, the models learn outliers at once.
 // Mapped instances are not considered, because the instances of a DAG run have common causes. Neither are reproduced runs,
-// whose inputs are unusual.
+// whose inputs are unusual, and runs that ended before the newest one.
 
 const (
 	maxLevelChanges = 8    // largest number of stored changes, the newest ones
@@ -184,13 +184,6 @@ func (m *Model) revokeLevel() {
 	m.shiftLearned(-c.Log)
 }
 
-// shiftLearned shifts all that the model has learned by a log factor. The models follow at the next fit, which is due at once.
-func (m *Model) shiftLearned(log float64) {
-	m.Levels.Unfitted += log
-	m.Experts.ShiftLevel(log)
-	m.ColdStart.Shift(log)
-}
-
 // acceptLevel accepts the level of the candidate. residual is that of the row after it.
 func (m *Model) acceptLevel(c *levelCandidate, residual float64) {
 	l, log := &m.Levels, c.Log
@@ -274,27 +267,6 @@ func (l *levels) unraisedRisk() float64 {
 	return l.changeShare()
 }
 
-// shiftToLevel shifts the prediction of the models to an accepted level that they have not learned yet.
-func (m *Model) shiftToLevel(p *experts.Point, b *buffers) {
-	b.levelShift, b.levelRaise = m.Levels.Unfitted, 0
-	if b.levelShift != 0 {
-		p.ShiftLevel(b.levelShift)
-		b.extrapolation.mostAmount *= math.Exp(b.levelShift)
-	}
-}
-
-// learnModels learns a row and its prediction at the level of the fitted models.
-func (m *Model) learnModels(r *row, p *experts.Point, lowest, weight float64, b *buffers) {
-	if m.Levels.Unfitted == 0 {
-		m.Models.learn(r, p, lowest, weight, b)
-		return
-	}
-	shifted, before := *r, *p
-	shifted.Peak *= math.Exp(-m.Levels.Unfitted)
-	before.ShiftLevel(-m.Levels.Unfitted)
-	m.Models.learn(&shifted, &before, lowest, weight, b)
-}
-
 // raiseToCandidate raises a prediction to the level of the candidate.
 func (m *Model) raiseToCandidate(p *experts.Point, b *buffers) {
 	b.levelRaise = m.Levels.raise()
@@ -321,39 +293,4 @@ func (b *buffers) describeLevel() string {
 		return fmt.Sprintf("; lowered by %.0f %% because the peaks are at their earlier level again", -100*math.Expm1(b.levelShift))
 	}
 	return ""
-}
-
-// alignment returns a function that returns the factor from the level of row i of h to the newest level.
-func (m *Model) alignment(h *sizing.History) func(i int) float64 {
-	changes := m.Levels.Changes
-	if len(changes) == 0 {
-		return func(int) float64 { return 1 }
-	}
-	first := make([]int, len(changes)) // by change: index of the first row at the new level; −1: h lacks this row
-	for k := range changes {
-		first[k] = slices.IndexFunc(h.Rows, func(r sizing.HistoryRow) bool { return r.Seq == changes[k].Seq })
-	}
-	return func(i int) float64 {
-		log := 0.0
-		for k := range changes {
-			if i < first[k] || first[k] < 0 && h.Rows[i].Seq < changes[k].Seq {
-				log += changes[k].log()
-			}
-		}
-		return math.Exp(log)
-	}
-}
-
-// movesWithFit reports whether a fit changes the level of the models.
-func (l *levels) movesWithFit() bool {
-	return l.Unfitted != 0 || len(l.Changes) > 0 && l.Changes[len(l.Changes)-1].Excess != 0
-}
-
-// settle must follow each fit.
-func (l *levels) settle() {
-	l.Unfitted = 0
-	if len(l.Changes) > 0 {
-		c := &l.Changes[len(l.Changes)-1]
-		c.Log, c.Excess = c.log(), 0
-	}
 }
