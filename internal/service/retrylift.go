@@ -77,10 +77,7 @@ func (s *Service) Lift(ctx context.Context, ask *sizing.LiftAsk) (sizing.Lift, e
 	return lift, nil
 }
 
-const (
-	minUselessLift = 1.1 // smallest growth, as a factor, of an allocation that shows whether more memory helps
-	samePeak       = 1.1 // largest ratio of the peaks of two tries that ended at the same limit of the program
-)
+const minUselessLift = 1.1 // smallest growth, as a factor, of an allocation that shows whether more memory helps
 
 // ownLimit returns LiftState.Peak and LiftState.OwnLimit for a try of a run. Both are zero unless the try ended with AppOOM and has a
 // measured peak.
@@ -92,7 +89,7 @@ func ownLimit(kills []store.Kill, try int) (peak, limit sizing.Bytes) {
 	failed := &kills[at]
 	for _, k := range kills {
 		if k.Try < try && k.Outcome == sizing.AppOOM && k.Peak > 0 && k.Allocated > 0 &&
-			float64(failed.Allocated) >= minUselessLift*float64(k.Allocated) && float64(failed.Peak) <= samePeak*float64(k.Peak) {
+			float64(failed.Allocated) >= minUselessLift*float64(k.Allocated) && float64(failed.Peak) <= sizing.SamePeak*float64(k.Peak) {
 			return failed.Peak, failed.Peak
 		}
 	}

@@ -213,6 +213,9 @@ func (o *Observation) measured() Bytes { return max(o.MemoryMax, o.MemorySampled
 // leave a part of it unused, too; the peaks of other tries distinguish them (package taskmodel, LiftState.OwnLimit).
 const ownLimitShare = 0.9
 
+// SamePeak is the largest ratio of the peaks of two tries that ended at the same limit of a program.
+const SamePeak = 1.1
+
 func (o *Observation) isBelowAllocation() bool {
 	return float64(o.measured()) < ownLimitShare*float64(o.Allocated.Memory)
 }

@@ -396,7 +396,7 @@ func (m *Model) beforeChange(h *sizing.History) func(i int) bool {
 // probably in the wrong unit.
 func (m *Model) impute(r *row, censoring sizing.Censoring) bool {
 	if m.Models == nil || m.Models.ridges == nil {
-		r.Peak *= killedPeakFactor
+		r.Peak *= KilledPeakFactor
 		return censoring == sizing.AtLeast
 	}
 	b := bufferPool.Get().(*buffers)
@@ -406,7 +406,7 @@ func (m *Model) impute(r *row, censoring sizing.Censoring) bool {
 	p.ShiftLevel(m.Levels.Unfitted)
 	predicted := math.Exp(p.Level[experts.LineTrees])
 	if censoring == sizing.AtLeast {
-		r.Peak = max(r.Peak*killedPeakFactor, predicted)
+		r.Peak = max(r.Peak*KilledPeakFactor, predicted)
 	} else {
 		if r.Peak*missFactor < predicted {
 			return false
@@ -417,10 +417,13 @@ func (m *Model) impute(r *row, censoring sizing.Censoring) bool {
 	return true
 }
 
+// KilledPeakFactor is the smallest assumed ratio of the peak of a killed try to its allocation. A larger one raises later
+// grants more.
+const KilledPeakFactor = 1.2
+
 const (
-	killedPeakFactor = 1.2 // smallest assumed ratio of the peak of a killed try to its allocation; a larger one raises later grants more
-	staleWeight      = 0.2 // factor on the weight of a row from before the last change of the task (Model.Changed)
-	atMostWeight     = 0.5 // factor on the weight of a row with only an upper bound, which is weaker evidence than a peak
+	staleWeight  = 0.2 // factor on the weight of a row from before the last change of the task (Model.Changed)
+	atMostWeight = 0.5 // factor on the weight of a row with only an upper bound, which is weaker evidence than a peak
 )
 
 // run identifies a run, or one mapped instance of a run.

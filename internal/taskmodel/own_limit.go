@@ -20,10 +20,7 @@ type appOOMRun struct {
 	Allocated sizing.Bytes
 }
 
-const (
-	maxAppOOMRuns = 64  // largest number of stored runs
-	samePeak      = 1.1 // largest ratio of two peaks at the same limit of a program
-)
+const maxAppOOMRuns = 64 // largest number of stored runs
 
 // noteAppOOM ignores other outcomes than sizing.AppOOM. Otherwise it stores the run of t, and replaces the peak of t by what the
 // error proves.
@@ -46,7 +43,7 @@ func (m *Model) boundAppOOM(outcome sizing.Outcome, peak sizing.Bytes, censoring
 		return peak, censoring
 	}
 	if censoring == sizing.OwnLimit {
-		if float64(m.Largest) <= samePeak*float64(peak) {
+		if float64(m.Largest) <= sizing.SamePeak*float64(peak) {
 			return peak, censoring
 		}
 		peak, censoring = allocated, sizing.AtLeast

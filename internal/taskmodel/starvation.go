@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
@@ -71,7 +73,7 @@ func (m *Model) findStarvation(h *sizing.History, s *sampling) starvation {
 	case n < minStarvedPairs:
 		return known
 	case !exceeds(drops, minStarvedDrop, n) || !exceeds(slowdowns, minSlowdown, n):
-		if meanLog(drops) < math.Log(minStarvedDrop)/2 || meanLog(slowdowns) < math.Log(minSlowdown)/2 {
+		if stat.Mean(drops, nil) < math.Log(minStarvedDrop)/2 || stat.Mean(slowdowns, nil) < math.Log(minSlowdown)/2 {
 			return starvation{} // refuted
 		}
 		return known
@@ -99,11 +101,7 @@ func (m *Model) findStarvation(h *sizing.History, s *sampling) starvation {
 // exceeds reports whether the mean is at least log(least), and at least starvedDeviation standard errors above zero. n is the
 // number of independent values.
 func exceeds(logs []float64, least float64, n int) bool {
-	average, squares := meanLog(logs), 0.0
-	for _, v := range logs {
-		squares += (v - average) * (v - average)
-	}
-	deviation := math.Sqrt(squares / float64(len(logs)-1))
+	average, deviation := stat.MeanStdDev(logs, nil)
 	return average >= math.Log(least) && average >= starvedDeviation*deviation/math.Sqrt(float64(n))
 }
 
@@ -211,12 +209,4 @@ func (s *starvation) warning() string {
 	}
 	return fmt.Sprintf("%d runs with small limits were slower than runs with larger limits, and used %.0f %% of their limits, so the program probably spills to disk: "+
 		"grants are raised, the peaks of these runs are not learned, and their savings are too high", len(s.Rows), 100*s.Share)
-}
-
-func meanLog(logs []float64) float64 {
-	sum := 0.0
-	for _, v := range logs {
-		sum += v
-	}
-	return sum / float64(len(logs))
 }

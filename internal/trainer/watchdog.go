@@ -191,13 +191,11 @@ type endedTry struct {
 	killed    sizing.Bytes // largest killed allocation; zero: no try was killed
 }
 
-// killedPeakFactor is the assumed ratio of the peak of a killed try to its allocation, if the later success of the run has a
-// peak of at most this allocation. So a grant that is hardly larger than the killed one does not count as enough.
-const killedPeakFactor = 1.2
-
+// needed assumes a peak above the killed allocation if the success of the run had a smaller peak. So a grant that is hardly
+// larger than the killed one does not count as enough.
 func (e *endedTry) needed() sizing.Bytes {
 	if e.killed >= e.peak {
-		return e.killed.Times(killedPeakFactor)
+		return e.killed.Times(taskmodel.KilledPeakFactor)
 	}
 	return e.peak
 }
