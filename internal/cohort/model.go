@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/loadaware/loadaware/internal/ml/gbt"
 	"github.com/loadaware/loadaware/internal/sizing"
@@ -23,6 +24,7 @@ type Model struct {
 	errorList                          // the errors on unseen tasks
 	widening      widening             // factors on the errors for a task of a new DAG or with a new name, by novelty
 	widenedErrors [novelties]errorList // the errors multiplied by these factors
+	groupErrors   *sync.Map            // unknownGroup → errorList, for errorsFor
 	LargestPeak   float64              // in bytes
 	// Exceeded is the share of the tasks with a request whose first success exceeded the request; 1: no
 	// task has a request.
@@ -59,7 +61,7 @@ func (m *Model) withErrors(errors []weightedError, l *Learner) *Model {
 // setErrors needs errors in ascending order.
 func (m *Model) setErrors(errors []weightedError) {
 	m.errorList = newErrorList(errors)
-	m.widenedErrors = m.widening.lists(m.errorList)
+	m.widenedErrors, m.groupErrors = m.widening.lists(m.errorList), new(sync.Map)
 }
 
 // level predicts the log peak. It is −∞ if the trees predict a ratio and the request is unknown.
