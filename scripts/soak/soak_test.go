@@ -47,7 +47,7 @@ func TestTrendSeparatesLeaksFromVariation(t *testing.T) {
 		flat, description := gauges[0].allowed.flat("memory", "MiB", mib, trendOf(c.value))
 		assert.Equal(t, c.flat, flat, "%s: %s", name, description)
 	}
-	flat, _ := gauges[1].allowed.flat("goroutines", "", 1, trendOf(func(s float64) float64 { return 40 + s/10 }))
+	flat, _ := gauges[2].allowed.flat("goroutines", "", 1, trendOf(func(s float64) float64 { return 40 + s/10 }))
 	assert.False(t, flat, "six more goroutines per minute must not count as flat")
 }
 
@@ -80,8 +80,9 @@ func trafficTo(t *testing.T, metrics func(calls int64) string, answer http.Handl
 	return &traffic{replicas: []*testcluster.Replica{replica}, tasks: []testcluster.Task{{DAG: "d", Task: "t"}}, seed: 1, callers: 4, rate: 200}
 }
 
-func metricsPage(goroutines int64) string {
-	return fmt.Sprintf("# HELP x\ngo_goroutines %d\nprocess_open_fds 20\nprocess_resident_memory_bytes 1.5e+08\nother{a=\"b\"} 1\n", goroutines)
+func metricsPage(goroutines, heapGoal int64) string {
+	return fmt.Sprintf("# HELP x\ngo_goroutines %d\ngo_memstats_next_gc_bytes %d\nprocess_open_fds 20\n"+
+		"process_resident_memory_bytes 1.5e+08\nother{a=\"b\"} 1\n", goroutines, heapGoal)
 }
 
 // The limit of answerOK is below every peak.
@@ -90,7 +91,7 @@ func answerOK(w http.ResponseWriter, _ *http.Request) {
 }
 
 func TestSoakFindsFaults(t *testing.T) {
-	steady := func(int64) string { return metricsPage(40) }
+	steady := func(int64) string { return metricsPage(40, 400<<20) }
 	var n atomic.Int64
 	for name, c := range map[string]struct {
 		metrics func(int64) string
@@ -98,7 +99,8 @@ func TestSoakFindsFaults(t *testing.T) {
 		passes  bool
 	}{
 		"no fault":                  {steady, answerOK, true},
-		"a goroutine leak per call": {func(calls int64) string { return metricsPage(40 + calls) }, answerOK, false},
+		"a goroutine leak per call": {func(calls int64) string { return metricsPage(40+calls, 400<<20) }, answerOK, false},
+		"a memory leak per call":    {func(calls int64) string { return metricsPage(40, 400<<20+calls<<16) }, answerOK, false},
 		"an occasional 500": {steady, func(w http.ResponseWriter, r *http.Request) {
 			if n.Add(1)%50 == 0 {
 				http.Error(w, "broken", http.StatusInternalServerError)
@@ -132,16 +134,16 @@ func TestSoakFindsFaults(t *testing.T) {
 }
 
 func TestAnInterruptedSoakFails(t *testing.T) {
-	p := trafficTo(t, func(int64) string { return metricsPage(40) }, answerOK)
+	p := trafficTo(t, func(int64) string { return metricsPage(40, 400<<20) }, answerOK)
 	ctx, interrupt := context.WithTimeout(context.Background(), 200*time.Millisecond)
 	defer interrupt()
 	assert.ErrorIs(t, soak(ctx, p, time.Hour), errInterrupted)
 }
 
 func TestMetricsAreParsed(t *testing.T) {
-	read, err := parseMetrics(strings.NewReader(metricsPage(7)))
+	read, err := parseMetrics(strings.NewReader(metricsPage(7, 9)))
 	require.NoError(t, err)
-	assert.Equal(t, map[string]float64{"go_goroutines": 7, "process_open_fds": 20, "process_resident_memory_bytes": 1.5e8}, read)
+	assert.Equal(t, map[string]float64{"go_goroutines": 7, "go_memstats_next_gc_bytes": 9, "process_open_fds": 20, "process_resident_memory_bytes": 1.5e8}, read)
 	_, err = parseMetrics(strings.NewReader("a b\n"))
 	assert.Error(t, err)
 }
