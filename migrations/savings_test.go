@@ -10,8 +10,8 @@ import (
 	"github.com/loadaware/loadaware/migrations"
 )
 
-// beforeSavings is a step before step 12, the first one that copies the privileges of the table task, and step 13, which
-// adds the savings ledger.
+// beforeSavings is before step 13, which adds the savings ledger, and before step 12, the first one that copies the privileges
+// of the table task to other tables (see weeks_test.go).
 const beforeSavings = 10
 
 // beforeMeans is the last step before step 25 (there are no steps 21 to 24), which adds the mean limits of tries with a plan.

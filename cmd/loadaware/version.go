@@ -13,7 +13,8 @@ import (
 // buildVersion overrides the version of the module. `make build` and `make dist` set it with -X main.buildVersion=….
 var buildVersion string
 
-// buildRevision is the commit of a build with -buildvcs=false, in which the Go tool records none. The linker sets it.
+// buildRevision is the commit, for builds in which the Go tool records none: with -buildvcs=false, in a worktree, or without
+// .git. The linker sets it.
 var buildRevision string
 
 // An unknown version is "" or "(devel)".

@@ -23,9 +23,9 @@ func isKilledAtGrant(t *TrainingRow) bool {
 	return t.Censoring == sizing.AtLeast && t.Peak <= max(t.Granted, minGranted)
 }
 
-// isBetweenKillAndAllocation reports whether the measured peak of t is above the largest known kill of its run and at most
-// its allocation. Such a peak is plausible, even if it is far above all peaks: the kill shows that the run needs more. A
-// peak in a smaller unit than the kill would be more than unitFactor times the kill.
+// isBetweenKillAndAllocation reports whether the measured peak of t is above the largest killed allocation of its run, below
+// unitFactor times this amount, and at most its own allocation. Such a peak is plausible, even if it is far above all peaks:
+// the kill shows that the run needs more. A peak from unitFactor times the kill on is probably in a smaller unit.
 func (m *Model) isBetweenKillAndAllocation(t *TrainingRow) bool {
 	if t.Censoring != sizing.Exact || t.Peak > t.Allocated.Memory {
 		return false
@@ -63,8 +63,8 @@ func (t *TrainingRow) Confirmable() bool {
 }
 
 // isFarAboveAllocation reports whether the peak of a success is more than requestedFactor times its allocation (or its request,
-// if the allocation is unknown), although all peaks and killed allocations so far are at most allocatedFactor times this
-// amount. It returns false while fewer than minRangeRows measured rows are learned. No run uses so much more than its pod was
+// if the allocation is unknown), although Experts.MaxPeak, the largest peak or killed allocation at the present level of the
+// task, is at most allocatedFactor times this amount. It returns false while fewer than minRangeRows measured rows are learned. No run uses so much more than its pod was
 // given: the source of the peak has changed its unit, and a second such report repeats the mistake.
 func (m *Model) isFarAboveAllocation(t *TrainingRow) bool {
 	given := float64(t.Allocated.Memory)
@@ -84,7 +84,7 @@ func (m *Model) CanBeConfirmed(t *TrainingRow) bool {
 func checkWithoutHistory(t *TrainingRow) (implausibility, bool) {
 	switch {
 	case t.Peak > maxPossible:
-		return implausibility{float64(maxPossible), "twice the largest server"}, true
+		return implausibility{float64(maxPossible), "the largest plausible peak"}, true
 	case t.Confirmable():
 		return implausibility{}, false
 	case t.Allocated.Memory >= t.Requested.Memory:

@@ -28,7 +28,7 @@ import (
 // replaces this factor. Only a measured peak can be too small.
 //
 // From 8 rows on, only an OOM kill can confirm a quarantined measured peak above 100 × allocated (or requested, if the
-// allocation is unknown) if all earlier peaks and killed allocations are at most 8 × this amount.
+// allocation is unknown) if Experts.MaxPeak is at most 8 × this amount.
 //
 // * Only if no earlier residual is similar and no feature is imputed. If the allocation is unknown, 1/100
 // of the prediction alone decides.

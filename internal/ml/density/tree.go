@@ -76,7 +76,7 @@ func newMatrix(points [][]float64) (*matrix, error) {
 		}
 		for _, v := range p {
 			if !(math.Abs(v) <= maxCoordinate) {
-				return nil, fmt.Errorf("%w: point %d has the coordinate %v, which is not a number up to %g", ErrPoints, i, v, maxCoordinate)
+				return nil, fmt.Errorf("%w: point %d has the coordinate %v, not one from %g to %g", ErrPoints, i, v, -maxCoordinate, maxCoordinate)
 			}
 		}
 		m.values = append(m.values, p...)

@@ -87,7 +87,8 @@ func fitTable(t, valid *table.Table, l loss, cfg Config) (*forest, error) {
 	return Sample{Binned: data, Y: t.Y, W: t.W}.fit(h, l, cfg)
 }
 
-// fit boosts on the sample. valid is nil if the sample has its own validation rows or none.
+// fit boosts on the sample. valid holds the validation rows of a separate table. It is nil if the validation rows are in the
+// sample, or if there are none.
 func (s Sample) fit(valid *holdout, l loss, cfg Config) (*forest, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
