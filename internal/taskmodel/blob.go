@@ -18,7 +18,7 @@ import (
 // FormatVersion is the newest version of a blob. It changes if older releases cannot read the blob,
 // or if a number in it changes its meaning, for example through another encoding of the features or
 // another order of models, experts or risks.
-const FormatVersion = 9
+const FormatVersion = 10
 
 // A blob has the oldest version that can hold its model, so that older releases read as many models as possible.
 const (
@@ -28,6 +28,7 @@ const (
 	offsetVersion     = 6 // may also have an offset and columns for words in texts, but no aligned day of the month, see alignedMonthDay
 	alignedVersion    = 7 // may also have an aligned day of the month, but no effects of combinations, see combinations
 	utcVersion        = 8 // may also have effects of combinations, but columns and effects of dates follow UTC, see hasLocalTime
+	localVersion      = 9 // may also follow local time, but has no columns for peakDays
 )
 
 // ErrFormat reports a blob that is damaged or of an unknown version. The task must be trained again; until then a
@@ -45,8 +46,10 @@ const (
 func (m *Model) Format() int {
 	switch {
 	case m.Models == nil:
+	case slices.ContainsFunc(m.Models.Enc.Columns, func(c column) bool { return c.PeakDays.First > 0 }):
+		return FormatVersion // older releases would give the line too few inputs
 	case m.Models.hasLocalTime():
-		return FormatVersion // older releases know only the UTC of a date
+		return localVersion // older releases know only the UTC of a date
 	case len(m.Models.Combinations.Columns) > 0:
 		return utcVersion
 	case slices.ContainsFunc(m.Models.Enc.Columns, func(c column) bool { return c.AlignedMonthDay }):

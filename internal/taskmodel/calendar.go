@@ -58,6 +58,7 @@ func (e *encoder) chooseCycles(rows [][]sizing.Value, y []float64) {
 			c.WithMonthDay = day.isSignificant() || aligned.isSignificant()
 			c.AlignedMonthDay = aligned.isSignificant() && aligned.f > day.f
 			c.WithHour = d.test(y, dayCycle).isSignificant()
+			c.PeakDays = d.findPeakDays(y)
 		}
 	}
 }
@@ -223,6 +224,10 @@ func (c *column) date(v sizing.Value, line, tree []float64) ([]float64, []float6
 			yearCosine = math.Cos(2 * math.Pi * month / 12)
 		}
 	}
+	line = append(line, isWeekend, yearCosine)
+	if c.PeakDays.First > 0 {
+		line = append(line, indicator(c.PeakDays.has(days)))
+	}
 	tree = append(tree, weekdayNumber, month)
 	switch {
 	case c.AlignedMonthDay:
@@ -233,7 +238,7 @@ func (c *column) date(v sizing.Value, line, tree []float64) ([]float64, []float6
 	if c.WithHour {
 		tree = append(tree, sizing.Hour(days))
 	}
-	return append(line, isWeekend, yearCosine), tree
+	return line, tree
 }
 
 // monthsSince returns the number of months of equal length from 1970 to a date in days since 1970.

@@ -96,7 +96,9 @@ func TestABlobWithAnAlignedDayHasANewFormat(t *testing.T) {
 func TestABlobWithLocalTimeHasANewFormat(t *testing.T) {
 	m := New()
 	m.Models = &models{Enc: &encoder{Columns: []column{{Kind: sizing.Date, LocalTime: true}}}}
-	require.Equal(t, FormatVersion, m.Format())
+	require.Equal(t, localVersion, m.Format())
+	m.Models.Enc.Columns[0].PeakDays = peakDays{First: 1, Last: 1}
+	require.Equal(t, FormatVersion, m.Format(), "earlier releases would give the line too few inputs")
 }
 
 func TestDateWithCyclesIsEncodedAsDayOfTheMonthAndHour(t *testing.T) {

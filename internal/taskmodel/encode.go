@@ -23,7 +23,7 @@ const (
 //	category    one-hot, statistic if many levels       one-hot, statistic
 //	 + parts    each recurring part as a category       the same
 //	 + numbers  raw, log1p of each number in its text   raw
-//	date        weekend, cosine of the month            weekday, month, day of the month, hour (see chooseCycles)
+//	date        weekend, cosine of the month, peak days weekday, month, day of the month, hour (see chooseCycles)
 //	date pair   difference in days, raw and log         difference
 //	number pair difference, raw and log                 difference
 //
@@ -58,6 +58,7 @@ type column struct {
 	MaxLevels       int         `cbor:"Most,omitempty"` // largest number of levels; 0: not limited
 	WithMonthDay    bool        `cbor:",omitempty"`     // the trees get the day of the month
 	AlignedMonthDay bool        `cbor:",omitempty"`     // the day of the month is aligned to the end of the month; see alignedMonthDay
+	PeakDays        peakDays    `cbor:",omitzero"`      // days of the month with larger peaks
 	WithHour        bool        `cbor:",omitempty"`     // the trees get the hour
 	NoMonth         bool        `cbor:",omitempty"`     // the month counts as missing; see chooseCycles
 	LocalTime       bool        `cbor:",omitempty"`     // the columns of a date follow its local time, otherwise UTC; see chooseClock
@@ -220,7 +221,7 @@ func (c *column) widths() (line, tree int) {
 		line, tree = c.Parts.widths()
 		return line + c.OneHots + boolToInt(c.LineStatistic) + 2*c.Numbers.count(), tree + c.OneHots + boolToInt(c.TreeStatistic) + c.Numbers.count()
 	case sizing.Date:
-		return 2, 2 + boolToInt(c.WithMonthDay) + boolToInt(c.WithHour)
+		return 2 + boolToInt(c.PeakDays.First > 0), 2 + boolToInt(c.WithMonthDay) + boolToInt(c.WithHour)
 	}
 	return 0, 0
 }

@@ -18,6 +18,9 @@ import (
 // first run lowers no grant. So a release that is rolled back leaves the earlier margins. Other falls need the patience of
 // experts.Shift.
 //
+// Peaks that return to a level several times alternate between two levels, such as on the first days of each month. Then the
+// earlier peaks stay as they are, so that the models can learn what the levels depend on.
+//
 // The share of outliers that were new levels comes from the task itself. If it is small, the models learn outliers at once.
 // Mapped instances are not considered, because the instances of a DAG run have common causes. Neither are reproduced runs,
 // whose inputs are unusual, and runs that ended before the newest one.
@@ -35,6 +38,7 @@ const (
 	levelPriorRows  = 1.0  // prior number of outliers that were changes, and of those that were not
 	levelDecay      = 0.99 // factor per row on the numbers of these outliers
 	minChangeShare  = 0.25 // smallest share of changes among the outliers: if outliers are frequent, the models learn them at once
+	minReturns      = 1.5  // decayed number of returns from which the peaks alternate: two within 69 rows. A release that is rolled back has one return
 	maxMisfits      = 2    // number of the first levelRows rows that contradict a change
 )
 
@@ -45,6 +49,7 @@ type levels struct {
 	Unfitted  float64         `cbor:",omitzero"`  // accepted change, as a log factor, that the models have not learned yet
 	Lasting   float64         `cbor:",omitzero"`  // number of upward candidates that were accepted
 	Isolated  float64         `cbor:",omitzero"`  // number of upward candidates that were isolated outliers
+	Returns   float64         `cbor:",omitzero"`  // number of accepted returns to a level before a rise, decayed like Lasting
 	Newest    int64           `cbor:",omitzero"`  // TrainingRow.At of the newest row; earlier ones, such as late peaks, say nothing about the present level
 }
 
@@ -82,7 +87,7 @@ func (m *Model) holdsBack(r *row, t *TrainingRow, p *experts.Point, b *buffers) 
 		}
 		return false
 	}
-	l.Lasting, l.Isolated = l.Lasting*levelDecay, l.Isolated*levelDecay
+	l.Lasting, l.Isolated, l.Returns = l.Lasting*levelDecay, l.Isolated*levelDecay, l.Returns*levelDecay
 	residual, deviation, isJump := m.Experts.Jump(p, math.Log(r.Peak))
 	if l.Candidate != nil {
 		if m.decideCandidate(r, t, residual, deviation, p, b) {
@@ -91,7 +96,7 @@ func (m *Model) holdsBack(r *row, t *TrainingRow, p *experts.Point, b *buffers) 
 		residual, deviation, isJump = m.Experts.Jump(p, math.Log(r.Peak))
 	}
 	size := l.returnTo(residual, deviation)
-	if isJump && l.changeShare() >= minChangeShare && !m.mayExplainJump(t, r.Cells, p, b) {
+	if isJump && !l.alternates() && l.changeShare() >= minChangeShare && !m.mayExplainJump(t, r.Cells, p, b) {
 		size = residual
 	}
 	if size != 0 {
@@ -123,6 +128,7 @@ func (m *Model) decideCandidate(r *row, t *TrainingRow, residual, deviation floa
 	}
 	if isConfirmed {
 		m.acceptLevel(c, residual)
+		l.countReturn(c)
 	} else if l.addRow(c.Log, deviation) {
 		m.revokeLevel()
 	}
@@ -157,6 +163,18 @@ func (l *levels) returnTo(residual, deviation float64) float64 {
 func isSameLevel(residual, log, deviation float64) bool {
 	return residual/log >= minLevelShare && math.Abs(residual-log) <= max(levelDeviations*deviation, levelTolerance*math.Abs(log))
 }
+
+// countReturn counts an accepted return. From the second one on, the next fit learns the earlier peaks as they are.
+func (l *levels) countReturn(c *levelCandidate) {
+	if c.Log > 0 {
+		return
+	}
+	if l.Returns++; l.alternates() {
+		l.Changes = nil
+	}
+}
+
+func (l *levels) alternates() bool { return l.Returns >= minReturns }
 
 // addRow counts a row for the newest change. isContradicted reports that too many of the first rows are at neither level.
 func (l *levels) addRow(residual, deviation float64) (isContradicted bool) {

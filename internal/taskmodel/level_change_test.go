@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -149,4 +150,41 @@ func TestAMappedTaskLearnsAnUndecidedRun(t *testing.T) {
 	k.train()
 	assert.Nil(t, k.model.Levels.Candidate)
 	assert.Equal(t, learned+2, k.model.Experts.LearnedRows)
+}
+
+// The peaks of a daily task are three times as large on some days of each month. At most two months are needed to learn these
+// days, although each of them looks like a new level.
+func TestDaysOfTheMonthWithLargerPeaksAreLearnedFromTwoMonths(t *testing.T) {
+	for name, isBig := range map[string]func(at time.Time) bool{
+		"first":  func(at time.Time) bool { return at.Day() == 1 },
+		"last":   func(at time.Time) bool { return at.AddDate(0, 0, 1).Day() == 1 },
+		"to 3rd": func(at time.Time) bool { return at.Day() <= 3 },
+	} {
+		const tasks, days = 8, 240
+		early, late, ratio, n := 0, 0, 0.0, 0.0 // killed runs on these days until 14 April and later, and grants per peak
+		for seed := range uint64(tasks) {
+			k := levelTask{newTask(t), newRand(1400 + seed)}
+			at := time.Date(2025, 1, 5, 0, 0, 0, 0, time.UTC)
+			for i := range days {
+				gibs := noise(k.rng, .05)
+				if isBig(at) {
+					gibs *= 3
+				}
+				s := k.run(sizing.Features{"ds": sizing.TextValue(at.Format(time.DateOnly))}, gibs)
+				if k.model.IsFitDue() {
+					k.fit()
+				}
+				if i >= 100 {
+					late += countIf(s.killed && isBig(at))
+					ratio, n = ratio+s.granted/gibs, n+1
+				} else {
+					early += countIf(s.killed && isBig(at))
+				}
+				at = at.AddDate(0, 0, 1)
+			}
+		}
+		assert.LessOrEqual(t, early, 5*tasks, name)
+		assert.LessOrEqual(t, late, tasks, name)
+		assert.Less(t, ratio/n, 1.4, name)
+	}
 }

@@ -40,6 +40,9 @@ func (c *column) isException(v sizing.Value) bool {
 	if v.Kind == sizing.Missing || c.Kind == sizing.Missing {
 		return false
 	}
+	if c.PeakDays.isException(clockDays(v, c.LocalTime)) {
+		return true
+	}
 	if 0 < c.PresentShare && c.PresentShare < 0.5 && 0 < c.Counts.Rows && c.Counts.Rows < exceptionRows {
 		return true
 	}
