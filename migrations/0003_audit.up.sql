@@ -24,4 +24,4 @@ ALTER TABLE task
 
 ALTER TABLE receipt
     ADD COLUMN model_version integer,      -- the version that answered; null if no model answered, or if the receipt is older than this migration
-    ADD COLUMN told          bigint;       -- Guard.Version: the number of tries that the margins had learned
+    ADD COLUMN told          bigint;       -- Guard.Version: the number of tries that the model had learned at the time of the answer

@@ -105,7 +105,8 @@ func TestReplayOfStoredHistoryEqualsBacktest(t *testing.T) {
 	}
 }
 
-// HistoryRow.At is the end of a try. A replay with delayed feedback needs the start, too.
+// HistoryRow.At is the end of a try if the end is known; here the test sets it. A replay with delayed feedback also needs
+// HistoryRow.StartedAt.
 func TestReplayOfAStoredHistoryLearnsRunsAtTheirEnds(t *testing.T) {
 	notes := func(startKnown bool) []string {
 		h := historyOf(readTrace(t, overlapping))

@@ -12,7 +12,8 @@ import (
 // can satisfy. Therefore a measurement far above the task's history, request and allocation waits
 // in quarantine, like an implausible peak, until a second measurement confirms it. If the quarantine is full, the oldest
 // measurement is learned. In the table, the first column is the number of learned measurements, and the given CPU is the
-// largest of three amounts: the try's request, its allocation and the last request of the task.
+// largest of three amounts: the try's request, its allocation and the last request of the task. The largest use is that of
+// the newest maxCPUResiduals measurements.
 //
 //	measurements      quarantined if above
 //	0                 8 × the given CPU; if that is unknown, 128 cores
@@ -41,8 +42,8 @@ type coresExpectation struct {
 	reference string  // the source of the expectation
 }
 
-// QuarantineCoresReason explains why Learn would quarantine the CPU measurement of t; "" if Learn
-// would not.
+// QuarantineCoresReason explains why Learn would quarantine the CPU measurement of t; "" if Learn would not, or if t confirms
+// another measurement.
 func (m *Model) QuarantineCoresReason(t TrainingRow) string {
 	if !hasCores(&t) {
 		return ""
@@ -86,7 +87,7 @@ func (m *Model) learnCores(t *TrainingRow) bool {
 func (m *Model) checkCores(t *TrainingRow, levels *[coreRules]float64) (coresExpectation, bool) {
 	used := float64(t.CPUMax)
 	history := m.CPU.Residuals[anyCores].Sorted
-	own := coresExpectation{0, "the largest CPU use so far"}
+	own := coresExpectation{0, "the largest CPU use of the newest runs"}
 	if n := len(history); n > 0 {
 		own.expected = math.Exp(history[n-1])
 	}

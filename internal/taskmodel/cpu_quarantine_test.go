@@ -65,7 +65,7 @@ func TestSecondCPUReportConfirmsTheFirst(t *testing.T) {
 		k.report(nil, row(1.5))
 	}
 	grown := taskmodel.NewTrainingRow(&k.history.Schema, k.row(nil, row(40)))
-	assert.Contains(t, k.model.QuarantineCoresReason(grown), "40 cores is 27 times the largest CPU use so far (1.5)")
+	assert.Contains(t, k.model.QuarantineCoresReason(grown), "40 cores is 27 times the largest CPU use of the newest runs (1.5)")
 	k.model.Learn(grown)
 	require.Len(t, k.model.QuarantineCores, 1)
 	k.report(nil, row(1.4))

@@ -105,7 +105,7 @@ func (c *RepeatCosts) killRate(margin int) float64 {
 
 // repeatMargin returns the index in repeatMargins of the margin that answers a row, and its expected kill
 // rate. It returns −1 if the experts answer. If a class has too few rows for the target, repeatMargin adds the costs of
-// the classes with fewer repeats. In those classes the grants with a margin are killed more often.
+// the classes with fewer repeats. The sum is cautious, because grants with a margin are killed more often in those classes.
 func (x *Experts) repeatMargin(p *Point, target float64) (margin int, killRate float64) {
 	class := p.Repeats.class()
 	if class < 0 {
@@ -143,11 +143,12 @@ func (c *RepeatCosts) add(other *RepeatCosts) {
 // firstRepeat is the Answer.Expert of the first margin. Margin i has firstRepeat − i.
 const firstRepeat = -2
 
-// repeatName also describes a number beyond the known margins, but without a share of the peak.
+// repeatName also accepts the number of a margin that repeatMargins does not have, which the receipt of another release may
+// contain. Then the text does not say how large the margin is. The recurring features are the same for all repeats.
 func repeatName(expert int) string {
 	margin := firstRepeat - expert
 	if margin >= len(repeatMargins) {
-		return "the largest of the newest runs with the same features"
+		return "the largest of the newest runs with the same recurring features"
 	}
-	return fmt.Sprintf("the largest of the newest runs with the same features plus %.0f %%", math.Round(100*repeatMargins[margin]))
+	return fmt.Sprintf("the largest of the newest runs with the same recurring features plus %.0f %%", math.Round(100*repeatMargins[margin]))
 }

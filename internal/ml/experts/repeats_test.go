@@ -47,7 +47,7 @@ func TestAMarginAboveRepeatsAnswersWhenItIsCheaper(t *testing.T) {
 		a := x.Answer(&p, target, new(Scratch))
 		assert.InDelta(t, p.Repeats.Peak*1.03, a.Amount, 1)
 		assert.LessOrEqual(t, a.Promised, target)
-		assert.Equal(t, "the largest of the newest runs with the same features plus 3 %", Name(a.Expert))
+		assert.Equal(t, "the largest of the newest runs with the same recurring features plus 3 %", Name(a.Expert))
 
 		p.Repeats.IsPartial = !partial
 		a = x.Answer(&p, target, new(Scratch))

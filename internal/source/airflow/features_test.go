@@ -70,8 +70,8 @@ func TestSecretsFollowTheSameTableAsTheProvider(t *testing.T) {
 	check(names.Always, true, true)
 }
 
-// A test of the provider, test_rendered_texts_follow_the_same_table_as_the_importer, reads the same table. The provider sends
-// the value of a template; conf has the text from which the template made it.
+// A test of the provider, test_rendered_texts_follow_the_same_table_as_the_importer, reads the same table. The provider
+// converts the text that Jinja rendered. The importer reads the same text in conf, and must convert it in the same way.
 func TestRenderedTextsFollowTheSameTableAsTheProvider(t *testing.T) {
 	table, err := os.ReadFile("testdata/rendered.json")
 	require.NoError(t, err)
