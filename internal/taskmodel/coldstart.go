@@ -16,6 +16,9 @@ import (
 // coldStartNumbers is the largest number of numeric features with a line of their own; the others come later in the schema.
 const coldStartNumbers = 12
 
+// improbable is the probability of an exceedance below which the prediction for an exception is clearly above the Bayesian average.
+const improbable = 0.1
+
 // coldStartPoints are the point models among the structures.
 var coldStartPoints = [...]int{experts.Line, experts.Plain, experts.Same, experts.Stack}
 
@@ -93,6 +96,11 @@ func (m *Model) predictColdStart(cells []sizing.Value, p *experts.Point, b *buff
 	prior := m.coldStartPrior()
 	m.coldStartFor(b).Predict(b.numbers, b.points[:], m.coldStartScale(p), &prior, &b.coldStart)
 	p.ColdStart = &b.coldStart
+	// The weights come from rows without the rare value; see experts.Experts.expertAmount. If only killed runs had these features,
+	// the level is imputed, and the kills bound the answer instead.
+	if level := p.Level[experts.LineTrees]; p.IsException && b.coldStart.ExceedanceProb(level) < improbable && m.evidence(cells).killed == 0 {
+		b.coldStart.Raise(level)
+	}
 }
 
 // coldStartScale returns the scale of the log residual that trees predict for a row; 0 if there are no such trees yet.

@@ -3,6 +3,7 @@ package taskmodel_test
 import (
 	"math"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -83,4 +84,31 @@ func TestPromisesForExceptions(t *testing.T) {
 	require.Positive(t, kills)
 	assert.LessOrEqual(t, kills, promised+2*math.Sqrt(promised))
 	assert.LessOrEqual(t, promised, 2*kills)
+}
+
+// A flag is set on the first day of each month, and then the peaks are three times as large. The date differs in each run, so
+// no run has the same features as an earlier one. The second run with the flag is sized by the first one.
+func TestTheSecondRunWithARareFlagFollowsTheFirst(t *testing.T) {
+	const tasks = 12
+	kills, ratio := 0, 0.0
+	for seed := range uint64(tasks) {
+		k := levelTask{newTask(t), newRand(1400 + seed)}
+		full := 0
+		for at := time.Date(2025, 1, 5, 0, 0, 0, 0, time.UTC); full < 2; at = at.AddDate(0, 0, 1) {
+			gibs, isFull := noise(k.rng, .05), at.Day() == 1
+			if isFull {
+				gibs *= 3
+				full++
+			}
+			s := k.run(sizing.Features{"ds": sizing.TextValue(at.Format(time.DateOnly)), "full": sizing.BoolValue(isFull)}, gibs)
+			if k.model.IsFitDue() {
+				k.fit()
+			}
+			if full == 2 && isFull {
+				kills, ratio = kills+countIf(s.killed), ratio+s.granted/gibs/tasks
+			}
+		}
+	}
+	assert.LessOrEqual(t, kills, 2)
+	assert.Less(t, ratio, 1.5)
 }

@@ -22,6 +22,13 @@ func (m *Mixture) normalise() {
 	}
 }
 
+// Raise raises the levels below a level to this level.
+func (m *Mixture) Raise(level float64) {
+	for i := range m.N {
+		m.Level[i] = max(m.Level[i], level)
+	}
+}
+
 // negligible is the weight below which exceedance probabilities ignore a component. Modes have a lower
 // threshold, because each may be rare while together they dominate.
 const (
