@@ -95,12 +95,12 @@ var wideHistories = []struct {
 	format int // expected version of the blob
 }{
 	{"30 categories of 20 values", categories(30, 20), 100, taskmodel.ScreenedVersion},
-	{"26 categories of 60 values", categories(26, 60), 700, taskmodel.ScreenedVersion},
-	{"200 categories of 60 values", categories(200, 60), 1000, taskmodel.ScreenedVersion},
+	{"26 categories of 60 values", categories(26, 60), 350, taskmodel.ScreenedVersion},
+	{"200 categories of 60 values", categories(200, 60), 400, taskmodel.ScreenedVersion},
 	{"180 numbers, 15 % missing", numbers(180, 0.15), 200, taskmodel.ScreenedVersion},
 	{"200 numbers, none missing", numbers(200, 0), 200, taskmodel.ScreenedVersion},
-	{"200 dates", dates(200), 400, taskmodel.ScreenedVersion},
-	{"199 identifiers that never repeat", ids(199), 150, 3}, // few columns, so not screened
+	{"200 dates", dates(200), 150, taskmodel.ScreenedVersion},
+	{"199 identifiers that never repeat", ids(199), 60, 3}, // few columns, so not screened
 	{"2,000 feature names", renamed(20), 100, taskmodel.ScreenedVersion},
 }
 
