@@ -29,8 +29,8 @@ func newRetention(keep config.RetentionAges, st retention.Store, metrics *httpap
 	return worker, nil
 }
 
-// newReconciler returns a worker without a source if Prometheus is not configured. Then it changes no reported try, and
-// records each unreported try as expired (reconcile.Expired).
+// newReconciler returns a worker without a source if Prometheus is not configured. Then it changes no reported try. It
+// records a try as expired (reconcile.Expired) that is still unreported the time Config.Within after it was due.
 func newReconciler(settings *config.Config, st store.Reconciliation, svc *service.Service, metrics *httpapi.Metrics, log *slog.Logger) (*reconcile.Worker, error) {
 	cfg := reconcile.Config{Delay: settings.PrometheusDelay, Within: settings.PrometheusWithin, Every: settings.PrometheusEvery}
 	results := make([]string, len(reconcile.Results))

@@ -17,7 +17,7 @@ type attempt struct {
 	measured float64 // in GiB, reported if the try succeeds
 	share    float64 // if above zero, the try reports this share of its allocation, but at most measured
 	sampled  bool    // the peak is reported as a sampled one
-	evicted  bool    // the try is OOM-killed with every allocation
+	killedAnyway  bool    // the try is OOM-killed whatever its allocation, such as by an OOM of the node
 }
 
 type attempts func() (f sizing.Features, next func(try int) attempt)
@@ -36,7 +36,7 @@ func fromRows(rng *rand.Rand) (sizing.Features, float64) {
 }
 
 // batch sizes the first tries of n runs at the same time, then runs and reports all of them. It returns the number of killed
-// first tries, and the sums of their grants in GiB and of their promises.
+// first tries and, over all first tries, the sums of the grants in GiB and of the promises.
 func (k *task) batch(n int, limit sizing.Bytes, draw attempts) (kills int, granted, promised float64) {
 	k.t.Helper()
 	type launched struct {
@@ -66,7 +66,7 @@ func (k *task) batch(n int, limit sizing.Bytes, draw attempts) (kills int, grant
 			if try == 1 {
 				end.Promised = l.sized.Promised
 			}
-			if !a.evicted && bytes(a.needed) <= l.sized.Limit {
+			if !a.killedAnyway && bytes(a.needed) <= l.sized.Limit {
 				if end.MemoryMax = bytes(a.measured); a.share > 0 {
 					end.MemoryMax = min(end.MemoryMax, l.sized.Limit.Times(a.share))
 				}
@@ -169,12 +169,12 @@ func TestHeapsOfAShareOfTheLimitGetEnough(t *testing.T) {
 	assert.LessOrEqual(t, grant, 30.0, "GiB; about 13 are needed")
 }
 
-func TestSuccessiveKillsWithAnotherCauseRaiseGrantsForSomeTime(t *testing.T) {
+func TestGrantsAreLowAgainAfterSuccessiveKillsWithAnotherCause(t *testing.T) {
 	k, rng := newTask(t), newRand(14)
-	k.runAll(3, 64*gib, evictions(0)(rng))
-	k.runAll(4, 64*gib, evictions(1)(rng))
-	k.runAll(80, 64*gib, evictions(0)(rng))
-	kills, grant, _ := k.runAll(50, 64*gib, evictions(0)(rng))
+	k.runAll(3, 64*gib, otherKills(0)(rng))
+	k.runAll(4, 64*gib, otherKills(1)(rng))
+	k.runAll(80, 64*gib, otherKills(0)(rng))
+	kills, grant, _ := k.runAll(50, 64*gib, otherKills(0)(rng))
 	assert.LessOrEqual(t, kills, 2)
 	assert.LessOrEqual(t, grant, 2.4, "GiB")
 }
@@ -204,23 +204,23 @@ func TestLateTrainingFindsTheSameUnderstatement(t *testing.T) {
 	k.requireForAll(f, "all models", func(s taskmodel.Answer) bool { return s.Limit == live.Limit })
 }
 
-// evictions draws constant runs, of which a share is killed at the first try for another cause.
-func evictions(share float64) func(*rand.Rand) attempts {
+// otherKills draws constant runs, and kills a share of their first tries whatever the allocation.
+func otherKills(share float64) func(*rand.Rand) attempts {
 	return func(rng *rand.Rand) attempts {
 		return func() (sizing.Features, func(int) attempt) {
 			f, gibs := constant(rng)
-			evicted := rng.Float64() < share
+			killedAnyway := rng.Float64() < share
 			return f, func(try int) attempt {
-				return attempt{needed: gibs, measured: gibs, evicted: evicted && try == 1}
+				return attempt{needed: gibs, measured: gibs, killedAnyway: killedAnyway && try == 1}
 			}
 		}
 	}
 }
 
-func TestContradictionsThatTheFactorDoesNotExplainRaisePromises(t *testing.T) {
+func TestContradictionsThatTheUnderstatementDoesNotExplainRaisePromises(t *testing.T) {
 	for _, share := range []float64{0.05, 0.2} {
 		k := newTask(t)
-		draw := evictions(share)(newRand(11))
+		draw := otherKills(share)(newRand(11))
 		k.runAll(100, 64*gib, draw)
 		kills, _, promised := k.runAll(300, 64*gib, draw)
 		assert.InEpsilon(t, kills, promised, 0.35, "share %g", share)
@@ -242,8 +242,8 @@ func TestOtherKillsDoNotRaiseGrants(t *testing.T) {
 		draw  func(*rand.Rand) attempts
 		limit sizing.Bytes
 	}{
-		"few evictions":         {evictions(0.03), 64 * gib},
-		"many evictions":        {evictions(0.15), 64 * gib},
+		"few kills with another cause":         {otherKills(0.03), 64 * gib},
+		"many kills with another cause":        {otherKills(0.15), 64 * gib},
 		"tries differ":          {randomTries(0.1), 64 * gib},
 		"tries differ much":     {randomTries(0.4), 64 * gib},
 		"kills at the cap":      {randomTries(0.05), 2 * gib},
@@ -291,7 +291,7 @@ func TestGrantsFallWhenTheMeasurementIsMended(t *testing.T) {
 	assert.LessOrEqual(t, grant, 2.25, "GiB")
 }
 
-func TestLargeFactorIsForgottenWhenTheMeasurementIsMended(t *testing.T) {
+func TestLargeUnderstatementIsForgottenWhenTheMeasurementIsMended(t *testing.T) {
 	for _, factor := range []float64{1.8, 4} {
 		k, rng := newTask(t), newRand(8)
 		k.runAll(80, 64*gib, understated(rng, constant, 1/factor, false))

@@ -73,7 +73,7 @@ const minAmount = 1e6
 const killCost = 1.2
 
 // cheapestRisk returns the index in `risks` with the least expected cost: a.cost plus the price of a kill times the risk.
-// The unit of `price` is the mean row cost of the task.
+// The unit of `price` is the mean of peak · duration over the rows of the task.
 func (x *Experts) cheapestRisk(price float64, a *pairAmounts) int {
 	kill := price * (x.UsageSum / max(x.UsageRows, 1))
 	best, at := math.Inf(1), 0

@@ -10,8 +10,8 @@ import (
 )
 
 // updateTries ends the tries that were reported after row `previousSeq`, the newest row of the previous refresh. `tail` holds
-// the newest rows after row `seq`, the newest row of the training. If previousSeq is 0, there was no previous refresh, and
-// restoreTries has read the outcomes.
+// the newest rows after row `seq`, the newest row of the training. If previousSeq is 0, no previous refresh has read
+// a row, and restoreTries has read the outcomes.
 func (c *Cache) updateTries(ctx context.Context, t *Task, key sizing.TaskKey, tail []sizing.HistoryRow, seq, previousSeq int64) error {
 	switch {
 	case previousSeq == 0:

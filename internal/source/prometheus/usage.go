@@ -70,8 +70,8 @@ func (c *Client) Usage(ctx context.Context, pod Pod, from, to time.Time) (Usage,
 
 // Observation returns the outcome and the usage of the pod of a try between from and to.
 // The outcome is unknown if neither a scraped termination reason of the container nor a phase or reason
-// of the pod says how the try ended. found is false if Prometheus has no sample of such a pod, or if Config.Namespaces has no
-// pods of the try's loadaware namespace.
+// of the pod says how the try ended. found is false if Prometheus has no sample of such a pod, or if Config.Namespaces names
+// no Kubernetes namespace for the try's loadaware namespace.
 func (c *Client) Observation(ctx context.Context, try sizing.TryKey, from, to time.Time) (o sizing.Observation, found bool, err error) {
 	namespace, ok := c.cfg.Namespaces.Of(try.Namespace)
 	if !ok {

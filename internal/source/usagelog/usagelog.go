@@ -150,7 +150,7 @@ func parseAmount(column, cell string, limit float64) (float64, error) {
 	return v, nil
 }
 
-// parseTime parses RFC 3339, the format of Python's str(), and seconds since 1970. A time
+// parseTime parses three formats: RFC 3339, str() of a Python datetime, and seconds since 1970. A time
 // without a zone is UTC.
 func parseTime(cell string) (time.Time, error) {
 	const limit = 253e9 // in the year 9987; a larger number is probably in milliseconds

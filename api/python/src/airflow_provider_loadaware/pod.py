@@ -91,7 +91,8 @@ def apply(pod: Any, base: str, grant: Grant, static: Static) -> None:
 def start_with(pod: Any, base: str, plan: Plan) -> None:
     """Let a pod with the static grant start with the amounts of its plan.
 
-    The environment variables of set_memory_env keep the static grant, to which the limit can grow.
+    The environment variables of set_memory_env keep the static grant, because the limit can grow to it and beyond while
+    the pod runs.
     """
     plans.annotate(pod, plan)
     container = base_container(pod, base)
