@@ -13,11 +13,11 @@ import (
 )
 
 type attempt struct {
-	needed   float64 // in GiB
-	measured float64 // in GiB, reported if the try succeeds
-	share    float64 // if above zero, the try reports this share of its allocation, but at most measured
-	sampled  bool    // the peak is reported as a sampled one
-	killedAnyway  bool    // the try is OOM-killed whatever its allocation, such as by an OOM of the node
+	needed       float64 // in GiB
+	measured     float64 // in GiB, reported if the try succeeds
+	share        float64 // if above zero, the try reports this share of its allocation, but at most measured
+	sampled      bool    // the peak is reported as a sampled one
+	killedAnyway bool    // the try is OOM-killed whatever its allocation, such as by an OOM of the node
 }
 
 type attempts func() (f sizing.Features, next func(try int) attempt)
@@ -242,12 +242,12 @@ func TestOtherKillsDoNotRaiseGrants(t *testing.T) {
 		draw  func(*rand.Rand) attempts
 		limit sizing.Bytes
 	}{
-		"few kills with another cause":         {otherKills(0.03), 64 * gib},
-		"many kills with another cause":        {otherKills(0.15), 64 * gib},
-		"tries differ":          {randomTries(0.1), 64 * gib},
-		"tries differ much":     {randomTries(0.4), 64 * gib},
-		"kills at the cap":      {randomTries(0.05), 2 * gib},
-		"many kills at the cap": {randomTries(0.2), 2 * gib},
+		"few kills with another cause":  {otherKills(0.03), 64 * gib},
+		"many kills with another cause": {otherKills(0.15), 64 * gib},
+		"tries differ":                  {randomTries(0.1), 64 * gib},
+		"tries differ much":             {randomTries(0.4), 64 * gib},
+		"kills at the cap":              {randomTries(0.05), 2 * gib},
+		"many kills at the cap":         {randomTries(0.2), 2 * gib},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
