@@ -12,6 +12,7 @@ import (
 
 	"github.com/loadaware/loadaware/internal/backtest"
 	"github.com/loadaware/loadaware/internal/cli"
+	"github.com/loadaware/loadaware/internal/importer"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
@@ -20,8 +21,8 @@ const backtestUsage = `[flags] FILE…
 Replays history in order of started_at, and compares the wastage of loadaware and of other
 policies, which are rules for the grant. Every policy predicts a row before it receives the
 result. A FILE is CSV or JSON lines as in loadaware import, plain or gzip; - is standard
-input. Each file is a separate trace. Nothing is stored, and no server is needed. --map and
---unit read a CSV with other column names and units.
+input. Each file is a separate trace. Rows that cannot be read are skipped. Nothing is
+stored, and no server is needed. --map and --unit read a CSV with other column names and units.
 
 The wastage is divided by cause (kills: the whole allocation of killed tries; cold start: a
 success that was sized without a model of its task, except a retry at the cap; cap: any
@@ -46,11 +47,14 @@ func backtestHistory(ctx context.Context, con cli.Console, args []string) error 
 		return err
 	}
 	var traces []*backtest.Trace
+	rejected := 0
 	for _, name := range b.files {
 		t, err := readTrace(con, name, b.only)
 		if err != nil {
 			return err
 		}
+		rejected += len(t.Rejected)
+		printRejected(con, t)
 		printRepeated(con, t)
 		traces = append(traces, t)
 	}
@@ -58,6 +62,13 @@ func backtestHistory(ctx context.Context, con cli.Console, args []string) error 
 		progressbar.OptionSetWriter(con.Err), progressbar.OptionSetVisibility(cli.IsTerminal(con.Err)),
 		progressbar.OptionShowCount(), progressbar.OptionClearOnFinish())
 	b.cfg.Progress = func(rows int) { _ = bar.Add(rows) } // a drawing error does not matter
+	if err := runBacktest(ctx, con, b, traces, bar); err != nil || rejected == 0 {
+		return err
+	}
+	return &importer.PartialError{Rows: rejected}
+}
+
+func runBacktest(ctx context.Context, con cli.Console, b *backtestFlags, traces []*backtest.Trace, bar *progressbar.ProgressBar) error {
 	if b.durations {
 		return backtestDurations(ctx, con, b, traces, bar)
 	}
@@ -147,6 +158,14 @@ func parseBacktest(con cli.Console, args []string) (*backtestFlags, error) {
 		fmt.Fprintf(con.Err, "warning: --risk, --floor, --cap, --max-lifts and --bins have no effect: only the policies %s and %s use them\n", backtest.Loadaware, backtest.OwnHistory)
 	}
 	return b, nil
+}
+
+func printRejected(con cli.Console, t *backtest.Trace) {
+	var rejections importer.Rejections
+	for _, err := range t.Rejected {
+		rejections.Add(err.Error())
+	}
+	rejections.Print(con.Err, t.Name)
 }
 
 func printRepeated(con cli.Console, t *backtest.Trace) {

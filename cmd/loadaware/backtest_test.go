@@ -84,17 +84,27 @@ func TestBacktestErrors(t *testing.T) {
 		"a negative limit":       {[]string{"-", "--limit", "-1"}, 2, "--limit must be 0 or more"},
 		"a missing file":         {[]string{"absent.csv"}, 1, "absent.csv"},
 		"a missing task":         {[]string{"-", "--tasks", "z"}, 1, "nothing to replay"},
-		"an invalid row":         {[]string{"-"}, 1, "standard input: line 5: started_at"},
 	} {
-		in := twoTasks
-		if name == "an invalid row" {
-			in += "d,a,r3,never,1,,1\n"
-		}
-		code, out, stderr := invoke(t, in, append([]string{"backtest"}, c.args...)...)
+		code, out, stderr := invoke(t, twoTasks, append([]string{"backtest"}, c.args...)...)
 		assert.Equal(t, c.code, code, name)
 		assert.Empty(t, out, name)
 		assert.Contains(t, stderr, c.want, name)
 	}
+}
+
+func TestBacktestSkipsAndCountsRowsThatCannotBeRead(t *testing.T) {
+	args := []string{"backtest", "-", "--policies", "static,max"}
+	_, want, _ := invoke(t, twoTasks, args...)
+	code, out, stderr := invoke(t, twoTasks+"d,a,r3,never,1,,1\n", args...)
+	assert.Equal(t, 3, code)
+	assert.Contains(t, stderr, "standard input: line 5: started_at")
+	assert.Contains(t, stderr, "1 row rejected")
+	assert.Equal(t, strings.Replace(want, "feedback\n", "feedback; rejected rows that cannot be read: 1\n", 1), out)
+
+	code, out, stderr = invoke(t, strings.SplitAfter(twoTasks, "\n")[0]+"d,a,r3,never,1,,1\n", args...)
+	assert.Equal(t, 1, code)
+	assert.Empty(t, out)
+	assert.Contains(t, stderr, "standard input: nothing to replay; rejected rows that cannot be read: 1; the first one: line 2: started_at")
 }
 
 func TestBacktestPrintsTheWastageByCause(t *testing.T) {

@@ -59,6 +59,9 @@ func writeTables(w io.Writer, layout Layout, reports []*Report, write func(table
 		if r.LeftOut > 0 {
 			fmt.Fprintf(w, "; %d tries left out that are not a success with a measured peak and duration", r.LeftOut)
 		}
+		if r.Rejected > 0 {
+			fmt.Fprintf(w, "; rejected rows that cannot be read: %d", r.Rejected)
+		}
 		fmt.Fprint(w, "\n\n")
 		if err := write(r.overall()); err != nil {
 			return err

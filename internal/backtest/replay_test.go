@@ -202,8 +202,11 @@ func TestSelectionRestrictsATrace(t *testing.T) {
 	_, err = Read("history.csv", strings.NewReader(csv), Selection{Tasks: []string{"absent"}})
 	require.ErrorContains(t, err, "nothing to replay")
 	assert.Equal(t, sizing.Invalid, sizing.KindOf(err))
-	_, err = Read("history.csv", strings.NewReader(csv+"d,t,r4,never,1,1,1,,,\n"), Selection{})
-	require.ErrorContains(t, err, "history.csv: line 5: started_at")
+	trace, err = Read("history.csv", strings.NewReader(csv+"d,t,r4,never,1,1,1,,,\n"), Selection{})
+	require.NoError(t, err)
+	require.Len(t, trace.rows, 3)
+	require.Len(t, trace.Rejected, 1)
+	require.ErrorContains(t, trace.Rejected[0], "line 5: started_at")
 }
 
 func TestRunRejectsUnknownPolicies(t *testing.T) {

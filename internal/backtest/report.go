@@ -12,6 +12,7 @@ type Report struct {
 	Feedback string   `json:"feedback"` // "immediate" or "delayed"
 	Rows     int      `json:"rows"`
 	LeftOut  int      `json:"left_out"` // tries that are not a success with a measured peak and duration
+	Rejected int      `json:"rejected"` // rows that cannot be read
 	Repeated int      `json:"repeated"` // rows that repeat the try of an earlier row; a try counts once
 	Results  []Result `json:"results"`  // in the order of Config.Policies
 }
@@ -66,7 +67,7 @@ type Worst struct {
 }
 
 func newReport(t *Trace, cfg Config) *Report {
-	r := &Report{Trace: t.Name, Feedback: "immediate", Rows: len(t.rows), LeftOut: t.LeftOut, Repeated: t.Repeated}
+	r := &Report{Trace: t.Name, Feedback: "immediate", Rows: len(t.rows), LeftOut: t.LeftOut, Rejected: len(t.Rejected), Repeated: t.Repeated}
 	if cfg.Delayed {
 		r.Feedback = "delayed"
 	}

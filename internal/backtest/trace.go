@@ -1,6 +1,7 @@
 package backtest
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -19,6 +20,8 @@ const minCap sizing.Bytes = 128e9
 type Trace struct {
 	Name    string
 	LeftOut int // tries that are not a success with a measured peak and duration
+
+	Rejected []error // of type *file.RowError: rows that cannot be read
 
 	Repeated     int // rows that repeat the try of an earlier row
 	Contradicted int // repeated rows that are ignored, because they contradict the earlier row
@@ -42,9 +45,8 @@ type Selection struct {
 	Layout file.Layout // columns and units of a CSV
 }
 
-// Read reads a history in any format of package source/file. An unreadable row is an error of kind sizing.Invalid that names
-// the line. Peaks that are probably in another unit than bytes are an error of the same kind that names no line; see
-// file.UnitCheck.
+// Read reads a history in any format of package source/file. Peaks that are probably in another unit than bytes (see
+// file.UnitCheck) are an error of kind sizing.Invalid; so is a history without a row to replay.
 func Read(name string, r io.Reader, only Selection) (*Trace, error) {
 	t := &Trace{Name: name}
 	order, err := t.read(r, only)
@@ -54,6 +56,9 @@ func Read(name string, r io.Reader, only Selection) (*Trace, error) {
 	slices.SortStableFunc(t.rows, func(a, b row) int { return a.StartedAt.Compare(b.StartedAt) })
 	if only.Limit > 0 && len(t.rows) > only.Limit {
 		t.rows = t.rows[:only.Limit]
+	}
+	if len(t.rows) == 0 && len(t.Rejected) > 0 {
+		return nil, sizing.Errorf(sizing.Invalid, "%s: nothing to replay; rejected rows that cannot be read: %d; the first one: %w", name, len(t.Rejected), t.Rejected[0])
 	}
 	if len(t.rows) == 0 {
 		return nil, sizing.Errorf(sizing.Invalid, "%s: nothing to replay: no row of the chosen tasks is a success with a measured peak and a duration", name)
@@ -76,6 +81,11 @@ func (t *Trace) read(r io.Reader, only Selection) (features []string, err error)
 	units := file.NewUnitCheck(&only.Layout, reader)
 	var all tries
 	for line, err := range reader.All() {
+		var rejected *file.RowError
+		if errors.As(err, &rejected) {
+			t.Rejected = append(t.Rejected, err)
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}

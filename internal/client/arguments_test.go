@@ -12,7 +12,7 @@ import (
 
 func TestParseFeaturesInfersTheKinds(t *testing.T) {
 	for text, want := range map[string]string{
-		"7": "7", "-1.5": "-1.5", "007": `"007"`, "+2": `"+2"`, "1e3": "1000", "true": "true", "False": `"False"`, "": "null",
+		"7": "7", "-1.5": "-1.5", "007": `"007"`, "+2": `"+2"`, "1e+3": "1000", "1e3": `"1e3"`, "7e943102": `"7e943102"`, "true": "true", "False": `"False"`, "": "null",
 		"emea": `"emea"`, "2020-02-01": `"2020-02-01"`, `"007"`: `"007"`, `"open`: `"\"open"`, "0x10": `"0x10"`, "NaN": `"NaN"`, "1_000": `"1_000"`, "a=b": `"a=b"`, "-": `"-"`,
 	} {
 		got, err := ParseFeatures([]string{"f=" + text})

@@ -9,7 +9,7 @@ import (
 )
 
 // ParseFeatures parses FEATURE=VALUE arguments into a JSON object; nil without arguments. It reads a value like a parameter
-// of GET /predict. A number that is too large is an error.
+// of GET /predict.
 func ParseFeatures(args []string) (json.RawMessage, error) {
 	features := map[string]any{}
 	for _, arg := range args {
@@ -20,11 +20,7 @@ func ParseFeatures(args []string) (json.RawMessage, error) {
 		if _, exists := features[name]; exists {
 			return nil, fmt.Errorf("feature %s: given twice", name)
 		}
-		value, ok := sizing.UntypedValue(text)
-		if !ok {
-			return nil, fmt.Errorf("feature %s: %.40s is too large a number", name, text)
-		}
-		features[name] = value.JSON()
+		features[name] = sizing.UntypedValue(text).JSON()
 	}
 	if len(features) == 0 {
 		return nil, nil

@@ -109,7 +109,7 @@ func (a *Ask) addField(req *pageRequest, field *sizing.Field, newest, features s
 			features[f.Name] = sizing.TextValue(f.Value)
 		}
 	case f.Value != "":
-		features[f.Name], _ = sizing.UntypedValue(f.Value) // a number that is too large counts as missing
+		features[f.Name] = sizing.UntypedValue(f.Value)
 	}
 	a.Fields = append(a.Fields, f)
 }

@@ -261,11 +261,7 @@ func featuresOf(text string) (f sizing.Features, bad []sizing.FieldError) {
 			bad = append(bad, sizing.FieldError{Field: "features", Detail: fmt.Sprintf("must be pairs such as product_count=1253, not %.50q", pair)})
 			continue
 		}
-		v, ok := sizing.UntypedValue(value)
-		if !ok {
-			bad = append(bad, sizing.FieldError{Field: "features." + name, Detail: "is too large a number"})
-		}
-		f[name] = v
+		f[name] = sizing.UntypedValue(value)
 	}
 	if len(bad) == 0 {
 		bad = f.Validate()

@@ -168,7 +168,7 @@ func TestInvalidInputIsRejectedWithItsFields(t *testing.T) {
 		{"a duplicate parameter", "GET /predict?dag_id=d&task_id=t&memory=1Gi&n=1&n=2", "", 422, []string{"n"}},
 		{"a word for a try number", "GET /predict?dag_id=d&task_id=t&try_number=one", "", 422, []string{"try_number"}},
 		{"an unreadable amount in a query", "GET /predict?dag_id=d&task_id=t&memory=lots", "", 422, []string{"memory"}},
-		{"1e400 in a query", "GET /predict?dag_id=d&task_id=t&memory=1Gi&a=1e400", "", 422, []string{"features.a"}},
+		{"an integer of 501 digits in a query", "GET /predict?dag_id=d&task_id=t&memory=1Gi&a=" + strings.Repeat("7", 501), "", 422, []string{"features.a"}},
 		{"a page size of 0", "GET /tasks?limit=0", "", 422, []string{"limit"}},
 		{"a page size above the maximum", "GET /tasks?limit=1001", "", 422, []string{"limit"}},
 		{"a misspelled filter", "GET /report?dag=x", "", 422, []string{"dag"}},

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/loadaware/loadaware/api"
-	"github.com/loadaware/loadaware/internal/httpapi/codec"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
@@ -58,11 +57,7 @@ func (f *fieldReader) queryFeatures(ctx context.Context) (sizing.Features, error
 		if slices.Contains(api.QueryParams[info.route], name) {
 			continue
 		}
-		v, ok := sizing.UntypedValue(values[0])
-		if !ok {
-			f.add("features."+name, "%s", codec.ErrNumberTooLarge)
-		}
-		features[name] = v
+		features[name] = sizing.UntypedValue(values[0])
 	}
 	return features, nil
 }

@@ -52,8 +52,7 @@ type Importer struct {
 	counts      counts
 	tasks       map[sizing.TaskKey]bool // for Train
 	upstream    dependencies            // of the accepted rows (in a dry run of all readable rows), or of the DAGs in Airflow
-	rejections  []string                // reasons of the current file; printed after its progress bar has ended
-	unprinted   int                     // number of rejections beyond maxPrintedRejections
+	rejections  Rejections              // of the current file; printed after its progress bar has ended
 	failedFiles int                     // number of files that were not imported, or not to their end
 	warnings    warnings
 
@@ -76,7 +75,7 @@ func (c counts) dryRun() string {
 	return fmt.Sprintf("%s read: %d can be imported, %d rejected; nothing was sent", render.Count(c.read, "row"), c.read-c.rejected, c.rejected)
 }
 
-// PartialError means that the import ran to its end, but some or all rows or structures of DAGs were rejected, or some
+// PartialError means that the import or the backtest ran to its end, but some or all rows or structures of DAGs were rejected, or some
 // files were not imported to their end. The reasons have been printed.
 type PartialError struct{ Rows, Files, Structures int }
 
@@ -173,23 +172,39 @@ func (i *Importer) count(o *sizing.Observation, r *sizing.RecordResult, location
 // maxPrintedRejections limits the output for one file, because a wrong column leads to a rejection of every row.
 const maxPrintedRejections = 50
 
-func (i *Importer) reject(reason string) {
-	i.counts.rejected++
-	if len(i.rejections) == maxPrintedRejections {
-		i.unprinted++
+// Rejections are the reasons for which rows of a file are rejected.
+type Rejections struct {
+	reasons   []string
+	unprinted int // number of rejections beyond maxPrintedRejections
+}
+
+// Add adds the reason of one row.
+func (r *Rejections) Add(reason string) {
+	if len(r.reasons) == maxPrintedRejections {
+		r.unprinted++
 		return
 	}
-	i.rejections = append(i.rejections, reason)
+	r.reasons = append(r.reasons, reason)
+}
+
+// Print prints the reasons, and removes them.
+func (r *Rejections) Print(to io.Writer, name string) {
+	for _, reason := range r.reasons {
+		fmt.Fprintf(to, "%s: %s\n", name, reason)
+	}
+	if r.unprinted > 0 {
+		fmt.Fprintf(to, "%s: and %s rejected\n", name, render.Count(r.unprinted, "more row"))
+	}
+	*r = Rejections{}
+}
+
+func (i *Importer) reject(reason string) {
+	i.counts.rejected++
+	i.rejections.Add(reason)
 }
 
 func (i *Importer) printProblems(name string) {
-	for _, reason := range i.rejections {
-		fmt.Fprintf(i.con.Err, "%s: %s\n", name, reason)
-	}
-	if i.unprinted > 0 {
-		fmt.Fprintf(i.con.Err, "%s: and %s rejected\n", name, render.Count(i.unprinted, "more row"))
-	}
-	i.rejections, i.unprinted = nil, 0
+	i.rejections.Print(i.con.Err, name)
 	i.warnings.print(i.con.Err, name)
 }
 

@@ -23,10 +23,10 @@ var units = map[string]float64{
 	"%": 0.01,
 }
 
-// maxDigits bounds the digits of an amount. A longer number may be an id, which a float64 cannot always represent exactly.
+// maxDigits bounds the digits of an amount that may be an id (see mayBeID). A float64 cannot represent every longer id exactly.
 const maxDigits = 15
 
-// maxExponent bounds the magnitude of the exponent of a number such as 1e6. A text with a larger exponent is a category.
+// maxExponent bounds the exponent of a text such as 1e6, which may be a git commit. With a larger exponent it is a category.
 const maxExponent = 15
 
 // thousands matches a number with separators, such as 1,234,567.50 or, as in Python, 1_234_567.50. Other underscores
@@ -76,9 +76,16 @@ func parseDecimal(s string) (v float64, ok bool) {
 	return v, err == nil
 }
 
+// mayBeID reports whether a number has no point and no sign of an exponent. Programs write floating-point numbers, such as
+// 1.5e300 or 1e-05, with one of them; ids, such as the git commit 7e943102, have neither.
+func mayBeID(number string) bool {
+	return !strings.ContainsAny(strings.TrimPrefix(number, "-"), ".+-")
+}
+
 // parseAmount reads a decimal number, alone or with a unit or an exponent: "1253", "1,234,567", "1_234_567", "90 min", "1e6". The
 // result is in bytes or seconds, a count or, for a percentage, a fraction. ok is false for every other text, also for a number
-// with leading zeros, which is a code, and for a number with more than maxDigits digits.
+// with leading zeros, which is a code, and for an id: without a point and a sign, more than maxDigits digits or an exponent
+// above maxExponent.
 func parseAmount(s string) (v float64, ok bool) {
 	digits := strings.TrimPrefix(s, "-")
 	if digits == "" || digits[0] < '0' || digits[0] > '9' { // true for most texts
@@ -91,29 +98,24 @@ func parseAmount(s string) (v float64, ok bool) {
 	for end < len(digits) && (digits[end] >= '0' && digits[end] <= '9' || digits[end] == '.') {
 		end++
 	}
-	if end-strings.Count(digits[:end], ".") > maxDigits || end > 1 && digits[0] == '0' && digits[1] != '.' {
+	number, unit, factor := digits[:end], digits[end:], 1.0
+	if end > 1 && digits[0] == '0' && digits[1] != '.' || end > maxDigits && mayBeID(digits) {
 		return 0, false
 	}
-	factor, known := factorOf(digits[end:])
-	v, err := strconv.ParseFloat(digits[:end], 64)
-	if !known || err != nil {
-		return 0, false
+	if unit != "" && (unit[0] == 'e' || unit[0] == 'E') {
+		if exponent, err := strconv.Atoi(unit[1:]); err != nil || exponent > maxExponent && mayBeID(digits) {
+			return 0, false
+		}
+		number = digits
+	} else if unit != "" {
+		if factor, ok = units[strings.TrimPrefix(unit, " ")]; !ok {
+			return 0, false
+		}
 	}
+	v, err := strconv.ParseFloat(number, 64)
 	if s[0] == '-' {
 		v = -v
 	}
-	return v * factor, true
-}
-
-// factorOf returns the factor of a unit, such as GB (a space may precede the unit), or of an exponent, such as e6.
-func factorOf(suffix string) (factor float64, ok bool) {
-	if suffix == "" {
-		return 1, true
-	}
-	if suffix[0] == 'e' || suffix[0] == 'E' {
-		exponent, err := strconv.Atoi(suffix[1:])
-		return math.Pow(10, float64(exponent)), err == nil && exponent >= -maxExponent && exponent <= maxExponent
-	}
-	factor, ok = units[strings.TrimPrefix(suffix, " ")]
-	return factor, ok
+	v *= factor
+	return v, err == nil && !math.IsInf(v, 0)
 }

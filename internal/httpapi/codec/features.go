@@ -10,9 +10,6 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// ErrNumberTooLarge reports a number that a float64 cannot hold.
-var ErrNumberTooLarge = errors.New("is too large a number")
-
 // ReadFeatures reads the features of a body whose syntax was checked before. It returns nil
 // for null and for a missing object. The field error is nil if all features are valid.
 func ReadFeatures(raw []byte) (sizing.Features, *sizing.FieldError) {
@@ -78,7 +75,7 @@ func readValue(dec *jsontext.Decoder) (sizing.Value, error) {
 	case '0':
 		v, ok := sizing.ParseNumber(token.String())
 		if !ok {
-			return sizing.Value{}, ErrNumberTooLarge
+			return sizing.Value{}, errors.New("is too large a number")
 		}
 		return v, nil
 	case '"':

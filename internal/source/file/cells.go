@@ -168,16 +168,12 @@ func formatValues(values []string) string {
 
 // parseFeature reads a feature like a parameter of GET /predict. The cells nan, NaN, inf and -inf, which tools write for
 // an absent number, count as missing.
-func parseFeature(cell string) (sizing.Value, error) {
+func parseFeature(cell string) sizing.Value {
 	switch cell {
 	case "nan", "NaN", "inf", "-inf":
-		return sizing.Value{}, nil
+		return sizing.Value{}
 	}
-	v, ok := sizing.UntypedValue(cell)
-	if !ok {
-		return v, errors.New("is too large a number")
-	}
-	return v, nil
+	return sizing.UntypedValue(cell)
 }
 
 func formatFeature(v sizing.Value) string {

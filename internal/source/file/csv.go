@@ -98,11 +98,10 @@ func headerError(line int, unknown, missing, duplicate []string) error {
 func cellSetter(name string) func(*sizing.Observation, string) error {
 	if feature, ok := strings.CutPrefix(name, featurePrefix); ok && feature != "" {
 		return func(o *sizing.Observation, cell string) error {
-			v, err := parseFeature(cell)
-			if v.Kind != sizing.Missing {
+			if v := parseFeature(cell); v.Kind != sizing.Missing {
 				o.Features[feature] = v
 			}
-			return err
+			return nil
 		}
 	}
 	if entry, ok := strings.CutPrefix(name, metadataPrefix); ok && entry != "" {

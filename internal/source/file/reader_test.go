@@ -235,7 +235,7 @@ func TestReaderReportsLineWhereFileIsTruncated(t *testing.T) {
 
 func TestReaderRecognisesFeatureKinds(t *testing.T) {
 	for cell, want := range map[string]sizing.Value{
-		"7": sizing.NumberValue(7), "1234567890123456789": {Kind: sizing.Category, Text: "1234567890123456789"}, "105.0": sizing.NumberValue(105), "-1e3": sizing.NumberValue(-1000), " 8 ": sizing.NumberValue(8),
+		"7": sizing.NumberValue(7), "1234567890123456789": {Kind: sizing.Category, Text: "1234567890123456789"}, "105.0": sizing.NumberValue(105), "-1e+3": sizing.NumberValue(-1000), " 8 ": sizing.NumberValue(8),
 		"true": sizing.BoolValue(true), "False": sizing.TextValue("False"), "007": {Kind: sizing.Category, Text: "007"},
 		"nan": {}, "NaN": {}, "": {}, "  ": {},
 		"2020-01-03": sizing.TextValue("2020-01-03"), "c2": sizing.TextValue("c2"), "0x10": sizing.TextValue("0x10"), "1_000": {Kind: sizing.Number, Num: 1000, Text: "1_000"}, " 1_000": {Kind: sizing.Number, Num: 1000, Text: " 1_000"},
@@ -269,10 +269,10 @@ func TestZeroSecondsAreAKnownDuration(t *testing.T) {
 	}
 }
 
-func TestReaderRejectsANumberThatIsTooLarge(t *testing.T) {
-	rows, messages := readAll(t, strings.NewReader("dag_id,task_id,run_id,memory_max_bytes,feature.f\nd,t,r,1000,1e999\n"))
-	assert.Empty(t, rows)
-	assert.Equal(t, []string{"line 2: feature.f: is too large a number"}, messages)
+func TestAGitCommitOfDigitsAndEIsACategory(t *testing.T) {
+	rows, messages := readAll(t, strings.NewReader("dag_id,task_id,run_id,memory_max_bytes,feature.commit\nd,t,r,1000,7e943102\n"))
+	require.Empty(t, messages)
+	assert.Equal(t, sizing.Features{"commit": sizing.Value{Kind: sizing.Category, Text: "7e943102"}}, rows[0].Observation.Features)
 }
 
 func TestFeaturesAreNilWithoutFeatureColumns(t *testing.T) {

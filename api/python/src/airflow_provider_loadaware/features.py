@@ -33,10 +33,11 @@ _SECRET = re.compile(
 _SECRET_NUMBER = re.compile(
     "(?i)(?:passw[a-z]*|secret|token|credentials?|authorization|(?:api|access|private|secret)[^a-z]?key)[^a-z]*$"
 )
+_TOO_LARGE = 1e300  # numbers from here on are not sent as numbers
 _UNSENDABLE = re.compile("[\0\ud800-\udfff]")
 _CONTROL = re.compile("[\0-\x1f\x7f\ud800-\udfff]")  # the server accepts none of these in a name
 # Rendered texts that are sent as numbers. Others, such as 0042, an integer of more than 15 digits or the hash 7e12, may
-# be ids. They stay texts, as in the importer. Python writes each exponent with its sign.
+# be ids. They stay texts; internal/sizing/amount.go has the same rules. Python writes each exponent with its sign.
 _INTEGER = re.compile(r"-?(?:0|[1-9]\d{0,14})", re.ASCII)
 _FLOAT = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d*(?:[eE][+-]?\d+)?|[eE][+-]\d+)", re.ASCII)
 
@@ -156,7 +157,7 @@ def _scalar(value: Any) -> Scalar | None:
         return clean(value) or None
     number = _plain_number(value) if kind != "m" else None
     if number is not None:
-        if not abs(number) < 1e300:  # also true for NaN
+        if not abs(number) < _TOO_LARGE:  # also true for NaN
             raise OmittedError("not a finite number below 1e300")
         return number
     # item() converts a scalar of NumPy, such as numpy.bool_, or an array with one value.
@@ -190,4 +191,5 @@ def _rendered(value: Any) -> Any:
         return None
     if _INTEGER.fullmatch(text):
         return int(text)
-    return float(text) if _FLOAT.fullmatch(text) else value
+    number = float(text) if _FLOAT.fullmatch(text) else _TOO_LARGE
+    return number if abs(number) < _TOO_LARGE else value

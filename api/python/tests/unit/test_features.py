@@ -222,9 +222,6 @@ def test_rendered_texts_follow_the_same_table_as_the_importer() -> None:
 @pytest.mark.parametrize(
     ("text", "sent"),
     [
-        ("0.30000000000000004", 0.30000000000000004),  # Python writes 0.1 + 0.2 with 17 digits
-        ("1e-20", 1e-20),
-        ("1.0e999", None),
         ("None", None),
         ("\n  None\n", None),
         ("none", "none"),

@@ -37,8 +37,8 @@ class LiftRequest:
             `2020-01-03`, `2020/01/03`, `2020-01-03 02:15` or RFC 3339, or one like `25.03.2020`). Hours and days of a time
             with an offset are those of its local time; a time without an offset is UTC. Null means missing. A string that
             is a decimal number (`1253`, `1_000_000`) or an amount of bytes or time (`37.5GB`, `16Gi`, `90 min`) counts
-            as a number, also with white space around it; one with leading zeros (`007`) or more than 15 digits is a
-            category. So is an integer from
+            as a number, also with white space around it; one with leading zeros (`007`) is a category; so is one without a
+            point that has more than 15 digits, or an exponent above 15 without a sign (`7e943102`). So is an integer from
             2^53 on (9007199254740992) that is sent as a number, because it may be an id. `True` and `false` in a string are
             booleans. `20250103` in a string or as a number is a date, unless most values of its feature are other numbers.
             Arrays and
