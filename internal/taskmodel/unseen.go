@@ -1,11 +1,8 @@
 package taskmodel
 
 import (
-	"math"
 	"strconv"
 	"strings"
-
-	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/loadaware/loadaware/internal/ml/experts"
 	"github.com/loadaware/loadaware/internal/sizing"
@@ -108,50 +105,43 @@ func (m *Model) raiseForUnseen(a *experts.Answer, p *experts.Point, b *buffers) 
 	}
 	for j := range m.Models.Enc.Columns {
 		if m.Models.Enc.isUnseen(j, b.cells) && m.Models.Enc.Columns[j].isClosed() {
-			a.Promised = experts.Probability(max(a.Promised, math.Min(0.5, m.unseenExceedance(j, a.Amount, b))))
+			a.Promised = experts.Probability(max(a.Promised, min(0.5, m.unseenExceedance(j, p, a.Amount, b))))
 		}
 	}
 }
 
-// unseenExceedance returns P(peak > amount) for a row with an unseen value of category j. The levels that a model predicts with
-// the known values are a sample of a normal distribution, so the next one follows a Student's t-distribution (effectOf).
-func (m *Model) unseenExceedance(j int, amount float64, b *buffers) float64 {
-	var mean, p experts.Point
-	var squares [experts.ModelCount]float64
-	n := 0.0
+// unseenExceedance returns P(peak > amount) for a row with prediction p and an unseen value of category j. The levels that a
+// model predicts with the known values are a sample of a normal distribution, so the next one follows a Student's
+// t-distribution (effectOf). Without another known feature, p contains the differences between the known values, so the mean
+// of their predictions replaces it.
+func (m *Model) unseenExceedance(j int, p *experts.Point, amount float64, b *buffers) float64 {
+	var known, mean experts.Point
+	n, level, squares := 0.0, 0.0, 0.0
 	b.imputed = append(b.imputed[:0], b.cells...)
 	line, tree, signals := b.line, b.tree, b.signals
 	b.line, b.tree = nil, nil
-	for _, known := range m.Models.Enc.Columns[j].knownValues() {
-		b.imputed[j] = known
-		m.Models.predictRow(b.imputed, &p, b)
+	for _, value := range m.Models.Enc.Columns[j].knownValues() {
+		b.imputed[j] = value
+		m.Models.predictRow(b.imputed, &known, b)
 		n++
-		for k, level := range p.Level {
-			before := mean.Level[k]
-			mean.Level[k] += (level - before) / n // West 1979
-			squares[k] += (level - before) * (level - mean.Level[k])
+		for k := range known.Level {
+			mean.Level[k] += (known.Level[k] - mean.Level[k]) / n
 		}
-		for k, scale := range p.Scale {
-			mean.Scale[k] += (scale - mean.Scale[k]) / n
+		for k := range known.Scale {
+			mean.Scale[k] += (known.Scale[k] - mean.Scale[k]) / n
 		}
+		at, before := m.Experts.ColdStartLevel(&known), level
+		level += (at - before) / n // West 1979
+		squares += (at - before) * (at - level)
 	}
 	b.line, b.tree, b.signals, b.groupOf = line, tree, signals, nil
 	if n == 0 {
 		return 0
 	}
-	sum, variance := 0.0, m.effectVariance(m.Models.Enc.Columns[j].Name)
-	var effects [experts.ModelCount]distuv.StudentsT
-	for k := range effects {
-		effects[k] = effectOf(n, max(0, squares[k]), variance)
+	if b.noFeatures {
+		p = &mean
 	}
-	for i := range unseenQuantiles {
-		p = mean
-		for k := range p.Level {
-			p.Level[k] += effects[k].Quantile((float64(i) + 0.5) / unseenQuantiles)
-		}
-		sum += m.Experts.ExceedanceProb(&p, amount, &b.scratch)
-	}
-	return sum / unseenQuantiles
+	return m.exceedanceWith(effectOf(n, squares, m.effectVariance(m.Models.Enc.Columns[j].Name)), p, amount, b)
 }
 
 // knownValues returns the values that have a one-hot column.

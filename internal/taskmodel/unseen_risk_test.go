@@ -54,3 +54,29 @@ func TestPromiseForAnUnseenValueIncludesTheDifferencesOfTheKnownValues(t *testin
 		assert.Less(t, promised, c.most, "%+v", c)
 	}
 }
+
+// In the cold start, the promise for a new value must come from the same distribution as the grant. The peak depends on the
+// rows; six categories have no effect.
+func TestPromiseForAHarmlessUnseenValueInTheColdStart(t *testing.T) {
+	const seeds, runs, categories = 12, 24, 6
+	draw := func(rng *rand.Rand) (sizing.Features, float64) {
+		rows := 1e5 * noise(rng, 0.5)
+		f := sizing.Features{"rows": sizing.NumberValue(rows)}
+		for i := range categories {
+			f[fmt.Sprint("k", i)] = sizing.TextValue(string("abcdefgh"[rng.IntN(8)]))
+		}
+		return f, (0.5 + rows/1e5) * noise(rng, 0.05)
+	}
+	known, unseen := 0.0, 0.0
+	for seed := range uint64(seeds) {
+		k, rng := trainedTask(t, draw, seed, runs)
+		f, _ := draw(rng)
+		known += *k.model.Size(question(f)).Promised / seeds
+		for i := range categories {
+			unseen += *k.model.Size(question(with(f, fmt.Sprint("k", i), sizing.TextValue("new")))).Promised / seeds / categories
+		}
+	}
+	t.Logf("promised %.3f for known values, %.3f for one new value", known, unseen)
+	assert.Greater(t, unseen, known)
+	assert.Less(t, unseen, 0.1)
+}
