@@ -21,7 +21,8 @@ func UntypedValue(text string) Value {
 		return BoolValue(text == "true")
 	case isJSONNumber(text):
 		number := strings.TrimSpace(text) // JSON allows space around a value
-		if v, ok := ParseNumber(number); ok && !(strings.ContainsAny(number, "eE") && mayBeID(number)) {
+		hasExponent := strings.ContainsAny(number, "eE")
+		if v, ok := ParseNumber(number); ok && (!hasExponent || !mayBeID(number)) {
 			return v
 		}
 	}
