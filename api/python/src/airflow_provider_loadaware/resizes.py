@@ -39,8 +39,8 @@ class Resizes:
         largest = max(wanted.limit or 0, in_force.limit or 0)
         limit = max(plan.static_bytes, largest) if plan.resizes_memory else largest
         if (in_force.limit or 0) < limit:
-            # Ask for the requests in force. The node decides about all amounts at once, so a larger request, which it may
-            # not have accepted yet, could block the limit.
+            # Ask for the requests in force. The node decides about all amounts at once, so a larger request, which it
+            # may not have accepted yet, could block the limit.
             safe = Resources(limit, in_force.request, in_force.cpu)
             if wanted == safe:
                 return False
