@@ -371,10 +371,13 @@ func (m *models) observe(r *row, b *buffers) {
 	if m.ridges == nil {
 		remote = nil
 	}
-	if b.isCleaned && y <= m.High {
+	switch {
+	case b.isCleaned && y <= m.High:
 		m.PeakTrend.observe(b.cleaned, remote) // like an isolated number, an implausible one must not widen the range
 		m.PeakTrend.refute(r.Cells)
-	} else {
+	case b.extrapolation.isTooSteep && y <= m.High+math.Log(outsideFactor):
+		// The row contradicts the trend. Within a wider range, the line would follow the trend until the next fit.
+	default:
 		m.PeakTrend.observe(r.Cells, remote)
 	}
 	if m.ridges != nil {
