@@ -58,7 +58,6 @@ func (e *encoder) chooseCycles(rows [][]sizing.Value, y []float64) {
 			c.WithMonthDay = day.isSignificant() || aligned.isSignificant()
 			c.AlignedMonthDay = aligned.isSignificant() && aligned.f > day.f
 			c.WithHour = d.test(y, dayCycle).isSignificant()
-			c.PeakDays = d.findPeakDays(y)
 		}
 	}
 }

@@ -58,7 +58,7 @@ type column struct {
 	MaxLevels       int         `cbor:"Most,omitempty"` // largest number of levels; 0: not limited
 	WithMonthDay    bool        `cbor:",omitempty"`     // the trees get the day of the month
 	AlignedMonthDay bool        `cbor:",omitempty"`     // the day of the month is aligned to the end of the month; see alignedMonthDay
-	PeakDays        peakDays    `cbor:",omitzero"`      // days of the month with larger peaks
+	PeakDays        peakDays    `cbor:",omitzero"`      // days with larger peaks, see models.findPeakDays
 	WithHour        bool        `cbor:",omitempty"`     // the trees get the hour
 	NoMonth         bool        `cbor:",omitempty"`     // the month counts as missing; see chooseCycles
 	LocalTime       bool        `cbor:",omitempty"`     // the columns of a date follow its local time, otherwise UTC; see chooseClock

@@ -152,8 +152,8 @@ func TestAMappedTaskLearnsAnUndecidedRun(t *testing.T) {
 	assert.Equal(t, learned+2, k.model.Experts.LearnedRows)
 }
 
-// The peaks of a daily task are three times as large on some days of each month. At most two months are needed to learn these
-// days, although each of them looks like a new level.
+// The peaks of a daily task are proportional to `rows`, and three times as large on some days of each month. At most two months
+// are needed to learn these days, although each of them looks like a new level.
 func TestDaysOfTheMonthWithLargerPeaksAreLearnedFromTwoMonths(t *testing.T) {
 	for name, isBig := range map[string]func(at time.Time) bool{
 		"first":  func(at time.Time) bool { return at.Day() == 1 },
@@ -166,11 +166,12 @@ func TestDaysOfTheMonthWithLargerPeaksAreLearnedFromTwoMonths(t *testing.T) {
 			k := levelTask{newTask(t), newRand(1400 + seed)}
 			at := time.Date(2025, 1, 5, 0, 0, 0, 0, time.UTC)
 			for i := range days {
-				gibs := noise(k.rng, .05)
+				rows := noise(k.rng, .3)
+				gibs := rows * noise(k.rng, .05)
 				if isBig(at) {
 					gibs *= 3
 				}
-				s := k.run(sizing.Features{"ds": sizing.TextValue(at.Format(time.DateOnly))}, gibs)
+				s := k.run(sizing.Features{"ds": sizing.TextValue(at.Format(time.DateOnly)), "rows": sizing.NumberValue(rows)}, gibs)
 				if k.model.IsFitDue() {
 					k.fit()
 				}

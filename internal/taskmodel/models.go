@@ -156,6 +156,9 @@ func fitModels(schema *sizing.Schema, rows []row, prev *models, trees TreeParams
 		return m, nil
 	}
 	t, err := m.fitLine(rows, y)
+	if err == nil && m.findPeakDays(rows, y) {
+		t, err = m.fitLine(rows, y)
+	}
 	if err != nil {
 		return nil, err
 	}

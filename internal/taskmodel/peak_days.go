@@ -2,40 +2,130 @@ package taskmodel
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// peakDays are days of the month on which the peaks are larger than on all other days, such as the first or the last three. Trees
-// need about five rows of such days, which may take five months. The line learns the effect from two months.
+// peakDays are up to maxPeakDays neighbouring days of each month, or of one month of each quarter, on which the peaks are larger
+// than the other features explain, such as the last day of a month. Trees need about five rows of such days, which may take five
+// months. The line learns the effect from two months.
 type peakDays struct {
-	First   int     `cbor:",omitempty"` // 1 … 31; 0: none
+	First   int     `cbor:",omitempty"` // 1 …; 0: none
 	Last    int     `cbor:",omitempty"`
-	Aligned bool    `cbor:",omitempty"` // the days are results of alignedMonthDay
+	Count   int     `cbor:",omitempty"` // index in dayCounts
+	Quarter int     `cbor:",omitempty"` // 1 … 3: only this month of each quarter; 0: each month
 	Days    float64 `cbor:",omitempty"` // number of the fitted days among them
 }
 
+// dayCounts count the days of a month from 1, in four ways. Blobs store the indices.
+var dayCounts = [...]func(days float64) int{
+	func(days float64) int { return int(alignedMonthDay(days)) },
+	func(days float64) int { return int(monthDay(days)) },
+	businessDay,
+	businessDayFromEnd,
+}
+
 const (
-	maxPeakDays     = 7
-	minPeakDaysSpan = 20   // days from the first of these days to the last, so that there are two months; one large peak may have any cause
-	minOtherDays    = 20   // other days that show how much the peaks vary
-	peakDaysProb    = 1e-6 // p-value below which the smallest peak of these days differs from those of the other days
+	maxPeakDays  = 7
+	minMonthSpan = 20   // days from the first to the last of these days, so that there are two months; one large peak may have any cause
+	minQuarters  = 80   // the same for two quarters
+	minOtherDays = 20   // other days that show how much the peaks vary
+	peakDaysProb = 1e-7 // p-value below which the peaks of these days differ from those of the other days
+	lowShare     = 0.25 // share of these days, rounded down, whose peaks may be as small as those of other days
+	trendDays    = 7    // days before and after a day whose median error is the level of the peaks at this time
+	minWeeks     = 3    // smallest number of days of a weekday for its median error
 )
 
+// findPeakDays sets the peak days of each date from the errors of the line. It reports whether there are any. The line must then
+// be fitted again.
+func (m *models) findPeakDays(rows []row, y []float64) (found bool) {
+	isDate := func(c column) bool { return c.Kind == sizing.Date }
+	if m.Enc.KeepLine != nil || !slices.ContainsFunc(m.Enc.Columns, isDate) {
+		return false // the screened columns were chosen without the peak days
+	}
+	errs, cells := make([]float64, len(rows)), make([][]sizing.Value, len(rows))
+	var x, tree []float64
+	for i := range rows {
+		cells[i] = rows[i].Cells
+		x, tree = m.Enc.encode(cells[i], x[:0], tree[:0])
+		errs[i] = y[i] - m.levelOf(m.lineRidge().Predict(x))
+	}
+	for j := range m.Enc.Columns {
+		if c := &m.Enc.Columns[j]; isDate(*c) {
+			d := newDatedRows(j, cells, c.LocalTime)
+			c.PeakDays = findPeakDays(withoutTrend(d.periodMeans(errs, 0, &calendarCycles[monthCycle])))
+			found = found || c.PeakDays.First > 0
+		}
+	}
+	if found {
+		m.Enc.resetStatistics()
+		m.Enc.countColumns()
+	}
+	return found
+}
+
+// withoutTrend subtracts the level of the days around each day, and then the median of each weekday.
+func withoutTrend(days []periodMean) []periodMean {
+	flat := slices.Clone(days)
+	var near []float64
+	for i := range days {
+		near = near[:0]
+		for _, d := range days[max(0, i-trendDays):min(len(days), i+trendDays+1)] {
+			near = append(near, d.mean)
+		}
+		flat[i].mean -= medianOf(near)
+	}
+	var weekdays [7][]float64
+	for _, d := range flat {
+		k := int(sizing.Weekday(d.at))
+		weekdays[k] = append(weekdays[k], d.mean)
+	}
+	var medians [7]float64
+	for k, errs := range weekdays {
+		if len(errs) >= minWeeks {
+			medians[k] = medianOf(errs)
+		}
+	}
+	for i := range flat {
+		flat[i].mean -= medians[int(sizing.Weekday(flat[i].at))]
+	}
+	return flat
+}
+
+// medianOf sorts errs, which must not be empty. Of an even number it returns the lower median.
+func medianOf(errs []float64) float64 {
+	slices.Sort(errs)
+	return errs[(len(errs)-1)/2]
+}
+
 // findPeakDays returns the days with the strongest evidence, or none.
-func (d *datedRows) findPeakDays(y []float64) (best peakDays) {
+func findPeakDays(days []periodMean) (best peakDays) {
+	all := dayGroup{days: days}
+	all.sum()
 	least := peakDaysProb
-	for _, cycle := range []int{alignedMonthCycle, monthCycle} {
-		days, all := d.daysOfMonth(y, cycle)
-		for first := 1; first < maxPositions; first++ {
-			in := newDayGroup()
-			for last := first; last < min(maxPositions, first+maxPeakDays); last++ {
-				if days[last].n == 0 {
-					continue
-				}
-				in.merge(&days[last])
-				if p := in.test(&all); p < least {
-					best, least = peakDays{First: first, Last: last, Aligned: cycle == alignedMonthCycle, Days: in.n}, p
+	for count, of := range dayCounts {
+		var groups [4][maxPositions]dayGroup // by month of the quarter; 0: every month
+		for _, d := range days {
+			k := of(d.at)
+			groups[0][k].days = append(groups[0][k].days, d)
+			quarter := quarterMonth(d.at)
+			groups[quarter][k].days = append(groups[quarter][k].days, d)
+		}
+		for quarter := range groups {
+			minSpan := float64(minMonthSpan)
+			if quarter > 0 {
+				minSpan = minQuarters
+			}
+			for first := 1; first < maxPositions; first++ {
+				var in dayGroup
+				for last := first; last < min(maxPositions, first+maxPeakDays) && groups[quarter][last].isHigh(&all); last++ {
+					in.days = append(in.days, groups[quarter][last].days...)
+					if p := in.test(&all, minSpan); p < least {
+						best, least = peakDays{First: first, Last: last, Count: count, Quarter: quarter, Days: float64(len(in.days))}, p
+					}
 				}
 			}
 		}
@@ -43,63 +133,89 @@ func (d *datedRows) findPeakDays(y []float64) (best peakDays) {
 	return best
 }
 
-// dayGroup summarises the mean log peaks of the days with some positions in the month.
 type dayGroup struct {
-	meanOf
-	smallest       float64
-	oldest, newest float64 // in days
+	days   []periodMean
+	errors meanOf
 }
 
-func newDayGroup() dayGroup {
-	return dayGroup{smallest: math.Inf(1), oldest: math.Inf(1), newest: math.Inf(-1)}
-}
-
-func (g *dayGroup) merge(o *dayGroup) {
-	g.n, g.sum, g.squares = g.n+o.n, g.sum+o.sum, g.squares+o.squares
-	g.smallest, g.oldest, g.newest = min(g.smallest, o.smallest), min(g.oldest, o.oldest), max(g.newest, o.newest)
-}
-
-func (d *datedRows) daysOfMonth(y []float64, cycle int) (days [maxPositions]dayGroup, all dayGroup) {
-	all = newDayGroup()
-	for k := range days {
-		days[k] = newDayGroup()
+func (g *dayGroup) sum() {
+	g.errors = meanOf{}
+	for _, d := range g.days {
+		g.errors.add(d.mean)
 	}
-	for _, m := range d.periodMeans(y, y[0], &calendarCycles[cycle]) {
-		day := newDayGroup()
-		day.add(m.mean)
-		day.smallest, day.oldest, day.newest = m.mean, m.at, m.at
-		days[m.position].merge(&day)
-		all.merge(&day)
-	}
-	return days, all
 }
 
-// test returns the p-value of a t-test of whether the smallest peak of the group is above the mean of the other days. The
-// smallest peak counts, so that one outlier is no evidence.
-func (g *dayGroup) test(all *dayGroup) float64 {
-	n := all.n - g.n
-	if g.newest-g.oldest < minPeakDaysSpan || n < minOtherDays {
+// low returns the smallest error of the group without the smallest lowShare of its errors.
+func (g *dayGroup) low() float64 {
+	errs := make([]float64, len(g.days))
+	for i, d := range g.days {
+		errs[i] = d.mean
+	}
+	slices.Sort(errs)
+	return errs[int(lowShare*float64(len(errs)))]
+}
+
+// isHigh reports whether the group may belong to peak days. It avoids most of the tests.
+func (g *dayGroup) isHigh(all *dayGroup) bool {
+	return len(g.days) > 0 && g.low() > all.errors.mean()+all.errors.deviation()
+}
+
+// test returns the p-value of a t-test of whether the low error of the group is above the mean of the other days. So an outlier on
+// one of these days is no evidence.
+func (g *dayGroup) test(all *dayGroup, minSpan float64) float64 {
+	oldest, newest := math.Inf(1), math.Inf(-1)
+	for _, d := range g.days {
+		oldest, newest = min(oldest, d.at), max(newest, d.at)
+	}
+	g.sum()
+	others := meanOf{all.errors.n - g.errors.n, all.errors.sum - g.errors.sum, all.errors.squares - g.errors.squares}
+	if newest-oldest < minSpan || others.n < minOtherDays {
 		return 1
 	}
-	mean := (all.sum - g.sum) / n
-	variance := max(0, (all.squares-g.squares)/n-mean*mean) * n / (n - 1)
-	t := (g.smallest - mean) / math.Sqrt(variance) * math.Sqrt(g.n)
+	t := (g.low() - others.mean()) / others.deviation() * math.Sqrt(g.errors.n)
 	if !(t > 0) {
 		return 1
 	}
-	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Survival(t)
+	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: others.n - 1}.Survival(t)
+}
+
+// deviation returns the sample standard deviation.
+func (m *meanOf) deviation() float64 {
+	return math.Sqrt(max(0, m.squares/m.n-m.mean()*m.mean()) * m.n / max(1, m.n-1))
 }
 
 func (p peakDays) has(days float64) bool {
-	if p.First == 0 {
+	if p.First == 0 || math.IsNaN(days) || p.Quarter > 0 && quarterMonth(days) != p.Quarter {
 		return false
 	}
-	day := monthDay(days)
-	if p.Aligned {
-		day = alignedMonthDay(days)
-	}
-	return float64(p.First) <= day && day <= float64(p.Last)
+	day := dayCounts[p.Count](days)
+	return p.First <= day && day <= p.Last
 }
 
 // isException reports whether few rows show the effect of a day.
 func (p peakDays) isException(days float64) bool { return p.Days < exceptionRows && p.has(days) }
+
+// quarterMonth returns 1 … 3.
+func quarterMonth(days float64) int { return (int(utcDay(days).Month())-1)%3 + 1 }
+
+// businessDay returns the number of days from Monday to Friday in the month up to a day, or 0 on a weekend.
+func businessDay(days float64) int { return weekdaysUntil(days, int(monthDay(days)), -1) }
+
+// businessDayFromEnd is 1 on the last business day of the month.
+func businessDayFromEnd(days float64) int {
+	at := utcDay(days)
+	return weekdaysUntil(days, at.AddDate(0, 1, -at.Day()).Day()-at.Day()+1, 1)
+}
+
+// weekdaysUntil counts the days from Monday to Friday among n days from a day on; step is the direction. It returns 0 if the first
+// of them is on a weekend.
+func weekdaysUntil(days float64, n int, step float64) (count int) {
+	for i := range n {
+		if k := sizing.Weekday(days + step*float64(i)); 0 < k && k < 6 {
+			count++
+		} else if i == 0 {
+			return 0
+		}
+	}
+	return count
+}
