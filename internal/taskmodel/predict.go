@@ -71,7 +71,7 @@ func (m *models) predict(cells []sizing.Value, p *experts.Point, b *buffers) {
 	if m.findOutside(cells, &b.extrapolation) && m.ridges != nil {
 		m.extrapolate(cells, p, b)
 	}
-	m.raiseRestart(p, b)
+	m.raiseRestart(cells, p, b)
 	if b.extrapolation.isFar && !b.extrapolation.trendRises { // the known runs do not show the effect of such a number
 		b.extrapolation.tooLarge = true
 	}

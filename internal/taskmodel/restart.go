@@ -7,6 +7,7 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/experts"
 	"github.com/loadaware/loadaware/internal/ml/linear"
 	"github.com/loadaware/loadaware/internal/ml/table"
+	"github.com/loadaware/loadaware/internal/sizing"
 )
 
 // restart predicts runs with the features of much older runs, such as month 1 after month 12. In the first year the month rises
@@ -105,13 +106,13 @@ func (s *restart) age(line []float64) float64 {
 
 // raiseRestart raises the prediction for a row with the features of much older rows by the growth since then, at
 // most to the largest peak and the longest run time. b holds the encoded row.
-func (m *models) raiseRestart(p *experts.Point, b *buffers) {
+func (m *models) raiseRestart(cells []sizing.Value, p *experts.Point, b *buffers) {
 	b.restartRise = 0
 	if m.ridges == nil || p.Imputed {
 		return
 	}
 	age := m.Restart.age(b.line)
-	if age == 0 {
+	if age == 0 || m.Enc.hasUnfitted(cells) {
 		return
 	}
 	lineTrees := p.Level[experts.LineTrees]
@@ -121,6 +122,21 @@ func (m *models) raiseRestart(p *experts.Point, b *buffers) {
 		p.Level[k] = max(p.Level[k], raised)
 	}
 	p.Duration = max(p.Duration, min(m.Restart.Longest, p.Duration+m.Restart.TimeGrowth*age))
+}
+
+// hasUnfitted reports whether a row has a category value that had no input of the line at the last fit. The position of such a row
+// is unknown.
+func (e *encoder) hasUnfitted(cells []sizing.Value) bool {
+	for j := range e.Columns {
+		c := &e.Columns[j]
+		if c.Kind != sizing.Category || cells[j].Kind != sizing.Category || c.LineStatistic || c.Numbers.count() > 0 || len(c.Parts.At) > 0 {
+			continue
+		}
+		if l := c.find(cells[j].Text); l == nil || l.OneHot < 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // learnRestart compares the log peak y of a row with the two predictions for it: with the growth (`predicted`) and without. b comes
