@@ -28,7 +28,7 @@ const (
 	minRestartRows = 24
 	startShare     = 0.8
 	keepShare      = 0.5
-	minGrowthT     = 4.0 // smallest t-statistic of a growth; the features of most tasks have no time
+	minGrowthT     = 4.0 // smallest t-statistic of a growth
 	minRestartAge  = 0.5 // smallest age of the runs with such features, as a share of the history
 )
 
