@@ -58,6 +58,7 @@ func (e *encoder) chooseCycles(rows [][]sizing.Value, y []float64) {
 			c.WithMonthDay = day.isSignificant() || aligned.isSignificant()
 			c.AlignedMonthDay = aligned.isSignificant() && aligned.f > day.f
 			c.WithHour = d.test(y, dayCycle).isSignificant()
+			c.NoWeekend = c.WithHour && d.endedWeekendDays() < 2
 		}
 	}
 }
@@ -142,6 +143,24 @@ func clockDays(v sizing.Value, isLocal bool) float64 {
 	return v.Num
 }
 
+// endedWeekendDays returns the number of weekend days before that of the newest date. If the peaks depend on the hour, the rows
+// of a day that has not ended lack hours, so the line would take the effect of these hours for that of the weekend.
+func (d *datedRows) endedWeekendDays() (n int) {
+	last := math.NaN()
+	for _, at := range d.dates {
+		if day := math.Floor(at); day != last && day < math.Floor(d.dates[len(d.dates)-1]) {
+			last = day
+			n += boolToInt(isWeekend(day))
+		}
+	}
+	return n
+}
+
+func isWeekend(days float64) bool {
+	weekday := sizing.Weekday(days)
+	return weekday == 0 || weekday == 6
+}
+
 type periodMean struct {
 	at       float64 // see calendarCycle
 	position int
@@ -213,17 +232,17 @@ func (m *meanOf) mean() float64 { return m.sum / m.n }
 // (1 … 31, aligned or not) and the hour if chooseCycles chose these. A month that chooseCycles did not choose counts as
 // missing.
 func (c *column) date(v sizing.Value, line, tree []float64) ([]float64, []float64) {
-	days, weekdayNumber, month, isWeekend, yearCosine := math.NaN(), math.NaN(), math.NaN(), 0.0, 0.0
+	days, weekdayNumber, month, weekend, yearCosine := math.NaN(), math.NaN(), math.NaN(), 0.0, 0.0
 	if v.Kind != sizing.Missing {
 		days = clockDays(v, c.LocalTime)
 		weekdayNumber = sizing.Weekday(days)
-		isWeekend = indicator(weekdayNumber == 0 || weekdayNumber == 6)
+		weekend = indicator(!c.NoWeekend && isWeekend(days))
 		if !c.NoMonth {
 			month = monthOfYear(days)
 			yearCosine = math.Cos(2 * math.Pi * month / 12)
 		}
 	}
-	line = append(line, isWeekend, yearCosine)
+	line = append(line, weekend, yearCosine)
 	if c.PeakDays.First > 0 {
 		line = append(line, indicator(c.PeakDays.has(days)))
 	}

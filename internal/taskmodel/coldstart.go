@@ -245,7 +245,7 @@ func (m *Model) coldStartLevels(cells []sizing.Value) (levels []float64, ok bool
 	defer bufferPool.Put(b)
 	var p experts.Point
 	m.Models.predict(cells, &p, b)
-	p.ShiftLevel(m.Levels.Unfitted)
+	m.Levels.shiftToNewest(&p)
 	for _, k := range coldStartPoints {
 		levels = append(levels, p.Level[k])
 	}

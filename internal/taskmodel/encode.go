@@ -60,6 +60,7 @@ type column struct {
 	AlignedMonthDay bool        `cbor:",omitempty"`     // the day of the month is aligned to the end of the month; see alignedMonthDay
 	PeakDays        peakDays    `cbor:",omitzero"`      // days with larger peaks, see models.findPeakDays
 	WithHour        bool        `cbor:",omitempty"`     // the trees get the hour
+	NoWeekend       bool        `cbor:",omitempty"`     // the line does not get the weekend; see endedWeekendDays
 	NoMonth         bool        `cbor:",omitempty"`     // the month counts as missing; see chooseCycles
 	LocalTime       bool        `cbor:",omitempty"`     // the columns of a date follow its local time, otherwise UTC; see chooseClock
 	Numbers         textNumbers `cbor:",omitzero"`      // the numbers in the texts of a category whose texts differ only in numbers

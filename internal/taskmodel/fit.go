@@ -354,7 +354,7 @@ func (m *Model) rowsOf(h *sizing.History, n int) []row {
 	}
 	quarantinedRows, previous, quarantinedCPU := m.quarantinedSeqs(), h.Schema.PreviousSameName(), m.quarantinedCoreSeqs()
 	explained := successes(h.Rows[:n], quarantinedRows)
-	isStale, factor := m.beforeChange(h), m.alignment(h)
+	isStale, aligned := m.beforeChange(h), m.alignment(h)
 	rows, dagRuns := make([]row, 0, n), make([]uint64, 0, n)
 	for i := range h.Rows[:n] {
 		r := &h.Rows[i]
@@ -363,14 +363,14 @@ func (m *Model) rowsOf(h *sizing.History, n int) []row {
 			continue
 		}
 		next := row{
-			Cells: cellsOf(&h.Schema, previous, r.Features), Peak: math.Max(1, float64(bytes)*factor(i)),
+			Cells: cellsOf(&h.Schema, previous, r.Features), Peak: math.Max(1, aligned(i, float64(bytes))),
 			Seconds: secondsOf(r.Duration), Untimed: r.Duration <= 0, Cores: fittedCores(r, quarantinedCPU), Weight: max(r.Weight, 1), Residual: math.NaN(),
 		}
 		if isStale(i) {
 			next.Weight *= staleWeight
 		}
 		if before, ok := known[r.Seq]; ok {
-			next.Residual, next.Granted = before.Residual, before.Granted*factor(i)
+			next.Residual, next.Granted = before.Residual, aligned(i, before.Granted)
 		}
 		if next.Imputed = censoring != sizing.Exact; next.Imputed && !m.impute(&next, censoring) {
 			continue
@@ -403,7 +403,7 @@ func (m *Model) impute(r *row, censoring sizing.Censoring) bool {
 	defer bufferPool.Put(b)
 	var p experts.Point
 	m.Models.predict(padCells(r.Cells, len(m.Models.Enc.Columns)), &p, b)
-	p.ShiftLevel(m.Levels.Unfitted)
+	m.Levels.shiftToNewest(&p)
 	predicted := math.Exp(p.Level[experts.LineTrees])
 	if censoring == sizing.AtLeast {
 		r.Peak = max(r.Peak*KilledPeakFactor, predicted)

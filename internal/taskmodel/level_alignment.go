@@ -8,65 +8,94 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// shiftLearned shifts all that the model has learned by a log factor. The models follow at the next fit, which is due at once.
-func (m *Model) shiftLearned(log float64) {
-	m.Levels.Unfitted += log
-	m.Experts.ShiftLevel(log)
-	m.ColdStart.Shift(log)
+// shiftLearned maps all that the model has learned to another level. The models follow at the next fit, which is due at once.
+func (m *Model) shiftLearned(change affine) {
+	unfitted := m.Levels.unfitted().then(change)
+	m.Levels.Unfitted, m.Levels.UnfittedBytes = unfitted.Log, unfitted.Bytes
+	m.ColdStart.Shift(m.Experts.ShiftLevel(change.shift))
+}
+
+// unfitted returns the map from the level of the fitted models to the newest level.
+func (l *levels) unfitted() affine { return affine{Log: l.Unfitted, Bytes: l.UnfittedBytes} }
+
+// shiftToNewest shifts a prediction of the fitted models to the newest level, and returns the log factor.
+func (l *levels) shiftToNewest(p *experts.Point) float64 {
+	shift := l.unfitted().shift(p.Level[experts.LineTrees])
+	if shift != 0 {
+		p.ShiftLevel(shift)
+	}
+	return shift
 }
 
 // learnModels learns a row and its prediction at the level of the fitted models.
 func (m *Model) learnModels(r *row, p *experts.Point, lowest, weight float64, b *buffers) {
-	if m.Levels.Unfitted == 0 {
+	if b.levelShift == 0 {
 		m.Models.learn(r, p, lowest, weight, b)
 		return
 	}
 	shifted, before := *r, *p
-	shifted.Peak *= math.Exp(-m.Levels.Unfitted)
-	before.ShiftLevel(-m.Levels.Unfitted)
+	shifted.Peak *= math.Exp(-b.levelShift)
+	before.ShiftLevel(-b.levelShift)
 	m.Models.learn(&shifted, &before, lowest, weight, b)
 }
 
 // shiftToLevel shifts the prediction of the models to an accepted level that they have not learned yet.
 func (m *Model) shiftToLevel(p *experts.Point, b *buffers) {
-	b.levelShift, b.levelRaise = m.Levels.Unfitted, 0
-	if b.levelShift != 0 {
-		p.ShiftLevel(b.levelShift)
-		b.extrapolation.mostAmount *= math.Exp(b.levelShift)
-	}
+	b.levelShift, b.levelRaise = m.Levels.shiftToNewest(p), 0
+	b.extrapolation.mostAmount *= math.Exp(b.levelShift)
 }
 
-// alignment returns a function that returns the factor from the level of row i of h to the newest level.
-func (m *Model) alignment(h *sizing.History) func(i int) float64 {
+// alignment returns a function that returns the amount at the newest level for an amount at the level of row i of h.
+func (m *Model) alignment(h *sizing.History) func(i int, amount float64) float64 {
 	changes := m.Levels.Changes
 	if len(changes) == 0 {
-		return func(int) float64 { return 1 }
+		return func(_ int, amount float64) float64 { return amount }
 	}
-	first := make([]int, len(changes)) // by change: index of the first row at the new level; −1: h lacks this row
+	first, change := make([]int, len(changes)), make([]affine, len(changes)) // by change: index of the first row at the new level (−1: h lacks this row), its map
 	for k := range changes {
 		first[k] = slices.IndexFunc(h.Rows, func(r sizing.HistoryRow) bool { return r.Seq == changes[k].Seq })
+		change[k] = m.Levels.mapOf(k)
 	}
-	return func(i int) float64 {
-		log := 0.0
+	if f := m.Levels.Form; f != nil {
+		change[len(change)-1] = f.best()
+	}
+	return func(i int, amount float64) float64 {
+		var sum affine
 		for k := range changes {
 			if i < first[k] || first[k] < 0 && h.Rows[i].Seq < changes[k].Seq {
-				log += changes[k].log()
+				sum = sum.then(change[k])
 			}
 		}
-		return math.Exp(log)
+		return sum.apply(amount)
 	}
 }
 
 // movesWithFit reports whether a fit changes the level of the models.
-func (l *levels) movesWithFit() bool {
-	return l.Unfitted != 0 || len(l.Changes) > 0 && l.Changes[len(l.Changes)-1].Excess != 0
-}
+func (l *levels) movesWithFit() bool { return l.unfitted() != affine{} || l.Form != nil }
 
 // settle must follow each fit.
 func (l *levels) settle() {
-	l.Unfitted = 0
-	if len(l.Changes) > 0 {
-		c := &l.Changes[len(l.Changes)-1]
-		c.Log, c.Excess = c.log(), 0
+	l.Unfitted, l.UnfittedBytes = 0, 0
+	if l.Form == nil {
+		return
 	}
+	l.setNewest(l.Form.best(), l.Form.factor().Log)
+	if l.Changes[len(l.Changes)-1].Rows >= levelRows {
+		l.Form = nil
+	}
+}
+
+// setNewest sets the map of the newest change. log is its mean log factor.
+func (l *levels) setNewest(change affine, log float64) {
+	c := &l.Changes[len(l.Changes)-1]
+	c.Log = log
+	delete(l.Added, c.Seq)
+	if change.Bytes == 0 {
+		c.Log = change.Log
+		return
+	}
+	if l.Added == nil {
+		l.Added = map[int64]affine{}
+	}
+	l.Added[c.Seq] = change
 }

@@ -1,7 +1,7 @@
 package taskmodel
 
 import (
-	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -13,10 +13,10 @@ import (
 // after a release of its code. The next run decides between these two hypotheses (a change-point detection as in Adams & MacKay
 // 2007, restricted to the newest run). Until then, the models do not learn the run, and grants are for the new level if this
 // costs less than the expected kill. If the next run confirms the new level, all that was learned counts at the new level (a
-// level shift, Box & Tiao 1975): the residuals stay valid, and a fit multiplies the earlier peaks by the change. Otherwise the
-// models learn the run as an outlier. A return to the level before an accepted rise is found in the same way, except that its
-// first run lowers no grant. So a release that is rolled back leaves the earlier margins. Other falls need the patience of
-// experts.Shift.
+// level shift, Box & Tiao 1975): the residuals stay valid, and a fit raises the earlier peaks by the change (level_form.go).
+// Otherwise the models learn the run as an outlier. A return to the level before an accepted rise is found in the same way,
+// except that its first run lowers no grant. So a release that is rolled back leaves the earlier margins. Other falls need the
+// patience of experts.Shift.
 //
 // Peaks that return to a level several times alternate between two levels, such as on the first days of each month. Then the
 // earlier peaks stay as they are, so that the models can learn what the levels depend on.
@@ -26,44 +26,50 @@ import (
 // whose inputs are unusual, and runs that ended before the newest one.
 
 const (
-	maxLevelChanges = 8    // largest number of stored changes, the newest ones
-	maxReturnRows   = 128  // number of rows at an accepted level after which a return to the level before is an ordinary fall
-	levelRows       = 16   // number of rows at a new level that estimate it
-	levelDeviations = 4.2  // largest distance of two residuals of one level, in standard deviations: three standard deviations of the difference
-	levelTolerance  = 0.3  // the same as a share of the change: a change may affect only a part of each peak
-	minLevelShare   = 0.5  // smallest ratio of the two residuals: below it, the second one is nearer to the old level
-	newLevelMargin  = 0.8  // deviations by which a grant for a level that one run shows is raised: a margin of two deviations is widened by √2
-	levelKillPrice  = 8    // price of a kill in rows, as in the cold start (experts.Config.ColdStartPrice)
-	levelKillCost   = 1.2  // waste of a kill, in rows
-	levelPriorRows  = 1.0  // prior number of outliers that were changes, and of those that were not
-	levelDecay      = 0.99 // factor per row on the numbers of these outliers
-	minChangeShare  = 0.25 // smallest share of changes among the outliers: if outliers are frequent, the models learn them at once
-	minReturns      = 1.5  // decayed number of returns from which the peaks alternate: two within 69 rows. A release that is rolled back has one return
-	maxMisfits      = 2    // number of the first levelRows rows that contradict a change
+	maxLevelChanges    = 8    // largest number of stored changes, the newest ones
+	maxReturnRows      = 128  // number of rows at an accepted level after which a return to the level before is an ordinary fall
+	levelRows          = 16   // number of rows at a new level that estimate it
+	levelDeviations    = 4.2  // largest distance of two residuals of one level, in standard deviations: three standard deviations of the difference
+	levelTolerance     = 0.3  // the same as a share of the change: a change may affect only a part of each peak
+	minLevelShare      = 0.5  // smallest ratio of the two residuals: below it, the second one is nearer to the old level
+	newLevelMargin     = 0.8  // deviations by which a grant for a level that one run shows is raised: a margin of two deviations is widened by √2
+	levelKillPrice     = 8    // price of a kill in rows, as in the cold start (experts.Config.ColdStartPrice)
+	levelKillCost      = 1.2  // waste of a kill, in rows
+	levelPriorRows     = 1.0  // prior number of outliers that were changes, and of those that were not
+	levelDecay         = 0.99 // factor per row on the numbers of these outliers
+	minChangeShare     = 0.25 // smallest share of changes among the outliers: if outliers are frequent, the models learn them at once
+	minReturns         = 1.5  // decayed number of returns from which the peaks alternate: two within 69 rows. A release that is rolled back has one return
+	minAddedDeviations = 4    // least added amount, in deviations, by which a row can confirm it, as for a jump (experts.Jump)
+	maxMisfits         = 2    // number of the first levelRows rows that contradict a change
 )
 
 // levels holds what is known about changes of the level of the peaks.
 type levels struct {
-	Changes   []levelChange   `cbor:",omitempty"` // accepted changes, oldest first
-	Candidate *levelCandidate `cbor:",omitempty"` // nil: the newest row is not the first one at another level
-	Unfitted  float64         `cbor:",omitzero"`  // accepted change, as a log factor, that the models have not learned yet
-	Lasting   float64         `cbor:",omitzero"`  // number of upward candidates that were accepted
-	Isolated  float64         `cbor:",omitzero"`  // number of upward candidates that were isolated outliers
-	Returns   float64         `cbor:",omitzero"`  // number of accepted returns to a level before a rise, decayed like Lasting
-	Newest    int64           `cbor:",omitzero"`  // TrainingRow.At of the newest row; earlier ones, such as late peaks, say nothing about the present level
+	Changes       []levelChange    `cbor:",omitempty"` // accepted changes, oldest first
+	Candidate     *levelCandidate  `cbor:",omitempty"` // nil: the newest row is not the first one at another level
+	Added         map[int64]affine `cbor:",omitempty"` // by levelChange.Seq: the changes that add an amount; the others are factors
+	Form          *levelForm       `cbor:",omitempty"` // of the newest change; nil: it is older than levelRows rows or a return
+	Unfitted      float64          `cbor:",omitzero"`  // accepted change, as a log factor, that the models have not learned yet
+	UnfittedBytes float64          `cbor:",omitzero"`  // affine.Bytes of this change
+	Lasting       float64          `cbor:",omitzero"`  // number of upward candidates that were accepted
+	Isolated      float64          `cbor:",omitzero"`  // number of upward candidates that were isolated outliers
+	Returns       float64          `cbor:",omitzero"`  // number of accepted returns to a level before a rise, decayed like Lasting
+	Newest        int64            `cbor:",omitzero"`  // TrainingRow.At of the newest row; earlier ones, such as late peaks, say nothing about the present level
 }
 
 type levelChange struct {
 	_       struct{} `cbor:",toarray"`
 	Seq     int64    // of the first row at the new level
-	Log     float64  // log factor from the old level to the new one
+	Log     float64  // log factor from the old level to the new one; the mean one if levels.Added has the change
 	Rows    float64  // number of rows at the new level, at most maxReturnRows
 	Misfits float64  // number of the first levelRows rows at neither level
-	Excess  float64  // sum of the residuals, since the last fit, of the first levelRows rows at the new level
+	Excess  float64  // only in models of earlier versions
 }
 
-// log returns the log factor with the evidence of the rows since the last fit.
-func (c *levelChange) log() float64 { return c.Log + c.Excess/min(c.Rows, levelRows) }
+// tolerance returns the largest residual of a row at the new level.
+func (c *levelChange) tolerance(deviation float64) float64 {
+	return max(levelDeviations*deviation, levelTolerance*math.Abs(c.Log))
+}
 
 // levelCandidate is the newest row, which the models have not learned yet, except with IsLearned.
 type levelCandidate struct {
@@ -95,15 +101,17 @@ func (m *Model) holdsBack(r *row, t *TrainingRow, p *experts.Point, b *buffers) 
 		}
 		residual, deviation, isJump = m.Experts.Jump(p, math.Log(r.Peak))
 	}
-	size := l.returnTo(residual, deviation)
-	if isJump && !l.alternates() && l.changeShare() >= minChangeShare && !m.mayExplainJump(t, r.Cells, p, b) {
+	log := math.Log(r.Peak)
+	size := l.returnTo(log, residual, deviation)
+	if isJump && !l.showsForm(log, residual, deviation) && !l.alternates() && l.changeShare() >= minChangeShare && !m.mayExplainJump(t, r.Cells, p, b) {
 		size = residual
 	}
 	if size != 0 {
 		l.Candidate = &levelCandidate{Row: *t, Log: size, Deviation: deviation, IsLearned: size > 0 && !l.isRaiseCheaper(size)}
 		return !l.Candidate.IsLearned
 	}
-	if isLow := math.Log(r.Peak)-p.Level[experts.LineTrees] < m.Experts.LowOutlierBound(); !isLow && l.addRow(residual, deviation) {
+	isLow := log-p.Level[experts.LineTrees] < m.Experts.LowOutlierBound()
+	if l.addRow(log, residual, deviation, isLow) {
 		m.revokeLevel()
 		m.predictAgain(r, t, p, b)
 	}
@@ -115,7 +123,8 @@ func (m *Model) decideCandidate(r *row, t *TrainingRow, residual, deviation floa
 	l := &m.Levels
 	c := l.Candidate
 	l.Candidate = nil
-	isConfirmed := isSameLevel(residual, c.Log, deviation)
+	log := math.Log(r.Peak)
+	isConfirmed := l.confirms(c, log, residual, deviation)
 	switch {
 	case c.Log < 0:
 	case isConfirmed:
@@ -127,9 +136,9 @@ func (m *Model) decideCandidate(r *row, t *TrainingRow, residual, deviation floa
 		return false
 	}
 	if isConfirmed {
-		m.acceptLevel(c, residual)
+		m.acceptLevel(c, log, residual, deviation)
 		l.countReturn(c)
-	} else if l.addRow(c.Log, deviation) {
+	} else if l.addRow(c.logPeak(), c.Log, deviation, false) {
 		m.revokeLevel()
 	}
 	m.learnCandidate(c)
@@ -147,16 +156,21 @@ func (m *Model) predictAgain(r *row, t *TrainingRow, p *experts.Point, b *buffer
 	b.shift(p, m.runShift(t.RunScore))
 }
 
-// returnTo returns the log factor to the level before an accepted rise if a residual shows a return; otherwise 0.
-func (l *levels) returnTo(residual, deviation float64) float64 {
+// returnTo returns the log factor to the level before an accepted rise if a residual shows a return, and no hypothesis on the
+// form of the rise explains it better; otherwise 0.
+func (l *levels) returnTo(log, residual, deviation float64) float64 {
 	if len(l.Changes) == 0 {
 		return 0
 	}
 	c := &l.Changes[len(l.Changes)-1]
-	if c.Log > 0 && c.Rows < maxReturnRows && isSameLevel(residual, -c.Log, deviation) {
-		return -c.Log
+	if c.Log <= 0 || c.Rows >= maxReturnRows {
+		return 0
 	}
-	return 0
+	change := l.newestMap().inverse().shift(log - residual)
+	if !isSameLevel(residual, change, deviation) || l.formError(log, residual) < math.Abs(residual-change) {
+		return 0
+	}
+	return change
 }
 
 // isSameLevel reports whether a residual shows the level that is a log factor away from that of the models.
@@ -170,25 +184,31 @@ func (l *levels) countReturn(c *levelCandidate) {
 		return
 	}
 	if l.Returns++; l.alternates() {
-		l.Changes = nil
+		l.Changes, l.Added = nil, nil
 	}
 }
 
 func (l *levels) alternates() bool { return l.Returns >= minReturns }
 
-// addRow counts a row for the newest change. isContradicted reports that too many of the first rows are at neither level.
-func (l *levels) addRow(residual, deviation float64) (isContradicted bool) {
+// addRow counts a row for the newest change. A low outlier counts only if it shows the form of the change. isContradicted reports
+// that too many of the first rows are at neither level.
+func (l *levels) addRow(log, residual, deviation float64, isLow bool) (isContradicted bool) {
 	if len(l.Changes) == 0 {
 		return false
 	}
 	c := &l.Changes[len(l.Changes)-1]
 	if c.Rows < levelRows {
-		if math.Abs(residual) <= max(levelDeviations*deviation, levelTolerance*math.Abs(c.Log)) {
-			c.Excess += residual
-		} else {
+		switch {
+		case l.showsForm(log, residual, deviation):
+			l.Form.add(l.before(log-residual), log, deviation)
+		case isLow:
+			return false
+		case math.Abs(residual) > c.tolerance(deviation):
 			c.Misfits++
 			isContradicted = c.Log > 0 && c.Misfits >= maxMisfits
 		}
+	} else if isLow {
+		return false
 	}
 	c.Rows = min(c.Rows+1, maxReturnRows)
 	return isContradicted
@@ -196,25 +216,45 @@ func (l *levels) addRow(residual, deviation float64) (isContradicted bool) {
 
 func (m *Model) revokeLevel() {
 	l := &m.Levels
-	c := l.Changes[len(l.Changes)-1]
-	l.Changes = l.Changes[:len(l.Changes)-1]
+	newest := l.newestMap()
+	delete(l.Added, l.Changes[len(l.Changes)-1].Seq)
+	l.Changes, l.Form = l.Changes[:len(l.Changes)-1], nil
 	l.Lasting, l.Isolated = max(0, l.Lasting-1), l.Isolated+1
-	m.shiftLearned(-c.Log)
+	m.shiftLearned(newest.inverse())
 }
 
-// acceptLevel accepts the level of the candidate. residual is that of the row after it.
-func (m *Model) acceptLevel(c *levelCandidate, residual float64) {
-	l, log := &m.Levels, c.Log
-	if log > 0 {
-		log = (log + residual) / 2
+// acceptLevel accepts the level of the candidate. log and residual are those of the row after it.
+func (m *Model) acceptLevel(c *levelCandidate, log, residual, deviation float64) {
+	l := &m.Levels
+	var change affine
+	if c.Log > 0 {
+		l.Form = &levelForm{}
+		l.Form.add(c.logPeak()-c.Log, c.logPeak(), deviation)
+		l.Form.add(log-residual, log, deviation)
+		change = l.Form.best()
+	} else {
+		l.Form, change = nil, l.newestMap().inverse()
 	}
 	if len(l.Changes) == maxLevelChanges {
-		l.Changes[1].Log += l.Changes[0].log() // for the rows before both
-		l.Changes = slices.Delete(l.Changes, 0, 1)
+		l.mergeOldest()
 	}
-	l.Changes = append(l.Changes, levelChange{Seq: c.Row.Seq, Log: log, Rows: 2})
-	m.shiftLearned(log)
+	l.Changes = append(l.Changes, levelChange{Seq: c.Row.Seq, Rows: 2})
+	l.setNewest(change, c.Log)
+	m.shiftLearned(change)
 	m.Understatement.forgetBefore(2) // the measurement may have been mended
+}
+
+// mergeOldest makes the second change one from the level before the first.
+func (l *levels) mergeOldest() {
+	first, second := &l.Changes[0], &l.Changes[1]
+	merged := l.mapOf(0).then(l.mapOf(1))
+	delete(l.Added, first.Seq)
+	delete(l.Added, second.Seq)
+	second.Log += first.Log
+	if merged.Bytes != 0 {
+		l.Added[second.Seq] = merged
+	}
+	l.Changes = slices.Delete(l.Changes, 0, 1)
 }
 
 // learnUndecided learns the row of the candidate as an isolated outlier, because the newest row cannot decide.
@@ -243,6 +283,10 @@ func (l *levels) holds(seq int64) bool {
 // their level relative to the newest one is not known.
 func (l *levels) forgetBefore(seq int64) {
 	l.Changes = slices.DeleteFunc(l.Changes, func(c levelChange) bool { return c.Seq <= seq })
+	maps.DeleteFunc(l.Added, func(change int64, _ affine) bool { return change <= seq })
+	if len(l.Changes) == 0 {
+		l.Form = nil
+	}
 }
 
 func (m *Model) learnCandidate(c *levelCandidate) {
@@ -256,59 +300,4 @@ func (m *Model) learnCandidate(c *levelCandidate) {
 	in := m.predictAtLaunch(&r, &c.Row, &p, b)
 	b.shift(&p, m.runShift(c.Row.RunScore))
 	m.learnPredicted(&r, &c.Row, &p, in, b)
-}
-
-// changeShare is the mean of a beta distribution.
-func (l *levels) changeShare() float64 {
-	return (l.Lasting + levelPriorRows) / (l.Lasting + l.Isolated + 2*levelPriorRows)
-}
-
-// isRaiseCheaper compares the expected waste of a raised grant with that of a kill, in rows at the old level.
-func (l *levels) isRaiseCheaper(log float64) bool {
-	probability := l.changeShare()
-	return math.Expm1(log)*(1-probability) <= (levelKillPrice+levelKillCost)*probability
-}
-
-// raise returns a log factor; 0 without a candidate that raises grants.
-func (l *levels) raise() float64 {
-	if c := l.Candidate; c != nil && c.Log > 0 && !c.IsLearned {
-		return c.Log + newLevelMargin*c.Deviation
-	}
-	return 0
-}
-
-// unraisedRisk returns P(new level) of a candidate that raises no grant; otherwise 0.
-func (l *levels) unraisedRisk() float64 {
-	if l.Candidate == nil || !l.Candidate.IsLearned {
-		return 0
-	}
-	return l.changeShare()
-}
-
-// raiseToCandidate raises a prediction to the level of the candidate.
-func (m *Model) raiseToCandidate(p *experts.Point, b *buffers) {
-	b.levelRaise = m.Levels.raise()
-	if b.levelRaise == 0 {
-		return
-	}
-	p.ShiftLevel(b.levelRaise)
-	if p.ColdStart != nil {
-		p.ColdStart.Shift(b.levelRaise)
-	}
-	if p.Imputed {
-		b.donorMean.ShiftLevel(b.levelRaise)
-	}
-	b.extrapolation.mostAmount *= math.Exp(b.levelRaise)
-}
-
-func (b *buffers) describeLevel() string {
-	switch {
-	case b.levelRaise > 0:
-		return fmt.Sprintf("; raised by %.0f %% because the newest run needed far more than predicted", 100*math.Expm1(b.levelRaise))
-	case b.levelShift > 0:
-		return fmt.Sprintf("; raised by %.0f %% because the newest runs needed far more than predicted", 100*math.Expm1(b.levelShift))
-	case b.levelShift < 0:
-		return fmt.Sprintf("; lowered by %.0f %% because the peaks are at their earlier level again", -100*math.Expm1(b.levelShift))
-	}
-	return ""
 }

@@ -23,7 +23,10 @@ func (m *Model) MemoryBytes() int64 {
 	if m.Levels.Candidate != nil {
 		size += int64(unsafe.Sizeof(*m.Levels.Candidate))
 	}
-	size += int64(len(m.RepeatedKills)) * (16 + perEntry)
+	if f := m.Levels.Form; f != nil {
+		size += int64(unsafe.Sizeof(*f)) + sliceBytes(f.Rows)
+	}
+	size += int64(len(m.RepeatedKills))*(16+perEntry) + int64(len(m.Levels.Added))*(24+perEntry)
 	for i := range m.DAGRuns {
 		size += sliceBytes(m.DAGRuns[i].Launches)
 	}

@@ -129,7 +129,7 @@ func (m *Model) forecast(t *TrainingRow) (c forecast, known bool) {
 	}
 	var p experts.Point
 	m.Models.predict(b.cells, &p, b)
-	p.ShiftLevel(m.Levels.Unfitted)
+	m.Levels.shiftToNewest(&p)
 	trees, line := math.Exp(p.Level[experts.Trees]), math.Exp(p.Level[experts.LineTrees])
 	c = forecast{low: min(trees, line), high: max(trees, line), center: line, imputed: p.Imputed}
 	c.rise, c.isNew = m.Models.largestRise(b.cells), m.Models.Enc.hasNewValue(b.cells)

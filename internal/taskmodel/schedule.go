@@ -57,7 +57,7 @@ func (m *Model) IsFitDue() bool {
 	if m.isEarly() { // then Learn fits
 		return false
 	}
-	return m.Levels.Unfitted != 0 || m.Experts.LearnedRows >= nextFit(m.Fitted) || m.Reproduced > 0 && m.Reproduced >= m.Fitted/reproducedShare || m.isRelearnDue()
+	return m.Levels.unfitted() != affine{} || m.Levels.changesForm() || m.Experts.LearnedRows >= nextFit(m.Fitted) || m.Reproduced > 0 && m.Reproduced >= m.Fitted/reproducedShare || m.isRelearnDue()
 }
 
 func (m *Model) isBulkFitDue() bool {

@@ -31,7 +31,7 @@ func (m *Model) winsorise(rows []row) []row {
 			continue
 		}
 		m.Models.predict(padCells(r.Cells, len(m.Models.Enc.Columns)), &p, b)
-		p.ShiftLevel(m.Levels.Unfitted)
+		m.Levels.shiftToNewest(&p)
 		if raised := math.Exp(p.Level[experts.LineTrees] + lowest); r.Peak < raised {
 			if !copied {
 				rows, copied = append([]row(nil), rows...), true

@@ -34,19 +34,23 @@ func jumpBound(sorted *ascending, deviation float64) float64 {
 	return max(jumpDeviations*deviation, jumpRatio*sorted.at(sorted.len()-1))
 }
 
-// ShiftLevel adds a number to the log peaks and the predictions of all learned rows, after the task has reached a new level. The
-// log residuals do not change.
-func (x *Experts) ShiftLevel(log float64) {
-	factor := math.Exp(log)
+// ShiftLevel adds a number, which depends on the log peak, to the log peak and the predictions of each learned row, after the
+// task has reached a new level. The log residuals do not change. The result is the mean of these numbers.
+func (x *Experts) ShiftLevel(shift func(log float64) float64) (mean float64) {
+	n := 0.0
 	for _, rows := range [...][]Entry{x.Rows, x.LowOutliers} {
 		for i := range rows {
+			log := shift(rows[i].Log)
+			n++
+			mean += (log - mean) / n
 			rows[i].Log += log
 			for k := range rows[i].Point.Level {
 				rows[i].Point.Level[k] += log
 			}
 		}
 	}
-	x.MaxPeak *= factor
+	x.MaxPeak *= math.Exp(shift(math.Log(x.MaxPeak)))
+	factor := math.Exp(mean)
 	x.UsageSum *= factor
 	for e := range x.Cost {
 		x.Cost[e] *= factor
@@ -57,6 +61,7 @@ func (x *Experts) ShiftLevel(log float64) {
 		}
 	}
 	x.Rebuild(x.config)
+	return mean
 }
 
 // ShiftLevel does not change ColdStart and Cold.

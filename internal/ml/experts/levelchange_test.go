@@ -36,7 +36,7 @@ func TestShiftLevelKeepsTheResiduals(t *testing.T) {
 		x.appendRow(newEntry(&p, .1*rng.NormFloat64()))
 	}
 	before := x.tables[LineTrees*distributionCount+allRows].quantile
-	x.ShiftLevel(math.Log(3))
+	x.ShiftLevel(func(float64) float64 { return math.Log(3) })
 	for i, q := range x.tables[LineTrees*distributionCount+allRows].quantile {
 		assert.InDelta(t, before[i], q, 1e-9)
 	}

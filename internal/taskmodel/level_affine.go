@@ -1,0 +1,32 @@
+package taskmodel
+
+import "math"
+
+// affine maps a peak to exp(Log)·peak + Bytes.
+type affine struct {
+	_     struct{} `cbor:",toarray"`
+	Log   float64
+	Bytes float64
+}
+
+const minAffineShare = 1. / 16 // least ratio of a mapped peak to exp(Log)·peak, for peaks that are smaller than the amount that a return subtracts
+
+// shift returns the log factor by which a changes a log peak.
+func (a affine) shift(log float64) float64 {
+	if a.Bytes == 0 {
+		return a.Log
+	}
+	return a.Log + math.Log(max(minAffineShare, 1+a.Bytes*math.Exp(-log-a.Log)))
+}
+
+// apply returns at least 1.
+func (a affine) apply(peak float64) float64 {
+	return math.Max(1, peak*math.Exp(a.shift(math.Log(math.Max(1, peak)))))
+}
+
+// then returns the map that applies a and then b.
+func (a affine) then(b affine) affine {
+	return affine{Log: a.Log + b.Log, Bytes: a.Bytes*math.Exp(b.Log) + b.Bytes}
+}
+
+func (a affine) inverse() affine { return affine{Log: -a.Log, Bytes: -a.Bytes * math.Exp(-a.Log)} }
