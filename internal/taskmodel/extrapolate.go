@@ -25,6 +25,7 @@ type extrapolation struct {
 	unknownRise   float64 // rise of the log peak in proportion to the relevant input that is farthest outside its range, with a margin; 0: none
 	trendRises    bool    // the trend predicts a higher peak than at the edge of the range
 	riseFactor    float64 // rise above the edge of the range, as a factor: of the amount (scaleEdge), or of the peak that the trend predicts without ConvexSlope; 0: no rise
+	isTooSteep    bool    // see trendChange.isTooFar
 	capped        float64 // bound that limited the extrapolation, in bytes; 0: none
 	implausible   bool    // an input is so far outside that it counts as missing
 	isFar         bool    // a relevant number without a slope is above its range and its remote numbers by more than implausibleFactor, or above its only value by more than noRiskFactor
@@ -76,6 +77,7 @@ func (m *models) extrapolate(cells []sizing.Value, p *experts.Point, b *buffers)
 // peak.
 func (m *models) raiseAlongTrend(cells []sizing.Value, p, edge *experts.Point, most float64, b *buffers) {
 	c := m.PeakTrend.change(cells, b.atEdge)
+	b.extrapolation.isTooSteep = c.isTooFar
 	rise := max(0, c.total)
 	b.extrapolation.trendRises = rise > 0
 	if rise > 0 {
@@ -89,7 +91,7 @@ func (m *models) raiseAlongTrend(cells []sizing.Value, p, edge *experts.Point, m
 		b.extrapolation.jointMargin = jointMarginRate * float64(b.extrapolation.aboveRange-1) * convex
 	}
 	raised := convex*(1+c.margin) + b.extrapolation.jointMargin
-	raiseLevels(p, edge, raised, b.extrapolation.noRisk && (rise > 0 || m.hasAllSlopes(&b.extrapolation)))
+	raiseLevels(p, edge, raised, c.isBounded || b.extrapolation.noRisk && (rise > 0 || m.hasAllSlopes(&b.extrapolation)))
 }
 
 // findOutside reports whether extrapolate must correct the prediction for cells.
@@ -145,33 +147,6 @@ func (t *trend) isUnboundedBelow(j int, cells []sizing.Value) bool {
 	}
 	s := t.slopeOf(j)
 	return s != nil && s.Slope < 0
-}
-
-// trendChange is the change of the trend from one row to another, in log units without ConvexSlope.
-type trendChange struct {
-	total  float64
-	margin float64 // log margin per unit of total
-}
-
-// `from` is `cells` with inputs moved into their ranges or to remote numbers. The change is zero if no input of the trend was
-// moved, or if a linear trend predicts a negative peak.
-func (t *trend) change(cells, from []sizing.Value) (c trendChange) {
-	uncertainty := 0.0
-	isMoved := false
-	for _, s := range t.Slopes {
-		raw, _ := t.value(s.Field, cells)
-		if moved, known := t.value(s.Field, from); known && moved != raw {
-			isMoved, uncertainty = true, uncertainty+2*s.Relative
-		}
-	}
-	if !isMoved {
-		return c
-	}
-	c.total, c.margin = t.predict(cells)-t.predict(from), trendMargin+uncertainty
-	if math.IsNaN(c.total) { // a linear trend predicts a negative peak
-		return trendChange{}
-	}
-	return c
 }
 
 // maxExtrapolation is the largest extrapolated peak, as a multiple of the largest peak so far. Numbers more
