@@ -75,8 +75,8 @@ func (c counts) dryRun() string {
 	return fmt.Sprintf("%s read: %d can be imported, %d rejected; nothing was sent", render.Count(c.read, "row"), c.read-c.rejected, c.rejected)
 }
 
-// PartialError means that the import or the backtest ran to its end, but some or all rows or structures of DAGs were rejected, or some
-// files were not imported to their end. The reasons have been printed.
+// PartialError means that the import or the backtest ran to its end, but some or all rows or structures of DAGs were rejected, or
+// some files were not imported to their end. The reasons have been printed.
 type PartialError struct{ Rows, Files, Structures int }
 
 // Error implements error.

@@ -9,7 +9,8 @@ type affine struct {
 	Bytes float64
 }
 
-const minAffineShare = 1. / 16 // least ratio of a mapped peak to exp(Log)·peak, for peaks that are smaller than the amount that a return subtracts
+// minAffineShare is the smallest ratio of a mapped peak to exp(Log)·peak. A return may subtract more than a small peak has.
+const minAffineShare = 1. / 16
 
 // shift returns the log factor by which a changes a log peak.
 func (a affine) shift(log float64) float64 {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/loadaware/loadaware/internal/sizing"
@@ -98,7 +99,7 @@ func withoutTrend(days []periodMean) []periodMean {
 // medianOf sorts errs, which must not be empty. Of an even number it returns the lower median.
 func medianOf(errs []float64) float64 {
 	slices.Sort(errs)
-	return errs[(len(errs)-1)/2]
+	return stat.Quantile(0.5, stat.Empirical, errs, nil)
 }
 
 // findPeakDays returns the days with the strongest evidence, or none.
@@ -211,7 +212,7 @@ func businessDayFromEnd(days float64) int {
 // of them is on a weekend.
 func weekdaysUntil(days float64, n int, step float64) (count int) {
 	for i := range n {
-		if k := sizing.Weekday(days + step*float64(i)); 0 < k && k < 6 {
+		if !isWeekend(days + step*float64(i)) {
 			count++
 		} else if i == 0 {
 			return 0

@@ -64,8 +64,8 @@ func (t *TrainingRow) Confirmable() bool {
 
 // isFarAboveAllocation reports whether the peak of a success is more than requestedFactor times its allocation (or its request,
 // if the allocation is unknown), although Experts.MaxPeak, the largest peak or killed allocation at the present level of the
-// task, is at most allocatedFactor times this amount. It returns false while fewer than minRangeRows measured rows are learned. No run uses so much more than its pod was
-// given: the source of the peak has changed its unit, and a second such report repeats the mistake.
+// task, is at most allocatedFactor times this amount. It returns false while fewer than minRangeRows measured rows are learned.
+// No run uses so much more than its pod was given: the source of the peak has changed its unit, and a second such report repeats the mistake.
 func (m *Model) isFarAboveAllocation(t *TrainingRow) bool {
 	given := float64(t.Allocated.Memory)
 	if given == 0 {

@@ -46,8 +46,8 @@ func (a *Average) SlopeEvidence(prior *Prior, dst []SlopeEvidence) []SlopeEviden
 }
 
 // estimate returns the least-squares slope, within minSlope and maxSlope, and its reliability from 0 to 1: the share of the
-// variance Prior.Spread² in the sum of this variance and the squared standard error of the slope. Both are 0 if the line has fewer than three rows or its
-// input hardly varies.
+// variance Prior.Spread² in the sum of this variance and the squared standard error of the slope. Both are 0 if the line has
+// fewer than three rows or its input hardly varies.
 func (l *Line) estimate(prior *Prior) (slope, reliability float64) {
 	const minSquares = 1e-9 // squared deviations of an almost constant input
 	if l.Rows < 3 || !(l.XX >= minSquares) {
