@@ -166,5 +166,7 @@ func TestEvictionsDuringPredictionsAndReports(t *testing.T) {
 	require.Equal(t, sizing.FromModel, last.Source)
 	alone := startBounded(t, r.dsn, service.Config{})
 	assertSame(t, last, alone.predict(ask("a", "")), "like a new replica that reads the store")
+	// A preloaded model answers before its bytes are counted.
+	alone.waitFor(func() bool { return alone.Counts().ModelMemory.Bytes > 0 }, "the bytes of the model must be counted")
 	assert.InEpsilon(t, alone.Counts().ModelMemory.Bytes, bounded.Counts().ModelMemory.Bytes, 0.2, "both replicas have one model in memory")
 }
