@@ -28,23 +28,29 @@ func (t *Trainer) runCohorts(ctx context.Context) {
 	}
 }
 
-// updateCohort trains the cohort of a namespace, unless it cannot be due as far as this process knows. It waits for another
-// training of the same cohort. It only logs errors, because the models of the tasks do not depend on the cohort. The mutex
-// `oneAtATime` bounds the memory of several trainings.
+// updateCohort trains the cohort of a namespace, unless it is not due. It does not wait for another training of the same cohort,
+// which may have begun with fewer runs; the first of the two is published. It only logs errors, because the models of the
+// tasks do not depend on the cohort. The mutex `oneAtATime` bounds the memory of several trainings.
+//
+// A cohort is trained at the same priority as the tasks, because the first runs of new tasks depend on it.
 func (t *Trainer) updateCohort(ctx context.Context, namespace string, oneAtATime *sync.Mutex) {
 	if t.cfg.NoCohorts || t.growth.isTooEarly(namespace, time.Now()) {
 		return
 	}
 	oneAtATime.Lock()
 	defer oneAtATime.Unlock()
-	lock, _ := t.cohortLocks.LoadOrStore(namespace, &sync.Mutex{})
-	lock.(*sync.Mutex).Lock()
-	defer lock.(*sync.Mutex).Unlock()
-	if ctx.Err() != nil {
+	for range 3 {
+		if ctx.Err() != nil {
+			return
+		}
+		err := t.trainCohort(ctx, namespace)
+		if sizing.KindOf(err) == sizing.Conflict {
+			continue // another training was published first; the cohort may be due again
+		}
+		if err != nil && ctx.Err() == nil {
+			t.log.WarnContext(ctx, "failed to train a cohort", "namespace", namespace, "err", err)
+		}
 		return
-	}
-	if err := t.trainCohort(ctx, namespace); err != nil && ctx.Err() == nil && sizing.KindOf(err) != sizing.Conflict {
-		t.log.WarnContext(ctx, "failed to train a cohort", "namespace", namespace, "err", err)
 	}
 }
 
@@ -100,7 +106,7 @@ func (t *Trainer) trainCohort(ctx context.Context, namespace string) error {
 		return err
 	}
 	var model *cohort.Model
-	err = runAtLowestPriority(func() error {
+	err = recovering(func() error {
 		if model = cohort.Fit(rows); model != nil && profiles != nil {
 			model = model.WithProfiles(cohort.FitProfiles(rows, profiles))
 		}

@@ -35,7 +35,7 @@ func (t *Trainer) runPlans(ctx context.Context) {
 	}
 }
 
-// LearnPlans learns the new series of usage and the new outcomes of plans of every task, at the lowest priority. It does
+// LearnPlans learns the new series of usage and the new outcomes of plans of every task, at a lower priority. It does
 // nothing while another replica holds the lease.
 func (t *Trainer) LearnPlans(ctx context.Context, now time.Time) error {
 	tasks, err := t.store.PlannableTasks(ctx, taskplan.Format)
@@ -82,7 +82,7 @@ func (t *Trainer) learnPlan(ctx context.Context, task sizing.TaskKey, now time.T
 		runs = append(runs, runOf(&p.runs[i]))
 		p.stored.Series = p.runs[i].ID
 	}
-	err = runAtLowestPriority(func() error {
+	err = runAtLowerPriority(func() error {
 		p.learn(runs)
 		return nil
 	})
@@ -98,7 +98,7 @@ func (t *Trainer) learnPlan(ctx context.Context, task sizing.TaskKey, now time.T
 		for i := range all {
 			runs = append(runs, runOf(&all[i]))
 		}
-		if err := runAtLowestPriority(func() error { return p.state.FindPhases(runs) }); err != nil {
+		if err := runAtLowerPriority(func() error { return p.state.FindPhases(runs) }); err != nil {
 			return err
 		}
 	}

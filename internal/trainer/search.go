@@ -41,8 +41,8 @@ func (t *Trainer) runSearches(ctx context.Context) {
 }
 
 // SearchOnce searches for better tree parameters of the heavy task whose last search is the oldest. If the parameters found
-// beat the champion, it trains the task with them. It returns false if no heavy task has a model. The search runs at the
-// lowest priority, concurrently with trainings; the training runs at the normal priority.
+// beat the champion, it trains the task with them. It returns false if no heavy task has a model. The search runs at a
+// lower priority, concurrently with trainings; the training runs at the normal priority.
 func (t *Trainer) SearchOnce(ctx context.Context) (bool, error) {
 	t.searches.mu.Lock()
 	defer t.searches.mu.Unlock()
@@ -114,7 +114,7 @@ func (t *Trainer) search(ctx context.Context, task sizing.TaskKey) (Report, erro
 		return Report{}, err
 	}
 	var found taskmodel.SearchResult
-	err = runAtLowestPriority(func() (err error) {
+	err = runAtLowerPriority(func() (err error) {
 		found, err = taskmodel.Search(ctx, &history, champion)
 		return err
 	})
@@ -124,22 +124,24 @@ func (t *Trainer) search(ctx context.Context, task sizing.TaskKey) (Report, erro
 	return t.trainExclusively(ctx, task, found.Fit)
 }
 
-// runAtLowestPriority runs `f` and waits for its end; only Linux lowers the priority. The thread of `f` stays locked and
-// ends with f, because a thread cannot raise its priority again. A panic of `f` becomes an error, because it must not end
-// the process that trains all tasks.
-func runAtLowestPriority(f func() error) error {
+// runAtLowerPriority runs `f` and waits for its end; only Linux lowers the priority. The thread of `f` stays locked and
+// ends with f, because a thread cannot raise its priority again.
+func runAtLowerPriority(f func() error) error {
 	done := make(chan error)
 	go func() {
-		var err error
-		defer func() {
-			if r := recover(); r != nil {
-				err = fmt.Errorf("the background job panicked; report this error: %v\n%s", r, debug.Stack())
-			}
-			done <- err
-		}()
 		runtime.LockOSThread()
 		lowerThreadPriority()
-		err = f()
+		done <- recovering(f)
 	}()
 	return <-done
+}
+
+// recovering turns a panic of `f` into an error, because it must not end the process that trains all tasks.
+func recovering(f func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the job panicked; report this error: %v\n%s", r, debug.Stack())
+		}
+	}()
+	return f()
 }

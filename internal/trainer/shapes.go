@@ -38,7 +38,7 @@ func (t *Trainer) runShapes(ctx context.Context) {
 }
 
 // LearnShapes learns the shapes of every namespace that has none, or whose shapes are at least Config.ShapesEvery old, from
-// the stored models of the tasks, at the lowest priority. A shape is a distribution of the ratio of run time to prediction
+// the stored models of the tasks, at a lower priority. A shape is a distribution of the ratio of run time to prediction
 // that several tasks share.
 func (t *Trainer) LearnShapes(ctx context.Context, now time.Time) error {
 	versions, err := t.store.ActiveVersions(ctx)
@@ -73,7 +73,7 @@ func (t *Trainer) learnShapes(ctx context.Context, namespace string, tasks []siz
 		return err
 	}
 	var shapes *taskmodel.Shapes
-	err = runAtLowestPriority(func() (err error) {
+	err = runAtLowerPriority(func() (err error) {
 		shapes, err = taskmodel.LearnShapes(ratios)
 		return err
 	})
@@ -117,7 +117,7 @@ func (t *Trainer) classifyShapes(ctx context.Context, namespace string, labels m
 		}
 	}
 	var classifier *cohort.Shapes
-	err = runAtLowestPriority(func() error {
+	err = runAtLowerPriority(func() error {
 		classifier = cohort.FitShapes(rows, labels)
 		return nil
 	})

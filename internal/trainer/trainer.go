@@ -3,8 +3,8 @@
 // An update fits at row counts that depend only on the history, so that a late training publishes the same model as an
 // early one. The exception is a long backlog of rows, for example after an import (taskmodel.Update).
 //
-// After trainings it also trains the cohort of the namespace, at the lowest priority; no training of a task of another
-// namespace waits for it. At longer intervals, also at the lowest priority, it searches for better parameters of a heavy task,
+// After trainings it also trains the cohort of the namespace; no training of a task of another
+// namespace waits for it. At longer intervals, at a lower priority, it searches for better parameters of a heavy task,
 // and learns the shapes of run times, the usage profiles and the plans of growing limits.
 //
 // Other packages decide when a task is trained: the store makes it due after a report
@@ -86,7 +86,6 @@ type Trainer struct {
 	profiles checkedReports // for FindProfiles
 
 	dueCohorts       *namespaceSet // whose cohorts may be due; for runCohorts
-	cohortLocks      sync.Map      // namespace → *sync.Mutex, held during a training of its cohort
 	backgroundCohort sync.Mutex    // held while a loop of Run trains a cohort
 	requestedCohort  sync.Mutex    // held while TrainNow trains a cohort, so that it does not wait for the loops
 }

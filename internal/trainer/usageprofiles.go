@@ -37,7 +37,7 @@ func (t *Trainer) runProfiles(ctx context.Context) {
 
 // FindProfiles finds usage profiles for each namespace with enough new reports (checkedReports.hasGrown) that has no
 // profiles, or whose profiles are at least Config.ProfilesEvery old and Set.NeedsRefit gives a reason. Profiles of this age
-// that cannot be decoded are replaced even without new reports. FindProfiles works at the lowest priority, and does nothing
+// that cannot be decoded are replaced even without new reports. FindProfiles works at a lower priority, and does nothing
 // while another replica holds the lease.
 func (t *Trainer) FindProfiles(ctx context.Context, now time.Time) error {
 	began := time.Now()
@@ -98,7 +98,7 @@ func (t *Trainer) findProfiles(ctx context.Context, namespace string, now time.T
 	if isDamaged {
 		reason = "the stored ones cannot be decoded"
 	}
-	err = runAtLowestPriority(func() (err error) {
+	err = runAtLowerPriority(func() (err error) {
 		if previous != nil {
 			if reason = previous.NeedsRefit(runs); reason == "" {
 				return nil
