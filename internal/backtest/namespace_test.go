@@ -14,10 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The log-normal peaks of the tasks of a DAG grow with the square root of the feature rows.
+// The log-normal peaks of the tasks of a DAG grow with the square root of the feature "rows".
 type dagKind struct {
 	name      string
-	deviation float64 // of the log peak, without the effect of the rows
+	deviation float64 // of the log peak, without the effect of the feature "rows"
 }
 
 var steady, noisy = dagKind{"steady", 0.1}, dagKind{"noisy", 0.8}
@@ -46,7 +46,7 @@ func (o *outcomes) isCalibrated() bool {
 	return math.Abs(o.killed-o.promised) <= max(o.promised/2, 3*math.Sqrt(o.promised))
 }
 
-// The outcomes, by kind, do not count the first run of each task.
+// sizeNamespace replays a trace, and returns the promised and killed runs by kind, without the first run of each task.
 func sizeNamespace(t *testing.T, csv string) map[string]*outcomes {
 	t.Helper()
 	kinds, seen := map[string]*outcomes{}, map[string]bool{}

@@ -29,7 +29,7 @@ type PeakPair struct {
 // HistoryRow is one ended try.
 type HistoryRow struct {
 	Seq           int64     // order of arrival, unique in a store
-	At            time.Time // the end of the try, or its start, or (also for an implausible time) the arrival of the report; of a reproduced run, the time of the archived run
+	At            time.Time // the end of the try; its start if the end is unknown; the arrival of the report if both are unknown or the time is implausible; of a reproduced run, the time of the archived run
 	StartedAt     time.Time // as reported, or the reported end minus Duration; zero if unknown, implausible or after At, and for a reproduced run
 	RunID         string
 	MapIndex      int

@@ -53,7 +53,7 @@ type Models interface {
 	// only its Task, Version, Share and Active, and its Blob if the Share is nil. Shares stops at the
 	// first error that `each` returns.
 	Shares(ctx context.Context, task sizing.TaskKey, each func(Model) error) error
-	// NamespaceShares calls `each` for every active model in a namespace that has a Share, in the order of the DAGs and tasks.
+	// NamespaceShares calls `each` for every active model with a Share in a namespace, in the order of the DAGs and tasks.
 	// The Model has only its Task, Version, Share and Active. NamespaceShares stops at the first error that `each` returns.
 	NamespaceShares(ctx context.Context, namespace string, each func(Model) error) error
 	// Unpublished lists the tasks with observations and without an active model.

@@ -158,7 +158,7 @@ func TestAMonthThatOnlyShowsATrendCountsAsMissing(t *testing.T) {
 
 // The peaks only grow with time. The runs of one hour count as one value, because they resemble one another, so many runs do
 // not make this growth a daily cycle.
-func TestAnHourNeedsSeveralDays(t *testing.T) {
+func TestGrowthIsNoDailyCycle(t *testing.T) {
 	for _, runs := range []int{92, 300, 2000} {
 		rows, y := datesFrom(runs, 15*time.Minute, func(at time.Time) float64 { return float64(at.Unix()) / 1e5 })
 		assert.False(t, encoded(rows, y...).Columns[0].WithHour, "%d runs", runs)
@@ -177,7 +177,7 @@ func TestErrorsGetEffectsOfTheCyclesOnWhichTheyDepend(t *testing.T) {
 		step  time.Duration
 		err   func(at time.Time) float64
 		want  []int
-		dates map[string]float64 // effects
+		dates map[string]float64 // expected sum of the effects on each date
 	}{
 		"no cycle":             {400, day, func(time.Time) float64 { return noisy(0) }, nil, nil},
 		"growth":               {400, day, func(at time.Time) float64 { return noisy(float64(at.YearDay()) / 50) }, nil, nil},
@@ -210,7 +210,7 @@ func TestErrorsGetEffectsOfTheCyclesOnWhichTheyDepend(t *testing.T) {
 	}
 }
 
-func TestABlobWithEffectsOfAnUnknownCycleDoesNotOpen(t *testing.T) {
+func TestABlobWithEffectsOfAnUnknownColumnOrCycleDoesNotOpen(t *testing.T) {
 	m := New()
 	learnRuns(m, rand.New(rand.NewPCG(1, 0)), 0, 30, .2, 1)
 	for _, e := range []cycleEffect{{Column: 1}, {Column: -1}, {Cycle: cycleCount}} {

@@ -31,7 +31,7 @@ func Save(ctx context.Context, st Store, notes io.Writer, name string, parameter
 	}
 	id, err := st.Save(ctx, r, models)
 	if name != "" && sizing.KindOf(err) == sizing.Conflict {
-		fmt.Fprintf(notes, "%v; the experiment is not lost: it is saved without a name\n", err)
+		fmt.Fprintf(notes, "%v; trying to save the experiment without a name\n", err)
 		r.Name = ""
 		id, err = st.Save(ctx, r, models)
 	}

@@ -29,7 +29,7 @@ type Run struct {
 // Bounds of Fit.
 const (
 	maxNodeTypes = 64 // largest number of node types; the most frequent ones are used
-	maxInputs    = 8  // largest number of numeric features of a task; those that most runs have are used
+	maxInputs    = 8  // largest number of numeric features of a task; the most frequent ones are used
 	rounds       = 30 // largest number of rounds of the estimation
 )
 
@@ -178,7 +178,7 @@ func (t *taskEffect) inputs(f sizing.Features) []float64 {
 
 func signedLog(v float64) float64 { return math.Copysign(math.Log1p(math.Abs(v)), v) }
 
-// NodeTypes returns the node types that have an effect, in alphabetical order.
+// NodeTypes returns the node types whose effects are estimated, in alphabetical order.
 func (e *Effects) NodeTypes() []string { return e.nodes }
 
 // HasLoad reports whether some runs had a known load.

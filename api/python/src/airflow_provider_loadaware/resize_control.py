@@ -1,7 +1,8 @@
 """The control of one running try: which amounts its pod gets, and when.
 
 `Controller.run` is a generator without I/O. It yields a request, and the caller sends back the result. The caller is a
-thread of a synchronous task or the event loop of the triggerer.
+thread of a synchronous task, the event loop of the triggerer or, for the return to the static grant, the worker of a
+deferrable task.
 
     read the pod ─▶ read its usage ─▶ POST /phase ─▶ patch pods/resize ─▶ sleep ─▶ …
          fall_back, after a failure ─▶ static grant, for the rest of the try
@@ -158,7 +159,8 @@ class Controller:
         body = {
             **self._key,
             "elapsed_seconds": round(elapsed, 3),
-            # A plan that does not act leaves the limit of the pod unchanged, so the call names the start of the plan.
+            # A plan that does not act leaves the limit of the pod unchanged, so the call sends the limit at the
+            # start of the plan.
             "limit_bytes": plan.followed_limit(wanted) if plan.acts else plan.start_bytes,
             "static_bytes": plan.static_bytes,
             "cpu_millicores": wanted.cpu if plan.start_cpu else None,
