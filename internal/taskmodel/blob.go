@@ -144,6 +144,9 @@ func Open(blob []byte) (*Model, error) {
 	if m.Models != nil && !m.Models.hasValidCycles() {
 		return nil, fmt.Errorf("%w: effects of the calendar are inconsistent", ErrFormat)
 	}
+	if m.Models != nil && !m.Models.hasValidRestart() {
+		return nil, fmt.Errorf("%w: positions in the history are inconsistent", ErrFormat)
+	}
 	m.Experts.Rebuild(expertConfig)
 	m.updateRunTimes()
 	if m.Models != nil && m.Models.Line.Targets > 0 {

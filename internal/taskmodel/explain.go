@@ -170,7 +170,11 @@ func (m *Model) explainPoint(cells []sizing.Value, p *experts.Point, target, amo
 		unshifted.Level[k] -= b.levelShift + b.levelRaise
 		sum += weight
 	}
-	c.add(TermFeature, "outside the known range", m.describeOutside(cells, b), levelOf(&unshifted)-levelOf(&edge))
+	beyond := "outside the known range"
+	if b.restartRise > 0 {
+		beyond = "the growth since the runs with such features"
+	}
+	c.add(TermFeature, beyond, m.describeOutside(cells, b), levelOf(&unshifted)-levelOf(&edge))
 	c.add(TermFeature, "a new level of the peaks", "", sum*b.levelShift+b.levelRaise)
 	c.add(TermFeature, "the peaks of earlier tasks of the run", describeRunShift(b.runShift), blend.ColdStart*b.runShift)
 	if amount < math.Exp(c.logAmount) {

@@ -86,6 +86,9 @@ func (m *models) bytes() int64 {
 			size += above.MemoryBytes()
 		}
 	}
+	if m.Restart != nil {
+		size += int64(unsafe.Sizeof(*m.Restart)) + m.Restart.Position.MemoryBytes()
+	}
 	return size + m.Enc.bytes()
 }
 

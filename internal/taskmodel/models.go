@@ -78,6 +78,8 @@ type models struct {
 
 	Unsolved int // number of rows added to the ridge regressions since they were last solved
 
+	Restart *restart `cbor:",omitempty"` // nil: the features do not show when a row ran
+
 	IsUntimed bool `cbor:",omitzero"` // no fitted row has a known run time
 
 	// Solved is the stored form of ridges. It is only set while a blob is encoded or decoded, and
@@ -161,6 +163,9 @@ func fitModels(schema *sizing.Schema, rows []row, prev *models, trees TreeParams
 		return nil, err
 	}
 	m.fitCycles(rows)
+	if m.Restart, err = m.fitRestart(rows, y, prev); err != nil {
+		return nil, err
+	}
 	if err := m.fitTrees(t, rows, trees.config(len(rows), seed), fits, ablated); err != nil {
 		return nil, err
 	}
@@ -349,6 +354,7 @@ const solveShare = 100 // see isSolveDue
 // learn raises a smaller residual to `lowest` (winsorising), and learns the row with less weight. weight is that of the row
 // in the stack.
 func (m *models) learn(r *row, p *experts.Point, lowest, weight float64, b *buffers) {
+	m.learnRestart(math.Log(r.Peak), p.Level[experts.LineTrees], b)
 	if raised := math.Exp(p.Level[experts.LineTrees] + lowest); r.Peak < raised && m.ridges != nil && !p.Imputed {
 		clipped := *r
 		clipped.winsorise(raised, lowest)

@@ -52,6 +52,7 @@ type buffers struct {
 	noFeatures      bool                        // the row has no encoded feature
 	runShift        float64                     // by which the run score shifted the cold-start prediction, as a log factor
 	levelShift      float64                     // by which an accepted change shifted the predictions of the models, as a log factor; see levels
+	restartRise     float64                     // by which raiseRestart raised LineTrees, as a log factor
 	levelRaise      float64                     // by which a levelCandidate raised all predictions, as a log factor
 	unwidenedAmount float64                     // the answer without donorMargin; 0 for a complete row
 }
@@ -70,6 +71,7 @@ func (m *models) predict(cells []sizing.Value, p *experts.Point, b *buffers) {
 	if m.findOutside(cells, &b.extrapolation) && m.ridges != nil {
 		m.extrapolate(cells, p, b)
 	}
+	m.raiseRestart(cells, p, b)
 	if b.extrapolation.isFar && !b.extrapolation.trendRises { // the known runs do not show the effect of such a number
 		b.extrapolation.tooLarge = true
 	}

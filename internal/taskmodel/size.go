@@ -151,6 +151,9 @@ func (m *Model) reason(p *experts.Point, q Question, s *Answer, a experts.Answer
 		fmt.Fprintf(&text, "; widened by %.0f %% for the unknown effect of %s", 100*(a.Amount/b.amountBeforeWidening-1), m.nameUnknownEffect(&q, b.cells))
 	}
 	m.describeExtrapolation(&text, a.Amount, b)
+	if b.restartRise > math.Log(outsideFactor) {
+		text.WriteString("; raised by the growth since the runs with such features")
+	}
 	if rise := b.extrapolation.runTimeRise; rise > math.Log(outsideFactor) {
 		fmt.Fprintf(&text, "; run time extrapolated to %s times that at the edge of the known range", sizing.FormatFactor(math.Exp(rise)))
 	}
