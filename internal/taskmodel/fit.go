@@ -364,7 +364,7 @@ func (m *Model) rowsOf(h *sizing.History, n int) []row {
 		}
 		next := row{
 			Cells: cellsOf(&h.Schema, previous, r.Features), Peak: math.Max(1, aligned(i, float64(bytes))),
-			Seconds: secondsOf(r.Duration), Untimed: r.Duration <= 0, Cores: fittedCores(r, quarantinedCPU), Weight: max(r.Weight, 1), Residual: math.NaN(),
+			Seconds: secondsOf(r.Duration), Untimed: r.Duration <= 0, Cores: fittedCores(r, quarantinedCPU), Weight: max(r.Weight, 1), Residual: math.NaN(), At: cmp.Or(StartOf(r.StartedAt), r.At.Unix()),
 		}
 		if isStale(i) {
 			next.Weight *= staleWeight

@@ -1,6 +1,7 @@
 package taskmodel
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -249,7 +250,7 @@ func padCells(cells []sizing.Value, n int) []sizing.Value {
 func (m *Model) rowOf(t *TrainingRow) row {
 	return row{
 		Cells: m.cells(t.Features, nil), Peak: math.Max(1, float64(t.Peak)), Seconds: secondsOf(t.Duration),
-		Cores: float64(t.CPUMax), Weight: 1, Untimed: t.Duration <= 0,
+		Cores: float64(t.CPUMax), Weight: 1, Untimed: t.Duration <= 0, At: cmp.Or(t.StartedAt, t.At),
 	}
 }
 

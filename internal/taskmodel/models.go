@@ -117,6 +117,7 @@ type row struct {
 	Granted  float64 `cbor:"Answered"` // bytes that would have been granted before the row was learned; 0: unknown
 	Imputed  bool    // the true peak is censored, and Peak is an estimate
 	Untimed  bool    `cbor:",omitzero"` // the duration is unknown, and Seconds is a default
+	At       int64   `cbor:",omitzero"` // the start of the try in Unix seconds, or its end if the start is unknown
 	Isolated bool    `cbor:"-"`         // withoutIsolated removed a number
 	Repeated float64 `cbor:"-"`         // share of the weight that shiftLevel removes, because the errors of the instances of a DAG run are correlated; see setRepeated
 	Measured float64 `cbor:"-"`         // of a low outlier, whose Peak and Weight winsorise changed: the measured peak; otherwise 0

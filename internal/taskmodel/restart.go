@@ -20,6 +20,7 @@ type restart struct {
 	TimeGrowth float64       // of the log run time per row; 0: the run times do not grow
 	Longest    float64       // largest log run time
 	Refuted    bool          // a run with the features of much older runs had a peak like theirs
+	Calendar   []calendarNumber
 }
 
 // Position must explain startShare of the variance of the positions. After a restart, the features explain less from fit to fit,
@@ -32,7 +33,8 @@ const (
 	minRestartAge  = 0.5 // smallest age of the runs with such features, as a share of the history
 )
 
-// fitRestart returns nil if the features do not show when a row ran, or if neither the peaks nor the run times grow.
+// fitRestart returns nil if no feature has a number of the calendar, if the features do not show when a row ran, or if neither the
+// peaks nor the run times grow.
 func (m *models) fitRestart(rows []row, y []float64, prev *models) (*restart, error) {
 	seconds := make([]float64, len(rows))
 	for i := range rows {
@@ -65,6 +67,9 @@ func (m *models) fitRestart(rows []row, y []float64, prev *models) (*restart, er
 		least, s.Refuted = keepShare, prev.Restart.Refuted
 	}
 	if squares/freedom > (1-least)*sumOfSquares(t.Y)/(s.Rows-1) {
+		return nil, nil
+	}
+	if s.Calendar = findCalendarNumbers(m.Enc.Columns, rows); s.Calendar == nil {
 		return nil, nil
 	}
 	return s, nil
@@ -112,7 +117,7 @@ func (m *models) raiseRestart(cells []sizing.Value, p *experts.Point, b *buffers
 		return
 	}
 	age := m.Restart.age(b.line)
-	if age == 0 || m.Enc.hasUnfitted(cells) {
+	if age == 0 || !m.Restart.isRestarted(cells) || m.Enc.hasUnfitted(cells) {
 		return
 	}
 	lineTrees := p.Level[experts.LineTrees]
@@ -148,5 +153,13 @@ func (m *models) learnRestart(y, predicted float64, b *buffers) {
 }
 
 func (m *models) hasValidRestart() bool {
-	return m.Restart == nil || m.Restart.Position != nil && m.Restart.Position.Cols() == m.Enc.LineWidth
+	if m.Restart == nil {
+		return true
+	}
+	for _, c := range m.Restart.Calendar {
+		if c.Column < 0 || c.Column >= len(m.Enc.Columns) || c.Index < 0 {
+			return false
+		}
+	}
+	return m.Restart.Position != nil && m.Restart.Position.Cols() == m.Enc.LineWidth
 }

@@ -19,16 +19,22 @@ func numbersOfDate(day time.Time) sizing.Features {
 	}
 }
 
-// learnYear reports daily runs from 6 January to 31 December 2025. Their peaks and run times double.
+// dayOf returns the day of the i-th run of a task with daily runs. The tasks of the tests begin on 2 January 1970.
+func dayOf(i int) time.Time { return time.Date(1970, 1, 2+i, 0, 0, 0, 0, time.UTC) }
+
+const runsIn1970 = 364
+
+// learnYear reports daily runs until 31 December. Their peaks and run times double.
 func learnYear(t *testing.T, features func(time.Time) sizing.Features, seed uint64) (*task, func(size float64) sizing.HistoryRow) {
 	k, rng := newTask(t), newRand(seed)
+	k.between = 24 * time.Hour
 	run := func(size float64) sizing.HistoryRow {
 		r := measuredRun(size * noise(rng, .04))
 		r.Duration = time.Duration(size * noise(rng, .04) * float64(time.Hour))
 		return r
 	}
-	for i := range 360 {
-		k.report(features(time.Date(2025, 1, 6+i, 0, 0, 0, 0, time.UTC)), run(math.Exp(.002*float64(i))))
+	for i := range runsIn1970 {
+		k.report(features(dayOf(i)), run(math.Exp(.002*float64(i))))
 		k.train()
 	}
 	return k, run
@@ -51,8 +57,8 @@ func TestAGrowingTaskKeepsItsLevelWhenTheMonthRestarts(t *testing.T) {
 	} {
 		k, run := learnYear(t, features, 141)
 		for i := range 6 {
-			size := math.Exp(.002 * float64(360+i))
-			f := features(time.Date(2026, 1, 1+i, 0, 0, 0, 0, time.UTC))
+			size := math.Exp(.002 * float64(runsIn1970+i))
+			f := features(dayOf(runsIn1970 + i))
 			s := k.model.Size(question(f))
 			line := fmt.Sprint(name, ", day ", 1+i, ": ", s.Reason)
 			assert.Greater(t, s.Limit, bytes(.97*size), line)
@@ -72,7 +78,7 @@ func TestAGrowingTaskKeepsItsLevelWhenTheMonthRestarts(t *testing.T) {
 func TestAPeakLikeThoseOfTheLastJanuaryEndsTheRaise(t *testing.T) {
 	k, run := learnYear(t, numbersOfDate, 142)
 	for i := range 5 {
-		f := numbersOfDate(time.Date(2026, 1, 1+i, 0, 0, 0, 0, time.UTC))
+		f := numbersOfDate(dayOf(runsIn1970 + i))
 		s := k.model.Size(question(f))
 		assert.Equal(t, i == 0, s.Limit > bytes(1.8), "day %d: %s", 1+i, s.Reason)
 		k.report(f, run(1))
@@ -84,4 +90,17 @@ func TestAPeakLikeThoseOfTheLastJanuaryEndsTheRaise(t *testing.T) {
 		k.model, err = taskmodel.Open(blob)
 		assert.NoError(t, err)
 	}
+}
+
+// The number of rows grows for a year, too, but it is not a number of the calendar.
+func TestASmallInputAfterGrowingOnesIsNotRaised(t *testing.T) {
+	withRows := func(day time.Time, rows float64) sizing.Features {
+		f := numbersOfDate(day)
+		f["rows"] = sizing.NumberValue(math.Round(rows))
+		return f
+	}
+	k, _ := learnYear(t, func(day time.Time) sizing.Features {
+		return withRows(day, 100*math.Exp(.002*float64(day.YearDay())))
+	}, 143)
+	assert.NotContains(t, k.model.Size(question(withRows(dayOf(runsIn1970-1), 100))).Reason, "the growth since")
 }
