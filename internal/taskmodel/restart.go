@@ -20,7 +20,7 @@ type restart struct {
 	TimeGrowth float64       // of the log run time per row; 0: the run times do not grow
 	Longest    float64       // largest log run time
 	Refuted    bool          // a run with the features of much older runs had a peak like theirs
-	Calendar   []calendarNumber
+	Calendar   []calendarNumber // not empty
 }
 
 // Position must explain startShare of the variance of the positions. After a restart, the features explain less from fit to fit,
