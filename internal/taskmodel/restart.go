@@ -14,12 +14,12 @@ import (
 // with time. So if the peaks grow, their history does not show whether they depend on the month or on time, and for 1 January
 // the models would predict the peaks of the last January. Until a run shows that they depend on the month, they depend on time.
 type restart struct {
-	Position   *linear.Ridge // position of a row in the history, from 0 to Rows, predicted by the inputs of the line
-	Rows       float64       // number of rows of the fit
-	Growth     float64       // of the log peak per row; 0: the peaks do not grow
-	TimeGrowth float64       // of the log run time per row; 0: the run times do not grow
-	Longest    float64       // largest log run time
-	Refuted    bool          // a run with the features of much older runs had a peak like theirs
+	Position   *linear.Ridge    // position of a row in the history, from 0 to Rows, predicted by the inputs of the line
+	Rows       float64          // number of rows of the fit
+	Growth     float64          // of the log peak per row; 0: the peaks do not grow
+	TimeGrowth float64          // of the log run time per row; 0: the run times do not grow
+	Longest    float64          // largest log run time
+	Refuted    bool             // a run with the features of much older runs had a peak like theirs
 	Calendar   []calendarNumber // not empty
 }
 
