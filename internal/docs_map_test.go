@@ -73,7 +73,7 @@ func foldersOf(head string) (folders []string) {
 	return folders
 }
 
-// findFile returns "" if no folder contains the file.
+// findFile returns the path of a file in one of the folders; "" if no folder contains it.
 func findFile(folders []string, name string) string {
 	at := slices.IndexFunc(folders, func(folder string) bool {
 		_, err := os.Stat(path.Join("..", folder, name))

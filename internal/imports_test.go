@@ -19,7 +19,8 @@ import (
 
 const module = "github.com/loadaware/loadaware/"
 
-// A path such as internal/ml/… means all packages below internal/ml.
+// mayImport lists the packages that each package may import. A path such as internal/ml/… means all packages below
+// internal/ml.
 var mayImport = map[string][]string{
 	"internal/sizing":     {},
 	"internal/jsonwriter": {},
@@ -168,7 +169,7 @@ func TestPackagesImportOnlyAllowedPackages(t *testing.T) {
 	}
 }
 
-// The paths are relative to the root of the module, without hidden folders.
+// goFiles returns the Go files outside hidden folders, relative to the root of the module.
 func goFiles(t *testing.T) []string {
 	var files []string
 	root := ".."

@@ -49,7 +49,8 @@ func OpenStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (st *p
 	return st, stop, err
 }
 
-// tracer may be nil. See FindDatabase for serverAddr.
+// openStore implements OpenStore. It also returns the DSN of the database. `tracer` may be nil. See FindDatabase for
+// `serverAddr`.
 func openStore(ctx context.Context, cfg *config.Config, serverAddr string, tracer pgx.QueryTracer, log *slog.Logger) (st *postgres.Store, dsn string, stop func(), err error) {
 	dsn, stopDatabase, err := FindDatabase(ctx, cfg, serverAddr, log)
 	if err != nil {

@@ -32,9 +32,9 @@ func setGCPace() (release func()) {
 	return func() { runtime.KeepAlive(ballast) }
 }
 
-// On a single CPU, GOMAXPROCS 1 would let other work of this process, such as learning reports or a what-if, run for up
-// to 10 ms before a request. With 2, the operating system divides the CPU between them. The environment variable
-// overrides this.
+// shareProcessors raises GOMAXPROCS to at least 2. On a single CPU, GOMAXPROCS 1 would let other work of this process, such
+// as learning reports or a what-if, run for up to 10 ms before a request. With 2, the operating system divides the CPU
+// between them. The environment variable overrides this.
 func shareProcessors() {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0)))

@@ -56,7 +56,7 @@ func BenchmarkPredictUnderGC(b *testing.B) {
 	}
 }
 
-// The tasks t0, t1 and so on are trained.
+// predictHandler returns the handler of a server whose tasks t0, t1 and so on are trained.
 func predictHandler(b *testing.B, tasks int) http.Handler {
 	dsn, log := pgtest.DSN(b), slog.New(slog.DiscardHandler)
 	require.NoError(b, migrations.Up(b.Context(), dsn))

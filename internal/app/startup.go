@@ -24,7 +24,8 @@ type startup struct {
 	log       *slog.Logger
 }
 
-// run prints example requests even if the import of the demo has failed.
+// run prints the addresses of the server, imports the demo if it is requested, and prints example requests, even if the
+// import has failed.
 func (s *startup) run(ctx context.Context) {
 	url := s.listeners.URL()
 	fmt.Fprintf(s.Out, "loadaware serves at %s\n", url)
@@ -55,8 +56,8 @@ Try:
   curl %[1]s/tasks/pricing/predict_demand
 `
 
-// importDemo does nothing if the store has a task. One transaction stores all rows of the demo, so the
-// store never has only some of them.
+// importDemo imports the demo history, unless the store has a task. One transaction stores all rows of the demo, so the store
+// never has only some of them.
 func (s *startup) importDemo(ctx context.Context) error {
 	existing, err := s.store.Tasks(ctx, "", sizing.TaskKey{}, 1)
 	if err != nil || len(existing) > 0 {

@@ -12,7 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/tracing"
 )
 
-// startTracing returns a nil tracer if tracing is not configured. `end` sends the last spans and waits at most 5 seconds.
+// startTracing starts to send traces. It returns a nil tracer if tracing is not configured. `end` sends the last spans and
+// waits at most 5 seconds.
 func startTracing(ctx context.Context, cfg *config.Config, version string, log *slog.Logger) (tracer trace.Tracer, end func(), err error) {
 	tracer, flush, err := tracing.Start(ctx, tracing.Config{Endpoint: cfg.TraceURL, Headers: cfg.TraceHeaders, Version: version}, log)
 	if err != nil {

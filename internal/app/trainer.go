@@ -17,8 +17,8 @@ import (
 )
 
 // trainConns bounds the connections to PostgreSQL of the six background loops (trainings, cohorts, parameter searches, shapes,
-// usage profiles, plans), the renewals of leases, and requested trainings. Each of them holds a connection only during a query or
-// a transaction. With fewer connections they would wait for each other more often.
+// usage profiles, plans), the renewals of leases, and requested trainings. Each of them holds a connection only during a
+// query or a transaction. With fewer connections they would wait for each other more often.
 const trainConns = 6
 
 // Trainer configures the trainer process.
@@ -40,8 +40,8 @@ func (t *Trainer) Run(ctx context.Context) error {
 	}
 	defer endTracing()
 	if IsSupervised() {
-		// A signal to the terminal or the container also reaches the server. The server finishes its HTTP requests, which may need
-		// this process, and then closes the input of this process. So this process ignores the signal.
+		// A signal to the terminal or the container also reaches the server. The server finishes its HTTP requests, which may
+		// need this process, and then closes the input of this process. So this process ignores the signal.
 		ctx = context.WithoutCancel(ctx)
 	}
 	st, err := postgres.Open(ctx, t.DatabaseURL, postgres.Config{MaxConns: trainConns, Log: log, Tracer: queryTracer(tracer)})
@@ -76,7 +76,8 @@ func IsSupervised() bool {
 	return err == nil && pid == os.Getppid()
 }
 
-// The trainer process does not inherit the server's tokens (LOADAWARE_TOKENS), session key or read replica.
+// trainerCommand returns a function that returns the command of the trainer process. This process does not inherit the
+// server's tokens (LOADAWARE_TOKENS), session key or read replica.
 func trainerCommand(dsn string, c *config.Config, stderr io.Writer) func(context.Context) *exec.Cmd {
 	return func(ctx context.Context) *exec.Cmd {
 		cmd := exec.CommandContext(ctx, executable(), "train")
@@ -89,7 +90,7 @@ func trainerCommand(dsn string, c *config.Config, stderr io.Writer) func(context
 	}
 }
 
-// On Linux the path works even if the file was replaced.
+// executable returns the path of this program. On Linux the path works even if the file was replaced.
 func executable() string {
 	const self = "/proc/self/exe"
 	if runtime.GOOS == "linux" {

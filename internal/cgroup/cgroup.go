@@ -80,7 +80,8 @@ func Open(root string) (*Group, error) {
 	return g, nil
 }
 
-// The files of the memory and of the inactive page cache must exist; the other files are optional.
+// open opens the files of a group. The files of the memory and of the inactive page cache must exist; the other files are
+// optional.
 func open(l layout, memoryDir, cpuDir string) (*Group, error) {
 	memory, err := openGauge(memoryDir, l.memory, "")
 	if err != nil {
@@ -126,7 +127,7 @@ type gauge struct {
 // maxFileSize is larger than any file with keys: memory.stat has about 60 lines of at most 40 bytes.
 const maxFileSize = 8 << 10
 
-// openGauge also checks that the value can be read.
+// openGauge opens the file of a gauge and checks that the value can be read.
 func openGauge(dir, name, key string) (*gauge, error) {
 	if dir == "" {
 		return nil, fmt.Errorf("%s: %w", name, os.ErrNotExist)

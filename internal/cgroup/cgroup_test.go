@@ -20,7 +20,7 @@ func system(t *testing.T, files map[string]string) string {
 	return root
 }
 
-// The container sees its group as the root of the mount.
+// version2Container returns the files of a container that sees its group as the root of the mount.
 func version2Container() map[string]string {
 	return map[string]string{
 		"proc/self/cgroup":             "0::/\n",
@@ -33,7 +33,8 @@ func version2Container() map[string]string {
 	}
 }
 
-// The container sees the path of its group on the host, which is also the root of its mounts.
+// version1Container returns the files of a container that sees the path of its group on the host, which is also the root of
+// its mounts.
 func version1Container() map[string]string {
 	const name = "/kubepods/burstable/pod1/c1"
 	return map[string]string{

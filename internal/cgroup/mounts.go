@@ -74,7 +74,7 @@ func (m mountTable) version1Dir(controller string) string {
 	})
 }
 
-// find uses the first mount that matches. It returns "" if there is none.
+// find returns the directory of the group of a controller in the first mount that matches; "" if there is none.
 func (m mountTable) find(controller string, matches func(mount) bool) string {
 	path, known := m.paths[controller]
 	i := slices.IndexFunc(m.mounts, matches)

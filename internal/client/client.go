@@ -165,7 +165,7 @@ func connectionError(server string, cause error) error {
 	return &unavailableError{fmt.Errorf("no response from %s: %w", server, cause)}
 }
 
-// send returns an *unavailableError if a retry may succeed.
+// send sends one request and returns the body of the response. The error is an *unavailableError if a retry may succeed.
 func (c *Client) send(ctx context.Context, method, path string, body []byte) ([]byte, error) {
 	if err := checkURL(c.URL); err != nil {
 		return nil, err

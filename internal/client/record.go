@@ -71,8 +71,8 @@ func (c *Client) SetStructure(ctx context.Context, d sizing.Structure) error {
 	return err
 }
 
-// rejection removes `position`, such as "observations[3].", from the texts, because a person who imports a file does not
-// know the position in a batch.
+// rejection returns the error of an observation that the server rejected. It removes `position`, such as "observations[3].",
+// from the texts, because a person who imports a file does not know the position in a batch.
 func rejection(p *api.Problem, position string) error {
 	err := errors.New(strings.ReplaceAll(p.Detail, position, ""))
 	if p.Status == http.StatusConflict && len(p.Errors) == 1 {

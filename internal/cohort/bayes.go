@@ -19,8 +19,8 @@ type bayes struct {
 	Values  map[uint64][]float32 // by hash of name and value: number of tasks with the value, by class
 }
 
-// newBayes counts nothing yet. It knows the maxBayesValues most frequent values in the newest rows of the tasks. Their
-// number is bounded because names and values come from callers.
+// newBayes returns a bayes that has counted no task yet. It knows the maxBayesValues most frequent values in the newest rows
+// of the tasks. The number of values is bounded because names and values come from callers.
 func newBayes(tasks []*labelledTask, classes int) bayes {
 	counts := map[uint64]int{}
 	for _, t := range tasks {

@@ -16,7 +16,7 @@ import (
 // ownerPeaks has the typical peak of the tasks of each owner, in bytes.
 var ownerPeaks = []float64{1e9, 4e9, 9e9, 30e9}
 
-// The peak depends on the owner and varies by 20 %.
+// task returns a row of task i. The peak depends on the owner and varies by 20 %.
 func task(i int, r *rand.Rand) Row {
 	owner := r.IntN(len(ownerPeaks))
 	return Row{

@@ -85,7 +85,7 @@ func (l *Learner) fitDAGs() map[uint64]*Model {
 	return models
 }
 
-// The model of the DAG has trees only if it answers first.
+// fitDAG returns the model of a DAG. It has trees only if it answers first.
 func (l *Learner) fitDAG(dag string) *Model {
 	own := l.restrictTo(dag)
 	if len(own.order) >= MinTasks {

@@ -12,15 +12,15 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// The request is set out of habit: it does not depend on the peak.
+// habitRequestRow returns a row of task i, whose request is set out of habit: it does not depend on the peak.
 func habitRequestRow(i int, r *rand.Rand) Row {
 	row := task(i, r)
 	row.Requested.Memory = sizing.Bytes(1e9 * (1 + 15*r.Float64()))
 	return row
 }
 
-// In DAG "measured", somebody has set the requests by measured peaks: a task uses a fifth of its request. No other fact
-// predicts the peak.
+// measured returns a row of DAG "measured", in which somebody has set the requests by measured peaks: a task uses a fifth of
+// its request. No other fact predicts the peak.
 func measured(i int, requested sizing.Bytes, r *rand.Rand) Row {
 	return Row{
 		Facts: Facts{
@@ -31,7 +31,7 @@ func measured(i int, requested sizing.Bytes, r *rand.Rand) Row {
 	}
 }
 
-// The first 300 tasks are of one DAG, and the other n of DAG "measured".
+// twoDAGs returns rows of 300 tasks of one DAG, and then rows of n tasks of DAG "measured".
 func twoDAGs(n int) []Row {
 	r := rand.New(rand.NewPCG(7, 3))
 	var rows []Row
@@ -64,7 +64,8 @@ func TestATaskIsComparedWithTheTasksOfItsDAGFirst(t *testing.T) {
 	}
 }
 
-// Each of n tasks, in DAGs of eight tasks, has six runs. Every task uses about a tenth of its request, whatever its DAG.
+// similarTaskRows returns six rows for each of n tasks, in DAGs of eight tasks. Every task uses about a tenth of its request,
+// whatever its DAG.
 func similarTaskRows(n int, r *rand.Rand) []Row {
 	var rows []Row
 	for i := range n {

@@ -73,7 +73,7 @@ func newEncoder(tasks []*taskRows, byRequest bool) *encoder {
 	return e
 }
 
-// The result is in alphabetical order.
+// mostFrequent returns the `limit` names with the largest counts, in alphabetical order.
 func mostFrequent(counts map[string]int, limit int) []string {
 	names := make([]string, 0, len(counts))
 	for name := range counts {
@@ -144,7 +144,7 @@ func (e *encoder) learn(t *taskRows) {
 	}
 }
 
-// hashOf is the 64-bit FNV-1a hash.
+// hashOf returns the 64-bit FNV-1a hash of a name and a value.
 func hashOf(name, value string) uint64 {
 	h := uint64(14695981039346656037)
 	for i := range len(name) {

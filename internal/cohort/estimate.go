@@ -36,7 +36,7 @@ func (d distribution) below(x float64) float64 {
 
 type weightedValue struct{ value, weight float64 }
 
-// newDistribution sorts `values`.
+// newDistribution returns the distribution of `values`, which it sorts.
 func newDistribution(values []weightedValue) distribution {
 	if len(values) == 0 {
 		return nil
@@ -97,7 +97,8 @@ func describe(tasks []*labelledTask, ids []int) []class {
 	return classes
 }
 
-// logs uses NaN for unknown. A GPU memory of zero counts as one byte. A killed run shows only its memory.
+// logs returns the logarithms of the quantities of a row; NaN is unknown. A GPU memory of zero counts as one byte. A killed
+// run shows only its memory.
 func (r *Row) logs() [quantities]float64 {
 	logs := [quantities]float64{math.Log(r.Cores), math.Log(max(1, r.GPUMemory)), math.Log(r.Peak)}
 	for q, v := range logs {

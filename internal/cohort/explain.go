@@ -37,10 +37,10 @@ type Explanation struct {
 	Level    float64 // predicted log peak
 }
 
-// Explain splits an answer of Size to the same question into the base, the effect of each fact (Shapley values), the margin, and
-// the reduction to the request or the rounding. The base is the expected prediction if no fact is known: the mean log peak of
-// the learned tasks or, if the trees predict a ratio, the mean log ratio plus the logarithm of the request. ok is false if
-// sizeByRequest and not the trees gave the answer.
+// Explain splits an answer of Size to the same question into the base, the effect of each fact (Shapley values), the margin,
+// and the reduction to the request or the rounding. The base is the expected prediction if no fact is known: the mean log
+// peak of the learned tasks or, if the trees predict a ratio, the mean log ratio plus the logarithm of the request. ok is
+// false if sizeByRequest and not the trees gave the answer.
 func (m *Model) Explain(q *Question, a *Answer) (e Explanation, ok bool) {
 	if !(a.amount > 0) {
 		return Explanation{}, false

@@ -34,6 +34,6 @@ func (m *Model) killRatio() float64 {
 	return max(1, (m.firstRuns.Kills+priorKills)/(m.firstRuns.Promised+priorKills))
 }
 
-// promise applies killRatio to the risk of an answer. The amount does not depend on killRatio: a few kills of unlike tasks would make
-// all margins wider.
+// promise applies killRatio to the risk of an answer. The amount does not depend on killRatio: a few kills of unlike tasks
+// would make all margins wider.
 func (m *Model) promise(risk float64) float64 { return 1 - math.Pow(1-risk, m.killRatio()) }

@@ -12,7 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Each task of a team requests `factor` times its peak, with a scatter of up to e^scatter.
+// teamTasks returns the rows of the tasks of a team. Each task requests `factor` times its peak, with a scatter of up to
+// e^scatter.
 func teamTasks(team, tasks, dags int, factor, scatter float64, owner func(i int) string, r *rand.Rand) (rows []Row) {
 	for i := range tasks {
 		key := sizing.TaskKey{Namespace: "n", DAG: fmt.Sprintf("dag%d-%d", team, i%dags), Task: fmt.Sprintf("task%d-%d", team, i)}

@@ -55,7 +55,7 @@ func (l *Learner) evaluateRatios() {
 	}
 }
 
-// The returned learner has no model.
+// subset returns a learner with the tasks for which `keep` is true. It has no model.
 func (l *Learner) subset(keep func(*taskRows) bool) *Learner {
 	some := newLearner()
 	for _, t := range l.order {
@@ -84,7 +84,7 @@ type answerTotals struct {
 	promised float64 // sum of the promised risks
 }
 
-// peak is the peak of the first success of the task.
+// add adds the answer for a task. peak is the peak of the first success of the task, in bytes.
 func (s *answerTotals) add(t hypotheticalAnswer, peak float64) {
 	waste, kills := cost.LadderWastage(peak, 0, t.limit)
 	s.tasks++
@@ -96,7 +96,7 @@ func (s *answerTotals) add(t hypotheticalAnswer, peak float64) {
 	s.squares += off * off
 }
 
-// cost is in units of the mean peak. A kill has the same price as in errorList.margin.
+// cost returns the mean cost of the answers, in units of the mean peak. A kill has the same price as in errorList.margin.
 func (s *answerTotals) cost() float64 {
 	risk := (s.kills + promisedTasks*s.promised/s.tasks) / (s.tasks + promisedTasks)
 	return s.waste/s.peaks + risk/(expectedRisk*sizing.DefaultRiskTarget)

@@ -179,8 +179,8 @@ func (l *Learner) Add(r Row) {
 	}
 }
 
-// isFitDue returns true if the number of successes or, in a learner with models of DAGs, of kills has grown by the share
-// RefitGrowth.
+// isFitDue reports whether there are at least MinTasks tasks, and the number of successes or, in a learner with models of
+// DAGs, of kills has grown by the share RefitGrowth since the last fit.
 func (l *Learner) isFitDue() bool {
 	grown := float64(l.runs) >= float64(l.fittedAt)*(1+RefitGrowth) || l.dags != nil && float64(l.kills) > float64(l.fittedKills)*(1+RefitGrowth)
 	return len(l.order) >= MinTasks && grown
@@ -316,9 +316,10 @@ func errorsOf(tasks []unseenTask) (errors []weightedError) {
 	return errors
 }
 
-// fitTrees uses ordered target statistics: a task is encoded before the statistics learn the task. As in CatBoost
-// (Prokhorenkova et al. 2018), the order is a permutation. In order of arrival the first task of each DAG would be its
-// root task, and the trees would learn that each task of an unknown DAG is like a root task.
+// fitTrees fits the trees on all rows of the tasks. It uses ordered target statistics: a task is encoded before the
+// statistics learn the task. As in CatBoost (Prokhorenkova et al. 2018), the order is a permutation. In order of arrival the
+// first task of each DAG would be its root task, and the trees would learn that each task of an unknown DAG is like a root
+// task.
 func fitTrees(tasks []*taskRows, byRequest bool) (*Model, error) {
 	tasks = permuted(tasks, 0)
 	e := newEncoder(tasks, byRequest)

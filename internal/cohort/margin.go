@@ -28,7 +28,7 @@ type errorList struct {
 	sums   []prefixSum // sums[i] is the sum of the first i errors
 }
 
-// newErrorList needs errors in ascending order.
+// newErrorList returns the list of `errors`, which must be ascending.
 func newErrorList(errors []weightedError) errorList {
 	l := errorList{errors, make([]prefixSum, 1, len(errors)+1)}
 	for i, e := range errors {

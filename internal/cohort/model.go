@@ -58,7 +58,7 @@ func (m *Model) withErrors(errors []weightedError, l *Learner) *Model {
 	return &updated
 }
 
-// setErrors needs errors in ascending order.
+// setErrors sets the errors and the lists that follow from them. `errors` must be ascending.
 func (m *Model) setErrors(errors []weightedError) {
 	m.errorList = newErrorList(errors)
 	m.widenedErrors, m.groupErrors = m.widening.lists(m.errorList), new(sync.Map)
@@ -89,7 +89,7 @@ type Answer struct {
 	ofDAG       bool         // the model of the DAG answered
 }
 
-// isOutside is true for a request to which the trees cannot extrapolate.
+// isOutside reports whether the request is so large that the trees cannot extrapolate to it; see maxRequestRatio.
 func (m *Model) isOutside(f *Facts) bool {
 	return m.LargestRequest > 0 && f.Requested.Memory > m.LargestRequest.Times(maxRequestRatio)
 }
@@ -136,8 +136,8 @@ func (m *Model) size(q *Question) (a Answer, ok bool) {
 	return Answer{}, false
 }
 
-// sizeByTrees sizes a task by the trees and the margin. ok is false if the prediction is not finite, if there are too few errors
-// above the killed allocation, or if after a kill the risk of the limit is above maxRisk times the risk target.
+// sizeByTrees sizes a task by the trees and the margin. ok is false if the prediction is not finite, if there are too few
+// errors above the killed allocation, or if after a kill the risk of the limit is above maxRisk times the risk target.
 func (m *Model) sizeByTrees(q *Question) (a Answer, ok bool) {
 	level := m.level(&q.Facts)
 	if math.IsNaN(level) || math.IsInf(level, 0) {

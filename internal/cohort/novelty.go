@@ -106,7 +106,8 @@ type unknownGroup struct {
 	probability float64
 }
 
-// errorsFor keeps each list with an unknown group, because it takes 0.2 ms to make one of 10,000 errors. There are only a few: the
+// errorsFor returns the errors for a novelty and a probability of an unknown group (see unknownGroup). It keeps each list
+// with an unknown group, because it takes 0.2 ms to make one of 10,000 errors. There are only a few such lists: the
 // probability has one value per category.
 func (m *Model) errorsFor(n novelty, probability float64) errorList {
 	if probability == 0 || len(m.widenedErrors[n].errors) == 0 {
@@ -148,8 +149,9 @@ func groupsTasks(category string) bool {
 // unknownErrors is the number of errors with equal weights that stand for the errors of an unknown group.
 const unknownErrors = 64
 
-// withUnknownGroup adds, with the given probability, the errors of a task of an unknown group. They are normally distributed around
-// the mean of the known errors, with a standard deviation of ratioSpread. If that of the known errors is not smaller, they cover an unknown group, too.
+// withUnknownGroup adds, with the given probability, the errors of a task of an unknown group. They are normally distributed
+// around the mean of the known errors, with a standard deviation of ratioSpread. If the standard deviation of the known
+// errors is at least ratioSpread, these errors cover an unknown group, too, and the list stays unchanged.
 func (l errorList) withUnknownGroup(probability float64) errorList {
 	mean, weight := 0.0, l.weight()
 	for _, e := range l.errors {
@@ -171,7 +173,7 @@ func (l errorList) withUnknownGroup(probability float64) errorList {
 	return newErrorList(append(errors, known...))
 }
 
-// The errors are those of the models that have not learned the tasks.
+// byNovelty returns the errors of tasks by the novelty of the task for the model that has not learned it.
 func byNovelty(tasks []unseenTask) (errors [novelties][]weightedError) {
 	for i := range tasks {
 		n := tasks[i].model.novelty(&tasks[i].key)

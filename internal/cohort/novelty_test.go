@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Each of n DAGs has ten tasks and a scale of its own, and no task has the name of another.
+// teamDAGs returns the rows of n DAGs. Each DAG has ten tasks and a scale of its own, and no task has the name of another.
 func teamDAGs(n int, prefix string, r *rand.Rand) []Row {
 	var rows []Row
 	for dag := range n {
@@ -41,7 +41,7 @@ func firstRuns(rows []Row) (first []Row) {
 	return first
 }
 
-// The steps are of known DAGs and have new names.
+// newSteps returns a row for each of salesSteps, in a known DAG and under a new name.
 func newSteps(r *rand.Rand) (rows []Row) {
 	for i, s := range salesSteps {
 		row := s.run(fmt.Sprint("sales", i), r)

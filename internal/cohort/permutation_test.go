@@ -23,7 +23,7 @@ type step struct {
 // salesSteps are in the order in which a DAG runs them.
 var salesSteps = []step{{"get_params", 0.15e9, 20}, {"extract", 1.5e9, 200}, {"features", 6e9, 900}, {"train", 18e9, 5400}, {"publish", 0.4e9, 60}}
 
-// All tasks have the same request.
+// run returns a row of the step in a DAG. The request is the same for all steps.
 func (s step) run(dag string, r *rand.Rand) Row {
 	return Row{
 		Facts: Facts{
@@ -35,7 +35,7 @@ func (s step) run(dag string, r *rand.Rand) Row {
 	}
 }
 
-// Each of the n DAGs runs the steps three times, in the given order.
+// salesDAGs returns the rows of n DAGs, each of which runs the steps three times in the given order.
 func salesDAGs(n int, steps []step) []Row {
 	r := rand.New(rand.NewPCG(12, 1))
 	var rows []Row

@@ -112,11 +112,11 @@ func labelRows(rows []Row, set *usageprofile.Set) (tasks []*labelledTask, ids []
 // orders is the number of random orders in which a classifier encodes the tasks. Each row of a task is in another order.
 const orders = profileRuns
 
-// fitClassifier uses ordered target statistics: the facts of a task are encoded before the statistics learn the task. As
-// in CatBoost (Prokhorenkova et al. 2018), the order is random and there are several. In order of arrival, the tasks of
-// one kind (such as one owner) are often neighbours, so the trees would learn how many rows the statistics had when this
-// kind began. In a single random order, only the last tasks are encoded with as many rows in the statistics as a new task
-// will be, so these few tasks would decide for all new tasks.
+// fitClassifier fits a classifier, whose temperature is 1. It uses ordered target statistics: the facts of a task are encoded
+// before the statistics learn the task. As in CatBoost (Prokhorenkova et al. 2018), the order is random and there are
+// several. In order of arrival, the tasks of one kind (such as one owner) are often neighbours, so the trees would learn how
+// many rows the statistics had when this kind began. In a single random order, only the last tasks are encoded with as many
+// rows in the statistics as a new task will be, so these few tasks would decide for all new tasks.
 func fitClassifier(tasks []*labelledTask, classes int, trees gbt.Config) (*classifier, error) {
 	unlabelled := make([]*taskRows, len(tasks))
 	for i, t := range tasks {
@@ -156,13 +156,13 @@ func (c *classifier) encode(f *Facts, dst []float64) []float64 {
 
 const maxInputs = maxNumbers + 2*maxCategories + maxClasses
 
-// The raw scores of all classes go into s.
+// scores writes the raw scores of all classes to s.
 func (c *classifier) scores(f *Facts, s []float64) {
 	var buffer [maxInputs]float64
 	c.trees.Scores(c.encode(f, buffer[:0]), s)
 }
 
-// The calibrated probabilities of all classes go into s.
+// probabilities writes the calibrated probabilities of all classes to s.
 func (c *classifier) probabilities(f *Facts, s []float64) {
 	c.scores(f, s)
 	softmax(s, c.temperature)
@@ -183,13 +183,13 @@ func softmax(s []float64, temperature float64) {
 // temperatures are above 1.
 var temperatures = []float64{0.7, 0.85, 1, 1.2, 1.5, 1.8, 2.2, 2.7, 3.3, 4, 5, 7}
 
-// The fold of a task does not follow the order of the tasks, because tasks of one kind may recur in a cycle. The
-// multiplier spreads the hashes of similar names (Fibonacci hashing).
+// foldOf returns the fold of a task, from 0 to folds − 1. It does not follow the order of the tasks, because tasks of one
+// kind may recur in a cycle. The multiplier spreads the hashes of similar names (Fibonacci hashing).
 func foldOf(task sizing.TaskKey, folds uint64) int {
 	return int(hashOfTask(task) * 0x9E3779B97F4A7C15 >> 32 % folds)
 }
 
-// calibrate minimises the log loss on tasks that the trees have not seen; it returns 1 if a fit fails.
+// calibrate returns the temperature with the smallest log loss on tasks that the trees have not seen; 1 if a fit fails.
 func calibrate(tasks []*labelledTask, classes int) float64 {
 	_, losses, err := unseenLosses(tasks, classes, profileTrees)
 	if err != nil {
@@ -237,7 +237,7 @@ func unseenLosses(tasks []*labelledTask, classes int, trees gbt.Config) (order [
 	return order, losses, nil
 }
 
-// All lists have the same length.
+// smallestMean returns the index of the list with the smallest mean. All lists must have the same length.
 func smallestMean(lists [][]float64) int {
 	best, least := 0, math.Inf(1)
 	for at, list := range lists {

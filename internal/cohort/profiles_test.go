@@ -17,10 +17,10 @@ import (
 	"github.com/loadaware/loadaware/internal/usageprofile"
 )
 
-// memory and gpu are peaks in bytes.
+// teams has the typical usage of the tasks of each team; memory and gpu are peaks in bytes.
 var teams = []struct{ memory, seconds, cores, gpu float64 }{{1e9, 60, 1, 0}, {20e9, 600, 4, 8e9}, {2e8, 5, 0.2, 0}, {60e9, 7200, 16, 40e9}}
 
-// The usage depends on the owner, except for one task in ten.
+// teamTask returns a run of task i. The usage depends on the owner, except for one task in ten.
 func teamTask(i int, r *rand.Rand) sizing.ContextRow {
 	owner := i % len(teams)
 	kind := teams[owner]
@@ -41,7 +41,7 @@ func teamTask(i int, r *rand.Rand) sizing.ContextRow {
 	return row
 }
 
-// `prepare` changes each of the n tasks before the fit.
+// fitTeams fits profiles to n tasks; `prepare` changes each of them before the fit.
 func fitTeams(t testing.TB, n int, prepare func(*sizing.ContextRow)) (*Profiles, []Row) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(21, 1))

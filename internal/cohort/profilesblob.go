@@ -70,7 +70,7 @@ func (c *classifier) encoded() (classifierBlob, error) {
 	return classifierBlob{c.facts.Numbers, c.facts.Categories, c.facts.Mean, c.facts.Values, c.bayes, trees, c.temperature}, err
 }
 
-// n is the number of classes.
+// open decodes a classifier of n classes. It returns an error if the classifier is not valid.
 func (b *classifierBlob) open(n int) (*classifier, error) {
 	c := &classifier{
 		facts: encoder{Numbers: b.Numbers, Categories: b.Categories, Mean: b.Mean, Values: b.Values},

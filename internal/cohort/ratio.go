@@ -156,7 +156,8 @@ func (l *Learner) allRequest() bool {
 	return true
 }
 
-// If all requests are equal, the two targets of chooseTarget differ by a constant, and only rounding would decide.
+// requestsDiffer reports whether two rows have different requests. If all requests are equal, the two targets of chooseTarget
+// differ by a constant, and only rounding would decide.
 func (l *Learner) requestsDiffer() bool {
 	first := l.order[0].rows[0].Requested.Memory
 	for _, t := range l.order {

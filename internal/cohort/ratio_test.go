@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// `share` is the ratio of peak to request.
+// rowWithRatio returns a row of task i. `share` is the ratio of peak to request.
 func rowWithRatio(i int, requested sizing.Bytes, share float64) Row {
 	return Row{
 		Facts: Facts{Task: sizing.TaskKey{Namespace: "n", DAG: "d", Task: fmt.Sprint("task", i)}, Requested: sizing.Resources{Memory: requested}},
@@ -273,8 +273,8 @@ func TestFewTasksAreSizedByTheirRatios(t *testing.T) {
 	assert.Nil(t, learned(rows[0], rows[3], rows[6], rows[9], rows[12]).Model(), "too few runs must give no model")
 }
 
-// The requests of the n tasks were chosen for them: each fourth request is large, the others are small, and all tasks use
-// similar shares of their requests. Each task has three runs.
+// sizedRequestRows returns three rows for each of n tasks. The requests were chosen for the tasks: each fourth request is
+// large, the others are small, and all tasks use similar shares of their requests.
 func sizedRequestRows(n int, r *rand.Rand) []Row {
 	var rows []Row
 	for i := range n {

@@ -36,7 +36,7 @@ const maxRecent = 512
 // hashOfTask is the hash by which recentTasks knows a task.
 func hashOfTask(task sizing.TaskKey) uint64 { return hashOf(task.DAG, task.Task) }
 
-// The copy is ready to learn the first runs of tasks other than those of l.
+// withTasks returns a copy of m that is ready to learn the first runs of tasks other than those of l.
 func (m *Model) withTasks(l *Learner) *Model {
 	recent := &recentTasks{learned: make(map[uint64]struct{}, len(l.tasks)), killed: map[uint64]killedRun{}}
 	for task := range l.tasks {
@@ -202,7 +202,7 @@ func (m *Model) addError(now float64) {
 // recencyDecay is the factor on the weight of an error for each newer one.
 var recencyDecay = math.Exp2(-1.0 / errorsHalfLife)
 
-// The list stays ascending.
+// insertError inserts an error, so that the list stays ascending.
 func insertError(errors []weightedError, e weightedError) []weightedError {
 	at, _ := slices.BinarySearchFunc(errors, e.Error, func(other weightedError, v float64) int {
 		if other.Error < v {

@@ -11,7 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// The model is as a replica opens it. The rows are those of its n tasks.
+// published returns a model of n tasks, as a replica opens it, and the rows of these tasks.
 func published(t *testing.T, n int, r *rand.Rand) (*Model, []Row) {
 	t.Helper()
 	var rows []Row

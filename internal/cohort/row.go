@@ -62,7 +62,8 @@ const (
 	metadataPrefix = "metadata."
 )
 
-// The order of the numbers is unspecified. All numbers except the cluster load are on a logarithmic scale.
+// eachNumber calls visit for each number, in no specific order. All numbers except the cluster load are on a logarithmic
+// scale.
 func (f *Facts) eachNumber(visit func(name string, v float64)) {
 	if f.Requested.Memory > 0 {
 		visit(requestedMemory, math.Log(float64(f.Requested.Memory)))
@@ -81,7 +82,8 @@ func (f *Facts) eachNumber(visit func(name string, v float64)) {
 	}
 }
 
-// The order of the values is fixed, because sums over them must not depend on the order of a map.
+// eachCategory calls visit for each value of a category. The order is fixed, because sums over the values must not depend on
+// the order of a map.
 func (f *Facts) eachCategory(visit func(name, value string)) {
 	visit(dagID, f.Task.DAG)
 	visit(taskID, f.Task.Task)

@@ -140,7 +140,8 @@ func (l *RunTimeLearner) add(f *Facts, seconds float64) {
 // minSeconds replaces shorter run times, because the resolution of the clock is a large part of them.
 const minSeconds = 0.1
 
-// The errors of the trees come from a cross-validation over whole tasks.
+// fit fits the trees if there are at least MinTasks tasks. The errors of the trees come from a cross-validation over whole
+// tasks.
 func (l *RunTimeLearner) fit() {
 	if len(l.order) < MinTasks {
 		return

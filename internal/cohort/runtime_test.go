@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// The run time depends on the owner, and each task deviates by 30 %.
+// timedTask returns the facts and the run time of task i. The run time depends on the owner, and each task deviates by 30 %.
 func timedTask(i int, r *rand.Rand) (Facts, float64) {
 	owner := r.IntN(4)
 	return Facts{

@@ -120,7 +120,7 @@ func isClearlyLess(losses, others []float64) bool {
 	return mean > math.Sqrt(squares/(n-1)/n)
 }
 
-// The most frequent values are those with the most tasks.
+// keepFrequent deletes all but the `limit` values with the most tasks.
 func keepFrequent(values map[uint64]statistic, limit int) {
 	keys := slices.SortedFunc(maps.Keys(values), func(a, b uint64) int {
 		return cmp.Or(cmp.Compare(values[b].Tasks, values[a].Tasks), cmp.Compare(a, b))
@@ -271,7 +271,8 @@ func (m *errorMixture) below(bound float64) float64 {
 	return sum / total
 }
 
-// The bisection is between the smallest and the largest quantile of the parts, so the result is at most the largest error.
+// quantile returns the error that a future error does not exceed with the given probability. It bisects between the smallest
+// and the largest quantile of the parts, so the result is at most the largest error.
 func (m *errorMixture) quantile(probability float64) float64 {
 	low, high := math.Inf(1), math.Inf(-1)
 	for i := range m.n {

@@ -14,8 +14,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// The tasks have shape 0 or 2. The image of a task decides on its shape, except for one task in ten. The run times of
-// shape 2 vary more than those of shape 0.
+// shapedRows returns rows of tasks with shape 0 or 2, and the shapes. The image of a task decides on its shape, except for
+// one task in ten. The run times of shape 2 vary more than those of shape 0.
 func shapedRows(tasks int) (rows []Row, labels map[sizing.TaskKey]int) {
 	rng := rand.New(rand.NewPCG(24, 1))
 	labels = map[sizing.TaskKey]int{}

@@ -25,7 +25,7 @@ func Write(w io.Writer, header []string, rows [][]string) error {
 	return out.Error()
 }
 
-// escape leaves numbers such as -1.5 as they are.
+// escape adds an apostrophe before a text that a spreadsheet would compute. It leaves numbers such as -1.5 as they are.
 func escape(text string) string {
 	if text == "" || !strings.ContainsRune("=+-@\t\r", rune(text[0])) {
 		return text

@@ -36,9 +36,9 @@ func (req *pageRequest) namespace() (string, error) {
 	return namespace, err
 }
 
-// identify returns no grants if the caller is unknown. Programs send a bearer token, browsers send a cookie, and a trusted
-// proxy names its user in a header. The cookie takes precedence over the proxy, so that a user who may only read can sign
-// in with the token of an admin.
+// identify returns a request with the grants of its caller; without grants if the caller is unknown. Programs send a bearer
+// token, browsers send a cookie, and a trusted proxy names its user in a header. The cookie takes precedence over the proxy,
+// so that a user who may only read can sign in with the token of an admin.
 func (d *Dashboard) identify(r *http.Request) *pageRequest {
 	req := &pageRequest{Request: r, query: r.URL.Query(), grants: d.cfg.Auth.Identify(r)}
 	if cookie, err := r.Cookie(cookieName); err == nil && len(req.grants) == 0 {
@@ -88,7 +88,7 @@ func (d *Dashboard) secure(next http.Handler) http.Handler {
 	})
 }
 
-// The role admin is allowed in addition to the given roles.
+// show returns the handler of a page for callers with one of the given roles, or with the role admin.
 func (d *Dashboard) show(roles []auth.Role, p page) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		req := d.identify(r)
@@ -252,7 +252,7 @@ func (d *Dashboard) signOut(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, d.url("/signin"), http.StatusSeeOther)
 }
 
-// With a negative lifetime the browser deletes the cookie.
+// cookie returns the session cookie. A negative lifetime makes the browser delete the cookie.
 func (d *Dashboard) cookie(r *http.Request, value string, lifetime time.Duration) *http.Cookie {
 	return &http.Cookie{
 		Name: cookieName, Value: value, Path: d.cfg.Prefix + Root, MaxAge: int(lifetime.Seconds()), HttpOnly: true, SameSite: http.SameSiteStrictMode,
@@ -260,7 +260,7 @@ func (d *Dashboard) cookie(r *http.Request, value string, lifetime time.Duration
 	}
 }
 
-// A reverse proxy may end the TLS connection of the browser.
+// usesTLS reports whether the browser uses TLS. A reverse proxy may end the TLS connection of the browser.
 func usesTLS(r *http.Request) bool {
 	return r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
 }

@@ -133,10 +133,11 @@ func policyChanges(before, after []byte) (changes []PolicyChange, ok bool) {
 	return changes, true
 }
 
-// The name is that of the API, and the value is as a person types it.
+// policyField is a field of a policy: its name in the API, and its value as a person types it.
 type policyField struct{ name, value string }
 
-// The value of a field that is not set is "none" or "default"; that of a bool is "false".
+// policyFields returns all fields of a policy. The value of a field that is not set is "none" or "default"; that of a bool is
+// "false".
 func policyFields(p *sizing.Policy) []policyField {
 	number := func(v float64) string {
 		if v == 0 {
@@ -178,7 +179,7 @@ func jsonChanges(before, after []byte) []PolicyChange {
 	return changes
 }
 
-// fieldsOf returns a value that is no JSON object as a field without a name.
+// fieldsOf returns the fields of a JSON object. Any other value is one field without a name.
 func fieldsOf(text []byte) map[string]json.RawMessage {
 	var fields map[string]json.RawMessage
 	if len(text) > 0 && json.Unmarshal(text, &fields) != nil {

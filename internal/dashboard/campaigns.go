@@ -194,7 +194,7 @@ func (d *Dashboard) learned(ctx context.Context, status *campaign.Status) ([]Lea
 	return learned, err
 }
 
-// findCampaign returns the error of an unknown id for a campaign that the caller may not see.
+// findCampaign returns the campaign of the request. If the caller may not see it, the error is that of an unknown id.
 func (d *Dashboard) findCampaign(ctx context.Context, req *pageRequest) (status campaign.Status, err error) {
 	id, err := idParam(req, "id")
 	if err != nil {

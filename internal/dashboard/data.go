@@ -155,7 +155,7 @@ func (d *Dashboard) sums(ctx context.Context, f store.SavingsFilter, by store.Sa
 	return cached(ctx, d.cache, "sums "+sumsKey(&f, by), d.readSums(f, by))
 }
 
-// sumsIfRead may return nil while it reads the sums in the background; see cachedIfRead.
+// sumsIfRead returns the sums, or nil while it reads them in the background; see cachedIfRead.
 func (d *Dashboard) sumsIfRead(ctx context.Context, f store.SavingsFilter, by store.SavingsKey) (*savings.Answer, error) {
 	sums, _, err := cachedIfRead(ctx, d.cache, "sums "+sumsKey(&f, by), d.readSums(f, by))
 	return sums, err

@@ -70,7 +70,7 @@ func (c *riskCache) due(profiles []sizing.Profile) (due []*sizing.Profile) {
 	return due
 }
 
-// sum also returns the number of tasks that have tries but no cached risk.
+// sum adds up the cached risks of tasks. It also returns the number of tasks that have tries but no cached risk.
 func (c *riskCache) sum(rows []TaskRow) (sum sizing.RealisedRisk, unread int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -138,8 +138,8 @@ func dayParam(q url.Values, name string) (time.Time, error) {
 	return day, nil
 }
 
-// fillMonths reads the total of all months, and the sums of the newest maxMonths months with a try, the newest first. For HTML it reads only as many of the newest
-// months as fill the table, because the months of all tasks are thousands of rows.
+// fillMonths reads the total of all months, and the sums of the newest maxMonths months with a try, the newest first. For
+// HTML it reads only as many of the newest months as fill the table, because the months of all tasks are thousands of rows.
 func (d *Dashboard) fillMonths(ctx context.Context, page *Savings, f store.SavingsFilter, isHTML bool) error {
 	page.Months = []MonthRow{}
 	total, err := d.months(ctx, f, store.ByAll)
@@ -198,7 +198,7 @@ func (d *Dashboard) months(ctx context.Context, f store.SavingsFilter, by store.
 
 const monthLayout = "2006-01"
 
-// monthsFigure expects the newest month first.
+// monthsFigure returns the chart of the savings by month. The rows must begin with the newest month.
 func monthsFigure(rows []MonthRow) chart.Figure {
 	saved := chart.Series{Name: "saved", Colour: 2, Style: chart.Bars}
 	lost := chart.Series{Name: "lost to OOM kills", Colour: 4, Style: chart.Crosses}

@@ -50,7 +50,8 @@ func levelChanges(rows []TryRow) (changes []LevelChange) {
 	return changes
 }
 
-// usageFigure expects the oldest try first; `requested` is 0 if it is unknown.
+// usageFigure returns the chart of used and granted memory. The rows must begin with the oldest try; `requested` is 0 if it
+// is unknown.
 func usageFigure(rows []TryRow, requested sizing.Bytes, changes []LevelChange) chart.Figure {
 	if len(rows) == 0 {
 		return chart.Figure{}
@@ -102,7 +103,7 @@ func usageFigure(rows []TryRow, requested sizing.Bytes, changes []LevelChange) c
 
 const peakBars = 24
 
-// peaksFigure omits runs that were killed and never succeeded.
+// peaksFigure returns the histogram of the peaks. It omits runs that were killed and never succeeded.
 func peaksFigure(sample []store.PeakRow, t *Task) chart.Figure {
 	sample = slices.DeleteFunc(slices.Clone(sample), func(r store.PeakRow) bool { return r.IsKilled })
 	if len(sample) < 2 {

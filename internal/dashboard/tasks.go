@@ -174,7 +174,7 @@ func (f *TaskFilter) apply(rows []TaskRow) []TaskRow {
 	return selected
 }
 
-// compare sorts unknown numbers last in both orders.
+// compare orders two rows by the column. Unknown numbers are last in both orders.
 func (c *taskColumn) compare(a, b *TaskRow, isDescending bool) int {
 	order := 0
 	if c.number != nil {
@@ -197,7 +197,7 @@ func (c *taskColumn) compare(a, b *TaskRow, isDescending bool) int {
 	return order
 }
 
-// taskColumns omits the column of owners while no report names an owner.
+// taskColumns returns the columns of the page. It omits the column of owners while no report names an owner.
 func (d *Dashboard) taskColumns(q url.Values, sort string, hasOwners bool) (columns []Column) {
 	for _, c := range taskColumns {
 		if c.key == "owner" && !hasOwners {
@@ -255,7 +255,7 @@ func choicesOf(rows []TaskRow) Choices {
 	}
 }
 
-// A column of tasksTable that is also in `loadaware report -o csv` has the same name there.
+// tasksTable returns the CSV of the list. A column that is also in `loadaware report -o csv` has the same name there.
 func tasksTable(rows []TaskRow) (header []string, table [][]string) {
 	header = []string{"namespace", "dag_id", "task_id", "group", "severity", "mode", "tries", "kills", "requested_bytes", "granted_bytes", "used_bytes",
 		"requested_gbh", "granted_gbh", "used_gbh", "killed_gbh", "wasted_gbh", "saved_gbh", "saved_money", "killed_percent", "risk", "risk_target", "source", "why_not", "owner"}

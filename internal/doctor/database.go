@@ -107,7 +107,7 @@ func (r *Report) connections(ctx context.Context, conn *pgx.Conn) error {
 	return err
 }
 
-// tables returns false if it reports an error.
+// tables checks the tables and the permissions. It returns false if it reports an error.
 func (r *Report) tables(ctx context.Context, conn *pgx.Conn) bool {
 	r.Ran("tables")
 	r.Ran("permissions")

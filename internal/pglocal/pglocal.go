@@ -99,7 +99,7 @@ func (s *Server) choose() (err error) {
 	return err
 }
 
-// launch releases the data folder on failure.
+// launch starts the server and waits until it is ready. If this fails, launch releases the data folder.
 func (s *Server) launch(ctx context.Context) error {
 	if err := s.prepare(ctx); err != nil {
 		return errors.Join(err, s.release())

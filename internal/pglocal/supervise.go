@@ -53,7 +53,8 @@ func (s *Server) supervise() {
 	}
 }
 
-// runOnce returns nil after Stop. Otherwise it returns an error, which has the end of the log if the server ran.
+// runOnce runs the server until it ends or Stop is called. It returns nil after Stop. Otherwise it returns an error, which
+// has the end of the log if the server ran.
 func (s *Server) runOnce(markReady func()) error {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()

@@ -159,7 +159,8 @@ func TestFailureOfAnOOMKilledPodBecomesAnOOMKill(t *testing.T) {
 	}
 }
 
-// The reporter of a try may have been unable to reach the server. Its clock and its measurements differ from those of the source.
+// The reporter of a try may have been unable to reach the server. Its clock and its measurements differ from those of the
+// source.
 func TestLateReportReplacesTheReportFromASource(t *testing.T) {
 	e := newEnv(t)
 	e.saveReceipt(try("r"), noon)

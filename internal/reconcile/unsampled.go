@@ -9,8 +9,8 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// reconcileUnsampled includes tries with a measured peak, because the difference between the two peaks shows how much
-// sampling misses.
+// reconcileUnsampled looks up reported tries without a sampled peak. It includes tries with a measured peak, because the
+// difference between the two peaks shows how much sampling misses.
 func (w *Worker) reconcileUnsampled(ctx context.Context) error {
 	if len(w.cfg.Sources) == 0 {
 		return nil
@@ -57,9 +57,9 @@ func startOf(o *sizing.Observation) time.Time {
 }
 
 // amendmentOf returns a report with the outcome of the stored report, which may be provisional, and otherwise
-// only fields that the stored report lacks, so that it does not contradict the stored report. If the stored report is a failure,
-// and the pod was OOM-killed, the returned report is this kill. It has a start if one is known, because the store treats a
-// provisional report without peaks and times as a lift request.
+// only fields that the stored report lacks, so that it does not contradict the stored report. If the stored report is a
+// failure, and the pod was OOM-killed, the returned report is this kill. It has a start if one is known, because the store
+// treats a provisional report without peaks and times as a lift request.
 func amendmentOf(stored, known *sizing.Observation) sizing.Observation {
 	amendment := sizing.Observation{
 		Try: stored.Try, Outcome: stored.Outcome, Provisional: stored.Provisional, MemorySampled: known.MemorySampled,

@@ -29,7 +29,7 @@ type allocator struct {
 	classifier       *cohort.Shapes // predicts which of the shapes a task has; the fields shapes and classifier are both set or both nil
 }
 
-// allocatorOf requires that the caller holds the task's read lock.
+// allocatorOf returns the allocator of a task. The caller holds the task's read lock.
 func (s *Service) allocatorOf(task *modelcache.Task, namespace string, now time.Time) allocator {
 	a := allocator{
 		task: task, model: task.Model(), policy: task.Policy().WithDefaults(), now: now,
@@ -134,9 +134,9 @@ func (c *allocator) question(ask *sizing.Ask, above sizing.Bytes) taskmodel.Ques
 
 // derivedCap returns the cap if neither the policy nor the caller sets one: four times the largest of the request, the
 // largest peak, the floor, the minimum grant and the extrapolated peak. Kills raise it to four times the largest killed
-// allocation, but at most fourfold, because the cause may be a leak. They do not raise it if this run and another one ended with
-// AppOOM, the other one even with the cap (Model.HasFailedWith). Without a known request and peak it is four times the largest of
-// the killed allocations, the minimum grant and the floor.
+// allocation, but at most fourfold, because the cause may be a leak. They do not raise it if this run and another one ended
+// with AppOOM, the other one even with the cap (Model.HasFailedWith). Without a known request and peak it is four times the
+// largest of the killed allocations, the minimum grant and the floor.
 func (c *allocator) derivedCap(q *taskmodel.Question, run uint64) (sizing.Bytes, taskmodel.CapRule) {
 	killed := max(c.model.LargestKilled(), q.Above)
 	if q.Cap == 0 {

@@ -88,7 +88,8 @@ func (s *Service) pollCohorts(ctx context.Context) {
 	}
 }
 
-// refreshCohorts only logs an error, because tasks with history do not depend on cohorts.
+// refreshCohorts reads the changed cohorts. It logs an error and does not return it, because tasks with history do not depend
+// on cohorts.
 func (s *Service) refreshCohorts(ctx context.Context) {
 	if !s.cfg.NoCohorts {
 		if err := s.loadCohorts(ctx); err != nil {

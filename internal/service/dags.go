@@ -168,8 +168,8 @@ type taskForecast struct {
 	memory float64 // of a usual instance, in bytes
 }
 
-// readForecast predicts the run times and the memory of a task with the features `own` of the simulated run. Like
-// readRunTimes, it holds the lock of the task only for the predictions.
+// readForecast predicts the run times and the memory of a task with the features `own` of the simulated run. The
+// rows in `recent` were read before, so that it holds the lock of the task only for the predictions.
 func (s *Service) readForecast(ctx context.Context, recent *recentRuns, own sizing.Features) (r taskForecast) {
 	key, instances := recent.sample.Task, recent.features()
 	byRun, sample := recent.simulatedInputs(own)

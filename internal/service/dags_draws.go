@@ -122,7 +122,8 @@ func inputsOf(runs []*pastRun) []sizing.Features {
 }
 
 // ran returns for each of the runs whether the task with index i ran in it. For the runs from which the task is absent
-// (isAbsent), it repeats the results of the other runs, in their order. If the task is absent from all runs, all results are true.
+// (isAbsent), it repeats the results of the other runs, in their order. If the task is absent from all runs, all results are
+// true.
 func (p *pastOfDAG) ran(i int, runs []*pastRun) []bool {
 	var known []bool
 	for _, run := range runs {

@@ -33,8 +33,8 @@ type pastRun struct {
 	inputs     sizing.Features // values of this run for the inputs that the simulated run sets; see addInputs
 }
 
-// pastTask holds what is known about a task in one run. Like store.TaskRun, it does not count a success with an unknown duration.
-// The zero value is a task without a counted try.
+// pastTask holds what is known about a task in one run. Like store.TaskRun, it does not count a success with an unknown
+// duration. The zero value is a task without a counted try.
 type pastTask struct {
 	succeeded bool    // a try with a known duration succeeded, and all tries of the run were read (TaskRun.IsPartial is false)
 	failed    bool    // a try ended without success, or some tries of the run were not read
@@ -140,8 +140,8 @@ func (p *pastOfDAG) setFirst() {
 	}
 }
 
-// isAbsent reports whether a run has no counted try of the task with index i and started before the first run that has one. Such
-// a run did not skip the task: probably the DAG did not have it yet.
+// isAbsent reports whether a run has no counted try of the task with index i and started before the first run that has one.
+// Such a run did not skip the task: probably the DAG did not have it yet.
 func (p *pastOfDAG) isAbsent(run *pastRun, i int) bool {
 	return !run.task(i).hasTry() && run.start.Before(p.first[i])
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// The limit ratio applies to allocations of a model, not to the static request. The floor bounds both the request and the limit.
+// The limit ratio applies to allocations of a model, not to the static request. The floor bounds both the request and the
+// limit.
 func TestTheLimitRatioKeepsTheStaticRequestAndTheFloor(t *testing.T) {
 	r := newReplica(t)
 	ratio := sizing.Policy{LimitRatio: 2}

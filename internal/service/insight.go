@@ -35,8 +35,8 @@ func (s *Service) groups(ctx context.Context) groups.Groups {
 	return s.taskGroups.groups
 }
 
-// SavingsSums adds up the savings ledger over the tasks and days of a filter, one sum per value of the key `by`. It first stores
-// the queued receipts, which may contain the first static request of a task.
+// SavingsSums adds up the savings ledger over the tasks and days of a filter, one sum per value of the key `by`. It first
+// stores the queued receipts, which may contain the first static request of a task.
 func (s *Service) SavingsSums(ctx context.Context, f store.SavingsFilter, by store.SavingsKey) ([]store.SavingsSum, error) {
 	s.outbox.Flush(ctx)
 	return s.store.SavingsSums(ctx, f, by)

@@ -42,9 +42,9 @@ func (c *allocator) ladder(sized *taskmodel.Answer, q *taskmodel.Question, ask *
 	return rungs
 }
 
-// repeatLift turns `sized` into the answer to a later try: the lift of /retry-lift, but at most hardCap (see allocator.hardCap).
-// repeatLift computes a new lift if this replica knows no lift, or if the bounded lift is at or below a killed allocation of
-// the run or of runs with the same features, for example because hardCap fell after the lift.
+// repeatLift turns `sized` into the answer to a later try: the lift of /retry-lift, but at most hardCap (see
+// allocator.hardCap). repeatLift computes a new lift if this replica knows no lift, or if the bounded lift is at or below a
+// killed allocation of the run or of runs with the same features, for example because hardCap fell after the lift.
 func (c *allocator) repeatLift(sized *taskmodel.Answer, q *taskmodel.Question, run *inflight.Run, hardCap sizing.Bytes) {
 	sized.Source = sizing.FromLift
 	limit := run.LiftedTo

@@ -61,7 +61,8 @@ func (s *Service) Observe(ctx context.Context, reports []sizing.Observation) ([]
 	return results, nil
 }
 
-// learnRecorded recovers from panics, because the answer must say that the reports are stored.
+// learnRecorded applies the stored reports to the models and the other state in memory. It recovers from panics, because the
+// answer must say that the reports are stored.
 func (s *Service) learnRecorded(ctx context.Context, reports []sizing.Observation, results []sizing.RecordResult) {
 	now := s.cfg.Now()
 	learnsNow := len(results) <= maxLearnedBeforeAck
@@ -202,14 +203,15 @@ func staticGrant(o *sizing.Observation, answer *inflight.Answer) sizing.Bytes {
 	return answer.Static
 }
 
-// reloadVoided flushes the outbox first, because the task's open tries are restored from stored receipts.
+// reloadVoided removes a voided report from the models in memory. It flushes the outbox first, because the task's open tries
+// are restored from stored receipts.
 func (s *Service) reloadVoided(ctx context.Context, try *sizing.TryKey) {
 	s.outbox.Flush(ctx)
 	s.models.Void(ctx, try)
 }
 
-// amendedRow returns nil if the report adds no peak to the stored success, or if the row cannot be read. The next training
-// learns these reports.
+// amendedRow returns the row that adds a peak to a stored success; nil if the report adds no peak, or if the row cannot be
+// read. The next training learns the reports for which it returns nil.
 func (s *Service) amendedRow(ctx context.Context, o *sizing.Observation, r *sizing.RecordResult) *taskmodel.TrainingRow {
 	if !r.Measured {
 		return nil

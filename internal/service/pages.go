@@ -68,7 +68,8 @@ func (s *Service) RecentFactors(ctx context.Context, key sizing.TaskKey, limit i
 	return all, nil
 }
 
-// factorsOf locks the task for one explanation, so that a prediction waits for at most one.
+// factorsOf returns the factors of the present grant for an ask. It locks the task for one explanation, so that a prediction
+// waits for at most one.
 func (s *Service) factorsOf(task *modelcache.Task, ask *sizing.Ask) []taskmodel.Term {
 	task.RLockUpdated()
 	defer task.RUnlock()

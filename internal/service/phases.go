@@ -13,7 +13,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskplan"
 )
 
-// addPlan adds no plan to a lift, or to the static request that the modes shadow and off answer.
+// addPlan adds the plan of the task to an allocation, if there is one. It adds none to a lift, or to the static request that
+// the modes shadow and off answer.
 func (s *Service) addPlan(ctx context.Context, a *sizing.Allocation, policy *sizing.Policy) {
 	if a.Mode != sizing.Enforce || a.Source == sizing.FromLift {
 		return

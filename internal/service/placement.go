@@ -71,7 +71,7 @@ func (s *Service) RunTimeWhatIf(ctx context.Context, task sizing.TaskKey, change
 	return nil, sizing.Errorf(sizing.NotFound, "run times of %s: the model has too few runs with a duration and a known memory peak; report duration_seconds and memory_max_bytes or memory_sampled_bytes for at least two successes", task)
 }
 
-// readExpectation holds the lock of the task only for the predictions.
+// readExpectation predicts the run times before and after a change. It holds the lock of the task only for the predictions.
 func readExpectation(task *modelcache.Task, effects *placement.Effects, runs []placement.Run, change *placement.Change) (x placement.Expectation, ok, isDecoded bool) {
 	task.RLockUpdated()
 	defer task.RUnlock()
@@ -114,7 +114,8 @@ func (s *Service) NodeTypes(ctx context.Context, namespace string) []string {
 	return nil
 }
 
-// effectsOf waits for a fit only if no effects are known, or if they are older than maxPlacementAge.
+// effectsOf returns the effects of the node types and the cluster load in a namespace. It waits for a fit only if no effects
+// are known, or if they are older than maxPlacementAge.
 func (s *Service) effectsOf(ctx context.Context, namespace string) (*placement.Effects, error) {
 	if known, ok := s.placements.find(namespace); ok && s.cfg.Now().Sub(known.at) < maxPlacementAge {
 		s.refitOld(ctx, namespace)
@@ -145,7 +146,7 @@ func (s *Service) refitOld(ctx context.Context, namespace string) {
 	}()
 }
 
-// fitEffects requires that the caller holds placements.fitting.
+// fitEffects fits the effects in a namespace and stores them in memory. The caller holds placements.fitting.
 func (s *Service) fitEffects(ctx context.Context, namespace string) (*placement.Effects, error) {
 	now := s.cfg.Now()
 	rows, err := s.store.ContextRows(ctx, namespace, placementRowsPerTask, placementRows)
@@ -164,7 +165,8 @@ func (p *placements) find(namespace string) (fittedEffects, bool) {
 	return known, ok
 }
 
-// set removes the effects of all namespaces if the namespace is new and the map is full.
+// set stores the effects in a namespace. If the namespace is new and the map is full, it first removes the effects in all
+// namespaces.
 func (p *placements) set(namespace string, effects fittedEffects) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -119,7 +119,8 @@ func (s *Service) priorKills(ctx context.Context, ask *sizing.Ask) inflight.Run 
 	return run
 }
 
-// readKills omits the stored kills if the read fails or exceeds Config.ReadTimeout.
+// readKills returns the kills of a run, those in memory and the stored ones. It omits the stored kills if the read fails or
+// exceeds Config.ReadTimeout.
 func (s *Service) readKills(ctx context.Context, try *sizing.TryKey) (inflight.Run, []store.Kill) {
 	run := s.tries.Run(try)
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.ReadTimeout)

@@ -7,7 +7,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// recoverPanic returns false if f panicked.
+// recoverPanic calls f. If f panics, it logs the panic and returns false.
 func (s *Service) recoverPanic(operation string, task sizing.TaskKey, f func()) (ok bool) {
 	defer func() {
 		if r := recover(); r != nil {

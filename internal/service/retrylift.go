@@ -79,8 +79,8 @@ func (s *Service) Lift(ctx context.Context, ask *sizing.LiftAsk) (sizing.Lift, e
 
 const minUselessLift = 1.1 // smallest growth, as a factor, of an allocation that shows whether more memory helps
 
-// ownLimit returns LiftState.Peak and LiftState.OwnLimit for a try of a run. Both are zero unless the try ended with AppOOM and has a
-// measured peak.
+// ownLimit returns LiftState.Peak and LiftState.OwnLimit for a try of a run. Both are zero unless the try ended with AppOOM
+// and has a measured peak.
 func ownLimit(kills []store.Kill, try int) (peak, limit sizing.Bytes) {
 	at := slices.IndexFunc(kills, func(k store.Kill) bool { return k.Try == try && k.Outcome == sizing.AppOOM && k.Peak > 0 })
 	if at < 0 {

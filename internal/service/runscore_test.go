@@ -13,7 +13,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// runBoth predicts and reports runs of a DAG with two tasks: extract, then load. A hidden factor multiplies both peaks of a run.
+// runBoth predicts and reports runs of a DAG with two tasks: extract, then load. A hidden factor multiplies both peaks of a
+// run.
 func (r *replica) runBoth(first, last int) {
 	r.t.Helper()
 	rng := rand.New(rand.NewPCG(uint64(first), 1))

@@ -51,8 +51,8 @@ func BenchmarkPredictWithRunTimes(b *testing.B) {
 	}, testwait.Limit, 10*time.Millisecond)
 	stop() // the background work would add to the times of both tasks
 	<-ended
-	// Fractional parts of multiples of the golden ratio spread the inputs evenly over those of the learned runs, and never repeat
-	// an input. An answer to a repeated input would come from the memo.
+	// Fractional parts of multiples of the golden ratio spread the inputs evenly over those of the learned runs, and never
+	// repeat an input. An answer to a repeated input would come from the memo.
 	goldenRatio := (1 + math.Sqrt(5)) / 2
 	predict := func(name string, from, n int) time.Duration {
 		start := time.Now()

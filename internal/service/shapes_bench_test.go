@@ -21,7 +21,8 @@ import (
 // plainNamespace has the same tasks as the default namespace, but its shapes have no classifier.
 const plainNamespace = "plain"
 
-// shapedRun returns run i of a task, whose image names its kind. Every fourth run of a task of kind 1 takes three times as long.
+// shapedRun returns run i of a task, whose image names its kind. Every fourth run of a task of kind 1 takes three times as
+// long.
 func shapedRun(namespace, name string, kind, i int) sizing.Observation {
 	o := success(name, i, 30)
 	o.Try.Namespace = namespace

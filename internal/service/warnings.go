@@ -9,14 +9,16 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// addWarnings recovers from panics, so that the model learns the report even after a panic.
+// addWarnings adds the warnings about a stored report to its result. It recovers from panics, so that the model learns the
+// report even after a panic.
 func (s *Service) addWarnings(r *sizing.RecordResult, o *sizing.Observation, task *modelcache.Task, row *taskmodel.TrainingRow, now time.Time) {
 	s.recoverPanic("checking a stored report", o.Try.TaskKey, func() {
 		r.Warnings = append(r.Warnings, s.warnings(o, task, row, now)...)
 	})
 }
 
-// In warnings, `task` is nil for a duplicate, and `row` is nil if the model does not learn the report before it is acknowledged.
+// warnings returns the warnings about a report. `task` is nil for a duplicate, and `row` is nil if the model does not learn
+// the report before it is acknowledged.
 func (s *Service) warnings(o *sizing.Observation, task *modelcache.Task, row *taskmodel.TrainingRow, now time.Time) []sizing.FieldError {
 	all := o.Warnings(now)
 	if task == nil {

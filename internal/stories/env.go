@@ -17,8 +17,8 @@ import (
 	"github.com/loadaware/loadaware/migrations"
 )
 
-// The service trains a task only in a train step, so that the story controls the times of trainings. The background loops of
-// the service run only during restart.
+// env is the service of one story. It trains a task only in a train step, so that the story controls the times of trainings.
+// The background loops of the service run only during restart.
 type env struct {
 	store       *postgres.Store
 	svc         *service.Service

@@ -69,8 +69,8 @@ func parseStep(line string) (step, error) {
 	return s, nil
 }
 
-// A stride that is coprime with the number of repetitions mixes the order of the values of a range, so that with many
-// repetitions the values hardly depend on time.
+// arguments returns the arguments of repetition i. A stride that is coprime with the number of repetitions mixes the order of
+// the values of a range, so that with many repetitions the values hardly depend on time.
 func (s *step) arguments(i int) map[string]string {
 	args := make(map[string]string, len(s.args))
 	for key, value := range s.args {

@@ -10,7 +10,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// do returns an error if the story is invalid or if a restart fails. Any other error of the service is an answer.
+// do executes a step. It returns an error if the story is invalid or if a restart fails. Any other error of the service is an
+// answer.
 func (e *env) do(ctx context.Context, s *step, args map[string]string) (answer, error) {
 	switch s.verb {
 	case "observe":

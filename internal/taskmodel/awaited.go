@@ -67,8 +67,8 @@ func (m *Model) removeAwaited(seq int64) {
 	m.limitAwaited()
 }
 
-// Peaks that are added to rows of the removed, oldest ranges are used in fits only, unless there are many such peaks; see
-// hasManyUnlearnedPeaks.
+// limitAwaited removes the oldest ranges beyond maxAwaited. Peaks that are added later to rows of a removed range are used in
+// fits only, unless there are many such peaks; see hasManyUnlearnedPeaks.
 func (m *Model) limitAwaited() {
 	m.Awaited = slices.Delete(m.Awaited, 0, max(0, len(m.Awaited)-maxAwaited))
 }
@@ -93,7 +93,7 @@ func (m *Model) unlearnedPeaks(h *sizing.History) int {
 	return max(0, peaks-m.Experts.LearnedRows)
 }
 
-// rebuildAwaited requires that the model has learned all rows of h.
+// rebuildAwaited sets Awaited from the successes of h without a peak. The model must have learned all rows of h.
 func (m *Model) rebuildAwaited(h *sizing.History) {
 	type ended struct {
 		seq        int64

@@ -9,7 +9,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// The bins are those of the question or, if it has none, of the task. The last bin also contains larger limits.
+// bins returns the bin of a limit and the probabilities of the bins of the question or, if it has none, of the bins of the
+// task; nil without bins. The last bin also contains larger limits.
 func (m *Model) bins(p *experts.Point, q Question, limit sizing.Bytes, b *buffers) *sizing.BinChoice {
 	bins := q.Edges
 	if len(bins) == 0 {
@@ -27,7 +28,8 @@ func (m *Model) bins(p *experts.Point, q Question, limit sizing.Bytes, b *buffer
 	return choice
 }
 
-// `edges` are the ascending upper edges in bytes. The last bin includes all larger peaks, so the probabilities sum to 1.
+// binProbabilities writes to probs, for each bin, the probability that the peak is in this bin. `edges` are the ascending
+// upper edges in bytes. The last bin includes all larger peaks, so the probabilities sum to 1.
 func (m *Model) binProbabilities(p *experts.Point, edges, probs []float64, b *buffers) {
 	m.mixtureExceedances(p, edges, probs, b)
 	probs[len(probs)-1] = 0

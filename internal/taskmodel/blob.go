@@ -158,8 +158,8 @@ func Open(blob []byte) (*Model, error) {
 	return m, nil
 }
 
-// A blob may contain a solution that is older than the sums and that the model still used. resume then uses this solution,
-// because storing a model must not change its answers.
+// resume restores the ridge regressions from their stored sums. A blob may contain a solution that is older than the sums,
+// because the model still used this solution. Then resume uses it, too: storing a model must not change its answers.
 func (m *models) resume(line linear.State) error {
 	var err error
 	if m.line, err = linear.RestoreOnline(line); err != nil {

@@ -97,7 +97,7 @@ func TestSnapshotHasEveryFieldOfTheModel(t *testing.T) {
 	}
 }
 
-// setNonZero leaves a value of an unknown type unchanged.
+// setNonZero sets a value to one that is not zero. It leaves a value of an unknown type unchanged.
 func setNonZero(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Struct:

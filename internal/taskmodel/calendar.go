@@ -15,9 +15,9 @@ const (
 	daysPerMonth  = 365.25 / 12
 	secondsPerDay = 24 * 60 * 60
 
-	// cycleSignificance is the p-value of the F-test below which the positions in a cycle are used: as a column of a date (day of
-	// the month, hour), or as effects on run times and CPU (cycleEffects). Without a cycle such a column is noise, in which trees
-	// would find splits. The month of a date is used if isSeason.
+	// cycleSignificance is the p-value of the F-test below which the positions in a cycle are used: as a column of a date
+	// (day of the month, hour), or as effects on run times and CPU (cycleEffects). Without a cycle such a column is noise, in
+	// which trees would find splits. The month of a date is used if isSeason.
 	cycleSignificance = 0.001
 )
 
@@ -47,8 +47,8 @@ var calendarCycles = [cycleCount]calendarCycle{
 	yearCycle:         {monthsSince, monthOfYear},
 }
 
-// The column of the day has the position in the month on which the peaks depend more: the day (bills of the 25th), or the
-// aligned day (ends of months).
+// chooseCycles chooses the columns of each date. The column of the day has the position in the month on which the peaks
+// depend more: the day (bills of the 25th), or the aligned day (ends of months).
 func (e *encoder) chooseCycles(rows [][]sizing.Value, y []float64) {
 	for j := range e.Columns {
 		if c := &e.Columns[j]; c.Kind == sizing.Date {
@@ -63,8 +63,9 @@ func (e *encoder) chooseCycles(rows [][]sizing.Value, y []float64) {
 	}
 }
 
-// chooseClock chooses UTC only if the offsets vary and the peaks depend more on a cycle in UTC. Offsets vary if senders mix
-// them; reports stored by releases before LocalTime have no offset.
+// chooseClock sets LocalTime and returns the rows with a date, in order. It chooses local time if a date has an offset,
+// except if the offsets vary and the peaks depend more on a cycle in UTC. Offsets vary if senders mix them; reports stored by
+// releases before LocalTime have no offset.
 func (c *column) chooseClock(j int, rows [][]sizing.Value, y []float64) datedRows {
 	local := newDatedRows(j, rows, true)
 	c.LocalTime = local.isLocal

@@ -30,7 +30,8 @@ func (c *column) readLevels(j int, rows [][]sizing.Value) {
 	}
 }
 
-// A missing value has a level, too. If the column has MaxLevels levels already, a new level is returned but not stored.
+// level returns the level of a value, and adds it if it is new. A missing value has a level, too. If the column has MaxLevels
+// levels already, a new level is returned but not stored.
 func (c *column) level(v sizing.Value) *categoryLevel {
 	l := c.find(v.Text)
 	if l == nil {
@@ -42,7 +43,8 @@ func (c *column) level(v sizing.Value) *categoryLevel {
 	return l
 }
 
-// keyOf hashes a long value, so that long values do not make a model large.
+// keyOf returns the key of a category value in column.Levels: the value, or a hash of a long value, so that long values do
+// not make a model large.
 func keyOf(text string) string {
 	if len(text) < minHashedBytes {
 		return text
@@ -104,7 +106,8 @@ func (e *encoder) limitOneHots() {
 	}
 }
 
-// boundLevels requires that the number of rows of each level is set.
+// boundLevels removes the rarest levels if all categories together have more than maxCategoryLevels. The number of rows of
+// each level must be set.
 func (e *encoder) boundLevels() {
 	levels, categories := 0, 0
 	for j := range e.Columns {

@@ -16,7 +16,7 @@ func unmeasured(gibs float64) sizing.HistoryRow {
 	return r
 }
 
-// The result is in GiB.
+// limit returns the grant for a question with the features f, in GiB.
 func limit(k *task, f sizing.Features) float64 {
 	return float64(k.model.Size(question(f)).Limit) / float64(gib)
 }

@@ -16,7 +16,8 @@ import (
 // coldStartNumbers is the largest number of numeric features with a line of their own; the others come later in the schema.
 const coldStartNumbers = 12
 
-// improbable is the probability of an exceedance below which the prediction for an exception is clearly above the Bayesian average.
+// improbable bounds the probability, by the Bayesian average, that a peak exceeds the models' prediction. For a row with a
+// rare value (Point.IsException) and a probability below this bound, the prediction raises the average.
 const improbable = 0.1
 
 // coldStartPoints are the point models among the structures.
@@ -30,14 +31,14 @@ const (
 	coldStartSpread = 0.25 // standard deviation of the slopes among tasks
 )
 
-// The standard deviation and the slopes come from the pool.
+// coldStartPrior returns the prior of the cold-start rule. Its standard deviation and its slopes come from the pool.
 func (m *Model) coldStartPrior() bayes.Prior {
 	return bayes.Prior{Deviation: m.Experts.PriorDeviation, Rows: coldStartRows, Slope: coldStartSlope, Spread: coldStartSpread, Slopes: m.slopes,
 		NoFeatures: len(m.Schema.Fields) == 0}
 }
 
-// The mean slopes of the DAG's other tasks are shrunk towards the means of the namespace's other DAGs, which are shrunk
-// towards coldStartSlope.
+// setPoolSlopes sets m.slopes to the mean slopes of the DAG's other tasks. They are shrunk towards the means of the
+// namespace's other DAGs, which are shrunk towards coldStartSlope.
 func (m *Model) setPoolSlopes(pool *Pool, others *Namespace) {
 	m.slopes = m.slopes[:0]
 	tasks := *pool
@@ -81,7 +82,8 @@ func nameHash(name string) uint64 {
 	return h.Sum64()
 }
 
-// p is the models' prediction for the same row.
+// predictColdStart sets p.ColdStart, the prediction of the cold-start rule. p already holds the models' predictions for the
+// same row.
 func (m *Model) predictColdStart(cells []sizing.Value, p *experts.Point, b *buffers) {
 	if m.ColdStart.Rows == 0 {
 		return
@@ -96,8 +98,8 @@ func (m *Model) predictColdStart(cells []sizing.Value, p *experts.Point, b *buff
 	prior := m.coldStartPrior()
 	m.coldStartFor(b).Predict(b.numbers, b.points[:], m.coldStartScale(p), &prior, &b.coldStart)
 	p.ColdStart = &b.coldStart
-	// The weights come from rows without the rare value; see experts.Experts.expertAmount. If only killed runs had these features,
-	// the level is imputed, and the kills bound the answer instead.
+	// The weights come from rows without the rare value; see experts.Experts.expertAmount. If only killed runs had these
+	// features, the level is imputed, and the kills bound the answer instead.
 	if level := p.Level[experts.LineTrees]; p.IsException && b.coldStart.ExceedanceProb(level) < improbable && m.evidence(cells).killed == 0 {
 		b.coldStart.Raise(level)
 	}
@@ -236,7 +238,8 @@ func (m *Model) learnColdStartKill(t *TrainingRow) {
 	}, &prior)
 }
 
-// coldStartLevels returns nil before the first fit, and ok = false if features are imputed.
+// coldStartLevels returns the predictions of the point models (coldStartPoints) for a row: nil before the first fit. ok is
+// false if features are imputed.
 func (m *Model) coldStartLevels(cells []sizing.Value) (levels []float64, ok bool) {
 	if m.Models == nil {
 		return nil, true

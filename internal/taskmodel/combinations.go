@@ -26,9 +26,9 @@ const (
 	minPriorRows          = 0.01 // lower bound of combinationFit.prior
 )
 
-// y holds the log peaks of the rows and base the predictions of the line. fitCombinations adds to each prediction the effect
-// that follows from the other rows. If the effect contained the row's own error, the trees would learn too little from this
-// row.
+// fitCombinations sets m.Combinations. y holds the log peaks of the rows, and base the predictions of the line.
+// fitCombinations adds to each of these predictions the effect that follows from the other rows. If the effect contained the
+// row's own error, the trees would learn too little from this row.
 func (m *models) fitCombinations(rows []row, y, base []float64) {
 	if len(rows) < minCombinationRows {
 		return
@@ -100,7 +100,8 @@ type combinationSum struct {
 	errors, weight float64 // the errors are weighted
 }
 
-// Texts that differ only in numbers, or that seldom recur, form no combinations.
+// selectAll selects the bools and the categories that may be part of a combination, and returns their number. Categories
+// whose texts differ only in numbers, or seldom recur, are not selected.
 func (f *combinationFit) selectAll() (n int) {
 	f.selected = make([]bool, len(f.columns))
 	for j := range f.columns {

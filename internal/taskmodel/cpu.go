@@ -24,7 +24,7 @@ const (
 	minCPURows      = 5     // smallest number of tries with a CPU measurement for an answer
 	minCPULineRows  = 12    // lineCores and sameCores predict only if at least this number of fitted rows have a CPU measurement
 	minCPURuleRows  = 30    // smallest number of residuals of lineCores with which lineCores and sameCores may answer
-	maxCPUResiduals = 500   // newest residuals of each rule
+	maxCPUResiduals = 500   // largest number of stored residuals of each rule, the newest ones
 	cpuRuleGain     = 0.95  // lineCores or sameCores answers only if its loss is below this share of the loss of anyCores
 	cpuForget       = 0.999 // factor on the summed losses at each new row, so that older rows count less
 	cpuRange        = 0.7   // logarithm of the largest factor (2) by which a prediction of lineCores may be outside the range of the fitted rows
@@ -56,8 +56,8 @@ func (c *CPUModel) learn(levels *[coreRules]float64, used float64) {
 	}
 }
 
-// featureResiduals returns the number of residuals of lineCores, which sameCores has, too; zero if these two rules did not
-// predict the row.
+// featureResiduals returns the number of residuals of lineCores, which is also that of sameCores; zero if these two rules did
+// not predict the row.
 func (c *CPUModel) featureResiduals(levels *[coreRules]float64) int {
 	if math.IsNaN(levels[lineCores]) {
 		return 0

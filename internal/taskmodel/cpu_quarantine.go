@@ -147,7 +147,8 @@ func (m *Model) quarantinedCoreSeqs() map[int64]bool {
 	return seqs
 }
 
-// A request of zero is unknown.
+// boundByRequest returns the answer, limited by the static request: to the request until cpuRepeated measurements are above
+// it, then to a multiple of the request. A request of zero is unknown and does not limit the answer.
 func (c *CPUModel) boundByRequest(answer, requested sizing.Cores) sizing.Cores {
 	if requested == 0 || answer <= requested {
 		return answer

@@ -97,8 +97,8 @@ func (e *cycleErrors) best(chosen cycleEffects) (best cycleEffect, found bool) {
 	return best, most > 0
 }
 
-// effectOf estimates the effects of a cycle of dates. gain is the reduction of the Bayesian information criterion if the effects
-// of a period follow from earlier periods only; 0: the cycle has no effect.
+// effectOf estimates the effects of a cycle of dates. gain is the reduction of the Bayesian information criterion if the
+// effects of a period follow from earlier periods only; 0: the cycle has no effect.
 func (e *cycleErrors) effectOf(d *datedRows, cycle int) (effect cycleEffect, gain float64) {
 	means := d.periodMeans(e.errors, 0, &calendarCycles[cycle])
 	t := testCycle(means)
@@ -168,8 +168,8 @@ func (c cycleEffects) bytes() int64 {
 }
 
 // learnCycles evaluates predictions again on the fitted rows if the fit has chosen other cycles than the models before it.
-// Without this, the large errors from before the cycle was known would stay in use for hundreds of runs: the CPU request, a 99th
-// percentile, would stay too high, and the mean of the runs would keep too much weight in the run time (meanMixture).
+// Without this, the large errors from before the cycle was known would stay in use for hundreds of runs: the CPU request, a
+// 99th percentile, would stay too high, and the mean of the runs would keep too much weight in the run time (meanMixture).
 func (m *Model) learnCycles(fitted *models, rows []row) {
 	before := m.Models
 	if before == nil {

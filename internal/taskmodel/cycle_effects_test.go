@@ -73,7 +73,7 @@ func TestRunTimeAndCPUFollowTheCyclesOfADate(t *testing.T) {
 	}
 }
 
-// stored is the decoded model of the task.
+// checkUsage checks the run time and the CPU of a run. `stored` is the decoded model of the task.
 func checkUsage(k *task, stored *taskmodel.Model, at time.Time, isHeavy bool, name string) {
 	s := sizeAt(k, at)
 	require.NotNil(k.t, s.Duration, name)

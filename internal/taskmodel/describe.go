@@ -38,7 +38,8 @@ func (m *Model) describe(h *sizing.History) error {
 	return nil
 }
 
-// The contributions are those of the line (the ridge regression), of the combinations of categories, and of the trees on the
+// drivers returns the names of the features with the largest contributions to the predictions, the largest first. The
+// contributions are those of the line (the ridge regression), of the combinations of categories, and of the trees on the
 // remaining residuals.
 func (m *Model) drivers(h *sizing.History) []string {
 	if m.Models == nil || m.Models.ridges == nil {

@@ -25,7 +25,7 @@ const hasText = 1 << 7
 
 func (d *donorTable) len() int { return len(d.rowEnds) }
 
-// shared holds the distinct texts of the table; add adds new ones to it.
+// add appends a row to the table. `shared` holds the distinct texts of the table; add adds new texts to it.
 func (d *donorTable) add(cells []sizing.Value, shared map[string]string) {
 	d.firstTexts = append(d.firstTexts, int32(len(d.texts)))
 	for _, v := range cells {
@@ -61,7 +61,7 @@ func (d *donorTable) row(i int, dst []sizing.Value) []sizing.Value {
 	return dst
 }
 
-// The slices of the table have no unused capacity.
+// donorTableOf returns a table of the rows. The slices of the table have no unused capacity.
 func donorTableOf(rows [][]sizing.Value) donorTable {
 	cells, texts := 0, 0
 	for _, row := range rows {

@@ -80,7 +80,8 @@ type column struct {
 	Counts valueCounts `cbor:",omitzero"` // zero in models stored before this field existed
 }
 
-// The cells of rows are in the order of schema, and y holds the log peaks of the rows. Later rows do not change the columns.
+// newEncoder chooses the columns from the given rows. The cells of a row are in the order of schema, and y holds the log
+// peaks of the rows.
 func newEncoder(schema *sizing.Schema, rows [][]sizing.Value, y []float64) *encoder {
 	e := &encoder{}
 	for _, v := range y {
@@ -244,7 +245,7 @@ func (e *encoder) learn(cells []sizing.Value, y float64) {
 	}
 }
 
-// encode does not allocate if the capacities of line and tree suffice.
+// encode appends the encoded row to line and to tree. It does not allocate if their capacities suffice.
 func (e *encoder) encode(cells []sizing.Value, line, tree []float64) ([]float64, []float64) {
 	lineFrom, treeFrom := len(line), len(tree)
 	for j := range e.Columns {
@@ -282,7 +283,7 @@ func (c *column) number(v sizing.Value, line, tree []float64) ([]float64, []floa
 	return line, tree
 }
 
-// mean is the task's mean log peak.
+// category appends the columns of a category to line and tree. mean is the task's mean log peak.
 func (c *column) category(v sizing.Value, mean float64, line, tree []float64) ([]float64, []float64) {
 	l := c.find(v.Text)
 	for k := range c.OneHots {

@@ -19,7 +19,7 @@ var (
 	nan     = math.NaN()
 )
 
-// Without y the log peaks are zero.
+// encoded returns the encoder of rows with the log peaks y; without y, the log peaks are zero.
 func encoded(rows [][]sizing.Value, y ...float64) *encoder {
 	var schema sizing.Schema
 	for j := range rows[0] {
@@ -37,7 +37,7 @@ func encoded(rows [][]sizing.Value, y ...float64) *encoder {
 	return newEncoder(&schema, rows, y)
 }
 
-// requireSame treats NaN as equal to NaN.
+// requireSame requires equal numbers, and treats NaN as equal to NaN.
 func requireSame(t *testing.T, want, got []float64, about string) {
 	t.Helper()
 	require.Len(t, got, len(want), about)

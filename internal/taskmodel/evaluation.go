@@ -51,7 +51,8 @@ const (
 	maxFamilyRows       = 400  // newest rows on which a classifier is fitted: with 1,000 rows, golearn takes 0.8 s
 )
 
-// More frequent evaluations gain little, and each of them fits every classifier in families.
+// isEvaluationDue reports whether `rows` measured rows are enough, and at least evaluationGrowth times those of the last
+// evaluation. More frequent evaluations gain little, and each of them fits every classifier in families.
 func (m *Model) isEvaluationDue(rows int) bool {
 	return rows >= minEvaluationRows && float64(rows) >= evaluationGrowth*float64(m.LastEvaluation.FittedOn+m.LastEvaluation.Rows)
 }
@@ -80,7 +81,7 @@ func (m *Model) evaluate(h *sizing.History, rows []row) (Evaluation, error) {
 
 const championName = "champion"
 
-// On a row with an imputed peak, the model that imputed this peak would win.
+// withoutImputed returns the rows with a measured peak. In an evaluation, the model that imputed a peak would win on its row.
 func withoutImputed(rows []row) []row {
 	return slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.Imputed })
 }
@@ -129,7 +130,8 @@ func (e *Evaluation) addCandidate(name string, rows []row, ladderFor func(*row) 
 	}
 }
 
-// bestConstant considers only the peaks that at most about 2 · DefaultRiskTarget of the rows exceed.
+// bestConstant returns the constant grant with the least waste on `rows`, in bytes. It considers only peaks that at most
+// about 2 · DefaultRiskTarget of the rows exceed.
 func bestConstant(rows []row) float64 {
 	peaks := make([]float64, len(rows))
 	for i := range rows {
@@ -157,8 +159,9 @@ var families = []classify.LevelFamily{
 	classify.BinnedFamily{Family: classify.CART{}}, classify.BinnedFamily{Family: classify.Prior{}},
 }
 
-// evaluateFamilies omits a classifier whose fit fails, such as CART if its library panics (cart.ErrLibrary), because the
-// classifiers serve only for comparison. failed describes the omitted classifiers.
+// evaluateFamilies adds the results of the classifiers to e. It omits a classifier whose fit fails, such as CART if its
+// library panics (cart.ErrLibrary), because the classifiers serve only for comparison. failed describes the omitted
+// classifiers.
 func (m *Model) evaluateFamilies(e *Evaluation, h *sizing.History, before, newest []row) (failed []string, err error) {
 	before = before[max(0, len(before)-maxFamilyRows):]
 	t, encode := tableOf(&h.Schema, before)

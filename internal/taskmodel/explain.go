@@ -219,7 +219,8 @@ func (m *Model) medianPeak(p *experts.Point, amount float64, b *buffers) float64
 	return high
 }
 
-// A group counts at most groupMemory runs.
+// describeIdentical returns the number of runs in the group of a row, such as "3 runs". A group counts at most groupMemory
+// runs.
 func (m *Model) describeIdentical(cells []sizing.Value) string {
 	var found group
 	if g := m.Models.Groups.find(groupKey(m.Models.Enc.Columns, cells, nil), &found); g != nil {
@@ -311,8 +312,8 @@ func (m *Model) explainLift(c *chain, p *experts.Point, q Question, b *buffers) 
 	return limit
 }
 
-// The bounds at the time of the answer are not recorded, so the last term says only whether a bound raised, lowered or
-// rounded the amount.
+// closeAt adds a last term, so that the chain ends at the granted amount. The bounds at the time of the answer are not
+// recorded, so the term says only whether a bound raised, lowered or rounded the amount.
 func (c *chain) closeAt(granted sizing.Bytes) {
 	kind, name := TermFloor, "a lower bound at the time of the answer"
 	amount := math.Exp(c.logAmount)

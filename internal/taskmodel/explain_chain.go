@@ -57,7 +57,7 @@ type chain struct {
 	terms []Term
 }
 
-// base is in log bytes.
+// startChain returns a chain without terms. base is the logarithm of an amount in bytes.
 func startChain(name string, base float64) *chain {
 	base = max(-maxLogAmount, min(base, maxLogAmount))
 	return &chain{base: base, name: name, logAmount: base}
@@ -83,7 +83,8 @@ func (c *chain) add(kind TermKind, name, value string, log float64) {
 	c.terms = append(c.terms, Term{Kind: kind, Name: name, Value: value})
 }
 
-// amount is in bytes.
+// moveTo adds the term that changes the amount of the chain to `amount`, which is in bytes. It does nothing if amount is not
+// positive.
 func (c *chain) moveTo(kind TermKind, name string, amount float64) {
 	if amount > 0 {
 		c.add(kind, name, "", math.Log(amount)-c.logAmount)

@@ -38,7 +38,8 @@ type attribution struct {
 	clipped   float64   // effect of the bound that keeps the stack near the known peaks
 }
 
-// The inputs in `cells` must be within their ranges. `edge` holds the models' predictions for these cells.
+// explainLevel returns the attribution of the level without the cold-start lines (see explainMixture). The inputs in `cells`
+// must be within their ranges. `edge` holds the models' predictions for these cells.
 func (m *Model) explainLevel(cells []sizing.Value, edge *experts.Point, weights *[experts.ModelCount]float64, b *buffers) attribution {
 	a := attribution{}
 	o := m.Models
@@ -102,8 +103,8 @@ func (m *Model) explainLevel(cells []sizing.Value, edge *experts.Point, weights 
 	return a
 }
 
-// The player is −1, which means unknown, for the columns of a rarely missing feature that the row lacks, because the models
-// have not learned the effect of its absence.
+// columnPlayers returns the player of each column of the line and of the trees. The player is −1, which means unknown, for
+// the columns of a rarely missing feature that the row lacks, because the models have not learned the effect of its absence.
 func (m *Model) columnPlayers(cells []sizing.Value) (line, tree []int) {
 	e := m.Models.Enc
 	known := func(j int) bool { return !e.lacksFeature(j, cells) }
@@ -207,7 +208,8 @@ func subsetShapley(contributions []float64, value func(sum float64) float64) []f
 }
 
 // explainMixture adds to the attribution the part of the cold-start mixture that does not come from point models: the
-// features get the effects of the mixture's lines, and the base gets the rest. `weight` is the weight of the mixture in the level.
+// features get the effects of the mixture's lines, and the base gets the rest. `weight` is the weight of the mixture in the
+// level.
 func (m *Model) explainMixture(mix *bayes.Mixture, a *attribution, weight float64, b *buffers) {
 	if mix == nil || weight == 0 {
 		return
@@ -236,7 +238,8 @@ func addColdStartWeights(p *experts.Point, weight float64, weights *[experts.Mod
 	}
 }
 
-// atEdge is cells with each input outside its range moved to the edge.
+// addFeatures adds a term for each player, the largest effect first. `atEdge` is `cells` with each input outside its range
+// moved to the edge of the range.
 func (m *Model) addFeatures(c *chain, a *attribution, cells, atEdge []sizing.Value) {
 	order := make([]int, len(a.phi))
 	for i := range order {

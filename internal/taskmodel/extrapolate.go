@@ -17,8 +17,8 @@ import (
 //
 //  1. An input that counts as missing is above its range and is not a difference of dates.
 //  2. isFar, and no trend rises.
-//  3. An input with a rising slope is above its range and its remote numbers by more than implausibleFactor, and its range is too
-//     narrow (isWide) to show the slope that far.
+//  3. An input with a rising slope is above its range and its remote numbers by more than implausibleFactor, and its range is
+//     too narrow (isWide) to show the slope that far.
 type extrapolation struct {
 	outside       []int   // inputs that a reason names, by index (see trend): relevant and farther outside than outsideFactor, or implausible
 	noRisk        bool    // an input is, or several inputs together are, so far outside that no probability is stated
@@ -184,7 +184,8 @@ func raiseLevels(p, edge *experts.Point, rise float64, exact bool) {
 	}
 }
 
-// Ranges that cover fewer than minRows rows do not count.
+// clampToRange appends `cells` to dst, with each input outside its range moved to the nearer edge. Ranges that cover fewer
+// than minRows rows do not count.
 func (m *models) clampToRange(minRows int, cells, dst []sizing.Value) []sizing.Value {
 	for j, v := range cells {
 		if m.PeakTrend.distanceFrom(minRows, j, cells) != 0 {
@@ -240,7 +241,8 @@ func (m *Model) Extrapolated(f sizing.Features) sizing.Bytes {
 	return 0
 }
 
-// amount is the experts' amount, before the guard and the bounds.
+// describeExtrapolation appends a description of the inputs outside their ranges, if there are any. `amount` is the experts'
+// amount, before the guard and the bounds.
 func (m *Model) describeExtrapolation(text *strings.Builder, amount float64, b *buffers) {
 	if len(b.extrapolation.outside) == 0 {
 		return
@@ -277,8 +279,8 @@ func (m *Model) describeExtrapolation(text *strings.Builder, amount float64, b *
 	}
 }
 
-// If the input is a pair (the difference of two features) and all its differences are negative, describeInput writes their
-// magnitudes.
+// describeInput appends the name, the value and the range of input j. If the input is a pair (the difference of two features)
+// and all its differences are negative, describeInput writes their magnitudes.
 func (m *Model) describeInput(text *strings.Builder, j int, cells []sizing.Value) {
 	t := &m.Models.PeakTrend
 	x, _ := t.value(j, cells)

@@ -51,7 +51,8 @@ func TestInputsAboveTheRangeGetThePeakOfTheLine(t *testing.T) {
 	}
 }
 
-// Cells, rows, bytes and files measure the same size. The coefficient of each of them is uncertain, but their joint effect is not.
+// Cells, rows, bytes and files measure the same size. The coefficient of each of them is uncertain, but their joint effect is
+// not.
 func TestCollinearInputsAreExtrapolated(t *testing.T) {
 	for _, spread := range []float64{.1, .3} {
 		for seed := range uint64(3) {

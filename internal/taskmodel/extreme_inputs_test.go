@@ -11,8 +11,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// In the cold start, the line through two runs with inputs of extreme magnitude has a steep slope. An explanation of an answer to an
-// extreme input has finite factors, whose product is the amount.
+// In the cold start, the line through two runs with inputs of extreme magnitude has a steep slope. An explanation of an
+// answer to an extreme input has finite factors, whose product is the amount.
 func TestExplanationsOfExtremeInputsAreFinite(t *testing.T) {
 	largest := []float64{math.MaxFloat64, -math.MaxFloat64, 1e300, 1e200, -1e200}
 	for _, known := range [][]float64{{1e-300, -1e300}, {-1e300, 1e-300}, {-math.MaxFloat64, math.SmallestNonzeroFloat64}} {

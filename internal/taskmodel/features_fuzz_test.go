@@ -62,8 +62,8 @@ func randomWindow(rng *rand.Rand) func(f sizing.Features, factor float64) {
 }
 
 // FuzzTrainingWithAnyFeatures trains on histories with random features, decodes the stored model,
-// and predicts with features that may be missing, new or of another kind. Half of the histories have windows, and the windows of
-// the predicted runs are up to thirty times as long as those of the history.
+// and predicts with features that may be missing, new or of another kind. Half of the histories have windows, and the windows
+// of the predicted runs are up to thirty times as long as those of the history.
 func FuzzTrainingWithAnyFeatures(f *testing.F) {
 	for seed := range uint64(12) {
 		f.Add(seed, uint8(seed*9), uint8(20*seed+3))

@@ -74,7 +74,8 @@ func (m *models) firstChange(j int, cells []sizing.Value) float64 {
 	return indicator(c.Counts.Rows >= minKnownRows && (c.isLost(cells[j]) || c.isUnlikeConstant(cells[j])))
 }
 
-// j is the index of a field or, if negative, of a pair.
+// isConstant reports whether input j had the same value in all learned rows. j is the index of a field or, if negative, of a
+// pair.
 func (t *trend) isConstant(j int) bool {
 	if j >= len(t.Ranges) || t.rangeOf(j).Rows == 0 {
 		return false
@@ -97,8 +98,8 @@ func (c *column) isLost(v sizing.Value) bool {
 	return v.Kind == sizing.Missing && c.Kind == sizing.Missing && !c.MissingFlag && !c.RarelyPresent && !c.IsOtherKind && !c.Retired
 }
 
-// newFeaturesOf returns none if new features are frequent, such as ids in names, because the residuals then include their
-// effects.
+// newFeaturesOf returns the names, ascending, of the features in f that the models do not know yet. It returns none if new
+// features are frequent, such as ids in names, because the residuals then include their effects.
 func (m *Model) newFeaturesOf(f sizing.Features) (names []string) {
 	if m.Models == nil || len(m.Schema.Fields) == sizing.MaxFields {
 		return nil
@@ -128,12 +129,14 @@ func (e *encoder) hasFrequentNewFeatures() bool {
 	return once*minMissingShare >= rows
 }
 
-// An unknown effect raises the amount until the risk is at most changeRiskFactor risk targets. With 3.3 instead of 10, in
-// replays with effects of deviation 0.3, the raised grants wasted more memory than the kills that they avoided.
+// changeRiskFactor is the largest risk, as a multiple of the risk target, that an unknown effect may cause before the amount
+// is raised. With 3.3 instead of 10, in replays with effects of deviation 0.3, the raised grants wasted more memory than the
+// kills that they avoided.
 const changeRiskFactor = 10
 
 // unknownEffect returns the distribution of the joint effect of the first changes of a question and of a new combination of
-// known values; Sigma is 0 without any. The effects of the known combinations are a sample from the distribution of all effects.
+// known values; Sigma is 0 without any. The effects of the known combinations are a sample from the distribution of all
+// effects.
 func (m *Model) unknownEffect(q *Question, cells []sizing.Value) distuv.StudentsT {
 	joint := distuv.StudentsT{Nu: effectRows}
 	m.visitFirstChanges(q.Features, cells, func(name string, share float64) {
@@ -148,9 +151,9 @@ func (m *Model) unknownEffect(q *Question, cells []sizing.Value) distuv.Students
 	return joint
 }
 
-// raiseForUnknownEffect raises the promise for a row with first changes or a new combination to P(peak > amount) for such a row,
-// but not above one half. If no run has exceeded the static request, it may raise the amount first, because all mapped instances
-// of a task change at once; see widensForUnknownEffect.
+// raiseForUnknownEffect raises the promise for a row with first changes or a new combination to P(peak > amount) for such a
+// row, but not above one half. If no run has exceeded the static request, it may raise the amount first, because all mapped
+// instances of a task change at once; see widensForUnknownEffect.
 func (m *Model) raiseForUnknownEffect(a *experts.Answer, p *experts.Point, q *Question, b *buffers) {
 	b.amountBeforeWidening = 0
 	t := m.unknownEffect(q, b.cells)
@@ -177,8 +180,8 @@ func (m *Model) nameUnknownEffect(q *Question, cells []sizing.Value) string {
 	return name
 }
 
-// widenForUnknownEffect raises the amount, but not above the static request, until the risk with an effect of distribution t is
-// at most changeRiskFactor risk targets.
+// widenForUnknownEffect raises the amount, but not above the static request, until the risk with an effect of distribution t
+// is at most changeRiskFactor times the risk target.
 func (m *Model) widenForUnknownEffect(t distuv.StudentsT, a *experts.Answer, p *experts.Point, q *Question, b *buffers) {
 	const steps = 8 // halvings of the log distance to the request
 	low, high, most := a.Amount, m.sufficientRequest(q), changeRiskFactor*q.RiskTarget
@@ -235,7 +238,7 @@ func (m *Model) recordRaisedPromise(t *TrainingRow) bool {
 	return t.DAGRun != 0 && t.DAGRun == m.ChangedRun
 }
 
-// hasUnknownEffect requires that the task has models.
+// hasUnknownEffect reports whether a row has a first change, a new combination or an unseen value. The task must have models.
 func (m *Model) hasUnknownEffect(t *TrainingRow, cells []sizing.Value) bool {
 	q := Question{Features: t.Features}
 	return m.unknownEffect(&q, cells).Sigma > 0 || m.Models.ridges != nil && m.Models.Enc.hasUnseen(cells)

@@ -65,8 +65,8 @@ func train(h *sizing.History, champion *Model, fitsAll bool) (*Model, Outcome, e
 		m.Trees, m.fits = champion.Trees, champion.fits
 		// The margins that were learned from a voided report, or with outdated factors from sampled to true peaks
 		// (sampling.go), cannot be unlearned. Margins that lack many peaks (awaited.go), or that were learned from the newest
-		// runs first (late.go), may be far too narrow or too wide. The peaks of starved runs (starvation.go) cannot be unlearned
-		// either.
+		// runs first (late.go), may be far too narrow or too wide. The peaks of starved runs (starvation.go) cannot be
+		// unlearned either.
 		champion = nil
 	}
 	m.Sampling, m.Starvation = learnedSampling, starved
@@ -104,7 +104,8 @@ func (m *Model) learnedFrom(h *sizing.History) string {
 	return text
 }
 
-// firstFit is the result of learnNewRows.
+// finishUpdate completes an Update that needs no final fit. firstFit is the result of learnNewRows: if it is positive, an
+// evaluation may be due.
 func (m *Model) finishUpdate(whole *sizing.History, hasChampion bool, firstFit int) (*Model, Outcome, error) {
 	h := m.rowsInUse(whole)
 	out := Outcome{Trained: true, Reason: m.learnedFrom(h), Evaluation: m.LastEvaluation}
@@ -168,7 +169,8 @@ func (m *Model) learnNewRows(h *sizing.History, isFitDue func() bool) (firstFit 
 	return firstFit, nil
 }
 
-// newRows includes the rows that the model learned before their peak was known.
+// newRows returns the indices in h of the rows whose try or peak the model has not learned. They include rows that the model
+// learned before their peak was known.
 func (m *Model) newRows(h *sizing.History) []int {
 	var rows []int
 	for i := range h.Rows {
@@ -332,7 +334,7 @@ func (m *Model) refit(h *sizing.History, rows []row) error {
 	return nil
 }
 
-// `key` is the fitKey of the rows; 0: unknown.
+// useModels replaces the models by newly fitted ones. `key` is the fitKey of their rows; 0: unknown.
 func (m *Model) useModels(fitted *models, key uint64) {
 	if m.Models != nil && !groupsAlike(m.Models.RecurringColumns, fitted.RecurringColumns) {
 		m.Experts.ForgetPartialRepeats()
@@ -381,8 +383,8 @@ func (m *Model) rowsOf(h *sizing.History, n int) []row {
 	return rows
 }
 
-// beforeChange returns a function that reports whether row i of h lies before the last change of the task. Rows may have arrived
-// out of order, so their numbers decide only if h lacks the first row after the change.
+// beforeChange returns a function that reports whether row i of h lies before the last change of the task. Rows may have
+// arrived out of order, so their numbers decide only if h lacks the first row after the change.
 func (m *Model) beforeChange(h *sizing.History) func(i int) bool {
 	changed := slices.IndexFunc(h.Rows, func(r sizing.HistoryRow) bool { return r.Seq == m.Changed })
 	if changed < 0 {

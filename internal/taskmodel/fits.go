@@ -53,7 +53,7 @@ func (m *Model) SetFitCache(fits *FitCache) { m.fits = fits }
 
 type fitHash [2]uint64
 
-// parameters must be comparable.
+// hash returns the key of a fit with the given input. `parameters` must be comparable.
 func (f *FitCache) hash(parameters any, numbers ...[]float64) (hash fitHash) {
 	for i, seed := range f.seeds {
 		var h maphash.Hash
@@ -99,7 +99,8 @@ func fitOnce[T any](f *FitCache, hash func() fitHash, fit func() (T, error)) (T,
 	return result, err
 }
 
-// If isNew is true, the caller must run this fit and close its channel ended.
+// findOrAdd returns the fit with the given key. If isNew is true, it has added this fit, and the caller must run it and close
+// its channel `ended`.
 func (f *FitCache) findOrAdd(hash fitHash) (cached *cachedFit, isNew bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -103,7 +103,8 @@ func (gs *groups) insert(g *group) uint32 {
 	return uint32(len(gs.full) - 1)
 }
 
-// at is an element of gs.at. The last compact group takes the place of the removed one in gs.singles.
+// removeSingle removes a compact group; `at` is its element of gs.at. The last compact group takes the place of the removed
+// one in gs.singles.
 func (gs *groups) removeSingle(at uint32) {
 	last := uint32(len(gs.singles) - 1)
 	if moved := slices.Index(gs.at, last|isSingle); moved >= 0 {

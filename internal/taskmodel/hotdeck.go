@@ -53,7 +53,8 @@ func (e *encoder) chooseDonorRows(rows [][]sizing.Value, y []float64) {
 	}
 }
 
-// donorOf omits the fields that were added to the schema after the fit, because the encoding has no column for them.
+// donorOf returns a copy of a row as a donor row: without features that are not encoded, and with the keys of texts (keyOf).
+// It omits the fields that were added to the schema after the fit, because the encoding has no column for them.
 func (e *encoder) donorOf(cells []sizing.Value) []sizing.Value {
 	donor := slices.Clone(cells[:len(e.Columns)])
 	for j, v := range donor {
@@ -174,8 +175,8 @@ type neighbour struct {
 
 // nearestDonorRows returns the donor rows most similar to a row in the features that the row has (Gower
 // 1971, each feature weighted by its relevance). Among donor rows at equal distance it selects some that are evenly spaced
-// by peak. `similar` consists of the rows of `nearest` and all further donor rows at the same distance as the last of these rows.
-// Both results are in the memory of b.
+// by peak. `similar` consists of the rows of `nearest` and all further donor rows at the same distance as the last of these
+// rows. Both results are in the memory of b.
 func (e *encoder) nearestDonorRows(cells []sizing.Value, b *buffers) (nearest, similar []neighbour) {
 	dst := b.neighbours[:0]
 	for i := range e.DonorRows.len() {
@@ -291,7 +292,8 @@ func (m *models) encodeDonorRow(cells []sizing.Value, near neighbour, b *buffers
 	b.groupOf = nil
 }
 
-// describeMissing returns "" if the question lacks no rarely missing feature.
+// describeMissing describes the imputed features for the reason of an answer; "" if the question lacks no rarely missing
+// feature. `amount` is the experts' amount.
 func (m *Model) describeMissing(amount float64, b *buffers) string {
 	e := m.Models.Enc
 	if b.noFeatures {

@@ -39,7 +39,8 @@ func (t *trend) isImplausible(j int, cells []sizing.Value, peak rowPeak) bool {
 
 // mayHaveOtherUnit reports whether an input between zero and its range may have another unit than the learned values. The
 // number 0 is the same in any unit. A small number with a small peak is right. If the peak rises as the input falls, the
-// input is extrapolated. For a difference (a pair, j < 0) the result is false, because the effect of a small difference is bounded.
+// input is extrapolated. For a difference (a pair, j < 0) the result is false, because the effect of a small difference is
+// bounded.
 func (t *trend) mayHaveOtherUnit(j int, cells []sizing.Value, peak rowPeak) bool {
 	x, _ := t.value(j, cells)
 	return j >= 0 && x > 0 && peak != smallPeak && !t.isUnboundedBelow(j, cells)

@@ -18,8 +18,8 @@ func with(f sizing.Features, name string, v sizing.Value) sizing.Features {
 	return f
 }
 
-// A value far outside the range gives the same grant as a missing value. Only a number far above the range may get more, because
-// it may be right: at least the static request and, except for a few percent, the grant near the edge of the range.
+// A value far outside the range gives the same grant as a missing value. Only a number far above the range may get more,
+// because it may be right: at least the static request and, except for a few percent, the grant near the edge of the range.
 func TestImplausibleInputCountsAsMissing(t *testing.T) {
 	for _, runs := range []int{60, 150} {
 		k, rng := trainedTask(t, salesForecast, 400, runs)
@@ -86,8 +86,8 @@ func TestColdStartAfterTheUnitOfAnInputChanged(t *testing.T) {
 	}
 }
 
-// The unit of an input changes from MB to KB. The first run with a number in KB may be a large run, so its grant is large. After
-// the usual peak of this run, no further run gets more than the static request of 32 GiB.
+// The unit of an input changes from MB to KB. The first run with a number in KB may be a large run, so its grant is large.
+// After the usual peak of this run, no further run gets more than the static request of 32 GiB.
 func TestUsualPeakRefutesTheExtrapolationOfItsInput(t *testing.T) {
 	for seed := range uint64(5) {
 		k, rng := newTask(t), newRand(430+seed)

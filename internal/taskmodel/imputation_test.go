@@ -107,7 +107,8 @@ func TestNewFeatureBesideAMissingOneHardlyChangesGrants(t *testing.T) {
 				}
 				alone.fit()
 				with.fit()
-				// Sums of the grants for questions with all features or without the lost feature, each with and without the new feature.
+				// Sums of the grants for questions with all features or without the lost feature, each with and without the
+				// new feature.
 				var whole, wholeAndNew, missing, missingAndNew float64
 				for _, r := range later[reported : reported+questions] {
 					f, gibs := r.features, r.gibs

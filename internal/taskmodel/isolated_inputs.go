@@ -17,12 +17,11 @@ const (
 )
 
 // withoutIsolated returns rows without isolated numbers, and marks the rows that had one. An isolated number is more than
-// eleven times as large as all numbers of its feature that are not isolated, although the peak of its row is clearly
-// smaller than the median peak of the rows with the next largest numbers. A number that is smaller than the others by the
-// same factor is isolated, too, if the peak of its row is clearly larger. The comparison adds 1 to each number, so numbers below
-// 1 are hardly ever isolated. Such a number is probably a typo or in another
-// unit. It would widen the range of the input, within which nothing is extrapolated, and distort the ridge regression.
-// withoutIsolated does not modify rows.
+// eleven times as large as all numbers of its feature that are not isolated, although the peak of its row is clearly smaller
+// than the median peak of the rows with the next largest numbers. A number that is smaller than the others by the same factor
+// is isolated, too, if the peak of its row is clearly larger. Isolated numbers are probably typos or in another unit. They
+// would widen the range of the input, within which nothing is extrapolated, and distort the ridge regression. The comparison
+// adds 1 to each number, so numbers below 1 are hardly ever isolated. withoutIsolated does not modify rows.
 func withoutIsolated(rows []row) []row {
 	copied := false
 	for j := range rows[0].Cells {

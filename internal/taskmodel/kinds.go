@@ -60,7 +60,8 @@ func (e *encoder) chooseKinds(schema *sizing.Schema, rows [][]sizing.Value) {
 // larger value, more texts among numbers count as missing.
 const rowsPerCode = 3
 
-// hasRecurringLevels requires that the number of rows of each level is set.
+// hasRecurringLevels reports whether the levels have at least rowsPerCode rows on average. The number of rows of each level
+// must be set.
 func (c *column) hasRecurringLevels() bool {
 	rows, levels := 0.0, 0.0
 	for text, l := range c.Levels {

@@ -165,7 +165,8 @@ func TestNoWarningIfAnyFieldOfTheFeatureReadsTheValue(t *testing.T) {
 	}
 }
 
-// A feature of texts such as "3" is encoded as a number and as a category. A number that is sent without a text has no category.
+// A feature of texts such as "3" is encoded as a number and as a category. A number that is sent without a text has no
+// category.
 func TestWarningNamesANumberWhoseTextIsACategory(t *testing.T) {
 	code := func(size int) sizing.Value { return sizing.TextValue(fmt.Sprint(size)) }
 	_, k := grantedPerUsed(t, sizes(code), 100)

@@ -125,9 +125,9 @@ func hasSmallerKnownKill(kills []knownKill, run uint64, allocation sizing.Bytes)
 	return slices.ContainsFunc(kills, func(k knownKill) bool { return k.Run == run && k.Killed < allocation })
 }
 
-// Void removes the known kill of a try after the report of the try was voided (deleted). It also removes the kill of the try's run
-// from the cold-start rule, and the run from m.AppOOMs. `run` is the sizing.RunHash of this run. The next training removes the other
-// effects of the report.
+// Void removes the known kill of a try after the report of the try was voided (deleted). It also removes the kill of the
+// try's run from the cold-start rule, and the run from m.AppOOMs. `run` is the sizing.RunHash of this run. The next training
+// removes the other effects of the report.
 func (m *Model) Void(run uint64, try int) {
 	m.state = states.Add(1)
 	m.KnownKills = withoutTry(m.KnownKills, run, try)
@@ -135,8 +135,8 @@ func (m *Model) Void(run uint64, try int) {
 	m.resolveColdStartKill(run)
 }
 
-// RenameRun changes the sizing.RunHash of the kills, the errors (AppOOMs) and the quarantined reports of a run whose DAG run was
-// deleted and created again. So the tries of the new run are not related to them.
+// RenameRun changes the sizing.RunHash of the kills, the errors (AppOOMs) and the quarantined reports of a run whose DAG run
+// was deleted and created again. So the tries of the new run are not related to them.
 func (m *Model) RenameRun(from, to uint64) {
 	m.state = states.Add(1)
 	rename := func(run *uint64) {
@@ -162,8 +162,8 @@ func (m *Model) RenameRun(from, to uint64) {
 	}
 }
 
-// rebuildKills processes the rows in the order of the history, so that a peak that was reported late does not count as newer
-// than a kill, and decodes their features with the schema of the whole history.
+// rebuildKills computes the known kills from h. It processes the rows in the order of the history, so that a peak that was
+// reported late does not count as newer than a kill, and decodes their features with the schema of the whole history.
 func (m *Model) rebuildKills(h *sizing.History) {
 	h = m.Resumed.raiseHistory(h)
 	quarantinedRows, previous := m.quarantinedSeqs(), h.Schema.PreviousSameName()

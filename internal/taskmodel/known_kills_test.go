@@ -106,7 +106,8 @@ func TestReasonNamesTheKill(t *testing.T) {
 }
 
 // A kill far below the prediction, as with a small request, is no evidence against the margins: the retry gets at
-// least the amount of a first try, also for inputs that are so far outside the known range that a first try has no promised risk (500,000 rows).
+// least the amount of a first try, also for inputs that are so far outside the known range that a first try has no promised
+// risk (500,000 rows).
 func TestRetryAfterAnExpectedKillGetsTheAmountOfAFirstTry(t *testing.T) {
 	k, _ := trainedTask(t, growing, 3, 150)
 	for _, rows := range []float64{20_000, 500_000} {
@@ -160,8 +161,8 @@ func TestKillsBeforeTheFirstSuccessCount(t *testing.T) {
 	k.requireForAll(f, "a kill before the first success", func(s taskmodel.Answer) bool { return s.Limit > 3*gib })
 }
 
-// The report of a kill may arrive after the report of the success of the same run. From the next training on, the order makes no
-// difference.
+// The report of a kill may arrive after the report of the success of the same run. From the next training on, the order makes
+// no difference.
 func TestKillReportedAfterTheSuccessOfItsRun(t *testing.T) {
 	f := sizing.Features{"rows": sizing.NumberValue(7)}
 	known := map[bool]sizing.Bytes{}

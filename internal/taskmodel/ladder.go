@@ -9,8 +9,8 @@ import (
 
 // maxPlannedLifts is the largest number of lifts for which the whole ladder comes from one call of Experts.Ladder: the default
 // of a policy (sizing.DefaultMaxLifts). One call would also be enough for four lifts, because Experts.Ladder returns up to four
-// rungs. For more lifts, and for bins, longLadder makes a call for each rung: a rung that is rounded up to a bin may become much
-// larger, and then other rungs after it are cheaper.
+// rungs. For more lifts, and for bins, longLadder makes a call for each rung: a rung that is rounded up to a bin may become
+// much larger, and then other rungs after it are cheaper.
 const maxPlannedLifts = 3
 
 // longLadder appends, for each lift, the first rung of the ladder that Experts.Ladder returns for the remaining lifts. Each
@@ -94,8 +94,9 @@ func roundToGrid(q Question, amount float64) sizing.Bytes {
 	return q.Edges.RoundUp(sizing.Bytes(max(1, min(amount, sizing.MaxBytes))).RoundUp(sizing.MiB))
 }
 
-// The ladder that sizeLift returns starts with the grant. It is empty if no lift is left, or if no amount above q.Above is
-// within the bounds of q. If a known kill or leastRetry raises the grant, the ladder contains at least the grant.
+// sizeLift returns the grant of a retry and its ladder, which starts with the grant. The ladder is empty if no lift is left,
+// or if no amount above q.Above is within the bounds of q. If a known kill or leastRetry raises the grant, the ladder
+// contains at least the grant.
 func (m *Model) sizeLift(p *experts.Point, q Question, b *buffers) (sizing.Bytes, []sizing.Bytes) {
 	known := m.evidence(b.cells)
 	p.KilledRuns = m.repeatedKills(known, b.cells)

@@ -52,7 +52,7 @@ func (m *Model) isOutOfOrder(h *sizing.History) bool {
 	return late > 0 && m.Late+late >= max(minLate, learned/lateShare)
 }
 
-// oldestPeak returns Unix seconds; 0 if no row has a peak.
+// oldestPeak returns the end of the oldest run with a peak in Unix seconds; 0 if no row has a peak.
 func oldestPeak(h *sizing.History) (oldest int64) {
 	for i := range h.Rows {
 		r := &h.Rows[i]
@@ -63,12 +63,13 @@ func oldestPeak(h *sizing.History) (oldest int64) {
 	return oldest
 }
 
-// precedesAll returns false for a reproduced run and while Learn still refits the models.
+// precedesAll reports whether the run of t ended before all learned runs with a peak. It returns false for a reproduced run,
+// and while Learn still refits the models.
 func (m *Model) precedesAll(t *TrainingRow) bool {
 	return m.Oldest != 0 && t.At < m.Oldest && !t.Reproduced && !m.isEarly()
 }
 
-// The peak changes only the range of the peaks; the next fit uses the row, too.
+// learnPreceding learns a row that precedesAll. Its peak changes only the range of the peaks; the next fit uses the row, too.
 func (m *Model) learnPreceding(t *TrainingRow) {
 	m.countTry(t)
 	if t.Censoring == sizing.Exact && !m.quarantineOld(t) {

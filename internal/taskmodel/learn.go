@@ -149,7 +149,8 @@ func (m *Model) learnRow(r *row, t *TrainingRow) {
 	m.learnPredicted(r, t, &p, in, b)
 }
 
-// p and b come from the prediction of the row.
+// learnPredicted learns a measured row whose prediction is p. b comes from this prediction, and `in` says how to learn the
+// row.
 func (m *Model) learnPredicted(r *row, t *TrainingRow, p *experts.Point, in instance, b *buffers) {
 	m.learnRunScore(r, p, t, b)
 	m.recordFirstChange(t, r.Cells, math.Log(r.Peak)-m.Experts.ColdStartLevel(p))
@@ -261,7 +262,8 @@ func secondsOf(d time.Duration) float64 {
 	return d.Seconds()
 }
 
-// A kill with less than the request does not show whether the peak exceeds the request, so such a kill does not count.
+// compareRequest records, in the task's share of the pool, whether a try needed more than its request. A kill with less than
+// the request does not count, because it does not show whether the peak exceeds the request.
 func (m *Model) compareRequest(t *TrainingRow) {
 	switch requested := t.Requested.Memory; {
 	case requested == 0:

@@ -20,7 +20,7 @@ func (a affine) shift(log float64) float64 {
 	return a.Log + math.Log(max(minAffineShare, 1+a.Bytes*math.Exp(-log-a.Log)))
 }
 
-// apply returns at least 1.
+// apply returns the mapped peak in bytes, at least 1.
 func (a affine) apply(peak float64) float64 {
 	return math.Max(1, peak*math.Exp(a.shift(math.Log(math.Max(1, peak)))))
 }

@@ -51,7 +51,7 @@ func (m *Model) alignment(h *sizing.History) func(i int, amount float64) float64
 	if len(changes) == 0 {
 		return func(_ int, amount float64) float64 { return amount }
 	}
-	first, change := make([]int, len(changes)), make([]affine, len(changes)) // by change: index of the first row at the new level (−1: h lacks this row), its map
+	first, change := make([]int, len(changes)), make([]affine, len(changes)) // by change: index of the first row at the new level (−1: h lacks this row), and the map of the change
 	for k := range changes {
 		first[k] = slices.IndexFunc(h.Rows, func(r sizing.HistoryRow) bool { return r.Seq == changes[k].Seq })
 		change[k] = m.Levels.mapOf(k)
@@ -73,7 +73,7 @@ func (m *Model) alignment(h *sizing.History) func(i int, amount float64) float64
 // movesWithFit reports whether a fit changes the level of the models.
 func (l *levels) movesWithFit() bool { return l.unfitted() != affine{} || l.Form != nil }
 
-// settle must follow each fit.
+// settle records that the fitted models have learned the accepted changes. It must run after each fit.
 func (l *levels) settle() {
 	l.Unfitted, l.UnfittedBytes = 0, 0
 	if l.Form == nil {

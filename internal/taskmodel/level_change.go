@@ -39,8 +39,8 @@ const (
 	levelDecay         = 0.99 // factor per row on the numbers of these outliers
 	minChangeShare     = 0.25 // smallest share of changes among the outliers: if outliers are frequent, the models learn them at once
 	minReturns         = 1.5  // decayed number of returns from which the peaks alternate: two within 69 rows. A release that is rolled back has one return
-	minAddedDeviations = 4    // least added amount, in deviations, by which a row can confirm it, as for a jump (experts.Jump)
-	maxMisfits         = 2    // number of the first levelRows rows that contradict a change
+	minAddedDeviations = 4    // smallest log factor of an added amount, in deviations, with which a row can confirm the amount, as for a jump (experts.Jump)
+	maxMisfits         = 2    // a rise is revoked when this number of its first levelRows rows are at neither level
 )
 
 // levels holds what is known about changes of the level of the peaks.
@@ -51,8 +51,8 @@ type levels struct {
 	Form          *levelForm       `cbor:",omitempty"` // of the newest change; nil: it is older than levelRows rows or a return
 	Unfitted      float64          `cbor:",omitzero"`  // accepted change, as a log factor, that the models have not learned yet
 	UnfittedBytes float64          `cbor:",omitzero"`  // affine.Bytes of this change
-	Lasting       float64          `cbor:",omitzero"`  // number of upward candidates that were accepted
-	Isolated      float64          `cbor:",omitzero"`  // number of upward candidates that were isolated outliers
+	Lasting       float64          `cbor:",omitzero"`  // number of upward candidates that were accepted; each later row multiplies it by levelDecay
+	Isolated      float64          `cbor:",omitzero"`  // number of upward candidates that were isolated outliers, decayed like Lasting
 	Returns       float64          `cbor:",omitzero"`  // number of accepted returns to a level before a rise, decayed like Lasting
 	Newest        int64            `cbor:",omitzero"`  // TrainingRow.At of the newest row; earlier ones, such as late peaks, say nothing about the present level
 }
@@ -80,7 +80,7 @@ type levelCandidate struct {
 }
 
 // holdsBack reports whether the models must not learn a row yet, because it may be the first one at another level. p is the
-// prediction for the row; it changes if holdsBack learns the row before.
+// prediction for the row. holdsBack may first learn the row of the candidate; then it predicts p again.
 func (m *Model) holdsBack(r *row, t *TrainingRow, p *experts.Point, b *buffers) bool {
 	l := &m.Levels
 	if t.At < l.Newest || m.Experts.LearnedRows <= earlyFitRows[len(earlyFitRows)-1] || m.ablated.NoLevels {
@@ -190,8 +190,8 @@ func (l *levels) countReturn(c *levelCandidate) {
 
 func (l *levels) alternates() bool { return l.Returns >= minReturns }
 
-// addRow counts a row for the newest change. A low outlier counts only if it shows the form of the change. isContradicted reports
-// that too many of the first rows are at neither level.
+// addRow counts a row for the newest change. A low outlier counts only if it shows the form of the change. isContradicted
+// reports that too many of the first rows are at neither level.
 func (l *levels) addRow(log, residual, deviation float64, isLow bool) (isContradicted bool) {
 	if len(l.Changes) == 0 {
 		return false
@@ -244,7 +244,7 @@ func (m *Model) acceptLevel(c *levelCandidate, log, residual, deviation float64)
 	m.Understatement.forgetBefore(2) // the measurement may have been mended
 }
 
-// mergeOldest makes the second change one from the level before the first.
+// mergeOldest merges the two oldest changes into one, from the level before both to the level after both.
 func (l *levels) mergeOldest() {
 	first, second := &l.Changes[0], &l.Changes[1]
 	merged := l.mapOf(0).then(l.mapOf(1))

@@ -24,8 +24,8 @@ type levelForm struct {
 	IsDecided bool       `cbor:",omitzero"`
 }
 
-// minFormEvidence is the log likelihood ratio that decides. Two rows with inputs that differ by a half and a noise of 5 % suffice
-// if the change doubles the peaks.
+// minFormEvidence is the log likelihood ratio that decides. Two rows with inputs that differ by a half and a noise of 5 %
+// suffice if the change doubles the peaks.
 const minFormEvidence = 3
 
 // add adds a row and decides again.
@@ -115,7 +115,7 @@ func (l *levels) mapOf(k int) affine {
 	return affine{Log: c.Log}
 }
 
-// newestMap expects that there is a change.
+// newestMap returns the map of the newest change. There must be a change.
 func (l *levels) newestMap() affine { return l.mapOf(len(l.Changes) - 1) }
 
 // before returns the log peak at the level before the newest change for one at the level of the models.

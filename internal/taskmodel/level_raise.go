@@ -7,18 +7,20 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/experts"
 )
 
-// changeShare is the mean of a beta distribution.
+// changeShare returns the estimated share of the upward outliers that are new levels: the mean of a beta distribution.
 func (l *levels) changeShare() float64 {
 	return (l.Lasting + levelPriorRows) / (l.Lasting + l.Isolated + 2*levelPriorRows)
 }
 
-// isRaiseCheaper compares the expected waste of a raised grant with that of a kill, in rows at the old level.
+// isRaiseCheaper reports whether the expected waste of a grant that is larger by a log factor is at most the expected cost of
+// a kill without it, in rows at the old level.
 func (l *levels) isRaiseCheaper(log float64) bool {
 	probability := l.changeShare()
 	return math.Expm1(log)*(1-probability) <= (levelKillPrice+levelKillCost)*probability
 }
 
-// raise returns a log factor; 0 if nothing raises grants. p is at the level of the models.
+// raise returns the log factor by which grants are raised for a level that is not decided; 0: none. p is at the level of the
+// models.
 func (l *levels) raise(p *experts.Point) float64 {
 	raise := l.formRaise(p)
 	if c := l.Candidate; c != nil && c.Log > 0 && !c.IsLearned {

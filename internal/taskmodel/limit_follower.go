@@ -37,9 +37,9 @@ type limitPairs struct {
 
 // limitRises compares two explanations of the peaks of runs with larger allocations than Least: a constant share of the
 // allocation, or the features and the earlier peaks. If the peaks follow the limits, this share hardly changes from run to run,
-// while all models lag behind the rising peaks. If the peaks do not follow the limits, the share changes more than the best model
-// errs: an allocation is a prediction times a margin, so errors of the prediction and changes of the margin both change the
-// share. Allocations up to Least say nothing about a rise, so they do not count.
+// while all models lag behind the rising peaks. If the peaks do not follow the limits, the share changes more than the best
+// model errs: an allocation is a prediction times a margin, so errors of the prediction and changes of the margin both change
+// the share. Allocations up to Least say nothing about a rise, so they do not count.
 type limitRises struct {
 	sufficientLimit // of the successes since the last kill whose allocation or peak was at least Least; at least the static request
 
@@ -67,7 +67,8 @@ const (
 	priorRuns           = 10.0 // weight, in runs, of the prior distribution of the risk of a sufficient limit
 )
 
-// followLimit must run before the models learn the try, whose features are in `cells`.
+// followLimit compares a try with the tries before it. It must run before the models learn the try, whose features are in
+// `cells`.
 func (m *Model) followLimit(t *TrainingRow, cells []sizing.Value) {
 	f := &m.Follower
 	if t.Outcome.OOM() { // the smallest limit so far may not be enough
@@ -100,7 +101,7 @@ func (m *Model) followLimit(t *TrainingRow, cells []sizing.Value) {
 	f.Features, f.Allocated, f.Peak = key, allocated, t.Peak
 }
 
-// learn ignores allocations below request as candidates for Least.
+// learn records a success. It ignores allocations below `request` as candidates for Least.
 func (s *sufficientLimit) learn(allocated, peak, request sizing.Bytes) {
 	raised := provenTolerance * float64(allocated)
 	switch {
@@ -159,8 +160,8 @@ func (f *limitPairs) isFollowing() bool {
 	return f.Pairs >= minFollowed && f.AP >= minFollowSlope*f.AA && f.AP*f.AP >= minFollowShare*f.AA*f.PP
 }
 
-// The evidence of Rises is valid for runs with any features. sufficientFor returns nil if no evidence says that the peaks
-// follow the limits.
+// sufficientFor returns the limit that suffices for a run with the given featureKey; nil if no evidence says that the peaks
+// follow the limits. The evidence of Rises is valid for runs with any features.
 func (f *limitFollower) sufficientFor(key uint64) *sufficientLimit {
 	switch {
 	case f.Features == key && f.limitPairs.isFollowing():

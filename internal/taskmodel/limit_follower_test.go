@@ -167,7 +167,8 @@ func TestPromisesOfPeaksThatFollowTheirLimits(t *testing.T) {
 	assert.Less(t, promised, 9.0, "sum of the promised risks of 1,000 runs, of which none is killed")
 }
 
-// The features determine the peaks exactly, or the peaks grow evenly. So the margins are small, and most peaks fill their limits.
+// The features determine the peaks exactly, or the peaks grow evenly. So the margins are small, and most peaks fill their
+// limits.
 func TestPeaksThatFollowTheFeaturesDoNotSeemToFollowTheLimits(t *testing.T) {
 	power := func(rng *rand.Rand) (sizing.Features, float64) {
 		size := math.Exp(4 * rng.Float64())

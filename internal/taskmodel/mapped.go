@@ -163,10 +163,11 @@ func (m *Model) learnFirst(run *dagRun, key uint64) instance {
 	return instance{weight: 1, isCharged: isEarly, isPredicted: isEarly}
 }
 
-// predictAtLaunch fills p with the prediction for a row as at its launch, without the errors of the other instances of its DAG
-// run, and sets the fields of b that belong to this prediction. t is the try of the row. For each further instance with the
-// same features it sets p.Cold, so that updateHedge, which compares the cold-start rule with the experts, counts this instance,
-// too. Otherwise it would count only the instance that is reported first, which may need less than the others in every DAG run.
+// predictAtLaunch fills p with the prediction for a row as at its launch, without the errors of the other instances of its
+// DAG run, and sets the fields of b that belong to this prediction. t is the try of the row. For each further instance with
+// the same features it sets p.Cold, so that the comparison of the cold-start rule with the experts (updateHedge in package
+// experts) counts this instance, too. Otherwise it would count only the instance that is reported first, which may need less
+// than the others in every DAG run.
 func (m *Model) predictAtLaunch(r *row, t *TrainingRow, p *experts.Point, b *buffers) instance {
 	single := instance{weight: 1, isCharged: true, isPredicted: true}
 	run := m.dagRunOf(t)

@@ -11,7 +11,8 @@ import (
 // moves the fitted models such that the mean of their errors is zero if the instances of a DAG run count as their effective
 // number.
 
-// A DAG run of 0 marks a row of a task that is not mapped.
+// setRepeated sets row.Repeated. dagRuns has the TrainingRow.DAGRun of each row; it is 0 for a row of a task that is not
+// mapped.
 func (m *Model) setRepeated(rows []row, dagRuns []uint64) {
 	if m.ablated.NoDAGRuns || !slices.ContainsFunc(dagRuns, func(run uint64) bool { return run != 0 }) {
 		return

@@ -159,8 +159,8 @@ func TestPromisesWhenSmallInstancesAreReportedFirst(t *testing.T) {
 
 // Each map index has its own factor, which no feature shows. The instances of a DAG run start together, or one after another. A
 // model that learned all errors from the first prediction of the DAG run had 4 times the promised kills if they start one after
-// another. A model that compared the cold-start rule with the experts only on the first instance of each DAG run had 20 times the
-// promised kills if they start together.
+// another. A model that compared the cold-start rule with the experts only on the first instance of each DAG run had 20 times
+// the promised kills if they start together.
 func TestPromisesForInstancesThatAlwaysDiffer(t *testing.T) {
 	for _, areTogether := range []bool{false, true} {
 		promised, kills := 0.0, 0.0
@@ -346,8 +346,8 @@ func TestCorrectionAfterManyInstancesWithACommonError(t *testing.T) {
 	assert.Less(t, medians[len(medians)/2], 2.2, "a fit must not count a thousand instances with a common error as a thousand runs")
 }
 
-// The experts read the ratio of kills to promises at the age of the task in independent runs, so the pool must record it at this
-// age: sixty instances with the same features are few independent runs.
+// The experts read the ratio of kills to promises at the age of the task in independent runs, so the pool must record it at
+// this age: sixty instances with the same features are few independent runs.
 func TestOutcomesOfMappedInstancesHaveTheAgeInIndependentRuns(t *testing.T) {
 	k, rng := newTask(t), newRand(1)
 	promised := 0.25

@@ -108,8 +108,8 @@ type Model struct {
 	LastEvaluation  Evaluation
 
 	KnownKills []knownKill // oldest first
-	// RepeatedKills has the numbers of killed runs by featureKey, at the last training: only of features with which at least two
-	// runs were killed and none has succeeded; see countRepeatedKills.
+	// RepeatedKills has the numbers of killed runs by featureKey, at the last training: only of features with which at least
+	// two runs were killed and none has succeeded; see countRepeatedKills.
 	RepeatedKills map[uint64]int
 	Unmeasured    unmeasuredSuccesses
 
@@ -159,7 +159,7 @@ type outOfSample struct {
 }
 
 const (
-	maxOutOfSample = 2000 // number of rows in Model.OutOfSample, which may exceed it by a quarter
+	maxOutOfSample = 2000 // number of results to which Model.OutOfSample is cut when it has a quarter more
 	maxOverruns    = 500  // number of residuals in Model.Overrun
 )
 
@@ -188,7 +188,8 @@ func (m *Model) AmbiguityWarning() string { return m.Ambiguity }
 // Pool returns the task's contribution to the pool of its DAG.
 func (m *Model) Pool() Pool { return m.Share }
 
-// cells counts a value of another kind than its field as missing.
+// cells returns the features in the order of the schema, in the memory of dst. A value of another kind than its field counts
+// as missing.
 func (m *Model) cells(f sizing.Features, dst []sizing.Value) []sizing.Value {
 	dst = dst[:0]
 	for i := range m.Schema.Fields {

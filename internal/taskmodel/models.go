@@ -61,9 +61,9 @@ type models struct {
 	Offset float64       `cbor:",omitzero"`
 	Above  *linear.Ridge `cbor:",omitempty"`
 
-	// RunTimeOffset is one second plus the part of each run time that does not depend on the features; 0: no such part is known.
-	// RunTimeAbove predicts log(1 + seconds − RunTimeOffset), and predicts the run time if there is an offset. Only a fit changes
-	// them. Earlier releases ignore them and predict the run time by ridges.
+	// RunTimeOffset is one second plus the part of each run time that does not depend on the features; 0: no such part is
+	// known. RunTimeAbove predicts log(1 + seconds − RunTimeOffset), and predicts the run time if there is an offset. Only a
+	// fit changes them. Earlier releases ignore them and predict the run time by ridges.
 	RunTimeOffset float64       `cbor:",omitzero"`
 	RunTimeAbove  *linear.Ridge `cbor:",omitempty"`
 
@@ -199,8 +199,9 @@ func (m *models) summariseSeconds(rows []row) {
 	}
 }
 
-// An isolated number (withoutIsolated) is far above the others of its feature although the peak is small, or far below them
-// although the peak is large.
+// fitTrend fits the trends of the peaks and of the run times. It leaves out the rows with an isolated number (see
+// withoutIsolated): this number is far above the others of its feature although the peak is small, or far below them although
+// the peak is large.
 func (m *models) fitTrend(rows []row, y []float64) {
 	if slices.ContainsFunc(rows, func(r row) bool { return r.Isolated }) {
 		whole, logs := make([]row, 0, len(rows)), make([]float64, 0, len(rows))
@@ -220,8 +221,9 @@ func (m *models) fitTrend(rows []row, y []float64) {
 	m.fitRunTime(rows)
 }
 
-// fitLine processes the rows in order, so that the statistic of a category value contains only earlier rows. The ridge
-// regressions learn the rows with an unknown run time last, because the other rows predict these run times.
+// fitLine fits the ridge regressions and the offsets, and returns the rows as the trees need them. It processes the rows in
+// order, so that the statistic of a category value contains only earlier rows. The ridge regressions learn the rows with an
+// unknown run time last, because the other rows predict these run times.
 func (m *models) fitLine(rows []row, y []float64) (*table.Table, error) {
 	online, err := linear.NewOnline(m.Enc.LineWidth, targetCount, math.Inf(1), linear.Config{})
 	if err != nil {
@@ -269,7 +271,8 @@ func (m *models) fitLine(rows []row, y []float64) (*table.Table, error) {
 	return t, m.fitRunTimeOffset(&runTimes)
 }
 
-// targets replaces an unknown run time by the predicted one: the mean of the other rows would flatten the slopes.
+// targets returns the targets of the ridge regressions for a row with the encoded inputs x. The predicted run time replaces
+// an unknown one: the mean of the other rows would flatten the slopes.
 func (m *models) targets(r *row, x []float64) []float64 {
 	used := m.LogCores
 	if r.Cores > 0 {
@@ -317,7 +320,8 @@ func (m *models) fitTrees(t *table.Table, rows []row, config gbt.Config, fits *F
 	return m.shiftLevel(rows, t.Y, in.base, func(i int) float64 { return m.Resid.Predict(t.Row(i)) })
 }
 
-// spreadTargets sets m.Base. It returns no index if there are too few residuals for a fit.
+// spreadTargets returns the targets of the trees that predict the spread, log |out-of-sample residual|, and the indices of
+// the rows that have one. It returns no index if there are too few residuals for a fit. It also sets m.Base.
 func (m *models) spreadTargets(rows []row) (y []float64, known []int) {
 	y = make([]float64, len(rows))
 	sum := 3 * math.Log(spreadPrior)
@@ -398,9 +402,10 @@ func (m *models) observe(r *row, b *buffers) {
 }
 
 // correct updates the ridge regressions by a row. Unless the row is a low outlier, it also updates the stack and the smoothed
-// errors by err, the error of LineTrees. The stack learns the row with a weight (instance.weight), because all instances of a DAG
-// run have the same smoothed errors, those from before the run, among their signals. Without the weight, an error that the
-// instances have in common would count once per instance, and the coefficients of the smoothed errors would grow to 20 and more.
+// errors by err, the error of LineTrees. The stack learns the row with a weight (instance.weight), because all instances of a
+// DAG run have the same smoothed errors, those from before the run, among their signals. Without the weight, an error that
+// the instances have in common would count once per instance, and the coefficients of the smoothed errors would grow to 20
+// and more.
 func (m *models) correct(r *row, err, weight float64, b *buffers) {
 	if r.Measured == 0 {
 		m.Stack.Learn(b.signals[:], err, weight)

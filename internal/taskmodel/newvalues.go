@@ -32,7 +32,8 @@ func (v newValue) effect(deviation float64) float64 {
 	return mean * max(0, 1-deviation*deviation/(v.Rows*mean*mean))
 }
 
-// If the row has several new values, the one with the most rows counts. j is its column; −1: a combination, or no new value.
+// newEffect returns the effect on the log peak of the new value of a row; 0: none. If the row has several new values, the one
+// with the most rows counts. j is its column; −1: a combination, or no new value.
 func (m *models) newEffect(cells []sizing.Value) (effect float64, j int) {
 	var known newValue
 	j = -1
@@ -49,7 +50,7 @@ func (m *models) newEffect(cells []sizing.Value) (effect float64, j int) {
 	return known.effect(math.Exp(m.Base) / normalLogDeviation), j
 }
 
-// newKeys must run before the encoding learns the row.
+// newKeys returns the keys of the new values of a row. It must run before the encoding learns the row.
 func (m *models) newKeys(cells []sizing.Value) (keys []uint64) {
 	m.visitNew(cells, func(_ int, key uint64, isFirst bool) {
 		if _, isKnown := m.NewValues[key]; isKnown || isFirst {

@@ -57,7 +57,8 @@ func withOffset(above, offset float64) float64 {
 	return math.Log(offset + math.Exp(min(above, maxLogAbove)))
 }
 
-// Without a number or a date there is no quantity with which an amount could grow.
+// hasQuantities reports whether a number or a date is encoded: without one, there is no quantity with which an amount could
+// grow.
 func (e *encoder) hasQuantities() bool {
 	return slices.ContainsFunc(e.Columns, func(c column) bool {
 		return c.Kind == sizing.Number || c.Kind == sizing.Date || c.Numbers.count() > 0
@@ -87,7 +88,7 @@ func (r *offsetRows) newest(n int) *offsetRows {
 
 func (r *offsetRows) row(i int) []float64 { return r.inputs[i*r.columns : (i+1)*r.columns] }
 
-// The caller must fill in the targets and the weights of the table.
+// table returns a table of the inputs. The caller must fill in the targets and the weights.
 func (r *offsetRows) table() *table.Table {
 	return &table.Table{Names: make([]string, r.columns), X: r.inputs, Y: make([]float64, len(r.levels)), W: make([]float64, len(r.levels))}
 }
@@ -122,8 +123,8 @@ func (r *offsetRows) criterion(ridge *linear.Ridge, offset float64) float64 {
 
 func clipError(err float64) float64 { return max(-offsetClip, min(offsetClip, err)) }
 
-// fitOffset tries otherShares only if one of startShares makes the errors smaller, because the errors change slowly with the
-// share.
+// fitOffset sets Offset and Above if an offset makes the errors smaller. It tries otherShares only if one of startShares
+// does, because the errors change slowly with the share.
 func (m *models) fitOffset(rows *offsetRows) error {
 	if !m.Enc.hasQuantities() {
 		return nil

@@ -45,10 +45,10 @@ func (o *Outline) Model() *Model {
 
 const outlineMargin = 1.25 // factor on the largest peak: the answer ignores the features, and the run may need more than earlier runs
 
-// sizeFromOutline answers while the decoded model is not in memory, or after it has panicked. A first try gets the request if the request is above
-// all killed allocations of the task or if no peak is known. Otherwise it gets an amount above the largest peak and
-// all killed allocations. A lift is the largest of the request, the largest peak with a margin, and twice q.Above. The
-// floor and the cap of q apply to all these amounts, the minimum grant only to lifts. The answer states no risk.
+// sizeFromOutline answers while the decoded model is not in memory, or after it has panicked. A first try gets the request if
+// the request is above all killed allocations of the task or if no peak is known. Otherwise it gets an amount above the
+// largest peak and all killed allocations. A lift is the largest of the request, the largest peak with a margin, and twice
+// q.Above. The floor and the cap of q apply to all these amounts, the minimum grant only to lifts. The answer states no risk.
 func (m *Model) sizeFromOutline(q Question) Answer {
 	s := Answer{Limit: q.Requested.Memory, Source: sizing.FromRequested, CPU: q.Requested.CPU, Reason: "the static request, unchanged"}
 	why, killed := "the static request", max(q.Above, m.Bound)

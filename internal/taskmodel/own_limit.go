@@ -6,9 +6,10 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// appOOMs holds what the errors of programs that ran out of memory and exited (sizing.AppOOM) show about the peaks. Unlike a kill
-// by the kernel, such an error does not prove that the allocation was too little: the program may have a limit of its own, such as
-// the -Xmx of a JVM. If its limit follows the allocation, such as the MaxRAMPercentage of a JVM, more memory helps.
+// appOOMs holds what the errors of programs that ran out of memory and exited (sizing.AppOOM) show about the peaks. Unlike a
+// kill by the kernel, such an error does not prove that the allocation was too little: the program may have a limit of its
+// own, such as the -Xmx of a JVM. If its limit follows the allocation, such as the MaxRAMPercentage of a JVM, more memory
+// helps.
 type appOOMs struct {
 	Runs   []appOOMRun  `cbor:",omitempty"` // the newest runs with such an error and no success, oldest first
 	Helped sizing.Bytes `cbor:",omitzero"`  // largest allocation of a success whose run had such an error with less
@@ -22,8 +23,8 @@ type appOOMRun struct {
 
 const maxAppOOMRuns = 64 // largest number of stored runs
 
-// noteAppOOM ignores other outcomes than sizing.AppOOM. Otherwise it stores the run of t, and replaces the peak of t by what the
-// error proves.
+// noteAppOOM ignores other outcomes than sizing.AppOOM. Otherwise it stores the run of t, and replaces the peak of t by what
+// the error proves.
 func (m *Model) noteAppOOM(t *TrainingRow) {
 	if t.Outcome != sizing.AppOOM {
 		return
@@ -34,10 +35,10 @@ func (m *Model) noteAppOOM(t *TrainingRow) {
 
 // boundAppOOM returns the given peak and censoring of a try or, after sizing.AppOOM, only what the error proves.
 //
-// A measured peak clearly below the allocation (sizing.OwnLimit) proves nothing, unless a success had a clearly larger peak: then
-// the program has no fixed limit at the peak of the error, and the allocation was too little. An allocation that was too little
-// counts only up to the largest of the request, the largest peak and the allocations that helped after such an error. So errors
-// that occur with any amount of memory do not raise grants without bound.
+// A measured peak clearly below the allocation (sizing.OwnLimit) proves nothing, unless a success had a clearly larger peak:
+// then the program has no fixed limit at the peak of the error, and the allocation was too little. An allocation that was too
+// little counts only up to the largest of the request, the largest peak and the allocations that helped after such an error.
+// So errors that occur with any amount of memory do not raise grants without bound.
 func (m *Model) boundAppOOM(outcome sizing.Outcome, peak sizing.Bytes, censoring sizing.Censoring, allocated sizing.Bytes) (sizing.Bytes, sizing.Censoring) {
 	if outcome != sizing.AppOOM {
 		return peak, censoring

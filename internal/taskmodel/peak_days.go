@@ -10,9 +10,9 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// peakDays are up to maxPeakDays neighbouring days of each month, or of one month of each quarter, on which the peaks are larger
-// than the other features explain, such as the last day of a month. Trees need about five rows of such days, which may take five
-// months. The line learns the effect from two months.
+// peakDays are up to maxPeakDays neighbouring days of each month, or of one month of each quarter, on which the peaks are
+// larger than the other features explain, such as the last day of a month. Trees need about five rows of such days, which may
+// take five months. The line learns the effect from two months.
 type peakDays struct {
 	First   int     `cbor:",omitempty"` // 1 …; 0: none
 	Last    int     `cbor:",omitempty"`
@@ -30,18 +30,18 @@ var dayCounts = [...]func(days float64) int{
 }
 
 const (
-	maxPeakDays  = 7
-	minMonthSpan = 20   // days from the first to the last of these days, so that there are two months; one large peak may have any cause
-	minQuarters  = 80   // the same for two quarters
-	minOtherDays = 20   // other days that show how much the peaks vary
-	peakDaysProb = 1e-7 // p-value below which the peaks of these days differ from those of the other days
-	lowShare     = 0.25 // share of these days, rounded down, whose peaks may be as small as those of other days
-	trendDays    = 7    // days before and after a day whose median error is the level of the peaks at this time
-	minWeeks     = 3    // smallest number of days of a weekday for its median error
+	maxPeakDays    = 7
+	minMonthSpan   = 20   // days from the first to the last of these days, so that there are two months; one large peak may have any cause
+	minQuarterSpan = 80   // the same if the days are in one month of each quarter, so that there are two quarters
+	minOtherDays   = 20   // other days that show how much the peaks vary
+	peakDaysProb   = 1e-7 // p-value below which the peaks of these days differ from those of the other days
+	lowShare       = 0.25 // share of these days, rounded down, whose peaks may be as small as those of other days
+	trendDays      = 7    // days before and after a day whose median error is the level of the peaks at this time
+	minWeeks       = 3    // smallest number of days of a weekday for its median error
 )
 
-// findPeakDays sets the peak days of each date from the errors of the line. It reports whether there are any. The line must then
-// be fitted again.
+// findPeakDays sets the peak days of each date from the errors of the line. It reports whether there are any. The line must
+// then be fitted again.
 func (m *models) findPeakDays(rows []row, y []float64) (found bool) {
 	isDate := func(c column) bool { return c.Kind == sizing.Date }
 	if m.Enc.KeepLine != nil || !slices.ContainsFunc(m.Enc.Columns, isDate) {
@@ -96,7 +96,8 @@ func withoutTrend(days []periodMean) []periodMean {
 	return flat
 }
 
-// medianOf sorts errs, which must not be empty. Of an even number it returns the lower median.
+// medianOf returns the median of errs, which must not be empty; of an even number, the lower of the two middle values. It
+// sorts errs.
 func medianOf(errs []float64) float64 {
 	slices.Sort(errs)
 	return stat.Quantile(0.5, stat.Empirical, errs, nil)
@@ -118,7 +119,7 @@ func findPeakDays(days []periodMean) (best peakDays) {
 		for quarter := range groups {
 			minSpan := float64(minMonthSpan)
 			if quarter > 0 {
-				minSpan = minQuarters
+				minSpan = minQuarterSpan
 			}
 			for first := 1; first < maxPositions; first++ {
 				var in dayGroup
@@ -161,8 +162,8 @@ func (g *dayGroup) isHigh(all *dayGroup) bool {
 	return len(g.days) > 0 && g.low() > all.errors.mean()+all.errors.deviation()
 }
 
-// test returns the p-value of a t-test of whether the low error of the group is above the mean of the other days. So an outlier on
-// one of these days is no evidence.
+// test returns the p-value of a t-test of whether the low error of the group is above the mean of the other days. So an
+// outlier on one of these days is no evidence.
 func (g *dayGroup) test(all *dayGroup, minSpan float64) float64 {
 	oldest, newest := math.Inf(1), math.Inf(-1)
 	for _, d := range g.days {
@@ -208,8 +209,8 @@ func businessDayFromEnd(days float64) int {
 	return weekdaysUntil(days, at.AddDate(0, 1, -at.Day()).Day()-at.Day()+1, 1)
 }
 
-// weekdaysUntil counts the days from Monday to Friday among n days from a day on; step is the direction. It returns 0 if the first
-// of them is on a weekend.
+// weekdaysUntil counts the days from Monday to Friday among n days from a day on; step is the direction. It returns 0 if the
+// first of them is on a weekend.
 func weekdaysUntil(days float64, n int, step float64) (count int) {
 	for i := range n {
 		if !isWeekend(days + step*float64(i)) {

@@ -22,7 +22,8 @@ type pendingRow struct {
 // feature a fit learns the effect of its absence.
 const maxPending = minNewRows
 
-// center is the prediction without the margin.
+// addPending stores a row with imputed features, instead of the oldest one if maxPending are stored. `center` is the
+// prediction for the row, without the margin.
 func (m *Model) addPending(r *row, center *experts.Point, seq int64) {
 	if len(m.Pending) == maxPending {
 		m.Pending = slices.Delete(m.Pending, 0, 1)
@@ -30,6 +31,7 @@ func (m *Model) addPending(r *row, center *experts.Point, seq int64) {
 	m.Pending = append(m.Pending, pendingRow{Seq: seq, Cells: slices.Clone(r.Cells), Point: *center, Peak: r.Peak, Seconds: r.Seconds})
 }
 
+// learnPending lets the experts learn the pending rows that the newly fitted models predict without imputation.
 func (m *Model) learnPending() {
 	b := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(b)

@@ -17,8 +17,8 @@ const (
 	minGranted = 64 * sizing.MiB
 )
 
-// A kill at or below the amount that this service granted, or at or below minGranted, is plausible, even if it is far from
-// all peaks.
+// isKilledAtGrant reports whether t was killed at or below the amount that this service granted, or at or below minGranted.
+// Such a kill is plausible, even if it is far from all peaks.
 func isKilledAtGrant(t *TrainingRow) bool {
 	return t.Censoring == sizing.AtLeast && t.Peak <= max(t.Granted, minGranted)
 }
@@ -34,7 +34,8 @@ func (m *Model) isBetweenKillAndAllocation(t *TrainingRow) bool {
 	return killed < peak && peak < unitFactor*killed
 }
 
-// The receipt of a quarantined kill may have been stored after the kill was quarantined.
+// releaseGranted learns the quarantined kills that isKilledAtGrant now finds plausible: the receipt of a kill may have been
+// stored after the kill was quarantined.
 func (m *Model) releaseGranted(h *sizing.History) {
 	for i := 0; i < len(m.Quarantine); {
 		t := &m.Quarantine[i].TrainingRow
@@ -65,7 +66,8 @@ func (t *TrainingRow) Confirmable() bool {
 // isFarAboveAllocation reports whether the peak of a success is more than requestedFactor times its allocation (or its request,
 // if the allocation is unknown), although Experts.MaxPeak, the largest peak or killed allocation at the present level of the
 // task, is at most allocatedFactor times this amount. It returns false while fewer than minRangeRows measured rows are learned.
-// No run uses so much more than its pod was given: the source of the peak has changed its unit, and a second such report repeats the mistake.
+// No run uses so much more than its pod was given: the source of the peak has changed its unit, and a second such report
+// repeats the mistake.
 func (m *Model) isFarAboveAllocation(t *TrainingRow) bool {
 	given := float64(t.Allocated.Memory)
 	if given == 0 {

@@ -78,8 +78,8 @@ func (m *models) predict(cells []sizing.Value, p *experts.Point, b *buffers) {
 }
 
 // minLevelQuantile is the level of a quantile of the newest log peaks. No prediction for a task without features is below this
-// quantile. These predictions follow the last peaks; without the bound, all runs would be killed when the peaks rise again after
-// a few low ones.
+// quantile. These predictions follow the last peaks; without the bound, all runs would be killed when the peaks rise again
+// after a few low ones.
 const minLevelQuantile = 0.1
 
 // predictInRange imputes missing features. Unlike predict, it drops no input and does not extrapolate.
@@ -164,8 +164,8 @@ func (g *group) runTime(predicted float64) float64 {
 // maxLogSeconds bounds the predicted run times, in log1p of the seconds.
 var maxLogSeconds = math.Log1p(sizing.MaxDuration.Seconds())
 
-// The predictions from earlier rows with identical features are shrunk towards LineTrees. predictGroup also sets the fields
-// of p and b that come from these rows.
+// predictGroup sets the levels Same and Fresh: the predictions from earlier rows with identical features, shrunk towards
+// LineTrees. It also sets the other fields of p and b that come from these rows.
 func (m *models) predictGroup(cells []sizing.Value, p *experts.Point, b *buffers) {
 	level, spread := &p.Level, 1.5*p.Scale[experts.TreeScale] // the factor widens the margins for inputs that few rows have
 	lineTrees := level[experts.LineTrees]

@@ -49,7 +49,7 @@ const (
 	// from the prediction by at least this factor.
 	missFactor          = 100
 	missFactorColdStart = 10 // missFactor with fewer than minRangeRows rows and a known allocation; the peak must also be below 1/unitFactor of the allocation
-	// missHighFactor is larger: if a large report is real growth, its quarantine causes a kill; if it
+	// missHighFactor is larger than missFactor: if a large report is real growth, its quarantine causes a kill; if it
 	// is wrong, learning it only wastes memory.
 	missHighFactor = 300
 	// allocatedFactor: a run may exceed a limit that is not enforced. In a public trace 2 of 999 rows
@@ -215,7 +215,8 @@ func (m *Model) release(i int) {
 	m.learnExact(&t)
 }
 
-// releasePlausible checks only at every eighth row, because a task changes slowly.
+// releasePlausible learns the quarantined reports that have become plausible. It checks them only at every eighth row,
+// because a task changes slowly.
 func (m *Model) releasePlausible() {
 	if m.Experts.LearnedRows%minRangeRows != 0 {
 		return

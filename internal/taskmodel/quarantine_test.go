@@ -83,9 +83,9 @@ func TestPeaksBelowFourTimesTheLargestAreNotQuarantined(t *testing.T) {
 	assert.Empty(t, k.model.Quarantine, "3.5 times the largest peak must not be quarantined, even with few rows")
 }
 
-// A monitor that changes its unit repeats its mistake. So peaks of more than 100 times their allocation do not confirm each other
-// if the earlier runs did not exceed their allocations (isFarAboveAllocation). Peaks without an allocation, and peaks of only about
-// 30 times their allocation, confirm each other.
+// A monitor that changes its unit repeats its mistake. So peaks of more than 100 times their allocation do not confirm each
+// other if the earlier runs did not exceed their allocations (isFarAboveAllocation). Peaks without an allocation, and peaks
+// of only about 30 times their allocation, confirm each other.
 func TestPeaksFarAboveTheirAllocationsConfirmNothing(t *testing.T) {
 	for _, c := range []struct {
 		allocated, peak float64 // GiB

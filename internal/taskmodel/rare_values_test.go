@@ -16,9 +16,9 @@ import (
 // from the other runs. Without the rule for exceptions (Experts.expertAmount), 19 of the 66 full refreshes were killed, and the
 // third full refresh of one task was granted 2.1 GiB.
 //
-// In the second case the flag is sent only if it is set. With fits that use the flag only once eight runs have it, or once a run
-// in the older half of the history has it, 26 full refreshes were killed. Without the rule that the presence of the flag is an
-// exception, 18 were killed.
+// In the second case the flag is sent only if it is set. With fits that use the flag only once eight runs have it, or once a
+// run in the older half of the history has it, 26 full refreshes were killed. Without the rule that the presence of the flag
+// is an exception, 18 were killed.
 func TestRareFlagCausesFewKills(t *testing.T) {
 	for name, isAlwaysSent := range map[string]bool{"always sent": true, "sent only if set": false} {
 		t.Run(name, func(t *testing.T) {

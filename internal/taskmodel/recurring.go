@@ -13,7 +13,8 @@ const (
 	minRecurringShare = 0.5 // smallest share of a recurring feature's newer values that are also among the older ones
 )
 
-// `rows` are oldest first. findRecurring returns nil if every feature recurs, and also if none does.
+// findRecurring returns, by column, whether its values recur. It returns nil if every feature recurs, if none does, or if
+// there are too few rows. `rows` are oldest first.
 func findRecurring(columns []column, rows []row) []bool {
 	if len(rows) < minRecurringRows {
 		return nil
@@ -84,7 +85,8 @@ func (m *models) fitRecurring(prev *models, rows []row) {
 	}
 }
 
-// The schema may have grown between the two selections.
+// groupsAlike reports whether two selections of columns are the same. A missing element counts as false, because the schema
+// may have grown between the two selections.
 func groupsAlike(a, b []bool) bool {
 	for j := range max(len(a), len(b)) {
 		if (j < len(a) && a[j]) != (j < len(b) && b[j]) {
@@ -100,8 +102,8 @@ func (m *models) addToRecurring(r *row, seen int) {
 	}
 }
 
-// g is the group of the row; nil: none. If fewer than enoughRepeats rows have the same features, repeats summarises the rows
-// with the same recurring features.
+// repeats summarises the earlier rows with the same features; g is their group, or nil. If they are fewer than enoughRepeats,
+// repeats summarises the rows with the same recurring features instead, if there are any.
 func (m *models) repeats(cells []sizing.Value, g *group, b *buffers) (r experts.Repeats) {
 	if g != nil {
 		r = experts.Repeats{Peak: g.largestPeak(), Rows: g.Rows}

@@ -51,7 +51,7 @@ type grantedRow struct {
 	Granted float64
 }
 
-// recordNewFeatures must run before the models learn the row. p is the prediction for this row.
+// recordNewFeatures updates m.NewFeatures by a row, whose prediction is p. It must run before the models learn the row.
 func (m *Model) recordNewFeatures(t *TrainingRow, p *experts.Point, b *buffers) {
 	f := &m.NewFeatures
 	if m.isEarly() {
@@ -98,8 +98,8 @@ func (m *Model) isRelearnDue() bool {
 }
 
 // relearn compares the model with a fresh one if that is due, and replaces the models and their margins if the fresh model is
-// clearly better. The model has learned all rows of h. The facts that do not depend on the models stay, such as the known kills, the
-// newest uses of CPU (CPU.Residuals[anyCores]) and the share of the pool.
+// clearly better. The model has learned all rows of h. The facts that do not depend on the models stay, such as the known
+// kills, the newest uses of CPU (CPU.Residuals[anyCores]) and the share of the pool.
 func (m *Model) relearn(h *sizing.History) (relearned bool, err error) {
 	if !m.isRelearnDue() {
 		return false, nil
@@ -131,9 +131,9 @@ func (m *Model) relearn(h *sizing.History) (relearned bool, err error) {
 	return true, nil
 }
 
-// For the newer half of the rows of NewFeatures, isWorseThan compares the grants that m and other made before they learned
-// each row. The grants of other must waste less, by evaluationTolerance, without more kills, and follow the peaks more
-// closely, by freshDeviation. `since` contains these rows.
+// isWorseThan compares the grants of m and of `other` for the newer half of the rows of m.NewFeatures; each made its grant
+// for a row before it learned the row. It reports whether the grants of `other` waste less, by evaluationTolerance, without
+// more kills, and follow the peaks more closely, by freshDeviation. `since` contains these rows.
 func (m *Model) isWorseThan(other *Model, since *sizing.History) bool {
 	granted := make(map[int64]float64, len(other.OutOfSample))
 	for _, e := range other.OutOfSample {
@@ -160,7 +160,7 @@ type grantErrors struct {
 	mean, squares      float64 // mean of log(grant / peak), and the sum of the squared deviations from it
 }
 
-// granted and peak must be positive.
+// add adds a grant and the peak of its run, both in bytes. Both must be positive.
 func (e *grantErrors) add(granted, peak, seconds float64) {
 	waste, kills := cost.LadderWastage(peak, 0, granted)
 	e.rows++
@@ -181,7 +181,7 @@ func (m *Model) rowsInUse(h *sizing.History) *sizing.History {
 	return rowsSince(h, m.Relearned)
 }
 
-// If h lacks the row seq, the result begins with the first row that arrived later.
+// rowsSince returns h from the row seq on. If h lacks this row, the result begins with the first row that arrived later.
 func rowsSince(h *sizing.History, seq int64) *sizing.History {
 	first := slices.IndexFunc(h.Rows, func(r sizing.HistoryRow) bool { return r.Seq == seq })
 	if first < 0 {

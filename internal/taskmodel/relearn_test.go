@@ -11,8 +11,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// growingRenamed draws runs of growing. The runs before `from` send the feature under the name `before`, and the others under the
-// name `after`; with an empty name they do not send it. All runs have a feature that is always the same.
+// growingRenamed draws runs of growing. The runs before `from` send the feature under the name `before`, and the others under
+// the name `after`; with an empty name they do not send it. All runs have a feature that is always the same.
 func growingRenamed(rng *rand.Rand, run, from int, before, after string) (sizing.Features, float64) {
 	f, gibs := growing(rng)
 	name := before

@@ -47,7 +47,8 @@ func (m *models) forecastRemote(cells, nearest []sizing.Value) (largest remoteFo
 	return largest
 }
 
-// Number i is the nearest of the remote numbers. forecastFrom overwrites nearest.
+// forecastFrom returns the forecast from the remote numbers near an input of the row; number i is the nearest of them.
+// forecastFrom overwrites `nearest`.
 func (m *models) forecastFrom(i int, cells, nearest []sizing.Value) (f remoteForecast) {
 	t, runTime := &m.PeakTrend, m.runTimeTrend()
 	j := t.Remote[i].Input
@@ -86,8 +87,8 @@ func (m *models) forecastFrom(i int, cells, nearest []sizing.Value) (f remoteFor
 }
 
 // least returns the smallest amount in bytes for a row with this forecast. It is the larger of two amounts: the largest of the
-// newest peaks, and the quantile of the spread that a peak exceeds with probability `risk`. The quantile counts up to noRiskFactor
-// times this peak.
+// newest peaks, and the quantile of the spread that a peak exceeds with probability `risk`. The quantile counts up to
+// noRiskFactor times this peak.
 func (f *remoteForecast) least(risk float64) float64 {
 	level := max(f.level, min(f.level+math.Log(noRiskFactor), f.spread.Quantile(1-risk)))
 	return math.Exp(min(level, math.Log(float64(maxPossible))))

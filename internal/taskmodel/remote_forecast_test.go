@@ -53,8 +53,8 @@ func featuresOfLoad(rows float64, isFull, withMode bool) sizing.Features {
 	return f
 }
 
-// Full loads are much rarer than increments, whose rows vary little. The next full load is sized by the known full loads, and so
-// is a load of any size between the increments and the full loads.
+// Full loads are much rarer than increments, whose rows vary little. The next full load is sized by the known full loads, and
+// so is a load of any size between the increments and the full loads.
 func TestRareFullLoadsAreSizedByTheKnownOnes(t *testing.T) {
 	for seed := range uint64(6) {
 		for _, every := range []int{40, 90} {
@@ -96,8 +96,8 @@ func largestOf(values []float64) (largest float64) {
 	return largest
 }
 
-// Increments whose rows vary by a tenth neither show that the rows have no influence, nor how the peak grows with fifty times as
-// many rows.
+// Increments whose rows vary by a tenth neither show that the rows have no influence, nor how the peak grows with fifty times
+// as many rows.
 func TestNarrowRangeShowsNoEffectFarAboveIt(t *testing.T) {
 	for name, exponent := range map[string]float64{"the peak follows the rows": 1, "the peak does not follow the rows": 0} {
 		for seed := range uint64(8) {

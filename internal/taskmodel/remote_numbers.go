@@ -18,8 +18,8 @@ const (
 // remoteNumber is a value of an input that is more than eleven times as large as all values that are not remote. Few rows have
 // such a value, and most of them have a clearly larger peak than the rows with the next smaller values: for example full loads
 // among many increments. Remote numbers do not widen the range of the input, because the ridge regression, the trees and the
-// weights of the experts follow the many other rows, and are wrong in the gap and often also near the remote number. If an input
-// is nearer to a remote number than to its range, the runs with remote numbers predict the row; see remoteForecast.
+// weights of the experts follow the many other rows, and are wrong in the gap and often also near the remote number. If an
+// input is nearer to a remote number than to its range, the runs with remote numbers predict the row; see remoteForecast.
 type remoteNumber struct {
 	_       struct{} `cbor:",toarray"`
 	Input   int      // see trend
@@ -81,7 +81,8 @@ func (t *trend) separateRemote(rows []row) {
 	}
 }
 
-// logs holds the logarithm of the input, and order the rows with the input, the largest value first.
+// countRemote returns the number of remote numbers of an input. `logs` holds the logarithm of the input by row, and `order`
+// the indices of the rows with the input, the largest value first.
 func countRemote(rows []row, logs []float64, order []int) int {
 	for k := mostRemote(len(order)); k > 0 && k+nextRows <= len(order); k-- {
 		if logs[order[k-1]]-logs[order[k]] > math.Log1p(implausibleFactor) && isLarger(medianPeak(rows, order[:k]), medianPeak(rows, order[k:k+nextRows])) {
@@ -153,9 +154,9 @@ func (t *trend) logRatio(i int, x float64) float64 {
 
 func (t *trend) isNear(i int, x float64) bool { return t.logRatio(i, x) <= math.Log(noRiskFactor) }
 
-// isWithinRemote reports whether at least one relevant input of a row is above its range, none is above its range widened by its
-// remote numbers, and none is below its range if its peak may grow without bound there (isUnboundedBelow). An input with a slope
-// counts as relevant.
+// isWithinRemote reports whether at least one relevant input of a row is above its range, none is above its range widened by
+// its remote numbers, and none is below its range if its peak may grow without bound there (isUnboundedBelow). An input with
+// a slope counts as relevant.
 func (t *trend) isWithinRemote(cells []sizing.Value) (within bool) {
 	for j := -len(t.Pairs); j < len(t.Ranges) && len(t.Remote) > 0; j++ {
 		distance := t.distance(j, cells)
@@ -170,8 +171,9 @@ func (t *trend) isWithinRemote(cells []sizing.Value) (within bool) {
 	return within
 }
 
-// nearestRemote returns a copy of the row `edge` in which each relevant input that is nearer to a remote number than to its range
-// has the nearest such number; nil if there is no such input. `edge` is `cells` with the inputs moved into their ranges.
+// nearestRemote returns a copy of the row `edge` in which each relevant input that is nearer to a remote number than to its
+// range has the nearest such number; nil if there is no such input. `edge` is `cells` with the inputs moved into their
+// ranges.
 func (t *trend) nearestRemote(cells, edge []sizing.Value) (nearest []sizing.Value) {
 	for j := -len(t.Pairs); j < len(t.Ranges) && len(t.Remote) > 0; j++ {
 		i := t.nearestRemoteOf(j, cells)

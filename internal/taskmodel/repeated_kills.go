@@ -64,7 +64,8 @@ func settledBefore(h *sizing.History) time.Time {
 	return newest.Add(-longest)
 }
 
-// repeatedKills returns 0 if a run with these features has succeeded.
+// repeatedKills returns the number of killed runs with the same features (RepeatedKills); 0 if a run with these features has
+// succeeded.
 func (m *Model) repeatedKills(e killEvidence, cells []sizing.Value) int {
 	if e.killed == 0 || e.needed > 0 || len(m.RepeatedKills) == 0 {
 		return 0

@@ -72,8 +72,9 @@ func (r *resumedRetries) smallest() float64 {
 	return smallest
 }
 
-// needed returns the peak that a first try of a run would have: the assumed peak of its killed try (KilledPeakFactor) if the retry
-// needed less; otherwise `peak`, the measured peak of the run. `killed` is the smallest killed allocation of the run; zero: none.
+// needed returns the peak that a first try of a run would have: the assumed peak of its killed try (KilledPeakFactor) if the
+// retry needed less; otherwise `peak`, the measured peak of the run. `killed` is the smallest killed allocation of the run;
+// zero: none.
 func (r *resumedRetries) needed(peak, killed sizing.Bytes) sizing.Bytes {
 	if r.From > 0 && float64(killed) >= r.From*float64(peak) {
 		return killed.Times(KilledPeakFactor)

@@ -8,10 +8,10 @@ import (
 )
 
 // riskAt returns P(peak > granted), given that the experts promise a.Promised for a.Amount. An amount less than 2 MiB above
-// a.Amount has the same risk, because it may be a.Amount after rounding. For any other amount the risk is a sum. Its first term is
-// exceedanceProb(granted), from the residuals. The second is the part of a.Promised that exceeds exceedanceProb(a.Amount); the
-// residuals do not contain its causes, such as a higher observed kill rate. Above a.Amount, riskAt multiplies the second term by
-// the square of a.Amount / granted. The risk never increases with granted.
+// a.Amount has the same risk, because it may be a.Amount after rounding. For any other amount the risk is a sum. Its first
+// term is exceedanceProb(granted), from the residuals. The second is the part of a.Promised that exceeds
+// exceedanceProb(a.Amount); the residuals do not contain its causes, such as a higher observed kill rate. Above a.Amount,
+// riskAt multiplies the second term by the square of a.Amount / granted. The risk never increases with granted.
 func (m *Model) riskAt(p *experts.Point, a experts.Answer, granted float64, b *buffers) float64 {
 	below := !experts.IsSufficient(granted, a.Amount)
 	if !below && granted < a.Amount+2*float64(sizing.MiB) {
@@ -42,8 +42,9 @@ func (m *Model) requestSuffices(p *experts.Point, q Question, d *boundedGrant, a
 		m.requestRisk(p, q, d, a, b) <= q.RiskTarget
 }
 
-// Up to widened, the raised amount, the risk is the kill rate of the open runs, because at present more runs are killed than
-// the task's models promise. Above this amount the risk decreases with the square of widened / limit.
+// openRisk returns the smallest risk to promise because of the guard; 0 if the guard does not raise amounts. Up to `widened`,
+// the raised amount, this is the kill rate of the open runs, because at present more runs are killed than the task's models
+// promise. Above this amount the risk decreases with the square of widened / limit.
 func openRisk(q Question, limit, widened sizing.Bytes, promised float64) float64 {
 	if q.GuardFactor <= 1 {
 		return 0
@@ -57,8 +58,8 @@ func openRisk(q Question, limit, widened sizing.Bytes, promised float64) float64
 }
 
 // BeforeGuard returns a promise without the effect of the kills of open runs, because the guard
-// compares these kills with the promise. `promised` is the promise of an answer, and `g` is the sizing.Guard that is stored with
-// this answer.
+// compares these kills with the promise. `promised` is the promise of an answer, and `g` is the sizing.Guard that is stored
+// with this answer.
 func BeforeGuard(promised float64, g sizing.Guard) float64 {
 	if len(g.Params) > guardFactor && g.Params[guardFactor] > 1 {
 		return min(promised, g.Params[guardPromised])
@@ -78,7 +79,8 @@ const (
 	guardRunShift = guardRunScore + 1                                                   // log factor on the cold-start prediction
 )
 
-// RunScore returns the run score in g, the recorded state behind an answer (see Model.guardState); zero if the question had none.
+// RunScore returns the run score in g, the recorded state behind an answer (see Model.guardState); zero if the question had
+// none.
 func RunScore(g sizing.Guard) float64 {
 	if len(g.Params) <= guardRunScore {
 		return 0

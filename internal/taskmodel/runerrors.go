@@ -77,7 +77,8 @@ func withoutTask(errors []taskError, task string) []taskError {
 }
 
 // Score returns the run score of a task in a run: the expected factor of the run, given the errors of the run's other tasks
-// (the regression score of Thurstone 1935). The factor has mean 0 and standard deviation 1. The score is 0 if no error is known.
+// (the regression score of Thurstone 1935). The factor has mean 0 and standard deviation 1. The score is 0 if no error is
+// known.
 func (r *RunErrors) Score(task sizing.TaskKey, run uint64) float64 {
 	weighted, information := 0.0, 0.0
 	for _, e := range r.of(runKeyOf(task, run)) {
@@ -90,7 +91,7 @@ func (r *RunErrors) Score(task sizing.TaskKey, run uint64) float64 {
 	return weighted / (1 + information)
 }
 
-// The caller must not change the result.
+// of returns the errors of a run. The caller must not change the result.
 func (r *RunErrors) of(key runKey) []taskError {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

@@ -48,7 +48,7 @@ func (m *Model) RunError(run uint64) (RunError, bool) {
 	return m.runError.RunError, m.runError.isKnown && m.runError.run == run
 }
 
-// While no pool is in use, the task's own share takes the place of the pool.
+// loading returns the loading of the task. While no pool is in use, the task's own share takes the place of the pool.
 func (m *Model) loading() float64 {
 	share := &m.Share
 	mean := m.own.meanLoading
@@ -91,7 +91,8 @@ func (m *Model) answerShift(b *buffers) float64 {
 	return m.Experts.ColdStartShare * b.runShift
 }
 
-// The error of an imputed prediction says nothing about the run.
+// learnRunScore sets m.runError, and records the error in the task's share of the pool. It ignores an imputed prediction,
+// whose error says nothing about the run.
 func (m *Model) learnRunScore(r *row, p *experts.Point, t *TrainingRow, b *buffers) {
 	if p.Imputed {
 		return

@@ -90,8 +90,8 @@ func (d *simulatedDAG) replay(runs int, seed uint64) (s dagResult) {
 	return s
 }
 
-// replays adds the results of ten DAGs of 30 runs each. There are no more runs, because the run score shifts predictions only in
-// the cold start.
+// replays adds the results of ten DAGs of 30 runs each. There are no more runs, because the run score shifts predictions only
+// in the cold start.
 func replays(t *testing.T, ablation taskmodel.Ablation, deviation, shared []float64) (sum dagResult) {
 	for seed := range uint64(10) {
 		s := newDAG(t, ablation, deviation, shared).replay(30, seed)

@@ -87,7 +87,8 @@ func (m *Model) learnRunTime(seconds float64, at int64, p *experts.Point, b *buf
 	m.updateRunTimes()
 }
 
-// log is log1p of the seconds of the run; p is its prediction, from which b comes.
+// isAboveQuantiles reports whether a run time is above the predicted 95 % and 99 % quantiles. `log` is log1p of its seconds,
+// p is the prediction for the run, and b comes from this prediction.
 func (m *Model) isAboveQuantiles(log float64, p *experts.Point, b *buffers) (above95, above99 bool) {
 	if !p.Imputed {
 		residual := log - m.runTimeAt(p, b)
@@ -182,7 +183,7 @@ type ratioDistribution struct {
 	tail   uncorrectedTail
 }
 
-// The result is valid until the model learns.
+// ratioDistribution returns the distribution of the ratio with the prior of a. The result is valid until the model learns.
 func (m *Model) ratioDistribution(a *ratioAnswer) ratioDistribution {
 	return ratioDistribution{a.prior, a.weight, m.ratios.own, m.uncorrectedTail()}
 }
@@ -308,7 +309,8 @@ func secondsAt(log float64) float64 {
 	return min(math.Expm1(max(0, min(maxLogSeconds, log))), sizing.MaxDuration.Seconds())
 }
 
-// The levels are equally spaced from 0 to 1, but bounded by 1 − maxQuantileLevel and maxQuantileLevel.
+// table returns n + 1 quantiles of the log ratio. Their levels are equally spaced from 0 to 1, but bounded by 1 −
+// maxQuantileLevel and maxQuantileLevel.
 func (d *ratioDistribution) table(n int) []float64 {
 	table := make([]float64, n+1)
 	for i := range table {

@@ -24,8 +24,8 @@ const maxRunTimeLevels = 32
 // noDifference replaces buffers.donorSeconds for a row without imputation.
 var noDifference = []float64{0}
 
-// runTimeOf returns the distribution for the prediction p. b has the buffers that this prediction filled. The result uses memory
-// of b, so it is valid until b is used again.
+// runTimeOf returns the distribution for the prediction p. b has the buffers that this prediction filled. The result uses
+// memory of b, so it is valid until b is used again.
 func (m *Model) runTimeOf(ratios *ratioDistribution, p *experts.Point, b *buffers) RunTime {
 	differences := b.donorSeconds
 	if !p.Imputed {
@@ -48,8 +48,8 @@ func (m *Model) runTimeOf(ratios *ratioDistribution, p *experts.Point, b *buffer
 	return RunTime{ratios, b.runTimeLevels}
 }
 
-// mean returns the mean of probability(x) over the levels, where x is the log ratio of a run time to the level. `log` is log1p of
-// the run time in seconds.
+// mean returns the mean of probability(x) over the levels, where x is the log ratio of a run time to the level. `log` is
+// log1p of the run time in seconds.
 func (r RunTime) mean(log float64, probability func(x float64) float64) float64 {
 	sum := 0.0
 	for _, level := range r.levels {

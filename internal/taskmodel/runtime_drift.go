@@ -28,7 +28,8 @@ type errorBatch struct {
 
 const plainLogOdds = 1.5 // prior log odds of the uncorrected prediction; positive, because most tasks do not drift
 
-// start and end are the times of the run in Unix seconds.
+// startBatch ends the batch if a run started after the first run of the batch had ended. start and end are the times of the
+// run in Unix seconds.
 func (d *runTimeDrift) startBatch(start, end float64) {
 	if start >= d.Batch.End {
 		*d = d.withBatch()

@@ -6,8 +6,8 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/conformal"
 )
 
-// tailProbabilities are the probabilities of a run longer than four quantiles: the median, the 95 % quantile, the 99 % quantile,
-// and that at maxQuantileLevel. Only the levels of the 95 % and the 99 % quantile are corrected.
+// tailProbabilities are the probabilities of a run longer than four quantiles: the median, the 95 % quantile, the 99 %
+// quantile, and that at maxQuantileLevel. Only the levels of the 95 % and the 99 % quantile are corrected.
 var tailProbabilities = [...]float64{.5, .05, .01, 1 - maxQuantileLevel}
 
 // uncorrectedTail has, for each of the quantiles of tailProbabilities, the probability of a longer run by the uncorrected

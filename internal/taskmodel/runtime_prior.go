@@ -88,8 +88,8 @@ func (m *Model) posterior(s *Shapes, given *shape.Given, e *shape.Evidence) shap
 	return s.Posterior(given, &tempered)
 }
 
-// membershipEvery is the number of further runs after which updateRunTimes computes the prior again. It does so after every
-// run while the task has fewer runs than this.
+// membershipEvery is the number of runs between two computations of the prior in updateRunTimes. While a task has fewer runs
+// than this, updateRunTimes computes the prior after every run.
 const membershipEvery = 32
 
 // updateRunTimes computes m.ratios after a change of the ratios, their corrections or the shapes.
@@ -113,7 +113,8 @@ func (m *Model) updateRunTimes() {
 // later predictions. With 0.5 the tail of a few runs would be less well known.
 const countedShare = 0.75
 
-// The shapes consider all ratios, because they need as many as possible. The result is in the memory of dst.
+// countedRatios returns the newest log ratios that count (countedShare), ascending, in the memory of dst. The shapes consider
+// all ratios, because they need as many as possible.
 func (m *Model) countedRatios(dst []float64) []float64 {
 	counted := m.Overrun.Newest(dst[:0], int(math.Ceil(countedShare*float64(len(m.Overrun.Ring)))))
 	slices.Sort(counted)
@@ -158,7 +159,7 @@ func (m *Model) setQuantiles(a *ratioAnswer) {
 	a.p99 = max(a.p95, d.quantile(1-d.tail[2]))
 }
 
-// The result excludes the shapes, which the tasks of a namespace share.
+// bytes returns the memory of the cache, without the shapes, which the tasks of a namespace share.
 func (c *ratioCache) bytes() int64 {
 	size := c.ratioAnswer.bytes() + int64(8*cap(c.own))
 	for i := range c.known {

@@ -57,7 +57,8 @@ func (r RunTimes) LevelTable(n int, q float64) []float64 {
 	return r.tableOf(slices.Repeat([]float64{r[0].ratios.quantile(min(q, maxQuantileLevel))}, n+1))
 }
 
-// `ratios` are equally probable log ratios of run time to prediction. There are as many quantiles as ratios.
+// tableOf returns quantiles of the seconds, as many as there are ratios. `ratios` are equally probable log ratios of run time
+// to prediction.
 func (r RunTimes) tableOf(ratios []float64) []float64 {
 	all := make([]float64, 0, len(r)*len(ratios))
 	for i := range r {
@@ -132,10 +133,10 @@ func (m *Model) RunTimeProfile(given *shape.Given) (p RunTimeProfile, ok bool) {
 	return p, true
 }
 
-// RunTimeDrift returns by which factor the run times of the newest driftRuns successes in `h` differ from those of the earlier ones
-// with the same features: the ratio of the medians of run time to prediction. The present model predicts all runs, because a model
-// from before a run follows a change within a few runs, which hides it. RunTimeDrift returns 1 with fewer than 2·driftRuns
-// successes.
+// RunTimeDrift returns by which factor the run times of the newest driftRuns successes in `h` differ from those of the
+// earlier ones with the same features: the ratio of the medians of run time to prediction. The present model predicts all
+// runs, because a model from before a run follows a change within a few runs, which hides it. RunTimeDrift returns 1 with
+// fewer than 2·driftRuns successes.
 func (m *Model) RunTimeDrift(h *sizing.History) float64 {
 	if m.Models == nil || len(m.Overrun.Ring) == 0 {
 		return 1

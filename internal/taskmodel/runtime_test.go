@@ -254,7 +254,8 @@ func TestRunTimesAgreeWithTheCorrectedQuantiles(t *testing.T) {
 		assert.Greater(t, math.Abs(math.Log(raw.Quantile(.95)/d.P95.Seconds())), .01, "%s: the correction must change the 95 %% quantile", name)
 		for _, risk := range []float64{.3, .1, .05, .03} {
 			timeout := times.Quantile(1 - risk)
-			// The distribution has steps at the ratios of the runs, so only the probabilities on both sides of a step enclose the risk.
+			// The distribution has steps at the ratios of the runs, so only the probabilities on both sides of a step enclose
+			// the risk.
 			for _, above := range []func(seconds float64) float64{
 				times.Above,
 				func(seconds float64) float64 {
@@ -385,7 +386,8 @@ func TestARunTimeDoesNotWidenTheRangeOfItsOwnPrediction(t *testing.T) {
 	assert.Greater(t, m.boundedRunTime(&p, b), predicted)
 }
 
-// The first predictions know no feature, so the run times of a task with two modes differ by five orders of magnitude from them.
+// The first predictions know no feature, so the run times of a task with two modes differ by five orders of magnitude from
+// them.
 func TestFirstRatiosDoNotStayInTheTail(t *testing.T) {
 	for _, runs := range []int64{30, 80, 150} {
 		for seed := range uint64(3) {

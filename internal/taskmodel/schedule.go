@@ -13,14 +13,14 @@ import (
 // and margins, do not depend on the load of the machine.
 
 const (
-	// A model fitted on fewer than frequentFitRows measured rows is fitted again when their number has grown by 1/frequentFitGrowth,
-	// and by at least minFrequentFitRows rows.
+	// A model fitted on fewer than frequentFitRows measured rows is fitted again when their number has grown by
+	// 1/frequentFitGrowth, and by at least minFrequentFitRows rows.
 	frequentFitRows    = 200
 	frequentFitGrowth  = 8
 	minFrequentFitRows = 2
 
-	// A model fitted on at least frequentFitRows rows is fitted again when their number has grown by 1/fitGrowth, and by at least
-	// fitEvery rows.
+	// A model fitted on at least frequentFitRows rows is fitted again when their number has grown by 1/fitGrowth, and by at
+	// least fitEvery rows.
 	fitEvery  = 25
 	fitGrowth = 50
 
@@ -33,8 +33,8 @@ const (
 	minCatchUpRows = 100
 	catchUpShare   = 25
 
-	// With a longer backlog, such as an import, a model fitted on at least frequentFitRows rows is fitted again when their number
-	// has grown by the factor bulkGrowth, and at the end if a fit is then due by the rules above (IsFitDue).
+	// With a longer backlog, such as an import, a model fitted on at least frequentFitRows rows is fitted again when their
+	// number has grown by the factor bulkGrowth, and at the end if a fit is then due by the rules above (IsFitDue).
 	bulkGrowth  = 1.35
 	minBulkRows = 20 // see hasGrown
 )
@@ -51,8 +51,9 @@ func (m *Model) isLongBacklog(unlearned int) bool {
 	return unlearned > max(minCatchUpRows, m.Experts.LearnedRows/catchUpShare)
 }
 
-// IsFitDue reports whether enough rows were learned since the last fit, or whether a comparison with a fresh model is due
-// (relearn.go).
+// IsFitDue reports whether a fit is due for one of these reasons: enough rows or reproduced runs were learned since the last
+// fit, the models have not learned an accepted change of the level or its form (level_change.go), or a comparison with a
+// fresh model is due (relearn.go).
 func (m *Model) IsFitDue() bool {
 	if m.isEarly() { // then Learn fits
 		return false

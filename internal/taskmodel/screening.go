@@ -173,8 +173,8 @@ func (s *screen) add(values []float64, y float64) {
 	}
 }
 
-// score returns the sum of squares of the target that column k explains, which is proportional to their squared correlation;
-// a missing value counts as the mean of the column.
+// score returns the sum of squares of the target that column k explains, which is proportional to the squared correlation of
+// target and column; a missing value counts as the mean of the column.
 func (s *screen) score(k int) float64 {
 	if s.n[k] == 0 {
 		return 0
@@ -205,8 +205,8 @@ func (s *screen) best(n int) []int {
 	return order
 }
 
-// gather keeps, in place, of the columns from start on only those with the indices in keep, which are relative to start; nil
-// keeps all.
+// gather keeps, of the columns from `start` on, only those whose index relative to start is in `keep`; nil keeps all. It
+// overwrites columns.
 func gather[T any](columns []T, start int, keep []int) []T {
 	if keep == nil {
 		return columns

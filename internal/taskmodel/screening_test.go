@@ -14,7 +14,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// The peak of categories depends only on the first feature.
+// categories draws runs with n categories, of which only the first has an effect on the peak.
 func categories(n, values int) generator {
 	return func(rng *rand.Rand) (sizing.Features, float64) {
 		f, first := sizing.Features{}, 0
@@ -29,7 +29,8 @@ func categories(n, values int) generator {
 	}
 }
 
-// The peak of numbers depends only on the first feature. Each feature is missing with the probability `missing`.
+// numbers draws runs with n numbers, of which only the first has an effect on the peak. Each of them is missing with the
+// probability `missing`.
 func numbers(n int, missing float64) generator {
 	return func(rng *rand.Rand) (sizing.Features, float64) {
 		f, first := sizing.Features{}, 0.0
@@ -46,7 +47,7 @@ func numbers(n int, missing float64) generator {
 	}
 }
 
-// The peak of dates depends only on the days between the first two.
+// dates draws runs with n dates. The peak depends only on the days between the first two.
 func dates(n int) generator {
 	return func(rng *rand.Rand) (sizing.Features, float64) {
 		f, days := sizing.Features{}, [2]int{}
@@ -86,7 +87,7 @@ func renamed(n int) generator {
 	}
 }
 
-// Most of wideHistories need more columns than maxColumns, so that a fit must screen them.
+// wideHistories lists histories. Most of them need more columns than maxColumns, so that a fit must screen them.
 var wideHistories = []struct {
 	name string
 	draw generator

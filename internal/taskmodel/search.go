@@ -32,7 +32,8 @@ func (t TreeParams) config(rows int, seed uint64) gbt.Config {
 	return c
 }
 
-// The gain of more rounds or deeper trees would not justify slower answers and larger models.
+// treeSpace bounds the parameters that a search tries. The gain of more rounds or deeper trees would not justify slower
+// answers and larger models.
 var treeSpace = tune.Space{
 	{Name: "rounds", Low: 30, High: 240, Log: true, Integer: true},
 	{Name: "learning rate", Low: 0.02, High: 0.3, Log: true},

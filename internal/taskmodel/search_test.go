@@ -13,8 +13,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// The peak of interaction depends on the combination of six of twelve switches. Few runs have the same twelve values. The
-// default trees, which use half of the columns in each round, do not learn the 64 levels from a few hundred rows.
+// interaction draws runs whose peak depends on the combination of six of twelve switches. Few runs have the same twelve
+// values. The default trees, which use half of the columns in each round, do not learn the 64 levels from a few hundred rows.
 func interaction(rng *rand.Rand) (sizing.Features, float64) {
 	f, setting := sizing.Features{}, uint64(0)
 	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"} {

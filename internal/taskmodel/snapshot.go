@@ -65,7 +65,7 @@ type snapshot struct {
 	ColdStart       bayes.Average       `cbor:"First,omitzero"`
 }
 
-// The snapshot shares the memory of m.
+// snapshot returns the stored form of m, which shares the memory of m.
 func (m *Model) snapshot() *snapshot {
 	return &snapshot{
 		Schema: m.Schema, Models: m.Models, Experts: m.Experts, Share: m.Share, Trees: m.Trees, Sampling: m.Sampling,
@@ -80,7 +80,7 @@ func (m *Model) snapshot() *snapshot {
 	}
 }
 
-// The Model shares the memory of s.
+// model returns the Model of a snapshot, which shares the memory of s.
 func (s *snapshot) model() *Model {
 	return &Model{
 		Schema: s.Schema, Models: s.Models, Experts: s.Experts, Share: s.Share, Trees: s.Trees, Sampling: s.Sampling,

@@ -12,8 +12,8 @@ import (
 
 // starvation describes a program that uses at most a share of its memory limit. If it needs more, it is not killed: it spills
 // to disk and gets slower (DuckDB, Spark, Dask). Such a run is starved. A smaller limit leads to a smaller peak; if the models
-// learned this peak, the next grant would be smaller, too, and so on. In contrast, the programs that limitFollower detects are not
-// slower with less memory.
+// learned this peak, the next grant would be smaller, too, and so on. In contrast, the programs that limitFollower detects
+// are not slower with less memory.
 //
 // The evidence is a comparison of runs with similar inputs but clearly different limits: with the smaller limit, the peak is
 // smaller, too, and the run time longer (matching, Rubin 1973). The grants then rise, and if the peaks or the run times of the
@@ -26,11 +26,11 @@ type starvation struct {
 const (
 	starvationWindow = 300  // number of newest runs that are compared
 	minStarvedRows   = 16   // smallest number of runs to compare
-	maxStarved       = 4000 // length of starvation.Rows
+	maxStarved       = 4000 // largest length of starvation.Rows
 	minStarvedPairs  = 5    // smallest number of runs with small limits, and of different runs with larger limits
 	minStarvedDrop   = 1.05 // smallest mean ratio of the peak with the larger limit to the peak with the smaller one; see starvedPair
 	minSlowdown      = 1.03 // smallest mean ratio of the run time with the smaller limit to that with the larger one
-	starvedDrop      = 1.1  // smallest such ratio for a single pair, whose run then counts as starved; some of the compared runs are not starved
+	starvedDrop      = 1.1  // as minStarvedDrop, for one pair: its run counts as starved from this ratio of the peaks on; some of the compared runs are not starved
 	starvedDeviation = 4.0  // smallest mean of the log ratios of the pairs, in standard errors of this mean
 	starvedFill      = 0.9  // smallest peak/allocation of a starved run, divided by the fillQuantile of peak/allocation over all compared runs
 	fillQuantile     = 0.9
@@ -55,7 +55,8 @@ type starvedPair struct {
 	drop, slowdown float64 // log ratios of the peaks and of the run times, minus the predicted log ratios
 }
 
-// findStarvation compares the runs of h. It returns m.Starvation if the comparison is not conclusive. s raises the sampled peaks.
+// findStarvation compares the runs of h. It returns m.Starvation if the comparison is not conclusive. s raises the sampled
+// peaks.
 func (m *Model) findStarvation(h *sizing.History, s *sampling) starvation {
 	known := m.Starvation
 	if m.Models == nil || m.Experts.LearnedRows < minStarvedRows {
@@ -169,8 +170,8 @@ func starvedPairs(runs []comparedRun) []starvedPair {
 	return pairs
 }
 
-// withoutStarved returns h with the starved runs as failed tries. So their peaks are not learned, and their durations count only
-// as lower bounds of run times (learnCensored). It does not modify h.
+// withoutStarved returns h with the starved runs as failed tries. So their peaks are not learned, and their durations count
+// only as lower bounds of run times (learnCensored). It does not modify h.
 func (s *starvation) withoutStarved(h *sizing.History) *sizing.History {
 	if len(s.Rows) == 0 {
 		return h

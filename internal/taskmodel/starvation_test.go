@@ -89,8 +89,8 @@ func TestSpillingProgramIsNotStarved(t *testing.T) {
 	}
 }
 
-// The run times do not depend on the limit. So a program that uses at most a share of any limit is not starved, nor is one without
-// such a share (share 100).
+// The run times do not depend on the limit. So a program that uses at most a share of any limit is not starved, nor is one
+// without such a share (share 100).
 func TestRunTimeDistinguishesStarvedRuns(t *testing.T) {
 	for name, draw := range starvationTasks {
 		for _, share := range []float64{0.8, 100} {
@@ -124,8 +124,8 @@ func TestSlightlySmallerPeaksStarveNoRun(t *testing.T) {
 	assert.NotContains(t, strings.Join(k.fit().Warnings, " "), "spills to disk")
 }
 
-// A new version of the program needs half of the memory and is slower. The first grants for it seem to starve it, until runs with
-// more memory are as slow.
+// A new version of the program needs half of the memory and is slower. The first grants for it seem to starve it, until runs
+// with more memory are as slow.
 func TestSlowerVersionThatNeedsLessIsGrantedLess(t *testing.T) {
 	for seed := range uint64(4) {
 		k, rng, runs := newTask(t), newRand(seed), 0

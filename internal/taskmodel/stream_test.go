@@ -23,7 +23,7 @@ func (l *largestPeakPolicy) run(gibs float64) {
 	l.peak = max(l.peak, gibs)
 }
 
-// docs/learning.md states this bound.
+// requireCalibrated requires that the number of kills is near the promised number. docs/learning.md states this bound.
 func requireCalibrated(t *testing.T, promised, killed float64) {
 	t.Helper()
 	assert.LessOrEqual(t, math.Abs(killed-promised), max(promised/2, 3*math.Sqrt(promised)), "promised %.1f kills, observed %v", promised, killed)

@@ -144,7 +144,7 @@ func (k *task) launch(run int, f sizing.Features) taskmodel.Answer {
 	return sized
 }
 
-// The guard does not see the times of the history, so every launch has the same time.
+// launchTime is the time of every launch, because the guard does not see the times of the history.
 var launchTime = time.Unix(0, 0)
 
 func (k *task) run(f sizing.Features, gibs float64) (s runResult) {

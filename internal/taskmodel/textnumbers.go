@@ -23,7 +23,7 @@ type textNumbers struct {
 	Means   []float64 // mean of each number and of its log1p, in turn; the line gets the means for a text of another form
 }
 
-// count is 0 for a category without such numbers.
+// count returns the number of numbers in each text; 0 for a category without such numbers.
 func (n *textNumbers) count() int { return max(0, len(n.Between)-1) }
 
 // readTextNumbers sets c.Numbers for field j if at least minTextNumberRows rows have a text, and all texts have the same
@@ -81,7 +81,7 @@ func splitNumbers(text string) (between []string) {
 	return append(between, text)
 }
 
-// endOfNumber expects a digit at text[at].
+// endOfNumber returns the index after the number that starts at text[at]. There must be a digit at text[at].
 func endOfNumber(text string, at int) int {
 	end := at + lengthOfDigits(text[at:])
 	if end < len(text) && text[end] == '.' {

@@ -12,8 +12,9 @@ const (
 	maxPartLevels = 1000 // largest number of stored levels of a part; a part that reaches it may have more values, and gets no columns
 )
 
-// With the first set of separators, a part is a word; with the second, a folder or file name. The second set is for paths
-// whose names at the same position have different numbers of words.
+// separators are the two sets of characters that separate the parts of a text. With the first set, a part is a word; with the
+// second, a folder or file name. The second set is for paths whose names at the same position have different numbers of
+// words.
 var separators = [...]string{"/\\=&?:;,| _-.", "/"}
 
 // textParts describes a category whose texts seldom recur and have the same number of parts, such as
@@ -133,7 +134,7 @@ func (p *textParts) learn(v sizing.Value, y float64) {
 	}
 }
 
-// mean is the task's mean log peak.
+// encode appends the columns of the parts to line and tree. mean is the task's mean log peak.
 func (p *textParts) encode(v sizing.Value, mean float64, line, tree []float64) ([]float64, []float64) {
 	if len(p.At) == 0 {
 		return line, tree

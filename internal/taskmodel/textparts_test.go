@@ -12,7 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// The peak of deliveries depends on the customer in the path. The date and the hash have no effect.
+// deliveries draws runs with a path as their feature. The peak depends on the customer in the path. The date and the hash
+// have no effect.
 func deliveries(form string) generator {
 	return func(rng *rand.Rand) (sizing.Features, float64) {
 		customer := rng.IntN(12)

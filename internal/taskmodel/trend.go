@@ -205,8 +205,8 @@ func (t *trend) strongestInputs(rows []row, y []float64) []int {
 }
 
 // likelyShare returns an upper bound of the share of the variance that an input explains: the square of the correlation one
-// standard error above the estimated one, by Fisher's z-transformation. An estimate from few rows does not show that an input has
-// no influence.
+// standard error above the estimated one, by Fisher's z-transformation. An estimate from few rows does not show that an input
+// has no influence.
 func likelyShare(share float64, rows int) float64 {
 	if rows <= 3 {
 		return 1

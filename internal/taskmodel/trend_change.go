@@ -12,7 +12,7 @@ type trendChange struct {
 	total     float64 // within the bound of maxPower
 	margin    float64 // log margin per unit of total
 	isBounded bool    // the trend changes more than maxPower allows
-	isTooFar  bool    // it changes more by a factor of at least outsideFactor
+	isTooFar  bool    // the change exceeds this bound by more than the factor outsideFactor
 }
 
 // maxPower bounds a trend outside the range: the peak changes at most like this power of the input. A size hardly has a larger
@@ -20,8 +20,9 @@ type trendChange struct {
 // as from 202512 to 202601, the trend is wrong.
 const maxPower = 3.0
 
-// `from` is `cells` with inputs moved into their ranges or to remote numbers. The change is zero if no input of the trend was
-// moved, or if a linear trend predicts a negative peak.
+// change returns the change of the trend from the row `from` to the row `cells`. `from` is `cells` with inputs moved into
+// their ranges or to remote numbers. The change is zero if no input of the trend was moved, or if a linear trend predicts a
+// negative peak.
 func (t *trend) change(cells, from []sizing.Value) (c trendChange) {
 	uncertainty, most := 0.0, 0.0
 	isMoved := false

@@ -118,7 +118,8 @@ func (t *trend) solve(e *trendRows, columns []int) (squares float64, ok bool) {
 	return squares, squares-squares == 0 // false for NaN and infinity
 }
 
-// standardErrors returns those of the coefficients of a least squares fit on x; `variance` is that of the residuals.
+// standardErrors returns the standard errors of the coefficients of a least squares fit on x; `variance` is the variance of
+// the residuals.
 func standardErrors(x *mat.Dense, variance float64) []float64 {
 	_, p := x.Dims()
 	var gram mat.SymDense

@@ -143,12 +143,12 @@ func (s *interval) edge(x float64) float64 { return max(s.Low, min(x, s.High)) }
 
 func (s *interval) magnitude() float64 { return max(math.Abs(s.Low), math.Abs(s.High)) }
 
-// width is a difference of logarithms. It requires a range without negative values.
+// width returns the width of the range as a difference of logarithms. The range must not contain negative values.
 func (s *interval) width(offset float64) float64 {
 	return bayes.SignedLog(s.High, offset) - bayes.SignedLog(s.Low, offset)
 }
 
-// logInputs writes NaN if a row lacks the input.
+// logInputs writes to x, by row, the logarithm of input j; NaN if the row lacks the input.
 func (t *trend) logInputs(j int, rows []row, x []float64) {
 	for i := range rows {
 		v, known := t.value(j, rows[i].Cells)

@@ -68,8 +68,8 @@ func (u *understatement) learn(peak, killed, allocated float64) {
 	}
 }
 
-// forgetBefore is called when the peaks have changed, and `newest` runs are from after the change. If a success among these runs
-// refutes the factor, it forgets all earlier runs: the measurement was probably corrected, so the measured peaks rose without kills.
+// forgetBefore handles a change of the peaks, after which there were `newest` runs. It forgets all earlier runs if a success
+// among the newest ones refutes the factor: the measurement was probably corrected, so the measured peaks rose without kills.
 func (u *understatement) forgetBefore(newest int) {
 	since := u.Runs[max(0, len(u.Runs)-newest):]
 	if !slices.ContainsFunc(since, func(r allocationRatio) bool { return r.Succeeded > 0 && similarRatio*r.Succeeded < u.factor() }) {
@@ -195,8 +195,8 @@ func (m *Model) ContradictionReason(t TrainingRow) string {
 
 // killedBefore returns the largest killed allocation of a run without a measured peak so far, in bytes; zero if none is
 // known. It also counts allocations with which the run ended with sizing.AppOOM. It searches the known kills as well as the
-// unresolved ones: a success without a peak removes the kills of its run from the unresolved kills, and a peak of another run may
-// remove them from the known kills.
+// unresolved ones: a success without a peak removes the kills of its run from the unresolved kills, and a peak of another run
+// may remove them from the known kills.
 func (m *Model) killedBefore(run uint64) float64 {
 	killed := max(m.Unresolved.bound(run), float64(m.AppOOMs.allocation(run)))
 	for i := range m.KnownKills {

@@ -336,7 +336,8 @@ func TestContradictionReason(t *testing.T) {
 	assert.Empty(t, k.model.ContradictionReason(row(retried("other", 2))))
 }
 
-// Runs that are measured as 2.5 GiB are killed with 2.9 GiB, so the peak that is measured as 3.6 GiB exceeds a request of 4 GiB.
+// Runs that are measured as 2.5 GiB are killed with 2.9 GiB, so the peak that is measured as 3.6 GiB exceeds a request of 4
+// GiB.
 func TestRequestBelowAnUnderstatedPeakHasNotSufficed(t *testing.T) {
 	k := newTask(t)
 	features := func(i int) sizing.Features { return sizing.Features{"n": sizing.NumberValue(float64(100 + i*7%10))} }

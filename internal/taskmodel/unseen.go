@@ -175,7 +175,7 @@ func (m *Model) describeUnseen(text *strings.Builder, b *buffers) {
 	}
 }
 
-// quoted shortens a value to maxRunes characters.
+// quoted returns a value in quotes, shortened to maxRunes characters.
 func quoted(value string) string {
 	const maxRunes = 40
 	if runes := []rune(value); len(runes) > maxRunes {

@@ -11,8 +11,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// The log peak of marketsAndDepartments is the sum of an effect of the market, one of the department, and one of the
-// combination with the standard deviation `deviation`. The first market never has the first department.
+// marketsAndDepartments draws runs whose log peak is the sum of an effect of the market, one of the department, and one of
+// the combination with the standard deviation `deviation`. The first market never has the first department.
 func marketsAndDepartments(deviation float64, seed uint64) generator {
 	rng := newRand(seed)
 	var effects [6][5]float64

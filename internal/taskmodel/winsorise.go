@@ -15,7 +15,7 @@ import (
 // The groups of identical runs list the measured peaks, and use them in their means once enough runs agree (see groups.add).
 // Raised peaks in such a group would raise the next predictions for its runs, although all of them need little memory.
 
-// winsorise does not modify `rows`.
+// winsorise returns the rows, with the peaks of low outliers raised to the threshold. It does not modify `rows`.
 func (m *Model) winsorise(rows []row) []row {
 	lowest := m.Experts.LowOutlierBound()
 	if m.Models == nil || m.Models.ridges == nil || math.IsInf(lowest, -1) {
@@ -42,7 +42,8 @@ func (m *Model) winsorise(rows []row) []row {
 	return rows
 }
 
-// winsorise expects in `lowest` the (negative) residual at the threshold.
+// winsorise raises the peak of r, a low outlier, to `threshold` in bytes, and reduces its weight. `lowest` is the (negative)
+// residual at the threshold.
 func (r *row) winsorise(threshold, lowest float64) {
 	r.Weight *= outlierWeight(r.Peak, threshold, lowest)
 	r.Measured, r.Peak = r.Peak, threshold

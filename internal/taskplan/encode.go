@@ -33,7 +33,8 @@ func Encode(s *State) ([]byte, error) { return encode(s) }
 // EncodePool encodes the plan.Pool of a namespace for the store.
 func EncodePool(p *plan.Pool) ([]byte, error) { return encode(p) }
 
-// The learned curves are running maxima, which repeat their values, so encode compresses them.
+// encode encodes a value as compressed CBOR. The learned curves are running maxima, which repeat their values, so the bytes
+// are worth compressing.
 func encode(v any) ([]byte, error) {
 	mode, err := cbor.CoreDetEncOptions().EncMode()
 	if err != nil {

@@ -94,10 +94,10 @@ func isSafe(q *Progress, largest sizing.Bytes) bool {
 	return q.Limit >= q.Static && float64(largest) < safeShare*float64(q.Limit)
 }
 
-// leastCPU is in cores.
+// leastCPU is the smallest change of the CPU request, in cores; a smaller one counts as none.
 const leastCPU = 0.001
 
-// cores returns zero if the CPU request should not change.
+// cores returns the CPU request that the try needs now; zero if the request should not change.
 func (p *Planner) cores(q *Progress) sizing.Cores {
 	if q.CPU <= 0 || len(q.Samples) == 0 {
 		return 0
@@ -123,7 +123,7 @@ func (p *Planner) cores(q *Progress) sizing.Cores {
 	return sizing.Cores(next)
 }
 
-// remaining returns nil if every earlier run was shorter.
+// remaining returns the remaining time of a run; nil if every earlier run was shorter.
 func (p *Planner) remaining(elapsed float64) *RemainingTime {
 	longer, _ := slices.BinarySearch(p.durations, elapsed)
 	rest := p.durations[longer:]
@@ -133,7 +133,7 @@ func (p *Planner) remaining(elapsed float64) *RemainingTime {
 	return &RemainingTime{Median: quantile(rest, .5) - elapsed, P95: quantile(rest, .95) - elapsed}
 }
 
-// place returns nil if the phase of the newest sample is unknown.
+// place returns the current phase; nil if the phase of the newest sample is unknown.
 func (p *Planner) place(samples []Sample) *Place {
 	phases := p.State.Phases
 	if phases == nil || len(samples) == 0 {

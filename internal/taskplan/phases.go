@@ -79,7 +79,8 @@ func (s *State) FindPhases(runs []Run) error {
 	return nil
 }
 
-// Labels without steps, whose visits were all shorter than the smallest dwell time, come last.
+// idsByMemory returns the id of each label: labels with a smaller mean memory have smaller ids. Labels without steps, whose
+// visits were all shorter than the smallest dwell time, come last.
 func idsByMemory(model *phase.Model) []int {
 	labels := make([]int, len(model.Phases))
 	for i := range labels {
@@ -124,7 +125,7 @@ func thin(list []int, n int) []int {
 
 const gibibyte = 1 << 30
 
-// resample requires the CPU of s if p.HasCPU is true.
+// resample returns the series in steps of p.Step. If p.HasCPU is true, s must have CPU.
 func (p *Phases) resample(s *sizing.Series) phase.Series {
 	samples := make([]phase.Sample, len(s.Memory))
 	for i, m := range s.Memory {

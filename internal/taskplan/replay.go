@@ -8,15 +8,15 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// timingOf lengthens the reaction by one step, because a sample is the maximum of a step: its amount may be reached at the
-// start of the step and is known at the end.
+// timingOf returns Timing with a reaction that is longer by one step, because a sample is the maximum of a step: its amount
+// may be reached at the start of the step and is known at the end.
 func timingOf(s *sizing.Series) plan.Timing {
 	t := Timing
 	t.Reaction += s.Step.Seconds()
 	return t
 }
 
-// samplesOf dates the maximum of a step at the start of the step.
+// samplesOf returns the samples of the memory, one per step. It dates the maximum of a step at the start of the step.
 func samplesOf(s *sizing.Series) []plan.Sample {
 	samples := make([]plan.Sample, len(s.Memory))
 	for i, m := range s.Memory {
@@ -25,15 +25,16 @@ func samplesOf(s *sizing.Series) []plan.Sample {
 	return samples
 }
 
-// curveOf adds a sample at the end of the last step to `samples`, which are at the starts of their steps.
+// curveOf returns the curve of a run. It adds a sample at the end of the last step to `samples`, which are at the starts of
+// their steps.
 func curveOf(s *sizing.Series, samples []plan.Sample) plan.Curve {
 	last := samples[len(samples)-1]
 	end := plan.Sample{Seconds: math.Nextafter(float64(len(samples))*s.Step.Seconds(), 0), Memory: last.Memory}
 	return plan.NewCurve(append(samples[:len(samples):len(samples)], end))
 }
 
-// coresOf returns nil if the CPU is unknown. A sample is at the end of its step, because it has the use since the previous
-// sample.
+// coresOf returns the samples of the CPU, one per step; nil if the CPU is unknown. A sample is at the end of its step,
+// because it has the use since the previous sample.
 func coresOf(s *sizing.Series) []plan.CoreSample {
 	if s.CPU == nil {
 		return nil
@@ -69,7 +70,8 @@ func staticPlan(grant float64, timing plan.Timing) *plan.Plan {
 	return new(plan.Learner).Plan(new(plan.Pool), grant, timing)
 }
 
-// add takes the duration of a sample, `width`, in seconds.
+// add adds the costs and the kills of a run, with its plan and with static limits. `width` is the duration of a sample in
+// seconds.
 func (s *Savings) add(samples []plan.Sample, width float64, p *plan.Plan, timing plan.Timing, static float64) {
 	s.Runs++
 	cost, kills := tries(samples, width, p, timing)

@@ -5,7 +5,7 @@
 //	defer cluster.Close()
 //	tasks, err := cluster.Fill(ctx, testcluster.History{Tasks: 4, Seed: 1}) // also trains models
 //	cluster.Postgres.Kill(); cluster.Postgres.Start(ctx) // cluster.Replicas[i] has the same methods
-//	cluster.Reports.Check(ctx, cluster.Postgres.DSN())   // finds lost, duplicate, changed and spurious reports, and wrong counts
+//	cluster.Reports.Check(ctx, cluster.Postgres.DSN())   // finds lost, duplicate, changed and spurious reports and wrong counts
 //
 // The package uses only what an operator sees: a binary, its addresses, its tables. All servers listen on loopback by
 // default. Close ends the replicas and PostgreSQL, but no standby. Only tests and scripts import it.

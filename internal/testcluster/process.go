@@ -45,7 +45,8 @@ func (p *process) running() bool {
 	}
 }
 
-// end returns an error if the process had to be killed after the timeout.
+// end sends a signal and waits until the process has ended. It returns an error if the process had to be killed after the
+// timeout.
 func (p *process) end(signal syscall.Signal, timeout time.Duration) error {
 	if !p.running() {
 		return nil

@@ -13,8 +13,8 @@ import (
 	"github.com/loadaware/loadaware/internal/usageprofile"
 )
 
-// runCohorts trains the cohorts of the namespaces in t.dueCohorts. It has its own loop, because the fit of a large namespace may
-// take a minute, and the trainings of tasks must not wait for it.
+// runCohorts trains the cohorts of the namespaces in t.dueCohorts. It has its own loop, because the fit of a large namespace
+// may take a minute, and the trainings of tasks must not wait for it.
 func (t *Trainer) runCohorts(ctx context.Context) {
 	for {
 		select {
@@ -28,9 +28,9 @@ func (t *Trainer) runCohorts(ctx context.Context) {
 	}
 }
 
-// updateCohort trains the cohort of a namespace, unless it is not due. It does not wait for another training of the same cohort,
-// which may have begun with fewer runs; the first of the two is published. It only logs errors, because the models of the
-// tasks do not depend on the cohort. The mutex `oneAtATime` bounds the memory of several trainings.
+// updateCohort trains the cohort of a namespace, unless it is not due. It does not wait for another training of the same
+// cohort, which may have begun with fewer runs; the first of the two is published. It only logs errors, because the models of
+// the tasks do not depend on the cohort. The mutex `oneAtATime` bounds the memory of several trainings.
 //
 // A cohort is trained at the same priority as the tasks, because the first runs of new tasks depend on it.
 func (t *Trainer) updateCohort(ctx context.Context, namespace string, oneAtATime *sync.Mutex) {
@@ -129,7 +129,7 @@ func (t *Trainer) trainCohort(ctx context.Context, namespace string) error {
 	return err
 }
 
-// storedProfiles returns nil if there are no usage profiles or they cannot be decoded.
+// storedProfiles reads the usage profiles of a namespace. It returns nil if there are none or they cannot be decoded.
 func (t *Trainer) storedProfiles(ctx context.Context, namespace string) (*usageprofile.Set, error) {
 	stored, err := t.store.UsageProfiles(ctx, namespace, 0)
 	if sizing.KindOf(err) == sizing.NotFound {

@@ -129,7 +129,8 @@ func runOf(r *store.DetailedRun) taskplan.Run {
 	return taskplan.Run{RunID: r.RunID, MapIndex: r.MapIndex, Try: r.Try, Series: r.Series, Static: r.Static}
 }
 
-// readPlan returns an empty state, and all stored runs, if the state of the task cannot be decoded.
+// readPlan reads what learnPlan needs. If the state of the task cannot be decoded, it returns an empty state and all stored
+// runs.
 func (t *Trainer) readPlan(ctx context.Context, task sizing.TaskKey) (*planInputs, error) {
 	p := &planInputs{state: new(taskplan.State), pool: new(plan.Pool)}
 	var err error

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The system call returns 20 minus the nice value.
+// nice returns the nice value of the thread. The system call returns 20 minus this value.
 func nice(t *testing.T) int {
 	raw, err := syscall.Getpriority(syscall.PRIO_PROCESS, 0)
 	require.NoError(t, err)

@@ -14,8 +14,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// searches is in memory only: after a restart no task counts as searched, and each replica searches independently. This is
-// safe, because a new model replaces the active version by compare-and-swap.
+// searches records the order in which tasks were searched. It is in memory only: after a restart no task counts as searched,
+// and each replica searches independently. This is safe, because a new model replaces the active version by compare-and-swap.
 type searches struct {
 	mu    sync.Mutex             // one search at a time
 	count int                    // number of searches so far

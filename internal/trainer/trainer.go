@@ -95,8 +95,8 @@ func New(st store.Store, cfg Config, log *slog.Logger) *Trainer {
 	return &Trainer{cfg: cfg.withDefaults(), store: st, owner: uuid.NewString(), log: log, dueCohorts: newNamespaceSet()}
 }
 
-// Run trains due tasks, and the cohorts of their namespaces, until ctx ends. At the intervals and ages of Config it also calls SearchOnce, LearnShapes, LearnPlans
-// and FindProfiles. With Config.OnlyRequested it only waits.
+// Run trains due tasks, and the cohorts of their namespaces, until ctx ends. At the intervals and ages of Config it also
+// calls SearchOnce, LearnShapes, LearnPlans and FindProfiles. With Config.OnlyRequested it only waits.
 func (t *Trainer) Run(ctx context.Context) {
 	if t.cfg.OnlyRequested {
 		<-ctx.Done()
@@ -201,7 +201,8 @@ func (t *Trainer) TrainNow(ctx context.Context, task sizing.TaskKey) (Report, er
 	return report, err
 }
 
-// runJob does not call Config.Ended if ctx has ended or the task is unknown: these are neither successes nor failures.
+// runJob runs a training or a search, and then calls Config.Ended. It does not call Config.Ended if ctx has ended or the task
+// is unknown: these are neither successes nor failures.
 func (t *Trainer) runJob(ctx context.Context, search bool, do func() (Report, error)) (Report, error) {
 	start := time.Now()
 	report, err := do()
@@ -332,7 +333,8 @@ func (t *Trainer) active(ctx context.Context, task sizing.TaskKey) (store.Model,
 	return stored, err
 }
 
-// open returns nil if `stored` has no version or cannot be decoded. Without a champion, a challenger needs no evaluation.
+// open decodes a stored model. It returns nil if `stored` has no version or cannot be decoded. Without a champion, a
+// challenger needs no evaluation.
 func (t *Trainer) open(ctx context.Context, stored *store.Model) *taskmodel.Model {
 	if stored.Version == 0 {
 		return nil

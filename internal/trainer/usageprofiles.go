@@ -131,7 +131,7 @@ func (t *Trainer) findProfiles(ctx context.Context, namespace string, now time.T
 	return err
 }
 
-// decodeProfiles returns nil if there are no profiles or they cannot be decoded.
+// decodeProfiles decodes stored usage profiles. It returns nil if there are none or they cannot be decoded.
 func (t *Trainer) decodeProfiles(ctx context.Context, stored *store.UsageProfiles) *usageprofile.Set {
 	if stored.Version == 0 {
 		return nil

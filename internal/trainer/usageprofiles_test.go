@@ -18,7 +18,7 @@ import (
 	"github.com/loadaware/loadaware/internal/usageprofile"
 )
 
-// Of the six tasks, three use little and three much.
+// reportUsage stores `runs` reports of six tasks. Three of the tasks use little and three much.
 func reportUsage(t *testing.T, st store.Store, namespace, batch string, runs int) {
 	t.Helper()
 	var reports []sizing.Observation

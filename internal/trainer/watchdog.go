@@ -44,11 +44,13 @@ var (
 	violationFrom = math.Log(1e5)
 	// On tries that are not selected by their outcome, an earlier version that is no better wins with probability
 	// at most 1 in 50. But the first question selects the tries by their outcome. So only violationFrom protects a
-	// model whose tries are killed at most twice as often as promised; a model with more kills may lose to an equally good version.
+	// model whose tries are killed at most twice as often as promised; a model with more kills may lose to an equally good
+	// version.
 	betterFrom = math.Log(50)
 )
 
-// checkPromises returns the version to which it rolled back, or 0 if it did not roll back.
+// checkPromises rolls back the active model if both questions call for it. It returns the version to which it rolled back, or
+// 0 if it did not roll back.
 func (t *Trainer) checkPromises(ctx context.Context, active *store.Model) (target int, reason string, err error) {
 	promises, err := t.store.Promises(ctx, active.Task, watchedReceipts)
 	if err != nil {
@@ -191,8 +193,8 @@ type endedTry struct {
 	killed    sizing.Bytes // largest killed allocation; zero: no try was killed
 }
 
-// needed assumes a peak above the killed allocation if the success of the run had a smaller peak. So a grant that is hardly
-// larger than the killed one does not count as enough.
+// needed returns the memory that the run needed; zero if it is unknown. It assumes a peak above the killed allocation if the
+// success of the run had a smaller peak. So a grant that is hardly larger than the killed one does not count as enough.
 func (e *endedTry) needed() sizing.Bytes {
 	if e.killed >= e.peak {
 		return e.killed.Times(taskmodel.KilledPeakFactor)

@@ -54,7 +54,7 @@ func Decode(format int, b []byte) (*Set, error) {
 	return s, nil
 }
 
-// problem returns an empty text if a decoded set is usable.
+// problem returns what makes a decoded set unusable; "" if it is usable.
 func (s *Set) problem() string {
 	n, columns := len(s.Labels), len(s.Quantities)
 	if n == 0 || columns == 0 || columns > clustered {

@@ -95,7 +95,8 @@ type candidate struct {
 	clustering *density.Clustering
 }
 
-// score prefers profiles that cover many runs, are dense and lie far from each other.
+// score rates the profiles; higher is better. It prefers profiles that cover many runs, are dense and lie far from each
+// other.
 func (q *Quality) score() float64 {
 	return q.Coverage * (q.Silhouette + 1/(1+q.DaviesBouldin)) / 2
 }
@@ -146,7 +147,7 @@ func trim(c *density.Clustering) {
 	}
 }
 
-// fence is Tukey's outer fence. It sorts the slice.
+// fence returns Tukey's outer fence of the values. It sorts the slice.
 func fence(values []float64) float64 {
 	slices.Sort(values)
 	low, high := quantile(values, .25), quantile(values, .75)

@@ -38,7 +38,7 @@ const (
 
 type facts map[string][]string
 
-// factsOf uses the power of two nearest to the requested memory.
+// factsOf returns the facts that are known before a run. Requested memory counts as the nearest power of two.
 func factsOf(r *sizing.ContextRow) facts {
 	f := facts{"dag_id": {r.Task.DAG}, "task_id": {r.Task.Task}}
 	if r.Requested.Memory > 0 {
@@ -52,7 +52,7 @@ func factsOf(r *sizing.ContextRow) facts {
 	return f
 }
 
-// predict uses the facts of the newest run of each task. The outlier group counts as a profile.
+// predict sets s.Predictability from the facts of the newest run of each task. The outlier group counts as a profile.
 func (s *Set) predict(runs []Run) {
 	tasks := make([]facts, len(s.Tasks))
 	for i := range runs {
@@ -146,8 +146,9 @@ func (b *bayes) logLikelihood(field, class, own int, values []string) float64 {
 	return sum / float64(max(1, len(values)))
 }
 
-// evaluate raises each accuracy to at least the share of the most frequent profile. Otherwise fields that say nothing would
-// have an accuracy of 0 if the profiles have equally many tasks: without the task itself, its own profile is the rarest.
+// evaluate returns the accuracies of the predictions. It raises each accuracy to at least the share of the most frequent
+// profile. Otherwise fields that say nothing would have an accuracy of 0 if the profiles have equally many tasks: without the
+// task itself, its own profile is the rarest.
 func (b *bayes) evaluate(tasks []facts, classes []int) *Predictability {
 	p := &Predictability{Tasks: len(tasks), Majority: slices.Max(b.tasks) / float64(len(tasks)), Fields: make([]Field, len(b.fields))}
 	share := 1 / float64(len(tasks))
@@ -201,7 +202,7 @@ func (b *bayes) evaluate(tasks []facts, classes []int) *Predictability {
 	return p
 }
 
-// indexOfLargest returns the first among equals.
+// indexOfLargest returns the index of the largest number, the first one among equals.
 func indexOfLargest(list []float64) int {
 	most := 0
 	for i, v := range list {

@@ -28,7 +28,7 @@ type stream struct {
 
 func newStream(seed uint64) *stream { return &stream{r: rand.New(rand.NewPCG(seed, 22))} }
 
-// The amounts of run deviate from the kind by about 10 %.
+// run returns a run of a task, whose amounts deviate from the kind by about 10 %.
 func (s *stream) run(task string, k kind) usageprofile.Run {
 	s.seq++
 	around := func(v float64) float64 { return v * math.Exp(0.1*s.r.NormFloat64()) }
@@ -433,7 +433,7 @@ func TestAFieldThatSaysNothingIsNotWorseThanNone(t *testing.T) {
 	}
 }
 
-// The largest sample has 10,000 runs of 2,000 tasks.
+// BenchmarkMemory reports the memory of a decoded set of the largest sample: 10,000 runs of 2,000 tasks.
 func BenchmarkMemory(b *testing.B) {
 	for name, length := range map[string]int{"usual names": 40, "longest names": 1000} {
 		b.Run(name, func(b *testing.B) {

@@ -20,8 +20,8 @@ const (
 	minScale       = 0.1    // smallest scale of the logarithms: smaller differences are noise
 )
 
-// newScaler divides by the interquartile range, so that outliers do not compress the other runs, or by the standard
-// deviation if half of the runs are almost equal.
+// newScaler chooses the scale of each quantity: the interquartile range, so that outliers do not compress the other runs, or
+// the standard deviation if half of the runs are almost equal.
 func newScaler(runs []Run) Scaler {
 	var s Scaler
 	var columns [][]float64

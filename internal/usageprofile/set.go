@@ -53,7 +53,7 @@ type Spread struct {
 // Runs returns the number of runs that the set was found in.
 func (s *Set) Runs() int { return len(s.Labels) }
 
-// setClusters makes the largest cluster the first profile.
+// setClusters sets the profiles from the clusters; the largest cluster is the first profile.
 func (s *Set) setClusters(runs []Run, points [][]float64, tree *density.Tree, c *density.Clustering) {
 	order := make([]int, len(c.Clusters))
 	for i := range order {

@@ -40,7 +40,8 @@ var quantityNames = [quantities]string{
 // String returns the name of the quantity.
 func (q Quantity) String() string { return quantityNames[q] }
 
-// Amounts below floors count as floors, because the logarithms of tiny amounts would dominate the distances.
+// floors are the smallest amounts: a smaller amount counts as its floor, because the logarithms of tiny amounts would
+// dominate the distances.
 var floors = [quantities]float64{1 << 20, 0.1, 0.01, 0.01, 0.001, 0.001, 1 << 20, 1e-6}
 
 // clustered is the number of quantities by which profiles are found: all before GBHours. The logarithm of
@@ -53,7 +54,7 @@ type Vector [quantities]float64
 // Amount returns a quantity in its unit; NaN if it is unknown.
 func (v *Vector) Amount(q Quantity) float64 { return math.Exp(v[q]) }
 
-// set ignores an amount that is NaN, negative or infinite.
+// set sets a quantity. It ignores an amount that is NaN, negative or infinite.
 func (v *Vector) set(q Quantity, amount float64) {
 	if amount >= 0 && !math.IsInf(amount, 1) {
 		v[q] = math.Log(max(amount, floors[q]))

@@ -86,7 +86,8 @@ func isRunList(start []byte) bool {
 	return false
 }
 
-// add leaves the conf of a new run empty; setConfs sets it.
+// add adds a row and, if the row is the first one of its run, the run. It leaves the conf of a new run empty; setConfs sets
+// it.
 func (a *Archive) add(row *file.Row, known map[sizing.TaskKey]map[string]int) error {
 	o := &row.Observation
 	dag := sizing.TaskKey{Namespace: o.Try.Namespace, DAG: o.Try.DAG}

@@ -115,7 +115,8 @@ type herd struct {
 	chosen int         // number of chosen rows, including known ones
 }
 
-// `covariance` is the matrix before any observation. Its first n rows are the candidates; newHerd copies them.
+// newHerd returns a herd without chosen rows. `covariance` is the matrix before any observation. Its first n rows are the
+// candidates; newHerd copies them.
 func newHerd(covariance [][]float64, n int) *herd {
 	h := &herd{kernel: make([][]float64, n), mean: make([]float64, n), sums: make([]float64, n)}
 	for i := range n {
@@ -127,7 +128,8 @@ func newHerd(covariance [][]float64, n int) *herd {
 	return h
 }
 
-// The candidate with the highest value brings the mean of the chosen rows nearest to the mean of all rows.
+// value returns how much a choice of the candidate would improve the chosen rows: the candidate with the highest value brings
+// their mean nearest to the mean of all rows.
 func (h *herd) value(candidate int) float64 {
 	return h.mean[candidate] - h.sums[candidate]/float64(h.chosen+1)
 }

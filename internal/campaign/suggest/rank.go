@@ -124,7 +124,7 @@ func newDesign(candidates []Candidate) *design {
 	return d
 }
 
-// A missing number counts as the mean; the indicators of a missing category are zero.
+// row returns the row of a candidate. A missing number counts as the mean; the indicators of a missing category are zero.
 func (d *design) row(c *Candidate) []float64 {
 	row := make([]float64, len(d.columns))
 	for j := range d.columns {
@@ -140,7 +140,8 @@ func (d *design) row(c *Candidate) []float64 {
 	return row
 }
 
-// A number becomes a logarithm, because peaks grow with powers of inputs. `ok` is false for a category.
+// numberOf returns a value as a number. A number becomes a logarithm, because peaks grow with powers of inputs. `ok` is false
+// for a category and a missing value.
 func numberOf(v sizing.Value) (x float64, ok bool) {
 	switch v.Kind {
 	case sizing.Number:
@@ -151,7 +152,7 @@ func numberOf(v sizing.Value) (x float64, ok bool) {
 	return 0, false
 }
 
-// scale is the standard deviation.
+// meanAndScale returns the mean and, as scale, the standard deviation.
 func meanAndScale(values []float64) (mean, scale float64) {
 	for _, x := range values {
 		mean += x / float64(len(values))

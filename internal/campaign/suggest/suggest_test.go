@@ -20,7 +20,7 @@ func candidate(rows float64, region string) suggest.Candidate {
 		"rows": sizing.NumberValue(rows), "region": {Kind: sizing.Category, Text: region}}}
 }
 
-// Ninety runs are equal, ten other runs are equal, and two runs are unlike all others.
+// mixed returns ninety equal runs, ten other equal runs, and two runs that are unlike all others.
 func mixed() []suggest.Candidate {
 	var all []suggest.Candidate
 	for range 90 {

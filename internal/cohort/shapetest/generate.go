@@ -69,8 +69,8 @@ type run struct {
 	seconds  float64
 }
 
-// The image decides on the kind, except that a spot node leads to retries, and that strayShare of the tasks (with
-// UnrelatedMetadata all tasks) get a random kind. The operator decides on the typical run time. The owner and the
+// newTask draws a task. The image decides on the kind, except that a spot node leads to retries, and that strayShare of the
+// tasks (with UnrelatedMetadata all tasks) get a random kind. The operator decides on the typical run time. The owner and the
 // Airflow pool have no influence.
 func newTask(c *Config, name string, i int, rng *rand.Rand) *task {
 	operator, image := rng.IntN(4), rng.IntN(9)
@@ -115,7 +115,7 @@ func history(c *Config, rng *rand.Rand) []run {
 	return runs
 }
 
-// The node type is always known.
+// facts returns the facts of a run; the node type is always known.
 func (r *run) facts() cohort.Facts {
 	return cohort.Facts{
 		Task: r.task.key, Metadata: r.task.metadata, Features: r.features, Requested: sizing.Resources{Memory: 4 * sizing.GiB},

@@ -168,10 +168,11 @@ func (a *Average) Predict(inputs, levels []float64, scale float64, prior *Prior,
 	a.raiseUnvariedLines(inputs, lines, prior, mix)
 }
 
-// A line of at least lineRangeRows rows neither predicts from nor learns an input whose absolute value is too far above the
-// largest learned absolute value. The allowed distance is the width of the range, but at least minLineReach and at most
-// maxLineReach. An input that is too far may have another unit. If all learned numbers are at most 10 units (see SetUnit), no
-// input is too far. Distances are in logarithms. With fewer rows, the range is too uncertain.
+// lineRangeRows is the least number of rows with which a line has a range. Such a line neither predicts from nor learns an
+// input whose absolute value is too far above the largest learned absolute value. The allowed distance is the width of the
+// range, but at least minLineReach and at most maxLineReach. An input that is too far may have another unit. If all learned
+// numbers are at most 10 units (see SetUnit), no input is too far. Distances are in logarithms. With fewer rows, the range is
+// too uncertain.
 const lineRangeRows = 10
 
 var minLineReach, maxLineReach = math.Log(11), math.Log(1000)

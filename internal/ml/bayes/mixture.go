@@ -149,7 +149,8 @@ func (m *Mixture) Grant(retryFactor, price, factor float64) (y, risk float64) {
 		}
 	}
 	// First search a grid whose steps grow with the distance, and then around the best point with ever smaller steps.
-	// The grid has `coarse` points, with z from `least` to least + most. The second search halves its steps while they are above `step`.
+	// The grid has `coarse` points, with z from `least` to least + most. The second search halves its steps while they are
+	// above `step`.
 	const coarse, step, least, most = 20, 0.04, -0.25, 12.0
 	for i := range coarse {
 		share := float64(i) / (coarse - 1)

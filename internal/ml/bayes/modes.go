@@ -99,7 +99,7 @@ func (s *Modes) learn(y float64) {
 	}
 }
 
-// joinNearest relies on the order of the modes by their means: the two nearest modes are neighbours.
+// joinNearest joins the two nearest modes. They are neighbours, because the modes are ordered by their means.
 func (s *Modes) joinNearest() {
 	at := 1
 	for i := 1; i < len(s.Modes); i++ {

@@ -54,7 +54,7 @@ type condensedTree struct {
 // minDistance keeps the density of duplicates finite.
 const minDistance = 1e-100
 
-// newCondensedTree walks down the merges from the last one, which has all points.
+// newCondensedTree returns the condensed tree of the merges. It walks down from the last merge, which has all points.
 func newCondensedTree(merges []merge, minSize int) *condensedTree {
 	n := len(merges) + 1
 	c := &condensedTree{parent: []int32{-1}, birth: []float64{0}, size: []int32{int32(n)}, last: make([]int32, n), exit: make([]float64, n)}

@@ -116,9 +116,9 @@ func (x *Experts) Answer(p *Point, target float64, s *Scratch) Answer {
 	return a
 }
 
-// expertAmount returns the mean amount of the experts in `picks`. If the row is an exception (Point.IsException), and the amount
-// is clearly below the prediction of the model with the smallest errors, this prediction replaces all smaller predictions of the
-// other models.
+// expertAmount returns the mean amount of the experts in `picks`. If the row is an exception (Point.IsException), and the
+// amount is clearly below the prediction of the model with the smallest errors, this prediction replaces all smaller
+// predictions of the other models.
 func (x *Experts) expertAmount(p *Point, picks []Pick, s *Scratch) candidate {
 	c := x.meanAmount(p, picks, s)
 	best := x.bestModel()

@@ -2,9 +2,10 @@ package experts
 
 import "math"
 
-// ColdStartAnswer is the answer of the cold-start rule to a row at Config.Target. Learn needs nothing else of Point.ColdStart, which
-// takes much memory. All mapped instances of a run with the same features have the same prediction. So a model stores this
-// answer with the first reported instance, and uses it for the later instances instead of Point.ColdStart.
+// ColdStartAnswer is the answer of the cold-start rule to a row at Config.Target. Learn needs nothing else of
+// Point.ColdStart, which takes much memory. All mapped instances of a run with the same features have the same prediction. So
+// a model stores this answer with the first reported instance, and uses it for the later instances instead of
+// Point.ColdStart.
 type ColdStartAnswer struct {
 	_        struct{} `cbor:",toarray"`
 	Amount   float64  // in the unit of the peak; 0: none
@@ -30,7 +31,7 @@ func (a *ColdStartAnswer) Shift(log float64) {
 // HasColdStart reports whether p has a prediction or an answer of the cold-start rule.
 func (p *Point) HasColdStart() bool { return p.ColdStart != nil || p.Cold.Amount > 0 }
 
-// coldStartLevel requires HasColdStart.
+// coldStartLevel returns the log peak that the cold-start rule predicts. p.HasColdStart must be true.
 func (p *Point) coldStartLevel() float64 {
 	if p.ColdStart != nil {
 		return p.ColdStart.MeanLevel()

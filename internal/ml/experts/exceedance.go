@@ -78,8 +78,8 @@ var averagedDistributions = [...]int{allRows, nearestRows, treeScaled}
 // CalibratedExceedance writes P(peak > amounts[i]) to risk[i]. It averages treeModels, with weights inversely proportional to
 // their summed squared errors (Bates and Granger 1969). For each model it averages averagedDistributions, with equal weights
 // (a linear opinion pool, Stone 1961); after WithResiduals it uses shrunkExceedance instead.
-// Unlike ExceedanceProbs it is calibrated in the middle of the distribution: the experts of ExceedanceProbs are selected for the
-// cost of high quantiles and are overconfident in the middle. During the cold start, both give the same probabilities.
+// Unlike ExceedanceProbs it is calibrated in the middle of the distribution: the experts of ExceedanceProbs are selected for
+// the cost of high quantiles and are overconfident in the middle. During the cold start, both give the same probabilities.
 func (x *Experts) CalibratedExceedance(p *Point, amounts, risk []float64, s *Scratch) {
 	if x.IsColdStart() {
 		x.ExceedanceProbs(p, amounts, risk, s)
@@ -113,16 +113,16 @@ func (x *Experts) CalibratedExceedance(p *Point, amounts, risk []float64, s *Scr
 	}
 }
 
-// globalRows is the weight, in rows, of all residuals of a model in shrunkExceedance. Each of the Config.NearRows rows nearest in
-// level has the weight of one more row, so together they have a third of the weight. The number was chosen by the u scores of
-// the trace retail; docs/benchmarks.md has the u scores with other seeds.
+// globalRows is the weight, in rows, of all residuals of a model in shrunkExceedance. Each of the Config.NearRows rows
+// nearest in level has the weight of one more row, so together they have a third of the weight. The number was chosen by the
+// u scores of the trace retail; docs/benchmarks.md has the u scores with other seeds.
 const globalRows = 200
 
-// shrunkExceedance adds weight · P(log peak > logs[i]) by one model to risk[i]. It divides residuals by TreeScale, so the row has
-// the spread that the trees predict (normalised conformal prediction, Papadopoulos et al. 2002). The rows nearest in level
-// correct this spread; their distribution is shrunk to that of all rows, as in the posterior mean of a Dirichlet process
-// (Ferguson 1973). shrunkExceedance is only for random holdouts: on the trace hst with the newest rows held out, the mean of
-// the distributions in averagedDistributions is far better.
+// shrunkExceedance adds weight · P(log peak > logs[i]) by one model to risk[i]. It divides residuals by TreeScale, so the row
+// has the spread that the trees predict (normalised conformal prediction, Papadopoulos et al. 2002). The rows nearest in
+// level correct this spread; their distribution is shrunk to that of all rows, as in the posterior mean of a Dirichlet
+// process (Ferguson 1973). shrunkExceedance is only for random holdouts: on the trace hst with the newest rows held out, the
+// mean of the distributions in averagedDistributions is far better.
 func (x *Experts) shrunkExceedance(p *Point, model int, weight float64, logs, risk []float64, s *Scratch) {
 	t, scale := x.distribution(p, model, treeScaled, s)
 	all, near := x.residuals(model, treeScaled, s), x.nearScaled(p, model, s)

@@ -143,10 +143,9 @@ func (x *Experts) updateTables() {
 // Learn charges every expert for a row, except in the burn-in and for the three rows after it. It stores the row's
 // residuals (see storeRow), except in the burn-in.
 // p holds the out-of-sample predictions of the row, and is nil for the first row of a task; s may be nil then. peak is
-// in bytes, duration in seconds, and `at` is the time at which the row ended, in Unix seconds. `pool` is the task's share of the
-// pool; Learn records in it the kills by the class of the predicted level. Learn
-// returns how many rows ago the task changed if this row reveals a change, else 0. For an imputed
-// row it charges no expert and stores no residual.
+// in bytes, duration in seconds, and `at` is the time at which the row ended, in Unix seconds. `pool` is the task's share of
+// the pool; Learn records in it the kills by the class of the predicted level. Learn returns how many rows ago the task
+// changed if this row reveals a change, else 0. For an imputed row it charges no expert and stores no residual.
 func (x *Experts) Learn(p *Point, peak, duration float64, at int64, pool *Pool, s *Scratch) (changed int) {
 	x.LearnedRows++
 	if peak > x.MaxPeak {

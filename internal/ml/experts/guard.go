@@ -174,7 +174,8 @@ func (g *Guard) Factor(now time.Time) float64 {
 	return math.Exp(min(maxGuard, excess*guardStep))
 }
 
-// promised sums in a fixed order, so that the same runs give the same sum bit for bit.
+// promised returns the sum of the promises of the open first tries. It sums in a fixed order, so that the same runs give the
+// same sum bit for bit.
 func (g *Guard) promised() float64 {
 	sum := 0.0
 	for _, o := range g.order {

@@ -141,10 +141,11 @@ func conditionalExceedance(from, to, ratio, weight float64) float64 {
 	return (1-weight)*model + weight*PowerLaw(ratio)
 }
 
-// lawWeight returns the weight of the power law after a kill, by Bayes' theorem. `prior` is the weight without known peaks above
-// the killed amount. The evidence is a share: of the known peaks above the killed amount, those above its double. The law
-// expects a share of an eighth. A larger share, such as that of a task with a second mode, lowers the weight. A smaller share
-// does not raise the weight: the kill makes the upper tail of the margins doubtful, and few known peaks are in that tail.
+// lawWeight returns the weight of the power law after a kill, by Bayes' theorem. `prior` is the weight without known peaks
+// above the killed amount. The evidence is a share: of the known peaks above the killed amount, those above its double. The
+// law expects a share of an eighth. A larger share, such as that of a task with a second mode, lowers the weight. A smaller
+// share does not raise the weight: the kill makes the upper tail of the margins doubtful, and few known peaks are in that
+// tail.
 //
 // `known` is the number of known peaks. `from` and `to` are P(peak > amount) by the margins, for the killed amount and for
 // about the double of it. `ratio` is the smaller of these two amounts divided by the larger one.
@@ -166,9 +167,9 @@ func lawWeight(prior, known, from, to, ratio float64) float64 {
 // they may be wrong.
 const repeatedKill = 0.1
 
-// AfterKills returns the weight of a hypothesis that explains the kills of `runs` runs with the same features, by Bayes' theorem.
-// `weight` is its weight after the first of these runs. Under the other hypothesis, each further run was killed with the
-// probability repeatedKill.
+// AfterKills returns the weight of a hypothesis that explains the kills of `runs` runs with the same features, by Bayes'
+// theorem. `weight` is its weight after the first of these runs. Under the other hypothesis, each further run was killed with
+// the probability repeatedKill.
 func AfterKills(weight float64, runs int) float64 {
 	byChance := math.Pow(repeatedKill, float64(max(0, runs-1)))
 	return weight / (weight + (1-weight)*byChance)

@@ -153,8 +153,8 @@ func TestALiftIsAtLeastMinStep(t *testing.T) {
 	assert.InEpsilon(t, from*c.MinStep, rungs[0], 1e-9)
 }
 
-// One run in twenty needs about 20 times its prediction, but all these predictions are small. After a kill of a run with a large
-// prediction, the residuals imply a peak far above all known peaks.
+// One run in twenty needs about 20 times its prediction, but all these predictions are small. After a kill of a run with a
+// large prediction, the residuals imply a peak far above all known peaks.
 func TestALiftStaysNearTheKnownPeaks(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 9))
 	x, pool, scratch := New(Default(target)), new(Pool), new(Scratch)

@@ -64,7 +64,7 @@ func (x *Experts) ShiftLevel(shift func(log float64) float64) (mean float64) {
 	return mean
 }
 
-// ShiftLevel does not change ColdStart and Cold.
+// ShiftLevel adds a number to the predicted log peaks of p. It does not change ColdStart and Cold.
 func (p *Point) ShiftLevel(log float64) {
 	for k := range p.Level {
 		p.Level[k] += log

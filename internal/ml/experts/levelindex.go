@@ -102,7 +102,7 @@ func (l *levelIndex) insert(entries []Entry, at int) {
 	l.order = slices.Insert(l.order, i, rank)
 }
 
-// remove requires that the residual store still holds the row.
+// remove removes a row, which the residual store must still hold.
 func (l *levelIndex) remove(entries []Entry, at int) {
 	l.version = versions.Add(1)
 	i := l.search(entries, l.level(entries, uint16(at)))

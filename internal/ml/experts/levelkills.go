@@ -51,8 +51,9 @@ func (p *Pool) recordLevel(class int, promised, mean float64, killed bool) {
 
 // levelFactors returns the factors on the nominal promises by class. Each factor is proportional to the ratio of kills to
 // promises of its class. This ratio is shrunk to that of the class and all higher ones together, which is shrunk to that of the
-// next lower class and all above it, and so on (empirical Bayes). The factors are scaled so that the sum of the corrected promises
-// stays about LevelMean, the sum of the promises that do not depend on the row, because promiseFactor corrects that sum.
+// next lower class and all above it, and so on (empirical Bayes). The factors are scaled so that the sum of the corrected
+// promises stays about LevelMean, the sum of the promises that do not depend on the row, because promiseFactor corrects that
+// sum.
 func (p *Pool) levelFactors() (factors LevelFactors) {
 	killed, promised := 0.0, 0.0
 	for k := range levelClasses {

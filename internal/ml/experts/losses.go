@@ -28,7 +28,7 @@ type pairAmounts struct {
 // startLearning makes amountsOf keep its results until isLearning is false: learning one row needs them up to four times.
 func (s *Scratch) startLearning() { s.isLearning, s.isComputed = true, [pairCount]bool{} }
 
-// amountsOf returns allocations that are valid until its next call.
+// amountsOf returns the allocations of a pair. They are valid until its next call.
 func (x *Experts) amountsOf(p *Point, pair int, s *Scratch) *pairAmounts {
 	if !s.isLearning {
 		x.computeAmounts(p, pair, s, &s.pairs[0])

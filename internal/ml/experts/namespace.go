@@ -86,8 +86,8 @@ func (n *Namespace) variance(prior float64) (log, residuals float64) {
 	return log, max(least, min(most, logVariance/between))
 }
 
-// killRatios returns the ratios of kills to nominal promises by age, each shrunk to the ratio over the other ages. That ratio is
-// shrunk to one. The ratios are at least lowestRatio. Without other DAGs all ratios are one.
+// killRatios returns the ratios of kills to nominal promises by age, each shrunk to the ratio over the other ages. That ratio
+// is shrunk to one. The ratios are at least lowestRatio. Without other DAGs all ratios are one.
 func (n *Namespace) killRatios() (ratios [ageCount]float64) {
 	killed, promised := 0.0, 0.0
 	if !n.isEmpty() {

@@ -179,9 +179,10 @@ func (p *Pool) meanRowCost() float64 {
 }
 
 // promiseFactor returns the factor on the nominal promises of a task with a number of rows as in RecordOutcome.
-// The factor is the ratio of kills to promises at the age of the task, shrunk to the product of two ratios. The first, ratios[a],
-// is the ratio of the namespace's other DAGs at this age. The second, `overall`, is the number of kills at all ages divided by
-// the sum of ratio · promises of each age, shrunk to one. The factor is at most 4 and at least 0.3 · min(1, ratios[a]).
+// The factor is the ratio of kills to promises at the age of the task, shrunk to the product of two ratios. The first,
+// ratios[a], is the ratio of the namespace's other DAGs at this age. The second, `overall`, is the number of kills at all
+// ages divided by the sum of ratio · promises of each age, shrunk to one. The factor is at most 4 and at least 0.3 · min(1,
+// ratios[a]).
 func (p *Pool) promiseFactor(rows int, others *Namespace) float64 {
 	ratios := others.killRatios()
 	killed, promised := 0.0, 0.0

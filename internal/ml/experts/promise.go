@@ -13,8 +13,8 @@ type Answer struct {
 	row  float64 // the promise for this row instead of the mean
 }
 
-// ForRow returns the answer with the promise for its row; the amount does not change. If the caller has raised Promised above the
-// mean, because of evidence that the experts do not have, the larger promise counts.
+// ForRow returns the answer with the promise for its row; the amount does not change. If the caller has raised Promised above
+// the mean, because of evidence that the experts do not have, the larger promise counts.
 func (a Answer) ForRow() Answer {
 	if a.Promised > a.mean {
 		a.Promised = max(a.Promised, a.row)
@@ -33,8 +33,8 @@ func (a Answer) WithoutRow(promised float64) float64 {
 	return a.mean * (promised / a.row)
 }
 
-// promise returns the promise for a row whose risk is `risk` by the selected experts. Exceptions (Point.IsException: rows with a
-// rare value or a rarely present feature) have their own kill rate.
+// promise returns the promise for a row whose risk is `risk` by the selected experts. Exceptions (Point.IsException: rows
+// with a rare value or a rarely present feature) have their own kill rate.
 func (x *Experts) promise(p *Point, risk float64) float64 {
 	promise := Probability(min(0.5, risk))
 	if p.IsException {
@@ -53,8 +53,8 @@ type candidate struct {
 }
 
 // relativeRisk returns the square root of the ratio of a risk that an expert chose for a row to the mean of the risks that it
-// chose. It is the square root because after the inputs have become larger, the risks of most rows are above this mean; with the
-// ratio itself, the promises were then more than twice the kills. Before the first charged row, the result is 1.
+// chose. It is the square root because after the inputs have become larger, the risks of most rows are above this mean; with
+// the ratio itself, the promises were then more than twice the kills. Before the first charged row, the result is 1.
 func (x *Experts) relativeRisk(e int, risk float64) float64 {
 	if x.NominalRisk[e] == 0 {
 		return 1

@@ -118,8 +118,8 @@ func (x *Experts) repeatMargin(p *Point, target float64) (margin int, killRate f
 	return costs.cheapest(x.config.KillPrice*x.MeanRowCost, target)
 }
 
-// cheapest returns −1 if no margin within the target was clearly cheaper than the experts. `price` is the price of a
-// kill.
+// cheapest returns the margin with the least cost, and its kill rate; −1 if no margin within the target was clearly cheaper
+// than the experts. `price` is the price of a kill.
 func (c *RepeatCosts) cheapest(price, target float64) (margin int, killRate float64) {
 	margin = -1
 	least := maxCostRatio * (c.Cost[0] + price*c.Kills[0])

@@ -53,7 +53,7 @@ func scaleOf(dist int) int {
 	return -1
 }
 
-// sorted returns a list that is valid until the next row is learned.
+// sorted returns the residuals of a pair in ascending order. The list is valid until the next row is learned.
 func (x *Experts) sorted(pair int) ascending {
 	w := &x.windows[pair]
 	return ascending{values: w.values, rows: w.rows, entries: x.Rows, model: pair / distributionCount, scale: scaleOf(pair % distributionCount)}
@@ -71,7 +71,7 @@ func (x *Experts) insert(pair int, at uint16) {
 	w.rows = slices.Insert(w.rows, i, at)
 }
 
-// remove requires that the residual store still holds the row.
+// remove removes a row from the window of a pair. The residual store must still hold the row.
 func (x *Experts) remove(pair int, at uint16) {
 	w := &x.windows[pair]
 	if pair%distributionCount == byteResiduals {

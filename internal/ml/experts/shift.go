@@ -138,8 +138,8 @@ func (x *Experts) detectShift(residual float64, at int64) int {
 func interquartileDeviation(low, high float64) float64 { return (high - low) / 1.349 }
 
 // residualsBefore returns the median and the deviation of the stored residuals without those of the newest rows; the
-// argument `newest` is the number of these rows. The newest rows have a lower level, and the median would soon be at this level.
-// If too few rows remain, residualsBefore returns its arguments `median` and `deviation`.
+// argument `newest` is the number of these rows. The newest rows have a lower level, and the median would soon be at this
+// level. If too few rows remain, residualsBefore returns its arguments `median` and `deviation`.
 func (x *Experts) residualsBefore(newest int, median, deviation float64) (float64, float64) {
 	n := len(x.Rows) - newest
 	if n < minShiftResiduals {

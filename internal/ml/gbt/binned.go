@@ -37,11 +37,11 @@ func (c *column) isConstant() bool {
 // bins returns the number of codes, including the missing code.
 func (c *column) bins() int { return len(c.cuts) + 2 }
 
-// NewBinned bins the columns of t. A column with at most maxBins distinct values gets a cut
-// midway between each two neighbouring values; another column gets at most maxBins−1 cuts, see cutsOf.
-// If maxBins is 0, the number of bins is the default of Config.MaxBins. NewBinned ignores the weights of the rows:
-// a caller that removes rows and raises the weights of the others keeps more rows where resolution is necessary. The caller must not change t.X afterwards. NewBinned returns ErrConfig or
-// table.ErrShape.
+// NewBinned bins the columns of t. A column with at most maxBins distinct values gets a cut midway between each two
+// neighbouring values; another column gets at most maxBins−1 cuts, see cutsOf. If maxBins is 0, the number of bins is the
+// default of Config.MaxBins. NewBinned ignores the weights of the rows: a caller that removes rows and raises the weights of
+// the others keeps more rows where resolution is necessary. The caller must not change t.X afterwards. NewBinned returns
+// ErrConfig or table.ErrShape.
 func NewBinned(t *table.Table, maxBins int) (*BinnedTable, error) {
 	if maxBins < 0 || maxBins == 1 || maxBins > maxBinCount {
 		return nil, fmt.Errorf("%w: MaxBins is %d, must be 0 or 2 to %d", ErrConfig, maxBins, maxBinCount)
@@ -124,7 +124,8 @@ func cutsOf(values []float64, maxBins int) []float64 {
 		if values[i] == values[i-1] {
 			continue
 		}
-		// A bin closes when it has 1/bins of the weight that was left when it opened; `bins` counts this bin and all later ones.
+		// A bin closes when it has 1/bins of the weight that was left when it opened; `bins` counts this bin and all later
+		// ones.
 		if bins := float64(maxBins - len(cuts)); exact || bins > 1 && taken*bins >= left {
 			cuts = append(cuts, between(values[i-1], values[i]))
 			left -= taken

@@ -67,8 +67,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// validate names the first field that is out of range, except MaxBins, which NewBinned checks. Call it after
-// withDefaults. Every comparison is false for NaN, so NaN is out of range.
+// validate returns an error that names the first field out of range; it does not check MaxBins, which NewBinned checks. Call
+// it after withDefaults. Every comparison is false for NaN, so NaN is out of range.
 func (c Config) validate() error {
 	for _, f := range []struct {
 		name string

@@ -62,7 +62,8 @@ func verify(data []byte) (body []byte, err error) {
 	return body, nil
 }
 
-// decode validates every value, because a checksum does not prevent deliberate changes.
+// decode decodes a body that verify has returned. It validates every value, because a checksum does not prevent deliberate
+// changes.
 func decode(body []byte, kind byte) (*forest, error) {
 	if body[6] != kind || body[7] != 0 {
 		return nil, fmt.Errorf("%w: kind %d and reserved byte %d, want %d and 0", ErrFormat, body[6], body[7], kind)

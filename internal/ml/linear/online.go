@@ -86,7 +86,8 @@ func (o *Online) deviation(j int, v float64) float64 {
 	return v - o.moments.mean[j]
 }
 
-// Shift adds d to a target of all rows so far. The next solution has the same coefficients, and predictions that are higher by d.
+// Shift adds d to a target of all rows so far. The next solution has the same coefficients, and predictions that are higher
+// by d.
 func (o *Online) Shift(target int, d float64) { o.moments.mean[len(o.known)+target] += d }
 
 // Rows returns the total remaining weight. With weights of one and no forgetting it is

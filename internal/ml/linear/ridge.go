@@ -102,7 +102,8 @@ type moments struct {
 	co     triangle  // (p+k) × (p+k)
 }
 
-// momentsOf counts a missing value as the mean of the known values of its column.
+// momentsOf returns the means and the co-moments of a table. A missing value counts as the mean of the known values of its
+// column.
 func momentsOf(t *table.Table) *moments {
 	n, p := t.Rows(), t.Cols()
 	m := &moments{mean: make([]float64, p+1), co: newTriangle(p + 1)}

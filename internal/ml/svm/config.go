@@ -43,7 +43,7 @@ func (c Config) withDefaults(columns int) Config {
 	return c
 }
 
-// validate names the first field that is out of range. The comparisons also reject NaN.
+// validate returns an error that names the first field out of range. The comparisons also reject NaN.
 func (c Config) validate() error {
 	for _, f := range []struct {
 		name string

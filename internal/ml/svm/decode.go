@@ -41,8 +41,8 @@ func verify(data []byte) (body []byte, err error) {
 	return body, nil
 }
 
-// decode validates every value, because a checksum does not prevent deliberate changes. It compares sizes with the
-// remaining bytes before it allocates.
+// decode decodes a body that verify has returned. It validates every value, because a checksum does not prevent deliberate
+// changes. It compares sizes with the remaining bytes before it allocates.
 func decode(body []byte) (*model, error) {
 	r := reader{rest: body[8:], valid: body[6] == 0 && body[7] == 0}
 	columns, bins, used, classes, vectors := r.uint32(), r.uint32(), r.uint32(), r.uint32(), r.uint32()

@@ -35,7 +35,7 @@ func cube(d int, low, high float64) tune.Space {
 	return space
 }
 
-// Definitions and minima: Dixon & Szegő (1978), "The global optimization problem".
+// functions lists test functions. Definitions and minima: Dixon & Szegő (1978), "The global optimization problem".
 var functions = map[string]function{
 	"branin": {
 		space: tune.Space{{Name: "x0", Low: -5, High: 10}, {Name: "x1", Low: 0, High: 15}},

@@ -142,7 +142,7 @@ func (g *generation) from(offset uint32) []byte {
 	return g.blocks[offset>>blockBits].data[offset&(1<<blockBits-1):]
 }
 
-// get compares the whole key, because hashes can collide.
+// get returns the part of a record after its key. It compares the whole key, because hashes can collide.
 func (g *generation) get(hash uint64, key []byte) (rest []byte, ok bool) {
 	offset, ok := g.offsets[hash]
 	if !ok {
@@ -187,7 +187,7 @@ func appendAnswer(b []byte, a *Answer) []byte {
 	return packed.AppendNumber(append(b, flags|promisedFlag), *a.Promised)
 }
 
-// decodeAnswer leaves the features encoded.
+// decodeAnswer decodes an answer, except its features.
 func decodeAnswer(r packed.Reader) Answer {
 	a := Answer{Limit: sizing.Bytes(r.Int()), Largest: sizing.Bytes(r.Int()), Static: sizing.Bytes(r.Int())}
 	a.Request.Resources.Memory = sizing.Bytes(r.Int())

@@ -173,8 +173,8 @@ func (t *Tries) Request(try *sizing.TryKey) Request {
 	return request
 }
 
-// AddKill records that a try was OOM-killed with an allocation, and the features and the request of its ask or report. Of several
-// allocations of a try, the largest counts.
+// AddKill records that a try was OOM-killed with an allocation, and the features and the request of its ask or report. Of
+// several allocations of a try, the largest counts.
 func (t *Tries) AddKill(try *sizing.TryKey, allocated sizing.Bytes, features sizing.Features, request Request, at time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -216,8 +216,8 @@ func (t *Tries) SetStatic(try *sizing.TryKey, static sizing.Bytes) {
 	}
 }
 
-// SetLift records the limit and the run score of a lift, so that the prediction for the next try repeats the limit. The limit is
-// zero in shadow mode. SetLift changes nothing if Tries has no kill of the run.
+// SetLift records the limit and the run score of a lift, so that the prediction for the next try repeats the limit. The limit
+// is zero in shadow mode. SetLift changes nothing if Tries has no kill of the run.
 func (t *Tries) SetLift(try *sizing.TryKey, limit sizing.Bytes, runScore float64) {
 	t.changeRun(try, func(r *Run) {
 		r.RunScore = runScore

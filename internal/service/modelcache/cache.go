@@ -129,7 +129,8 @@ func (c *Cache) poolOf(key sizing.TaskKey) *pool {
 	return p
 }
 
-// remove releases c.mu before it locks the task, so that a task that learns does not delay the predictions for other tasks.
+// remove removes a task. It releases c.mu before it locks the task, so that a task that learns does not delay the predictions
+// for other tasks.
 func (c *Cache) remove(key sizing.TaskKey) {
 	c.mu.Lock()
 	t := c.tasks[key]

@@ -40,7 +40,7 @@ func (f *freshness) markPinged() {
 	}
 }
 
-// staleness returns zero before the first resync.
+// staleness returns the time since the cache was last known to equal the store; zero before the first resync.
 func (f *freshness) staleness() time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()

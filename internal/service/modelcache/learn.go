@@ -69,7 +69,8 @@ func (c *Cache) learnQueued(t *Task) {
 	}
 }
 
-// learn recovers from panics, because the row is stored and the next training includes it.
+// learn lets the model of a task learn a row. It recovers from panics, because the row is stored and the next training
+// includes it.
 func (c *Cache) learn(t *Task, row taskmodel.TrainingRow) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -63,8 +63,8 @@ func (m *memory) set(t *Task, size int64) (victims []*Task) {
 	return victims
 }
 
-// oldest returns the task whose decoded model was used least recently, apart from `except`. It scans all tasks with such a model: a
-// thousand of them take microseconds, and decoding one model takes milliseconds.
+// oldest returns the task whose decoded model was used least recently, apart from `except`. It scans all tasks with such a
+// model: a thousand of them take microseconds, and decoding one model takes milliseconds.
 func (m *memory) oldest(except *Task) (oldest *Task) {
 	var usedAt int64
 	for t := range m.sizes {

@@ -27,7 +27,7 @@ type namespace struct {
 	sum    taskmodel.Namespace       // of all DAGs
 }
 
-// set adds the pools in the order of their ids, so that rounding is equal on all replicas.
+// set replaces the pools, by DAG id. It adds them in the order of their ids, so that rounding is equal on all replicas.
 func (n *namespace) set(dags map[string]taskmodel.Pool, readAt time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -64,7 +64,7 @@ func (c *Cache) namespaceOf(name string) *namespace {
 	return n
 }
 
-// loadNamespace does nothing if the shares were last read at the time `before` or later.
+// loadNamespace reads the shares of a namespace, unless they were last read at the time `before` or later.
 func (c *Cache) loadNamespace(ctx context.Context, name string, before time.Time) error {
 	c.mu.Lock()
 	n := c.namespaceOf(name)

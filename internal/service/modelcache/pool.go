@@ -26,7 +26,7 @@ type pool struct {
 	others   *taskmodel.Namespace      // the other DAGs of the namespace; nil: unknown; setOthers replaces it and never changes its value
 }
 
-// set with a nil `share` removes the share of the task.
+// set replaces the share of a task; a nil `share` removes it.
 func (p *pool) set(name string, share *taskmodel.Pool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -75,7 +75,8 @@ func (p *pool) setOthers(others *taskmodel.Namespace) {
 	}
 }
 
-// sumWith uses `share` in place of the share of the task's active model.
+// sumWith returns the sum of the shares, with `share` in place of the share of the active model of the task `name`. It also
+// returns the statistics of the other DAGs, and the version of the pool.
 func (p *pool) sumWith(name string, share taskmodel.Pool) (sum taskmodel.Pool, others *taskmodel.Namespace, version uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -105,7 +106,8 @@ func (p *pool) needsReloading() bool {
 	return p.isLoaded && p.isStale
 }
 
-// loadPool skips a share that cannot be decoded, because its model cannot be decoded either.
+// loadPool reads the shares of the DAG of a task if they are needed. It skips a share that cannot be decoded, because its
+// model cannot be decoded either.
 func (c *Cache) loadPool(ctx context.Context, key sizing.TaskKey, p *pool) error {
 	p.loadMu.Lock()
 	defer p.loadMu.Unlock()

@@ -101,7 +101,8 @@ func (c *Cache) readReplay(ctx context.Context, key sizing.TaskKey, model *taskm
 	return r, nil
 }
 
-// addPeaks adds the peaks that later reports added to the rows of h while row `from`, or a newer one, was the newest row of the task.
+// addPeaks adds the peaks that later reports added to the rows of h while row `from`, or a newer one, was the newest row of
+// the task.
 func (r *replay) addPeaks(h *sizing.History, from int64) {
 	for i := range h.Rows {
 		if after := h.Rows[i].MeasuredAfter; after > 0 && after >= from {

@@ -233,7 +233,8 @@ func (c *Cache) loadPolicy(ctx context.Context, key sizing.TaskKey) (*Task, erro
 	return t, nil
 }
 
-// scheduleRetraining returns the decoding error. It schedules a training, because only a new model helps.
+// scheduleRetraining schedules a training after a decoding error, because only a new model helps. It returns the decoding
+// error.
 func (c *Cache) scheduleRetraining(ctx context.Context, key sizing.TaskKey, decodeErr error) error {
 	if err := c.store.MarkDue(ctx, key, c.cfg.Now().Add(retrainAfter)); err != nil {
 		return errors.Join(decodeErr, err)

@@ -141,8 +141,8 @@ func (t *Task) setPolicy(p sizing.Policy) {
 }
 
 // install puts a loaded model and its pool share into use. The model has learned the stored rows up to read.LastSeq; the
-// newest of these rows are read.Rows. install first lets the model learn the rows of t.tail that it lacks. `share` is nil if the
-// task has no active model.
+// newest of these rows are read.Rows. install first lets the model learn the rows of t.tail that it lacks. `share` is nil if
+// the task has no active model.
 func (t *Task) install(model *taskmodel.Model, read *sizing.History, ref *sizing.ModelRef, share *taskmodel.Pool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -133,7 +133,7 @@ func (o *Outbox) Wait(ctx context.Context, n int) {
 	}
 }
 
-// nextWrite returns nil if `n` receipts need not wait.
+// nextWrite returns a channel that closes after the next write; nil if `n` receipts need not wait.
 func (o *Outbox) nextWrite(n int) <-chan struct{} {
 	o.mu.Lock()
 	defer o.mu.Unlock()

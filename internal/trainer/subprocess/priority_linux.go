@@ -9,8 +9,9 @@ import (
 // the child then gets a third of the parent's share (sched(7): a factor of 1.25 per step).
 const niceIncrement = 5
 
-// On Linux a process inherits the priority of the thread that starts it. This thread stays locked and ends with the
-// goroutine, because it cannot raise its priority again. If a system call fails, the priority does not change.
+// startAtLowerPriority calls start on a thread with a lower priority: on Linux a process inherits the priority of the thread
+// that starts it. This thread stays locked and ends with the goroutine, because it cannot raise its priority again. If a
+// system call fails, the priority does not change.
 func startAtLowerPriority(start func() error) error {
 	done := make(chan error)
 	go func() {
