@@ -30,7 +30,7 @@ func (s *Service) Observe(ctx context.Context, reports []sizing.Observation) ([]
 			results[i].Err = invalid(bad)
 			continue
 		}
-		report := s.withFeatures(reports[i])
+		report := reports[i]
 		report.RunScore = s.tries.RunScore(&report.Try)
 		if answer, ok := s.tries.Find(&report.Try); ok && answer.At.After(report.PredictedAt) {
 			report.PredictedAt = answer.At
@@ -44,6 +44,7 @@ func (s *Service) Observe(ctx context.Context, reports []sizing.Observation) ([]
 	if len(valid) == 0 {
 		return results, nil
 	}
+	s.inheritFeatures(valid)
 	recorded, err := s.store.Record(ctx, valid)
 	s.rejection.update(ctx, err, s.cfg.Now())
 	if err != nil {
@@ -95,13 +96,39 @@ func (s *Service) learnRecorded(ctx context.Context, reports []sizing.Observatio
 	}
 }
 
-// withFeatures completes a report without features from memory. If this replica knows no features of the run, the store
-// adds the features of the newest stored receipt of the try.
-func (s *Service) withFeatures(o sizing.Observation) sizing.Observation {
-	if o.Features == nil {
-		o.Features = s.tries.Features(&o.Try)
+// inheritFeatures completes the reports without features from memory, or else from another report of the run in the batch. The
+// order of the tries in the batch has no effect. The store completes the rest.
+func (s *Service) inheritFeatures(reports []sizing.Observation) {
+	var ofRuns map[sizing.TryKey]sizing.Features
+	for i := range reports {
+		o := &reports[i]
+		if o.Features != nil {
+			continue
+		}
+		if o.Features = s.tries.Features(&o.Try); o.Features == nil {
+			if ofRuns == nil {
+				ofRuns = featuresOfRuns(reports)
+			}
+			o.Features = ofRuns[firstTry(o.Try)]
+		}
+		o.InheritsFeatures = o.Features != nil
 	}
-	return o
+}
+
+// featuresOfRuns returns the known features of the runs by the key of their first try.
+func featuresOfRuns(reports []sizing.Observation) map[sizing.TryKey]sizing.Features {
+	known := map[sizing.TryKey]sizing.Features{}
+	for i := range reports {
+		if features := reports[i].Features; features != nil {
+			known[firstTry(reports[i].Try)] = features
+		}
+	}
+	return known
+}
+
+func firstTry(try sizing.TryKey) sizing.TryKey {
+	try.Number = 1
+	return try
 }
 
 // changedFeatures warns of each feature whose reported value differs from the predicted one. A model that learns values known

@@ -71,7 +71,7 @@ type Observation struct {
 	EndedAt       time.Time
 	Allocated     Resources
 	Requested     Resources // the static request of the DAG
-	Features      Features  // nil: the features of the prediction for the same try
+	Features      Features  // nil: those of a prediction for the try, or of another try of its run
 	PredictionID  string
 	Series        *Series       // the usage over time; nil if unknown
 	Detailed      *Series       // the usage in short steps, from which plans are learned (see PlanSeries); nil if unknown
@@ -79,6 +79,10 @@ type Observation struct {
 	Metadata      Metadata
 	Usage         MeanUsage
 	Placement     Placement
+
+	// InheritsFeatures says that Features come from a prediction or from another try. They do not contradict stored features. No
+	// caller sends it.
+	InheritsFeatures bool
 
 	// RunScore is the run score (taskmodel.Question) of the newest prediction for the try or, without a prediction, of the newest
 	// lift of its run; 0: none is known. No caller sends it: the service adds it.

@@ -141,14 +141,22 @@ func (t *Tries) Find(try *sizing.TryKey) (Answer, bool) {
 	return t.answers.get(try)
 }
 
-// Features returns the features of an in-flight try. If they are unknown, it returns those of a killed try of the same run.
-// Unknown features are nil.
+// Features returns the features of an in-flight try. If they are unknown, it returns those of a killed try of the same run, or
+// else of its first try, whose ladder may have sized this try. Unknown features are nil.
 func (t *Tries) Features(try *sizing.TryKey) sizing.Features {
-	a, _ := t.Find(try)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	a, _ := t.answers.get(try)
 	if features := a.Features(); features != nil {
 		return features
 	}
-	return t.Run(try).features
+	if features := t.killed[runOf(try)].features; features != nil {
+		return features
+	}
+	first := *try
+	first.Number = 1
+	a, _ = t.answers.get(&first)
+	return a.Features()
 }
 
 // RunScore returns the run score of the newest prediction for an in-flight try or, if there is none, of the newest lift of its

@@ -32,7 +32,7 @@ func (s *Store) replace(ctx context.Context, tx pgx.Tx, old *storedReport, repor
 	if isExplained {
 		r.Outcome, r.provisional = old.Outcome, true
 	}
-	if r.features == nil {
+	if r.features == nil || r.InheritsFeatures && old.features != nil {
 		r.features = old.features
 	}
 	r.MemoryMax = cmp.Or(r.MemoryMax, old.MemoryMax)

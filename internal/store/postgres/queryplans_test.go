@@ -59,7 +59,7 @@ func testQueryPlans(t *testing.T, compactFrom string) {
 			{"the receipt of a try before its end", receiptBeforeEndSQL, []any{"default", "d", "t", saved[7].Ask.Try.RunID, -1, 1, soon}, 2},
 			{"the receipt of a try without a report", receiptBeforeEndSQL, []any{"default", "d", "t", saved[7].Ask.Try.RunID, -1, 1, nil}, 2},
 			{"the receipt of a try after its end", receiptAfterEndSQL, []any{"default", "d", "t", saved[7].Ask.Try.RunID, -1, 1, saved[0].At.Add(-time.Hour)}, 2},
-			{"features from receipts", receiptFeaturesSQL, []any{
+			{"features from receipts", runFeaturesSQL, []any{
 				column(wanted, func(r *sizing.Receipt) string { return r.Ask.Try.Namespace }),
 				column(wanted, func(r *sizing.Receipt) string { return r.Ask.Try.DAG }),
 				column(wanted, func(r *sizing.Receipt) string { return r.Ask.Try.Task }),

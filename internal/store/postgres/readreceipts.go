@@ -186,36 +186,46 @@ func (s *Store) ReceiptOfTry(ctx context.Context, try sizing.TryKey) (sizing.Rec
 	return slices.MinFunc(receipts, order), nil
 }
 
-// receiptFeaturesSQL wraps the arrays in subqueries to hide their lengths from the planner, so
-// that PostgreSQL keeps a generic plan. Planning for every weekly partition takes longer than
-// running.
-const receiptFeaturesSQL = `
-	SELECT n - 1, newest.at, newest.features, newest.name, newest.content
+// runFeaturesSQL reads, for each try, the newest receipts of its run, at most 16 from each of the two tables of receipts, those of
+// the try itself first. The last row is the stored report of the run with the highest try among those with features.
+// It wraps the arrays in subqueries to hide their lengths from the planner, so that PostgreSQL keeps a generic plan. Planning for
+// every weekly partition takes longer than running.
+const runFeaturesSQL = `
+	SELECT n - 1, found.features, found.name, found.content, found.encoded
 	FROM unnest((SELECT $1::text[]), (SELECT $2::text[]), (SELECT $3::text[]), (SELECT $4::text[]), (SELECT $5::int[]), (SELECT $6::smallint[]))
 		WITH ORDINALITY AS try (namespace, dag_id, task_id, run_id, map_index, try_number, n)
 	CROSS JOIN LATERAL (
-		(SELECT receipt.at, receipt.body -> 'Ask' -> 'Features' AS features, 0 AS name, NULL::bytea AS content
+		(SELECT receipt.try_number, receipt.at, receipt.body -> 'Ask' -> 'Features' AS features, 0 AS name, NULL::bytea AS content, NULL::float8[] AS encoded
 		FROM receipt
 		WHERE receipt.namespace = try.namespace AND receipt.dag_id = try.dag_id AND receipt.task_id = try.task_id
-			AND receipt.run_id BETWEEN try.run_id AND try.run_id AND receipt.map_index = try.map_index AND receipt.try_number = try.try_number
-			AND receipt.run_id <> ''` + newestOfTry + `)
+			AND receipt.run_id BETWEEN try.run_id AND try.run_id AND receipt.map_index = try.map_index AND receipt.run_id <> ''` + newestOfRun + `)
 		UNION ALL
-		(SELECT receipt.at, NULL, receipt.name, receipt.content
+		(SELECT receipt.try_number, receipt.at, NULL, receipt.name, receipt.content, NULL
 		FROM receipt_compact AS receipt
 		WHERE receipt.name = (SELECT id FROM receipt_name WHERE namespace = try.namespace AND dag_id = try.dag_id AND task_id = try.task_id)
 			AND hashtext(receipt.run_id) # receipt.map_index = hashtext(try.run_id) # try.map_index
-			AND receipt.run_id BETWEEN try.run_id AND try.run_id AND receipt.map_index = try.map_index AND receipt.try_number = try.try_number
-			AND receipt.run_id <> ''` + newestOfTry + `)) AS newest`
+			AND receipt.run_id BETWEEN try.run_id AND try.run_id AND receipt.map_index = try.map_index AND receipt.run_id <> ''` + newestOfRun + `)
+		UNION ALL
+		(SELECT NULL, NULL, NULL, 0, NULL, observation.features
+		FROM observation
+		WHERE observation.task = (SELECT id FROM task WHERE namespace = try.namespace AND dag_id = try.dag_id AND task_id = try.task_id)
+			AND observation.run_id = try.run_id AND observation.map_index = try.map_index AND observation.features IS NOT NULL
+		ORDER BY observation.run_id, observation.map_index, observation.try_number DESC LIMIT 1)) AS found
+	ORDER BY n, found.try_number = try.try_number DESC NULLS LAST, found.at DESC`
 
-type receiptFeatures struct {
-	report   int // index among the reports without features
-	at       time.Time
+// newestOfRun begins with run_id for the reason of newestOfTry.
+const newestOfRun = `
+			ORDER BY receipt.run_id DESC, receipt.try_number = try.try_number DESC, receipt.at DESC LIMIT 16`
+
+type runFeatures struct {
+	report   int             // index among the reports without features
 	features sizing.Features // nil for a compact receipt, until decodeFeatures sets them
 	name     int32           // of a compact receipt, like content; see storedReceipt
 	content  []byte
+	encoded  []float64 // of a stored report
 }
 
-func (s *Store) addReceiptFeatures(ctx context.Context, reports []report) error {
+func (s *Store) inheritFeatures(ctx context.Context, reports []report) error {
 	var incomplete []*report
 	for i := range reports {
 		if reports[i].Features == nil {
@@ -225,7 +235,7 @@ func (s *Store) addReceiptFeatures(ctx context.Context, reports []report) error 
 	if len(incomplete) == 0 {
 		return nil
 	}
-	rows, err := s.pool.Query(ctx, receiptFeaturesSQL,
+	rows, err := s.pool.Query(ctx, runFeaturesSQL,
 		column(incomplete, func(r *report) string { return r.Try.Namespace }),
 		column(incomplete, func(r *report) string { return r.Try.DAG }),
 		column(incomplete, func(r *report) string { return r.Try.Task }),
@@ -235,8 +245,8 @@ func (s *Store) addReceiptFeatures(ctx context.Context, reports []report) error 
 	if err != nil {
 		return err
 	}
-	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (f receiptFeatures, err error) {
-		err = row.Scan(&f.report, &f.at, &f.features, &f.name, &f.content)
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (f runFeatures, err error) {
+		err = row.Scan(&f.report, &f.features, &f.name, &f.content, &f.encoded)
 		return f, err
 	})
 	if err != nil || len(found) == 0 {
@@ -245,20 +255,17 @@ func (s *Store) addReceiptFeatures(ctx context.Context, reports []report) error 
 	if err := s.decodeFeatures(ctx, found); err != nil {
 		return err
 	}
-	newest := make([]time.Time, len(incomplete))
 	for i := range found {
-		f := &found[i]
-		if f.at.Before(newest[f.report]) {
-			continue
+		if f, r := &found[i], incomplete[found[i].report]; r.Features == nil {
+			r.Features, r.features = f.features, f.encoded
+			r.InheritsFeatures = f.features != nil || f.encoded != nil
 		}
-		newest[f.report] = f.at
-		incomplete[f.report].Features, incomplete[f.report].fromReceipt = f.features, f.features != nil
 	}
 	return nil
 }
 
-func (s *Store) decodeFeatures(ctx context.Context, found []receiptFeatures) error {
-	names := distinctNames(found, func(f *receiptFeatures) int32 { return f.name })
+func (s *Store) decodeFeatures(ctx context.Context, found []runFeatures) error {
+	names := distinctNames(found, func(f *runFeatures) int32 { return f.name })
 	if len(names) == 0 {
 		return nil
 	}

@@ -26,7 +26,6 @@ type report struct {
 	sizing.Observation // times in UTC, times and duration in whole microseconds
 	task               *cachedTask
 	features           []float64 // encoded by task.schema; nil if unknown
-	fromReceipt        bool      // the features come from a receipt; they are not compared with stored features
 	// provisional says whether the row is provisional. The row of a provisional report with a series, a plan or a context is
 	// not, because its replacement would delete them.
 	provisional bool
@@ -121,15 +120,18 @@ func (s *Store) recordRemaining(ctx context.Context, obs []sizing.Observation, s
 	return stale, nil
 }
 
-// prepare creates unknown tasks, and extends schemas that lack features.
+// prepare creates unknown tasks, extends schemas that lack features, and sets the features of receipts in `obs`.
 func (s *Store) prepare(ctx context.Context, obs []sizing.Observation, picked []int) ([]report, error) {
 	reports := make([]report, len(picked))
 	for j, i := range picked {
 		reports[j].Observation = inMicroseconds(obs[i])
 		reports[j].provisional = reports[j].Provisional && !reports[j].hasOtherParts()
 	}
-	if err := s.addReceiptFeatures(ctx, reports); err != nil {
+	if err := s.inheritFeatures(ctx, reports); err != nil {
 		return nil, err
+	}
+	for j, i := range picked {
+		obs[i].Features, obs[i].InheritsFeatures = reports[j].Features, reports[j].InheritsFeatures
 	}
 	incomplete := map[sizing.TaskKey][]sizing.Features{}
 	for j := range reports {
@@ -157,10 +159,14 @@ func (r *report) encode(task *cachedTask) bool {
 		return false
 	}
 	row, ok := task.encode(r.Features)
-	if ok {
-		r.task, r.features = task, row
+	if !ok {
+		return false
 	}
-	return ok
+	r.task = task
+	if r.Features != nil { // otherwise r.features may be those of another report of the run
+		r.features = row
+	}
+	return true
 }
 
 // inMicroseconds truncates the times and the duration to the precision of the columns.

@@ -87,10 +87,10 @@ def sync_detailed(
 
     An `oom_killed` without `memory_max_bytes` means that the peak was at least the allocation.
     `features` may be
-    omitted if the same try has a prediction; the models then learn the features of the prediction. If a
-    report has features, the
-    models learn these. So a value that is known only after the run, such as an exact count that was
-    estimated before, does not belong
+    omitted if the try has a prediction, or if another try of its run has a prediction or an earlier
+    report with features; the models
+    then learn these features. If a report has features, the models learn these. So a value that is
+    known only after the run, such as an exact count that was estimated before, does not belong
     in a report: the models would learn from exact values and predict from estimates, and kills would
     exceed the promised risk. A try keeps its first `usage_series`, `detailed_series` and
     `executed_plan`:
@@ -152,10 +152,10 @@ def sync(
 
     An `oom_killed` without `memory_max_bytes` means that the peak was at least the allocation.
     `features` may be
-    omitted if the same try has a prediction; the models then learn the features of the prediction. If a
-    report has features, the
-    models learn these. So a value that is known only after the run, such as an exact count that was
-    estimated before, does not belong
+    omitted if the try has a prediction, or if another try of its run has a prediction or an earlier
+    report with features; the models
+    then learn these features. If a report has features, the models learn these. So a value that is
+    known only after the run, such as an exact count that was estimated before, does not belong
     in a report: the models would learn from exact values and predict from estimates, and kills would
     exceed the promised risk. A try keeps its first `usage_series`, `detailed_series` and
     `executed_plan`:
@@ -212,10 +212,10 @@ async def asyncio_detailed(
 
     An `oom_killed` without `memory_max_bytes` means that the peak was at least the allocation.
     `features` may be
-    omitted if the same try has a prediction; the models then learn the features of the prediction. If a
-    report has features, the
-    models learn these. So a value that is known only after the run, such as an exact count that was
-    estimated before, does not belong
+    omitted if the try has a prediction, or if another try of its run has a prediction or an earlier
+    report with features; the models
+    then learn these features. If a report has features, the models learn these. So a value that is
+    known only after the run, such as an exact count that was estimated before, does not belong
     in a report: the models would learn from exact values and predict from estimates, and kills would
     exceed the promised risk. A try keeps its first `usage_series`, `detailed_series` and
     `executed_plan`:
@@ -275,10 +275,10 @@ async def asyncio(
 
     An `oom_killed` without `memory_max_bytes` means that the peak was at least the allocation.
     `features` may be
-    omitted if the same try has a prediction; the models then learn the features of the prediction. If a
-    report has features, the
-    models learn these. So a value that is known only after the run, such as an exact count that was
-    estimated before, does not belong
+    omitted if the try has a prediction, or if another try of its run has a prediction or an earlier
+    report with features; the models
+    then learn these features. If a report has features, the models learn these. So a value that is
+    known only after the run, such as an exact count that was estimated before, does not belong
     in a report: the models would learn from exact values and predict from estimates, and kills would
     exceed the promised risk. A try keeps its first `usage_series`, `detailed_series` and
     `executed_plan`:
