@@ -103,6 +103,18 @@ func TestKillsJustBelowTheCapSuggestALeak(t *testing.T) {
 	assert.Equal(t, sizing.VerdictLeakSuspected, r.lift(askJob("third", 5*gib), below).Verdict)
 }
 
+// The cap fell below the allocations of the killed runs, so no try has shown what happens at the cap.
+func TestKillsAboveTheCapSuggestNoLeak(t *testing.T) {
+	r := newReplica(t)
+	for _, run := range []string{"first", "second", "third"} {
+		r.report(sizing.Observation{Try: try("job", run, 1), Outcome: sizing.OOMKilled, Allocated: sizing.Resources{Memory: 5 * gib}})
+	}
+	require.NoError(t, r.SetPolicy(t.Context(), task("job"), sizing.Policy{Cap: 3 * gib}))
+	lift := r.lift(askJob("fourth", 5*gib), 5*gib)
+	assert.Equal(t, sizing.VerdictAtCap, lift.Verdict)
+	assert.Contains(t, lift.Reason, "killed at 5Gi, and the cap is 3Gi")
+}
+
 // A derived cap applies if neither the policy nor the caller sets a cap: here four times the request.
 func TestAKillRaisesADerivedCapOnce(t *testing.T) {
 	r := newReplica(t)

@@ -52,7 +52,7 @@ func (s *Service) Lift(ctx context.Context, ask *sizing.LiftAsk) (sizing.Lift, e
 	}
 	state.Peak, state.OwnLimit = ownLimit(kills, ask.Try.Number)
 	if state.IsAtCeiling() && ask.Reason.OOM() {
-		state.KillsAtCap = s.killsAtCap(ctx, ask.Try.TaskKey, state.LeastAtCeiling())
+		state.KillsAtCap = s.killsAtCap(ctx, ask.Try.TaskKey, &state)
 	}
 	lift := state.Decide(ask.Reason)
 	isStaticAnswered := alloc.policy.Mode != sizing.Enforce && request.Memory > 0
@@ -172,13 +172,13 @@ func inLiftFields(err error) error {
 	return &renamed
 }
 
-// killsAtCap counts the kills with an allocation of at least `least` since the last success of the task; see
-// store.Observations.KillsAtCap. Kills of mapped instances in the same try of a DAG run count once, because they are no
+// killsAtCap counts the kills with about the allocation `state.Ceiling` since the last success of the task; see
+// sizing.LiftState.KillsAtCap. Kills of mapped instances in the same try of a DAG run count once, because they are no
 // repetition. A kill does not count if its run was lifted above it. If the read fails, killsAtCap returns 1, for this kill.
-func (s *Service) killsAtCap(ctx context.Context, task sizing.TaskKey, least sizing.Bytes) int {
+func (s *Service) killsAtCap(ctx context.Context, task sizing.TaskKey, state *sizing.LiftState) int {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.ReadTimeout)
 	defer cancel()
-	kills, err := s.store.KillsAtCap(ctx, task, least)
+	kills, err := s.store.KillsAtCap(ctx, task, state.LeastAtCeiling(), state.MostAtCeiling())
 	if err != nil {
 		return 1
 	}

@@ -58,8 +58,8 @@ type LiftState struct {
 	CeilingBy string // the rule that set the ceiling and how to raise it, for reasons; may be empty
 	Kills     int    // number of kills of this (run, map index), including the current one
 	MaxLifts  int    // from the policy
-	// KillsAtCap is the number of kills of the task, including the current kill, with an allocation of at least LeastAtCeiling
-	// since the last success of the task. Kills of mapped instances with the same run id and try number count once. A kill does
+	// KillsAtCap is the number of kills of the task, including the current kill, since the last success of the task, with an
+	// allocation from LeastAtCeiling to MostAtCeiling. Kills of mapped instances with the same run id and try number count once. A kill does
 	// not count if its run got a larger allocation later. Decide uses it only if IsAtCeiling.
 	KillsAtCap int
 	Ladder     []Bytes // ascending amounts (rungs) for the next lifts, given that the peak is above Failed; may be empty
@@ -111,6 +111,10 @@ const minLift = 1.01
 
 // LeastAtCeiling returns the smallest allocation that would exceed the ceiling if it grew by the factor minLift.
 func (s LiftState) LeastAtCeiling() Bytes { return Bytes(float64(s.Ceiling)/minLift) + 1 }
+
+// MostAtCeiling returns the largest allocation whose kill counts as one at the ceiling: the grant may be rounded. Kills above it
+// had another cap or none, so they are no evidence of a leak.
+func (s LiftState) MostAtCeiling() Bytes { return s.Ceiling.Times(minLift) }
 
 // IsAtCeiling reports whether the killed allocation is at or above the ceiling, or so near that no lift is possible.
 func (s LiftState) IsAtCeiling() bool { return s.Failed >= s.LeastAtCeiling() }

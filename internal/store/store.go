@@ -140,10 +140,10 @@ type Observations interface {
 	// oldest first, at most `limit`. It omits unknown allocations.
 	SchedulingFailures(ctx context.Context, task sizing.TaskKey, since time.Time, limit int) ([]SchedulingFailure, error)
 
-	// KillsAtCap lists the OOM kills with an allocation of at least `limit` that ended after the last success of the
+	// KillsAtCap lists the OOM kills with an allocation from `least` to `most` that ended after the last success of the
 	// task, newest first, at most the newest thousand. It omits a kill if a later try of the same run and map
 	// index got a larger allocation, and it ignores reproduced runs.
-	KillsAtCap(ctx context.Context, task sizing.TaskKey, limit sizing.Bytes) ([]sizing.TryKey, error)
+	KillsAtCap(ctx context.Context, task sizing.TaskKey, least, most sizing.Bytes) ([]sizing.TryKey, error)
 }
 
 // HistoryLimits bounds the rows of a History: Total in all, the Recent newest, and those with the

@@ -39,6 +39,23 @@ func TestReasonNamesTheDecidingRule(t *testing.T) {
 	}
 }
 
+func TestReasonNamesABoundAboveAKnownKill(t *testing.T) {
+	k, rng := trainedTask(t, growing, 3, 60)
+	f, _ := growing(rng)
+	free := k.model.Size(question(f)).Limit
+	k.report(f, killed(float64(2*free)/float64(gib)))
+	q := question(f)
+	rung := k.model.Size(q)
+	require.Contains(t, rung.Reason, "was OOM-killed with the same features")
+
+	q.Floor = rung.Limit - sizing.MiB
+	assert.Equal(t, rung.Reason, k.model.Size(q).Reason)
+	q.Floor = 10 * rung.Limit
+	assert.Contains(t, k.model.Size(q).Reason, "raised to the policy's floor of "+q.Floor.Approx())
+	q.Floor, q.MinGrant = 0, 5*rung.Limit
+	assert.Contains(t, k.model.Size(q).Reason, "raised to the minimum grant of "+q.MinGrant.String())
+}
+
 func TestReasonWithoutAnyAmount(t *testing.T) {
 	k, q := newTask(t), taskmodel.Question{Features: small}
 	for _, m := range []*taskmodel.Model{k.model, k.model.Outline().Model()} {

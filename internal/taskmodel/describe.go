@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/loadaware/loadaware/internal/ml/experts"
 	"github.com/loadaware/loadaware/internal/ml/gbt"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
@@ -40,17 +41,24 @@ func (m *Model) describe(h *sizing.History) error {
 
 // drivers returns the names of the features with the largest contributions to the predictions, the largest first. The
 // contributions are those of the line (the ridge regression), of the combinations of categories, and of the trees on the
-// remaining residuals.
+// remaining residuals. The trees have none if they increase the errors out of sample. There are no drivers if the median has the
+// smallest errors: what the models learned from the features was then chance.
 func (m *Model) drivers(h *sizing.History) []string {
 	if m.Models == nil || m.Models.ridges == nil {
 		return nil
 	}
-	share := map[string]float64{}
+	errors := &m.Experts.SquaredErrors
+	lineErrors := errors[experts.Line]
+	hasTrees := m.Models.Resid != nil && errors[experts.LineTrees] < lineErrors
+	if min(lineErrors, errors[experts.LineTrees]) >= errors[experts.Median] {
+		return nil
+	}
+	share, ofRow := map[string]float64{}, map[string]float64{} // sums of absolute and of signed contributions by feature
 	total := 0.0
 	var x, tree []float64
 	phi := make([]float64, m.Models.Enc.TreeWidth)
 	var trees *gbt.Explainer
-	if m.Models.Resid != nil {
+	if hasTrees {
 		trees = m.Models.Resid.Explainer()
 	}
 	previous := h.Schema.PreviousSameName()
@@ -68,18 +76,22 @@ func (m *Model) drivers(h *sizing.History) []string {
 				if pass == 0 {
 					mean[j] += x[j] / float64(len(rows))
 				} else {
-					share[lineNames[j]] += math.Abs(slope * c * (x[j] - mean[j]))
+					ofRow[lineNames[j]] += slope * c * (x[j] - mean[j])
 				}
 			}
 			if pass == 1 && trees != nil {
 				trees.Explain(tree, phi)
 				for j, v := range phi {
-					share[treeNames[j]] += math.Abs(v)
+					ofRow[treeNames[j]] += v
 				}
 				columns := m.Models.Enc.Columns
 				known := &m.Models.Combinations
-				known.split(known.effect(columns, cells), func(j int, part float64) { share[columns[j].Name] += math.Abs(part) })
+				known.split(known.effect(columns, cells), func(j int, part float64) { ofRow[columns[j].Name] += part })
 			}
+			for name, v := range ofRow { // the columns of a feature may cancel each other, such as a number and its logarithm
+				share[name] += math.Abs(v)
+			}
+			clear(ofRow)
 		}
 	}
 	var names []string

@@ -2,6 +2,7 @@ package taskmodel_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -151,6 +152,19 @@ func TestNewFeatureIsLearned(t *testing.T) {
 	f["wide"] = sizing.BoolValue(true)
 	assert.Greater(t, limit(k, f), 9.0)
 	assert.Contains(t, k.model.Drivers, "wide")
+}
+
+func TestFeaturesWithoutEffectAreNoDrivers(t *testing.T) {
+	for seed := range uint64(3) {
+		k, _ := trainedTask(t, func(rng *rand.Rand) (sizing.Features, float64) {
+			return sizing.Features{
+				"input_gb": sizing.NumberValue(6 * math.Exp(0.8*rng.NormFloat64())),
+				"sample":   sizing.TextValue(fmt.Sprintf("S%04d", rng.IntN(9999))),
+			}, 0.55 * math.Exp(0.05*rng.NormFloat64())
+		}, seed, 60)
+		require.NotNil(t, k.model.Models.Resid)
+		assert.Empty(t, k.model.Drivers, "seed %d", seed)
+	}
 }
 
 // A feature is new in the history: the champion's schema and its stored rows (Model.EarlyRows) lack the feature.

@@ -238,10 +238,12 @@ func (m *Model) evidence(cells []sizing.Value) (e killEvidence) {
 
 // raiseAboveKills returns the largest of `amount`, the first rung of the ladder above e.killed, and e.needed. The rung
 // applies only if e.needed does not exceed e.killed. It also replaces an amount that is only slightly above the kill, because
-// a training may change the amounts of the models by a few MiB.
+// a training may change the amounts of the models by a few MiB. The rung ignores the floor and the minimum grant, which are later
+// rules of Model.bound.
 func (m *Model) raiseAboveKills(p *experts.Point, q Question, amount sizing.Bytes, e killEvidence, b *buffers) sizing.Bytes {
 	if e.killed > 0 && e.needed <= e.killed {
 		rung := sizing.DefaultLift(e.killed)
+		q.Floor, q.MinGrant = 0, 0
 		q.Lifts = max(2, q.Lifts+1) // this try counts as a lift, and a single lift would go to the cap
 		b.above = m.ladder(p, q, e.killed, b, b.above[:0])
 		if len(b.above) > 0 {

@@ -42,7 +42,7 @@ const killsAtCapSQL = `
 	FROM observation
 	JOIN task ON task.id = observation.task
 	WHERE task.namespace = $1 AND task.dag_id = $2 AND task.task_id = $3
-		AND outcome IN (2, 3) AND allocated_memory >= $4` + notReproduced + `
+		AND outcome IN (2, 3) AND allocated_memory BETWEEN $4 AND $5` + notReproduced + `
 		AND NOT EXISTS (
 			SELECT FROM observation AS later
 			WHERE later.task = task.id AND later.run_id = observation.run_id AND later.map_index = observation.map_index
@@ -51,14 +51,14 @@ const killsAtCapSQL = `
 			SELECT success.at, success.seq FROM observation AS success
 			WHERE success.task = task.id AND success.outcome = 1` + notReproduced + `
 			ORDER BY success.at DESC, success.seq DESC LIMIT 1), true)
-	ORDER BY at DESC, seq DESC LIMIT $5`
+	ORDER BY at DESC, seq DESC LIMIT $6`
 
 const maxKillsAtCap = 1000
 
-// KillsAtCap lists the OOM kills with an allocation of at least `limit` since the last success of the task, newest first;
+// KillsAtCap lists the OOM kills with an allocation from `least` to `most` since the last success of the task, newest first;
 // killsAtCapSQL says which kills it omits.
-func (s *Store) KillsAtCap(ctx context.Context, task sizing.TaskKey, limit sizing.Bytes) ([]sizing.TryKey, error) {
-	rows, err := s.pool.Query(ctx, killsAtCapSQL, task.Namespace, task.DAG, task.Task, limit, maxKillsAtCap)
+func (s *Store) KillsAtCap(ctx context.Context, task sizing.TaskKey, least, most sizing.Bytes) ([]sizing.TryKey, error) {
+	rows, err := s.pool.Query(ctx, killsAtCapSQL, task.Namespace, task.DAG, task.Task, least, most, maxKillsAtCap)
 	if err != nil {
 		return nil, wrapError("list kills at the cap", err)
 	}

@@ -274,7 +274,7 @@ func testKills(t *testing.T, open func(*testing.T) store.Store) {
 
 	t.Run("KillsAtCap lists the kills at a limit or above it since the last success", func(t *testing.T) {
 		atCap := func(limit sizing.Bytes) int {
-			kills, err := st.KillsAtCap(t.Context(), key, limit)
+			kills, err := st.KillsAtCap(t.Context(), key, limit, sizing.MaxBytes)
 			require.NoError(t, err)
 			return len(kills)
 		}
@@ -283,7 +283,7 @@ func testKills(t *testing.T, open func(*testing.T) store.Store) {
 		app.Outcome = sizing.AppOOM
 		recordNew(t, st, app, after(kill(mapped(2, 2), 9*sizing.GiB), 6), after(kill(mapped(2, 3), 7*sizing.GiB), 7))
 		require.Equal(t, 1, atCap(8*sizing.GiB), "only the second try must count, because a later try of the run got more memory than the first")
-		kills, err := st.KillsAtCap(t.Context(), key, 9*sizing.GiB)
+		kills, err := st.KillsAtCap(t.Context(), key, 9*sizing.GiB, 9*sizing.GiB)
 		require.NoError(t, err)
 		require.Equal(t, []sizing.TryKey{mapped(2, 2)}, kills)
 		require.Equal(t, 2, atCap(sizing.GiB), "the second and the third try must count, because no later try of the run got more memory")
