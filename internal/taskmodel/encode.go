@@ -47,7 +47,8 @@ type encoder struct {
 type column struct {
 	Name            string
 	Kind            sizing.ValueKind // Missing: the feature is not encoded
-	WithLog         bool             `cbor:"Log"`            // adds log1p of the number
+	WithLog         bool             `cbor:"Log"`            // adds the logarithm of the number, see logOf
+	LogUnit         float64          `cbor:",omitzero"`      // unit of the number in this logarithm; 0: 1
 	MissingFlag     bool             `cbor:"Flag"`           // adds an indicator of a missing value
 	RarelyMissing   bool             `cbor:"Blind"`          // few or no rows lack the feature, so the models cannot learn the effect of its absence
 	RarelyPresent   bool             `cbor:"Rare,omitempty"` // few or no rows have the feature, so the models cannot learn its effect
@@ -170,7 +171,9 @@ func readColumn(field sizing.Field, j int, rows [][]sizing.Value) column {
 	}
 	switch c.Kind {
 	case sizing.Number:
-		c.WithLog = lowest >= 0 && len(distinct) > 2
+		if c.WithLog = lowest >= 0 && len(distinct) > 2; c.WithLog {
+			c.LogUnit = logUnit(j, rows)
+		}
 	case sizing.Category:
 		c.readLevels(j, rows)
 		c.readTextNumbers(j, rows)
@@ -271,7 +274,7 @@ func (c *column) number(v sizing.Value, line, tree []float64) ([]float64, []floa
 		x = 0
 	} else {
 		tree = append(tree, x)
-		logged = math.Log1p(max(x, 0))
+		logged = c.logOf(x)
 	}
 	line = append(line, x)
 	if c.WithLog {
@@ -282,6 +285,43 @@ func (c *column) number(v sizing.Value, line, tree []float64) ([]float64, []floa
 	}
 	return line, tree
 }
+
+// logOf returns log1p of a number in LogUnit.
+func (c *column) logOf(x float64) float64 {
+	unit := c.LogUnit
+	if unit == 0 {
+		unit = 1
+	}
+	return math.Log1p(max(x, 0) / unit)
+}
+
+// logUnit returns the unit of field j in logOf. Its numbers are far above 1 in this unit, so that log1p is nearly the logarithm: a
+// line of log(1 + x) cannot follow a peak that is proportional to sizes from 0.5 to 60 GB. If some numbers are 0, the unit is only a
+// small number of the field, or 1 for counts, because the peak of an empty input is no power of its size. The unit is at most 1.
+func logUnit(j int, rows [][]sizing.Value) float64 {
+	var positive []float64
+	hasZero, areIntegers := false, true
+	for _, cells := range rows {
+		if v := &cells[j]; v.Kind != sizing.Missing {
+			hasZero, areIntegers = hasZero || v.Num == 0, areIntegers && v.Num == math.Trunc(v.Num)
+			if v.Num > 0 {
+				positive = append(positive, v.Num)
+			}
+		}
+	}
+	slices.Sort(positive)
+	small := positive[int(logOffsetQuantile*float64(len(positive)))]
+	switch {
+	case !hasZero:
+		return min(1, small/unitsInSmall)
+	case areIntegers:
+		return 1
+	}
+	return min(1, small)
+}
+
+// unitsInSmall is the size of a small number in its unit.
+const unitsInSmall = 1000
 
 // category appends the columns of a category to line and tree. mean is the task's mean log peak.
 func (c *column) category(v sizing.Value, mean float64, line, tree []float64) ([]float64, []float64) {
