@@ -79,7 +79,7 @@ func coreSamples(r *Run) []plan.CoreSample {
 }
 
 // replayCPU plans the CPU requests of a run, adds them to the report and learns the run. It ignores a run without a
-// static CPU request, or with a sample whose CPU use is unknown.
+// static CPU grant, or with a sample whose CPU use is unknown.
 func (o *planPolicy) replayCPU(r *Run, g grant, into *Report) {
 	samples := coreSamples(r)
 	if samples == nil || g.cpu <= 0 {

@@ -80,10 +80,10 @@ func (s *Settings) validate() []sizing.FieldError {
 		bad = append(bad, sizing.FieldError{Field: "risk_target", Detail: "must be 0.0001 to 0.5; omit it to keep the risk target of the policy"})
 	}
 	if s.Floor != nil && *s.Floor == 0 {
-		bad = append(bad, sizing.FieldError{Field: "floor_bytes", Detail: "must be 1 byte to 8Pi; omit it to keep the floor of the policy"})
+		bad = append(bad, sizing.FieldError{Field: "floor_bytes", Detail: "must be 1Mi to 8Pi; omit it to keep the floor of the policy"})
 	}
 	if s.Cap != nil && *s.Cap == 0 {
-		bad = append(bad, sizing.FieldError{Field: "cap_bytes", Detail: "must be 1 byte to 8Pi; omit it to keep the cap of the policy"})
+		bad = append(bad, sizing.FieldError{Field: "cap_bytes", Detail: "must be 1Mi to 8Pi; omit it to keep the cap of the policy"})
 	}
 	return bad
 }
