@@ -32,8 +32,8 @@ func (d dependencies) add(task sizing.TaskKey, upstream []string) {
 	d[dag][task.Task] = upstream
 }
 
-// structure returns the structure of a DAG, with its tasks sorted by id. A task that is only named as an upstream task, such as a task that
-// launches no pod and so has no rows, has no upstream tasks in the structure.
+// structure returns the structure of a DAG, with its tasks sorted by id. A task that is only named as an upstream task has no
+// upstream tasks in the structure. An example is a task that launches no pod and so has no rows.
 func structure(dag dagKey, upstream map[string][]string) (sizing.Structure, error) {
 	complete := maps.Clone(upstream)
 	for _, ids := range upstream {

@@ -129,7 +129,7 @@ func (c *Client) read(ctx context.Context, method, path string, body, to any) er
 	return decode(path, response, to)
 }
 
-// send returns a *transientError if a retry may succeed.
+// send sends a request and returns the body of the response. It returns a *transientError if a retry may succeed.
 func (c *Client) send(ctx context.Context, method, path string, body []byte) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
 	if err != nil {

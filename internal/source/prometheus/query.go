@@ -41,7 +41,7 @@ type apiError struct {
 
 func (e *apiError) Error() string { return string(e.kind) + ": " + e.message }
 
-// query requires an expression that selects a range of samples.
+// query returns the samples that the expression selects. The expression must select a range of samples.
 func (s *server) query(ctx context.Context, expression string, at time.Time) (model.Matrix, error) {
 	var result struct {
 		ResultType model.ValueType `json:"resultType"`

@@ -108,7 +108,7 @@ func header(rows *csv.Reader) (columnIndexes, error) {
 	return p, nil
 }
 
-// add treats an empty cell as a value that was not sampled.
+// add adds a row to the log. It treats an empty cell as a value that was not sampled.
 func (l *Log) add(row []string, columns columnIndexes, samples *downsampler) error {
 	at, err := parseTime(strings.TrimSpace(row[columns.time]))
 	if err != nil {
