@@ -47,7 +47,7 @@ func train(ctx context.Context, con cli.Console, args []string) error {
 	return process.Run(ctx)
 }
 
-// The server has the same limit.
+// trainTimeout is how long the command waits for a training. The server has the same limit.
 const trainTimeout = 10 * time.Minute
 
 func trainTask(ctx context.Context, con cli.Console, cmd *cli.Command, namespace string, args []string) error {
