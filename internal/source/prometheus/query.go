@@ -55,7 +55,7 @@ func (s *server) query(ctx context.Context, expression string, at time.Time) (mo
 	case model.ValNone:
 		return nil, &apiError{badResponse, "no resultType"}
 	default:
-		return nil, fmt.Errorf("%w: %s returned a %s, want a matrix; check that the URL is that of a Prometheus server", ErrRejected, expression, result.ResultType)
+		return nil, fmt.Errorf("%w: %s returned a %s instead of a matrix; check that the URL is that of a Prometheus server", ErrRejected, expression, result.ResultType)
 	}
 	var matrix model.Matrix
 	if err := json.Unmarshal(result.Result, &matrix); err != nil {

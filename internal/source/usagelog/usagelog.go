@@ -103,7 +103,7 @@ func header(rows *csv.Reader) (columnIndexes, error) {
 	}
 	p := columnIndexes{at("timestamp"), at("memory_bytes"), at("cpu_cores")}
 	if p.time < 0 || p.memory < 0 {
-		return p, fmt.Errorf("%w: columns %.100q; need timestamp, memory_bytes and, if known, cpu_cores", ErrInvalidFile, strings.Join(names, ","))
+		return p, fmt.Errorf("%w: the header names the columns %.100q; it must name timestamp, memory_bytes and, if known, cpu_cores", ErrInvalidFile, strings.Join(names, ","))
 	}
 	return p, nil
 }
