@@ -44,7 +44,7 @@ func peaks(values ...float64) []success {
 	return rows
 }
 
-// All rows have x = 1.
+// same returns n rows with the same peak. All rows have x = 1.
 func same(n int, peak float64) []success {
 	rows := make([]success, n)
 	for i := range rows {

@@ -35,8 +35,8 @@ func newCauses(c *[causeCount]float64) Causes {
 	return Causes{c[causeColdStart] / gbHour, c[causeMargin] / gbHour, c[causeKill] / gbHour, c[causeCap] / gbHour}
 }
 
-// The age group of a run is the class of its number within its task, in order of start. The ages of models are narrower
-// classes: 1, 2–3, 4–7, …
+// ageCount is the number of age groups. The age group of a run is the class of its number within its task, in order of
+// start. The ages of models are narrower classes: 1, 2–3, 4–7, …
 const ageCount = 4
 
 var ageGroups = [ageCount]struct {

@@ -34,7 +34,8 @@ type loadResult struct {
 
 func (s loadResult) rate() float64 { return s.Requests / s.Seconds }
 
-// luaTable has split the bodies at the placeholders, so that script builds a request with one concatenation.
+// script is the Lua script of wrk. luaTable has split the bodies at the placeholders, so that script builds a request with
+// one concatenation.
 const script = `
 local bodies = dofile(os.getenv("BENCH_BODIES"))
 local start, count, at = tonumber(os.getenv("BENCH_START")), 0, 0

@@ -104,7 +104,7 @@ func endOf(o *sizing.Observation, at time.Time) time.Time {
 	return at
 }
 
-// The parts of the run id of an earlier execution, such as "manual__3 (execution 1)".
+// The run id of an earlier execution, such as "manual__3 (execution 1)", has these parts before and after the number.
 const beforeNumber, afterNumber = " (execution ", ")"
 
 // earlierRun returns the run id of the earlier execution n of a run. The first execution of a run has the number 1.
