@@ -202,7 +202,8 @@ func (f *policyFlags) apply(r *api.PolicyRequest) error {
 	return nil
 }
 
-// boundOrNil returns nil for "", and for "none", which `policy get` prints if there is no bound.
+// boundOrNil returns a pointer to a bound. It returns nil for "", and for "none", which `policy get` prints if there is no
+// bound.
 func boundOrNil(text string) *string {
 	if text == "none" {
 		return nil

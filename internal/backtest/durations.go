@@ -195,5 +195,5 @@ type runningMean struct {
 
 func (m *runningMean) add(v float64) { m.sum, m.n = m.sum+v, m.n+1 }
 
-// value returns 0 without values.
+// value returns the mean, or 0 without values.
 func (m *runningMean) value() float64 { return m.sum / float64(max(1, m.n)) }

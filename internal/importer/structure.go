@@ -20,7 +20,8 @@ type dagKey struct{ namespace, dag string }
 // dependencies has the upstream tasks of each task of each DAG. If several rows of a task state them, the last row counts.
 type dependencies map[dagKey]map[string][]string
 
-// add does nothing if `upstream` is nil: then the row does not state the upstream tasks.
+// add notes the upstream tasks of a task, and replaces those that an earlier row stated. It does nothing if `upstream` is
+// nil: then the row does not state the upstream tasks.
 func (d dependencies) add(task sizing.TaskKey, upstream []string) {
 	if upstream == nil {
 		return

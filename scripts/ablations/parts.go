@@ -54,7 +54,7 @@ func config(change func(*experts.Config)) taskmodel.Ablation {
 	return taskmodel.Ablation{Config: change}
 }
 
-// excluding omits the experts that use one residual distribution.
+// excluding returns the ablation that omits the experts that use one residual distribution.
 func excluding(distribution string) taskmodel.Ablation {
 	return taskmodel.Ablation{Exclude: func(expert string) bool { return strings.HasSuffix(expert, ", by "+distribution) }}
 }

@@ -68,7 +68,8 @@ func (s *Settings) apply(p sizing.Policy) sizing.Policy {
 	return p
 }
 
-// validate rejects a risk target, floor or cap of zero, although zero means the default in a policy.
+// validate returns an error for each invalid setting. It rejects a risk target, floor or cap of zero, although zero means the
+// default in a policy.
 func (s *Settings) validate() []sizing.FieldError {
 	bad := s.apply(sizing.Policy{}).Validate()
 	for i := range bad {
