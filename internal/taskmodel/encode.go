@@ -295,33 +295,16 @@ func (c *column) logOf(x float64) float64 {
 	return math.Log1p(max(x, 0) / unit)
 }
 
-// logUnit returns the unit of field j in logOf. Its numbers are far above 1 in this unit, so that log1p is nearly the logarithm: a
-// line of log(1 + x) cannot follow a peak that is proportional to sizes from 0.5 to 60 GB. If some numbers are 0, the unit is only a
-// small number of the field, or 1 for counts, because the peak of an empty input is no power of its size. The unit is at most 1.
+// logUnit returns the unit of field j in logOf.
 func logUnit(j int, rows [][]sizing.Value) float64 {
-	var positive []float64
-	hasZero, areIntegers := false, true
+	var numbers []float64
 	for _, cells := range rows {
 		if v := &cells[j]; v.Kind != sizing.Missing {
-			hasZero, areIntegers = hasZero || v.Num == 0, areIntegers && v.Num == math.Trunc(v.Num)
-			if v.Num > 0 {
-				positive = append(positive, v.Num)
-			}
+			numbers = append(numbers, v.Num)
 		}
 	}
-	slices.Sort(positive)
-	small := positive[int(logOffsetQuantile*float64(len(positive)))]
-	switch {
-	case !hasZero:
-		return min(1, small/unitsInSmall)
-	case areIntegers:
-		return 1
-	}
-	return min(1, small)
+	return unitOf(numbers)
 }
-
-// unitsInSmall is the size of a small number in its unit.
-const unitsInSmall = 1000
 
 // category appends the columns of a category to line and tree. mean is the task's mean log peak.
 func (c *column) category(v sizing.Value, mean float64, line, tree []float64) ([]float64, []float64) {
