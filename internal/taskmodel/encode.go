@@ -1,6 +1,7 @@
 package taskmodel
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -37,17 +38,19 @@ type encoder struct {
 	LineWidth int        // number of columns of the line, after screening
 	TreeWidth int        // number of columns of the trees, after screening
 
-	Pairs    [][2]int // pairs of dates or numbers whose difference is encoded, as indices in the schema
-	KeepLine []int    `cbor:",omitempty"` // columns of the line that remain after screening; nil: all
-	KeepTree []int    `cbor:",omitempty"` // columns of the trees that remain after screening; nil: all
-	Retired  int      `cbor:",omitempty"` // number of features that are not encoded because there are too many
+	Pairs    [][2]int  // pairs of dates or numbers whose difference is encoded, as indices in the schema
+	Units    []float64 `cbor:",omitempty"` // by pair: the unit of the difference in its logarithm; missing and 0: 1
+	KeepLine []int     `cbor:",omitempty"` // columns of the line that remain after screening; nil: all
+	KeepTree []int     `cbor:",omitempty"` // columns of the trees that remain after screening; nil: all
+	Retired  int       `cbor:",omitempty"` // number of features that are not encoded because there are too many
 }
 
 // column describes how one feature is encoded.
 type column struct {
 	Name            string
 	Kind            sizing.ValueKind // Missing: the feature is not encoded
-	WithLog         bool             `cbor:"Log"`            // adds log1p of the number
+	WithLog         bool             `cbor:"Log"`            // adds the logarithm of the number, see logOf
+	LogUnit         float64          `cbor:",omitzero"`      // unit of the number in this logarithm; 0: 1
 	MissingFlag     bool             `cbor:"Flag"`           // adds an indicator of a missing value
 	RarelyMissing   bool             `cbor:"Blind"`          // few or no rows lack the feature, so the models cannot learn the effect of its absence
 	RarelyPresent   bool             `cbor:"Rare,omitempty"` // few or no rows have the feature, so the models cannot learn its effect
@@ -97,6 +100,7 @@ func newEncoder(schema *sizing.Schema, rows [][]sizing.Value, y []float64) *enco
 	e.chooseCycles(rows, y)
 	e.resetStatistics() // the caller encodes and learns the rows in order, so that a statistic contains only earlier rows
 	e.Pairs = append(orderPairs(e.datePairsOf(), rows), e.numberPairs(rows)...)
+	e.chooseUnits(rows)
 	if e.countColumns(); max(e.LineWidth, e.TreeWidth) > maxColumns {
 		e.screenColumns(rows, y)
 	}
@@ -170,7 +174,9 @@ func readColumn(field sizing.Field, j int, rows [][]sizing.Value) column {
 	}
 	switch c.Kind {
 	case sizing.Number:
-		c.WithLog = lowest >= 0 && len(distinct) > 2
+		if c.WithLog = lowest >= 0 && len(distinct) > 2; c.WithLog {
+			c.LogUnit = logUnit(j, rows)
+		}
 	case sizing.Category:
 		c.readLevels(j, rows)
 		c.readTextNumbers(j, rows)
@@ -271,7 +277,7 @@ func (c *column) number(v sizing.Value, line, tree []float64) ([]float64, []floa
 		x = 0
 	} else {
 		tree = append(tree, x)
-		logged = math.Log1p(max(x, 0))
+		logged = c.logOf(x)
 	}
 	line = append(line, x)
 	if c.WithLog {
@@ -281,6 +287,22 @@ func (c *column) number(v sizing.Value, line, tree []float64) ([]float64, []floa
 		line = append(line, indicator(missing))
 	}
 	return line, tree
+}
+
+// logOf returns log1p of a number in LogUnit.
+func (c *column) logOf(x float64) float64 {
+	return math.Log1p(max(x, 0) / cmp.Or(c.LogUnit, 1))
+}
+
+// logUnit returns the unit of field j in logOf.
+func logUnit(j int, rows [][]sizing.Value) float64 {
+	var numbers []float64
+	for _, cells := range rows {
+		if v := &cells[j]; v.Kind != sizing.Missing {
+			numbers = append(numbers, v.Num)
+		}
+	}
+	return unitOf(numbers)
 }
 
 // category appends the columns of a category to line and tree. mean is the task's mean log peak.
@@ -304,15 +326,35 @@ func (c *column) category(v sizing.Value, mean float64, line, tree []float64) ([
 	return c.Numbers.encode(v, line, tree)
 }
 
+func (e *encoder) chooseUnits(rows [][]sizing.Value) {
+	var differences []float64
+	for k, pair := range e.Pairs {
+		differences = append(differences[:0], 0) // as without one of the two
+		for _, cells := range rows {
+			if from, to := &cells[pair[0]], &cells[pair[1]]; from.Kind != sizing.Missing && to.Kind != sizing.Missing {
+				differences = append(differences, to.Num-from.Num)
+			}
+		}
+		if unit := unitOf(differences); unit < 1 {
+			e.Units = append(e.Units, make([]float64, len(e.Pairs)-len(e.Units))...)
+			e.Units[k] = unit
+		}
+	}
+}
+
 func (e *encoder) differences(cells []sizing.Value, line, tree []float64) ([]float64, []float64) {
-	for _, pair := range e.Pairs {
+	for k, pair := range e.Pairs {
 		from, to := &cells[pair[0]], &cells[pair[1]]
 		if from.Kind == sizing.Missing || to.Kind == sizing.Missing {
 			line, tree = append(line, 0, 0), append(tree, math.NaN())
 			continue
 		}
 		difference := to.Num - from.Num
-		line = append(line, difference, bayes.SignedLog(difference, 1))
+		unit := 1.0
+		if k < len(e.Units) {
+			unit = cmp.Or(e.Units[k], 1)
+		}
+		line = append(line, difference, bayes.SignedLog(difference, unit))
 		tree = append(tree, difference)
 	}
 	return line, tree

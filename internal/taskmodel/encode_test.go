@@ -56,7 +56,10 @@ func TestEncodingOfOneFeature(t *testing.T) {
 		value      sizing.Value // to encode
 		line, tree []float64    // the columns of the linear models, and those of the trees
 	}{
-		"a number has its value and its logarithm":       {[]sizing.Value{number(1), number(5), number(9)}, number(3), []float64{3, math.Log(4)}, []float64{3}},
+		"a number has its value and its logarithm":       {[]sizing.Value{number(1), number(5), number(9)}, number(3), []float64{3, math.Log1p(3000)}, []float64{3}},
+		"the log column of a count is log1p":             {[]sizing.Value{number(0), number(5), number(9)}, number(3), []float64{3, math.Log1p(3)}, []float64{3}},
+		"a small size is the unit of sizes with zeros":   {[]sizing.Value{number(0), number(.5), number(9)}, number(3), []float64{3, math.Log1p(6)}, []float64{3}},
+		"the unit is at most 1":                          {[]sizing.Value{number(2000), number(5000), number(9000)}, number(3000), []float64{3000, math.Log1p(3000)}, []float64{3000}},
 		"the log column of a negative number is 0":       {[]sizing.Value{number(1), number(5), number(9)}, number(-3), []float64{-3, 0}, []float64{-3}},
 		"numbers below zero have no logarithm":           {[]sizing.Value{number(-1), number(5), number(9)}, number(3), []float64{3}, []float64{3}},
 		"two different numbers have no logarithm":        {[]sizing.Value{number(1), number(5), number(5)}, number(5), []float64{5}, []float64{5}},
@@ -99,6 +102,16 @@ func TestDatePairsAreEncoded(t *testing.T) {
 	line, tree = e.encode([]sizing.Value{nothing, text("2020-01-03"), number(1)}, nil, nil)
 	requireSame(t, []float64{0, 0}, line[len(line)-2:], "a missing date")
 	assert.True(t, math.IsNaN(tree[len(tree)-1]))
+}
+
+// With a unit of one day, the logarithm of less than a day would be almost its length.
+func TestShortDatePairsHaveASmallUnit(t *testing.T) {
+	e := encoded([][]sizing.Value{
+		{text("2020-01-03T00:00:00Z"), text("2020-01-03T03:00:00Z"), number(1)},
+		{text("2020-02-03T00:00:00Z"), text("2020-02-04T00:00:00Z"), number(2)},
+	})
+	line, _ := e.encode([]sizing.Value{text("2020-01-03T00:00:00Z"), text("2020-01-04T00:00:00Z"), number(1)}, nil, nil)
+	requireSame(t, []float64{1, math.Log(9)}, line[len(line)-2:], "eight times three hours")
 }
 
 // Of thirty levels, twenty-eight occur once and two occur ten times each. Only these two levels get a column of their own.

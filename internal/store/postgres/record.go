@@ -120,7 +120,8 @@ func (s *Store) recordRemaining(ctx context.Context, obs []sizing.Observation, s
 	return stale, nil
 }
 
-// prepare creates unknown tasks, extends schemas that lack features, and sets the features of receipts in `obs`.
+// prepare returns the picked observations as reports with encoded features, and sets the features of receipts in `obs`. It creates
+// unknown tasks, and extends schemas that lack features.
 func (s *Store) prepare(ctx context.Context, obs []sizing.Observation, picked []int) ([]report, error) {
 	reports := make([]report, len(picked))
 	for j, i := range picked {
